@@ -1,0 +1,96 @@
+# ditbench: one build graph; folders contribute rules.mk. `make help` lists the targets.
+
+# ---- knobs -----------------------------------------------------------------------------------------------------------
+CC        ?= gcc
+ifeq ($(origin CC),default)
+CC        := gcc
+endif
+MPICC     ?= mpicc
+PREFIX    ?= /usr/local
+DESTDIR   ?=
+BUILD     ?= build
+DEBUG     ?= 0
+V         ?= 0
+SANITIZE  ?=
+CUDA_HOME ?= /usr/local/cuda
+JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 30
+
+WARNINGS  := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla
+OPTIMISE  := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O3 -g1 -fno-math-errno -fno-trapping-math)
+CFLAGS    ?= $(OPTIMISE)
+# No contraction: the seeded numbers and the reference operators must give the same bits with every compiler.
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARNINGS) -ffp-contract=off -fno-strict-aliasing $(CFLAGS) \
+              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -g1) -MMD -MP
+ALL_LDFLAGS := $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+BASE_LIBS := -lcjson -lxxhash -lm -lpthread
+Q         := $(if $(filter 1,$(V)),,@)
+
+VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+.DEFAULT_GOAL := all
+
+# ---- set-up and the two commands -------------------------------------------------------------------------------------
+.PHONY: all test bench deps help install lint format asan clean check fuzz report
+bench: deps ## Run the smoke and CPU workloads for real and write the HTML report (minutes on two cores)
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
+	$(Q)ci/bench.sh $(BUILD) $(WORKLOADS)
+
+test: deps ## Build and run every test; the last line counts them
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all tests
+	$(Q)ci/test.sh $(BUILD)
+
+check: test
+
+deps: ## Install missing packages (or print the command and exit 4)
+	$(Q)ci/deps.sh
+
+help: ## List the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "Knobs: CC MPICC PREFIX DESTDIR BUILD DEBUG=1 V=1 SANITIZE=address,undefined CUDA_HOME FUZZ_SECONDS WORKLOADS"
+
+# ---- folders ---------------------------------------------------------------------------------------------------------
+include base/rules.mk kernels/rules.mk engine/rules.mk reports/rules.mk suite/rules.mk
+
+all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine ## Build the programs into build/bin
+tests: $(TESTS)
+.PHONY: tests
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(COMPILER) $(ALL_CFLAGS) $(FILE_CFLAGS) -c $< -o $@
+COMPILER = $(CC)
+
+$(BUILD)/%.a:
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  AR    $@")
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+# A test is one cmocka program; tests/test_x.c of a folder links the folder's library and those below it.
+$(BUILD)/tests/%: FILE_CFLAGS += -DDITBENCH_SOURCE_DIR='"$(CURDIR)"'
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+install: all ## Install programs, workloads and schemas under PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/ditbench
+	install -m 755 $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(DESTDIR)$(PREFIX)/bin
+	cp -R workloads $(DESTDIR)$(PREFIX)/share/ditbench/
+	install -d $(DESTDIR)$(PREFIX)/share/ditbench/results
+	cp -R results/schema $(DESTDIR)$(PREFIX)/share/ditbench/results/
+
+lint: ## Static analysis: cppcheck, shellcheck, formatting, gcc and clang warnings
+	$(Q)ci/lint.sh
+
+format: ## Rewrite white space with clang-format
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+asan: deps ## Build and test under AddressSanitizer and UndefinedBehaviorSanitizer (build/asan)
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=build/asan SANITIZE=address,undefined CFLAGS="-O1" all tests
+	$(Q)ci/test.sh build/asan
+
+fuzz: deps ## Fuzz the parsers with libFuzzer, FUZZ_SECONDS each (30)
+	$(Q)ci/fuzz.sh $(FUZZ_SECONDS)
+
+clean: ## Remove build/
+	rm -rf build
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

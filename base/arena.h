@@ -1,0 +1,71 @@
+/* Arena: memory with a named lifetime, counted by class.
+ *
+ * Every tensor of the engine comes from an arena. An arena belongs to one class; the ledger adds up what all arenas of
+ * a class hold and keeps the peaks, which is what the memory records and plots show. A counting ledger (backend
+ * `cost`) counts the same bytes and hands out no memory.
+ *
+ * Invariants: blocks are 64-byte aligned; reset keeps capacity and forgets contents; `used` never exceeds `peak`.
+ * Not thread safe: an arena belongs to the rank's main thread.
+ */
+#ifndef DIT_BASE_ARENA_H
+#define DIT_BASE_ARENA_H
+
+#include "base/status.h"
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    DIT_MEMORY_WEIGHTS,     /* run: packed weights, tables                        */
+    DIT_MEMORY_STATE,       /* image: latents, conditions, K,V stores             */
+    DIT_MEMORY_ACTIVATIONS, /* step: everything one forward needs                 */
+    DIT_MEMORY_COMM,        /* send and receive buffers                           */
+    DIT_MEMORY_CLASS_COUNT
+} dit_memory_class;
+
+const char *dit_memory_class_name(dit_memory_class klass);
+
+/* Bytes per class of one rank. limit 0 means none; calls counts allocations (a test asserts that steps make none). */
+typedef struct {
+    int64_t used[DIT_MEMORY_CLASS_COUNT], peak[DIT_MEMORY_CLASS_COUNT];
+    int64_t total_used, total_peak, limit, calls;
+    bool counting_only;
+} dit_memory_ledger;
+
+typedef struct dit_arena_block dit_arena_block;
+typedef struct {
+    dit_memory_ledger *ledger;
+    dit_memory_class klass;
+    dit_arena_block *blocks; /* newest first */
+    int64_t used;
+} dit_arena;
+
+/* A point to return to; valid until an older mark is released or the arena is reset. */
+typedef struct {
+    dit_arena_block *block;
+    int64_t block_used, used;
+} dit_arena_mark;
+
+/* `ledger` must outlive the arena. Allocates nothing yet. */
+void dit_arena_init(dit_arena *arena, dit_memory_ledger *ledger, dit_memory_class klass);
+/* Gives all memory back. Accepts a zeroed arena. */
+void dit_arena_release(dit_arena *arena);
+/* Forgets contents, keeps capacity. */
+void dit_arena_reset(dit_arena *arena);
+
+/* `bytes` of zero-filled memory in *out (NULL when counting only), aligned to 64 bytes; bytes 0 is allowed.
+ * Errors: DIT_ERR_MEMORY when the system refuses or ledger->limit would be passed. */
+dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out);
+/* The same for `count` floats, not zero-filled. */
+dit_status dit_arena_floats(dit_arena *arena, int64_t count, float **out);
+
+/* Scratch inside a longer lifetime: mark, allocate, release. */
+dit_arena_mark dit_arena_get_mark(const dit_arena *arena);
+void dit_arena_release_to(dit_arena *arena, dit_arena_mark mark);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

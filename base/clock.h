@@ -1,0 +1,19 @@
+/* Clock: monotonic nanoseconds for measuring, UTC for labels. */
+#ifndef DIT_BASE_CLOCK_H
+#define DIT_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Nanoseconds of CLOCK_MONOTONIC. Comparable within one machine only. */
+int64_t dit_clock_ns(void);
+/* RFC 3339 UTC with milliseconds, e.g. "2026-01-31T12:00:00.123Z". `out` holds at least 25 bytes. */
+void dit_clock_utc(char out[32]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,86 @@
+/* JSON: cJSON behind a strict door.
+ *
+ * cJSON 1.7.15 takes trailing bytes and duplicate keys, prints NaN as null and rounds 64-bit integers to doubles.
+ * Nothing of that gets through here: a text is first checked by our own scanner (RFC 8259, UTF-8, depth <= 64, at most
+ * 64 MiB, no duplicate keys, no trailing bytes, integers within +-2^53, finite numbers), only then parsed by cJSON.
+ * The scanner also tells where a JSON pointer lies, so that every later complaint names file, line and column.
+ */
+#ifndef DIT_BASE_JSON_H
+#define DIT_BASE_JSON_H
+
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A parsed document that remembers its text, for error messages. release accepts a zeroed one. */
+typedef struct {
+    cJSON *root;
+    char *text;
+    size_t length;
+    char *path; /* name used in messages: a file path, or "<command line>" */
+} dit_json;
+
+/* Parses `length` bytes (need not end in NUL). `path` is only a name for messages; both are copied.
+ * Errors: DIT_ERR_JSON_*, message "PATH:LINE:COLUMN: what" with the JSON pointer of the innermost value. */
+dit_status dit_json_parse(const char *text, size_t length, const char *path, dit_json *out);
+/* Reads and parses a whole file. Errors: DIT_ERR_IO, DIT_ERR_JSON_*. */
+dit_status dit_json_read_file(const char *path, dit_json *out);
+void dit_json_release(dit_json *document);
+
+/* Line and column (from 1; column counts bytes) of the value that a JSON pointer ("/axes/model/0") names; for an
+ * object member, where its key stands. False when the pointer names nothing. */
+bool dit_json_locate(const char *text, size_t length, const char *pointer, int *line, int *column);
+
+/* Raises `status` as "PATH:LINE:COLUMN: POINTER: message". */
+dit_status dit_json_fail(const dit_json *document, const char *pointer, dit_status status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Typed access. `pointer` is the JSON pointer of `object` (for messages), key the member's name.
+ * A `require_*` function fails with DIT_ERR_JSON_MISSING when the key is absent, an `optional_*` one leaves *out as it
+ * is; both fail with DIT_ERR_JSON_TYPE for a wrong type and DIT_ERR_JSON_VALUE outside [min, max].
+ * Strings stay owned by the document. */
+dit_status dit_json_require_string(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                   const char **out);
+dit_status dit_json_optional_string(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                    const char **out);
+dit_status dit_json_require_int(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                int64_t min, int64_t max, int64_t *out);
+dit_status dit_json_optional_int(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                 int64_t min, int64_t max, int64_t *out);
+dit_status dit_json_optional_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                    double min, double max, double *out);
+dit_status dit_json_optional_bool(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                  bool *out);
+dit_status dit_json_require_object(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                   const cJSON **out);
+dit_status dit_json_optional_object(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                    const cJSON **out);
+dit_status dit_json_optional_array(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                   const cJSON **out);
+/* Fails with DIT_ERR_JSON_UNKNOWN_KEY at the first member of `object` not in `keys` (NULL-terminated); the hint names
+ * the nearest valid key. */
+dit_status dit_json_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *keys);
+/* The entry of `words` (NULL-terminated) with the least edit distance to `word`, or NULL when none is near. */
+const char *dit_nearest_word(const char *word, const char *const *words);
+
+/* Building. Adds refuse what JSON cannot carry exactly: a non-finite number (record its absence with a reason instead)
+ * and integers beyond 2^53. Errors: DIT_ERR_NONFINITE, DIT_ERR_JSON_NUMBER, DIT_ERR_MEMORY. */
+dit_status dit_json_add_int(cJSON *object, const char *key, int64_t value);
+dit_status dit_json_add_number(cJSON *object, const char *key, double value);
+dit_status dit_json_add_string(cJSON *object, const char *key, const char *value);
+
+/* Compact JSON with object keys sorted bytewise at every level: equal documents give equal bytes. The caller frees
+ * *out with free(). */
+dit_status dit_json_canonical(const cJSON *root, char **out);
+/* Writes pretty (or compact) JSON and a newline through a temporary file, fsync and rename: the final name never holds
+ * a part. Errors: DIT_ERR_IO. */
+dit_status dit_json_write_file(const cJSON *root, const char *path, bool compact);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,34 @@
+/* Statistics of few samples: order statistics, never normal theory.
+ *
+ * Point estimate: median. Interval: the exact order-statistic interval of the median at >= 95 % (n >= 6); below that
+ * the range, marked low_n and never a ground for a verdict.
+ */
+#ifndef DIT_BASE_STATS_H
+#define DIT_BASE_STATS_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int n;
+    double median, min, max, mean, sd, mad, q1, q3;
+    double low, high; /* interval of the median                                             */
+    double level;     /* its exact coverage, e.g. 0.96875 for n = 6; 0 when low_n           */
+    bool low_n;       /* n < 6: low and high are the range                                  */
+} dit_summary;
+
+/* Summary of `n` values (not changed). n = 0 gives a zeroed summary with low_n set. */
+dit_summary dit_stats_summarise(const double *values, int n);
+/* Median of n values; 0 for none. */
+double dit_stats_median(const double *values, int n);
+/* Ranks (from 1) of the order statistics that bound the median with coverage >= level; false if n is too small.
+ * n=6: 1..6, n=10: 2..9, n=20: 6..15 at 0.95. */
+bool dit_stats_median_ranks(int n, double level, int *low, int *high, double *coverage);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Runs every test program of a build and counts. Each speaks TAP ("ok 1 - name", "not ok", "ok # SKIP reason").
+# Usage: ci/test.sh [BUILD]   Environment: DITBENCH_TEST_FILTER=substring, DITBENCH_TEST_TIMEOUT=seconds per program
+set -u
+cd "$(dirname "$0")/.." || exit 4
+build=${1:-build}
+filter=${DITBENCH_TEST_FILTER:-}
+limit=${DITBENCH_TEST_TIMEOUT:-300}
+export DITBENCH_BUILD=$PWD/$build CMOCKA_MESSAGE_OUTPUT=TAP
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+run_one() { # name, command...
+    local name=$1 status ok not_ok skip
+    shift
+    printf '== %s\n' "$name"
+    timeout -k 10 "$limit" "$@" >"$log" 2>&1
+    status=$?
+    ok=$(grep -cE '^ok( |$)' "$log")
+    skip=$(grep -cE '^ok .*# *SKIP' "$log")
+    not_ok=$(grep -cE '^not ok( |$)' "$log")
+    if [ "$status" -ne 0 ] && [ "$not_ok" -eq 0 ]; then
+        not_ok=1
+        echo "not ok - $name ended with status $status" >>"$log"
+    fi
+    grep -E '^(ok .*# *SKIP)' "$log" | sed 's/^/  /'
+    if [ "$not_ok" -gt 0 ]; then sed 's/^/  /' "$log" | tail -n 60; fi
+    passed=$((passed + ok - skip)) failed=$((failed + not_ok)) skipped=$((skipped + skip))
+}
+
+for program in "$build"/tests/*_test_*; do
+    [ -x "$program" ] && [ ! -d "$program" ] || continue
+    case $program in *.d | *.o) continue ;; esac
+    case $program in *"$filter"*) run_one "${program##*/}" "$program" ;; esac
+done
+for script in */tests/test_*.sh; do
+    [ -f "$script" ] || continue
+    case $script in *"$filter"*) run_one "$script" bash "$script" ;; esac
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,27 @@
+ENGINE_SOURCES := $(sort $(filter-out engine/main.c,$(wildcard engine/*.c engine/*/*.c)))
+ENGINE_SOURCES := $(filter-out engine/tests/%,$(ENGINE_SOURCES))
+ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
+$(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
+$(BUILD)/engine/%.o: FILE_CFLAGS += -DDITBENCH_VERSION='"$(VERSION)"'
+$(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
+ENGINE_LIBS := $(KERNELS_LIBS) -lhwloc $(BASE_LIBS)
+
+$(BUILD)/bin/ditbench-engine: $(BUILD)/engine/main.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+
+# The same engine with the fault switch compiled in (DITBENCH_FAULT=hang:1 ...): for tests only, never installed.
+$(BUILD)/fault/engine/%.o: engine/%.c
+	@mkdir -p $(dir $@)
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(FILE_CFLAGS) -DDITBENCH_FAULT_INJECTION -DDITBENCH_VERSION='"$(VERSION)"' -c $< -o $@
+$(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engine/%.o,$(ENGINE_SOURCES) engine/main.c) \
+		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+
+ENGINE_TESTS := $(patsubst engine/tests/%.c,$(BUILD)/tests/engine_%,$(sort $(wildcard engine/tests/test_*.c)))
+$(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ -lcmocka $(ENGINE_LIBS) -o $@
+TESTS += $(ENGINE_TESTS) $(BUILD)/tests/ditbench-engine-fault

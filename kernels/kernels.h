@@ -1,0 +1,171 @@
+/* Operators: one table per backend, `ref` full, others override entry by entry (kernels/registry.c).
+ *
+ * Dimension letters, everywhere: B batch, S tokens, H heads, D head size, C = H*D, L layers; N, K of a linear layer.
+ * All data fp32, row-major, host memory, owned by the caller. Operators allocate nothing except through `pack`, use at
+ * most the pool's threads and return when the work is done. Row strides (`ld*`, in floats) allow operands to lie inside
+ * wider buffers, e.g. q, k, v inside one fused [rows, 3C] projection.
+ * Operators trust their callers: shapes are checked once, when a model is built; asserts guard our own bugs.
+ */
+#ifndef DIT_KERNELS_KERNELS_H
+#define DIT_KERNELS_KERNELS_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "kernels/pool.h"
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum { DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_SILU, DIT_ACT_COUNT } dit_activation;
+
+/* Weights of y = x W^T + b in the backend's own layout. W is [n, k] row-major when given to pack. */
+typedef struct {
+    int64_t n, k;
+    const float *packed; /* backend layout, from the arena given to pack   */
+    const float *bias;   /* [n] fp32, or NULL                              */
+    const void *plan;    /* backend private (jitted kernels); may be NULL  */
+} dit_linear;
+
+typedef struct {
+    const dit_linear *weights;
+    int64_t rows;            /* of x and y                                                                    */
+    const float *x;          /* [rows, k], stride ldx                                                         */
+    int64_t ldx;
+    float *y;                /* [rows, n], stride ldy; may be the same memory as residual, not as x           */
+    int64_t ldy;
+    dit_activation activation;            /* applied to (x W^T + b) in columns [activation_begin, n)          */
+    int64_t activation_begin;
+    const float *residual;   /* NULL, or [rows, n] stride ldy: y = residual + gate * activation(x W^T + b)    */
+    const float *gate;       /* NULL (all ones), or [n] broadcast over rows; only with residual               */
+} dit_linear_args;
+
+typedef struct {
+    int64_t B, H, Sq, Sk, D;
+    const float *q, *k, *v;  /* q [B,Sq,H,D], k and v [B,Sk,H,D]: D contiguous, heads D apart,                 */
+    int64_t ldq, ldk, ldv;   /* tokens ld apart,                                                              */
+    int64_t batch_q, batch_k, batch_v; /* batches batch_* apart                                               */
+    const float *bias;       /* NULL, or [B,Sk] added to the logits of every head and row (text masks)        */
+    float scale;             /* on q.k, normally 1/sqrt(D)                                                    */
+    float *out;              /* [B,Sq,H,D], stride ldo, batch_o                                               */
+    int64_t ldo, batch_o;
+    float *lse;              /* NULL, or [B,H,Sq] natural-log sum of exponentials of the scaled, biased logits */
+} dit_attention_args;
+
+/* out and lse of one more block of keys are merged into the running ones:
+ *   m = max(lse, block_lse); w = exp(lse-m), w_b = exp(block_lse-m); out = (w out + w_b block_out)/(w + w_b);
+ *   lse = m + log(w + w_b).   Exact for lse = -inf (nothing yet). Source: Ring Attention (Liu et al.), PARALLEL 3.3. */
+typedef struct {
+    int64_t B, H, S, D;
+    float *out, *lse;                        /* inout [B,S,H,D] strides ldo, batch_o; lse [B,H,S] dense        */
+    int64_t ldo, batch_o;
+    const float *block_out, *block_lse;      /* in    dense [B,S,H,D]; [B,H,S]                                 */
+} dit_merge_args;
+
+/* y = norm(x) * weight + bias, then * (1 + scale) + shift. LayerNorm over C with eps. */
+typedef struct {
+    int64_t rows, C;
+    const float *x; /* [rows, C] stride ldx */
+    int64_t ldx;
+    float *y;       /* [rows, C] stride ldy; may equal x */
+    int64_t ldy;
+    float eps;
+    const float *weight, *bias; /* [C] or NULL */
+    const float *scale, *shift; /* [C] or NULL: modulation, broadcast over rows */
+} dit_norm_args;
+
+/* In place on heads: x = rms_norm(x) * weight (over D, when weight), then rotary on interleaved pairs (when cos):
+ * (x0, x1) -> (x0 c - x1 s, x1 c + x0 s). */
+typedef struct {
+    int64_t rows, H, D;
+    float *x;            /* [rows, H, D], rows ldx apart                              */
+    int64_t ldx;
+    const float *weight; /* [D] or NULL: no norm                                      */
+    float eps;
+    const float *cos, *sin; /* [rows, D] (each value twice) or NULL: no rotary        */
+} dit_qk_norm_rope_args;
+
+/* dst[i0,i1,i2,:] = src[i0,i1,i2,:], `inner` floats contiguous; strides in floats. Packing for exchanges. */
+typedef struct {
+    int64_t n0, n1, n2, inner;
+    const float *src;
+    int64_t src_stride[3];
+    float *dst;
+    int64_t dst_stride[3];
+} dit_copy_args;
+
+/* y = a0 x0 + a1 x1 + a2 x2 (+ ...), count in 1..4; y may equal any x. Schedulers, guidance. */
+typedef struct {
+    int64_t elements;
+    int count;
+    const float *x[4];
+    float a[4];
+    float *y;
+} dit_combine_args;
+
+/* y = activation(x), elementwise; y may equal x. */
+typedef struct {
+    int64_t elements;
+    const float *x;
+    float *y;
+    dit_activation activation;
+} dit_activate_args;
+
+/* One backend's operators. Every entry is required in `ref`; NULL elsewhere means "take ref's". */
+typedef struct {
+    const char *name; /* "ref", "cpu" */
+    /* Packs W [n, k] row-major (+ bias [n] or NULL, copied) into `arena`. Collects `pieces` matrices stacked along n:
+     * w[i] is [rows[i], k]; bias[i] may be NULL only if all are. The sources may be freed afterwards. */
+    dit_status (*linear_pack)(dit_arena *arena, int64_t k, int pieces, const float *const *w, const float *const *bias,
+                              const int64_t *rows, dit_linear *out);
+    void (*linear)(dit_pool *pool, const dit_linear_args *args);
+    void (*attention)(dit_pool *pool, const dit_attention_args *args);
+    void (*attention_merge)(dit_pool *pool, const dit_merge_args *args);
+    void (*norm)(dit_pool *pool, const dit_norm_args *args);
+    void (*qk_norm_rope)(dit_pool *pool, const dit_qk_norm_rope_args *args);
+    void (*copy)(dit_pool *pool, const dit_copy_args *args);
+    void (*combine)(dit_pool *pool, const dit_combine_args *args);
+    void (*activate)(dit_pool *pool, const dit_activate_args *args);
+} dit_kernels;
+
+/* The backend of that name with ref's entries where it has none, for the instruction set of this machine.
+ * DITBENCH_ISA=avx512|avx2|plain lowers it (never raises), for tests. Errors: DIT_ERR_NOT_FOUND with the valid names. */
+dit_status dit_kernels_get(const char *name, const dit_kernels **out);
+/* NULL-terminated list of backend names. */
+const char *const *dit_kernels_names(void);
+/* Instruction set in use: "avx512", "avx2" or "plain". */
+const char *dit_kernels_isa(void);
+
+/* Flops and bytes (read + written once) of one call: the one place where check, timing, roofline and cost model look. */
+typedef struct {
+    double flops, bytes;
+} dit_work;
+dit_work dit_linear_work(int64_t rows, int64_t n, int64_t k);
+dit_work dit_attention_work(int64_t B, int64_t H, int64_t Sq, int64_t Sk, int64_t D);
+dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double flops_per_element);
+
+/* Peak fp32 flop/s of `pool`'s threads, measured now by independent multiply-adds in registers (about 0.2 s). */
+double dit_kernels_measure_peak_flops(dit_pool *pool);
+/* Copy bandwidth in bytes/s (read + written) over buffers far beyond the caches, measured now. */
+double dit_kernels_measure_bandwidth(dit_pool *pool);
+
+/* Runs the one case list (kernels/cases.c) on `backend`: each operator against ref over all ISA-relevant and awkward
+ * shapes; with `time` also timed, only after it has passed. Adds to `report`: "cases": [{op, shape, max_error,
+ * tolerance, verdict, time_ns?, gflop_per_s?, of_peak?, gb_per_s?}], "peak_gflop_per_s", "isa", "threads".
+ * `progress` (may be NULL) is called with each finished case's line. Errors: DIT_ERR_MISMATCH when any case failed. */
+typedef struct {
+    const char *backend;
+    int threads;
+    bool time;
+    const char *filter; /* NULL, or a substring of op or shape */
+    void (*progress)(void *context, const char *line);
+    void *context;
+} dit_kernel_bench;
+struct cJSON;
+dit_status dit_kernels_bench(const dit_kernel_bench *bench, struct cJSON *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* Thread pool: the engine owns its threads. ranks x threads <= cores is the caller's business (see engine/main.c).
+ *
+ * The calling thread is worker 0. A pool of one thread runs everything inline. Workers spin briefly between tasks and
+ * then sleep; with `spin` false (more threads than cores) they sleep at once.
+ */
+#ifndef DIT_KERNELS_POOL_H
+#define DIT_KERNELS_POOL_H
+
+#include "base/status.h"
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct dit_pool dit_pool;
+
+/* Errors: DIT_ERR_MEMORY, DIT_ERR_ENVIRONMENT when threads cannot be started. */
+dit_status dit_pool_create(int threads, bool spin, dit_pool **out);
+void dit_pool_free(dit_pool *pool); /* accepts NULL */
+int dit_pool_threads(const dit_pool *pool);
+
+/* Calls task(context, begin, end, worker) over disjoint ranges that cover [0, count), in pieces of about `grain`, and
+ * returns when all are done. Pieces are handed out dynamically; which worker gets which is not fixed. */
+typedef void (*dit_pool_task)(void *context, int64_t begin, int64_t end, int worker);
+void dit_pool_run(dit_pool *pool, int64_t count, int64_t grain, dit_pool_task task, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
