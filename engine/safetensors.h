@@ -1,0 +1,75 @@
+/* safetensors: memory-mapped tensors by name, from one file or from a folder with a sharded index.
+ *
+ * Format: 8-byte little-endian header length, JSON header, raw little-endian data. A file is hostile until proven
+ * otherwise: every offset is checked against the mapping before any view is given out, so a view never reads out of
+ * bounds. Refused: truncation, header length beyond the file or 100 MB, malformed or duplicate keys, unknown dtypes,
+ * shapes whose size overflows or differs from the offsets, overlapping or gapped data, trailing bytes, misaligned data.
+ * Format source: huggingface/safetensors README.
+ */
+#ifndef DIT_ENGINE_SAFETENSORS_H
+#define DIT_ENGINE_SAFETENSORS_H
+
+#include "base/status.h"
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    DIT_DTYPE_F32, DIT_DTYPE_F16, DIT_DTYPE_BF16, DIT_DTYPE_F64,
+    DIT_DTYPE_I64, DIT_DTYPE_I32, DIT_DTYPE_I16, DIT_DTYPE_I8, DIT_DTYPE_U8, DIT_DTYPE_BOOL,
+    DIT_DTYPE_COUNT
+} dit_dtype;
+const char *dit_dtype_name(dit_dtype dtype); /* "F32" as the format spells it */
+int64_t dit_dtype_bytes(dit_dtype dtype);
+
+enum { DIT_TENSOR_MAX_RANK = 8 };
+
+/* A look into the mapping; valid until the file is closed. */
+typedef struct {
+    const char *name;
+    dit_dtype dtype;
+    int rank;
+    int64_t shape[DIT_TENSOR_MAX_RANK];
+    int64_t elements, bytes;
+    const void *data;
+} dit_tensor_view;
+
+typedef struct dit_safetensors dit_safetensors;
+
+/* Opens a .safetensors file, or a folder: `diffusion_pytorch_model.safetensors`, or the shards that
+ * `diffusion_pytorch_model.safetensors.index.json` names (file names in the index must not leave the folder).
+ * Errors: DIT_ERR_IO, DIT_ERR_SAFETENSORS_*, DIT_ERR_JSON_* with the path and the place. */
+dit_status dit_safetensors_open(const char *path, dit_safetensors **out);
+/* The same over bytes in memory (copied view: `data` must stay valid and be 8-byte aligned). For tests and fuzzing. */
+dit_status dit_safetensors_open_memory(const void *data, int64_t bytes, const char *name, dit_safetensors **out);
+void dit_safetensors_close(dit_safetensors *file); /* accepts NULL */
+
+int dit_safetensors_count(const dit_safetensors *file);
+void dit_safetensors_at(const dit_safetensors *file, int index, dit_tensor_view *out); /* in order of name */
+/* False when there is no tensor of that name. */
+bool dit_safetensors_find(const dit_safetensors *file, const char *name, dit_tensor_view *out);
+/* As find, but absent or of another shape is an error (DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE) that names the file.
+ * A negative extent in `shape` accepts any. */
+dit_status dit_safetensors_require(const dit_safetensors *file, const char *name, int rank, const int64_t *shape,
+                                   dit_tensor_view *out);
+
+/* out[i] = (float) element first + i, i in [0, count); any dtype, bounds checked.
+ * Errors: DIT_ERR_SHAPE outside the tensor; DIT_ERR_NONFINITE naming the first NaN or infinity. */
+dit_status dit_tensor_read(const dit_tensor_view *view, int64_t first, int64_t count, float *out);
+
+/* One tensor to write. */
+typedef struct {
+    const char *name;
+    int rank;
+    int64_t shape[DIT_TENSOR_MAX_RANK];
+    const float *data;
+} dit_tensor_out;
+/* Writes fp32 tensors through a temporary file, fsync and rename. Errors: DIT_ERR_IO. */
+dit_status dit_safetensors_write(const char *path, const dit_tensor_out *tensors, int count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/* Workload: a declared matrix, parsed strictly and expanded into fully resolved cases.
+ *
+ * Expansion is pure: the same file, data files and seed give the same cases, ids and order. Every dropped cell keeps its
+ * reason. Nothing is run here.
+ */
+#ifndef DIT_SUITE_WORKLOAD_H
+#define DIT_SUITE_WORKLOAD_H
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/mesh.h"
+
+/* One fully resolved case (results/schema/README.md, "Case"). */
+typedef struct {
+    char case_id[DIT_HASH_HEX];
+    char reference_id[DIT_HASH_HEX]; /* equal for cases that must give the same image (case without parallel, attention,
+                                        platform, measure); "" for programs without one */
+    bool is_reference;               /* world size 1: the one-rank reference of its reference_id */
+    cJSON *document;                 /* the case */
+    cJSON *tags;                     /* flat {"model","resolution","method","world_size",...}: what plots and filters see */
+    char label[160];                 /* for people: "pixart-alpha-xl-2 256x256 u2" */
+    int world_size;
+    int64_t deadline_s;
+} suite_case;
+
+typedef struct {
+    cJSON *cell;      /* the axis values of the cell */
+    dit_status code;  /* DIT_ERR_CONSTRAINT_* */
+    char reason[512];
+} suite_dropped;
+
+typedef struct {
+    dit_json source;
+    char name[128], title[256], hash[DIT_HASH_HEX];
+    suite_case *cases;
+    int case_count;
+    suite_dropped *dropped;
+    int dropped_count;
+    int processes;      /* repeat.processes: fresh process groups per case */
+    uint64_t plan_seed; /* repeat.seed */
+    const cJSON *plots, *expect; /* inside source; NULL when absent */
+} suite_workload;
+
+/* Parses and expands. `path` is a file, or a name looked up under the workloads folder ("smoke", "cpu/methods").
+ * Errors: DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_WORKLOAD, DIT_ERR_EXPRESSION with PATH:LINE:COLUMN. release takes a zeroed one. */
+dit_status suite_workload_load(const char *path, suite_workload *out);
+void suite_workload_release(suite_workload *workload);
+/* Finds the folder with the data files (models/, platforms/, schema/): $DITBENCH_WORKLOADS, ./workloads, the one beside
+ * the source tree of the running binary, PREFIX/share/ditbench/workloads. NULL with an error when there is none. */
+const char *suite_workloads_folder(void);
+
+/* One planned process: which case, which repetition. */
+typedef struct {
+    int case_index, process, block, order;
+} suite_run_item;
+/* Randomised blocks: block p holds process p of every case in a shuffled order (seeded); within block 0 the one-rank
+ * references come first so that later cases can state their distance to them. *items from malloc. */
+dit_status suite_plan(const suite_workload *workload, suite_run_item **items, int *count);
+
+#endif
