@@ -1,0 +1,112 @@
+/* Closed forms: what each method sends, per rank and image. PARALLEL.md section 2, exact for joint text.
+ *
+ * Notation: B batch rows of this rank (images x guidance branches), n local tokens that travel, R replicated text rows,
+ * C hidden, u and r the Ulysses and ring degrees, e = 4 bytes. Per self-attention layer and step:
+ *   Ulysses   Q, K, V out and the result back, one all-to-all per operand and batch row: 4 B (u-1) n C/u e
+ *             replicated text: no Q, K or V travels; the result's head slices are gathered: B (u-1) R C/u e
+ *   ring      r-1 hops of K and V in one message: (r-1) 2 B (u n) (C/u) e
+ * Per step:  CFG parallel gathers the prediction: images n_image token_channels e
+ * At the end the latents are gathered over ulysses, then ring, then data.
+ */
+#include "base/mesh.h"
+
+#include <string.h>
+
+static const char *const collective_names[DIT_COLLECTIVE_COUNT] = {"all_to_all", "all_gather", "send_recv"};
+static const char *const phase_names[DIT_PHASE_COUNT] = {"step", "gather"};
+enum { ELEMENT_BYTES = 4 };
+
+const char *dit_collective_name(dit_collective collective) { return collective_names[collective]; }
+const char *dit_phase_name(dit_phase phase) { return phase_names[phase]; }
+
+typedef struct {
+    int64_t u, r, cfg, data, images, batch, image_rows, moving_rows, replicated_rows, hidden;
+} shape;
+
+static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
+{
+    return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+}
+
+static shape shape_of(const dit_parallel *parallel, const dit_facts *facts)
+{
+    shape s = {.u = degree_of(parallel, DIT_AXIS_ULYSSES), .r = degree_of(parallel, DIT_AXIS_RING),
+               .cfg = degree_of(parallel, DIT_AXIS_CFG), .data = degree_of(parallel, DIT_AXIS_DATA)};
+    s.images = facts->num_images / s.data;
+    s.batch = s.images * facts->guidance_branches / s.cfg;
+    s.image_rows = s.moving_rows = facts->image_tokens / (s.u * s.r);
+    s.hidden = facts->heads * facts->head_dim;
+    if (facts->joint && dit_parallel_joint_text(parallel, facts) == DIT_JOINT_TEXT_SPLIT)
+        s.moving_rows += facts->text_tokens / (s.u * s.r);
+    else if (facts->joint)
+        s.replicated_rows = facts->text_tokens;
+    return s;
+}
+
+static void add(dit_volume *volume, int64_t messages, int64_t bytes_each)
+{
+    volume->messages += messages;
+    volume->bytes += messages * bytes_each;
+}
+
+static void predict_ulysses(const shape *s, int64_t layer_calls, dit_volume_table *out)
+{
+    dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_ULYSSES];
+    int64_t slice = s->hidden / s->u * ELEMENT_BYTES;
+    add(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], layer_calls * 4 * s->batch * (s->u - 1), s->moving_rows * slice);
+    if (s->replicated_rows)
+        add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], layer_calls * s->batch * (s->u - 1),
+            s->replicated_rows * slice);
+}
+
+static void predict_ring(const shape *s, int64_t layer_calls, dit_volume_table *out)
+{
+    int64_t kv_bytes = 2 * s->batch * s->u * s->moving_rows * (s->hidden / s->u) * ELEMENT_BYTES;
+    add(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], layer_calls * (s->r - 1), kv_bytes);
+}
+
+static void predict_gather(const shape *s, const dit_facts *facts, dit_volume_table *out)
+{
+    int64_t row = facts->token_channels * ELEMENT_BYTES;
+    add(&out->at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], s->u - 1,
+        s->images * s->image_rows * row);
+    add(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], s->r - 1,
+        s->images * s->image_rows * s->u * row);
+    add(&out->at[DIT_AXIS_DATA][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], s->data - 1,
+        s->images * facts->image_tokens * row);
+}
+
+void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, dit_volume_table *out)
+{
+    shape s = shape_of(parallel, facts);
+    memset(out, 0, sizeof *out);
+    if (s.u > 1) predict_ulysses(&s, facts->steps * facts->layers, out);
+    if (s.r > 1) predict_ring(&s, facts->steps * facts->layers, out);
+    add(&out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], facts->steps * (s.cfg - 1),
+        s.images * s.image_rows * facts->token_channels * ELEMENT_BYTES);
+    predict_gather(&s, facts, out);
+}
+
+int64_t dit_volume_total_bytes(const dit_volume_table *table)
+{
+    int64_t total = 0;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
+            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) total += table->at[axis][collective][phase].bytes;
+    return total;
+}
+
+/* Upper guide: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single blocks +C). */
+void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4])
+{
+    shape s = shape_of(parallel, facts);
+    int64_t rows = s.batch * (s.moving_rows + s.replicated_rows), exchanged = s.u * s.moving_rows + s.replicated_rows;
+    int64_t per_row = (7 + facts->mlp_ratio) * s.hidden;
+    int64_t text = facts->joint ? 0 : s.batch * facts->text_tokens * s.hidden;
+    bytes[0] = facts->parameters * ELEMENT_BYTES;
+    bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * facts->layers * text) * ELEMENT_BYTES;
+    bytes[2] = (rows * per_row + 2 * text) * ELEMENT_BYTES;
+    bytes[3] = 0;
+    if (s.u > 1) bytes[3] += 8 * s.batch * exchanged * (s.hidden / s.u) * ELEMENT_BYTES;
+    if (s.r > 1) bytes[3] += 5 * s.batch * s.u * s.moving_rows * (s.hidden / s.u) * ELEMENT_BYTES;
+}
