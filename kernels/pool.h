@@ -25,6 +25,11 @@ int dit_pool_threads(const dit_pool *pool);
 typedef void (*dit_pool_task)(void *context, int64_t begin, int64_t end, int worker);
 void dit_pool_run(dit_pool *pool, int64_t count, int64_t grain, dit_pool_task task, void *context);
 
+/* Scratch of one worker: DIT_POOL_SCRATCH_BYTES, 64-byte aligned, contents undefined at the start of every task. Only
+ * for use inside a task, by the worker it belongs to. The system backs it with memory as it is first touched. */
+enum { DIT_POOL_SCRATCH_BYTES = 2 << 20 };
+float *dit_pool_scratch(dit_pool *pool, int worker);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,27 @@
+/* y = activation(x). Also the flops and bytes of every element-wise operator. */
+#include "kernels/ref/ref.h"
+
+#include <math.h>
+
+/* GELU, tanh form: Hendrycks and Gimpel, arXiv:1606.08415, section 2. SiLU: the same paper, section 4. */
+double dit_ref_activation(double x, dit_activation activation)
+{
+    const double sqrt_2_over_pi = 0.79788456080286535588;
+    switch (activation) {
+    case DIT_ACT_GELU_TANH: return 0.5 * x * (1.0 + tanh(sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
+    case DIT_ACT_SILU: return x / (1.0 + exp(-x));
+    default: return x;
+    }
+}
+
+void dit_ref_activate(dit_pool *pool, const dit_activate_args *args)
+{
+    (void)pool;
+    for (int64_t i = 0; i < args->elements; i++) args->y[i] = (float)dit_ref_activation(args->x[i], args->activation);
+}
+
+dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double flops_per_element)
+{
+    return (dit_work){.flops = (double)elements * flops_per_element,
+                      .bytes = (double)elements * (reads + writes) * sizeof(float)};
+}

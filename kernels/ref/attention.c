@@ -1,0 +1,68 @@
+/* out = softmax(scale q k^T + bias) v per head, and the log-sum-exp of the logits.
+ * Vaswani et al., arXiv:1706.03762, equation 1. Two passes over the keys; the logits are computed twice so that
+ * nothing is stored. */
+#include "kernels/ref/ref.h"
+
+#include <math.h>
+
+static double logit(const dit_attention_args *a, const float *q, int64_t b, int64_t h, int64_t key)
+{
+    const float *k = a->k + b * a->batch_k + key * a->ldk + h * a->D;
+    double sum = 0;
+    for (int64_t d = 0; d < a->D; d++) sum += (double)q[d] * k[d];
+    return sum * a->scale + (a->bias ? a->bias[b * a->Sk + key] : 0.0);
+}
+
+static double log_sum_exp(const dit_attention_args *a, const float *q, int64_t b, int64_t h)
+{
+    double max = -INFINITY, sum = 0;
+    for (int64_t key = 0; key < a->Sk; key++) { /* online: rescale when the maximum grows */
+        double s = logit(a, q, b, h, key);
+        if (s > max) {
+            sum = sum * exp(max - s) + 1;
+            max = s;
+        } else {
+            sum += exp(s - max);
+        }
+    }
+    return max + log(sum);
+}
+
+static void attend_row(const dit_attention_args *a, int64_t b, int64_t h, int64_t row)
+{
+    enum { CHUNK = 64 };
+    const float *q = a->q + b * a->batch_q + row * a->ldq + h * a->D;
+    float *out = a->out + b * a->batch_o + row * a->ldo + h * a->D;
+    double lse = log_sum_exp(a, q, b, h);
+    if (a->lse) a->lse[(b * a->H + h) * a->Sq + row] = (float)lse;
+    for (int64_t d0 = 0; d0 < a->D; d0 += CHUNK) { /* in chunks of channels: the sums in double need no allocation */
+        double sum[CHUNK] = {0};
+        int64_t width = a->D - d0 < CHUNK ? a->D - d0 : CHUNK;
+        for (int64_t key = 0; key < a->Sk; key++) {
+            const float *v = a->v + b * a->batch_v + key * a->ldv + h * a->D + d0;
+            double p = exp(logit(a, q, b, h, key) - lse);
+            for (int64_t d = 0; d < width; d++) sum[d] += p * v[d];
+        }
+        for (int64_t d = 0; d < width; d++) out[d0 + d] = (float)sum[d];
+    }
+}
+
+static void attend_rows(void *context, int64_t begin, int64_t end, int worker)
+{
+    const dit_attention_args *a = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) attend_row(a, i / (a->H * a->Sq), i / a->Sq % a->H, i % a->Sq);
+}
+
+void dit_ref_attention(dit_pool *pool, const dit_attention_args *args)
+{
+    dit_pool_run(pool, args->B * args->H * args->Sq, 1, attend_rows, (void *)args);
+}
+
+/* Two products of 2 Sq Sk D flops per head, as the field counts; the softmax is not counted. Each operand moves once.
+ */
+dit_work dit_attention_work(int64_t B, int64_t H, int64_t Sq, int64_t Sk, int64_t D)
+{
+    double heads = (double)B * (double)H, q = (double)Sq, k = (double)Sk, d = (double)D;
+    return (dit_work){.flops = 4 * heads * q * k * d, .bytes = sizeof(float) * heads * d * 2 * (q + k)};
+}

@@ -1,0 +1,12 @@
+/* y = sum of a[i] x[i] */
+#include "kernels/ref/ref.h"
+
+void dit_ref_combine(dit_pool *pool, const dit_combine_args *args)
+{
+    (void)pool;
+    for (int64_t i = 0; i < args->elements; i++) {
+        double sum = 0;
+        for (int j = 0; j < args->count; j++) sum += (double)args->a[j] * args->x[j][i];
+        args->y[i] = (float)sum;
+    }
+}

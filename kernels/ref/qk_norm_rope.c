@@ -1,0 +1,34 @@
+/* RMS norm per head, then rotary embedding on interleaved pairs, in place. Zhang and Sennrich, arXiv:1910.07467;
+ * Su et al., arXiv:2104.09864, equation 34. */
+#include "kernels/ref/ref.h"
+
+#include <math.h>
+
+static void rms_norm(float *x, int64_t D, const float *weight, float eps)
+{
+    double squares = 0;
+    for (int64_t d = 0; d < D; d++) squares += (double)x[d] * x[d];
+    double reciprocal = 1 / sqrt(squares / (double)D + eps);
+    for (int64_t d = 0; d < D; d++) x[d] = (float)(x[d] * reciprocal * weight[d]);
+}
+
+static void rotate(float *x, int64_t D, const float *cos, const float *sin)
+{
+    for (int64_t d = 0; d + 1 < D; d += 2) {
+        double x0 = x[d], x1 = x[d + 1];
+        x[d] = (float)(x0 * cos[d] - x1 * sin[d]);
+        x[d + 1] = (float)(x1 * cos[d + 1] + x0 * sin[d + 1]);
+    }
+}
+
+void dit_ref_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *args)
+{
+    (void)pool;
+    for (int64_t row = 0; row < args->rows; row++) {
+        for (int64_t h = 0; h < args->H; h++) {
+            float *x = args->x + row * args->ldx + h * args->D;
+            if (args->weight) rms_norm(x, args->D, args->weight, args->eps);
+            if (args->cos) rotate(x, args->D, args->cos + row * args->D, args->sin + row * args->D);
+        }
+    }
+}
