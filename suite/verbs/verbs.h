@@ -1,0 +1,15 @@
+/* Verbs: the one list of what `ditbench` can do. A verb is one file, verb_NAME.c, and one row here.
+ *
+ * suite_verb_NAME gets the arguments from its own name on (argv[0] is the verb) and returns the process exit code.
+ */
+#ifndef DIT_SUITE_VERBS_H
+#define DIT_SUITE_VERBS_H
+
+/* name, one line of help; in the order of `ditbench help` */
+#define SUITE_VERB_LIST(X)
+
+#define SUITE_VERB_DECLARE(name, help) int suite_verb_##name(int argc, char **argv);
+SUITE_VERB_LIST(SUITE_VERB_DECLARE)
+#undef SUITE_VERB_DECLARE
+
+#endif
