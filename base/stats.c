@@ -1,0 +1,97 @@
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATS_ON_STACK = 128 };
+static const double stats_level = 0.95;
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double sorted_median(const double *sorted, int n)
+{
+    if (n == 0) return 0;
+    return n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] / 2 + sorted[n / 2] / 2;
+}
+
+/* Linear interpolation between order statistics (Hyndman and Fan, type 7). */
+static double sorted_quantile(const double *sorted, int n, double p)
+{
+    double place = p * (n - 1);
+    int below = (int)place;
+    if (below >= n - 1) return sorted[n - 1];
+    return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below]);
+}
+
+/* The number of samples below the median is Binomial(n, 1/2), whatever the distribution: ranks l..n+1-l miss it with
+ * probability 2 P(X <= l-1). Below n = 1000 every term is an exact double. */
+bool dit_stats_median_ranks(int n, double level, int *low, int *high, double *coverage)
+{
+    double log_term = -n * log(2.0), term = n <= 1000 ? ldexp(1.0, -n) : 0, tail = 0;
+    int rank = 0;
+    for (int k = 0; k < (n + 1) / 2; k++) {
+        tail += n <= 1000 ? term : exp(log_term);
+        if (1 - 2 * tail < level) break;
+        rank = k + 1;
+        *coverage = 1 - 2 * tail;
+        term *= (double)(n - k) / (k + 1);
+        log_term += log((double)(n - k) / (k + 1));
+    }
+    if (rank == 0) return false;
+    *low = rank;
+    *high = n + 1 - rank;
+    return true;
+}
+
+static void summarise_spread(dit_summary *s, double *sorted)
+{
+    double sum = 0, squares = 0;
+    for (int i = 0; i < s->n; i++) sum += sorted[i];
+    s->mean = sum / s->n;
+    for (int i = 0; i < s->n; i++) squares += (sorted[i] - s->mean) * (sorted[i] - s->mean);
+    s->sd = s->n > 1 ? sqrt(squares / (s->n - 1)) : 0;
+    for (int i = 0; i < s->n; i++) sorted[i] = fabs(sorted[i] - s->median);
+    qsort(sorted, (size_t)s->n, sizeof *sorted, compare_doubles);
+    s->mad = sorted_median(sorted, s->n);
+}
+
+static void summarise_sorted(dit_summary *s, double *sorted)
+{
+    int low = 0, high = 0;
+    s->median = sorted_median(sorted, s->n);
+    s->min = s->low = sorted[0];
+    s->max = s->high = sorted[s->n - 1];
+    s->q1 = sorted_quantile(sorted, s->n, 0.25);
+    s->q3 = sorted_quantile(sorted, s->n, 0.75);
+    s->low_n = !dit_stats_median_ranks(s->n, stats_level, &low, &high, &s->level);
+    if (!s->low_n) {
+        s->low = sorted[low - 1];
+        s->high = sorted[high - 1];
+    }
+    summarise_spread(s, sorted); /* last: it overwrites the samples */
+}
+
+dit_summary dit_stats_summarise(const double *values, int n)
+{
+    dit_summary summary = {.low_n = true};
+    double on_stack[STATS_ON_STACK], *sorted = on_stack;
+    if (n <= 0) return summary;
+    if (n > STATS_ON_STACK) sorted = malloc((size_t)n * sizeof *sorted);
+    if (!sorted) return summary;
+    memcpy(sorted, values, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+    summary.n = n;
+    summarise_sorted(&summary, sorted);
+    if (sorted != on_stack) free(sorted);
+    return summary;
+}
+
+double dit_stats_median(const double *values, int n)
+{
+    return dit_stats_summarise(values, n).median;
+}
