@@ -2,7 +2,8 @@
  *
  * cJSON 1.7.15 takes trailing bytes and duplicate keys, prints NaN as null and rounds 64-bit integers to doubles.
  * Nothing of that gets through here: a text is first checked by our own scanner (RFC 8259, UTF-8, depth <= 64, at most
- * 64 MiB, no duplicate keys, no trailing bytes, integers within +-2^53, finite numbers), only then parsed by cJSON.
+ * 64 MiB and 4 Mi values, no duplicate keys, no trailing bytes, no \u0000, numbers of at most 63 characters, integers
+ * within +-2^53 unless written with a fraction or exponent, finite numbers), only then parsed by cJSON.
  * The scanner also tells where a JSON pointer lies, so that every later complaint names file, line and column.
  */
 #ifndef DIT_BASE_JSON_H

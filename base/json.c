@@ -1,0 +1,314 @@
+#include "base/json.h"
+
+#include "base/file.h"
+#include "base/json_scan.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- documents ------------------------------------------------------------------------------------------------- */
+
+static dit_status raise_problem(const dit_json_problem *problem, const char *text, const char *path)
+{
+    int line, column;
+    dit_json_place(text, problem->offset, &line, &column);
+    return DIT_FAIL(problem->status, "%s:%d:%d: %s%s%s", path, line, column, problem->pointer,
+                    problem->pointer[0] ? ": " : "", problem->what);
+}
+
+/* Takes `text` (NUL-terminated) over; frees it on failure. */
+static dit_status parse_owned(char *text, size_t length, const char *path, dit_json *out)
+{
+    dit_json_problem problem;
+    *out = (dit_json){0};
+    if (!dit_json_scan(text, length, &problem)) {
+        dit_status st = raise_problem(&problem, text, path);
+        free(text);
+        return st;
+    }
+    *out = (dit_json){.text = text, .length = length, .path = strdup(path)};
+    out->root = out->path ? cJSON_ParseWithLengthOpts(text, length + 1, NULL, 1) : NULL;
+    if (out->root) return DIT_OK;
+    dit_json_release(out);
+    return DIT_FAIL(DIT_ERR_MEMORY, "%s: no memory to parse %zu bytes of JSON", path, length);
+}
+
+dit_status dit_json_parse(const char *text, size_t length, const char *path, dit_json *out)
+{
+    *out = (dit_json){0};
+    char *copy = length <= DIT_JSON_MAX_BYTES ? malloc(length + 1) : NULL;
+    if (length > DIT_JSON_MAX_BYTES)
+        return DIT_FAIL(DIT_ERR_JSON_DEPTH, "%s:1:1: %zu bytes; at most %d are read", path, length, DIT_JSON_MAX_BYTES);
+    if (!copy) return DIT_FAIL(DIT_ERR_MEMORY, "%s: no memory for %zu bytes of JSON", path, length);
+    if (length) memcpy(copy, text, length);
+    copy[length] = '\0';
+    return parse_owned(copy, length, path, out);
+}
+
+dit_status dit_json_read_file(const char *path, dit_json *out)
+{
+    char *text;
+    size_t length;
+    *out = (dit_json){0};
+    DIT_TRY(dit_file_read(path, DIT_JSON_MAX_BYTES, &text, &length));
+    return parse_owned(text, length, path, out);
+}
+
+void dit_json_release(dit_json *document)
+{
+    cJSON_Delete(document->root);
+    free(document->text);
+    free(document->path);
+    *document = (dit_json){0};
+}
+
+/* ---- complaints ------------------------------------------------------------------------------------------------ */
+
+/* Place of `pointer`, or of its nearest ancestor that exists (an absent key is reported where its object stands). */
+static void locate_nearest(const dit_json *document, const char *pointer, int *line, int *column)
+{
+    char *shorter = strdup(pointer);
+    *line = *column = 1;
+    if (!shorter) return;
+    while (!dit_json_locate(document->text, document->length, shorter, line, column)) {
+        char *slash = strrchr(shorter, '/');
+        if (!slash) break;
+        *slash = '\0';
+    }
+    free(shorter);
+}
+
+dit_status dit_json_fail(const dit_json *document, const char *pointer, dit_status status, const char *format, ...)
+{
+    char what[1024];
+    int line = 1, column = 1;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (document->text) locate_nearest(document, pointer, &line, &column);
+    return DIT_FAIL(status, "%s:%d:%d: %.500s%s%s", document->path ? document->path : "<memory>", line, column, pointer,
+                    pointer[0] ? ": " : "", what);
+}
+
+/* POINTER/key, with the escapes of RFC 6901. */
+static void member_pointer(const char *pointer, const char *key, char *out, size_t size)
+{
+    int length = snprintf(out, size, "%s/", pointer);
+    size_t used = length < 0 ? 0 : (size_t)length < size ? (size_t)length : size - 1;
+    for (; *key && used + 3 < size; key++) {
+        if (*key == '~' || *key == '/')
+            used += (size_t)snprintf(out + used, size - used, "~%d", *key == '/');
+        else
+            out[used++] = *key;
+    }
+    out[used] = '\0';
+}
+
+static const char *type_name(const cJSON *item)
+{
+    if (cJSON_IsString(item)) return "a string";
+    if (cJSON_IsNumber(item)) return "a number";
+    if (cJSON_IsBool(item)) return "a boolean";
+    if (cJSON_IsArray(item)) return "an array";
+    return cJSON_IsObject(item) ? "an object" : "null";
+}
+
+enum { POINTER_BYTES = 1024 };
+
+static dit_status wrong_type(const dit_json *doc, const char *pointer, const char *key, const char *wanted,
+                             const cJSON *item)
+{
+    char place[POINTER_BYTES];
+    member_pointer(pointer, key, place, sizeof place);
+    return dit_json_fail(doc, place, DIT_ERR_JSON_TYPE, "expected %s, found %s", wanted, type_name(item));
+}
+
+static dit_status missing(const dit_json *doc, const char *pointer, const char *key)
+{
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "required key \"%s\" is absent", key);
+}
+
+/* ---- typed access ---------------------------------------------------------------------------------------------- */
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+dit_status dit_json_optional_string(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                    const char **out)
+{
+    const cJSON *item = member(object, key);
+    if (!item) return DIT_OK;
+    if (!cJSON_IsString(item)) return wrong_type(doc, pointer, key, "a string", item);
+    *out = item->valuestring;
+    return DIT_OK;
+}
+
+dit_status dit_json_require_string(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                   const char **out)
+{
+    if (!member(object, key)) return missing(doc, pointer, key);
+    return dit_json_optional_string(doc, object, pointer, key, out);
+}
+
+static dit_status out_of_range(const dit_json *doc, const char *pointer, const char *key, double min, double max,
+                               double value)
+{
+    char place[POINTER_BYTES];
+    member_pointer(pointer, key, place, sizeof place);
+    return dit_json_fail(doc, place, DIT_ERR_JSON_VALUE, "expected a value in [%.17g, %.17g], found %.17g", min, max,
+                         value);
+}
+
+dit_status dit_json_optional_int(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                 int64_t min, int64_t max, int64_t *out)
+{
+    const cJSON *item = member(object, key);
+    if (!item) return DIT_OK;
+    if (!cJSON_IsNumber(item)) return wrong_type(doc, pointer, key, "an integer", item);
+    double value = item->valuedouble;
+    if (value != floor(value)) {
+        char place[POINTER_BYTES];
+        member_pointer(pointer, key, place, sizeof place);
+        return dit_json_fail(doc, place, DIT_ERR_JSON_TYPE, "expected an integer, found %.17g", value);
+    }
+    if (fabs(value) > (double)DIT_JSON_MAX_INTEGER || (int64_t)value < min || (int64_t)value > max)
+        return out_of_range(doc, pointer, key, (double)min, (double)max, value);
+    *out = (int64_t)value;
+    return DIT_OK;
+}
+
+dit_status dit_json_require_int(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                int64_t min, int64_t max, int64_t *out)
+{
+    if (!member(object, key)) return missing(doc, pointer, key);
+    return dit_json_optional_int(doc, object, pointer, key, min, max, out);
+}
+
+dit_status dit_json_optional_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                    double min, double max, double *out)
+{
+    const cJSON *item = member(object, key);
+    if (!item) return DIT_OK;
+    if (!cJSON_IsNumber(item)) return wrong_type(doc, pointer, key, "a number", item);
+    if (!(item->valuedouble >= min && item->valuedouble <= max))
+        return out_of_range(doc, pointer, key, min, max, item->valuedouble);
+    *out = item->valuedouble;
+    return DIT_OK;
+}
+
+dit_status dit_json_optional_bool(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                  bool *out)
+{
+    const cJSON *item = member(object, key);
+    if (!item) return DIT_OK;
+    if (!cJSON_IsBool(item)) return wrong_type(doc, pointer, key, "a boolean", item);
+    *out = cJSON_IsTrue(item);
+    return DIT_OK;
+}
+
+dit_status dit_json_optional_object(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                    const cJSON **out)
+{
+    const cJSON *item = member(object, key);
+    if (!item) return DIT_OK;
+    if (!cJSON_IsObject(item)) return wrong_type(doc, pointer, key, "an object", item);
+    *out = item;
+    return DIT_OK;
+}
+
+dit_status dit_json_require_object(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                   const cJSON **out)
+{
+    if (!member(object, key)) return missing(doc, pointer, key);
+    return dit_json_optional_object(doc, object, pointer, key, out);
+}
+
+dit_status dit_json_optional_array(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                   const cJSON **out)
+{
+    const cJSON *item = member(object, key);
+    if (!item) return DIT_OK;
+    if (!cJSON_IsArray(item)) return wrong_type(doc, pointer, key, "an array", item);
+    *out = item;
+    return DIT_OK;
+}
+
+/* ---- names ----------------------------------------------------------------------------------------------------- */
+
+enum { WORD_MAX = 64 };
+
+static int least(int a, int b, int c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
+
+/* Edits (insert, delete, change, swap of neighbours) that turn `a` into `b`: optimal string alignment distance. */
+static int edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    int rows[3][WORD_MAX + 1]; /* the row before last, the last, the one being made */
+    int *older = rows[0], *last = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= b_length; j++) last[j] = (int)j;
+    for (size_t i = 1; i <= a_length; i++) {
+        row[0] = (int)i;
+        for (size_t j = 1; j <= b_length; j++) {
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            row[j] = least(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            if (swapped && older[j - 2] + 1 < row[j]) row[j] = older[j - 2] + 1;
+        }
+        int *spare = older;
+        older = last;
+        last = row;
+        row = spare;
+    }
+    return last[b_length];
+}
+
+const char *dit_nearest_word(const char *word, const char *const *words)
+{
+    size_t length = strlen(word);
+    const char *nearest = NULL;
+    int best = (int)length / 3 + 1; /* more edits than this is another word, not a slip */
+    if (length > WORD_MAX) return NULL;
+    for (; *words; words++) {
+        size_t other = strlen(*words);
+        int distance = other <= WORD_MAX ? edit_distance(word, length, *words, other) : WORD_MAX;
+        if (distance < best || (distance == best && !nearest)) {
+            best = distance;
+            nearest = *words;
+        }
+    }
+    return nearest;
+}
+
+static void list_words(const char *const *words, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; words[i] && used < size; i++) {
+        int length = snprintf(out + used, size - used, "%s%s", i ? ", " : "", words[i]);
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+dit_status dit_json_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *keys)
+{
+    const cJSON *item;
+    if (!cJSON_IsObject(object))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected an object, found %s", type_name(object));
+    cJSON_ArrayForEach(item, object) {
+        int i = 0;
+        while (keys[i] && strcmp(keys[i], item->string) != 0) i++;
+        if (keys[i]) continue;
+        char place[POINTER_BYTES], valid[256];
+        const char *nearest = dit_nearest_word(item->string, keys);
+        member_pointer(pointer, item->string, place, sizeof place);
+        dit_status st = dit_json_fail(doc, place, DIT_ERR_JSON_UNKNOWN_KEY, "unknown key \"%.100s\"", item->string);
+        list_words(keys, valid, sizeof valid);
+        return nearest ? dit_error_hint(st, "did you mean \"%s\"?", nearest)
+                       : dit_error_hint(st, "the keys known here are: %s", valid);
+    }
+    return DIT_OK;
+}
