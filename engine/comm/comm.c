@@ -1,0 +1,173 @@
+#include "engine/comm/comm_impl.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every communicator implementation. */
+static const dit_comm_ops *const implementations[] = {&dit_comm_mpi};
+
+struct dit_comm {
+    const dit_comm_ops *ops;
+    void *group;
+    int rank, size;
+    dit_axis axis;
+    dit_phase phase;
+    dit_comm_counters *counters; /* NULL: uncounted (the world) */
+};
+
+static const dit_comm_ops *current;
+static dit_comm world;
+
+dit_status dit_comm_start(const char *implementation, int *argc, char ***argv)
+{
+    for (size_t i = 0; i < sizeof implementations / sizeof *implementations; i++) {
+        if (strcmp(implementations[i]->name, implementation) != 0) continue;
+        current = implementations[i];
+        DIT_TRY(current->start(argc, argv));
+        world = (dit_comm){.ops = current};
+        DIT_TRY(current->create(NULL, 0, &world.group));
+        world.rank = current->rank(world.group);
+        world.size = current->size(world.group);
+        return DIT_OK;
+    }
+    return DIT_FAIL(DIT_ERR_NOT_FOUND, "no communicator is called \"%s\"", implementation);
+}
+
+void dit_comm_finish(void)
+{
+    if (!current) return;
+    current->free(world.group);
+    current->finish();
+    current = NULL;
+}
+
+void dit_comm_abort(int exit_code)
+{
+    if (current) current->abort(exit_code);
+    _Exit(exit_code);
+}
+
+const char *dit_comm_library(void) { return current ? current->library() : "none"; }
+dit_comm *dit_comm_world(void) { return &world; }
+int dit_comm_rank(const dit_comm *comm) { return comm->rank; }
+int dit_comm_size(const dit_comm *comm) { return comm->size; }
+void dit_comm_local(int *local_rank, int *local_size) { current->local(local_rank, local_size); }
+void dit_comm_set_phase(dit_comm *comm, dit_phase phase) { comm->phase = phase; }
+
+dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out)
+{
+    int size = parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+    int *ranks = calloc((size_t)size, sizeof *ranks);
+    dit_comm *comm = calloc(1, sizeof *comm);
+    dit_status st = ranks && comm ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator of %d", size);
+    *out = NULL;
+    if (st == DIT_OK) {
+        dit_mesh_group(parallel, world.rank, axis, ranks);
+        st = current->create(ranks, size, &comm->group);
+    }
+    free(ranks);
+    if (st != DIT_OK) {
+        free(comm);
+        return st;
+    }
+    *comm = (dit_comm){.ops = current, .group = comm->group, .axis = axis, .counters = counters, .size = size};
+    comm->rank = current->rank(comm->group);
+    *out = comm;
+    return DIT_OK;
+}
+
+void dit_comm_free(dit_comm *comm)
+{
+    if (!comm) return;
+    comm->ops->free(comm->group);
+    free(comm);
+}
+
+static void count(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t time_ns,
+                  int64_t span_ns)
+{
+    if (!comm->counters) return;
+    dit_comm_counter *counter = &comm->counters->at[comm->axis][collective][comm->phase];
+    counter->messages += messages;
+    counter->bytes += messages * bytes_each;
+    counter->time_ns += time_ns;
+    counter->span_ns += span_ns;
+}
+
+dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int64_t block_bytes)
+{
+    int64_t began = dit_clock_ns();
+    DIT_TRY(comm->ops->all_to_all(comm->group, send, recv, block_bytes));
+    int64_t time = dit_clock_ns() - began;
+    count(comm, DIT_COLLECTIVE_ALL_TO_ALL, comm->size - 1, block_bytes, time, time);
+    return DIT_OK;
+}
+
+dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int64_t block_bytes)
+{
+    int64_t began = dit_clock_ns();
+    DIT_TRY(comm->ops->all_gather(comm->group, send, recv, block_bytes));
+    int64_t time = dit_clock_ns() - began;
+    count(comm, DIT_COLLECTIVE_ALL_GATHER, comm->size - 1, block_bytes, time, time);
+    return DIT_OK;
+}
+
+dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, void *recv, int from, int64_t bytes,
+                                   dit_comm_exchange *out)
+{
+    int64_t began = dit_clock_ns();
+    DIT_TRY(comm->ops->exchange_begin(comm->group, send, to, recv, from, bytes, out));
+    out->began_ns = began;
+    count(comm, DIT_COLLECTIVE_SEND_RECV, 1, bytes, dit_clock_ns() - began, 0);
+    return DIT_OK;
+}
+
+void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
+{
+    int64_t began = dit_clock_ns();
+    comm->ops->exchange_poll(comm->group, exchange);
+    count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, dit_clock_ns() - began, 0);
+}
+
+dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
+{
+    int64_t began = dit_clock_ns();
+    DIT_TRY(comm->ops->exchange_wait(comm->group, exchange));
+    int64_t ended = dit_clock_ns();
+    count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, ended - began, ended - exchange->began_ns);
+    return DIT_OK;
+}
+
+dit_status dit_comm_barrier(dit_comm *comm) { return comm->ops->barrier(comm->group); }
+dit_status dit_comm_max(dit_comm *comm, int64_t *values, int count_)
+{
+    return comm->ops->max(comm->group, values, count_);
+}
+
+dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, char **out, int64_t *offsets)
+{
+    int64_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
+    dit_status st = sizes ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d sizes", comm->size);
+    *out = NULL;
+    if (st == DIT_OK) st = comm->ops->all_gather(comm->group, &bytes, sizes, (int64_t)sizeof bytes);
+    if (st == DIT_OK) {
+        offsets[0] = 0;
+        for (int i = 0; i < comm->size; i++) offsets[i + 1] = offsets[i] + sizes[i];
+        *out = calloc(1, (size_t)offsets[comm->size] + 1);
+        st = *out ? comm->ops->all_gather_varying(comm->group, data, bytes, *out, offsets)
+                  : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld collected bytes", (long long)offsets[comm->size]);
+    }
+    free(sizes);
+    return st;
+}
+
+int64_t dit_comm_exposed_ns(const dit_comm_counters *counters)
+{
+    int64_t total = 0;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
+            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) total += counters->at[axis][collective][phase].time_ns;
+    return total;
+}

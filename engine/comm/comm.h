@@ -1,0 +1,81 @@
+/* Communicators: one per mesh axis, with counters that the closed forms are held against.
+ *
+ * Everything a rank sends in the measured region goes through here. The interface functions check, count and dispatch;
+ * the implementations (mpi.c; the table is in comm.c) only move bytes. Buffers are host memory of the caller.
+ */
+#ifndef DIT_ENGINE_COMM_H
+#define DIT_ENGINE_COMM_H
+
+#include "base/mesh.h"
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sent by this rank. time_ns is how long the rank's own thread was held up (exposed); span_ns runs from the start of an
+ * exchange to its completion, so span - time was hidden behind computation. */
+typedef struct {
+    int64_t bytes, messages, time_ns, span_ns;
+} dit_comm_counter;
+
+typedef struct {
+    dit_comm_counter at[DIT_AXIS_COUNT][DIT_COLLECTIVE_COUNT][DIT_PHASE_COUNT];
+} dit_comm_counters;
+
+typedef struct dit_comm dit_comm;
+
+/* A transfer under way between begin and wait. */
+typedef struct {
+    void *handle[2];
+    int64_t began_ns;
+} dit_comm_exchange;
+
+/* Starts the library (once per process), e.g. "mpi". *argc, *argv as in main. Collective over all processes. */
+dit_status dit_comm_start(const char *implementation, int *argc, char ***argv);
+/* Ends it. Collective. */
+void dit_comm_finish(void);
+/* Ends every process of the run with `exit_code`. For a rank that failed: its peers must not wait for it. */
+void dit_comm_abort(int exit_code) __attribute__((noreturn));
+/* "Open MPI v4.1.4": for records. */
+const char *dit_comm_library(void);
+
+/* The communicator of all ranks; owned by the library. */
+dit_comm *dit_comm_world(void);
+/* The group of this rank along `axis` of the mesh. Collective over the world. Counts into `counters` (which outlives it),
+ * under the phase that counters' owner sets with dit_comm_set_phase. */
+dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out);
+void dit_comm_free(dit_comm *comm); /* accepts NULL */
+void dit_comm_set_phase(dit_comm *comm, dit_phase phase);
+
+int dit_comm_rank(const dit_comm *comm);
+int dit_comm_size(const dit_comm *comm);
+/* Rank among, and number of, the processes of this machine. */
+void dit_comm_local(int *local_rank, int *local_size);
+
+/* recv block j = what rank j sent as its block `rank`. Collective. Sends (size-1) messages of block_bytes.
+ *   send  in   [size][block_bytes]      recv  out  [size][block_bytes]      not overlapping */
+dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int64_t block_bytes);
+/* recv block j = rank j's send. Collective. Sends (size-1) messages of block_bytes. */
+dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int64_t block_bytes);
+/* Sends `bytes` to rank `to` and receives as many from `from`, in the background, one message. Buffers are taken until
+ * wait returns. Call poll between pieces of computation: MPI moves data only inside its calls. */
+dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, void *recv, int from, int64_t bytes,
+                                   dit_comm_exchange *out);
+void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange);
+dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange);
+
+/* Uncounted, outside the measured region. */
+dit_status dit_comm_barrier(dit_comm *comm);
+/* values[i] = max over ranks. */
+dit_status dit_comm_max(dit_comm *comm, int64_t *values, int count);
+/* Gathers every rank's `bytes` bytes (may differ) to all: *out is malloc'ed, offsets[size+1] delimits the pieces. */
+dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, char **out, int64_t *offsets);
+
+/* Sum of time_ns over everything counted. */
+int64_t dit_comm_exposed_ns(const dit_comm_counters *counters);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* What a communicator implementation provides. All entries are required. */
+#ifndef DIT_ENGINE_COMM_IMPL_H
+#define DIT_ENGINE_COMM_IMPL_H
+
+#include "engine/comm/comm.h"
+
+typedef struct {
+    const char *name;
+    dit_status (*start)(int *argc, char ***argv);
+    void (*finish)(void);
+    void (*abort)(int exit_code);
+    const char *(*library)(void);
+    void (*local)(int *local_rank, int *local_size);
+    /* ranks of the world, in group order; NULL for the whole world */
+    dit_status (*create)(const int *ranks, int size, void **group);
+    void (*free)(void *group);
+    int (*rank)(void *group);
+    int (*size)(void *group);
+    dit_status (*all_to_all)(void *group, const void *send, void *recv, int64_t block_bytes);
+    dit_status (*all_gather)(void *group, const void *send, void *recv, int64_t block_bytes);
+    dit_status (*exchange_begin)(void *group, const void *send, int to, void *recv, int from, int64_t bytes,
+                                 dit_comm_exchange *out);
+    void (*exchange_poll)(void *group, dit_comm_exchange *exchange);
+    dit_status (*exchange_wait)(void *group, dit_comm_exchange *exchange);
+    dit_status (*barrier)(void *group);
+    dit_status (*max)(void *group, int64_t *values, int count);
+    dit_status (*all_gather_varying)(void *group, const void *data, int64_t bytes, void *out, const int64_t *offsets);
+} dit_comm_ops;
+
+extern const dit_comm_ops dit_comm_mpi;
+
+#endif

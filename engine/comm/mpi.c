@@ -1,0 +1,213 @@
+/* Communicator over MPI (Open MPI). Host memory, one thread talks (MPI_THREAD_FUNNELED). */
+#include "engine/comm/comm_impl.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    MPI_Comm comm;
+} mpi_group;
+
+static dit_status translate(int code, const char *call)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS) return DIT_OK;
+    MPI_Error_string(code, text, &length);
+    return DIT_FAIL(DIT_ERR_MPI, "%s: %s", call, text);
+}
+#define MPI_TRY(function, ...) DIT_TRY(translate(function(__VA_ARGS__), #function))
+
+static dit_status mpi_start(int *argc, char ***argv)
+{
+    int provided;
+    MPI_TRY(MPI_Init_thread, argc, argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    return DIT_OK;
+}
+
+static void mpi_finish(void) { MPI_Finalize(); }
+static void mpi_abort(int exit_code) { MPI_Abort(MPI_COMM_WORLD, exit_code); }
+
+static const char *mpi_library(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0'; /* the rest names the build machine */
+    return text;
+}
+
+static void mpi_local(int *local_rank, int *local_size)
+{
+    MPI_Comm node;
+    *local_rank = 0;
+    *local_size = 1;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) return;
+    MPI_Comm_rank(node, local_rank);
+    MPI_Comm_size(node, local_size);
+    MPI_Comm_free(&node);
+}
+
+/* Groups along an axis are disjoint and cover the world, so one split makes them all: the colour is the lowest member. */
+static dit_status mpi_create(const int *ranks, int size, void **out)
+{
+    int rank, position = 0;
+    mpi_group *group = calloc(1, sizeof *group);
+    if (!group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
+    *out = group;
+    if (!ranks) {
+        group->comm = MPI_COMM_WORLD;
+        return DIT_OK;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < size; i++)
+        if (ranks[i] == rank) position = i;
+    dit_status st = translate(MPI_Comm_split(MPI_COMM_WORLD, ranks[0], position, &group->comm), "MPI_Comm_split");
+    if (st != DIT_OK) {
+        free(group);
+        *out = NULL;
+        return st;
+    }
+    MPI_Comm_set_errhandler(group->comm, MPI_ERRORS_RETURN);
+    return DIT_OK;
+}
+
+static void mpi_free(void *opaque)
+{
+    mpi_group *group = opaque;
+    if (!group) return;
+    if (group->comm != MPI_COMM_WORLD) MPI_Comm_free(&group->comm);
+    free(group);
+}
+
+static int mpi_rank(void *group)
+{
+    int rank = 0;
+    MPI_Comm_rank(((mpi_group *)group)->comm, &rank);
+    return rank;
+}
+
+static int mpi_size(void *group)
+{
+    int size = 1;
+    MPI_Comm_size(((mpi_group *)group)->comm, &size);
+    return size;
+}
+
+/* MPI counts are int: large blocks travel as units of `unit` bytes. */
+static dit_status unit_of(int64_t bytes, int64_t *count, MPI_Datatype *type)
+{
+    *type = bytes % (int64_t)sizeof(float) ? MPI_BYTE : MPI_FLOAT;
+    *count = *type == MPI_FLOAT ? bytes / (int64_t)sizeof(float) : bytes;
+    if (*count > INT32_MAX) return DIT_FAIL(DIT_ERR_MPI, "a message of %lld bytes exceeds MPI's int count", (long long)bytes);
+    return DIT_OK;
+}
+
+static dit_status mpi_all_to_all(void *group, const void *send, void *recv, int64_t block_bytes)
+{
+    int64_t count;
+    MPI_Datatype type;
+    DIT_TRY(unit_of(block_bytes, &count, &type));
+    MPI_TRY(MPI_Alltoall, send, (int)count, type, recv, (int)count, type, ((mpi_group *)group)->comm);
+    return DIT_OK;
+}
+
+static dit_status mpi_all_gather(void *group, const void *send, void *recv, int64_t block_bytes)
+{
+    int64_t count;
+    MPI_Datatype type;
+    DIT_TRY(unit_of(block_bytes, &count, &type));
+    MPI_TRY(MPI_Allgather, send, (int)count, type, recv, (int)count, type, ((mpi_group *)group)->comm);
+    return DIT_OK;
+}
+
+enum { EXCHANGE_TAG = 7 };
+
+static dit_status mpi_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
+                                     dit_comm_exchange *out)
+{
+    MPI_Comm comm = ((mpi_group *)opaque)->comm;
+    MPI_Request requests[2];
+    int64_t count;
+    MPI_Datatype type;
+    _Static_assert(sizeof(MPI_Request) <= sizeof(void *), "a request must fit in a handle");
+    DIT_TRY(unit_of(bytes, &count, &type));
+    MPI_TRY(MPI_Irecv, recv, (int)count, type, from, EXCHANGE_TAG, comm, &requests[0]);
+    MPI_TRY(MPI_Isend, send, (int)count, type, to, EXCHANGE_TAG, comm, &requests[1]);
+    memcpy(out->handle, requests, sizeof requests);
+    return DIT_OK;
+}
+
+static void mpi_exchange_poll(void *group, dit_comm_exchange *exchange)
+{
+    MPI_Request requests[2];
+    int done;
+    (void)group;
+    memcpy(requests, exchange->handle, sizeof requests);
+    MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE); /* errors show in wait */
+    memcpy(exchange->handle, requests, sizeof requests);
+}
+
+static dit_status mpi_exchange_wait(void *group, dit_comm_exchange *exchange)
+{
+    MPI_Request requests[2];
+    (void)group;
+    memcpy(requests, exchange->handle, sizeof requests);
+    MPI_TRY(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+    return DIT_OK;
+}
+
+static dit_status mpi_barrier(void *group)
+{
+    MPI_TRY(MPI_Barrier, ((mpi_group *)group)->comm);
+    return DIT_OK;
+}
+
+static dit_status mpi_max(void *group, int64_t *values, int count)
+{
+    MPI_TRY(MPI_Allreduce, MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, ((mpi_group *)group)->comm);
+    return DIT_OK;
+}
+
+static dit_status mpi_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out, const int64_t *offsets)
+{
+    mpi_group *group = opaque;
+    int size = mpi_size(group);
+    int *counts = calloc((size_t)size * 2, sizeof *counts), *places = counts + size;
+    if (!counts || offsets[size] > INT32_MAX) {
+        free(counts);
+        return DIT_FAIL(DIT_ERR_MPI, "cannot collect %lld bytes", (long long)offsets[size]);
+    }
+    for (int i = 0; i < size; i++) {
+        counts[i] = (int)(offsets[i + 1] - offsets[i]);
+        places[i] = (int)offsets[i];
+    }
+    dit_status st = translate(MPI_Allgatherv(data, (int)bytes, MPI_BYTE, out, counts, places, MPI_BYTE, group->comm),
+                              "MPI_Allgatherv");
+    free(counts);
+    return st;
+}
+
+const dit_comm_ops dit_comm_mpi = {
+    .name = "mpi",
+    .start = mpi_start,
+    .finish = mpi_finish,
+    .abort = mpi_abort,
+    .library = mpi_library,
+    .local = mpi_local,
+    .create = mpi_create,
+    .free = mpi_free,
+    .rank = mpi_rank,
+    .size = mpi_size,
+    .all_to_all = mpi_all_to_all,
+    .all_gather = mpi_all_gather,
+    .exchange_begin = mpi_exchange_begin,
+    .exchange_poll = mpi_exchange_poll,
+    .exchange_wait = mpi_exchange_wait,
+    .barrier = mpi_barrier,
+    .max = mpi_max,
+    .all_gather_varying = mpi_all_gather_varying,
+};

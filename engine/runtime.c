@@ -1,0 +1,138 @@
+#include "engine/runtime.h"
+
+#include "base/log.h"
+
+#include <hwloc.h>
+#include <string.h>
+
+const char *dit_time_name(dit_time time)
+{
+    static const char *const names[DIT_TIME_COUNT] = {"prepare", "embed", "blocks", "head", "scheduler", "gather"};
+    return names[time];
+}
+
+/* Binds this process to its own cores before the pool starts, so that its threads inherit them. */
+static bool bind_to_cores(hwloc_topology_t topology, int first, int count)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    for (int i = first; i < first + count; i++) {
+        hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
+        if (core) hwloc_bitmap_or(set, set, core->cpuset);
+    }
+    bool bound = !hwloc_bitmap_iszero(set) && hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_PROCESS) == 0;
+    hwloc_bitmap_free(set);
+    return bound;
+}
+
+/* The engine owns the threads: ranks x threads <= cores, or the record says `oversubscribed`. */
+static dit_status place_threads(dit_runtime *rt, int threads)
+{
+    hwloc_topology_t topology;
+    dit_comm_local(&rt->local_rank, &rt->local_size);
+    if (hwloc_topology_init(&topology) != 0) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "hwloc cannot read the topology");
+    if (hwloc_topology_load(topology) != 0) {
+        hwloc_topology_destroy(topology);
+        return DIT_FAIL(DIT_ERR_ENVIRONMENT, "hwloc cannot read the topology");
+    }
+    rt->cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    if (rt->cores < 1) rt->cores = 1;
+    rt->threads = threads > 0 ? threads : rt->cores / rt->local_size;
+    if (rt->threads < 1) rt->threads = 1;
+    rt->oversubscribed = rt->threads * rt->local_size > rt->cores;
+    if (!rt->oversubscribed) rt->bound = bind_to_cores(topology, rt->local_rank * rt->threads, rt->threads);
+    hwloc_topology_destroy(topology);
+    return dit_pool_create(rt->threads, !rt->oversubscribed, &rt->pool);
+}
+
+dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
+{
+    dit_status st = DIT_OK;
+    int world_size = dit_comm_size(dit_comm_world());
+    *rt = (dit_runtime){.parallel = params->parallel, .facts = params->facts};
+    dit_arena_init(&rt->run, &rt->ledger, DIT_MEMORY_WEIGHTS);
+    dit_arena_init(&rt->image, &rt->ledger, DIT_MEMORY_STATE);
+    dit_arena_init(&rt->step, &rt->ledger, DIT_MEMORY_ACTIVATIONS);
+    dit_arena_init(&rt->comm_arena, &rt->ledger, DIT_MEMORY_COMM);
+    if (dit_parallel_world_size(&params->parallel) != world_size)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, the run has %d ranks",
+                                       dit_parallel_world_size(&params->parallel), world_size),
+                              "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
+    DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
+    DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
+    dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
+    DIT_TRY_GOTO(st, place_threads(rt, params->threads), done);
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        DIT_TRY_GOTO(st, dit_comm_create(&rt->parallel, (dit_axis)axis, &rt->counters, &rt->comm[axis]), done);
+done:
+    if (st != DIT_OK) dit_runtime_release(rt);
+    return st;
+}
+
+void dit_runtime_release(dit_runtime *rt)
+{
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) dit_comm_free(rt->comm[axis]);
+    dit_pool_free(rt->pool);
+    dit_arena_release(&rt->comm_arena);
+    dit_arena_release(&rt->step);
+    dit_arena_release(&rt->image);
+    dit_arena_release(&rt->run);
+    memset(rt, 0, sizeof *rt);
+}
+
+void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase)
+{
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) dit_comm_set_phase(rt->comm[axis], phase);
+}
+
+void dit_runtime_reset_account(dit_runtime *rt)
+{
+    memset(&rt->counters, 0, sizeof rt->counters);
+    memset(rt->time_ns, 0, sizeof rt->time_ns);
+    rt->flops = (dit_flops){0};
+    memcpy(rt->ledger.peak, rt->ledger.used, sizeof rt->ledger.peak);
+    rt->ledger.total_peak = rt->ledger.total_used;
+}
+
+void ops_linear(dit_runtime *rt, const dit_linear_args *args)
+{
+    rt->flops.linear += dit_linear_work(args->rows, args->weights->n, args->weights->k).flops;
+    rt->kernels->linear(rt->pool, args);
+}
+
+void ops_attention(dit_runtime *rt, const dit_attention_args *args)
+{
+    rt->flops.attention += dit_attention_work(args->B, args->H, args->Sq, args->Sk, args->D).flops;
+    rt->kernels->attention(rt->pool, args);
+}
+
+void ops_merge(dit_runtime *rt, const dit_merge_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->B * args->S * args->H * args->D, 2, 1, 3).flops;
+    rt->kernels->attention_merge(rt->pool, args);
+}
+
+void ops_norm(dit_runtime *rt, const dit_norm_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->rows * args->C, 1, 1, 8).flops;
+    rt->kernels->norm(rt->pool, args);
+}
+
+void ops_qk_norm_rope(dit_runtime *rt, const dit_qk_norm_rope_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->rows * args->H * args->D, 1, 1, 7).flops;
+    rt->kernels->qk_norm_rope(rt->pool, args);
+}
+
+void ops_copy(dit_runtime *rt, const dit_copy_args *args) { rt->kernels->copy(rt->pool, args); }
+
+void ops_combine(dit_runtime *rt, const dit_combine_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->elements, args->count, 1, 2.0 * args->count).flops;
+    rt->kernels->combine(rt->pool, args);
+}
+
+void ops_activate(dit_runtime *rt, const dit_activate_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->elements, 1, 1, 8).flops;
+    rt->kernels->activate(rt->pool, args);
+}

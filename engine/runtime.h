@@ -1,0 +1,71 @@
+/* Runtime: what one rank owns while it runs one case - kernels, threads, memory, communicators, clocks.
+ *
+ * Everything above (models, attention policies, sampler, programs) takes a runtime as its first argument. Arenas by
+ * lifetime: `run` (weights, plans), `image` (latents, conditions), `step` (activations, allocated once, reused by every
+ * step), `comm` (message buffers). The ops_* functions dispatch an operator and add its flops to the account.
+ */
+#ifndef DIT_ENGINE_RUNTIME_H
+#define DIT_ENGINE_RUNTIME_H
+
+#include "base/arena.h"
+#include "base/mesh.h"
+#include "engine/comm/comm.h"
+#include "kernels/kernels.h"
+
+typedef enum {
+    DIT_TIME_PREPARE,   /* text projections and their K, V: once per image */
+    DIT_TIME_EMBED,     /* patch, position and timestep embedding          */
+    DIT_TIME_BLOCKS,    /* transformer blocks, exchanges included          */
+    DIT_TIME_HEAD,      /* final norm and projection                       */
+    DIT_TIME_SCHEDULER, /* guidance and solver                             */
+    DIT_TIME_GATHER,    /* collecting the latents                          */
+    DIT_TIME_COUNT
+} dit_time;
+const char *dit_time_name(dit_time time);
+
+typedef struct {
+    double linear, attention, other;
+} dit_flops;
+
+typedef struct {
+    const char *backend; /* "cpu", "ref" */
+    int threads;         /* per rank; 0: cores / ranks of this machine, at least 1 */
+    dit_parallel parallel;
+    dit_facts facts;
+} dit_runtime_params;
+
+typedef struct dit_runtime {
+    const dit_kernels *kernels;
+    dit_pool *pool;
+    int threads, cores, local_rank, local_size;
+    bool oversubscribed, bound;
+    dit_memory_ledger ledger;
+    dit_arena run, image, step, comm_arena;
+    dit_parallel parallel;
+    dit_facts facts;
+    int coordinates[DIT_AXIS_COUNT];
+    dit_comm *comm[DIT_AXIS_COUNT]; /* size 1 where the axis is not used */
+    dit_comm_counters counters;
+    int64_t time_ns[DIT_TIME_COUNT];
+    dit_flops flops;
+} dit_runtime;
+
+/* Collective over the world: the product of the degrees must equal its size and the configuration must be legal.
+ * Errors: DIT_ERR_CONSTRAINT_*, DIT_ERR_NOT_FOUND (backend), DIT_ERR_MEMORY, DIT_ERR_MPI. release takes a zeroed one. */
+dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *out);
+void dit_runtime_release(dit_runtime *rt);
+void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase);
+/* Forgets counters, times and flops, and lowers the memory peaks to what is in use: the start of a measured region. */
+void dit_runtime_reset_account(dit_runtime *rt);
+
+/* Dispatch and account. */
+void ops_linear(dit_runtime *rt, const dit_linear_args *args);
+void ops_attention(dit_runtime *rt, const dit_attention_args *args);
+void ops_merge(dit_runtime *rt, const dit_merge_args *args);
+void ops_norm(dit_runtime *rt, const dit_norm_args *args);
+void ops_qk_norm_rope(dit_runtime *rt, const dit_qk_norm_rope_args *args);
+void ops_copy(dit_runtime *rt, const dit_copy_args *args);
+void ops_combine(dit_runtime *rt, const dit_combine_args *args);
+void ops_activate(dit_runtime *rt, const dit_activate_args *args);
+
+#endif
