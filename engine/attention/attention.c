@@ -1,0 +1,58 @@
+#include "engine/attention/policy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every attention policy. */
+static const dit_attention_policy *const policies[] = {
+    &dit_attention_local,
+    &dit_attention_ulysses,
+    &dit_attention_ring,
+    &dit_attention_usp,
+};
+
+static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_policy **out)
+{
+    bool ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1, ring = dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
+    bool automatic = strcmp(name, "auto") == 0;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        if (!automatic && strcmp(policies[i]->name, name) != 0) continue;
+        *out = policies[i];
+        if (policies[i]->ulysses == ulysses && policies[i]->ring == ring) return DIT_OK;
+        if (!automatic)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                           "attention \"%s\" contradicts ulysses_degree %d, ring_degree %d", name,
+                                           dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]),
+                                           dit_comm_size(rt->comm[DIT_AXIS_RING])),
+                                  "use \"auto\", or degrees above 1 exactly where the policy communicates");
+    }
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no attention policy is called \"%s\"", name),
+                          "auto, local, ulysses, ring and usp exist");
+}
+
+dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape, dit_attention **out)
+{
+    const dit_attention_policy *policy;
+    *out = NULL;
+    DIT_TRY(find_policy(rt, name, &policy));
+    dit_attention *attention = calloc(1, sizeof *attention);
+    if (!attention) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an attention policy");
+    *attention = (dit_attention){.rt = rt, .policy = policy, .shape = *shape};
+    attention->scale = 1.0f / sqrtf((float)shape->D);
+    dit_status st = policy->prepare ? policy->prepare(attention) : DIT_OK;
+    if (st != DIT_OK) {
+        free(attention);
+        return st;
+    }
+    *out = attention;
+    return DIT_OK;
+}
+
+void dit_attention_free(dit_attention *attention) { free(attention); }
+const char *dit_attention_name(const dit_attention *attention) { return attention->policy->name; }
+
+dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io)
+{
+    return attention->policy->forward(attention, &attention->shape, io);
+}

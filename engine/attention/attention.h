@@ -1,0 +1,39 @@
+/* Attention policies: where attention finds K and V.
+ *
+ * A model hands over the q, k, v of the tokens its rank holds; the policy returns the exact attention of those tokens
+ * over the whole sequence. Softmax does not care about the order of keys, so shards may come in any order. The first
+ * `replicated` rows are joint text that every sequence rank holds in full (their K and V count once); all other rows
+ * are this rank's own share. Policies are rows of one table (attention.c); each is one file.
+ */
+#ifndef DIT_ENGINE_ATTENTION_H
+#define DIT_ENGINE_ATTENTION_H
+
+#include "engine/runtime.h"
+
+/* Largest call a policy will see; buffers are made once for it. */
+typedef struct {
+    int64_t B, H, D;
+    int64_t tokens;     /* local rows per batch entry, replicated ones included */
+    int64_t replicated; /* of which replicated text rows, first in order        */
+} dit_attention_shape;
+
+/* q, k, v: [B, tokens, H, D], tokens ld apart, batch entries `batch` floats apart; out likewise with ldo, batch_o. */
+typedef struct {
+    const float *q, *k, *v;
+    int64_t ld, batch;
+    float *out;
+    int64_t ldo, batch_o;
+} dit_attention_io;
+
+typedef struct dit_attention dit_attention;
+
+/* The policy called `name`, or for "auto" the one the degrees ask for (local, ulysses, ring, usp).
+ * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_CONSTRAINT_METHOD when name and degrees contradict each other. */
+dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape, dit_attention **out);
+void dit_attention_free(dit_attention *attention); /* accepts NULL; buffers belong to the runtime's arenas */
+const char *dit_attention_name(const dit_attention *attention);
+
+/* Collective over the sequence ranks. Communication: as the closed form of the policy (base/volume.c). */
+dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io);
+
+#endif

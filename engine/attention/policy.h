@@ -1,0 +1,41 @@
+/* What an attention policy provides (implementer's header). */
+#ifndef DIT_ENGINE_ATTENTION_POLICY_H
+#define DIT_ENGINE_ATTENTION_POLICY_H
+
+#include "engine/attention/attention.h"
+
+typedef struct {
+    const char *name;
+    bool ulysses, ring; /* which degrees it can use; it needs exactly those to be above 1 */
+    /* Takes its buffers from rt->comm_arena (messages) and rt->step (partial results). NULL: needs none. */
+    dit_status (*prepare)(dit_attention *attention);
+    dit_status (*forward)(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io);
+} dit_attention_policy;
+
+struct dit_attention {
+    dit_runtime *rt;
+    const dit_attention_policy *policy;
+    dit_attention_shape shape;
+    float scale;
+    struct {
+        float *pack, *q, *k, *v, *out, *back; /* see ulysses.c */
+    } ulysses;
+    struct {
+        float *kv[3], *block_out, *block_lse, *lse; /* see ring.c */
+    } ring;
+};
+
+extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp;
+
+/* Shared pieces. Shape may be the policy's own or that of the exchanged operands. */
+dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io);
+dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape);
+dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io);
+dit_status attention_ulysses_prepare(dit_attention *attention);
+dit_attention_shape attention_ulysses_exchanged(const dit_attention *attention, const dit_attention_shape *shape);
+typedef dit_status (*attention_inner)(dit_attention *, const dit_attention_shape *, const dit_attention_io *);
+/* Exchanges heads for tokens, runs `inner` on all tokens of the Ulysses group and 1/u of the heads, exchanges back. */
+dit_status attention_ulysses_around(dit_attention *attention, const dit_attention_shape *shape,
+                                    const dit_attention_io *io, attention_inner inner);
+
+#endif

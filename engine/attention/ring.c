@@ -1,0 +1,117 @@
+/* Ring attention: K and V travel around the ring while Q stays; partial results merge by their log-sum-exp.
+ *
+ * Hop 0 attends to the rank's own K, V (replicated joint text included, so that it counts once), hops 1..r-1 to what
+ * arrived; the next block is on the wire during each hop's computation, which runs in pieces so that MPI gets to move
+ * data. Sends per call: (r-1) messages of 2 B n H D floats, n the travelling rows.
+ * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889); PARALLEL.md 3.3.
+ */
+#include "engine/attention/policy.h"
+
+#include <math.h>
+
+static int64_t moving_rows(const dit_attention_shape *shape) { return shape->tokens - shape->replicated; }
+
+dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape)
+{
+    dit_runtime *rt = attention->rt;
+    int64_t kv = 2 * shape->B * moving_rows(shape) * shape->H * shape->D;
+    for (int i = 0; i < 3; i++) DIT_TRY(dit_arena_floats(&rt->comm_arena, kv, &attention->ring.kv[i]));
+    DIT_TRY(dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H * shape->D, &attention->ring.block_out));
+    DIT_TRY(dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.block_lse));
+    return dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.lse);
+}
+
+static dit_status ring_prepare(dit_attention *attention) { return attention_ring_prepare(attention, &attention->shape); }
+
+/* kv = [2][B][n][H D], dense: K then V */
+static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, float *kv)
+{
+    int64_t n = moving_rows(shape), width = shape->H * shape->D;
+    const float *sources[2] = {io->k, io->v};
+    for (int i = 0; i < 2; i++)
+        ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B, .n1 = n, .n2 = 1, .inner = width,
+                                                 .src = sources[i] + shape->replicated * io->ld,
+                                                 .src_stride = {io->batch, io->ld, width},
+                                                 .dst = kv + i * shape->B * n * width,
+                                                 .dst_stride = {n * width, width, width}});
+}
+
+/* One hop's attention in pieces over batch entries, polling the transfer between them. */
+static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_args *whole,
+                   dit_comm_exchange *exchange)
+{
+    dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
+    enum { PIECES = 4 };
+    int64_t per_piece = (shape->H + PIECES - 1) / PIECES;
+    for (int64_t b = 0; b < shape->B; b++) {
+        for (int64_t head = 0; head < shape->H; head += per_piece) {
+            dit_attention_args piece = *whole;
+            piece.B = 1;
+            piece.H = shape->H - head < per_piece ? shape->H - head : per_piece;
+            piece.q += b * whole->batch_q + head * shape->D;
+            piece.k += b * whole->batch_k + head * shape->D;
+            piece.v += b * whole->batch_v + head * shape->D;
+            piece.out += b * whole->batch_o + head * shape->D;
+            piece.lse += (b * shape->H + head) * shape->tokens;
+            ops_attention(attention->rt, &piece);
+            if (exchange) dit_comm_exchange_poll(ring, exchange);
+        }
+    }
+}
+
+/* Hop 0 goes straight into the result, later hops into block_out, then merge. */
+static void compute_hop(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop,
+                        const float *kv, dit_comm_exchange *exchange)
+{
+    int64_t n = moving_rows(shape), width = shape->H * shape->D;
+    dit_attention_args args = {.B = shape->B, .H = shape->H, .Sq = shape->tokens, .D = shape->D, .q = io->q,
+                               .ldq = io->ld, .batch_q = io->batch, .scale = attention->scale};
+    if (hop == 0) {
+        args.Sk = shape->tokens;
+        args.k = io->k, args.v = io->v;
+        args.ldk = args.ldv = io->ld;
+        args.batch_k = args.batch_v = io->batch;
+        args.out = io->out, args.ldo = io->ldo, args.batch_o = io->batch_o;
+        args.lse = attention->ring.lse;
+        attend(attention, shape, &args, exchange);
+        return;
+    }
+    args.Sk = n;
+    args.k = kv, args.v = kv + shape->B * n * width;
+    args.ldk = args.ldv = width;
+    args.batch_k = args.batch_v = n * width;
+    args.out = attention->ring.block_out, args.ldo = width, args.batch_o = shape->tokens * width;
+    args.lse = attention->ring.block_lse;
+    attend(attention, shape, &args, exchange);
+    ops_merge(attention->rt, &(dit_merge_args){.B = shape->B, .H = shape->H, .S = shape->tokens, .D = shape->D,
+                                               .out = io->out, .lse = attention->ring.lse, .ldo = io->ldo,
+                                               .batch_o = io->batch_o, .block_out = attention->ring.block_out,
+                                               .block_lse = attention->ring.block_lse});
+}
+
+dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
+{
+    dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
+    int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
+    int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+    int64_t bytes = 2 * shape->B * moving_rows(shape) * shape->H * shape->D * (int64_t)sizeof(float);
+    float **kv = attention->ring.kv;
+    pack_kv(attention, shape, io, kv[0]);
+    for (int hop = 0; hop < size; hop++) {
+        const float *current = kv[hop % 3];
+        float *arriving = kv[(hop + 1) % 3];
+        dit_comm_exchange exchange;
+        bool more = hop + 1 < size;
+        if (more) DIT_TRY(dit_comm_exchange_begin(ring, current, next, arriving, previous, bytes, &exchange));
+        compute_hop(attention, shape, io, hop, current, more ? &exchange : NULL);
+        if (more) DIT_TRY(dit_comm_exchange_wait(ring, &exchange));
+    }
+    return DIT_OK;
+}
+
+const dit_attention_policy dit_attention_ring = {
+    .name = "ring",
+    .ring = true,
+    .prepare = ring_prepare,
+    .forward = attention_ring_forward,
+};

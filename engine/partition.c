@@ -1,0 +1,134 @@
+#include "engine/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+dit_partition dit_partition_of(const dit_runtime *rt)
+{
+    const dit_facts *facts = &rt->facts;
+    int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
+    int64_t cfg = dit_comm_size(rt->comm[DIT_AXIS_CFG]), data = dit_comm_size(rt->comm[DIT_AXIS_DATA]);
+    int64_t sequence_rank = rt->coordinates[DIT_AXIS_RING] * u + rt->coordinates[DIT_AXIS_ULYSSES];
+    bool split = facts->joint && dit_parallel_joint_text(&rt->parallel, facts) == DIT_JOINT_TEXT_SPLIT;
+    dit_partition part = {.image_tokens = facts->image_tokens, .text_tokens = facts->text_tokens};
+    part.image_count = facts->image_tokens / (u * r);
+    part.image_begin = sequence_rank * part.image_count;
+    part.text_count = split ? facts->text_tokens / (u * r) : facts->text_tokens;
+    part.text_begin = split ? sequence_rank * part.text_count : 0;
+    part.text_replicated = !split;
+    part.images = facts->num_images / data;
+    part.image_first = rt->coordinates[DIT_AXIS_DATA] * part.images;
+    part.branches = facts->guidance_branches / cfg;
+    part.branch_first = rt->coordinates[DIT_AXIS_CFG] * part.branches;
+    part.batch = part.branches * part.images;
+    return part;
+}
+
+/* [size][outer][inner] -> [outer][size][inner]: a gathered axis moves from outermost to its place. */
+static void move_axis(dit_runtime *rt, const float *src, int64_t size, int64_t outer, int64_t inner, float *dst)
+{
+    ops_copy(rt, &(dit_copy_args){.n0 = size, .n1 = outer, .n2 = 1, .inner = inner, .src = src,
+                                  .src_stride = {outer * inner, inner, inner}, .dst = dst,
+                                  .dst_stride = {inner, size * inner, inner}});
+}
+
+/* Gathers [outer][inner] over `axis` into [outer][size][inner]; `scratch` and `full` hold size*outer*inner. */
+static dit_status gather_axis(dit_runtime *rt, dit_axis axis, const float *local, int64_t outer, int64_t inner,
+                              float *scratch, float *full)
+{
+    int64_t size = dit_comm_size(rt->comm[axis]);
+    if (size == 1) {
+        if (local != full) memcpy(full, local, (size_t)(outer * inner) * sizeof *full);
+        return DIT_OK;
+    }
+    DIT_TRY(dit_comm_all_gather(rt->comm[axis], local, scratch, outer * inner * (int64_t)sizeof *local));
+    move_axis(rt, scratch, size, outer, inner, full);
+    return DIT_OK;
+}
+
+dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *part, const float *local, int64_t cols,
+                                        float *scratch, float *full)
+{
+    int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
+    int64_t rows = part->image_count;
+    int64_t outer[3] = {part->images, part->images, 1};
+    int64_t inner[3] = {rows * cols, rows * u * cols, part->images * rows * u * r * cols};
+    const dit_axis axes[3] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_DATA};
+    for (int i = 0; i < 3; i++) {
+        if (dit_comm_size(rt->comm[axes[i]]) == 1 && i > 0) continue; /* already in place */
+        DIT_TRY(gather_axis(rt, axes[i], i ? full : local, outer[i], inner[i], scratch, full));
+    }
+    return DIT_OK;
+}
+
+/* Dense copy of one piece (rows begin.. of each batch entry) and its whole, gathered over the given axes. */
+static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_t batch, int64_t begin, int64_t rows,
+                               bool sequence, float **out, int64_t *full_rows)
+{
+    int64_t u = sequence ? dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) : 1;
+    int64_t r = sequence ? dit_comm_size(rt->comm[DIT_AXIS_RING]) : 1;
+    int64_t cfg = shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1;
+    int64_t cols = shards->cols, elements = batch * rows * u * r * cfg * cols;
+    float *full = malloc((size_t)(elements + 1) * sizeof *full), *scratch = malloc((size_t)(elements + 1) * sizeof *full);
+    dit_status st = full && scratch ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to collect %lld floats", (long long)elements);
+    *out = NULL;
+    *full_rows = rows * u * r;
+    if (st != DIT_OK) goto done;
+    for (int64_t b = 0; b < batch; b++)
+        for (int64_t row = 0; row < rows; row++)
+            memcpy(full + (b * rows + row) * cols, shards->data + b * shards->batch_stride + (begin + row) * shards->ld,
+                   (size_t)cols * sizeof *full);
+    if (u > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_ULYSSES, full, batch, rows * cols, scratch, full), done);
+    if (r > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_RING, full, batch, rows * u * cols, scratch, full), done);
+    if (cfg > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * rows * u * r * cols, scratch, full), done);
+    *out = full;
+    full = NULL;
+done:
+    free(full);
+    free(scratch);
+    return st;
+}
+
+/* text rows, then image rows, of each batch entry */
+static dit_status stitch(const float *text, int64_t text_rows, const float *image, int64_t image_rows, int64_t batch,
+                         int64_t cols, float **out)
+{
+    int64_t rows = text_rows + image_rows;
+    *out = malloc((size_t)(batch * rows * cols + 1) * sizeof **out);
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to stitch %lld rows", (long long)(batch * rows));
+    for (int64_t b = 0; b < batch; b++) {
+        memcpy(*out + b * rows * cols, text + b * text_rows * cols, (size_t)(text_rows * cols) * sizeof **out);
+        memcpy(*out + (b * rows + text_rows) * cols, image + b * image_rows * cols,
+               (size_t)(image_rows * cols) * sizeof **out);
+    }
+    return DIT_OK;
+}
+
+dit_status dit_partition_collect(dit_runtime *rt, const dit_partition *part, const dit_shards *shards, float **out,
+                                 int64_t *elements)
+{
+    int64_t batch = shards->batched ? part->batch : 1;
+    int64_t full_batch = batch * (shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1);
+    float *text = NULL, *image = NULL;
+    int64_t text_rows = 0, image_rows = 0, rows = 0;
+    dit_status st = DIT_OK;
+    switch (shards->layout) {
+    case DIT_LAYOUT_IMAGE: st = collect_rows(rt, shards, batch, 0, part->image_count, true, out, &rows); break;
+    case DIT_LAYOUT_TEXT:
+        st = collect_rows(rt, shards, batch, 0, part->text_count, !part->text_replicated, out, &rows);
+        break;
+    case DIT_LAYOUT_GLOBAL: st = collect_rows(rt, shards, batch, 0, shards->rows, false, out, &rows); break;
+    case DIT_LAYOUT_JOINT:
+        st = collect_rows(rt, shards, batch, 0, part->text_count, !part->text_replicated, &text, &text_rows);
+        if (st == DIT_OK)
+            st = collect_rows(rt, shards, batch, part->text_count, part->image_count, true, &image, &image_rows);
+        if (st == DIT_OK) st = stitch(text, text_rows, image, image_rows, full_batch, shards->cols, out);
+        rows = text_rows + image_rows;
+        break;
+    default: st = DIT_FAIL(DIT_ERR_INTERNAL, "layout %d", (int)shards->layout);
+    }
+    free(text);
+    free(image);
+    *elements = full_batch * rows * shards->cols;
+    return st;
+}

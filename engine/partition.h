@@ -1,0 +1,50 @@
+/* Partition: which tokens and which batch rows this rank holds, and how to put shards together again.
+ *
+ * Image tokens are cut into contiguous chunks over the sequence ranks (ring slow, ulysses fast), joint text likewise
+ * when it is split, else every sequence rank holds all of it. Batch rows are branch-major (negative guidance branch
+ * first), cut over cfg; images over data.
+ */
+#ifndef DIT_ENGINE_PARTITION_H
+#define DIT_ENGINE_PARTITION_H
+
+#include "engine/runtime.h"
+
+typedef struct {
+    int64_t image_tokens, image_begin, image_count; /* S, and this rank's rows of it                     */
+    int64_t text_tokens, text_begin, text_count;    /* St, and this rank's rows; all of them if replicated */
+    bool text_replicated;                           /* joint text held by every sequence rank             */
+    int64_t images, image_first;                    /* this data rank's images                            */
+    int64_t branches, branch_first;                 /* this cfg rank's guidance branches                  */
+    int64_t batch;                                  /* branches * images                                  */
+} dit_partition;
+
+dit_partition dit_partition_of(const dit_runtime *rt);
+
+/* How a tensor is spread over the ranks. */
+typedef enum {
+    DIT_LAYOUT_IMAGE,  /* [batch, image_count, cols]              */
+    DIT_LAYOUT_TEXT,   /* [batch, text_count, cols], joint text   */
+    DIT_LAYOUT_JOINT,  /* [batch, text_count + image_count, cols] */
+    DIT_LAYOUT_GLOBAL, /* [batch, 1, cols], equal on all sequence ranks */
+    DIT_LAYOUT_COUNT
+} dit_layout;
+
+/* One local tensor to collect. Rows of a batch entry are ld floats apart, batch entries batch_stride apart. */
+typedef struct {
+    dit_layout layout;
+    const float *data;
+    int64_t rows; /* only for GLOBAL; other layouts know theirs */
+    int64_t cols, ld, batch_stride;
+    bool batched; /* false: one entry, the same for every batch row (rope tables): batch and cfg play no part */
+} dit_shards;
+
+/* Collects the whole tensor on every rank, [batch of all cfg ranks, rows, cols], in serial order. Collective over the
+ * sequence and cfg axes (data ranks keep their own images). Counted under the current phase. *out is malloc'ed. */
+dit_status dit_partition_collect(dit_runtime *rt, const dit_partition *part, const dit_shards *shards, float **out,
+                                 int64_t *elements);
+/* The sampler's end: latents [images, image_count, cols] of this rank to [num_images, S, cols] on every rank, into
+ * caller's buffers: `full` as said, `scratch` of the same size. Gathers over ulysses, ring, data; counted. */
+dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *part, const float *local, int64_t cols,
+                                        float *scratch, float *full);
+
+#endif
