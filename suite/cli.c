@@ -131,17 +131,13 @@ static dit_status take_int(const suite_option *option, const char *text)
 static dit_status take_value(const suite_option *option, const char *text)
 {
     switch (option->kind) {
-    case SUITE_OPTION_INT:
-        return take_int(option, text);
+    case SUITE_OPTION_INT: return take_int(option, text);
     case SUITE_OPTION_DURATION: {
         dit_status st = suite_cli_duration(text, option->out);
         return st == DIT_OK ? st : dit_error_note(st, "reading --%s", option->name);
     }
-    case SUITE_OPTION_STRING:
-        *(const char **)option->out = text;
-        return DIT_OK;
-    default:
-        return DIT_FAIL(DIT_ERR_USAGE, "--%s takes no value", option->name);
+    case SUITE_OPTION_STRING: *(const char **)option->out = text; return DIT_OK;
+    default: return DIT_FAIL(DIT_ERR_USAGE, "--%s takes no value", option->name);
     }
 }
 

@@ -1,0 +1,22 @@
+/* Text from outside (logs, environment variables, command lines) made fit for JSON and for a terminal. */
+#ifndef DIT_SUITE_TEXT_H
+#define DIT_SUITE_TEXT_H
+
+#include "base/json.h"
+
+enum { SUITE_PATH = 4096 }; /* bytes of a path buffer */
+
+/* Replaces, in place, bytes that are not UTF-8 and control characters other than tab and newline by '?'. */
+void suite_text_clean(char *text);
+/* Adds a cleaned copy of `text` (NULL adds nothing). Errors: DIT_ERR_MEMORY. */
+dit_status suite_text_add(cJSON *object, const char *key, const char *text);
+/* The last lines of a file, at most `capacity` - 1 bytes, cleaned; "" when it cannot be read. */
+void suite_text_tail(const char *path, char *out, size_t capacity);
+/* printf into a path buffer. Errors: DIT_ERR_IO when it does not fit. */
+dit_status suite_path(char out[SUITE_PATH], const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* mkdir -p. Errors: DIT_ERR_IO. */
+dit_status suite_path_make(const char *folder);
+/* rm -rf; never follows a link. A path that does not exist is fine. Errors: DIT_ERR_IO. */
+dit_status suite_path_remove(const char *path);
+
+#endif
