@@ -52,6 +52,13 @@ const dit_error *dit_error_last(void)
     return &last.view;
 }
 
+/* Messages quote names out of hostile files: no control character of theirs may reach a terminal. */
+static void defuse(char *text)
+{
+    for (; *text; text++)
+        if (((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7F) *text = '?';
+}
+
 dit_status dit_error_raise(const char *file, int line, dit_status status, const char *format, ...)
 {
     va_list args;
@@ -59,6 +66,7 @@ dit_status dit_error_raise(const char *file, int line, dit_status status, const 
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    defuse(message);
     memcpy(last.message, message, sizeof message);
     last.hint[0] = last.notes[0] = '\0';
     last.view.status = status;

@@ -3,7 +3,8 @@
  * Format: 8-byte little-endian header length, JSON header, raw little-endian data. A file is hostile until proven
  * otherwise: every offset is checked against the mapping before any view is given out, so a view never reads out of
  * bounds. Refused: truncation, header length beyond the file or 100 MB, malformed or duplicate keys, unknown dtypes,
- * shapes whose size overflows or differs from the offsets, overlapping or gapped data, trailing bytes, misaligned data.
+ * shapes whose size overflows or differs from the offsets, overlapping or gapped data, trailing bytes. The format does
+ * not align data: read a view through dit_tensor_read. A file cut short by someone else while it is mapped kills us.
  * Format source: huggingface/safetensors README.
  */
 #ifndef DIT_ENGINE_SAFETENSORS_H
@@ -40,9 +41,12 @@ typedef struct dit_safetensors dit_safetensors;
 
 /* Opens a .safetensors file, or a folder: `diffusion_pytorch_model.safetensors`, or the shards that
  * `diffusion_pytorch_model.safetensors.index.json` names (file names in the index must not leave the folder).
- * Errors: DIT_ERR_IO, DIT_ERR_SAFETENSORS_*, DIT_ERR_JSON_* with the path and the place. */
+ * Errors: DIT_ERR_IO; DIT_ERR_SAFETENSORS_* naming path, tensor and byte (a header that is not JSON is
+ * DIT_ERR_SAFETENSORS_HEADER and quotes the JSON complaint); DIT_ERR_UNSUPPORTED for a rank above
+ * DIT_TENSOR_MAX_RANK; DIT_ERR_TENSOR_MISSING when a shard lacks what the index places there; DIT_ERR_JSON_* for the
+ * index itself. */
 dit_status dit_safetensors_open(const char *path, dit_safetensors **out);
-/* The same over bytes in memory (copied view: `data` must stay valid and be 8-byte aligned). For tests and fuzzing. */
+/* The same over bytes in memory (copied view: `data` must stay valid). For tests and fuzzing. */
 dit_status dit_safetensors_open_memory(const void *data, int64_t bytes, const char *name, dit_safetensors **out);
 void dit_safetensors_close(dit_safetensors *file); /* accepts NULL */
 
