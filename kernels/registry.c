@@ -1,7 +1,9 @@
-/* All backends, in one list. To add one: a table of operators and a row here. */
+/* All backends, in one list. To add one: a table of operators and a row in backend_table(). */
+#include "kernels/cpu/cpu.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/ref.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const dit_kernels ref_table = {
@@ -17,6 +19,46 @@ static const dit_kernels ref_table = {
     .activate = dit_ref_activate,
 };
 
+/* Best first; every machine has the last. */
+static const dit_cpu_isa *const isas[] = {
+#if DIT_CPU_X86
+    &dit_cpu_avx512, &dit_cpu_avx2,
+#endif
+    &dit_cpu_plain};
+enum { ISA_COUNT = sizeof isas / sizeof isas[0] };
+
+static bool machine_has(const dit_cpu_isa *isa)
+{
+#if DIT_CPU_X86
+    if (isa == &dit_cpu_avx512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    if (isa == &dit_cpu_avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    return isa == &dit_cpu_plain;
+}
+
+/* A name that is not in the list lowers nothing. */
+static int first_allowed(void)
+{
+    const char *wanted = getenv("DITBENCH_ISA");
+    for (int i = 0; wanted && i < ISA_COUNT; i++)
+        if (!strcmp(wanted, isas[i]->isa)) return i;
+    return 0;
+}
+
+const dit_cpu_isa *dit_cpu_current(void)
+{
+    int i = first_allowed();
+    while (i < ISA_COUNT - 1 && !machine_has(isas[i])) i++;
+    return isas[i];
+}
+
+const char *dit_kernels_isa(void)
+{
+    return dit_cpu_current()->isa;
+}
+
 static const char *const backend_names[] = {"ref", "cpu", NULL};
 
 const char *const *dit_kernels_names(void)
@@ -24,14 +66,16 @@ const char *const *dit_kernels_names(void)
     return backend_names;
 }
 
-const char *dit_kernels_isa(void)
+static const dit_kernels *backend_table(const char *name)
 {
-    return "plain";
+    if (!strcmp(name, "ref")) return &ref_table;
+    if (!strcmp(name, "cpu")) return &dit_cpu_current()->kernels;
+    return NULL;
 }
 
 dit_status dit_kernels_get(const char *name, const dit_kernels **out)
 {
-    *out = &ref_table;
-    if (!strcmp(name, "ref") || !strcmp(name, "cpu")) return DIT_OK;
+    *out = backend_table(name);
+    if (*out) return DIT_OK;
     return DIT_FAIL(DIT_ERR_NOT_FOUND, "no kernel backend '%s'; there are ref and cpu", name);
 }

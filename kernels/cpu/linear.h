@@ -1,0 +1,157 @@
+/* Linear layer over weights packed once: panels of TILE_WIDTH rows of W, transposed to [k][TILE_WIDTH], the last one
+ * padded with zeros to whole vectors. The bias is padded alike.
+ *
+ * A job is a block of rows times a few panels. K is cut so that a job's piece of x and one panel stay in the L2 cache;
+ * the sums wait in the worker's scratch between cuts. Bias, activation, gate and residual are applied when a tile has
+ * its last cut, while it is in the L1 cache. Blocking after Goto and van de Geijn, ACM TOMS 34 (2008), with the roles
+ * of the operands exchanged: here the weights stream and x stays.
+ */
+#ifndef DIT_KERNELS_CPU_LINEAR_H
+#define DIT_KERNELS_CPU_LINEAR_H
+
+#include "kernels/cpu/math.h"
+#include "kernels/cpu/tile.h"
+
+enum { LINEAR_ROWS = 96, LINEAR_PANELS = 4, LINEAR_DEPTH = 1280, LINEAR_JOBS_PER_THREAD = 8 };
+
+static int64_t linear_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t linear_ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t linear_padded(int64_t n)
+{
+    return linear_ceil_div(n, VF_LANES) * VF_LANES;
+}
+
+static int64_t linear_panel_width(int64_t n, int64_t panel)
+{
+    return linear_min(TILE_WIDTH, linear_padded(n) - panel * TILE_WIDTH);
+}
+
+/* Row `row` of W goes to one column of its panel. */
+static void linear_pack_row(const dit_linear *linear, float *packed, int64_t row, const float *w)
+{
+    int64_t panel = row / TILE_WIDTH, width = linear_panel_width(linear->n, panel);
+    float *column = packed + panel * TILE_WIDTH * linear->k + row % TILE_WIDTH;
+    for (int64_t i = 0; i < linear->k; i++) column[i * width] = w[i];
+}
+
+static dit_status cpu_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w,
+                                  const float *const *bias, const int64_t *rows, dit_linear *out)
+{
+    void *packed, *packed_bias = NULL;
+    bool has_bias = bias && bias[0];
+    *out = (dit_linear){.k = k};
+    for (int i = 0; i < pieces; i++) out->n += rows[i];
+    DIT_TRY(dit_arena_alloc(arena, linear_padded(out->n) * k * (int64_t)sizeof(float), &packed));
+    if (has_bias) DIT_TRY(dit_arena_alloc(arena, linear_padded(out->n) * (int64_t)sizeof(float), &packed_bias));
+    out->packed = packed;
+    out->bias = packed_bias;
+    if (!packed) return DIT_OK; /* the arena only counts */
+    for (int64_t i = 0, row = 0; i < pieces; row += rows[i++]) {
+        for (int64_t j = 0; j < rows[i]; j++) linear_pack_row(out, packed, row + j, w[i] + j * k);
+        if (has_bias) memcpy((float *)packed_bias + row, bias[i], (size_t)rows[i] * sizeof(float));
+    }
+    return DIT_OK;
+}
+
+/* One vector of y: lanes [column, column + left) of the row, from the finished sums. */
+DIT_INLINE void linear_finish_vector(const dit_linear_args *a, int64_t row, int64_t column, const float *sum,
+                                     int64_t left)
+{
+    float *y = a->y + row * a->ldy + column;
+    vf value = vf_load(sum);
+    if (a->weights->bias) value = value + vf_load(a->weights->bias + column);
+    if (a->activation != DIT_ACT_NONE && column + VF_LANES > a->activation_begin) {
+        float plain[VF_LANES];
+        vf_store(plain, value);
+        value = vf_activation(value, a->activation);
+        if (column < a->activation_begin) { /* the border lies inside this vector */
+            float mixed[VF_LANES];
+            vf_store(mixed, value);
+            memcpy(mixed, plain, (size_t)(a->activation_begin - column) * sizeof(float));
+            value = vf_load(mixed);
+        }
+    }
+    if (a->residual) {
+        vf gate = a->gate ? vf_load_n(a->gate + column, left) : vf_set1(1.0f);
+        value = vf_fma(gate, value, vf_load_n(a->residual + row * a->ldy + column, left));
+    }
+    if (left >= VF_LANES)
+        vf_store(y, value);
+    else
+        vf_store_n(y, value, left);
+}
+
+typedef struct {
+    const dit_linear_args *args;
+    dit_pool *pool;
+    int64_t panels, panels_per_job, row_blocks, rows_per_job, depth;
+} linear_plan;
+
+/* Rows [row, row + rows) x panel of y, `sums` being TILE_WIDTH wide with row stride `stride`. */
+static void linear_finish(const dit_linear_args *a, int64_t row, int64_t rows, int64_t panel, const float *sums,
+                          int64_t stride)
+{
+    int64_t begin = panel * TILE_WIDTH, end = linear_min(begin + TILE_WIDTH, a->weights->n);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t column = begin; column < end; column += VF_LANES)
+            linear_finish_vector(a, row + i, column, sums + i * stride + column - begin, end - column);
+}
+
+static void linear_panel(const linear_plan *plan, int64_t row, int64_t rows, int64_t panel, int64_t k0, float *sums)
+{
+    const dit_linear_args *a = plan->args;
+    const dit_linear *w = a->weights;
+    int64_t width = linear_panel_width(w->n, panel), stride = LINEAR_PANELS * TILE_WIDTH;
+    bool last = k0 + plan->depth >= w->k;
+    tile_args t = {.depth = linear_min(plan->depth, w->k - k0), .a_row = a->ldx, .a_depth = 1, .b_depth = width,
+                   .b = w->packed + panel * TILE_WIDTH * w->k + k0 * width, .c_row = stride, .accumulate = k0 > 0};
+    for (int64_t i = 0; i < rows; i += TILE_ROWS) {
+        int64_t count = linear_min(TILE_ROWS, rows - i);
+        t.a = a->x + (row + i) * a->ldx + k0;
+        t.c = sums + i * stride;
+        tile_functions[width / VF_LANES - 1][count - 1](&t);
+        if (last) linear_finish(a, row + i, count, panel, t.c, stride);
+    }
+}
+
+static void linear_job(void *context, int64_t begin, int64_t end, int worker)
+{
+    const linear_plan *plan = context;
+    float *sums = dit_pool_scratch(plan->pool, worker);
+    int64_t groups = linear_ceil_div(plan->panels, plan->panels_per_job);
+    for (int64_t job = begin; job < end; job++) {
+        int64_t row = job / groups * plan->rows_per_job, first = job % groups * plan->panels_per_job;
+        int64_t rows = linear_min(plan->rows_per_job, plan->args->rows - row);
+        int64_t last = linear_min(first + plan->panels_per_job, plan->panels);
+        for (int64_t k0 = 0; k0 < plan->args->weights->k; k0 += plan->depth)
+            for (int64_t panel = first; panel < last; panel++)
+                linear_panel(plan, row, rows, panel, k0, sums + (panel - first) * TILE_WIDTH);
+    }
+}
+
+static void cpu_linear(dit_pool *pool, const dit_linear_args *args)
+{
+    const dit_linear *w = args->weights;
+    linear_plan plan = {.args = args, .pool = pool, .panels_per_job = LINEAR_PANELS};
+    plan.panels = linear_ceil_div(w->n, TILE_WIDTH);
+    plan.row_blocks = linear_ceil_div(args->rows, LINEAR_ROWS);
+    if (args->rows == 0) return;
+    /* Equal blocks and equal cuts: a small last one would run at a low rate. */
+    plan.rows_per_job = linear_ceil_div(linear_ceil_div(args->rows, plan.row_blocks), TILE_ROWS) * TILE_ROWS;
+    plan.depth = linear_ceil_div(w->k, linear_ceil_div(w->k, LINEAR_DEPTH));
+    while (plan.panels_per_job > 1 && plan.row_blocks * plan.panels / plan.panels_per_job <
+                                          (int64_t)LINEAR_JOBS_PER_THREAD * dit_pool_threads(pool))
+        plan.panels_per_job /= 2;
+    plan.row_blocks = linear_ceil_div(args->rows, plan.rows_per_job);
+    dit_pool_run(pool, plan.row_blocks * linear_ceil_div(plan.panels, plan.panels_per_job), 1, linear_job, &plan);
+}
+
+#endif

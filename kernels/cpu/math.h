@@ -1,0 +1,67 @@
+/* Exponentials and activations on vectors. Each splits x = n ln 2 + r (or n + r), |r| <= half a step, evaluates a
+ * polynomial of degree 6 in r and adds n to the exponent field. The coefficients are minimax fits in relative error by
+ * Remez exchange (1.9e-9 before rounding to fp32, 1.7e-8 after), so the result is good to about 1 ulp. */
+#ifndef DIT_KERNELS_CPU_MATH_H
+#define DIT_KERNELS_CPU_MATH_H
+
+#include "kernels/cpu/vector.h"
+#include "kernels/kernels.h"
+
+/* Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits. */
+#define DIT_ROUND_MAGIC 12582912.0f
+
+/* 2^x for x <= 127; arguments below -126 count as -126: what a softmax rounds away, never a denormal. */
+DIT_INLINE vf vf_exp2(vf x)
+{
+    x = vf_max(vf_set1(-126.0f), x);
+    vf n_bits = x + vf_set1(DIT_ROUND_MAGIC);
+    vf r = x - (n_bits - vf_set1(DIT_ROUND_MAGIC));
+    vf p = vf_fma(vf_set1(1.53458081e-4f), r, vf_set1(1.33999309e-3f));
+    p = vf_fma(p, r, vf_set1(9.61848907e-3f));
+    p = vf_fma(p, r, vf_set1(5.55032864e-2f));
+    p = vf_fma(p, r, vf_set1(2.40226462e-1f));
+    p = vf_fma(p, r, vf_set1(6.93147182e-1f));
+    p = vf_fma(p, r, vf_set1(1.0f));
+    return vf_scale(p, n_bits);
+}
+
+/* e^x; arguments are clamped to [-87, 88], where the result is a normal number. ln 2 is split in two (Cody and Waite)
+ * so that n * high is exact. */
+DIT_INLINE vf vf_exp(vf x)
+{
+    x = vf_min(vf_set1(88.0f), vf_max(vf_set1(-87.0f), x));
+    vf n_bits = vf_fma(x, vf_set1(1.44269504f), vf_set1(DIT_ROUND_MAGIC));
+    vf n = n_bits - vf_set1(DIT_ROUND_MAGIC);
+    vf r = vf_fma(n, vf_set1(-0.693359375f), x);
+    r = vf_fma(n, vf_set1(2.12194440e-4f), r);
+    vf p = vf_fma(vf_set1(1.38368423e-3f), r, vf_set1(8.37481581e-3f));
+    p = vf_fma(p, r, vf_set1(4.16682251e-2f));
+    p = vf_fma(p, r, vf_set1(1.66664198e-1f));
+    p = vf_fma(p, r, vf_set1(4.99999911e-1f));
+    p = vf_fma(p, r, vf_set1(1.0f));
+    p = vf_fma(p, r, vf_set1(1.0f));
+    return vf_scale(p, n_bits);
+}
+
+DIT_INLINE vf vf_silu(vf x)
+{
+    return x / (vf_set1(1.0f) + vf_exp(-x));
+}
+
+/* 0.5 x (1 + tanh u) = x / (1 + e^(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3): this form has no cancellation. */
+DIT_INLINE vf vf_gelu_tanh(vf x)
+{
+    vf u = x * vf_fma(x * x, vf_set1(0.044715f), vf_set1(1.0f));
+    return x / (vf_set1(1.0f) + vf_exp(u * vf_set1(-2 * 0.797884561f)));
+}
+
+DIT_INLINE vf vf_activation(vf x, dit_activation activation)
+{
+    switch (activation) {
+    case DIT_ACT_GELU_TANH: return vf_gelu_tanh(x);
+    case DIT_ACT_SILU: return vf_silu(x);
+    default: return x;
+    }
+}
+
+#endif
