@@ -448,9 +448,9 @@ static dit_status parse_or(expr_parser *p, dit_value *out)
 
 /* ---- interface --------------------------------------------------------------------------------------------------- */
 
-dit_status dit_expr_eval(const char *text, const dit_expr_scope *scope, dit_value *out)
+static dit_status parse_all(const char *text, const dit_expr_scope *scope, bool live, dit_value *out)
 {
-    expr_parser parser = {.text = text, .scope = scope, .live = true};
+    expr_parser parser = {.text = text, .scope = scope, .live = live};
     if (strlen(text) >= EXPR_TEXT)
         return DIT_FAIL(DIT_ERR_EXPRESSION, "expression of %zu bytes is too long", strlen(text));
     if (pool.nesting == 0) pool.used = 0;
@@ -462,6 +462,17 @@ dit_status dit_expr_eval(const char *text, const dit_expr_scope *scope, dit_valu
     if (!text[parser.at]) return DIT_OK;
     const char *what = text[parser.at] == '=' ? "'=' is not a comparison, write '=='" : "an operator is expected here";
     return fail_at(&parser, parser.at, what, "");
+}
+
+dit_status dit_expr_eval(const char *text, const dit_expr_scope *scope, dit_value *out)
+{
+    return parse_all(text, scope, true, out);
+}
+
+dit_status dit_expr_check(const char *text)
+{
+    dit_value value;
+    return parse_all(text, NULL, false, &value);
 }
 
 dit_status dit_expr_test(const char *text, const dit_expr_scope *scope, bool *out)

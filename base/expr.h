@@ -42,6 +42,8 @@ typedef struct {
 /* Evaluates `text`. Errors: DIT_ERR_EXPRESSION with text and column. A string result stays valid until the next
  * evaluation in this thread. */
 dit_status dit_expr_eval(const char *text, const dit_expr_scope *scope, dit_value *out);
+/* Only the syntax: no name is looked up, no type checked. Errors: DIT_ERR_EXPRESSION with text and column. */
+dit_status dit_expr_check(const char *text);
 /* Evaluates to a truth value; a string result is an error. */
 dit_status dit_expr_test(const char *text, const dit_expr_scope *scope, bool *out);
 
