@@ -107,8 +107,8 @@ dit_status dit_tensor_read(const dit_tensor_view *view, int64_t first, int64_t c
 {
     enum { CHUNK = 8192 }; /* checked while it is in the cache */
     if (first < 0 || count < 0 || first > view->elements || count > view->elements - first)
-        return DIT_FAIL(DIT_ERR_SHAPE, "tensor \"%s\": elements %lld to %lld asked for, it has %lld", view->name,
-                        (long long)first, (long long)first + count, (long long)view->elements);
+        return DIT_FAIL(DIT_ERR_SHAPE, "tensor \"%s\": %lld elements from %lld on asked for, it has %lld", view->name,
+                        (long long)count, (long long)first, (long long)view->elements);
     const unsigned char *in = (const unsigned char *)view->data + first * dit_dtype_bytes(view->dtype);
     for (int64_t done = 0; done < count; done += CHUNK) {
         int64_t part = count - done < CHUNK ? count - done : CHUNK;
