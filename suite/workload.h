@@ -21,11 +21,13 @@ typedef struct {
     char label[160];                 /* for people: "pixart-alpha-xl-2 256x256 u2" */
     int world_size;
     int64_t deadline_s;
+    int64_t predicted_bytes;        /* closed form: sent per rank over one whole image */
+    int64_t predicted_memory_bytes; /* estimate of the peak per rank                   */
 } suite_case;
 
 typedef struct {
     cJSON *cell;      /* the axis values of the cell */
-    dit_status code;  /* DIT_ERR_CONSTRAINT_* */
+    dit_status code;  /* DIT_ERR_CONSTRAINT_*, or DIT_ERR_UNSUPPORTED for what the engine does not build yet */
     char reason[512];
 } suite_dropped;
 
@@ -36,15 +38,26 @@ typedef struct {
     int case_count;
     suite_dropped *dropped;
     int dropped_count;
+    int merged_count;   /* cells that resolved to a case another cell had already given */
     int processes;      /* repeat.processes: fresh process groups per case */
     uint64_t plan_seed; /* repeat.seed */
     const cJSON *plots, *expect; /* inside source; NULL when absent */
+    struct suite_matrix *matrix; /* axes, models and platforms; case documents share the models' configs with it */
 } suite_workload;
 
 /* Parses and expands. `path` is a file, or a name looked up under the workloads folder ("smoke", "cpu/methods").
- * Errors: DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_WORKLOAD, DIT_ERR_EXPRESSION with PATH:LINE:COLUMN. release takes a zeroed one. */
+ * Case documents live as long as the workload: copy (cJSON_Duplicate) what should outlive it.
+ * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_WORKLOAD, DIT_ERR_EXPRESSION with PATH:LINE:COLUMN.
+ * release takes a zeroed one. */
 dit_status suite_workload_load(const char *path, suite_workload *out);
 void suite_workload_release(suite_workload *workload);
+/* The same for a text in memory; `path` is only its name in messages. */
+dit_status suite_workload_parse(const char *text, size_t length, const char *path, suite_workload *out);
+/* Whether `expression` ("world_size <= 2 && method == 'ring'") holds for a case's tags. Errors: DIT_ERR_EXPRESSION, with
+ * the nearest tag as hint for an unknown name. */
+dit_status suite_tags_test(const cJSON *tags, const char *expression, bool *out);
+/* Names of the tags, NULL-terminated. */
+const char *const *suite_tag_names(void);
 /* Finds the folder with the data files (models/, platforms/, schema/): $DITBENCH_WORKLOADS, ./workloads, the one beside
  * the source tree of the running binary, PREFIX/share/ditbench/workloads. NULL with an error when there is none. */
 const char *suite_workloads_folder(void);

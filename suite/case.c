@@ -1,0 +1,244 @@
+#include "suite/case.h"
+
+#include "suite/method.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, double *out)
+{
+    const char *key = suite_parameter_key(parameter);
+    const cJSON *value = cell->values[parameter];
+    *out = 0;
+    if (!value) value = cJSON_GetObjectItemCaseSensitive(cell->model->default_run, key);
+    if (!cJSON_IsNumber(value))
+        return dit_json_fail(&cell->model->source, "/default_run", DIT_ERR_JSON_MISSING, "no default for %s", key);
+    *out = value->valuedouble;
+    return DIT_OK;
+}
+
+/* ---- document ---------------------------------------------------------------------------------------------------- */
+
+static dit_status add_object(cJSON *parent, const char *key, cJSON **out)
+{
+    *out = cJSON_AddObjectToObject(parent, key);
+    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+static dit_status add_reference(cJSON *parent, const char *key, const cJSON *item)
+{
+    if (cJSON_AddItemReferenceToObject(parent, key, (cJSON *)(uintptr_t)item)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+static dit_status add_parameter(cJSON *object, const suite_cell *cell, suite_parameter parameter)
+{
+    double value;
+    DIT_TRY(suite_cell_number(cell, parameter, &value));
+    return dit_json_add_number(object, suite_parameter_key(parameter), value);
+}
+
+static dit_status copy_member(cJSON *object, const cJSON *from, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, key);
+    return item ? add_reference(object, key, item) : DIT_OK;
+}
+
+static dit_status add_model(cJSON *document, const suite_cell *cell)
+{
+    cJSON *model, *part;
+    double seed;
+    DIT_TRY(add_object(document, "model", &model));
+    DIT_TRY(dit_json_add_string(model, "name", cell->model->name));
+    DIT_TRY(add_reference(model, "config", cell->model->config));
+    DIT_TRY(add_object(model, "latent", &part));
+    DIT_TRY(copy_member(part, cell->model->latent, "channels"));
+    DIT_TRY(copy_member(part, cell->model->latent, "vae_spatial"));
+    DIT_TRY(add_object(model, "text", &part));
+    DIT_TRY(dit_json_add_int(part, "tokens", cell->text_tokens));
+    DIT_TRY(copy_member(part, cell->model->text, "dim"));
+    DIT_TRY(copy_member(part, cell->model->text, "pooled_dim"));
+    DIT_TRY(copy_member(part, cell->model->text, "injection"));
+    DIT_TRY(dit_json_add_string(model, "guidance", cell->model->guidance));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
+    DIT_TRY(add_object(model, "weights", &part));
+    DIT_TRY(dit_json_add_string(part, "kind", "seeded"));
+    return dit_json_add_number(part, "seed", seed);
+}
+
+static dit_status add_scheduler(cJSON *document, const suite_workload *workload, const suite_cell *cell)
+{
+    const cJSON *override = cell->values[SUITE_PARAMETER_SCHEDULER];
+    cJSON *laid;
+    if (!override) return add_reference(document, "scheduler", cell->model->scheduler);
+    DIT_TRY(suite_model_scheduler(cell->model, &workload->source, "", override, &laid));
+    cJSON_AddItemToObject(document, "scheduler", laid);
+    return DIT_OK;
+}
+
+static dit_status add_run(cJSON *document, const suite_cell *cell)
+{
+    cJSON *run;
+    DIT_TRY(add_object(document, "run", &run));
+    DIT_TRY(dit_json_add_int(run, "height_px", cell->height_px));
+    DIT_TRY(dit_json_add_int(run, "width_px", cell->width_px));
+    DIT_TRY(add_parameter(run, cell, SUITE_PARAMETER_NUM_IMAGES));
+    DIT_TRY(add_parameter(run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS));
+    DIT_TRY(add_parameter(run, cell, SUITE_PARAMETER_GUIDANCE_SCALE));
+    return add_parameter(run, cell, SUITE_PARAMETER_SEED);
+}
+
+static dit_status add_placement(cJSON *document, const suite_matrix *matrix, const suite_cell *cell)
+{
+    cJSON *part;
+    DIT_TRY(add_object(document, "parallel", &part));
+    DIT_TRY(dit_parallel_to_json(&cell->parallel, part));
+    DIT_TRY(dit_json_add_string(document, "attention", cell->attention));
+    DIT_TRY(add_object(document, "platform", &part));
+    DIT_TRY(dit_json_add_string(part, "name", cell->platform->name));
+    DIT_TRY(dit_json_add_string(part, "backend", cell->platform->backend));
+    DIT_TRY(dit_json_add_int(part, "threads_per_rank", cell->threads_per_rank));
+    DIT_TRY(add_object(document, "measure", &part));
+    DIT_TRY(dit_json_add_int(part, "warmup_runs", matrix->warmup_runs));
+    return dit_json_add_int(part, "iterations", matrix->iterations);
+}
+
+static dit_status fill_document(cJSON *document, const suite_workload *workload, const suite_cell *cell)
+{
+    DIT_TRY(dit_json_add_string(document, "schema", "ditbench.case/1"));
+    DIT_TRY(dit_json_add_string(document, "program", workload->matrix->program));
+    DIT_TRY(add_model(document, cell));
+    DIT_TRY(add_scheduler(document, workload, cell));
+    DIT_TRY(add_run(document, cell));
+    return add_placement(document, workload->matrix, cell);
+}
+
+dit_status suite_case_document(const suite_workload *workload, const suite_cell *cell, cJSON **out)
+{
+    *out = cJSON_CreateObject();
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    dit_status st = fill_document(*out, workload, cell);
+    if (st == DIT_OK) return DIT_OK;
+    cJSON_Delete(*out);
+    *out = NULL;
+    return st;
+}
+
+/* ---- tags -------------------------------------------------------------------------------------------------------- */
+
+static dit_status fill_size_tags(cJSON *tags, const suite_cell *cell)
+{
+    char resolution[48];
+    double images, scale, seed;
+    snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)cell->width_px, (long long)cell->height_px);
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_NUM_IMAGES, &images));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_GUIDANCE_SCALE, &scale));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_SEED, &seed));
+    DIT_TRY(dit_json_add_string(tags, "resolution", resolution));
+    DIT_TRY(dit_json_add_int(tags, "height_px", cell->height_px));
+    DIT_TRY(dit_json_add_int(tags, "width_px", cell->width_px));
+    DIT_TRY(dit_json_add_int(tags, "steps", cell->facts.steps));
+    DIT_TRY(dit_json_add_int(tags, "num_layers", cell->facts.layers));
+    DIT_TRY(dit_json_add_int(tags, "image_tokens", cell->facts.image_tokens));
+    DIT_TRY(dit_json_add_int(tags, "text_tokens", cell->facts.text_tokens));
+    DIT_TRY(dit_json_add_number(tags, "num_images", images));
+    DIT_TRY(dit_json_add_number(tags, "guidance_scale", scale));
+    return dit_json_add_number(tags, "seed", seed);
+}
+
+static dit_status fill_mesh_tags(cJSON *tags, const suite_cell *cell)
+{
+    DIT_TRY(dit_json_add_string(tags, "method", cell->method));
+    DIT_TRY(dit_json_add_int(tags, "world_size", cell->world_size));
+    DIT_TRY(dit_json_add_string(tags, "mesh", cell->mesh));
+    DIT_TRY(dit_parallel_to_json(&cell->parallel, tags));
+    return dit_json_add_string(tags, "attention", cell->attention);
+}
+
+static dit_status fill_tags(cJSON *tags, const suite_workload *workload, const suite_cell *cell)
+{
+    DIT_TRY(dit_json_add_string(tags, "program", workload->matrix->program));
+    DIT_TRY(dit_json_add_string(tags, "model", cell->model->variant));
+    DIT_TRY(dit_json_add_string(tags, "base_model", cell->model->name));
+    DIT_TRY(fill_size_tags(tags, cell));
+    DIT_TRY(fill_mesh_tags(tags, cell));
+    DIT_TRY(dit_json_add_string(tags, "platform", cell->platform->name));
+    return dit_json_add_int(tags, "threads_per_rank", cell->threads_per_rank);
+}
+
+dit_status suite_case_tags(const suite_workload *workload, const suite_cell *cell, cJSON **out)
+{
+    *out = cJSON_CreateObject();
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    dit_status st = fill_tags(*out, workload, cell);
+    if (st == DIT_OK) return DIT_OK;
+    cJSON_Delete(*out);
+    *out = NULL;
+    return st;
+}
+
+/* ---- label and ids ----------------------------------------------------------------------------------------------- */
+
+static bool is_named_by_label(suite_parameter parameter)
+{
+    return parameter == SUITE_PARAMETER_MODEL || parameter == SUITE_PARAMETER_RESOLUTION ||
+           parameter == SUITE_PARAMETER_HEIGHT_PX || parameter == SUITE_PARAMETER_WIDTH_PX ||
+           parameter == SUITE_PARAMETER_ATTENTION ||
+           (parameter >= SUITE_PARAMETER_METHOD && parameter <= SUITE_PARAMETER_TENSOR_DEGREE);
+}
+
+/* "pixart-alpha-xl-2~2-layers 256x256 u2", then whatever else varies. */
+static dit_status write_label(const suite_workload *workload, const suite_cell *cell, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, "%s %lldx%lld %s", cell->model->variant, (long long)cell->width_px,
+                                   (long long)cell->height_px, cell->mesh);
+    for (int p = 0; p < SUITE_PARAMETER_COUNT && used < size; p++) {
+        char *value = NULL;
+        if (!workload->matrix->varies[p] || is_named_by_label((suite_parameter)p)) continue;
+        const cJSON *item = cell->values[p];
+        if (!cJSON_IsString(item)) DIT_TRY(dit_json_canonical(item, &value));
+        used += (size_t)snprintf(out + used, size - used, " %s=%s", suite_parameter_key((suite_parameter)p),
+                                 value ? value : item->valuestring);
+        free(value);
+    }
+    return DIT_OK;
+}
+
+static dit_status hash_document(const cJSON *document, char out[DIT_HASH_HEX])
+{
+    char *text;
+    DIT_TRY(dit_json_canonical(document, &text));
+    dit_hash(text, strlen(text), out);
+    free(text);
+    return DIT_OK;
+}
+
+/* What the image depends on: the case without how and where it is computed. */
+static dit_status hash_reference(const cJSON *document, char out[DIT_HASH_HEX])
+{
+    static const char *const members[] = {"schema", "program", "model", "scheduler", "run"};
+    cJSON *part = cJSON_CreateObject();
+    dit_status st = part ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    for (size_t i = 0; st == DIT_OK && i < sizeof members / sizeof *members; i++)
+        st = copy_member(part, document, members[i]);
+    if (st == DIT_OK) st = hash_document(part, out);
+    cJSON_Delete(part);
+    return st;
+}
+
+dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out)
+{
+    dit_volume_table volumes;
+    int64_t memory[4];
+    dit_volume_predict(&cell->parallel, &cell->facts, &volumes);
+    dit_memory_predict(&cell->parallel, &cell->facts, memory);
+    out->predicted_bytes = dit_volume_total_bytes(&volumes);
+    out->predicted_memory_bytes = memory[0] + memory[1] + memory[2] + memory[3];
+    out->world_size = cell->world_size;
+    out->is_reference = cell->world_size == 1;
+    out->deadline_s = workload->matrix->deadline_s;
+    DIT_TRY(write_label(workload, cell, out->label, sizeof out->label));
+    DIT_TRY(hash_document(out->document, out->case_id));
+    return hash_reference(out->document, out->reference_id);
+}

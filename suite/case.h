@@ -1,0 +1,29 @@
+/* Case: one resolved cell of the matrix and the documents made of it. Private to expansion. */
+#ifndef DIT_SUITE_CASE_H
+#define DIT_SUITE_CASE_H
+
+#include "suite/matrix.h"
+
+/* A cell with everything looked up and nothing judged. Pointers lie in the matrix. */
+typedef struct {
+    const cJSON *values[SUITE_PARAMETER_COUNT]; /* NULL: the model's own default */
+    const suite_model *model;
+    const suite_platform *platform;
+    int64_t width_px, height_px, text_tokens;
+    int threads_per_rank, world_size;
+    dit_parallel parallel;
+    char method[64], mesh[64];
+    const char *attention; /* what the degrees amount to */
+    dit_facts facts;
+} suite_cell;
+
+/* The case document (results/schema/README.md); configs are references into the matrix. */
+dit_status suite_case_document(const suite_workload *workload, const suite_cell *cell, cJSON **out);
+/* The flat tags of a cell whose facts are known. */
+dit_status suite_case_tags(const suite_workload *workload, const suite_cell *cell, cJSON **out);
+/* Fills label, ids, world size and predictions of a case that has its document and tags. */
+dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out);
+/* A number of the cell: its value, or the model's default. Errors: DIT_ERR_JSON_MISSING. */
+dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, double *out);
+
+#endif

@@ -1,0 +1,465 @@
+#include "suite/catalogue.h"
+
+#include "suite/parameter.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the folder -------------------------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+static bool is_workloads_folder(const char *path)
+{
+    char inside[PATH_MAX + 16];
+    snprintf(inside, sizeof inside, "%s/models", path);
+    return is_folder(inside);
+}
+
+/* Walks up from the running binary: build/bin/ditbench lies two folders below the tree, a test program too. */
+static bool find_beside_binary(char out[PATH_MAX])
+{
+    char path[PATH_MAX - 16];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0) return false;
+    path[length] = '\0';
+    for (int level = 0; level < 5; level++) {
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path) return false;
+        *slash = '\0';
+        snprintf(out, PATH_MAX, "%s/workloads", path);
+        if (is_workloads_folder(out)) return true;
+    }
+    return false;
+}
+
+const char *suite_workloads_folder(void)
+{
+    static _Thread_local char found[PATH_MAX];
+    const char *named = getenv("DITBENCH_WORKLOADS");
+    if (named && named[0]) {
+        if (is_workloads_folder(named)) return named;
+        dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "DITBENCH_WORKLOADS=%s has no models/ inside", named),
+                       "point it at a workloads folder, or unset it");
+        return NULL;
+    }
+    if (is_workloads_folder("workloads")) return "workloads";
+    if (find_beside_binary(found)) return found;
+    snprintf(found, sizeof found, "%s/workloads", DITBENCH_SHARE);
+    if (is_workloads_folder(found)) return found;
+    dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "no workloads folder: not here, not beside the program, not at %s", found),
+                   "set DITBENCH_WORKLOADS to the folder that holds models/ and platforms/");
+    return NULL;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char **words;
+    int count;
+} name_list;
+
+static dit_status list_add(name_list *list, const char *word)
+{
+    char **larger = realloc(list->words, (size_t)(list->count + 2) * sizeof *larger);
+    char *copy = strdup(word);
+    if (larger) list->words = larger;
+    if (!larger || !copy) {
+        free(copy);
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of names");
+    }
+    list->words[list->count++] = copy;
+    list->words[list->count] = NULL;
+    return DIT_OK;
+}
+
+/* "smoke/smoke.json" in folder "smoke" is called "smoke", "cpu/methods.json" "cpu/methods". */
+static dit_status list_add_file(name_list *list, const char *prefix, const char *file)
+{
+    char name[PATH_MAX];
+    size_t length = strlen(file);
+    if (length < 6 || file[0] == '.' || strcmp(file + length - 5, ".json") != 0) return DIT_OK;
+    bool same = strlen(prefix) == length - 5 && strncmp(prefix, file, length - 5) == 0;
+    if (!prefix[0] || same)
+        snprintf(name, sizeof name, "%.*s", (int)(length - 5), file);
+    else
+        snprintf(name, sizeof name, "%s/%.*s", prefix, (int)(length - 5), file);
+    return list_add(list, name);
+}
+
+static dit_status list_folder(name_list *list, const char *folder, const char *prefix)
+{
+    dit_status st = DIT_OK;
+    DIR *dir = opendir(folder);
+    if (!dir) return DIT_FAIL(DIT_ERR_IO, "cannot read the folder %s", folder);
+    for (struct dirent *entry; st == DIT_OK && (entry = readdir(dir));) st = list_add_file(list, prefix, entry->d_name);
+    closedir(dir);
+    return st;
+}
+
+static dit_status list_workloads(name_list *list, const char *folder)
+{
+    dit_status st = DIT_OK;
+    DIR *dir = opendir(folder);
+    if (!dir) return DIT_FAIL(DIT_ERR_IO, "cannot read the folder %s", folder);
+    for (struct dirent *entry; st == DIT_OK && (entry = readdir(dir));) {
+        char inside[PATH_MAX];
+        const char *name = entry->d_name;
+        bool data = strcmp(name, "models") == 0 || strcmp(name, "platforms") == 0 || strcmp(name, "schema") == 0;
+        snprintf(inside, sizeof inside, "%s/%s", folder, name);
+        if (name[0] != '.' && !data && is_folder(inside)) st = list_folder(list, inside, name);
+    }
+    closedir(dir);
+    return st;
+}
+
+static int compare_words(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+dit_status suite_catalogue_names(const char *kind, char ***names)
+{
+    char folder[PATH_MAX];
+    name_list list = {0};
+    const char *root = suite_workloads_folder();
+    *names = NULL;
+    if (!root) return DIT_ERR_ENVIRONMENT;
+    snprintf(folder, sizeof folder, "%s/%s", root, kind);
+    dit_status st = strcmp(kind, "workloads") == 0 ? list_workloads(&list, root) : list_folder(&list, folder, "");
+    if (st == DIT_OK && !list.words) {
+        list.words = calloc(1, sizeof *list.words);
+        if (!list.words) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of names");
+    }
+    if (st != DIT_OK) {
+        suite_names_free(list.words);
+        return st;
+    }
+    if (list.count) qsort(list.words, (size_t)list.count, sizeof *list.words, compare_words);
+    *names = list.words;
+    return DIT_OK;
+}
+
+void suite_names_free(char **names)
+{
+    for (char **word = names; word && *word; word++) free(*word);
+    free(names);
+}
+
+/* "there is no KIND "NAME"", the hint naming the nearest, or all when none is near. */
+static dit_status fail_not_found(const char *kind, const char *what, const char *name)
+{
+    char **names, all[400] = "";
+    dit_status st = suite_catalogue_names(kind, &names);
+    if (st != DIT_OK) return st;
+    const char *near = dit_nearest_word(name, (const char *const *)names);
+    for (int i = 0; names[i] && strlen(all) + strlen(names[i]) + 3 < sizeof all; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
+    st = DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no %s \"%s\"", what, name);
+    st = near ? dit_error_hint(st, "did you mean \"%s\"?", near) : dit_error_hint(st, "there are: %s", all);
+    suite_names_free(names);
+    return st;
+}
+
+static bool is_plain_name(const char *name) { return name[0] && name[0] != '.' && !strchr(name, '/'); }
+
+static dit_status read_data_file(const char *kind, const char *what, const char *name, dit_json *out)
+{
+    char path[PATH_MAX];
+    const char *root = suite_workloads_folder();
+    if (!root) return DIT_ERR_ENVIRONMENT;
+    snprintf(path, sizeof path, "%s/%s/%s.json", root, kind, name);
+    if (!is_plain_name(name) || !is_file(path)) return fail_not_found(kind, what, name);
+    return dit_json_read_file(path, out);
+}
+
+dit_status suite_workload_find(const char *name, char *path, size_t size)
+{
+    const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    snprintf(path, size, "%s", name);
+    if (is_file(path)) return DIT_OK;
+    const char *root = suite_workloads_folder();
+    if (!root) return DIT_ERR_ENVIRONMENT;
+    snprintf(path, size, "%s/%s.json", root, name);
+    if (is_file(path)) return DIT_OK;
+    snprintf(path, size, "%s/%s/%s.json", root, name, base);
+    if (is_file(path)) return DIT_OK;
+    return fail_not_found("workloads", "workload file or name", name);
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+static cJSON *member(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
+
+static dit_status check_schema(const dit_json *doc, const char *wanted)
+{
+    const char *schema;
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (strcmp(schema, wanted) == 0) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema \"%s\" is not \"%s\"", schema, wanted),
+                          "this program reads version 1 of that document");
+}
+
+static dit_status read_model(suite_model *model)
+{
+    static const char *const keys[] = {"schema", "name", "title", "kind", "architecture", "latent", "text",
+                                       "guidance", "default_run", "config", "scheduler", "derived", "source", NULL};
+    static const char *const guidances[] = {"cfg", "distilled", "none", NULL};
+    const dit_json *doc = &model->source;
+    const cJSON *object = NULL;
+    DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(check_schema(doc, "ditbench.model/1"));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &model->name));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &model->title));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "guidance", &model->guidance));
+    for (int i = 0; strcmp(model->guidance, guidances[i]) != 0; i++)
+        if (!guidances[i + 1]) return suite_fail_word(doc, "/guidance", "guidance", model->guidance, guidances);
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "latent", &object));
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "text", &object));
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "default_run", &object));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "config", &object));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "scheduler", &object));
+    model->latent = member(doc->root, "latent");
+    model->text = member(doc->root, "text");
+    model->default_run = member(doc->root, "default_run");
+    model->config = member(doc->root, "config");
+    model->scheduler = member(doc->root, "scheduler");
+    if (model->config && !model->scheduler)
+        return dit_json_fail(doc, "/config", DIT_ERR_JSON_MISSING, "a model with a config needs its scheduler too");
+    return DIT_OK;
+}
+
+dit_status suite_model_load(const char *name, suite_model *out)
+{
+    *out = (suite_model){0};
+    DIT_TRY(read_data_file("models", "model", name, &out->source));
+    dit_status st = read_model(out);
+    if (st == DIT_OK && strcmp(out->name, name) != 0)
+        st = dit_json_fail(&out->source, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the model \"%s\"", name,
+                           out->name);
+    if (st == DIT_OK) snprintf(out->variant, sizeof out->variant, "%.150s", name);
+    if (st != DIT_OK) suite_model_release(out);
+    return st;
+}
+
+void suite_model_release(suite_model *model)
+{
+    dit_json_release(&model->source);
+    *model = (suite_model){0};
+}
+
+/* ---- overrides --------------------------------------------------------------------------------------------------- */
+
+static bool same_type(const cJSON *a, const cJSON *b)
+{
+    if (cJSON_IsNull(a)) return !cJSON_IsObject(b);
+    if (cJSON_IsBool(a)) return cJSON_IsBool(b);
+    return cJSON_IsNull(b) || (a->type & 0xff) == (b->type & 0xff);
+}
+
+/* Every member of `override` replaces the member of the same name and type of `target`. */
+static dit_status lay_over(const dit_json *doc, const char *pointer, const cJSON *override, cJSON *target)
+{
+    const char *keys[128] = {0};
+    int count = 0;
+    char at[512];
+    for (const cJSON *item = target->child; item && count < 127; item = item->next) keys[count++] = item->string;
+    DIT_TRY(dit_json_only_keys(doc, override, pointer, keys));
+    for (const cJSON *item = override->child; item; item = item->next) {
+        suite_pointer_join(at, sizeof at, pointer, item->string);
+        if (!same_type(member(target, item->string), item))
+            return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s has another type in the model", item->string);
+        cJSON *copy = cJSON_Duplicate(item, 1);
+        if (!copy || !cJSON_ReplaceItemInObjectCaseSensitive(target, item->string, copy)) {
+            cJSON_Delete(copy);
+            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an override");
+        }
+    }
+    return DIT_OK;
+}
+
+static int64_t integer_member(const cJSON *object, const char *key)
+{
+    const cJSON *item = member(object, key);
+    return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
+}
+
+/* diffusers ties these to each other; a config that breaks them cannot be built. */
+static dit_status check_widths(const suite_model *model, const dit_json *doc, const char *pointer)
+{
+    int64_t hidden = integer_member(model->config, "num_attention_heads") * integer_member(model->config, "attention_head_dim");
+    int64_t cross = integer_member(model->config, "cross_attention_dim"), rope = 0;
+    const cJSON *axes = member(model->config, "axes_dims_rope"), *width;
+    if (cross && cross != hidden)
+        return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                                            "cross_attention_dim %lld is not num_attention_heads x attention_head_dim = %lld",
+                                            (long long)cross, (long long)hidden),
+                              "override \"cross_attention_dim\": %lld as well", (long long)hidden);
+    if (!cJSON_IsArray(axes)) return DIT_OK;
+    cJSON_ArrayForEach(width, axes) rope += cJSON_IsNumber(width) ? (int64_t)width->valuedouble : 0;
+    if (rope != integer_member(model->config, "attention_head_dim"))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "axes_dims_rope add up to %lld, attention_head_dim is %lld",
+                             (long long)rope, (long long)integer_member(model->config, "attention_head_dim"));
+    return DIT_OK;
+}
+
+/* The text widths of a case follow from the config. */
+static void follow_text_widths(suite_model *model)
+{
+    static const struct {
+        const char *config, *text;
+    } ties[] = {{"caption_channels", "dim"}, {"joint_attention_dim", "dim"}, {"pooled_projection_dim", "pooled_dim"}};
+    for (size_t i = 0; i < sizeof ties / sizeof *ties; i++) {
+        const cJSON *width = member(model->config, ties[i].config);
+        cJSON *text = member(model->text, ties[i].text);
+        if (cJSON_IsNumber(width) && text) cJSON_SetNumberValue(text, width->valuedouble);
+    }
+}
+
+static void name_variant(suite_model *model, const cJSON *override, const char *as)
+{
+    size_t size = sizeof model->variant, used = strlen(model->variant);
+    if (as) {
+        snprintf(model->variant + used, size - used, "~%s", as);
+        return;
+    }
+    for (const cJSON *item = override->child; item && used < size; item = item->next) {
+        char *value = NULL;
+        if (dit_json_canonical(item, &value) != DIT_OK) return;
+        used += (size_t)snprintf(model->variant + used, size - used, "%c%s=%s", item == override->child ? '~' : ',',
+                                 item->string, value);
+        free(value);
+    }
+}
+
+dit_status suite_model_override(suite_model *model, const dit_json *doc, const char *pointer, const cJSON *override,
+                                const char *as)
+{
+    if (!model->config)
+        return dit_json_fail(doc, pointer, DIT_ERR_UNSUPPORTED, "model %s has architecture facts only, no config to override",
+                             model->name);
+    DIT_TRY(lay_over(doc, pointer, override, model->config));
+    DIT_TRY(check_widths(model, doc, pointer));
+    follow_text_widths(model);
+    name_variant(model, override, as);
+    return DIT_OK;
+}
+
+dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, const char *pointer,
+                                 const cJSON *override, cJSON **out)
+{
+    const cJSON *own = member(model->scheduler, "_class_name"), *other = member(override, "_class_name");
+    bool replaces = cJSON_IsString(own) && cJSON_IsString(other) && strcmp(own->valuestring, other->valuestring) != 0;
+    *out = cJSON_Duplicate(replaces ? override : model->scheduler, 1);
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a scheduler");
+    if (replaces) return DIT_OK;
+    dit_status st = lay_over(doc, pointer, override, *out);
+    if (st == DIT_OK) return DIT_OK;
+    cJSON_Delete(*out);
+    *out = NULL;
+    return st;
+}
+
+/* ---- platforms --------------------------------------------------------------------------------------------------- */
+
+static int machine_cores(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0) return CPU_COUNT(&allowed);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+static int64_t machine_memory_bytes(void)
+{
+    int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), limit;
+    static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        FILE *file = fopen(limits[i], "r");
+        long long value = 0;
+        if (!file) continue;
+        if (fscanf(file, "%lld", &value) != 1) value = 0; /* "max" */
+        fclose(file);
+        limit = value;
+        if (limit > 0 && limit < bytes) bytes = limit;
+    }
+    return bytes;
+}
+
+/* An integer, or "auto". */
+static dit_status read_auto(const dit_json *doc, const char *key, int64_t max, int64_t automatic, int64_t *out)
+{
+    const cJSON *item = member(doc->root, key);
+    if (cJSON_IsString(item) && strcmp(item->valuestring, "auto") == 0) {
+        *out = automatic;
+        return DIT_OK;
+    }
+    return dit_json_require_int(doc, doc->root, "", key, 1, max, out);
+}
+
+static dit_status read_word(const dit_json *doc, const char *key, const char *const *words, char *out, size_t size)
+{
+    const char *word;
+    char pointer[64];
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", key, &word));
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(word, words[i]) != 0) continue;
+        snprintf(out, size, "%s", word);
+        return DIT_OK;
+    }
+    snprintf(pointer, sizeof pointer, "/%s", key);
+    return suite_fail_word(doc, pointer, key, word, words);
+}
+
+static dit_status read_platform(const dit_json *doc, suite_platform *out)
+{
+    static const char *const keys[] = {"schema", "name", "title", "backend", "launcher", "devices", "max_ranks",
+                                       "memory_bytes", "memory_scope", "source", NULL};
+    static const char *const backends[] = {"cpu", "ref", "cuda", "cost", NULL};
+    static const char *const launchers[] = {"mpirun", "srun", "smpirun", "print", NULL};
+    static const char *const scopes[] = {"host", "device", NULL};
+    const char *name, *title = "";
+    char scope[16];
+    int64_t devices, max_ranks = 0;
+    DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(check_schema(doc, "ditbench.platform/1"));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &name));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
+    DIT_TRY(read_word(doc, "backend", backends, out->backend, sizeof out->backend));
+    DIT_TRY(read_word(doc, "launcher", launchers, out->launcher, sizeof out->launcher));
+    DIT_TRY(read_word(doc, "memory_scope", scopes, scope, sizeof scope));
+    DIT_TRY(read_auto(doc, "devices", 65536, machine_cores(), &devices));
+    DIT_TRY(read_auto(doc, "memory_bytes", INT64_C(1) << 52, machine_memory_bytes(), &out->memory_bytes));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "max_ranks", 0, 65536, &max_ranks));
+    snprintf(out->name, sizeof out->name, "%s", name);
+    snprintf(out->title, sizeof out->title, "%s", title);
+    out->devices = (int)devices;
+    out->max_ranks = (int)max_ranks;
+    out->memory_per_device = strcmp(scope, "device") == 0;
+    return DIT_OK;
+}
+
+dit_status suite_platform_load(const char *name, suite_platform *out)
+{
+    dit_json doc;
+    *out = (suite_platform){0};
+    DIT_TRY(read_data_file("platforms", "platform", name, &doc));
+    dit_status st = read_platform(&doc, out);
+    if (st == DIT_OK && strcmp(out->name, name) != 0)
+        st = dit_json_fail(&doc, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the platform \"%s\"", name, out->name);
+    dit_json_release(&doc);
+    return st;
+}

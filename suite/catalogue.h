@@ -1,0 +1,55 @@
+/* Catalogue: the data files under workloads/ that workloads refer to by name: models and platforms.
+ *
+ * Also finds the folder itself and lists what is in it.
+ */
+#ifndef DIT_SUITE_CATALOGUE_H
+#define DIT_SUITE_CATALOGUE_H
+
+#include "base/json.h"
+#include "suite/workload.h"
+
+/* A model file, after an override if there was one. Pointers lie inside `source`. */
+typedef struct {
+    dit_json source;
+    const char *name, *title, *guidance; /* guidance: cfg, distilled or none               */
+    cJSON *config, *scheduler;           /* NULL: architecture facts only, cannot be run    */
+    cJSON *latent, *text, *default_run;
+    char variant[160];                   /* "NAME", or "NAME~WHAT" when it was overridden   */
+} suite_model;
+
+/* Loads workloads/models/NAME.json. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_* in the
+ * model file. release takes a zeroed one. */
+dit_status suite_model_load(const char *name, suite_model *out);
+void suite_model_release(suite_model *model);
+/* Lays `override` (config keys) over the model's config, and keeps the text widths in step. `as` names the result
+ * ("NAME~as"); NULL: the keys and values themselves do. Complaints are about `pointer` of `doc`.
+ * Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE, DIT_ERR_UNSUPPORTED for a model without config. */
+dit_status suite_model_override(suite_model *model, const dit_json *doc, const char *pointer, const cJSON *override,
+                                const char *as);
+/* Lays `override` over a copy of the model's scheduler into *out (caller deletes); with another "_class_name" it stands
+ * alone. Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE. */
+dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, const char *pointer,
+                                 const cJSON *override, cJSON **out);
+
+typedef struct {
+    char name[64], title[128];
+    char backend[16];  /* cpu, ref, cuda, cost                                                        */
+    char launcher[16]; /* mpirun, srun, smpirun, print                                                */
+    int devices;       /* cores or accelerators; "auto": cores this process may use                   */
+    int max_ranks;     /* ranks allowed although they outnumber the devices; 0: no oversubscription   */
+    int64_t memory_bytes; /* "auto": what this machine, or its control group, has                     */
+    bool memory_per_device; /* memory_bytes is each device's; else all ranks share it                 */
+} suite_platform;
+
+/* Loads workloads/platforms/NAME.json and resolves "auto" on this machine. Errors as suite_model_load. */
+dit_status suite_platform_load(const char *name, suite_platform *out);
+
+/* Sorted, NULL-terminated names: kind "models", "platforms", or "workloads" (as suite_workload_load takes them: "smoke",
+ * "cpu/methods"). The caller gives them to suite_names_free. Errors: DIT_ERR_ENVIRONMENT without the folder. */
+dit_status suite_catalogue_names(const char *kind, char ***names);
+void suite_names_free(char **names);
+
+/* The file a workload name or path stands for. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint. */
+dit_status suite_workload_find(const char *name, char *path, size_t size);
+
+#endif

@@ -1,0 +1,279 @@
+/* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
+#include "suite/case.h"
+#include "suite/method.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one cell: look everything up -------------------------------------------------------------------------------- */
+
+static void take_values(const suite_matrix *matrix, int64_t index, suite_cell *cell)
+{
+    memcpy(cell->values, matrix->defaults, sizeof cell->values);
+    for (int d = matrix->dimension_count - 1; d >= 0; d--) {
+        const suite_dimension *dimension = &matrix->dimensions[d];
+        int at = (int)(index % dimension->length);
+        index /= dimension->length;
+        for (int a = 0; a < dimension->axis_count; a++) cell->values[dimension->parameters[a]] = dimension->values[a][at];
+    }
+}
+
+static void find_data(const suite_matrix *matrix, suite_cell *cell)
+{
+    for (int i = 0; i < matrix->model_count; i++)
+        if (matrix->models[i].value == cell->values[SUITE_PARAMETER_MODEL]) cell->model = &matrix->models[i].model;
+    for (int i = 0; i < matrix->platform_count; i++)
+        if (matrix->platforms[i].value == cell->values[SUITE_PARAMETER_PLATFORM])
+            cell->platform = &matrix->platforms[i].platform;
+}
+
+static dit_status resolve_size(suite_cell *cell)
+{
+    const cJSON *resolution = cell->values[SUITE_PARAMETER_RESOLUTION];
+    const cJSON *text = cell->values[SUITE_PARAMETER_TEXT_TOKENS];
+    double height, width;
+    if (!text) text = cJSON_GetObjectItemCaseSensitive(cell->model->text, "tokens");
+    cell->text_tokens = cJSON_IsNumber(text) ? (int64_t)text->valuedouble : 0;
+    if (resolution) {
+        suite_resolution_from_text(resolution->valuestring, &cell->width_px, &cell->height_px);
+        return DIT_OK;
+    }
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_HEIGHT_PX, &height));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WIDTH_PX, &width));
+    cell->height_px = (int64_t)height;
+    cell->width_px = (int64_t)width;
+    return DIT_OK;
+}
+
+static int integer_or(const cJSON *value, int fallback)
+{
+    return cJSON_IsNumber(value) ? (int)value->valuedouble : fallback;
+}
+
+static dit_status resolve_degrees(suite_cell *cell)
+{
+    static const struct {
+        dit_axis axis;
+        suite_parameter parameter;
+    } degrees[] = {{DIT_AXIS_DATA, SUITE_PARAMETER_DATA_DEGREE},   {DIT_AXIS_CFG, SUITE_PARAMETER_CFG_DEGREE},
+                   {DIT_AXIS_RING, SUITE_PARAMETER_RING_DEGREE},   {DIT_AXIS_ULYSSES, SUITE_PARAMETER_ULYSSES_DEGREE},
+                   {DIT_AXIS_TENSOR, SUITE_PARAMETER_TENSOR_DEGREE}, {DIT_AXIS_PIPEFUSION, SUITE_PARAMETER_PIPEFUSION_DEGREE}};
+    const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *world = cell->values[SUITE_PARAMETER_WORLD_SIZE];
+    if (method) return suite_method_resolve(method->valuestring, integer_or(world, 1), &cell->parallel);
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        cell->parallel.degree[degrees[i].axis] = integer_or(cell->values[degrees[i].parameter], 1);
+    int product = dit_parallel_world_size(&cell->parallel);
+    if (integer_or(world, product) == product) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, world_size is %d", product,
+                                   integer_or(world, product)),
+                          "leave world_size out, or give a method");
+}
+
+static dit_status resolve_mesh(suite_cell *cell)
+{
+    const cJSON *joint_text = cell->values[SUITE_PARAMETER_JOINT_TEXT], *asked = cell->values[SUITE_PARAMETER_ATTENTION];
+    const cJSON *threads = cell->values[SUITE_PARAMETER_THREADS_PER_RANK];
+    DIT_TRY(resolve_degrees(cell));
+    /* Without sequence ranks there is nothing to lay out: one spelling, so that equal cases merge. */
+    if (joint_text && dit_parallel_sequence_degree(&cell->parallel) > 1)
+        dit_joint_text_from_name(joint_text->valuestring, &cell->parallel.joint_text);
+    cell->world_size = dit_parallel_world_size(&cell->parallel);
+    cell->attention = suite_attention_name(&cell->parallel);
+    suite_method_name(&cell->parallel, cell->method);
+    dit_parallel_label(&cell->parallel, cell->mesh);
+    int share = cell->platform->devices / cell->world_size;
+    cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);
+    if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention %s contradicts mesh %s, which is %s", asked->valuestring,
+                    cell->mesh, cell->attention);
+}
+
+static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, suite_cell *cell)
+{
+    *cell = (suite_cell){0};
+    take_values(matrix, index, cell);
+    find_data(matrix, cell);
+    if (!cell->model->config)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, the engine does not build this family yet",
+                        cell->model->name);
+    DIT_TRY(resolve_size(cell));
+    return resolve_mesh(cell);
+}
+
+/* ---- one cell: judge --------------------------------------------------------------------------------------------- */
+
+/* Raises an expression's error again, with its place in the file. */
+static dit_status fail_expression(const suite_workload *workload, const char *key, int index, dit_status st)
+{
+    char at[64], message[1024], hint[512];
+    snprintf(at, sizeof at, "/%s/%d", key, index);
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
+    return dit_error_hint(dit_json_fail(&workload->source, at, st, "%s", message), "%s", hint);
+}
+
+/* Drops when any expression of `list` evaluates to `drops_when`. */
+static dit_status judge_expressions(const suite_workload *workload, const char *key, const cJSON *list, bool drops_when,
+                                    const cJSON *tags)
+{
+    int index = 0;
+    for (const cJSON *item = list ? list->child : NULL; item; item = item->next, index++) {
+        bool holds = false;
+        dit_status st = suite_tags_test(tags, item->valuestring, &holds);
+        if (st != DIT_OK) return fail_expression(workload, key, index, st);
+        if (holds != drops_when) continue;
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_USER, drops_when ? "excluded by \"%s\"" : "outside the constraint \"%s\"",
+                        item->valuestring);
+    }
+    return DIT_OK;
+}
+
+static dit_status judge_platform(const suite_cell *cell)
+{
+    const suite_platform *platform = cell->platform;
+    int64_t devices = (int64_t)cell->world_size * cell->threads_per_rank;
+    if (devices <= platform->devices || cell->world_size <= platform->max_ranks) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_PLATFORM, "%d ranks of %d threads need %lld devices, %s has %d and takes at most %d ranks",
+                    cell->world_size, cell->threads_per_rank, (long long)devices, platform->name, platform->devices,
+                    platform->max_ranks > platform->devices ? platform->max_ranks : platform->devices);
+}
+
+static dit_status judge_memory(const suite_cell *cell)
+{
+    const suite_platform *platform = cell->platform;
+    int64_t bytes[4], needed;
+    const double gib = 1024.0 * 1024.0 * 1024.0;
+    dit_memory_predict(&cell->parallel, &cell->facts, bytes);
+    needed = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) * (platform->memory_per_device ? 1 : cell->world_size);
+    if (needed <= platform->memory_bytes) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_MEMORY, "needs %.1f GiB %s, %s has %.1f GiB", (double)needed / gib,
+                    platform->memory_per_device ? "per rank" : "over all ranks", platform->name,
+                    (double)platform->memory_bytes / gib);
+}
+
+static dit_status judge_cell(const suite_workload *workload, const suite_cell *cell, const cJSON *tags)
+{
+    const suite_matrix *matrix = workload->matrix;
+    DIT_TRY(judge_expressions(workload, "exclude", matrix->exclude, true, tags));
+    DIT_TRY(judge_expressions(workload, "constraints", matrix->constraints, false, tags));
+    DIT_TRY(dit_parallel_check(&cell->parallel, &cell->facts));
+    DIT_TRY(judge_platform(cell));
+    return judge_memory(cell);
+}
+
+/* A broken rule is a reason to drop; everything else is an error of the files. */
+static bool is_drop(dit_status st)
+{
+    return st == DIT_ERR_UNSUPPORTED || (st >= DIT_ERR_CONSTRAINT_PRODUCT && st <= DIT_ERR_CONSTRAINT_USER);
+}
+
+/* Facts complain about the case; the reader wrote the model value. */
+static dit_status read_facts(const suite_workload *workload, suite_cell *cell, const cJSON *document)
+{
+    char message[1024];
+    const dit_json view = {(cJSON *)(uintptr_t)document, NULL, 0, NULL};
+    dit_status st = dit_facts_from_case(&view, document, "", &cell->facts);
+    if (st == DIT_OK || is_drop(st)) return st;
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    for (int i = 0; i < workload->matrix->model_count; i++)
+        if (&workload->matrix->models[i].model == cell->model)
+            return dit_json_fail(&workload->source, workload->matrix->models[i].pointer, st, "%s cannot be built: %s",
+                                 cell->model->variant, message);
+    return st;
+}
+
+static dit_status build_case(const suite_workload *workload, int64_t index, suite_case *out)
+{
+    suite_cell cell;
+    DIT_TRY(resolve_cell(workload->matrix, index, &cell));
+    DIT_TRY(suite_case_document(workload, &cell, &out->document));
+    DIT_TRY(read_facts(workload, &cell, out->document));
+    DIT_TRY(suite_case_tags(workload, &cell, &out->tags));
+    DIT_TRY(judge_cell(workload, &cell, out->tags));
+    return suite_case_finish(workload, &cell, out);
+}
+
+/* ---- all cells --------------------------------------------------------------------------------------------------- */
+
+/* Open addressing over case ids: slot holds case index + 1. */
+typedef struct {
+    int *slots;
+    size_t mask;
+} id_set;
+
+static dit_status id_set_init(id_set *set, int64_t cells)
+{
+    size_t size = 16;
+    while (size < (size_t)cells * 2) size *= 2;
+    set->slots = calloc(size, sizeof *set->slots);
+    set->mask = size - 1;
+    return set->slots ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to expand %lld cells", (long long)cells);
+}
+
+/* True when `id` was there; else it is now, as case `index`. */
+static bool id_set_contains(id_set *set, const suite_case *cases, const char *id, int index)
+{
+    char digits[16];
+    memcpy(digits, id, 15);
+    digits[15] = '\0';
+    size_t at = (size_t)strtoull(digits, NULL, 16) & set->mask;
+    for (; set->slots[at]; at = (at + 1) & set->mask)
+        if (strcmp(cases[set->slots[at] - 1].case_id, id) == 0) return true;
+    set->slots[at] = index + 1;
+    return false;
+}
+
+static void forget_case(suite_case *one)
+{
+    cJSON_Delete(one->document);
+    cJSON_Delete(one->tags);
+    *one = (suite_case){0};
+}
+
+static dit_status drop_cell(suite_workload *workload, int64_t index, dit_status code)
+{
+    suite_cell cell = {0};
+    suite_dropped *dropped = &workload->dropped[workload->dropped_count];
+    dropped->code = code;
+    snprintf(dropped->reason, sizeof dropped->reason, "%s", dit_error_last()->message);
+    dropped->cell = cJSON_CreateObject();
+    if (!dropped->cell) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
+    workload->dropped_count++;
+    dit_error_clear();
+    take_values(workload->matrix, index, &cell);
+    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
+        const char *key = suite_parameter_key((suite_parameter)p);
+        if (!workload->matrix->varies[p]) continue;
+        if (!cJSON_AddItemReferenceToObject(dropped->cell, key, (cJSON *)(uintptr_t)cell.values[p]))
+            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
+    }
+    return DIT_OK;
+}
+
+static dit_status expand_cell(suite_workload *workload, int64_t index, id_set *seen)
+{
+    suite_case *one = &workload->cases[workload->case_count];
+    dit_status st = build_case(workload, index, one);
+    if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
+        workload->case_count++;
+        return DIT_OK;
+    }
+    forget_case(one);
+    if (st == DIT_OK) workload->merged_count++;
+    return st == DIT_OK ? DIT_OK : is_drop(st) ? drop_cell(workload, index, st) : st;
+}
+
+dit_status suite_expand(suite_workload *workload)
+{
+    int64_t cells = workload->matrix->cell_count;
+    id_set seen = {0};
+    dit_status st = id_set_init(&seen, cells);
+    workload->cases = calloc((size_t)cells, sizeof *workload->cases);
+    workload->dropped = calloc((size_t)cells, sizeof *workload->dropped);
+    if (st == DIT_OK && (!workload->cases || !workload->dropped))
+        st = DIT_FAIL(DIT_ERR_MEMORY, "no memory to expand %lld cells", (long long)cells);
+    for (int64_t index = 0; st == DIT_OK && index < cells; index++) st = expand_cell(workload, index, &seen);
+    free(seen.slots);
+    return st;
+}

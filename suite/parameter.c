@@ -1,0 +1,231 @@
+#include "suite/parameter.h"
+
+#include "base/mesh.h"
+#include "suite/method.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *key;
+    suite_parameter_kind kind;
+    int64_t least, greatest;
+} rows[SUITE_PARAMETER_COUNT] = {
+#define PARAMETER_ROW(name, key, kind, least, greatest) {key, SUITE_KIND_##kind, least, greatest},
+    SUITE_PARAMETER_LIST(PARAMETER_ROW)
+#undef PARAMETER_ROW
+};
+static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
+#define PARAMETER_KEY(name, key, kind, least, greatest) key,
+    SUITE_PARAMETER_LIST(PARAMETER_KEY)
+#undef PARAMETER_KEY
+};
+static const char *const attention_words[] = {"local", "ulysses", "ring", "usp", NULL};
+static const char *const joint_text_words[] = {"auto", "split", "replicate", NULL};
+
+/* What other programs call our keys; mostly flags of xDiT (PARALLEL.md section 1.3) and arguments of diffusers. */
+static const struct {
+    const char *alias, *hint;
+} aliases[] = {
+    {"pipefusion_parallel_degree", "xDiT's pipefusion_parallel_degree is \"pipefusion_degree\" here"},
+    {"num_pipeline_patch", "xDiT's num_pipeline_patch is \"pipefusion_patches\" here, which this engine has not yet; "
+                           "the stages are \"pipefusion_degree\""},
+    {"use_cfg_parallel", "xDiT's use_cfg_parallel is \"cfg_degree\": 2 here"},
+    {"data_parallel_degree", "xDiT's data_parallel_degree is \"data_degree\" here"},
+    {"tensor_parallel_degree", "xDiT's tensor_parallel_degree is \"tensor_degree\" here"},
+    {"ulysses_parallel_degree", "it is \"ulysses_degree\" here"},
+    {"ring_parallel_degree", "it is \"ring_degree\" here"},
+    {"sequence_parallel_degree", "give \"ulysses_degree\" and \"ring_degree\"; their product is the sequence degree"},
+    {"height", "it is \"height_px\" here"},
+    {"width", "it is \"width_px\" here"},
+    {"steps", "it is \"num_inference_steps\" here (the tag in expressions is steps)"},
+    {"cfg_scale", "it is \"guidance_scale\" here"},
+    {"guidance", "it is \"guidance_scale\" here"},
+    {"batch_size", "it is \"num_images\" here"},
+    {"max_sequence_length", "it is \"text_tokens\" here"},
+    {"num_warmup", "it is \"warmup_runs\" of \"measure\" here"},
+    {"warmup_steps", "PipeFusion's synchronous steps are no parameter yet; the harness's own warm-up is \"warmup_runs\" "
+                     "of \"measure\""},
+    {"num_iterations", "it is \"iterations\" of \"measure\" here"},
+    {"repetitions", "it is \"processes\" of \"repeat\" here"},
+    {"gpus", "it is \"world_size\" here"},
+    {"num_gpus", "it is \"world_size\" here"},
+};
+
+const char *suite_parameter_key(suite_parameter parameter) { return rows[parameter].key; }
+const char *const *suite_parameter_keys(void) { return keys; }
+
+bool suite_parameter_from_key(const char *key, suite_parameter *out)
+{
+    for (int i = 0; i < SUITE_PARAMETER_COUNT; i++) {
+        if (strcmp(key, rows[i].key) == 0) {
+            *out = (suite_parameter)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void suite_pointer_join(char *out, size_t size, const char *base, const char *key)
+{
+    size_t used = (size_t)snprintf(out, size, "%s/", base);
+    for (; *key && used + 3 < size; key++) {
+        if (*key == '~' || *key == '/') {
+            out[used++] = '~';
+            out[used++] = *key == '~' ? '0' : '1';
+        } else {
+            out[used++] = *key;
+        }
+    }
+    if (used < size) out[used] = '\0';
+}
+
+static bool is_listed(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0) return true;
+    return false;
+}
+
+dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *valid)
+{
+    char at[512];
+    for (const cJSON *member = object->child; member; member = member->next) {
+        if (is_listed(member->string, valid)) continue;
+        for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+            if (strcmp(member->string, aliases[i].alias) != 0) continue;
+            suite_pointer_join(at, sizeof at, pointer, member->string);
+            return dit_error_hint(
+                dit_json_fail(doc, at, DIT_ERR_JSON_UNKNOWN_KEY, "unknown key \"%s\"", member->string), "%s",
+                aliases[i].hint);
+        }
+    }
+    return dit_json_only_keys(doc, object, pointer, valid);
+}
+
+dit_status suite_fail_word(const dit_json *doc, const char *pointer, const char *what, const char *word,
+                           const char *const *words)
+{
+    char list[512] = "";
+    size_t used = 0;
+    for (int i = 0; words[i] && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+    const char *near = dit_nearest_word(word, words);
+    dit_status st = dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s \"%s\" is none of %s", what, word, list);
+    return near ? dit_error_hint(st, "did you mean \"%s\"?", near) : st;
+}
+
+static int64_t extent_from_text(const char **text)
+{
+    int64_t extent = 0;
+    if (**text < '1' || **text > '9') return 0;
+    for (; **text >= '0' && **text <= '9'; (*text)++) {
+        extent = extent * 10 + (**text - '0');
+        if (extent > 1 << 20) return 0;
+    }
+    return extent;
+}
+
+bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *height_px)
+{
+    *width_px = extent_from_text(&text);
+    if (!*width_px || *text != 'x') return false;
+    text++;
+    *height_px = extent_from_text(&text);
+    return *height_px && !*text;
+}
+
+/* ---- one value --------------------------------------------------------------------------------------------------- */
+
+static const char *type_name(const cJSON *value)
+{
+    if (cJSON_IsString(value)) return "a string";
+    if (cJSON_IsNumber(value)) return "a number";
+    if (cJSON_IsBool(value)) return "a truth value";
+    if (cJSON_IsArray(value)) return "an array";
+    if (cJSON_IsObject(value)) return "an object";
+    return "null";
+}
+
+static dit_status fail_type(const dit_json *doc, const char *pointer, suite_parameter parameter, const char *wanted,
+                            const cJSON *value)
+{
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "%s wants %s, this is %s", rows[parameter].key, wanted,
+                         type_name(value));
+}
+
+static dit_status check_number(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+{
+    bool whole = rows[parameter].kind != SUITE_KIND_NUMBER;
+    if (!cJSON_IsNumber(value) || (whole && value->valuedouble != floor(value->valuedouble)))
+        return fail_type(doc, pointer, parameter, whole ? "an integer" : "a number", value);
+    if (value->valuedouble < (double)rows[parameter].least || value->valuedouble > (double)rows[parameter].greatest)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside [%lld, %lld]", rows[parameter].key,
+                             value->valuedouble, (long long)rows[parameter].least, (long long)rows[parameter].greatest);
+    return DIT_OK;
+}
+
+static dit_status check_word(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value,
+                             const char *const *words)
+{
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a string", value);
+    if (is_listed(value->valuestring, words)) return DIT_OK;
+    return suite_fail_word(doc, pointer, rows[parameter].key, value->valuestring, words);
+}
+
+static dit_status check_resolution(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                   const cJSON *value)
+{
+    int64_t width_px, height_px;
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a string \"WIDTHxHEIGHT\"", value);
+    if (suite_resolution_from_text(value->valuestring, &width_px, &height_px)) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "resolution \"%s\" is not WIDTHxHEIGHT",
+                                        value->valuestring),
+                          "write pixels, for example \"1280x720\"");
+}
+
+static dit_status check_model(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+{
+    static const char *const members[] = {"name", "as", "override", NULL};
+    const char *name, *as = NULL;
+    const cJSON *override = NULL;
+    if (cJSON_IsString(value)) return DIT_OK;
+    if (!cJSON_IsObject(value)) return fail_type(doc, pointer, parameter, "a name or an object", value);
+    DIT_TRY(suite_only_keys(doc, value, pointer, members));
+    DIT_TRY(dit_json_require_string(doc, value, pointer, "name", &name));
+    DIT_TRY(dit_json_optional_string(doc, value, pointer, "as", &as));
+    DIT_TRY(dit_json_optional_object(doc, value, pointer, "override", &override));
+    if (as && !override)
+        return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"as\" names an override, there is none"),
+                              "a model as it is needs no second name");
+    return DIT_OK;
+}
+
+static dit_status check_threads(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+{
+    static const char *const words[] = {"auto", NULL};
+    if (cJSON_IsString(value)) return check_word(doc, pointer, parameter, value, words);
+    if (!cJSON_IsNumber(value)) return fail_type(doc, pointer, parameter, "an integer or \"auto\"", value);
+    return check_number(doc, pointer, parameter, value);
+}
+
+dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                 const cJSON *value)
+{
+    switch (rows[parameter].kind) {
+    case SUITE_KIND_MODEL: return check_model(doc, pointer, parameter, value);
+    case SUITE_KIND_SCHEDULER:
+        return cJSON_IsObject(value) ? DIT_OK : fail_type(doc, pointer, parameter, "an object", value);
+    case SUITE_KIND_RESOLUTION: return check_resolution(doc, pointer, parameter, value);
+    case SUITE_KIND_THREADS: return check_threads(doc, pointer, parameter, value);
+    case SUITE_KIND_NAME:
+        return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, parameter, "a name", value);
+    case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_names());
+    case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words);
+    case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);
+    case SUITE_KIND_INTEGER:
+    case SUITE_KIND_NUMBER: break;
+    }
+    return check_number(doc, pointer, parameter, value);
+}

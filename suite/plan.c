@@ -1,0 +1,60 @@
+#include "suite/workload.h"
+
+#include "base/rng.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Fisher-Yates; every block has its own stream, so that more processes never change the order of earlier blocks. */
+static void shuffle(int *indices, int count, uint64_t seed, int block)
+{
+    char name[64];
+    snprintf(name, sizeof name, "suite.plan.block.%d", block);
+    uint64_t stream = dit_rng_stream(name);
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)dit_rng_below(seed, stream, (uint64_t)i, (uint64_t)i + 1);
+        int kept = indices[i];
+        indices[i] = indices[j];
+        indices[j] = kept;
+    }
+}
+
+/* One pass of block 0: the references, or the rest. */
+static int take(const suite_workload *workload, const int *indices, bool references, suite_run_item *items, int order)
+{
+    for (int i = 0; i < workload->case_count; i++)
+        if (workload->cases[indices[i]].is_reference == references)
+            items[order] = (suite_run_item){indices[i], 0, 0, order}, order++;
+    return order;
+}
+
+static int plan_block(const suite_workload *workload, int block, int *indices, suite_run_item *items, int order)
+{
+    for (int i = 0; i < workload->case_count; i++) indices[i] = i;
+    shuffle(indices, workload->case_count, workload->plan_seed, block);
+    if (block == 0) {
+        order = take(workload, indices, true, items, order);
+        return take(workload, indices, false, items, order);
+    }
+    for (int i = 0; i < workload->case_count; i++, order++)
+        items[order] = (suite_run_item){indices[i], block, block, order};
+    return order;
+}
+
+dit_status suite_plan(const suite_workload *workload, suite_run_item **items, int *count)
+{
+    size_t cases = (size_t)workload->case_count, runs = cases * (size_t)workload->processes;
+    int *indices = malloc((cases + 1) * sizeof *indices), order = 0;
+    *items = malloc((runs + 1) * sizeof **items);
+    *count = 0;
+    if (!indices || !*items) {
+        free(indices);
+        free(*items);
+        *items = NULL;
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory to plan %zu runs", runs);
+    }
+    for (int block = 0; block < workload->processes; block++) order = plan_block(workload, block, indices, *items, order);
+    *count = order;
+    free(indices);
+    return DIT_OK;
+}

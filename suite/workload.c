@@ -1,0 +1,581 @@
+/* Reading a workload: every key, type and range is checked here, with its place, before anything is multiplied out. */
+#include "suite/workload.h"
+
+#include "base/expr.h"
+#include "suite/matrix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTER_BYTES = 512, MAX_IDS = 256 };
+
+static const char default_platform[] = "local-cpu";
+
+/* ---- head -------------------------------------------------------------------------------------------------------- */
+
+static bool is_identifier(const char *text)
+{
+    size_t length = strlen(text);
+    if (length == 0 || length > 100 || text[0] == '.' || text[0] == '-') return false;
+    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
+}
+
+static dit_status require_identifier(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                     const char **out)
+{
+    char at[POINTER_BYTES];
+    DIT_TRY(dit_json_require_string(doc, object, pointer, key, out));
+    if (is_identifier(*out)) return DIT_OK;
+    suite_pointer_join(at, sizeof at, pointer, key);
+    return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s \"%.100s\" cannot name a file", key, *out),
+                          "use letters, digits, '.', '_' and '-', at most 100");
+}
+
+static dit_status read_head(suite_workload *workload)
+{
+    static const char *const programs[] = {"denoise", NULL};
+    static const char *const schemas[] = {"ditbench.workload/1", NULL};
+    const dit_json *doc = &workload->source;
+    suite_matrix *matrix = workload->matrix;
+    const char *schema, *name, *title, *description = "";
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (strcmp(schema, schemas[0]) != 0) return suite_fail_word(doc, "/schema", "schema", schema, schemas);
+    DIT_TRY(require_identifier(doc, doc->root, "", "name", &name));
+    title = name;
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "description", &description));
+    matrix->program = programs[0];
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "program", &matrix->program));
+    if (strcmp(matrix->program, programs[0]) != 0)
+        return suite_fail_word(doc, "/program", "program", matrix->program, programs);
+    snprintf(workload->name, sizeof workload->name, "%s", name);
+    snprintf(workload->title, sizeof workload->title, "%.250s", title);
+    return DIT_OK;
+}
+
+static dit_status read_repeat(suite_workload *workload)
+{
+    static const char *const keys[] = {"processes", "seed", NULL};
+    const dit_json *doc = &workload->source;
+    const cJSON *repeat = NULL;
+    int64_t processes = 3, seed = 1;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "repeat", &repeat));
+    if (repeat) {
+        DIT_TRY(suite_only_keys(doc, repeat, "/repeat", keys));
+        DIT_TRY(dit_json_optional_int(doc, repeat, "/repeat", "processes", 1, 1000, &processes));
+        DIT_TRY(dit_json_optional_int(doc, repeat, "/repeat", "seed", 0, INT64_C(9007199254740991), &seed));
+    }
+    workload->processes = (int)processes;
+    workload->plan_seed = (uint64_t)seed;
+    return DIT_OK;
+}
+
+static dit_status read_measure(suite_workload *workload)
+{
+    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", NULL};
+    const dit_json *doc = &workload->source;
+    suite_matrix *matrix = workload->matrix;
+    const cJSON *measure = NULL;
+    matrix->warmup_runs = 1;
+    matrix->iterations = 3;
+    matrix->deadline_s = 600;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
+    if (!measure) return DIT_OK;
+    DIT_TRY(suite_only_keys(doc, measure, "/measure", keys));
+    DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, 1000, &matrix->warmup_runs));
+    DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, 100000, &matrix->iterations));
+    return dit_json_optional_int(doc, measure, "/measure", "deadline_s", 1, 604800, &matrix->deadline_s);
+}
+
+/* ---- values that name data files --------------------------------------------------------------------------------- */
+
+/* A complaint about a name gets the place of the name; one inside the data file already has a place of its own. */
+static dit_status place_not_found(const dit_json *doc, const char *pointer, dit_status st)
+{
+    char message[1024], hint[512];
+    if (st != DIT_ERR_NOT_FOUND) return st;
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
+    return dit_error_hint(dit_json_fail(doc, pointer, st, "%s", message), "%s", hint);
+}
+
+static dit_status add_model(suite_workload *workload, const char *pointer, const cJSON *value)
+{
+    const dit_json *doc = &workload->source;
+    suite_matrix *matrix = workload->matrix;
+    const cJSON *name = cJSON_IsString(value) ? value : cJSON_GetObjectItemCaseSensitive(value, "name");
+    const cJSON *as = cJSON_GetObjectItemCaseSensitive(value, "as");
+    const cJSON *override = cJSON_GetObjectItemCaseSensitive(value, "override");
+    const char *suffix = NULL;
+    char at[POINTER_BYTES];
+    suite_model_value *larger = realloc(matrix->models, (size_t)(matrix->model_count + 1) * sizeof *larger);
+    if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
+    matrix->models = larger;
+    suite_model *model = &larger[matrix->model_count].model;
+    suite_pointer_join(at, sizeof at, pointer, "name");
+    DIT_TRY(place_not_found(doc, name == value ? pointer : at, suite_model_load(name->valuestring, model)));
+    snprintf(larger[matrix->model_count].pointer, sizeof larger->pointer, "%.120s", pointer);
+    larger[matrix->model_count++].value = value;
+    if (!override) return DIT_OK;
+    if (as) DIT_TRY(require_identifier(doc, value, pointer, "as", &suffix));
+    suite_pointer_join(at, sizeof at, pointer, "override");
+    return suite_model_override(model, doc, at, override, suffix);
+}
+
+static dit_status add_platform(suite_workload *workload, const char *pointer, const cJSON *value)
+{
+    suite_matrix *matrix = workload->matrix;
+    suite_platform_value *larger = realloc(matrix->platforms, (size_t)(matrix->platform_count + 1) * sizeof *larger);
+    if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a platform");
+    matrix->platforms = larger;
+    dit_status st = suite_platform_load(value ? value->valuestring : default_platform,
+                                        &larger[matrix->platform_count].platform);
+    DIT_TRY(place_not_found(&workload->source, pointer, st));
+    larger[matrix->platform_count++].value = value;
+    return DIT_OK;
+}
+
+/* One value of a parameter, wherever it stands. */
+static dit_status take_value(suite_workload *workload, const char *pointer, suite_parameter parameter,
+                             const cJSON *value)
+{
+    DIT_TRY(suite_parameter_check(&workload->source, pointer, parameter, value));
+    if (parameter == SUITE_PARAMETER_MODEL) return add_model(workload, pointer, value);
+    if (parameter == SUITE_PARAMETER_PLATFORM) return add_platform(workload, pointer, value);
+    return DIT_OK;
+}
+
+/* ---- defaults, axes, zip ----------------------------------------------------------------------------------------- */
+
+static dit_status read_defaults(suite_workload *workload)
+{
+    const dit_json *doc = &workload->source;
+    const cJSON *defaults = NULL, *axes = NULL;
+    char at[POINTER_BYTES];
+    suite_parameter parameter;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "defaults", &defaults));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "axes", &axes));
+    if (!defaults) return DIT_OK;
+    DIT_TRY(suite_only_keys(doc, defaults, "/defaults", suite_parameter_keys()));
+    for (const cJSON *value = defaults->child; value; value = value->next) {
+        if (!suite_parameter_from_key(value->string, &parameter)) continue;
+        suite_pointer_join(at, sizeof at, "/defaults", value->string);
+        DIT_TRY(take_value(workload, at, parameter, value));
+        workload->matrix->defaults[parameter] = value;
+        workload->matrix->declared[parameter] = true;
+    }
+    return DIT_OK;
+}
+
+static dit_status check_distinct(const dit_json *doc, const char *pointer, const char *name, const cJSON *const *values,
+                                 int index)
+{
+    char at[POINTER_BYTES];
+    for (int i = 0; i < index; i++) {
+        if (!cJSON_Compare(values[i], values[index], 1)) continue;
+        snprintf(at, sizeof at, "%s/%d", pointer, index);
+        return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s repeats the value at %s/%d", name, pointer, i),
+                              "remove one of the two");
+    }
+    return DIT_OK;
+}
+
+/* Reads one axis into `dimension`. `tied` axes may repeat a value: a zip pairs it with others. */
+static dit_status read_axis(suite_workload *workload, const char *pointer, const cJSON *array, bool tied,
+                            suite_dimension *dimension)
+{
+    const dit_json *doc = &workload->source;
+    suite_matrix *matrix = workload->matrix;
+    suite_parameter parameter = SUITE_PARAMETER_MODEL;
+    char at[POINTER_BYTES];
+    suite_parameter_from_key(array->string, &parameter);
+    if (!cJSON_IsArray(array))
+        return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "an axis is an array of values"),
+                              "a single value belongs under \"defaults\"");
+    int length = cJSON_GetArraySize(array);
+    if (!length) return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "axis %s has no values", array->string);
+    if (length > SUITE_MAX_CELLS)
+        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD, "axis %s has %d values, more than %d cells are not expanded",
+                             array->string, length, SUITE_MAX_CELLS);
+    if (matrix->varies[parameter])
+        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD, "%s is an axis already", array->string);
+    if (dimension->axis_count && dimension->length != length)
+        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD, "zip ties %s with %d values to %s with %d", array->string,
+                             length, suite_parameter_key(dimension->parameters[0]), dimension->length);
+    matrix->varies[parameter] = matrix->declared[parameter] = true;
+    const cJSON **values = calloc((size_t)length, sizeof *values);
+    if (!values) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an axis");
+    dimension->values[dimension->axis_count] = values;
+    dimension->parameters[dimension->axis_count++] = parameter;
+    dimension->length = length;
+    int index = 0;
+    for (const cJSON *value = array->child; value; value = value->next, index++) {
+        snprintf(at, sizeof at, "%s/%d", pointer, index);
+        values[index] = value;
+        DIT_TRY(take_value(workload, at, parameter, value));
+        if (!tied && length <= 1000) DIT_TRY(check_distinct(doc, pointer, array->string, values, index));
+    }
+    return DIT_OK;
+}
+
+static dit_status read_axes(suite_workload *workload)
+{
+    const dit_json *doc = &workload->source;
+    suite_matrix *matrix = workload->matrix;
+    const cJSON *axes = cJSON_GetObjectItemCaseSensitive(doc->root, "axes");
+    char at[POINTER_BYTES];
+    if (!axes) return DIT_OK;
+    if (!axes->child)
+        return dit_error_hint(dit_json_fail(doc, "/axes", DIT_ERR_JSON_VALUE, "axes has no axis"),
+                              "leave \"axes\" out for a workload of one case");
+    DIT_TRY(suite_only_keys(doc, axes, "/axes", suite_parameter_keys()));
+    for (const cJSON *array = axes->child; array; array = array->next) {
+        suite_pointer_join(at, sizeof at, "/axes", array->string);
+        DIT_TRY(read_axis(workload, at, array, false, &matrix->dimensions[matrix->dimension_count++]));
+    }
+    return DIT_OK;
+}
+
+static dit_status read_zip(suite_workload *workload)
+{
+    const dit_json *doc = &workload->source;
+    suite_matrix *matrix = workload->matrix;
+    const cJSON *zip = NULL;
+    char group_at[64], at[POINTER_BYTES];
+    int index = 0;
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "zip", &zip));
+    for (const cJSON *group = zip ? zip->child : NULL; group; group = group->next, index++) {
+        snprintf(group_at, sizeof group_at, "/zip/%d", index);
+        if (!cJSON_IsObject(group))
+            return dit_json_fail(doc, group_at, DIT_ERR_JSON_TYPE, "zip holds objects of axes that move together");
+        DIT_TRY(suite_only_keys(doc, group, group_at, suite_parameter_keys()));
+        if (!group->child || !group->child->next)
+            return dit_error_hint(dit_json_fail(doc, group_at, DIT_ERR_WORKLOAD, "a zip ties two axes or more"),
+                                  "a lone axis belongs under \"axes\"");
+        suite_dimension *dimension = &matrix->dimensions[matrix->dimension_count++];
+        for (const cJSON *array = group->child; array; array = array->next) {
+            suite_pointer_join(at, sizeof at, group_at, array->string);
+            DIT_TRY(read_axis(workload, at, array, true, dimension));
+        }
+    }
+    return DIT_OK;
+}
+
+/* ---- rules between parameters ------------------------------------------------------------------------------------ */
+
+/* Place of a declared parameter, for messages. */
+static void place_of(const suite_workload *workload, suite_parameter parameter, char *out, size_t size)
+{
+    const cJSON *root = workload->source.root, *group;
+    const char *key = suite_parameter_key(parameter);
+    int index = 0;
+    if (workload->matrix->defaults[parameter] && !workload->matrix->varies[parameter]) {
+        snprintf(out, size, "/defaults/%s", key);
+        return;
+    }
+    snprintf(out, size, "/axes/%s", key);
+    cJSON_ArrayForEach(group, cJSON_GetObjectItemCaseSensitive(root, "zip"))
+    {
+        if (cJSON_GetObjectItemCaseSensitive(group, key)) snprintf(out, size, "/zip/%d/%s", index, key);
+        index++;
+    }
+}
+
+static dit_status refuse_pair(const suite_workload *workload, suite_parameter one, suite_parameter other)
+{
+    char at[POINTER_BYTES];
+    if (!workload->matrix->declared[one] || !workload->matrix->declared[other]) return DIT_OK;
+    place_of(workload, other, at, sizeof at);
+    return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s and %s decide the same thing",
+                                        suite_parameter_key(one), suite_parameter_key(other)),
+                          "keep one of the two");
+}
+
+static dit_status check_pairs(const suite_workload *workload)
+{
+    const suite_matrix *matrix = workload->matrix;
+    char at[POINTER_BYTES];
+    DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_HEIGHT_PX));
+    DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_WIDTH_PX));
+    for (int p = SUITE_PARAMETER_DATA_DEGREE; p <= SUITE_PARAMETER_TENSOR_DEGREE; p++)
+        DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, (suite_parameter)p));
+    if (matrix->declared[SUITE_PARAMETER_METHOD] && !matrix->declared[SUITE_PARAMETER_WORLD_SIZE]) {
+        place_of(workload, SUITE_PARAMETER_METHOD, at, sizeof at);
+        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "method needs a world_size"),
+                              "add world_size to \"defaults\" or \"axes\"");
+    }
+    return DIT_OK;
+}
+
+static dit_status check_schedulers(const suite_workload *workload, const char *pointer, const cJSON *override)
+{
+    const suite_matrix *matrix = workload->matrix;
+    for (int i = 0; i < matrix->model_count; i++) {
+        cJSON *laid = NULL;
+        if (!matrix->models[i].model.config) continue;
+        DIT_TRY(suite_model_scheduler(&matrix->models[i].model, &workload->source, pointer, override, &laid));
+        cJSON_Delete(laid);
+    }
+    return DIT_OK;
+}
+
+static dit_status check_all_schedulers(const suite_workload *workload)
+{
+    const suite_matrix *matrix = workload->matrix;
+    char at[POINTER_BYTES], value_at[POINTER_BYTES + 16];
+    place_of(workload, SUITE_PARAMETER_SCHEDULER, at, sizeof at);
+    if (!matrix->varies[SUITE_PARAMETER_SCHEDULER])
+        return matrix->defaults[SUITE_PARAMETER_SCHEDULER]
+                   ? check_schedulers(workload, at, matrix->defaults[SUITE_PARAMETER_SCHEDULER])
+                   : DIT_OK;
+    for (int d = 0; d < matrix->dimension_count; d++) {
+        const suite_dimension *dimension = &matrix->dimensions[d];
+        for (int a = 0; a < dimension->axis_count; a++) {
+            if (dimension->parameters[a] != SUITE_PARAMETER_SCHEDULER) continue;
+            for (int i = 0; i < dimension->length; i++) {
+                snprintf(value_at, sizeof value_at, "%s/%d", at, i);
+                DIT_TRY(check_schedulers(workload, value_at, dimension->values[a][i]));
+            }
+        }
+    }
+    return DIT_OK;
+}
+
+static dit_status count_cells(suite_workload *workload)
+{
+    suite_matrix *matrix = workload->matrix;
+    matrix->cell_count = 1;
+    for (int d = 0; d < matrix->dimension_count; d++) {
+        matrix->cell_count *= matrix->dimensions[d].length;
+        if (matrix->cell_count <= SUITE_MAX_CELLS) continue;
+        return dit_error_hint(dit_json_fail(&workload->source, "/axes", DIT_ERR_WORKLOAD,
+                                            "the axes multiply to more than %d cells", SUITE_MAX_CELLS),
+                              "tie axes with \"zip\", or split the workload; exclude only acts after the product");
+    }
+    return DIT_OK;
+}
+
+/* ---- expressions, plots, claims ---------------------------------------------------------------------------------- */
+
+static dit_status check_syntax(const dit_json *doc, const char *pointer, const char *text)
+{
+    char message[1024];
+    dit_status st = dit_expr_check(text);
+    if (st == DIT_OK) return DIT_OK;
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    return dit_json_fail(doc, pointer, st, "%s", message);
+}
+
+static dit_status read_expressions(const dit_json *doc, const char *key, const cJSON **out)
+{
+    char at[POINTER_BYTES];
+    int index = 0;
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", key, out));
+    for (const cJSON *item = *out ? (*out)->child : NULL; item; item = item->next, index++) {
+        snprintf(at, sizeof at, "/%s/%d", key, index);
+        if (!cJSON_IsString(item)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s holds expressions as strings", key);
+        DIT_TRY(check_syntax(doc, at, item->valuestring));
+    }
+    return DIT_OK;
+}
+
+/* An identifier that no earlier entry of `array` has. */
+static dit_status require_new_id(const dit_json *doc, const cJSON *array, const cJSON *entry, const char *pointer)
+{
+    const char *id;
+    char at[POINTER_BYTES];
+    DIT_TRY(require_identifier(doc, entry, pointer, "id", &id));
+    for (const cJSON *earlier = array->child; earlier != entry; earlier = earlier->next) {
+        if (strcmp(cJSON_GetObjectItemCaseSensitive(earlier, "id")->valuestring, id) != 0) continue;
+        suite_pointer_join(at, sizeof at, pointer, "id");
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "id \"%s\" is taken", id);
+    }
+    return DIT_OK;
+}
+
+static dit_status check_tag(const dit_json *doc, const cJSON *entry, const char *pointer, const char *key)
+{
+    const char *tag = NULL;
+    char at[POINTER_BYTES];
+    DIT_TRY(dit_json_optional_string(doc, entry, pointer, key, &tag));
+    if (!tag) return DIT_OK;
+    for (const char *const *name = suite_tag_names(); *name; name++)
+        if (strcmp(*name, tag) == 0) return DIT_OK;
+    suite_pointer_join(at, sizeof at, pointer, key);
+    return suite_fail_word(doc, at, key, tag, suite_tag_names());
+}
+
+static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
+{
+    static const char *const keys[] = {"id", "kind", "title", "where", "x", "series", "panel", NULL};
+    static const char *const kinds[] = {"latency_bars", "time_split", "communication", "memory", NULL};
+    const char *kind, *title, *where = NULL;
+    char at[POINTER_BYTES];
+    int known = 0;
+    DIT_TRY(suite_only_keys(doc, plot, pointer, keys));
+    DIT_TRY(require_new_id(doc, array, plot, pointer));
+    DIT_TRY(dit_json_require_string(doc, plot, pointer, "kind", &kind));
+    DIT_TRY(dit_json_require_string(doc, plot, pointer, "title", &title));
+    while (kinds[known] && strcmp(kinds[known], kind) != 0) known++;
+    suite_pointer_join(at, sizeof at, pointer, "kind");
+    if (!kinds[known]) return suite_fail_word(doc, at, "kind", kind, kinds);
+    DIT_TRY(check_tag(doc, plot, pointer, "x"));
+    DIT_TRY(check_tag(doc, plot, pointer, "series"));
+    DIT_TRY(check_tag(doc, plot, pointer, "panel"));
+    DIT_TRY(dit_json_optional_string(doc, plot, pointer, "where", &where));
+    suite_pointer_join(at, sizeof at, pointer, "where");
+    return where ? check_syntax(doc, at, where) : DIT_OK;
+}
+
+static dit_status check_claim(const dit_json *doc, const cJSON *array, const cJSON *claim, const char *pointer)
+{
+    static const char *const keys[] = {"id", "claim", "source", "expr", "requires", NULL};
+    const char *text, *expr, *source = NULL, *required = NULL;
+    char at[POINTER_BYTES];
+    DIT_TRY(suite_only_keys(doc, claim, pointer, keys));
+    DIT_TRY(require_new_id(doc, array, claim, pointer));
+    DIT_TRY(dit_json_require_string(doc, claim, pointer, "claim", &text));
+    DIT_TRY(dit_json_optional_string(doc, claim, pointer, "source", &source));
+    DIT_TRY(dit_json_require_string(doc, claim, pointer, "expr", &expr));
+    DIT_TRY(dit_json_optional_string(doc, claim, pointer, "requires", &required));
+    suite_pointer_join(at, sizeof at, pointer, "expr");
+    DIT_TRY(check_syntax(doc, at, expr));
+    suite_pointer_join(at, sizeof at, pointer, "requires");
+    return required ? check_syntax(doc, at, required) : DIT_OK;
+}
+
+static dit_status read_entries(const dit_json *doc, const char *key, const cJSON **out,
+                               dit_status (*check)(const dit_json *, const cJSON *, const cJSON *, const char *))
+{
+    char at[POINTER_BYTES];
+    int index = 0;
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", key, out));
+    for (const cJSON *entry = *out ? (*out)->child : NULL; entry; entry = entry->next, index++) {
+        snprintf(at, sizeof at, "/%s/%d", key, index);
+        if (!cJSON_IsObject(entry)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s holds objects", key);
+        if (index >= MAX_IDS) return dit_json_fail(doc, at, DIT_ERR_WORKLOAD, "more than %d %s", MAX_IDS, key);
+        DIT_TRY(check(doc, *out, entry, at));
+    }
+    return DIT_OK;
+}
+
+/* The names a plot's filter uses are only known once there are cases. */
+static dit_status check_plot_filters(const suite_workload *workload)
+{
+    const cJSON *plot;
+    char at[64], message[1024], hint[512];
+    int index = 0;
+    cJSON_ArrayForEach(plot, workload->plots)
+    {
+        const cJSON *where = cJSON_GetObjectItemCaseSensitive(plot, "where");
+        bool holds;
+        snprintf(at, sizeof at, "/plots/%d/where", index++);
+        for (int i = 0; where && i < workload->case_count; i++) {
+            dit_status st = suite_tags_test(workload->cases[i].tags, where->valuestring, &holds);
+            if (st == DIT_OK) continue;
+            snprintf(message, sizeof message, "%s", dit_error_last()->message);
+            snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
+            return dit_error_hint(dit_json_fail(&workload->source, at, st, "%s", message), "%s", hint);
+        }
+    }
+    return DIT_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static dit_status check_model_named(const suite_workload *workload)
+{
+    if (workload->matrix->declared[SUITE_PARAMETER_MODEL]) return DIT_OK;
+    return dit_error_hint(dit_json_fail(&workload->source, "/defaults", DIT_ERR_JSON_MISSING, "no model is named"),
+                          "add \"model\" to \"defaults\" or \"axes\"");
+}
+
+static dit_status read_workload(suite_workload *workload)
+{
+    static const char *const keys[] = {"schema", "name", "title", "description", "program", "defaults", "axes", "zip",
+                                       "exclude", "constraints", "repeat", "measure", "plots", "expect", NULL};
+    const dit_json *doc = &workload->source;
+    suite_matrix *matrix = workload->matrix;
+    DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(read_head(workload));
+    DIT_TRY(read_repeat(workload));
+    DIT_TRY(read_measure(workload));
+    DIT_TRY(read_defaults(workload));
+    DIT_TRY(read_axes(workload));
+    DIT_TRY(read_zip(workload));
+    DIT_TRY(check_model_named(workload));
+    DIT_TRY(check_pairs(workload));
+    DIT_TRY(check_all_schedulers(workload));
+    if (!matrix->declared[SUITE_PARAMETER_PLATFORM]) DIT_TRY(add_platform(workload, "/defaults", NULL));
+    DIT_TRY(count_cells(workload));
+    DIT_TRY(read_expressions(doc, "exclude", &matrix->exclude));
+    DIT_TRY(read_expressions(doc, "constraints", &matrix->constraints));
+    DIT_TRY(read_entries(doc, "plots", &workload->plots, check_plot));
+    return read_entries(doc, "expect", &workload->expect, check_claim);
+}
+
+static dit_status hash_source(suite_workload *workload)
+{
+    char *text;
+    DIT_TRY(dit_json_canonical(workload->source.root, &text));
+    dit_hash(text, strlen(text), workload->hash);
+    free(text);
+    return DIT_OK;
+}
+
+/* `workload->source` is parsed. */
+static dit_status finish(suite_workload *workload)
+{
+    workload->matrix = calloc(1, sizeof *workload->matrix);
+    if (!workload->matrix) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a workload");
+    DIT_TRY(read_workload(workload));
+    DIT_TRY(hash_source(workload));
+    DIT_TRY(suite_expand(workload));
+    return check_plot_filters(workload);
+}
+
+dit_status suite_workload_parse(const char *text, size_t length, const char *path, suite_workload *out)
+{
+    *out = (suite_workload){0};
+    DIT_TRY(dit_json_parse(text, length, path, &out->source));
+    dit_status st = finish(out);
+    if (st != DIT_OK) suite_workload_release(out);
+    return st;
+}
+
+dit_status suite_workload_load(const char *path, suite_workload *out)
+{
+    char found[4096];
+    *out = (suite_workload){0};
+    DIT_TRY(suite_workload_find(path, found, sizeof found));
+    DIT_TRY(dit_json_read_file(found, &out->source));
+    dit_status st = finish(out);
+    if (st != DIT_OK) suite_workload_release(out);
+    return st;
+}
+
+void suite_matrix_free(suite_matrix *matrix)
+{
+    if (!matrix) return;
+    for (int d = 0; d < matrix->dimension_count; d++)
+        for (int a = 0; a < matrix->dimensions[d].axis_count; a++) free(matrix->dimensions[d].values[a]);
+    for (int i = 0; i < matrix->model_count; i++) suite_model_release(&matrix->models[i].model);
+    free(matrix->models);
+    free(matrix->platforms);
+    free(matrix);
+}
+
+void suite_workload_release(suite_workload *workload)
+{
+    for (int i = 0; i < workload->case_count; i++) {
+        cJSON_Delete(workload->cases[i].document);
+        cJSON_Delete(workload->cases[i].tags);
+    }
+    for (int i = 0; i < workload->dropped_count; i++) cJSON_Delete(workload->dropped[i].cell);
+    free(workload->cases);
+    free(workload->dropped);
+    suite_matrix_free(workload->matrix);
+    dit_json_release(&workload->source);
+    *workload = (suite_workload){0};
+}
