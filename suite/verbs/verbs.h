@@ -6,7 +6,12 @@
 #define DIT_SUITE_VERBS_H
 
 /* name, one line of help; in the order of `ditbench help` */
-#define SUITE_VERB_LIST(X)
+#define SUITE_VERB_LIST(X)                                                                                             \
+    X(run, "run workloads, one session each")                                                                          \
+    X(resume, "continue an interrupted session")                                                                       \
+    X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
+    X(validate, "check workload files")                                                                                \
+    X(plan, "show the order of runs, messages and memory before running")
 
 #define SUITE_VERB_DECLARE(name, help) int suite_verb_##name(int argc, char **argv);
 SUITE_VERB_LIST(SUITE_VERB_DECLARE)

@@ -1,0 +1,53 @@
+/* Run: executes a schedule, one (case, process) after the other, and journals each outcome.
+ *
+ * Whatever happens to a case is recorded and the run goes on. Whatever happens to the harness (a signal, kill -9, a
+ * full disk), the journal holds every finished (case, process) once, and resume runs the rest.
+ */
+#ifndef DIT_SUITE_RUN_H
+#define DIT_SUITE_RUN_H
+
+#include "suite/launch.h"
+#include "suite/session.h"
+
+/* Zero means default everywhere. */
+typedef struct {
+    const char *engine, *launcher; /* path; row of suite_launchers                          */
+    const char *filter;            /* expression over tags                                  */
+    const char *output;            /* the session's folder                                  */
+    double timeout_s;              /* instead of every case's own deadline                  */
+    double max_time_s;             /* start no case after so long                           */
+    int processes;                 /* instead of the workload's repeat.processes            */
+    bool retry_failed;             /* resume: run failed, timed-out and oom results again   */
+    bool other_hardware;           /* resume: allow a machine with another hardware_id      */
+    bool dry_run, quiet, json;
+    int argc; /* command line, for the journal                         */
+    char **argv;
+} suite_run_params;
+
+typedef struct {
+    suite_session session;
+    char workload[128];
+    int planned, dropped;
+    int counts[SUITE_OUTCOME_COUNT]; /* newest result of each (case, process)               */
+    bool complete;
+    int signal_number; /* what stopped it, 0 for nothing                                     */
+} suite_run_summary;
+
+/* Loads, plans and runs one workload in a session of its own. With dry_run, or a launcher that only prints, the
+ * commands go to stdout and nothing is run. `signals` must be blocked (suite_signals_block). Errors: those of loading;
+ * DIT_ERR_ENVIRONMENT without an engine or launcher; DIT_ERR_IO for the session. */
+dit_status suite_run_workload(const char *workload, const suite_run_params *params, suite_signals *signals,
+                              suite_run_summary *out);
+/* Runs what a session still lacks. Errors: as above; DIT_ERR_INTEGRITY when the plan is not the one that was started;
+ * DIT_ERR_ENVIRONMENT on a machine with another hardware_id. */
+dit_status suite_run_resume(const char *session, const suite_run_params *params, suite_signals *signals,
+                            suite_run_summary *out);
+
+/* Exit code of several runs: 130/143 when interrupted, else 6 > 3 > 0; 77 when nothing ran but skips. */
+int suite_run_exit_code(const suite_run_summary *summaries, int count);
+/* {"session","path","workload","planned","done","ok",...,"complete","resume"?}. The caller deletes it. */
+cJSON *suite_run_summary_json(const suite_run_summary *summary);
+/* Two lines for people, on stdout: counts, and the session's path; the resume command on stderr when unfinished. */
+void suite_run_summary_print(const suite_run_summary *summary);
+
+#endif

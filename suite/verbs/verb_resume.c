@@ -1,0 +1,61 @@
+/* ditbench resume: runs what a session still lacks. */
+#include "suite/cli.h"
+#include "suite/run.h"
+#include "suite/verbs/verbs.h"
+
+static const char purpose[] =
+    "Continues a session that was interrupted, killed or limited in time: exactly the planned runs that have no result "
+    "yet.\n"
+    "SESSION is a folder, a name or the beginning of one, or `latest` (default). Exit codes as of `run`.";
+
+static const char examples[] = "ditbench resume\n"
+                               "ditbench resume results/local/20260131T120000Z-smoke-3fa9c1\n"
+                               "ditbench resume latest --retry-failed --timeout 10m";
+
+static int report(const suite_cli *cli, const suite_run_params *params, const suite_run_summary *summary, dit_status st)
+{
+    if (st != DIT_OK) return suite_cli_fail(cli, st);
+    if (params->dry_run) return DIT_EXIT_OK;
+    int code = suite_run_exit_code(summary, 1);
+    if (!cli->json) {
+        suite_run_summary_print(summary);
+        return code;
+    }
+    cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "sessions");
+    cJSON_AddItemToArray(list, suite_run_summary_json(summary));
+    cJSON_AddNumberToObject(document, "exit_code", code);
+    suite_cli_print_json(document);
+    cJSON_Delete(document);
+    return code;
+}
+
+int suite_verb_resume(int argc, char **argv)
+{
+    suite_cli cli;
+    suite_run_params params = {.argc = argc, .argv = argv};
+    suite_run_summary summary;
+    suite_signals signals;
+    const suite_option options[] = {
+        {"retry-failed", 0, SUITE_OPTION_FLAG, NULL, "run failed, timed-out and out-of-memory results again",
+         &params.retry_failed, 0, 0},
+        {"other-hardware", 0, SUITE_OPTION_FLAG, NULL, "go on although this machine has another hardware_id",
+         &params.other_hardware, 0, 0},
+        {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "start no case after TIME", &params.max_time_s, 0, 0},
+        {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &params.timeout_s, 0, 0},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, local, print, srun", &params.launcher, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &params.engine, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"resume", "[SESSION]", purpose, examples, options, 0, 1};
+    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    if (code >= 0) return code;
+    params.dry_run = cli.dry_run;
+    params.quiet = cli.quiet;
+    params.json = cli.json;
+    suite_signals_block(&signals);
+    dit_status st = suite_run_resume(cli.operand_count ? cli.operands[0] : NULL, &params, &signals, &summary);
+    code = report(&cli, &params, &summary, st);
+    suite_signals_restore(&signals);
+    suite_cli_release(&cli);
+    return code;
+}
