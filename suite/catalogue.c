@@ -63,8 +63,9 @@ const char *suite_workloads_folder(void)
     if (find_beside_binary(found)) return found;
     snprintf(found, sizeof found, "%s/workloads", DITBENCH_SHARE);
     if (is_workloads_folder(found)) return found;
-    dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "no workloads folder: not here, not beside the program, not at %s", found),
-                   "set DITBENCH_WORKLOADS to the folder that holds models/ and platforms/");
+    dit_error_hint(
+        DIT_FAIL(DIT_ERR_ENVIRONMENT, "no workloads folder: not here, not beside the program, not at %s", found),
+        "set DITBENCH_WORKLOADS to the folder that holds models/ and platforms/");
     return NULL;
 }
 
@@ -129,7 +130,10 @@ static dit_status list_workloads(name_list *list, const char *folder)
     return st;
 }
 
-static int compare_words(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 dit_status suite_catalogue_names(const char *kind, char ***names)
 {
@@ -174,7 +178,10 @@ static dit_status fail_not_found(const char *kind, const char *what, const char 
     return st;
 }
 
-static bool is_plain_name(const char *name) { return name[0] && name[0] != '.' && !strchr(name, '/'); }
+static bool is_plain_name(const char *name)
+{
+    return name[0] && name[0] != '.' && !strchr(name, '/');
+}
 
 static dit_status read_data_file(const char *kind, const char *what, const char *name, dit_json *out)
 {
@@ -202,21 +209,26 @@ dit_status suite_workload_find(const char *name, char *path, size_t size)
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
-static cJSON *member(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
+static cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
 
 static dit_status check_schema(const dit_json *doc, const char *wanted)
 {
     const char *schema;
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
     if (strcmp(schema, wanted) == 0) return DIT_OK;
-    return dit_error_hint(dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema \"%s\" is not \"%s\"", schema, wanted),
-                          "this program reads version 1 of that document");
+    return dit_error_hint(
+        dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema \"%s\" is not \"%s\"", schema, wanted),
+        "this program reads version 1 of that document");
 }
 
 static dit_status read_model(suite_model *model)
 {
-    static const char *const keys[] = {"schema", "name", "title", "kind", "architecture", "latent", "text",
-                                       "guidance", "default_run", "config", "scheduler", "derived", "source", NULL};
+    static const char *const keys[] = {"schema",    "name",    "title",    "kind",        "architecture",
+                                       "latent",    "text",    "guidance", "default_run", "config",
+                                       "scheduler", "derived", "source",   NULL};
     static const char *const guidances[] = {"cfg", "distilled", "none", NULL};
     const dit_json *doc = &model->source;
     const cJSON *object = NULL;
@@ -300,19 +312,22 @@ static int64_t integer_member(const cJSON *object, const char *key)
 /* diffusers ties these to each other; a config that breaks them cannot be built. */
 static dit_status check_widths(const suite_model *model, const dit_json *doc, const char *pointer)
 {
-    int64_t hidden = integer_member(model->config, "num_attention_heads") * integer_member(model->config, "attention_head_dim");
+    int64_t hidden =
+        integer_member(model->config, "num_attention_heads") * integer_member(model->config, "attention_head_dim");
     int64_t cross = integer_member(model->config, "cross_attention_dim"), rope = 0;
     const cJSON *axes = member(model->config, "axes_dims_rope"), *width;
     if (cross && cross != hidden)
-        return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
-                                            "cross_attention_dim %lld is not num_attention_heads x attention_head_dim = %lld",
-                                            (long long)cross, (long long)hidden),
-                              "override \"cross_attention_dim\": %lld as well", (long long)hidden);
+        return dit_error_hint(
+            dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                          "cross_attention_dim %lld is not num_attention_heads x attention_head_dim = %lld",
+                          (long long)cross, (long long)hidden),
+            "override \"cross_attention_dim\": %lld as well", (long long)hidden);
     if (!cJSON_IsArray(axes)) return DIT_OK;
     cJSON_ArrayForEach(width, axes) rope += cJSON_IsNumber(width) ? (int64_t)width->valuedouble : 0;
     if (rope != integer_member(model->config, "attention_head_dim"))
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "axes_dims_rope add up to %lld, attention_head_dim is %lld",
-                             (long long)rope, (long long)integer_member(model->config, "attention_head_dim"));
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                             "axes_dims_rope add up to %lld, attention_head_dim is %lld", (long long)rope,
+                             (long long)integer_member(model->config, "attention_head_dim"));
     return DIT_OK;
 }
 
@@ -349,8 +364,8 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
                                 const char *as)
 {
     if (!model->config)
-        return dit_json_fail(doc, pointer, DIT_ERR_UNSUPPORTED, "model %s has architecture facts only, no config to override",
-                             model->name);
+        return dit_json_fail(doc, pointer, DIT_ERR_UNSUPPORTED,
+                             "model %s has architecture facts only, no config to override", model->name);
     DIT_TRY(lay_over(doc, pointer, override, model->config));
     DIT_TRY(check_widths(model, doc, pointer));
     follow_text_widths(model);
@@ -426,8 +441,8 @@ static dit_status read_word(const dit_json *doc, const char *key, const char *co
 
 static dit_status read_platform(const dit_json *doc, suite_platform *out)
 {
-    static const char *const keys[] = {"schema", "name", "title", "backend", "launcher", "devices", "max_ranks",
-                                       "memory_bytes", "memory_scope", "source", NULL};
+    static const char *const keys[] = {"schema",    "name",         "title",        "backend", "launcher", "devices",
+                                       "max_ranks", "memory_bytes", "memory_scope", "source",  NULL};
     static const char *const backends[] = {"cpu", "ref", "cuda", "cost", NULL};
     static const char *const launchers[] = {"mpirun", "srun", "smpirun", "print", NULL};
     static const char *const scopes[] = {"host", "device", NULL};
@@ -459,7 +474,8 @@ dit_status suite_platform_load(const char *name, suite_platform *out)
     DIT_TRY(read_data_file("platforms", "platform", name, &doc));
     dit_status st = read_platform(&doc, out);
     if (st == DIT_OK && strcmp(out->name, name) != 0)
-        st = dit_json_fail(&doc, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the platform \"%s\"", name, out->name);
+        st = dit_json_fail(&doc, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the platform \"%s\"", name,
+                           out->name);
     dit_json_release(&doc);
     return st;
 }

@@ -1,6 +1,7 @@
 #include "suite/cli.h"
 
 #include "base/log.h"
+#include "suite/place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -261,6 +262,7 @@ cJSON *suite_cli_error_json(void)
     cJSON *document = cJSON_CreateObject();
     cJSON_AddStringToObject(document, "code", dit_status_name(error->status));
     cJSON_AddStringToObject(document, "message", error->message);
+    suite_place_add(document, error->message);
     if (error->hint[0]) cJSON_AddStringToObject(document, "hint", error->hint);
     if (error->notes[0]) cJSON_AddStringToObject(document, "notes", error->notes);
     return document;

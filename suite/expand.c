@@ -15,7 +15,8 @@ static void take_values(const suite_matrix *matrix, int64_t index, suite_cell *c
         const suite_dimension *dimension = &matrix->dimensions[d];
         int at = (int)(index % dimension->length);
         index /= dimension->length;
-        for (int a = 0; a < dimension->axis_count; a++) cell->values[dimension->parameters[a]] = dimension->values[a][at];
+        for (int a = 0; a < dimension->axis_count; a++)
+            cell->values[dimension->parameters[a]] = dimension->values[a][at];
     }
 }
 
@@ -56,9 +57,10 @@ static dit_status resolve_degrees(suite_cell *cell)
     static const struct {
         dit_axis axis;
         suite_parameter parameter;
-    } degrees[] = {{DIT_AXIS_DATA, SUITE_PARAMETER_DATA_DEGREE},   {DIT_AXIS_CFG, SUITE_PARAMETER_CFG_DEGREE},
-                   {DIT_AXIS_RING, SUITE_PARAMETER_RING_DEGREE},   {DIT_AXIS_ULYSSES, SUITE_PARAMETER_ULYSSES_DEGREE},
-                   {DIT_AXIS_TENSOR, SUITE_PARAMETER_TENSOR_DEGREE}, {DIT_AXIS_PIPEFUSION, SUITE_PARAMETER_PIPEFUSION_DEGREE}};
+    } degrees[] = {
+        {DIT_AXIS_DATA, SUITE_PARAMETER_DATA_DEGREE},     {DIT_AXIS_CFG, SUITE_PARAMETER_CFG_DEGREE},
+        {DIT_AXIS_RING, SUITE_PARAMETER_RING_DEGREE},     {DIT_AXIS_ULYSSES, SUITE_PARAMETER_ULYSSES_DEGREE},
+        {DIT_AXIS_TENSOR, SUITE_PARAMETER_TENSOR_DEGREE}, {DIT_AXIS_PIPEFUSION, SUITE_PARAMETER_PIPEFUSION_DEGREE}};
     const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *world = cell->values[SUITE_PARAMETER_WORLD_SIZE];
     if (method) return suite_method_resolve(method->valuestring, integer_or(world, 1), &cell->parallel);
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
@@ -72,7 +74,8 @@ static dit_status resolve_degrees(suite_cell *cell)
 
 static dit_status resolve_mesh(suite_cell *cell)
 {
-    const cJSON *joint_text = cell->values[SUITE_PARAMETER_JOINT_TEXT], *asked = cell->values[SUITE_PARAMETER_ATTENTION];
+    const cJSON *joint_text = cell->values[SUITE_PARAMETER_JOINT_TEXT],
+                *asked = cell->values[SUITE_PARAMETER_ATTENTION];
     const cJSON *threads = cell->values[SUITE_PARAMETER_THREADS_PER_RANK];
     DIT_TRY(resolve_degrees(cell));
     /* Without sequence ranks there is nothing to lay out: one spelling, so that equal cases merge. */
@@ -134,8 +137,9 @@ static dit_status judge_platform(const suite_cell *cell)
     const suite_platform *platform = cell->platform;
     int64_t devices = (int64_t)cell->world_size * cell->threads_per_rank;
     if (devices <= platform->devices || cell->world_size <= platform->max_ranks) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_CONSTRAINT_PLATFORM, "%d ranks of %d threads need %lld devices, %s has %d and takes at most %d ranks",
-                    cell->world_size, cell->threads_per_rank, (long long)devices, platform->name, platform->devices,
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_PLATFORM,
+                    "%d ranks of %d threads need %lld devices, %s has %d and takes at most %d ranks", cell->world_size,
+                    cell->threads_per_rank, (long long)devices, platform->name, platform->devices,
                     platform->max_ranks > platform->devices ? platform->max_ranks : platform->devices);
 }
 
@@ -242,9 +246,14 @@ static dit_status drop_cell(suite_workload *workload, int64_t index, dit_status 
     workload->dropped_count++;
     dit_error_clear();
     take_values(workload->matrix, index, &cell);
+    find_data(workload->matrix, &cell);
     for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
         const char *key = suite_parameter_key((suite_parameter)p);
         if (!workload->matrix->varies[p]) continue;
+        if (p == SUITE_PARAMETER_MODEL) {
+            DIT_TRY(dit_json_add_string(dropped->cell, key, cell.model->variant));
+            continue;
+        }
         if (!cJSON_AddItemReferenceToObject(dropped->cell, key, (cJSON *)(uintptr_t)cell.values[p]))
             return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
     }

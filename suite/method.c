@@ -58,7 +58,8 @@ static int larger_factor(int n)
 static dit_status no_such_mesh(const method_row *row, int world_size)
 {
     if (!row->cfg && row->axis_count == 0)
-        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method %s runs on one rank, world_size is %d", row->name, world_size);
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method %s runs on one rank, world_size is %d", row->name,
+                        world_size);
     if (row->cfg && row->axis_count == 0)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method cfg splits two guidance branches, world_size is %d",
                         world_size);

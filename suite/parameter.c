@@ -45,16 +45,23 @@ static const struct {
     {"batch_size", "it is \"num_images\" here"},
     {"max_sequence_length", "it is \"text_tokens\" here"},
     {"num_warmup", "it is \"warmup_runs\" of \"measure\" here"},
-    {"warmup_steps", "PipeFusion's synchronous steps are no parameter yet; the harness's own warm-up is \"warmup_runs\" "
-                     "of \"measure\""},
+    {"warmup_steps",
+     "PipeFusion's synchronous steps are no parameter yet; the harness's own warm-up is \"warmup_runs\" "
+     "of \"measure\""},
     {"num_iterations", "it is \"iterations\" of \"measure\" here"},
     {"repetitions", "it is \"processes\" of \"repeat\" here"},
     {"gpus", "it is \"world_size\" here"},
     {"num_gpus", "it is \"world_size\" here"},
 };
 
-const char *suite_parameter_key(suite_parameter parameter) { return rows[parameter].key; }
-const char *const *suite_parameter_keys(void) { return keys; }
+const char *suite_parameter_key(suite_parameter parameter)
+{
+    return rows[parameter].key;
+}
+const char *const *suite_parameter_keys(void)
+{
+    return keys;
+}
 
 bool suite_parameter_from_key(const char *key, suite_parameter *out)
 {
@@ -180,9 +187,9 @@ static dit_status check_resolution(const dit_json *doc, const char *pointer, sui
     int64_t width_px, height_px;
     if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a string \"WIDTHxHEIGHT\"", value);
     if (suite_resolution_from_text(value->valuestring, &width_px, &height_px)) return DIT_OK;
-    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "resolution \"%s\" is not WIDTHxHEIGHT",
-                                        value->valuestring),
-                          "write pixels, for example \"1280x720\"");
+    return dit_error_hint(
+        dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "resolution \"%s\" is not WIDTHxHEIGHT", value->valuestring),
+        "write pixels, for example \"1280x720\"");
 }
 
 static dit_status check_model(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
@@ -197,8 +204,9 @@ static dit_status check_model(const dit_json *doc, const char *pointer, suite_pa
     DIT_TRY(dit_json_optional_string(doc, value, pointer, "as", &as));
     DIT_TRY(dit_json_optional_object(doc, value, pointer, "override", &override));
     if (as && !override)
-        return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"as\" names an override, there is none"),
-                              "a model as it is needs no second name");
+        return dit_error_hint(
+            dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"as\" names an override, there is none"),
+            "a model as it is needs no second name");
     return DIT_OK;
 }
 
@@ -219,8 +227,7 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
         return cJSON_IsObject(value) ? DIT_OK : fail_type(doc, pointer, parameter, "an object", value);
     case SUITE_KIND_RESOLUTION: return check_resolution(doc, pointer, parameter, value);
     case SUITE_KIND_THREADS: return check_threads(doc, pointer, parameter, value);
-    case SUITE_KIND_NAME:
-        return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, parameter, "a name", value);
+    case SUITE_KIND_NAME: return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, parameter, "a name", value);
     case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_names());
     case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words);
     case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);

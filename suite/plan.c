@@ -53,7 +53,8 @@ dit_status suite_plan(const suite_workload *workload, suite_run_item **items, in
         *items = NULL;
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory to plan %zu runs", runs);
     }
-    for (int block = 0; block < workload->processes; block++) order = plan_block(workload, block, indices, *items, order);
+    for (int block = 0; block < workload->processes; block++)
+        order = plan_block(workload, block, indices, *items, order);
     *count = order;
     free(indices);
     return DIT_OK;

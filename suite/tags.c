@@ -4,14 +4,16 @@
 #include "base/expr.h"
 
 static const char *const tag_names[] = {
-    "program",        "model",          "base_model",   "resolution",     "height_px",         "width_px",
-    "steps",          "num_layers",     "image_tokens", "text_tokens",    "num_images",        "guidance_scale",
-    "seed",           "method",         "world_size",   "mesh",           "data_degree",       "cfg_degree",
-    "pipefusion_degree", "ring_degree", "ulysses_degree", "tensor_degree", "joint_text",       "attention",
-    "platform",       "threads_per_rank", NULL,
+    "program",       "model",        "base_model",  "resolution", "height_px",         "width_px",    "steps",
+    "num_layers",    "image_tokens", "text_tokens", "num_images", "guidance_scale",    "seed",        "method",
+    "world_size",    "mesh",         "data_degree", "cfg_degree", "pipefusion_degree", "ring_degree", "ulysses_degree",
+    "tensor_degree", "joint_text",   "attention",   "platform",   "threads_per_rank",  NULL,
 };
 
-const char *const *suite_tag_names(void) { return tag_names; }
+const char *const *suite_tag_names(void)
+{
+    return tag_names;
+}
 
 typedef struct {
     const cJSON *tags;

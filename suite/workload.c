@@ -129,8 +129,8 @@ static dit_status add_platform(suite_workload *workload, const char *pointer, co
     suite_platform_value *larger = realloc(matrix->platforms, (size_t)(matrix->platform_count + 1) * sizeof *larger);
     if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a platform");
     matrix->platforms = larger;
-    dit_status st = suite_platform_load(value ? value->valuestring : default_platform,
-                                        &larger[matrix->platform_count].platform);
+    dit_status st =
+        suite_platform_load(value ? value->valuestring : default_platform, &larger[matrix->platform_count].platform);
     DIT_TRY(place_not_found(&workload->source, pointer, st));
     larger[matrix->platform_count++].value = value;
     return DIT_OK;
@@ -175,8 +175,9 @@ static dit_status check_distinct(const dit_json *doc, const char *pointer, const
     for (int i = 0; i < index; i++) {
         if (!cJSON_Compare(values[i], values[index], 1)) continue;
         snprintf(at, sizeof at, "%s/%d", pointer, index);
-        return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s repeats the value at %s/%d", name, pointer, i),
-                              "remove one of the two");
+        return dit_error_hint(
+            dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s repeats the value at %s/%d", name, pointer, i),
+            "remove one of the two");
     }
     return DIT_OK;
 }
@@ -196,8 +197,9 @@ static dit_status read_axis(suite_workload *workload, const char *pointer, const
     int length = cJSON_GetArraySize(array);
     if (!length) return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "axis %s has no values", array->string);
     if (length > SUITE_MAX_CELLS)
-        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD, "axis %s has %d values, more than %d cells are not expanded",
-                             array->string, length, SUITE_MAX_CELLS);
+        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD,
+                             "axis %s has %d values, more than %d cells are not expanded", array->string, length,
+                             SUITE_MAX_CELLS);
     if (matrix->varies[parameter])
         return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD, "%s is an axis already", array->string);
     if (dimension->axis_count && dimension->length != length)
@@ -374,7 +376,8 @@ static dit_status read_expressions(const dit_json *doc, const char *key, const c
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", key, out));
     for (const cJSON *item = *out ? (*out)->child : NULL; item; item = item->next, index++) {
         snprintf(at, sizeof at, "/%s/%d", key, index);
-        if (!cJSON_IsString(item)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s holds expressions as strings", key);
+        if (!cJSON_IsString(item))
+            return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s holds expressions as strings", key);
         DIT_TRY(check_syntax(doc, at, item->valuestring));
     }
     return DIT_OK;
@@ -493,8 +496,9 @@ static dit_status check_model_named(const suite_workload *workload)
 
 static dit_status read_workload(suite_workload *workload)
 {
-    static const char *const keys[] = {"schema", "name", "title", "description", "program", "defaults", "axes", "zip",
-                                       "exclude", "constraints", "repeat", "measure", "plots", "expect", NULL};
+    static const char *const keys[] = {"schema",   "name",    "title", "description", "program",
+                                       "defaults", "axes",    "zip",   "exclude",     "constraints",
+                                       "repeat",   "measure", "plots", "expect",      NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));

@@ -1,0 +1,88 @@
+/* ditbench expand: the cases of a workload, and every dropped cell with its reason. */
+#include "suite/cli.h"
+#include "suite/verbs/verbs.h"
+#include "suite/workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static cJSON *case_json(const suite_case *one)
+{
+    cJSON *entry = cJSON_CreateObject();
+    cJSON_AddStringToObject(entry, "case_id", one->case_id);
+    cJSON_AddStringToObject(entry, "label", one->label);
+    cJSON_AddStringToObject(entry, "reference_id", one->reference_id);
+    cJSON_AddBoolToObject(entry, "is_reference", one->is_reference);
+    cJSON_AddItemReferenceToObject(entry, "tags", one->tags);
+    cJSON_AddItemReferenceToObject(entry, "case", one->document);
+    return entry;
+}
+
+static cJSON *dropped_json(const suite_dropped *one)
+{
+    cJSON *entry = cJSON_CreateObject();
+    cJSON_AddItemReferenceToObject(entry, "cell", one->cell);
+    cJSON_AddStringToObject(entry, "code", dit_status_name(one->code));
+    cJSON_AddStringToObject(entry, "reason", one->reason);
+    return entry;
+}
+
+static void print_json(const suite_workload *workload)
+{
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddStringToObject(document, "workload", workload->name);
+    cJSON_AddStringToObject(document, "hash", workload->hash);
+    cJSON_AddNumberToObject(document, "merged", workload->merged_count);
+    cJSON *cases = cJSON_AddArrayToObject(document, "cases");
+    for (int i = 0; i < workload->case_count; i++) cJSON_AddItemToArray(cases, case_json(&workload->cases[i]));
+    cJSON *dropped = cJSON_AddArrayToObject(document, "dropped");
+    for (int i = 0; i < workload->dropped_count; i++)
+        cJSON_AddItemToArray(dropped, dropped_json(&workload->dropped[i]));
+    suite_cli_print_json(document);
+    cJSON_Delete(document);
+}
+
+static void print_dropped(const suite_dropped *one)
+{
+    char *cell = NULL;
+    if (dit_json_canonical(one->cell, &cell) != DIT_OK) return;
+    printf("drop  %-24s %s\n      %s\n", dit_status_name(one->code), one->reason, cell);
+    free(cell);
+}
+
+static void print_text(const suite_workload *workload)
+{
+    for (int i = 0; i < workload->case_count; i++)
+        printf("keep  %.12s  %s%s\n", workload->cases[i].case_id, workload->cases[i].label,
+               workload->cases[i].is_reference ? "  (reference)" : "");
+    for (int i = 0; i < workload->dropped_count; i++) print_dropped(&workload->dropped[i]);
+    printf("%s: %d cases, %d dropped, %d merged into an equal case\n", workload->name, workload->case_count,
+           workload->dropped_count, workload->merged_count);
+}
+
+int suite_verb_expand(int argc, char **argv)
+{
+    static const suite_option none[] = {{0}};
+    static const suite_cli_spec spec = {
+        .verb = "expand",
+        .operands = "WORKLOAD",
+        .purpose =
+            "Multiplies the axes of a workload out: the cases that would run, and every dropped cell with a code\n"
+            "and a reason. Cells that resolve to the same case are merged. --json holds the case documents.",
+        .examples = "ditbench expand smoke\nditbench expand cpu/methods --json",
+        .options = none,
+        .min_operands = 1,
+        .max_operands = 1,
+    };
+    suite_cli cli;
+    suite_workload workload;
+    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    if (code >= 0) return code;
+    dit_status st = suite_workload_load(cli.operands[0], &workload);
+    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
+    if (st == DIT_OK && cli.json) print_json(&workload);
+    if (st == DIT_OK && !cli.json) print_text(&workload);
+    suite_workload_release(&workload);
+    suite_cli_release(&cli);
+    return code;
+}

@@ -1,0 +1,93 @@
+/* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
+#include "suite/cli.h"
+#include "suite/verbs/verbs.h"
+#include "suite/workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static cJSON *item_json(const suite_workload *workload, const suite_run_item *item)
+{
+    const suite_case *one = &workload->cases[item->case_index];
+    cJSON *entry = cJSON_CreateObject();
+    cJSON_AddNumberToObject(entry, "order", item->order);
+    cJSON_AddNumberToObject(entry, "block", item->block);
+    cJSON_AddNumberToObject(entry, "process", item->process);
+    cJSON_AddStringToObject(entry, "case_id", one->case_id);
+    cJSON_AddStringToObject(entry, "label", one->label);
+    cJSON_AddNumberToObject(entry, "world_size", one->world_size);
+    cJSON_AddNumberToObject(entry, "predicted_bytes", (double)one->predicted_bytes);
+    cJSON_AddNumberToObject(entry, "predicted_memory_bytes", (double)one->predicted_memory_bytes);
+    cJSON_AddNumberToObject(entry, "deadline_s", (double)one->deadline_s);
+    return entry;
+}
+
+static void print_json(const suite_workload *workload, const suite_run_item *items, int count)
+{
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddStringToObject(document, "workload", workload->name);
+    cJSON_AddStringToObject(document, "hash", workload->hash);
+    cJSON_AddNumberToObject(document, "seed", (double)workload->plan_seed);
+    cJSON_AddNumberToObject(document, "cases", workload->case_count);
+    cJSON_AddNumberToObject(document, "dropped", workload->dropped_count);
+    cJSON *runs = cJSON_AddArrayToObject(document, "runs");
+    for (int i = 0; i < count; i++) cJSON_AddItemToArray(runs, item_json(workload, &items[i]));
+    suite_cli_print_json(document);
+    cJSON_Delete(document);
+}
+
+static void print_text(const suite_workload *workload, const suite_run_item *items, int count)
+{
+    printf("%5s %5s  %-12s %5s %14s %10s  %s\n", "order", "block", "case", "ranks", "bytes/rank", "MiB/rank", "label");
+    for (int i = 0; i < count; i++) {
+        const suite_case *one = &workload->cases[items[i].case_index];
+        printf("%5d %5d  %.12s %5d %14lld %10.1f  %s\n", items[i].order, items[i].block, one->case_id, one->world_size,
+               (long long)one->predicted_bytes, (double)one->predicted_memory_bytes / (1024.0 * 1024.0), one->label);
+    }
+    printf("%s: %d runs of %d cases, seed %llu\n", workload->name, count, workload->case_count,
+           (unsigned long long)workload->plan_seed);
+}
+
+static dit_status plan_workload(const suite_cli *cli, int64_t seed)
+{
+    suite_workload workload;
+    suite_run_item *items = NULL;
+    int count = 0;
+    DIT_TRY(suite_workload_load(cli->operands[0], &workload));
+    if (seed >= 0) workload.plan_seed = (uint64_t)seed;
+    dit_status st = suite_plan(&workload, &items, &count);
+    if (st == DIT_OK && cli->json) print_json(&workload, items, count);
+    if (st == DIT_OK && !cli->json) print_text(&workload, items, count);
+    free(items);
+    suite_workload_release(&workload);
+    return st;
+}
+
+int suite_verb_plan(int argc, char **argv)
+{
+    int64_t seed = -1; /* the workload's own */
+    const suite_option options[] = {
+        {"seed", 0, SUITE_OPTION_INT, "N", "order of the runs (default: the workload's repeat.seed)", &seed, 0,
+         INT64_C(9007199254740991)},
+        {0},
+    };
+    const suite_cli_spec spec = {
+        .verb = "plan",
+        .operands = "WORKLOAD",
+        .purpose =
+            "Shows the order in which every process of every case would run: one randomised block per repetition,\n"
+            "one-rank references first in the first. Bytes are the closed form of what a rank sends per image;\n"
+            "memory is an estimate of a rank's peak. The same seed gives the same bytes of output.",
+        .examples = "ditbench plan smoke\nditbench plan cpu/methods --seed 11 --json",
+        .options = options,
+        .min_operands = 1,
+        .max_operands = 1,
+    };
+    suite_cli cli;
+    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    if (code >= 0) return code;
+    dit_status st = plan_workload(&cli, seed);
+    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
+    suite_cli_release(&cli);
+    return code;
+}

@@ -1,0 +1,81 @@
+/* ditbench validate: reads workload files strictly and says what is wrong, where, and what would be right. */
+#include "suite/cli.h"
+#include "suite/verbs/verbs.h"
+#include "suite/workload.h"
+
+#include <stdio.h>
+
+static void print_ok(const suite_workload *workload, const char *path)
+{
+    printf("ok    %s: %s, %d cases, %d dropped, %d merged\n", path, workload->name, workload->case_count,
+           workload->dropped_count, workload->merged_count);
+}
+
+static cJSON *file_json(const char *path, dit_status st, const suite_workload *workload)
+{
+    cJSON *entry = cJSON_CreateObject();
+    cJSON_AddStringToObject(entry, "path", path);
+    cJSON_AddBoolToObject(entry, "valid", st == DIT_OK);
+    if (st != DIT_OK) {
+        cJSON_AddItemToObject(entry, "error", suite_cli_error_json());
+        return entry;
+    }
+    cJSON_AddStringToObject(entry, "name", workload->name);
+    cJSON_AddNumberToObject(entry, "cases", workload->case_count);
+    cJSON_AddNumberToObject(entry, "dropped", workload->dropped_count);
+    cJSON_AddNumberToObject(entry, "merged", workload->merged_count);
+    return entry;
+}
+
+/* Checks one file; appends to `files` with --json, prints otherwise. */
+static dit_status validate_file(const char *path, const suite_cli *cli, cJSON *files)
+{
+    suite_workload workload;
+    dit_status st = suite_workload_load(path, &workload);
+    if (cli->json)
+        cJSON_AddItemToArray(files, file_json(path, st, &workload));
+    else if (st == DIT_OK)
+        print_ok(&workload, path);
+    else
+        dit_error_print("ditbench");
+    suite_workload_release(&workload);
+    return st;
+}
+
+/* The first bad file decides the exit code, and is the document's "error". */
+static int validate_all(const suite_cli *cli)
+{
+    cJSON *document = cJSON_CreateObject();
+    cJSON *files = cJSON_AddArrayToObject(document, "files");
+    int code = DIT_EXIT_OK;
+    for (int i = 0; i < cli->operand_count; i++) {
+        dit_status st = validate_file(cli->operands[i], cli, files);
+        if (code != DIT_EXIT_OK || st == DIT_OK) continue;
+        code = dit_status_exit_code(st);
+        cJSON_AddItemToObject(document, "error", suite_cli_error_json());
+    }
+    if (cli->json) suite_cli_print_json(document);
+    cJSON_Delete(document);
+    return code;
+}
+
+int suite_verb_validate(int argc, char **argv)
+{
+    static const suite_option none[] = {{0}};
+    static const suite_cli_spec spec = {
+        .verb = "validate",
+        .operands = "WORKLOAD...",
+        .purpose = "Checks workload files (or names) without running anything: syntax, keys, types, ranges, names of\n"
+                   "models and platforms, expressions. An error names file, line, column, JSON pointer and what to do.",
+        .examples = "ditbench validate smoke cpu/methods\nditbench validate my.json --json",
+        .options = none,
+        .min_operands = 1,
+        .max_operands = -1,
+    };
+    suite_cli cli;
+    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    if (code >= 0) return code;
+    code = validate_all(&cli);
+    suite_cli_release(&cli);
+    return code;
+}
