@@ -58,8 +58,9 @@ static const malformed_file malformed_files[] = {
             SAFETENSORS_HEADER, "nested more than 64 deep"),
     HOSTILE("duplicate_tensor", T_F32_2 ",\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[8,8]}}", 8,
             SAFETENSORS_HEADER, "key \"a\" occurs twice"),
-    HOSTILE("duplicate_tensor_escaped", T_F32_2 ",\"\\u0061\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[8,8]}}",
-            8, SAFETENSORS_HEADER, "/a: key \"a\" occurs twice"),
+    HOSTILE("duplicate_tensor_escaped",
+            T_F32_2 ",\"\\u0061\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[8,8]}}", 8,
+            SAFETENSORS_HEADER, "/a: key \"a\" occurs twice"),
     HOSTILE("duplicate_field", "{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8,
             SAFETENSORS_HEADER, "/a/dtype: key \"dtype\" occurs twice"),
     /* one tensor */
