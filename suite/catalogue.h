@@ -23,7 +23,7 @@ dit_status suite_model_load(const char *name, suite_model *out);
 void suite_model_release(suite_model *model);
 /* Lays `override` (config keys) over the model's config, and keeps the text widths in step. `as` names the result
  * ("NAME~as"); NULL: the keys and values themselves do. Complaints are about `pointer` of `doc`.
- * Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE, DIT_ERR_UNSUPPORTED for a model without config. */
+ * Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE; DIT_ERR_UNSUPPORTED without a config. */
 dit_status suite_model_override(suite_model *model, const dit_json *doc, const char *pointer, const cJSON *override,
                                 const char *as);
 /* Lays `override` over a copy of the model's scheduler into *out (caller deletes); with another "_class_name" it stands
@@ -44,8 +44,8 @@ typedef struct {
 /* Loads workloads/platforms/NAME.json and resolves "auto" on this machine. Errors as suite_model_load. */
 dit_status suite_platform_load(const char *name, suite_platform *out);
 
-/* Sorted, NULL-terminated names: kind "models", "platforms", or "workloads" (as suite_workload_load takes them: "smoke",
- * "cpu/methods"). The caller gives them to suite_names_free. Errors: DIT_ERR_ENVIRONMENT without the folder. */
+/* Sorted, NULL-terminated names: kind "models", "platforms", or "workloads" (as suite_workload_load takes them:
+ * "smoke", "cpu/methods"). The caller gives them to suite_names_free. Errors: DIT_ERR_ENVIRONMENT without the folder. */
 dit_status suite_catalogue_names(const char *kind, char ***names);
 void suite_names_free(char **names);
 

@@ -397,22 +397,37 @@ static dit_status require_new_id(const dit_json *doc, const cJSON *array, const 
     return DIT_OK;
 }
 
-static dit_status check_tag(const dit_json *doc, const cJSON *entry, const char *pointer, const char *key)
+static bool is_plot_tag(const char *tag)
 {
-    const char *tag = NULL;
-    char at[POINTER_BYTES];
-    DIT_TRY(dit_json_optional_string(doc, entry, pointer, key, &tag));
-    if (!tag) return DIT_OK;
+    static const char *const made_by_reports[] = {"status", "evidence", "label", NULL};
     for (const char *const *name = suite_tag_names(); *name; name++)
-        if (strcmp(*name, tag) == 0) return DIT_OK;
+        if (strcmp(*name, tag) == 0) return true;
+    for (const char *const *name = made_by_reports; *name; name++)
+        if (strcmp(*name, tag) == 0) return true;
+    return false;
+}
+
+/* One tag, or several: "method, model". */
+static dit_status check_tags(const dit_json *doc, const cJSON *entry, const char *pointer, const char *key)
+{
+    const char *list = NULL;
+    char at[POINTER_BYTES], tag[64];
+    DIT_TRY(dit_json_optional_string(doc, entry, pointer, key, &list));
     suite_pointer_join(at, sizeof at, pointer, key);
-    return suite_fail_word(doc, at, key, tag, suite_tag_names());
+    while (list && *list) {
+        size_t length = strcspn(list, ", ");
+        snprintf(tag, sizeof tag, "%.*s", (int)length, list);
+        if (!is_plot_tag(tag)) return suite_fail_word(doc, at, key, tag, suite_tag_names());
+        list += length;
+        list += strspn(list, ", ");
+    }
+    return DIT_OK;
 }
 
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
 {
     static const char *const keys[] = {"id", "kind", "title", "where", "x", "series", "panel", NULL};
-    static const char *const kinds[] = {"latency_bars", "time_split", "communication", "memory", NULL};
+    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication", "memory", NULL};
     const char *kind, *title, *where = NULL;
     char at[POINTER_BYTES];
     int known = 0;
@@ -423,9 +438,9 @@ static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSO
     while (kinds[known] && strcmp(kinds[known], kind) != 0) known++;
     suite_pointer_join(at, sizeof at, pointer, "kind");
     if (!kinds[known]) return suite_fail_word(doc, at, "kind", kind, kinds);
-    DIT_TRY(check_tag(doc, plot, pointer, "x"));
-    DIT_TRY(check_tag(doc, plot, pointer, "series"));
-    DIT_TRY(check_tag(doc, plot, pointer, "panel"));
+    DIT_TRY(check_tags(doc, plot, pointer, "x"));
+    DIT_TRY(check_tags(doc, plot, pointer, "series"));
+    DIT_TRY(check_tags(doc, plot, pointer, "panel"));
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "where", &where));
     suite_pointer_join(at, sizeof at, pointer, "where");
     return where ? check_syntax(doc, at, where) : DIT_OK;

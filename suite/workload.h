@@ -1,7 +1,7 @@
 /* Workload: a declared matrix, parsed strictly and expanded into fully resolved cases.
  *
- * Expansion is pure: the same file, data files and seed give the same cases, ids and order. Every dropped cell keeps its
- * reason. Nothing is run here.
+ * Expansion is pure: the same file, data files and seed give the same cases, ids and order. Every dropped cell keeps
+ * its reason. Nothing is run here.
  */
 #ifndef DIT_SUITE_WORKLOAD_H
 #define DIT_SUITE_WORKLOAD_H
@@ -17,7 +17,7 @@ typedef struct {
                                         platform, measure); "" for programs without one */
     bool is_reference;               /* world size 1: the one-rank reference of its reference_id */
     cJSON *document;                 /* the case */
-    cJSON *tags;                     /* flat {"model","resolution","method","world_size",...}: what plots and filters see */
+    cJSON *tags;                     /* flat {"model","resolution","method",...}: what plots and filters see */
     char label[160];                 /* for people: "pixart-alpha-xl-2 256x256 u2" */
     int world_size;
     int64_t deadline_s;
@@ -53,8 +53,8 @@ dit_status suite_workload_load(const char *path, suite_workload *out);
 void suite_workload_release(suite_workload *workload);
 /* The same for a text in memory; `path` is only its name in messages. */
 dit_status suite_workload_parse(const char *text, size_t length, const char *path, suite_workload *out);
-/* Whether `expression` ("world_size <= 2 && method == 'ring'") holds for a case's tags. Errors: DIT_ERR_EXPRESSION, with
- * the nearest tag as hint for an unknown name. */
+/* Whether `expression` ("world_size <= 2 && method == 'ring'") holds for a case's tags. Errors: DIT_ERR_EXPRESSION,
+ * with the nearest tag as hint for an unknown name. */
 dit_status suite_tags_test(const cJSON *tags, const char *expression, bool *out);
 /* Names of the tags, NULL-terminated. */
 const char *const *suite_tag_names(void);
