@@ -81,19 +81,16 @@ static void cpu_model(hwloc_topology_t topology, char *out, size_t capacity)
     suite_text_clean(out);
 }
 
-/* The facts that make the identity. Memory counts in whole GiB: firmware keeps a little more or less from boot to boot.
- */
+/* The facts that make the identity. Not the memory: a hypervisor changes it while we run. */
 static dit_status add_stable(hwloc_topology_t topology, cJSON *hardware)
 {
     char model[128];
     cpu_model(topology, model, sizeof model);
-    uint64_t bytes = hwloc_get_root_obj(topology)->total_memory, gib = (bytes + (UINT64_C(1) << 29)) >> 30;
     DIT_TRY(dit_json_add_string(hardware, "cpu", model));
     DIT_TRY(dit_json_add_int(hardware, "packages", count_of(topology, HWLOC_OBJ_PACKAGE)));
     DIT_TRY(dit_json_add_int(hardware, "cores", count_of(topology, HWLOC_OBJ_CORE)));
     DIT_TRY(dit_json_add_int(hardware, "processing_units", count_of(topology, HWLOC_OBJ_PU)));
     DIT_TRY(dit_json_add_int(hardware, "numa_nodes", count_of(topology, HWLOC_OBJ_NUMANODE)));
-    DIT_TRY(dit_json_add_int(hardware, "memory_gib", (int64_t)gib));
     return add_caches(topology, hardware);
 }
 
@@ -116,6 +113,11 @@ static dit_status add_gpu(cJSON *hardware)
                    : dit_json_add_string(hardware, "gpu_reason", "nvidia-smi not found or no device");
 }
 
+static int64_t memory_bytes(void)
+{
+    return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+}
+
 dit_status suite_environment_hardware(cJSON **out)
 {
     hwloc_topology_t topology;
@@ -129,8 +131,7 @@ dit_status suite_environment_hardware(cJSON **out)
     }
     DIT_TRY_GOTO(st, add_stable(topology, hardware), done);
     DIT_TRY_GOTO(st, add_identity(hardware), done);
-    DIT_TRY_GOTO(st, dit_json_add_int(hardware, "memory_bytes", (int64_t)hwloc_get_root_obj(topology)->total_memory),
-                 done);
+    DIT_TRY_GOTO(st, dit_json_add_int(hardware, "memory_bytes", memory_bytes()), done);
     DIT_TRY_GOTO(st, add_gpu(hardware), done);
     *out = hardware;
 done:

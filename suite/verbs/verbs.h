@@ -9,6 +9,8 @@
 #define SUITE_VERB_LIST(X)                                                                                             \
     X(run, "run workloads, one session each")                                                                          \
     X(resume, "continue an interrupted session")                                                                       \
+    X(status, "how far a session is")                                                                                  \
+    X(list, "the sessions here")                                                                                       \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
     X(validate, "check workload files")                                                                                \
     X(plan, "show the order of runs, messages and memory before running")

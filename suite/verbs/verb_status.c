@@ -1,0 +1,102 @@
+/* ditbench status: how far a session is, also while it runs. */
+#include "suite/cli.h"
+#include "suite/history.h"
+#include "suite/progress.h"
+#include "suite/session.h"
+#include "suite/verbs/verbs.h"
+
+#include <stdio.h>
+
+static const char purpose[] = "Shows how far a session is (default: latest); works while it runs and changes nothing.\n"
+                              "Exit: 0; 3, 6 when it holds failed or invalid results.";
+static const char examples[] = "ditbench status\nditbench status 20260131T12 --json";
+
+typedef struct {
+    int planned, done, counts[SUITE_OUTCOME_COUNT];
+    double elapsed_s;
+    bool running, complete;
+} status_facts;
+
+static status_facts count(const suite_history *history, bool running)
+{
+    status_facts facts = {.running = running, .complete = history->complete};
+    const cJSON *plan = cJSON_GetObjectItemCaseSensitive(history->session, "plan");
+    const cJSON *runs = cJSON_GetObjectItemCaseSensitive(plan, "runs");
+    facts.planned = cJSON_IsNumber(runs) ? runs->valueint : 0;
+    for (int i = 0; i < history->result_count; i++) {
+        const cJSON *elapsed = cJSON_GetObjectItemCaseSensitive(history->results[i].document, "elapsed_ns");
+        if (history->results[i].superseded) continue;
+        facts.done++;
+        facts.counts[history->results[i].status]++;
+        facts.elapsed_s += cJSON_IsNumber(elapsed) ? elapsed->valuedouble * 1e-9 : 0;
+    }
+    return facts;
+}
+
+static const char *state_of(const status_facts *facts)
+{
+    return facts->running ? "running" : facts->complete ? "complete" : "unfinished";
+}
+
+static double seconds_left(const status_facts *facts)
+{
+    return facts->done ? facts->elapsed_s / facts->done * (facts->planned - facts->done) : 0;
+}
+
+static void print_text(const suite_session *session, const status_facts *facts)
+{
+    char left[32];
+    printf("session %s\n%s: %d of %d runs", session->dir, state_of(facts), facts->done, facts->planned);
+    for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) {
+        if (facts->counts[i]) printf(", %d %s", facts->counts[i], suite_outcome_name((suite_outcome_status)i));
+    }
+    suite_progress_duration(seconds_left(facts), left);
+    if (facts->done && facts->done < facts->planned) printf("; about %s left", left);
+    printf("\n");
+    if (!facts->complete && !facts->running) printf("to go on: ditbench resume %s\n", session->dir);
+}
+
+static void print_json(const suite_session *session, const status_facts *facts)
+{
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddStringToObject(document, "session", session->name);
+    cJSON_AddStringToObject(document, "path", session->dir);
+    cJSON_AddStringToObject(document, "state", state_of(facts));
+    cJSON_AddNumberToObject(document, "planned", facts->planned);
+    cJSON_AddNumberToObject(document, "done", facts->done);
+    for (int i = 0; i < SUITE_OUTCOME_COUNT; i++)
+        cJSON_AddNumberToObject(document, suite_outcome_name((suite_outcome_status)i), facts->counts[i]);
+    if (facts->done) cJSON_AddNumberToObject(document, "seconds_left", seconds_left(facts));
+    suite_cli_print_json(document);
+    cJSON_Delete(document);
+}
+
+static int exit_code_of(const status_facts *facts)
+{
+    int bad =
+        facts->counts[SUITE_OUTCOME_FAILED] + facts->counts[SUITE_OUTCOME_TIMEOUT] + facts->counts[SUITE_OUTCOME_OOM];
+    if (facts->counts[SUITE_OUTCOME_INVALID]) return DIT_EXIT_VERIFICATION;
+    return bad ? DIT_EXIT_CASE : DIT_EXIT_OK;
+}
+
+int suite_verb_status(int argc, char **argv)
+{
+    suite_cli cli;
+    suite_session session;
+    suite_history history = {0};
+    const suite_cli_spec spec = {"status", "[SESSION]", purpose, examples, NULL, 0, 1};
+    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    if (code >= 0) return code;
+    dit_status st = suite_session_find(cli.operands[0], &session);
+    if (st == DIT_OK) st = suite_history_load(session.journal, &history);
+    if (st == DIT_OK) {
+        status_facts facts = count(&history, suite_journal_locked(session.journal));
+        (cli.json ? print_json : print_text)(&session, &facts);
+        code = exit_code_of(&facts);
+    } else {
+        code = suite_cli_fail(&cli, st);
+    }
+    suite_history_release(&history);
+    suite_cli_release(&cli);
+    return code;
+}
