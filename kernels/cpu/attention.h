@@ -16,9 +16,14 @@
 #include <assert.h>
 #include <math.h>
 
-enum { ATTENTION_KEYS = 128, ATTENTION_BLOCKS = 8, ATTENTION_JOBS_PER_THREAD = 4 };
+enum { ATTENTION_KEYS = 192, ATTENTION_BLOCKS = 8, ATTENTION_JOBS_PER_THREAD = 4 };
 #define ATTENTION_LOG2_E 1.44269504088896340736
-#define ATTENTION_LN_2 0.69314718055994530942
+#define ATTENTION_LN_2   0.69314718055994530942
+
+static int64_t attention_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 typedef struct {
     const dit_attention_args *args;
@@ -78,16 +83,19 @@ DIT_INLINE void attention_transpose_4x4(const float *src, int64_t src_row, float
     for (int i = 0; i < 4; i++) memcpy(dst + i * dst_row, &r[i], sizeof r[i]);
 }
 
-/* dst[j][i] = src[i][j], i < rows, j < columns. */
+/* dst[j][i] = src[i][j], i < rows, j < columns. Row by row of dst: it may be the side whose rows share cache sets. */
 static void attention_transpose(int64_t rows, int64_t columns, const float *src, int64_t src_row, float *dst,
                                 int64_t dst_row)
 {
     int64_t full_rows = rows / 4 * 4, full_columns = columns / 4 * 4;
-    for (int64_t i = 0; i < full_rows; i += 4)
-        for (int64_t j = 0; j < full_columns; j += 4)
+    for (int64_t j = 0; j < full_columns; j += 4) {
+        for (int64_t i = 0; i < full_rows; i += 4)
             attention_transpose_4x4(src + i * src_row + j, src_row, dst + j * dst_row + i, dst_row);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = i < full_rows ? full_columns : 0; j < columns; j++) dst[j * dst_row + i] = src[i * src_row + j];
+        for (int64_t i = full_rows; i < rows; i++)
+            for (int64_t jj = j; jj < j + 4; jj++) dst[jj * dst_row + i] = src[i * src_row + jj];
+    }
+    for (int64_t j = full_columns; j < columns; j++)
+        for (int64_t i = 0; i < rows; i++) dst[j * dst_row + i] = src[i * src_row + j];
 }
 
 /* Unused lanes hold zeros: they compute a harmless uniform softmax. */
@@ -95,7 +103,8 @@ static void attention_load_queries(const dit_attention_args *a, const float *q, 
 {
     vf scale = vf_set1((float)(a->scale * ATTENTION_LOG2_E));
     if (rows < TILE_WIDTH) memset(queries, 0, (size_t)(a->D * TILE_WIDTH) * sizeof(float));
-    attention_transpose(rows, a->D, q, a->ldq, queries, TILE_WIDTH);
+    for (int64_t i = 0; i < rows; i += 4)
+        attention_transpose(attention_min(4, rows - i), a->D, q + i * a->ldq, a->ldq, queries + i, TILE_WIDTH);
     for (int64_t i = 0; i < a->D * TILE_WIDTH; i += VF_LANES) vf_store(queries + i, vf_load(queries + i) * scale);
 }
 
@@ -173,15 +182,32 @@ static void attention_block(const attention_plan *plan, const attention_scratch 
     int64_t D = plan->args->D;
     float *sums = s->sums + block * D * TILE_WIDTH;
     float *max = s->max + block * TILE_WIDTH, *total = s->total + block * TILE_WIDTH;
-    tile_rows(keys, vectors, (tile_args){.depth = D, .a = s->k, .a_row = D, .a_depth = 1, .b_depth = TILE_WIDTH,
-                                         .b = s->queries + block * D * TILE_WIDTH, .c = s->p, .c_row = TILE_WIDTH});
+    tile_rows(keys, vectors,
+              (tile_args){.depth = D,
+                          .a = s->k,
+                          .a_row = D,
+                          .a_depth = 1,
+                          .b_depth = TILE_WIDTH,
+                          .b = s->queries + block * D * TILE_WIDTH,
+                          .c = s->p,
+                          .c_row = TILE_WIDTH,
+                          .prefetch = s->k});
     if (plan->args->bias) attention_add_bias(s->p, keys, s->bias);
     if (vectors == TILE_VECTORS)
         attention_softmax(keys, D, TILE_VECTORS, s->p, max, total, sums);
     else
         attention_softmax(keys, D, (int)vectors, s->p, max, total, sums);
-    tile_rows(D, vectors, (tile_args){.depth = keys, .a = s->v, .a_row = 1, .a_depth = D, .b_depth = TILE_WIDTH,
-                                      .b = s->p, .c = sums, .c_row = TILE_WIDTH, .accumulate = true});
+    tile_rows(D, vectors,
+              (tile_args){.depth = keys,
+                          .a = s->v,
+                          .a_row = 1,
+                          .a_depth = D,
+                          .b_depth = TILE_WIDTH,
+                          .b = s->p,
+                          .c = sums,
+                          .c_row = TILE_WIDTH,
+                          .prefetch = s->p,
+                          .accumulate = true});
 }
 
 static void attention_load_keys(const dit_attention_args *a, const attention_scratch *s, int64_t b, int64_t h,
@@ -191,11 +217,6 @@ static void attention_load_keys(const dit_attention_args *a, const attention_scr
     attention_pack(a->v + b * a->batch_v + key * a->ldv + h * a->D, a->ldv, count, a->D, s->v);
     if (!a->bias) return;
     for (int64_t i = 0; i < count; i++) s->bias[i] = (float)(a->bias[b * a->Sk + key + i] * ATTENTION_LOG2_E);
-}
-
-static int64_t attention_min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void attention_job(const attention_plan *plan, const attention_scratch *s, int64_t b, int64_t h, int64_t row)

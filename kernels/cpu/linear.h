@@ -12,7 +12,7 @@
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/tile.h"
 
-enum { LINEAR_ROWS = 96, LINEAR_PANELS = 4, LINEAR_DEPTH = 1280, LINEAR_JOBS_PER_THREAD = 8 };
+enum { LINEAR_ROWS = 144, LINEAR_PANELS = 4, LINEAR_DEPTH = 512, LINEAR_JOBS_PER_THREAD = 8 };
 
 static int64_t linear_min(int64_t a, int64_t b)
 {
@@ -95,6 +95,10 @@ typedef struct {
     int64_t panels, panels_per_job, row_blocks, rows_per_job, depth;
 } linear_plan;
 
+typedef struct {
+    int64_t begin, count;
+} linear_rows;
+
 /* Rows [row, row + rows) x panel of y, `sums` being TILE_WIDTH wide with row stride `stride`. */
 static void linear_finish(const dit_linear_args *a, int64_t row, int64_t rows, int64_t panel, const float *sums,
                           int64_t stride)
@@ -105,35 +109,62 @@ static void linear_finish(const dit_linear_args *a, int64_t row, int64_t rows, i
             linear_finish_vector(a, row + i, column, sums + i * stride + column - begin, end - column);
 }
 
-static void linear_panel(const linear_plan *plan, int64_t row, int64_t rows, int64_t panel, int64_t k0, float *sums)
+/* Where the weights of one cut of one panel begin. */
+static const float *linear_weights(const linear_plan *plan, int64_t panel, int64_t k0)
+{
+    const dit_linear *w = plan->args->weights;
+    return w->packed + panel * TILE_WIDTH * w->k + k0 * linear_panel_width(w->n, panel);
+}
+
+/* One cut of one panel, for the job's rows. `next` is the cut that comes after it: every tile prefetches its share. */
+static void linear_panel(const linear_plan *plan, const linear_rows *rows, int64_t panel, int64_t k0, const float *next,
+                         float *sums)
 {
     const dit_linear_args *a = plan->args;
-    const dit_linear *w = a->weights;
-    int64_t width = linear_panel_width(w->n, panel), stride = LINEAR_PANELS * TILE_WIDTH;
-    bool last = k0 + plan->depth >= w->k;
-    tile_args t = {.depth = linear_min(plan->depth, w->k - k0), .a_row = a->ldx, .a_depth = 1, .b_depth = width,
-                   .b = w->packed + panel * TILE_WIDTH * w->k + k0 * width, .c_row = stride, .accumulate = k0 > 0};
-    for (int64_t i = 0; i < rows; i += TILE_ROWS) {
-        int64_t count = linear_min(TILE_ROWS, rows - i);
-        t.a = a->x + (row + i) * a->ldx + k0;
+    int64_t width = linear_panel_width(a->weights->n, panel), stride = LINEAR_PANELS * TILE_WIDTH;
+    bool last = k0 + plan->depth >= a->weights->k;
+    tile_args t = {.depth = linear_min(plan->depth, a->weights->k - k0), .a_row = a->ldx, .a_depth = 1};
+    t.b = linear_weights(plan, panel, k0);
+    t.b_depth = width;
+    t.c_row = stride;
+    t.accumulate = k0 > 0;
+    t.prefetch_step = next ? linear_ceil_div(TILE_WIDTH, linear_ceil_div(rows->count, TILE_ROWS)) : 0;
+    t.prefetch = next ? next : t.b;
+    for (int64_t i = 0; i < rows->count; i += TILE_ROWS) {
+        int64_t count = linear_min(TILE_ROWS, rows->count - i);
+        t.a = a->x + (rows->begin + i) * a->ldx + k0;
         t.c = sums + i * stride;
         tile_functions[width / VF_LANES - 1][count - 1](&t);
-        if (last) linear_finish(a, row + i, count, panel, t.c, stride);
+        t.prefetch += t.depth * t.prefetch_step;
+        if (last) linear_finish(a, rows->begin + i, count, panel, t.c, stride);
     }
+}
+
+/* All cuts of panels [first, last), cut by cut, so that the piece of x is read from the cache by all of them. */
+static void linear_block(const linear_plan *plan, const linear_rows *rows, int64_t first, int64_t last, float *sums)
+{
+    int64_t k = plan->args->weights->k;
+    for (int64_t k0 = 0; k0 < k; k0 += plan->depth)
+        for (int64_t panel = first; panel < last; panel++) {
+            const float *next = NULL;
+            if (panel + 1 < last)
+                next = linear_weights(plan, panel + 1, k0);
+            else if (k0 + plan->depth < k)
+                next = linear_weights(plan, first, k0 + plan->depth);
+            linear_panel(plan, rows, panel, k0, next, sums + (panel - first) * TILE_WIDTH);
+        }
 }
 
 static void linear_job(void *context, int64_t begin, int64_t end, int worker)
 {
     const linear_plan *plan = context;
-    float *sums = dit_pool_scratch(plan->pool, worker);
     int64_t groups = linear_ceil_div(plan->panels, plan->panels_per_job);
     for (int64_t job = begin; job < end; job++) {
-        int64_t row = job / groups * plan->rows_per_job, first = job % groups * plan->panels_per_job;
-        int64_t rows = linear_min(plan->rows_per_job, plan->args->rows - row);
-        int64_t last = linear_min(first + plan->panels_per_job, plan->panels);
-        for (int64_t k0 = 0; k0 < plan->args->weights->k; k0 += plan->depth)
-            for (int64_t panel = first; panel < last; panel++)
-                linear_panel(plan, row, rows, panel, k0, sums + (panel - first) * TILE_WIDTH);
+        int64_t first = job % groups * plan->panels_per_job;
+        linear_rows rows = {.begin = job / groups * plan->rows_per_job};
+        rows.count = linear_min(plan->rows_per_job, plan->args->rows - rows.begin);
+        linear_block(plan, &rows, first, linear_min(first + plan->panels_per_job, plan->panels),
+                     dit_pool_scratch(plan->pool, worker));
     }
 }
 

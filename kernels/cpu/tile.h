@@ -3,6 +3,8 @@
  * a is read one number at a time and broadcast, b and C one panel row (up to TILE_WIDTH floats) at a time, C lives in
  * registers over the whole depth. Registers: TILE_ROWS * TILE_VECTORS sums, TILE_VECTORS of b, one of a; 8 x 3 of the
  * 32 AVX-512 registers do 24 multiply-adds for 11 loads, so the two multipliers are the limit, not the two load ports.
+ * The sums always start from zero and are added to C at the end: a long depth that is cut into pieces then loses less
+ * to rounding than one chain would (error about the square root of the piece, not of the whole).
  *
  *              linear                      logits of attention          output of attention
  *   a[i, d]    x[row i][column d]          k[key i][channel d]          v[key d][channel i]
@@ -16,11 +18,11 @@
 #if defined(__AVX512F__)
 enum { TILE_ROWS = 8, TILE_VECTORS = 3 };
 #define TILE_EACH_ROWS(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv) X(7, nv) X(8, nv)
-#define TILE_EACH(X) TILE_EACH_ROWS(X, 1) TILE_EACH_ROWS(X, 2) TILE_EACH_ROWS(X, 3)
+#define TILE_EACH(X)          TILE_EACH_ROWS(X, 1) TILE_EACH_ROWS(X, 2) TILE_EACH_ROWS(X, 3)
 #else /* sixteen registers */
 enum { TILE_ROWS = 6, TILE_VECTORS = 2 };
 #define TILE_EACH_ROWS(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv)
-#define TILE_EACH(X) TILE_EACH_ROWS(X, 1) TILE_EACH_ROWS(X, 2)
+#define TILE_EACH(X)          TILE_EACH_ROWS(X, 1) TILE_EACH_ROWS(X, 2)
 #endif
 enum { TILE_WIDTH = TILE_VECTORS * VF_LANES };
 
@@ -32,20 +34,24 @@ typedef struct {
     int64_t b_depth;
     float *c; /* C[i] = c + i * c_row, whole vectors */
     int64_t c_row;
-    bool accumulate; /* false: C starts from zero */
+    bool accumulate;       /* false: C starts from zero */
+    const float *prefetch; /* brought to the L2 cache, prefetch_step floats a step: what the next tiles need */
+    int64_t prefetch_step;
 } tile_args;
 
 DIT_INLINE void tile_multiply(int rows, int vectors, const tile_args *t)
 {
     vf sum[TILE_ROWS][TILE_VECTORS];
     const float *a = t->a, *b = t->b;
+    const float *prefetch = t->prefetch;
+    const int64_t prefetch_step = t->prefetch_step;
     const int64_t a_row = t->a_row, a_depth = t->a_depth, b_depth = t->b_depth;
     DIT_UNROLL
     for (int i = 0; i < rows; i++) {
         DIT_UNROLL
-        for (int j = 0; j < vectors; j++)
-            sum[i][j] = t->accumulate ? vf_load(t->c + i * t->c_row + j * VF_LANES) : vf_zero();
+        for (int j = 0; j < vectors; j++) sum[i][j] = vf_zero();
     }
+    DIT_UNROLL_4
     for (int64_t d = t->depth; d > 0; d--) {
         vf panel[TILE_VECTORS];
         DIT_UNROLL
@@ -58,11 +64,17 @@ DIT_INLINE void tile_multiply(int rows, int vectors, const tile_args *t)
         }
         a += a_depth;
         b += b_depth;
+        __builtin_prefetch(prefetch, 0, 2);
+        prefetch += prefetch_step;
     }
     DIT_UNROLL
     for (int i = 0; i < rows; i++) {
         DIT_UNROLL
-        for (int j = 0; j < vectors; j++) vf_store(t->c + i * t->c_row + j * VF_LANES, sum[i][j]);
+        for (int j = 0; j < vectors; j++) {
+            float *c = t->c + i * t->c_row + j * VF_LANES;
+            if (t->accumulate) sum[i][j] = sum[i][j] + vf_load(c);
+            vf_store(c, sum[i][j]);
+        }
     }
 }
 

@@ -12,12 +12,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define DIT_INLINE static inline __attribute__((always_inline))
+#define DIT_INLINE       static inline __attribute__((always_inline))
 #define DIT_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
-#define DIT_UNROLL DIT_PRAGMA(clang loop unroll(full))
+#define DIT_UNROLL   DIT_PRAGMA(clang loop unroll(full))
+#define DIT_UNROLL_4 DIT_PRAGMA(clang loop unroll_count(4))
 #else
-#define DIT_UNROLL DIT_PRAGMA(GCC unroll 32)
+#define DIT_UNROLL   DIT_PRAGMA(GCC unroll 32)
+#define DIT_UNROLL_4 DIT_PRAGMA(GCC unroll 4)
 #endif
 
 #if defined(__AVX512F__)
@@ -25,17 +27,50 @@
 #include <immintrin.h>
 enum { VF_LANES = 16 };
 typedef __m512 vf;
-DIT_INLINE vf vf_set1(float a) { return _mm512_set1_ps(a); }
-DIT_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
-DIT_INLINE void vf_store(float *p, vf a) { _mm512_storeu_ps(p, a); }
-DIT_INLINE __mmask16 vf_first(int64_t n) { return (__mmask16)(n >= VF_LANES ? 0xffff : (1u << n) - 1); }
-DIT_INLINE vf vf_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(vf_first(n), p); }
-DIT_INLINE void vf_store_n(float *p, vf a, int64_t n) { _mm512_mask_storeu_ps(p, vf_first(n), a); }
-DIT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
-DIT_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
-DIT_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
-DIT_INLINE bool vf_equal(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ) == 0; }
-DIT_INLINE float vf_sum(vf a) { return _mm512_reduce_add_ps(a); }
+DIT_INLINE vf vf_set1(float a)
+{
+    return _mm512_set1_ps(a);
+}
+DIT_INLINE vf vf_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+DIT_INLINE void vf_store(float *p, vf a)
+{
+    _mm512_storeu_ps(p, a);
+}
+DIT_INLINE __mmask16 vf_first(int64_t n)
+{
+    return (__mmask16)(n >= VF_LANES ? 0xffff : (1u << n) - 1);
+}
+DIT_INLINE vf vf_load_n(const float *p, int64_t n)
+{
+    return _mm512_maskz_loadu_ps(vf_first(n), p);
+}
+DIT_INLINE void vf_store_n(float *p, vf a, int64_t n)
+{
+    _mm512_mask_storeu_ps(p, vf_first(n), a);
+}
+DIT_INLINE vf vf_fma(vf a, vf b, vf c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+DIT_INLINE vf vf_max(vf a, vf b)
+{
+    return _mm512_max_ps(a, b);
+}
+DIT_INLINE vf vf_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+DIT_INLINE bool vf_equal(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ) == 0;
+}
+DIT_INLINE float vf_sum(vf a)
+{
+    return _mm512_reduce_add_ps(a);
+}
 /* a * 2^n for the integer n in the low bits of `n_bits`, by adding to the exponent field. */
 DIT_INLINE vf vf_scale(vf a, vf n_bits)
 {
@@ -43,27 +78,57 @@ DIT_INLINE vf vf_scale(vf a, vf n_bits)
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), shifted));
 }
 /* (x0 c0 - x1 s0, x1 c1 + x0 s1), pair by pair. */
-DIT_INLINE vf vf_rotate_pairs(vf x, vf c, vf s) { return _mm512_fmaddsub_ps(x, c, _mm512_permute_ps(x, 0xb1) * s); }
+DIT_INLINE vf vf_rotate_pairs(vf x, vf c, vf s)
+{
+    return _mm512_fmaddsub_ps(x, c, _mm512_permute_ps(x, 0xb1) * s);
+}
 
 #elif defined(__AVX2__)
 
 #include <immintrin.h>
 enum { VF_LANES = 8 };
 typedef __m256 vf;
-DIT_INLINE vf vf_set1(float a) { return _mm256_set1_ps(a); }
-DIT_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
-DIT_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
+DIT_INLINE vf vf_set1(float a)
+{
+    return _mm256_set1_ps(a);
+}
+DIT_INLINE vf vf_load(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+DIT_INLINE void vf_store(float *p, vf a)
+{
+    _mm256_storeu_ps(p, a);
+}
 DIT_INLINE __m256i vf_first(int64_t n)
 {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n > VF_LANES ? VF_LANES : n)), lane);
 }
-DIT_INLINE vf vf_load_n(const float *p, int64_t n) { return _mm256_maskload_ps(p, vf_first(n)); }
-DIT_INLINE void vf_store_n(float *p, vf a, int64_t n) { _mm256_maskstore_ps(p, vf_first(n), a); }
-DIT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
-DIT_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
-DIT_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
-DIT_INLINE bool vf_equal(vf a, vf b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ)) == 0; }
+DIT_INLINE vf vf_load_n(const float *p, int64_t n)
+{
+    return _mm256_maskload_ps(p, vf_first(n));
+}
+DIT_INLINE void vf_store_n(float *p, vf a, int64_t n)
+{
+    _mm256_maskstore_ps(p, vf_first(n), a);
+}
+DIT_INLINE vf vf_fma(vf a, vf b, vf c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+DIT_INLINE vf vf_max(vf a, vf b)
+{
+    return _mm256_max_ps(a, b);
+}
+DIT_INLINE vf vf_min(vf a, vf b)
+{
+    return _mm256_min_ps(a, b);
+}
+DIT_INLINE bool vf_equal(vf a, vf b)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ)) == 0;
+}
 DIT_INLINE float vf_sum(vf a)
 {
     __m128 half = _mm256_castps256_ps128(a) + _mm256_extractf128_ps(a, 1);
@@ -75,7 +140,10 @@ DIT_INLINE vf vf_scale(vf a, vf n_bits)
     __m256i shifted = _mm256_slli_epi32(_mm256_castps_si256(n_bits), 23);
     return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), shifted));
 }
-DIT_INLINE vf vf_rotate_pairs(vf x, vf c, vf s) { return _mm256_fmaddsub_ps(x, c, _mm256_permute_ps(x, 0xb1) * s); }
+DIT_INLINE vf vf_rotate_pairs(vf x, vf c, vf s)
+{
+    return _mm256_fmaddsub_ps(x, c, _mm256_permute_ps(x, 0xb1) * s);
+}
 
 #else /* any machine: four lanes of the compilers' own vectors, SSE2 on x86-64, NEON on ARM */
 
@@ -83,14 +151,20 @@ enum { VF_LANES = 4 };
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vf_bits __attribute__((vector_size(16)));
 typedef uint32_t vf_unsigned __attribute__((vector_size(16)));
-DIT_INLINE vf vf_set1(float a) { return (vf){a, a, a, a}; }
+DIT_INLINE vf vf_set1(float a)
+{
+    return (vf){a, a, a, a};
+}
 DIT_INLINE vf vf_load(const float *p)
 {
     vf a;
     memcpy(&a, p, sizeof a);
     return a;
 }
-DIT_INLINE void vf_store(float *p, vf a) { memcpy(p, &a, sizeof a); }
+DIT_INLINE void vf_store(float *p, vf a)
+{
+    memcpy(p, &a, sizeof a);
+}
 DIT_INLINE vf vf_load_n(const float *p, int64_t n)
 {
     float lanes[VF_LANES] = {0};
@@ -101,17 +175,35 @@ DIT_INLINE void vf_store_n(float *p, vf a, int64_t n)
 {
     for (int64_t i = 0; i < n && i < VF_LANES; i++) p[i] = a[i];
 }
-DIT_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
-DIT_INLINE vf vf_choose(vf_bits mask, vf a, vf b) { return (vf)((mask & (vf_bits)a) | (~mask & (vf_bits)b)); }
-DIT_INLINE vf vf_max(vf a, vf b) { return vf_choose(a > b, a, b); }
-DIT_INLINE vf vf_min(vf a, vf b) { return vf_choose(a < b, a, b); }
+DIT_INLINE vf vf_fma(vf a, vf b, vf c)
+{
+    return a * b + c;
+}
+DIT_INLINE vf vf_choose(vf_bits mask, vf a, vf b)
+{
+    return (vf)((mask & (vf_bits)a) | (~mask & (vf_bits)b));
+}
+DIT_INLINE vf vf_max(vf a, vf b)
+{
+    return vf_choose(a > b, a, b);
+}
+DIT_INLINE vf vf_min(vf a, vf b)
+{
+    return vf_choose(a < b, a, b);
+}
 DIT_INLINE bool vf_equal(vf a, vf b)
 {
     vf_bits same = a == b;
     return same[0] && same[1] && same[2] && same[3];
 }
-DIT_INLINE float vf_sum(vf a) { return (a[0] + a[1]) + (a[2] + a[3]); }
-DIT_INLINE vf vf_scale(vf a, vf n_bits) { return (vf)((vf_unsigned)a + ((vf_unsigned)n_bits << 23)); }
+DIT_INLINE float vf_sum(vf a)
+{
+    return (a[0] + a[1]) + (a[2] + a[3]);
+}
+DIT_INLINE vf vf_scale(vf a, vf n_bits)
+{
+    return (vf)((vf_unsigned)a + ((vf_unsigned)n_bits << 23));
+}
 DIT_INLINE vf vf_rotate_pairs(vf x, vf c, vf s)
 {
     vf swapped = {x[1], x[0], x[3], x[2]};
@@ -121,6 +213,9 @@ DIT_INLINE vf vf_rotate_pairs(vf x, vf c, vf s)
 
 #endif
 
-DIT_INLINE vf vf_zero(void) { return vf_set1(0); }
+DIT_INLINE vf vf_zero(void)
+{
+    return vf_set1(0);
+}
 
 #endif
