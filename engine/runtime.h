@@ -8,6 +8,7 @@
 #define DIT_ENGINE_RUNTIME_H
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/mesh.h"
 #include "engine/comm/comm.h"
 #include "kernels/kernels.h"
@@ -57,6 +58,14 @@ void dit_runtime_release(dit_runtime *rt);
 void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase);
 /* Forgets counters, times and flops, and lowers the memory peaks to what is in use: the start of a measured region. */
 void dit_runtime_reset_account(dit_runtime *rt);
+
+/* Runs a statement and adds its wall time to rt->time_ns[which]. */
+#define DIT_TIMED(rt, which, ...)                                                                                      \
+    do {                                                                                                               \
+        int64_t timed_began_ = dit_clock_ns();                                                                         \
+        __VA_ARGS__;                                                                                                   \
+        (rt)->time_ns[which] += dit_clock_ns() - timed_began_;                                                         \
+    } while (0)
 
 /* Dispatch and account. */
 void ops_linear(dit_runtime *rt, const dit_linear_args *args);

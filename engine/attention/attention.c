@@ -33,7 +33,7 @@ static dit_status find_policy(const dit_runtime *rt, const char *name, const dit
 
 dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape, dit_attention **out)
 {
-    const dit_attention_policy *policy;
+    const dit_attention_policy *policy = NULL;
     *out = NULL;
     DIT_TRY(find_policy(rt, name, &policy));
     dit_attention *attention = calloc(1, sizeof *attention);

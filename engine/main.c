@@ -1,0 +1,131 @@
+/* ditbench-engine: one process per rank; runs one case and writes its records.
+ *
+ *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE]
+ */
+#include "base/json.h"
+#include "base/log.h"
+#include "engine/comm/comm.h"
+#include "engine/programs/program.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef DITBENCH_VERSION
+#define DITBENCH_VERSION "unknown"
+#endif
+
+static void print_help(void)
+{
+    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE]\n\n"
+           "Runs one case (ditbench.case/1), one process per rank under mpirun, and writes record.json,\n"
+           "rank-N.json and latents.safetensors into DIR; on failure error.json and an exit code.\n\n"
+           "  --case FILE        the case document\n"
+           "  --out DIR          existing or new folder for the records\n"
+           "  --reference FILE   latents.safetensors of the one-rank case, to state the distance to it\n"
+           "  --version, --help\n\nprograms:\n");
+    dit_program_list();
+    printf("\nexit codes: 0 ok, 2 bad case, 3 failed, 4 environment, 6 wrong numbers, 77 skipped\n");
+}
+
+/* A rank must not outlive the launcher that started it: the harness may be killed at any moment. */
+static void die_with_parent(void)
+{
+    pid_t parent = getppid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(DIT_EXIT_CASE);
+}
+
+static dit_status parse(int argc, char **argv, dit_program_args *args, bool *done)
+{
+    static const struct option options[] = {{"case", required_argument, NULL, 'c'}, {"out", required_argument, NULL, 'o'},
+                                            {"reference", required_argument, NULL, 'r'}, {"version", no_argument, NULL, 'V'},
+                                            {"help", no_argument, NULL, 'h'}, {0}};
+    int option;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        switch (option) {
+        case 'c': args->case_path = optarg; break;
+        case 'o': args->out_folder = optarg; break;
+        case 'r': args->reference = optarg; break;
+        case 'V': *done = true; printf("ditbench-engine %s\n", DITBENCH_VERSION); return DIT_OK;
+        case 'h': *done = true; print_help(); return DIT_OK;
+        default: return DIT_FAIL(DIT_ERR_USAGE, "unknown or incomplete option %s", argv[optind - 1]);
+        }
+    }
+    if (optind < argc) return DIT_FAIL(DIT_ERR_USAGE, "unexpected argument %s", argv[optind]);
+    if (!args->case_path || !args->out_folder)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--case and --out are required"), "see --help");
+    return DIT_OK;
+}
+
+static dit_status run_program(dit_program_args *args, dit_json *doc, bool *skipped)
+{
+    const char *schema, *name;
+    const dit_program *program;
+    DIT_TRY(dit_json_read_file(args->case_path, doc));
+    args->doc = doc;
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (strcmp(schema, "ditbench.case/1") != 0)
+        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not ditbench.case/1", schema);
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "program", &name));
+    DIT_TRY(dit_program_find(name, &program));
+    if (mkdir(args->out_folder, 0777) != 0 && access(args->out_folder, W_OK) != 0)
+        return DIT_FAIL(DIT_ERR_IO, "cannot write to %s", args->out_folder);
+    return program->run(args, skipped);
+}
+
+/* error.json: what the harness shows. Written by whichever rank failed. */
+static void write_error(const char *folder)
+{
+    const dit_error *error = dit_error_last();
+    char path[4096], message[2048], hint[512], notes[2048];
+    cJSON *root = cJSON_CreateObject();
+    dit_status code = error->status;
+    snprintf(message, sizeof message, "%s", error->message);
+    snprintf(hint, sizeof hint, "%s", error->hint);
+    snprintf(notes, sizeof notes, "%s", error->notes);
+    snprintf(path, sizeof path, "%s/error.json", folder);
+    if (root && cJSON_AddStringToObject(root, "code", dit_status_name(code)) &&
+        cJSON_AddStringToObject(root, "message", message) && cJSON_AddStringToObject(root, "hint", hint) &&
+        cJSON_AddStringToObject(root, "notes", notes) &&
+        cJSON_AddNumberToObject(root, "rank", dit_comm_rank(dit_comm_world())))
+        dit_json_write_file(root, path, false);
+    cJSON_Delete(root);
+}
+
+int main(int argc, char **argv)
+{
+    dit_program_args args = {0};
+    dit_json doc = {0};
+    bool done = false, skipped = false;
+    char prefix[32];
+    dit_status st = parse(argc, argv, &args, &done);
+    if (done) return DIT_EXIT_OK;
+    if (st != DIT_OK) {
+        dit_error_print("ditbench-engine");
+        return dit_status_exit_code(st);
+    }
+    die_with_parent();
+    st = dit_comm_start("mpi", &argc, &argv);
+    if (st != DIT_OK) {
+        dit_error_print("ditbench-engine");
+        return dit_status_exit_code(st);
+    }
+    snprintf(prefix, sizeof prefix, "[rank %d] ", dit_comm_rank(dit_comm_world()));
+    dit_log_set_prefix(prefix);
+    st = run_program(&args, &doc, &skipped);
+    if (st != DIT_OK) {
+        dit_error_print("ditbench-engine");
+        write_error(args.out_folder);
+        if (dit_comm_size(dit_comm_world()) > 1) dit_comm_abort(dit_status_exit_code(st));
+    }
+    dit_json_release(&doc);
+    dit_comm_finish();
+    return st != DIT_OK ? dit_status_exit_code(st) : skipped ? DIT_EXIT_SKIPPED : DIT_EXIT_OK;
+}

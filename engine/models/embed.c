@@ -1,0 +1,85 @@
+#include "engine/models/embed.h"
+
+#include <math.h>
+
+void embed_timestep(const float *t, int64_t count, int64_t dim, float *out)
+{
+    int64_t half = dim / 2;
+    const float log_period = (float)log(10000.0);
+    for (int64_t row = 0; row < count; row++) {
+        for (int64_t i = 0; i < half; i++) {
+            float exponent = -log_period * (float)i;
+            exponent = exponent / (float)half;
+            float angle = t[row] * expf(exponent);
+            out[row * dim + i] = cosf(angle);
+            out[row * dim + half + i] = sinf(angle);
+        }
+        if (dim % 2) out[row * dim + dim - 1] = 0.0f;
+    }
+}
+
+/* [sin | cos] of one coordinate over `dim` channels */
+static void sincos_1d(double position, int64_t dim, float *out)
+{
+    int64_t half = dim / 2;
+    for (int64_t i = 0; i < half; i++) {
+        double angle = position * pow(10000.0, -(double)i / (double)half);
+        out[i] = (float)sin(angle);
+        out[half + i] = (float)cos(angle);
+    }
+}
+
+void embed_sincos_2d(int64_t grid_height, int64_t grid_width, int64_t dim, double base_size, double interpolation_scale,
+                     int64_t first, int64_t count, float *out)
+{
+    for (int64_t token = 0; token < count; token++) {
+        int64_t row = (first + token) / grid_width, column = (first + token) % grid_width;
+        /* the grid is float32 in the library: arange / (n / base) / scale */
+        float y = (float)row / (float)((double)grid_height / base_size) / (float)interpolation_scale;
+        float x = (float)column / (float)((double)grid_width / base_size) / (float)interpolation_scale;
+        sincos_1d(x, dim / 2, out + token * dim);
+        sincos_1d(y, dim / 2, out + token * dim + dim / 2);
+    }
+}
+
+void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, double theta, float *cosines,
+                float *sines)
+{
+    for (int64_t token = 0; token < count; token++) {
+        for (int axis = 0; axis < axes; axis++) {
+            double position = ids[token * axes + axis];
+            for (int64_t i = 0; i < dims[axis]; i += 2) {
+                double angle = position * (1.0 / pow(theta, (double)i / (double)dims[axis]));
+                cosines[0] = cosines[1] = (float)cos(angle);
+                sines[0] = sines[1] = (float)sin(angle);
+                cosines += 2;
+                sines += 2;
+            }
+        }
+    }
+}
+
+dit_status embed_mlp_load(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t in, int64_t hidden,
+                          int64_t out, dit_activation activation, embed_mlp *mlp)
+{
+    mlp->activation = activation;
+    DIT_TRY(dit_weights_linear_named(rt, weights, hidden, in, &mlp->first, "%s.linear_1", prefix));
+    return dit_weights_linear_named(rt, weights, out, hidden, &mlp->second, "%s.linear_2", prefix);
+}
+
+void embed_mlp_run(dit_runtime *rt, const embed_mlp *mlp, const float *x, int64_t rows, float *hidden, float *y)
+{
+    ops_linear(rt, &(dit_linear_args){.weights = &mlp->first, .rows = rows, .x = x, .ldx = mlp->first.k, .y = hidden,
+                                      .ldy = mlp->first.n, .activation = mlp->activation});
+    embed_linear(rt, &mlp->second, hidden, rows, y);
+}
+
+void embed_linear(dit_runtime *rt, const dit_linear *linear, const float *x, int64_t rows, float *y)
+{
+    ops_linear(rt, &(dit_linear_args){.weights = linear, .rows = rows, .x = x, .ldx = linear->k, .y = y, .ldy = linear->n});
+}
+
+void embed_activate(dit_runtime *rt, dit_activation activation, const float *x, int64_t elements, float *y)
+{
+    ops_activate(rt, &(dit_activate_args){.elements = elements, .x = x, .y = y, .activation = activation});
+}

@@ -1,0 +1,54 @@
+#include "engine/programs/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const dit_program dit_program_denoise, dit_program_golden, dit_program_kernel;
+
+/* Every program. */
+static const dit_program *const programs[] = {
+    &dit_program_denoise,
+    &dit_program_golden,
+    &dit_program_kernel,
+};
+enum { PROGRAM_COUNT = sizeof programs / sizeof *programs };
+
+dit_status dit_program_find(const char *name, const dit_program **out)
+{
+    const char *names[PROGRAM_COUNT + 1] = {0};
+    for (int i = 0; i < PROGRAM_COUNT; i++) {
+        names[i] = programs[i]->name;
+        if (strcmp(programs[i]->name, name) == 0) {
+            *out = programs[i];
+            return DIT_OK;
+        }
+    }
+    const char *near = dit_nearest_word(name, names);
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no program is called \"%s\"", name), "%s%s%s", near ? "did you mean \"" : "",
+                          near ? near : "denoise, golden and kernel exist", near ? "\"?" : "");
+}
+
+void dit_program_list(void)
+{
+    for (int i = 0; i < PROGRAM_COUNT; i++) printf("  %-10s %s\n", programs[i]->name, programs[i]->help);
+}
+
+dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out)
+{
+    static const char *const keys[] = {"name", "backend", "threads_per_rank", "launcher", NULL};
+    const cJSON *parallel = NULL, *platform = NULL;
+    int64_t threads = 0;
+    out->attention = "auto";
+    out->backend = "cpu";
+    *out->parallel = (dit_parallel){0};
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "parallel", &parallel));
+    if (parallel) DIT_TRY(dit_parallel_from_json(doc, parallel, "/parallel", out->parallel));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "attention", &out->attention));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "platform", &platform));
+    if (!platform) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, platform, "/platform", keys));
+    DIT_TRY(dit_json_optional_string(doc, platform, "/platform", "backend", &out->backend));
+    DIT_TRY(dit_json_optional_int(doc, platform, "/platform", "threads_per_rank", 0, 1024, &threads));
+    out->threads = (int)threads;
+    return DIT_OK;
+}

@@ -1,0 +1,37 @@
+/* Programs: the things that ranks can do together. One file and one row in program.c each. */
+#ifndef DIT_ENGINE_PROGRAM_H
+#define DIT_ENGINE_PROGRAM_H
+
+#include "base/json.h"
+#include "base/mesh.h"
+#include "base/status.h"
+
+typedef struct {
+    const dit_json *doc;    /* the case document; its root is the case         */
+    const char *case_path;
+    const char *out_folder; /* exists                                          */
+    const char *reference;  /* latents.safetensors of the one-rank case or NULL */
+} dit_program_args;
+
+typedef struct {
+    const char *name;
+    const char *help;
+    /* Collective over the world. Writes record.json (rank 0) and what else the program has. A status other than OK ends
+     * the run with its exit code; *skipped set true with OK ends it with 77. */
+    dit_status (*run)(const dit_program_args *args, bool *skipped);
+} dit_program;
+
+/* Errors: DIT_ERR_NOT_FOUND with the known names. */
+dit_status dit_program_find(const char *name, const dit_program **out);
+/* Prints one line per program on stdout. */
+void dit_program_list(void);
+
+/* Shared by programs: parallel, attention, platform of a case. */
+typedef struct {
+    const char *attention, *backend;
+    int threads;
+    dit_parallel *parallel;
+} dit_program_platform;
+dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out);
+
+#endif

@@ -1,0 +1,93 @@
+/* Flow-match Euler, with static or dynamic shift. Source: Esser et al., Scaling Rectified Flow Transformers
+ * (arXiv:2403.03206); sigma tables of diffusers 0.33.1 FlowMatchEulerDiscreteScheduler, shift of FluxPipeline.
+ *
+ *   x <- x + (sigma_{i+1} - sigma_i) v
+ *   static shift   s <- shift s / (1 + (shift - 1) s)
+ *   dynamic shift  s <- e^mu / (e^mu + 1/s - 1), mu linear in the number of image tokens
+ */
+#include "engine/schedulers/scheduler.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    double train, shift, base_shift, max_shift, base_tokens, max_tokens;
+    bool dynamic;
+} flow_config;
+
+static dit_status read_config(const dit_scheduler_params *params, flow_config *c)
+{
+    static const char *const refused[] = {"use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
+                                          "invert_sigmas", "stochastic_sampling", NULL};
+    const dit_json *doc = params->doc;
+    const cJSON *config = params->config;
+    const char *at = params->pointer, *time_shift = "exponential";
+    *c = (flow_config){.train = 1000, .shift = 1, .base_shift = 0.5, .max_shift = 1.15, .base_tokens = 256, .max_tokens = 4096};
+    DIT_TRY(scheduler_refuse_options(params, refused));
+    DIT_TRY(dit_json_optional_number(doc, config, at, "num_train_timesteps", 2, 1e6, &c->train));
+    DIT_TRY(dit_json_optional_number(doc, config, at, "shift", 1e-3, 1e3, &c->shift));
+    DIT_TRY(dit_json_optional_number(doc, config, at, "base_shift", -100, 100, &c->base_shift));
+    DIT_TRY(dit_json_optional_number(doc, config, at, "max_shift", -100, 100, &c->max_shift));
+    DIT_TRY(dit_json_optional_number(doc, config, at, "base_image_seq_len", 0, 1e9, &c->base_tokens));
+    DIT_TRY(dit_json_optional_number(doc, config, at, "max_image_seq_len", 1, 1e9, &c->max_tokens));
+    DIT_TRY(dit_json_optional_bool(doc, config, at, "use_dynamic_shifting", &c->dynamic));
+    DIT_TRY(dit_json_optional_string(doc, config, at, "time_shift_type", &time_shift));
+    const cJSON *terminal = cJSON_GetObjectItemCaseSensitive(config, "shift_terminal");
+    if (terminal && !cJSON_IsNull(terminal)) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "shift_terminal is not built");
+    if (c->dynamic && strcmp(time_shift, "exponential") != 0)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "time_shift_type \"%s\" is not built", time_shift);
+    return DIT_OK;
+}
+
+static float static_shift(const flow_config *c, float sigma)
+{
+    return (float)c->shift * sigma / (1.0f + (float)(c->shift - 1.0) * sigma);
+}
+
+/* Sigma i before the last shift: the pipeline's linspace(1, 1/N), or the library's linspace over timesteps, whose ends
+ * a static shift has moved once already. */
+static float initial_sigma(const dit_scheduler_params *params, const flow_config *c, int i)
+{
+    int N = params->steps;
+    if (params->linspace_sigmas) {
+        double step = N > 1 ? (1.0 / N - 1.0) / (N - 1) : 0.0;
+        return (float)(i == N - 1 && N > 1 ? 1.0 / N : 1.0 + i * step);
+    }
+    float low = 1.0f / (float)c->train, high = 1.0f;
+    if (!c->dynamic) low = static_shift(c, low), high = static_shift(c, high);
+    double first = (double)high * c->train, last = (double)low * c->train;
+    double timestep = N > 1 ? first + i * ((last - first) / (N - 1)) : first;
+    if (i == N - 1 && N > 1) timestep = last;
+    return (float)(timestep / c->train);
+}
+
+static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler *scheduler)
+{
+    flow_config c;
+    DIT_TRY(read_config(params, &c));
+    DIT_TRY(scheduler_alloc(scheduler, params, 0));
+    double slope = (c.max_shift - c.base_shift) / (c.max_tokens - c.base_tokens);
+    double mu = params->has_mu ? params->mu : (double)params->image_tokens * slope + c.base_shift - slope * c.base_tokens;
+    float stretch = (float)exp(mu);
+    for (int i = 0; i < params->steps; i++) {
+        float sigma = initial_sigma(params, &c, i);
+        sigma = c.dynamic ? stretch / (stretch + (1.0f / sigma - 1.0f)) : static_shift(&c, sigma);
+        scheduler->sigmas[i] = sigma;
+        scheduler->timesteps[i] = sigma * (float)c.train;
+    }
+    scheduler->sigmas[params->steps] = 0.0f;
+    return DIT_OK;
+}
+
+static void flow_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+{
+    float delta = scheduler->sigmas[step + 1] - scheduler->sigmas[step];
+    ops_combine(scheduler->rt, &(dit_combine_args){.elements = scheduler->elements, .count = 2, .x = {sample, model_output},
+                                                   .a = {1.0f, delta}, .y = sample});
+}
+
+const dit_scheduler_ops dit_scheduler_flow_match_euler = {
+    .class_name = "FlowMatchEulerDiscreteScheduler",
+    .create = flow_create,
+    .step = flow_step,
+};

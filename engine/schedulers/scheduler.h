@@ -1,0 +1,58 @@
+/* Schedulers: diffusers' solvers by their own config. One file and one row in scheduler.c each.
+ *
+ * A scheduler advances any run of latent elements; it never looks across tokens, so every rank steps its own shard.
+ * Scalars are computed once at creation (float32 where the library's are, since timesteps must be exact).
+ */
+#ifndef DIT_ENGINE_SCHEDULER_H
+#define DIT_ENGINE_SCHEDULER_H
+
+#include "engine/runtime.h"
+
+typedef enum { DIT_PREDICTION_EPSILON, DIT_PREDICTION_V, DIT_PREDICTION_SAMPLE, DIT_PREDICTION_FLOW, DIT_PREDICTION_COUNT } dit_prediction;
+
+typedef struct {
+    dit_runtime *rt;
+    const dit_json *doc;
+    const cJSON *config;   /* diffusers' scheduler_config.json                                       */
+    const char *pointer;
+    int steps;             /* num_inference_steps, 1..10000                                          */
+    int64_t image_tokens;  /* for dynamic shift                                                      */
+    bool linspace_sigmas;  /* the pipeline passes sigmas linspace(1, 1/N, N)                         */
+    bool has_mu;           /* use `mu` instead of deriving it from image_tokens (scheduler tests)    */
+    double mu;
+    int64_t elements;      /* of this rank's latents                                                 */
+} dit_scheduler_params;
+
+typedef struct dit_scheduler dit_scheduler;
+
+typedef struct {
+    const char *class_name;
+    /* Fills timesteps and sigmas; *state and history buffers from rt->image. */
+    dit_status (*create)(const dit_scheduler_params *params, dit_scheduler *scheduler);
+    /* sample <- next sample. Both [elements]. Steps come in order 0..steps-1; step 0 forgets history. */
+    void (*step)(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
+} dit_scheduler_ops;
+
+struct dit_scheduler {
+    const dit_scheduler_ops *ops;
+    dit_runtime *rt;
+    int steps;
+    int64_t elements;
+    float *timesteps; /* [steps]                                     */
+    float *sigmas;    /* [steps + 1], the last is the final sigma    */
+    void *state;
+};
+
+/* Everything lives in rt->image; *out too. Errors: DIT_ERR_UNSUPPORTED for classes and config values that would change
+ * the numbers and are not built, DIT_ERR_JSON_*. */
+dit_status dit_scheduler_create(const dit_scheduler_params *params, dit_scheduler **out);
+/* Allocates nothing. */
+void dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
+
+/* For scheduler files. */
+dit_status scheduler_read_prediction(const dit_scheduler_params *params, dit_prediction *out);
+/* Refuses each listed boolean option that is set (NULL-terminated names). */
+dit_status scheduler_refuse_options(const dit_scheduler_params *params, const char *const *names);
+dit_status scheduler_alloc(dit_scheduler *scheduler, const dit_scheduler_params *params, int64_t state_bytes);
+
+#endif
