@@ -1,6 +1,7 @@
 /* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
 #include "suite/case.h"
 #include "suite/method.h"
+#include "suite/place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,18 +173,28 @@ static bool is_drop(dit_status st)
     return st == DIT_ERR_UNSUPPORTED || (st >= DIT_ERR_CONSTRAINT_PRODUCT && st <= DIT_ERR_CONSTRAINT_USER);
 }
 
-/* Facts complain about the case; the reader wrote the model value. */
+/* Raises an error about the case document again, as one about the model value that led to it. */
+static dit_status fail_model(const suite_workload *workload, const suite_model_value *value, dit_status st)
+{
+    static const char config[] = "/model/config/";
+    suite_place place;
+    char message[1024], at[256];
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    suite_place_split(message, &place);
+    bool overridden = strncmp(place.pointer, config, sizeof config - 1) == 0;
+    snprintf(at, sizeof at, "%s%s%.100s", value->pointer, overridden ? "/override/" : "",
+             overridden ? place.pointer + sizeof config - 1 : "");
+    return dit_json_fail(&workload->source, at, st, "%s cannot be built: %s", value->model.variant, place.what);
+}
+
 static dit_status read_facts(const suite_workload *workload, suite_cell *cell, const cJSON *document)
 {
-    char message[1024];
     const dit_json view = {(cJSON *)(uintptr_t)document, NULL, 0, NULL};
     dit_status st = dit_facts_from_case(&view, document, "", &cell->facts);
     if (st == DIT_OK || is_drop(st)) return st;
-    snprintf(message, sizeof message, "%s", dit_error_last()->message);
     for (int i = 0; i < workload->matrix->model_count; i++)
         if (&workload->matrix->models[i].model == cell->model)
-            return dit_json_fail(&workload->source, workload->matrix->models[i].pointer, st, "%s cannot be built: %s",
-                                 cell->model->variant, message);
+            return fail_model(workload, &workload->matrix->models[i], st);
     return st;
 }
 

@@ -98,7 +98,7 @@ static bool is_listed(const char *word, const char *const *words)
 dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *valid)
 {
     char at[512];
-    for (const cJSON *member = object->child; member; member = member->next) {
+    for (const cJSON *member = cJSON_IsObject(object) ? object->child : NULL; member; member = member->next) {
         if (is_listed(member->string, valid)) continue;
         for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
             if (strcmp(member->string, aliases[i].alias) != 0) continue;
@@ -212,8 +212,7 @@ static dit_status check_model(const dit_json *doc, const char *pointer, suite_pa
 
 static dit_status check_threads(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
 {
-    static const char *const words[] = {"auto", NULL};
-    if (cJSON_IsString(value)) return check_word(doc, pointer, parameter, value, words);
+    if (cJSON_IsString(value) && strcmp(value->valuestring, "auto") == 0) return DIT_OK;
     if (!cJSON_IsNumber(value)) return fail_type(doc, pointer, parameter, "an integer or \"auto\"", value);
     return check_number(doc, pointer, parameter, value);
 }
