@@ -33,64 +33,86 @@ static void ledger_add(dit_arena *arena, int64_t bytes)
     if (ledger->total_used > ledger->total_peak) ledger->total_peak = ledger->total_used;
 }
 
-static void free_block(dit_arena_block *block)
+static dit_arena_block *pop(dit_arena_block **list)
 {
-    free(block->data);
-    free(block);
+    dit_arena_block *block = *list;
+    *list = block->older;
+    return block;
+}
+
+static void push(dit_arena_block **list, dit_arena_block *block)
+{
+    block->older = *list;
+    *list = block;
+}
+
+static void free_blocks(dit_arena_block **list)
+{
+    while (*list) {
+        dit_arena_block *block = pop(list);
+        free(block->data);
+        free(block);
+    }
 }
 
 void dit_arena_release(dit_arena *arena)
 {
-    while (arena->blocks) {
-        dit_arena_block *older = arena->blocks->older;
-        free_block(arena->blocks);
-        arena->blocks = older;
-    }
+    free_blocks(&arena->blocks);
+    free_blocks(&arena->spare);
     if (arena->ledger) ledger_add(arena, -arena->used);
 }
 
-/* After a reset one block is kept, large enough for all that was used, so that the next pass allocates nothing. */
-void dit_arena_reset(dit_arena *arena)
-{
-    int64_t total = 0;
-    for (dit_arena_block *block = arena->blocks; block; block = block->older) total += block->size;
-    ledger_add(arena, -arena->used);
-    if (!arena->blocks) return;
-    if (arena->blocks->older) {
-        while (arena->blocks) {
-            dit_arena_block *older = arena->blocks->older;
-            free_block(arena->blocks);
-            arena->blocks = older;
-        }
-        dit_arena_block *merged = calloc(1, sizeof *merged);
-        char *data = merged ? aligned_alloc(HUGE_PAGE_BYTES, (size_t)(total + HUGE_PAGE_BYTES - 1) /
-                                                                 HUGE_PAGE_BYTES * HUGE_PAGE_BYTES)
-                            : NULL;
-        if (!data) { /* the next allocation will report it */
-            free(merged);
-            return;
-        }
-        *merged = (dit_arena_block){.data = data, .size = total};
-        arena->blocks = merged;
-    }
-    arena->blocks->used = 0;
-}
-
-static dit_status grow(dit_arena *arena, int64_t bytes)
+/* An empty block of at least `bytes`, in arena->blocks. */
+static dit_status new_block(dit_arena *arena, int64_t bytes)
 {
     int64_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-    size_t alignment = size >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : ALIGNMENT;
+    int64_t alignment = size >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : ALIGNMENT;
+    size = (size + alignment - 1) / alignment * alignment;
     dit_arena_block *block = calloc(1, sizeof *block);
-    size = (size + (int64_t)alignment - 1) / (int64_t)alignment * (int64_t)alignment;
-    char *data = block ? aligned_alloc(alignment, (size_t)size) : NULL;
+    char *data = block ? aligned_alloc((size_t)alignment, (size_t)size) : NULL;
     if (!data) {
         free(block);
         return DIT_FAIL(DIT_ERR_MEMORY, "the system has no %lld bytes for class %s", (long long)size,
                         dit_memory_class_name(arena->klass));
     }
-    *block = (dit_arena_block){.older = arena->blocks, .data = data, .size = size};
-    arena->blocks = block;
+    *block = (dit_arena_block){.data = data, .size = size};
+    push(&arena->blocks, block);
+    arena->ledger->calls++;
     return DIT_OK;
+}
+
+static int64_t capacity(const dit_arena_block *list)
+{
+    int64_t total = 0;
+    for (; list; list = list->older) total += list->size;
+    return total;
+}
+
+/* After a reset one block is kept, large enough for all that was used, so that the next pass allocates nothing. */
+void dit_arena_reset(dit_arena *arena)
+{
+    bool single = arena->blocks && !arena->blocks->older && !arena->spare;
+    int64_t total = capacity(arena->blocks) + capacity(arena->spare);
+    ledger_add(arena, -arena->used);
+    if (total && !single) {
+        free_blocks(&arena->blocks);
+        free_blocks(&arena->spare);
+        if (new_block(arena, total) != DIT_OK) dit_error_clear(); /* the next allocation will report it */
+    }
+    if (arena->blocks) arena->blocks->used = 0;
+}
+
+/* The first spare block that is large enough, else a new one. The same requests find the same blocks on each pass. */
+static dit_status grow(dit_arena *arena, int64_t bytes)
+{
+    for (dit_arena_block **link = &arena->spare; *link; link = &(*link)->older) {
+        if ((*link)->size < bytes) continue;
+        dit_arena_block *block = pop(link);
+        block->used = 0;
+        push(&arena->blocks, block);
+        return DIT_OK;
+    }
+    return new_block(arena, bytes);
 }
 
 static dit_status take(dit_arena *arena, int64_t bytes, void **out)
@@ -106,10 +128,7 @@ static dit_status take(dit_arena *arena, int64_t bytes, void **out)
                                        (long long)ledger->total_used, (long long)ledger->limit),
                               "raise memory_limit_bytes, lower the resolution, or shard the weights");
     if (!ledger->counting_only) {
-        if (!arena->blocks || arena->blocks->size - arena->blocks->used < bytes) {
-            DIT_TRY(grow(arena, bytes));
-            ledger->calls++;
-        }
+        if (!arena->blocks || arena->blocks->size - arena->blocks->used < bytes) DIT_TRY(grow(arena, bytes));
         *out = arena->blocks->data + arena->blocks->used;
         arena->blocks->used += bytes;
     }
@@ -139,25 +158,10 @@ dit_arena_mark dit_arena_get_mark(const dit_arena *arena)
     return (dit_arena_mark){arena->blocks, arena->blocks ? arena->blocks->used : 0, arena->used};
 }
 
-/* Blocks grown after the mark are kept behind it only if they are the sole block: scratch that grows settles in the
- * first pass and then stays. */
+/* Blocks grown after the mark are kept as spare: scratch that grows settles in the first pass and then stays. */
 void dit_arena_release_to(dit_arena *arena, dit_arena_mark mark)
 {
-    if (arena->blocks != mark.block && mark.block == NULL) {
-        ledger_add(arena, mark.used - arena->used);
-        while (arena->blocks->older) {
-            dit_arena_block *older = arena->blocks->older;
-            free_block(arena->blocks);
-            arena->blocks = older;
-        }
-        arena->blocks->used = 0;
-        return;
-    }
-    while (arena->blocks != mark.block) {
-        dit_arena_block *older = arena->blocks->older;
-        free_block(arena->blocks);
-        arena->blocks = older;
-    }
+    while (arena->blocks && arena->blocks != mark.block) push(&arena->spare, pop(&arena->blocks));
     if (arena->blocks) arena->blocks->used = mark.block_used;
     ledger_add(arena, mark.used - arena->used);
 }

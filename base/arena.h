@@ -27,7 +27,8 @@ typedef enum {
 
 const char *dit_memory_class_name(dit_memory_class klass);
 
-/* Bytes per class of one rank. limit 0 means none; calls counts allocations (a test asserts that steps make none). */
+/* Bytes per class of one rank. limit 0 means none; calls counts blocks asked of the system (a test asserts that steps
+ * ask for none). */
 typedef struct {
     int64_t used[DIT_MEMORY_CLASS_COUNT], peak[DIT_MEMORY_CLASS_COUNT];
     int64_t total_used, total_peak, limit, calls;
@@ -38,7 +39,8 @@ typedef struct dit_arena_block dit_arena_block;
 typedef struct {
     dit_memory_ledger *ledger;
     dit_memory_class klass;
-    dit_arena_block *blocks; /* newest first */
+    dit_arena_block *blocks; /* newest first                                  */
+    dit_arena_block *spare;  /* emptied by release_to, used before new ones   */
     int64_t used;
 } dit_arena;
 
