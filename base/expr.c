@@ -454,9 +454,11 @@ static dit_status parse_all(const char *text, const dit_expr_scope *scope, bool 
     if (strlen(text) >= EXPR_TEXT)
         return DIT_FAIL(DIT_ERR_EXPRESSION, "expression of %zu bytes is too long", strlen(text));
     if (pool.nesting == 0) pool.used = 0;
+    size_t used = pool.used;
     pool.nesting++;
     dit_status st = parse_or(&parser, out);
     pool.nesting--;
+    if (pool.nesting && (st != DIT_OK || out->kind != DIT_VALUE_STRING)) pool.used = used; /* callbacks evaluate often */
     if (st != DIT_OK) return st;
     skip_space(&parser);
     if (!text[parser.at]) return DIT_OK;
