@@ -13,7 +13,9 @@
     X(list, "the sessions here")                                                                                       \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
     X(validate, "check workload files")                                                                                \
-    X(plan, "show the order of runs, messages and memory before running")
+    X(plan, "show the order of runs, messages and memory before running")                                              \
+    X(golden, "compare the engine with tensors made by diffusers")                                                     \
+    X(kernels, "check and time the operators")
 
 #define SUITE_VERB_DECLARE(name, help) int suite_verb_##name(int argc, char **argv);
 SUITE_VERB_LIST(SUITE_VERB_DECLARE)

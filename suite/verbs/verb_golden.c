@@ -1,0 +1,207 @@
+/* ditbench golden: does the engine reproduce tensors that diffusers made? */
+#include "base/log.h"
+#include "base/mesh.h"
+#include "suite/cli.h"
+#include "suite/single.h"
+#include "suite/verbs/verbs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "Runs each folder that was exported from diffusers (a model case, or an end-to-end case e2e_*) and compares every\n"
+    "tensor that exists on both sides. With degrees, the same in parallel; --ranks must be their product, and --ranks\n"
+    "alone means --ulysses_degree. Exit: 0 all pass (skips beside passes allowed), 6 a mismatch, 77 all skipped.";
+
+static const char examples[] = "ditbench golden golden/flux_dev golden/e2e_pixart_alpha\n"
+                               "ditbench golden golden/flux_dev --ulysses_degree 2 --ring_degree 2\n"
+                               "ditbench golden golden/pixart_alpha --backend ref --json";
+
+typedef struct {
+    suite_cli cli;
+    suite_single_params single;
+    int64_t degree[DIT_AXIS_COUNT], ranks, threads;
+    const char *backend, *attention, *joint_text;
+    cJSON *folders; /* the answer */
+    int passed, failed, skipped;
+} golden_call;
+
+/* ---- the case -----------------------------------------------------------------------------------------------------
+ */
+
+static dit_status settle_ranks(golden_call *call)
+{
+    int64_t product = 1;
+    bool given = false;
+    for (int i = 0; i < DIT_AXIS_COUNT; i++) {
+        given |= call->degree[i] > 0;
+        if (call->degree[i] == 0) call->degree[i] = 1;
+        product *= call->degree[i];
+    }
+    if (call->ranks > 0 && !given) {
+        call->degree[DIT_AXIS_ULYSSES] = product = call->ranks;
+        if (call->ranks > 1) dit_log_info("--ranks %d without degrees: ulysses_degree %d", (int)product, (int)product);
+    }
+    if (call->ranks > 0 && call->ranks != product)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "--ranks %d is not the product of the degrees, %d",
+                        (int)call->ranks, (int)product);
+    call->single.world_size = (int)product;
+    int cores = suite_launch_cores();
+    if (call->threads == 0) call->threads = cores > product ? cores / product : 1;
+    call->single.threads_per_rank = (int)call->threads;
+    return DIT_OK;
+}
+
+static dit_status make_case(const golden_call *call, const char *folder, cJSON *kase)
+{
+    char path[SUITE_PATH];
+    if (!realpath(folder, path)) {
+        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s: %s", folder, strerror(errno)),
+                              "name a folder that holds config.json or e2e.json");
+    }
+    DIT_TRY(dit_json_add_string(kase, "schema", "ditbench.case/1"));
+    DIT_TRY(dit_json_add_string(kase, "program", "golden"));
+    DIT_TRY(dit_json_add_string(kase, "folder", path));
+    DIT_TRY(dit_json_add_string(kase, "attention", call->attention));
+    cJSON *parallel = cJSON_AddObjectToObject(kase, "parallel");
+    for (int i = 0; i < DIT_AXIS_COUNT; i++)
+        DIT_TRY(dit_json_add_int(parallel, dit_axis_key((dit_axis)i), call->degree[i]));
+    DIT_TRY(dit_json_add_string(parallel, "joint_text", call->joint_text));
+    cJSON *platform = cJSON_AddObjectToObject(kase, "platform");
+    DIT_TRY(dit_json_add_string(platform, "name", "local-cpu"));
+    DIT_TRY(dit_json_add_string(platform, "backend", call->backend));
+    return dit_json_add_int(platform, "threads_per_rank", call->threads);
+}
+
+/* ---- the verdict --------------------------------------------------------------------------------------------------
+ */
+
+/* A run without a verdict of its own: skipped with exit 77, else failed, with the engine's reason. */
+static cJSON *verdict_from_error(const suite_outcome *outcome)
+{
+    const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
+    const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
+    const char *log = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "log"));
+    cJSON *result = cJSON_CreateObject();
+    char reason[3072];
+    bool crashed = code && strcmp(code, "E_CRASH") == 0;
+    snprintf(reason, sizeof reason, "%s: %s%s%s", code ? code : "E_CRASH", message ? message : "no verdict",
+             crashed && log ? "\n" : "", crashed && log ? log : "");
+    cJSON_AddStringToObject(result, "verdict", outcome->status == SUITE_OUTCOME_SKIPPED ? "skip" : "fail");
+    cJSON_AddStringToObject(result, "reason", reason);
+    cJSON_AddItemToObject(result, "tensors", cJSON_CreateArray());
+    return result;
+}
+
+static cJSON *verdict_of(const suite_outcome *outcome, const char *folder)
+{
+    const cJSON *golden = cJSON_GetObjectItemCaseSensitive(outcome->record, "golden");
+    const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(golden, "verdict"));
+    bool usable = verdict && outcome->status != SUITE_OUTCOME_TIMEOUT && outcome->status != SUITE_OUTCOME_OOM &&
+                  !(strcmp(verdict, "pass") == 0 && outcome->exit_code != 0);
+    cJSON *result = usable ? cJSON_Duplicate(golden, true) : verdict_from_error(outcome);
+    cJSON_DeleteItemFromObjectCaseSensitive(result, "path");
+    suite_text_add(result, "path", folder);
+    return result;
+}
+
+static void print_tensor(const cJSON *tensor)
+{
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "name"));
+    const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "reason"));
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(tensor, "rel_l2");
+    const cJSON *tolerance = cJSON_GetObjectItemCaseSensitive(tensor, "tolerance");
+    printf("  %-44s ", name ? name : "?");
+    if (cJSON_IsNumber(error))
+        printf("%10.2e", error->valuedouble);
+    else
+        printf("%10s", "-");
+    if (cJSON_IsNumber(tolerance)) printf(" %10.0e", tolerance->valuedouble);
+    bool over = !cJSON_IsNumber(error) || (cJSON_IsNumber(tolerance) && error->valuedouble > tolerance->valuedouble);
+    printf("  %s%s%s\n", over ? "FAIL" : "ok", reason ? "  " : "", reason ? reason : "");
+}
+
+static void print_result(const cJSON *result, const char *folder, const char *verdict)
+{
+    const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(result, "tensors"), *tensor;
+    const cJSON *worst = cJSON_GetObjectItemCaseSensitive(result, "worst_rel_l2");
+    const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "reason"));
+    if (cJSON_GetArraySize(tensors) > 0) printf("  %-44s %10s %10s\n", "tensor", "rel. L2", "tolerance");
+    cJSON_ArrayForEach(tensor, tensors) print_tensor(tensor);
+    printf("%s: %s", folder, verdict);
+    if (cJSON_IsNumber(worst) && cJSON_GetArraySize(tensors) > 0)
+        printf(", worst relative L2 %.2e", worst->valuedouble);
+    printf("%s%s\n\n", reason && *reason ? ": " : "", reason ? reason : "");
+    fflush(stdout);
+}
+
+static dit_status check_folder(golden_call *call, const char *folder)
+{
+    suite_outcome outcome = {0};
+    cJSON *kase = cJSON_CreateObject();
+    dit_status st = make_case(call, folder, kase);
+    if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
+    cJSON_Delete(kase);
+    if (st == DIT_OK && !call->single.dry_run) {
+        cJSON *result = verdict_of(&outcome, folder);
+        const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "verdict"));
+        *(strcmp(verdict, "pass") == 0   ? &call->passed
+          : strcmp(verdict, "skip") == 0 ? &call->skipped
+                                         : &call->failed) += 1;
+        if (!call->cli.json) print_result(result, folder, verdict);
+        cJSON_AddItemToArray(call->folders, result);
+    }
+    suite_outcome_release(&outcome);
+    return st;
+}
+
+static int check_all(golden_call *call)
+{
+    cJSON *document = cJSON_CreateObject();
+    call->folders = cJSON_AddArrayToObject(document, "folders");
+    dit_status st = settle_ranks(call);
+    for (int i = 0; i < call->cli.operand_count && st == DIT_OK; i++) st = check_folder(call, call->cli.operands[i]);
+    int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : DIT_EXIT_OK;
+    if (st == DIT_OK && !call->single.dry_run) {
+        code = call->failed ? DIT_EXIT_VERIFICATION : call->passed == 0 ? DIT_EXIT_SKIPPED : DIT_EXIT_OK;
+        if (call->cli.json)
+            suite_cli_print_json(document);
+        else
+            printf("%d pass, %d fail, %d skip\n", call->passed, call->failed, call->skipped);
+    }
+    cJSON_Delete(document);
+    return code;
+}
+
+int suite_verb_golden(int argc, char **argv)
+{
+    golden_call call = {.backend = "cpu", .attention = "auto", .joint_text = "auto"};
+    const suite_option options[] = {
+        {"ranks", 'n', SUITE_OPTION_INT, "N", "product of the degrees", &call.ranks, 1, 4096},
+        {"ulysses_degree", 0, SUITE_OPTION_INT, "N", "ranks in head-parallel attention", &call.degree[DIT_AXIS_ULYSSES],
+         1, 4096},
+        {"ring_degree", 0, SUITE_OPTION_INT, "N", "ranks in ring attention", &call.degree[DIT_AXIS_RING], 1, 4096},
+        {"cfg_degree", 0, SUITE_OPTION_INT, "N", "guidance branches apart (1 or 2)", &call.degree[DIT_AXIS_CFG], 1, 2},
+        {"data_degree", 0, SUITE_OPTION_INT, "N", "images apart", &call.degree[DIT_AXIS_DATA], 1, 4096},
+        {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", "pipeline stages", &call.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
+        {"tensor_degree", 0, SUITE_OPTION_INT, "N", "weight shards", &call.degree[DIT_AXIS_TENSOR], 1, 4096},
+        {"joint_text", 0, SUITE_OPTION_STRING, "HOW", "auto, split, replicate", &call.joint_text, 0, 0},
+        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp", &call.attention, 0, 0},
+        {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default) or ref", &call.backend, 0, 0},
+        {"threads", 't', SUITE_OPTION_INT, "N", "threads per rank (default: cores / ranks)", &call.threads, 1, 1024},
+        {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of a folder (10m)", &call.single.deadline_s, 0, 0},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun or local", &call.single.launcher, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"golden", "DIR...", purpose, examples, options, 1, -1};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
+    if (code >= 0) return code;
+    call.single.output = call.cli.output;
+    call.single.dry_run = call.cli.dry_run;
+    code = check_all(&call);
+    suite_cli_release(&call.cli);
+    return code;
+}

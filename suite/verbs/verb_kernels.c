@@ -1,0 +1,127 @@
+/* ditbench kernels: the operators against the reference, and how fast they are. */
+#include "suite/cli.h"
+#include "suite/single.h"
+#include "suite/verbs/verbs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static const char purpose[] =
+    "Checks every operator of a backend against the reference (--check, default), or times it too (--time); a case is\n"
+    "timed only after it has passed. Exit: 0, 6 when an operator is wrong.";
+
+static const char examples[] = "ditbench kernels --check\n"
+                               "ditbench kernels --time --threads 2 --filter linear\n"
+                               "ditbench kernels --time --json";
+
+typedef struct {
+    suite_cli cli;
+    suite_single_params single;
+    bool check, time;
+    int64_t threads;
+    const char *filter, *backend;
+} kernels_call;
+
+static dit_status make_case(const kernels_call *call, cJSON *kase)
+{
+    DIT_TRY(dit_json_add_string(kase, "schema", "ditbench.case/1"));
+    DIT_TRY(dit_json_add_string(kase, "program", "kernel"));
+    DIT_TRY(dit_json_add_string(kase, "backend", call->backend));
+    DIT_TRY(dit_json_add_int(kase, "threads", call->threads));
+    cJSON_AddBoolToObject(kase, "time", call->time);
+    return call->filter ? suite_text_add(kase, "filter", call->filter) : DIT_OK;
+}
+
+static int count_verdicts(const cJSON *report, const char *verdict)
+{
+    const cJSON *item;
+    int count = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(report, "cases"))
+    {
+        const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "verdict"));
+        count += own && strcasecmp(own, verdict) == 0;
+    }
+    return count;
+}
+
+static void print_summary(const cJSON *report)
+{
+    const cJSON *peak = cJSON_GetObjectItemCaseSensitive(report, "peak_gflop_per_s");
+    const cJSON *threads = cJSON_GetObjectItemCaseSensitive(report, "threads");
+    const char *isa = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "isa"));
+    int all = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(report, "cases"));
+    printf("%d cases: %d pass, %d marginal, %d fail", all, count_verdicts(report, "pass"),
+           count_verdicts(report, "marginal"), count_verdicts(report, "fail"));
+    if (isa) printf("; isa %s", isa);
+    if (cJSON_IsNumber(threads)) printf("; %d threads", threads->valueint);
+    if (cJSON_IsNumber(peak)) printf("; measured peak %.1f GFLOP/s", peak->valuedouble);
+    printf("\n");
+}
+
+static int answer(const kernels_call *call, const suite_outcome *outcome)
+{
+    const cJSON *report = cJSON_GetObjectItemCaseSensitive(outcome->record, "kernels");
+    const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
+    if (call->cli.json) {
+        cJSON *document = report ? cJSON_Duplicate(report, true) : cJSON_CreateObject();
+        if (outcome->error) cJSON_AddItemToObject(document, "error", cJSON_Duplicate(outcome->error, true));
+        suite_cli_print_json(document);
+        cJSON_Delete(document);
+    } else if (report) {
+        print_summary(report);
+    }
+    if (outcome->error && !call->cli.json) {
+        const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
+        fprintf(stderr, "ditbench: %s: %s\n", code ? code : "E_CRASH", message ? message : "the engine failed");
+    }
+    if (outcome->status == SUITE_OUTCOME_OK)
+        return report && count_verdicts(report, "fail") ? DIT_EXIT_VERIFICATION : 0;
+    if (outcome->status == SUITE_OUTCOME_INVALID) return DIT_EXIT_VERIFICATION;
+    if (outcome->exit_code == DIT_EXIT_USAGE) return DIT_EXIT_USAGE;
+    return outcome->status == SUITE_OUTCOME_SKIPPED ? DIT_EXIT_SKIPPED : DIT_EXIT_CASE;
+}
+
+static int run_kernels(kernels_call *call)
+{
+    suite_outcome outcome = {0};
+    cJSON *kase = cJSON_CreateObject();
+    fflush(stdout);
+    call->single.stdout_fd = call->cli.json ? STDERR_FILENO : STDOUT_FILENO; /* the lines come as they are made */
+    if (call->cli.quiet) call->single.stdout_fd = 0;
+    dit_status st = call->check && call->time
+                        ? DIT_FAIL(DIT_ERR_USAGE, "--time checks too: give one of --check, --time")
+                        : make_case(call, kase);
+    if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
+    int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : call->cli.dry_run ? DIT_EXIT_OK : answer(call, &outcome);
+    suite_outcome_release(&outcome);
+    cJSON_Delete(kase);
+    return code;
+}
+
+int suite_verb_kernels(int argc, char **argv)
+{
+    kernels_call call = {.backend = "cpu", .single = {.world_size = 1, .launcher = "local"}, .threads = 0};
+    const suite_option options[] = {
+        {"check", 0, SUITE_OPTION_FLAG, NULL, "compare with the reference (default)", &call.check, 0, 0},
+        {"time", 0, SUITE_OPTION_FLAG, NULL, "compare, then time", &call.time, 0, 0},
+        {"threads", 't', SUITE_OPTION_INT, "N", "threads (default: all cores)", &call.threads, 1, 1024},
+        {"filter", 'f', SUITE_OPTION_STRING, "TEXT", "only operators or shapes that contain TEXT", &call.filter, 0, 0},
+        {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default) or ref", &call.backend, 0, 0},
+        {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (10m)", &call.single.deadline_s, 0, 0},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "local (default) or mpirun", &call.single.launcher, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"kernels", NULL, purpose, examples, options, 0, 0};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
+    if (code >= 0) return code;
+    if (call.threads == 0) call.threads = suite_launch_cores();
+    call.single.threads_per_rank = (int)call.threads;
+    call.single.output = call.cli.output;
+    call.single.dry_run = call.cli.dry_run;
+    code = run_kernels(&call);
+    suite_cli_release(&call.cli);
+    return code;
+}
