@@ -11,11 +11,13 @@
     X(resume, "continue an interrupted session")                                                                       \
     X(status, "how far a session is")                                                                                  \
     X(list, "the sessions here")                                                                                       \
+    X(show, "a session as a table, or one case in full")                                                               \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
     X(validate, "check workload files")                                                                                \
     X(plan, "show the order of runs, messages and memory before running")                                              \
     X(golden, "compare the engine with tensors made by diffusers")                                                     \
-    X(kernels, "check and time the operators")
+    X(kernels, "check and time the operators")                                                                         \
+    X(doctor, "check this machine")
 
 #define SUITE_VERB_DECLARE(name, help) int suite_verb_##name(int argc, char **argv);
 SUITE_VERB_LIST(SUITE_VERB_DECLARE)
