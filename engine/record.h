@@ -1,0 +1,46 @@
+/* Record: what a rank measured, and how the ranks' measurements become one document (results/schema/README.md). */
+#ifndef DIT_ENGINE_RECORD_H
+#define DIT_ENGINE_RECORD_H
+
+#include "engine/case.h"
+#include "engine/runtime.h"
+
+/* One image on one rank. Plain data: ranks send it as bytes. */
+typedef struct {
+    int64_t latency_ns; /* from the barrier before to the collected latents */
+    int64_t time_ns[DIT_TIME_COUNT];
+    dit_comm_counters counters;
+    dit_flops flops;
+} dit_iteration;
+
+/* Everything one rank measured. The arrays belong to the caller. */
+typedef struct {
+    struct {
+        int rank, coordinates[DIT_AXIS_COUNT], bound;
+        int64_t setup_ns, weights_ns; /* communicators and buffers; loading or generating weights */
+        int64_t peak[DIT_MEMORY_CLASS_COUNT], total_peak, load_peak, rss_bytes, loop_allocations;
+    } head;
+    int iterations, warmup_runs, steps;
+    dit_iteration *iteration; /* [iterations]        */
+    int64_t *step_ns;         /* [iterations][steps] */
+    int64_t *warmup_ns;       /* [warmup_runs]       */
+} dit_measurement;
+
+/* Outcome of comparing latents. */
+typedef struct {
+    char digest[48];   /* "xxh3:..." */
+    bool has_reference;
+    char reason[256];  /* why there is none */
+    double rel_l2, tolerance;
+} dit_validation;
+
+/* Counted bytes and messages of every iteration equal the closed form. Errors: DIT_ERR_BYTES_MISMATCH naming axis,
+ * collective, phase and both numbers. */
+dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volume_table *predicted);
+
+/* Collective: writes rank-N.json on every rank and record.json on rank 0. The volume check's verdict goes into the
+ * record; a mismatch is returned after the record is written. */
+dit_status dit_record_write(const dit_case *kase, const dit_runtime *rt, const char *attention, const dit_measurement *own,
+                            const dit_validation *validation, const char *out_folder);
+
+#endif
