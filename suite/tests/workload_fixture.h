@@ -1,0 +1,96 @@
+/* Fixture of the workload tests: the shipped models beside platforms of known size, so that no count depends on the
+ * machine the tests run on. */
+#ifndef DIT_SUITE_TESTS_WORKLOAD_FIXTURE_H
+#define DIT_SUITE_TESTS_WORKLOAD_FIXTURE_H
+
+#include "suite/workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#ifndef DITBENCH_SOURCE_DIR
+#define DITBENCH_SOURCE_DIR "."
+#endif
+
+static char fixture_folder[128];
+
+static inline void fixture_write(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", fixture_folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static inline void fixture_platform(const char *name, int devices, int max_ranks, const char *memory_bytes)
+{
+    char text[512], path[64];
+    snprintf(text, sizeof text,
+             "{\"schema\":\"ditbench.platform/1\",\"name\":\"%s\",\"backend\":\"cpu\",\"launcher\":\"mpirun\","
+             "\"devices\":%d,\"max_ranks\":%d,\"memory_bytes\":%s,\"memory_scope\":\"host\"}",
+             name, devices, max_ranks, memory_bytes);
+    snprintf(path, sizeof path, "platforms/%s.json", name);
+    fixture_write(path, text);
+}
+
+static inline int fixture_setup(void **state)
+{
+    char path[256];
+    (void)state;
+    snprintf(fixture_folder, sizeof fixture_folder, "/tmp/ditbench-workload-XXXXXX");
+    assert_non_null(mkdtemp(fixture_folder));
+    snprintf(path, sizeof path, "%s/platforms", fixture_folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/models", fixture_folder);
+    assert_int_equal(symlink(DITBENCH_SOURCE_DIR "/workloads/models", path), 0);
+    fixture_platform("local-cpu", 2, 8, "68719476736");
+    fixture_platform("tiny", 2, 0, "1073741824");
+    return setenv("DITBENCH_WORKLOADS", fixture_folder, 1);
+}
+
+static inline int fixture_teardown(void **state)
+{
+    static const char *const files[] = {"platforms/local-cpu.json", "platforms/tiny.json", "models"};
+    char path[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", fixture_folder, files[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/platforms", fixture_folder);
+    rmdir(path);
+    return rmdir(fixture_folder);
+}
+
+/* A workload of these members (a JSON text without the outer braces), which must be good. */
+static inline suite_workload fixture_load(const char *members)
+{
+    suite_workload workload;
+    char *text = NULL;
+    int length = asprintf(&text, "{\"schema\":\"ditbench.workload/1\",\"name\":\"test\",%s}", members);
+    assert_true(length > 0);
+    dit_status st = suite_workload_parse(text, (size_t)length, "test.json", &workload);
+    if (st != DIT_OK) fail_msg("%s: %s", dit_status_name(st), dit_error_last()->message);
+    free(text);
+    return workload;
+}
+
+/* The tag of a case as text. */
+static inline const char *fixture_tag(const suite_case *one, const char *tag)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(one->tags, tag);
+    assert_non_null(item);
+    assert_true(cJSON_IsString(item));
+    return item->valuestring;
+}
+
+#endif
