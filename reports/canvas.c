@@ -1,0 +1,226 @@
+#include "reports/canvas.h"
+
+#include "reports/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CANVAS_EDGE = 10,
+    CANVAS_NARROWEST = 600,
+    CANVAS_TITLE_HEIGHT = 34,
+    CANVAS_LEGEND_ROW = 20,
+    CANVAS_FOOTER_ROW = 14,
+    CANVAS_TITLE_FONT = 16,
+    CANVAS_PANEL_FONT = 12,
+    CANVAS_LEGEND_FONT = 11,
+    CANVAS_FOOTER_FONT = 9,
+};
+
+void canvas_line(dit_buffer *script, const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    dit_buffer_text(script, line);
+    dit_buffer_char(script, '\n');
+}
+
+void canvas_fit_text(const char *text, double font_px, double pixels, char *out, size_t capacity)
+{
+    int fitting = (int)(pixels / report_text_width("x", font_px)), characters = 0;
+    size_t used = 0;
+    for (; *text; text++) {
+        bool starts = ((unsigned char)*text & 0xc0) != 0x80;
+        bool last = starts && characters + 1 >= fitting && report_text_length(text) > 1;
+        if (last || used + 4 >= capacity) break;
+        characters += starts;
+        out[used++] = *text;
+    }
+    snprintf(out + used, capacity - used, "%s", *text ? "…" : "");
+}
+
+void canvas_add_legend(report_canvas *canvas, const char *name, const char *colour, canvas_glyph glyph, int point)
+{
+    if (canvas->legend_count == CANVAS_LEGEND || !name[0]) return;
+    canvas->legend[canvas->legend_count++] = (canvas_entry){name, colour, glyph, point};
+}
+
+static double entry_width(const canvas_entry *entry)
+{
+    return 40 + report_text_width(entry->name, CANVAS_LEGEND_FONT);
+}
+
+/* Places entry after entry; a row that is full wraps. Returns the number of rows. */
+static int legend_rows(const report_canvas *canvas)
+{
+    double x = CANVAS_EDGE;
+    int rows = canvas->legend_count > 0;
+    for (int i = 0; i < canvas->legend_count; i++) {
+        double width = entry_width(&canvas->legend[i]);
+        if (x > CANVAS_EDGE && x + width > canvas->width - CANVAS_EDGE) rows++, x = CANVAS_EDGE;
+        x += width;
+    }
+    return rows;
+}
+
+/* End of the longest stretch of words that fits in one footer row. */
+static const char *footer_break(const char *text, int width)
+{
+    const char *best = NULL;
+    double used = 0;
+    for (const char *s = text; *s && *s != '\n'; s++) {
+        if (((unsigned char)*s & 0xc0) != 0x80) used += report_text_width("x", CANVAS_FOOTER_FONT);
+        if (used > width - 2 * CANVAS_EDGE) return best ? best : s;
+        if (*s == ' ') best = s;
+    }
+    return text + strcspn(text, "\n");
+}
+
+static int footer_rows(const char *text, int width)
+{
+    int rows = 0;
+    while (*text) {
+        text = footer_break(text, width);
+        text += *text != '\0';
+        rows++;
+    }
+    return rows;
+}
+
+void canvas_layout(report_canvas *canvas)
+{
+    int fitting = (CANVAS_WIDEST - 2 * CANVAS_EDGE) / canvas->panel_width;
+    if (fitting < 1) fitting = 1;
+    if (fitting > canvas->panels) fitting = canvas->panels;
+    int rows = (canvas->panels + fitting - 1) / fitting;
+    canvas->columns = (canvas->panels + rows - 1) / rows;
+    canvas->width = canvas->columns * canvas->panel_width + 2 * CANVAS_EDGE;
+    if (canvas->width < CANVAS_NARROWEST) canvas->width = CANVAS_NARROWEST;
+    canvas->panel_width = (canvas->width - 2 * CANVAS_EDGE) / canvas->columns;
+    canvas->header = CANVAS_TITLE_HEIGHT + CANVAS_LEGEND_ROW * legend_rows(canvas) + 4;
+    canvas->height = canvas->header + rows * canvas->panel_height +
+                     CANVAS_FOOTER_ROW * footer_rows(canvas->footer, canvas->width) + CANVAS_EDGE;
+}
+
+int canvas_inner_width(const report_canvas *canvas)
+{
+    return canvas->panel_width - canvas->margin_left - canvas->margin_right;
+}
+
+/* gnuplot's screen coordinates run from 0 to 1 and upward. */
+static double screen_x(const report_canvas *canvas, double x)
+{
+    return x / canvas->width;
+}
+static double screen_y(const report_canvas *canvas, double y)
+{
+    return 1 - y / canvas->height;
+}
+
+static void put_text(const report_canvas *canvas, const char *text, double x, double y, int font, const char *colour)
+{
+    dit_buffer_text(canvas->script, "set label ");
+    report_append_quoted(canvas->script, text);
+    canvas_line(canvas->script, " at screen %.5f,%.5f left font ',%d' tc rgb '%s' front", screen_x(canvas, x),
+                screen_y(canvas, y), font, colour);
+}
+
+static void put_glyph(const report_canvas *canvas, const canvas_entry *entry, double x, double y)
+{
+    double left = screen_x(canvas, x), right = screen_x(canvas, x + 20), middle = screen_y(canvas, y);
+    if (entry->glyph == CANVAS_SWATCH) {
+        canvas_line(canvas->script,
+                    "set object rect from screen %.5f,%.5f to screen %.5f,%.5f fc rgb '%s' fs solid noborder front",
+                    screen_x(canvas, x + 4), screen_y(canvas, y + 5), screen_x(canvas, x + 18), screen_y(canvas, y - 5),
+                    entry->colour);
+        return;
+    }
+    canvas_line(canvas->script, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 2 %s lc rgb '%s' front",
+                left, middle, right, middle, entry->glyph == CANVAS_LINE && !entry->point ? "dt 2" : "dt 1",
+                entry->colour);
+    if (entry->point) {
+        canvas_line(canvas->script, "set label '' at screen %.5f,%.5f point pt %d ps 0.9 lc rgb '%s' front",
+                    screen_x(canvas, x + 10), middle, entry->point, entry->colour);
+    }
+}
+
+static void put_legend(const report_canvas *canvas)
+{
+    double x = CANVAS_EDGE, y = CANVAS_TITLE_HEIGHT + CANVAS_LEGEND_ROW / 2;
+    for (int i = 0; i < canvas->legend_count; i++) {
+        double width = entry_width(&canvas->legend[i]);
+        if (x > CANVAS_EDGE && x + width > canvas->width - CANVAS_EDGE) x = CANVAS_EDGE, y += CANVAS_LEGEND_ROW;
+        put_glyph(canvas, &canvas->legend[i], x, y);
+        put_text(canvas, canvas->legend[i].name, x + 25, y, CANVAS_LEGEND_FONT, "#222222");
+        x += width;
+    }
+}
+
+static void put_footer(const report_canvas *canvas)
+{
+    const char *text = canvas->footer;
+    double y = canvas->height - CANVAS_EDGE - CANVAS_FOOTER_ROW * (footer_rows(text, canvas->width) - 0.5);
+    while (*text) {
+        char row[1024];
+        const char *end = footer_break(text, canvas->width);
+        snprintf(row, sizeof row, "%.*s", (int)(end - text), text);
+        put_text(canvas, row, CANVAS_EDGE, y, CANVAS_FOOTER_FONT, "#666666");
+        text = end + (*end != '\0');
+        y += CANVAS_FOOTER_ROW;
+    }
+}
+
+void canvas_begin(const report_canvas *canvas)
+{
+    char title[256];
+    dit_buffer *script = canvas->script;
+    canvas_line(script, "# Draws %s.svg from %s.dat; as PNG: gnuplot -e \"format='png'\" %s.gp", canvas->id, canvas->id,
+                canvas->id);
+    canvas_line(script, "if (!exists('format')) format = 'svg'");
+    canvas_line(script, "set encoding utf8");
+    canvas_line(script, "if (format eq 'svg') {");
+    canvas_line(script, "  set terminal svg noenhanced size %d,%d font 'sans-serif,11' background '#ffffff'",
+                canvas->width, canvas->height);
+    canvas_line(script, "} else {");
+    canvas_line(script,
+                "  set terminal pngcairo noenhanced size %d,%d font 'sans,11' fontscale 1.5 linewidth 2 "
+                "pointscale 2 background '#ffffff'",
+                2 * canvas->width, 2 * canvas->height);
+    canvas_line(script, "}");
+    canvas_line(script, "set output '%s.'.format", canvas->id);
+    canvas_line(script, "set multiplot");
+    canvas_line(script, "unset key");
+    canvas_line(script, "set border 3 lw 1 lc rgb '#666666'");
+    canvas_line(script, "set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'");
+    canvas_fit_text(canvas->title, CANVAS_TITLE_FONT, canvas->width - 2 * CANVAS_EDGE, title, sizeof title);
+    put_text(canvas, title, CANVAS_EDGE, CANVAS_TITLE_HEIGHT / 2, CANVAS_TITLE_FONT, "#000000");
+    put_legend(canvas);
+    put_footer(canvas);
+}
+
+void canvas_panel(const report_canvas *canvas, int index, const char *title)
+{
+    int left = CANVAS_EDGE + index % canvas->columns * canvas->panel_width;
+    int top = canvas->header + index / canvas->columns * canvas->panel_height;
+    char fitted[256];
+    dit_buffer *script = canvas->script;
+    if (index > 0) canvas_line(script, "unset label; unset object; unset arrow"); /* the header is drawn once */
+    canvas_line(script, "\n# panel %d", index + 1);
+    canvas_line(script, "set lmargin at screen %.5f", screen_x(canvas, left + canvas->margin_left));
+    canvas_line(script, "set rmargin at screen %.5f",
+                screen_x(canvas, left + canvas->panel_width - canvas->margin_right));
+    canvas_line(script, "set tmargin at screen %.5f", screen_y(canvas, top + canvas->margin_top));
+    canvas_line(script, "set bmargin at screen %.5f",
+                screen_y(canvas, top + canvas->panel_height - canvas->margin_bottom));
+    canvas_fit_text(title, CANVAS_PANEL_FONT, canvas->panel_width - 24, fitted, sizeof fitted);
+    put_text(canvas, fitted, left + 12, top + 13, CANVAS_PANEL_FONT, "#222222");
+}
+
+void canvas_end(const report_canvas *canvas)
+{
+    canvas_line(canvas->script, "unset multiplot");
+}

@@ -1,0 +1,48 @@
+/* Canvas: where things stand in a picture, in pixels, and the gnuplot lines that put them there.
+ *
+ * All placing is done here rather than by gnuplot, so that nothing overlaps or is clipped: title, legend, a grid of
+ * equal panels, footer. Inside the folder of reports/ only.
+ */
+#ifndef DIT_REPORTS_CANVAS_H
+#define DIT_REPORTS_CANVAS_H
+
+#include "base/buffer.h"
+
+enum { CANVAS_LEGEND = 24, CANVAS_WIDEST = 980 };
+
+typedef enum { CANVAS_SWATCH, CANVAS_MARKER, CANVAS_LINE } canvas_glyph;
+typedef struct {
+    const char *name, *colour;
+    canvas_glyph glyph;
+    int point; /* gnuplot point type of a line's points; 0: none */
+} canvas_entry;
+
+typedef struct {
+    dit_buffer *script;
+    const char *id, *title, *footer;
+    canvas_entry legend[CANVAS_LEGEND];
+    int legend_count;
+    int panels, panel_width, panel_height; /* outer size of one panel */
+    int margin_left, margin_right, margin_top, margin_bottom;
+    int columns, width, height, header; /* computed */
+} report_canvas;
+
+/* Entries beyond CANVAS_LEGEND are left out. */
+void canvas_add_legend(report_canvas *canvas, const char *name, const char *colour, canvas_glyph glyph, int point);
+/* Computes the layout from panels, panel_width and panel_height; may widen panels to fill the row. */
+void canvas_layout(report_canvas *canvas);
+/* Pixels between the margins of a panel. */
+int canvas_inner_width(const report_canvas *canvas);
+
+/* Terminal, title, legend and footer. */
+void canvas_begin(const report_canvas *canvas);
+/* Margins, title and fresh labels of panel `index`; axes are the caller's. */
+void canvas_panel(const report_canvas *canvas, int index, const char *title);
+void canvas_end(const report_canvas *canvas);
+
+/* printf for scripts that ends the line. */
+void canvas_line(dit_buffer *script, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Cuts `text` to what fits into `pixels`, with an ellipsis. `out` holds `capacity` bytes. */
+void canvas_fit_text(const char *text, double font_px, double pixels, char *out, size_t capacity);
+
+#endif

@@ -1,0 +1,108 @@
+#include "reports/compose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int compose_panel_end(const report_grid *grid, int first)
+{
+    int end = first;
+    while (end < grid->count && strcmp(grid->cells[end].panel, grid->cells[first].panel) == 0) end++;
+    return end;
+}
+
+int compose_group_end(const report_grid *grid, int first)
+{
+    int panel_end = compose_panel_end(grid, first), end = first;
+    while (end < panel_end && strcmp(grid->cells[end].x, grid->cells[first].x) == 0) end++;
+    return end;
+}
+
+double compose_bar_sum(const report_bar *bar)
+{
+    double sum = 0;
+    for (int i = 0; i < REPORT_PARTS; i++) sum += bar->part[i];
+    return sum;
+}
+
+int compose_block(report_composition *c, const char *name, const char *columns)
+{
+    dit_buffer *data = &c->files->data;
+    if (c->blocks) dit_buffer_text(data, "\n\n");
+    dit_buffer_printf(data, "# index %d: ", c->blocks);
+    for (; *name; name++) dit_buffer_char(data, (unsigned char)*name < 0x20 ? ' ' : *name); /* stays one comment line */
+    dit_buffer_printf(data, "\n# %s\n", columns);
+    return c->blocks++;
+}
+
+void compose_y_label(report_composition *c, const char *symbol)
+{
+    canvas_line(&c->files->script, "set ylabel '%s [%s]' offset 0.5,0 tc rgb '#222222'", c->kind->y_label, symbol);
+}
+
+const char *compose_series_colour(const report_composition *c, int series)
+{
+    const char *name = c->grid->series[series];
+    return report_colour(name[0] ? name : "ulysses", series);
+}
+
+/* ---- CSV --------------------------------------------------------------------------------------------------------- */
+
+static void csv_number(dit_buffer *csv, bool present, double value)
+{
+    dit_buffer_char(csv, ',');
+    if (present) dit_buffer_printf(csv, "%.9g", value);
+}
+
+static void csv_text(dit_buffer *csv, const char *text)
+{
+    dit_buffer_char(csv, ',');
+    report_append_csv(csv, text);
+}
+
+static void csv_head(const report_composition *c, dit_buffer *csv)
+{
+    dit_buffer_text(csv, "panel,x,series,case_id,label,evidence,status,n");
+    if (!c->kind->parts) csv_text(csv, "median");
+    for (const char *const *part = c->kind->parts; part && *part; part++) csv_text(csv, *part);
+    dit_buffer_text(csv, ",low,high,low_n");
+    if (c->kind->marker) csv_text(csv, c->kind->marker);
+    dit_buffer_text(csv, ",unit,reason\n");
+}
+
+static void csv_row(const report_composition *c, const report_cell *cell, dit_buffer *csv)
+{
+    const report_bar *bar = &cell->bar;
+    int part_count = 1;
+    while (c->kind->parts && c->kind->parts[part_count]) part_count++;
+    report_append_csv(csv, cell->panel);
+    csv_text(csv, cell->x);
+    csv_text(csv, cell->series);
+    csv_text(csv, cell->kase->case_id);
+    csv_text(csv, cell->kase->label);
+    csv_text(csv, cell->kase->evidence);
+    csv_text(csv, report_status_name(cell->kase->status));
+    dit_buffer_printf(csv, ",%d", bar->n);
+    for (int i = 0; i < part_count; i++) csv_number(csv, bar->n > 0, bar->part[i]);
+    csv_number(csv, bar->n > 0 && bar->has_interval, bar->low);
+    csv_number(csv, bar->n > 0 && bar->has_interval, bar->high);
+    csv_text(csv, bar->n == 0 || !bar->has_interval ? "" : bar->low_n ? "true" : "false");
+    if (c->kind->marker) csv_number(csv, bar->has_marker, bar->marker);
+    csv_text(csv, report_unit_name(c->kind->unit));
+    csv_text(csv, bar->reason);
+    dit_buffer_char(csv, '\n');
+}
+
+dit_status report_figure_compose(const report_grid *grid, const report_plot *plot, const report_figure_kind *kind,
+                                 const char *id, const char *footer, report_figure_files *out)
+{
+    report_composition c = {.grid = grid, .plot = plot, .kind = kind, .id = id, .footer = footer, .files = out};
+    *out = (report_figure_files){0};
+    csv_head(&c, &out->csv);
+    for (int i = 0; i < grid->count; i++) csv_row(&c, &grid->cells[i], &out->csv);
+    dit_status st = kind->drawing == REPORT_DRAW_SCALING ? compose_scaling(&c) : compose_bars(&c);
+    if (st == DIT_OK && (out->data.failed || out->script.failed || out->csv.failed)) {
+        st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", id);
+    }
+    if (st != DIT_OK) report_figure_files_release(out);
+    return st;
+}

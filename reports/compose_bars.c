@@ -1,0 +1,343 @@
+#include "reports/compose.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    BARS_WIDTH = 32, /* of one bar, when there is room          */
+    BARS_GAP = 16,   /* between groups                          */
+    BARS_PLOT_HEIGHT = 220,
+    BARS_TICK_FONT = 11,
+    BARS_VALUE_FONT = 9,
+    BARS_LEFT = 72,
+    BARS_RIGHT = 14,
+    BARS_TOP = 28,
+    BARS_INNER_MOST = CANVAS_WIDEST - 20 - BARS_LEFT - BARS_RIGHT,
+};
+
+/* How the bars of all panels stand; the same for each panel so that widths compare. */
+typedef struct {
+    double bar;    /* pixels of one bar             */
+    bool rotated;  /* group labels stand at an angle */
+    double needed; /* inner pixels of the widest panel */
+    double longest_label;
+} bars_layout;
+
+/* ---- layout ------------------------------------------------------------------------------------------------------ */
+
+static double group_width(const report_grid *grid, int first, int end, const bars_layout *layout)
+{
+    double bars = (end - first) * layout->bar;
+    double label = report_text_width(grid->cells[first].x, BARS_TICK_FONT) + 4;
+    if (layout->rotated) label = BARS_TICK_FONT + 4;
+    return (bars > label ? bars : label) + BARS_GAP;
+}
+
+static double panel_needs(const report_grid *grid, int first, int end, const bars_layout *layout)
+{
+    double needed = 0;
+    for (int i = first; i < end; i = compose_group_end(grid, i)) {
+        needed += group_width(grid, i, compose_group_end(grid, i), layout);
+    }
+    return needed;
+}
+
+static double widest_panel(const report_grid *grid, const bars_layout *layout)
+{
+    double widest = 0;
+    for (int i = 0; i < grid->count; i = compose_panel_end(grid, i)) {
+        double needed = panel_needs(grid, i, compose_panel_end(grid, i), layout);
+        if (needed > widest) widest = needed;
+    }
+    return widest;
+}
+
+/* First straight labels and full bars; then labels at an angle; then thinner bars. */
+static bars_layout plan_bars(const report_grid *grid)
+{
+    bars_layout layout = {.bar = BARS_WIDTH};
+    for (int i = 0; i < grid->count; i++) {
+        double width = report_text_width(grid->cells[i].x, BARS_TICK_FONT);
+        if (width > layout.longest_label) layout.longest_label = width;
+    }
+    layout.needed = widest_panel(grid, &layout);
+    if (layout.needed > BARS_INNER_MOST) layout.rotated = true;
+    layout.needed = widest_panel(grid, &layout);
+    while (layout.needed > BARS_INNER_MOST && layout.bar > 2) {
+        layout.bar -= 2;
+        layout.needed = widest_panel(grid, &layout);
+    }
+    return layout;
+}
+
+static double title_needs(const report_grid *grid)
+{
+    double widest = 0;
+    for (int i = 0; i < grid->count; i = compose_panel_end(grid, i)) {
+        double width = report_text_width(grid->cells[i].panel, 12) + 24;
+        if (width > widest) widest = width;
+    }
+    return widest < 460 ? widest : 460;
+}
+
+static bool part_is_used(const report_grid *grid, int part)
+{
+    for (int i = 0; i < grid->count; i++) {
+        if (grid->cells[i].bar.n > 0 && grid->cells[i].bar.part[part] > 0) return true;
+    }
+    return false;
+}
+
+static void fill_legend(const report_composition *c, report_canvas *canvas)
+{
+    const char *const *parts = c->kind->parts;
+    for (int i = 0; parts && parts[i]; i++) {
+        if (part_is_used(c->grid, i)) canvas_add_legend(canvas, parts[i], report_colour(parts[i], i), CANVAS_SWATCH, 0);
+    }
+    for (int i = 0; !parts && i < c->grid->series_count; i++) {
+        canvas_add_legend(canvas, c->grid->series[i], compose_series_colour(c, i), CANVAS_SWATCH, 0);
+    }
+    if (c->kind->marker) canvas_add_legend(canvas, c->kind->marker, "#111111", CANVAS_MARKER, 0);
+}
+
+static void set_up_canvas(report_composition *c, const bars_layout *layout, report_canvas *canvas)
+{
+    double inner = layout->needed, title = title_needs(c->grid) - BARS_LEFT - BARS_RIGHT;
+    if (inner < title) inner = title;
+    if (inner < 200) inner = 200;
+    double labels = layout->rotated ? 0.64 * layout->longest_label + 14 : 20;
+    *canvas = (report_canvas){.script = &c->files->script,
+                              .id = c->id,
+                              .title = c->plot->title,
+                              .footer = c->footer,
+                              .panels = c->grid->panel_count,
+                              .margin_left = BARS_LEFT,
+                              .margin_right = BARS_RIGHT,
+                              .margin_top = BARS_TOP,
+                              .margin_bottom = (int)labels + 30};
+    canvas->panel_width = (int)inner + BARS_LEFT + BARS_RIGHT;
+    canvas->panel_height = BARS_PLOT_HEIGHT + canvas->margin_top + canvas->margin_bottom;
+    fill_legend(c, canvas);
+    canvas_layout(canvas);
+    c->files->width = canvas->width;
+    c->files->height = canvas->height;
+}
+
+/* ---- one panel --------------------------------------------------------------------------------------------------- */
+
+/* A panel being written: cells first..end, in pixels along x and scaled units along y. */
+typedef struct {
+    report_composition *c;
+    const bars_layout *layout;
+    int first, end;
+    double inner, slack; /* width, and what each group gets beyond its need */
+    report_scale scale;
+    double top; /* of the y axis */
+} bars_panel;
+
+static double cell_top(const report_cell *cell)
+{
+    const report_bar *bar = &cell->bar;
+    double top = compose_bar_sum(bar);
+    if (bar->n == 0) return 0;
+    if (bar->has_interval && bar->high > top) top = bar->high;
+    if (bar->has_marker && bar->marker > top) top = bar->marker;
+    return top;
+}
+
+static bars_panel open_panel(report_composition *c, const bars_layout *layout, const report_canvas *canvas, int first)
+{
+    bars_panel p = {.c = c, .layout = layout, .first = first, .end = compose_panel_end(c->grid, first)};
+    int groups = 0;
+    double top = 0;
+    for (int i = first; i < p.end; i = compose_group_end(c->grid, i)) groups++;
+    for (int i = first; i < p.end; i++) top = fmax(top, cell_top(&c->grid->cells[i]));
+    p.inner = canvas_inner_width(canvas);
+    p.slack = (p.inner - panel_needs(c->grid, first, p.end, layout)) / groups;
+    p.scale = report_scale_for(c->kind->unit, top);
+    p.top = top > 0 ? top * p.scale.factor * 1.14 : 1;
+    return p;
+}
+
+/* Left edge of the group that starts at cell `first`, and its width. */
+static double group_left(const bars_panel *p, int first, double *width)
+{
+    double left = 0;
+    int i = p->first;
+    for (; i < first; i = compose_group_end(p->c->grid, i)) {
+        left += group_width(p->c->grid, i, compose_group_end(p->c->grid, i), p->layout) + p->slack;
+    }
+    *width = group_width(p->c->grid, i, compose_group_end(p->c->grid, i), p->layout) + p->slack;
+    return left;
+}
+
+static int group_start(const bars_panel *p, int cell)
+{
+    int start = p->first;
+    while (compose_group_end(p->c->grid, start) <= cell) start = compose_group_end(p->c->grid, start);
+    return start;
+}
+
+/* Middle of the bar of `cell`. */
+static double bar_centre(const bars_panel *p, int cell)
+{
+    double width;
+    int start = group_start(p, cell), end = compose_group_end(p->c->grid, start);
+    double left = group_left(p, start, &width);
+    return left + width / 2 + (cell - start - (end - start - 1) / 2.0) * p->layout->bar;
+}
+
+/* Writes the block of rectangles of one part (stacked) or one series (grouped); -1 when it has none. */
+static int write_rectangles(bars_panel *p, int which)
+{
+    const report_grid *grid = p->c->grid;
+    bool stacked = p->c->kind->parts != NULL;
+    const char *name = stacked ? p->c->kind->parts[which] : grid->series[which];
+    int block = -1;
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *cell = &grid->cells[i];
+        double base = 0, half = p->layout->bar * 0.44, x = bar_centre(p, i);
+        if (cell->bar.n == 0 || (!stacked && cell->series_index != which)) continue;
+        for (int part = 0; stacked && part < which; part++) base += cell->bar.part[part];
+        double value = cell->bar.part[stacked ? which : 0];
+        if (stacked && value == 0) continue;
+        if (block < 0) block = compose_block(p->c, name, "x left right bottom top");
+        dit_buffer_printf(&p->c->files->data, "%.2f %.2f %.2f %.6g %.6g\n", x, x - half, x + half,
+                          base * p->scale.factor, (base + value) * p->scale.factor);
+    }
+    return block;
+}
+
+/* Whiskers; those of few processes (`low_n`) are drawn apart from intervals. */
+static int write_intervals(bars_panel *p, bool low_n)
+{
+    int block = -1;
+    for (int i = p->first; i < p->end; i++) {
+        const report_bar *bar = &p->c->grid->cells[i].bar;
+        if (bar->n == 0 || !bar->has_interval || bar->low_n != low_n) continue;
+        if (block < 0)
+            block = compose_block(p->c, low_n ? "range, n < 6" : "interval of the median", "x median low high");
+        dit_buffer_printf(&p->c->files->data, "%.2f %.6g %.6g %.6g\n", bar_centre(p, i), bar->part[0] * p->scale.factor,
+                          bar->low * p->scale.factor, bar->high * p->scale.factor);
+    }
+    return block;
+}
+
+static int write_markers(bars_panel *p)
+{
+    int block = -1;
+    for (int i = p->first; i < p->end; i++) {
+        const report_bar *bar = &p->c->grid->cells[i].bar;
+        if (bar->n == 0 || !bar->has_marker) continue;
+        if (block < 0) block = compose_block(p->c, p->c->kind->marker, "left y width 0");
+        dit_buffer_printf(&p->c->files->data, "%.2f %.6g %.2f 0\n", bar_centre(p, i) - p->layout->bar * 0.5,
+                          bar->marker * p->scale.factor, p->layout->bar);
+    }
+    return block;
+}
+
+/* Value above the bar, when there is room for one. */
+static void put_value(const bars_panel *p, int cell)
+{
+    const report_cell *at = &p->c->grid->cells[cell];
+    char text[REPORT_NUMBER_TEXT];
+    double value = compose_bar_sum(&at->bar) * p->scale.factor;
+    if (p->layout->bar < 24) return;
+    snprintf(text, sizeof text, value >= 100 ? "%.0f" : "%.3g", value);
+    canvas_line(&p->c->files->script,
+                "set label '%s%s' at first %.2f,%.6g center offset 0,0.55 font ',%d' tc rgb '#444444' front", text,
+                at->bar.low_n ? "*" : "", bar_centre(p, cell), cell_top(at) * p->scale.factor, BARS_VALUE_FONT);
+}
+
+/* A gap says why it is one. */
+static void put_gap(const bars_panel *p, int cell)
+{
+    const report_case *kase = p->c->grid->cells[cell].kase;
+    const char *code =
+        kase->failure.code && kase->failure.code[0] ? kase->failure.code : report_status_name(kase->status);
+    char text[40];
+    snprintf(text, sizeof text, "× %.32s", kase->ok_count ? "no data" : code);
+    dit_buffer_text(&p->c->files->script, "set label ");
+    report_append_quoted(&p->c->files->script, text);
+    canvas_line(&p->c->files->script, " at first %.2f, graph 0.02 rotate by 90 left font ',%d' tc rgb '#b04000' front",
+                bar_centre(p, cell), BARS_VALUE_FONT);
+}
+
+static void put_axes(const bars_panel *p)
+{
+    const report_grid *grid = p->c->grid;
+    dit_buffer *script = &p->c->files->script;
+    canvas_line(script, "set xrange [0:%.2f]", p->inner);
+    canvas_line(script, "set yrange [0:%.6g]", p->top);
+    canvas_line(script, "set ytics nomirror out scale 0.4 format '%%g' tc rgb '#222222'");
+    compose_y_label(p->c, p->scale.symbol);
+    dit_buffer_text(script, "set xtics nomirror scale 0 tc rgb '#222222'");
+    if (p->layout->rotated) dit_buffer_text(script, " rotate by 40 right");
+    dit_buffer_text(script, " (");
+    for (int i = p->first; i < p->end; i = compose_group_end(grid, i)) {
+        double width, left = group_left(p, i, &width);
+        if (i > p->first) dit_buffer_text(script, ", ");
+        report_append_quoted(script, grid->cells[i].x[0] ? grid->cells[i].x : " ");
+        dit_buffer_printf(script, " %.2f", left + width / 2);
+    }
+    dit_buffer_text(script, ")\nset label ");
+    report_append_quoted(script, report_tag_title(p->c->plot->x));
+    canvas_line(script, " at graph 0.5, graph 0 center offset character 0, -%.1f tc rgb '#222222'",
+                p->layout->rotated ? (0.64 * p->layout->longest_label + 30) / 15.0 : 2.4);
+}
+
+static void add_plot(dit_buffer *script, int *count, const char *id, int block, const char *how)
+{
+    if (block < 0) return;
+    dit_buffer_printf(script, "%s'%s.dat' index %d using %s", (*count)++ ? ", \\\n     " : "plot ", id, block, how);
+}
+
+static void put_plots(bars_panel *p)
+{
+    const report_composition *c = p->c;
+    dit_buffer *script = &c->files->script;
+    int count = 0, colours = 0;
+    while (c->kind->parts ? c->kind->parts[colours] != NULL : colours < c->grid->series_count) colours++;
+    for (int i = 0; i < colours; i++) {
+        char how[160];
+        const char *colour = c->kind->parts ? report_colour(c->kind->parts[i], i) : compose_series_colour(c, i);
+        snprintf(how, sizeof how, "1:5:2:3:4:5 with boxxyerror lc rgb '%s' fs solid 1 noborder", colour);
+        add_plot(script, &count, c->id, write_rectangles(p, i), how);
+    }
+    add_plot(script, &count, c->id, write_intervals(p, false),
+             "1:2:3:4 with yerrorbars pt 7 ps 0 lw 1.4 lc rgb '#111111'");
+    add_plot(script, &count, c->id, write_intervals(p, true),
+             "1:2:3:4 with yerrorbars pt 7 ps 0 lw 1 lc rgb '#555555'");
+    add_plot(script, &count, c->id, write_markers(p), "1:2:3:4 with vectors nohead lw 2.2 lc rgb '#111111'");
+    dit_buffer_text(script, count ? "\n" : "plot NaN notitle\n"); /* every case of the panel is a gap */
+}
+
+static void write_panel(report_composition *c, const bars_layout *layout, const report_canvas *canvas, int index,
+                        int first)
+{
+    bars_panel p = open_panel(c, layout, canvas, first);
+    canvas_panel(canvas, index, c->grid->cells[first].panel);
+    put_axes(&p);
+    for (int i = p.first; i < p.end; i++) {
+        if (c->grid->cells[i].bar.n)
+            put_value(&p, i);
+        else
+            put_gap(&p, i);
+    }
+    put_plots(&p);
+}
+
+dit_status compose_bars(report_composition *c)
+{
+    bars_layout layout = plan_bars(c->grid);
+    report_canvas canvas;
+    int index = 0;
+    set_up_canvas(c, &layout, &canvas);
+    canvas_begin(&canvas);
+    for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
+        write_panel(c, &layout, &canvas, index++, i);
+    }
+    canvas_end(&canvas);
+    return DIT_OK;
+}

@@ -1,0 +1,95 @@
+/* Figure: how a kind of picture is declared, and the grid of cases that one picture shows.
+ *
+ * A kind is a constant description in its own file (figure_KIND.c) and one row in the list below. It says which cases
+ * it wants by default and measures one case at a time into a bar; layout, scripts, CSV and gaps are shared.
+ */
+#ifndef DIT_REPORTS_FIGURE_H
+#define DIT_REPORTS_FIGURE_H
+
+#include "reports/records.h"
+
+enum { REPORT_PARTS = 8, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
+
+/* What a workload declares under "plots"; absent keys are filled from the kind. */
+typedef struct {
+    const char *id, *kind, *title, *where, *x, *series, *panel; /* tags; panel and series may list several: "a, b" */
+} report_plot;
+
+/* One case as drawn. A stacked kind fills several parts, from the axis upward; a grouped one fills part 0. */
+typedef struct {
+    double part[REPORT_PARTS];
+    bool has_interval, low_n;
+    double low, high; /* of the sum */
+    bool has_marker;
+    double marker;
+    int n;                           /* processes behind it; 0: a gap */
+    char reason[REPORT_REASON_TEXT]; /* why there is a gap */
+} report_bar;
+
+typedef enum { REPORT_DRAW_BARS, REPORT_DRAW_SCALING } report_drawing;
+
+typedef struct {
+    const char *kind;
+    report_plot defaults; /* title, where, x, series, panel; where may be NULL */
+    report_drawing drawing;
+    report_unit unit;
+    const char *y_label;
+    const char *const *parts; /* names of the stacked parts, NULL-terminated; NULL: one part, coloured by series */
+    const char *marker;       /* what the marker is, or NULL */
+    const char *reading;      /* one sentence for the caption: how to read it */
+    /* Fills `out` (zeroed by the caller); leaves n at 0 and a reason when the case has no such numbers. */
+    void (*measure)(const report_case *kase, report_bar *out);
+} report_figure_kind;
+
+#define REPORT_FIGURE_KIND_LIST(X)  X(latency_bars) X(scaling) X(time_split) X(communication) X(memory)
+#define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;
+REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
+#undef REPORT_FIGURE_DECLARE
+
+/* All kinds, NULL-terminated; and one by name, or NULL. */
+const report_figure_kind *const *report_figure_kinds(void);
+const report_figure_kind *report_figure_kind_find(const char *kind);
+
+/* A case placed in a picture. */
+typedef struct {
+    const report_case *kase;
+    char *panel, *x, *series; /* as shown */
+    double x_number;          /* of a numeric x; NAN otherwise */
+    int series_index;
+    report_bar bar;
+} report_cell;
+
+/* The cells of a picture, sorted by panel, x and series: panels and groups are runs. */
+typedef struct {
+    report_cell *cells;
+    int count;
+    char **series; /* distinct, in drawing order */
+    int series_count;
+    int panel_count, drawn_count; /* drawn: cells that are no gap */
+    bool low_n;
+    int n_min, n_max;
+} report_grid;
+
+/* Selects (where), places and measures. When two cases fall on one place, tags that tell them apart are added to the
+ * series or the panel. Errors: DIT_ERR_EXPRESSION in where; DIT_ERR_MEMORY. release takes a zeroed grid. */
+dit_status report_grid_build(const report_table *table, const report_plot *plot, const report_figure_kind *kind,
+                             report_grid *out);
+void report_grid_release(report_grid *grid);
+
+/* Files of one figure, as text. */
+typedef struct {
+    dit_buffer data, script, csv;
+    int width, height; /* pixels */
+} report_figure_files;
+void report_figure_files_release(report_figure_files *files);
+
+/* Writes script, data and CSV of the grid. `id` is a safe file name; `footer` lines stand under the picture. */
+dit_status report_figure_compose(const report_grid *grid, const report_plot *plot, const report_figure_kind *kind,
+                                 const char *id, const char *footer, report_figure_files *out);
+
+/* Words for a tag on an axis: "world_size" -> "ranks". */
+const char *report_tag_title(const char *tag);
+/* Colour of a method, part or series: fixed for the names we know, else by position. "#RRGGBB", Okabe-Ito. */
+const char *report_colour(const char *name, int position);
+
+#endif

@@ -1,0 +1,43 @@
+/* Bytes one rank sends in one iteration, stacked by what they are for, with the closed form as a marker. */
+#include "reports/figure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const communication_parts[] = {"ulysses",           "ring",  "cfg", "pipefusion", "tensor", "data",
+                                                  "gather of latents", "other", NULL};
+
+static int part_of(const report_traffic *traffic)
+{
+    int part = 0;
+    if (strcmp(traffic->phase, "gather") == 0) return 6;
+    while (part < 6 && strcmp(communication_parts[part], traffic->axis) != 0) part++;
+    return part < 6 ? part : 7;
+}
+
+static void measure_communication(const report_case *kase, report_bar *out)
+{
+    out->n = kase->metric[REPORT_COMMUNICATION_BYTES].n;
+    for (int i = 0; i < kase->traffic_count; i++) {
+        out->part[part_of(&kase->traffic[i])] += kase->traffic[i].bytes;
+        out->marker += kase->traffic[i].predicted_bytes;
+    }
+    out->has_marker = out->n > 0;
+}
+
+const report_figure_kind report_figure_communication = {
+    .kind = "communication",
+    .defaults = {.id = "communication",
+                 .title = "Bytes sent: counted and predicted",
+                 .where = "world_size > 1",
+                 .x = "mesh",
+                 .series = "",
+                 .panel = "model, resolution"},
+    .unit = REPORT_UNIT_BYTES,
+    .y_label = "sent per rank",
+    .parts = communication_parts,
+    .marker = "predicted by the closed form",
+    .reading =
+        "Bars: bytes counted on the rank that sends most, one iteration. They must equal the prediction exactly.",
+    .measure = measure_communication,
+};

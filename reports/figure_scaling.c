@@ -1,0 +1,27 @@
+/* Strong scaling: latency against ranks, both logarithmic to base 2, with the line of ideal scaling. */
+#include "reports/figure.h"
+
+static void measure_scaling(const report_case *kase, report_bar *out)
+{
+    const dit_summary *latency = &kase->metric[REPORT_LATENCY];
+    out->n = latency->low > 0 ? latency->n : 0;
+    out->part[0] = latency->median;
+    out->has_interval = latency->n > 1;
+    out->low = latency->low;
+    out->high = latency->high;
+    out->low_n = latency->low_n;
+}
+
+const report_figure_kind report_figure_scaling = {
+    .kind = "scaling",
+    .defaults = {.id = "scaling",
+                 .title = "Scaling with ranks",
+                 .x = "world_size",
+                 .series = "method",
+                 .panel = "model, resolution"},
+    .drawing = REPORT_DRAW_SCALING,
+    .unit = REPORT_UNIT_SECONDS,
+    .y_label = "latency",
+    .reading = "Both axes are logarithmic to base 2; dashed: the one-rank median over the number of ranks.",
+    .measure = measure_scaling,
+};

@@ -1,0 +1,46 @@
+/* The page's style sheet. Colours are variables, given once for light and once for dark. Included by html.c only. */
+#ifndef DIT_REPORTS_HTML_STYLE_H
+#define DIT_REPORTS_HTML_STYLE_H
+
+static const char html_style[] =
+    ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#5c6672;--line:#dfe3e8;--page:#fbfbfa;--card:#ffffff;"
+    "--good:#00734f;--goodbg:#e3f4ee;--bad:#a63c00;--badbg:#fdeadd;--wait:#6b5600;--waitbg:#fbf3d2;--link:#005f99}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#9aa4af;--line:#343b43;--page:#14171a;--card:#1b1f23;"
+    "--good:#5fd3ab;--goodbg:#12342a;--bad:#ff9d66;--badbg:#40210f;--wait:#e6cf6a;--waitbg:#352d0d;--link:#79bdf0}"
+    "figure img{filter:invert(.893) hue-rotate(180deg)}}\n"
+    "*{box-sizing:border-box}html{-webkit-text-size-adjust:100%}\n"
+    "body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,"
+    "'DejaVu Sans',sans-serif}\n"
+    "main{max-width:1080px;margin:0 auto;padding:32px 20px 64px}\n"
+    "h1{font-size:27px;line-height:1.2;margin:0 0 6px;letter-spacing:-.01em}\n"
+    "h2{font-size:19px;margin:44px 0 10px;padding-top:14px;border-top:1px solid var(--line)}\n"
+    "h3{font-size:15px;margin:0 0 4px}p{margin:6px 0;max-width:78ch}a{color:var(--link)}\n"
+    ".soft{color:var(--soft)}.small{font-size:13px}code,.mono{font-family:ui-monospace,'DejaVu Sans Mono',monospace;"
+    "font-size:.88em;overflow-wrap:anywhere}\n"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:10px;margin:20px 0 4px}\n"
+    ".tile{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:10px 14px}\n"
+    ".tile b{display:block;font-size:22px;line-height:1.25;font-variant-numeric:tabular-nums}\n"
+    ".tile span{color:var(--soft);font-size:13px}\n"
+    ".scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px;background:var(--card);margin:10px 0}\n"
+    "table{border-collapse:collapse;width:100%;font-size:13.5px}\n"
+    "th,td{padding:6px 10px;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}\n"
+    "tr:last-child td{border-bottom:0}thead th{color:var(--soft);font-weight:600;white-space:nowrap}\n"
+    "td.num,th.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
+    "td.label{min-width:150px}td.sub{background:var(--page);font-weight:600;padding-top:9px}\n"
+    ".verdict{display:inline-block;border-radius:4px;padding:0 "
+    "7px;font-weight:600;font-size:12.5px;white-space:nowrap}\n"
+    ".holds,.ok{color:var(--good);background:var(--goodbg)}.fails,.failed,.timeout,.oom,.invalid{color:var(--bad);"
+    "background:var(--badbg)}.undecided,.skipped,.lown{color:var(--wait);background:var(--waitbg)}\n"
+    ".range{color:var(--soft);font-size:12px;display:block}\n"
+    "figure{margin:18px 0;background:var(--card);border:1px solid var(--line);border-radius:8px;padding:14px;"
+    "overflow-x:auto}\n"
+    "figure img{display:block;max-width:100%;height:auto;margin:0 auto}\n"
+    "figcaption{font-size:13.5px;color:var(--soft);margin-top:10px}figcaption p{max-width:none}\n"
+    "ul.gaps{margin:6px 0 0;padding-left:20px;font-size:13px}pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere;"
+    "font:12.5px/1.45 ui-monospace,'DejaVu Sans Mono',monospace}\n"
+    "details summary{cursor:pointer;color:var(--soft)}\n"
+    "@media(max-width:700px){main{padding:20px 12px 48px}h1{font-size:22px}figure{padding:8px}"
+    "figure img{max-width:none;width:auto}}\n"
+    "@media print{figure,.scroll{break-inside:avoid}}\n";
+
+#endif

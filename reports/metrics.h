@@ -1,0 +1,57 @@
+/* Metrics: the one table of what a record can say in numbers, with unit and direction.
+ *
+ * The value of a process comes from its record; the value of a case is the median over its processes. speedup and
+ * efficiency are made afterwards, from two cases.
+ */
+#ifndef DIT_REPORTS_METRICS_H
+#define DIT_REPORTS_METRICS_H
+
+#include "base/json.h"
+#include "reports/text.h"
+
+typedef enum {
+    REPORT_LATENCY,
+    REPORT_STEP,
+    REPORT_COMPUTE,
+    REPORT_EXPOSED_COMMUNICATION,
+    REPORT_OTHER,
+    REPORT_COMMUNICATION_BYTES,
+    REPORT_COMMUNICATION_MESSAGES,
+    REPORT_PREDICTED_BYTES,
+    REPORT_WEIGHTS_BYTES,
+    REPORT_STATE_BYTES,
+    REPORT_ACTIVATIONS_BYTES,
+    REPORT_COMM_BUFFER_BYTES,
+    REPORT_TOTAL_BYTES,
+    REPORT_RSS_BYTES,
+    REPORT_REL_L2,
+    REPORT_FLOPS,
+    REPORT_GFLOP_PER_S,
+    REPORT_IMAGES_PER_HOUR,
+    REPORT_SPEEDUP,
+    REPORT_EFFICIENCY,
+    REPORT_METRIC_COUNT
+} report_metric;
+
+typedef enum { REPORT_BETTER_LOWER, REPORT_BETTER_HIGHER, REPORT_BETTER_NEITHER } report_better;
+
+typedef struct {
+    const char *name; /* "latency_s": claims and CSV spell it so */
+    report_unit unit;
+    report_better better;
+    bool timing;         /* depends on a clock: a verdict on it needs n >= 6    */
+    const char *path;    /* "memory/weights_bytes" inside the record, or NULL   */
+    double factor;       /* path's unit to ours                                 */
+    const char *meaning; /* one clause for the page                             */
+} report_metric_info;
+
+const report_metric_info *report_metric_get(report_metric metric);
+bool report_metric_from_name(const char *name, report_metric *out);
+const char *report_better_name(report_better better);
+
+/* The numbers of one record (results/schema/README.md) into `out`; NAN where it says nothing. `num_images` is what one
+ * iteration makes. Errors: DIT_ERR_JSON_* where a value has the wrong type or is negative. */
+dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const char *pointer, double num_images,
+                               double out[REPORT_METRIC_COUNT]);
+
+#endif

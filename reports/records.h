@@ -1,0 +1,94 @@
+/* Records: a session's journal as a table of cases.
+ *
+ * Each line is parsed strictly; a last line without its newline is a write that was cut and is left out. Where a
+ * (case, process) pair occurs twice, the later line counts. Only processes with status ok and no error give numbers.
+ * Cases keep a fixed order (world size, then label), whatever the random order they ran in.
+ */
+#ifndef DIT_REPORTS_RECORDS_H
+#define DIT_REPORTS_RECORDS_H
+
+#include "base/expr.h"
+#include "base/json.h"
+#include "base/stats.h"
+#include "reports/metrics.h"
+
+typedef enum {
+    REPORT_STATUS_OK,
+    REPORT_STATUS_FAILED,
+    REPORT_STATUS_TIMEOUT,
+    REPORT_STATUS_OOM,
+    REPORT_STATUS_SKIPPED,
+    REPORT_STATUS_INVALID,
+    REPORT_STATUS_COUNT
+} report_status;
+
+const char *report_status_name(report_status status);
+
+/* One process of one case. Absent metrics are NAN. */
+typedef struct {
+    int64_t process, order;
+    report_status status;
+    double metric[REPORT_METRIC_COUNT];
+} report_process;
+
+/* What one rank sent, by axis, collective and phase. */
+typedef struct {
+    char *axis, *collective, *phase;
+    double bytes, predicted_bytes, messages, predicted_messages;
+} report_traffic;
+
+/* Why a process gave no number. */
+typedef struct {
+    char *code, *message, *hint, *phase, *log;
+} report_failure;
+
+typedef struct {
+    char *case_id, *label, *evidence;
+    cJSON *tags;
+    int64_t world_size;
+    report_process *processes;
+    int process_count, process_capacity, ok_count;
+    report_status status; /* ok when every process is; else that of the first one that is not */
+    report_failure failure;
+    report_traffic *traffic; /* of the newest ok process */
+    int traffic_count;
+    bool communication_mismatch;
+    dit_summary metric[REPORT_METRIC_COUNT]; /* over ok processes; n = 0 when none has it */
+} report_case;
+
+typedef struct {
+    char *code, *reason, *cell;
+} report_dropped;
+
+typedef struct {
+    dit_json session; /* the first line */
+    report_case *cases;
+    int case_count, case_capacity;
+    report_dropped *dropped;
+    int dropped_count, dropped_capacity;
+    int result_lines;
+    bool torn, complete;
+    char *end_reason; /* "" without an end line */
+    int *buckets;     /* case_id -> index + 1, while reading */
+    int bucket_count;
+} report_table;
+
+/* Reads the journal at `path`. Errors: DIT_ERR_IO; DIT_ERR_JOURNAL with the line for anything else. */
+dit_status report_table_read(const char *path, report_table *out);
+/* The same from memory; `path` is a name for messages. */
+dit_status report_table_parse(const char *text, size_t length, const char *path, report_table *out);
+/* Accepts a zeroed table. */
+void report_table_release(report_table *table);
+
+/* Tag as text ("" when absent), into `out`. Numbers print without exponent. "status", "evidence" and "label" are tags
+ * too. Returns false when the case has no such tag. */
+bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity);
+/* The number of a numeric tag; false when absent or no number. */
+bool report_case_number(const report_case *kase, const char *tag, double *out);
+/* What expressions see of a case: its tags, and the case value of a metric by name. DIT_ERR_NOT_FOUND without an error
+ * record when it has neither. Strings belong to the case. */
+dit_status report_case_value(const report_case *kase, const char *name, dit_value *out);
+/* Text at "suite/commit" of the session line; "" when absent or no text. */
+const char *report_session_text(const report_table *table, const char *path);
+
+#endif

@@ -1,0 +1,366 @@
+#include "reports/report.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "reports/gnuplot.h"
+#include "reports/html.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { REPORT_FIGURES = 64, REPORT_CLAIMS = 512 };
+static const size_t report_svg_limit = (size_t)64 << 20;
+
+/* A report being made. */
+typedef struct {
+    const report_options *options;
+    const char *gnuplot;
+    char folder[REPORT_PATH];
+    report_table table;
+    report_drawing_result *figures;
+    int figure_count;
+    report_claim *claims;
+    report_judgement *judgements;
+    int claim_count;
+    report_summary *summary;
+} report_work;
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static dit_status write_text(const report_work *work, const char *name, const char *suffix, const dit_buffer *text)
+{
+    char path[REPORT_PATH + 96];
+    if (text->failed) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s%s", name, suffix);
+    snprintf(path, sizeof path, "%s/%s%s", work->folder, name, suffix);
+    const dit_file_piece piece = {text->data, text->used};
+    return dit_file_write(path, &piece, 1);
+}
+
+static dit_status make_folder(const char *path)
+{
+    char part[REPORT_PATH];
+    for (size_t i = 1; path[i - 1]; i++) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        snprintf(part, sizeof part, "%.*s", (int)i, path);
+        if (mkdir(part, 0777) != 0 && errno != EEXIST) {
+            return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", part, strerror(errno));
+        }
+        if (!path[i]) break;
+    }
+    return DIT_OK;
+}
+
+static dit_status choose_folder(report_work *work)
+{
+    const report_options *options = work->options;
+    int length = options->output_folder ? snprintf(work->folder, REPORT_PATH, "%s", options->output_folder)
+                                        : snprintf(work->folder, REPORT_PATH, "%s/report", options->session_folder);
+    if (length <= 0 || length >= REPORT_PATH - 96) return DIT_FAIL(DIT_ERR_IO, "output folder: unusable path");
+    return make_folder(work->folder);
+}
+
+/* ---- what is asked for ------------------------------------------------------------------------------------------- */
+
+/* A file name from what a record says: letters, digits, - and _ only, never the name of another file of ours. */
+static void choose_id(const report_work *work, const char *wanted, char out[REPORT_ID])
+{
+    size_t used = 0;
+    for (; *wanted && used < REPORT_ID - 8; wanted++) {
+        out[used++] = isalnum((unsigned char)*wanted) || *wanted == '-' ? *wanted : '_';
+    }
+    if (used == 0) out[used++] = '_';
+    out[used] = '\0';
+    bool taken = strcmp(out, "results") == 0 || strcmp(out, "claims") == 0 || strcmp(out, "report") == 0;
+    for (int i = 0; i < work->figure_count; i++) taken = taken || strcmp(work->figures[i].id, out) == 0;
+    if (taken) snprintf(out + used, REPORT_ID - used, "_%d", work->figure_count + 1);
+}
+
+static const char *string_member(const cJSON *object, const char *key, const char *fallback)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsString(item) ? item->valuestring : fallback;
+}
+
+static void add_figure(report_work *work, const cJSON *declared, const report_figure_kind *kind)
+{
+    static const report_plot empty = {.id = "figure", .title = "", .x = "", .series = "", .panel = ""};
+    const report_plot *fallback = kind ? &kind->defaults : &empty;
+    report_drawing_result *figure = &work->figures[work->figure_count];
+    figure->kind = kind;
+    figure->plot = (report_plot){
+        .id = string_member(declared, "id", fallback->id),
+        .kind = string_member(declared, "kind", kind ? kind->kind : ""),
+        .title = string_member(declared, "title", fallback->title),
+        .where = string_member(declared, "where", fallback->where),
+        .x = string_member(declared, "x", fallback->x),
+        .series = string_member(declared, "series", fallback->series),
+        .panel = string_member(declared, "panel", fallback->panel),
+    };
+    choose_id(work, figure->plot.id, figure->id);
+    work->figure_count++;
+}
+
+/* The workload's plots; without any, one figure of each kind. */
+static void list_figures(report_work *work)
+{
+    const cJSON *workload = cJSON_GetObjectItemCaseSensitive(work->table.session.root, "workload");
+    const cJSON *plots = cJSON_GetObjectItemCaseSensitive(workload, "plots"), *plot;
+    cJSON_ArrayForEach(plot, plots)
+    {
+        if (work->figure_count == REPORT_FIGURES) break;
+        add_figure(work, plot, report_figure_kind_find(string_member(plot, "kind", "")));
+    }
+    const report_figure_kind *const *kinds = report_figure_kinds();
+    for (int i = 0; cJSON_GetArraySize(plots) == 0 && kinds[i]; i++) add_figure(work, NULL, kinds[i]);
+}
+
+static void list_claims(report_work *work)
+{
+    const cJSON *workload = cJSON_GetObjectItemCaseSensitive(work->table.session.root, "workload");
+    const cJSON *expect = cJSON_GetObjectItemCaseSensitive(workload, "expect"), *item;
+    cJSON_ArrayForEach(item, expect)
+    {
+        if (work->claim_count == REPORT_CLAIMS) break;
+        report_claim *claim = &work->claims[work->claim_count++];
+        claim->id = string_member(item, "id", "");
+        claim->claim = string_member(item, "claim", claim->id);
+        claim->source = string_member(item, "source", "");
+        claim->expr = string_member(item, "expr", "");
+        claim->requires = string_member(item, "requires", NULL);
+    }
+}
+
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
+
+static void write_footer(const report_work *work, const report_drawing_result *figure, dit_buffer *out)
+{
+    const report_grid *grid = &figure->grid;
+    const report_table *table = &work->table;
+    const cJSON *suite = cJSON_GetObjectItemCaseSensitive(table->session.root, "suite");
+    bool dirty = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(suite, "dirty"));
+    dit_buffer_printf(out, "%s · n = %d", grid->count ? grid->cells[0].kase->evidence : "measured", grid->n_min);
+    if (grid->n_max != grid->n_min) dit_buffer_printf(out, " to %d", grid->n_max);
+    dit_buffer_printf(out, " process%s a case", grid->n_max == 1 ? "" : "es");
+    if (!figure->kind->parts && grid->n_max >= 6) {
+        dit_buffer_text(out, " · interval: exact order statistics of the median, >= 95 %");
+    }
+    if (grid->low_n)
+        dit_buffer_text(out,
+                        grid->n_max > 1 ? " · * n < 6: whiskers are the range, no verdict" : " · * n < 6: no verdict");
+    dit_buffer_printf(out, "\ncommit %.40s%s · hardware %.12s · session %.80s",
+                      report_session_text(table, "suite/commit"), dirty ? " (dirty)" : "",
+                      report_session_text(table, "hardware/hardware_id"), report_session_text(table, "session_id"));
+}
+
+static dit_status write_figure_files(const report_work *work, const report_drawing_result *figure,
+                                     const report_figure_files *files)
+{
+    DIT_TRY(write_text(work, figure->id, ".dat", &files->data));
+    DIT_TRY(write_text(work, figure->id, ".csv", &files->csv));
+    return write_text(work, figure->id, ".gp", &files->script);
+}
+
+static dit_status draw(const report_work *work, report_drawing_result *figure)
+{
+    char path[REPORT_PATH + 96];
+    size_t length = 0;
+    DIT_TRY(gnuplot_run(work->gnuplot, work->folder, figure->id, "svg"));
+    DIT_TRY(gnuplot_run(work->gnuplot, work->folder, figure->id, "png"));
+    snprintf(path, sizeof path, "%s/%s.svg", work->folder, figure->id);
+    return dit_file_read(path, report_svg_limit, &figure->svg, &length);
+}
+
+static dit_status compose_and_draw(const report_work *work, report_drawing_result *figure)
+{
+    report_figure_files files = {0};
+    dit_buffer footer = {0};
+    write_footer(work, figure, &footer);
+    dit_buffer_text(&footer, "");
+    dit_status st = footer.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", figure->id) : DIT_OK;
+    if (st == DIT_OK) {
+        st = report_figure_compose(&figure->grid, &figure->plot, figure->kind, figure->id, footer.data, &files);
+    }
+    figure->width = files.width;
+    if (st == DIT_OK) st = write_figure_files(work, figure, &files);
+    if (st == DIT_OK) st = draw(work, figure);
+    report_figure_files_release(&files);
+    dit_buffer_release(&footer);
+    return st;
+}
+
+static dit_status make_figure(const report_work *work, report_drawing_result *figure)
+{
+    if (!figure->kind) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no figure kind \"%.60s\"", figure->plot.kind);
+    DIT_TRY(report_grid_build(&work->table, &figure->plot, figure->kind, &figure->grid));
+    if (figure->grid.count == 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "nothing to draw: no case is selected");
+    return compose_and_draw(work, figure);
+}
+
+/* What no other figure can go on without. */
+static bool stops_the_report(dit_status st)
+{
+    return st == DIT_ERR_MEMORY || st == DIT_ERR_ENVIRONMENT;
+}
+
+static dit_status make_figures(report_work *work)
+{
+    for (int i = 0; i < work->figure_count; i++) {
+        report_drawing_result *figure = &work->figures[i];
+        if (!work->options->quiet) dit_log_info("figure %d of %d: %s", i + 1, work->figure_count, figure->id);
+        dit_status st = make_figure(work, figure);
+        if (stops_the_report(st)) return st;
+        if (st == DIT_OK) {
+            work->summary->figures++;
+            continue;
+        }
+        work->summary->figures_failed++;
+        snprintf(figure->error, sizeof figure->error, "%s: %.400s", dit_status_name(st), dit_error_last()->message);
+        dit_error_clear();
+    }
+    return DIT_OK;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static dit_status judge_claims(report_work *work)
+{
+    int *const counts[] = {&work->summary->claims_held, &work->summary->claims_failed,
+                           &work->summary->claims_undecided};
+    for (int i = 0; i < work->claim_count; i++) {
+        DIT_TRY(report_claim_judge(&work->table, &work->claims[i], &work->judgements[i]));
+        ++*counts[work->judgements[i].verdict];
+    }
+    return DIT_OK;
+}
+
+/* One row per case and metric: the long form that other tools like. */
+static dit_status write_results(const report_work *work)
+{
+    dit_buffer csv = {0};
+    dit_buffer_text(&csv, "case_id,label,evidence,status,metric,unit,better,n,median,low,high,level,low_n,min,max\n");
+    for (int i = 0; i < work->table.case_count; i++) {
+        const report_case *kase = &work->table.cases[i];
+        for (int m = 0; m < REPORT_METRIC_COUNT; m++) {
+            const report_metric_info *info = report_metric_get((report_metric)m);
+            const dit_summary *s = &kase->metric[m];
+            if (s->n == 0) continue;
+            report_append_csv(&csv, kase->case_id);
+            dit_buffer_char(&csv, ',');
+            report_append_csv(&csv, kase->label);
+            dit_buffer_char(&csv, ',');
+            report_append_csv(&csv, kase->evidence);
+            dit_buffer_printf(&csv, ",%s,%s,%s,%s,%d", report_status_name(kase->status), info->name,
+                              report_unit_name(info->unit), report_better_name(info->better), s->n);
+            dit_buffer_printf(&csv, ",%.9g,%.9g,%.9g,%.6g,%s,%.9g,%.9g\n", s->median, s->low, s->high, s->level,
+                              s->low_n ? "true" : "false", s->min, s->max);
+        }
+    }
+    dit_status st = write_text(work, "results", ".csv", &csv);
+    dit_buffer_release(&csv);
+    return st;
+}
+
+static dit_status add_claim(const report_claim *claim, const report_judgement *judgement, cJSON *array)
+{
+    cJSON *row = cJSON_CreateObject();
+    if (!row || !cJSON_AddItemToArray(array, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the claims");
+    DIT_TRY(dit_json_add_string(row, "id", claim->id));
+    DIT_TRY(dit_json_add_string(row, "claim", claim->claim));
+    DIT_TRY(dit_json_add_string(row, "expr", claim->expr));
+    DIT_TRY(dit_json_add_string(row, "verdict", report_verdict_name(judgement->verdict)));
+    DIT_TRY(dit_json_add_string(row, "reason", judgement->reason));
+    return dit_json_add_string(row, "numbers", judgement->numbers.data);
+}
+
+static dit_status write_claims(const report_work *work)
+{
+    char path[REPORT_PATH + 96];
+    cJSON *array = cJSON_CreateArray();
+    dit_status st = array ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the claims");
+    for (int i = 0; i < work->claim_count && st == DIT_OK; i++) {
+        st = add_claim(&work->claims[i], &work->judgements[i], array);
+    }
+    snprintf(path, sizeof path, "%s/claims.json", work->folder);
+    if (st == DIT_OK) st = dit_json_write_file(array, path, false);
+    cJSON_Delete(array);
+    return st;
+}
+
+static dit_status write_page(const report_work *work)
+{
+    dit_buffer html = {0};
+    const report_page page = {&work->table,     work->figures,     work->figure_count, work->claims,
+                              work->judgements, work->claim_count, work->summary};
+    report_html_write(&page, &html);
+    dit_status st = write_text(work, "report", ".html", &html);
+    dit_buffer_release(&html);
+    return st;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static void fill_summary(report_work *work)
+{
+    const report_table *table = &work->table;
+    report_summary *summary = work->summary;
+    summary->cases = table->case_count;
+    for (int i = 0; i < table->case_count; i++) summary->cases_ok += table->cases[i].status == REPORT_STATUS_OK;
+    summary->results = table->result_lines;
+    summary->dropped = table->dropped_count;
+    summary->complete = table->complete;
+    summary->torn = table->torn;
+    snprintf(summary->page, sizeof summary->page, "%.4000s/report.html", work->folder);
+}
+
+static void release(report_work *work)
+{
+    for (int i = 0; i < work->figure_count; i++) {
+        report_grid_release(&work->figures[i].grid);
+        free(work->figures[i].svg);
+    }
+    for (int i = 0; i < work->claim_count; i++) report_judgement_release(&work->judgements[i]);
+    free(work->figures);
+    free(work->claims);
+    free(work->judgements);
+    report_table_release(&work->table);
+}
+
+static dit_status prepare(report_work *work)
+{
+    char journal[REPORT_PATH];
+    snprintf(journal, sizeof journal, "%.4000s/journal.jsonl", work->options->session_folder);
+    DIT_TRY(report_table_read(journal, &work->table));
+    DIT_TRY(gnuplot_check(work->gnuplot));
+    DIT_TRY(choose_folder(work));
+    work->figures = calloc(REPORT_FIGURES, sizeof *work->figures);
+    work->claims = calloc(REPORT_CLAIMS, sizeof *work->claims);
+    work->judgements = calloc(REPORT_CLAIMS, sizeof *work->judgements);
+    if (!work->figures || !work->claims || !work->judgements) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a report");
+    list_figures(work);
+    list_claims(work);
+    fill_summary(work);
+    return DIT_OK;
+}
+
+static dit_status make(report_work *work)
+{
+    DIT_TRY(prepare(work));
+    DIT_TRY(judge_claims(work));
+    DIT_TRY(write_results(work));
+    DIT_TRY(write_claims(work));
+    DIT_TRY(make_figures(work));
+    return write_page(work);
+}
+
+dit_status report_write(const report_options *options, report_summary *out)
+{
+    report_work work = {.options = options, .gnuplot = options->gnuplot ? options->gnuplot : "gnuplot", .summary = out};
+    *out = (report_summary){0};
+    dit_status st = make(&work);
+    release(&work);
+    return st;
+}

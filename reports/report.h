@@ -1,0 +1,34 @@
+/* Report: a session's journal as figures, tables and one HTML page.
+ *
+ * A pure function of the journal: the same bytes in give the same scripts, data, CSV, SVG and page out. Nothing is
+ * measured here, nothing is read but the journal, and records are never changed.
+ */
+#ifndef DIT_REPORTS_REPORT_H
+#define DIT_REPORTS_REPORT_H
+
+#include "base/status.h"
+
+enum { REPORT_PATH = 4096 };
+
+typedef struct {
+    const char *session_folder; /* holds journal.jsonl                                 */
+    const char *output_folder;  /* made when absent; NULL: SESSION_FOLDER/report       */
+    const char *gnuplot;        /* program; NULL: "gnuplot" on PATH                    */
+    bool quiet;                 /* no progress lines                                   */
+} report_options;
+
+typedef struct {
+    int cases, cases_ok; /* ok: every process of the case is */
+    int results, dropped;
+    int figures, figures_failed;
+    int claims_held, claims_failed, claims_undecided;
+    bool complete, torn;    /* the run finished; the journal's last line was cut */
+    char page[REPORT_PATH]; /* path of the HTML page */
+} report_summary;
+
+/* Writes into the output folder: report.html; per figure ID.svg, .png, .csv, .gp, .dat; results.csv; claims.json.
+ * A figure that cannot be drawn is noted on the page and counted; the others are drawn.
+ * Errors: DIT_ERR_JOURNAL for a journal that cannot be read; DIT_ERR_ENVIRONMENT without gnuplot; DIT_ERR_IO. */
+dit_status report_write(const report_options *options, report_summary *out);
+
+#endif

@@ -1,0 +1,54 @@
+/* Text: numbers with units, and strings made safe for the place they go to.
+ *
+ * Everything a record says is untrusted: it reaches HTML, CSV and gnuplot only through the writers of this file.
+ */
+#ifndef DIT_REPORTS_TEXT_H
+#define DIT_REPORTS_TEXT_H
+
+#include "base/buffer.h"
+
+typedef enum {
+    REPORT_UNIT_SECONDS,
+    REPORT_UNIT_BYTES, /* kB = 10^3 bytes */
+    REPORT_UNIT_COUNT,
+    REPORT_UNIT_FLOP,
+    REPORT_UNIT_GFLOP_PER_S,
+    REPORT_UNIT_PER_HOUR,
+    REPORT_UNIT_FACTOR,   /* 1.87x                  */
+    REPORT_UNIT_RELATIVE, /* small and dimensionless */
+    REPORT_UNIT_COUNT_
+} report_unit;
+
+/* "s", "bytes", ... as CSV headers and claims name the unscaled unit. */
+const char *report_unit_name(report_unit unit);
+
+/* How a quantity is shown on an axis: shown = value * factor, in `symbol`. */
+typedef struct {
+    double factor;
+    const char *symbol;
+} report_scale;
+/* The scale that makes `largest` a readable number. */
+report_scale report_scale_for(report_unit unit, double largest);
+
+enum { REPORT_NUMBER_TEXT = 48 };
+/* "1.234 s", "12.5 MB", "1.87x": four significant digits with its unit. */
+void report_format(report_unit unit, double value, char out[REPORT_NUMBER_TEXT]);
+/* Four significant digits without exponent where one can do without. */
+void report_format_plain(double value, char out[REPORT_NUMBER_TEXT]);
+
+/* Appends `text` for HTML content and quoted attributes: & < > " ' escaped, control characters replaced. */
+void report_append_html(dit_buffer *out, const char *text);
+/* Appends one CSV cell (RFC 4180), quoted when needed. */
+void report_append_csv(dit_buffer *out, const char *text);
+/* Appends a gnuplot single-quoted string: no escapes, macros or commands act inside one. Control characters become
+ * spaces; more than 200 characters are cut with an ellipsis. */
+void report_append_quoted(dit_buffer *out, const char *text);
+
+/* Characters of UTF-8 text, and their estimated width in pixels (DejaVu Sans, a wide face: others need less). */
+int report_text_length(const char *text);
+double report_text_width(const char *text, double font_px);
+
+/* strdup that takes NULL as "". NULL when out of memory. */
+char *report_copy(const char *text);
+
+#endif
