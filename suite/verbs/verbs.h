@@ -12,6 +12,7 @@
     X(status, "how far a session is")                                                                                  \
     X(list, "the sessions here")                                                                                       \
     X(show, "a session as a table, or one case in full")                                                               \
+    X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
     X(validate, "check workload files")                                                                                \
     X(plan, "show the order of runs, messages and memory before running")                                              \
