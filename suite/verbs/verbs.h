@@ -12,6 +12,7 @@
     X(status, "how far a session is")                                                                                  \
     X(list, "the sessions here")                                                                                       \
     X(show, "a session as a table, or one case in full")                                                               \
+    X(report, "figures, tables and one HTML page of a session")                                                        \
     X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
     X(validate, "check workload files")                                                                                \

@@ -1,0 +1,78 @@
+/* ditbench report: a session's journal as figures, tables and one HTML page. The work is in reports/. */
+#include "reports/report.h"
+#include "suite/cli.h"
+#include "suite/session.h"
+#include "suite/verbs/verbs.h"
+
+#include <stdio.h>
+
+static const char purpose[] =
+    "Draws a session (default: latest): figures as SVG, PNG and CSV, and one self-contained HTML page, into its "
+    "folder\n"
+    "report/ or the one that --output names. Measures nothing.\n"
+    "Exit: 0; 1 a claim does not hold; 5 a claim is undecided; 4 without gnuplot or when a figure cannot be drawn.";
+static const char examples[] = "ditbench report\nditbench report 20260131T12 --output /tmp/page";
+
+static int exit_code_of(const report_summary *summary)
+{
+    if (summary->figures_failed) return DIT_EXIT_ENVIRONMENT;
+    if (summary->claims_failed) return DIT_EXIT_GATE;
+    return summary->claims_undecided ? DIT_EXIT_UNDECIDED : DIT_EXIT_OK;
+}
+
+static void print_text(const report_summary *summary)
+{
+    printf("%d of %d cases ok, %d figures, claims: %d hold, %d fail, %d undecided%s\n%s\n", summary->cases_ok,
+           summary->cases, summary->figures, summary->claims_held, summary->claims_failed, summary->claims_undecided,
+           summary->complete ? "" : "; the session is unfinished", summary->page);
+}
+
+static void print_json(const suite_session *session, const report_summary *summary)
+{
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddStringToObject(document, "session", session->dir);
+    cJSON_AddStringToObject(document, "page", summary->page);
+    const struct {
+        const char *key;
+        int value;
+    } numbers[] = {{"cases", summary->cases},
+                   {"cases_ok", summary->cases_ok},
+                   {"results", summary->results},
+                   {"dropped", summary->dropped},
+                   {"figures", summary->figures},
+                   {"figures_failed", summary->figures_failed},
+                   {"claims_held", summary->claims_held},
+                   {"claims_failed", summary->claims_failed},
+                   {"claims_undecided", summary->claims_undecided}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        cJSON_AddNumberToObject(document, numbers[i].key, numbers[i].value);
+    cJSON_AddBoolToObject(document, "complete", summary->complete);
+    suite_cli_print_json(document);
+    cJSON_Delete(document);
+}
+
+int suite_verb_report(int argc, char **argv)
+{
+    suite_cli cli;
+    suite_session session;
+    report_summary summary = {0};
+    const char *gnuplot = NULL;
+    const suite_option table[] = {
+        {"gnuplot", 0, SUITE_OPTION_STRING, "PATH", "gnuplot program", &gnuplot, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"report", "[SESSION]", purpose, examples, table, 0, 1};
+    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    if (code >= 0) return code;
+    dit_status st = suite_session_find(cli.operands[0], &session);
+    report_options options = {session.dir, cli.output, gnuplot, cli.quiet || cli.json};
+    if (st == DIT_OK && cli.dry_run) {
+        printf("would write %s%s\n", cli.output ? cli.output : session.dir, cli.output ? "" : "/report");
+    } else {
+        if (st == DIT_OK) st = report_write(&options, &summary);
+        if (st == DIT_OK) (cli.json ? print_json(&session, &summary) : print_text(&summary));
+    }
+    code = st == DIT_OK ? exit_code_of(&summary) : suite_cli_fail(&cli, st);
+    suite_cli_release(&cli);
+    return code;
+}
