@@ -15,6 +15,7 @@
 #define DIT_INLINE       static inline __attribute__((always_inline))
 #define DIT_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" /* without optimisation the hints below are not followed; so be it */
 #define DIT_UNROLL   DIT_PRAGMA(clang loop unroll(full))
 #define DIT_UNROLL_4 DIT_PRAGMA(clang loop unroll_count(4))
 #else

@@ -1,0 +1,305 @@
+/* Runs the case list: check against the reference, then time. And the two ceilings of the machine: multiply-adds in
+ * registers and copy bandwidth.
+ *
+ * The speed of a shared machine drifts within seconds, so every round of a timed case is bracketed by two short
+ * measurements of the peak, and of_peak is the median over rounds of the round's own ratio. of_peak_best is the fastest
+ * round over the highest peak beside it: what remains when a neighbour takes a core now and then.
+ */
+#include "kernels/bench.h"
+#include "kernels/cases.h"
+#include "kernels/cpu/cpu.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PEAK_PIECES = 16, PEAK_ROUNDS = 40000, PEAK_WINDOWS = 40, COPY_WINDOWS = 5, MAX_ROUNDS = 64, MIN_ROUNDS = 5 };
+enum { SHAPE_BYTES = 128, LINE_BYTES = 320 };
+static const int64_t copy_bytes = (int64_t)96 << 20, copy_piece_bytes = (int64_t)8 << 20;
+static const double round_ns = 4e6, case_ns = 1.2e8, case_limit_ns = 2.5e9;
+
+/* ---- ceilings ------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const dit_cpu_isa *isa;
+    _Atomic int64_t flops;
+} peak_window;
+
+static void peak_pieces(void *context, int64_t begin, int64_t end, int worker)
+{
+    peak_window *window = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) window->flops += (int64_t)window->isa->peak_burst(PEAK_ROUNDS);
+}
+
+/* One window of one or a few milliseconds, in flop/s. */
+static double measure_peak_window(dit_pool *pool)
+{
+    peak_window window = {.isa = dit_cpu_current()};
+    int64_t begin = dit_clock_ns();
+    dit_pool_run(pool, (int64_t)PEAK_PIECES * dit_pool_threads(pool), 1, peak_pieces, &window);
+    return (double)window.flops * 1e9 / (double)(dit_clock_ns() - begin);
+}
+
+/* The best window: a peak is what the machine can do, not what it did while it was disturbed. */
+double dit_kernels_measure_peak_flops(dit_pool *pool)
+{
+    double best = 0;
+    measure_peak_window(pool); /* wakes the threads and the clock of the cores */
+    for (int i = 0; i < PEAK_WINDOWS; i++) best = fmax(best, measure_peak_window(pool));
+    return best;
+}
+
+typedef struct {
+    char *to, *from;
+} copy_window;
+
+static void copy_pieces(void *context, int64_t begin, int64_t end, int worker)
+{
+    copy_window *window = context;
+    (void)worker;
+    memcpy(window->to + begin, window->from + begin, (size_t)(end - begin));
+}
+
+double dit_kernels_measure_bandwidth(dit_pool *pool)
+{
+    double best = 0;
+    copy_window window = {malloc((size_t)copy_bytes), malloc((size_t)copy_bytes)};
+    if (window.to && window.from) {
+        memset(window.to, 1, (size_t)copy_bytes);
+        memset(window.from, 2, (size_t)copy_bytes);
+        for (int i = 0; i < COPY_WINDOWS; i++) {
+            int64_t begin = dit_clock_ns();
+            dit_pool_run(pool, copy_bytes, copy_piece_bytes, copy_pieces, &window);
+            best = fmax(best, 2e9 * (double)copy_bytes / (double)(dit_clock_ns() - begin));
+        }
+    }
+    free(window.to);
+    free(window.from);
+    return best;
+}
+
+/* ---- one case ------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    char shape[SHAPE_BYTES];
+    double error, tolerance;
+    bool passed, timed;
+    double time_ns, flop_per_s, of_peak, of_peak_best, byte_per_s;
+    int rounds;
+} case_result;
+
+/* Calls per round, so that a round is long against the clock and against the peak's window. */
+static int calls_per_round(dit_case_run *run, const dit_kernels *table)
+{
+    dit_case_call(run, table);
+    int64_t begin = dit_clock_ns();
+    dit_case_call(run, table);
+    double once = (double)(dit_clock_ns() - begin);
+    return once >= round_ns ? 1 : (int)(round_ns / (once + 1)) + 1;
+}
+
+static void time_case(dit_case_run *run, const dit_kernels *table, case_result *result)
+{
+    double time_ns[MAX_ROUNDS], ratio[MAX_ROUNDS], spent = 0;
+    dit_work work = dit_case_work(run->c);
+    int calls = calls_per_round(run, table), rounds = 0;
+    double before = measure_peak_window(run->pool), highest = before, shortest = INFINITY;
+    while (rounds < MAX_ROUNDS && spent < case_limit_ns && (rounds < MIN_ROUNDS || spent < case_ns)) {
+        int64_t begin = dit_clock_ns();
+        for (int i = 0; i < calls; i++) dit_case_call(run, table);
+        double elapsed = (double)(dit_clock_ns() - begin), after = measure_peak_window(run->pool);
+        time_ns[rounds] = elapsed / calls;
+        ratio[rounds] = work.flops * 1e9 / time_ns[rounds] / (0.5 * (before + after));
+        shortest = fmin(shortest, time_ns[rounds]);
+        highest = fmax(highest, after);
+        before = after;
+        spent += elapsed;
+        rounds++;
+    }
+    result->timed = true;
+    result->rounds = rounds;
+    result->time_ns = dit_stats_median(time_ns, rounds);
+    result->of_peak = dit_stats_median(ratio, rounds);
+    result->of_peak_best = work.flops * 1e9 / shortest / highest;
+    result->flop_per_s = work.flops * 1e9 / result->time_ns;
+    result->byte_per_s = work.bytes * 1e9 / result->time_ns;
+}
+
+static dit_status run_case(const dit_kernel_case *c, const dit_kernel_bench *bench, dit_pool *pool,
+                           const dit_kernels *table, case_result *result)
+{
+    const dit_kernels *reference;
+    dit_case_run run;
+    DIT_TRY(dit_kernels_get("ref", &reference));
+    DIT_TRY(dit_case_prepare(c, pool, table, reference, &run));
+    result->tolerance = dit_operator_tolerance(c->op);
+    result->error = dit_case_error(&run, table, reference);
+    result->passed = result->error <= result->tolerance;
+    if (bench->time && result->passed && (c->flags & DIT_CASE_TIMED)) time_case(&run, table, result);
+    dit_case_release(&run);
+    return DIT_OK;
+}
+
+static bool is_selected(const dit_kernel_case *c, const dit_kernel_bench *bench, const char *shape)
+{
+    if ((c->flags & DIT_CASE_LARGE) && !bench->time) return false;
+    return !bench->filter || strstr(dit_operator_name(c->op), bench->filter) || strstr(shape, bench->filter);
+}
+
+/* ---- report --------------------------------------------------------------------------------------------------------
+ */
+
+static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, const case_result *r)
+{
+    char line[LINE_BYTES];
+    if (!bench->progress) return;
+    int used = snprintf(line, sizeof line, "%-15s %-52s error %8.2g of %-6.2g %s", dit_operator_name(c->op), r->shape,
+                        r->error, r->tolerance, r->passed ? "PASS" : "FAIL");
+    if (r->timed)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %10.3f ms %8.1f GFLOP/s", r->time_ns / 1e6,
+                         r->flop_per_s / 1e9);
+    if (r->timed && dit_operator_is_compute_bound(c->op))
+        snprintf(line + used, sizeof line - (size_t)used, "  %.3f of peak, best %.3f", r->of_peak, r->of_peak_best);
+    else if (r->timed)
+        snprintf(line + used, sizeof line - (size_t)used, "  %.1f GB/s", r->byte_per_s / 1e9);
+    bench->progress(bench->context, line);
+}
+
+static dit_status add_timing(cJSON *item, const dit_kernel_case *c, const case_result *r)
+{
+    if (!r->timed) return DIT_OK;
+    DIT_TRY(dit_json_add_int(item, "time_ns", (int64_t)r->time_ns));
+    DIT_TRY(dit_json_add_int(item, "rounds", r->rounds));
+    DIT_TRY(dit_json_add_number(item, "gflop_per_s", r->flop_per_s / 1e9));
+    if (dit_operator_is_compute_bound(c->op)) {
+        DIT_TRY(dit_json_add_number(item, "of_peak", r->of_peak));
+        DIT_TRY(dit_json_add_number(item, "of_peak_best", r->of_peak_best));
+    }
+    return dit_json_add_number(item, "gb_per_s", r->byte_per_s / 1e9);
+}
+
+static dit_status add_case(cJSON *cases, const dit_kernel_case *c, const case_result *r)
+{
+    cJSON *item = cJSON_CreateObject();
+    if (!item || !cJSON_AddItemToArray(cases, item)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
+    DIT_TRY(dit_json_add_string(item, "op", dit_operator_name(c->op)));
+    DIT_TRY(dit_json_add_string(item, "shape", r->shape));
+    if (isfinite(r->error)) DIT_TRY(dit_json_add_number(item, "max_error", r->error));
+    DIT_TRY(dit_json_add_number(item, "tolerance", r->tolerance));
+    DIT_TRY(dit_json_add_string(item, "verdict", r->passed ? "pass" : "fail"));
+    return add_timing(item, c, r);
+}
+
+/* of_peak of the timed cases of one operator, in the order of the list. */
+typedef struct {
+    double of_peak[MAX_ROUNDS], best[MAX_ROUNDS];
+    int count;
+} peak_summary;
+
+static void summary_collect(peak_summary summary[DIT_OPERATOR_COUNT], dit_operator op, const case_result *r)
+{
+    /* One row is limited by the bandwidth of the weights; of_peak says nothing about it. */
+    if (!r->timed || !dit_operator_is_compute_bound(op) || !strncmp(r->shape, "rows=1 ", 7)) return;
+    if (summary[op].count == MAX_ROUNDS) return;
+    summary[op].of_peak[summary[op].count] = r->of_peak;
+    summary[op].best[summary[op].count++] = r->of_peak_best;
+}
+
+static dit_status add_summary(cJSON *report, const peak_summary summary[DIT_OPERATOR_COUNT])
+{
+    cJSON *list = cJSON_AddArrayToObject(report, "summary");
+    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
+    for (int op = 0; op < DIT_OPERATOR_COUNT; op++) {
+        if (summary[op].count == 0) continue;
+        dit_summary s = dit_stats_summarise(summary[op].of_peak, summary[op].count);
+        cJSON *item = cJSON_CreateObject();
+        if (!item || !cJSON_AddItemToArray(list, item)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
+        DIT_TRY(dit_json_add_string(item, "op", dit_operator_name((dit_operator)op)));
+        DIT_TRY(dit_json_add_number(item, "of_peak_median", s.median));
+        DIT_TRY(dit_json_add_number(item, "of_peak_min", s.min));
+        s = dit_stats_summarise(summary[op].best, summary[op].count);
+        DIT_TRY(dit_json_add_number(item, "of_peak_best_median", s.median));
+        DIT_TRY(dit_json_add_number(item, "of_peak_best_min", s.min));
+    }
+    return DIT_OK;
+}
+
+static dit_status add_machine(cJSON *report, const dit_kernel_bench *bench, const dit_kernels *table, dit_pool *pool)
+{
+    DIT_TRY(dit_json_add_string(report, "backend", table->name));
+    DIT_TRY(dit_json_add_string(report, "isa", dit_kernels_isa()));
+    DIT_TRY(dit_json_add_int(report, "threads", bench->threads));
+    DIT_TRY(dit_json_add_number(report, "peak_gflop_per_s", dit_kernels_measure_peak_flops(pool) / 1e9));
+    if (!bench->time) return DIT_OK;
+    return dit_json_add_number(report, "copy_gb_per_s", dit_kernels_measure_bandwidth(pool) / 1e9);
+}
+
+/* ---- the list ------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int ran, failed;
+    char first_failure[LINE_BYTES];
+    peak_summary summary[DIT_OPERATOR_COUNT];
+} bench_totals;
+
+static dit_status run_cases(const dit_kernel_bench *bench, const dit_kernels *table, dit_pool *pool, cJSON *cases,
+                            bench_totals *totals)
+{
+    for (int i = 0; i < dit_kernel_case_count; i++) {
+        const dit_kernel_case *c = &dit_kernel_cases[i];
+        case_result result = {0};
+        dit_case_describe(c, result.shape, sizeof result.shape);
+        if (!is_selected(c, bench, result.shape)) continue;
+        DIT_TRY(run_case(c, bench, pool, table, &result));
+        DIT_TRY(add_case(cases, c, &result));
+        show_case(bench, c, &result);
+        summary_collect(totals->summary, c->op, &result);
+        totals->ran++;
+        if (result.passed || totals->failed++) continue;
+        snprintf(totals->first_failure, sizeof totals->first_failure, "%s %s: error %.3g, allowed %.3g",
+                 dit_operator_name(c->op), result.shape, result.error, result.tolerance);
+    }
+    return DIT_OK;
+}
+
+static dit_status bench_with_pool(const dit_kernel_bench *bench, const dit_kernels *table, dit_pool *pool,
+                                  cJSON *report)
+{
+    bench_totals totals = {0};
+    cJSON *cases = cJSON_AddArrayToObject(report, "cases");
+    if (!cases) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
+    DIT_TRY(add_machine(report, bench, table, pool));
+    DIT_TRY(run_cases(bench, table, pool, cases, &totals));
+    if (totals.ran == 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no kernel case matches '%s'", bench->filter);
+    if (bench->time) DIT_TRY(add_summary(report, totals.summary));
+    if (totals.failed)
+        return DIT_FAIL(DIT_ERR_MISMATCH, "%d of %d kernel cases differ from the reference; the first: %s",
+                        totals.failed, totals.ran, totals.first_failure);
+    return DIT_OK;
+}
+
+dit_status dit_kernels_bench_table(const dit_kernel_bench *bench, const dit_kernels *table, cJSON *report)
+{
+    dit_pool *pool;
+    DIT_TRY(dit_pool_create(bench->threads, bench->threads <= sysconf(_SC_NPROCESSORS_ONLN), &pool));
+    dit_status st = bench_with_pool(bench, table, pool, report);
+    dit_pool_free(pool);
+    return st;
+}
+
+dit_status dit_kernels_bench(const dit_kernel_bench *bench, cJSON *report)
+{
+    const dit_kernels *table;
+    DIT_TRY(dit_kernels_get(bench->backend, &table));
+    return dit_kernels_bench_table(bench, table, report);
+}

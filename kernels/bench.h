@@ -1,0 +1,10 @@
+/* The bench over any table of operators: what dit_kernels_bench does after it has found the backend. Tests give it a
+ * table with a wrong entry to see that it fails. */
+#ifndef DIT_KERNELS_BENCH_H
+#define DIT_KERNELS_BENCH_H
+
+#include "kernels/kernels.h"
+
+dit_status dit_kernels_bench_table(const dit_kernel_bench *bench, const dit_kernels *table, struct cJSON *report);
+
+#endif

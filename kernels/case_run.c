@@ -1,0 +1,426 @@
+/* How a case runs: operands from fixed seeds, one call on any table of operators, the distance to the reference. */
+#include "kernels/cases.h"
+
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PADDING = 5, SEED = 20240214, SAMPLED_ROWS = 2 };
+
+/* Names and bounds. All values are fp32 with unit roundoff u = 6e-8, the reference sums in double.
+ *   linear           sums of up to 512 products before a restart: u * sqrt(512) / 2 or so, measured 4e-7
+ *   attention        the same twice, and the error of the logits enters through the exponential, measured 9e-7
+ *   attention_merge  two exponentials, two weights, one division
+ *   norm             x - mean rounds to u of |x|, which is as large as the result; then three to five roundings
+ *   qk_norm_rope     up to five roundings; pairs cancel
+ *   copy             moves bits
+ *   combine          one rounding per term; terms cancel
+ *   activate         an exponential of 1 ulp and three or four roundings */
+static const struct {
+    const char *name;
+    double tolerance;
+    bool compute_bound;
+} operators[DIT_OPERATOR_COUNT] = {
+    [DIT_OPERATOR_LINEAR] = {"linear", 1e-6, true},
+    [DIT_OPERATOR_ATTENTION] = {"attention", 2e-6, true},
+    [DIT_OPERATOR_ATTENTION_MERGE] = {"attention_merge", 5e-7, false},
+    [DIT_OPERATOR_NORM] = {"norm", 5e-7, false},
+    [DIT_OPERATOR_QK_NORM_ROPE] = {"qk_norm_rope", 5e-7, false},
+    [DIT_OPERATOR_COPY] = {"copy", 0, false},
+    [DIT_OPERATOR_COMBINE] = {"combine", 3e-7, false},
+    [DIT_OPERATOR_ACTIVATE] = {"activate", 3e-7, false},
+};
+
+const char *dit_operator_name(dit_operator op)
+{
+    return operators[op].name;
+}
+
+double dit_operator_tolerance(dit_operator op)
+{
+    return operators[op].tolerance;
+}
+
+bool dit_operator_is_compute_bound(dit_operator op)
+{
+    return operators[op].compute_bound;
+}
+
+static void append(char *out, int size, const char *key, int64_t value)
+{
+    int used = (int)strlen(out);
+    if (value > 0) snprintf(out + used, (size_t)(size - used), "%s%s=%lld", used ? " " : "", key, (long long)value);
+}
+
+static void append_word(char *out, int size, bool present, const char *word)
+{
+    int used = (int)strlen(out);
+    if (present) snprintf(out + used, (size_t)(size - used), " %s", word);
+}
+
+void dit_case_describe(const dit_kernel_case *c, char *out, int size)
+{
+    bool copy = c->op == DIT_OPERATOR_COPY;
+    out[0] = '\0';
+    append(out, size, "rows", c->rows);
+    append(out, size, c->op == DIT_OPERATOR_NORM ? "C" : c->op == DIT_OPERATOR_LINEAR ? "n" : "elements", c->n);
+    append(out, size, c->op == DIT_OPERATOR_COMBINE ? "count" : "k", c->k);
+    append(out, size, copy ? "n0" : "B", c->B);
+    append(out, size, copy ? "n1" : "H", c->H);
+    append(out, size, copy ? "n2" : c->Sk ? "Sq" : "S", c->Sq);
+    append(out, size, "Sk", c->Sk);
+    append(out, size, copy ? "inner" : "D", c->D);
+    append_word(out, size, c->flags & DIT_CASE_BIAS, c->op == DIT_OPERATOR_ATTENTION ? "mask" : "bias");
+    append_word(out, size, c->flags & DIT_CASE_GELU, "gelu");
+    append_word(out, size, c->flags & DIT_CASE_SILU, "silu");
+    append_word(out, size, c->flags & DIT_CASE_HALF, "half");
+    append_word(out, size, c->flags & DIT_CASE_RESIDUAL, "residual");
+    append_word(out, size, c->flags & DIT_CASE_GATE, "gate");
+    append_word(out, size, c->flags & DIT_CASE_MODULATE, "modulate");
+    append_word(out, size, c->flags & DIT_CASE_NORM, "norm");
+    append_word(out, size, c->flags & DIT_CASE_ROPE, "rope");
+    append_word(out, size, c->flags & DIT_CASE_LSE, "lse");
+    append_word(out, size, c->flags & DIT_CASE_STRIDED, "strided");
+}
+
+/* ---- shapes of the operands ---------------------------------------------------------------------------------------
+ */
+
+static int64_t padded(const dit_kernel_case *c, int64_t width)
+{
+    return c->flags & DIT_CASE_STRIDED ? width + PADDING : width;
+}
+
+/* q, k and v lie in one [tokens, 3 C] projection when strided. */
+static int64_t attention_ld(const dit_kernel_case *c)
+{
+    return c->H * c->D * (c->flags & DIT_CASE_STRIDED ? 3 : 1);
+}
+
+static dit_activation case_activation(const dit_kernel_case *c)
+{
+    if (c->flags & DIT_CASE_GELU) return DIT_ACT_GELU_TANH;
+    return c->flags & DIT_CASE_SILU ? DIT_ACT_SILU : DIT_ACT_NONE;
+}
+
+dit_work dit_case_work(const dit_kernel_case *c)
+{
+    switch (c->op) {
+    case DIT_OPERATOR_LINEAR: return dit_linear_work(c->rows, c->n, c->k);
+    case DIT_OPERATOR_ATTENTION: return dit_attention_work(c->B, c->H, c->Sq, c->Sk, c->D);
+    case DIT_OPERATOR_ATTENTION_MERGE: return dit_elementwise_work(c->B * c->H * c->Sq * c->D, 2, 1, 3);
+    case DIT_OPERATOR_NORM: return dit_elementwise_work(c->rows * c->n, 1, 1, 8);
+    case DIT_OPERATOR_QK_NORM_ROPE: return dit_elementwise_work(c->rows * c->H * c->D, 1, 1, 7);
+    case DIT_OPERATOR_COPY: return dit_elementwise_work(c->B * c->H * c->Sq * c->D, 1, 1, 0);
+    case DIT_OPERATOR_COMBINE: return dit_elementwise_work(c->n, (int)c->k, 1, 2.0 * (double)c->k - 1);
+    default: return dit_elementwise_work(c->n, 1, 1, 16);
+    }
+}
+
+static dit_status fill(dit_case_run *run, int slot, int64_t count, float mean, float deviation)
+{
+    DIT_TRY(dit_arena_floats(&run->arena, count, &run->in[slot]));
+    dit_rng_normal(SEED, (uint64_t)slot, 0, count, mean, deviation, run->in[slot]);
+    return DIT_OK;
+}
+
+static dit_status prepare_outputs(dit_case_run *run, int64_t out_floats, int64_t lse_floats)
+{
+    int64_t total = out_floats + lse_floats;
+    run->out_floats = out_floats;
+    run->lse_floats = lse_floats;
+    DIT_TRY(dit_arena_floats(&run->arena, total, &run->initial));
+    DIT_TRY(dit_arena_floats(&run->arena, total, &run->out));
+    DIT_TRY(dit_arena_floats(&run->arena, total, &run->expected));
+    dit_rng_normal(SEED, 100, 0, total, 0, 1, run->initial);
+    return DIT_OK;
+}
+
+/* ---- one pair of functions per operator: operands, and a call on rows [first, first + count) ----------------------
+ */
+
+/* in: x, W, b, gate */
+static dit_status linear_prepare(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
+{
+    const dit_kernel_case *c = run->c;
+    bool bias = c->flags & DIT_CASE_BIAS;
+    DIT_TRY(fill(run, 0, c->rows * padded(c, c->k), 0, 1));
+    DIT_TRY(fill(run, 1, c->n * c->k, 0, 1 / sqrtf((float)c->k)));
+    DIT_TRY(fill(run, 2, c->n, 0, 1));
+    DIT_TRY(fill(run, 3, c->n, 0, 1));
+    /* in two pieces, as a fused projection is packed */
+    int64_t rows[2] = {c->n / 3, c->n - c->n / 3};
+    const float *w[2] = {run->in[1], run->in[1] + rows[0] * c->k};
+    const float *b[2] = {bias ? run->in[2] : NULL, bias ? run->in[2] + rows[0] : NULL};
+    DIT_TRY(table->linear_pack(&run->arena, c->k, 2, w, b, rows, &run->packed));
+    DIT_TRY(reference->linear_pack(&run->arena, c->k, 2, w, b, rows, &run->packed_reference));
+    return prepare_outputs(run, c->rows * padded(c, c->n), 0);
+}
+
+static void linear_call(dit_case_run *run, const dit_kernels *table, const dit_linear *weights, float *out,
+                        int64_t first, int64_t count)
+{
+    const dit_kernel_case *c = run->c;
+    int64_t ldx = padded(c, c->k), ldy = padded(c, c->n);
+    dit_linear_args args = {.weights = weights, .rows = count, .x = run->in[0] + first * ldx, .ldx = ldx};
+    args.y = out + first * ldy;
+    args.ldy = ldy;
+    args.activation = case_activation(c);
+    args.activation_begin = c->flags & DIT_CASE_HALF ? c->n / 2 + 1 : 0;
+    args.residual = c->flags & DIT_CASE_RESIDUAL ? args.y : NULL;
+    args.gate = c->flags & DIT_CASE_GATE ? run->in[3] : NULL;
+    table->linear(run->pool, &args);
+}
+
+/* in: q (or q, k, v together), k, v, mask */
+static dit_status attention_prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    int64_t ld = attention_ld(c), tokens = c->Sq > c->Sk ? c->Sq : c->Sk;
+    DIT_TRY(fill(run, 0, c->B * tokens * ld, 0, 1.5f));
+    DIT_TRY(fill(run, 1, c->B * tokens * ld, 0, 1.5f));
+    DIT_TRY(fill(run, 2, c->B * tokens * ld, 0, 1));
+    DIT_TRY(fill(run, 3, c->B * c->Sk, 0, 1));
+    for (int64_t i = 0; i < c->B * c->Sk; i++) run->in[3][i] = i % c->Sk && run->in[3][i] > 0.5f ? -10000.0f : 0;
+    return prepare_outputs(run, c->B * c->Sq * padded(c, c->H * c->D),
+                           c->flags & DIT_CASE_LSE ? c->B * c->H * c->Sq : 0);
+}
+
+static void attention_call(dit_case_run *run, const dit_kernels *table, float *out, int64_t first, int64_t count)
+{
+    const dit_kernel_case *c = run->c;
+    bool fused = c->flags & DIT_CASE_STRIDED;
+    int64_t ld = attention_ld(c), ldo = padded(c, c->H * c->D), tokens = c->Sq > c->Sk ? c->Sq : c->Sk;
+    dit_attention_args args = {
+        .B = c->B, .H = c->H, .Sq = count, .Sk = c->Sk, .D = c->D, .ldq = ld, .ldk = ld, .ldv = ld};
+    args.q = run->in[0] + first * ld;
+    args.k = fused ? run->in[0] + c->H * c->D : run->in[1];
+    args.v = fused ? run->in[0] + 2 * c->H * c->D : run->in[2];
+    args.batch_q = args.batch_k = args.batch_v = tokens * ld;
+    args.bias = c->flags & DIT_CASE_BIAS ? run->in[3] : NULL;
+    args.scale = 1 / sqrtf((float)c->D);
+    args.out = out + first * ldo;
+    args.ldo = ldo;
+    args.batch_o = c->Sq * ldo;
+    args.lse = run->lse_floats ? out + run->out_floats : NULL;
+    table->attention(run->pool, &args);
+}
+
+/* in: block_out, block_lse */
+static dit_status merge_prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    DIT_TRY(fill(run, 0, c->B * c->H * c->Sq * c->D, 0, 1));
+    DIT_TRY(fill(run, 1, c->B * c->H * c->Sq, 3, 2));
+    DIT_TRY(prepare_outputs(run, c->B * c->Sq * padded(c, c->H * c->D), c->B * c->H * c->Sq));
+    for (int64_t i = 1; i < run->lse_floats; i += 3) run->initial[run->out_floats + i] = -INFINITY;
+    return DIT_OK;
+}
+
+static void merge_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    const dit_kernel_case *c = run->c;
+    int64_t ldo = padded(c, c->H * c->D);
+    dit_merge_args args = {.B = c->B, .H = c->H, .S = c->Sq, .D = c->D, .out = out, .lse = out + run->out_floats};
+    args.ldo = ldo;
+    args.batch_o = c->Sq * ldo;
+    args.block_out = run->in[0];
+    args.block_lse = run->in[1];
+    table->attention_merge(run->pool, &args);
+}
+
+/* in: x, weight, bias, scale, shift */
+static dit_status norm_prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    DIT_TRY(fill(run, 0, c->rows * padded(c, c->n), 1, 2));
+    for (int slot = 1; slot < 5; slot++) DIT_TRY(fill(run, slot, c->n, 0.5f, 1));
+    return prepare_outputs(run, c->rows * padded(c, c->n), 0);
+}
+
+static void norm_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    const dit_kernel_case *c = run->c;
+    dit_norm_args args = {.rows = c->rows, .C = c->n, .x = run->in[0], .y = out, .eps = 1e-6f};
+    args.ldx = args.ldy = padded(c, c->n);
+    if (c->flags & DIT_CASE_BIAS) {
+        args.weight = run->in[1];
+        args.bias = run->in[2];
+    }
+    if (c->flags & DIT_CASE_MODULATE) {
+        args.scale = run->in[3];
+        args.shift = run->in[4];
+    }
+    table->norm(run->pool, &args);
+}
+
+/* in: weight, cos, sin; the angles are not real ones, but each value stands twice as in real tables */
+static dit_status qk_prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    DIT_TRY(fill(run, 0, c->D, 1, 0.3f));
+    DIT_TRY(fill(run, 1, c->rows * c->D, 0, 1));
+    DIT_TRY(fill(run, 2, c->rows * c->D, 0, 1));
+    for (int64_t i = 0; i + 1 < c->rows * c->D; i += 2) {
+        float angle = run->in[1][i];
+        run->in[1][i] = run->in[1][i + 1] = cosf(angle);
+        run->in[2][i] = run->in[2][i + 1] = sinf(angle);
+    }
+    return prepare_outputs(run, c->rows * padded(c, c->H * c->D), 0);
+}
+
+static void qk_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    const dit_kernel_case *c = run->c;
+    dit_qk_norm_rope_args args = {.rows = c->rows, .H = c->H, .D = c->D, .x = out, .eps = 1e-6f};
+    args.ldx = padded(c, c->H * c->D);
+    args.weight = c->flags & DIT_CASE_NORM ? run->in[0] : NULL;
+    args.cos = c->flags & DIT_CASE_ROPE ? run->in[1] : NULL;
+    args.sin = c->flags & DIT_CASE_ROPE ? run->in[2] : NULL;
+    table->qk_norm_rope(run->pool, &args);
+}
+
+/* in: src; the copy also exchanges the two middle indices, as an all-to-all does */
+static dit_status copy_prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    int64_t floats = c->B * c->H * c->Sq * padded(c, c->D);
+    DIT_TRY(fill(run, 0, floats, 0, 1));
+    return prepare_outputs(run, floats, 0);
+}
+
+static void copy_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    const dit_kernel_case *c = run->c;
+    int64_t inner = padded(c, c->D);
+    dit_copy_args args = {.n0 = c->B, .n1 = c->H, .n2 = c->Sq, .inner = c->D, .src = run->in[0], .dst = out};
+    memcpy(args.src_stride, (int64_t[3]){c->H * c->Sq * inner, c->Sq * inner, inner}, sizeof args.src_stride);
+    memcpy(args.dst_stride, (int64_t[3]){c->H * c->Sq * inner, inner, c->H * inner}, sizeof args.dst_stride);
+    table->copy(run->pool, &args);
+}
+
+static dit_status combine_prepare(dit_case_run *run)
+{
+    for (int slot = 0; slot < run->c->k; slot++) DIT_TRY(fill(run, slot, run->c->n, 0, 1));
+    return prepare_outputs(run, run->c->n, 0);
+}
+
+static void combine_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    dit_combine_args args = {.elements = run->c->n, .count = (int)run->c->k, .a = {1.5f, -0.5f, 0.25f, 2.0f}, .y = out};
+    for (int j = 0; j < args.count; j++) args.x[j] = run->in[j];
+    table->combine(run->pool, &args);
+}
+
+static dit_status activate_prepare(dit_case_run *run)
+{
+    DIT_TRY(fill(run, 0, run->c->n, 0, 3));
+    return prepare_outputs(run, run->c->n, 0);
+}
+
+static void activate_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    dit_activate_args args = {.elements = run->c->n, .x = run->in[0], .y = out, .activation = case_activation(run->c)};
+    table->activate(run->pool, &args);
+}
+
+/* ---- the case as a whole ------------------------------------------------------------------------------------------
+ */
+
+static dit_status prepare_operands(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
+{
+    switch (run->c->op) {
+    case DIT_OPERATOR_LINEAR: return linear_prepare(run, table, reference);
+    case DIT_OPERATOR_ATTENTION: return attention_prepare(run);
+    case DIT_OPERATOR_ATTENTION_MERGE: return merge_prepare(run);
+    case DIT_OPERATOR_NORM: return norm_prepare(run);
+    case DIT_OPERATOR_QK_NORM_ROPE: return qk_prepare(run);
+    case DIT_OPERATOR_COPY: return copy_prepare(run);
+    case DIT_OPERATOR_COMBINE: return combine_prepare(run);
+    default: return activate_prepare(run);
+    }
+}
+
+dit_status dit_case_prepare(const dit_kernel_case *c, dit_pool *pool, const dit_kernels *table,
+                            const dit_kernels *reference, dit_case_run *run)
+{
+    *run = (dit_case_run){.c = c, .pool = pool};
+    dit_arena_init(&run->arena, &run->ledger, DIT_MEMORY_ACTIVATIONS);
+    dit_status st = prepare_operands(run, table, reference);
+    if (st != DIT_OK) dit_case_release(run);
+    return st;
+}
+
+void dit_case_release(dit_case_run *run)
+{
+    dit_arena_release(&run->arena);
+    *run = (dit_case_run){0};
+}
+
+static int64_t case_rows(const dit_kernel_case *c)
+{
+    return c->op == DIT_OPERATOR_ATTENTION ? c->Sq : c->rows;
+}
+
+/* Only linear and attention know rows; the others are cheap and always run whole. */
+static void call_rows(dit_case_run *run, const dit_kernels *table, const dit_linear *weights, float *out, int64_t first,
+                      int64_t count)
+{
+    switch (run->c->op) {
+    case DIT_OPERATOR_LINEAR: linear_call(run, table, weights, out, first, count); break;
+    case DIT_OPERATOR_ATTENTION: attention_call(run, table, out, first, count); break;
+    case DIT_OPERATOR_ATTENTION_MERGE: merge_call(run, table, out); break;
+    case DIT_OPERATOR_NORM: norm_call(run, table, out); break;
+    case DIT_OPERATOR_QK_NORM_ROPE: qk_call(run, table, out); break;
+    case DIT_OPERATOR_COPY: copy_call(run, table, out); break;
+    case DIT_OPERATOR_COMBINE: combine_call(run, table, out); break;
+    default: activate_call(run, table, out); break;
+    }
+}
+
+void dit_case_call(dit_case_run *run, const dit_kernels *table)
+{
+    call_rows(run, table, &run->packed, run->out, 0, case_rows(run->c));
+}
+
+static double distance(const float *a, const float *reference, int64_t count)
+{
+    double difference = 0, norm = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double d = (double)a[i] - reference[i];
+        if (isinf(reference[i]) && a[i] == reference[i]) continue; /* an lse of nothing yet */
+        difference += d * d;
+        norm += (double)reference[i] * reference[i];
+    }
+    if (!isfinite(difference) || !isfinite(norm)) return INFINITY;
+    if (norm == 0) return difference == 0 ? 0 : INFINITY;
+    return sqrt(difference / norm);
+}
+
+/* The first, a middle and the last rows of a large case: each row is computed without the others. */
+static double sampled_error(dit_case_run *run, const dit_kernels *reference)
+{
+    int64_t rows = case_rows(run->c), stride = run->out_floats / rows;
+    int64_t starts[3] = {0, rows / 2, rows - SAMPLED_ROWS};
+    double worst = 0;
+    for (int i = 0; i < 3; i++) {
+        int64_t begin = starts[i] * stride;
+        call_rows(run, reference, &run->packed_reference, run->expected, starts[i], SAMPLED_ROWS);
+        worst = fmax(worst, distance(run->out + begin, run->expected + begin, SAMPLED_ROWS * stride));
+    }
+    return worst;
+}
+
+double dit_case_error(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
+{
+    size_t bytes = (size_t)(run->out_floats + run->lse_floats) * sizeof(float);
+    memcpy(run->out, run->initial, bytes);
+    memcpy(run->expected, run->initial, bytes);
+    dit_case_call(run, table);
+    if (run->c->flags & DIT_CASE_LARGE) return sampled_error(run, reference);
+    call_rows(run, reference, &run->packed_reference, run->expected, 0, case_rows(run->c));
+    return fmax(distance(run->out, run->expected, run->out_floats),
+                distance(run->out + run->out_floats, run->expected + run->out_floats, run->lse_floats));
+}

@@ -1,0 +1,143 @@
+/* The one list of cases. The first of each operator are awkward on purpose: sizes around the tile (8 x 48 and 6 x 16),
+ * odd strides, every epilogue; the last are the shapes of real models and are timed. */
+#include "kernels/cases.h"
+
+#include <stddef.h>
+
+#define LINEAR(rows_, n_, k_, flags_)                                                                                  \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_LINEAR, .rows = rows_, .n = n_, .k = k_, .flags = flags_                                    \
+    }
+#define ATTENTION(B_, H_, Sq_, Sk_, D_, flags_)                                                                        \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_ATTENTION, .B = B_, .H = H_, .Sq = Sq_, .Sk = Sk_, .D = D_, .flags = flags_                 \
+    }
+#define MERGE(B_, H_, S_, D_, flags_)                                                                                  \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_ATTENTION_MERGE, .B = B_, .H = H_, .Sq = S_, .D = D_, .flags = flags_                       \
+    }
+#define NORM(rows_, C_, flags_)                                                                                        \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_NORM, .rows = rows_, .n = C_, .flags = flags_                                               \
+    }
+#define QK(rows_, H_, D_, flags_)                                                                                      \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_QK_NORM_ROPE, .rows = rows_, .H = H_, .D = D_, .flags = flags_                              \
+    }
+#define COPY(n0, n1, n2, inner, flags_)                                                                                \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_COPY, .B = n0, .H = n1, .Sq = n2, .D = inner, .flags = flags_                               \
+    }
+#define COMBINE(n_, count, flags_)                                                                                     \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_COMBINE, .n = n_, .k = count, .flags = flags_                                               \
+    }
+#define ACTIVATE(n_, flags_)                                                                                           \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_ACTIVATE, .n = n_, .flags = flags_                                                          \
+    }
+
+enum {
+    BIAS = DIT_CASE_BIAS,
+    GELU = DIT_CASE_GELU,
+    SILU = DIT_CASE_SILU,
+    HALF = DIT_CASE_HALF,
+    RESIDUAL = DIT_CASE_RESIDUAL,
+    GATED = DIT_CASE_RESIDUAL | DIT_CASE_GATE,
+    STRIDED = DIT_CASE_STRIDED,
+    LSE = DIT_CASE_LSE,
+    MODULATE = DIT_CASE_MODULATE,
+    RMS = DIT_CASE_NORM,
+    ROPE = DIT_CASE_ROPE,
+    TIMED = DIT_CASE_TIMED,
+    LARGE = DIT_CASE_TIMED | DIT_CASE_LARGE,
+};
+
+const dit_kernel_case dit_kernel_cases[] = {
+    LINEAR(1, 1, 1, 0),
+    LINEAR(1, 216, 40, BIAS),
+    LINEAR(3, 47, 5, BIAS | GELU),
+    LINEAR(7, 48, 17, BIAS | SILU | STRIDED),
+    LINEAR(8, 49, 64, RESIDUAL),
+    LINEAR(9, 96, 100, BIAS | GATED | STRIDED),
+    LINEAR(13, 97, 33, BIAS | GELU | HALF),
+    LINEAR(17, 130, 513, BIAS | SILU | HALF | GATED),
+    LINEAR(145, 144, 511, BIAS | GELU | GATED),
+    LINEAR(290, 50, 1025, BIAS),
+    LINEAR(64, 432, 144, BIAS | GELU | STRIDED),
+    LINEAR(31, 16, 4608, BIAS | RESIDUAL),
+    LINEAR(2, 700, 256, BIAS | SILU),
+    LINEAR(1, 6912, 1152, BIAS | TIMED),
+    LINEAR(120, 2304, 1152, BIAS | LARGE),
+    LINEAR(256, 3456, 1152, BIAS | LARGE),
+    LINEAR(256, 1152, 1152, BIAS | GATED | LARGE),
+    LINEAR(256, 4608, 1152, BIAS | GELU | LARGE),
+    LINEAR(256, 1152, 4608, BIAS | GATED | LARGE),
+    LINEAR(1024, 3456, 1152, BIAS | LARGE),
+    LINEAR(1024, 1152, 1152, BIAS | GATED | LARGE),
+    LINEAR(1024, 4608, 1152, BIAS | GELU | LARGE),
+    LINEAR(1024, 1152, 4608, BIAS | GATED | LARGE),
+    LINEAR(4096, 3456, 1152, BIAS | LARGE),
+    LINEAR(4096, 1152, 1152, BIAS | GATED | LARGE),
+    LINEAR(4096, 4608, 1152, BIAS | GELU | LARGE),
+    LINEAR(4096, 1152, 4608, BIAS | GATED | LARGE),
+    LINEAR(1536, 9216, 3072, BIAS | LARGE),
+    LINEAR(1024, 3072, 3072, BIAS | GATED | LARGE),
+    LINEAR(512, 3072, 15360, BIAS | GATED | LARGE),
+
+    ATTENTION(1, 1, 1, 1, 8, LSE),
+    ATTENTION(1, 2, 3, 5, 12, LSE | STRIDED),
+    ATTENTION(2, 3, 47, 33, 18, LSE | BIAS),
+    ATTENTION(1, 2, 48, 191, 64, LSE),
+    ATTENTION(1, 2, 49, 192, 72, LSE | STRIDED),
+    ATTENTION(2, 2, 65, 193, 72, LSE | BIAS | STRIDED),
+    ATTENTION(1, 1, 100, 400, 128, LSE),
+    ATTENTION(1, 3, 7, 120, 88, BIAS),
+    ATTENTION(1, 1, 33, 50, 512, LSE),
+    ATTENTION(1, 2, 500, 77, 13, LSE | STRIDED),
+    ATTENTION(1, 16, 256, 256, 72, STRIDED | LARGE),
+    ATTENTION(1, 16, 1024, 1024, 72, STRIDED | LARGE),
+    ATTENTION(1, 16, 4096, 4096, 72, STRIDED | LARGE),
+    ATTENTION(1, 16, 1024, 120, 72, BIAS | LARGE),
+    ATTENTION(1, 24, 1024, 1024, 64, STRIDED | LARGE),
+    ATTENTION(1, 24, 1024, 1024, 128, STRIDED | LARGE),
+    ATTENTION(1, 24, 4608, 4608, 128, STRIDED | LARGE),
+
+    MERGE(1, 1, 1, 5, 0),
+    MERGE(2, 3, 17, 18, STRIDED),
+    MERGE(1, 16, 200, 72, STRIDED),
+    MERGE(1, 16, 1024, 72, TIMED),
+
+    NORM(1, 1, 0),
+    NORM(3, 63, BIAS),
+    NORM(5, 65, MODULATE | STRIDED),
+    NORM(100, 1152, BIAS | MODULATE),
+    NORM(7, 3072, MODULATE | STRIDED),
+    NORM(4096, 1152, MODULATE | TIMED),
+    NORM(1536, 3072, MODULATE | TIMED),
+
+    QK(1, 1, 2, RMS | ROPE),
+    QK(5, 3, 18, RMS | ROPE | STRIDED),
+    QK(9, 2, 72, RMS),
+    QK(200, 4, 88, ROPE | STRIDED),
+    QK(1536, 24, 128, RMS | ROPE | STRIDED | TIMED),
+
+    COPY(1, 1, 1, 1, 0),
+    COPY(2, 3, 5, 7, STRIDED),
+    COPY(4, 64, 8, 72, STRIDED),
+    COPY(2, 1024, 8, 72, STRIDED | TIMED),
+
+    COMBINE(1, 1, 0),
+    COMBINE(1001, 4, 0),
+    COMBINE(70000, 3, 0),
+    COMBINE(4 * 128 * 128, 3, TIMED),
+    COMBINE(4 << 20, 3, TIMED),
+
+    ACTIVATE(1, GELU),
+    ACTIVATE(1003, GELU),
+    ACTIVATE(70001, SILU),
+    ACTIVATE(50, 0),
+    ACTIVATE(1 << 20, GELU | TIMED),
+    ACTIVATE(1 << 20, SILU | TIMED),
+};
+const int dit_kernel_case_count = sizeof dit_kernel_cases / sizeof dit_kernel_cases[0];

@@ -1,0 +1,78 @@
+/* Cases: the shapes that check and time the operators, as data (kernels/cases.c), and what one case needs to run on
+ * any table of operators (kernels/case_run.c). Used by kernels/bench.c and the tests. */
+#ifndef DIT_KERNELS_CASES_H
+#define DIT_KERNELS_CASES_H
+
+#include "kernels/kernels.h"
+
+typedef enum {
+    DIT_OPERATOR_LINEAR,
+    DIT_OPERATOR_ATTENTION,
+    DIT_OPERATOR_ATTENTION_MERGE,
+    DIT_OPERATOR_NORM,
+    DIT_OPERATOR_QK_NORM_ROPE,
+    DIT_OPERATOR_COPY,
+    DIT_OPERATOR_COMBINE,
+    DIT_OPERATOR_ACTIVATE,
+    DIT_OPERATOR_COUNT
+} dit_operator;
+
+enum {
+    DIT_CASE_BIAS = 1 << 0,     /* linear: bias; attention: key mask of 0 and -10000; norm: affine weight and bias */
+    DIT_CASE_GELU = 1 << 1,     /* linear, activate                                                               */
+    DIT_CASE_SILU = 1 << 2,     /* linear, activate                                                               */
+    DIT_CASE_HALF = 1 << 3,     /* linear: activation only from column n/2 + 1 on                                 */
+    DIT_CASE_RESIDUAL = 1 << 4, /* linear: y is read and written in place                                         */
+    DIT_CASE_GATE = 1 << 5,     /* linear: gate on the residual                                                   */
+    DIT_CASE_STRIDED = 1 << 6,  /* rows wider than the data; attention: q, k, v inside one fused projection       */
+    DIT_CASE_LSE = 1 << 7,      /* attention: also the log-sum-exp                                                */
+    DIT_CASE_MODULATE = 1 << 8, /* norm: scale and shift                                                          */
+    DIT_CASE_NORM = 1 << 9,     /* qk_norm_rope: RMS weight                                                       */
+    DIT_CASE_ROPE = 1 << 10,    /* qk_norm_rope: cos and sin                                                      */
+    DIT_CASE_TIMED = 1 << 11,   /* also timed                                                                     */
+    DIT_CASE_LARGE = 1 << 12,   /* only with timing; compared with the reference on some rows                     */
+};
+
+/* Dimensions that an operator does not have are 0. */
+typedef struct {
+    dit_operator op;
+    int64_t rows, n, k;      /* linear; norm: rows x n; qk_norm_rope: rows; combine, activate: n elements, k inputs */
+    int64_t B, H, Sq, Sk, D; /* attention; merge: B, H, Sq, D; qk_norm_rope: H, D; copy: B, H, Sq outer, D inner    */
+    unsigned flags;
+} dit_kernel_case;
+
+extern const dit_kernel_case dit_kernel_cases[];
+extern const int dit_kernel_case_count;
+
+const char *dit_operator_name(dit_operator op);
+/* Largest allowed relative L2 distance to the reference; the reasons stand beside the numbers. */
+double dit_operator_tolerance(dit_operator op);
+/* Whether multiply-adds, not bytes, limit the operator. */
+bool dit_operator_is_compute_bound(dit_operator op);
+void dit_case_describe(const dit_kernel_case *c, char *out, int size);
+dit_work dit_case_work(const dit_kernel_case *c);
+
+/* One case with its operands. release accepts a zeroed one. */
+typedef struct {
+    const dit_kernel_case *c;
+    dit_pool *pool;
+    dit_memory_ledger ledger;
+    dit_arena arena;
+    float *in[8];          /* operands, by operator                                             */
+    float *initial;        /* contents of the output before a call: strides and in-place inputs */
+    float *out, *expected; /* [out_floats + lse_floats]                                         */
+    int64_t out_floats, lse_floats;
+    dit_linear packed, packed_reference;
+} dit_case_run;
+
+/* Allocates and fills the operands from fixed seeds and packs weights with both tables. Errors: DIT_ERR_MEMORY. */
+dit_status dit_case_prepare(const dit_kernel_case *c, dit_pool *pool, const dit_kernels *table,
+                            const dit_kernels *reference, dit_case_run *run);
+void dit_case_release(dit_case_run *run);
+/* One call of the operator into run->out. Allocates nothing. */
+void dit_case_call(dit_case_run *run, const dit_kernels *table);
+/* Relative L2 distance between a call on `table` and on `reference`, the larger one of output and lse; infinite when
+ * anything is not finite. Bytes between the rows must stay as they were. */
+double dit_case_error(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference);
+
+#endif
