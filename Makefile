@@ -14,7 +14,7 @@ V         ?= 0
 SANITIZE  ?=
 CUDA_HOME ?= /usr/local/cuda
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 60
 
 WARNINGS  := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla
 OPTIMISE  := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O3 -g1 -fno-math-errno -fno-trapping-math)
@@ -42,7 +42,7 @@ test: deps ## Build and run every test; the last line counts them
 check: test
 
 deps: ## Install missing packages (or print the command and exit 4)
-	$(Q)ci/deps.sh
+	$(Q)ci/deps.sh $(if $(filter deps,$(MAKECMDGOALS)),--report)
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,13 +81,14 @@ lint: ## Static analysis: cppcheck, shellcheck, formatting, gcc and clang warnin
 	$(Q)ci/lint.sh
 
 format: ## Rewrite white space with clang-format
+	$(Q)ci/deps.sh format
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 
 asan: deps ## Build and test under AddressSanitizer and UndefinedBehaviorSanitizer (build/asan)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=build/asan SANITIZE=address,undefined CFLAGS="-O1" all tests
 	$(Q)ci/test.sh build/asan
 
-fuzz: deps ## Fuzz the parsers with libFuzzer, FUZZ_SECONDS each (30)
+fuzz: deps ## Fuzz the parsers with libFuzzer, side by side, FUZZ_SECONDS each (60)
 	$(Q)ci/fuzz.sh $(FUZZ_SECONDS)
 
 clean: ## Remove build/

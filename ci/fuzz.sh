@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Fuzzes the parsers with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer, all targets side by side.
+# Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; targets: json safetensors workload)
+# Finds are kept in build/fuzz/found/, what was learnt in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
+set -u
+cd "$(dirname "$0")/.." || exit 4
+seconds=${1:-60}
+shift || true
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(json safetensors workload)
+build=build/fuzz
+sanitizers=address,undefined
+
+if ! ci/deps.sh core fuzz; then
+    echo "fuzzing skipped: clang with its fuzzer runtime (clang, libclang-rt-14-dev) is not here and could not be installed"
+    exit 77
+fi
+
+objects_of() { # target: what it links, below build/fuzz
+    case $1 in
+    json) echo base/tests/fuzz_json.o base/base.a ;;
+    safetensors) echo engine/tests/fuzz_safetensors.o engine/safetensors.o engine/safetensors_header.o \
+        engine/safetensors_data.o base/base.a ;;
+    workload) echo suite/tests/fuzz_workload.o suite/suite.a base/base.a ;;
+    *) return 1 ;;
+    esac
+}
+
+seeds_of() {
+    case $1 in
+    json) echo base/tests/corpus_json ;;
+    safetensors) echo engine/tests/corpus_safetensors ;;
+    workload) echo suite/tests/corpus_workload suite/tests/malformed workloads/smoke workloads/cpu ;;
+    esac
+}
+
+longest_of() { # bytes of an input; a workload is long
+    case $1 in
+    workload) echo 8192 ;;
+    *) echo 2048 ;;
+    esac
+}
+
+link_target() { # target
+    local name objects=()
+    for name in $(objects_of "$1"); do objects+=("$build/$name"); done
+    make --no-print-directory -s -j"$(nproc)" BUILD=$build CC=clang SANITIZE=fuzzer-no-link,$sanitizers \
+        CFLAGS="-O1 -fno-sanitize-recover=all" "${objects[@]}" &&
+        clang -fsanitize=fuzzer,$sanitizers "${objects[@]}" -lsqlite3 -lhwloc -lpng -lcjson -lxxhash -lm -lpthread \
+            -o "$build/fuzz_$1"
+}
+
+start() { # target: fuzzes it in the background, log in build/fuzz/TARGET.log
+    local seeds=() folder
+    for folder in $(seeds_of "$1"); do [ -d "$folder" ] && seeds+=("$folder"); done
+    mkdir -p "$build/corpus/$1" "$build/found"
+    DITBENCH_WORKLOADS=$PWD/workloads "$build/fuzz_$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
+        -max_len="$(longest_of "$1")" -dict=ci/fuzz.dict -artifact_prefix="$build/found/$1-" -print_final_stats=1 \
+        "$build/corpus/$1" "${seeds[@]}" >"$build/$1.log" 2>&1 &
+}
+
+for target in "${targets[@]}"; do
+    objects_of "$target" >/dev/null || { echo "ci/fuzz.sh: unknown target '$target' (json, safetensors, workload)" >&2; exit 2; }
+    link_target "$target" || exit 1
+done
+
+echo "fuzzing ${targets[*]} for $seconds s each"
+declare -A pids
+for target in "${targets[@]}"; do
+    start "$target"
+    pids[$target]=$!
+done
+result=0
+for target in "${targets[@]}"; do
+    if wait "${pids[$target]}"; then
+        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$target.log")
+        edges=$(grep -oE 'cov: [0-9]+' "$build/$target.log" | tail -n 1)
+        echo "ok: $target, ${runs:-?} inputs, ${edges:-cov: ?}"
+    else
+        result=1
+        echo "FOUND: $target, see $build/found/$target-* and:"
+        grep -vE '^#[0-9]+' "$build/$target.log" | tail -n 40
+    fi
+done
+exit $result
