@@ -14,7 +14,7 @@ typedef struct {
     const char *name, *title, *guidance; /* guidance: cfg, distilled or none               */
     cJSON *config, *scheduler;           /* NULL: architecture facts only, cannot be run    */
     cJSON *latent, *text, *default_run;
-    char variant[160];                   /* "NAME", or "NAME~WHAT" when it was overridden   */
+    char variant[160]; /* "NAME", or "NAME~WHAT" when it was overridden   */
 } suite_model;
 
 /* Loads workloads/models/NAME.json. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_* in the
@@ -33,11 +33,11 @@ dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, 
 
 typedef struct {
     char name[64], title[128];
-    char backend[16];  /* cpu, ref, cuda, cost                                                        */
-    char launcher[16]; /* mpirun, srun, smpirun, print                                                */
-    int devices;       /* cores or accelerators; "auto": cores this process may use                   */
-    int max_ranks;     /* ranks allowed although they outnumber the devices; 0: no oversubscription   */
-    int64_t memory_bytes; /* "auto": what this machine, or its control group, has                     */
+    char backend[16];       /* cpu, ref, cuda, cost                                                        */
+    char launcher[16];      /* mpirun, srun, smpirun, print                                                */
+    int devices;            /* cores or accelerators; "auto": cores this process may use                   */
+    int max_ranks;          /* ranks allowed although they outnumber the devices; 0: no oversubscription   */
+    int64_t memory_bytes;   /* "auto": what this machine, or its control group, has                     */
     bool memory_per_device; /* memory_bytes is each device's; else all ranks share it                 */
 } suite_platform;
 
@@ -45,7 +45,8 @@ typedef struct {
 dit_status suite_platform_load(const char *name, suite_platform *out);
 
 /* Sorted, NULL-terminated names: kind "models", "platforms", or "workloads" (as suite_workload_load takes them:
- * "smoke", "cpu/methods"). The caller gives them to suite_names_free. Errors: DIT_ERR_ENVIRONMENT without the folder. */
+ * "smoke", "cpu/methods"). The caller gives them to suite_names_free.
+ * Errors: DIT_ERR_ENVIRONMENT without the folder. */
 dit_status suite_catalogue_names(const char *kind, char ***names);
 void suite_names_free(char **names);
 

@@ -26,8 +26,8 @@ typedef struct {
 } suite_case;
 
 typedef struct {
-    cJSON *cell;      /* the axis values of the cell */
-    dit_status code;  /* DIT_ERR_CONSTRAINT_*, or DIT_ERR_UNSUPPORTED for what the engine does not build yet */
+    cJSON *cell;     /* the axis values of the cell */
+    dit_status code; /* DIT_ERR_CONSTRAINT_*, or DIT_ERR_UNSUPPORTED for what the engine does not build yet */
     char reason[512];
 } suite_dropped;
 
@@ -38,9 +38,9 @@ typedef struct {
     int case_count;
     suite_dropped *dropped;
     int dropped_count;
-    int merged_count;   /* cells that resolved to a case another cell had already given */
-    int processes;      /* repeat.processes: fresh process groups per case */
-    uint64_t plan_seed; /* repeat.seed */
+    int merged_count;            /* cells that resolved to a case another cell had already given */
+    int processes;               /* repeat.processes: fresh process groups per case */
+    uint64_t plan_seed;          /* repeat.seed */
     const cJSON *plots, *expect; /* inside source; NULL when absent */
     struct suite_matrix *matrix; /* axes, models and platforms; case documents share the models' configs with it */
 } suite_workload;
