@@ -202,7 +202,7 @@ void canvas_begin(const report_canvas *canvas)
     put_footer(canvas);
 }
 
-void canvas_panel(const report_canvas *canvas, int index, const char *title)
+void canvas_panel(const report_canvas *canvas, int index, const char *title, const char *y_label)
 {
     int left = CANVAS_EDGE + index % canvas->columns * canvas->panel_width;
     int top = canvas->header + index / canvas->columns * canvas->panel_height;
@@ -218,6 +218,11 @@ void canvas_panel(const report_canvas *canvas, int index, const char *title)
                 screen_y(canvas, top + canvas->panel_height - canvas->margin_bottom));
     canvas_fit_text(title, CANVAS_PANEL_FONT, canvas->panel_width - 24, fitted, sizeof fitted);
     put_text(canvas, fitted, left + 12, top + 13, CANVAS_PANEL_FONT, "#222222");
+    dit_buffer_text(script, "set label ");
+    report_append_quoted(script, y_label);
+    double middle = top + (canvas->margin_top + canvas->panel_height - canvas->margin_bottom) / 2.0;
+    canvas_line(script, " at screen %.5f,%.5f center rotate by 90 tc rgb '#222222' front", screen_x(canvas, left + 14),
+                screen_y(canvas, middle));
 }
 
 void canvas_end(const report_canvas *canvas)

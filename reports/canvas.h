@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 
-enum { CANVAS_LEGEND = 24, CANVAS_WIDEST = 980 };
+enum { CANVAS_LEGEND = 24, CANVAS_WIDEST = 1100 };
 
 typedef enum { CANVAS_SWATCH, CANVAS_MARKER, CANVAS_LINE } canvas_glyph;
 typedef struct {
@@ -36,8 +36,8 @@ int canvas_inner_width(const report_canvas *canvas);
 
 /* Terminal, title, legend and footer. */
 void canvas_begin(const report_canvas *canvas);
-/* Margins, title and fresh labels of panel `index`; axes are the caller's. */
-void canvas_panel(const report_canvas *canvas, int index, const char *title);
+/* Margins, title, y label and fresh labels of panel `index`; axes are the caller's. */
+void canvas_panel(const report_canvas *canvas, int index, const char *title, const char *y_label);
 void canvas_end(const report_canvas *canvas);
 
 /* printf for scripts that ends the line. */

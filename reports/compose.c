@@ -34,15 +34,45 @@ int compose_block(report_composition *c, const char *name, const char *columns)
     return c->blocks++;
 }
 
-void compose_y_label(report_composition *c, const char *symbol)
+void compose_y_label(const report_composition *c, const char *symbol, char out[COMPOSE_LABEL])
 {
-    canvas_line(&c->files->script, "set ylabel '%s [%s]' offset 0.5,0 tc rgb '#222222'", c->kind->y_label, symbol);
+    snprintf(out, COMPOSE_LABEL, "%s [%s]", c->kind->y_label, symbol);
+}
+
+static bool is_taken(const report_composition *c, const char *colour)
+{
+    for (int i = 0; i < COMPOSE_COLOURS && i < c->grid->series_count; i++) {
+        if (c->colours[i] && strcmp(c->colours[i], colour) == 0) return true;
+    }
+    return false;
+}
+
+/* First the names we know, so that a method looks the same in every figure; then what is left. */
+static void choose_colours(report_composition *c)
+{
+    int count = c->grid->series_count < COMPOSE_COLOURS ? c->grid->series_count : COMPOSE_COLOURS;
+    for (int i = 0; i < count; i++) {
+        char method[64];
+        snprintf(method, sizeof method, "%.*s", (int)strcspn(c->grid->series[i], " "), c->grid->series[i]);
+        const char *colour = report_colour_known(method);
+        if (colour && !is_taken(c, colour)) c->colours[i] = colour;
+    }
+    for (int i = 0; i < count; i++) {
+        int position = 0;
+        while (!c->colours[i] && position < 8 && is_taken(c, report_colour_at(position))) position++;
+        if (!c->colours[i]) c->colours[i] = report_colour_at(position < 8 ? position : i);
+    }
 }
 
 const char *compose_series_colour(const report_composition *c, int series)
 {
-    const char *name = c->grid->series[series];
-    return report_colour(name[0] ? name : "ulysses", series);
+    return series < COMPOSE_COLOURS ? c->colours[series] : report_colour_at(series);
+}
+
+const char *compose_part_colour(const report_composition *c, int part)
+{
+    const char *colour = report_colour_known(c->kind->parts[part]);
+    return colour ? colour : report_colour_at(part);
 }
 
 /* ---- CSV --------------------------------------------------------------------------------------------------------- */
@@ -97,6 +127,7 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
 {
     report_composition c = {.grid = grid, .plot = plot, .kind = kind, .id = id, .footer = footer, .files = out};
     *out = (report_figure_files){0};
+    choose_colours(&c);
     csv_head(&c, &out->csv);
     for (int i = 0; i < grid->count; i++) csv_row(&c, &grid->cells[i], &out->csv);
     dit_status st = kind->drawing == REPORT_DRAW_SCALING ? compose_scaling(&c) : compose_bars(&c);

@@ -5,6 +5,8 @@
 #include "reports/canvas.h"
 #include "reports/figure.h"
 
+enum { COMPOSE_COLOURS = 64, COMPOSE_LABEL = 96 };
+
 /* Everything a drawing needs, for one picture. */
 typedef struct {
     const report_grid *grid;
@@ -12,7 +14,8 @@ typedef struct {
     const report_figure_kind *kind;
     const char *id, *footer;
     report_figure_files *files;
-    int blocks; /* data blocks written so far: gnuplot's `index` of the next one */
+    const char *colours[COMPOSE_COLOURS]; /* of the first series */
+    int blocks;                           /* data blocks written so far: gnuplot's `index` of the next one */
 } report_composition;
 
 /* Bars from zero, grouped or stacked. */
@@ -28,9 +31,11 @@ int compose_group_end(const report_grid *grid, int first);
 double compose_bar_sum(const report_bar *bar);
 /* Opens data block `name`, described by `columns`; returns its index. */
 int compose_block(report_composition *c, const char *name, const char *columns);
-/* Writes the set ylabel line: words and unit. */
-void compose_y_label(report_composition *c, const char *symbol);
-/* Colour of a series: fixed by name, "single" when there is no name. */
+/* Words and unit for the y axis. */
+void compose_y_label(const report_composition *c, const char *symbol, char out[COMPOSE_LABEL]);
+/* Colour of a series: the one of its method ("usp" of "usp · u2 r2"), else the first of the palette that no series of
+ * the figure has. Colour of part `part`. */
 const char *compose_series_colour(const report_composition *c, int series);
+const char *compose_part_colour(const report_composition *c, int part);
 
 #endif

@@ -93,7 +93,7 @@ static void fill_legend(const report_composition *c, report_canvas *canvas)
 {
     const char *const *parts = c->kind->parts;
     for (int i = 0; parts && parts[i]; i++) {
-        if (part_is_used(c->grid, i)) canvas_add_legend(canvas, parts[i], report_colour(parts[i], i), CANVAS_SWATCH, 0);
+        if (part_is_used(c->grid, i)) canvas_add_legend(canvas, parts[i], compose_part_colour(c, i), CANVAS_SWATCH, 0);
     }
     for (int i = 0; !parts && i < c->grid->series_count; i++) {
         canvas_add_legend(canvas, c->grid->series[i], compose_series_colour(c, i), CANVAS_SWATCH, 0);
@@ -237,17 +237,26 @@ static int write_markers(bars_panel *p)
     return block;
 }
 
+/* Where the number of a bar stands: on its top, or on what is drawn right above it. */
+static double value_height(const bars_panel *p, const report_bar *bar)
+{
+    double height = compose_bar_sum(bar), near = 0.07 * p->top / p->scale.factor;
+    if (bar->has_interval && bar->high > height) height = bar->high;
+    if (bar->has_marker && bar->marker > height - near / 4 && bar->marker < height + near) height = bar->marker;
+    return height * p->scale.factor;
+}
+
 /* Value above the bar, when there is room for one. */
 static void put_value(const bars_panel *p, int cell)
 {
-    const report_cell *at = &p->c->grid->cells[cell];
+    const report_bar *bar = &p->c->grid->cells[cell].bar;
     char text[REPORT_NUMBER_TEXT];
-    double value = compose_bar_sum(&at->bar) * p->scale.factor;
+    double value = compose_bar_sum(bar) * p->scale.factor;
     if (p->layout->bar < 24) return;
-    snprintf(text, sizeof text, value >= 100 ? "%.0f" : "%.3g", value);
+    snprintf(text, sizeof text, value >= 100 ? "%.0f" : value < 1 ? "%.2g" : "%.3g", value);
     canvas_line(&p->c->files->script,
                 "set label '%s%s' at first %.2f,%.6g center offset 0,0.55 font ',%d' tc rgb '#444444' front", text,
-                at->bar.low_n ? "*" : "", bar_centre(p, cell), cell_top(at) * p->scale.factor, BARS_VALUE_FONT);
+                bar->low_n ? "*" : "", bar_centre(p, cell), value_height(p, bar), BARS_VALUE_FONT);
 }
 
 /* A gap says why it is one. */
@@ -271,7 +280,6 @@ static void put_axes(const bars_panel *p)
     canvas_line(script, "set xrange [0:%.2f]", p->inner);
     canvas_line(script, "set yrange [0:%.6g]", p->top);
     canvas_line(script, "set ytics nomirror out scale 0.4 format '%%g' tc rgb '#222222'");
-    compose_y_label(p->c, p->scale.symbol);
     dit_buffer_text(script, "set xtics nomirror scale 0 tc rgb '#222222'");
     if (p->layout->rotated) dit_buffer_text(script, " rotate by 40 right");
     dit_buffer_text(script, " (");
@@ -301,14 +309,14 @@ static void put_plots(bars_panel *p)
     while (c->kind->parts ? c->kind->parts[colours] != NULL : colours < c->grid->series_count) colours++;
     for (int i = 0; i < colours; i++) {
         char how[160];
-        const char *colour = c->kind->parts ? report_colour(c->kind->parts[i], i) : compose_series_colour(c, i);
+        const char *colour = c->kind->parts ? compose_part_colour(c, i) : compose_series_colour(c, i);
         snprintf(how, sizeof how, "1:5:2:3:4:5 with boxxyerror lc rgb '%s' fs solid 1 noborder", colour);
         add_plot(script, &count, c->id, write_rectangles(p, i), how);
     }
     add_plot(script, &count, c->id, write_intervals(p, false),
-             "1:2:3:4 with yerrorbars pt 7 ps 0 lw 1.4 lc rgb '#111111'");
+             "1:3:(0):($4-$3) with vectors heads size first 4,90 fixed lw 1.4 lc rgb '#111111'");
     add_plot(script, &count, c->id, write_intervals(p, true),
-             "1:2:3:4 with yerrorbars pt 7 ps 0 lw 1 lc rgb '#555555'");
+             "1:3:(0):($4-$3) with vectors heads size first 4,90 fixed lw 1 lc rgb '#555555'");
     add_plot(script, &count, c->id, write_markers(p), "1:2:3:4 with vectors nohead lw 2.2 lc rgb '#111111'");
     dit_buffer_text(script, count ? "\n" : "plot NaN notitle\n"); /* every case of the panel is a gap */
 }
@@ -317,7 +325,9 @@ static void write_panel(report_composition *c, const bars_layout *layout, const 
                         int first)
 {
     bars_panel p = open_panel(c, layout, canvas, first);
-    canvas_panel(canvas, index, c->grid->cells[first].panel);
+    char y_label[COMPOSE_LABEL];
+    compose_y_label(c, p.scale.symbol, y_label);
+    canvas_panel(canvas, index, c->grid->cells[first].panel, y_label);
     put_axes(&p);
     for (int i = p.first; i < p.end; i++) {
         if (c->grid->cells[i].bar.n)

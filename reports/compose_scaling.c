@@ -77,45 +77,62 @@ static void put_axes(const scaling_panel *p)
     canvas_line(script, "set yrange [%.6g:%.6g]", low, high);
     put_log_ticks(script, "x", 1, p->x_most);
     put_log_ticks(script, "y", low, high);
-    compose_y_label(p->c, p->scale.symbol);
     dit_buffer_text(script, "set xlabel ");
     report_append_quoted(script, report_tag_title(p->c->plot->x));
     canvas_line(script, " offset 0,0.4 tc rgb '#222222'");
 }
 
+static void write_row(scaling_panel *p, double x, double median, double low, double high)
+{
+    dit_buffer_printf(&p->c->files->data, "%.9g %.6g %.6g %.6g\n", x, median * p->scale.factor, low * p->scale.factor,
+                      high * p->scale.factor);
+}
+
+/* The block of one series; its first row is the one-rank case, from where its line starts. -1 when it has no point. */
 static int write_series(scaling_panel *p, int series)
 {
     const report_grid *grid = p->c->grid;
     int block = -1;
     for (int i = p->first; i < p->end; i++) {
         const report_cell *cell = &grid->cells[i];
+        const report_bar *bar = &cell->bar;
         if (!is_drawn(cell) || cell->series_index != series) continue;
-        if (block < 0) block = compose_block(p->c, grid->series[series], "x median low high");
-        dit_buffer_printf(&p->c->files->data, "%.9g %.6g %.6g %.6g\n", cell->x_number,
-                          cell->bar.part[0] * p->scale.factor, cell->bar.low * p->scale.factor,
-                          cell->bar.high * p->scale.factor);
+        if (block < 0) {
+            double start = p->ideal > 0 ? p->ideal : bar->part[0];
+            block = compose_block(p->c, grid->series[series], "x median low high; the first row only starts the line");
+            write_row(p, p->ideal > 0 ? 1 : cell->x_number, start, start, start);
+        }
+        write_row(p, cell->x_number, bar->part[0], bar->low, bar->high);
     }
     return block;
 }
 
-static void put_plots(scaling_panel *p)
+static void put_series(scaling_panel *p, int series, int *count)
 {
     const report_composition *c = p->c;
     dit_buffer *script = &c->files->script;
+    const char *colour = compose_series_colour(c, series);
+    int block = write_series(p, series);
+    if (block < 0) return;
+    dit_buffer_printf(script, "%s'%s.dat' index %d using 1:2 with lines lw 1.6 lc rgb '%s'",
+                      (*count)++ ? ", \\\n     " : "plot ", c->id, block, colour);
+    dit_buffer_printf(script,
+                      ", \\\n     '' index %d every ::1 using 1:3:(0):($4-$3) with vectors heads size screen "
+                      "0.005,90 fixed lw 1.2 lc rgb '%s'",
+                      block, colour);
+    dit_buffer_printf(script, ", \\\n     '' index %d every ::1 using 1:2 with points pt %d ps 0.9 lc rgb '%s'", block,
+                      point_of(series), colour);
+}
+
+static void put_plots(scaling_panel *p)
+{
+    dit_buffer *script = &p->c->files->script;
     int count = 0;
     if (p->ideal > 0) {
         dit_buffer_printf(script, "plot %.6g/x with lines dt 2 lw 1.2 lc rgb '#888888'", p->ideal * p->scale.factor);
         count++;
     }
-    for (int i = 0; i < c->grid->series_count; i++) {
-        int block = write_series(p, i);
-        const char *colour = compose_series_colour(c, i);
-        if (block < 0) continue;
-        dit_buffer_printf(script, "%s'%s.dat' index %d using 1:2 with linespoints pt %d ps 0.9 lw 1.6 lc rgb '%s'",
-                          count++ ? ", \\\n     " : "plot ", c->id, block, point_of(i), colour);
-        dit_buffer_printf(script, ", \\\n     '' index %d using 1:2:3:4 with yerrorbars pt 7 ps 0 lw 1.2 lc rgb '%s'",
-                          block, colour);
-    }
+    for (int i = 0; i < p->c->grid->series_count; i++) put_series(p, i, &count);
     dit_buffer_text(script, count ? "\n" : "plot NaN notitle\n");
 }
 
@@ -150,12 +167,14 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas)
 dit_status compose_scaling(report_composition *c)
 {
     report_canvas canvas;
+    char y_label[COMPOSE_LABEL];
     int index = 0;
     set_up_canvas(c, &canvas);
     canvas_begin(&canvas);
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
         scaling_panel p = open_panel(c, i);
-        canvas_panel(&canvas, index++, c->grid->cells[i].panel);
+        compose_y_label(c, p.scale.symbol, y_label);
+        canvas_panel(&canvas, index++, c->grid->cells[i].panel, y_label);
         if (p.y_most > 0)
             put_axes(&p);
         else

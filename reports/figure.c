@@ -54,7 +54,7 @@ const char *report_tag_title(const char *tag)
 #define PURPLE     "#cc79a7"
 #define YELLOW     "#f0e442"
 
-const char *report_colour(const char *name, int position)
+const char *report_colour_known(const char *name)
 {
     static const char *const known[][2] = {
         {"single", GREY},
@@ -74,9 +74,14 @@ const char *report_colour(const char *name, int position)
         {"communication buffers", VERMILLION},
         {"gather of latents", GREY},
     };
-    static const char *const palette[] = {BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, GREY};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i][0], name) == 0) return known[i][1];
     }
+    return NULL;
+}
+
+const char *report_colour_at(int position)
+{
+    static const char *const palette[] = {BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, GREY};
     return palette[(unsigned)position % (sizeof palette / sizeof palette[0])];
 }

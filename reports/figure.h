@@ -89,7 +89,9 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
 
 /* Words for a tag on an axis: "world_size" -> "ranks". */
 const char *report_tag_title(const char *tag);
-/* Colour of a method, part or series: fixed for the names we know, else by position. "#RRGGBB", Okabe-Ito. */
-const char *report_colour(const char *name, int position);
+/* Colour of a method or part by its name, NULL for a name we do not know; and the palette by position. "#rrggbb",
+ * Okabe-Ito. */
+const char *report_colour_known(const char *name);
+const char *report_colour_at(int position);
 
 #endif

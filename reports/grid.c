@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRID_CELLS = 600, GRID_KEY = 512 };
+enum { GRID_CELLS = 600, GRID_KEY = 512, GRID_TRIES = 32 };
 
 /* Tag lists that place a case. */
 typedef struct {
@@ -100,10 +100,15 @@ static dit_status place_cell(report_cell *cell, const grid_keys *keys)
     return DIT_OK;
 }
 
+static void sort_cells(report_grid *grid)
+{
+    if (grid->count) qsort(grid->cells, (size_t)grid->count, sizeof *grid->cells, compare_cells);
+}
+
 static dit_status place_cells(report_grid *grid, const grid_keys *keys)
 {
     for (int i = 0; i < grid->count; i++) DIT_TRY(place_cell(&grid->cells[i], keys));
-    if (grid->count) qsort(grid->cells, (size_t)grid->count, sizeof *grid->cells, compare_cells);
+    sort_cells(grid);
     return DIT_OK;
 }
 
@@ -130,26 +135,56 @@ static bool same_place(const report_cell *a, const report_cell *b)
     return strcmp(a->panel, b->panel) == 0 && strcmp(a->x, b->x) == 0 && strcmp(a->series, b->series) == 0;
 }
 
-/* Adds the tag that tells apart the first two cells on one place. False when all places are distinct, or none helps. */
-static bool tell_apart(const report_grid *grid, grid_keys *keys)
+/* Adds to the panels the tag that tells apart two cells on one place; false when none does. */
+static bool tell_panels_apart(const report_grid *grid, grid_keys *keys)
 {
-    static const char *const of_series[] = {"evidence",  "method",           "mesh",       "joint_text",
-                                            "attention", "threads_per_rank", "world_size", NULL};
-    static const char *const of_panel[] = {"program",    "model",          "resolution",  "num_layers", "steps",
-                                           "num_images", "guidance_scale", "text_tokens", "platform",   "seed",
-                                           NULL};
+    static const char *const tags[] = {"program",    "model",          "resolution",  "num_layers", "steps",
+                                       "num_images", "guidance_scale", "text_tokens", "platform",   "seed",
+                                       NULL};
     for (int i = 1; i < grid->count; i++) {
         const report_cell *a = &grid->cells[i - 1], *b = &grid->cells[i];
-        if (!same_place(a, b)) continue;
-        const char *panel_tag = telling_tag(a->kase, b->kase, of_panel);
-        const char *series_tag = telling_tag(a->kase, b->kase, of_series);
-        if (panel_tag)
-            add_tag(keys->panel, panel_tag);
-        else if (series_tag)
-            add_tag(keys->stacked ? keys->x : keys->series, series_tag);
-        if (panel_tag || series_tag) return true;
+        const char *tag = same_place(a, b) ? telling_tag(a->kase, b->kase, tags) : NULL;
+        if (tag) return add_tag(keys->panel, tag), true;
     }
     return false;
+}
+
+/* Lengthens a name of a cell ("usp") by the value of a tag ("usp · u2 r2"). */
+static dit_status lengthen(char **name, const report_case *kase, const char *tag)
+{
+    dit_buffer text = {0};
+    char *value = join_tags(kase, tag);
+    if (!value) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a figure");
+    dit_buffer_printf(&text, "%s%s%s", *name, **name ? " · " : "", value);
+    free(value);
+    if (text.failed) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a figure");
+    free(*name);
+    *name = text.data;
+    return DIT_OK;
+}
+
+/* Lengthens the series (stacked: the place along x) that two cells on one place share; other series keep their names.
+ * *found is false when all places are distinct, or no tag helps. */
+static dit_status tell_series_apart(report_grid *grid, bool stacked, bool *found)
+{
+    static const char *const tags[] = {"evidence",  "method",           "mesh",       "joint_text",
+                                       "attention", "threads_per_rank", "world_size", NULL};
+    char name[GRID_KEY] = "";
+    const char *tag = NULL;
+    for (int i = 1; i < grid->count && !tag; i++) {
+        const report_cell *a = &grid->cells[i - 1], *b = &grid->cells[i];
+        if (same_place(a, b)) tag = telling_tag(a->kase, b->kase, tags);
+        snprintf(name, sizeof name, "%s", stacked ? a->x : a->series);
+    }
+    *found = tag != NULL;
+    for (int i = 0; i < grid->count && tag; i++) {
+        char **place = stacked ? &grid->cells[i].x : &grid->cells[i].series;
+        if (strncmp(*place, name, sizeof name - 1) == 0 && strlen(*place) == strlen(name)) {
+            DIT_TRY(lengthen(place, grid->cells[i].kase, tag));
+        }
+    }
+    sort_cells(grid);
+    return DIT_OK;
 }
 
 /* Numbers of different evidence never share a colour. */
@@ -248,7 +283,9 @@ static dit_status build(const report_table *table, const report_plot *plot, grid
     DIT_TRY(select_cells(table, plot->where, grid));
     separate_evidence(grid, keys);
     DIT_TRY(place_cells(grid, keys));
-    for (int tries = 0; tries < 16 && tell_apart(grid, keys); tries++) DIT_TRY(place_cells(grid, keys));
+    for (int i = 0; i < GRID_TRIES && tell_panels_apart(grid, keys); i++) DIT_TRY(place_cells(grid, keys));
+    bool found = true;
+    for (int i = 0; i < GRID_TRIES && found; i++) DIT_TRY(tell_series_apart(grid, keys->stacked, &found));
     measure_cells(grid, kind);
     return collect_series(grid);
 }
