@@ -1,6 +1,7 @@
 #include "engine/case.h"
 
 #include "base/hash.h"
+#include "engine/config.h"
 #include "engine/programs/program.h"
 
 #include <math.h>
@@ -93,6 +94,8 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     out->doc = doc;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(hash_document(doc, out->case_id));
+    dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "model"));
+    dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "scheduler"));
     DIT_TRY(read_model(doc, out));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "scheduler", &out->scheduler));
     DIT_TRY(read_run(doc, out));

@@ -105,8 +105,7 @@ static dit_status read_config(const dit_model_params *params, flux *m)
     DIT_TRY(dit_json_optional_int(doc, config, at, "patch_size", 1, 16, &patch));
     DIT_TRY(dit_json_optional_bool(doc, config, at, "guidance_embeds", &m->guidance_embeds));
     m->out_channels = m->in_channels;
-    if (!cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(config, "out_channels")))
-        DIT_TRY(dit_json_optional_int(doc, config, at, "out_channels", 1, 4096, &m->out_channels));
+    DIT_TRY(dit_json_optional_int(doc, config, at, "out_channels", 1, 4096, &m->out_channels));
     if (patch != 1) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_size %lld: FLUX latents come packed", (long long)patch);
     return read_axes(params, m);
 }

@@ -103,12 +103,10 @@ static dit_status read_config(const dit_model_params *params, pixart *m, double 
                         (long long)m->in_channels);
     m->eps = (float)eps;
     m->micro_conditions = sample_size == 128;
-    if (!cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(config, "use_additional_conditions")))
-        DIT_TRY(dit_json_optional_bool(doc, config, at, "use_additional_conditions", &m->micro_conditions));
+    DIT_TRY(dit_json_optional_bool(doc, config, at, "use_additional_conditions", &m->micro_conditions));
     *base_size = (double)(sample_size / m->patch);
     *interpolation_scale = sample_size / 64 > 1 ? (double)(sample_size / 64) : 1.0;
-    if (!cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(config, "interpolation_scale")))
-        DIT_TRY(dit_json_optional_number(doc, config, at, "interpolation_scale", 1e-3, 1e3, interpolation_scale));
+    DIT_TRY(dit_json_optional_number(doc, config, at, "interpolation_scale", 1e-3, 1e3, interpolation_scale));
     return DIT_OK;
 }
 

@@ -4,6 +4,7 @@
  * that exists on both sides. An e2e folder has e2e.json, which names the model folder beside it and the scheduler: the
  * whole sampling loop. In parallel the shards are collected and compared as a whole.
  */
+#include "engine/config.h"
 #include "engine/programs/program.h"
 #include "engine/sampler.h"
 
@@ -263,7 +264,7 @@ static dit_status open_model(golden *g, const char *folder, const dit_model_ops 
     char path[PATH];
     const char *class_name;
     snprintf(path, sizeof path, "%s/config.json", folder);
-    DIT_TRY(dit_json_read_file(path, &g->config));
+    DIT_TRY(dit_config_read_file(path, &g->config));
     DIT_TRY(dit_json_require_string(&g->config, g->config.root, "", "_class_name", &class_name));
     DIT_TRY(dit_model_find(class_name, ops));
     snprintf(facts->family, sizeof facts->family, "%s", class_name);
@@ -421,7 +422,7 @@ static dit_status read_e2e(golden *g, const char *folder, e2e_params *p)
     char path[PATH];
     const cJSON *root;
     snprintf(path, sizeof path, "%s/e2e.json", folder);
-    DIT_TRY(dit_json_read_file(path, &g->e2e));
+    DIT_TRY(dit_config_read_file(path, &g->e2e));
     root = g->e2e.root;
     DIT_TRY(dit_json_require_string(&g->e2e, root, "", "transformer", &p->transformer));
     DIT_TRY(dit_json_require_object(&g->e2e, root, "", "scheduler", &p->scheduler));

@@ -32,33 +32,36 @@ static dit_status read_config(const dit_scheduler_params *params, flow_config *c
     DIT_TRY(dit_json_optional_number(doc, config, at, "max_image_seq_len", 1, 1e9, &c->max_tokens));
     DIT_TRY(dit_json_optional_bool(doc, config, at, "use_dynamic_shifting", &c->dynamic));
     DIT_TRY(dit_json_optional_string(doc, config, at, "time_shift_type", &time_shift));
-    const cJSON *terminal = cJSON_GetObjectItemCaseSensitive(config, "shift_terminal");
-    if (terminal && !cJSON_IsNull(terminal)) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "shift_terminal is not built");
+    if (cJSON_GetObjectItemCaseSensitive(config, "shift_terminal"))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "shift_terminal is not built");
     if (c->dynamic && strcmp(time_shift, "exponential") != 0)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "time_shift_type \"%s\" is not built", time_shift);
     return DIT_OK;
 }
 
-static float static_shift(const flow_config *c, float sigma)
+static double static_shift(const flow_config *c, double sigma)
 {
-    return (float)c->shift * sigma / (1.0f + (float)(c->shift - 1.0) * sigma);
+    return c->shift * sigma / (1.0 + (c->shift - 1.0) * sigma);
 }
 
-/* Sigma i before the last shift: the pipeline's linspace(1, 1/N), or the library's linspace over timesteps, whose ends
- * a static shift has moved once already. */
-static float initial_sigma(const dit_scheduler_params *params, const flow_config *c, int i)
+/* The pipeline's linspace(1, 1/N, N), which the library keeps in float32 through the shift. */
+static float given_sigma(const flow_config *c, double mu, int i, int N)
 {
-    int N = params->steps;
-    if (params->linspace_sigmas) {
-        double step = N > 1 ? (1.0 / N - 1.0) / (N - 1) : 0.0;
-        return (float)(i == N - 1 && N > 1 ? 1.0 / N : 1.0 + i * step);
-    }
+    double step = N > 1 ? (1.0 / N - 1.0) / (N - 1) : 0.0;
+    float sigma = (float)(i == N - 1 && N > 1 ? 1.0 / N : 1.0 + i * step), stretch = (float)exp(mu);
+    float shift = (float)c->shift, excess = (float)(c->shift - 1.0);
+    return c->dynamic ? stretch / (stretch + (1.0f / sigma - 1.0f)) : shift * sigma / (1.0f + excess * sigma);
+}
+
+/* The library's own: linspace over timesteps in double, whose ends a static shift has moved once already. */
+static float default_sigma(const flow_config *c, double mu, int i, int N)
+{
     float low = 1.0f / (float)c->train, high = 1.0f;
-    if (!c->dynamic) low = static_shift(c, low), high = static_shift(c, high);
+    if (!c->dynamic) low = (float)static_shift(c, low), high = (float)static_shift(c, high);
     double first = (double)high * c->train, last = (double)low * c->train;
-    double timestep = N > 1 ? first + i * ((last - first) / (N - 1)) : first;
-    if (i == N - 1 && N > 1) timestep = last;
-    return (float)(timestep / c->train);
+    double timestep = i == N - 1 && N > 1 ? last : N > 1 ? first + i * ((last - first) / (N - 1)) : first;
+    double sigma = timestep / c->train;
+    return (float)(c->dynamic ? exp(mu) / (exp(mu) + (1.0 / sigma - 1.0)) : static_shift(c, sigma));
 }
 
 static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler *scheduler)
@@ -68,12 +71,10 @@ static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler 
     DIT_TRY(scheduler_alloc(scheduler, params, 0));
     double slope = (c.max_shift - c.base_shift) / (c.max_tokens - c.base_tokens);
     double mu = params->has_mu ? params->mu : (double)params->image_tokens * slope + c.base_shift - slope * c.base_tokens;
-    float stretch = (float)exp(mu);
     for (int i = 0; i < params->steps; i++) {
-        float sigma = initial_sigma(params, &c, i);
-        sigma = c.dynamic ? stretch / (stretch + (1.0f / sigma - 1.0f)) : static_shift(&c, sigma);
-        scheduler->sigmas[i] = sigma;
-        scheduler->timesteps[i] = sigma * (float)c.train;
+        scheduler->sigmas[i] = params->linspace_sigmas ? given_sigma(&c, mu, i, params->steps)
+                                                       : default_sigma(&c, mu, i, params->steps);
+        scheduler->timesteps[i] = scheduler->sigmas[i] * (float)c.train;
     }
     scheduler->sigmas[params->steps] = 0.0f;
     return DIT_OK;

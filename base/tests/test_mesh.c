@@ -1,0 +1,243 @@
+/* Mesh arithmetic, legality and closed forms: pure functions, tested without running anything. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/mesh.h"
+
+static dit_parallel mesh(int ulysses, int ring, int cfg, int data)
+{
+    dit_parallel parallel = {0};
+    parallel.degree[DIT_AXIS_ULYSSES] = ulysses;
+    parallel.degree[DIT_AXIS_RING] = ring;
+    parallel.degree[DIT_AXIS_CFG] = cfg;
+    parallel.degree[DIT_AXIS_DATA] = data;
+    return parallel;
+}
+
+static dit_facts pixart_facts(void)
+{
+    return (dit_facts){.family = "PixArtTransformer2DModel", .layers = 28, .heads = 16, .head_dim = 72, .image_tokens = 4096,
+                       .text_tokens = 120, .token_channels = 16, .num_images = 1, .guidance_branches = 2, .steps = 20,
+                       .mlp_ratio = 4};
+}
+
+static dit_facts flux_facts(void)
+{
+    return (dit_facts){.family = "FluxTransformer2DModel", .layers = 57, .heads = 24, .head_dim = 128, .image_tokens = 4096,
+                       .text_tokens = 512, .token_channels = 64, .num_images = 1, .guidance_branches = 1, .steps = 28,
+                       .joint = true, .mlp_ratio = 4};
+}
+
+static void every_rank_has_its_own_coordinates(void **state)
+{
+    dit_parallel parallel = mesh(2, 3, 2, 5);
+    (void)state;
+    assert_int_equal(dit_parallel_world_size(&parallel), 60);
+    for (int rank = 0; rank < 60; rank++) {
+        int coordinates[DIT_AXIS_COUNT];
+        dit_mesh_coordinates(&parallel, rank, coordinates);
+        assert_int_equal(dit_mesh_rank(&parallel, coordinates), rank);
+    }
+}
+
+static void ulysses_varies_fastest_then_ring_then_cfg_then_data(void **state)
+{
+    dit_parallel parallel = mesh(2, 2, 2, 2);
+    int group[2];
+    (void)state;
+    const struct {
+        dit_axis axis;
+        int partner;
+    } expected[] = {{DIT_AXIS_ULYSSES, 1}, {DIT_AXIS_RING, 2}, {DIT_AXIS_CFG, 4}, {DIT_AXIS_DATA, 8}};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(dit_mesh_group(&parallel, 0, expected[i].axis, group), 2);
+        assert_int_equal(group[0], 0);
+        assert_int_equal(group[1], expected[i].partner);
+    }
+}
+
+static void groups_of_an_axis_partition_the_world(void **state)
+{
+    dit_parallel parallel = mesh(3, 2, 2, 2);
+    (void)state;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int seen[24] = {0}, group[24];
+        for (int rank = 0; rank < 24; rank++) {
+            int size = dit_mesh_group(&parallel, rank, (dit_axis)axis, group);
+            for (int i = 0; i < size; i++) seen[group[i]]++;
+        }
+        for (int rank = 0; rank < 24; rank++)
+            assert_int_equal(seen[rank], parallel.degree[axis] > 0 ? parallel.degree[axis] : 1);
+    }
+}
+
+static void labels_name_what_is_above_one(void **state)
+{
+    char label[64];
+    dit_parallel all = mesh(2, 4, 2, 3), one = mesh(1, 0, 1, 1);
+    (void)state;
+    dit_parallel_label(&all, label);
+    assert_string_equal(label, "u2 r4 cfg2 dp3");
+    dit_parallel_label(&one, label);
+    assert_string_equal(label, "1");
+}
+
+static void broken_rules_are_refused_by_their_code(void **state)
+{
+    (void)state;
+    struct {
+        dit_parallel parallel;
+        bool flux;
+        dit_status expected;
+    } cases[] = {
+        {mesh(2, 2, 2, 1), false, DIT_OK},
+        {mesh(24, 1, 1, 1), true, DIT_ERR_CONSTRAINT_TOKENS}, /* 4096 % 24 */
+        {mesh(3, 1, 1, 1), false, DIT_ERR_CONSTRAINT_HEADS},
+        {mesh(1, 3, 1, 1), false, DIT_ERR_CONSTRAINT_TOKENS},
+        {mesh(1, 1, 2, 1), true, DIT_ERR_CONSTRAINT_CFG},
+        {mesh(1, 1, 3, 1), false, DIT_ERR_CONSTRAINT_DEGREE},
+        {mesh(1, 1, 1, 2), false, DIT_ERR_CONSTRAINT_BATCH},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dit_facts facts = cases[i].flux ? flux_facts() : pixart_facts();
+        assert_int_equal(dit_parallel_check(&cases[i].parallel, &facts), cases[i].expected);
+    }
+}
+
+static void unbuilt_axes_are_refused_not_ignored(void **state)
+{
+    dit_facts facts = pixart_facts();
+    (void)state;
+    const dit_axis axes[] = {DIT_AXIS_PIPEFUSION, DIT_AXIS_TENSOR};
+    for (size_t i = 0; i < 2; i++) {
+        dit_parallel parallel = {0};
+        parallel.degree[axes[i]] = 2;
+        assert_int_equal(dit_parallel_check(&parallel, &facts), DIT_ERR_UNSUPPORTED);
+    }
+}
+
+static void joint_text_splits_only_where_it_divides(void **state)
+{
+    dit_facts flux = flux_facts(), pixart = pixart_facts();
+    dit_parallel parallel = mesh(4, 1, 1, 1);
+    (void)state;
+    assert_int_equal(dit_parallel_joint_text(&parallel, &flux), DIT_JOINT_TEXT_SPLIT);
+    flux.text_tokens = 510;
+    assert_int_equal(dit_parallel_joint_text(&parallel, &flux), DIT_JOINT_TEXT_REPLICATE);
+    assert_int_equal(dit_parallel_joint_text(&parallel, &pixart), DIT_JOINT_TEXT_REPLICATE);
+    parallel.joint_text = DIT_JOINT_TEXT_SPLIT;
+    assert_int_equal(dit_parallel_check(&parallel, &flux), DIT_ERR_CONSTRAINT_TEXT);
+}
+
+static int64_t step_bytes(const dit_parallel *parallel, const dit_facts *facts, dit_axis axis, dit_collective collective)
+{
+    dit_volume_table table;
+    dit_volume_predict(parallel, facts, &table);
+    return table.at[axis][collective][DIT_PHASE_STEP].bytes;
+}
+
+/* PARALLEL.md section 2: 4(N-1)/N^2 S h e L against 2(N-1)/N S h e L, both guidance branches */
+static void ulysses_and_ring_follow_the_published_formulas(void **state)
+{
+    dit_facts facts = pixart_facts();
+    (void)state;
+    for (int n = 2; n <= 16; n *= 2) {
+        dit_parallel ulysses = mesh(n, 1, 1, 1), ring = mesh(1, n, 1, 1);
+        int64_t layer = 2 * 20 * 28 * 4096LL * 1152 * 4; /* branches, steps, layers, S h e */
+        int64_t u = step_bytes(&ulysses, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL);
+        int64_t r = step_bytes(&ring, &facts, DIT_AXIS_RING, DIT_COLLECTIVE_SEND_RECV);
+        assert_int_equal(u, layer / n / n * 4 * (n - 1));
+        assert_int_equal(r, layer / n * 2 * (n - 1));
+        assert_int_equal(u * n, r * 2); /* the ratio is 2/N */
+    }
+}
+
+/* L e S h [4(u-1)/(u^2 r) + 2(r-1)/(u r)] */
+static void usp_follows_the_published_formula(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel parallel = mesh(4, 2, 1, 1);
+    int64_t layer = 2 * 20 * 28 * 4096LL * 1152 * 4;
+    (void)state;
+    assert_int_equal(step_bytes(&parallel, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL), layer * 4 * 3 / 32);
+    assert_int_equal(step_bytes(&parallel, &facts, DIT_AXIS_RING, DIT_COLLECTIVE_SEND_RECV), layer * 2 / 8);
+}
+
+static void replicated_text_is_gathered_and_never_sent_as_keys(void **state)
+{
+    dit_facts facts = flux_facts();
+    dit_parallel split = mesh(2, 1, 1, 1), replicate = split;
+    (void)state;
+    split.joint_text = DIT_JOINT_TEXT_SPLIT;
+    replicate.joint_text = DIT_JOINT_TEXT_REPLICATE;
+    int64_t per_row = 28 * 57 * (3072LL / 2) * 4;
+    assert_int_equal(step_bytes(&split, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL), 4 * (2048 + 256) * per_row);
+    assert_int_equal(step_bytes(&split, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_GATHER), 0);
+    assert_int_equal(step_bytes(&replicate, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL), 4 * 2048 * per_row);
+    assert_int_equal(step_bytes(&replicate, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_GATHER), 512 * per_row);
+}
+
+static void cfg_parallel_sends_one_latent_a_step(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel parallel = mesh(1, 1, 2, 1);
+    (void)state;
+    assert_int_equal(step_bytes(&parallel, &facts, DIT_AXIS_CFG, DIT_COLLECTIVE_ALL_GATHER), 20 * 4096 * 16 * 4);
+}
+
+static void one_rank_sends_nothing(void **state)
+{
+    dit_facts facts = flux_facts();
+    dit_parallel parallel = mesh(1, 1, 1, 1);
+    dit_volume_table table;
+    (void)state;
+    dit_volume_predict(&parallel, &facts, &table);
+    assert_int_equal(dit_volume_total_bytes(&table), 0);
+}
+
+static void a_case_document_gives_its_facts(void **state)
+{
+    static const char text[] =
+        "{\"model\":{\"config\":{\"_class_name\":\"FluxTransformer2DModel\",\"num_layers\":19,\"num_single_layers\":38,"
+        "\"num_attention_heads\":24,\"attention_head_dim\":128,\"in_channels\":64,\"patch_size\":1},"
+        "\"latent\":{\"channels\":16,\"vae_spatial\":8},\"text\":{\"tokens\":512,\"dim\":4096,\"pooled_dim\":768,"
+        "\"injection\":\"joint attention\"},\"guidance\":\"distilled\"},\"run\":{\"height_px\":1024,\"width_px\":512,"
+        "\"num_images\":1,\"num_inference_steps\":28}}";
+    dit_json doc = {0};
+    dit_facts facts;
+    (void)state;
+    assert_int_equal(dit_json_parse(text, strlen(text), "case", &doc), DIT_OK);
+    assert_int_equal(dit_facts_from_case(&doc, doc.root, "", &facts), DIT_OK);
+    assert_int_equal(facts.image_tokens, 64 * 32);
+    assert_int_equal(facts.token_channels, 64);
+    assert_int_equal(facts.layers, 57);
+    assert_true(facts.joint);
+    assert_int_equal(facts.guidance_branches, 1);
+    assert_true(facts.parameters > 11500000000LL && facts.parameters < 12300000000LL); /* the card says 11.9e9 */
+    dit_json_release(&doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rank_has_its_own_coordinates),
+        cmocka_unit_test(ulysses_varies_fastest_then_ring_then_cfg_then_data),
+        cmocka_unit_test(groups_of_an_axis_partition_the_world),
+        cmocka_unit_test(labels_name_what_is_above_one),
+        cmocka_unit_test(broken_rules_are_refused_by_their_code),
+        cmocka_unit_test(unbuilt_axes_are_refused_not_ignored),
+        cmocka_unit_test(joint_text_splits_only_where_it_divides),
+        cmocka_unit_test(ulysses_and_ring_follow_the_published_formulas),
+        cmocka_unit_test(usp_follows_the_published_formula),
+        cmocka_unit_test(replicated_text_is_gathered_and_never_sent_as_keys),
+        cmocka_unit_test(cfg_parallel_sends_one_latent_a_step),
+        cmocka_unit_test(one_rank_sends_nothing),
+        cmocka_unit_test(a_case_document_gives_its_facts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+/* Embeddings against the library's own tables (golden/ops). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "engine/models/embed.h"
+#include "engine/safetensors.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static dit_safetensors *ops;
+
+static int open_ops(void **state)
+{
+    char path[4096];
+    (void)state;
+    snprintf(path, sizeof path, "%s/engine/tests/golden/ops/ops.safetensors", DITBENCH_SOURCE_DIR);
+    return dit_safetensors_open(path, &ops) == DIT_OK ? 0 : -1;
+}
+
+static int close_ops(void **state)
+{
+    (void)state;
+    dit_safetensors_close(ops);
+    return 0;
+}
+
+static void read_into(const char *name, int64_t count, float *out)
+{
+    dit_tensor_view view;
+    assert_true(dit_safetensors_find(ops, name, &view));
+    assert_int_equal(view.elements, count);
+    assert_int_equal(dit_tensor_read(&view, 0, count, out), DIT_OK);
+}
+
+static void expect_close(const float *x, const float *reference, int count, float tolerance)
+{
+    for (int i = 0; i < count; i++) assert_true(fabsf(x[i] - reference[i]) <= tolerance);
+}
+
+/* One ulp of a frequency is worth 1e-4 at t = 3500, so this bound sees it. */
+static void timesteps_embed_as_the_library_rounds_them(void **state)
+{
+    static float t[9], reference[9 * 256], out[9 * 256];
+    (void)state;
+    read_into("timestep.t", 9, t);
+    read_into("timestep.emb256_flip_shift0", 9 * 256, reference);
+    embed_timestep(t, 9, 256, out);
+    expect_close(out, reference, 9 * 256, 3e-7f);
+    read_into("timestep.emb64_flip_shift0", 9 * 64, reference);
+    embed_timestep(t, 9, 64, out);
+    expect_close(out, reference, 9 * 64, 3e-7f);
+}
+
+static void sincos_tables_put_the_column_first(void **state)
+{
+    float reference[15 * 24], out[15 * 24];
+    (void)state;
+    read_into("sincos2d.h5_w3_base8_scale2_dim24", 15 * 24, reference);
+    embed_sincos_2d(5, 3, 24, 8, 2, 0, 15, out);
+    expect_close(out, reference, 15 * 24, 2e-7f);
+}
+
+static void a_shard_of_the_table_is_a_part_of_the_whole(void **state)
+{
+    float whole[15 * 24], part[6 * 24];
+    (void)state;
+    embed_sincos_2d(5, 3, 24, 8, 2, 0, 15, whole);
+    embed_sincos_2d(5, 3, 24, 8, 2, 7, 6, part);
+    assert_memory_equal(part, whole + 7 * 24, sizeof part);
+}
+
+static void rotary_tables_repeat_each_value_twice(void **state)
+{
+    float position[6], cos_reference[48], sin_reference[48], cosines[48], sines[48];
+    const int64_t dims[1] = {8};
+    (void)state;
+    read_into("rope1d.dim8_pos", 6, position);
+    read_into("rope1d.dim8_cos", 48, cos_reference);
+    read_into("rope1d.dim8_sin", 48, sin_reference);
+    embed_rope(position, 6, 1, dims, 10000.0, cosines, sines);
+    expect_close(cosines, cos_reference, 48, 1e-7f);
+    expect_close(sines, sin_reference, 48, 1e-7f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timesteps_embed_as_the_library_rounds_them),
+        cmocka_unit_test(sincos_tables_put_the_column_first),
+        cmocka_unit_test(a_shard_of_the_table_is_a_part_of_the_whole),
+        cmocka_unit_test(rotary_tables_repeat_each_value_twice),
+    };
+    return cmocka_run_group_tests(tests, open_ops, close_ops);
+}
