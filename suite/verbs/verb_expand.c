@@ -33,8 +33,8 @@ static void print_json(const suite_workload *workload)
     cJSON_AddStringToObject(document, "workload", workload->name);
     cJSON_AddStringToObject(document, "hash", workload->hash);
     cJSON_AddNumberToObject(document, "merged", workload->merged_count);
-    cJSON *cases = cJSON_AddArrayToObject(document, "cases");
-    for (int i = 0; i < workload->case_count; i++) cJSON_AddItemToArray(cases, case_json(&workload->cases[i]));
+    cJSON *kept = cJSON_AddArrayToObject(document, "kept");
+    for (int i = 0; i < workload->case_count; i++) cJSON_AddItemToArray(kept, case_json(&workload->cases[i]));
     cJSON *dropped = cJSON_AddArrayToObject(document, "dropped");
     for (int i = 0; i < workload->dropped_count; i++)
         cJSON_AddItemToArray(dropped, dropped_json(&workload->dropped[i]));
