@@ -194,8 +194,9 @@ static dit_status fill_result_line(cJSON *line, const suite_case *one, const sui
 /* ---- one item -----------------------------------------------------------------------------------------------------
  */
 
-/* Latents of a one-rank process with the same reference_id that ended ok; false when there is none yet. */
-static bool find_reference(const run_state *run, const suite_case *one, char out[SUITE_PATH])
+/* The one-rank case with the same reference_id of which a process ended ok, with its latents; NULL when there is none
+ * yet. */
+static const suite_case *find_reference(const run_state *run, const suite_case *one, char out[SUITE_PATH])
 {
     for (int i = 0; i < run->schedule.case_count; i++) {
         const suite_case *other = &run->schedule.cases[i];
@@ -204,9 +205,9 @@ static bool find_reference(const run_state *run, const suite_case *one, char out
         if (suite_path(out, "%s/cases/%s/p%d/latents.safetensors", run->session->dir, other->case_id,
                        run->good_process[i]) == DIT_OK &&
             access(out, R_OK) == 0)
-            return true;
+            return other;
     }
-    return false;
+    return NULL;
 }
 
 static double deadline_of(const run_state *run, const suite_case *one)
@@ -218,6 +219,7 @@ static double deadline_of(const run_state *run, const suite_case *one)
 /* Paths of one item's launch. */
 typedef struct {
     char case_file[SUITE_PATH], out_dir[SUITE_PATH], reference[SUITE_PATH];
+    const suite_case *reference_case; /* NULL: none */
 } item_paths;
 
 static dit_status make_launch_plan(const run_state *run, const suite_run_item *item, item_paths *paths,
@@ -226,11 +228,12 @@ static dit_status make_launch_plan(const run_state *run, const suite_run_item *i
     const suite_case *one = &run->schedule.cases[item->case_index];
     DIT_TRY(suite_path(paths->case_file, "%s/cases/%s/case.json", run->session->dir, one->case_id));
     DIT_TRY(suite_session_process_dir(run->session, one->case_id, item->process, paths->out_dir));
+    paths->reference_case = find_reference(run, one, paths->reference);
     *out = (suite_launch_plan){
         .engine = run->engine,
         .case_file = paths->case_file,
         .out_dir = paths->out_dir,
-        .reference = find_reference(run, one, paths->reference) ? paths->reference : NULL,
+        .reference = paths->reference_case ? paths->reference : NULL,
         .world_size = one->world_size,
         .threads_per_rank = suite_case_threads(one->document),
         .cores = run->cores,
@@ -239,13 +242,15 @@ static dit_status make_launch_plan(const run_state *run, const suite_run_item *i
     return DIT_OK;
 }
 
-static dit_status record_outcome(run_state *run, int index, const char *started, suite_outcome *outcome)
+static dit_status record_outcome(run_state *run, int index, const char *started, const suite_case *reference,
+                                 suite_outcome *outcome)
 {
     const suite_run_item *item = &run->schedule.items[index];
     const suite_case *one = &run->schedule.cases[item->case_index];
     const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
     cJSON *line = start_line("result");
     cJSON_AddStringToObject(line, "started", started);
+    if (reference) cJSON_AddStringToObject(line, "reference_case", reference->case_id);
     DIT_TRY(finish_line(run, line, fill_result_line(line, one, item, outcome)));
     note_status(run, index, outcome->status);
     suite_progress_finish(&run->progress, suite_outcome_name(outcome->status), (double)outcome->elapsed_ns * 1e-9,
@@ -273,7 +278,7 @@ static dit_status run_item(run_state *run, int index)
     suite_progress_start(&run->progress, one->label);
     dit_clock_utc(started);
     dit_status st = suite_launch_run(run->launcher, &plan, &options, &outcome);
-    if (st == DIT_OK && !outcome.interrupted) st = record_outcome(run, index, started, &outcome);
+    if (st == DIT_OK && !outcome.interrupted) st = record_outcome(run, index, started, paths.reference_case, &outcome);
     if (st != DIT_OK) dit_error_note(st, "running %s, process %d", one->label, item->process);
     suite_outcome_release(&outcome);
     return st;
