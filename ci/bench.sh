@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Runs workloads for real, one session each, draws each session, and ends with the path of the last HTML report.
+# Usage: ci/bench.sh [BUILD] [WORKLOAD]...     (default: smoke cpu/methods; with DITBENCH_BENCH_QUICK=1: smoke)
+# Exit: that of the first run that did not end with 0; else 4 when a report cannot be drawn. A claim that does not hold
+# is said in the report and is no failure here: `ditbench report` exits with 1 for it.
+set -u
+cd "$(dirname "$0")/.." || exit 4
+build=${1:-build}
+shift || true
+workloads=("$@")
+if [ ${#workloads[@]} -eq 0 ]; then
+    workloads=(smoke cpu/methods)
+    [ "${DITBENCH_BENCH_QUICK:-0}" = 1 ] && workloads=(smoke)
+fi
+program=$build/bin/ditbench
+result=0 page=''
+
+keep_first() { [ "$result" -ne 0 ] || result=$1; }
+
+for workload in "${workloads[@]}"; do
+    echo "== $workload"
+    answer=$("$program" run "$workload")
+    keep_first $?
+    printf '%s\n' "$answer"
+    session=$(printf '%s\n' "$answer" | sed -n 's/^session //p' | tail -n 1)
+    [ -n "$session" ] || continue
+    answer=$("$program" report "$session")
+    case $? in
+    0 | 1 | 5) page=$(printf '%s\n' "$answer" | tail -n 1) ;;
+    *) keep_first 4 ;;
+    esac
+    printf '%s\n' "$answer" | sed '$d'
+    [ -n "$page" ] && echo "page ${page#"$PWD"/}"
+done
+[ -n "$page" ] && echo "${page#"$PWD"/}"
+exit "$result"
