@@ -45,8 +45,12 @@ void canvas_fit_text(const char *text, double font_px, double pixels, char *out,
 
 void canvas_add_legend(report_canvas *canvas, const char *name, const char *colour, canvas_glyph glyph, int point)
 {
-    if (canvas->legend_count == CANVAS_LEGEND || !name[0]) return;
-    canvas->legend[canvas->legend_count++] = (canvas_entry){name, colour, glyph, point};
+    if (!name[0]) return;
+    if (canvas->legend_count < CANVAS_LEGEND) {
+        canvas->legend[canvas->legend_count++] = (canvas_entry){name, colour, glyph, point};
+    } else {
+        canvas->legend[CANVAS_LEGEND - 1] = (canvas_entry){"further ones: see the CSV", "#ffffff", CANVAS_SWATCH, 0};
+    }
 }
 
 static double entry_width(const canvas_entry *entry)

@@ -27,7 +27,7 @@ typedef struct {
     int columns, width, height, header; /* computed */
 } report_canvas;
 
-/* Entries beyond CANVAS_LEGEND are left out. */
+/* Entries beyond CANVAS_LEGEND are left out, and the last one says so. */
 void canvas_add_legend(report_canvas *canvas, const char *name, const char *colour, canvas_glyph glyph, int point);
 /* Computes the layout from panels, panel_width and panel_height; may widen panels to fill the row. */
 void canvas_layout(report_canvas *canvas);

@@ -6,7 +6,8 @@
 
 enum {
     BARS_WIDTH = 32, /* of one bar, when there is room          */
-    BARS_GAP = 16,   /* between groups                          */
+    BARS_THINNEST = 8,
+    BARS_GAP = 16, /* between groups                          */
     BARS_PLOT_HEIGHT = 220,
     BARS_TICK_FONT = 11,
     BARS_VALUE_FONT = 9,
@@ -31,7 +32,7 @@ static double group_width(const report_grid *grid, int first, int end, const bar
     double bars = (end - first) * layout->bar;
     double label = report_text_width(grid->cells[first].x, BARS_TICK_FONT) + 4;
     if (layout->rotated) label = BARS_TICK_FONT + 4;
-    return (bars > label ? bars : label) + BARS_GAP;
+    return (bars > label ? bars : label) + (layout->rotated ? BARS_GAP / 2 : BARS_GAP);
 }
 
 static double panel_needs(const report_grid *grid, int first, int end, const bars_layout *layout)
@@ -53,7 +54,17 @@ static double widest_panel(const report_grid *grid, const bars_layout *layout)
     return widest;
 }
 
-/* First straight labels and full bars; then labels at an angle; then thinner bars. */
+/* True when labels, not bars, make some group as wide as it is. */
+static bool labels_are_wide(const report_grid *grid, const bars_layout *layout)
+{
+    for (int i = 0; i < grid->count; i = compose_group_end(grid, i)) {
+        double bars = (compose_group_end(grid, i) - i) * layout->bar;
+        if (report_text_width(grid->cells[i].x, BARS_TICK_FONT) > bars) return true;
+    }
+    return false;
+}
+
+/* First straight labels and full bars; then labels at an angle; then thinner bars; then a wider picture. */
 static bars_layout plan_bars(const report_grid *grid)
 {
     bars_layout layout = {.bar = BARS_WIDTH};
@@ -62,9 +73,9 @@ static bars_layout plan_bars(const report_grid *grid)
         if (width > layout.longest_label) layout.longest_label = width;
     }
     layout.needed = widest_panel(grid, &layout);
-    if (layout.needed > BARS_INNER_MOST) layout.rotated = true;
+    layout.rotated = layout.needed > BARS_INNER_MOST && labels_are_wide(grid, &layout);
     layout.needed = widest_panel(grid, &layout);
-    while (layout.needed > BARS_INNER_MOST && layout.bar > 2) {
+    while (layout.needed > BARS_INNER_MOST && layout.bar > BARS_THINNEST) {
         layout.bar -= 2;
         layout.needed = widest_panel(grid, &layout);
     }
@@ -134,6 +145,7 @@ typedef struct {
     double inner, slack; /* width, and what each group gets beyond its need */
     report_scale scale;
     double top; /* of the y axis */
+    bool empty; /* nothing but gaps: no scale is shown */
 } bars_panel;
 
 static double cell_top(const report_cell *cell)
@@ -157,6 +169,8 @@ static bars_panel open_panel(report_composition *c, const bars_layout *layout, c
     p.slack = (p.inner - panel_needs(c->grid, first, p.end, layout)) / groups;
     p.scale = report_scale_for(c->kind->unit, top);
     p.top = top > 0 ? top * p.scale.factor * 1.14 : 1;
+    p.empty = true;
+    for (int i = first; i < p.end; i++) p.empty = p.empty && c->grid->cells[i].bar.n == 0;
     return p;
 }
 
@@ -279,7 +293,7 @@ static void put_axes(const bars_panel *p)
     dit_buffer *script = &p->c->files->script;
     canvas_line(script, "set xrange [0:%.2f]", p->inner);
     canvas_line(script, "set yrange [0:%.6g]", p->top);
-    canvas_line(script, "set ytics nomirror out scale 0.4 format '%%g' tc rgb '#222222'");
+    canvas_line(script, p->empty ? "unset ytics" : "set ytics nomirror out scale 0.4 format '%%g' tc rgb '#222222'");
     dit_buffer_text(script, "set xtics nomirror scale 0 tc rgb '#222222'");
     if (p->layout->rotated) dit_buffer_text(script, " rotate by 40 right");
     dit_buffer_text(script, " (");
@@ -326,7 +340,7 @@ static void write_panel(report_composition *c, const bars_layout *layout, const 
 {
     bars_panel p = open_panel(c, layout, canvas, first);
     char y_label[COMPOSE_LABEL];
-    compose_y_label(c, p.scale.symbol, y_label);
+    compose_y_label(c, p.empty ? "no data" : p.scale.symbol, y_label);
     canvas_panel(canvas, index, c->grid->cells[first].panel, y_label);
     put_axes(&p);
     for (int i = p.first; i < p.end; i++) {

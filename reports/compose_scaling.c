@@ -158,7 +158,9 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas)
     for (int i = 0; i < c->grid->series_count; i++) {
         canvas_add_legend(canvas, c->grid->series[i], compose_series_colour(c, i), CANVAS_LINE, point_of(i));
     }
-    canvas_add_legend(canvas, "ideal", "#888888", CANVAS_LINE, 0);
+    bool ideal = false;
+    for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) ideal = ideal || open_panel(c, i).ideal > 0;
+    if (ideal) canvas_add_legend(canvas, "ideal", "#888888", CANVAS_LINE, 0);
     canvas_layout(canvas);
     c->files->width = canvas->width;
     c->files->height = canvas->height;
@@ -173,7 +175,7 @@ dit_status compose_scaling(report_composition *c)
     canvas_begin(&canvas);
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
         scaling_panel p = open_panel(c, i);
-        compose_y_label(c, p.scale.symbol, y_label);
+        compose_y_label(c, p.y_most > 0 ? p.scale.symbol : "no data", y_label);
         canvas_panel(&canvas, index++, c->grid->cells[i].panel, y_label);
         if (p.y_most > 0)
             put_axes(&p);

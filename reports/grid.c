@@ -167,8 +167,8 @@ static dit_status lengthen(char **name, const report_case *kase, const char *tag
  * *found is false when all places are distinct, or no tag helps. */
 static dit_status tell_series_apart(report_grid *grid, bool stacked, bool *found)
 {
-    static const char *const tags[] = {"evidence",  "method",           "mesh",       "joint_text",
-                                       "attention", "threads_per_rank", "world_size", NULL};
+    static const char *const tags[] = {"evidence",         "method",     "mesh",  "joint_text", "attention",
+                                       "threads_per_rank", "world_size", "label", NULL};
     char name[GRID_KEY] = "";
     const char *tag = NULL;
     for (int i = 1; i < grid->count && !tag; i++) {

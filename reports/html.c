@@ -202,8 +202,14 @@ static void put_figure(const report_page *page, const report_drawing_result *fig
 
 static void put_figures(const report_page *page, dit_buffer *out)
 {
+    int shown = 0;
     put(out, "<h2 id=\"figures\">Figures</h2>\n");
-    for (int i = 0; i < page->figure_count; i++) put_figure(page, &page->figures[i], out);
+    for (int i = 0; i < page->figure_count; i++) {
+        if (page->figures[i].left_out) continue;
+        put_figure(page, &page->figures[i], out);
+        shown++;
+    }
+    if (shown == 0) put(out, "<p>None: no case has numbers to draw.</p>\n");
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@ typedef struct {
     char id[REPORT_ID]; /* safe as a file name, unique */
     report_plot plot;
     const report_figure_kind *kind; /* NULL: unknown kind */
+    bool declared;                  /* by the workload; one of ours with nothing to show is left out */
+    bool left_out;
     report_grid grid;
     char *svg; /* NULL when it could not be drawn */
     int width;

@@ -91,6 +91,7 @@ static void add_figure(report_work *work, const cJSON *declared, const report_fi
     const report_plot *fallback = kind ? &kind->defaults : &empty;
     report_drawing_result *figure = &work->figures[work->figure_count];
     figure->kind = kind;
+    figure->declared = declared != NULL;
     figure->plot = (report_plot){
         .id = string_member(declared, "id", fallback->id),
         .kind = string_member(declared, "kind", kind ? kind->kind : ""),
@@ -148,9 +149,8 @@ static void write_footer(const report_work *work, const report_drawing_result *f
     if (!figure->kind->parts && grid->n_max >= 6) {
         dit_buffer_text(out, " · interval: exact order statistics of the median, >= 95 %");
     }
-    if (grid->low_n)
-        dit_buffer_text(out,
-                        grid->n_max > 1 ? " · * n < 6: whiskers are the range, no verdict" : " · * n < 6: no verdict");
+    if (grid->low_n) dit_buffer_text(out, " · * n < 6: no verdict");
+    if (grid->low_n && grid->n_max > 1) dit_buffer_text(out, ", whiskers are the range");
     dit_buffer_printf(out, "\ncommit %.40s%s · hardware %.12s · session %.80s",
                       report_session_text(table, "suite/commit"), dirty ? " (dirty)" : "",
                       report_session_text(table, "hardware/hardware_id"), report_session_text(table, "session_id"));
@@ -192,10 +192,20 @@ static dit_status compose_and_draw(const report_work *work, report_drawing_resul
     return st;
 }
 
+/* A default figure earns its place: some case has the numbers, and scaling needs two points along x. */
+static bool worth_drawing(const report_drawing_result *figure)
+{
+    const report_grid *grid = &figure->grid;
+    bool several = figure->kind->drawing != REPORT_DRAW_SCALING;
+    for (int i = 1; i < grid->count; i++) several = several || strcmp(grid->cells[i].x, grid->cells[0].x) != 0;
+    return grid->drawn_count > 0 && several;
+}
+
 static dit_status make_figure(const report_work *work, report_drawing_result *figure)
 {
     if (!figure->kind) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no figure kind \"%.60s\"", figure->plot.kind);
     DIT_TRY(report_grid_build(&work->table, &figure->plot, figure->kind, &figure->grid));
+    if (!figure->declared && !worth_drawing(figure)) return figure->left_out = true, DIT_OK;
     if (figure->grid.count == 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "nothing to draw: no case is selected");
     return compose_and_draw(work, figure);
 }
@@ -214,7 +224,7 @@ static dit_status make_figures(report_work *work)
         dit_status st = make_figure(work, figure);
         if (stops_the_report(st)) return st;
         if (st == DIT_OK) {
-            work->summary->figures++;
+            work->summary->figures += !figure->left_out;
             continue;
         }
         work->summary->figures_failed++;
