@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Every exact method at 2 and 4 ranks: the latents of one rank, and exactly the bytes of the closed form. Speaks TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+build=${DITBENCH_BUILD:-$PWD/build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+number=0
+
+report() { # passed(0/1) name
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $number - $2"; else echo "not ok $number - $2"; fi
+}
+
+"$build/bin/ditbench" run engine/tests/exact.json --output "$work/session" >"$work/log" 2>&1
+status=$?
+while read -r verdict label; do
+    [ "$verdict" = ok ]
+    report $? "exact: $label"
+done < <(sed -nE 's/^\[[0-9]+\/[0-9]+\] +([a-z]+) +(.*)$/\1 \2/p' "$work/log")
+[ "$status" -eq 0 ] && [ "$number" -eq 25 ]
+report $? "all 25 configurations ran"
+[ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"
+# The records say that they were checked, not only that nothing complained.
+matched=$(grep -l '"communication_match":[[:space:]]*true' "$work"/session/cases/*/p0/record.json | wc -l)
+compared=$(grep -l '"rel_l2"' "$work"/session/cases/*/p0/record.json | wc -l)
+[ "$matched" -eq 25 ] && [ "$compared" -eq 23 ]
+report $? "every record matched its closed form, every parallel one was compared with one rank"
+! grep -hE '"loop_allocations":[[:space:]]*[1-9]' "$work"/session/cases/*/p0/record.json >/dev/null
+report $? "the sampling loop allocates nothing"
+
+# A wrong formula must fail a case: the same engine, with one factor of base/volume.c changed.
+sed 's/layer_calls \* 4 \* s->batch \* (s->u - 1)/layer_calls * 3 * s->batch * (s->u - 1)/' base/volume.c >"$work/volume.c"
+if cmp -s base/volume.c "$work/volume.c"; then
+    report 1 "the Ulysses formula is where this test expects it"
+else
+    cp "$build/base/base.a" "$work/base.a"
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -I. -O1 ${DITBENCH_TEST_CFLAGS:-} -c "$work/volume.c" -o "$work/volume.o" &&
+        ar r "$work/base.a" "$work/volume.o" 2>/dev/null &&
+        make --no-print-directory -s BUILD="$build" BASE_ARCHIVE="$work/base.a" ENGINE_BINARY="$work/engine" "$work/engine"
+    "$build/bin/ditbench" run engine/tests/exact.json --engine "$work/engine" --filter 'ulysses_degree == 2 && world_size == 2' \
+        --output "$work/wrong" >"$work/log" 2>&1
+    [ $? -eq 6 ] && grep -q E_BYTES_MISMATCH "$work"/wrong/cases/*/p0/error.json
+    report $? "a wrong closed form fails the case with E_BYTES_MISMATCH, exit code 6"
+fi
+echo "1..$number"
