@@ -45,7 +45,7 @@ link_target() { # target
     local name objects=()
     for name in $(objects_of "$1"); do objects+=("$build/$name"); done
     make --no-print-directory -s -j"$(nproc)" BUILD=$build CC=clang SANITIZE=fuzzer-no-link,$sanitizers \
-        CFLAGS="-O1 -fno-sanitize-recover=all" "${objects[@]}" &&
+        CFLAGS="-O1 -fno-sanitize-recover=all -DSUITE_MAX_CELLS=500" "${objects[@]}" &&
         clang -fsanitize=fuzzer,$sanitizers "${objects[@]}" -lsqlite3 -lhwloc -lpng -lcjson -lxxhash -lm -lpthread \
             -o "$build/fuzz_$1"
 }
