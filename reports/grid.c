@@ -163,25 +163,26 @@ static dit_status lengthen(char **name, const report_case *kase, const char *tag
     return DIT_OK;
 }
 
-/* Lengthens the series (stacked: the place along x) that two cells on one place share; other series keep their names.
- * *found is false when all places are distinct, or no tag helps. */
+/* Lengthens the series that two cells on one place share, in all panels, so that its colour stays its own; for stacked
+ * kinds the place along x, in that panel. *found is false when all places are distinct, or no tag helps. */
 static dit_status tell_series_apart(report_grid *grid, bool stacked, bool *found)
 {
     static const char *const tags[] = {"evidence",         "method",     "mesh",  "joint_text", "attention",
                                        "threads_per_rank", "world_size", "label", NULL};
-    char name[GRID_KEY] = "";
+    char name[GRID_KEY] = "", panel[GRID_KEY] = "";
     const char *tag = NULL;
     for (int i = 1; i < grid->count && !tag; i++) {
         const report_cell *a = &grid->cells[i - 1], *b = &grid->cells[i];
         if (same_place(a, b)) tag = telling_tag(a->kase, b->kase, tags);
         snprintf(name, sizeof name, "%s", stacked ? a->x : a->series);
+        snprintf(panel, sizeof panel, "%s", a->panel);
     }
     *found = tag != NULL;
     for (int i = 0; i < grid->count && tag; i++) {
-        char **place = stacked ? &grid->cells[i].x : &grid->cells[i].series;
-        if (strncmp(*place, name, sizeof name - 1) == 0 && strlen(*place) == strlen(name)) {
-            DIT_TRY(lengthen(place, grid->cells[i].kase, tag));
-        }
+        report_cell *cell = &grid->cells[i];
+        char **place = stacked ? &cell->x : &cell->series;
+        bool here = !stacked || strncmp(cell->panel, panel, sizeof panel - 1) == 0;
+        if (here && strncmp(*place, name, sizeof name - 1) == 0) DIT_TRY(lengthen(place, cell->kase, tag));
     }
     sort_cells(grid);
     return DIT_OK;

@@ -249,7 +249,10 @@ static void put_metric(const report_case *kase, report_metric metric, dit_buffer
         put_number(out, "–");
         return;
     }
-    report_format(info->unit, s->median, median);
+    if (info->unit == REPORT_UNIT_GFLOP_PER_S)
+        report_format_plain(s->median, median); /* the column says it */
+    else
+        report_format(info->unit, s->median, median);
     put(out, "<td class=\"num\">");
     put_text(out, median);
     if (metric == REPORT_LATENCY && s->n > 1) {
@@ -260,11 +263,23 @@ static void put_metric(const report_case *kase, report_metric metric, dit_buffer
     put(out, "</td>");
 }
 
+/* The label without the "model resolution " that the group's heading says already. */
+static const char *short_label(const report_case *kase)
+{
+    char model[REPORT_TAG_TEXT], resolution[REPORT_TAG_TEXT], prefix[2 * REPORT_TAG_TEXT + 4];
+    report_case_tag(kase, "model", model, sizeof model);
+    report_case_tag(kase, "resolution", resolution, sizeof resolution);
+    snprintf(prefix, sizeof prefix, "%s %s ", model, resolution);
+    size_t length = strlen(prefix);
+    bool shorter = model[0] && resolution[0] && strncmp(kase->label, prefix, length) == 0 && kase->label[length];
+    return kase->label + (shorter ? length : 0);
+}
+
 static void put_result(const report_case *kase, dit_buffer *out)
 {
     int n = kase->metric[REPORT_LATENCY].n;
     put(out, "<tr>");
-    put_element(out, "td class=\"label\"", "td", kase->label);
+    put_element(out, "td class=\"label\"", "td", short_label(kase));
     put(out, "<td>");
     put_badge(out, report_status_name(kase->status));
     if (kase->communication_mismatch) put(out, "<div class=\"small\">bytes differ from the closed form</div>");

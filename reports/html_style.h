@@ -27,7 +27,7 @@ static const char html_style[] =
     "th,td{padding:6px 10px;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}\n"
     "tr:last-child td{border-bottom:0}thead th{color:var(--soft);font-weight:600;white-space:nowrap}\n"
     "td.num,th.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
-    "td.label{min-width:150px}td.sub{background:var(--page);font-weight:600;padding-top:9px}\n"
+    "td.label{min-width:72px}td.sub{background:var(--page);font-weight:600;padding-top:9px}\n"
     ".verdict{display:inline-block;border-radius:4px;padding:0 "
     "7px;font-weight:600;font-size:12.5px;white-space:nowrap}\n"
     ".holds,.ok{color:var(--good);background:var(--goodbg)}.fails,.failed,.timeout,.oom,.invalid{color:var(--bad);"

@@ -58,9 +58,12 @@ void report_format(report_unit unit, double value, char out[REPORT_NUMBER_TEXT])
     report_scale scale = report_scale_for(unit, value);
     char digits[REPORT_NUMBER_TEXT];
     report_format_plain(value * scale.factor, digits);
-    if (unit == REPORT_UNIT_RELATIVE) snprintf(digits, sizeof digits, value == 0 ? "0" : "%.2e", value);
+    if (unit == REPORT_UNIT_RELATIVE) snprintf(digits, sizeof digits, "%.2e", value);
     bool space = unit != REPORT_UNIT_FACTOR && unit != REPORT_UNIT_PER_HOUR && scale.symbol[0];
-    snprintf(out, REPORT_NUMBER_TEXT, "%.30s%s%s", digits, space ? " " : "", scale.symbol);
+    if (value == 0)
+        snprintf(out, REPORT_NUMBER_TEXT, "0");
+    else
+        snprintf(out, REPORT_NUMBER_TEXT, "%.30s%s%s", digits, space ? " " : "", scale.symbol);
 }
 
 static bool is_control(char c)

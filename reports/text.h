@@ -31,7 +31,7 @@ typedef struct {
 report_scale report_scale_for(report_unit unit, double largest);
 
 enum { REPORT_NUMBER_TEXT = 48 };
-/* "1.234 s", "12.5 MB", "1.87x": four significant digits with its unit. */
+/* "1.234 s", "12.5 MB", "1.87×", "0": four significant digits with its unit. */
 void report_format(report_unit unit, double value, char out[REPORT_NUMBER_TEXT]);
 /* Four significant digits without exponent where one can do without. */
 void report_format_plain(double value, char out[REPORT_NUMBER_TEXT]);
