@@ -17,11 +17,15 @@ result=0 page=''
 
 keep_first() { [ "$result" -ne 0 ] || result=$1; }
 
+# Paths below this folder are shown from here.
+show() { printf '%s\n' "$1" | sed "s|$PWD/||g"; }
+
 for workload in "${workloads[@]}"; do
+    [ -z "$page" ] || show "page $page"
     echo "== $workload"
     answer=$("$program" run "$workload")
     keep_first $?
-    printf '%s\n' "$answer"
+    show "$answer"
     session=$(printf '%s\n' "$answer" | sed -n 's/^session //p' | tail -n 1)
     [ -n "$session" ] || continue
     answer=$("$program" report "$session")
@@ -29,8 +33,7 @@ for workload in "${workloads[@]}"; do
     0 | 1 | 5) page=$(printf '%s\n' "$answer" | tail -n 1) ;;
     *) keep_first 4 ;;
     esac
-    printf '%s\n' "$answer" | sed '$d'
-    [ -n "$page" ] && echo "page ${page#"$PWD"/}"
+    show "$answer" | sed '$d'
 done
-[ -n "$page" ] && echo "${page#"$PWD"/}"
+[ -z "$page" ] || show "$page"
 exit "$result"
