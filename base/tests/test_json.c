@@ -52,11 +52,13 @@ static const accepted_row accepted[] = {
     {"short escapes", "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\\"\\\\/\\b\\f\\n\\r\\t\""},
     {"unicode escapes", "\"\\u0041\\u00e9\\u20AC\"", "\"A\xC3\xA9\xE2\x82\xAC\""},
     {"surrogate pair", "\"\\ud83d\\ude00\"", "\"\xF0\x9F\x98\x80\""},
-    {"raw UTF-8 of every length", "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"", "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\""},
+    {"raw UTF-8 of every length", "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"",
+     "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\""},
     {"last code point", "\"\xF4\x8F\xBF\xBF\"", "\"\xF4\x8F\xBF\xBF\""},
     {"control characters escaped", "\"\\u0001\\u001f\x7F\"", "\"\\u0001\\u001f\x7F\""},
     {"depth 64", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
-                 "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",                 "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+                 "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
+                 "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
                  "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"},
 };
 
@@ -106,7 +108,8 @@ static const refused_row refused[] = {
     {"missing colon", "{\"a\" 1}", DIT_ERR_JSON_SYNTAX, "t:1:6: /a: expected ':' after a key"},
     {"missing value", "{\"a\":}", DIT_ERR_JSON_SYNTAX, "t:1:6: /a: expected a value, found '}'"},
     {"number as key", "{1:2}", DIT_ERR_JSON_SYNTAX, "t:1:2: expected a key in double quotes, found '1'"},
-    {"array closed as object", "[1}", DIT_ERR_JSON_SYNTAX, "t:1:3: /0: expected ',' or ']' after an element, found '}'"},
+    {"array closed as object", "[1}", DIT_ERR_JSON_SYNTAX,
+     "t:1:3: /0: expected ',' or ']' after an element, found '}'"},
     {"open array", "[1", DIT_ERR_JSON_SYNTAX, "t:1:3: /0: expected ',' or ']' after an element, found the end"},
     {"open object", "{\"a\":1", DIT_ERR_JSON_SYNTAX, "t:1:7: /a: expected ',' or '}' after a member, found the end"},
     {"open string", "{\n  \"a\": \"xyz\n}", DIT_ERR_JSON_SYNTAX, "t:2:12: /a: control character 0x0a in a string"},
@@ -241,7 +244,8 @@ static void many_keys_are_checked_in_reasonable_time(void **state)
 
 /* ---- places ---------------------------------------------------------------------------------------------------- */
 
-static const char located[] = "{\n  \"axes\": {\"model\": [\"a\", {\"b/c\": 1, \"d~e\": 2}]},\n  \"\": {\"x\": []}\n}\n";
+static const char located[] =
+    "{\n  \"axes\": {\"model\": [\"a\", {\"b/c\": 1, \"d~e\": 2}]},\n  \"\": {\"x\": []}\n}\n";
 
 static void assert_place(const char *pointer, int line, int column)
 {

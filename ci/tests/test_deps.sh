@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# ci/deps.sh: silent when all is there; otherwise the exact command and exit 4. Tools are replaced by stand-ins.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+tools=$(mktemp -d)
+trap 'rm -rf "$tools"' EXIT
+number=0
+
+check() { # name, condition...
+    local name=$1
+    shift
+    number=$((number + 1))
+    if "$@"; then echo "ok $number - $name"; else echo "not ok $number - $name"; fi
+}
+
+stand_in() { # program, shell text
+    rm -f "$tools/$1"
+    printf '#!/bin/sh\n%s\n' "$2" >"$tools/$1"
+    chmod +x "$tools/$1"
+}
+
+# Only these programs exist for the script under test: nothing of the real machine decides the outcome.
+for program in bash sh cut sort tr mktemp tail rm env grep sed cat; do
+    ln -s "$(command -v $program)" "$tools/$program"
+done
+deps() { PATH=$tools "$BASH" ci/deps.sh "$@" >"$tools/said" 2>&1; }
+said() { grep -qF -- "$1" "$tools/said"; }
+exits_with() { local code=$1; shift; deps "$@"; [ $? -eq "$code" ]; }
+all_installed='for name in "$@"; do case $name in -*|*Package*) ;; *) echo "$name installed" ;; esac; done'
+
+stand_in dpkg-query "$all_installed"
+check "nothing missing ends with 0" exits_with 0
+check "nothing missing says nothing" [ ! -s "$tools/said" ]
+check "a report names CUDA and SimGrid" exits_with 0 --report
+check "a missing SimGrid is not an error" said "SimGrid: missing"
+check "an unknown set is a usage error" exits_with 2 nonsense
+
+stand_in dpkg-query "{ $all_installed; } | grep -v libxsmm"
+check "without apt-get it ends with 4" exits_with 4
+check "without apt-get the package is named" said "missing here, by their Debian names: libxsmm-dev"
+
+stand_in apt-get 'echo "E: no network"; exit 100'
+stand_in id 'echo 1000'
+check "without root it ends with 4" exits_with 4
+check "without root the exact command is printed" said "sudo apt-get install -y --no-install-recommends libxsmm-dev"
+
+stand_in id 'echo 0'
+check "a failed installation ends with 4" exits_with 4
+check "a failed installation shows the command and why" said "apt-get install -y --no-install-recommends libxsmm-dev"
+check "a failed installation quotes apt" said "E: no network"
+
+# shellcheck disable=SC2016  # meant for the stand-in
+stand_in apt-get 'case $1 in update) touch "$0.updated" ;; install) [ -e "$0.updated" ] && touch "$0.installed" ;; esac'
+# shellcheck disable=SC2016
+stand_in dpkg-query '{ '"$all_installed"'; } | if [ -e "$(dirname "$0")/apt-get.installed" ]; then cat; else grep -v libxsmm; fi'
+ln -s "$(command -v touch)" "$tools/touch"
+ln -s "$(command -v dirname)" "$tools/dirname"
+check "lists are fetched when the first try fails" exits_with 0
+check "and then it is installed" [ -e "$tools/apt-get.installed" ]
