@@ -297,6 +297,35 @@ static void check_result(verifier *v, const suite_history_result *result)
     if (record && result->status == SUITE_OUTCOME_OK) check_record(v, result, record);
 }
 
+static bool is_planned(const suite_schedule *schedule, const suite_history_result *result)
+{
+    for (int i = 0; i < schedule->item_count; i++) {
+        const suite_run_item *item = &schedule->items[i];
+        if (item->process == result->process && strcmp(schedule->cases[item->case_index].case_id, result->case_id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Each (case, process) of the plan once: no good result run again, none from outside, none missing at the end. */
+static void check_union(verifier *v, const suite_history *history, const suite_schedule *schedule)
+{
+    for (int i = 0; i < history->result_count; i++) {
+        const suite_history_result *result = &history->results[i];
+        snprintf(v->place, sizeof v->place, "journal.jsonl:%d", result->line);
+        if (result->superseded && result->status == SUITE_OUTCOME_OK)
+            problem(v, DIT_ERR_INTEGRITY, "a good result that a later line replaces");
+        if (!is_planned(schedule, result)) problem(v, DIT_ERR_INTEGRITY, "a result that was not planned");
+    }
+    snprintf(v->place, sizeof v->place, "journal.jsonl");
+    for (int i = 0; history->complete && i < schedule->item_count; i++) {
+        const suite_case *one = &schedule->cases[schedule->items[i].case_index];
+        if (!suite_history_find(history, one->case_id, schedule->items[i].process))
+            problem(v, DIT_ERR_INTEGRITY, "complete, but %s process %d has no result", one->label,
+                    schedule->items[i].process);
+    }
+}
+
 static void check_plan(verifier *v, const suite_history *history)
 {
     const char *said = cJSON_GetStringValue(member(member(history->session, "plan"), "hash"));
@@ -305,6 +334,8 @@ static void check_plan(verifier *v, const suite_history *history)
         problem_at(v, "plan.json", dit_error_last()->status, dit_error_last()->message);
     else if (!said || strcmp(said, schedule.hash) != 0)
         problem_at(v, "plan.json", DIT_ERR_INTEGRITY, "is not the plan that the session was started with");
+    else
+        check_union(v, history, &schedule);
     suite_schedule_release(&schedule);
 }
 

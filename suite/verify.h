@@ -1,7 +1,8 @@
 /* Verify: does a session still say what was measured?
  *
  * Recomputes everything that can be: the hash chain, every case id, the plan's hash, each aggregate of a record from
- * its ranks, the bytes from the closed form, the digest of the stored latents, and that files and journal agree.
+ * its ranks, the bytes from the closed form, the digest of the stored latents, and that files and journal
+ * agree, and that each planned (case, process) has one result that counts.
  */
 #ifndef DIT_SUITE_VERIFY_H
 #define DIT_SUITE_VERIFY_H

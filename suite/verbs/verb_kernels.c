@@ -58,6 +58,15 @@ static void print_summary(const cJSON *report)
     if (cJSON_IsNumber(threads)) printf("; %d threads", threads->valueint);
     if (cJSON_IsNumber(peak)) printf("; measured peak %.1f GFLOP/s", peak->valuedouble);
     printf("\n");
+    const cJSON *row;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "summary"))
+    {
+        const char *op = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "op"));
+        const cJSON *median = cJSON_GetObjectItemCaseSensitive(row, "of_peak_median");
+        const cJSON *least = cJSON_GetObjectItemCaseSensitive(row, "of_peak_min");
+        if (op && cJSON_IsNumber(median) && cJSON_IsNumber(least))
+            printf("%s: %.2f of the peak (median), %.2f at least\n", op, median->valuedouble, least->valuedouble);
+    }
 }
 
 static int answer(const kernels_call *call, const suite_outcome *outcome)

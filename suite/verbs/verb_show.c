@@ -186,7 +186,18 @@ static bool matches(const suite_history_result *result, const char *case_prefix)
     return !case_prefix || strncmp(result->case_id, case_prefix, strlen(case_prefix)) == 0;
 }
 
-static dit_status print_case(const suite_history *history, const char *case_prefix)
+static dit_status check_prefix(const suite_history *history, const char *case_prefix)
+{
+    for (int i = 0; i < history->result_count; i++) {
+        if (matches(&history->results[i], case_prefix)) return DIT_OK;
+    }
+    if (!case_prefix) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_NOT_FOUND, "no session and no case of the latest one starts with '%s'", case_prefix),
+        "`ditbench list` and `ditbench show` name them");
+}
+
+static void print_case(const suite_history *history, const char *case_prefix)
 {
     const char *shown = NULL;
     for (int i = 0; i < history->result_count; i++) {
@@ -197,7 +208,6 @@ static dit_status print_case(const suite_history *history, const char *case_pref
         shown = result->case_id;
         print_process(result);
     }
-    return shown ? DIT_OK : DIT_FAIL(DIT_ERR_NOT_FOUND, "no case of this session starts with '%s'", case_prefix);
 }
 
 static void print_json(const suite_session *session, const suite_history *history, const char *case_prefix)
@@ -224,16 +234,16 @@ static dit_status show(const suite_cli *cli)
     dit_status st = suite_session_find(name, &session);
     if (st == DIT_ERR_NOT_FOUND && cli->operand_count == 1) { /* perhaps a case of the latest session */
         case_prefix = name;
-        dit_status latest = suite_session_find(NULL, &session);
-        if (latest == DIT_OK) st = DIT_OK;
+        st = suite_session_find(NULL, &session);
     }
     DIT_TRY(st);
     DIT_TRY(suite_history_load(session.journal, &history));
-    if (cli->json)
+    st = check_prefix(&history, case_prefix);
+    if (st == DIT_OK && cli->json)
         print_json(&session, &history, case_prefix);
-    else if (case_prefix)
-        st = print_case(&history, case_prefix);
-    else
+    else if (st == DIT_OK && case_prefix)
+        print_case(&history, case_prefix);
+    else if (st == DIT_OK)
         print_session(&session, &history);
     suite_history_release(&history);
     return st;

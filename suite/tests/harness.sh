@@ -1,0 +1,85 @@
+# Shared by the shell tests of the harness: TAP, a tiny workload, counting what is left behind.
+# shellcheck shell=bash
+# Environment: DITBENCH_BUILD, the absolute build folder.
+set -u
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${DITBENCH_BUILD:-$source_dir/build}
+ditbench=$build/bin/ditbench
+fault_engine=$build/tests/ditbench-engine-fault
+work=$(mktemp -d "${TMPDIR:-/tmp}/ditbench-test-XXXXXX")
+export DITBENCH_RESULTS=$work/results DITBENCH_WORKLOADS=$source_dir/workloads
+test_number=0 test_failed=0
+
+# ok NAME COMMAND...: one TAP line by the command's success.
+ok() {
+    local name=$1
+    shift
+    test_number=$((test_number + 1))
+    if "$@" >"$work/ok.log" 2>&1; then
+        echo "ok $test_number - $name"
+    else
+        echo "not ok $test_number - $name"
+        sed 's/^/# /' "$work/ok.log" | tail -n 20
+        test_failed=1
+    fi
+}
+
+# exits CODE COMMAND...: true when the command exits with CODE.
+exits() {
+    local expected=$1 code=0
+    shift
+    "$@" || code=$?
+    [ "$code" -eq "$expected" ] || { echo "exit $code, expected $expected: $*"; return 1; }
+}
+
+# write_workload FILE PROCESSES: three cases of one or two ranks, a tenth of a second each.
+write_workload() {
+    cat >"$1" <<JSON
+{
+  "schema": "ditbench.workload/1",
+  "name": "tiny",
+  "title": "Tiny: for tests of the harness",
+  "program": "denoise",
+  "defaults": {"resolution": "64x64", "num_inference_steps": 2, "text_tokens": 8, "platform": "local-cpu",
+               "threads_per_rank": 1},
+  "axes": {
+    "model": [{"name": "pixart-alpha-xl-2", "as": "tiny",
+               "override": {"num_layers": 1, "num_attention_heads": 2, "attention_head_dim": 16,
+                            "cross_attention_dim": 32, "caption_channels": 32}}],
+    "method": ["single", "ulysses", "ring"],
+    "world_size": [1, 2]
+  },
+  "repeat": {"processes": $2, "seed": 3},
+  "measure": {"warmup_runs": 1, "iterations": 2, "deadline_s": 60}
+}
+JSON
+}
+
+# Process ids whose DITBENCH_ATTEMPT lies under $1.
+processes_of() {
+    local environ
+    for environ in /proc/[0-9]*/environ; do
+        if tr '\0' '\n' <"$environ" 2>/dev/null | grep -q "^DITBENCH_ATTEMPT=$1"; then
+            environ=${environ#/proc/}
+            echo "${environ%/environ}"
+        fi
+    done
+}
+
+nothing_left() {
+    local left
+    left=$(processes_of "$work")
+    [ -z "$left" ] || { echo "processes left: $left"; return 1; }
+}
+
+# Scratch folders whose owner was a child of this test: none may remain.
+no_scratch_of() { # pid
+    ! compgen -G "/dev/shm/ditbench.*.$1.*" >/dev/null
+}
+
+finish() {
+    rm -rf "$work"
+    echo "1..$test_number"
+    exit "$test_failed"
+}
+trap 'rm -rf "$work"' EXIT

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# kill -9 of the harness or of an engine at random moments, then resume: every (case, process) once, nothing torn.
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+rounds=${DITBENCH_KILL_ROUNDS:-20}
+write_workload "$work/tiny.json" 2
+RANDOM=${DITBENCH_TEST_SEED:-7}
+
+# As many results as planned runs, one session line, an end; `verify` checks that they are the planned ones, each once.
+every_pair_once() { # session
+    local journal=$1/journal.jsonl planned results
+    planned=$("$ditbench" status "$1" --json | sed -n 's/.*"planned":[^0-9]*\([0-9]*\).*/\1/p')
+    results=$(grep -c '"kind":"result"' "$journal")
+    [ "$results" -eq "$planned" ] || { echo "$results results of $planned runs"; return 1; }
+    [ "$(grep -c '"kind":"session"' "$journal")" -eq 1 ] || { echo "session lines"; return 1; }
+    [ "$(grep -c '"kind":"dropped"' "$journal")" -eq 1 ] || { echo "dropped lines"; return 1; }
+    tail -n 1 "$journal" | grep -q '"complete":true.*"kind":"end"' || { echo "no end line"; return 1; }
+    exits 0 "$ditbench" verify "$1"
+}
+
+pause() { sleep "$(printf '0.%03d' $((RANDOM % 1000)))"; }
+
+# Runs until killed, resumes until killed, and at last resumes to the end.
+kill_harness_round() {
+    local session=$work/h$1 pid code
+    rm -rf "$session"
+    "$ditbench" run "$work/tiny.json" -q --output "$session" >/dev/null 2>&1 &
+    pid=$!
+    pause
+    kill -9 "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    if [ ! -s "$session/journal.jsonl" ]; then # killed before anything was planned
+        rm -rf "$session"
+        "$ditbench" run "$work/tiny.json" -q --output "$session" >/dev/null || return 1
+    else
+        "$ditbench" resume "$session" -q >/dev/null &
+        pid=$!
+        pause
+        kill -9 "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+        exits 0 "$ditbench" resume "$session" -q || return 1
+    fi
+    every_pair_once "$session"
+}
+
+# Kills one process of the engine's tree, launcher or rank; the case is a crash, the run goes on, a retry mends it.
+kill_engine_round() {
+    local session=$work/e$1 pid victims victim code=0
+    rm -rf "$session"
+    "$ditbench" run "$work/tiny.json" -q --output "$session" >/dev/null 2>&1 &
+    pid=$!
+    pause
+    mapfile -t victims < <(processes_of "$session")
+    if [ "${#victims[@]}" -gt 0 ]; then
+        victim=${victims[RANDOM % ${#victims[@]}]}
+        kill -9 "$victim" 2>/dev/null
+    fi
+    wait "$pid" || code=$?
+    [ "$code" -eq 0 ] || [ "$code" -eq 3 ] || { echo "run ended with $code"; return 1; }
+    every_pair_once "$session" || return 1
+    [ "$code" -eq 0 ] || grep -q '"status":"failed"' "$session/journal.jsonl" || return 1
+    exits 0 "$ditbench" resume "$session" --retry-failed -q && exits 0 "$ditbench" verify "$session"
+}
+
+for round in $(seq 1 $((rounds / 2))); do
+    ok "harness killed at random, round $round: every case once" kill_harness_round "$round"
+    ok "engine killed at random, round $round: recorded, and mended by a retry" kill_engine_round "$round"
+done
+ok "no process is left behind" nothing_left
+
+# A torn line, cut by hand at every kind of place.
+tear_round() {
+    local session=$work/t bytes
+    rm -rf "$session"
+    "$ditbench" run "$work/tiny.json" -q --output "$session" >/dev/null || return 1
+    bytes=$(stat -c %s "$session/journal.jsonl")
+    truncate -s $((bytes - $1)) "$session/journal.jsonl"
+    exits 0 "$ditbench" resume "$session" -q && every_pair_once "$session"
+}
+for cut in 1 150 4000; do ok "journal cut by $cut bytes: resumed whole" tear_round "$cut"; done
+
+two_at_once() {
+    local session=$work/t
+    flock "$session/journal.jsonl" "$ditbench" resume "$session"
+}
+ok "a session in use is refused" exits 2 two_at_once
+
+# SIGINT and SIGTERM end with their own codes and a session that goes on.
+interrupt() { # signal, exit code
+    local session=$work/i$1 pid code=0
+    "$ditbench" run "$work/tiny.json" -q --processes 4 --output "$session" >/dev/null 2>"$work/err" &
+    pid=$!
+    sleep 1
+    kill "-$1" "$pid"
+    wait "$pid" || code=$?
+    [ "$code" -eq "$2" ] || { echo "exit $code, expected $2"; return 1; }
+    grep -q "ditbench resume $session" "$work/err" || return 1
+    exits 0 "$ditbench" resume "$session" -q && every_pair_once "$session"
+}
+set -m # without job control a background job ignores SIGINT
+ok "SIGINT: exit 130, the rest by resume" interrupt INT 130
+ok "SIGTERM: exit 143, the rest by resume" interrupt TERM 143
+set +m
+finish
