@@ -1,5 +1,5 @@
 # Shared by the shell tests of the harness: TAP, a tiny workload, counting what is left behind.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2317
 # Environment: DITBENCH_BUILD, the absolute build folder.
 set -u
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

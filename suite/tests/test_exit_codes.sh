@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Documented exit codes, help of every verb, sessions by name, and tampering found.
+# shellcheck disable=SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 write_workload "$work/tiny.json" 2

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A case that hangs, crashes, aborts or goes wrong is recorded as what it is, leaves nothing behind, and the run goes on.
+# shellcheck disable=SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 write_workload "$work/tiny.json" 1

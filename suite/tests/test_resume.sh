@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # kill -9 of the harness or of an engine at random moments, then resume: every (case, process) once, nothing torn.
+# shellcheck disable=SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 rounds=${DITBENCH_KILL_ROUNDS:-20}
