@@ -1,9 +1,10 @@
 /* Runs the case list: check against the reference, then time. And the two ceilings of the machine: multiply-adds in
  * registers and copy bandwidth.
  *
- * The speed of a shared machine drifts within seconds, so every round of a timed case is bracketed by two short
- * measurements of the peak, and of_peak is the median over rounds of the round's own ratio. of_peak_best is the fastest
- * round over the highest peak beside it: what remains when a neighbour takes a core now and then.
+ * The speed of a shared machine drifts within seconds, so every round of a timed case is bracketed by two measurements
+ * of the peak about half as long as the round (a shorter one would slip between the neighbours' time slices), and
+ * of_peak is the median over rounds of the round's own ratio. of_peak_best is the fastest round over the highest peak
+ * beside it: what remains when a neighbour takes a core now and then.
  */
 #include "kernels/bench.h"
 #include "kernels/cases.h"
@@ -19,7 +20,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PEAK_PIECES = 16, PEAK_ROUNDS = 40000, PEAK_WINDOWS = 40, COPY_WINDOWS = 5, MAX_ROUNDS = 64, MIN_ROUNDS = 5 };
+enum {
+    PEAK_PIECES = 16,
+    PEAK_PIECES_MAX = 16 * 24,
+    PEAK_ROUNDS = 40000,
+    PEAK_WINDOWS = 40,
+    COPY_WINDOWS = 5,
+    MAX_ROUNDS = 64,
+    MIN_ROUNDS = 5
+};
 enum { SHAPE_BYTES = 128, LINE_BYTES = 320 };
 static const int64_t copy_bytes = (int64_t)96 << 20, copy_piece_bytes = (int64_t)8 << 20;
 static const double round_ns = 4e6, case_ns = 1.2e8, case_limit_ns = 2.5e9;
@@ -39,12 +48,12 @@ static void peak_pieces(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) window->flops += (int64_t)window->isa->peak_burst(PEAK_ROUNDS);
 }
 
-/* One window of one or a few milliseconds, in flop/s. */
-static double measure_peak_window(dit_pool *pool)
+/* One window of `pieces` bursts a thread, 16 of which take one or a few milliseconds; in flop/s. */
+static double measure_peak_window(dit_pool *pool, int64_t pieces)
 {
     peak_window window = {.isa = dit_cpu_current()};
     int64_t begin = dit_clock_ns();
-    dit_pool_run(pool, (int64_t)PEAK_PIECES * dit_pool_threads(pool), 1, peak_pieces, &window);
+    dit_pool_run(pool, pieces * dit_pool_threads(pool), 1, peak_pieces, &window);
     return (double)window.flops * 1e9 / (double)(dit_clock_ns() - begin);
 }
 
@@ -52,8 +61,8 @@ static double measure_peak_window(dit_pool *pool)
 double dit_kernels_measure_peak_flops(dit_pool *pool)
 {
     double best = 0;
-    measure_peak_window(pool); /* wakes the threads and the clock of the cores */
-    for (int i = 0; i < PEAK_WINDOWS; i++) best = fmax(best, measure_peak_window(pool));
+    measure_peak_window(pool, PEAK_PIECES); /* wakes the threads and the clock of the cores */
+    for (int i = 0; i < PEAK_WINDOWS; i++) best = fmax(best, measure_peak_window(pool, PEAK_PIECES));
     return best;
 }
 
@@ -97,27 +106,39 @@ typedef struct {
     int rounds;
 } case_result;
 
-/* Calls per round, so that a round is long against the clock and against the peak's window. */
-static int calls_per_round(dit_case_run *run, const dit_kernels *table)
+/* Calls per round, so that a round is long against the clock, and how long the peak is measured beside it. */
+typedef struct {
+    int calls;
+    int64_t peak_pieces;
+} round_plan;
+
+static round_plan plan_round(dit_case_run *run, const dit_kernels *table)
 {
     dit_case_call(run, table);
     int64_t begin = dit_clock_ns();
     dit_case_call(run, table);
     double once = (double)(dit_clock_ns() - begin);
-    return once >= round_ns ? 1 : (int)(round_ns / (once + 1)) + 1;
+    begin = dit_clock_ns();
+    measure_peak_window(run->pool, PEAK_PIECES);
+    double window = (double)(dit_clock_ns() - begin);
+    round_plan plan = {.calls = once >= round_ns ? 1 : (int)(round_ns / (once + 1)) + 1};
+    double pieces = PEAK_PIECES * 0.5 * plan.calls * once / window;
+    plan.peak_pieces = (int64_t)fmin(fmax(pieces, PEAK_PIECES), PEAK_PIECES_MAX);
+    return plan;
 }
 
 static void time_case(dit_case_run *run, const dit_kernels *table, case_result *result)
 {
     double time_ns[MAX_ROUNDS], ratio[MAX_ROUNDS], spent = 0;
     dit_work work = dit_case_work(run->c);
-    int calls = calls_per_round(run, table), rounds = 0;
-    double before = measure_peak_window(run->pool), highest = before, shortest = INFINITY;
+    round_plan plan = plan_round(run, table);
+    int rounds = 0;
+    double before = measure_peak_window(run->pool, plan.peak_pieces), highest = before, shortest = INFINITY;
     while (rounds < MAX_ROUNDS && spent < case_limit_ns && (rounds < MIN_ROUNDS || spent < case_ns)) {
         int64_t begin = dit_clock_ns();
-        for (int i = 0; i < calls; i++) dit_case_call(run, table);
-        double elapsed = (double)(dit_clock_ns() - begin), after = measure_peak_window(run->pool);
-        time_ns[rounds] = elapsed / calls;
+        for (int i = 0; i < plan.calls; i++) dit_case_call(run, table);
+        double elapsed = (double)(dit_clock_ns() - begin), after = measure_peak_window(run->pool, plan.peak_pieces);
+        time_ns[rounds] = elapsed / plan.calls;
         ratio[rounds] = work.flops * 1e9 / time_ns[rounds] / (0.5 * (before + after));
         shortest = fmin(shortest, time_ns[rounds]);
         highest = fmax(highest, after);

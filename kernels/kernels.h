@@ -1,4 +1,4 @@
-/* Operators: one table per backend, `ref` full, others override entry by entry (kernels/registry.c).
+/* Operators: one full table per backend, listed in kernels/registry.c; `ref` is the oracle of the others.
  *
  * Dimension letters, everywhere: B batch, S tokens, H heads, D head size, C = H*D, L layers; N, K of a linear layer.
  * All data fp32, row-major, host memory, owned by the caller. Operators allocate nothing except through `pack`, use at
@@ -23,34 +23,34 @@ typedef enum { DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_SILU, DIT_ACT_COUNT } di
 /* Weights of y = x W^T + b in the backend's own layout. W is [n, k] row-major when given to pack. */
 typedef struct {
     int64_t n, k;
-    const float *packed; /* backend layout, from the arena given to pack   */
-    const float *bias;   /* [n] fp32, or NULL                              */
-    const void *plan;    /* backend private (jitted kernels); may be NULL  */
+    const float *packed; /* backend layout, from the arena given to pack */
+    const float *bias;   /* [n] fp32, or NULL */
+    const void *plan;    /* backend private; may be NULL */
 } dit_linear;
 
 typedef struct {
     const dit_linear *weights;
-    int64_t rows;            /* of x and y                                                                    */
-    const float *x;          /* [rows, k], stride ldx                                                         */
+    int64_t rows;   /* of x and y */
+    const float *x; /* [rows, k], stride ldx */
     int64_t ldx;
-    float *y;                /* [rows, n], stride ldy; may be the same memory as residual, not as x           */
+    float *y; /* [rows, n], stride ldy; may be the same memory as residual, not as x */
     int64_t ldy;
-    dit_activation activation;            /* applied to (x W^T + b) in columns [activation_begin, n)          */
+    dit_activation activation; /* applied to (x W^T + b) in columns [activation_begin, n) */
     int64_t activation_begin;
-    const float *residual;   /* NULL, or [rows, n] stride ldy: y = residual + gate * activation(x W^T + b)    */
-    const float *gate;       /* NULL (all ones), or [n] broadcast over rows; only with residual               */
+    const float *residual; /* NULL, or [rows, n] stride ldy: y = residual + gate * activation(x W^T + b) */
+    const float *gate;     /* NULL (all ones), or [n] broadcast over rows; only with residual */
 } dit_linear_args;
 
 typedef struct {
     int64_t B, H, Sq, Sk, D;
-    const float *q, *k, *v;  /* q [B,Sq,H,D], k and v [B,Sk,H,D]: D contiguous, heads D apart,                 */
-    int64_t ldq, ldk, ldv;   /* tokens ld apart,                                                              */
-    int64_t batch_q, batch_k, batch_v; /* batches batch_* apart                                               */
-    const float *bias;       /* NULL, or [B,Sk] added to the logits of every head and row (text masks)        */
-    float scale;             /* on q.k, normally 1/sqrt(D)                                                    */
-    float *out;              /* [B,Sq,H,D], stride ldo, batch_o                                               */
+    const float *q, *k, *v;            /* q [B,Sq,H,D], k and v [B,Sk,H,D]: D contiguous, heads D apart, */
+    int64_t ldq, ldk, ldv;             /* tokens ld apart, */
+    int64_t batch_q, batch_k, batch_v; /* batches batch_* apart */
+    const float *bias;                 /* NULL, or [B,Sk] added to the logits of every head and row (text masks) */
+    float scale;                       /* on q.k, normally 1/sqrt(D) */
+    float *out;                        /* [B,Sq,H,D], stride ldo, batch_o */
     int64_t ldo, batch_o;
-    float *lse;              /* NULL, or [B,H,Sq] natural-log sum of exponentials of the scaled, biased logits */
+    float *lse; /* NULL, or [B,H,Sq] natural-log sum of exponentials of the scaled, biased logits */
 } dit_attention_args;
 
 /* out and lse of one more block of keys are merged into the running ones:
@@ -58,9 +58,9 @@ typedef struct {
  *   lse = m + log(w + w_b).   Exact for lse = -inf (nothing yet). Source: Ring Attention (Liu et al.), PARALLEL 3.3. */
 typedef struct {
     int64_t B, H, S, D;
-    float *out, *lse;                        /* inout [B,S,H,D] strides ldo, batch_o; lse [B,H,S] dense        */
+    float *out, *lse; /* inout [B,S,H,D] strides ldo, batch_o; lse [B,H,S] dense */
     int64_t ldo, batch_o;
-    const float *block_out, *block_lse;      /* in    dense [B,S,H,D]; [B,H,S]                                 */
+    const float *block_out, *block_lse; /* in    dense [B,S,H,D]; [B,H,S] */
 } dit_merge_args;
 
 /* y = norm(x) * weight + bias, then * (1 + scale) + shift. LayerNorm over C with eps. */
@@ -68,7 +68,7 @@ typedef struct {
     int64_t rows, C;
     const float *x; /* [rows, C] stride ldx */
     int64_t ldx;
-    float *y;       /* [rows, C] stride ldy; may equal x */
+    float *y; /* [rows, C] stride ldy; may equal x */
     int64_t ldy;
     float eps;
     const float *weight, *bias; /* [C] or NULL */
@@ -79,11 +79,11 @@ typedef struct {
  * (x0, x1) -> (x0 c - x1 s, x1 c + x0 s). */
 typedef struct {
     int64_t rows, H, D;
-    float *x;            /* [rows, H, D], rows ldx apart                              */
+    float *x; /* [rows, H, D], rows ldx apart */
     int64_t ldx;
-    const float *weight; /* [D] or NULL: no norm                                      */
+    const float *weight; /* [D] or NULL: no norm */
     float eps;
-    const float *cos, *sin; /* [rows, D] (each value twice) or NULL: no rotary        */
+    const float *cos, *sin; /* [rows, D] (each value twice) or NULL: no rotary */
 } dit_qk_norm_rope_args;
 
 /* dst[i0,i1,i2,:] = src[i0,i1,i2,:], `inner` floats contiguous; strides in floats. Packing for exchanges. */
@@ -112,7 +112,7 @@ typedef struct {
     dit_activation activation;
 } dit_activate_args;
 
-/* One backend's operators. Every entry is required in `ref`; NULL elsewhere means "take ref's". */
+/* One backend's operators. Every entry is required; a backend without one of its own names ref's in its table. */
 typedef struct {
     const char *name; /* "ref", "cpu" */
     /* Packs W [n, k] row-major (+ bias [n] or NULL, copied) into `arena`. Collects `pieces` matrices stacked along n:
@@ -129,15 +129,17 @@ typedef struct {
     void (*activate)(dit_pool *pool, const dit_activate_args *args);
 } dit_kernels;
 
-/* The backend of that name with ref's entries where it has none, for the instruction set of this machine.
- * DITBENCH_ISA=avx512|avx2|plain lowers it (never raises), for tests. Errors: DIT_ERR_NOT_FOUND with the valid names. */
+/* The backend of that name, for the instruction set of this machine.
+ * DITBENCH_ISA=avx512|avx2|plain lowers it (never raises), for tests.
+ * Errors: DIT_ERR_NOT_FOUND with the valid names. */
 dit_status dit_kernels_get(const char *name, const dit_kernels **out);
 /* NULL-terminated list of backend names. */
 const char *const *dit_kernels_names(void);
 /* Instruction set in use: "avx512", "avx2" or "plain". */
 const char *dit_kernels_isa(void);
 
-/* Flops and bytes (read + written once) of one call: the one place where check, timing, roofline and cost model look. */
+/* Flops and bytes (read + written once) of one call: the one place where check, timing, roofline and cost model
+ * look. */
 typedef struct {
     double flops, bytes;
 } dit_work;
@@ -152,7 +154,8 @@ double dit_kernels_measure_bandwidth(dit_pool *pool);
 
 /* Runs the one case list (kernels/cases.c) on `backend`: each operator against ref over all ISA-relevant and awkward
  * shapes; with `time` also timed, only after it has passed. Adds to `report`: "cases": [{op, shape, max_error,
- * tolerance, verdict, time_ns?, gflop_per_s?, of_peak?, gb_per_s?}], "peak_gflop_per_s", "isa", "threads".
+ * tolerance, verdict, time_ns?, rounds?, gflop_per_s?, of_peak?, of_peak_best?, gb_per_s?}], "peak_gflop_per_s", "isa",
+ * "threads", "backend", and with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median, of_peak_min, ...}].
  * `progress` (may be NULL) is called with each finished case's line. Errors: DIT_ERR_MISMATCH when any case failed. */
 typedef struct {
     const char *backend;

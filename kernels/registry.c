@@ -49,9 +49,9 @@ static int first_allowed(void)
 
 const dit_cpu_isa *dit_cpu_current(void)
 {
-    int i = first_allowed();
-    while (i < ISA_COUNT - 1 && !machine_has(isas[i])) i++;
-    return isas[i];
+    for (int i = first_allowed(); i < ISA_COUNT; i++)
+        if (machine_has(isas[i])) return isas[i];
+    return &dit_cpu_plain;
 }
 
 const char *dit_kernels_isa(void)

@@ -92,8 +92,8 @@ static const tile_function tile_functions[TILE_VECTORS][TILE_ROWS] = {TILE_EACH(
 /* Any number of rows of C, TILE_ROWS at a time; `vectors` <= TILE_VECTORS. */
 DIT_INLINE void tile_rows(int64_t rows, int64_t vectors, tile_args t)
 {
-    for (int64_t i = 0; i < rows; i += TILE_ROWS) {
-        int64_t count = rows - i < TILE_ROWS ? rows - i : TILE_ROWS;
+    for (int64_t left = rows; left > 0; left -= TILE_ROWS) {
+        int64_t count = left < TILE_ROWS ? left : TILE_ROWS;
         tile_functions[vectors - 1][count - 1](&t);
         t.a += TILE_ROWS * t.a_row;
         t.c += TILE_ROWS * t.c_row;

@@ -15,8 +15,8 @@ static double logit(const dit_attention_args *a, const float *q, int64_t b, int6
 
 static double log_sum_exp(const dit_attention_args *a, const float *q, int64_t b, int64_t h)
 {
-    double max = -INFINITY, sum = 0;
-    for (int64_t key = 0; key < a->Sk; key++) { /* online: rescale when the maximum grows */
+    double max = logit(a, q, b, h, 0), sum = 1;
+    for (int64_t key = 1; key < a->Sk; key++) { /* online: rescale when the maximum grows */
         double s = logit(a, q, b, h, key);
         if (s > max) {
             sum = sum * exp(max - s) + 1;

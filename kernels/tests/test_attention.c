@@ -1,0 +1,269 @@
+/* Attention: identities that hold whatever the numbers are. Each runs on every instruction set. */
+#include "kernels/kernels.h"
+
+#include "base/rng.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { B = 2, H = 3, SQ = 70, SK = 211, D = 40, C = H * D, OUT = B * SQ * C, LSE = B * H * SQ };
+
+static float q[B * SQ * C], k[B * SK * C], v[B * SK * C], bias[B * SK];
+static const dit_kernels *kernels;
+static dit_pool *pool;
+
+static int set_up(void **state)
+{
+    (void)state;
+    dit_rng_normal(7, 1, 0, B * SQ * C, 0, 1.5f, q);
+    dit_rng_normal(7, 2, 0, B * SK * C, 0, 1.5f, k);
+    dit_rng_normal(7, 3, 0, B * SK * C, 0, 1, v);
+    memset(bias, 0, sizeof bias);
+    return dit_pool_create(2, true, &pool) != DIT_OK;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dit_pool_free(pool);
+    unsetenv("DITBENCH_ISA");
+    return 0;
+}
+
+/* Runs `property` on the reference and on every instruction set that this machine has. */
+static void for_each_backend(void (*property)(void))
+{
+    static const char *const isas[] = {"avx512", "avx2", "plain"};
+    assert_int_equal(dit_kernels_get("ref", &kernels), DIT_OK);
+    property();
+    for (int i = 0; i < 3; i++) {
+        setenv("DITBENCH_ISA", isas[i], 1);
+        assert_int_equal(dit_kernels_get("cpu", &kernels), DIT_OK);
+        property();
+    }
+}
+
+/* Keys [begin, end) of each batch. */
+static void attend(int64_t begin, int64_t end, const float *mask, float *out, float *lse)
+{
+    dit_attention_args args = {.B = B,
+                               .H = H,
+                               .Sq = SQ,
+                               .Sk = end - begin,
+                               .D = D,
+                               .q = q,
+                               .ldq = C,
+                               .batch_q = SQ * C,
+                               .k = k + begin * C,
+                               .v = v + begin * C,
+                               .ldk = C,
+                               .ldv = C,
+                               .batch_k = SK * C,
+                               .batch_v = SK * C,
+                               .bias = mask,
+                               .scale = 1 / sqrtf(D),
+                               .out = out,
+                               .ldo = C,
+                               .batch_o = SQ * C,
+                               .lse = lse};
+    kernels->attention(pool, &args);
+}
+
+static void merge(float *out, float *lse, const float *block_out, const float *block_lse)
+{
+    dit_merge_args args = {.B = B,
+                           .H = H,
+                           .S = SQ,
+                           .D = D,
+                           .out = out,
+                           .lse = lse,
+                           .ldo = C,
+                           .batch_o = SQ * C,
+                           .block_out = block_out,
+                           .block_lse = block_lse};
+    kernels->attention_merge(pool, &args);
+}
+
+static double distance(const float *a, const float *b, int count)
+{
+    double difference = 0, norm = 0;
+    for (int i = 0; i < count; i++) {
+        difference += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+        norm += (double)b[i] * b[i];
+    }
+    return sqrt(difference / norm);
+}
+
+static void merge_splits_in_order(const int order[4], const float *whole, const float *whole_lse)
+{
+    static const int bounds[5] = {0, 1, 50, 114, SK};
+    static float out[OUT], lse[LSE], block_out[OUT], block_lse[LSE];
+    for (int i = 0; i < OUT; i++) out[i] = NAN; /* nothing may read it before the first block */
+    for (int i = 0; i < LSE; i++) lse[i] = -INFINITY;
+    for (int i = 0; i < 4; i++) {
+        attend(bounds[order[i]], bounds[order[i] + 1], NULL, block_out, block_lse);
+        merge(out, lse, block_out, block_lse);
+    }
+    assert_true(distance(out, whole, OUT) < 2e-6);
+    assert_true(distance(lse, whole_lse, LSE) < 1e-6);
+}
+
+static void splits_merge_to_the_whole(void)
+{
+    static const int orders[3][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}};
+    static float whole[OUT], whole_lse[LSE];
+    attend(0, SK, NULL, whole, whole_lse);
+    for (int i = 0; i < 3; i++) merge_splits_in_order(orders[i], whole, whole_lse);
+}
+
+static void key_splits_in_any_order_merge_to_the_whole(void **state)
+{
+    (void)state;
+    for_each_backend(splits_merge_to_the_whole);
+}
+
+static void empty_merge_changes_nothing(void)
+{
+    static float out[OUT], lse[LSE], before[OUT], block_out[OUT], block_lse[LSE];
+    attend(0, SK, NULL, out, lse);
+    memcpy(before, out, sizeof out);
+    for (int i = 0; i < OUT; i++) block_out[i] = NAN;
+    for (int i = 0; i < LSE; i++) block_lse[i] = -INFINITY;
+    merge(out, lse, block_out, block_lse);
+    assert_memory_equal(out, before, sizeof out);
+    for (int i = 0; i < LSE; i++) lse[i] = -INFINITY;
+    merge(out, lse, block_out, block_lse); /* nothing with nothing */
+    for (int i = 0; i < LSE; i++) assert_true(lse[i] == -INFINITY);
+}
+
+static void a_block_without_keys_merges_to_no_change(void **state)
+{
+    (void)state;
+    for_each_backend(empty_merge_changes_nothing);
+}
+
+static void lse_is_the_sum(void)
+{
+    static float out[OUT], lse[LSE];
+    attend(0, SK, NULL, out, lse);
+    for (int row = 0; row < SQ; row += 23) {
+        double sum = 0; /* batch 1, head 2 */
+        for (int key = 0; key < SK; key++) {
+            double s = 0;
+            for (int d = 0; d < D; d++) s += (double)q[(SQ + row) * C + 2 * D + d] * k[(SK + key) * C + 2 * D + d];
+            sum += exp(s * (1 / sqrtf(D)));
+        }
+        assert_true(fabs(lse[(H + 2) * SQ + row] - log(sum)) < 2e-6 * fabs(log(sum)));
+    }
+}
+
+static void lse_is_the_log_of_the_summed_exponentials(void **state)
+{
+    (void)state;
+    for_each_backend(lse_is_the_sum);
+}
+
+static void masked_tail_does_not_count(void)
+{
+    static float masked[OUT], shorter[OUT], plain[OUT];
+    for (int i = 0; i < B * SK; i++) bias[i] = i % SK < 100 ? 0 : -10000.0f;
+    attend(0, SK, bias, masked, NULL);
+    attend(0, 100, NULL, shorter, NULL);
+    attend(0, SK, NULL, plain, NULL);
+    assert_true(distance(masked, shorter, OUT) < 1e-6);
+    assert_true(distance(masked, plain, OUT) > 1e-2); /* the mask does something */
+}
+
+static void masked_keys_are_as_good_as_absent(void **state)
+{
+    (void)state;
+    for_each_backend(masked_tail_does_not_count);
+}
+
+static void nothing_but_masked_keys(void)
+{
+    static float out[OUT], lse[LSE];
+    for (int i = 0; i < B * SK; i++) bias[i] = -10000.0f;
+    attend(0, SK, bias, out, lse);
+    for (int i = 0; i < OUT; i++) assert_true(isfinite(out[i]) && fabsf(out[i]) < 10);
+    for (int i = 0; i < LSE; i++) assert_true(fabsf(lse[i] + 10000) < 30);
+}
+
+static void rows_with_all_keys_masked_stay_finite(void **state)
+{
+    (void)state;
+    for_each_backend(nothing_but_masked_keys);
+}
+
+static void constant_values_come_back(void)
+{
+    static float out[OUT], saved[B * SK * C];
+    memcpy(saved, v, sizeof v);
+    for (int i = 0; i < B * SK * C; i++) v[i] = (float)(i % C);
+    attend(0, SK, NULL, out, NULL);
+    memcpy(v, saved, sizeof v);
+    for (int i = 0; i < OUT; i++) assert_true(fabsf(out[i] - (float)(i % C)) <= 1e-5f * (float)C);
+}
+
+static void probabilities_sum_to_one(void **state)
+{
+    (void)state;
+    for_each_backend(constant_values_come_back);
+}
+
+static void large_logits(void)
+{
+    static float out[OUT], lse[LSE];
+    float *key = k + 17 * C; /* batch 0, one key that wins every query of head 0 by far, far beyond exp's range */
+    float saved[D];
+    memcpy(saved, key, sizeof saved);
+    for (int d = 0; d < D; d++) key[d] = 3000.0f * q[d];
+    attend(0, SK, NULL, out, lse);
+    memcpy(key, saved, sizeof saved);
+    for (int i = 0; i < OUT; i++) assert_true(isfinite(out[i]));
+    for (int d = 0; d < D; d++) assert_true(fabsf(out[d] - v[17 * C + d]) < 1e-6f);
+}
+
+static void logits_beyond_the_range_of_exp_pick_one_key(void **state)
+{
+    (void)state;
+    for_each_backend(large_logits);
+}
+
+static void nan_logit(void)
+{
+    static float out[OUT];
+    float saved = q[5 * C + 3];
+    q[5 * C + 3] = NAN;
+    attend(0, SK, NULL, out, NULL);
+    q[5 * C + 3] = saved;
+    for (int i = 0; i < OUT; i++) /* row 5 of batch 0, head 0 and nothing else */
+        assert_int_equal(isnan(out[i]) != 0, i / C == 5 && i % C < D);
+}
+
+static void a_nan_is_not_swallowed(void **state)
+{
+    (void)state;
+    for_each_backend(nan_logit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(key_splits_in_any_order_merge_to_the_whole),
+        cmocka_unit_test(a_block_without_keys_merges_to_no_change),
+        cmocka_unit_test(lse_is_the_log_of_the_summed_exponentials),
+        cmocka_unit_test(masked_keys_are_as_good_as_absent),
+        cmocka_unit_test(rows_with_all_keys_masked_stay_finite),
+        cmocka_unit_test(probabilities_sum_to_one),
+        cmocka_unit_test(logits_beyond_the_range_of_exp_pick_one_key),
+        cmocka_unit_test(a_nan_is_not_swallowed),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,235 @@
+/* Linear layers: packing, epilogues, in-place outputs; and the elementwise functions at their edges. */
+#include "kernels/kernels.h"
+
+#include "base/rng.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { ROWS = 19, N = 101, K = 37 };
+
+static float x[ROWS * K], w[N * K], b[N], gate[N];
+static const dit_kernels *kernels;
+static dit_pool *pool;
+
+static int set_up(void **state)
+{
+    (void)state;
+    dit_rng_normal(3, 1, 0, ROWS * K, 0, 1, x);
+    dit_rng_normal(3, 2, 0, N * K, 0, 0.2f, w);
+    dit_rng_normal(3, 3, 0, N, 0, 1, b);
+    dit_rng_normal(3, 4, 0, N, 0, 1, gate);
+    return dit_pool_create(2, true, &pool) != DIT_OK;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dit_pool_free(pool);
+    unsetenv("DITBENCH_ISA");
+    return 0;
+}
+
+static void for_each_backend(void (*property)(dit_arena *arena))
+{
+    static const char *const isas[] = {"avx512", "avx2", "plain"};
+    for (int i = 0; i < 4; i++) {
+        dit_memory_ledger ledger = {0};
+        dit_arena arena;
+        dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
+        if (i < 3) setenv("DITBENCH_ISA", isas[i], 1);
+        assert_int_equal(dit_kernels_get(i < 3 ? "cpu" : "ref", &kernels), DIT_OK);
+        property(&arena);
+        dit_arena_release(&arena);
+    }
+}
+
+static dit_linear pack_whole(dit_arena *arena)
+{
+    dit_linear linear;
+    const float *ws[1] = {w}, *bs[1] = {b};
+    int64_t rows[1] = {N};
+    assert_int_equal(kernels->linear_pack(arena, K, 1, ws, bs, rows, &linear), DIT_OK);
+    return linear;
+}
+
+static void assert_close(const float *a, const float *reference, int count, double tolerance)
+{
+    for (int i = 0; i < count; i++)
+        if (!(fabs((double)a[i] - reference[i]) <= tolerance * (1 + fabs(reference[i]))))
+            fail_msg("element %d is %g, not %g", i, (double)a[i], (double)reference[i]);
+}
+
+static void residual_in_place(dit_arena *arena)
+{
+    static float plain[ROWS * N], y[ROWS * N], apart[ROWS * N], expected[ROWS * N], old[ROWS * N];
+    dit_linear linear = pack_whole(arena);
+    dit_linear_args args = {.weights = &linear, .rows = ROWS, .x = x, .ldx = K, .y = plain, .ldy = N};
+    kernels->linear(pool, &args);
+    dit_rng_normal(3, 5, 0, ROWS * N, 0, 1, old);
+    memcpy(y, old, sizeof y);
+    for (int i = 0; i < ROWS * N; i++) expected[i] = old[i] + gate[i % N] * plain[i];
+    args.gate = gate;
+    args.y = y;
+    args.residual = y;
+    kernels->linear(pool, &args);
+    args.y = apart;
+    args.residual = old;
+    kernels->linear(pool, &args);
+    assert_close(y, expected, ROWS * N, 1e-6);
+    assert_memory_equal(y, apart, sizeof y);
+}
+
+static void gated_residual_in_place_equals_the_three_steps(void **state)
+{
+    (void)state;
+    for_each_backend(residual_in_place);
+}
+
+static void activation_from(dit_arena *arena)
+{
+    static float plain[ROWS * N], active[ROWS * N], y[ROWS * N];
+    dit_linear linear = pack_whole(arena);
+    dit_linear_args args = {.weights = &linear, .rows = ROWS, .x = x, .ldx = K, .y = plain, .ldy = N};
+    kernels->linear(pool, &args);
+    args.y = active;
+    args.activation = DIT_ACT_GELU_TANH;
+    kernels->linear(pool, &args);
+    args.y = y;
+    for (args.activation_begin = 0; args.activation_begin <= N; args.activation_begin++) {
+        kernels->linear(pool, &args);
+        for (int i = 0; i < ROWS * N; i++) assert_true(y[i] == (i % N < args.activation_begin ? plain[i] : active[i]));
+    }
+}
+
+static void activation_begins_at_any_column(void **state)
+{
+    (void)state;
+    for_each_backend(activation_from);
+}
+
+static void pieces_like_whole(dit_arena *arena)
+{
+    static float whole[ROWS * N], pieces[ROWS * N];
+    const float *ws[3] = {w, w + 5 * K, w + 64 * K}, *bs[3] = {b, b + 5, b + 64};
+    int64_t rows[3] = {5, 59, N - 64};
+    dit_linear one = pack_whole(arena), three;
+    assert_int_equal(kernels->linear_pack(arena, K, 3, ws, bs, rows, &three), DIT_OK);
+    assert_int_equal(three.n, N);
+    dit_linear_args args = {.weights = &one, .rows = ROWS, .x = x, .ldx = K, .y = whole, .ldy = N};
+    kernels->linear(pool, &args);
+    args.weights = &three;
+    args.y = pieces;
+    kernels->linear(pool, &args);
+    assert_memory_equal(whole, pieces, sizeof whole);
+}
+
+static void pieces_stacked_along_n_equal_one_matrix(void **state)
+{
+    (void)state;
+    for_each_backend(pieces_like_whole);
+}
+
+static void rows_alone(dit_arena *arena)
+{
+    static float together[ROWS * N], alone[ROWS * N];
+    dit_linear linear = pack_whole(arena);
+    dit_linear_args args = {.weights = &linear, .rows = ROWS, .x = x, .ldx = K, .y = together, .ldy = N};
+    kernels->linear(pool, &args);
+    args.rows = 1;
+    for (int i = 0; i < ROWS; i++) {
+        args.x = x + i * K;
+        args.y = alone + i * N;
+        kernels->linear(pool, &args);
+    }
+    assert_memory_equal(together, alone, sizeof together); /* any split of the tokens gives the same bits */
+}
+
+static void each_row_has_the_same_bits_alone_and_together(void **state)
+{
+    (void)state;
+    for_each_backend(rows_alone);
+}
+
+static void counting(dit_arena *arena)
+{
+    dit_linear linear;
+    const float *ws[1] = {NULL}, *bs[1] = {b};
+    int64_t rows[1] = {N};
+    arena->ledger->counting_only = true;
+    assert_int_equal(kernels->linear_pack(arena, K, 1, ws, bs, rows, &linear), DIT_OK);
+    assert_null(linear.packed);
+    assert_true(arena->used >= (N * K + N) * 4);
+    arena->ledger->limit = arena->used + 1;
+    assert_int_equal(kernels->linear_pack(arena, K, 1, ws, bs, rows, &linear), DIT_ERR_MEMORY);
+}
+
+static void packing_into_a_counting_arena_counts_and_reads_nothing(void **state)
+{
+    (void)state;
+    for_each_backend(counting);
+}
+
+static void edges(dit_arena *arena)
+{
+    const float in[8] = {-200, -20, -5, -0.0f, 0.5f, 5, 100, NAN};
+    float out[8] = {0};
+    (void)arena;
+    for (int activation = DIT_ACT_GELU_TANH; activation <= DIT_ACT_SILU; activation++) {
+        dit_activate_args args = {.elements = 8, .x = in, .y = out, .activation = (dit_activation)activation};
+        kernels->activate(pool, &args);
+        assert_true(fabsf(out[0]) < 1e-30f && fabsf(out[1]) < 5e-8f && out[2] < 0 && out[2] > -0.04f);
+        assert_true(out[3] == 0 && out[4] > 0.3f && out[4] < 0.4f && out[5] > 4.9f && out[6] == 100);
+        assert_true(isnan(out[7]));
+    }
+}
+
+static void activations_are_right_far_out_and_keep_nan(void **state)
+{
+    (void)state;
+    for_each_backend(edges);
+}
+
+static void in_place(dit_arena *arena)
+{
+    static float apart[ROWS * K], y[ROWS * K];
+    (void)arena;
+    memcpy(y, x, sizeof y);
+    dit_combine_args combine = {.elements = ROWS * K, .count = 3, .x = {x, x, x}, .a = {2, -1, 0.5f}, .y = apart};
+    kernels->combine(pool, &combine);
+    combine.x[0] = combine.x[2] = combine.y = y;
+    kernels->combine(pool, &combine);
+    assert_memory_equal(y, apart, sizeof y);
+    memcpy(y, x, sizeof y);
+    dit_norm_args norm = {.rows = ROWS, .C = K, .x = x, .ldx = K, .y = apart, .ldy = K, .eps = 1e-6f, .shift = b};
+    kernels->norm(pool, &norm);
+    norm.x = norm.y = y;
+    kernels->norm(pool, &norm);
+    assert_memory_equal(y, apart, sizeof y);
+}
+
+static void combine_and_norm_in_place_equal_out_of_place(void **state)
+{
+    (void)state;
+    for_each_backend(in_place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gated_residual_in_place_equals_the_three_steps),
+        cmocka_unit_test(activation_begins_at_any_column),
+        cmocka_unit_test(pieces_stacked_along_n_equal_one_matrix),
+        cmocka_unit_test(each_row_has_the_same_bits_alone_and_together),
+        cmocka_unit_test(packing_into_a_counting_arena_counts_and_reads_nothing),
+        cmocka_unit_test(activations_are_right_far_out_and_keep_nan),
+        cmocka_unit_test(combine_and_norm_in_place_equal_out_of_place),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

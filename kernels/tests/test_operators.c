@@ -1,0 +1,230 @@
+/* Every operator of the cpu backend against the reference, for every instruction set, through the case list that also
+ * times them; and that list must notice a wrong operator. */
+#include "kernels/bench.h"
+#include "kernels/cases.h"
+
+#include "base/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char *const isas[] = {"avx512", "avx2", "plain"};
+enum { ISA_COUNT = sizeof isas / sizeof isas[0] };
+
+static void check_all(const char *isa, int threads)
+{
+    dit_kernel_bench bench = {.backend = "cpu", .threads = threads};
+    cJSON *report = cJSON_CreateObject();
+    setenv("DITBENCH_ISA", isa, 1);
+    dit_status st = dit_kernels_bench(&bench, report);
+    unsetenv("DITBENCH_ISA");
+    if (st != DIT_OK) print_error("%s with %d threads: %s\n", isa, threads, dit_error_last()->message);
+    cJSON_Delete(report);
+    assert_int_equal(st, DIT_OK);
+}
+
+static void cpu_equals_reference_with_avx512(void **state)
+{
+    (void)state;
+    check_all("avx512", 1);
+    check_all("avx512", 3);
+}
+
+static void cpu_equals_reference_with_avx2(void **state)
+{
+    (void)state;
+    check_all("avx2", 1);
+    check_all("avx2", 3);
+}
+
+static void cpu_equals_reference_without_vector_extensions(void **state)
+{
+    (void)state;
+    check_all("plain", 1);
+    check_all("plain", 3);
+}
+
+static void isa_is_lowered_but_never_raised(void **state)
+{
+    int best = ISA_COUNT - 1;
+    (void)state;
+    for (int i = ISA_COUNT - 1; i >= 0; i--)
+        if (!strcmp(dit_kernels_isa(), isas[i])) best = i;
+    for (int i = 0; i < ISA_COUNT; i++) {
+        setenv("DITBENCH_ISA", isas[i], 1);
+        assert_string_equal(dit_kernels_isa(), isas[i < best ? best : i]);
+    }
+    unsetenv("DITBENCH_ISA");
+}
+
+static void unknown_backend_is_refused_with_the_names(void **state)
+{
+    const dit_kernels *table;
+    (void)state;
+    assert_int_equal(dit_kernels_get("gpu", &table), DIT_ERR_NOT_FOUND);
+    assert_null(table);
+    for (const char *const *name = dit_kernels_names(); *name; name++) {
+        assert_int_equal(dit_kernels_get(*name, &table), DIT_OK);
+        assert_string_equal(table->name, *name);
+        assert_non_null(strstr(dit_error_last()->message, *name));
+    }
+}
+
+/* ---- wrong operators -----------------------------------------------------------------------------------------------
+ */
+
+static const dit_kernels *right;
+
+static void wrong_linear(dit_pool *pool, const dit_linear_args *args)
+{
+    right->linear(pool, args);
+    args->y[(args->rows - 1) * args->ldy + args->weights->n - 1] *= 1.001f;
+}
+
+static void wrong_attention(dit_pool *pool, const dit_attention_args *args)
+{
+    dit_attention_args shorter = *args;
+    if (shorter.Sk > 1) shorter.Sk--; /* forgets the last key */
+    right->attention(pool, &shorter);
+}
+
+static void wrong_attention_lse(dit_pool *pool, const dit_attention_args *args)
+{
+    right->attention(pool, args);
+    if (args->lse) args->lse[0] += 1e-4f;
+}
+
+static void wrong_merge(dit_pool *pool, const dit_merge_args *args)
+{
+    right->attention_merge(pool, args);
+    args->lse[0] *= 1.0001f;
+}
+
+static void wrong_norm(dit_pool *pool, const dit_norm_args *args)
+{
+    dit_norm_args other = *args;
+    other.eps = 1e-3f;
+    right->norm(pool, &other);
+}
+
+static void wrong_qk(dit_pool *pool, const dit_qk_norm_rope_args *args)
+{
+    dit_qk_norm_rope_args other = *args;
+    if (args->cos) other.sin = args->cos;
+    right->qk_norm_rope(pool, &other);
+}
+
+static void wrong_copy(dit_pool *pool, const dit_copy_args *args)
+{
+    right->copy(pool, args);
+    if (args->n0 > 1) args->dst[args->inner] += 1; /* writes between two rows */
+}
+
+static void wrong_combine(dit_pool *pool, const dit_combine_args *args)
+{
+    right->combine(pool, args);
+    args->y[args->elements - 1] = 0.0f / 0.0f;
+}
+
+static void wrong_activate(dit_pool *pool, const dit_activate_args *args)
+{
+    dit_activate_args other = *args;
+    if (args->activation == DIT_ACT_GELU_TANH) other.activation = DIT_ACT_SILU;
+    right->activate(pool, &other);
+}
+
+static dit_status bench_table(const dit_kernels *table, const char *filter)
+{
+    dit_kernel_bench bench = {.backend = "cpu", .threads = 2, .filter = filter};
+    cJSON *report = cJSON_CreateObject();
+    dit_status st = dit_kernels_bench_table(&bench, table, report);
+    cJSON_Delete(report);
+    return st;
+}
+
+static void every_wrong_operator_fails_its_cases(void **state)
+{
+    (void)state;
+    assert_int_equal(dit_kernels_get("cpu", &right), DIT_OK);
+    struct {
+        const char *filter;
+        dit_kernels table;
+    } broken[9];
+    for (int i = 0; i < 9; i++) broken[i].table = *right;
+    broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
+    broken[1].filter = "attention", broken[1].table.attention = wrong_attention;
+    broken[2].filter = "lse", broken[2].table.attention = wrong_attention_lse;
+    broken[3].filter = "attention_merge", broken[3].table.attention_merge = wrong_merge;
+    broken[4].filter = "norm", broken[4].table.norm = wrong_norm;
+    broken[5].filter = "rope", broken[5].table.qk_norm_rope = wrong_qk;
+    broken[6].filter = "copy", broken[6].table.copy = wrong_copy;
+    broken[7].filter = "combine", broken[7].table.combine = wrong_combine;
+    broken[8].filter = "activate", broken[8].table.activate = wrong_activate;
+    for (int i = 0; i < 9; i++) {
+        assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);
+        assert_int_equal(bench_table(&broken[i].table, broken[i].filter), DIT_ERR_MISMATCH);
+    }
+}
+
+static void a_filter_that_matches_nothing_is_an_error(void **state)
+{
+    (void)state;
+    assert_int_equal(dit_kernels_get("cpu", &right), DIT_OK);
+    assert_int_equal(bench_table(right, "no such case"), DIT_ERR_NOT_FOUND);
+}
+
+static void count_line(void *context, const char *line)
+{
+    assert_non_null(strstr(line, "copy"));
+    ++*(int *)context;
+}
+
+static void timing_reports_time_and_bandwidth_after_the_check(void **state)
+{
+    int lines = 0, timed = 0;
+    dit_kernel_bench bench = {.backend = "cpu", .threads = 1, .time = true, .filter = "copy", .progress = count_line};
+    cJSON *report = cJSON_CreateObject(), *item;
+    (void)state;
+    bench.context = &lines;
+    assert_int_equal(dit_kernels_bench(&bench, report), DIT_OK);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(report, "cases"))
+    {
+        assert_string_equal(cJSON_GetObjectItem(item, "verdict")->valuestring, "pass");
+        if (cJSON_GetObjectItem(item, "time_ns")) timed++;
+        lines--;
+    }
+    assert_int_equal(lines, 0);
+    assert_int_equal(timed, 1);
+    assert_true(cJSON_GetObjectItem(report, "peak_gflop_per_s")->valuedouble > 0);
+    assert_true(cJSON_GetObjectItem(report, "copy_gb_per_s")->valuedouble > 0);
+    cJSON_Delete(report);
+}
+
+static void work_counts_what_the_formulas_say(void **state)
+{
+    (void)state;
+    assert_true(dit_linear_work(2, 3, 5).flops == 60 && dit_linear_work(2, 3, 5).bytes == 4 * (10 + 15 + 3 + 6));
+    assert_true(dit_attention_work(1, 2, 3, 5, 7).flops == 840 && dit_attention_work(1, 2, 3, 5, 7).bytes == 896);
+    assert_true(dit_elementwise_work(10, 2, 1, 3).flops == 30 && dit_elementwise_work(10, 2, 1, 3).bytes == 120);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpu_equals_reference_with_avx512),
+        cmocka_unit_test(cpu_equals_reference_with_avx2),
+        cmocka_unit_test(cpu_equals_reference_without_vector_extensions),
+        cmocka_unit_test(isa_is_lowered_but_never_raised),
+        cmocka_unit_test(unknown_backend_is_refused_with_the_names),
+        cmocka_unit_test(every_wrong_operator_fails_its_cases),
+        cmocka_unit_test(a_filter_that_matches_nothing_is_an_error),
+        cmocka_unit_test(timing_reports_time_and_bandwidth_after_the_check),
+        cmocka_unit_test(work_counts_what_the_formulas_say),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
