@@ -89,9 +89,20 @@ static void put_tiles(const report_page *page, dit_buffer *out)
 
 static const char *state_of(const report_table *table)
 {
-    if (table->torn) return "the journal's last line was cut; what stands before it counts";
+    if (table->torn) return "not complete: the journal's last line was cut, what stands before it counts";
     if (table->complete) return "complete";
     return table->end_reason[0] ? "not complete: ended early" : "not complete: still running, or killed";
+}
+
+/* The kinds of evidence in the session; more than one is said loudly. */
+static void put_evidence(const report_table *table, dit_buffer *out)
+{
+    const char *first = table->case_count ? table->cases[0].evidence : "";
+    bool mixed = false;
+    for (int i = 1; i < table->case_count; i++) mixed = mixed || strcmp(table->cases[i].evidence, first) != 0;
+    put(out, "Evidence: ");
+    put_element(out, "strong", "strong", mixed ? "mixed, see the labels" : first);
+    put(out, ". ");
 }
 
 static void put_head(const report_page *page, dit_buffer *out)
@@ -115,6 +126,8 @@ static void put_head(const report_page *page, dit_buffer *out)
     put(out, "</code>, commit <code>");
     put_text(out, report_session_text(table, "suite/commit"));
     put(out, "</code>. ");
+    put_evidence(table, out);
+    put(out, "The session is ");
     put_element(out, "strong", "strong", state_of(table));
     put(out, ".</p>\n");
     put_tiles(page, out);
@@ -397,24 +410,27 @@ static void put_dropped(const report_page *page, dit_buffer *out)
 
 static void put_method(dit_buffer *out)
 {
-    put(out,
-        "<h2 id=\"method\">How it was measured</h2>\n"
-        "<p>An iteration is one whole denoising loop: all steps of all images. Its clock (monotonic) starts after a "
-        "barrier "
-        "of all ranks and stops after the next one; its value is the maximum over ranks. Loading weights, encoding the "
-        "prompt and the warm-up runs are outside the clock.</p>\n"
-        "<p>The unit of replication is a fresh group of processes; its value is the median of its iterations. n counts "
+    static const char *const paragraphs[] = {
+        "An iteration is one whole batch of images: preparing the text, all denoising steps, collecting the latents. "
+        "Its "
+        "clock (monotonic) starts after a barrier of all ranks and stops, on each rank, when the rank has its result; "
+        "the "
+        "value is the maximum over ranks. Loading weights, making the initial noise and the warm-up runs are outside.",
+        "The unit of replication is a fresh group of processes; its value is the median of its iterations. n counts "
         "such "
-        "groups, which ran in randomised blocks. The point estimate is the median over them, the interval consists of "
-        "exact "
-        "order statistics (coverage at least 95 % from n = 6); below that the range is shown, marked <em>low n</em>, "
-        "and "
-        "never decides. Intervals of speedups combine the far ends of both intervals.</p>\n"
-        "<p>Communication counts what one rank sends in one iteration, and must equal the closed form of the method. "
-        "Memory is "
-        "the peak by class of lifetime, maximum over ranks. <em>rel. L2</em> is the distance of the final latents to "
-        "those "
-        "of one rank. Only processes that ended ok give numbers.</p>\n");
+        "groups, which ran in randomised blocks. The point estimate is the median over them. The interval consists of "
+        "exact order statistics, with a coverage of at least 95 % from n = 6; below that the range is shown, marked "
+        "low "
+        "n, and never decides. Intervals of speedups combine the far ends of both intervals.",
+        "Communication counts what one rank sends in one iteration, and must equal the closed form of the method. "
+        "Memory "
+        "is the peak by class of lifetime, maximum over ranks. Rel. L2 is the distance of the final latents to those "
+        "of "
+        "one rank. Only processes that ended ok give numbers.",
+    };
+    put(out, "<h2 id=\"method\">How it was measured</h2>\n");
+    for (size_t i = 0; i < sizeof paragraphs / sizeof paragraphs[0]; i++) put_element(out, "p", "p", paragraphs[i]);
+    put(out, "\n");
 }
 
 static void put_fact(const char *name, const cJSON *value, dit_buffer *out)

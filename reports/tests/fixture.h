@@ -1,0 +1,66 @@
+/* Fixture: what the tests of reports/ share. The journal in tests/fixture/ is made-up test data. */
+#ifndef DIT_REPORTS_TESTS_FIXTURE_H
+#define DIT_REPORTS_TESTS_FIXTURE_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "reports/records.h"
+
+#define FIXTURE_FOLDER DITBENCH_SOURCE_DIR "/reports/tests/fixture"
+#define GOLDEN_FOLDER  DITBENCH_SOURCE_DIR "/reports/tests/golden"
+
+__attribute__((noinline, unused)) static char *fixture_read(const char *path, size_t *length)
+{
+    char *text = NULL;
+    if (dit_file_read(path, (size_t)64 << 20, &text, length) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    return text;
+}
+
+static inline void fixture_table(report_table *table)
+{
+    dit_status st = report_table_read(FIXTURE_FOLDER "/journal.jsonl", table);
+    if (st != DIT_OK) fail_msg("%s", dit_error_last()->message);
+}
+
+/* A journal of one session line (with `workload` as its workload) and the given lines, parsed. */
+static inline dit_status fixture_parse(const char *workload, const char *lines, report_table *table)
+{
+    dit_buffer text = {0};
+    dit_buffer_printf(
+        &text, "{\"kind\":\"session\",\"schema\":\"ditbench.journal/1\",\"session_id\":\"s\",\"workload\":%s}\n%s",
+        workload, lines);
+    dit_status st = report_table_parse(text.data, text.used, "test", table);
+    dit_buffer_release(&text);
+    return st;
+}
+
+static inline const report_case *fixture_case(const report_table *table, const char *label)
+{
+    for (int i = 0; i < table->case_count; i++) {
+        if (strcmp(table->cases[i].label, label) == 0) return &table->cases[i];
+    }
+    fail_msg("no case %s", label);
+    return NULL;
+}
+
+static inline void assert_near(double got, double want, double tolerance)
+{
+    if (!(fabs(got - want) <= tolerance)) fail_msg("got %.17g, want %.17g", got, want);
+}
+
+static inline void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("\"%s\" is not in: %.2000s", part, text);
+}
+
+#endif

@@ -1,0 +1,43 @@
+# Draws split.svg from split.dat; as PNG: gnuplot -e "format='png'" split.gp
+if (!exists('format')) format = 'svg'
+set encoding utf8
+if (format eq 'svg') {
+  set terminal svg noenhanced size 600,394 font 'sans-serif,11' background '#ffffff'
+} else {
+  set terminal pngcairo noenhanced size 1200,788 font 'sans,11' fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff'
+}
+set output 'split.'.format
+set multiplot
+unset key
+set border 3 lw 1 lc rgb '#666666'
+set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
+set label 'Made-up time split' at screen 0.01667,0.95685 left font ',16' tc rgb '#000000' front
+set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#0072b2' fs solid noborder front
+set label 'compute' at screen 0.05833,0.88832 left font ',11' tc rgb '#222222' front
+set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#d55e00' fs solid noborder front
+set label 'exposed communication' at screen 0.20457,0.88832 left font ',11' tc rgb '#222222' front
+set object rect from screen 0.47493,0.87563 to screen 0.49827,0.90102 fc rgb '#8c8c8c' fs solid noborder front
+set label 'other' at screen 0.50993,0.88832 left font ',11' tc rgb '#222222' front
+set label 'measured · n = 7 processes a case' at screen 0.01667,0.07868 left font ',9' tc rgb '#666666' front
+set label 'commit 0000000 · hardware 000000000000 · session made-up-test-data' at screen 0.01667,0.04315 left font ',9' tc rgb '#666666' front
+
+# panel 1
+set lmargin at screen 0.13667
+set rmargin at screen 0.96000
+set tmargin at screen 0.78173
+set bmargin at screen 0.22335
+set label 'toy · 64x64' at screen 0.03667,0.81980 left font ',12' tc rgb '#222222' front
+set label 'time of one iteration [s]' at screen 0.04000,0.50254 center rotate by 90 tc rgb '#222222' front
+set xrange [0:494.00]
+set yrange [0:1.14]
+set ytics nomirror out scale 0.4 format '%g' tc rgb '#222222'
+set xtics nomirror scale 0 tc rgb '#222222' ('1' 61.75, 'r2' 185.25, 'u2' 308.75, 'u4' 432.25)
+set label 'parallel configuration' at graph 0.5, graph 0 center offset character 0, -2.4 tc rgb '#222222'
+set label '1' at first 61.75,1 center offset 0,0.55 font ',9' tc rgb '#444444' front
+set label '0.7' at first 185.25,0.7 center offset 0,0.55 font ',9' tc rgb '#444444' front
+set label '0.6' at first 308.75,0.6 center offset 0,0.55 font ',9' tc rgb '#444444' front
+set label '× E_TIMEOUT' at first 432.25, graph 0.02 rotate by 90 left font ',9' tc rgb '#b04000' front
+plot 'split.dat' index 0 using 1:5:2:3:4:5 with boxxyerror lc rgb '#0072b2' fs solid 1 noborder, \
+     'split.dat' index 1 using 1:5:2:3:4:5 with boxxyerror lc rgb '#d55e00' fs solid 1 noborder, \
+     'split.dat' index 2 using 1:5:2:3:4:5 with boxxyerror lc rgb '#8c8c8c' fs solid 1 noborder
+unset multiplot

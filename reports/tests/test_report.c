@@ -1,0 +1,290 @@
+/* The whole way, from the fixture's journal to files. Golden files stand in golden/; after an intended change:
+ *     REPORTS_GOLDEN_UPDATE=1 make test DITBENCH_TEST_FILTER=reports, then read the diff.
+ */
+#include "reports/gnuplot.h"
+#include "reports/report.h"
+
+#include "reports/tests/fixture.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+
+static char scratch[] = "/tmp/reports_test_XXXXXX";
+
+static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk)
+{
+    (void)info;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(scratch) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void need_gnuplot(void)
+{
+    if (gnuplot_check("gnuplot") == DIT_OK) return;
+    print_message("gnuplot is not installed\n");
+    skip();
+}
+
+static void write_report(const char *session, const char *name, report_summary *summary)
+{
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s/%s", scratch, name);
+    const report_options options = {.session_folder = session, .output_folder = folder, .quiet = true};
+    if (report_write(&options, summary) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+}
+
+static char *read_output(const char *name, const char *file, size_t *length)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s/%s", scratch, name, file);
+    return fixture_read(path, length);
+}
+
+/* Pictures inside the page are compared as files of their own. */
+static void cut_pictures(char *page)
+{
+    char *from = page, *to = page;
+    for (char *picture; (picture = strstr(from, ";base64,")); from = strchr(picture, '"')) {
+        size_t length = (size_t)(picture + 8 - from);
+        memmove(to, from, length);
+        to += length;
+    }
+    memmove(to, from, strlen(from) + 1);
+}
+
+static void compare_golden(const char *file)
+{
+    char path[512];
+    size_t length = 0, golden_length = 0;
+    char *text = read_output("first", file, &length);
+    if (strstr(file, ".html")) {
+        cut_pictures(text);
+        length = strlen(text);
+    }
+    snprintf(path, sizeof path, "%s/%s", GOLDEN_FOLDER, file);
+    const dit_file_piece piece = {text, length};
+    if (getenv("REPORTS_GOLDEN_UPDATE")) assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
+    char *golden = fixture_read(path, &golden_length);
+    size_t same = 0;
+    while (same < length && same < golden_length && text[same] == golden[same]) same++;
+    if (length != golden_length || same < length) {
+        fail_msg("%s differs from its golden file at byte %zu: %.120s", file, same, text + (same > 20 ? same - 20 : 0));
+    }
+    free(golden);
+    free(text);
+}
+
+static const char *const figure_ids[] = {"latency", "scaling", "split", "bytes", "memory"};
+
+static void the_fixture_gives_the_golden_files(void **state)
+{
+    (void)state;
+    static const char *const suffixes[] = {"csv", "dat", "gp"};
+    report_summary summary;
+    need_gnuplot();
+    write_report(FIXTURE_FOLDER, "first", &summary);
+    assert_int_equal(summary.cases, 4);
+    assert_int_equal(summary.cases_ok, 3);
+    assert_int_equal(summary.results, 28);
+    assert_int_equal(summary.dropped, 1);
+    assert_int_equal(summary.figures, 5);
+    assert_int_equal(summary.figures_failed, 0);
+    assert_int_equal(summary.claims_held, 2);
+    assert_int_equal(summary.claims_failed, 1);
+    assert_int_equal(summary.claims_undecided, 1);
+    assert_true(summary.complete);
+    for (int i = 0; i < 5; i++) {
+        for (int s = 0; s < 3; s++) {
+            char file[64];
+            snprintf(file, sizeof file, "%s.%s", figure_ids[i], suffixes[s]);
+            compare_golden(file);
+        }
+    }
+    compare_golden("results.csv");
+    compare_golden("claims.json");
+    compare_golden("report.html");
+}
+
+static void the_svg_is_the_golden_one(void **state)
+{
+    (void)state;
+    report_summary summary;
+    size_t length = 0;
+    need_gnuplot();
+    write_report(FIXTURE_FOLDER, "first", &summary);
+    char *svg = read_output("first", "latency.svg", &length);
+    bool same_gnuplot = strstr(svg, "GNUPLOT 5.4 patchlevel 4") != NULL;
+    free(svg);
+    if (!same_gnuplot) skip(); /* the golden file is of 5.4.4, other versions word their SVG differently */
+    compare_golden("latency.svg");
+    compare_golden("scaling.svg");
+}
+
+static void the_same_records_give_the_same_bytes(void **state)
+{
+    (void)state;
+    report_summary summary;
+    need_gnuplot();
+    write_report(FIXTURE_FOLDER, "first", &summary);
+    write_report(FIXTURE_FOLDER, "second", &summary);
+    for (int i = 0; i < 5; i++) {
+        for (int png = 0; png < 2; png++) {
+            char file[64];
+            size_t first_length, second_length;
+            snprintf(file, sizeof file, "%s.%s", figure_ids[i], png ? "png" : "svg");
+            char *first = read_output("first", file, &first_length),
+                 *second = read_output("second", file, &second_length);
+            assert_int_equal(first_length, second_length);
+            assert_memory_equal(first, second, first_length);
+            assert_true(first_length > 1000);
+            free(first);
+            free(second);
+        }
+    }
+}
+
+static void write_session(const char *name, const char *workload, const char *lines, char folder[256])
+{
+    char path[300];
+    dit_buffer text = {0};
+    snprintf(folder, 256, "%s/%s", scratch, name);
+    snprintf(path, sizeof path, "%s/journal.jsonl", folder);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    dit_buffer_printf(
+        &text, "{\"kind\":\"session\",\"schema\":\"ditbench.journal/1\",\"session_id\":\"<s>\",\"workload\":%s}\n%s",
+        workload, lines);
+    const dit_file_piece piece = {text.data, text.used};
+    assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
+    dit_buffer_release(&text);
+}
+
+#define HOSTILE                                                                                                        \
+    "</title><script>alert(1)</script>`touch pwned` '; system 'touch pwned' # $(touch pwned) \\\\ \\\" \\u0001"
+
+static void hostile_strings_stay_strings(void **state)
+{
+    (void)state;
+    char folder[256], path[300];
+    report_summary summary;
+    size_t length = 0;
+    need_gnuplot();
+    write_session(
+        "hostile",
+        "{\"title\":\"" HOSTILE "\",\"plots\":[{\"id\":\"../../x y\",\"kind\":\"latency_bars\",\"title\":\"" HOSTILE
+        "\"},{\"id\":\"claims\",\"kind\":\"memory\",\"title\":\"t\"},{\"id\":\"n\",\"kind\":\"" HOSTILE "\"},7,"
+        "{\"id\":\"w\",\"kind\":\"memory\",\"title\":\"t\",\"where\":\"" HOSTILE "\"}],"
+        "\"expect\":[{\"id\":\"c\",\"claim\":\"" HOSTILE "\",\"expr\":\"" HOSTILE "\"},null]}",
+        "{\"kind\":\"result\",\"case_id\":\"" HOSTILE "\",\"label\":\"" HOSTILE "\",\"process\":0,\"status\":\"ok\","
+        "\"tags\":{\"model\":\"" HOSTILE "\",\"method\":\"" HOSTILE "\",\"mesh\":\"" HOSTILE "\",\"world_size\":1},"
+        "\"record\":{\"evidence\":\"" HOSTILE "\",\"samples\":{\"latency_ns\":[5]},\"memory\":{\"weights_bytes\":5}}}\n"
+        "{\"kind\":\"result\",\"case_id\":\"d\",\"label\":\"d\",\"process\":0,\"status\":\"failed\",\"tags\":{},"
+        "\"error\":{\"code\":\"" HOSTILE "\",\"message\":\"" HOSTILE "\",\"log\":\"" HOSTILE "\"}}\n"
+        "{\"kind\":\"dropped\",\"cell\":{\"a\":\"" HOSTILE "\"},\"code\":\"" HOSTILE "\",\"reason\":\"" HOSTILE "\"}\n",
+        folder);
+    write_report(folder, "hostile/report", &summary);
+    assert_int_equal(summary.figures, 2);
+    assert_int_equal(summary.figures_failed, 3);
+    assert_int_equal(summary.claims_undecided, 2);
+    char *page = read_output("hostile/report", "report.html", &length);
+    assert_null(strstr(page, "<script"));
+    assert_null(strstr(page, "</title><"));
+    assert_non_null(strstr(page, "&lt;script&gt;"));
+    free(page);
+    page = read_output("hostile/report", "______x_y.svg", &length);
+    assert_null(strstr(page, "<script"));
+    free(page);
+    snprintf(path, sizeof path, "%s/report/pwned", folder);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_not_equal(access("pwned", F_OK), 0);
+}
+
+static void without_gnuplot_the_package_is_named(void **state)
+{
+    (void)state;
+    char folder[256];
+    report_summary summary;
+    snprintf(folder, sizeof folder, "%s/none", scratch);
+    const report_options options = {
+        .session_folder = FIXTURE_FOLDER, .output_folder = folder, .gnuplot = "/nonexistent/gnuplot", .quiet = true};
+    assert_int_equal(report_write(&options, &summary), DIT_ERR_ENVIRONMENT);
+    assert_contains(dit_error_last()->hint, "apt-get install gnuplot-nox");
+}
+
+static void a_figure_that_cannot_be_drawn_is_said_on_the_page(void **state)
+{
+    (void)state;
+    char folder[256];
+    size_t length = 0;
+    report_summary summary;
+    snprintf(folder, sizeof folder, "%s/silent", scratch);
+    const report_options options = {
+        .session_folder = FIXTURE_FOLDER, .output_folder = folder, .gnuplot = "true", .quiet = true};
+    assert_int_equal(report_write(&options, &summary), DIT_OK); /* "true" runs and draws nothing */
+    assert_int_equal(summary.figures, 0);
+    assert_int_equal(summary.figures_failed, 5);
+    char *page = read_output("silent", "report.html", &length);
+    assert_contains(page, "E_IO");
+    free(page);
+}
+
+static void without_plots_each_kind_with_data_is_drawn(void **state)
+{
+    (void)state;
+    char folder[256], path[300];
+    report_summary summary;
+    need_gnuplot();
+    write_session("plain", "{}",
+                  "{\"kind\":\"result\",\"case_id\":\"c\",\"process\":0,\"status\":\"ok\",\"tags\":{\"world_size\":1,"
+                  "\"mesh\":\"1\"},"
+                  "\"record\":{\"samples\":{\"latency_ns\":[5]}}}\n{\"kind\":\"res",
+                  folder);
+    write_report(folder, "plain/report", &summary);
+    assert_int_equal(summary.figures, 1); /* latency; nothing else has numbers, one point is no scaling */
+    assert_int_equal(summary.figures_failed, 0);
+    assert_true(summary.torn);
+    snprintf(path, sizeof path, "%s/report/memory.svg", folder);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void an_empty_session_still_has_a_page(void **state)
+{
+    (void)state;
+    char folder[256];
+    report_summary summary;
+    size_t length = 0;
+    need_gnuplot();
+    write_session("empty", "[]", "", folder);
+    write_report(folder, "empty/report", &summary);
+    assert_int_equal(summary.figures + summary.figures_failed, 0);
+    char *page = read_output("empty/report", "report.html", &length);
+    assert_contains(page, "no case has numbers to draw");
+    free(page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fixture_gives_the_golden_files),
+        cmocka_unit_test(the_svg_is_the_golden_one),
+        cmocka_unit_test(the_same_records_give_the_same_bytes),
+        cmocka_unit_test(hostile_strings_stay_strings),
+        cmocka_unit_test(without_gnuplot_the_package_is_named),
+        cmocka_unit_test(a_figure_that_cannot_be_drawn_is_said_on_the_page),
+        cmocka_unit_test(without_plots_each_kind_with_data_is_drawn),
+        cmocka_unit_test(an_empty_session_still_has_a_page),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
