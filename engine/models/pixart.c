@@ -25,7 +25,7 @@ typedef struct {
     embed_mlp timestep_mlp, resolution_mlp, aspect_mlp, caption_mlp;
     const float *table; /* [2, C]: shift, scale of the head */
     pixart_block *blocks;
-    float *position; /* [image_count, C] */
+    float *position; /* [image_count, C], image's life */
     /* image */
     float *text_bias;  /* [batch, text_tokens] additive, or NULL */
     float *size_embed; /* [batch, C]: resolution and aspect      */
@@ -186,7 +186,7 @@ static dit_status make_buffers(const dit_model_params *params, pixart *m)
         float **at;
         int64_t count;
     } buffers[] = {
-        {&rt->run, &m->position, part->image_count * C}, {&rt->image, &m->text_bias, text_rows},
+        {&rt->image, &m->position, part->image_count * C}, {&rt->image, &m->text_bias, text_rows},
         {&rt->image, &m->size_embed, B * C},             {&rt->step, &m->x, rows * C},
         {&rt->step, &m->normed, rows * C},               {&rt->step, &m->attended, rows * C},
         {&rt->step, &m->wide, rows * 4 * C},             {&rt->step, &m->text, text_rows * C},
