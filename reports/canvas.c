@@ -43,14 +43,26 @@ void canvas_fit_text(const char *text, double font_px, double pixels, char *out,
     snprintf(out + used, capacity - used, "%s", *text ? "…" : "");
 }
 
-void canvas_add_legend(report_canvas *canvas, const char *name, const char *colour, canvas_glyph glyph, int point)
+void canvas_add_legend(report_canvas *canvas, const canvas_entry *entry)
 {
-    if (!name[0]) return;
-    if (canvas->legend_count < CANVAS_LEGEND) {
-        canvas->legend[canvas->legend_count++] = (canvas_entry){name, colour, glyph, point};
-    } else {
-        canvas->legend[CANVAS_LEGEND - 1] = (canvas_entry){"further ones: see the CSV", "#ffffff", CANVAS_SWATCH, 0};
-    }
+    static const canvas_entry more = {.name = "further ones: see the CSV", .colour = "#ffffff"};
+    if (!entry->name[0]) return;
+    if (canvas->legend_count < CANVAS_LEGEND)
+        canvas->legend[canvas->legend_count++] = *entry;
+    else
+        canvas->legend[CANVAS_LEGEND - 1] = more;
+}
+
+const char *canvas_fill(int repeat)
+{
+    static const char *const fills[] = {"solid 1 noborder", "pattern 4 border", "pattern 1 border", "pattern 5 border"};
+    return fills[(unsigned)repeat % (sizeof fills / sizeof fills[0])];
+}
+
+const char *canvas_dash(int repeat)
+{
+    static const char *const dashes[] = {"dt 1", "dt (7,3)", "dt (3,3)", "dt (10,3,2,3)"};
+    return dashes[(unsigned)repeat % (sizeof dashes / sizeof dashes[0])];
 }
 
 static double entry_width(const canvas_entry *entry)
@@ -137,15 +149,14 @@ static void put_glyph(const report_canvas *canvas, const canvas_entry *entry, do
 {
     double left = screen_x(canvas, x), right = screen_x(canvas, x + 20), middle = screen_y(canvas, y);
     if (entry->glyph == CANVAS_SWATCH) {
-        canvas_line(canvas->script,
-                    "set object rect from screen %.5f,%.5f to screen %.5f,%.5f fc rgb '%s' fs solid noborder front",
+        canvas_line(canvas->script, "set object rect from screen %.5f,%.5f to screen %.5f,%.5f fc rgb '%s' fs %s front",
                     screen_x(canvas, x + 4), screen_y(canvas, y + 5), screen_x(canvas, x + 18), screen_y(canvas, y - 5),
-                    entry->colour);
+                    entry->colour, canvas_fill(entry->repeat));
         return;
     }
     canvas_line(canvas->script, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 2 %s lc rgb '%s' front",
-                left, middle, right, middle, entry->glyph == CANVAS_LINE && !entry->point ? "dt 2" : "dt 1",
-                entry->colour);
+                left, middle, right, middle,
+                entry->glyph == CANVAS_LINE && !entry->point ? "dt 2" : canvas_dash(entry->repeat), entry->colour);
     if (entry->point) {
         canvas_line(canvas->script, "set label '' at screen %.5f,%.5f point pt %d ps 0.9 lc rgb '%s' front",
                     screen_x(canvas, x + 10), middle, entry->point, entry->colour);

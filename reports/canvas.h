@@ -14,7 +14,8 @@ typedef enum { CANVAS_SWATCH, CANVAS_MARKER, CANVAS_LINE } canvas_glyph;
 typedef struct {
     const char *name, *colour;
     canvas_glyph glyph;
-    int point; /* gnuplot point type of a line's points; 0: none */
+    int point;  /* gnuplot point type of a line's points; 0: none    */
+    int repeat; /* 0 solid; above, another look of the same colour   */
 } canvas_entry;
 
 typedef struct {
@@ -28,7 +29,10 @@ typedef struct {
 } report_canvas;
 
 /* Entries beyond CANVAS_LEGEND are left out, and the last one says so. */
-void canvas_add_legend(report_canvas *canvas, const char *name, const char *colour, canvas_glyph glyph, int point);
+void canvas_add_legend(report_canvas *canvas, const canvas_entry *entry);
+/* gnuplot's words for the fill of a bar, and for the stroke of a line, of the `repeat`-th series of a colour. */
+const char *canvas_fill(int repeat);
+const char *canvas_dash(int repeat);
 /* Computes the layout from panels, panel_width and panel_height; may widen panels to fill the row. */
 void canvas_layout(report_canvas *canvas);
 /* Pixels between the margins of a panel. */

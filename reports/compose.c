@@ -47,21 +47,29 @@ static bool is_taken(const report_composition *c, const char *colour)
     return false;
 }
 
-/* First the names we know, so that a method looks the same in every figure; then what is left. */
+/* First the names we know, so that a method looks the same in every figure; then what is left of the palette. */
 static void choose_colours(report_composition *c)
 {
     int count = c->grid->series_count < COMPOSE_COLOURS ? c->grid->series_count : COMPOSE_COLOURS;
     for (int i = 0; i < count; i++) {
         char method[64];
         snprintf(method, sizeof method, "%.*s", (int)strcspn(c->grid->series[i], " "), c->grid->series[i]);
-        const char *colour = report_colour_known(method);
-        if (colour && !is_taken(c, colour)) c->colours[i] = colour;
+        c->colours[i] = report_colour_known(method);
     }
     for (int i = 0; i < count; i++) {
         int position = 0;
         while (!c->colours[i] && position < 8 && is_taken(c, report_colour_at(position))) position++;
         if (!c->colours[i]) c->colours[i] = report_colour_at(position < 8 ? position : i);
     }
+}
+
+int compose_series_repeat(const report_composition *c, int series)
+{
+    int repeat = 0;
+    for (int i = 0; i < series; i++) {
+        repeat += strcmp(compose_series_colour(c, i), compose_series_colour(c, series)) == 0;
+    }
+    return repeat;
 }
 
 const char *compose_series_colour(const report_composition *c, int series)

@@ -34,8 +34,9 @@ int compose_block(report_composition *c, const char *name, const char *columns);
 /* Words and unit for the y axis. */
 void compose_y_label(const report_composition *c, const char *symbol, char out[COMPOSE_LABEL]);
 /* Colour of a series: the one of its method ("usp" of "usp · u2 r2"), else the first of the palette that no series of
- * the figure has. Colour of part `part`. */
+ * the figure has. Series that share a colour differ in `repeat`: 0 solid, then hatched or dashed. */
 const char *compose_series_colour(const report_composition *c, int series);
+int compose_series_repeat(const report_composition *c, int series);
 const char *compose_part_colour(const report_composition *c, int part);
 
 #endif

@@ -104,12 +104,16 @@ static void fill_legend(const report_composition *c, report_canvas *canvas)
 {
     const char *const *parts = c->kind->parts;
     for (int i = 0; parts && parts[i]; i++) {
-        if (part_is_used(c->grid, i)) canvas_add_legend(canvas, parts[i], compose_part_colour(c, i), CANVAS_SWATCH, 0);
+        const canvas_entry entry = {.name = parts[i], .colour = compose_part_colour(c, i)};
+        if (part_is_used(c->grid, i)) canvas_add_legend(canvas, &entry);
     }
     for (int i = 0; !parts && i < c->grid->series_count; i++) {
-        canvas_add_legend(canvas, c->grid->series[i], compose_series_colour(c, i), CANVAS_SWATCH, 0);
+        const canvas_entry entry = {
+            .name = c->grid->series[i], .colour = compose_series_colour(c, i), .repeat = compose_series_repeat(c, i)};
+        canvas_add_legend(canvas, &entry);
     }
-    if (c->kind->marker) canvas_add_legend(canvas, c->kind->marker, "#111111", CANVAS_MARKER, 0);
+    const canvas_entry marker = {.name = c->kind->marker, .colour = "#111111", .glyph = CANVAS_MARKER};
+    if (marker.name) canvas_add_legend(canvas, &marker);
 }
 
 static void set_up_canvas(report_composition *c, const bars_layout *layout, report_canvas *canvas)
@@ -324,7 +328,8 @@ static void put_plots(bars_panel *p)
     for (int i = 0; i < colours; i++) {
         char how[160];
         const char *colour = c->kind->parts ? compose_part_colour(c, i) : compose_series_colour(c, i);
-        snprintf(how, sizeof how, "1:5:2:3:4:5 with boxxyerror lc rgb '%s' fs solid 1 noborder", colour);
+        snprintf(how, sizeof how, "1:5:2:3:4:5 with boxxyerror lc rgb '%s' fs %s", colour,
+                 canvas_fill(c->kind->parts ? 0 : compose_series_repeat(c, i)));
         add_plot(script, &count, c->id, write_rectangles(p, i), how);
     }
     add_plot(script, &count, c->id, write_intervals(p, false),

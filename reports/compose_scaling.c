@@ -114,8 +114,9 @@ static void put_series(scaling_panel *p, int series, int *count)
     const char *colour = compose_series_colour(c, series);
     int block = write_series(p, series);
     if (block < 0) return;
-    dit_buffer_printf(script, "%s'%s.dat' index %d using 1:2 with lines lw 1.6 lc rgb '%s'",
-                      (*count)++ ? ", \\\n     " : "plot ", c->id, block, colour);
+    dit_buffer_printf(script, "%s'%s.dat' index %d using 1:2 with lines lw 1.6 %s lc rgb '%s'",
+                      (*count)++ ? ", \\\n     " : "plot ", c->id, block, canvas_dash(compose_series_repeat(c, series)),
+                      colour);
     dit_buffer_printf(script,
                       ", \\\n     '' index %d every ::1 using 1:3:(0):($4-$3) with vectors heads size screen "
                       "0.005,90 fixed lw 1.2 lc rgb '%s'",
@@ -156,11 +157,17 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas)
                               .panel_width = SCALING_INNER + SCALING_LEFT + SCALING_RIGHT,
                               .panel_height = SCALING_PLOT_HEIGHT + SCALING_TOP + SCALING_BOTTOM};
     for (int i = 0; i < c->grid->series_count; i++) {
-        canvas_add_legend(canvas, c->grid->series[i], compose_series_colour(c, i), CANVAS_LINE, point_of(i));
+        const canvas_entry entry = {.name = c->grid->series[i],
+                                    .colour = compose_series_colour(c, i),
+                                    .glyph = CANVAS_LINE,
+                                    .point = point_of(i),
+                                    .repeat = compose_series_repeat(c, i)};
+        canvas_add_legend(canvas, &entry);
     }
     bool ideal = false;
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) ideal = ideal || open_panel(c, i).ideal > 0;
-    if (ideal) canvas_add_legend(canvas, "ideal", "#888888", CANVAS_LINE, 0);
+    const canvas_entry entry = {.name = "ideal", .colour = "#888888", .glyph = CANVAS_LINE};
+    if (ideal) canvas_add_legend(canvas, &entry);
     canvas_layout(canvas);
     c->files->width = canvas->width;
     c->files->height = canvas->height;

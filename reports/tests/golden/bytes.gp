@@ -12,11 +12,11 @@ unset key
 set border 3 lw 1 lc rgb '#666666'
 set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
 set label 'Made-up bytes' at screen 0.01667,0.95685 left font ',16' tc rgb '#000000' front
-set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#0072b2' fs solid noborder front
+set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#0072b2' fs solid 1 noborder front
 set label 'ulysses' at screen 0.05833,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#e69f00' fs solid noborder front
+set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#e69f00' fs solid 1 noborder front
 set label 'ring' at screen 0.20457,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.28170,0.87563 to screen 0.30503,0.90102 fc rgb '#8c8c8c' fs solid noborder front
+set object rect from screen 0.28170,0.87563 to screen 0.30503,0.90102 fc rgb '#8c8c8c' fs solid 1 noborder front
 set label 'gather of latents' at screen 0.31670,0.88832 left font ',11' tc rgb '#222222' front
 set arrow from screen 0.53493,0.88832 to screen 0.56827,0.88832 nohead lw 2 dt 1 lc rgb '#111111' front
 set label 'predicted by the closed form' at screen 0.57660,0.88832 left font ',11' tc rgb '#222222' front

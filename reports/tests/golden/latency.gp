@@ -12,11 +12,11 @@ unset key
 set border 3 lw 1 lc rgb '#666666'
 set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
 set label 'Made-up latency' at screen 0.01667,0.95685 left font ',16' tc rgb '#000000' front
-set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#8c8c8c' fs solid noborder front
+set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#8c8c8c' fs solid 1 noborder front
 set label 'single' at screen 0.05833,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.15820,0.87563 to screen 0.18153,0.90102 fc rgb '#0072b2' fs solid noborder front
+set object rect from screen 0.15820,0.87563 to screen 0.18153,0.90102 fc rgb '#0072b2' fs solid 1 noborder front
 set label 'ulysses' at screen 0.19320,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.30443,0.87563 to screen 0.32777,0.90102 fc rgb '#e69f00' fs solid noborder front
+set object rect from screen 0.30443,0.87563 to screen 0.32777,0.90102 fc rgb '#e69f00' fs solid 1 noborder front
 set label 'ring' at screen 0.33943,0.88832 left font ',11' tc rgb '#222222' front
 set label 'measured · n = 7 processes a case · interval: exact order statistics of the median, >= 95 %' at screen 0.01667,0.07868 left font ',9' tc rgb '#666666' front
 set label 'commit 0000000 · hardware 000000000000 · session made-up-test-data' at screen 0.01667,0.04315 left font ',9' tc rgb '#666666' front

@@ -12,13 +12,13 @@ unset key
 set border 3 lw 1 lc rgb '#666666'
 set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
 set label 'Made-up memory' at screen 0.01667,0.95894 left font ',16' tc rgb '#000000' front
-set object rect from screen 0.02333,0.88164 to screen 0.04667,0.90580 fc rgb '#0072b2' fs solid noborder front
+set object rect from screen 0.02333,0.88164 to screen 0.04667,0.90580 fc rgb '#0072b2' fs solid 1 noborder front
 set label 'weights' at screen 0.05833,0.89372 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.16957,0.88164 to screen 0.19290,0.90580 fc rgb '#009e73' fs solid noborder front
+set object rect from screen 0.16957,0.88164 to screen 0.19290,0.90580 fc rgb '#009e73' fs solid 1 noborder front
 set label 'state' at screen 0.20457,0.89372 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.29307,0.88164 to screen 0.31640,0.90580 fc rgb '#e69f00' fs solid noborder front
+set object rect from screen 0.29307,0.88164 to screen 0.31640,0.90580 fc rgb '#e69f00' fs solid 1 noborder front
 set label 'activations' at screen 0.32807,0.89372 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.48477,0.88164 to screen 0.50810,0.90580 fc rgb '#d55e00' fs solid noborder front
+set object rect from screen 0.48477,0.88164 to screen 0.50810,0.90580 fc rgb '#d55e00' fs solid 1 noborder front
 set label 'communication buffers' at screen 0.51977,0.89372 left font ',11' tc rgb '#222222' front
 set arrow from screen 0.01667,0.84541 to screen 0.05000,0.84541 nohead lw 2 dt 1 lc rgb '#111111' front
 set label 'resident set of the process' at screen 0.05833,0.84541 left font ',11' tc rgb '#222222' front

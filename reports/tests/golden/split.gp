@@ -12,11 +12,11 @@ unset key
 set border 3 lw 1 lc rgb '#666666'
 set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
 set label 'Made-up time split' at screen 0.01667,0.95685 left font ',16' tc rgb '#000000' front
-set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#0072b2' fs solid noborder front
+set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#0072b2' fs solid 1 noborder front
 set label 'compute' at screen 0.05833,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#d55e00' fs solid noborder front
+set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#d55e00' fs solid 1 noborder front
 set label 'exposed communication' at screen 0.20457,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.47493,0.87563 to screen 0.49827,0.90102 fc rgb '#8c8c8c' fs solid noborder front
+set object rect from screen 0.47493,0.87563 to screen 0.49827,0.90102 fc rgb '#8c8c8c' fs solid 1 noborder front
 set label 'other' at screen 0.50993,0.88832 left font ',11' tc rgb '#222222' front
 set label 'measured · n = 7 processes a case' at screen 0.01667,0.07868 left font ',9' tc rgb '#666666' front
 set label 'commit 0000000 · hardware 000000000000 · session made-up-test-data' at screen 0.01667,0.04315 left font ',9' tc rgb '#666666' front
