@@ -31,7 +31,8 @@ ok "--json reports errors as JSON on stdout" errors_in_json
 
 dry() {
     "$ditbench" run tiny.json --dry-run --output "$work/dry" >"$work/plan" || return 1
-    [ ! -e "$work/dry" ] && [ "$(grep -c '^# [0-9]' "$work/plan")" -eq 6 ] && grep -q -- '--case SESSION/cases/' "$work/plan"
+    [ ! -e "$work/dry" ] && [ "$(grep -c '^# [0-9]' "$work/plan")" -eq 6 ] &&
+        grep -q -- '--case SESSION/cases/' "$work/plan"
 }
 ok "--dry-run prints the plan and makes nothing" dry
 one_rank() { exits 0 "$ditbench" run tiny.json -q --filter 'world_size == 1' --launcher local --output "$work/local"; }
@@ -45,7 +46,8 @@ rebuilt() { echo broken >"$DITBENCH_RESULTS/index.sqlite" && listed && rm "$DITB
 ok "the index is made anew when broken or gone" rebuilt
 ok "latest is it: status 0" exits 0 "$ditbench" status
 ok "show 0" exits 0 "$ditbench" show latest
-ok "show of one case 0" exits 0 "$ditbench" show latest "$(basename "$(find "$DITBENCH_RESULTS"/latest/cases -mindepth 1 -maxdepth 1 | head -n 1)")"
+first_case=$(find "$DITBENCH_RESULTS"/latest/cases -mindepth 1 -maxdepth 1 | head -n 1)
+ok "show of one case 0" exits 0 "$ditbench" show latest "$(basename "$first_case")"
 ok "verify of the untouched session: 0" exits 0 "$ditbench" verify
 plain_lines() {
     "$ditbench" run tiny.json --filter 'world_size == 1' --output "$work/plain" >"$work/out" 2>"$work/err" || return 1
@@ -80,6 +82,8 @@ latents() {
     exits 6 "$ditbench" verify "$work/copy"
 }
 ok "one byte of the latents: 6" latents
-refuse_resume() { tamper journal.jsonl '4s/"elapsed_ns":[0-9]/&7/' 'journal.jsonl:4' && exits 6 "$ditbench" resume "$work/copy"; }
+refuse_resume() {
+    tamper journal.jsonl '4s/"elapsed_ns":[0-9]/&7/' 'journal.jsonl:4' && exits 6 "$ditbench" resume "$work/copy"
+}
 ok "resume refuses a damaged journal: 6" refuse_resume
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A case that hangs, crashes, aborts or goes wrong is recorded as what it is, leaves nothing behind, and the run goes on.
+# A case that hangs, crashes, aborts or goes wrong is recorded as what it is, leaves nothing behind; the run goes on.
 # shellcheck disable=SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
@@ -58,7 +58,8 @@ ok "NaN in the latents is a wrong result: exit 6" not_a_number
 no_segments() {
     local pid
     rm -rf "$work/s"
-    DITBENCH_FAULT=hang:0 "$ditbench" run "$work/tiny.json" -q --engine "$fault_engine" --output "$work/s" --timeout 1s &
+    DITBENCH_FAULT=hang:0 "$ditbench" run "$work/tiny.json" -q --engine "$fault_engine" --output "$work/s" \
+        --timeout 1s &
     pid=$!
     wait "$pid"
     no_scratch_of "$pid"
