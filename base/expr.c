@@ -458,7 +458,7 @@ static dit_status parse_all(const char *text, const dit_expr_scope *scope, bool 
     pool.nesting++;
     dit_status st = parse_or(&parser, out);
     pool.nesting--;
-    if (pool.nesting && (st != DIT_OK || out->kind != DIT_VALUE_STRING)) pool.used = used; /* callbacks evaluate often */
+    if (pool.nesting && (st != DIT_OK || out->kind != DIT_VALUE_STRING)) pool.used = used; /* in callbacks */
     if (st != DIT_OK) return st;
     skip_space(&parser);
     if (!text[parser.at]) return DIT_OK;

@@ -66,6 +66,7 @@ typedef struct {
     char **series; /* distinct, in drawing order */
     int series_count;
     int panel_count, drawn_count; /* drawn: cells that are no gap */
+    int left_out;                 /* selected, but beyond what one picture holds */
     bool low_n;
     int n_min, n_max;
 } report_grid;

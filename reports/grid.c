@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRID_CELLS = 600, GRID_KEY = 512, GRID_TRIES = 32 };
+enum { GRID_CELLS = 400, GRID_PANELS = 24, GRID_KEY = 512, GRID_TRIES = 32 };
 
 /* Tag lists that place a case. */
 typedef struct {
@@ -209,7 +209,7 @@ static dit_status select_cells(const report_table *table, const char *where, rep
 {
     grid->cells = calloc((size_t)table->case_count + 1, sizeof *grid->cells);
     if (!grid->cells) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a figure of %d cases", table->case_count);
-    for (int i = 0; i < table->case_count && grid->count < GRID_CELLS; i++) {
+    for (int i = 0; i < table->case_count; i++) {
         const dit_expr_scope scope = {.variable = case_variable, .context = &table->cases[i]};
         bool wanted = true;
         if (where && *where) DIT_TRY(dit_expr_test(where, &scope, &wanted));
@@ -245,6 +245,20 @@ static void measure_cells(report_grid *grid, const report_figure_kind *kind)
         if (grid->n_max == 0 || cell->bar.n < grid->n_min) grid->n_min = cell->bar.n;
         if (cell->bar.n > grid->n_max) grid->n_max = cell->bar.n;
     }
+}
+
+/* A picture holds so much: what stands after GRID_PANELS panels or GRID_CELLS cells is left out and counted. */
+static void cut_to_size(report_grid *grid)
+{
+    int keep = 0, panels = 0;
+    while (keep < grid->count && keep < GRID_CELLS) {
+        panels += keep == 0 || strcmp(grid->cells[keep].panel, grid->cells[keep - 1].panel) != 0;
+        if (panels > GRID_PANELS) break;
+        keep++;
+    }
+    for (int i = keep; i < grid->count; i++) cell_release(&grid->cells[i]);
+    grid->left_out = grid->count - keep;
+    grid->count = keep;
 }
 
 static int find_series(const report_grid *grid, const char *name)
@@ -287,6 +301,7 @@ static dit_status build(const report_table *table, const report_plot *plot, grid
     for (int i = 0; i < GRID_TRIES && tell_panels_apart(grid, keys); i++) DIT_TRY(place_cells(grid, keys));
     bool found = true;
     for (int i = 0; i < GRID_TRIES && found; i++) DIT_TRY(tell_series_apart(grid, keys->stacked, &found));
+    cut_to_size(grid);
     measure_cells(grid, kind);
     return collect_series(grid);
 }

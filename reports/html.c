@@ -209,6 +209,10 @@ static void put_figure(const report_page *page, const report_drawing_result *fig
         dit_buffer_printf(out, "<a href=\"%s.gp\">script</a>, <a href=\"%s.dat\">data</a>", id, id);
     }
     put(out, ".</p>\n");
+    if (figure->grid.left_out) {
+        dit_buffer_printf(out, "<p>One picture holds so much: %d further cases are not drawn.</p>\n",
+                          figure->grid.left_out);
+    }
     put_gaps(&figure->grid, out);
     put(out, "</figcaption>\n</figure>\n");
 }

@@ -259,6 +259,29 @@ static void without_plots_each_kind_with_data_is_drawn(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
+static void more_than_a_picture_holds_is_counted(void **state)
+{
+    (void)state;
+    char folder[256];
+    report_summary summary;
+    size_t length = 0;
+    dit_buffer lines = {0};
+    need_gnuplot();
+    for (int i = 0; i < 100; i++) {
+        dit_buffer_printf(&lines,
+                          "{\"kind\":\"result\",\"case_id\":\"%d\",\"label\":\"c%d\",\"process\":0,\"status\":\"ok\","
+                          "\"tags\":{\"seed\":%d,\"world_size\":1},\"record\":{\"samples\":{\"latency_ns\":[5]}}}\n",
+                          i, i, i);
+    }
+    write_session("large", "{}", lines.data, folder);
+    dit_buffer_release(&lines);
+    write_report(folder, "large/report", &summary);
+    assert_int_equal(summary.figures, 1);
+    char *page = read_output("large/report", "report.html", &length);
+    assert_contains(page, "76 further cases are not drawn");
+    free(page);
+}
+
 static void an_empty_session_still_has_a_page(void **state)
 {
     (void)state;
@@ -284,6 +307,7 @@ int main(void)
         cmocka_unit_test(without_gnuplot_the_package_is_named),
         cmocka_unit_test(a_figure_that_cannot_be_drawn_is_said_on_the_page),
         cmocka_unit_test(without_plots_each_kind_with_data_is_drawn),
+        cmocka_unit_test(more_than_a_picture_holds_is_counted),
         cmocka_unit_test(an_empty_session_still_has_a_page),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
