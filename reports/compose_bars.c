@@ -86,7 +86,7 @@ static double title_needs(const report_grid *grid)
 {
     double widest = 0;
     for (int i = 0; i < grid->count; i = compose_panel_end(grid, i)) {
-        double width = report_text_width(grid->cells[i].panel, 12) + 24;
+        double width = report_text_width(grid->cells[i].panel, 12) + 32;
         if (width > widest) widest = width;
     }
     return widest < 460 ? widest : 460;
