@@ -51,7 +51,7 @@ int suite_verb_verify(int argc, char **argv)
 {
     suite_cli cli;
     suite_session session;
-    suite_verify_summary summary;
+    suite_verify_summary summary = {0};
     const suite_cli_spec spec = {"verify", "[SESSION]", purpose, examples, NULL, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
