@@ -91,6 +91,12 @@ asan: deps ## Build and test under AddressSanitizer and UndefinedBehaviorSanitiz
 fuzz: deps ## Fuzz the parsers with libFuzzer, side by side, FUZZ_SECONDS each (60)
 	$(Q)ci/fuzz.sh $(FUZZ_SECONDS)
 
+peers: deps ## Time linear layers beside libxsmm and oneDNN (needs libxsmm-dev libdnnl-dev)
+	$(Q)ci/deps.sh peers
+	$(Q)$(MAKE) --no-print-directory $(BUILD)/tests/gemm_peers
+	$(Q)OMP_NUM_THREADS=1 $(BUILD)/tests/gemm_peers
+.PHONY: peers
+
 clean: ## Remove build/
 	rm -rf build
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, through the distribution's packages. Says nothing and is quick when all is there.
-# Usage: ci/deps.sh [--report] [core|fuzz|lint|format]...     (core when no set is named)
+# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|peers]...     (core when no set is named)
 # Exit: 0 all present; 4 something is missing and could not be installed (the exact command is printed).
 set -u
 
@@ -19,7 +19,6 @@ libhwloc-dev header:hwloc.h
 libxxhash-dev header:xxhash.h
 libpng-dev header:png.h
 libcmocka-dev header:cmocka.h
-libxsmm-dev header:libxsmm.h
 gnuplot-nox program:gnuplot'
 fuzz="clang program:clang
 libclang-rt-${clang_major:-14}-dev runtime:fuzzer"
@@ -28,6 +27,8 @@ shellcheck program:shellcheck
 clang program:clang
 clang-format program:clang-format'
 format='clang-format program:clang-format'
+peers='libxsmm-dev header:libxsmm.h
+libdnnl-dev header:oneapi/dnnl/dnnl.h'
 
 report=0 needs=''
 for argument in "$@"; do
@@ -37,8 +38,9 @@ for argument in "$@"; do
     fuzz) needs+="$fuzz"$'\n' ;;
     lint) needs+="$lint"$'\n' ;;
     format) needs+="$format"$'\n' ;;
+    peers) needs+="$peers"$'\n' ;;
     *)
-        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format)" >&2
+        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, peers)" >&2
         exit 2
         ;;
     esac

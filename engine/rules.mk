@@ -4,7 +4,7 @@ ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
 $(BUILD)/engine/%.o: FILE_CFLAGS += -DDITBENCH_VERSION='"$(VERSION)"'
 $(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
-ENGINE_LIBS := $(KERNELS_LIBS) -lhwloc $(BASE_LIBS)
+ENGINE_LIBS := -lhwloc $(BASE_LIBS)
 
 # A test links the engine with another base (a wrong closed form, say): both names are knobs.
 ENGINE_BINARY ?= $(BUILD)/bin/ditbench-engine

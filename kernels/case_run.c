@@ -75,7 +75,6 @@ void dit_case_describe(const dit_kernel_case *c, char *out, int size)
     append_word(out, size, c->flags & DIT_CASE_BIAS, c->op == DIT_OPERATOR_ATTENTION ? "mask" : "bias");
     append_word(out, size, c->flags & DIT_CASE_GELU, "gelu");
     append_word(out, size, c->flags & DIT_CASE_SILU, "silu");
-    append_word(out, size, c->flags & DIT_CASE_HALF, "half");
     append_word(out, size, c->flags & DIT_CASE_RESIDUAL, "residual");
     append_word(out, size, c->flags & DIT_CASE_GATE, "gate");
     append_word(out, size, c->flags & DIT_CASE_MODULATE, "modulate");
@@ -168,7 +167,6 @@ static void linear_call(dit_case_run *run, const dit_kernels *table, const dit_l
     args.y = out + first * ldy;
     args.ldy = ldy;
     args.activation = case_activation(c);
-    args.activation_begin = c->flags & DIT_CASE_HALF ? c->n / 2 + 1 : 0;
     args.residual = c->flags & DIT_CASE_RESIDUAL ? args.y : NULL;
     args.gate = c->flags & DIT_CASE_GATE ? run->in[3] : NULL;
     table->linear(run->pool, &args);

@@ -35,8 +35,7 @@ typedef struct {
     int64_t ldx;
     float *y; /* [rows, n], stride ldy; may be the same memory as residual, not as x */
     int64_t ldy;
-    dit_activation activation; /* applied to (x W^T + b) in columns [activation_begin, n) */
-    int64_t activation_begin;
+    dit_activation activation; /* applied to (x W^T + b) */
     const float *residual; /* NULL, or [rows, n] stride ldy: y = residual + gate * activation(x W^T + b) */
     const float *gate;     /* NULL (all ones), or [n] broadcast over rows; only with residual */
 } dit_linear_args;

@@ -6,10 +6,14 @@ ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 $(BUILD)/%_avx512.o: FILE_CFLAGS += -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
 $(BUILD)/%_avx2.o: FILE_CFLAGS += -mavx2 -mfma
 endif
-KERNELS_LIBS :=
+
+# Not part of anything: libraries to compare with (make peers).
+$(BUILD)/tests/gemm_peers: $(BUILD)/kernels/peers/gemm_peers.o $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lxsmm -lxsmmext -lxsmmnoblas -ldl -ldnnl $(BASE_LIBS) -o $@
 
 KERNELS_TESTS := $(patsubst kernels/tests/%.c,$(BUILD)/tests/kernels_%,$(sort $(wildcard kernels/tests/test_*.c)))
 $(BUILD)/tests/kernels_%: $(BUILD)/kernels/tests/%.o $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(KERNELS_LIBS) $(BASE_LIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -o $@
 TESTS += $(KERNELS_TESTS)

@@ -35,24 +35,24 @@ check "a report names CUDA and SimGrid" exits_with 0 --report
 check "a missing SimGrid is not an error" said "SimGrid: missing"
 check "an unknown set is a usage error" exits_with 2 nonsense
 
-stand_in dpkg-query "{ $all_installed; } | grep -v libxsmm"
+stand_in dpkg-query "{ $all_installed; } | grep -v libxxhash"
 check "without apt-get it ends with 4" exits_with 4
-check "without apt-get the package is named" said "missing here, by their Debian names: libxsmm-dev"
+check "without apt-get the package is named" said "missing here, by their Debian names: libxxhash-dev"
 
 stand_in apt-get 'echo "E: no network"; exit 100'
 stand_in id 'echo 1000'
 check "without root it ends with 4" exits_with 4
-check "without root the exact command is printed" said "sudo apt-get install -y --no-install-recommends libxsmm-dev"
+check "without root the exact command is printed" said "sudo apt-get install -y --no-install-recommends libxxhash-dev"
 
 stand_in id 'echo 0'
 check "a failed installation ends with 4" exits_with 4
-check "a failed installation shows the command and why" said "apt-get install -y --no-install-recommends libxsmm-dev"
+check "a failed installation shows the command and why" said "apt-get install -y --no-install-recommends libxxhash-dev"
 check "a failed installation quotes apt" said "E: no network"
 
 # shellcheck disable=SC2016  # meant for the stand-in
 stand_in apt-get 'case $1 in update) touch "$0.updated" ;; install) [ -e "$0.updated" ] && touch "$0.installed" ;; esac'
 # shellcheck disable=SC2016
-stand_in dpkg-query '{ '"$all_installed"'; } | if [ -e "$(dirname "$0")/apt-get.installed" ]; then cat; else grep -v libxsmm; fi'
+stand_in dpkg-query '{ '"$all_installed"'; } | if [ -e "$(dirname "$0")/apt-get.installed" ]; then cat; else grep -v libxxhash; fi'
 ln -s "$(command -v touch)" "$tools/touch"
 ln -s "$(command -v dirname)" "$tools/dirname"
 check "lists are fetched when the first try fails" exits_with 0

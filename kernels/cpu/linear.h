@@ -68,17 +68,7 @@ DIT_INLINE void linear_finish_vector(const dit_linear_args *a, int64_t row, int6
     float *y = a->y + row * a->ldy + column;
     vf value = vf_load(sum);
     if (a->weights->bias) value = value + vf_load(a->weights->bias + column);
-    if (a->activation != DIT_ACT_NONE && column + VF_LANES > a->activation_begin) {
-        float plain[VF_LANES];
-        vf_store(plain, value);
-        value = vf_activation(value, a->activation);
-        if (column < a->activation_begin) { /* the border lies inside this vector */
-            float mixed[VF_LANES];
-            vf_store(mixed, value);
-            memcpy(mixed, plain, (size_t)(a->activation_begin - column) * sizeof(float));
-            value = vf_load(mixed);
-        }
-    }
+    if (a->activation != DIT_ACT_NONE) value = vf_activation(value, a->activation);
     if (a->residual) {
         vf gate = a->gate ? vf_load_n(a->gate + column, left) : vf_set1(1.0f);
         value = vf_fma(gate, value, vf_load_n(a->residual + row * a->ldy + column, left));

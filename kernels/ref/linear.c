@@ -39,7 +39,7 @@ static void linear_rows(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t row = begin; row < end; row++) {
         for (int64_t j = 0; j < w->n; j++) {
             double y = dot(a->x + row * a->ldx, w->packed + j * w->k, w->k) + (w->bias ? w->bias[j] : 0.0);
-            if (j >= a->activation_begin) y = dit_ref_activation(y, a->activation);
+            y = dit_ref_activation(y, a->activation);
             if (a->residual) y = a->residual[row * a->ldy + j] + (a->gate ? a->gate[j] : 1.0) * y;
             a->y[row * a->ldy + j] = (float)y;
         }

@@ -92,28 +92,6 @@ static void gated_residual_in_place_equals_the_three_steps(void **state)
     for_each_backend(residual_in_place);
 }
 
-static void activation_from(dit_arena *arena)
-{
-    static float plain[ROWS * N], active[ROWS * N], y[ROWS * N];
-    dit_linear linear = pack_whole(arena);
-    dit_linear_args args = {.weights = &linear, .rows = ROWS, .x = x, .ldx = K, .y = plain, .ldy = N};
-    kernels->linear(pool, &args);
-    args.y = active;
-    args.activation = DIT_ACT_GELU_TANH;
-    kernels->linear(pool, &args);
-    args.y = y;
-    for (args.activation_begin = 0; args.activation_begin <= N; args.activation_begin++) {
-        kernels->linear(pool, &args);
-        for (int i = 0; i < ROWS * N; i++) assert_true(y[i] == (i % N < args.activation_begin ? plain[i] : active[i]));
-    }
-}
-
-static void activation_begins_at_any_column(void **state)
-{
-    (void)state;
-    for_each_backend(activation_from);
-}
-
 static void pieces_like_whole(dit_arena *arena)
 {
     static float whole[ROWS * N], pieces[ROWS * N];
@@ -224,7 +202,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gated_residual_in_place_equals_the_three_steps),
-        cmocka_unit_test(activation_begins_at_any_column),
         cmocka_unit_test(pieces_stacked_along_n_equal_one_matrix),
         cmocka_unit_test(each_row_has_the_same_bits_alone_and_together),
         cmocka_unit_test(packing_into_a_counting_arena_counts_and_reads_nothing),
