@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "reports/gnuplot.h"
 #include "reports/html.h"
+#include "reports/picture.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -170,6 +171,8 @@ static dit_status draw(const report_work *work, report_drawing_result *figure)
     size_t length = 0;
     DIT_TRY(gnuplot_run(work->gnuplot, work->folder, figure->id, "svg"));
     DIT_TRY(gnuplot_run(work->gnuplot, work->folder, figure->id, "png"));
+    snprintf(path, sizeof path, "%s/%s.png", work->folder, figure->id);
+    DIT_TRY(report_picture_check(path));
     snprintf(path, sizeof path, "%s/%s.svg", work->folder, figure->id);
     return dit_file_read(path, report_svg_limit, &figure->svg, &length);
 }
