@@ -21,7 +21,7 @@ OPTIMISE  := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O3 -g1 -fno-math-errno -fno-trap
 CFLAGS    ?= $(OPTIMISE)
 # No contraction: the seeded numbers and the reference operators must give the same bits with every compiler.
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARNINGS) -ffp-contract=off -fno-strict-aliasing $(CFLAGS) \
-              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -g1) -MMD -MP
+              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -g1) -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 BASE_LIBS := -lcjson -lxxhash -lm -lpthread
 Q         := $(if $(filter 1,$(V)),,@)

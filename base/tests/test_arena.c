@@ -41,11 +41,11 @@ static void allocations_are_aligned_zeroed_and_apart(void **state)
 {
     fixture *f = *state;
     char *previous = NULL;
-    for (int64_t bytes = 0; bytes < 5000000; bytes = bytes * 2 + 7) {
-        char *p = take(f, bytes);
+    for (size_t bytes = 0; bytes < 5000000; bytes = bytes * 2 + 7) {
+        char *p = take(f, (int64_t)bytes);
         assert_int_equal((uintptr_t)p % 64, 0);
-        for (int64_t i = 0; i < bytes; i += 97) assert_int_equal(p[i], 0);
-        memset(p, 0xAB, (size_t)bytes);
+        for (size_t i = 0; i < bytes; i += 97) assert_int_equal(p[i], 0);
+        memset(p, 0xAB, bytes);
         assert_true(!previous || p != previous || bytes == 0);
         previous = bytes ? p : NULL;
     }
