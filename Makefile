@@ -86,7 +86,7 @@ format: ## Rewrite white space with clang-format
 
 asan: deps ## Build and test under AddressSanitizer and UndefinedBehaviorSanitizer (build/asan)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=build/asan SANITIZE=address,undefined CFLAGS="-O1" all tests
-	$(Q)ci/test.sh build/asan
+	$(Q)SANITIZE=address,undefined CFLAGS="-O1" ci/test.sh build/asan
 
 fuzz: deps ## Fuzz the parsers with libFuzzer, side by side, FUZZ_SECONDS each (60)
 	$(Q)ci/fuzz.sh $(FUZZ_SECONDS)
