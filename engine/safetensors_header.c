@@ -106,7 +106,7 @@ static dit_status read_shape(const header *h, const cJSON *entry, dit_tensor_vie
     cJSON_ArrayForEach(item, shape) {
         int64_t extent;
         if (view->rank == DIT_TENSOR_MAX_RANK)
-            return refuse(h, DIT_ERR_UNSUPPORTED, "shape of rank %d; at most %d is supported here",
+            return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "shape of rank %d; at most %d is supported here",
                           cJSON_GetArraySize(shape), DIT_TENSOR_MAX_RANK);
         if (!read_size(item, &extent))
             return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "shape[%d] is not a whole number >= 0", view->rank);

@@ -94,7 +94,7 @@ static const malformed_file malformed_files[] = {
             SAFETENSORS_HEADER, "the size in bytes overflows"),
     HOSTILE("shape_wraps_to_eight", ENTRY("\"F64\"", "[4294967296,4294967296,2]", "[0,8]"), 8,
             SAFETENSORS_HEADER, "overflows"),
-    HOSTILE("shape_rank_9", ENTRY("\"F32\"", "[1,1,1,1,1,1,1,1,2]", "[0,8]"), 8, UNSUPPORTED, "shape of rank 9"),
+    HOSTILE("shape_rank_9", ENTRY("\"F32\"", "[1,1,1,1,1,1,1,1,2]", "[0,8]"), 8, SAFETENSORS_HEADER, "shape of rank 9"),
     /* offsets */
     HOSTILE("offsets_reversed", ENTRY("\"F32\"", "[2]", "[8,0]"), 8, SAFETENSORS_OFFSETS, "[8, 0] run backwards"),
     HOSTILE("offsets_negative", ENTRY("\"F32\"", "[2]", "[-8,0]"), 8, SAFETENSORS_HEADER, "data_offsets is not a pair"),
