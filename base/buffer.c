@@ -35,7 +35,10 @@ void dit_buffer_char(dit_buffer *buffer, char byte)
     buffer->data[buffer->used] = '\0';
 }
 
-void dit_buffer_text(dit_buffer *buffer, const char *text) { dit_buffer_append(buffer, text, strlen(text)); }
+void dit_buffer_text(dit_buffer *buffer, const char *text)
+{
+    dit_buffer_append(buffer, text, strlen(text));
+}
 
 void dit_buffer_printf(dit_buffer *buffer, const char *format, ...)
 {

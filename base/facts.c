@@ -1,4 +1,5 @@
-/* Facts of a case, and the legality of running it: PARALLEL.md section 1.2. One rule per row, first broken rule wins. */
+/* Facts of a case, and the legality of running it: PARALLEL.md section 1.2. One rule per row, first broken rule wins.
+ */
 #include "base/mesh.h"
 
 #include <math.h>
@@ -38,10 +39,10 @@ static dit_status read_geometry(const dit_json *doc, const cJSON *kase, const ch
     int64_t pack = (int64_t)lround(sqrt((double)in_channels / (double)channels)) * patch_size;
     int64_t pixels = pack * vae_spatial;
     if (pack < 1 || height % pixels || width % pixels)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "%lldx%lld px is not a multiple of %lld px (VAE %lld x patch %lld)",
-                                       (long long)width, (long long)height, (long long)pixels, (long long)vae_spatial,
-                                       (long long)pack),
-                              "use sizes that are multiples of %lld", (long long)pixels);
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "%lldx%lld px is not a multiple of %lld px (VAE %lld x patch %lld)",
+                     (long long)width, (long long)height, (long long)pixels, (long long)vae_spatial, (long long)pack),
+            "use sizes that are multiples of %lld", (long long)pixels);
     out->image_tokens = (height / pixels) * (width / pixels);
     out->token_channels = channels * pack * pack;
     return DIT_OK;
@@ -124,8 +125,9 @@ static dit_status check_cfg(const dit_parallel *parallel, const dit_facts *facts
 {
     int64_t degree = degree_of(parallel, DIT_AXIS_CFG);
     if (degree > 2)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "cfg_degree %lld is neither 1 nor 2", (long long)degree),
-                              "classifier-free guidance has two branches");
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "cfg_degree %lld is neither 1 nor 2", (long long)degree),
+            "classifier-free guidance has two branches");
     if (degree == 2 && facts->guidance_branches != 2)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CFG, "cfg_degree 2 needs two guidance branches, %s runs %lld",
                                        facts->family, (long long)facts->guidance_branches),
@@ -147,7 +149,8 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_facts *fa
 {
     int64_t degree = dit_parallel_sequence_degree(parallel);
     if (facts->image_tokens % degree)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "image tokens %lld not divisible by ring_degree x ulysses_degree %lld",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS,
+                                       "image tokens %lld not divisible by ring_degree x ulysses_degree %lld",
                                        (long long)facts->image_tokens, (long long)degree),
                               "choose a resolution whose token count the sequence degree divides");
     return DIT_OK;
@@ -157,7 +160,8 @@ static dit_status check_text(const dit_parallel *parallel, const dit_facts *fact
 {
     int64_t degree = dit_parallel_sequence_degree(parallel);
     if (facts->joint && parallel->joint_text == DIT_JOINT_TEXT_SPLIT && facts->text_tokens % degree)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TEXT, "joint_text split: text tokens %lld not divisible by %lld",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TEXT,
+                                       "joint_text split: text tokens %lld not divisible by %lld",
                                        (long long)facts->text_tokens, (long long)degree),
                               "use joint_text replicate or auto");
     return DIT_OK;

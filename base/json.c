@@ -243,7 +243,10 @@ dit_status dit_json_optional_array(const dit_json *doc, const cJSON *object, con
 
 enum { WORD_MAX = 64 };
 
-static int least(int a, int b, int c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
+static int least(int a, int b, int c)
+{
+    return a < b ? (a < c ? a : c) : (b < c ? b : c);
+}
 
 /* Edits (insert, delete, change, swap of neighbours) that turn `a` into `b`: optimal string alignment distance. */
 static int edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -298,7 +301,8 @@ dit_status dit_json_only_keys(const dit_json *doc, const cJSON *object, const ch
     const cJSON *item;
     if (!cJSON_IsObject(object))
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected an object, found %s", type_name(object));
-    cJSON_ArrayForEach(item, object) {
+    cJSON_ArrayForEach(item, object)
+    {
         int i = 0;
         while (keys[i] && strcmp(keys[i], item->string) != 0) i++;
         if (keys[i]) continue;

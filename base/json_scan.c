@@ -12,8 +12,8 @@
 /* One open array or object: what leads to the value inside it that is being read. */
 typedef struct {
     bool is_object;
-    size_t index;                  /* of an array's element                       */
-    size_t key_start, key_length;  /* of an object's member, in scanner.names     */
+    size_t index;                 /* of an array's element                       */
+    size_t key_start, key_length; /* of an object's member, in scanner.names     */
 } frame;
 
 /* A key of an object that is still open. */
@@ -96,7 +96,10 @@ static bool unexpected(scanner *s, const char *wanted)
 
 /* ---- strings --------------------------------------------------------------------------------------------------- */
 
-static bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
+static bool is_continuation(unsigned char byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
 
 /* Table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF. */
 size_t dit_json_utf8_length(const unsigned char *bytes, size_t available)
@@ -209,7 +212,10 @@ static bool scan_string(scanner *s, dit_buffer *out)
 
 /* ---- numbers and words ----------------------------------------------------------------------------------------- */
 
-static bool digit_here(const scanner *s) { return s->at < s->length && s->text[s->at] >= '0' && s->text[s->at] <= '9'; }
+static bool digit_here(const scanner *s)
+{
+    return s->at < s->length && s->text[s->at] >= '0' && s->text[s->at] <= '9';
+}
 
 static bool scan_digits(scanner *s, const char *wanted)
 {
@@ -280,12 +286,15 @@ static bool scan_word(scanner *s, const char *word)
 
 static void skip_space(scanner *s)
 {
-    while (s->at < s->length && (s->text[s->at] == ' ' || s->text[s->at] == '\n' || s->text[s->at] == '\r' ||
-                                 s->text[s->at] == '\t'))
+    while (s->at < s->length &&
+           (s->text[s->at] == ' ' || s->text[s->at] == '\n' || s->text[s->at] == '\r' || s->text[s->at] == '\t'))
         s->at++;
 }
 
-static bool next_is(const scanner *s, char byte) { return s->at < s->length && s->text[s->at] == (unsigned char)byte; }
+static bool next_is(const scanner *s, char byte)
+{
+    return s->at < s->length && s->text[s->at] == (unsigned char)byte;
+}
 
 static bool scan_value(scanner *s);
 
@@ -343,8 +352,8 @@ static bool check_duplicates(scanner *s, size_t first)
     const key_entry *worst = NULL;
     qsort_r(keys + first, end - first, sizeof *keys, compare_keys, s->names.data);
     for (size_t i = first + 1; i < end; i++) {
-        bool same = compare_bytes(s->names.data + keys[i - 1].start, keys[i - 1].length,
-                                  s->names.data + keys[i].start, keys[i].length) == 0;
+        bool same = compare_bytes(s->names.data + keys[i - 1].start, keys[i - 1].length, s->names.data + keys[i].start,
+                                  keys[i].length) == 0;
         if (same && (!worst || keys[i].offset < worst->offset)) worst = &keys[i];
     }
     if (!worst) return true;

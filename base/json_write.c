@@ -118,7 +118,8 @@ static dit_status print_object(printer *p, const cJSON *object)
 static bool holds_containers(const cJSON *array)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, array) {
+    cJSON_ArrayForEach(item, array)
+    {
         if (cJSON_IsObject(item) || cJSON_IsArray(item)) return true;
     }
     return false;
@@ -130,7 +131,8 @@ static dit_status print_array(printer *p, const cJSON *array)
     const cJSON *item;
     bool broken = p->pretty && holds_containers(array);
     dit_buffer_char(&p->out, '[');
-    cJSON_ArrayForEach(item, array) {
+    cJSON_ArrayForEach(item, array)
+    {
         if (item != array->child) dit_buffer_text(&p->out, p->pretty && !broken ? ", " : ",");
         if (broken) print_break(p, p->depth);
         DIT_TRY(print_value(p, item));

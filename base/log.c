@@ -9,9 +9,15 @@
 static dit_log_level log_level = DIT_LOG_INFO;
 static char log_prefix[32];
 
-void dit_log_set_level(dit_log_level level) { log_level = level; }
+void dit_log_set_level(dit_log_level level)
+{
+    log_level = level;
+}
 
-void dit_log_set_prefix(const char *prefix) { snprintf(log_prefix, sizeof log_prefix, "%s", prefix); }
+void dit_log_set_prefix(const char *prefix)
+{
+    snprintf(log_prefix, sizeof log_prefix, "%s", prefix);
+}
 
 bool dit_log_is_terminal(void)
 {

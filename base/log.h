@@ -18,10 +18,10 @@ void dit_log_set_prefix(const char *prefix);
 bool dit_log_is_terminal(void);
 void dit_log(dit_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#define dit_log_error(...) dit_log(DIT_LOG_ERROR, __VA_ARGS__)
+#define dit_log_error(...)   dit_log(DIT_LOG_ERROR, __VA_ARGS__)
 #define dit_log_warning(...) dit_log(DIT_LOG_WARNING, __VA_ARGS__)
-#define dit_log_info(...) dit_log(DIT_LOG_INFO, __VA_ARGS__)
-#define dit_log_debug(...) dit_log(DIT_LOG_DEBUG, __VA_ARGS__)
+#define dit_log_info(...)    dit_log(DIT_LOG_INFO, __VA_ARGS__)
+#define dit_log_debug(...)   dit_log(DIT_LOG_DEBUG, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -5,19 +5,25 @@
 static const struct {
     const char *name, *key;
 } axis_rows[DIT_AXIS_COUNT] = {
-    [DIT_AXIS_TENSOR] = {"tensor", "tensor_degree"},
-    [DIT_AXIS_ULYSSES] = {"ulysses", "ulysses_degree"},
-    [DIT_AXIS_RING] = {"ring", "ring_degree"},
-    [DIT_AXIS_PIPEFUSION] = {"pipefusion", "pipefusion_degree"},
-    [DIT_AXIS_CFG] = {"cfg", "cfg_degree"},
-    [DIT_AXIS_DATA] = {"data", "data_degree"},
+    [DIT_AXIS_TENSOR] = {"tensor", "tensor_degree"}, [DIT_AXIS_ULYSSES] = {"ulysses", "ulysses_degree"},
+    [DIT_AXIS_RING] = {"ring", "ring_degree"},       [DIT_AXIS_PIPEFUSION] = {"pipefusion", "pipefusion_degree"},
+    [DIT_AXIS_CFG] = {"cfg", "cfg_degree"},          [DIT_AXIS_DATA] = {"data", "data_degree"},
 };
 static const char *const joint_text_names[DIT_JOINT_TEXT_COUNT] = {"auto", "split", "replicate"};
 enum { MAX_DEGREE = 65536 };
 
-const char *dit_axis_name(dit_axis axis) { return axis_rows[axis].name; }
-const char *dit_axis_key(dit_axis axis) { return axis_rows[axis].key; }
-const char *dit_joint_text_name(dit_joint_text layout) { return joint_text_names[layout]; }
+const char *dit_axis_name(dit_axis axis)
+{
+    return axis_rows[axis].name;
+}
+const char *dit_axis_key(dit_axis axis)
+{
+    return axis_rows[axis].key;
+}
+const char *dit_joint_text_name(dit_joint_text layout)
+{
+    return joint_text_names[layout];
+}
 
 bool dit_joint_text_from_name(const char *name, dit_joint_text *out)
 {
@@ -107,8 +113,7 @@ void dit_mesh_coordinates(const dit_parallel *parallel, int rank, int coordinate
 int dit_mesh_rank(const dit_parallel *parallel, const int coordinates[DIT_AXIS_COUNT])
 {
     int rank = 0;
-    for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
-        rank = rank * degree_of(parallel, axis) + coordinates[axis];
+    for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--) rank = rank * degree_of(parallel, axis) + coordinates[axis];
     return rank;
 }
 

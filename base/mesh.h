@@ -26,8 +26,8 @@ typedef enum {
     DIT_AXIS_COUNT
 } dit_axis;
 
-const char *dit_axis_name(dit_axis axis);   /* "ulysses"        */
-const char *dit_axis_key(dit_axis axis);    /* "ulysses_degree" */
+const char *dit_axis_name(dit_axis axis); /* "ulysses"        */
+const char *dit_axis_key(dit_axis axis);  /* "ulysses_degree" */
 
 /* How the text of joint attention is laid out over the sequence ranks. */
 typedef enum {
@@ -47,18 +47,18 @@ typedef struct {
 
 /* What legality and volumes need to know of a model and its run; see dit_facts_from_case. */
 typedef struct {
-    char family[64];          /* diffusers class, "PixArtTransformer2DModel"          */
-    int64_t layers;           /* blocks with self-attention, of all kinds             */
-    int64_t heads, head_dim;  /* hidden = heads * head_dim                            */
-    int64_t image_tokens;     /* S of one image                                       */
-    int64_t text_tokens;      /* St                                                   */
-    int64_t token_channels;   /* floats of latent a token carries, C * patch^2        */
-    int64_t num_images;       /* over all data ranks                                  */
-    int64_t guidance_branches;/* 2: real CFG; 1: distilled or none                    */
-    int64_t steps;            /* num_inference_steps                                  */
-    bool joint;               /* text takes part in the self-attention                */
-    int64_t parameters;       /* estimate from the shapes; weights of one full copy   */
-    int64_t mlp_ratio;        /* inner width of the MLP over hidden                   */
+    char family[64];           /* diffusers class, "PixArtTransformer2DModel"          */
+    int64_t layers;            /* blocks with self-attention, of all kinds             */
+    int64_t heads, head_dim;   /* hidden = heads * head_dim                            */
+    int64_t image_tokens;      /* S of one image                                       */
+    int64_t text_tokens;       /* St                                                   */
+    int64_t token_channels;    /* floats of latent a token carries, C * patch^2        */
+    int64_t num_images;        /* over all data ranks                                  */
+    int64_t guidance_branches; /* 2: real CFG; 1: distilled or none                    */
+    int64_t steps;             /* num_inference_steps                                  */
+    bool joint;                /* text takes part in the self-attention                */
+    int64_t parameters;        /* estimate from the shapes; weights of one full copy   */
+    int64_t mlp_ratio;         /* inner width of the MLP over hidden                   */
 } dit_facts;
 
 /* Facts from a case document (keys model.config, model.latent, model.text, run).
@@ -89,8 +89,17 @@ int dit_mesh_group(const dit_parallel *parallel, int rank, dit_axis axis, int *r
 void dit_mesh_print(const dit_parallel *parallel, FILE *file);
 
 /* What the closed forms and the counters are kept by. */
-typedef enum { DIT_COLLECTIVE_ALL_TO_ALL, DIT_COLLECTIVE_ALL_GATHER, DIT_COLLECTIVE_SEND_RECV, DIT_COLLECTIVE_COUNT } dit_collective;
-typedef enum { DIT_PHASE_STEP, DIT_PHASE_GATHER, DIT_PHASE_COUNT } dit_phase; /* the sampling loop; collecting latents */
+typedef enum {
+    DIT_COLLECTIVE_ALL_TO_ALL,
+    DIT_COLLECTIVE_ALL_GATHER,
+    DIT_COLLECTIVE_SEND_RECV,
+    DIT_COLLECTIVE_COUNT
+} dit_collective;
+typedef enum {
+    DIT_PHASE_STEP,
+    DIT_PHASE_GATHER,
+    DIT_PHASE_COUNT
+} dit_phase; /* the sampling loop; collecting latents */
 const char *dit_collective_name(dit_collective collective);
 const char *dit_phase_name(dit_phase phase);
 

@@ -39,10 +39,16 @@ void dit_rng_philox(uint64_t key, uint64_t counter_high, uint64_t counter_low, u
     philox((uint32_t)key, (uint32_t)(key >> 32), &out[0], &out[1], &out[2], &out[3]);
 }
 
-uint64_t dit_rng_stream(const char *name) { return XXH64(name, strlen(name), 0); }
+uint64_t dit_rng_stream(const char *name)
+{
+    return XXH64(name, strlen(name), 0);
+}
 
 /* Sum of the two 16-bit halves. */
-ALWAYS_INLINE int32_t halves(uint32_t word) { return (int32_t)(word & 0xFFFF) + (int32_t)(word >> 16); }
+ALWAYS_INLINE int32_t halves(uint32_t word)
+{
+    return (int32_t)(word & 0xFFFF) + (int32_t)(word >> 16);
+}
 
 /* Everything but the index. */
 typedef struct {
@@ -90,8 +96,8 @@ __attribute__((target("avx512f,avx512dq"))) static void fill_avx512(const normal
 void dit_rng_normal(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, float mean, float deviation,
                     float *out)
 {
-    const normal_stream s = {(uint32_t)seed,           (uint32_t)(seed >> 32), (uint32_t)stream,
-                             (uint32_t)(stream >> 32), mean,                   deviation};
+    const normal_stream s = {(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)stream, (uint32_t)(stream >> 32), mean,
+                             deviation};
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
         fill_avx512(&s, first, count, out);

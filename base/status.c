@@ -21,9 +21,18 @@ static const status_row *row_of(dit_status status)
     return &status_rows[(unsigned)status < DIT_STATUS_COUNT ? status : DIT_ERR_INTERNAL];
 }
 
-const char *dit_status_name(dit_status status) { return row_of(status)->name; }
-const char *dit_status_text(dit_status status) { return row_of(status)->text; }
-int dit_status_exit_code(dit_status status) { return row_of(status)->exit_code; }
+const char *dit_status_name(dit_status status)
+{
+    return row_of(status)->name;
+}
+const char *dit_status_text(dit_status status)
+{
+    return row_of(status)->text;
+}
+int dit_status_exit_code(dit_status status)
+{
+    return row_of(status)->exit_code;
+}
 
 bool dit_status_from_name(const char *name, dit_status *out)
 {
@@ -95,7 +104,10 @@ dit_status dit_error_note(dit_status status, const char *format, ...)
     return status;
 }
 
-void dit_error_clear(void) { memset(&last, 0, sizeof last); }
+void dit_error_clear(void)
+{
+    memset(&last, 0, sizeof last);
+}
 
 void dit_error_print(const char *program)
 {

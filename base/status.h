@@ -73,7 +73,8 @@ enum {
     X(ERR_CONSTRAINT_USER, "E_CONSTRAINT_USER", DIT_EXIT_USAGE, "dropped by exclude or constraints of the workload")   \
     X(ERR_SAFETENSORS_TRUNCATED, "E_SAFETENSORS_TRUNCATED", DIT_EXIT_VERIFICATION, "file shorter than it says")        \
     X(ERR_SAFETENSORS_HEADER, "E_SAFETENSORS_HEADER", DIT_EXIT_VERIFICATION, "header is not what the format allows")   \
-    X(ERR_SAFETENSORS_OFFSETS, "E_SAFETENSORS_OFFSETS", DIT_EXIT_VERIFICATION, "offsets overlap, leave gaps, or run out") \
+    X(ERR_SAFETENSORS_OFFSETS, "E_SAFETENSORS_OFFSETS", DIT_EXIT_VERIFICATION,                                         \
+      "offsets overlap, leave gaps, or run out")                                                                       \
     X(ERR_SAFETENSORS_DTYPE, "E_SAFETENSORS_DTYPE", DIT_EXIT_VERIFICATION, "dtype unknown or not usable here")         \
     X(ERR_SAFETENSORS_TRAILING, "E_SAFETENSORS_TRAILING", DIT_EXIT_VERIFICATION, "bytes after the last tensor")        \
     X(ERR_TENSOR_MISSING, "E_TENSOR_MISSING", DIT_EXIT_VERIFICATION, "a tensor that the model needs is absent")        \

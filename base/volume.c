@@ -16,8 +16,14 @@ static const char *const collective_names[DIT_COLLECTIVE_COUNT] = {"all_to_all",
 static const char *const phase_names[DIT_PHASE_COUNT] = {"step", "gather"};
 enum { ELEMENT_BYTES = 4 };
 
-const char *dit_collective_name(dit_collective collective) { return collective_names[collective]; }
-const char *dit_phase_name(dit_phase phase) { return phase_names[phase]; }
+const char *dit_collective_name(dit_collective collective)
+{
+    return collective_names[collective];
+}
+const char *dit_phase_name(dit_phase phase)
+{
+    return phase_names[phase];
+}
 
 typedef struct {
     int64_t u, r, cfg, data, images, batch, image_rows, moving_rows, replicated_rows, hidden;
@@ -30,8 +36,10 @@ static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
 
 static shape shape_of(const dit_parallel *parallel, const dit_facts *facts)
 {
-    shape s = {.u = degree_of(parallel, DIT_AXIS_ULYSSES), .r = degree_of(parallel, DIT_AXIS_RING),
-               .cfg = degree_of(parallel, DIT_AXIS_CFG), .data = degree_of(parallel, DIT_AXIS_DATA)};
+    shape s = {.u = degree_of(parallel, DIT_AXIS_ULYSSES),
+               .r = degree_of(parallel, DIT_AXIS_RING),
+               .cfg = degree_of(parallel, DIT_AXIS_CFG),
+               .data = degree_of(parallel, DIT_AXIS_DATA)};
     s.images = facts->num_images / s.data;
     s.batch = s.images * facts->guidance_branches / s.cfg;
     s.image_rows = s.moving_rows = facts->image_tokens / (s.u * s.r);
@@ -53,7 +61,8 @@ static void predict_ulysses(const shape *s, int64_t layer_calls, dit_volume_tabl
 {
     dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_ULYSSES];
     int64_t slice = s->hidden / s->u * ELEMENT_BYTES;
-    add(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], layer_calls * 4 * s->batch * (s->u - 1), s->moving_rows * slice);
+    add(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], layer_calls * 4 * s->batch * (s->u - 1),
+        s->moving_rows * slice);
     if (s->replicated_rows)
         add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], layer_calls * s->batch * (s->u - 1),
             s->replicated_rows * slice);

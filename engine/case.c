@@ -22,7 +22,8 @@ static dit_status read_weights(const dit_json *doc, const cJSON *model, dit_case
     if (strcmp(kind, "safetensors") == 0)
         return dit_json_require_string(doc, weights, "/model/weights", "path", &out->weights_path);
     if (strcmp(kind, "seeded") != 0)
-        return dit_json_fail(doc, "/model/weights/kind", DIT_ERR_JSON_VALUE, "\"%s\" is neither seeded nor safetensors", kind);
+        return dit_json_fail(doc, "/model/weights/kind", DIT_ERR_JSON_VALUE, "\"%s\" is neither seeded nor safetensors",
+                             kind);
     DIT_TRY(dit_json_require_int(doc, weights, "/model/weights", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
     out->weights_seed = (uint64_t)seed;
     return DIT_OK;
@@ -43,8 +44,8 @@ static dit_status read_model(const dit_json *doc, dit_case *out)
 
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"height_px", "width_px", "num_images", "num_inference_steps", "guidance_scale",
-                                       "seed", NULL};
+    static const char *const keys[] = {"height_px",      "width_px", "num_images", "num_inference_steps",
+                                       "guidance_scale", "seed",     NULL};
     const cJSON *run;
     int64_t seed, steps;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "run", &run));
@@ -68,7 +69,8 @@ static dit_status read_measure(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
     if (measure) {
         DIT_TRY(dit_json_only_keys(doc, measure, "/measure", keys));
-        DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, DIT_CASE_MAX_ITERATIONS, &warmup_runs));
+        DIT_TRY(
+            dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, DIT_CASE_MAX_ITERATIONS, &warmup_runs));
         DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, DIT_CASE_MAX_ITERATIONS, &iterations));
     }
     out->warmup_runs = (int)warmup_runs;
@@ -87,8 +89,8 @@ static dit_status hash_document(const dit_json *doc, char out[33])
 
 dit_status dit_case_read(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"schema", "program", "model", "scheduler", "run", "parallel", "attention",
-                                       "platform", "measure", NULL};
+    static const char *const keys[] = {"schema",   "program",   "model",    "scheduler", "run",
+                                       "parallel", "attention", "platform", "measure",   NULL};
     dit_program_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;

@@ -13,8 +13,10 @@ static void replace_nonfinite(char *text, size_t length)
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
     bool quoted = false;
     for (size_t i = 0; i < length; i++) {
-        if (quoted && text[i] == '\\') i++;
-        else if (text[i] == '"') quoted = !quoted;
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
         for (size_t word = 0; word < 3 && !quoted && i < length; word++) {
             size_t size = strlen(words[word]);
             if (length - i < size || memcmp(text + i, words[word], size) != 0) continue;
@@ -30,8 +32,10 @@ void dit_config_drop_nulls(cJSON *value)
     cJSON *child = value ? value->child : NULL;
     while (child) {
         cJSON *next = child->next;
-        if (cJSON_IsNull(child) && cJSON_IsObject(value)) cJSON_Delete(cJSON_DetachItemViaPointer(value, child));
-        else dit_config_drop_nulls(child);
+        if (cJSON_IsNull(child) && cJSON_IsObject(value))
+            cJSON_Delete(cJSON_DetachItemViaPointer(value, child));
+        else
+            dit_config_drop_nulls(child);
         child = next;
     }
 }

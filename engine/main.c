@@ -52,9 +52,12 @@ static void die_with_parent(void)
 
 static dit_status parse(int argc, char **argv, dit_program_args *args, bool *done)
 {
-    static const struct option options[] = {{"case", required_argument, NULL, 'c'}, {"out", required_argument, NULL, 'o'},
-                                            {"reference", required_argument, NULL, 'r'}, {"version", no_argument, NULL, 'V'},
-                                            {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {{"case", required_argument, NULL, 'c'},
+                                            {"out", required_argument, NULL, 'o'},
+                                            {"reference", required_argument, NULL, 'r'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int option;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -62,8 +65,14 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
         case 'c': args->case_path = optarg; break;
         case 'o': args->out_folder = optarg; break;
         case 'r': args->reference = optarg; break;
-        case 'V': *done = true; printf("ditbench-engine %s\n", DITBENCH_VERSION); return DIT_OK;
-        case 'h': *done = true; print_help(); return DIT_OK;
+        case 'V':
+            *done = true;
+            printf("ditbench-engine %s\n", DITBENCH_VERSION);
+            return DIT_OK;
+        case 'h':
+            *done = true;
+            print_help();
+            return DIT_OK;
         default: return DIT_FAIL(DIT_ERR_USAGE, "unknown or incomplete option %s", argv[optind - 1]);
         }
     }

@@ -27,8 +27,13 @@ dit_partition dit_partition_of(const dit_runtime *rt)
 /* [size][outer][inner] -> [outer][size][inner]: a gathered axis moves from outermost to its place. */
 static void move_axis(dit_runtime *rt, const float *src, int64_t size, int64_t outer, int64_t inner, float *dst)
 {
-    ops_copy(rt, &(dit_copy_args){.n0 = size, .n1 = outer, .n2 = 1, .inner = inner, .src = src,
-                                  .src_stride = {outer * inner, inner, inner}, .dst = dst,
+    ops_copy(rt, &(dit_copy_args){.n0 = size,
+                                  .n1 = outer,
+                                  .n2 = 1,
+                                  .inner = inner,
+                                  .src = src,
+                                  .src_stride = {outer * inner, inner, inner},
+                                  .dst = dst,
                                   .dst_stride = {inner, size * inner, inner}});
 }
 
@@ -69,8 +74,10 @@ static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_
     int64_t r = sequence ? dit_comm_size(rt->comm[DIT_AXIS_RING]) : 1;
     int64_t cfg = shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1;
     int64_t cols = shards->cols, elements = batch * rows * u * r * cfg * cols;
-    float *full = malloc((size_t)(elements + 1) * sizeof *full), *scratch = malloc((size_t)(elements + 1) * sizeof *full);
-    dit_status st = full && scratch ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to collect %lld floats", (long long)elements);
+    float *full = malloc((size_t)(elements + 1) * sizeof *full),
+          *scratch = malloc((size_t)(elements + 1) * sizeof *full);
+    dit_status st =
+        full && scratch ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to collect %lld floats", (long long)elements);
     *out = NULL;
     *full_rows = rows * u * r;
     if (st != DIT_OK) goto done;
@@ -80,7 +87,8 @@ static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_
                    (size_t)cols * sizeof *full);
     if (u > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_ULYSSES, full, batch, rows * cols, scratch, full), done);
     if (r > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_RING, full, batch, rows * u * cols, scratch, full), done);
-    if (cfg > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * rows * u * r * cols, scratch, full), done);
+    if (cfg > 1)
+        DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * rows * u * r * cols, scratch, full), done);
     *out = full;
     full = NULL;
 done:

@@ -45,13 +45,14 @@ dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volu
             const dit_comm_counter *counted = counter_at(&m->iteration[i].counters, at);
             const dit_volume *expected = volume_at(predicted, at);
             if (counted->bytes == expected->bytes && counted->messages == expected->messages) continue;
-            return dit_error_hint(
-                DIT_FAIL(DIT_ERR_BYTES_MISMATCH,
-                         "rank %d, iteration %d, %s %s %s: counted %lld bytes in %lld messages, the closed form says %lld in %lld",
-                         m->head.rank, i, dit_axis_name(at.axis), dit_collective_name(at.collective), dit_phase_name(at.phase),
-                         (long long)counted->bytes, (long long)counted->messages, (long long)expected->bytes,
-                         (long long)expected->messages),
-                "either the method sends what it should not, or base/volume.c is wrong");
+            return dit_error_hint(DIT_FAIL(DIT_ERR_BYTES_MISMATCH,
+                                           "rank %d, iteration %d, %s %s %s: counted %lld bytes in %lld messages, the "
+                                           "closed form says %lld in %lld",
+                                           m->head.rank, i, dit_axis_name(at.axis), dit_collective_name(at.collective),
+                                           dit_phase_name(at.phase), (long long)counted->bytes,
+                                           (long long)counted->messages, (long long)expected->bytes,
+                                           (long long)expected->messages),
+                                  "either the method sends what it should not, or base/volume.c is wrong");
         }
     }
     return DIT_OK;
@@ -95,7 +96,10 @@ static dit_measurement unpack(char *bytes, const dit_measurement *shape)
 
 /* ---- derived numbers --------------------------------------------------------------------------------------------- */
 
-static int64_t exposed_ns(const dit_iteration *it) { return dit_comm_exposed_ns(&it->counters); }
+static int64_t exposed_ns(const dit_iteration *it)
+{
+    return dit_comm_exposed_ns(&it->counters);
+}
 
 /* Everything timed except collecting the latents, less what the thread spent waiting in exchanges. */
 static int64_t compute_ns(const dit_iteration *it)
@@ -228,7 +232,8 @@ static void add_rank(builder *b, cJSON *entry, const dit_measurement *m, int med
 {
     add_int(b, entry, "rank", m->head.rank);
     cJSON *coordinates = add_object(b, entry, "coordinates");
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) add_int(b, coordinates, dit_axis_name((dit_axis)axis), m->head.coordinates[axis]);
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        add_int(b, coordinates, dit_axis_name((dit_axis)axis), m->head.coordinates[axis]);
     add_bool(b, entry, "bound_to_cores", m->head.bound);
     cJSON *latency = add_array(b, entry, "latency_ns");
     for (int i = 0; i < m->iterations; i++) append_int(b, latency, m->iteration[i].latency_ns);
@@ -271,7 +276,8 @@ static void add_time_split(builder *b, cJSON *record, const dit_measurement *ran
 {
     int critical = 0;
     for (int rank = 1; rank < world_size; rank++)
-        if (compute_ns(&ranks[rank].iteration[median]) > compute_ns(&ranks[critical].iteration[median])) critical = rank;
+        if (compute_ns(&ranks[rank].iteration[median]) > compute_ns(&ranks[critical].iteration[median]))
+            critical = rank;
     const dit_iteration *it = &ranks[critical].iteration[median];
     int64_t other = it->latency_ns - compute_ns(it) - exposed_ns(it);
     cJSON *split = add_object(b, record, "time_split");
@@ -310,8 +316,10 @@ static void add_validation(builder *b, cJSON *record, const dit_validation *v)
     add_string(b, validation, "latent_digest", v->digest);
     add_bool(b, validation, "finite", true);
     add_number(b, validation, "tolerance", v->tolerance);
-    if (v->has_reference) add_number(b, validation, "rel_l2", v->rel_l2);
-    else add_string(b, validation, "reason", v->reason);
+    if (v->has_reference)
+        add_number(b, validation, "rel_l2", v->rel_l2);
+    else
+        add_string(b, validation, "reason", v->reason);
     if (v->has_reference) add_bool(b, validation, "pass", v->rel_l2 <= v->tolerance);
 }
 
@@ -362,7 +370,8 @@ static dit_status write_merged(const dit_case *kase, const dit_runtime *rt, cons
     add_flops(&b, record, ranks, world_size);
     add_validation(&b, record, validation);
     cJSON *list = add_array(&b, record, "ranks");
-    for (int rank = 0; rank < world_size; rank++) add_rank(&b, add_object(&b, list, NULL), &ranks[rank], median, predicted);
+    for (int rank = 0; rank < world_size; rank++)
+        add_rank(&b, add_object(&b, list, NULL), &ranks[rank], median, predicted);
     add_environment(&b, record, rt);
     DIT_KEEP_FIRST(b.st, b.st == DIT_OK ? dit_json_write_file(record, path, false) : b.st);
     cJSON_Delete(record);
@@ -381,8 +390,8 @@ static dit_status write_rank(const dit_measurement *m, int median, const dit_vol
     return b.st;
 }
 
-dit_status dit_record_write(const dit_case *kase, const dit_runtime *rt, const char *attention, const dit_measurement *own,
-                            const dit_validation *validation, const char *out_folder)
+dit_status dit_record_write(const dit_case *kase, const dit_runtime *rt, const char *attention,
+                            const dit_measurement *own, const dit_validation *validation, const char *out_folder)
 {
     dit_comm *world = dit_comm_world();
     int world_size = dit_comm_size(world);

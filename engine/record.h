@@ -28,9 +28,9 @@ typedef struct {
 
 /* Outcome of comparing latents. */
 typedef struct {
-    char digest[48];   /* "xxh3:..." */
+    char digest[48]; /* "xxh3:..." */
     bool has_reference;
-    char reason[256];  /* why there is none */
+    char reason[256]; /* why there is none */
     double rel_l2, tolerance;
 } dit_validation;
 
@@ -40,7 +40,7 @@ dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volu
 
 /* Collective: writes rank-N.json on every rank and record.json on rank 0. The volume check's verdict goes into the
  * record; a mismatch is returned after the record is written. */
-dit_status dit_record_write(const dit_case *kase, const dit_runtime *rt, const char *attention, const dit_measurement *own,
-                            const dit_validation *validation, const char *out_folder);
+dit_status dit_record_write(const dit_case *kase, const dit_runtime *rt, const char *attention,
+                            const dit_measurement *own, const dit_validation *validation, const char *out_folder);
 
 #endif

@@ -123,7 +123,10 @@ void ops_qk_norm_rope(dit_runtime *rt, const dit_qk_norm_rope_args *args)
     rt->kernels->qk_norm_rope(rt->pool, args);
 }
 
-void ops_copy(dit_runtime *rt, const dit_copy_args *args) { rt->kernels->copy(rt->pool, args); }
+void ops_copy(dit_runtime *rt, const dit_copy_args *args)
+{
+    rt->kernels->copy(rt->pool, args);
+}
 
 void ops_combine(dit_runtime *rt, const dit_combine_args *args)
 {

@@ -52,7 +52,8 @@ typedef struct dit_runtime {
 } dit_runtime;
 
 /* Collective over the world: the product of the degrees must equal its size and the configuration must be legal.
- * Errors: DIT_ERR_CONSTRAINT_*, DIT_ERR_NOT_FOUND (backend), DIT_ERR_MEMORY, DIT_ERR_MPI. release takes a zeroed one. */
+ * Errors: DIT_ERR_CONSTRAINT_*, DIT_ERR_NOT_FOUND (backend), DIT_ERR_MEMORY, DIT_ERR_MPI. release takes a zeroed one.
+ */
 dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *out);
 void dit_runtime_release(dit_runtime *rt);
 void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase);

@@ -40,8 +40,7 @@ static dit_status map_descriptor(int descriptor, st_mapping *out)
     out->length = (size_t)facts.st_size;
     if (out->length == 0) return DIT_OK; /* refused later, as too short */
     void *mapping = mmap(NULL, out->length, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (mapping == MAP_FAILED)
-        return DIT_FAIL(DIT_ERR_IO, "%s: cannot be mapped: %s", out->path, strerror(errno));
+    if (mapping == MAP_FAILED) return DIT_FAIL(DIT_ERR_IO, "%s: cannot be mapped: %s", out->path, strerror(errno));
     out->mapping = mapping;
     out->bytes = mapping;
     return DIT_OK;
@@ -164,7 +163,10 @@ dit_status dit_safetensors_open_memory(const void *data, int64_t bytes, const ch
 /* ---- shards ---------------------------------------------------------------------------------------------------- */
 
 /* A plain file name: a hostile index must not reach outside its folder. */
-static bool is_plain_name(const char *name) { return name[0] != '\0' && name[0] != '.' && !strpbrk(name, "/\\"); }
+static bool is_plain_name(const char *name)
+{
+    return name[0] != '\0' && name[0] != '.' && !strpbrk(name, "/\\");
+}
 
 static dit_status join(const char *folder, const char *name, char *out, size_t size)
 {
@@ -182,7 +184,8 @@ static int compare_items(const void *left, const void *right)
 static dit_status list_shards(const dit_json *index, const cJSON *map, const cJSON ***out, int *count)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, map) {
+    cJSON_ArrayForEach(item, map)
+    {
         char pointer[256];
         snprintf(pointer, sizeof pointer, "/weight_map/%.200s", item->string);
         if (!cJSON_IsString(item))
@@ -274,9 +277,15 @@ dit_status dit_safetensors_open(const char *path, dit_safetensors **out)
 
 /* ---- looking up ------------------------------------------------------------------------------------------------ */
 
-int dit_safetensors_count(const dit_safetensors *file) { return file->all.count; }
+int dit_safetensors_count(const dit_safetensors *file)
+{
+    return file->all.count;
+}
 
-void dit_safetensors_at(const dit_safetensors *file, int index, dit_tensor_view *out) { *out = file->all.views[index]; }
+void dit_safetensors_at(const dit_safetensors *file, int index, dit_tensor_view *out)
+{
+    *out = file->all.views[index];
+}
 
 bool dit_safetensors_find(const dit_safetensors *file, const char *name, dit_tensor_view *out)
 {

@@ -18,8 +18,16 @@ extern "C" {
 #endif
 
 typedef enum {
-    DIT_DTYPE_F32, DIT_DTYPE_F16, DIT_DTYPE_BF16, DIT_DTYPE_F64,
-    DIT_DTYPE_I64, DIT_DTYPE_I32, DIT_DTYPE_I16, DIT_DTYPE_I8, DIT_DTYPE_U8, DIT_DTYPE_BOOL,
+    DIT_DTYPE_F32,
+    DIT_DTYPE_F16,
+    DIT_DTYPE_BF16,
+    DIT_DTYPE_F64,
+    DIT_DTYPE_I64,
+    DIT_DTYPE_I32,
+    DIT_DTYPE_I16,
+    DIT_DTYPE_I8,
+    DIT_DTYPE_U8,
+    DIT_DTYPE_BOOL,
     DIT_DTYPE_COUNT
 } dit_dtype;
 const char *dit_dtype_name(dit_dtype dtype); /* "F32" as the format spells it */

@@ -15,14 +15,20 @@ static const struct {
     const char *name;
     int64_t bytes;
 } dtypes[DIT_DTYPE_COUNT] = {
-    [DIT_DTYPE_F32] = {"F32", 4}, [DIT_DTYPE_F16] = {"F16", 2}, [DIT_DTYPE_BF16] = {"BF16", 2},
-    [DIT_DTYPE_F64] = {"F64", 8}, [DIT_DTYPE_I64] = {"I64", 8}, [DIT_DTYPE_I32] = {"I32", 4},
-    [DIT_DTYPE_I16] = {"I16", 2}, [DIT_DTYPE_I8] = {"I8", 1},   [DIT_DTYPE_U8] = {"U8", 1},
+    [DIT_DTYPE_F32] = {"F32", 4},   [DIT_DTYPE_F16] = {"F16", 2}, [DIT_DTYPE_BF16] = {"BF16", 2},
+    [DIT_DTYPE_F64] = {"F64", 8},   [DIT_DTYPE_I64] = {"I64", 8}, [DIT_DTYPE_I32] = {"I32", 4},
+    [DIT_DTYPE_I16] = {"I16", 2},   [DIT_DTYPE_I8] = {"I8", 1},   [DIT_DTYPE_U8] = {"U8", 1},
     [DIT_DTYPE_BOOL] = {"BOOL", 1},
 };
 
-const char *dit_dtype_name(dit_dtype dtype) { return (unsigned)dtype < DIT_DTYPE_COUNT ? dtypes[dtype].name : "?"; }
-int64_t dit_dtype_bytes(dit_dtype dtype) { return (unsigned)dtype < DIT_DTYPE_COUNT ? dtypes[dtype].bytes : 0; }
+const char *dit_dtype_name(dit_dtype dtype)
+{
+    return (unsigned)dtype < DIT_DTYPE_COUNT ? dtypes[dtype].name : "?";
+}
+int64_t dit_dtype_bytes(dit_dtype dtype)
+{
+    return (unsigned)dtype < DIT_DTYPE_COUNT ? dtypes[dtype].bytes : 0;
+}
 
 /* ---- one element ----------------------------------------------------------------------------------------------- */
 
@@ -33,7 +39,10 @@ static inline float from_bits(uint32_t bits)
     return value;
 }
 
-static inline float from_bf16(uint16_t half) { return from_bits((uint32_t)half << 16); }
+static inline float from_bf16(uint16_t half)
+{
+    return from_bits((uint32_t)half << 16);
+}
 
 /* Exact: every half is a float. Denormal halves are made by a subtraction of normal floats, without branches, so that
  * loops over it become vectors. */
@@ -51,7 +60,7 @@ static inline float from_f16(uint16_t half)
 }
 
 #define DEFINE_CONVERT(name, type, expression)                                                                         \
-    static void convert_##name(const unsigned char *restrict in, int64_t count, float *restrict out)                  \
+    static void convert_##name(const unsigned char *restrict in, int64_t count, float *restrict out)                   \
     {                                                                                                                  \
         for (int64_t i = 0; i < count; i++) {                                                                          \
             type value;                                                                                                \
@@ -72,9 +81,9 @@ DEFINE_CONVERT(bool, uint8_t, value ? 1.0f : 0.0f)
 
 typedef void (*convert_function)(const unsigned char *in, int64_t count, float *out);
 static const convert_function converters[DIT_DTYPE_COUNT] = {
-    [DIT_DTYPE_F32] = convert_f32, [DIT_DTYPE_F16] = convert_f16, [DIT_DTYPE_BF16] = convert_bf16,
-    [DIT_DTYPE_F64] = convert_f64, [DIT_DTYPE_I64] = convert_i64, [DIT_DTYPE_I32] = convert_i32,
-    [DIT_DTYPE_I16] = convert_i16, [DIT_DTYPE_I8] = convert_i8,   [DIT_DTYPE_U8] = convert_u8,
+    [DIT_DTYPE_F32] = convert_f32,   [DIT_DTYPE_F16] = convert_f16, [DIT_DTYPE_BF16] = convert_bf16,
+    [DIT_DTYPE_F64] = convert_f64,   [DIT_DTYPE_I64] = convert_i64, [DIT_DTYPE_I32] = convert_i32,
+    [DIT_DTYPE_I16] = convert_i16,   [DIT_DTYPE_I8] = convert_i8,   [DIT_DTYPE_U8] = convert_u8,
     [DIT_DTYPE_BOOL] = convert_bool,
 };
 

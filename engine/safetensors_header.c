@@ -69,9 +69,8 @@ static dit_status refuse(const header *h, dit_status status, const char *format,
 
 static dit_status read_dtype(const header *h, const cJSON *entry, dit_dtype *out)
 {
-    static const char *const elsewhere[] = {"U16",    "U32",    "U64",       "F8_E5M2", "F8_E4M3", "F8_E8M0",
-                                            "F4",     "C64",    "F6_E2M3",   "F6_E3M2", "F8_E5M2FNUZ",
-                                            "F8_E4M3FNUZ", NULL};
+    static const char *const elsewhere[] = {"U16", "U32",     "U64",     "F8_E5M2",     "F8_E4M3",     "F8_E8M0", "F4",
+                                            "C64", "F6_E2M3", "F6_E3M2", "F8_E5M2FNUZ", "F8_E4M3FNUZ", NULL};
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, "dtype");
     if (!item) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "dtype is absent");
     if (!cJSON_IsString(item)) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "dtype is not a string");
@@ -103,7 +102,8 @@ static dit_status read_shape(const header *h, const cJSON *entry, dit_tensor_vie
     if (!cJSON_IsArray(shape)) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "shape is not an array");
     view->rank = 0;
     view->elements = 1;
-    cJSON_ArrayForEach(item, shape) {
+    cJSON_ArrayForEach(item, shape)
+    {
         int64_t extent;
         if (view->rank == DIT_TENSOR_MAX_RANK)
             return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "shape of rank %d; at most %d is supported here",
@@ -138,7 +138,8 @@ static dit_status read_offsets(const header *h, const cJSON *entry, int64_t *beg
 static dit_status check_keys(const header *h, const cJSON *entry)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, entry) {
+    cJSON_ArrayForEach(item, entry)
+    {
         if (strcmp(item->string, "dtype") && strcmp(item->string, "shape") && strcmp(item->string, "data_offsets"))
             return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "unknown key \"%.60s\"", item->string);
     }
@@ -209,7 +210,8 @@ static dit_status check_metadata(header *h, const cJSON *metadata)
     const cJSON *item;
     h->tensor = metadata->string;
     if (!cJSON_IsObject(metadata)) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "is not an object of strings");
-    cJSON_ArrayForEach(item, metadata) {
+    cJSON_ArrayForEach(item, metadata)
+    {
         if (!cJSON_IsString(item))
             return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "the value of \"%.60s\" is not a string", item->string);
     }
@@ -219,7 +221,8 @@ static dit_status check_metadata(header *h, const cJSON *metadata)
 static dit_status read_entries(header *h, st_table *table)
 {
     const cJSON *entry;
-    cJSON_ArrayForEach(entry, h->json.root) {
+    cJSON_ArrayForEach(entry, h->json.root)
+    {
         if (strcmp(entry->string, "__metadata__") == 0)
             DIT_TRY(check_metadata(h, entry));
         else

@@ -16,7 +16,8 @@ dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *schedule
     s->elements = part->images * part->image_count * s->channels;
     if (s->model->input_channels != s->channels || s->model->output_channels < s->channels)
         return DIT_FAIL(DIT_ERR_SHAPE, "latent tokens have %lld channels, the model takes %lld and gives %lld",
-                        (long long)s->channels, (long long)s->model->input_channels, (long long)s->model->output_channels);
+                        (long long)s->channels, (long long)s->model->input_channels,
+                        (long long)s->model->output_channels);
     struct {
         dit_arena *arena;
         float **at;
@@ -55,8 +56,13 @@ static dit_status guide(dit_sampler *s)
 {
     int64_t rows = s->partition.batch * s->partition.image_count, channels = s->channels;
     const float *negative = s->prediction, *positive = s->prediction + s->elements;
-    ops_copy(s->rt, &(dit_copy_args){.n0 = 1, .n1 = rows, .n2 = 1, .inner = channels, .src = s->output,
-                                     .src_stride = {0, s->model->output_channels, channels}, .dst = s->prediction,
+    ops_copy(s->rt, &(dit_copy_args){.n0 = 1,
+                                     .n1 = rows,
+                                     .n2 = 1,
+                                     .inner = channels,
+                                     .src = s->output,
+                                     .src_stride = {0, s->model->output_channels, channels},
+                                     .dst = s->prediction,
                                      .dst_stride = {0, channels, channels}});
     if (s->rt->facts.guidance_branches == 1) {
         memcpy(s->noise_pred, s->prediction, (size_t)s->elements * sizeof *s->noise_pred);
@@ -68,8 +74,11 @@ static dit_status guide(dit_sampler *s)
         negative = s->gathered;
         positive = s->gathered + s->elements;
     }
-    ops_combine(s->rt, &(dit_combine_args){.elements = s->elements, .count = 2, .x = {negative, positive},
-                                           .a = {1.0f - s->guidance_scale, s->guidance_scale}, .y = s->noise_pred});
+    ops_combine(s->rt, &(dit_combine_args){.elements = s->elements,
+                                           .count = 2,
+                                           .x = {negative, positive},
+                                           .a = {1.0f - s->guidance_scale, s->guidance_scale},
+                                           .y = s->noise_pred});
     return DIT_OK;
 }
 
@@ -77,7 +86,8 @@ static dit_status run_step(dit_sampler *s, int step)
 {
     dit_fault_at_step(step, s->latents);
     fill_input(s, step);
-    DIT_TRY(dit_model_forward(s->model, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output}));
+    DIT_TRY(dit_model_forward(s->model,
+                              &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output}));
     DIT_TIMED(s->rt, DIT_TIME_SCHEDULER, {
         DIT_TRY(guide(s));
         dit_scheduler_step(s->scheduler, step, s->noise_pred, s->latents);
@@ -101,8 +111,9 @@ dit_status dit_sampler_run(dit_sampler *s, const dit_condition *condition)
 dit_status dit_sampler_gather(dit_sampler *s)
 {
     dit_runtime_set_phase(s->rt, DIT_PHASE_GATHER);
-    DIT_TIMED(s->rt, DIT_TIME_GATHER,
-              DIT_TRY(dit_partition_gather_latents(s->rt, &s->partition, s->latents, s->channels, s->scratch, s->full)));
+    DIT_TIMED(
+        s->rt, DIT_TIME_GATHER,
+        DIT_TRY(dit_partition_gather_latents(s->rt, &s->partition, s->latents, s->channels, s->scratch, s->full)));
     int64_t all = s->rt->facts.num_images * s->rt->facts.image_tokens * s->channels;
     for (int64_t i = 0; i < all; i++)
         if (!isfinite(s->full[i]))

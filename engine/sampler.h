@@ -16,23 +16,24 @@ struct dit_sampler {
     dit_scheduler *scheduler;
     dit_partition partition;
     float guidance_scale;
-    int64_t channels;   /* floats per token of the latents                      */
-    int64_t elements;   /* images * image_count * channels                      */
-    float *latents;     /* [images, image_count, channels], the state           */
-    float *noise_pred;  /* [images, image_count, channels], after guidance      */
-    float *input;       /* [batch, image_count, channels]                       */
-    float *output;      /* [batch, image_count, output_channels]                */
-    float *prediction;  /* [batch, image_count, channels]                       */
-    float *gathered;    /* [cfg, images, image_count, channels]                 */
-    float *timestep;    /* [batch]                                              */
+    int64_t channels;      /* floats per token of the latents                      */
+    int64_t elements;      /* images * image_count * channels                      */
+    float *latents;        /* [images, image_count, channels], the state           */
+    float *noise_pred;     /* [images, image_count, channels], after guidance      */
+    float *input;          /* [batch, image_count, channels]                       */
+    float *output;         /* [batch, image_count, output_channels]                */
+    float *prediction;     /* [batch, image_count, channels]                       */
+    float *gathered;       /* [cfg, images, image_count, channels]                 */
+    float *timestep;       /* [batch]                                              */
     float *full, *scratch; /* [num_images, S, channels]: gather_latents's       */
     /* Called after each step with the state above; NULL: not. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);
     void *context;
-    int64_t *step_ns;   /* [steps] wall time of each step, or NULL              */
+    int64_t *step_ns; /* [steps] wall time of each step, or NULL              */
 };
 
-/* `sampler` must have rt, model, partition, guidance_scale set. scheduler: params except rt, elements, tokens filled. */
+/* `sampler` must have rt, model, partition, guidance_scale set. scheduler: params except rt, elements, tokens filled.
+ */
 dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *scheduler);
 /* Runs all steps on sampler->latents (initial noise in, final latents out). Collective.
  */

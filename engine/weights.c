@@ -136,8 +136,8 @@ dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const
     return st;
 }
 
-dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k, dit_linear *out,
-                                    const char *format, ...)
+dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k,
+                                    dit_linear *out, const char *format, ...)
 {
     char prefix[MAX_NAME];
     va_list args;

@@ -36,7 +36,7 @@ dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const c
 dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const dit_linear_part *parts, int count,
                               int64_t k, const int64_t *order, dit_linear *out);
 /* One layer by its prefix (printf). */
-dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k, dit_linear *out,
-                                    const char *format, ...) __attribute__((format(printf, 6, 7)));
+dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k,
+                                    dit_linear *out, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 #endif

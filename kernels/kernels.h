@@ -36,8 +36,8 @@ typedef struct {
     float *y; /* [rows, n], stride ldy; may be the same memory as residual, not as x */
     int64_t ldy;
     dit_activation activation; /* applied to (x W^T + b) */
-    const float *residual; /* NULL, or [rows, n] stride ldy: y = residual + gate * activation(x W^T + b) */
-    const float *gate;     /* NULL (all ones), or [n] broadcast over rows; only with residual */
+    const float *residual;     /* NULL, or [rows, n] stride ldy: y = residual + gate * activation(x W^T + b) */
+    const float *gate;         /* NULL (all ones), or [n] broadcast over rows; only with residual */
 } dit_linear_args;
 
 typedef struct {

@@ -23,7 +23,8 @@ static dit_status decode(png_image *image, const char *path, uint32_t **pixels)
     image->format = PNG_FORMAT_RGBA;
     *pixels = malloc(PNG_IMAGE_SIZE(*image));
     if (!*pixels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the pixels of %s", path);
-    if (!png_image_finish_read(image, NULL, *pixels, 0, NULL)) return DIT_FAIL(DIT_ERR_IO, "%s: %s", path, image->message);
+    if (!png_image_finish_read(image, NULL, *pixels, 0, NULL))
+        return DIT_FAIL(DIT_ERR_IO, "%s: %s", path, image->message);
     return DIT_OK;
 }
 
@@ -36,7 +37,8 @@ dit_status report_picture_check(const char *path)
     dit_status st = decode(&image, path, &pixels);
     int64_t count = (int64_t)image.width * image.height;
     if (st == DIT_OK && count_ink(pixels, count) * 1000 < count * INK_PER_MILLE)
-        st = dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s is blank", path), "does gnuplot find a font? try fc-list");
+        st =
+            dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s is blank", path), "does gnuplot find a font? try fc-list");
     free(pixels);
     png_image_free(&image);
     return st;

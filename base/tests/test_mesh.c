@@ -21,16 +21,33 @@ static dit_parallel mesh(int ulysses, int ring, int cfg, int data)
 
 static dit_facts pixart_facts(void)
 {
-    return (dit_facts){.family = "PixArtTransformer2DModel", .layers = 28, .heads = 16, .head_dim = 72, .image_tokens = 4096,
-                       .text_tokens = 120, .token_channels = 16, .num_images = 1, .guidance_branches = 2, .steps = 20,
+    return (dit_facts){.family = "PixArtTransformer2DModel",
+                       .layers = 28,
+                       .heads = 16,
+                       .head_dim = 72,
+                       .image_tokens = 4096,
+                       .text_tokens = 120,
+                       .token_channels = 16,
+                       .num_images = 1,
+                       .guidance_branches = 2,
+                       .steps = 20,
                        .mlp_ratio = 4};
 }
 
 static dit_facts flux_facts(void)
 {
-    return (dit_facts){.family = "FluxTransformer2DModel", .layers = 57, .heads = 24, .head_dim = 128, .image_tokens = 4096,
-                       .text_tokens = 512, .token_channels = 64, .num_images = 1, .guidance_branches = 1, .steps = 28,
-                       .joint = true, .mlp_ratio = 4};
+    return (dit_facts){.family = "FluxTransformer2DModel",
+                       .layers = 57,
+                       .heads = 24,
+                       .head_dim = 128,
+                       .image_tokens = 4096,
+                       .text_tokens = 512,
+                       .token_channels = 64,
+                       .num_images = 1,
+                       .guidance_branches = 1,
+                       .steps = 28,
+                       .joint = true,
+                       .mlp_ratio = 4};
 }
 
 static void every_rank_has_its_own_coordinates(void **state)
@@ -134,7 +151,8 @@ static void joint_text_splits_only_where_it_divides(void **state)
     assert_int_equal(dit_parallel_check(&parallel, &flux), DIT_ERR_CONSTRAINT_TEXT);
 }
 
-static int64_t step_bytes(const dit_parallel *parallel, const dit_facts *facts, dit_axis axis, dit_collective collective)
+static int64_t step_bytes(const dit_parallel *parallel, const dit_facts *facts, dit_axis axis,
+                          dit_collective collective)
 {
     dit_volume_table table;
     dit_volume_predict(parallel, facts, &table);
@@ -176,7 +194,8 @@ static void replicated_text_is_gathered_and_never_sent_as_keys(void **state)
     split.joint_text = DIT_JOINT_TEXT_SPLIT;
     replicate.joint_text = DIT_JOINT_TEXT_REPLICATE;
     int64_t per_row = 28 * 57 * (3072LL / 2) * 4;
-    assert_int_equal(step_bytes(&split, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL), 4 * (2048 + 256) * per_row);
+    assert_int_equal(step_bytes(&split, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL),
+                     4 * (2048 + 256) * per_row);
     assert_int_equal(step_bytes(&split, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_GATHER), 0);
     assert_int_equal(step_bytes(&replicate, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL), 4 * 2048 * per_row);
     assert_int_equal(step_bytes(&replicate, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_GATHER), 512 * per_row);

@@ -21,7 +21,9 @@ static void philox_gives_the_known_answers(void **state)
     } rows[] = {
         {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
         {UINT64_MAX, UINT64_MAX, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-        {UINT64_C(0x299f31d0a4093822), UINT64_C(0x0370734413198a2e), UINT64_C(0x85a308d3243f6a88),
+        {UINT64_C(0x299f31d0a4093822),
+         UINT64_C(0x0370734413198a2e),
+         UINT64_C(0x85a308d3243f6a88),
          {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -135,12 +137,9 @@ static void below_covers_its_range_evenly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_gives_the_known_answers),
-        cmocka_unit_test(normal_follows_from_its_block),
-        cmocka_unit_test(any_sharding_gives_the_same_bits),
-        cmocka_unit_test(the_bits_never_change),
-        cmocka_unit_test(streams_and_seeds_differ),
-        cmocka_unit_test(moments_are_those_of_the_stated_normal),
+        cmocka_unit_test(philox_gives_the_known_answers),   cmocka_unit_test(normal_follows_from_its_block),
+        cmocka_unit_test(any_sharding_gives_the_same_bits), cmocka_unit_test(the_bits_never_change),
+        cmocka_unit_test(streams_and_seeds_differ),         cmocka_unit_test(moments_are_those_of_the_stated_normal),
         cmocka_unit_test(below_covers_its_range_evenly),
     };
     return cmocka_run_group_tests_name("rng", tests, NULL, NULL);

@@ -48,7 +48,10 @@ static void unknown_codes_are_internal_errors(void **state)
     assert_int_equal(dit_status_exit_code((dit_status)-1), DIT_EXIT_CASE);
 }
 
-static dit_status inner(int value) { return DIT_FAIL(DIT_ERR_SHAPE, "extent %d of \"%s\"", value, "q"); }
+static dit_status inner(int value)
+{
+    return DIT_FAIL(DIT_ERR_SHAPE, "extent %d of \"%s\"", value, "q");
+}
 
 static dit_status outer(int value)
 {

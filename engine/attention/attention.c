@@ -21,17 +21,17 @@ static dit_status find_policy(const dit_runtime *rt, const char *name, const dit
         *out = policies[i];
         if (policies[i]->ulysses == ulysses && policies[i]->ring == ring) return DIT_OK;
         if (!automatic)
-            return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
-                                           "attention \"%s\" contradicts ulysses_degree %d, ring_degree %d", name,
-                                           dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]),
-                                           dit_comm_size(rt->comm[DIT_AXIS_RING])),
-                                  "use \"auto\", or degrees above 1 exactly where the policy communicates");
+            return dit_error_hint(
+                DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention \"%s\" contradicts ulysses_degree %d, ring_degree %d",
+                         name, dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), dit_comm_size(rt->comm[DIT_AXIS_RING])),
+                "use \"auto\", or degrees above 1 exactly where the policy communicates");
     }
     return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no attention policy is called \"%s\"", name),
                           "auto, local, ulysses, ring and usp exist");
 }
 
-dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape, dit_attention **out)
+dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape,
+                                dit_attention **out)
 {
     const dit_attention_policy *policy = NULL;
     *out = NULL;
@@ -49,8 +49,14 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
     return DIT_OK;
 }
 
-void dit_attention_free(dit_attention *attention) { free(attention); }
-const char *dit_attention_name(const dit_attention *attention) { return attention->policy->name; }
+void dit_attention_free(dit_attention *attention)
+{
+    free(attention);
+}
+const char *dit_attention_name(const dit_attention *attention)
+{
+    return attention->policy->name;
+}
 
 dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io)
 {

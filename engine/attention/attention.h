@@ -29,7 +29,8 @@ typedef struct dit_attention dit_attention;
 
 /* The policy called `name`, or for "auto" the one the degrees ask for (local, ulysses, ring, usp).
  * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_CONSTRAINT_METHOD when name and degrees contradict each other. */
-dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape, dit_attention **out);
+dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape,
+                                dit_attention **out);
 void dit_attention_free(dit_attention *attention); /* accepts NULL; buffers belong to the runtime's arenas */
 const char *dit_attention_name(const dit_attention *attention);
 

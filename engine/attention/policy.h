@@ -28,9 +28,11 @@ struct dit_attention {
 extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp;
 
 /* Shared pieces. Shape may be the policy's own or that of the exchanged operands. */
-dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io);
+dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
+                                   const dit_attention_io *io);
 dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape);
-dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io);
+dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape,
+                                  const dit_attention_io *io);
 dit_status attention_ulysses_prepare(dit_attention *attention);
 dit_attention_shape attention_ulysses_exchanged(const dit_attention *attention, const dit_attention_shape *shape);
 typedef dit_status (*attention_inner)(dit_attention *, const dit_attention_shape *, const dit_attention_io *);

@@ -9,7 +9,10 @@
 
 #include <math.h>
 
-static int64_t moving_rows(const dit_attention_shape *shape) { return shape->tokens - shape->replicated; }
+static int64_t moving_rows(const dit_attention_shape *shape)
+{
+    return shape->tokens - shape->replicated;
+}
 
 dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape)
 {
@@ -21,7 +24,10 @@ dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_
     return dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.lse);
 }
 
-static dit_status ring_prepare(dit_attention *attention) { return attention_ring_prepare(attention, &attention->shape); }
+static dit_status ring_prepare(dit_attention *attention)
+{
+    return attention_ring_prepare(attention, &attention->shape);
+}
 
 /* kv = [2][B][n][H D], dense: K then V */
 static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, float *kv)
@@ -29,7 +35,10 @@ static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, 
     int64_t n = moving_rows(shape), width = shape->H * shape->D;
     const float *sources[2] = {io->k, io->v};
     for (int i = 0; i < 2; i++)
-        ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B, .n1 = n, .n2 = 1, .inner = width,
+        ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
+                                                 .n1 = n,
+                                                 .n2 = 1,
+                                                 .inner = width,
                                                  .src = sources[i] + shape->replicated * io->ld,
                                                  .src_stride = {io->batch, io->ld, width},
                                                  .dst = kv + i * shape->B * n * width,
@@ -64,8 +73,14 @@ static void compute_hop(dit_attention *attention, const dit_attention_shape *sha
                         const float *kv, dit_comm_exchange *exchange)
 {
     int64_t n = moving_rows(shape), width = shape->H * shape->D;
-    dit_attention_args args = {.B = shape->B, .H = shape->H, .Sq = shape->tokens, .D = shape->D, .q = io->q,
-                               .ldq = io->ld, .batch_q = io->batch, .scale = attention->scale};
+    dit_attention_args args = {.B = shape->B,
+                               .H = shape->H,
+                               .Sq = shape->tokens,
+                               .D = shape->D,
+                               .q = io->q,
+                               .ldq = io->ld,
+                               .batch_q = io->batch,
+                               .scale = attention->scale};
     if (hop == 0) {
         args.Sk = shape->tokens;
         args.k = io->k, args.v = io->v;
@@ -83,13 +98,20 @@ static void compute_hop(dit_attention *attention, const dit_attention_shape *sha
     args.out = attention->ring.block_out, args.ldo = width, args.batch_o = shape->tokens * width;
     args.lse = attention->ring.block_lse;
     attend(attention, shape, &args, exchange);
-    ops_merge(attention->rt, &(dit_merge_args){.B = shape->B, .H = shape->H, .S = shape->tokens, .D = shape->D,
-                                               .out = io->out, .lse = attention->ring.lse, .ldo = io->ldo,
-                                               .batch_o = io->batch_o, .block_out = attention->ring.block_out,
+    ops_merge(attention->rt, &(dit_merge_args){.B = shape->B,
+                                               .H = shape->H,
+                                               .S = shape->tokens,
+                                               .D = shape->D,
+                                               .out = io->out,
+                                               .lse = attention->ring.lse,
+                                               .ldo = io->ldo,
+                                               .batch_o = io->batch_o,
+                                               .block_out = attention->ring.block_out,
                                                .block_lse = attention->ring.block_lse});
 }
 
-dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
+dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape,
+                                  const dit_attention_io *io)
 {
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
     int size = dit_comm_size(ring), rank = dit_comm_rank(ring);

@@ -39,13 +39,23 @@ static dit_status exchange_in(dit_attention *attention, const dit_attention_shap
     dit_comm *comm = attention->rt->comm[DIT_AXIS_ULYSSES];
     int64_t u = dit_comm_size(comm), n = shape->tokens - shape->replicated, slice = shape->H / u * shape->D;
     float *pack = attention->ulysses.pack;
-    ops_copy(attention->rt, &(dit_copy_args){.n0 = u, .n1 = n, .n2 = 1, .inner = slice,
-                                             .src = src + shape->replicated * ld, .src_stride = {slice, ld, slice},
-                                             .dst = pack, .dst_stride = {n * slice, slice, slice}});
+    ops_copy(attention->rt, &(dit_copy_args){.n0 = u,
+                                             .n1 = n,
+                                             .n2 = 1,
+                                             .inner = slice,
+                                             .src = src + shape->replicated * ld,
+                                             .src_stride = {slice, ld, slice},
+                                             .dst = pack,
+                                             .dst_stride = {n * slice, slice, slice}});
     if (shape->replicated)
-        ops_copy(attention->rt, &(dit_copy_args){.n0 = 1, .n1 = shape->replicated, .n2 = 1, .inner = slice,
-                                                 .src = src + dit_comm_rank(comm) * slice, .src_stride = {0, ld, slice},
-                                                 .dst = dst, .dst_stride = {0, slice, slice}});
+        ops_copy(attention->rt, &(dit_copy_args){.n0 = 1,
+                                                 .n1 = shape->replicated,
+                                                 .n2 = 1,
+                                                 .inner = slice,
+                                                 .src = src + dit_comm_rank(comm) * slice,
+                                                 .src_stride = {0, ld, slice},
+                                                 .dst = dst,
+                                                 .dst_stride = {0, slice, slice}});
     return dit_comm_all_to_all(comm, pack, dst + shape->replicated * slice, n * slice * (int64_t)sizeof *dst);
 }
 
@@ -53,8 +63,13 @@ static dit_status exchange_in(dit_attention *attention, const dit_attention_shap
 static void unpack_heads(dit_attention *attention, int64_t u, int64_t rows, int64_t slice, const float *gathered,
                          float *out, int64_t ldo)
 {
-    ops_copy(attention->rt, &(dit_copy_args){.n0 = u, .n1 = rows, .n2 = 1, .inner = slice, .src = gathered,
-                                             .src_stride = {rows * slice, slice, slice}, .dst = out,
+    ops_copy(attention->rt, &(dit_copy_args){.n0 = u,
+                                             .n1 = rows,
+                                             .n2 = 1,
+                                             .inner = slice,
+                                             .src = gathered,
+                                             .src_stride = {rows * slice, slice, slice},
+                                             .dst = out,
                                              .dst_stride = {slice, ldo, slice}});
 }
 
@@ -84,15 +99,22 @@ dit_status attention_ulysses_around(dit_attention *attention, const dit_attentio
         DIT_TRY(exchange_in(attention, shape, io->k + b * io->batch, io->ld, k + b * entry));
         DIT_TRY(exchange_in(attention, shape, io->v + b * io->batch, io->ld, v + b * entry));
     }
-    dit_attention_io whole = {.q = q, .k = k, .v = v, .ld = width, .batch = entry, .out = attention->ulysses.out,
-                              .ldo = width, .batch_o = entry};
+    dit_attention_io whole = {.q = q,
+                              .k = k,
+                              .v = v,
+                              .ld = width,
+                              .batch = entry,
+                              .out = attention->ulysses.out,
+                              .ldo = width,
+                              .batch_o = entry};
     DIT_TRY(inner(attention, &exchanged, &whole));
     for (int64_t b = 0; b < shape->B; b++)
         DIT_TRY(exchange_out(attention, shape, whole.out + b * entry, io->out + b * io->batch_o, io->ldo));
     return DIT_OK;
 }
 
-static dit_status ulysses_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
+static dit_status ulysses_forward(dit_attention *attention, const dit_attention_shape *shape,
+                                  const dit_attention_io *io)
 {
     return attention_ulysses_around(attention, shape, io, attention_local_forward);
 }

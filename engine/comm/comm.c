@@ -49,12 +49,30 @@ void dit_comm_abort(int exit_code)
     _Exit(exit_code);
 }
 
-const char *dit_comm_library(void) { return current ? current->library() : "none"; }
-dit_comm *dit_comm_world(void) { return &world; }
-int dit_comm_rank(const dit_comm *comm) { return comm->rank; }
-int dit_comm_size(const dit_comm *comm) { return comm->size; }
-void dit_comm_local(int *local_rank, int *local_size) { current->local(local_rank, local_size); }
-void dit_comm_set_phase(dit_comm *comm, dit_phase phase) { comm->phase = phase; }
+const char *dit_comm_library(void)
+{
+    return current ? current->library() : "none";
+}
+dit_comm *dit_comm_world(void)
+{
+    return &world;
+}
+int dit_comm_rank(const dit_comm *comm)
+{
+    return comm->rank;
+}
+int dit_comm_size(const dit_comm *comm)
+{
+    return comm->size;
+}
+void dit_comm_local(int *local_rank, int *local_size)
+{
+    current->local(local_rank, local_size);
+}
+void dit_comm_set_phase(dit_comm *comm, dit_phase phase)
+{
+    comm->phase = phase;
+}
 
 dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out)
 {
@@ -140,7 +158,10 @@ dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
     return DIT_OK;
 }
 
-dit_status dit_comm_barrier(dit_comm *comm) { return comm->ops->barrier(comm->group); }
+dit_status dit_comm_barrier(dit_comm *comm)
+{
+    return comm->ops->barrier(comm->group);
+}
 dit_status dit_comm_max(dit_comm *comm, int64_t *values, int count_)
 {
     return comm->ops->max(comm->group, values, count_);
@@ -168,6 +189,7 @@ int64_t dit_comm_exposed_ns(const dit_comm_counters *counters)
     int64_t total = 0;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) total += counters->at[axis][collective][phase].time_ns;
+            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++)
+                total += counters->at[axis][collective][phase].time_ns;
     return total;
 }

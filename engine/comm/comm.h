@@ -42,8 +42,8 @@ const char *dit_comm_library(void);
 
 /* The communicator of all ranks; owned by the library. */
 dit_comm *dit_comm_world(void);
-/* The group of this rank along `axis` of the mesh. Collective over the world. Counts into `counters` (which outlives it),
- * under the phase that counters' owner sets with dit_comm_set_phase. */
+/* The group of this rank along `axis` of the mesh. Collective over the world. Counts into `counters` (which outlives
+ * it), under the phase that counters' owner sets with dit_comm_set_phase. */
 dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out);
 void dit_comm_free(dit_comm *comm); /* accepts NULL */
 void dit_comm_set_phase(dit_comm *comm, dit_phase phase);

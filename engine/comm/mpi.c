@@ -28,8 +28,14 @@ static dit_status mpi_start(int *argc, char ***argv)
     return DIT_OK;
 }
 
-static void mpi_finish(void) { MPI_Finalize(); }
-static void mpi_abort(int exit_code) { MPI_Abort(MPI_COMM_WORLD, exit_code); }
+static void mpi_finish(void)
+{
+    MPI_Finalize();
+}
+static void mpi_abort(int exit_code)
+{
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+}
 
 static const char *mpi_library(void)
 {
@@ -51,7 +57,8 @@ static void mpi_local(int *local_rank, int *local_size)
     MPI_Comm_free(&node);
 }
 
-/* Groups along an axis are disjoint and cover the world, so one split makes them all: the colour is the lowest member. */
+/* Groups along an axis are disjoint and cover the world, so one split makes them all: the colour is the lowest member.
+ */
 static dit_status mpi_create(const int *ranks, int size, void **out)
 {
     int rank, position = 0;
@@ -102,7 +109,8 @@ static dit_status unit_of(int64_t bytes, int64_t *count, MPI_Datatype *type)
 {
     *type = bytes % (int64_t)sizeof(float) ? MPI_BYTE : MPI_FLOAT;
     *count = *type == MPI_FLOAT ? bytes / (int64_t)sizeof(float) : bytes;
-    if (*count > INT32_MAX) return DIT_FAIL(DIT_ERR_MPI, "a message of %lld bytes exceeds MPI's int count", (long long)bytes);
+    if (*count > INT32_MAX)
+        return DIT_FAIL(DIT_ERR_MPI, "a message of %lld bytes exceeds MPI's int count", (long long)bytes);
     return DIT_OK;
 }
 
@@ -172,15 +180,17 @@ static dit_status mpi_max(void *group, int64_t *values, int count)
     return DIT_OK;
 }
 
-static dit_status mpi_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out, const int64_t *offsets)
+static dit_status mpi_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out,
+                                         const int64_t *offsets)
 {
     mpi_group *group = opaque;
     int size = mpi_size(group);
-    int *counts = calloc((size_t)size * 2, sizeof *counts), *places = counts + size;
+    int *counts = calloc((size_t)size * 2, sizeof *counts);
     if (!counts || offsets[size] > INT32_MAX) {
         free(counts);
         return DIT_FAIL(DIT_ERR_MPI, "cannot collect %lld bytes", (long long)offsets[size]);
     }
+    int *places = counts + size;
     for (int i = 0; i < size; i++) {
         counts[i] = (int)(offsets[i + 1] - offsets[i]);
         places[i] = (int)offsets[i];

@@ -84,14 +84,20 @@ dit_status embed_mlp_load(dit_runtime *rt, const dit_weights *weights, const cha
 
 void embed_mlp_run(dit_runtime *rt, const embed_mlp *mlp, const float *x, int64_t rows, float *hidden, float *y)
 {
-    ops_linear(rt, &(dit_linear_args){.weights = &mlp->first, .rows = rows, .x = x, .ldx = mlp->first.k, .y = hidden,
-                                      .ldy = mlp->first.n, .activation = mlp->activation});
+    ops_linear(rt, &(dit_linear_args){.weights = &mlp->first,
+                                      .rows = rows,
+                                      .x = x,
+                                      .ldx = mlp->first.k,
+                                      .y = hidden,
+                                      .ldy = mlp->first.n,
+                                      .activation = mlp->activation});
     embed_linear(rt, &mlp->second, hidden, rows, y);
 }
 
 void embed_linear(dit_runtime *rt, const dit_linear *linear, const float *x, int64_t rows, float *y)
 {
-    ops_linear(rt, &(dit_linear_args){.weights = linear, .rows = rows, .x = x, .ldx = linear->k, .y = y, .ldy = linear->n});
+    ops_linear(rt,
+               &(dit_linear_args){.weights = linear, .rows = rows, .x = x, .ldx = linear->k, .y = y, .ldy = linear->n});
 }
 
 void embed_activate(dit_runtime *rt, dit_activation activation, const float *x, int64_t elements, float *y)

@@ -36,18 +36,18 @@ typedef struct {
     embed_mlp timestep_mlp, guidance_mlp, text_mlp;
     flux_double *doubles;
     flux_single *singles;
-    int64_t T, n, rows;       /* local text rows, image rows, and their sum                 */
-    float *cosines, *sines;   /* [rows, D] image's life                                     */
-    float *ids;               /* [rows, 3]                                                  */
-    float *pooled_embed;      /* [batch, C]: pooled text and guidance, constant over steps  */
-    float *context;           /* [batch, T, C]: projected text                              */
-    float *x, *normed;        /* [batch, rows, C]                                           */
-    float *wide;              /* [batch, rows, 5C]: qkv, or MLP, or [attention | MLP]       */
-    float *qkv;               /* [batch, rows, 3C]                                          */
-    float *attended;          /* [batch, rows, C]                                           */
+    int64_t T, n, rows;                          /* local text rows, image rows, and their sum                 */
+    float *cosines, *sines;                      /* [rows, D] image's life                                     */
+    float *ids;                                  /* [rows, 3]                                                  */
+    float *pooled_embed;                         /* [batch, C]: pooled text and guidance, constant over steps  */
+    float *context;                              /* [batch, T, C]: projected text                              */
+    float *x, *normed;                           /* [batch, rows, C]                                           */
+    float *wide;                                 /* [batch, rows, 5C]: qkv, or MLP, or [attention | MLP]       */
+    float *qkv;                                  /* [batch, rows, 3C]                                          */
+    float *attended;                             /* [batch, rows, C]                                           */
     float *sinusoid, *hidden, *temb, *activated; /* [batch, 256 or C]                       */
-    float *modulation[2];     /* [batch, 6C]: image, text                                   */
-    float *tap_buffer;        /* [batch, rows, C] or NULL                                   */
+    float *modulation[2];                        /* [batch, 6C]: image, text                                   */
+    float *tap_buffer;                           /* [batch, rows, C] or NULL                                   */
 } flux;
 
 /* ---- config and loading ------------------------------------------------------------------------------------------ */
@@ -74,7 +74,8 @@ static dit_status read_axes(const dit_model_params *params, flux *m)
     int64_t sum = 0;
     DIT_TRY(dit_json_optional_array(params->doc, params->config, params->pointer, "axes_dims_rope", &axes));
     if (axes && cJSON_GetArraySize(axes) != AXES)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "axes_dims_rope has %d entries, FLUX has %d", cJSON_GetArraySize(axes), AXES);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "axes_dims_rope has %d entries, FLUX has %d", cJSON_GetArraySize(axes),
+                        AXES);
     for (int i = 0; i < AXES; i++) {
         const cJSON *entry = axes ? cJSON_GetArrayItem(axes, i) : NULL;
         if (entry && (!cJSON_IsNumber(entry) || entry->valuedouble < 0 || entry->valuedouble > 4096))
@@ -110,10 +111,12 @@ static dit_status read_config(const dit_model_params *params, flux *m)
     return read_axes(params, m);
 }
 
-static dit_status load_stream(const dit_model_params *params, const flux *m, int64_t index, bool text, flux_stream *stream)
+static dit_status load_stream(const dit_model_params *params, const flux *m, int64_t index, bool text,
+                              flux_stream *stream)
 {
     static const char *const names[2][8] = {
-        {"norm1.linear", "attn.to_q", "attn.to_k", "attn.to_v", "attn.to_out.0", "ff.net.0.proj", "ff.net.2", "attn.norm_"},
+        {"norm1.linear", "attn.to_q", "attn.to_k", "attn.to_v", "attn.to_out.0", "ff.net.0.proj", "ff.net.2",
+         "attn.norm_"},
         {"norm1_context.linear", "attn.add_q_proj", "attn.add_k_proj", "attn.add_v_proj", "attn.to_add_out",
          "ff_context.net.0.proj", "ff_context.net.2", "attn.norm_added_"},
     };
@@ -124,7 +127,8 @@ static dit_status load_stream(const dit_model_params *params, const flux *m, int
     for (int i = 0; i < 8; i++)
         snprintf(full[i], sizeof full[i], "transformer_blocks.%lld.%s", (long long)index, names[text][i]);
     DIT_TRY(dit_weights_linear(rt, w, &(dit_linear_part){full[0], MODULATIONS * C}, 1, C, NULL, &stream->modulation));
-    DIT_TRY(dit_weights_linear(rt, w, (dit_linear_part[]){{full[1], C}, {full[2], C}, {full[3], C}}, 3, C, NULL, &stream->qkv));
+    DIT_TRY(dit_weights_linear(rt, w, (dit_linear_part[]){{full[1], C}, {full[2], C}, {full[3], C}}, 3, C, NULL,
+                               &stream->qkv));
     DIT_TRY(dit_weights_linear(rt, w, &(dit_linear_part){full[4], C}, 1, C, NULL, &stream->out));
     DIT_TRY(dit_weights_linear(rt, w, &(dit_linear_part){full[5], 4 * C}, 1, C, NULL, &stream->mlp_in));
     DIT_TRY(dit_weights_linear(rt, w, &(dit_linear_part){full[6], C}, 1, 4 * C, NULL, &stream->mlp_out));
@@ -136,7 +140,7 @@ static dit_status load_stream(const dit_model_params *params, const flux *m, int
 
 static dit_status load_single(const dit_model_params *params, const flux *m, int64_t index, flux_single *block)
 {
-    static const char *const names[8] = {"norm.linear", "attn.to_q", "attn.to_k", "attn.to_v",
+    static const char *const names[8] = {"norm.linear", "attn.to_q", "attn.to_k",          "attn.to_v",
                                          "proj_mlp",    "proj_out",  "attn.norm_q.weight", "attn.norm_k.weight"};
     dit_runtime *rt = params->rt;
     const dit_weights *w = params->weights;
@@ -144,8 +148,10 @@ static dit_status load_single(const dit_model_params *params, const flux *m, int
     char full[8][96];
     for (int i = 0; i < 8; i++)
         snprintf(full[i], sizeof full[i], "single_transformer_blocks.%lld.%s", (long long)index, names[i]);
-    DIT_TRY(dit_weights_linear(rt, w, &(dit_linear_part){full[0], SINGLE_MODULATIONS * C}, 1, C, NULL, &block->modulation));
-    DIT_TRY(dit_weights_linear(rt, w, (dit_linear_part[]){{full[1], C}, {full[2], C}, {full[3], C}}, 3, C, NULL, &block->qkv));
+    DIT_TRY(
+        dit_weights_linear(rt, w, &(dit_linear_part){full[0], SINGLE_MODULATIONS * C}, 1, C, NULL, &block->modulation));
+    DIT_TRY(dit_weights_linear(rt, w, (dit_linear_part[]){{full[1], C}, {full[2], C}, {full[3], C}}, 3, C, NULL,
+                               &block->qkv));
     DIT_TRY(dit_weights_linear(rt, w, &(dit_linear_part){full[4], 4 * C}, 1, C, NULL, &block->mlp_in));
     DIT_TRY(dit_weights_linear(rt, w, &(dit_linear_part){full[5], C}, 1, 5 * C, NULL, &block->out));
     DIT_TRY(dit_weights_load(rt, w, full[6], 1, &m->D, DIT_INIT_NORM, &block->norm_q));
@@ -166,7 +172,8 @@ static dit_status load_weights(const dit_model_params *params, flux *m)
     DIT_TRY(dit_weights_linear_named(rt, w, C, m->text_dim, &m->context_embedder, "context_embedder"));
     DIT_TRY(embed_mlp_load(rt, w, "time_text_embed.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &m->timestep_mlp));
     if (m->guidance_embeds)
-        DIT_TRY(embed_mlp_load(rt, w, "time_text_embed.guidance_embedder", SINUSOID, C, C, DIT_ACT_SILU, &m->guidance_mlp));
+        DIT_TRY(
+            embed_mlp_load(rt, w, "time_text_embed.guidance_embedder", SINUSOID, C, C, DIT_ACT_SILU, &m->guidance_mlp));
     DIT_TRY(embed_mlp_load(rt, w, "time_text_embed.text_embedder", m->pooled_dim, C, C, DIT_ACT_SILU, &m->text_mlp));
     for (int64_t i = 0; i < m->double_layers; i++) {
         DIT_TRY(load_stream(params, m, i, false, &m->doubles[i].image));
@@ -186,14 +193,22 @@ static dit_status make_buffers(const dit_model_params *params, flux *m)
         float **at;
         int64_t count;
     } buffers[] = {
-        {&rt->image, &m->cosines, m->rows * m->D},   {&rt->image, &m->sines, m->rows * m->D},
-        {&rt->image, &m->ids, m->rows * AXES},       {&rt->image, &m->pooled_embed, B * C},
-        {&rt->image, &m->context, B * m->T * C},     {&rt->step, &m->x, rows * C},
-        {&rt->step, &m->normed, rows * C},           {&rt->step, &m->wide, rows * 5 * C},
-        {&rt->step, &m->qkv, rows * 3 * C},          {&rt->step, &m->attended, rows * C},
-        {&rt->step, &m->sinusoid, B * SINUSOID},     {&rt->step, &m->hidden, B * C},
-        {&rt->step, &m->temb, B * C},                {&rt->step, &m->activated, B * C},
-        {&rt->step, &m->modulation[0], B * MODULATIONS * C}, {&rt->step, &m->modulation[1], B * MODULATIONS * C},
+        {&rt->image, &m->cosines, m->rows * m->D},
+        {&rt->image, &m->sines, m->rows * m->D},
+        {&rt->image, &m->ids, m->rows * AXES},
+        {&rt->image, &m->pooled_embed, B * C},
+        {&rt->image, &m->context, B * m->T * C},
+        {&rt->step, &m->x, rows * C},
+        {&rt->step, &m->normed, rows * C},
+        {&rt->step, &m->wide, rows * 5 * C},
+        {&rt->step, &m->qkv, rows * 3 * C},
+        {&rt->step, &m->attended, rows * C},
+        {&rt->step, &m->sinusoid, B * SINUSOID},
+        {&rt->step, &m->hidden, B * C},
+        {&rt->step, &m->temb, B * C},
+        {&rt->step, &m->activated, B * C},
+        {&rt->step, &m->modulation[0], B * MODULATIONS * C},
+        {&rt->step, &m->modulation[1], B * MODULATIONS * C},
     };
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         DIT_TRY(dit_arena_floats(buffers[i].arena, buffers[i].count, buffers[i].at));
@@ -217,10 +232,11 @@ static dit_status flux_create(const dit_model_params *params, dit_model *model)
     model->wants_guidance = m->guidance_embeds;
     model->timestep_divisor = 1000.0f;
     model->linspace_sigmas = true;
-    return dit_attention_create(params->rt, params->attention,
-                                &(dit_attention_shape){.B = part->batch, .H = m->H, .D = m->D, .tokens = m->rows,
-                                                       .replicated = part->text_replicated ? m->T : 0},
-                                &model->attention);
+    return dit_attention_create(
+        params->rt, params->attention,
+        &(dit_attention_shape){
+            .B = part->batch, .H = m->H, .D = m->D, .tokens = m->rows, .replicated = part->text_replicated ? m->T : 0},
+        &model->attention);
 }
 
 /* ---- taps -------------------------------------------------------------------------------------------------------- */
@@ -230,8 +246,11 @@ static dit_status tap_stream(dit_model *model, dit_layout layout, const float *j
 {
     const flux *m = model->state;
     const float *data = joint + (layout == DIT_LAYOUT_IMAGE ? m->T * m->C : 0);
-    return dit_model_tap(model, &(dit_shards){.layout = layout, .data = data, .cols = m->C, .ld = m->C,
-                                              .batch_stride = m->rows * m->C, .batched = true}, "%s", name);
+    return dit_model_tap(
+        model,
+        &(dit_shards){
+            .layout = layout, .data = data, .cols = m->C, .ld = m->C, .batch_stride = m->rows * m->C, .batched = true},
+        "%s", name);
 }
 
 static dit_status tap_tables(dit_model *model)
@@ -273,20 +292,24 @@ static dit_status flux_prepare(dit_model *model, const dit_condition *condition)
     const dit_partition *part = &model->params.partition;
     int64_t B = part->batch, C = m->C;
     if (!condition->pooled || (m->guidance_embeds && !condition->guidance))
-        return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "this FLUX takes pooled text%s", m->guidance_embeds ? " and guidance" : "");
+        return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "this FLUX takes pooled text%s",
+                        m->guidance_embeds ? " and guidance" : "");
     place_ids(model, condition);
     embed_rope(m->ids, m->rows, AXES, m->axes_dims, 10000.0, m->cosines, m->sines);
     DIT_TRY(tap_tables(model));
     for (int64_t b = 0; b < B; b++)
-        embed_linear(rt, &m->context_embedder, condition->text + (b * part->text_tokens + part->text_begin) * m->text_dim,
-                     m->T, m->context + b * m->T * C);
+        embed_linear(rt, &m->context_embedder,
+                     condition->text + (b * part->text_tokens + part->text_begin) * m->text_dim, m->T,
+                     m->context + b * m->T * C);
     embed_mlp_run(rt, &m->text_mlp, condition->pooled, B, m->hidden, m->pooled_embed);
     if (!m->guidance_embeds) return DIT_OK;
     for (int64_t b = 0; b < B; b++) m->activated[b] = condition->guidance[b] * 1000.0f;
     embed_timestep(m->activated, B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->guidance_mlp, m->sinusoid, B, m->hidden, m->temb);
-    ops_combine(rt, &(dit_combine_args){.elements = B * C, .count = 2, .x = {m->temb, m->pooled_embed}, .a = {1.0f, 1.0f},
-                                        .y = m->pooled_embed});
+    ops_combine(
+        rt,
+        &(dit_combine_args){
+            .elements = B * C, .count = 2, .x = {m->temb, m->pooled_embed}, .a = {1.0f, 1.0f}, .y = m->pooled_embed});
     return DIT_OK;
 }
 
@@ -305,13 +328,21 @@ static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
     }
     embed_timestep(m->temb, B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
-    ops_combine(rt, &(dit_combine_args){.elements = B * C, .count = 2, .x = {m->temb, m->pooled_embed}, .a = {1.0f, 1.0f},
-                                        .y = m->temb});
+    ops_combine(rt,
+                &(dit_combine_args){
+                    .elements = B * C, .count = 2, .x = {m->temb, m->pooled_embed}, .a = {1.0f, 1.0f}, .y = m->temb});
     embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);
     DIT_TRY(tap_stream(model, DIT_LAYOUT_IMAGE, m->x, "aux.x_embedder"));
     DIT_TRY(tap_stream(model, DIT_LAYOUT_TEXT, m->x, "aux.context_embedder"));
-    return dit_model_tap(model, &(dit_shards){.layout = DIT_LAYOUT_GLOBAL, .data = m->temb, .rows = 1, .cols = C, .ld = C,
-                                              .batch_stride = C, .batched = true}, "aux.time_text_embed");
+    return dit_model_tap(model,
+                         &(dit_shards){.layout = DIT_LAYOUT_GLOBAL,
+                                       .data = m->temb,
+                                       .rows = 1,
+                                       .cols = C,
+                                       .ld = C,
+                                       .batch_stride = C,
+                                       .batched = true},
+                         "aux.time_text_embed");
 }
 
 /* normed rows [first, first+count) of entry b from the stream, by shift and scale */
@@ -319,8 +350,15 @@ static void norm_rows(dit_model *model, int64_t b, int64_t first, int64_t count,
 {
     const flux *m = model->state;
     int64_t at = (b * m->rows + first) * m->C;
-    ops_norm(model->params.rt, &(dit_norm_args){.rows = count, .C = m->C, .x = m->x + at, .ldx = m->C, .y = m->normed + at,
-                                                .ldy = m->C, .eps = 1e-6f, .scale = scale, .shift = shift});
+    ops_norm(model->params.rt, &(dit_norm_args){.rows = count,
+                                                .C = m->C,
+                                                .x = m->x + at,
+                                                .ldx = m->C,
+                                                .y = m->normed + at,
+                                                .ldy = m->C,
+                                                .eps = 1e-6f,
+                                                .scale = scale,
+                                                .shift = shift});
 }
 
 /* RMS norm and rotary positions on q and k of rows [first, first+count) */
@@ -329,8 +367,15 @@ static void norm_and_rotate(dit_model *model, int64_t b, int64_t first, int64_t 
 {
     const flux *m = model->state;
     float *qkv = m->qkv + (b * m->rows + first) * 3 * m->C;
-    dit_qk_norm_rope_args args = {.rows = count, .H = m->H, .D = m->D, .x = qkv, .ldx = 3 * m->C, .weight = norm_q,
-                                  .eps = 1e-6f, .cos = m->cosines + first * m->D, .sin = m->sines + first * m->D};
+    dit_qk_norm_rope_args args = {.rows = count,
+                                  .H = m->H,
+                                  .D = m->D,
+                                  .x = qkv,
+                                  .ldx = 3 * m->C,
+                                  .weight = norm_q,
+                                  .eps = 1e-6f,
+                                  .cos = m->cosines + first * m->D,
+                                  .sin = m->sines + first * m->D};
     ops_qk_norm_rope(model->params.rt, &args);
     args.x = qkv + m->C;
     args.weight = norm_k;
@@ -341,21 +386,32 @@ static dit_status attend(dit_model *model, float *out, int64_t ldo)
 {
     const flux *m = model->state;
     int64_t C = m->C;
-    return dit_attention_forward(model->attention,
-                                 &(dit_attention_io){.q = m->qkv, .k = m->qkv + C, .v = m->qkv + 2 * C, .ld = 3 * C,
-                                                     .batch = m->rows * 3 * C, .out = out, .ldo = ldo,
-                                                     .batch_o = m->rows * ldo});
+    return dit_attention_forward(model->attention, &(dit_attention_io){.q = m->qkv,
+                                                                       .k = m->qkv + C,
+                                                                       .v = m->qkv + 2 * C,
+                                                                       .ld = 3 * C,
+                                                                       .batch = m->rows * 3 * C,
+                                                                       .out = out,
+                                                                       .ldo = ldo,
+                                                                       .batch_o = m->rows * ldo});
 }
 
 /* One linear layer over rows [first, first+count) of entry b; x and y are whole [batch, rows, *] buffers. */
 static void linear_rows(dit_model *model, const dit_linear *linear, int64_t b, int64_t first, int64_t count,
-                        const float *x, int64_t ldx, float *y, int64_t ldy, dit_activation activation, const float *gate)
+                        const float *x, int64_t ldx, float *y, int64_t ldy, dit_activation activation,
+                        const float *gate)
 {
     const flux *m = model->state;
     int64_t row = b * m->rows + first;
-    ops_linear(model->params.rt, &(dit_linear_args){.weights = linear, .rows = count, .x = x + row * ldx, .ldx = ldx,
-                                                    .y = y + row * ldy, .ldy = ldy, .activation = activation,
-                                                    .residual = gate ? y + row * ldy : NULL, .gate = gate});
+    ops_linear(model->params.rt, &(dit_linear_args){.weights = linear,
+                                                    .rows = count,
+                                                    .x = x + row * ldx,
+                                                    .ldx = ldx,
+                                                    .y = y + row * ldy,
+                                                    .ldy = ldy,
+                                                    .activation = activation,
+                                                    .residual = gate ? y + row * ldy : NULL,
+                                                    .gate = gate});
 }
 
 /* A stream of a double block: its rows of the joint buffer, its weights, its modulation [batch, 6C]. */
@@ -385,15 +441,19 @@ static dit_status double_after_attention(dit_model *model, const stream_view *s,
     int64_t C = m->C, B = model->params.partition.batch;
     if (first_block && model->params.tap) {
         for (int64_t b = 0; b < B; b++)
-            linear_rows(model, &s->weights->out, b, s->first, s->count, m->attended, C, m->tap_buffer, C, DIT_ACT_NONE, NULL);
+            linear_rows(model, &s->weights->out, b, s->first, s->count, m->attended, C, m->tap_buffer, C, DIT_ACT_NONE,
+                        NULL);
         DIT_TRY(tap_stream(model, s->first ? DIT_LAYOUT_IMAGE : DIT_LAYOUT_TEXT, m->tap_buffer, s->tap));
     }
     for (int64_t b = 0; b < B; b++) {
         const float *mod = s->modulation + b * MODULATIONS * C;
-        linear_rows(model, &s->weights->out, b, s->first, s->count, m->attended, C, m->x, C, DIT_ACT_NONE, mod + GATE_MSA * C);
+        linear_rows(model, &s->weights->out, b, s->first, s->count, m->attended, C, m->x, C, DIT_ACT_NONE,
+                    mod + GATE_MSA * C);
         norm_rows(model, b, s->first, s->count, mod + SHIFT_MLP * C, mod + SCALE_MLP * C);
-        linear_rows(model, &s->weights->mlp_in, b, s->first, s->count, m->normed, C, m->wide, 4 * C, DIT_ACT_GELU_TANH, NULL);
-        linear_rows(model, &s->weights->mlp_out, b, s->first, s->count, m->wide, 4 * C, m->x, C, DIT_ACT_NONE, mod + GATE_MLP * C);
+        linear_rows(model, &s->weights->mlp_in, b, s->first, s->count, m->normed, C, m->wide, 4 * C, DIT_ACT_GELU_TANH,
+                    NULL);
+        linear_rows(model, &s->weights->mlp_out, b, s->first, s->count, m->wide, 4 * C, m->x, C, DIT_ACT_NONE,
+                    mod + GATE_MLP * C);
     }
     return DIT_OK;
 }
@@ -432,11 +492,21 @@ static dit_status forward_single(dit_model *model, int64_t index)
     for (int64_t b = 0; b < B; b++) norm_and_rotate(model, b, 0, m->rows, block->norm_q, block->norm_k);
     DIT_TRY(attend(model, m->wide, 5 * C));
     if (index == 0)
-        DIT_TRY(dit_model_tap(model, &(dit_shards){.layout = DIT_LAYOUT_JOINT, .data = m->wide, .cols = C, .ld = 5 * C,
-                                                   .batch_stride = m->rows * 5 * C, .batched = true},
+        DIT_TRY(dit_model_tap(model,
+                              &(dit_shards){.layout = DIT_LAYOUT_JOINT,
+                                            .data = m->wide,
+                                            .cols = C,
+                                            .ld = 5 * C,
+                                            .batch_stride = m->rows * 5 * C,
+                                            .batched = true},
                               "aux.single_block_0.attn"));
-    ops_linear(model->params.rt, &(dit_linear_args){.weights = &block->mlp_in, .rows = B * m->rows, .x = m->normed, .ldx = C,
-                                                    .y = m->wide + C, .ldy = 5 * C, .activation = DIT_ACT_GELU_TANH});
+    ops_linear(model->params.rt, &(dit_linear_args){.weights = &block->mlp_in,
+                                                    .rows = B * m->rows,
+                                                    .x = m->normed,
+                                                    .ldx = C,
+                                                    .y = m->wide + C,
+                                                    .ldy = 5 * C,
+                                                    .activation = DIT_ACT_GELU_TANH});
     for (int64_t b = 0; b < B; b++)
         linear_rows(model, &block->out, b, 0, m->rows, m->wide, 5 * C, m->x, C, DIT_ACT_NONE,
                     m->modulation[0] + (b * SINGLE_MODULATIONS + SINGLE_GATE) * C);

@@ -24,7 +24,8 @@ dit_status dit_model_find(const char *class_name, const dit_model_ops **out)
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", architectures[i]->class_name);
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "model class \"%s\" is not built", class_name), "built: %s", known);
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "model class \"%s\" is not built", class_name), "built: %s",
+                          known);
 }
 
 dit_status dit_model_create(const dit_model_params *params, dit_model **out)
@@ -58,7 +59,10 @@ dit_status dit_model_prepare(dit_model *model, const dit_condition *condition)
     return model->ops->prepare(model, condition);
 }
 
-dit_status dit_model_forward(dit_model *model, const dit_forward_args *args) { return model->ops->forward(model, args); }
+dit_status dit_model_forward(dit_model *model, const dit_forward_args *args)
+{
+    return model->ops->forward(model, args);
+}
 
 dit_status dit_model_tap(dit_model *model, const dit_shards *shards, const char *format, ...)
 {

@@ -14,14 +14,14 @@
 /* What the text encoders and the caller give for one batch of images; all rows of the guidance batch that this rank
  * holds, [batch, ...]. Kept by reference until the next prepare. */
 typedef struct {
-    const float *text;       /* [batch, text_tokens, text_dim]                                               */
-    const float *text_mask;  /* [batch, text_tokens] 1 keep, 0 masked; NULL: keep all (cross-attention only) */
-    const float *pooled;     /* [batch, pooled_dim] or NULL                                                  */
-    const float *guidance;   /* [batch] guidance-distilled scale, or NULL                                    */
-    const float *resolution; /* [batch, 2] height, width in pixels, or NULL                                  */
+    const float *text;         /* [batch, text_tokens, text_dim]                                               */
+    const float *text_mask;    /* [batch, text_tokens] 1 keep, 0 masked; NULL: keep all (cross-attention only) */
+    const float *pooled;       /* [batch, pooled_dim] or NULL                                                  */
+    const float *guidance;     /* [batch] guidance-distilled scale, or NULL                                    */
+    const float *resolution;   /* [batch, 2] height, width in pixels, or NULL                                  */
     const float *aspect_ratio; /* [batch] or NULL                                                            */
-    const float *image_ids;  /* [S, 3] of the whole image; NULL: (0, row, column)                            */
-    const float *text_ids;   /* [text_tokens, 3]; NULL: zeros                                                */
+    const float *image_ids;    /* [S, 3] of the whole image; NULL: (0, row, column)                            */
+    const float *text_ids;     /* [text_tokens, 3]; NULL: zeros                                                */
 } dit_condition;
 
 /* Called with intermediate results when the caller wants them (golden checks); names as in golden/README.md. */
@@ -33,13 +33,13 @@ struct dit_tap {
 typedef struct {
     dit_runtime *rt;
     const dit_json *doc;
-    const cJSON *config;      /* diffusers' config.json                             */
-    const char *pointer;      /* its JSON pointer, for messages                     */
+    const cJSON *config; /* diffusers' config.json                             */
+    const char *pointer; /* its JSON pointer, for messages                     */
     const dit_weights *weights;
     dit_partition partition;
     int64_t grid_height, grid_width; /* tokens of the whole image                   */
-    const char *attention;    /* policy name or "auto"                              */
-    dit_tap *tap;             /* NULL: none                                         */
+    const char *attention;           /* policy name or "auto"                              */
+    dit_tap *tap;                    /* NULL: none                                         */
 } dit_model_params;
 
 typedef struct dit_model dit_model;
@@ -47,7 +47,7 @@ typedef struct dit_model dit_model;
 typedef struct {
     const float *latents;  /* [batch, image_count, input_channels], dense  */
     const float *timestep; /* [batch] in the model's own range             */
-    float *output;         /* [batch, image_count, output_channels], dense; the prediction is the first token_channels */
+    float *output; /* [batch, image_count, output_channels], dense; the prediction is the first token_channels */
 } dit_forward_args;
 
 /* What an architecture provides (one row in model.c). */

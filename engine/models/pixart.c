@@ -32,13 +32,13 @@ typedef struct {
     bool masked;
     const dit_condition *condition;
     /* step; rows = batch * image_count */
-    float *x, *normed, *attended; /* [rows, C]              */
-    float *wide;                  /* [rows, 4C]: qkv or MLP */
-    float *text, *text_hidden;    /* [batch * text_tokens, C] */
+    float *x, *normed, *attended;                    /* [rows, C]              */
+    float *wide;                                     /* [rows, 4C]: qkv or MLP */
+    float *text, *text_hidden;                       /* [batch * text_tokens, C] */
     float *sinusoid, *hidden, *embedded, *activated; /* [batch, 256 or C]; sinusoid also [3 batch, 256] */
-    float *modulated;             /* [batch, 6C] of the step */
-    float *gates;                 /* [batch, 6C] of a block  */
-    float *tap_buffer;            /* [rows, C] or NULL       */
+    float *modulated;                                /* [batch, 6C] of the step */
+    float *gates;                                    /* [batch, 6C] of a block  */
+    float *tap_buffer;                               /* [rows, C] or NULL       */
 } pixart;
 
 /* ---- config ------------------------------------------------------------------------------------------------------ */
@@ -59,7 +59,8 @@ static dit_status check_config(const dit_model_params *params)
 {
     static const struct {
         const char *key, *value;
-    } expected[] = {{"activation_fn", "gelu-approximate"}, {"norm_type", "ada_norm_single"}, {"attention_type", "default"}};
+    } expected[] = {
+        {"activation_fn", "gelu-approximate"}, {"norm_type", "ada_norm_single"}, {"attention_type", "default"}};
     bool affine = false, double_self = false;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const char *value = expected[i].value;
@@ -69,7 +70,8 @@ static dit_status check_config(const dit_model_params *params)
                             expected[i].value);
     }
     DIT_TRY(dit_json_optional_bool(params->doc, params->config, params->pointer, "norm_elementwise_affine", &affine));
-    DIT_TRY(dit_json_optional_bool(params->doc, params->config, params->pointer, "double_self_attention", &double_self));
+    DIT_TRY(
+        dit_json_optional_bool(params->doc, params->config, params->pointer, "double_self_attention", &double_self));
     if (affine || double_self)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "norm_elementwise_affine and double_self_attention are not built");
     return DIT_OK;
@@ -119,10 +121,12 @@ static dit_status load_block(const dit_model_params *params, pixart *m, int64_t 
     pixart_block *block = &m->blocks[index];
     int64_t C = m->C, shape[2] = {MODULATIONS, C};
     char name[6][96];
-    static const char *const parts[6] = {"attn1.to_q", "attn1.to_k", "attn1.to_v", "attn2.to_k", "attn2.to_v",
-                                         "scale_shift_table"};
-    for (int i = 0; i < 6; i++) snprintf(name[i], sizeof name[i], "transformer_blocks.%lld.%s", (long long)index, parts[i]);
-    DIT_TRY(dit_weights_linear(rt, w, (dit_linear_part[]){{name[0], C}, {name[1], C}, {name[2], C}}, 3, C, NULL, &block->qkv));
+    static const char *const parts[6] = {"attn1.to_q", "attn1.to_k", "attn1.to_v",
+                                         "attn2.to_k", "attn2.to_v", "scale_shift_table"};
+    for (int i = 0; i < 6; i++)
+        snprintf(name[i], sizeof name[i], "transformer_blocks.%lld.%s", (long long)index, parts[i]);
+    DIT_TRY(dit_weights_linear(rt, w, (dit_linear_part[]){{name[0], C}, {name[1], C}, {name[2], C}}, 3, C, NULL,
+                               &block->qkv));
     DIT_TRY(dit_weights_linear(rt, w, (dit_linear_part[]){{name[3], C}, {name[4], C}}, 2, C, NULL, &block->cross_kv));
     DIT_TRY(dit_weights_load(rt, w, name[5], 2, shape, DIT_INIT_TABLE, &block->table));
 #define BLOCK_LINEAR(rows, k, out, text)                                                                               \
@@ -146,8 +150,8 @@ static dit_status load_head(const dit_model_params *params, pixart *m)
     int64_t *order = memory;
     for (int64_t c = 0; c < m->out_channels; c++)
         for (int64_t p = 0; p < area; p++) order[c * area + p] = p * m->out_channels + c;
-    dit_status st = dit_weights_linear(params->rt, params->weights, &(dit_linear_part){"proj_out", rows}, 1, m->C, order,
-                                       &m->proj_out);
+    dit_status st = dit_weights_linear(params->rt, params->weights, &(dit_linear_part){"proj_out", rows}, 1, m->C,
+                                       order, &m->proj_out);
     dit_arena_release_to(&params->rt->step, mark);
     if (st != DIT_OK) return st;
     return dit_weights_load(params->rt, params->weights, "scale_shift_table", 2, shape, DIT_INIT_TABLE, &m->table);
@@ -162,7 +166,8 @@ static dit_status load_weights(const dit_model_params *params, pixart *m)
     DIT_TRY(dit_arena_alloc(&rt->run, m->layers * (int64_t)sizeof *m->blocks, &blocks));
     m->blocks = blocks;
     DIT_TRY(dit_weights_linear_named(rt, w, C, m->in_channels * m->patch * m->patch, &m->patch_proj, "pos_embed.proj"));
-    DIT_TRY(embed_mlp_load(rt, w, "adaln_single.emb.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &m->timestep_mlp));
+    DIT_TRY(
+        embed_mlp_load(rt, w, "adaln_single.emb.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &m->timestep_mlp));
     if (m->micro_conditions) {
         m->size_dim = C / 3;
         DIT_TRY(embed_mlp_load(rt, w, "adaln_single.emb.resolution_embedder", SINUSOID, m->size_dim, m->size_dim,
@@ -186,19 +191,27 @@ static dit_status make_buffers(const dit_model_params *params, pixart *m)
         float **at;
         int64_t count;
     } buffers[] = {
-        {&rt->image, &m->position, part->image_count * C}, {&rt->image, &m->text_bias, text_rows},
-        {&rt->image, &m->size_embed, B * C},             {&rt->step, &m->x, rows * C},
-        {&rt->step, &m->normed, rows * C},               {&rt->step, &m->attended, rows * C},
-        {&rt->step, &m->wide, rows * 4 * C},             {&rt->step, &m->text, text_rows * C},
-        {&rt->step, &m->text_hidden, text_rows * C},     {&rt->step, &m->sinusoid, 3 * B * SINUSOID},
-        {&rt->step, &m->hidden, 3 * B * C},              {&rt->step, &m->embedded, B * C},
-        {&rt->step, &m->activated, 3 * B * C},           {&rt->step, &m->modulated, B * MODULATIONS * C},
+        {&rt->image, &m->position, part->image_count * C},
+        {&rt->image, &m->text_bias, text_rows},
+        {&rt->image, &m->size_embed, B * C},
+        {&rt->step, &m->x, rows * C},
+        {&rt->step, &m->normed, rows * C},
+        {&rt->step, &m->attended, rows * C},
+        {&rt->step, &m->wide, rows * 4 * C},
+        {&rt->step, &m->text, text_rows * C},
+        {&rt->step, &m->text_hidden, text_rows * C},
+        {&rt->step, &m->sinusoid, 3 * B * SINUSOID},
+        {&rt->step, &m->hidden, 3 * B * C},
+        {&rt->step, &m->embedded, B * C},
+        {&rt->step, &m->activated, 3 * B * C},
+        {&rt->step, &m->modulated, B * MODULATIONS * C},
         {&rt->step, &m->gates, B * MODULATIONS * C},
     };
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         DIT_TRY(dit_arena_floats(buffers[i].arena, buffers[i].count, buffers[i].at));
     if (params->tap) DIT_TRY(dit_arena_floats(&rt->step, rows * C, &m->tap_buffer));
-    for (int64_t i = 0; i < m->layers; i++) DIT_TRY(dit_arena_floats(&rt->image, text_rows * 2 * C, &m->blocks[i].text_kv));
+    for (int64_t i = 0; i < m->layers; i++)
+        DIT_TRY(dit_arena_floats(&rt->image, text_rows * 2 * C, &m->blocks[i].text_kv));
     return DIT_OK;
 }
 
@@ -219,14 +232,15 @@ static dit_status pixart_create(const dit_model_params *params, dit_model *model
     model->output_channels = m->out_channels * m->patch * m->patch;
     model->text_dim = m->text_dim;
     model->wants_resolution = m->micro_conditions;
-    return dit_attention_create(rt, params->attention,
-                                &(dit_attention_shape){.B = part->batch, .H = m->H, .D = m->D, .tokens = part->image_count},
-                                &model->attention);
+    return dit_attention_create(
+        rt, params->attention,
+        &(dit_attention_shape){.B = part->batch, .H = m->H, .D = m->D, .tokens = part->image_count}, &model->attention);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
-/* cat(embed(height), embed(width), embed(aspect)) of C/3 channels each, added to the timestep embedding of every step */
+/* cat(embed(height), embed(width), embed(aspect)) of C/3 channels each, added to the timestep embedding of every step
+ */
 static void embed_sizes(dit_runtime *rt, pixart *m, const dit_condition *condition, int64_t B)
 {
     embed_timestep(condition->resolution, 2 * B, SINUSOID, m->sinusoid);
@@ -252,8 +266,14 @@ static dit_status pixart_prepare(dit_model *model, const dit_condition *conditio
         return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "this PixArt takes resolution and aspect_ratio, none were given");
     if (m->micro_conditions) embed_sizes(rt, m, condition, B);
     embed_mlp_run(rt, &m->caption_mlp, condition->text, B * St, m->text_hidden, m->text);
-    DIT_TRY(dit_model_tap(model, &(dit_shards){.layout = DIT_LAYOUT_GLOBAL, .data = m->text, .rows = St, .cols = m->C,
-                                               .ld = m->C, .batch_stride = St * m->C, .batched = true},
+    DIT_TRY(dit_model_tap(model,
+                          &(dit_shards){.layout = DIT_LAYOUT_GLOBAL,
+                                        .data = m->text,
+                                        .rows = St,
+                                        .cols = m->C,
+                                        .ld = m->C,
+                                        .batch_stride = St * m->C,
+                                        .batched = true},
                           "aux.caption_projection"));
     for (int64_t i = 0; i < m->layers; i++)
         embed_linear(rt, &m->blocks[i].cross_kv, m->text, B * St, m->blocks[i].text_kv);
@@ -265,14 +285,27 @@ static dit_status pixart_prepare(dit_model *model, const dit_condition *conditio
 static dit_status tap_rows(dit_model *model, const float *data, int64_t cols, const char *name)
 {
     int64_t rows = model->params.partition.image_count;
-    return dit_model_tap(model, &(dit_shards){.layout = DIT_LAYOUT_IMAGE, .data = data, .cols = cols, .ld = cols,
-                                              .batch_stride = rows * cols, .batched = true}, "%s", name);
+    return dit_model_tap(model,
+                         &(dit_shards){.layout = DIT_LAYOUT_IMAGE,
+                                       .data = data,
+                                       .cols = cols,
+                                       .ld = cols,
+                                       .batch_stride = rows * cols,
+                                       .batched = true},
+                         "%s", name);
 }
 
 static dit_status tap_vector(dit_model *model, const float *data, int64_t cols, const char *name)
 {
-    return dit_model_tap(model, &(dit_shards){.layout = DIT_LAYOUT_GLOBAL, .data = data, .rows = 1, .cols = cols, .ld = cols,
-                                              .batch_stride = cols, .batched = true}, "%s", name);
+    return dit_model_tap(model,
+                         &(dit_shards){.layout = DIT_LAYOUT_GLOBAL,
+                                       .data = data,
+                                       .rows = 1,
+                                       .cols = cols,
+                                       .ld = cols,
+                                       .batch_stride = cols,
+                                       .batched = true},
+                         "%s", name);
 }
 
 static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
@@ -283,13 +316,20 @@ static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
     int64_t C = m->C, B = part->batch, n = part->image_count;
     for (int64_t b = 0; b < B; b++) /* x = position + patches W^T + bias: the table enters as the residual */
         memcpy(m->x + b * n * C, m->position, (size_t)(n * C) * sizeof(float));
-    ops_linear(rt, &(dit_linear_args){.weights = &m->patch_proj, .rows = B * n, .x = args->latents,
-                                      .ldx = m->patch_proj.k, .y = m->x, .ldy = C, .residual = m->x});
+    ops_linear(rt, &(dit_linear_args){.weights = &m->patch_proj,
+                                      .rows = B * n,
+                                      .x = args->latents,
+                                      .ldx = m->patch_proj.k,
+                                      .y = m->x,
+                                      .ldy = C,
+                                      .residual = m->x});
     embed_timestep(args->timestep, B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->embedded);
     if (m->micro_conditions)
-        ops_combine(rt, &(dit_combine_args){.elements = B * C, .count = 2, .x = {m->embedded, m->size_embed},
-                                            .a = {1.0f, 1.0f}, .y = m->embedded});
+        ops_combine(
+            rt,
+            &(dit_combine_args){
+                .elements = B * C, .count = 2, .x = {m->embedded, m->size_embed}, .a = {1.0f, 1.0f}, .y = m->embedded});
     embed_activate(rt, DIT_ACT_SILU, m->embedded, B * C, m->activated);
     embed_linear(rt, &m->modulation, m->activated, B, m->modulated);
     DIT_TRY(tap_rows(model, m->x, C, "aux.pos_embed"));
@@ -300,8 +340,15 @@ static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
 static void norm_rows(dit_runtime *rt, const pixart *m, const float *x, int64_t rows, const float *shift,
                       const float *scale, float *y)
 {
-    ops_norm(rt, &(dit_norm_args){.rows = rows, .C = m->C, .x = x, .ldx = m->C, .y = y, .ldy = m->C, .eps = m->eps,
-                                  .scale = scale, .shift = shift});
+    ops_norm(rt, &(dit_norm_args){.rows = rows,
+                                  .C = m->C,
+                                  .x = x,
+                                  .ldx = m->C,
+                                  .y = y,
+                                  .ldy = m->C,
+                                  .eps = m->eps,
+                                  .scale = scale,
+                                  .shift = shift});
 }
 
 /* x += gate * (input W^T + b), per batch entry because gates are; gate NULL: one. Tapped before the gate. */
@@ -317,8 +364,13 @@ static dit_status project_back(dit_model *model, const dit_linear *linear, const
     for (int64_t b = 0; b < B; b++) {
         float *x = m->x + b * n * C;
         ops_linear(model->params.rt,
-                   &(dit_linear_args){.weights = linear, .rows = n, .x = input + b * n * linear->k, .ldx = linear->k, .y = x,
-                                      .ldy = C, .residual = x,
+                   &(dit_linear_args){.weights = linear,
+                                      .rows = n,
+                                      .x = input + b * n * linear->k,
+                                      .ldx = linear->k,
+                                      .y = x,
+                                      .ldy = C,
+                                      .residual = x,
                                       .gate = which_gate < 0 ? NULL : m->gates + (b * MODULATIONS + which_gate) * C});
     }
     return DIT_OK;
@@ -334,9 +386,14 @@ static dit_status self_attention(dit_model *model, const pixart_block *block, bo
         norm_rows(rt, m, m->x + b * n * C, n, mod + SHIFT_MSA * C, mod + SCALE_MSA * C, m->normed + b * n * C);
     }
     embed_linear(rt, &block->qkv, m->normed, B * n, m->wide);
-    DIT_TRY(dit_attention_forward(model->attention,
-                                  &(dit_attention_io){.q = m->wide, .k = m->wide + C, .v = m->wide + 2 * C, .ld = 3 * C,
-                                                      .batch = n * 3 * C, .out = m->attended, .ldo = C, .batch_o = n * C}));
+    DIT_TRY(dit_attention_forward(model->attention, &(dit_attention_io){.q = m->wide,
+                                                                        .k = m->wide + C,
+                                                                        .v = m->wide + 2 * C,
+                                                                        .ld = 3 * C,
+                                                                        .batch = n * 3 * C,
+                                                                        .out = m->attended,
+                                                                        .ldo = C,
+                                                                        .batch_o = n * C}));
     return project_back(model, &block->out, m->attended, GATE_MSA, first ? "aux.block_0.attn1" : NULL);
 }
 
@@ -347,11 +404,25 @@ static dit_status cross_attention(dit_model *model, const pixart_block *block, b
     int64_t B = model->params.partition.batch, n = model->params.partition.image_count, C = m->C;
     int64_t St = model->params.partition.text_tokens;
     embed_linear(rt, &block->cross_q, m->x, B * n, m->normed); /* the stream is not normalised here */
-    ops_attention(rt, &(dit_attention_args){.B = B, .H = m->H, .Sq = n, .Sk = St, .D = m->D, .q = m->normed, .ldq = C,
-                                            .batch_q = n * C, .k = block->text_kv, .v = block->text_kv + C, .ldk = 2 * C,
-                                            .ldv = 2 * C, .batch_k = St * 2 * C, .batch_v = St * 2 * C,
-                                            .bias = m->masked ? m->text_bias : NULL, .scale = 1.0f / sqrtf((float)m->D),
-                                            .out = m->attended, .ldo = C, .batch_o = n * C});
+    ops_attention(rt, &(dit_attention_args){.B = B,
+                                            .H = m->H,
+                                            .Sq = n,
+                                            .Sk = St,
+                                            .D = m->D,
+                                            .q = m->normed,
+                                            .ldq = C,
+                                            .batch_q = n * C,
+                                            .k = block->text_kv,
+                                            .v = block->text_kv + C,
+                                            .ldk = 2 * C,
+                                            .ldv = 2 * C,
+                                            .batch_k = St * 2 * C,
+                                            .batch_v = St * 2 * C,
+                                            .bias = m->masked ? m->text_bias : NULL,
+                                            .scale = 1.0f / sqrtf((float)m->D),
+                                            .out = m->attended,
+                                            .ldo = C,
+                                            .batch_o = n * C});
     return project_back(model, &block->cross_out, m->attended, -1, first ? "aux.block_0.attn2" : NULL);
 }
 
@@ -364,8 +435,13 @@ static dit_status mlp(dit_model *model, const pixart_block *block)
         const float *mod = m->gates + b * MODULATIONS * C;
         norm_rows(rt, m, m->x + b * n * C, n, mod + SHIFT_MLP * C, mod + SCALE_MLP * C, m->normed + b * n * C);
     }
-    ops_linear(rt, &(dit_linear_args){.weights = &block->mlp_in, .rows = B * n, .x = m->normed, .ldx = C, .y = m->wide,
-                                      .ldy = 4 * C, .activation = DIT_ACT_GELU_TANH});
+    ops_linear(rt, &(dit_linear_args){.weights = &block->mlp_in,
+                                      .rows = B * n,
+                                      .x = m->normed,
+                                      .ldx = C,
+                                      .y = m->wide,
+                                      .ldy = 4 * C,
+                                      .activation = DIT_ACT_GELU_TANH});
     return project_back(model, &block->mlp_out, m->wide, GATE_MLP, NULL);
 }
 

@@ -35,9 +35,15 @@ typedef struct {
 static dit_status create_model(denoise *d)
 {
     const dit_case *kase = &d->kase;
-    dit_model_params params = {.rt = &d->rt, .doc = kase->doc, .config = kase->model_config, .pointer = "/model/config",
-                               .weights = &d->weights, .partition = d->partition, .attention = kase->attention,
-                               .grid_height = kase->height_px / kase->pack_px, .grid_width = kase->width_px / kase->pack_px};
+    dit_model_params params = {.rt = &d->rt,
+                               .doc = kase->doc,
+                               .config = kase->model_config,
+                               .pointer = "/model/config",
+                               .weights = &d->weights,
+                               .partition = d->partition,
+                               .attention = kase->attention,
+                               .grid_height = kase->height_px / kase->pack_px,
+                               .grid_width = kase->width_px / kase->pack_px};
     int64_t began = dit_clock_ns();
     if (kase->weights_path) DIT_TRY(dit_safetensors_open(kase->weights_path, &d->weights_file));
     d->weights = (dit_weights){.file = d->weights_file, .seed = kase->weights_seed};
@@ -96,15 +102,18 @@ static dit_status set_up(denoise *d, const dit_json *doc)
 {
     int64_t began = dit_clock_ns();
     DIT_TRY(dit_case_read(doc, &d->kase));
-    DIT_TRY(dit_runtime_init(&(dit_runtime_params){.backend = d->kase.backend, .threads = d->kase.threads_per_rank,
-                                                   .parallel = d->kase.parallel, .facts = d->kase.facts},
+    DIT_TRY(dit_runtime_init(&(dit_runtime_params){.backend = d->kase.backend,
+                                                   .threads = d->kase.threads_per_rank,
+                                                   .parallel = d->kase.parallel,
+                                                   .facts = d->kase.facts},
                              &d->rt));
     d->partition = dit_partition_of(&d->rt);
     DIT_TRY(create_model(d));
-    d->sampler = (dit_sampler){.rt = &d->rt, .model = d->model, .partition = d->partition,
-                               .guidance_scale = (float)d->kase.guidance_scale};
-    DIT_TRY(dit_sampler_init(&d->sampler, &(dit_scheduler_params){.doc = doc, .config = d->kase.scheduler,
-                                                                  .pointer = "/scheduler", .steps = d->kase.steps}));
+    d->sampler = (dit_sampler){
+        .rt = &d->rt, .model = d->model, .partition = d->partition, .guidance_scale = (float)d->kase.guidance_scale};
+    DIT_TRY(dit_sampler_init(
+        &d->sampler, &(dit_scheduler_params){
+                         .doc = doc, .config = d->kase.scheduler, .pointer = "/scheduler", .steps = d->kase.steps}));
     DIT_TRY(make_condition(d));
     d->measured.head.setup_ns = dit_clock_ns() - began - d->measured.head.weights_ns;
     return DIT_OK;
@@ -205,7 +214,8 @@ static dit_status validate(const denoise *d, const dit_program_args *args, dit_v
     dit_hash(d->sampler.full, (size_t)elements * sizeof(float), hash);
     snprintf(out->digest, sizeof out->digest, "xxh3:%s", hash);
     if (d->measured.head.rank == 0) {
-        dit_tensor_out tensor = {.name = "latents_final", .rank = 3,
+        dit_tensor_out tensor = {.name = "latents_final",
+                                 .rank = 3,
                                  .shape = {facts->num_images, facts->image_tokens, d->sampler.channels},
                                  .data = d->sampler.full};
         snprintf(path, sizeof path, "%s/latents.safetensors", args->out_folder);
@@ -215,9 +225,9 @@ static dit_status validate(const denoise *d, const dit_program_args *args, dit_v
         out->has_reference = true;
         return compare_with_reference(d, args->reference, elements, &out->rel_l2);
     }
-    snprintf(out->reason, sizeof out->reason, "%s", dit_parallel_world_size(&d->rt.parallel) == 1
-                                                        ? "this is the one-rank reference"
-                                                        : "no one-rank reference was given");
+    snprintf(out->reason, sizeof out->reason, "%s",
+             dit_parallel_world_size(&d->rt.parallel) == 1 ? "this is the one-rank reference"
+                                                           : "no one-rank reference was given");
     return DIT_OK;
 }
 
@@ -231,7 +241,8 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     DIT_TRY(dit_record_write(&d->kase, &d->rt, dit_attention_name(d->model->attention), &d->measured, &validation,
                              args->out_folder));
     if (validation.has_reference && validation.rel_l2 > validation.tolerance)
-        return DIT_FAIL(DIT_ERR_MISMATCH, "latents differ from the one-rank reference by relative L2 %.3g, %.3g is allowed",
+        return DIT_FAIL(DIT_ERR_MISMATCH,
+                        "latents differ from the one-rank reference by relative L2 %.3g, %.3g is allowed",
                         validation.rel_l2, validation.tolerance);
     return DIT_OK;
 }

@@ -16,8 +16,8 @@
 
 enum { PATH = 4096 };
 
-/* Relative L2 that a correct fp32 engine must reach (golden/README.md, "Expected agreement"). The embedding of a guidance
- * value of several thousand is sensitive to single ulps of exp(), hence the wider bound there. */
+/* Relative L2 that a correct fp32 engine must reach (golden/README.md, "Expected agreement"). The embedding of a
+ * guidance value of several thousand is sensitive to single ulps of exp(), hence the wider bound there. */
 static const double TOLERANCE_FORWARD = 1e-5, TOLERANCE_GUIDANCE = 5e-5, TOLERANCE_E2E = 3e-5, TOLERANCE_SIGMAS = 2e-6;
 
 typedef struct {
@@ -54,8 +54,10 @@ static dit_status add_result(golden *g, const char *name, double error, double t
     if (!problem && error > g->worst) g->worst = error;
     if ((problem || error > tolerance) && !g->failed) {
         g->failed = true;
-        if (problem) snprintf(g->reason, sizeof g->reason, "%s: %s", name, problem);
-        else snprintf(g->reason, sizeof g->reason, "%s: relative L2 %.3g above %.3g", name, error, tolerance);
+        if (problem)
+            snprintf(g->reason, sizeof g->reason, "%s: %s", name, problem);
+        else
+            snprintf(g->reason, sizeof g->reason, "%s: relative L2 %.3g above %.3g", name, error, tolerance);
     }
     return DIT_OK;
 }
@@ -174,7 +176,8 @@ static dit_status read_rows(golden *g, int slot, const char *name, const char *n
     if (!dit_safetensors_find(g->inputs, name, &view)) return DIT_OK;
     if (apart && !dit_safetensors_find(g->inputs, negative, &negative_view))
         return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has %s but not %s", name, negative);
-    if (view.rank < 1 || view.shape[0] != stored || view.elements < 1 || (apart && negative_view.elements != view.elements))
+    if (view.rank < 1 || view.shape[0] != stored || view.elements < 1 ||
+        (apart && negative_view.elements != view.elements))
         return DIT_FAIL(DIT_ERR_SHAPE, "input %s has %lld rows, the batch %lld", name,
                         view.rank ? (long long)view.shape[0] : 0LL, (long long)stored);
     int64_t row_elements = view.elements / stored;
@@ -240,11 +243,13 @@ static dit_status read_latents(golden *g, const char *name, int64_t rows, bool g
     if (!dit_safetensors_find(g->inputs, name, &view) || view.elements != all)
         return DIT_FAIL(DIT_ERR_SHAPE, "%s does not have %lld elements", name, (long long)all);
     float *stored = malloc((size_t)all * sizeof *stored), *tokens = malloc((size_t)all * sizeof *tokens);
-    dit_status st = stored && tokens ? dit_tensor_read(&view, 0, all, stored)
-                                     : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", name);
+    dit_status st =
+        stored && tokens ? dit_tensor_read(&view, 0, all, stored) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", name);
     if (st == DIT_OK) {
-        if (g->packed) memcpy(tokens, stored, (size_t)all * sizeof *tokens);
-        else pack(g, stored, rows, tokens);
+        if (g->packed)
+            memcpy(tokens, stored, (size_t)all * sizeof *tokens);
+        else
+            pack(g, stored, rows, tokens);
         int64_t local_rows = guidance_batch ? part->batch : part->images;
         for (int64_t b = 0; b < local_rows; b++) {
             int64_t row = guidance_batch ? global_row(g, b) : part->image_first + b;
@@ -282,7 +287,8 @@ static dit_status start_runtime(golden *g, const dit_json *kase, const dit_facts
     (void)kase;
     params.parallel = *platform->parallel;
     if (params.parallel.degree[DIT_AXIS_DATA] > 1)
-        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "data_degree %d: a golden folder is one batch, there is nothing to divide",
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                        "data_degree %d: a golden folder is one batch, there is nothing to divide",
                         params.parallel.degree[DIT_AXIS_DATA]);
     DIT_TRY(dit_runtime_init(&params, &g->rt));
     g->partition = dit_partition_of(&g->rt);
@@ -292,8 +298,14 @@ static dit_status start_runtime(golden *g, const dit_json *kase, const dit_facts
 
 static dit_status create_model(golden *g, const char *attention, int64_t grid_width, dit_tap *tap)
 {
-    dit_model_params params = {.rt = &g->rt, .doc = &g->config, .config = g->config.root, .pointer = "", .weights = &g->weights,
-                               .partition = g->partition, .attention = attention, .tap = tap};
+    dit_model_params params = {.rt = &g->rt,
+                               .doc = &g->config,
+                               .config = g->config.root,
+                               .pointer = "",
+                               .weights = &g->weights,
+                               .partition = g->partition,
+                               .attention = attention,
+                               .tap = tap};
     params.grid_width = g->packed ? grid_width : g->width / g->patch;
     params.grid_height = g->rt.facts.image_tokens / (params.grid_width ? params.grid_width : 1);
     DIT_TRY(dit_model_create(&params, &g->model));
@@ -362,10 +374,15 @@ static dit_status run_forward(golden *g)
     for (int64_t b = 0; b < part->batch; b++)
         DIT_TRY(dit_tensor_read(&view, view.elements == 1 ? 0 : global_row(g, b), 1, &timestep[b]));
     DIT_TRY(dit_model_prepare(g->model, &g->conditions));
-    DIT_TRY(dit_model_forward(g->model, &(dit_forward_args){.latents = latents, .timestep = timestep, .output = output}));
+    DIT_TRY(
+        dit_model_forward(g->model, &(dit_forward_args){.latents = latents, .timestep = timestep, .output = output}));
     DIT_TRY(dit_partition_collect(&g->rt, part,
-                                  &(dit_shards){.layout = DIT_LAYOUT_IMAGE, .data = output, .cols = channels, .ld = channels,
-                                                .batch_stride = part->image_count * channels, .batched = true},
+                                  &(dit_shards){.layout = DIT_LAYOUT_IMAGE,
+                                                .data = output,
+                                                .cols = channels,
+                                                .ld = channels,
+                                                .batch_stride = part->image_count * channels,
+                                                .batched = true},
                                   &whole, &elements));
     dit_status st = compare_tokens(g, "output", whole, g->batch, channels, g->tolerance);
     free(whole);
@@ -399,14 +416,16 @@ static dit_status compare_step(dit_sampler *sampler, int step, void *context)
     golden *g = context;
     char name[64];
     int64_t images = g->rt.facts.num_images;
-    DIT_TRY(dit_partition_gather_latents(&g->rt, &g->partition, sampler->noise_pred, sampler->channels, sampler->scratch,
-                                         sampler->full));
+    DIT_TRY(dit_partition_gather_latents(&g->rt, &g->partition, sampler->noise_pred, sampler->channels,
+                                         sampler->scratch, sampler->full));
     snprintf(name, sizeof name, "noise_pred_%d", step);
     DIT_TRY(compare_tokens(g, name, sampler->full, images, sampler->channels, TOLERANCE_E2E));
     DIT_TRY(dit_partition_gather_latents(&g->rt, &g->partition, sampler->latents, sampler->channels, sampler->scratch,
                                          sampler->full));
-    if (step + 1 < sampler->scheduler->steps) snprintf(name, sizeof name, "latents_%d", step + 1);
-    else snprintf(name, sizeof name, "latents_final");
+    if (step + 1 < sampler->scheduler->steps)
+        snprintf(name, sizeof name, "latents_%d", step + 1);
+    else
+        snprintf(name, sizeof name, "latents_final");
     return compare_tokens(g, name, sampler->full, images, sampler->channels, TOLERANCE_E2E);
 }
 
@@ -432,8 +451,8 @@ static dit_status read_e2e(golden *g, const char *folder, e2e_params *p)
     p->guidance_scale = 1.0;
     DIT_TRY(dit_json_optional_number(&g->e2e, root, "", "guidance_scale", -1000, 1000, &p->guidance_scale));
     if (strchr(p->transformer, '/') || p->transformer[0] == '.')
-        return dit_json_fail(&g->e2e, "/transformer", DIT_ERR_JSON_VALUE, "\"%s\" is not the name of a folder beside this one",
-                             p->transformer);
+        return dit_json_fail(&g->e2e, "/transformer", DIT_ERR_JSON_VALUE,
+                             "\"%s\" is not the name of a folder beside this one", p->transformer);
     return DIT_OK;
 }
 
@@ -468,9 +487,14 @@ static dit_status read_e2e_conditions(golden *g, const e2e_params *p)
 
 static dit_status run_e2e(golden *g, const e2e_params *p)
 {
-    dit_sampler sampler = {.rt = &g->rt, .model = g->model, .partition = g->partition,
-                           .guidance_scale = (float)p->guidance_scale, .on_step = compare_step, .context = g};
-    dit_scheduler_params scheduler = {.doc = &g->e2e, .config = p->scheduler, .pointer = "/scheduler", .steps = (int)p->steps};
+    dit_sampler sampler = {.rt = &g->rt,
+                           .model = g->model,
+                           .partition = g->partition,
+                           .guidance_scale = (float)p->guidance_scale,
+                           .on_step = compare_step,
+                           .context = g};
+    dit_scheduler_params scheduler = {
+        .doc = &g->e2e, .config = p->scheduler, .pointer = "/scheduler", .steps = (int)p->steps};
     DIT_TRY(dit_sampler_init(&sampler, &scheduler));
     DIT_TRY(read_latents(g, "latents", g->rt.facts.num_images, false, sampler.latents));
     DIT_TRY(compare(g, "timesteps", sampler.scheduler->timesteps, p->steps, 0.0));

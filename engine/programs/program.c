@@ -24,8 +24,9 @@ dit_status dit_program_find(const char *name, const dit_program **out)
         }
     }
     const char *near = dit_nearest_word(name, names);
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no program is called \"%s\"", name), "%s%s%s", near ? "did you mean \"" : "",
-                          near ? near : "denoise, golden and kernel exist", near ? "\"?" : "");
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no program is called \"%s\"", name), "%s%s%s",
+                          near ? "did you mean \"" : "", near ? near : "denoise, golden and kernel exist",
+                          near ? "\"?" : "");
 }
 
 void dit_program_list(void)

@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 typedef struct {
-    const dit_json *doc;    /* the case document; its root is the case         */
+    const dit_json *doc; /* the case document; its root is the case         */
     const char *case_path;
     const char *out_folder; /* exists                                          */
     const char *reference;  /* latents.safetensors of the one-rank case or NULL */

@@ -21,7 +21,8 @@ typedef struct {
     float *x0[2]; /* newest at [step & 1] */
 } dpm_state;
 
-static dit_status read_betas(const dit_scheduler_params *params, int64_t *count, double *start, double *end, bool *scaled)
+static dit_status read_betas(const dit_scheduler_params *params, int64_t *count, double *start, double *end,
+                             bool *scaled)
 {
     const char *schedule = "linear";
     const dit_json *doc = params->doc;
@@ -74,16 +75,17 @@ static dit_status place_timesteps(const dit_scheduler_params *params, int64_t tr
         else
             return DIT_FAIL(DIT_ERR_UNSUPPORTED, "timestep_spacing \"%s\" is not built", spacing);
         if (timesteps[i] < 0 || timesteps[i] > (float)(train - 1))
-            return DIT_FAIL(DIT_ERR_JSON_VALUE, "%lld steps with spacing %s leave the %lld training steps", (long long)N,
-                            spacing, (long long)train);
+            return DIT_FAIL(DIT_ERR_JSON_VALUE, "%lld steps with spacing %s leave the %lld training steps",
+                            (long long)N, spacing, (long long)train);
     }
     return DIT_OK;
 }
 
 static dit_status read_solver(const dit_scheduler_params *params, dpm_state *s)
 {
-    static const char *const refused[] = {"use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
-                                          "use_lu_lambdas", "use_flow_sigmas", "thresholding", "rescale_betas_zero_snr", NULL};
+    static const char *const refused[] = {
+        "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",        "use_lu_lambdas",
+        "use_flow_sigmas",   "thresholding",           "rescale_betas_zero_snr", NULL};
     const dit_json *doc = params->doc;
     const cJSON *config = params->config;
     const char *algorithm = "dpmsolver++", *solver = "midpoint", *final = "zero";
@@ -117,7 +119,8 @@ static dit_status dpm_create(const dit_scheduler_params *params, dit_scheduler *
     for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_floats(&params->rt->image, params->elements, &s->x0[i]));
     DIT_TRY(training_sigmas(params, &train, &training));
     dit_status st = place_timesteps(params, train, scheduler->timesteps);
-    for (int i = 0; i < params->steps && st == DIT_OK; i++) scheduler->sigmas[i] = training[(int64_t)scheduler->timesteps[i]];
+    for (int i = 0; i < params->steps && st == DIT_OK; i++)
+        scheduler->sigmas[i] = training[(int64_t)scheduler->timesteps[i]];
     scheduler->sigmas[params->steps] = s->zero_final ? 0.0f : training[0];
     free(training);
     return st;
@@ -130,7 +133,10 @@ static void split_sigma(float level, double *alpha, double *sigma)
     *sigma = level * *alpha;
 }
 
-static double lambda_of(float level) { return -log((double)level); } /* log(alpha/sigma); +inf at 0 */
+static double lambda_of(float level)
+{
+    return -log((double)level);
+} /* log(alpha/sigma); +inf at 0 */
 
 static void to_clean(dit_scheduler *scheduler, int step, const float *model_output, const float *sample, float *x0)
 {
@@ -160,8 +166,11 @@ static void dpm_step(dit_scheduler *scheduler, int step, const float *model_outp
     split_sigma(sigmas[step], &alpha_s, &sigma_s);
     double h = lambda_of(sigmas[step + 1]) - lambda_of(sigmas[step]);
     double drive = alpha_t * (exp(-h) - 1.0);
-    dit_combine_args args = {.elements = scheduler->elements, .count = 2, .x = {sample, x0, previous},
-                             .a = {(float)(sigma_t / sigma_s), (float)-drive}, .y = sample};
+    dit_combine_args args = {.elements = scheduler->elements,
+                             .count = 2,
+                             .x = {sample, x0, previous},
+                             .a = {(float)(sigma_t / sigma_s), (float)-drive},
+                             .y = sample};
     if (s->order == 2 && step > 0 && !lower) {
         double r0 = (lambda_of(sigmas[step]) - lambda_of(sigmas[step - 1])) / h;
         double slope = (s->heun ? alpha_t * ((exp(-h) - 1.0) / h + 1.0) : -0.5 * drive) / r0;

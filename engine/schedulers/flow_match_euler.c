@@ -18,11 +18,12 @@ typedef struct {
 static dit_status read_config(const dit_scheduler_params *params, flow_config *c)
 {
     static const char *const refused[] = {"use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
-                                          "invert_sigmas", "stochastic_sampling", NULL};
+                                          "invert_sigmas",     "stochastic_sampling",    NULL};
     const dit_json *doc = params->doc;
     const cJSON *config = params->config;
     const char *at = params->pointer, *time_shift = "exponential";
-    *c = (flow_config){.train = 1000, .shift = 1, .base_shift = 0.5, .max_shift = 1.15, .base_tokens = 256, .max_tokens = 4096};
+    *c = (flow_config){
+        .train = 1000, .shift = 1, .base_shift = 0.5, .max_shift = 1.15, .base_tokens = 256, .max_tokens = 4096};
     DIT_TRY(scheduler_refuse_options(params, refused));
     DIT_TRY(dit_json_optional_number(doc, config, at, "num_train_timesteps", 2, 1e6, &c->train));
     DIT_TRY(dit_json_optional_number(doc, config, at, "shift", 1e-3, 1e3, &c->shift));
@@ -70,10 +71,11 @@ static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler 
     DIT_TRY(read_config(params, &c));
     DIT_TRY(scheduler_alloc(scheduler, params, 0));
     double slope = (c.max_shift - c.base_shift) / (c.max_tokens - c.base_tokens);
-    double mu = params->has_mu ? params->mu : (double)params->image_tokens * slope + c.base_shift - slope * c.base_tokens;
+    double mu =
+        params->has_mu ? params->mu : (double)params->image_tokens * slope + c.base_shift - slope * c.base_tokens;
     for (int i = 0; i < params->steps; i++) {
-        scheduler->sigmas[i] = params->linspace_sigmas ? given_sigma(&c, mu, i, params->steps)
-                                                       : default_sigma(&c, mu, i, params->steps);
+        scheduler->sigmas[i] =
+            params->linspace_sigmas ? given_sigma(&c, mu, i, params->steps) : default_sigma(&c, mu, i, params->steps);
         scheduler->timesteps[i] = scheduler->sigmas[i] * (float)c.train;
     }
     scheduler->sigmas[params->steps] = 0.0f;
@@ -83,8 +85,10 @@ static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler 
 static void flow_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     float delta = scheduler->sigmas[step + 1] - scheduler->sigmas[step];
-    ops_combine(scheduler->rt, &(dit_combine_args){.elements = scheduler->elements, .count = 2, .x = {sample, model_output},
-                                                   .a = {1.0f, delta}, .y = sample});
+    ops_combine(
+        scheduler->rt,
+        &(dit_combine_args){
+            .elements = scheduler->elements, .count = 2, .x = {sample, model_output}, .a = {1.0f, delta}, .y = sample});
 }
 
 const dit_scheduler_ops dit_scheduler_flow_match_euler = {

@@ -20,7 +20,8 @@ dit_status dit_scheduler_create(const dit_scheduler_params *params, dit_schedule
         if (strcmp(schedulers[i]->class_name, class_name) != 0) continue;
         DIT_TRY(dit_arena_alloc(&params->rt->image, sizeof(dit_scheduler), &memory));
         *out = memory;
-        **out = (dit_scheduler){.ops = schedulers[i], .rt = params->rt, .steps = params->steps, .elements = params->elements};
+        **out = (dit_scheduler){
+            .ops = schedulers[i], .rt = params->rt, .steps = params->steps, .elements = params->elements};
         return schedulers[i]->create(params, *out);
     }
     return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "scheduler class \"%s\" is not built", class_name),

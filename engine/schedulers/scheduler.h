@@ -8,19 +8,25 @@
 
 #include "engine/runtime.h"
 
-typedef enum { DIT_PREDICTION_EPSILON, DIT_PREDICTION_V, DIT_PREDICTION_SAMPLE, DIT_PREDICTION_FLOW, DIT_PREDICTION_COUNT } dit_prediction;
+typedef enum {
+    DIT_PREDICTION_EPSILON,
+    DIT_PREDICTION_V,
+    DIT_PREDICTION_SAMPLE,
+    DIT_PREDICTION_FLOW,
+    DIT_PREDICTION_COUNT
+} dit_prediction;
 
 typedef struct {
     dit_runtime *rt;
     const dit_json *doc;
-    const cJSON *config;   /* diffusers' scheduler_config.json                                       */
+    const cJSON *config; /* diffusers' scheduler_config.json                                       */
     const char *pointer;
-    int steps;             /* num_inference_steps, 1..10000                                          */
-    int64_t image_tokens;  /* for dynamic shift                                                      */
-    bool linspace_sigmas;  /* the pipeline passes sigmas linspace(1, 1/N, N)                         */
-    bool has_mu;           /* use `mu` instead of deriving it from image_tokens (scheduler tests)    */
+    int steps;            /* num_inference_steps, 1..10000                                          */
+    int64_t image_tokens; /* for dynamic shift                                                      */
+    bool linspace_sigmas; /* the pipeline passes sigmas linspace(1, 1/N, N)                         */
+    bool has_mu;          /* use `mu` instead of deriving it from image_tokens (scheduler tests)    */
     double mu;
-    int64_t elements;      /* of this rank's latents                                                 */
+    int64_t elements; /* of this rank's latents                                                 */
 } dit_scheduler_params;
 
 typedef struct dit_scheduler dit_scheduler;

@@ -11,24 +11,26 @@
 
 typedef struct {
     const char *name;
-    const char *header;       /* JSON text                                                            */
-    int64_t data_bytes;       /* zero bytes behind it                                                 */
+    const char *header; /* JSON text                                                            */
+    int64_t data_bytes; /* zero bytes behind it                                                 */
     dit_status status;
-    const char *says;         /* part of the message: the place and the reason                        */
-    uint64_t header_length;   /* what the file claims, when not 0                                     */
-    const char *bytes;        /* the whole file instead of the above                                  */
+    const char *says;       /* part of the message: the place and the reason                        */
+    uint64_t header_length; /* what the file claims, when not 0                                     */
+    const char *bytes;      /* the whole file instead of the above                                  */
     int64_t byte_count;
-    uint64_t data_bits;       /* first 8 bytes of the data; the complaint comes when the data is read */
+    uint64_t data_bits; /* first 8 bytes of the data; the complaint comes when the data is read */
 } malformed_file;
 
-#define T_F32_2 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}"
+#define T_F32_2                      "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}"
 #define ENTRY(dtype, shape, offsets) "{\"a\":{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
 #define TWO(first, second)                                                                                             \
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" first                                                  \
     "},\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" second "}}"
 
 #define HOSTILE(file, text, bytes_behind, code, part, ...)                                                             \
-    {.name = file, .header = text, .data_bytes = bytes_behind, .status = DIT_ERR_##code, .says = part, __VA_ARGS__}
+    {                                                                                                                  \
+        .name = file, .header = text, .data_bytes = bytes_behind, .status = DIT_ERR_##code, .says = part, __VA_ARGS__  \
+    }
 
 /* clang-format off */
 static const malformed_file malformed_files[] = {

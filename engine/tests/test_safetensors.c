@@ -383,8 +383,8 @@ static void shards_are_found_through_the_index(void **state)
     dit_tensor_view view;
     float value;
     assert_non_null(mkdtemp(folder));
-    write_index_folder(
-        folder, MAP("\"c\":\"more.safetensors\",\"a\":\"shard.safetensors\",\"b\":\"shard.safetensors\""));
+    write_index_folder(folder,
+                       MAP("\"c\":\"more.safetensors\",\"a\":\"shard.safetensors\",\"b\":\"shard.safetensors\""));
     snprintf(path, sizeof path, "%s/more.safetensors", folder);
     assert_int_equal(dit_safetensors_write(path, &more, 1), DIT_OK);
     assert_int_equal(dit_safetensors_open(folder, &open), DIT_OK);

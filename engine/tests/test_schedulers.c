@@ -85,8 +85,15 @@ static int replay(fixture *f, int steps, bool linspace_sigmas, bool has_mu, doub
     snprintf(name, sizeof name, "n%d.sample_0", steps);
     float *sample = read_tensor(f, name, &elements);
     if (!sample) return 0;
-    dit_scheduler_params params = {.rt = &f->rt, .doc = &f->config, .config = f->config.root, .pointer = "", .steps = steps,
-                                   .linspace_sigmas = linspace_sigmas, .has_mu = has_mu, .mu = mu, .elements = elements};
+    dit_scheduler_params params = {.rt = &f->rt,
+                                   .doc = &f->config,
+                                   .config = f->config.root,
+                                   .pointer = "",
+                                   .steps = steps,
+                                   .linspace_sigmas = linspace_sigmas,
+                                   .has_mu = has_mu,
+                                   .mu = mu,
+                                   .elements = elements};
     assert_int_equal(dit_scheduler_create(&params, &scheduler), DIT_OK);
     snprintf(name, sizeof name, "n%d.timesteps", steps);
     expect_tensor(f, name, scheduler->timesteps, 0.0);
@@ -115,13 +122,34 @@ static void check(const char *name, bool linspace_sigmas, bool has_mu, double mu
     close_fixture(&f);
 }
 
-static void dpm_solver_2m(void **state) { (void)state, check("dpmpp_2m", false, false, 0); }
-static void dpm_solver_2m_scaled_leading(void **state) { (void)state, check("dpmpp_2m_scaled_leading", false, false, 0); }
-static void dpm_solver_first_order(void **state) { (void)state, check("dpmpp_1", false, false, 0); }
-static void flow_euler_without_shift(void **state) { (void)state, check("flow_match_euler_shift1", false, false, 0); }
-static void flow_euler_with_shift_3(void **state) { (void)state, check("flow_match_euler_shift3", false, false, 0); }
-static void flow_euler_with_given_sigmas(void **state) { (void)state, check("flow_match_euler_sigmas", true, false, 0); }
-static void flow_euler_with_dynamic_shift(void **state) { (void)state, check("flow_match_euler_dynamic", true, true, 0.63); }
+static void dpm_solver_2m(void **state)
+{
+    (void)state, check("dpmpp_2m", false, false, 0);
+}
+static void dpm_solver_2m_scaled_leading(void **state)
+{
+    (void)state, check("dpmpp_2m_scaled_leading", false, false, 0);
+}
+static void dpm_solver_first_order(void **state)
+{
+    (void)state, check("dpmpp_1", false, false, 0);
+}
+static void flow_euler_without_shift(void **state)
+{
+    (void)state, check("flow_match_euler_shift1", false, false, 0);
+}
+static void flow_euler_with_shift_3(void **state)
+{
+    (void)state, check("flow_match_euler_shift3", false, false, 0);
+}
+static void flow_euler_with_given_sigmas(void **state)
+{
+    (void)state, check("flow_match_euler_sigmas", true, false, 0);
+}
+static void flow_euler_with_dynamic_shift(void **state)
+{
+    (void)state, check("flow_match_euler_dynamic", true, true, 0.63);
+}
 
 static void expect_refused(const char *config, dit_status expected)
 {
@@ -130,7 +158,8 @@ static void expect_refused(const char *config, dit_status expected)
     open_fixture(&f, "dpmpp_2m");
     dit_json_release(&f.config);
     assert_int_equal(dit_json_parse(config, strlen(config), "config", &f.config), DIT_OK);
-    dit_scheduler_params params = {.rt = &f.rt, .doc = &f.config, .config = f.config.root, .pointer = "", .steps = 4, .elements = 4};
+    dit_scheduler_params params = {
+        .rt = &f.rt, .doc = &f.config, .config = f.config.root, .pointer = "", .steps = 4, .elements = 4};
     assert_int_equal(dit_scheduler_create(&params, &scheduler), expected);
     close_fixture(&f);
 }
@@ -140,7 +169,8 @@ static void options_that_change_the_numbers_are_refused(void **state)
     (void)state;
     expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"use_karras_sigmas\":true}", DIT_ERR_UNSUPPORTED);
     expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"solver_order\":3}", DIT_ERR_UNSUPPORTED);
-    expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"beta_schedule\":\"squaredcos_cap_v2\"}", DIT_ERR_UNSUPPORTED);
+    expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"beta_schedule\":\"squaredcos_cap_v2\"}",
+                   DIT_ERR_UNSUPPORTED);
     expect_refused("{\"_class_name\":\"FlowMatchEulerDiscreteScheduler\",\"shift_terminal\":0.1}", DIT_ERR_UNSUPPORTED);
     expect_refused("{\"_class_name\":\"EulerAncestralDiscreteScheduler\"}", DIT_ERR_UNSUPPORTED);
     expect_refused("{\"shift\":1.0}", DIT_ERR_JSON_MISSING);

@@ -1,8 +1,8 @@
 /* Linear layers of other libraries beside ours, one thread, same shapes, same minute: `make peers`.
  *
- * Each figure is the fraction of the fp32 peak measured right before; median of the repetitions. oneDNN and libxsmm compute
- * y = x W^T alone; ours adds bias and GELU in the same call. libxsmm: weights packed in blocks of 64 outputs, K cut at
- * 3072.
+ * Each figure is the fraction of the fp32 peak measured right before; median of the repetitions. oneDNN and libxsmm
+ * compute y = x W^T alone; ours adds bias and GELU in the same call. libxsmm: weights packed in blocks of 64 outputs, K
+ * cut at 3072.
  */
 #include "base/clock.h"
 #include "base/rng.h"
@@ -26,8 +26,13 @@ typedef struct {
 
 static void run_ours(shape *s)
 {
-    s->kernels->linear(s->pool, &(dit_linear_args){.weights = &s->linear, .rows = s->rows, .x = s->x, .ldx = s->k, .y = s->y,
-                                                   .ldy = s->n, .activation = DIT_ACT_GELU_TANH});
+    s->kernels->linear(s->pool, &(dit_linear_args){.weights = &s->linear,
+                                                   .rows = s->rows,
+                                                   .x = s->x,
+                                                   .ldx = s->k,
+                                                   .y = s->y,
+                                                   .ldy = s->n,
+                                                   .activation = DIT_ACT_GELU_TANH});
 }
 
 static void run_onednn(shape *s)
@@ -52,8 +57,8 @@ static void run_libxsmm(shape *s)
             for (int64_t i = 0; i < s->k; i += BLOCK_K) {
                 int64_t depth = s->k - i < BLOCK_K ? s->k - i : BLOCK_K;
                 float beta = i ? 1.0f : 0.0f, alpha = 1.0f;
-                libxsmm_smmfunction kernel = libxsmm_smmdispatch(BLOCK_N, BLOCK_ROWS, (libxsmm_blasint)depth, &lda, &ldb,
-                                                                 &ldc, &alpha, &beta, NULL, NULL);
+                libxsmm_smmfunction kernel = libxsmm_smmdispatch(BLOCK_N, BLOCK_ROWS, (libxsmm_blasint)depth, &lda,
+                                                                 &ldb, &ldc, &alpha, &beta, NULL, NULL);
                 kernel(s->packed + (j * s->k + i * BLOCK_N), s->x + row * s->k + i, y);
             }
         }
@@ -84,11 +89,20 @@ static void report(int64_t rows, int64_t n, int64_t k, const dit_kernels *kernel
 {
     dit_memory_ledger ledger = {0};
     dit_arena arena;
-    shape s = {.rows = rows, .n = n, .k = k, .x = filled(rows * k, "x"), .w = filled(n * k, "w"), .packed = filled(n * k, "p"),
-               .bias = filled(n, "b"), .y = filled(rows * n, "y"), .kernels = kernels, .pool = pool};
+    shape s = {.rows = rows,
+               .n = n,
+               .k = k,
+               .x = filled(rows * k, "x"),
+               .w = filled(n * k, "w"),
+               .packed = filled(n * k, "p"),
+               .bias = filled(n, "b"),
+               .y = filled(rows * n, "y"),
+               .kernels = kernels,
+               .pool = pool};
     double flops = dit_linear_work(rows, n, k).flops, peak;
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
-    if (kernels->linear_pack(&arena, k, 1, (const float *const *)&s.w, (const float *const *)&s.bias, &n, &s.linear)) abort();
+    if (kernels->linear_pack(&arena, k, 1, (const float *const *)&s.w, (const float *const *)&s.bias, &n, &s.linear))
+        abort();
     pack_libxsmm(&s);
     printf("%6lld x %5lld -> %5lld ", (long long)rows, (long long)k, (long long)n);
     peak = dit_kernels_measure_peak_flops(pool);
@@ -103,13 +117,14 @@ static void report(int64_t rows, int64_t n, int64_t k, const dit_kernels *kernel
 
 int main(void)
 {
-    static const int64_t shapes[][3] = {{256, 3456, 1152}, {1024, 3456, 1152}, {1024, 1152, 1152}, {1024, 4608, 1152},
+    static const int64_t shapes[][3] = {{256, 3456, 1152},  {1024, 3456, 1152}, {1024, 1152, 1152}, {1024, 4608, 1152},
                                         {1024, 1152, 4608}, {1024, 9216, 3072}, {1024, 3072, 12288}};
     const dit_kernels *kernels;
     dit_pool *pool;
     if (dit_kernels_get("cpu", &kernels) || dit_pool_create(1, true, &pool)) return 1;
     printf("fraction of the fp32 peak, one thread, isa %s\n", dit_kernels_isa());
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) report(shapes[i][0], shapes[i][1], shapes[i][2], kernels, pool);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        report(shapes[i][0], shapes[i][1], shapes[i][2], kernels, pool);
     dit_pool_free(pool);
     return 0;
 }

@@ -33,8 +33,14 @@ static dit_status check_drawing(int ink, long bytes)
     return st;
 }
 
-static void ink_is_a_picture(void **state) { (void)state, assert_int_equal(check_drawing(40, 0), DIT_OK); }
-static void a_white_page_is_none(void **state) { (void)state, assert_int_equal(check_drawing(0, 0), DIT_ERR_ENVIRONMENT); }
+static void ink_is_a_picture(void **state)
+{
+    (void)state, assert_int_equal(check_drawing(40, 0), DIT_OK);
+}
+static void a_white_page_is_none(void **state)
+{
+    (void)state, assert_int_equal(check_drawing(0, 0), DIT_ERR_ENVIRONMENT);
+}
 
 static void a_file_cut_anywhere_is_none(void **state)
 {
