@@ -34,8 +34,7 @@ enum { SHAPE_BYTES = 128, LINE_BYTES = 320 };
 static const int64_t copy_bytes = (int64_t)96 << 20, copy_piece_bytes = (int64_t)8 << 20;
 static const double round_ns = 4e6, case_ns = 1.2e8, case_limit_ns = 2.5e9;
 
-/* ---- ceilings ------------------------------------------------------------------------------------------------------
- */
+/* ---- ceilings ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const dit_cpu_isa *isa;
@@ -125,8 +124,7 @@ double dit_kernels_measure_bandwidth(dit_pool *pool)
     return best;
 }
 
-/* ---- one case ------------------------------------------------------------------------------------------------------
- */
+/* ---- one case ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     char shape[SHAPE_BYTES];
@@ -211,8 +209,7 @@ static bool is_selected(const dit_kernel_case *c, const dit_kernel_bench *bench,
     return !bench->filter || strstr(dit_operator_name(c->op), bench->filter) || strstr(shape, bench->filter);
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, const case_result *r)
 {
@@ -300,8 +297,7 @@ static dit_status add_machine(cJSON *report, const dit_kernel_bench *bench, cons
     return dit_json_add_number(report, "copy_gb_per_s", dit_kernels_measure_bandwidth(pool) / 1e9);
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------------------
- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int ran, failed;

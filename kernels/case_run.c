@@ -84,8 +84,7 @@ void dit_case_describe(const dit_kernel_case *c, char *out, int size)
     append_word(out, size, c->flags & DIT_CASE_STRIDED, "strided");
 }
 
-/* ---- shapes of the operands ---------------------------------------------------------------------------------------
- */
+/* ---- shapes of the operands -------------------------------------------------------------------------------------- */
 
 static int64_t padded(const dit_kernel_case *c, int64_t width)
 {
@@ -137,8 +136,7 @@ static dit_status prepare_outputs(dit_case_run *run, int64_t out_floats, int64_t
     return DIT_OK;
 }
 
-/* ---- one pair of functions per operator: operands, and a call on rows [first, first + count) ----------------------
- */
+/* ---- one pair of functions per operator: operands, and a call on rows [first, first + count) --------------------- */
 
 /* in: x, W, b, gate */
 static dit_status linear_prepare(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
@@ -324,8 +322,7 @@ static void activate_call(dit_case_run *run, const dit_kernels *table, float *ou
     table->activate(run->pool, &args);
 }
 
-/* ---- the case as a whole ------------------------------------------------------------------------------------------
- */
+/* ---- the case as a whole ----------------------------------------------------------------------------------------- */
 
 static dit_status prepare_operands(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
 {

@@ -43,8 +43,7 @@ static dit_status prepare(suite_index *index, const char *sql, sqlite3_stmt **ou
     return sqlite3_prepare_v2(index->database, sql, -1, out, NULL) == SQLITE_OK ? DIT_OK : sql_fail(index, sql);
 }
 
-/* ---- one session --------------------------------------------------------------------------------------------------
- */
+/* ---- one session ------------------------------------------------------------------------------------------------- */
 
 static const char *text_at(const cJSON *object, const char *first, const char *second)
 {
@@ -156,8 +155,7 @@ static dit_status take_session(suite_index *index, const suite_session *session,
     return st;
 }
 
-/* ---- all sessions -------------------------------------------------------------------------------------------------
- */
+/* ---- all sessions ------------------------------------------------------------------------------------------------ */
 
 static bool is_current(suite_index *index, const char *name, const struct stat *facts)
 {

@@ -1,6 +1,7 @@
 #include "suite/journal.h"
 
 #include "base/buffer.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #define HASH_PREFIX "{\"hash\":\""
 #define FIRST_PREV  "00000000000000000000000000000000"
 enum { PREFIX_BYTES = sizeof HASH_PREFIX - 1, HEAD_BYTES = PREFIX_BYTES + 32 + 2, LINE_LIMIT = 64 << 20 };
+enum { LOCK_PATIENCE_NS = 2000000000, LOCK_RETRY_US = 20000 };
 
 struct suite_journal {
     int fd;
@@ -20,8 +22,7 @@ struct suite_journal {
     suite_journal_extent extent;
 };
 
-/* ---- reading ------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *path;
@@ -116,12 +117,16 @@ dit_status suite_journal_read(const char *path, suite_journal_visit visit, void 
     return st;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
+/* A child between fork and exec holds the lock of a harness that was just killed; it dies with its parent, a moment
+ * later. */
 static dit_status lock(suite_journal *journal)
 {
-    if (flock(journal->fd, LOCK_EX | LOCK_NB) == 0) return DIT_OK;
+    for (int64_t began = dit_clock_ns(); dit_clock_ns() - began < LOCK_PATIENCE_NS; usleep(LOCK_RETRY_US)) {
+        if (flock(journal->fd, LOCK_EX | LOCK_NB) == 0) return DIT_OK;
+        if (errno != EWOULDBLOCK) break;
+    }
     if (errno != EWOULDBLOCK) return DIT_FAIL(DIT_ERR_IO, "cannot lock %s: %s", journal->path, strerror(errno));
     return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s is in use by a run in progress", journal->path),
                           "`ditbench status` shows it; wait for it or stop it first");

@@ -29,8 +29,7 @@ bool suite_outcome_from_name(const char *name, suite_outcome_status *out)
     return false;
 }
 
-/* ---- launchers ----------------------------------------------------------------------------------------------------
- */
+/* ---- launchers --------------------------------------------------------------------------------------------------- */
 
 static dit_status engine_words(const suite_launch_plan *plan, suite_command *out)
 {
@@ -115,8 +114,7 @@ dit_status suite_launcher_find(const char *name, const suite_launcher **out)
     return dit_error_hint(st, near ? "did you mean %s?" : "launchers: mpirun, local, print, srun%s", near ? near : "");
 }
 
-/* ---- outcome ------------------------------------------------------------------------------------------------------
- */
+/* ---- outcome ----------------------------------------------------------------------------------------------------- */
 
 static void set_error(suite_outcome *out, suite_outcome_status status, dit_status code, const char *message)
 {
@@ -275,8 +273,7 @@ void suite_outcome_release(suite_outcome *outcome)
     *outcome = (suite_outcome){0};
 }
 
-/* ---- the machine --------------------------------------------------------------------------------------------------
- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 dit_status suite_launch_engine(const char *given, char out[SUITE_PATH])
 {

@@ -72,8 +72,7 @@ static void note_status(run_state *run, int index, suite_outcome_status status)
     if (status == SUITE_OUTCOME_OK) run->good_process[item->case_index] = item->process;
 }
 
-/* ---- journal lines ------------------------------------------------------------------------------------------------
- */
+/* ---- journal lines ----------------------------------------------------------------------------------------------- */
 
 static cJSON *start_line(const char *kind)
 {
@@ -191,8 +190,7 @@ static dit_status fill_result_line(cJSON *line, const suite_case *one, const sui
     return DIT_OK;
 }
 
-/* ---- one item -----------------------------------------------------------------------------------------------------
- */
+/* ---- one item ---------------------------------------------------------------------------------------------------- */
 
 /* The one-rank case with the same reference_id of which a process ended ok, with its latents; NULL when there is none
  * yet. */
@@ -284,8 +282,7 @@ static dit_status run_item(run_state *run, int index)
     return st;
 }
 
-/* ---- all items ----------------------------------------------------------------------------------------------------
- */
+/* ---- all items --------------------------------------------------------------------------------------------------- */
 
 static void fill_summary(run_state *run)
 {
@@ -336,8 +333,7 @@ static dit_status run_items(run_state *run)
     return st;
 }
 
-/* ---- commands only ------------------------------------------------------------------------------------------------
- */
+/* ---- commands only ----------------------------------------------------------------------------------------------- */
 
 static char *command_text(const suite_launcher *launcher, const suite_launch_plan *plan)
 {
@@ -396,8 +392,7 @@ static dit_status preview(run_state *run)
     return st;
 }
 
-/* ---- workload -----------------------------------------------------------------------------------------------------
- */
+/* ---- workload ---------------------------------------------------------------------------------------------------- */
 
 static dit_status plan_workload(run_state *run, const char *path)
 {
@@ -434,8 +429,7 @@ dit_status suite_run_workload(const char *workload, const suite_run_params *para
     return st;
 }
 
-/* ---- resume -------------------------------------------------------------------------------------------------------
- */
+/* ---- resume ------------------------------------------------------------------------------------------------------ */
 
 static bool is_worth_retrying(suite_outcome_status status)
 {
@@ -520,8 +514,7 @@ dit_status suite_run_resume(const char *session, const suite_run_params *params,
     return st;
 }
 
-/* ---- summary ------------------------------------------------------------------------------------------------------
- */
+/* ---- summary ----------------------------------------------------------------------------------------------------- */
 
 int suite_run_exit_code(const suite_run_summary *summaries, int count)
 {

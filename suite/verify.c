@@ -50,8 +50,7 @@ static bool number_of(const cJSON *object, const char *key, double *out)
     return true;
 }
 
-/* ---- latents ------------------------------------------------------------------------------------------------------
- */
+/* ---- latents ----------------------------------------------------------------------------------------------------- */
 
 static dit_status tensor_extent(const dit_json *header, const char *name, uint64_t data_bytes, uint64_t extent[2])
 {
@@ -106,8 +105,7 @@ static void check_latents(verifier *v, const suite_history_result *result, const
         problem(v, DIT_ERR_INTEGRITY, "the latents hash to %s, the record says %s", expected, digest);
 }
 
-/* ---- aggregates ---------------------------------------------------------------------------------------------------
- */
+/* ---- aggregates -------------------------------------------------------------------------------------------------- */
 
 /* samples.latency_ns[i] must be the maximum over ranks of iteration i. */
 static void check_latency(verifier *v, const cJSON *record)
@@ -234,8 +232,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
                 missing);
 }
 
-/* ---- one result ---------------------------------------------------------------------------------------------------
- */
+/* ---- one result -------------------------------------------------------------------------------------------------- */
 
 /* True when the file holds the same document; an absent file is reported only when `needed`. */
 static void check_file(verifier *v, const char *path, const cJSON *expected, bool needed)

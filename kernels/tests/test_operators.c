@@ -75,8 +75,7 @@ static void unknown_backend_is_refused_with_the_names(void **state)
     }
 }
 
-/* ---- wrong operators -----------------------------------------------------------------------------------------------
- */
+/* ---- wrong operators --------------------------------------------------------------------------------------------- */
 
 static const dit_kernels *right;
 

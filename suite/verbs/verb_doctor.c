@@ -34,8 +34,7 @@ static void find(finding *out, check_level level, const char *text, const char *
     snprintf(out->hint, sizeof out->hint, "%s", hint);
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------------
- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static void check_engine(finding *out, const char *engine)
 {
@@ -246,8 +245,7 @@ static const struct {
     {"simgrid", check_simgrid},
 };
 
-/* ---- answer -------------------------------------------------------------------------------------------------------
- */
+/* ---- answer ------------------------------------------------------------------------------------------------------ */
 
 static void add_finding(cJSON *list, const char *name, const finding *found)
 {

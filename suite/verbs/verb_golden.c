@@ -28,8 +28,7 @@ typedef struct {
     int passed, failed, skipped;
 } golden_call;
 
-/* ---- the case -----------------------------------------------------------------------------------------------------
- */
+/* ---- the case ---------------------------------------------------------------------------------------------------- */
 
 static dit_status settle_ranks(golden_call *call)
 {
@@ -75,8 +74,7 @@ static dit_status make_case(const golden_call *call, const char *folder, cJSON *
     return dit_json_add_int(platform, "threads_per_rank", call->threads);
 }
 
-/* ---- the verdict --------------------------------------------------------------------------------------------------
- */
+/* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
 /* A run without a verdict of its own: skipped with exit 77, else failed, with the engine's reason. */
 static cJSON *verdict_from_error(const suite_outcome *outcome)

@@ -59,8 +59,7 @@ static void format_bytes(const cJSON *result, char out[32])
         snprintf(out, 32, "-");
 }
 
-/* ---- table of cases -----------------------------------------------------------------------------------------------
- */
+/* ---- table of cases ---------------------------------------------------------------------------------------------- */
 
 /* Latency of a case: median over processes, and its interval. */
 static void format_latency(const suite_history *history, const char *case_id, char out[64])
@@ -145,8 +144,7 @@ static void print_session(const suite_session *session, const suite_history *his
     if (history->dropped_count) printf("%d cells of the workload were dropped\n", history->dropped_count);
 }
 
-/* ---- one case -----------------------------------------------------------------------------------------------------
- */
+/* ---- one case ---------------------------------------------------------------------------------------------------- */
 
 static void print_process(const suite_history_result *result)
 {
