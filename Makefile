@@ -20,7 +20,7 @@ WARNINGS  := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wsh
 OPTIMISE  := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O3 -g1 -fno-math-errno -fno-trapping-math)
 CFLAGS    ?= $(OPTIMISE)
 # No contraction: the seeded numbers and the reference operators must give the same bits with every compiler.
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARNINGS) -ffp-contract=off -fno-strict-aliasing $(CFLAGS) \
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) $(WARNINGS) -ffp-contract=off -fno-strict-aliasing $(CFLAGS) \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -g1) -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 BASE_LIBS := -lcjson -lxxhash -lm -lpthread
@@ -55,11 +55,18 @@ all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine ## Build the programs in
 tests: $(TESTS)
 .PHONY: tests
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(COMPILER) $(ALL_CFLAGS) $(FILE_CFLAGS) -c $< -o $@
 COMPILER = $(CC)
+
+# Rewritten only when it changes, so that a record never names the commit of an earlier build.
+$(BUILD)/version.h: version
+	@mkdir -p $(dir $@)
+	@printf '#define DITBENCH_VERSION "%s"\n' '$(VERSION)' | cmp -s - $@ || \
+		printf '#define DITBENCH_VERSION "%s"\n' '$(VERSION)' > $@
+.PHONY: version
 
 $(BUILD)/%.a:
 	@mkdir -p $(dir $@)

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "engine/comm/comm.h"
 #include "engine/programs/program.h"
+#include "version.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -15,10 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef DITBENCH_VERSION
-#define DITBENCH_VERSION "unknown"
-#endif
 
 #ifdef __SANITIZE_ADDRESS__
 /* Open MPI and its parts keep memory to the end; what this engine leaks is still reported. */

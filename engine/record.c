@@ -2,14 +2,11 @@
 
 #include "base/stats.h"
 #include "engine/comm/comm.h"
+#include "version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef DITBENCH_VERSION
-#define DITBENCH_VERSION "unknown"
-#endif
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,6 @@ ENGINE_SOURCES := $(sort $(filter-out engine/main.c,$(wildcard engine/*.c engine
 ENGINE_SOURCES := $(filter-out engine/tests/%,$(ENGINE_SOURCES))
 ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
-$(BUILD)/engine/%.o: FILE_CFLAGS += -DDITBENCH_VERSION='"$(VERSION)"'
 $(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
 ENGINE_LIBS := -lhwloc $(BASE_LIBS)
 
@@ -15,9 +14,9 @@ $(ENGINE_BINARY): $(BUILD)/engine/main.o $(BUILD)/engine/engine.a $(BUILD)/kerne
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
 
 # The same engine with the fault switch compiled in (DITBENCH_FAULT=hang:1 ...): for tests only, never installed.
-$(BUILD)/fault/engine/%.o: engine/%.c
+$(BUILD)/fault/engine/%.o: engine/%.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
-	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(FILE_CFLAGS) -DDITBENCH_FAULT_INJECTION -DDITBENCH_VERSION='"$(VERSION)"' -c $< -o $@
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(FILE_CFLAGS) -DDITBENCH_FAULT_INJECTION -c $< -o $@
 $(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engine/%.o,$(ENGINE_SOURCES) engine/main.c) \
 		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)

@@ -268,13 +268,14 @@ static double value_height(const bars_panel *p, const report_bar *bar)
 static void put_value(const bars_panel *p, int cell)
 {
     const report_bar *bar = &p->c->grid->cells[cell].bar;
+    bool shared = p->c->kind->unit == REPORT_UNIT_SECONDS && p->c->grid->cells[cell].kase->oversubscribed;
     char text[REPORT_NUMBER_TEXT];
     double value = compose_bar_sum(bar) * p->scale.factor;
     if (p->layout->bar < 24) return;
     snprintf(text, sizeof text, value >= 100 ? "%.0f" : value < 1 ? "%.2g" : "%.3g", value);
     canvas_line(&p->c->files->script,
-                "set label '%s%s' at first %.2f,%.6g center offset 0,0.55 font ',%d' tc rgb '#444444' front", text,
-                bar->low_n ? "*" : "", bar_centre(p, cell), value_height(p, bar), BARS_VALUE_FONT);
+                "set label '%s%s%s' at first %.2f,%.6g center offset 0,0.55 font ',%d' tc rgb '#444444' front", text,
+                bar->low_n ? "*" : "", shared ? "†" : "", bar_centre(p, cell), value_height(p, bar), BARS_VALUE_FONT);
 }
 
 /* A gap says why it is one. */

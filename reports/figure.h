@@ -67,7 +67,7 @@ typedef struct {
     int series_count;
     int panel_count, drawn_count; /* drawn: cells that are no gap */
     int left_out;                 /* selected, but beyond what one picture holds */
-    bool low_n;
+    bool low_n, oversubscribed;   /* of any drawn cell */
     int n_min, n_max;
 } report_grid;
 

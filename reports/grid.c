@@ -242,6 +242,7 @@ static void measure_cells(report_grid *grid, const report_figure_kind *kind)
         if (cell->bar.n == 0) continue;
         grid->drawn_count++;
         grid->low_n = grid->low_n || cell->bar.low_n;
+        grid->oversubscribed = grid->oversubscribed || cell->kase->oversubscribed;
         if (grid->n_max == 0 || cell->bar.n < grid->n_min) grid->n_min = cell->bar.n;
         if (cell->bar.n > grid->n_max) grid->n_max = cell->bar.n;
     }

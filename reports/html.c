@@ -299,6 +299,7 @@ static void put_result(const report_case *kase, dit_buffer *out)
     put_element(out, "td class=\"label\"", "td", short_label(kase));
     put(out, "<td>");
     put_badge(out, report_status_name(kase->status));
+    if (kase->oversubscribed) put(out, "<div class=\"small\">ranks share cores</div>");
     if (kase->communication_mismatch) put(out, "<div class=\"small\">bytes differ from the closed form</div>");
     dit_buffer_printf(out, "</td><td class=\"num\">%d", n);
     if (kase->ok_count != kase->process_count) dit_buffer_printf(out, " of %d", kase->process_count);

@@ -196,11 +196,13 @@ static dit_status read_traffic_row(const dit_json *doc, const cJSON *row, const 
 static dit_status read_traffic(const dit_json *doc, const cJSON *record, report_case *kase)
 {
     const cJSON *rows = NULL, *row;
-    bool match = true;
+    bool match = true, oversubscribed = false;
     int capacity = 0;
     DIT_TRY(dit_json_optional_array(doc, record, "/record", "communication", &rows));
     DIT_TRY(dit_json_optional_bool(doc, record, "/record", "communication_match", &match));
+    DIT_TRY(dit_json_optional_bool(doc, record, "/record", "oversubscribed", &oversubscribed));
     if (!match) kase->communication_mismatch = true;
+    if (oversubscribed) kase->oversubscribed = true;
     traffic_release(kase);
     cJSON_ArrayForEach(row, rows)
     {

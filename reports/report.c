@@ -152,6 +152,10 @@ static void write_footer(const report_work *work, const report_drawing_result *f
     }
     if (grid->low_n) dit_buffer_text(out, " · * n < 6: no verdict");
     if (grid->low_n && grid->n_max > 1) dit_buffer_text(out, ", whiskers are the range");
+    if (figure->kind->unit == REPORT_UNIT_SECONDS && grid->oversubscribed) {
+        bool marked = figure->kind != &report_figure_scaling; /* lines carry no marks */
+        dit_buffer_printf(out, " · %s ranks share cores (oversubscribed)", marked ? "†" : "some");
+    }
     dit_buffer_printf(out, "\ncommit %.40s%s · hardware %.12s · session %.80s",
                       report_session_text(table, "suite/commit"), dirty ? " (dirty)" : "",
                       report_session_text(table, "hardware/hardware_id"), report_session_text(table, "session_id"));

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "suite/text.h"
+#include "version.h"
 
 #include <gnu/libc-version.h>
 #include <hwloc.h>

@@ -1,6 +1,7 @@
 /* ditbench: picks the verb. Everything else is in suite/verbs/. */
 #include "base/json.h"
 #include "suite/verbs/verbs.h"
+#include "version.h"
 
 #include <stdio.h>
 #include <string.h>
