@@ -2,7 +2,7 @@ KERNELS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard kernels/*.c ker
 $(BUILD)/kernels/kernels.a: $(KERNELS_OBJECTS)
 # One instruction set per file name; only code behind the run-time dispatch may use it.
 # The files are empty on other machines than x86-64, whose compilers do not know these flags.
-ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
+ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 $(BUILD)/%_avx512.o: FILE_CFLAGS += -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
 $(BUILD)/%_avx2.o: FILE_CFLAGS += -mavx2 -mfma
 endif
