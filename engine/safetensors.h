@@ -50,8 +50,8 @@ typedef struct dit_safetensors dit_safetensors;
 /* Opens a .safetensors file, or a folder: `diffusion_pytorch_model.safetensors`, or the shards that
  * `diffusion_pytorch_model.safetensors.index.json` names (file names in the index must not leave the folder).
  * Errors: DIT_ERR_IO; DIT_ERR_SAFETENSORS_* naming path, tensor and byte (a header that is not JSON is
- * DIT_ERR_SAFETENSORS_HEADER and quotes the JSON complaint); DIT_ERR_UNSUPPORTED for a rank above
- * DIT_TENSOR_MAX_RANK; DIT_ERR_TENSOR_MISSING when a shard lacks what the index places there; DIT_ERR_JSON_* for the
+ * DIT_ERR_SAFETENSORS_HEADER and quotes the JSON complaint; so is a rank above DIT_TENSOR_MAX_RANK);
+ * DIT_ERR_TENSOR_MISSING when a shard lacks what the index places there; DIT_ERR_JSON_* for the
  * index itself. */
 dit_status dit_safetensors_open(const char *path, dit_safetensors **out);
 /* The same over bytes in memory (copied view: `data` must stay valid). For tests and fuzzing. */
