@@ -3,8 +3,7 @@
  *
  * The speed of a shared machine drifts within seconds, so every round of a timed case is bracketed by two measurements
  * of the peak about half as long as the round (a shorter one would slip between the neighbours' time slices), and
- * of_peak is the median over rounds of the round's own ratio, in wall time. of_peak_cpu is the same in CPU time of the
- * process, waiting workers included as long as they spin: what remains when a neighbour takes a core now and then.
+ * of_peak is the median over rounds of the round's own ratio.
  */
 #include "kernels/bench.h"
 #include "kernels/cases.h"
@@ -18,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -48,42 +46,13 @@ static void peak_pieces(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) window->flops += (int64_t)window->isa->peak_burst(PEAK_ROUNDS);
 }
 
-/* Time on the wall and time on the cores, of the whole process. */
-typedef struct {
-    double wall_ns, cpu_ns;
-} bench_clock;
-
-static bench_clock clock_now(void)
-{
-    struct timespec cpu;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    return (bench_clock){(double)dit_clock_ns(), 1e9 * (double)cpu.tv_sec + (double)cpu.tv_nsec};
-}
-
-static bench_clock clock_since(bench_clock begin)
-{
-    bench_clock now = clock_now();
-    return (bench_clock){now.wall_ns - begin.wall_ns, now.cpu_ns - begin.cpu_ns};
-}
-
-/* flop/s by wall time, and by CPU time per thread. */
-typedef struct {
-    double wall, cpu;
-} bench_rate;
-
-static bench_rate rate_of(double flops, bench_clock elapsed, int threads)
-{
-    return (bench_rate){flops * 1e9 / elapsed.wall_ns, flops * 1e9 * threads / fmax(elapsed.cpu_ns, 1)};
-}
-
-/* One window of `pieces` bursts a thread, 16 of which take one or a few milliseconds. */
-static bench_rate measure_peak_window(dit_pool *pool, int64_t pieces)
+/* flop/s over one window of `pieces` bursts a thread, 16 of which take one or a few milliseconds. */
+static double measure_peak_window(dit_pool *pool, int64_t pieces)
 {
     peak_window window = {.isa = dit_cpu_current()};
-    int threads = dit_pool_threads(pool);
-    bench_clock begin = clock_now();
-    dit_pool_run(pool, pieces * threads, 1, peak_pieces, &window);
-    return rate_of((double)window.flops, clock_since(begin), threads);
+    int64_t begin = dit_clock_ns();
+    dit_pool_run(pool, pieces * dit_pool_threads(pool), 1, peak_pieces, &window);
+    return (double)window.flops * 1e9 / (double)(dit_clock_ns() - begin);
 }
 
 /* The best window: a peak is what the machine can do, not what it did while it was disturbed. */
@@ -91,7 +60,7 @@ double dit_kernels_measure_peak_flops(dit_pool *pool)
 {
     double best = 0;
     measure_peak_window(pool, PEAK_PIECES); /* wakes the threads and the clock of the cores */
-    for (int i = 0; i < PEAK_WINDOWS; i++) best = fmax(best, measure_peak_window(pool, PEAK_PIECES).wall);
+    for (int i = 0; i < PEAK_WINDOWS; i++) best = fmax(best, measure_peak_window(pool, PEAK_PIECES));
     return best;
 }
 
@@ -130,7 +99,7 @@ typedef struct {
     char shape[SHAPE_BYTES];
     double error, tolerance;
     bool passed, timed;
-    double time_ns, flop_per_s, of_peak, of_peak_cpu, byte_per_s;
+    double time_ns, flop_per_s, of_peak, byte_per_s;
     int rounds;
 } case_result;
 
@@ -155,35 +124,28 @@ static round_plan plan_round(dit_case_run *run, const dit_kernels *table)
     return plan;
 }
 
-static bench_rate mean_rate(bench_rate a, bench_rate b)
-{
-    return (bench_rate){0.5 * (a.wall + b.wall), 0.5 * (a.cpu + b.cpu)};
-}
-
 static void time_case(dit_case_run *run, const dit_kernels *table, case_result *result)
 {
-    double time_ns[MAX_ROUNDS], wall[MAX_ROUNDS], cpu[MAX_ROUNDS], spent = 0;
+    double time_ns[MAX_ROUNDS], of_peak[MAX_ROUNDS], spent = 0;
     dit_work work = dit_case_work(run->c);
     round_plan plan = plan_round(run, table);
     int rounds = 0;
-    bench_rate before = measure_peak_window(run->pool, plan.peak_pieces);
+    double before = measure_peak_window(run->pool, plan.peak_pieces);
     while (rounds < MAX_ROUNDS && spent < case_limit_ns && (rounds < MIN_ROUNDS || spent < case_ns)) {
-        bench_clock begin = clock_now();
+        int64_t begin = dit_clock_ns();
         for (int i = 0; i < plan.calls; i++) dit_case_call(run, table);
-        bench_clock elapsed = clock_since(begin);
-        bench_rate rate = rate_of(work.flops * plan.calls, elapsed, dit_pool_threads(run->pool));
-        bench_rate after = measure_peak_window(run->pool, plan.peak_pieces), peak = mean_rate(before, after);
-        time_ns[rounds] = elapsed.wall_ns / plan.calls;
-        wall[rounds] = rate.wall / peak.wall;
-        cpu[rounds++] = rate.cpu / peak.cpu;
+        double elapsed_ns = (double)(dit_clock_ns() - begin);
+        double after = measure_peak_window(run->pool, plan.peak_pieces);
+        time_ns[rounds] = elapsed_ns / plan.calls;
+        of_peak[rounds] = work.flops * 1e9 / time_ns[rounds] / (0.5 * (before + after));
+        rounds++;
         before = after;
-        spent += elapsed.wall_ns;
+        spent += elapsed_ns;
     }
     result->timed = true;
     result->rounds = rounds;
     result->time_ns = dit_stats_median(time_ns, rounds);
-    result->of_peak = dit_stats_median(wall, rounds);
-    result->of_peak_cpu = dit_stats_median(cpu, rounds);
+    result->of_peak = dit_stats_median(of_peak, rounds);
     result->flop_per_s = work.flops * 1e9 / result->time_ns;
     result->byte_per_s = work.bytes * 1e9 / result->time_ns;
 }
@@ -221,8 +183,7 @@ static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, c
         used += snprintf(line + used, sizeof line - (size_t)used, " %10.3f ms %8.1f GFLOP/s", r->time_ns / 1e6,
                          r->flop_per_s / 1e9);
     if (r->timed && dit_operator_is_compute_bound(c->op))
-        snprintf(line + used, sizeof line - (size_t)used, "  %.3f of peak (%.3f by CPU time)", r->of_peak,
-                 r->of_peak_cpu);
+        snprintf(line + used, sizeof line - (size_t)used, "  %.3f of peak", r->of_peak);
     else if (r->timed)
         snprintf(line + used, sizeof line - (size_t)used, "  %.1f GB/s", r->byte_per_s / 1e9);
     bench->progress(bench->context, line);
@@ -234,10 +195,7 @@ static dit_status add_timing(cJSON *item, const dit_kernel_case *c, const case_r
     DIT_TRY(dit_json_add_int(item, "time_ns", (int64_t)r->time_ns));
     DIT_TRY(dit_json_add_int(item, "rounds", r->rounds));
     DIT_TRY(dit_json_add_number(item, "gflop_per_s", r->flop_per_s / 1e9));
-    if (dit_operator_is_compute_bound(c->op)) {
-        DIT_TRY(dit_json_add_number(item, "of_peak", r->of_peak));
-        DIT_TRY(dit_json_add_number(item, "of_peak_cpu", r->of_peak_cpu));
-    }
+    if (dit_operator_is_compute_bound(c->op)) DIT_TRY(dit_json_add_number(item, "of_peak", r->of_peak));
     return dit_json_add_number(item, "gb_per_s", r->byte_per_s / 1e9);
 }
 
@@ -255,7 +213,7 @@ static dit_status add_case(cJSON *cases, const dit_kernel_case *c, const case_re
 
 /* of_peak of the timed cases of one operator, in the order of the list. */
 typedef struct {
-    double of_peak[MAX_ROUNDS], cpu[MAX_ROUNDS];
+    double of_peak[MAX_ROUNDS];
     int count;
 } peak_summary;
 
@@ -264,8 +222,7 @@ static void summary_collect(peak_summary summary[DIT_OPERATOR_COUNT], dit_operat
     /* One row is limited by the bandwidth of the weights; of_peak says nothing about it. */
     if (!r->timed || !dit_operator_is_compute_bound(op) || !strncmp(r->shape, "rows=1 ", 7)) return;
     if (summary[op].count == MAX_ROUNDS) return;
-    summary[op].of_peak[summary[op].count] = r->of_peak;
-    summary[op].cpu[summary[op].count++] = r->of_peak_cpu;
+    summary[op].of_peak[summary[op].count++] = r->of_peak;
 }
 
 static dit_status add_summary(cJSON *report, const peak_summary summary[DIT_OPERATOR_COUNT])
@@ -280,9 +237,6 @@ static dit_status add_summary(cJSON *report, const peak_summary summary[DIT_OPER
         DIT_TRY(dit_json_add_string(item, "op", dit_operator_name((dit_operator)op)));
         DIT_TRY(dit_json_add_number(item, "of_peak_median", s.median));
         DIT_TRY(dit_json_add_number(item, "of_peak_min", s.min));
-        s = dit_stats_summarise(summary[op].cpu, summary[op].count);
-        DIT_TRY(dit_json_add_number(item, "of_peak_cpu_median", s.median));
-        DIT_TRY(dit_json_add_number(item, "of_peak_cpu_min", s.min));
     }
     return DIT_OK;
 }

@@ -153,9 +153,8 @@ double dit_kernels_measure_bandwidth(dit_pool *pool);
 
 /* Runs the one case list (kernels/cases.c) on `backend`: each operator against ref over all ISA-relevant and awkward
  * shapes; with `time` also timed, only after it has passed. Adds to `report`: "cases": [{op, shape, max_error,
- * tolerance, verdict, time_ns?, rounds?, gflop_per_s?, of_peak?, of_peak_cpu?, gb_per_s?}], "peak_gflop_per_s", "isa",
- * "threads", "backend", and with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median, of_peak_min,
- * of_peak_cpu_median, of_peak_cpu_min}]. of_peak compares wall times, of_peak_cpu the CPU times of the process.
+ * tolerance, verdict, time_ns?, rounds?, gflop_per_s?, of_peak?, gb_per_s?}], "peak_gflop_per_s", "isa",
+ * "threads", "backend", and with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median, of_peak_min}].
  * `progress` (may be NULL) is called with each finished case's line. Errors: DIT_ERR_MISMATCH when any case failed. */
 typedef struct {
     const char *backend;
