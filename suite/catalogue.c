@@ -32,10 +32,11 @@ static bool is_workloads_folder(const char *path)
     return is_folder(inside);
 }
 
-/* Walks up from the running binary: build/bin/ditbench lies two folders below the tree, a test program too. */
+/* Walks up from the running binary: build/bin/ditbench lies two folders below the source tree, a test program too;
+ * PREFIX/bin/ditbench has PREFIX/share beside it, wherever PREFIX was moved to. */
 static bool find_beside_binary(char out[PATH_MAX])
 {
-    char path[PATH_MAX - 16];
+    char path[PATH_MAX - 32];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length <= 0) return false;
     path[length] = '\0';
@@ -44,6 +45,8 @@ static bool find_beside_binary(char out[PATH_MAX])
         if (!slash || slash == path) return false;
         *slash = '\0';
         snprintf(out, PATH_MAX, "%s/workloads", path);
+        if (is_workloads_folder(out)) return true;
+        snprintf(out, PATH_MAX, "%s/share/ditbench/workloads", path);
         if (is_workloads_folder(out)) return true;
     }
     return false;
@@ -61,11 +64,8 @@ const char *suite_workloads_folder(void)
     }
     if (is_workloads_folder("workloads")) return "workloads";
     if (find_beside_binary(found)) return found;
-    snprintf(found, sizeof found, "%s/workloads", DITBENCH_SHARE);
-    if (is_workloads_folder(found)) return found;
-    dit_error_hint(
-        DIT_FAIL(DIT_ERR_ENVIRONMENT, "no workloads folder: not here, not beside the program, not at %s", found),
-        "set DITBENCH_WORKLOADS to the folder that holds models/ and platforms/");
+    dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "no workloads folder: not here, not beside the program"),
+                   "set DITBENCH_WORKLOADS to the folder that holds models/ and platforms/");
     return NULL;
 }
 

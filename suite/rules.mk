@@ -1,6 +1,5 @@
 SUITE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(filter-out suite/main.c,$(wildcard suite/*.c suite/verbs/*.c))))
-$(BUILD)/suite/%.o: FILE_CFLAGS += -DDITBENCH_SHARE='"$(PREFIX)/share/ditbench"' \
-	-DDITBENCH_COMPILER='"$(CC)"'
+$(BUILD)/suite/%.o: FILE_CFLAGS += -DDITBENCH_COMPILER='"$(CC)"'
 $(BUILD)/suite/environment.o: FILE_CFLAGS += -DDITBENCH_CFLAGS='"$(CFLAGS)"'
 $(BUILD)/suite/suite.a: $(SUITE_OBJECTS)
 SUITE_LIBS := -lsqlite3 -lhwloc -lpng $(BASE_LIBS)

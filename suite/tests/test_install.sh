@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installed under any prefix, ditbench works from any folder. Speaks TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+build=${DITBENCH_BUILD:-$PWD/build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+number=0
+
+report() { # passed(0/1) name
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $number - $2"; else echo "not ok $number - $2" && sed 's/^/# /' "$work/log"; fi
+}
+
+make --no-print-directory BUILD="$build" PREFIX="$work/prefix" ${SANITIZE:+SANITIZE="$SANITIZE"} -o all install >"$work/log" 2>&1
+report $? "make install PREFIX= installs programs, workloads and schemas"
+mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 4
+"$work/prefix/bin/ditbench" run smoke --filter "method == 'single'" --processes 1 --output "$work/session" >"$work/log" 2>&1
+report $? "a workload is found by name and runs"
+"$work/prefix/bin/ditbench" report "$work/session" >"$work/log" 2>&1 && [ -s "$work/session/report/report.html" ]
+report $? "its report is drawn"
+"$work/prefix/bin/ditbench" verify "$work/session" >"$work/log" 2>&1
+report $? "its records verify"
+[ -s "$work/prefix/share/ditbench/results/schema/record.schema.json" ]
+report $? "the schemas are there"
+echo "1..$number"
