@@ -104,6 +104,29 @@ static void labels_name_what_is_above_one(void **state)
     assert_string_equal(label, "1");
 }
 
+static void a_mesh_prints_who_works_with_whom(void **state)
+{
+    static const char expected[] = "mesh u2 r2 cfg2, world_size 8\n"
+                                   "rank 0:  ulysses 0 of {0,1}  ring 0 of {0,2}  cfg 0 of {0,4}\n"
+                                   "rank 1:  ulysses 1 of {0,1}  ring 0 of {1,3}  cfg 0 of {1,5}\n"
+                                   "rank 2:  ulysses 0 of {2,3}  ring 1 of {0,2}  cfg 0 of {2,6}\n"
+                                   "rank 3:  ulysses 1 of {2,3}  ring 1 of {1,3}  cfg 0 of {3,7}\n"
+                                   "rank 4:  ulysses 0 of {4,5}  ring 0 of {4,6}  cfg 1 of {0,4}\n"
+                                   "rank 5:  ulysses 1 of {4,5}  ring 0 of {5,7}  cfg 1 of {1,5}\n"
+                                   "rank 6:  ulysses 0 of {6,7}  ring 1 of {4,6}  cfg 1 of {2,6}\n"
+                                   "rank 7:  ulysses 1 of {6,7}  ring 1 of {5,7}  cfg 1 of {3,7}\n";
+    dit_parallel parallel = mesh(2, 2, 2, 1);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    (void)state;
+    assert_non_null(file);
+    dit_mesh_print(&parallel, file);
+    fclose(file);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
 static void broken_rules_are_refused_by_their_code(void **state)
 {
     (void)state;
@@ -248,6 +271,7 @@ int main(void)
         cmocka_unit_test(ulysses_varies_fastest_then_ring_then_cfg_then_data),
         cmocka_unit_test(groups_of_an_axis_partition_the_world),
         cmocka_unit_test(labels_name_what_is_above_one),
+        cmocka_unit_test(a_mesh_prints_who_works_with_whom),
         cmocka_unit_test(broken_rules_are_refused_by_their_code),
         cmocka_unit_test(unbuilt_axes_are_refused_not_ignored),
         cmocka_unit_test(joint_text_splits_only_where_it_divides),

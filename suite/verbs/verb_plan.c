@@ -48,7 +48,42 @@ static void print_text(const suite_workload *workload, const suite_run_item *ite
            (unsigned long long)workload->plan_seed);
 }
 
-static dit_status plan_workload(const suite_cli *cli, int64_t seed)
+static void print_volumes(const dit_volume_table *table)
+{
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++) {
+            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) {
+                const dit_volume *volume = &table->at[axis][collective][phase];
+                if (volume->messages == 0) continue;
+                printf("  %-10s %-10s %-6s %10lld messages %14lld bytes a rank\n", dit_axis_name((dit_axis)axis),
+                       dit_collective_name((dit_collective)collective), dit_phase_name((dit_phase)phase),
+                       (long long)volume->messages, (long long)volume->bytes);
+            }
+        }
+    }
+}
+
+/* Who works with whom, and what each sends over one image: without running anything. */
+static dit_status print_meshes(const suite_workload *workload)
+{
+    for (int i = 0; i < workload->case_count; i++) {
+        const suite_case *one = &workload->cases[i];
+        const dit_json doc = {.root = one->document, .path = (char *)"<case>"};
+        const cJSON *parallel_json = cJSON_GetObjectItemCaseSensitive(one->document, "parallel");
+        dit_parallel parallel;
+        dit_facts facts;
+        dit_volume_table table;
+        DIT_TRY(dit_parallel_from_json(&doc, parallel_json, "/parallel", &parallel));
+        DIT_TRY(dit_facts_from_case(&doc, one->document, "", &facts));
+        dit_volume_predict(&parallel, &facts, &table);
+        printf("%s\n", one->label);
+        dit_mesh_print(&parallel, stdout);
+        print_volumes(&table);
+    }
+    return DIT_OK;
+}
+
+static dit_status plan_workload(const suite_cli *cli, int64_t seed, bool mesh)
 {
     suite_workload workload;
     suite_run_item *items = NULL;
@@ -57,6 +92,7 @@ static dit_status plan_workload(const suite_cli *cli, int64_t seed)
     if (seed >= 0) workload.plan_seed = (uint64_t)seed;
     dit_status st = suite_plan(&workload, &items, &count);
     if (st == DIT_OK && cli->json) print_json(&workload, items, count);
+    if (st == DIT_OK && !cli->json && mesh) st = print_meshes(&workload);
     if (st == DIT_OK && !cli->json) print_text(&workload, items, count);
     free(items);
     suite_workload_release(&workload);
@@ -66,9 +102,11 @@ static dit_status plan_workload(const suite_cli *cli, int64_t seed)
 int suite_verb_plan(int argc, char **argv)
 {
     int64_t seed = -1; /* the workload's own */
+    bool mesh = false;
     const suite_option options[] = {
         {"seed", 0, SUITE_OPTION_INT, "N", "order of the runs (default: the workload's repeat.seed)", &seed, 0,
          INT64_C(9007199254740991)},
+        {"mesh", 0, SUITE_OPTION_FLAG, NULL, "first the mesh of every case and what each axis sends", &mesh, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {
@@ -78,7 +116,7 @@ int suite_verb_plan(int argc, char **argv)
             "Shows the order in which every process of every case would run: one randomised block per repetition,\n"
             "one-rank references first in the first. Bytes are the closed form of what a rank sends per image;\n"
             "memory is an estimate of a rank's peak. The same seed gives the same bytes of output.",
-        .examples = "ditbench plan smoke\nditbench plan cpu/methods --seed 11 --json",
+        .examples = "ditbench plan smoke\nditbench plan cpu/methods --seed 11 --json\nditbench plan smoke --mesh",
         .options = options,
         .min_operands = 1,
         .max_operands = 1,
@@ -86,7 +124,7 @@ int suite_verb_plan(int argc, char **argv)
     suite_cli cli;
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
-    dit_status st = plan_workload(&cli, seed);
+    dit_status st = plan_workload(&cli, seed, mesh);
     code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
     suite_cli_release(&cli);
     return code;
