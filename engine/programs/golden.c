@@ -281,10 +281,9 @@ static dit_status open_model(golden *g, const char *folder, const dit_model_ops 
     return DIT_OK;
 }
 
-static dit_status start_runtime(golden *g, const dit_json *kase, const dit_facts *facts, dit_program_platform *platform)
+static dit_status start_runtime(golden *g, const dit_facts *facts, const dit_program_platform *platform)
 {
     dit_runtime_params params = {.backend = platform->backend, .threads = platform->threads, .facts = *facts};
-    (void)kase;
     params.parallel = *platform->parallel;
     if (params.parallel.degree[DIT_AXIS_DATA] > 1)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
@@ -389,7 +388,7 @@ static dit_status run_forward(golden *g)
     return st;
 }
 
-static dit_status golden_forward(golden *g, const dit_json *kase, const char *folder, dit_program_platform *platform)
+static dit_status golden_forward(golden *g, const char *folder, const dit_program_platform *platform)
 {
     const dit_model_ops *ops;
     dit_facts facts = {.steps = 1};
@@ -402,7 +401,7 @@ static dit_status golden_forward(golden *g, const dit_json *kase, const char *fo
     /* An even batch is a guidance batch, [negative, positive], whatever the family: it may be split over cfg ranks. */
     facts.guidance_branches = rows % 2 ? 1 : 2;
     facts.num_images = rows / facts.guidance_branches;
-    DIT_TRY(start_runtime(g, kase, &facts, platform));
+    DIT_TRY(start_runtime(g, &facts, platform));
     DIT_TRY(create_model(g, platform->attention, facts.image_tokens, &g->tap));
     g->tolerance = g->model->wants_guidance ? TOLERANCE_GUIDANCE : TOLERANCE_FORWARD;
     DIT_TRY(read_forward_conditions(g));
@@ -502,7 +501,7 @@ static dit_status run_e2e(golden *g, const e2e_params *p)
     return dit_sampler_run(&sampler, &g->conditions);
 }
 
-static dit_status golden_e2e(golden *g, const dit_json *kase, const char *folder, dit_program_platform *platform)
+static dit_status golden_e2e(golden *g, const char *folder, const dit_program_platform *platform)
 {
     const dit_model_ops *ops;
     dit_facts facts = {0};
@@ -518,7 +517,7 @@ static dit_status golden_e2e(golden *g, const dit_json *kase, const char *folder
     DIT_TRY(read_text_facts(g, "prompt_embeds", &facts));
     facts.steps = p.steps;
     if (p.guidance_scale <= 1.0) facts.guidance_branches = 1; /* the pipelines skip guidance then */
-    DIT_TRY(start_runtime(g, kase, &facts, platform));
+    DIT_TRY(start_runtime(g, &facts, platform));
     /* FLUX pipelines pack 2x2 patches of a VAE latent of 1/8 size */
     DIT_TRY(create_model(g, platform->attention, p.width / 16, NULL));
     DIT_TRY(read_e2e_conditions(g, &p));
@@ -579,8 +578,7 @@ static dit_status golden_run(const dit_program_args *args, bool *skipped)
     g.tensors = cJSON_CreateArray();
     if (!g.tensors) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for results");
     snprintf(probe, sizeof probe, "%s/e2e.json", folder);
-    dit_status st = stat(probe, &file) == 0 ? golden_e2e(&g, args->doc, folder, &platform)
-                                            : golden_forward(&g, args->doc, folder, &platform);
+    dit_status st = stat(probe, &file) == 0 ? golden_e2e(&g, folder, &platform) : golden_forward(&g, folder, &platform);
     *skipped = is_skip(st);
     if (*skipped) snprintf(g.reason, sizeof g.reason, "%s: %s", dit_status_name(st), dit_error_last()->message);
     if (st == DIT_OK && cJSON_GetArraySize(g.tensors) == 0) {
