@@ -55,19 +55,18 @@ static void fill_input(dit_sampler *s, int step)
 static dit_status guide(dit_sampler *s)
 {
     int64_t rows = s->partition.batch * s->partition.image_count, channels = s->channels;
-    const float *negative = s->prediction, *positive = s->prediction + s->elements;
+    bool guided = s->rt->facts.guidance_branches == 2;
+    float *prediction = guided ? s->prediction : s->noise_pred;
+    const float *negative = prediction, *positive = prediction + s->elements;
     ops_copy(s->rt, &(dit_copy_args){.n0 = 1,
                                      .n1 = rows,
                                      .n2 = 1,
                                      .inner = channels,
                                      .src = s->output,
                                      .src_stride = {0, s->model->output_channels, channels},
-                                     .dst = s->prediction,
+                                     .dst = prediction,
                                      .dst_stride = {0, channels, channels}});
-    if (s->rt->facts.guidance_branches == 1) {
-        memcpy(s->noise_pred, s->prediction, (size_t)s->elements * sizeof *s->noise_pred);
-        return DIT_OK;
-    }
+    if (!guided) return DIT_OK;
     if (s->partition.branches == 1) {
         DIT_TRY(dit_comm_all_gather(s->rt->comm[DIT_AXIS_CFG], s->prediction, s->gathered,
                                     s->elements * (int64_t)sizeof *s->gathered));

@@ -162,11 +162,6 @@ dit_status dit_comm_barrier(dit_comm *comm)
 {
     return comm->ops->barrier(comm->group);
 }
-dit_status dit_comm_max(dit_comm *comm, int64_t *values, int count_)
-{
-    return comm->ops->max(comm->group, values, count_);
-}
-
 dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, char **out, int64_t *offsets)
 {
     int64_t *sizes = calloc((size_t)comm->size, sizeof *sizes);

@@ -67,8 +67,6 @@ dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange);
 
 /* Uncounted, outside the measured region. */
 dit_status dit_comm_barrier(dit_comm *comm);
-/* values[i] = max over ranks. */
-dit_status dit_comm_max(dit_comm *comm, int64_t *values, int count);
 /* Gathers every rank's `bytes` bytes (may differ) to all: *out is malloc'ed, offsets[size+1] delimits the pieces. */
 dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, char **out, int64_t *offsets);
 

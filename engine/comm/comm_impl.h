@@ -23,7 +23,6 @@ typedef struct {
     void (*exchange_poll)(void *group, dit_comm_exchange *exchange);
     dit_status (*exchange_wait)(void *group, dit_comm_exchange *exchange);
     dit_status (*barrier)(void *group);
-    dit_status (*max)(void *group, int64_t *values, int count);
     dit_status (*all_gather_varying)(void *group, const void *data, int64_t bytes, void *out, const int64_t *offsets);
 } dit_comm_ops;
 

@@ -174,12 +174,6 @@ static dit_status mpi_barrier(void *group)
     return DIT_OK;
 }
 
-static dit_status mpi_max(void *group, int64_t *values, int count)
-{
-    MPI_TRY(MPI_Allreduce, MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, ((mpi_group *)group)->comm);
-    return DIT_OK;
-}
-
 static dit_status mpi_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out,
                                          const int64_t *offsets)
 {
@@ -218,6 +212,5 @@ const dit_comm_ops dit_comm_mpi = {
     .exchange_poll = mpi_exchange_poll,
     .exchange_wait = mpi_exchange_wait,
     .barrier = mpi_barrier,
-    .max = mpi_max,
     .all_gather_varying = mpi_all_gather_varying,
 };
