@@ -5,12 +5,7 @@ cd "$(dirname "$0")/../.." || exit 4
 build=${DITBENCH_BUILD:-$PWD/build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-number=0
-
-report() { # passed(0/1) name
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $number - $2"; else echo "not ok $number - $2"; fi
-}
+. ci/tap.sh
 
 "$build/bin/ditbench" run engine/tests/exact.json --output "$work/session" >"$work/log" 2>&1
 status=$?
@@ -43,4 +38,4 @@ else
     [ $? -eq 6 ] && grep -q E_BYTES_MISMATCH "$work"/wrong/cases/*/p0/error.json
     report $? "a wrong closed form fails the case with E_BYTES_MISMATCH, exit code 6"
 fi
-echo "1..$number"
+tap_end

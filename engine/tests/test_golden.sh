@@ -5,12 +5,7 @@ cd "$(dirname "$0")/../.." || exit 4
 ditbench=${DITBENCH_BUILD:-$PWD/build}/bin/ditbench
 golden=engine/tests/golden
 folders=("$golden"/pixart_alpha "$golden"/pixart_sigma "$golden"/flux_dev "$golden"/flux_schnell "$golden"/e2e_*)
-number=0
-
-report() { # passed(0/1) name
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $number - $2"; else echo "not ok $number - $2"; fi
-}
+. ci/tap.sh
 
 # Runs all folders with the options; `skips` of them may be skipped, the rest must pass.
 check() { # skips, options...
@@ -49,4 +44,4 @@ printf '{"_class_name": "NoSuchTransformer"}' >"$work/unknown/config.json"
 "$ditbench" golden "$work/unknown" >"$work/out" 2>&1
 [ $? -eq 77 ] && grep -q E_UNSUPPORTED "$work/out"
 report $? "an architecture that is not built is skipped with its reason, exit code 77"
-echo "1..$number"
+tap_end

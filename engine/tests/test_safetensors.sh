@@ -7,12 +7,7 @@ build=${DITBENCH_BUILD:-$PWD/build}
 golden=engine/tests/golden/flux_schnell
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-number=0
-
-report() { # passed(0/1) name
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $number - $2"; else echo "not ok $number - $2"; fi
-}
+. ci/tap.sh
 
 # A folder that is right but for its weights.
 folder_around() { # name
@@ -57,4 +52,4 @@ printf '\0\0\xc0\x7f' | dd of="$weights" bs=1 seek=$(($(stat -c %s "$weights") -
 "$build/bin/ditbench" golden --launcher local --threads 1 "$work/nan" >"$work/said" 2>"$work/log"
 [ $? -eq 6 ] && grep -q 'E_NONFINITE: .*tensor ".*": element [0-9]* is NaN' "$work/said"
 report $? "a NaN among the weights ends with exit code 6 and is named"
-echo "1..$number"
+tap_end

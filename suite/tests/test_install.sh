@@ -5,12 +5,7 @@ cd "$(dirname "$0")/../.." || exit 4
 build=${DITBENCH_BUILD:-$PWD/build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-number=0
-
-report() { # passed(0/1) name
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $number - $2"; else echo "not ok $number - $2" && sed 's/^/# /' "$work/log"; fi
-}
+. ci/tap.sh
 
 make --no-print-directory BUILD="$build" PREFIX="$work/prefix" ${SANITIZE:+SANITIZE="$SANITIZE"} -o all install >"$work/log" 2>&1
 report $? "make install PREFIX= installs programs, workloads and schemas"
@@ -24,4 +19,4 @@ report $? "its report is drawn"
 report $? "its records verify"
 [ -s "$work/prefix/share/ditbench/results/schema/record.schema.json" ]
 report $? "the schemas are there"
-echo "1..$number"
+tap_end
