@@ -1,0 +1,81 @@
+#include "engine/golden/golden.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+dit_status golden_add(golden_report *report, const char *name, double error, double tolerance, const char *problem)
+{
+    cJSON *entry = cJSON_CreateObject();
+    if (!entry || !cJSON_AddItemToArray(report->tensors, entry))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a result");
+    DIT_TRY(dit_json_add_string(entry, "name", name));
+    if (!problem) DIT_TRY(dit_json_add_number(entry, "rel_l2", error));
+    DIT_TRY(dit_json_add_number(entry, "tolerance", tolerance));
+    if (problem) DIT_TRY(dit_json_add_string(entry, "reason", problem));
+    if (!problem && error > report->worst) report->worst = error;
+    if ((!problem && error <= tolerance) || report->failed) return DIT_OK;
+    report->failed = true;
+    if (problem)
+        snprintf(report->reason, sizeof report->reason, "%s: %s", name, problem);
+    else
+        snprintf(report->reason, sizeof report->reason, "%s: relative L2 %.3g above %.3g", name, error, tolerance);
+    return DIT_OK;
+}
+
+/* Relative L2 in double; *finite false when x has NaN or infinity. */
+static double distance(const float *x, const float *expected, int64_t elements, bool *finite)
+{
+    double difference = 0, norm = 0;
+    *finite = true;
+    for (int64_t i = 0; i < elements; i++) {
+        double d = (double)x[i] - expected[i];
+        *finite = *finite && isfinite(x[i]);
+        difference += d * d;
+        norm += (double)expected[i] * expected[i];
+    }
+    return norm > 0 ? sqrt(difference / norm) : sqrt(difference);
+}
+
+dit_status golden_compare(golden_report *report, const dit_safetensors *expected, const char *name, const char *label,
+                          const float *x, int64_t elements, double tolerance)
+{
+    dit_tensor_view view;
+    char problem[160];
+    bool finite;
+    if (!label) label = name;
+    if (!dit_safetensors_find(expected, name, &view)) return DIT_OK;
+    if (view.elements != elements) {
+        snprintf(problem, sizeof problem, "the file has %lld elements, this engine %lld", (long long)view.elements,
+                 (long long)elements);
+        return golden_add(report, label, 0, tolerance, problem);
+    }
+    float *reference = malloc((size_t)(elements + 1) * sizeof *reference);
+    if (!reference) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld floats", (long long)elements);
+    dit_status st = dit_tensor_read(&view, 0, elements, reference);
+    double error = st == DIT_OK ? distance(x, reference, elements, &finite) : 0;
+    free(reference);
+    if (st != DIT_OK) return st;
+    return golden_add(report, label, error, tolerance, finite ? NULL : "this engine's result is not finite");
+}
+
+dit_status golden_path(const char *folder, const char *file, char out[GOLDEN_PATH])
+{
+    if (snprintf(out, GOLDEN_PATH, "%s/%s", folder, file) < GOLDEN_PATH) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_IO, "the path %.200s... is too long", folder);
+}
+
+bool golden_has_file(const char *folder, const char *file)
+{
+    char path[GOLDEN_PATH];
+    struct stat found;
+    return snprintf(path, sizeof path, "%s/%s", folder, file) < GOLDEN_PATH && stat(path, &found) == 0;
+}
+
+dit_status golden_open(const char *folder, const char *file, dit_safetensors **out)
+{
+    char path[GOLDEN_PATH];
+    DIT_TRY(golden_path(folder, file, path));
+    return dit_safetensors_open(path, out);
+}
