@@ -74,10 +74,13 @@ void dit_case_describe(const dit_kernel_case *c, char *out, int size)
     append(out, size, copy ? "inner" : "D", c->D);
     append_word(out, size, c->flags & DIT_CASE_BIAS, c->op == DIT_OPERATOR_ATTENTION ? "mask" : "bias");
     append_word(out, size, c->flags & DIT_CASE_GELU, "gelu");
+    append_word(out, size, c->flags & DIT_CASE_ERF, "gelu_erf");
     append_word(out, size, c->flags & DIT_CASE_SILU, "silu");
     append_word(out, size, c->flags & DIT_CASE_RESIDUAL, "residual");
     append_word(out, size, c->flags & DIT_CASE_GATE, "gate");
     append_word(out, size, c->flags & DIT_CASE_MODULATE, "modulate");
+    append_word(out, size, c->flags & DIT_CASE_HIDDEN, "hidden");
+    append_word(out, size, c->flags & DIT_CASE_RMS, "rms");
     append_word(out, size, c->flags & DIT_CASE_NORM, "norm");
     append_word(out, size, c->flags & DIT_CASE_ROPE, "rope");
     append_word(out, size, c->flags & DIT_CASE_LSE, "lse");
@@ -100,6 +103,7 @@ static int64_t attention_ld(const dit_kernel_case *c)
 static dit_activation case_activation(const dit_kernel_case *c)
 {
     if (c->flags & DIT_CASE_GELU) return DIT_ACT_GELU_TANH;
+    if (c->flags & DIT_CASE_ERF) return DIT_ACT_GELU_ERF;
     return c->flags & DIT_CASE_SILU ? DIT_ACT_SILU : DIT_ACT_NONE;
 }
 
@@ -180,6 +184,8 @@ static dit_status attention_prepare(dit_case_run *run)
     DIT_TRY(fill(run, 2, c->B * tokens * ld, 0, 1));
     DIT_TRY(fill(run, 3, c->B * c->Sk, 0, 1));
     for (int64_t i = 0; i < c->B * c->Sk; i++) run->in[3][i] = i % c->Sk && run->in[3][i] > 0.5f ? -10000.0f : 0;
+    for (int64_t i = 0; c->flags & DIT_CASE_HIDDEN && i < c->B * c->Sk; i++)
+        if (i % c->Sk < c->Sk - 9) run->in[3][i] = -INFINITY;
     return prepare_outputs(run, c->B * c->Sq * padded(c, c->H * c->D),
                            c->flags & DIT_CASE_LSE ? c->B * c->H * c->Sq : 0);
 }
@@ -240,6 +246,7 @@ static void norm_call(dit_case_run *run, const dit_kernels *table, float *out)
 {
     const dit_kernel_case *c = run->c;
     dit_norm_args args = {.rows = c->rows, .C = c->n, .x = run->in[0], .y = out, .eps = 1e-6f};
+    args.kind = c->flags & DIT_CASE_RMS ? DIT_NORM_RMS : DIT_NORM_LAYER;
     args.ldx = args.ldy = padded(c, c->n);
     if (c->flags & DIT_CASE_BIAS) {
         args.weight = run->in[1];
@@ -252,13 +259,14 @@ static void norm_call(dit_case_run *run, const dit_kernels *table, float *out)
     table->norm(run->pool, &args);
 }
 
-/* in: weight, cos, sin; the angles are not real ones, but each value stands twice as in real tables */
+/* in: weight, cos, sin, bias; the angles are not real ones, but each value stands twice as in real tables */
 static dit_status qk_prepare(dit_case_run *run)
 {
     const dit_kernel_case *c = run->c;
     DIT_TRY(fill(run, 0, c->D, 1, 0.3f));
     DIT_TRY(fill(run, 1, c->rows * c->D, 0, 1));
     DIT_TRY(fill(run, 2, c->rows * c->D, 0, 1));
+    DIT_TRY(fill(run, 3, c->D, 0.5f, 1));
     for (int64_t i = 0; i + 1 < c->rows * c->D; i += 2) {
         float angle = run->in[1][i];
         run->in[1][i] = run->in[1][i + 1] = cosf(angle);
@@ -272,7 +280,9 @@ static void qk_call(dit_case_run *run, const dit_kernels *table, float *out)
     const dit_kernel_case *c = run->c;
     dit_qk_norm_rope_args args = {.rows = c->rows, .H = c->H, .D = c->D, .x = out, .eps = 1e-6f};
     args.ldx = padded(c, c->H * c->D);
+    args.kind = c->flags & DIT_CASE_RMS ? DIT_NORM_RMS : DIT_NORM_LAYER;
     args.weight = c->flags & DIT_CASE_NORM ? run->in[0] : NULL;
+    args.bias = c->flags & DIT_CASE_BIAS ? run->in[3] : NULL;
     args.cos = c->flags & DIT_CASE_ROPE ? run->in[1] : NULL;
     args.sin = c->flags & DIT_CASE_ROPE ? run->in[2] : NULL;
     table->qk_norm_rope(run->pool, &args);

@@ -18,7 +18,8 @@ typedef enum {
 } dit_operator;
 
 enum {
-    DIT_CASE_BIAS = 1 << 0,     /* linear: bias; attention: key mask of 0 and -10000; norm: affine weight and bias */
+    DIT_CASE_BIAS = 1 << 0,     /* linear: bias; attention: key mask of 0 and -10000; norm: affine weight and bias;
+                                   qk_norm_rope: bias                                                             */
     DIT_CASE_GELU = 1 << 1,     /* linear, activate                                                               */
     DIT_CASE_SILU = 1 << 2,     /* linear, activate                                                               */
     DIT_CASE_RESIDUAL = 1 << 3, /* linear: y is read and written in place                                         */
@@ -26,10 +27,13 @@ enum {
     DIT_CASE_STRIDED = 1 << 5,  /* rows wider than the data; attention: q, k, v inside one fused projection       */
     DIT_CASE_LSE = 1 << 6,      /* attention: also the log-sum-exp                                                */
     DIT_CASE_MODULATE = 1 << 7, /* norm: scale and shift                                                          */
-    DIT_CASE_NORM = 1 << 8,     /* qk_norm_rope: RMS weight                                                       */
+    DIT_CASE_NORM = 1 << 8,     /* qk_norm_rope: weight                                                           */
     DIT_CASE_ROPE = 1 << 9,     /* qk_norm_rope: cos and sin                                                      */
     DIT_CASE_TIMED = 1 << 10,   /* also timed                                                                     */
     DIT_CASE_LARGE = 1 << 11,   /* only with timing; compared with the reference on some rows                     */
+    DIT_CASE_RMS = 1 << 12,     /* norm, qk_norm_rope: RMS norm instead of LayerNorm                              */
+    DIT_CASE_ERF = 1 << 13,     /* linear, activate: the exact GELU                                               */
+    DIT_CASE_HIDDEN = 1 << 14,  /* attention, with BIAS: keys before the last 9 are -INFINITY                     */
 };
 
 /* Dimensions that an operator does not have are 0. */

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-typedef enum { DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_SILU, DIT_ACT_COUNT } dit_activation;
+typedef enum { DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_GELU_ERF, DIT_ACT_SILU, DIT_ACT_COUNT } dit_activation;
 
 /* Weights of y = x W^T + b in the backend's own layout. W is [n, k] row-major when given to pack. */
 typedef struct {
@@ -45,7 +45,8 @@ typedef struct {
     const float *q, *k, *v;            /* q [B,Sq,H,D], k and v [B,Sk,H,D]: D contiguous, heads D apart, */
     int64_t ldq, ldk, ldv;             /* tokens ld apart, */
     int64_t batch_q, batch_k, batch_v; /* batches batch_* apart */
-    const float *bias;                 /* NULL, or [B,Sk] added to the logits of every head and row (text masks) */
+    const float *bias;                 /* NULL, or [B,Sk] added to the logits of every head and row (text masks); a key
+                                          of -INFINITY does not exist: with none left, out is 0 and lse -INFINITY */
     float scale;                       /* on q.k, normally 1/sqrt(D) */
     float *out;                        /* [B,Sq,H,D], stride ldo, batch_o */
     int64_t ldo, batch_o;
@@ -62,25 +63,31 @@ typedef struct {
     const float *block_out, *block_lse; /* in    dense [B,S,H,D]; [B,H,S] */
 } dit_merge_args;
 
-/* y = norm(x) * weight + bias, then * (1 + scale) + shift. LayerNorm over C with eps. */
+/* LayerNorm: (x - mean) / sqrt(variance + eps). RMS norm: x / sqrt(mean(x^2) + eps). */
+typedef enum { DIT_NORM_LAYER, DIT_NORM_RMS, DIT_NORM_COUNT } dit_norm_kind;
+
+/* y = norm(x) * weight + bias over C, then * (1 + scale) + shift. */
 typedef struct {
+    dit_norm_kind kind;
     int64_t rows, C;
     const float *x; /* [rows, C] stride ldx */
     int64_t ldx;
-    float *y; /* [rows, C] stride ldy; may equal x */
+    float *y; /* [rows, C] stride ldy; may equal x, with the same stride */
     int64_t ldy;
     float eps;
     const float *weight, *bias; /* [C] or NULL */
     const float *scale, *shift; /* [C] or NULL: modulation, broadcast over rows */
 } dit_norm_args;
 
-/* In place on heads: x = rms_norm(x) * weight (over D, when weight), then rotary on interleaved pairs (when cos):
+/* In place on heads: x = norm(x) * weight + bias (over D, when weight), then rotary on interleaved pairs (when cos):
  * (x0, x1) -> (x0 c - x1 s, x1 c + x0 s). */
 typedef struct {
+    dit_norm_kind kind;
     int64_t rows, H, D;
     float *x; /* [rows, H, D], rows ldx apart */
     int64_t ldx;
     const float *weight; /* [D] or NULL: no norm */
+    const float *bias;   /* [D] or NULL; only with weight */
     float eps;
     const float *cos, *sin; /* [rows, D] (each value twice) or NULL: no rotary */
 } dit_qk_norm_rope_args;

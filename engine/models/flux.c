@@ -367,7 +367,8 @@ static void norm_and_rotate(dit_model *model, int64_t b, int64_t first, int64_t 
 {
     const flux *m = model->state;
     float *qkv = m->qkv + (b * m->rows + first) * 3 * m->C;
-    dit_qk_norm_rope_args args = {.rows = count,
+    dit_qk_norm_rope_args args = {.kind = DIT_NORM_RMS,
+                                  .rows = count,
                                   .H = m->H,
                                   .D = m->D,
                                   .x = qkv,

@@ -19,6 +19,7 @@
 enum { ATTENTION_KEYS = 192, ATTENTION_BLOCKS = 8, ATTENTION_JOBS_PER_THREAD = 4 };
 #define ATTENTION_LOG2_E 1.44269504088896340736
 #define ATTENTION_LN_2   0.69314718055994530942
+#define ATTENTION_UNSEEN (-1e38f) /* far below any logit, and finite: -inf - -inf is NaN */
 
 static int64_t attention_min(int64_t a, int64_t b)
 {
@@ -219,14 +220,26 @@ static void attention_load_keys(const dit_attention_args *a, const attention_scr
     for (int64_t i = 0; i < count; i++) s->bias[i] = (float)(a->bias[b * a->Sk + key + i] * ATTENTION_LOG2_E);
 }
 
+/* Lanes that met no key but those of -INFINITY: what was summed for them counts nothing. */
+static void attention_clear_unseen(const float *max, float *total, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++)
+        if (max[i] == ATTENTION_UNSEEN && total[i] == total[i]) total[i] = INFINITY;
+}
+
+static float attention_lse(float max, float total)
+{
+    return isinf(total) ? -INFINITY : (float)(max * ATTENTION_LN_2 + log((double)total));
+}
+
 static void attention_job(const attention_plan *plan, const attention_scratch *s, int64_t b, int64_t h, int64_t row)
 {
     const dit_attention_args *a = plan->args;
     int64_t rows = attention_min(plan->blocks_per_job * TILE_WIDTH, a->Sq - row);
     int64_t blocks = (rows + TILE_WIDTH - 1) / TILE_WIDTH, D = a->D;
     memset(s->sums, 0, (size_t)(blocks * D * TILE_WIDTH) * sizeof(float));
-    for (int64_t i = 0; i < blocks * TILE_WIDTH; i++) { /* far below any logit, and finite: -inf - -inf is NaN */
-        s->max[i] = -1e38f;
+    for (int64_t i = 0; i < blocks * TILE_WIDTH; i++) {
+        s->max[i] = ATTENTION_UNSEEN;
         s->total[i] = 0;
     }
     for (int64_t i = 0; i < blocks; i++)
@@ -240,12 +253,12 @@ static void attention_job(const attention_plan *plan, const attention_scratch *s
             attention_block(plan, s, count, i, (lanes + VF_LANES - 1) / VF_LANES);
         }
     }
+    if (a->bias) attention_clear_unseen(s->max, s->total, rows);
     for (int64_t i = 0; i < blocks; i++)
         attention_store(a, attention_min(TILE_WIDTH, rows - i * TILE_WIDTH), s->sums + i * D * TILE_WIDTH,
                         s->total + i * TILE_WIDTH, a->out + b * a->batch_o + (row + i * TILE_WIDTH) * a->ldo + h * D);
     if (!a->lse) return;
-    for (int64_t i = 0; i < rows; i++)
-        a->lse[(b * a->H + h) * a->Sq + row + i] = (float)(s->max[i] * ATTENTION_LN_2 + log((double)s->total[i]));
+    for (int64_t i = 0; i < rows; i++) a->lse[(b * a->H + h) * a->Sq + row + i] = attention_lse(s->max[i], s->total[i]);
 }
 
 static void attention_jobs(void *context, int64_t begin, int64_t end, int worker)

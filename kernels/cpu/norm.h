@@ -1,5 +1,5 @@
-/* LayerNorm with affine weights and modulation: two passes for mean and variance (no cancellation), one for y. The row
- * stays in the L1 cache. */
+/* LayerNorm or RMS norm with affine weights and modulation: two passes for mean and variance (no cancellation), of
+ * which RMS norm needs only the second, about zero; one for y. The row stays in the L1 cache. */
 #ifndef DIT_KERNELS_CPU_NORM_H
 #define DIT_KERNELS_CPU_NORM_H
 
@@ -46,7 +46,7 @@ DIT_INLINE vf norm_load(const float *p, int64_t c, int64_t left)
 
 static void norm_row(const dit_norm_args *a, const float *x, float *y)
 {
-    float mean = norm_mean(x, a->C);
+    float mean = a->kind == DIT_NORM_LAYER ? norm_mean(x, a->C) : 0.0f;
     vf m = vf_set1(mean), reciprocal = vf_set1(1.0f / sqrtf(norm_variance(x, a->C, mean) + a->eps));
     for (int64_t c = 0; c < a->C; c += VF_LANES) {
         int64_t left = a->C - c;

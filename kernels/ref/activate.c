@@ -3,12 +3,13 @@
 
 #include <math.h>
 
-/* GELU, tanh form: Hendrycks and Gimpel, arXiv:1606.08415, section 2. SiLU: the same paper, section 4. */
+/* GELU, exact and tanh form: Hendrycks and Gimpel, arXiv:1606.08415, section 2. SiLU: the same paper, section 4. */
 double dit_ref_activation(double x, dit_activation activation)
 {
-    const double sqrt_2_over_pi = 0.79788456080286535588;
+    const double sqrt_2_over_pi = 0.79788456080286535588, sqrt_half = 0.70710678118654752440;
     switch (activation) {
     case DIT_ACT_GELU_TANH: return 0.5 * x * (1.0 + tanh(sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
+    case DIT_ACT_GELU_ERF: return 0.5 * x * erfc(-x * sqrt_half);
     case DIT_ACT_SILU: return x / (1.0 + exp(-x));
     default: return x;
     }

@@ -15,9 +15,10 @@ static double logit(const dit_attention_args *a, const float *q, int64_t b, int6
 
 static double log_sum_exp(const dit_attention_args *a, const float *q, int64_t b, int64_t h)
 {
-    double max = logit(a, q, b, h, 0), sum = 1;
-    for (int64_t key = 1; key < a->Sk; key++) { /* online: rescale when the maximum grows */
+    double max = -INFINITY, sum = 0;
+    for (int64_t key = 0; key < a->Sk; key++) { /* online: rescale when the maximum grows */
         double s = logit(a, q, b, h, key);
+        if (s == -INFINITY) continue;
         if (s > max) {
             sum = sum * exp(max - s) + 1;
             max = s;
@@ -40,7 +41,7 @@ static void attend_row(const dit_attention_args *a, int64_t b, int64_t h, int64_
         int64_t width = a->D - d0 < CHUNK ? a->D - d0 : CHUNK;
         for (int64_t key = 0; key < a->Sk; key++) {
             const float *v = a->v + b * a->batch_v + key * a->ldv + h * a->D + d0;
-            double p = exp(logit(a, q, b, h, key) - lse);
+            double s = logit(a, q, b, h, key), p = s == -INFINITY ? 0 : exp(s - lse);
             for (int64_t d = 0; d < width; d++) sum[d] += p * v[d];
         }
         for (int64_t d = 0; d < width; d++) out[d0 + d] = (float)sum[d];

@@ -1,14 +1,13 @@
-/* LayerNorm with optional affine weights and optional modulation. Ba et al., arXiv:1607.06450; modulation: Peebles and
- * Xie, arXiv:2212.09748, section 3.2 (adaLN). */
+/* LayerNorm or RMS norm with optional affine weights and optional modulation. Ba et al., arXiv:1607.06450; Zhang and
+ * Sennrich, arXiv:1910.07467; modulation: Peebles and Xie, arXiv:2212.09748, section 3.2 (adaLN). */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
 
 static void norm_row(const dit_norm_args *a, const float *x, float *y)
 {
-    double mean = 0, variance = 0;
-    for (int64_t c = 0; c < a->C; c++) mean += x[c];
-    mean /= (double)a->C;
+    double mean = 0, variance = 0; /* of RMS norm: about zero */
+    for (int64_t c = 0; c < a->C && a->kind == DIT_NORM_LAYER; c++) mean += x[c] / (double)a->C;
     for (int64_t c = 0; c < a->C; c++) variance += (x[c] - mean) * (x[c] - mean);
     variance /= (double)a->C;
     double reciprocal = 1 / sqrt(variance + a->eps);

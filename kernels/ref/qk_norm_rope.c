@@ -1,15 +1,17 @@
-/* RMS norm per head, then rotary embedding on interleaved pairs, in place. Zhang and Sennrich, arXiv:1910.07467;
- * Su et al., arXiv:2104.09864, equation 34. */
+/* RMS norm or LayerNorm per head, then rotary embedding on interleaved pairs, in place. Zhang and Sennrich,
+ * arXiv:1910.07467; Su et al., arXiv:2104.09864, equation 34. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
 
-static void rms_norm(float *x, int64_t D, const float *weight, float eps)
+static void normalise(const dit_qk_norm_rope_args *a, float *x)
 {
-    double squares = 0;
-    for (int64_t d = 0; d < D; d++) squares += (double)x[d] * x[d];
-    double reciprocal = 1 / sqrt(squares / (double)D + eps);
-    for (int64_t d = 0; d < D; d++) x[d] = (float)(x[d] * reciprocal * weight[d]);
+    double mean = 0, squares = 0;
+    for (int64_t d = 0; d < a->D && a->kind == DIT_NORM_LAYER; d++) mean += x[d] / (double)a->D;
+    for (int64_t d = 0; d < a->D; d++) squares += (x[d] - mean) * (x[d] - mean);
+    double reciprocal = 1 / sqrt(squares / (double)a->D + a->eps);
+    for (int64_t d = 0; d < a->D; d++)
+        x[d] = (float)((x[d] - mean) * reciprocal * a->weight[d] + (a->bias ? a->bias[d] : 0.0));
 }
 
 static void rotate(float *x, int64_t D, const float *cos, const float *sin)
@@ -27,7 +29,7 @@ void dit_ref_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *args)
     for (int64_t row = 0; row < args->rows; row++) {
         for (int64_t h = 0; h < args->H; h++) {
             float *x = args->x + row * args->ldx + h * args->D;
-            if (args->weight) rms_norm(x, args->D, args->weight, args->eps);
+            if (args->weight) normalise(args, x);
             if (args->cos) rotate(x, args->D, args->cos + row * args->D, args->sin + row * args->D);
         }
     }

@@ -195,6 +195,54 @@ static void nothing_but_masked_keys(void)
     for (int i = 0; i < LSE; i++) assert_true(fabsf(lse[i] + 10000) < 30);
 }
 
+/* Keys outside [begin, end) get `low`; whole tiles of keys are among them. */
+static void only_a_range_counts(int begin, int end, float low)
+{
+    static float masked[OUT], shorter[OUT], lse[LSE], shorter_lse[LSE];
+    for (int i = 0; i < B * SK; i++) bias[i] = i % SK >= begin && i % SK < end ? 0 : low;
+    attend(0, SK, bias, masked, lse);
+    attend(begin, end, NULL, shorter, shorter_lse);
+    assert_true(distance(masked, shorter, OUT) < 1e-6);
+    assert_true(distance(lse, shorter_lse, LSE) < 1e-6);
+}
+
+static void whole_tiles_masked(void)
+{
+    const float lows[2] = {-10000.0f, -INFINITY};
+    for (int i = 0; i < 2; i++) {
+        only_a_range_counts(195, SK, lows[i]); /* the first tile of 192 keys has none */
+        only_a_range_counts(0, 190, lows[i]);  /* the last tile has none               */
+        only_a_range_counts(100, 101, lows[i]);
+    }
+}
+
+static void whole_tiles_of_masked_keys_count_nothing(void **state)
+{
+    (void)state;
+    for_each_backend(whole_tiles_masked);
+}
+
+static void no_key_at_all(void)
+{
+    static float out[OUT], lse[LSE], whole[OUT], whole_lse[LSE], merged[OUT], merged_lse[LSE];
+    for (int i = 0; i < B * SK; i++) bias[i] = -INFINITY;
+    attend(0, SK, bias, out, lse);
+    for (int i = 0; i < OUT; i++) assert_true(out[i] == 0);
+    for (int i = 0; i < LSE; i++) assert_true(lse[i] == -INFINITY);
+    attend(0, SK, NULL, whole, whole_lse);
+    memcpy(merged, whole, sizeof whole);
+    memcpy(merged_lse, whole_lse, sizeof whole_lse);
+    merge(merged, merged_lse, out, lse);
+    assert_memory_equal(merged, whole, sizeof whole);
+    assert_memory_equal(merged_lse, whole_lse, sizeof whole_lse);
+}
+
+static void rows_without_any_key_are_zero_and_merge_to_no_change(void **state)
+{
+    (void)state;
+    for_each_backend(no_key_at_all);
+}
+
 static void rows_with_all_keys_masked_stay_finite(void **state)
 {
     (void)state;
@@ -261,6 +309,8 @@ int main(void)
         cmocka_unit_test(lse_is_the_log_of_the_summed_exponentials),
         cmocka_unit_test(masked_keys_are_as_good_as_absent),
         cmocka_unit_test(rows_with_all_keys_masked_stay_finite),
+        cmocka_unit_test(whole_tiles_of_masked_keys_count_nothing),
+        cmocka_unit_test(rows_without_any_key_are_zero_and_merge_to_no_change),
         cmocka_unit_test(probabilities_sum_to_one),
         cmocka_unit_test(logits_beyond_the_range_of_exp_pick_one_key),
         cmocka_unit_test(a_nan_is_not_swallowed),

@@ -174,6 +174,23 @@ static void activations_are_right_far_out_and_keep_nan(void **state)
     for_each_backend(edges);
 }
 
+/* q alone is normalised inside a fused q, k, v row; its neighbours stay. */
+static void norm_inside_wider_rows(void)
+{
+    enum { WIDTH = 12 };
+    static float apart[ROWS * WIDTH], y[ROWS * K];
+    memcpy(y, x, sizeof y);
+    dit_norm_args norm = {.kind = DIT_NORM_RMS, .rows = ROWS, .C = WIDTH, .eps = 1e-6f, .weight = b};
+    norm.x = x + 5, norm.ldx = K, norm.y = apart, norm.ldy = WIDTH;
+    kernels->norm(pool, &norm);
+    norm.x = norm.y = y + 5, norm.ldy = K;
+    kernels->norm(pool, &norm);
+    for (int i = 0; i < ROWS * K; i++) {
+        int c = i % K - 5;
+        assert_true(y[i] == (c >= 0 && c < WIDTH ? apart[i / K * WIDTH + c] : x[i]));
+    }
+}
+
 static void in_place(dit_arena *arena)
 {
     static float apart[ROWS * K], y[ROWS * K];
@@ -190,6 +207,7 @@ static void in_place(dit_arena *arena)
     norm.x = norm.y = y;
     kernels->norm(pool, &norm);
     assert_memory_equal(y, apart, sizeof y);
+    norm_inside_wider_rows();
 }
 
 static void combine_and_norm_in_place_equal_out_of_place(void **state)

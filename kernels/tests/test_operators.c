@@ -111,10 +111,24 @@ static void wrong_norm(dit_pool *pool, const dit_norm_args *args)
     right->norm(pool, &other);
 }
 
-static void wrong_qk(dit_pool *pool, const dit_qk_norm_rope_args *args)
+static void wrong_norm_kind(dit_pool *pool, const dit_norm_args *args)
+{
+    dit_norm_args other = *args;
+    other.kind = DIT_NORM_LAYER;
+    right->norm(pool, &other);
+}
+
+static void wrong_rope(dit_pool *pool, const dit_qk_norm_rope_args *args)
 {
     dit_qk_norm_rope_args other = *args;
     if (args->cos) other.sin = args->cos;
+    right->qk_norm_rope(pool, &other);
+}
+
+static void wrong_qk(dit_pool *pool, const dit_qk_norm_rope_args *args)
+{
+    dit_qk_norm_rope_args other = *args;
+    other.kind = DIT_NORM_RMS;
     right->qk_norm_rope(pool, &other);
 }
 
@@ -133,7 +147,7 @@ static void wrong_combine(dit_pool *pool, const dit_combine_args *args)
 static void wrong_activate(dit_pool *pool, const dit_activate_args *args)
 {
     dit_activate_args other = *args;
-    if (args->activation == DIT_ACT_GELU_TANH) other.activation = DIT_ACT_SILU;
+    if (args->activation == DIT_ACT_GELU_ERF) other.activation = DIT_ACT_GELU_TANH;
     right->activate(pool, &other);
 }
 
@@ -153,18 +167,20 @@ static void every_wrong_operator_fails_its_cases(void **state)
     struct {
         const char *filter;
         dit_kernels table;
-    } broken[9];
-    for (int i = 0; i < 9; i++) broken[i].table = *right;
+    } broken[11];
+    for (int i = 0; i < 11; i++) broken[i].table = *right;
     broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
     broken[1].filter = "attention", broken[1].table.attention = wrong_attention;
     broken[2].filter = "lse", broken[2].table.attention = wrong_attention_lse;
     broken[3].filter = "attention_merge", broken[3].table.attention_merge = wrong_merge;
     broken[4].filter = "norm", broken[4].table.norm = wrong_norm;
-    broken[5].filter = "rope", broken[5].table.qk_norm_rope = wrong_qk;
+    broken[5].filter = "rope", broken[5].table.qk_norm_rope = wrong_rope;
     broken[6].filter = "copy", broken[6].table.copy = wrong_copy;
     broken[7].filter = "combine", broken[7].table.combine = wrong_combine;
     broken[8].filter = "activate", broken[8].table.activate = wrong_activate;
-    for (int i = 0; i < 9; i++) {
+    broken[9].filter = "rms", broken[9].table.norm = wrong_norm_kind;
+    broken[10].filter = "qk_norm_rope", broken[10].table.qk_norm_rope = wrong_qk;
+    for (int i = 0; i < 11; i++) {
         assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);
         assert_int_equal(bench_table(&broken[i].table, broken[i].filter), DIT_ERR_MISMATCH);
     }
