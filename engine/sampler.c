@@ -1,9 +1,27 @@
 #include "engine/sampler.h"
 
+#include "base/rng.h"
 #include "engine/fault.h"
 
 #include <math.h>
 #include <string.h>
+
+void dit_sampler_draw(const dit_sampler *s, const char *stream, int64_t draw, float deviation, float *out)
+{
+    const dit_partition *part = &s->partition;
+    int64_t run = part->image_count * s->channels;
+    int64_t whole = s->rt->facts.num_images * part->image_tokens * s->channels;
+    for (int64_t image = 0; image < part->images; image++) {
+        int64_t first = ((part->image_first + image) * part->image_tokens + part->image_begin) * s->channels;
+        dit_rng_normal(s->seed, dit_rng_stream(stream), (uint64_t)(draw * whole + first), run, 0.0f, deviation,
+                       out + image * run);
+    }
+}
+
+static void draw_step_noise(void *context, int step, float *out)
+{
+    dit_sampler_draw(context, "step-noise", step, 1.0f, out);
+}
 
 dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *scheduler)
 {
@@ -39,14 +57,17 @@ dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *schedule
     params.elements = s->elements;
     params.image_tokens = rt->facts.image_tokens;
     params.linspace_sigmas = s->model->linspace_sigmas;
+    params.noise = draw_step_noise;
+    params.noise_context = s;
     return dit_scheduler_create(&params, &s->scheduler);
 }
 
 /* The same latents for every guidance branch of this rank. */
 static void fill_input(dit_sampler *s, int step)
 {
-    for (int64_t branch = 0; branch < s->partition.branches; branch++)
-        memcpy(s->input + branch * s->elements, s->latents, (size_t)s->elements * sizeof *s->input);
+    dit_scheduler_scale_input(s->scheduler, step, s->latents, s->input);
+    for (int64_t branch = 1; branch < s->partition.branches; branch++)
+        memcpy(s->input + branch * s->elements, s->input, (size_t)s->elements * sizeof *s->input);
     for (int64_t b = 0; b < s->partition.batch; b++)
         s->timestep[b] = s->scheduler->timesteps[step] / s->model->timestep_divisor;
 }

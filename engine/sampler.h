@@ -16,6 +16,7 @@ struct dit_sampler {
     dit_scheduler *scheduler;
     dit_partition partition;
     float guidance_scale;
+    uint64_t seed;         /* of the noise that stochastic schedulers draw         */
     int64_t channels;      /* floats per token of the latents                      */
     int64_t elements;      /* images * image_count * channels                      */
     float *latents;        /* [images, image_count, channels], the state           */
@@ -32,11 +33,14 @@ struct dit_sampler {
     int64_t *step_ns; /* [steps] wall time of each step, or NULL              */
 };
 
-/* `sampler` must have rt, model, partition, guidance_scale set. scheduler: params except rt, elements, tokens filled.
- */
+/* `sampler` must have rt, model, partition, guidance_scale, seed set and stay where it is: the scheduler's noise source
+ * keeps its address. scheduler: params except rt, elements, tokens and noise filled. */
 dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *scheduler);
-/* Runs all steps on sampler->latents (initial noise in, final latents out). Collective.
- */
+/* Fills out [images, image_count, channels] with normals that are a function of the seed, the stream's name, `draw` and
+ * (image, token, channel) of the whole batch: the same for every mesh. */
+void dit_sampler_draw(const dit_sampler *sampler, const char *stream, int64_t draw, float deviation, float *out);
+/* Runs all steps on sampler->latents (initial noise times scheduler->init_noise_sigma in, final latents out).
+ * Collective. */
 dit_status dit_sampler_run(dit_sampler *sampler, const dit_condition *condition);
 /* Collects the latents of all ranks in sampler->full, [num_images, S, channels]. Collective, counted as `gather`.
  * Errors: DIT_ERR_NONFINITE when the result has NaN or infinity. */

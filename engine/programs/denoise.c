@@ -109,8 +109,11 @@ static dit_status set_up(denoise *d, const dit_json *doc)
                              &d->rt));
     d->partition = dit_partition_of(&d->rt);
     DIT_TRY(create_model(d));
-    d->sampler = (dit_sampler){
-        .rt = &d->rt, .model = d->model, .partition = d->partition, .guidance_scale = (float)d->kase.guidance_scale};
+    d->sampler = (dit_sampler){.rt = &d->rt,
+                               .model = d->model,
+                               .partition = d->partition,
+                               .guidance_scale = (float)d->kase.guidance_scale,
+                               .seed = d->kase.seed};
     DIT_TRY(dit_sampler_init(
         &d->sampler, &(dit_scheduler_params){
                          .doc = doc, .config = d->kase.scheduler, .pointer = "/scheduler", .steps = d->kase.steps}));
@@ -135,21 +138,10 @@ static dit_status measurement_init(denoise *d)
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
-/* Initial noise by (image, token, channel) of the whole batch; not part of the clocked region. */
-static void fill_noise(denoise *d)
-{
-    const dit_partition *part = &d->partition;
-    int64_t channels = d->sampler.channels, run = part->image_count * channels;
-    for (int64_t image = 0; image < part->images; image++) {
-        int64_t first = ((part->image_first + image) * part->image_tokens + part->image_begin) * channels;
-        dit_rng_normal(d->kase.seed, dit_rng_stream("noise"), (uint64_t)first, run, 0.0f, 1.0f,
-                       d->sampler.latents + image * run);
-    }
-}
-
 static dit_status run_image(denoise *d, int64_t *step_ns, int64_t *elapsed_ns)
 {
-    fill_noise(d);
+    /* the initial noise is not part of the clocked region */
+    dit_sampler_draw(&d->sampler, "noise", 0, d->sampler.scheduler->init_noise_sigma, d->sampler.latents);
     d->sampler.step_ns = step_ns;
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();

@@ -20,12 +20,25 @@ dit_status dit_scheduler_create(const dit_scheduler_params *params, dit_schedule
         if (strcmp(schedulers[i]->class_name, class_name) != 0) continue;
         DIT_TRY(dit_arena_alloc(&params->rt->image, sizeof(dit_scheduler), &memory));
         *out = memory;
-        **out = (dit_scheduler){
-            .ops = schedulers[i], .rt = params->rt, .steps = params->steps, .elements = params->elements};
+        **out = (dit_scheduler){.ops = schedulers[i],
+                                .rt = params->rt,
+                                .steps = params->steps,
+                                .elements = params->elements,
+                                .init_noise_sigma = 1.0f,
+                                .noise = params->noise,
+                                .noise_context = params->noise_context};
         return schedulers[i]->create(params, *out);
     }
     return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "scheduler class \"%s\" is not built", class_name),
                           "DPMSolverMultistepScheduler and FlowMatchEulerDiscreteScheduler are");
+}
+
+void dit_scheduler_scale_input(dit_scheduler *scheduler, int step, const float *sample, float *out)
+{
+    if (scheduler->ops->scale_input)
+        scheduler->ops->scale_input(scheduler, step, sample, out);
+    else
+        memcpy(out, sample, (size_t)scheduler->elements * sizeof *out);
 }
 
 void dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)

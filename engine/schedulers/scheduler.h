@@ -23,18 +23,26 @@ typedef struct {
     const char *pointer;
     int steps;            /* num_inference_steps, 1..10000                                          */
     int64_t image_tokens; /* for dynamic shift                                                      */
-    bool linspace_sigmas; /* the pipeline passes sigmas linspace(1, 1/N, N)                         */
+    bool linspace_sigmas; /* the pipeline passes sigmas 1 - i/N (FLUX, HunyuanVideo)                */
     bool has_mu;          /* use `mu` instead of deriving it from image_tokens (scheduler tests)    */
     double mu;
     int64_t elements; /* of this rank's latents                                                 */
+    double eta;       /* DDIM's share of fresh noise, 0..1; 0 for classes without it            */
+    /* Fills out[elements] with unit normals, a function of `step` and of each element's place in the whole batch, so
+     * that every mesh draws the same. NULL: classes that need noise are refused. Must not allocate. */
+    void (*noise)(void *context, int step, float *out);
+    void *noise_context;
 } dit_scheduler_params;
 
 typedef struct dit_scheduler dit_scheduler;
 
 typedef struct {
     const char *class_name;
+    bool takes_eta;
     /* Fills timesteps and sigmas; *state and history buffers from rt->image. */
     dit_status (*create)(const dit_scheduler_params *params, dit_scheduler *scheduler);
+    /* out = what the model is given at `step` in place of `sample`. NULL: the sample itself. */
+    void (*scale_input)(dit_scheduler *scheduler, int step, const float *sample, float *out);
     /* sample <- next sample. Both [elements]. Steps come in order 0..steps-1; step 0 forgets history. */
     void (*step)(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
 } dit_scheduler_ops;
@@ -44,14 +52,20 @@ struct dit_scheduler {
     dit_runtime *rt;
     int steps;
     int64_t elements;
-    float *timesteps; /* [steps]                                     */
-    float *sigmas;    /* [steps + 1], the last is the final sigma    */
+    float *timesteps;       /* [steps]                                                                       */
+    float *sigmas;          /* [steps + 1] noise over signal, the last is the final one; +inf at zero signal */
+    float init_noise_sigma; /* deviation of the initial noise: whoever draws unit normals multiplies them    */
     void *state;
+    void (*noise)(void *context, int step, float *out);
+    void *noise_context;
+    float *fresh_noise; /* [elements], or NULL for a class without noise */
 };
 
 /* Everything lives in rt->image; *out too. Errors: DIT_ERR_UNSUPPORTED for classes and config values that would change
  * the numbers and are not built, DIT_ERR_JSON_*. */
 dit_status dit_scheduler_create(const dit_scheduler_params *params, dit_scheduler **out);
+/* out = the model's input at `step`, from the sample; both [elements], out != sample. Allocates nothing. */
+void dit_scheduler_scale_input(dit_scheduler *scheduler, int step, const float *sample, float *out);
 /* Allocates nothing. */
 void dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
 
