@@ -6,13 +6,10 @@
  *   second order  midpoint: ... - 1/2 alpha_t (e^-h - 1) D1,  heun: ... + alpha_t ((e^-h - 1)/h + 1) D1,
  *                 D1 = (x0 - x0_prev) / r0, r0 = h_prev / h
  */
-#include "engine/schedulers/scheduler.h"
+#include "engine/schedulers/betas.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { MAX_TRAIN_STEPS = 100000 };
 
 typedef struct {
     int order;
@@ -21,74 +18,31 @@ typedef struct {
     float *x0[2]; /* newest at [step & 1] */
 } dpm_state;
 
-static dit_status read_betas(const dit_scheduler_params *params, int64_t *count, double *start, double *end,
-                             bool *scaled)
+/* lambda_min_clipped cuts the noisy end off: the training timesteps below the result have lambda above it. */
+static dit_status usable_timesteps(const dit_scheduler_params *params, const scheduler_betas *betas, int64_t *end)
 {
-    const char *schedule = "linear";
-    const dit_json *doc = params->doc;
-    const cJSON *config = params->config;
-    *count = 1000, *start = 0.0001, *end = 0.02;
-    DIT_TRY(dit_json_optional_int(doc, config, params->pointer, "num_train_timesteps", 2, MAX_TRAIN_STEPS, count));
-    DIT_TRY(dit_json_optional_number(doc, config, params->pointer, "beta_start", 0, 1, start));
-    DIT_TRY(dit_json_optional_number(doc, config, params->pointer, "beta_end", 0, 0.999999, end));
-    DIT_TRY(dit_json_optional_string(doc, config, params->pointer, "beta_schedule", &schedule));
-    *scaled = strcmp(schedule, "scaled_linear") == 0;
-    if (!*scaled && strcmp(schedule, "linear") != 0)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "beta_schedule \"%s\" is not built", schedule);
-    return DIT_OK;
-}
-
-/* Training sigmas sqrt((1-a)/a) of the cumulative product a, float32 as the library keeps them. */
-static dit_status training_sigmas(const dit_scheduler_params *params, int64_t *count, float **out)
-{
-    double start, end, product = 1.0;
-    bool scaled;
-    DIT_TRY(read_betas(params, count, &start, &end, &scaled));
-    float *sigmas = malloc((size_t)*count * sizeof *sigmas);
-    if (!sigmas) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld training sigmas", (long long)*count);
-    float first = (float)(scaled ? sqrt(start) : start), last = (float)(scaled ? sqrt(end) : end);
-    float stride = (last - first) / (float)(*count - 1);
-    for (int64_t i = 0; i < *count; i++) {
-        float beta = i < *count / 2 ? first + stride * (float)i : last - stride * (float)(*count - 1 - i);
-        if (scaled) beta = beta * beta;
-        product *= 1.0f - beta;
-        float cumulative = (float)product;
-        sigmas[i] = sqrtf((1.0f - cumulative) / cumulative);
-    }
-    *out = sigmas;
-    return DIT_OK;
-}
-
-static dit_status place_timesteps(const dit_scheduler_params *params, int64_t train, float *timesteps)
-{
-    const char *spacing = "linspace";
-    int64_t offset = 0, N = params->steps;
-    DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "timestep_spacing", &spacing));
-    DIT_TRY(dit_json_optional_int(params->doc, params->config, params->pointer, "steps_offset", 0, 1000, &offset));
-    for (int64_t i = 0; i < N; i++) {
-        if (strcmp(spacing, "linspace") == 0)
-            timesteps[i] = (float)rint((double)(N - i) * ((double)(train - 1) / (double)N));
-        else if (strcmp(spacing, "leading") == 0)
-            timesteps[i] = (float)((N - i) * (train / (N + 1)) + offset);
-        else if (strcmp(spacing, "trailing") == 0)
-            timesteps[i] = (float)(rint((double)train - (double)i * ((double)train / (double)N)) - 1.0);
-        else
-            return DIT_FAIL(DIT_ERR_UNSUPPORTED, "timestep_spacing \"%s\" is not built", spacing);
-        if (timesteps[i] < 0 || timesteps[i] > (float)(train - 1))
-            return DIT_FAIL(DIT_ERR_JSON_VALUE, "%lld steps with spacing %s leave the %lld training steps",
-                            (long long)N, spacing, (long long)train);
-    }
+    double least = -INFINITY;
+    DIT_TRY(dit_json_optional_number(params->doc, params->config, params->pointer, "lambda_min_clipped", -1e30, 1e30,
+                                     &least));
+    *end = betas->count;
+    while (*end > 2 && logf((float)sqrt(betas->product[*end - 1])) - logf((float)sqrt(1.0 - betas->product[*end - 1])) <
+                           (float)least)
+        --*end;
     return DIT_OK;
 }
 
 static dit_status read_solver(const dit_scheduler_params *params, dpm_state *s)
 {
-    static const char *const refused[] = {
-        "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",        "use_lu_lambdas",
-        "use_flow_sigmas",   "thresholding",           "rescale_betas_zero_snr", NULL};
+    static const char *const refused[] = {"use_karras_sigmas",
+                                          "use_exponential_sigmas",
+                                          "use_beta_sigmas",
+                                          "use_lu_lambdas",
+                                          "use_flow_sigmas",
+                                          "thresholding",
+                                          NULL};
     const dit_json *doc = params->doc;
     const cJSON *config = params->config;
-    const char *algorithm = "dpmsolver++", *solver = "midpoint", *final = "zero";
+    const char *algorithm = "dpmsolver++", *solver = "midpoint", *variance = "";
     int64_t order = 2;
     s->lower_order_final = true;
     DIT_TRY(scheduler_refuse_options(params, refused));
@@ -96,33 +50,46 @@ static dit_status read_solver(const dit_scheduler_params *params, dpm_state *s)
     DIT_TRY(dit_json_optional_int(doc, config, params->pointer, "solver_order", 1, 3, &order));
     DIT_TRY(dit_json_optional_string(doc, config, params->pointer, "algorithm_type", &algorithm));
     DIT_TRY(dit_json_optional_string(doc, config, params->pointer, "solver_type", &solver));
-    DIT_TRY(dit_json_optional_string(doc, config, params->pointer, "final_sigmas_type", &final));
+    DIT_TRY(dit_json_optional_string(doc, config, params->pointer, "variance_type", &variance));
+    DIT_TRY(scheduler_read_final_sigma(params, &s->zero_final));
     DIT_TRY(dit_json_optional_bool(doc, config, params->pointer, "lower_order_final", &s->lower_order_final));
     DIT_TRY(dit_json_optional_bool(doc, config, params->pointer, "euler_at_final", &s->euler_at_final));
     s->order = (int)order;
     s->heun = strcmp(solver, "heun") == 0;
-    s->zero_final = strcmp(final, "zero") == 0;
     if (order == 3 || strcmp(algorithm, "dpmsolver++") != 0 || (!s->heun && strcmp(solver, "midpoint") != 0) ||
         s->prediction == DIT_PREDICTION_FLOW)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "DPM-Solver %s order %lld, solver_type %s is not built", algorithm,
                         (long long)order, solver);
+    if (*variance) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "variance_type \"%s\" is not built", variance);
+    return DIT_OK;
+}
+
+static dit_status place_sigmas(const dit_scheduler_params *params, const scheduler_betas *betas,
+                               dit_scheduler *scheduler)
+{
+    const dpm_state *s = scheduler->state;
+    int64_t end;
+    DIT_TRY(usable_timesteps(params, betas, &end));
+    DIT_TRY(scheduler_place_timesteps(
+        params, &(scheduler_spacing){.spacing = "linspace", .train = betas->count, .end = end, .multistep = true},
+        scheduler->timesteps));
+    for (int i = 0; i < params->steps; i++) scheduler->sigmas[i] = scheduler_sigma_at(betas, scheduler->timesteps[i]);
+    scheduler->sigmas[params->steps] = s->zero_final ? 0.0f : scheduler_sigma_of(betas->product[0]);
     return DIT_OK;
 }
 
 static dit_status dpm_create(const dit_scheduler_params *params, dit_scheduler *scheduler)
 {
-    float *training = NULL;
-    int64_t train = 0;
+    static const scheduler_beta_rules rules = {
+        .schedule = "linear", .start = 0.0001, .end = 0.02, .positive_signal = true};
+    scheduler_betas betas;
     DIT_TRY(scheduler_alloc(scheduler, params, sizeof(dpm_state)));
     dpm_state *s = scheduler->state;
     DIT_TRY(read_solver(params, s));
     for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_floats(&params->rt->image, params->elements, &s->x0[i]));
-    DIT_TRY(training_sigmas(params, &train, &training));
-    dit_status st = place_timesteps(params, train, scheduler->timesteps);
-    for (int i = 0; i < params->steps && st == DIT_OK; i++)
-        scheduler->sigmas[i] = training[(int64_t)scheduler->timesteps[i]];
-    scheduler->sigmas[params->steps] = s->zero_final ? 0.0f : training[0];
-    free(training);
+    DIT_TRY(scheduler_betas_read(params, &rules, &betas));
+    dit_status st = place_sigmas(params, &betas, scheduler);
+    scheduler_betas_release(&betas);
     return st;
 }
 
@@ -138,20 +105,6 @@ static double lambda_of(float level)
     return -log((double)level);
 } /* log(alpha/sigma); +inf at 0 */
 
-static void to_clean(dit_scheduler *scheduler, int step, const float *model_output, const float *sample, float *x0)
-{
-    const dpm_state *s = scheduler->state;
-    double alpha, sigma;
-    split_sigma(scheduler->sigmas[step], &alpha, &sigma);
-    dit_combine_args args = {.elements = scheduler->elements, .count = 2, .x = {sample, model_output}, .y = x0};
-    switch (s->prediction) {
-    case DIT_PREDICTION_V: args.a[0] = (float)alpha, args.a[1] = (float)-sigma; break;
-    case DIT_PREDICTION_SAMPLE: args.a[0] = 0.0f, args.a[1] = 1.0f; break;
-    default: args.a[0] = (float)(1.0 / alpha), args.a[1] = (float)(-sigma / alpha); break;
-    }
-    ops_combine(scheduler->rt, &args);
-}
-
 static void dpm_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     const dpm_state *s = scheduler->state;
@@ -161,9 +114,9 @@ static void dpm_step(dit_scheduler *scheduler, int step, const float *model_outp
     float *x0 = s->x0[step & 1];
     const float *previous = s->x0[(step + 1) & 1];
     double alpha_t, sigma_t, alpha_s, sigma_s;
-    to_clean(scheduler, step, model_output, sample, x0);
     split_sigma(sigmas[step + 1], &alpha_t, &sigma_t);
     split_sigma(sigmas[step], &alpha_s, &sigma_s);
+    scheduler_clean_sample(scheduler, s->prediction, alpha_s, sigma_s, model_output, sample, x0);
     double h = lambda_of(sigmas[step + 1]) - lambda_of(sigmas[step]);
     double drive = alpha_t * (exp(-h) - 1.0);
     dit_combine_args args = {.elements = scheduler->elements,

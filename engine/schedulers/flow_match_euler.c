@@ -45,20 +45,25 @@ static double static_shift(const flow_config *c, double sigma)
     return c->shift * sigma / (1.0 + (c->shift - 1.0) * sigma);
 }
 
-/* The pipeline's linspace(1, 1/N, N), which the library keeps in float32 through the shift. */
+static float static_shift_f32(const flow_config *c, float sigma)
+{
+    return (float)c->shift * sigma / (1.0f + (float)(c->shift - 1.0) * sigma);
+}
+
+/* FluxPipeline's linspace(1, 1/N, N), which the library keeps in float32 through the shift. HunyuanVideoPipeline's
+ * linspace(1, 0, N + 1) without its end rounds to the same floats. */
 static float given_sigma(const flow_config *c, double mu, int i, int N)
 {
     double step = N > 1 ? (1.0 / N - 1.0) / (N - 1) : 0.0;
     float sigma = (float)(i == N - 1 && N > 1 ? 1.0 / N : 1.0 + i * step), stretch = (float)exp(mu);
-    float shift = (float)c->shift, excess = (float)(c->shift - 1.0);
-    return c->dynamic ? stretch / (stretch + (1.0f / sigma - 1.0f)) : shift * sigma / (1.0f + excess * sigma);
+    return c->dynamic ? stretch / (stretch + (1.0f / sigma - 1.0f)) : static_shift_f32(c, sigma);
 }
 
 /* The library's own: linspace over timesteps in double, whose ends a static shift has moved once already. */
 static float default_sigma(const flow_config *c, double mu, int i, int N)
 {
     float low = 1.0f / (float)c->train, high = 1.0f;
-    if (!c->dynamic) low = (float)static_shift(c, low), high = (float)static_shift(c, high);
+    if (!c->dynamic) low = static_shift_f32(c, low), high = static_shift_f32(c, high);
     double first = (double)high * c->train, last = (double)low * c->train;
     double timestep = i == N - 1 && N > 1 ? last : N > 1 ? first + i * ((last - first) / (N - 1)) : first;
     double sigma = timestep / c->train;

@@ -69,10 +69,42 @@ void dit_scheduler_scale_input(dit_scheduler *scheduler, int step, const float *
 /* Allocates nothing. */
 void dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
 
-/* For scheduler files. */
+/* ---- for scheduler files ------------------------------------------------------------------------------------------
+ */
+
+/* Reads prediction_type; *out holds the default and the result. */
 dit_status scheduler_read_prediction(const dit_scheduler_params *params, dit_prediction *out);
+/* Reads final_sigmas_type: zero (true, the default) or sigma_min (false). */
+dit_status scheduler_read_final_sigma(const dit_scheduler_params *params, bool *zero);
+/* Reads clip_sample (default true) and clip_sample_range into *range; +inf when samples are not clipped. */
+dit_status scheduler_read_clip(const dit_scheduler_params *params, float *range);
 /* Refuses each listed boolean option that is set (NULL-terminated names). */
 dit_status scheduler_refuse_options(const dit_scheduler_params *params, const char *const *names);
+/* Takes timesteps, sigmas and a zeroed state from rt->image. */
 dit_status scheduler_alloc(dit_scheduler *scheduler, const dit_scheduler_params *params, int64_t state_bytes);
+/* For classes that draw noise: takes the buffer. Errors: DIT_ERR_UNSUPPORTED when the caller gave no source. */
+dit_status scheduler_alloc_noise(dit_scheduler *scheduler, const dit_scheduler_params *params);
+/* This step's unit normals, [elements]. */
+const float *scheduler_draw_noise(dit_scheduler *scheduler, int step);
+
+/* Where a class puts its timesteps. */
+typedef struct {
+    const char *spacing; /* default of timestep_spacing                                                         */
+    int64_t train;       /* num_train_timesteps                                                                 */
+    int64_t end;         /* timesteps lie below; 0: train                                                       */
+    bool multistep;      /* the grid has one more point, left out at the low end (DPM-Solver, UniPC)            */
+    bool fractional;     /* linspace is not rounded (Euler)                                                     */
+} scheduler_spacing;
+/* Fills timesteps[steps], strictly decreasing, by timestep_spacing (linspace, leading, trailing) and steps_offset.
+ * Errors: DIT_ERR_UNSUPPORTED for another spacing, DIT_ERR_JSON_VALUE when the steps do not fit. */
+dit_status scheduler_place_timesteps(const dit_scheduler_params *params, const scheduler_spacing *where,
+                                     float *timesteps);
+
+/* x0 = the clean sample that a model output means where the sample is alpha x0 + sigma noise; all [elements]. For
+ * flow_prediction, alpha = 1 - sigma. x0 may equal the others. */
+void scheduler_clean_sample(dit_scheduler *scheduler, dit_prediction prediction, double alpha, double sigma,
+                            const float *model_output, const float *sample, float *x0);
+/* Limits every element to [-range, range]; an infinite range is no limit. */
+void scheduler_clip(const dit_scheduler *scheduler, float range, float *x);
 
 #endif

@@ -169,7 +169,7 @@ static void options_that_change_the_numbers_are_refused(void **state)
     (void)state;
     expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"use_karras_sigmas\":true}", DIT_ERR_UNSUPPORTED);
     expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"solver_order\":3}", DIT_ERR_UNSUPPORTED);
-    expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"beta_schedule\":\"squaredcos_cap_v2\"}",
+    expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"beta_schedule\":\"sigmoid\"}",
                    DIT_ERR_UNSUPPORTED);
     expect_refused("{\"_class_name\":\"FlowMatchEulerDiscreteScheduler\",\"shift_terminal\":0.1}", DIT_ERR_UNSUPPORTED);
     expect_refused("{\"_class_name\":\"EulerAncestralDiscreteScheduler\"}", DIT_ERR_UNSUPPORTED);

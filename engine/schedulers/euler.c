@@ -1,0 +1,108 @@
+/* Euler over sigma. Source: Karras et al., Elucidating the Design Space (arXiv:2206.00364), algorithm 1 without churn;
+ * sigmas, input scale and initial noise of diffusers 0.33.1 EulerDiscreteScheduler.
+ *
+ * The sample is x0 + sigma noise; the model sees it divided by sqrt(sigma^2 + 1).
+ *   x' = x + (sigma' - sigma) (x - x0) / sigma
+ */
+#include "engine/schedulers/betas.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    dit_prediction prediction;
+} euler_state;
+
+static dit_status read_options(const dit_scheduler_params *params, dit_prediction *prediction)
+{
+    static const char *const refused[] = {"use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas", NULL};
+    const char *interpolation = "linear", *timesteps = "discrete";
+    DIT_TRY(scheduler_refuse_options(params, refused));
+    DIT_TRY(scheduler_read_prediction(params, prediction));
+    DIT_TRY(
+        dit_json_optional_string(params->doc, params->config, params->pointer, "interpolation_type", &interpolation));
+    DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "timestep_type", &timesteps));
+    if (strcmp(interpolation, "linear") != 0 || strcmp(timesteps, "discrete") != 0 ||
+        *prediction == DIT_PREDICTION_FLOW)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "EulerDiscreteScheduler with interpolation_type \"%s\", timestep_type \"%s\"%s is not built",
+                        interpolation, timesteps, *prediction == DIT_PREDICTION_FLOW ? ", flow_prediction" : "");
+    return DIT_OK;
+}
+
+/* Spacings that start at the last training timestep start from pure noise, the other from noise upon a sample. */
+static dit_status read_initial_noise(const dit_scheduler_params *params, dit_scheduler *scheduler)
+{
+    const char *spacing = "linspace";
+    float sigma = scheduler->sigmas[0];
+    DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "timestep_spacing", &spacing));
+    scheduler->init_noise_sigma = strcmp(spacing, "leading") == 0 ? sqrtf(sigma * sigma + 1.0f) : sigma;
+    return DIT_OK;
+}
+
+static dit_status place_sigmas(const dit_scheduler_params *params, const scheduler_betas *betas,
+                               dit_scheduler *scheduler)
+{
+    bool zero;
+    DIT_TRY(scheduler_read_final_sigma(params, &zero));
+    DIT_TRY(scheduler_place_timesteps(
+        params, &(scheduler_spacing){.spacing = "linspace", .train = betas->count, .fractional = true},
+        scheduler->timesteps));
+    for (int i = 0; i < params->steps; i++) scheduler->sigmas[i] = scheduler_sigma_at(betas, scheduler->timesteps[i]);
+    scheduler->sigmas[params->steps] = zero ? 0.0f : scheduler_sigma_of(betas->product[0]);
+    return read_initial_noise(params, scheduler);
+}
+
+static dit_status euler_create(const dit_scheduler_params *params, dit_scheduler *scheduler)
+{
+    static const scheduler_beta_rules rules = {
+        .schedule = "linear", .start = 0.0001, .end = 0.02, .positive_signal = true};
+    scheduler_betas betas;
+    DIT_TRY(scheduler_alloc(scheduler, params, sizeof(euler_state)));
+    euler_state *s = scheduler->state;
+    DIT_TRY(read_options(params, &s->prediction));
+    DIT_TRY(scheduler_betas_read(params, &rules, &betas));
+    dit_status st = place_sigmas(params, &betas, scheduler);
+    scheduler_betas_release(&betas);
+    return st;
+}
+
+static void euler_scale_input(dit_scheduler *scheduler, int step, const float *sample, float *out)
+{
+    double sigma = scheduler->sigmas[step];
+    ops_combine(scheduler->rt, &(dit_combine_args){.elements = scheduler->elements,
+                                                   .count = 1,
+                                                   .x = {sample},
+                                                   .a = {(float)(1.0 / sqrt(sigma * sigma + 1.0))},
+                                                   .y = out});
+}
+
+static void euler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+{
+    const euler_state *s = scheduler->state;
+    double sigma = scheduler->sigmas[step], delta = (double)scheduler->sigmas[step + 1] - sigma;
+    double scale2 = sigma * sigma + 1.0;
+    dit_combine_args args = {.elements = scheduler->elements, .count = 2, .x = {sample, model_output}, .y = sample};
+    switch (s->prediction) {
+    case DIT_PREDICTION_V: /* x0 = x / (sigma^2 + 1) - sigma / sqrt(sigma^2 + 1) v */
+        args.a[0] = (float)(1.0 + delta * sigma / scale2);
+        args.a[1] = (float)(delta / sqrt(scale2));
+        break;
+    case DIT_PREDICTION_SAMPLE:
+        args.a[0] = (float)(1.0 + delta / sigma);
+        args.a[1] = (float)(-delta / sigma);
+        break;
+    default:
+        args.a[0] = 1.0f;
+        args.a[1] = (float)delta;
+        break;
+    }
+    ops_combine(scheduler->rt, &args);
+}
+
+const dit_scheduler_ops dit_scheduler_euler = {
+    .class_name = "EulerDiscreteScheduler",
+    .create = euler_create,
+    .scale_input = euler_scale_input,
+    .step = euler_step,
+};
