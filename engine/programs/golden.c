@@ -10,6 +10,7 @@
 static const golden_kind *const kinds[] = {
     &golden_kind_e2e,
     &golden_kind_model,
+    &golden_kind_schedulers,
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
