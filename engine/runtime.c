@@ -139,3 +139,16 @@ void ops_activate(dit_runtime *rt, const dit_activate_args *args)
     rt->flops.other += dit_elementwise_work(args->elements, 1, 1, 8).flops;
     rt->kernels->activate(rt->pool, args);
 }
+
+void ops_conv(dit_runtime *rt, const dit_conv_args *args)
+{
+    rt->flops.convolution += dit_conv_work(args).flops;
+    rt->kernels->conv(rt->pool, args);
+}
+
+void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args)
+{
+    int64_t elements = args->batch * args->frames * args->height * args->width * args->C;
+    rt->flops.other += dit_elementwise_work(elements, 1, 1, 8).flops;
+    rt->kernels->group_norm(rt->pool, args);
+}

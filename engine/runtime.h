@@ -25,7 +25,7 @@ typedef enum {
 const char *dit_time_name(dit_time time);
 
 typedef struct {
-    double linear, attention, other;
+    double linear, attention, convolution, other;
 } dit_flops;
 
 typedef struct {
@@ -77,5 +77,7 @@ void ops_qk_norm_rope(dit_runtime *rt, const dit_qk_norm_rope_args *args);
 void ops_copy(dit_runtime *rt, const dit_copy_args *args);
 void ops_combine(dit_runtime *rt, const dit_combine_args *args);
 void ops_activate(dit_runtime *rt, const dit_activate_args *args);
+void ops_conv(dit_runtime *rt, const dit_conv_args *args);
+void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args);
 
 #endif

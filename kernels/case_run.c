@@ -17,7 +17,9 @@ enum { PADDING = 5, SEED = 20240214, SAMPLED_ROWS = 2 };
  *   qk_norm_rope     up to five roundings; pairs cancel
  *   copy             moves bits
  *   combine          one rounding per term; terms cancel
- *   activate         an exponential of 1 ulp and three or four roundings */
+ *   activate         an exponential of 1 ulp and three or four roundings
+ *   conv             as linear
+ *   group_norm       as norm, and an activation */
 static const struct {
     const char *name;
     double tolerance;
@@ -31,6 +33,8 @@ static const struct {
     [DIT_OPERATOR_COPY] = {"copy", 0, false},
     [DIT_OPERATOR_COMBINE] = {"combine", 3e-7, false},
     [DIT_OPERATOR_ACTIVATE] = {"activate", 3e-7, false},
+    [DIT_OPERATOR_CONV] = {"conv", 1e-6, true},
+    [DIT_OPERATOR_GROUP_NORM] = {"group_norm", 5e-7, false},
 };
 
 const char *dit_operator_name(dit_operator op)
@@ -60,10 +64,25 @@ static void append_word(char *out, int size, bool present, const char *word)
     if (present) snprintf(out + used, (size_t)(size - used), " %s", word);
 }
 
-void dit_case_describe(const dit_kernel_case *c, char *out, int size)
+static bool has_pixels(const dit_kernel_case *c)
+{
+    return c->op == DIT_OPERATOR_CONV || c->op == DIT_OPERATOR_GROUP_NORM;
+}
+
+static void describe_pixels(const dit_kernel_case *c, char *out, int size)
+{
+    bool conv = c->op == DIT_OPERATOR_CONV;
+    append(out, size, "frames", c->B);
+    append(out, size, "height", c->H);
+    append(out, size, "width", c->Sq);
+    append(out, size, conv ? "k" : "groups", c->k);
+    append(out, size, conv ? "n" : "C", c->n);
+    append(out, size, "taps", c->D);
+}
+
+static void describe_extents(const dit_kernel_case *c, char *out, int size)
 {
     bool copy = c->op == DIT_OPERATOR_COPY;
-    out[0] = '\0';
     append(out, size, "rows", c->rows);
     append(out, size, c->op == DIT_OPERATOR_NORM ? "C" : c->op == DIT_OPERATOR_LINEAR ? "n" : "elements", c->n);
     append(out, size, c->op == DIT_OPERATOR_COMBINE ? "count" : "k", c->k);
@@ -72,6 +91,18 @@ void dit_case_describe(const dit_kernel_case *c, char *out, int size)
     append(out, size, copy ? "n2" : c->Sk ? "Sq" : "S", c->Sq);
     append(out, size, "Sk", c->Sk);
     append(out, size, copy ? "inner" : "D", c->D);
+}
+
+void dit_case_describe(const dit_kernel_case *c, char *out, int size)
+{
+    out[0] = '\0';
+    if (has_pixels(c))
+        describe_pixels(c, out, size);
+    else
+        describe_extents(c, out, size);
+    append_word(out, size, c->flags & DIT_CASE_CAUSAL, "causal");
+    append_word(out, size, c->flags & DIT_CASE_DOWN, "down");
+    append_word(out, size, c->flags & DIT_CASE_UP, "up");
     append_word(out, size, c->flags & DIT_CASE_BIAS, c->op == DIT_OPERATOR_ATTENTION ? "mask" : "bias");
     append_word(out, size, c->flags & DIT_CASE_GELU, "gelu");
     append_word(out, size, c->flags & DIT_CASE_ERF, "gelu_erf");
@@ -107,8 +138,39 @@ static dit_activation case_activation(const dit_kernel_case *c)
     return c->flags & DIT_CASE_SILU ? DIT_ACT_SILU : DIT_ACT_NONE;
 }
 
+/* Lines of y; a conv can compute any of them alone. */
+static int64_t conv_lines(const dit_kernel_case *c)
+{
+    return c->flags & DIT_CASE_UP ? 2 * c->H : c->flags & DIT_CASE_DOWN ? c->H / 2 : c->H;
+}
+
+static dit_conv_args conv_shape(const dit_kernel_case *c)
+{
+    dit_conv_args args = {.frames = c->B, .height = c->H, .width = c->Sq, .channels = c->k, .up = 1};
+    int64_t padding = c->flags & DIT_CASE_DOWN ? 0 : c->D / 2, stride = c->flags & DIT_CASE_DOWN ? 2 : 1;
+    if (c->flags & DIT_CASE_UP) args.up = 2;
+    args.kernel[0] = c->flags & DIT_CASE_CAUSAL ? 3 : 1;
+    args.kernel[1] = args.kernel[2] = c->D;
+    args.stride[0] = 1;
+    args.stride[1] = args.stride[2] = stride;
+    args.padding[0] = args.kernel[0] - 1;
+    args.padding[1] = args.padding[2] = padding;
+    args.out[0] = c->B;
+    args.out[1] = conv_lines(c);
+    args.out[2] = c->Sq * args.up / stride;
+    return args;
+}
+
+static int64_t conv_depth(const dit_kernel_case *c)
+{
+    return (c->flags & DIT_CASE_CAUSAL ? 3 : 1) * c->D * c->D * c->k;
+}
+
 dit_work dit_case_work(const dit_kernel_case *c)
 {
+    dit_conv_args conv = conv_shape(c);
+    conv.weights = &(dit_linear){.n = c->n, .k = conv_depth(c)};
+    conv.residual = c->flags & DIT_CASE_RESIDUAL ? &(float){0} : NULL;
     switch (c->op) {
     case DIT_OPERATOR_LINEAR: return dit_linear_work(c->rows, c->n, c->k);
     case DIT_OPERATOR_ATTENTION: return dit_attention_work(c->B, c->H, c->Sq, c->Sk, c->D);
@@ -117,6 +179,8 @@ dit_work dit_case_work(const dit_kernel_case *c)
     case DIT_OPERATOR_QK_NORM_ROPE: return dit_elementwise_work(c->rows * c->H * c->D, 1, 1, 7);
     case DIT_OPERATOR_COPY: return dit_elementwise_work(c->B * c->H * c->Sq * c->D, 1, 1, 0);
     case DIT_OPERATOR_COMBINE: return dit_elementwise_work(c->n, (int)c->k, 1, 2.0 * (double)c->k - 1);
+    case DIT_OPERATOR_CONV: return dit_conv_work(&conv);
+    case DIT_OPERATOR_GROUP_NORM: return dit_elementwise_work(c->B * c->H * c->Sq * c->n, 1, 1, 8);
     default: return dit_elementwise_work(c->n, 1, 1, 16);
     }
 }
@@ -332,6 +396,71 @@ static void activate_call(dit_case_run *run, const dit_kernels *table, float *ou
     table->activate(run->pool, &args);
 }
 
+/* in: x, W, b, frames before x */
+static dit_status conv_prepare(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
+{
+    const dit_kernel_case *c = run->c;
+    dit_conv_args shape = conv_shape(c);
+    int64_t k = conv_depth(c);
+    DIT_TRY(fill(run, 0, c->B * c->H * c->Sq * c->k, 0, 1));
+    DIT_TRY(fill(run, 1, c->n * k, 0, 1 / sqrtf((float)k)));
+    DIT_TRY(fill(run, 2, c->n, 0, 1));
+    DIT_TRY(fill(run, 3, shape.padding[0] * c->H * c->Sq * c->k, 0, 1));
+    const float *w[1] = {run->in[1]}, *b[1] = {c->flags & DIT_CASE_BIAS ? run->in[2] : NULL};
+    DIT_TRY(table->linear_pack(&run->arena, k, 1, w, b, &c->n, &run->packed));
+    DIT_TRY(reference->linear_pack(&run->arena, k, 1, w, b, &c->n, &run->packed_reference));
+    return prepare_outputs(run, shape.out[0] * shape.out[1] * shape.out[2] * c->n, 0);
+}
+
+/* Lines [first, first + count) of every frame; in cases of more frames the whole. */
+static void conv_call(dit_case_run *run, const dit_kernels *table, const dit_linear *weights, float *out, int64_t first,
+                      int64_t count)
+{
+    const dit_kernel_case *c = run->c;
+    dit_conv_args args = conv_shape(c);
+    args.padding[1] -= first * args.stride[1];
+    args.out[1] = count;
+    args.weights = weights;
+    args.x = run->in[0];
+    args.front = c->flags & DIT_CASE_CAUSAL ? run->in[3] : NULL;
+    args.front_frame = c->H * c->Sq * c->k;
+    args.y = out + first * args.out[2] * c->n;
+    args.residual = c->flags & DIT_CASE_RESIDUAL ? args.y : NULL;
+    args.activation = case_activation(c);
+    table->conv(run->pool, &args);
+}
+
+/* in: x, weight, bias, scale and shift side by side, workspace. Frames are a batch without a field, time with one. */
+static dit_status group_norm_prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    int64_t floats = c->B * c->H * c->Sq * c->n, bytes;
+    DIT_TRY(fill(run, 0, floats, 1, 2));
+    DIT_TRY(fill(run, 1, c->n, 0.5f, 1));
+    DIT_TRY(fill(run, 2, c->n, 0.5f, 1));
+    DIT_TRY(fill(run, 3, c->B * c->H * c->Sq * 2 * c->n, 0.5f, 1));
+    bytes = dit_group_norm_workspace_bytes(c->B, c->H * c->Sq, c->n, c->k);
+    DIT_TRY(dit_arena_floats(&run->arena, bytes / (int64_t)sizeof(float) + 1, &run->in[4]));
+    return prepare_outputs(run, floats, 0);
+}
+
+static void group_norm_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    const dit_kernel_case *c = run->c;
+    bool field = c->flags & DIT_CASE_MODULATE;
+    dit_group_norm_args args = {.batch = field ? 1 : c->B, .frames = field ? c->B : 1, .height = c->H, .width = c->Sq};
+    args.C = c->n, args.groups = c->k, args.x = run->in[0], args.y = out, args.eps = 1e-6f;
+    args.activation = case_activation(c);
+    args.workspace = run->in[4];
+    if (c->flags & DIT_CASE_BIAS) args.weight = run->in[1], args.bias = run->in[2];
+    if (field) {
+        args.scale = run->in[3], args.shift = run->in[3] + c->n, args.ldf = 2 * c->n;
+        args.first_apart = c->B % 2 == 1;
+        args.field_frames = (c->B + 1) / 2, args.field_height = c->H / 2, args.field_width = c->Sq / 2;
+    }
+    table->group_norm(run->pool, &args);
+}
+
 /* ---- the case as a whole ----------------------------------------------------------------------------------------- */
 
 static dit_status prepare_operands(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
@@ -344,6 +473,8 @@ static dit_status prepare_operands(dit_case_run *run, const dit_kernels *table, 
     case DIT_OPERATOR_QK_NORM_ROPE: return qk_prepare(run);
     case DIT_OPERATOR_COPY: return copy_prepare(run);
     case DIT_OPERATOR_COMBINE: return combine_prepare(run);
+    case DIT_OPERATOR_CONV: return conv_prepare(run, table, reference);
+    case DIT_OPERATOR_GROUP_NORM: return group_norm_prepare(run);
     default: return activate_prepare(run);
     }
 }
@@ -366,10 +497,11 @@ void dit_case_release(dit_case_run *run)
 
 static int64_t case_rows(const dit_kernel_case *c)
 {
+    if (c->op == DIT_OPERATOR_CONV) return conv_lines(c);
     return c->op == DIT_OPERATOR_ATTENTION ? c->Sq : c->rows;
 }
 
-/* Only linear and attention know rows; the others are cheap and always run whole. */
+/* Only linear, attention and conv know rows; the others are cheap and always run whole. */
 static void call_rows(dit_case_run *run, const dit_kernels *table, const dit_linear *weights, float *out, int64_t first,
                       int64_t count)
 {
@@ -381,6 +513,8 @@ static void call_rows(dit_case_run *run, const dit_kernels *table, const dit_lin
     case DIT_OPERATOR_QK_NORM_ROPE: qk_call(run, table, out); break;
     case DIT_OPERATOR_COPY: copy_call(run, table, out); break;
     case DIT_OPERATOR_COMBINE: combine_call(run, table, out); break;
+    case DIT_OPERATOR_CONV: conv_call(run, table, weights, out, first, count); break;
+    case DIT_OPERATOR_GROUP_NORM: group_norm_call(run, table, out); break;
     default: activate_call(run, table, out); break;
     }
 }

@@ -36,6 +36,16 @@
     {                                                                                                                  \
         .op = DIT_OPERATOR_ACTIVATE, .n = n_, .flags = flags_                                                          \
     }
+#define CONV(frames_, height_, width_, k_, n_, taps_, flags_)                                                          \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_CONV, .B = frames_, .H = height_, .Sq = width_, .k = k_, .n = n_, .D = taps_,               \
+        .flags = flags_                                                                                                \
+    }
+#define GROUP_NORM(frames_, height_, width_, C_, groups_, flags_)                                                      \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_GROUP_NORM, .B = frames_, .H = height_, .Sq = width_, .n = C_, .k = groups_,                \
+        .flags = flags_                                                                                                \
+    }
 
 enum {
     BIAS = DIT_CASE_BIAS,
@@ -51,6 +61,9 @@ enum {
     ERF = DIT_CASE_ERF,
     HIDDEN = DIT_CASE_BIAS | DIT_CASE_HIDDEN,
     ROPE = DIT_CASE_ROPE,
+    CAUSAL = DIT_CASE_CAUSAL,
+    DOWN = DIT_CASE_DOWN,
+    UP = DIT_CASE_UP,
     TIMED = DIT_CASE_TIMED,
     LARGE = DIT_CASE_TIMED | DIT_CASE_LARGE,
 };
@@ -156,5 +169,37 @@ const dit_kernel_case dit_kernel_cases[] = {
     ACTIVATE(1 << 20, GELU | TIMED),
     ACTIVATE(1 << 20, ERF | TIMED),
     ACTIVATE(1 << 20, SILU | TIMED),
+
+    CONV(1, 1, 1, 1, 1, 1, 0),
+    CONV(1, 1, 1, 5, 7, 3, BIAS),
+    CONV(2, 5, 7, 4, 49, 3, BIAS | SILU),
+    CONV(1, 9, 11, 33, 16, 3, BIAS | RESIDUAL),
+    CONV(1, 17, 13, 100, 3, 3, BIAS),
+    CONV(3, 7, 10, 12, 20, 3, BIAS | DOWN),
+    CONV(1, 8, 8, 600, 50, 3, BIAS | DOWN),
+    CONV(1, 5, 6, 40, 24, 3, BIAS | UP),
+    CONV(4, 6, 5, 10, 11, 3, BIAS | CAUSAL),
+    CONV(1, 6, 5, 64, 48, 3, BIAS | CAUSAL | RESIDUAL),
+    CONV(2, 3, 4, 16, 800, 3, BIAS | CAUSAL),
+    CONV(1, 40, 30, 16, 100, 5, BIAS | RESIDUAL),
+    CONV(1, 64, 64, 512, 512, 3, BIAS | LARGE),
+    CONV(1, 64, 64, 512, 512, 3, BIAS | RESIDUAL | LARGE),
+    CONV(1, 64, 64, 512, 512, 3, BIAS | UP | LARGE),
+    CONV(1, 60, 90, 512, 512, 3, BIAS | LARGE),
+    CONV(1, 128, 128, 512, 256, 3, BIAS | LARGE),
+    CONV(1, 256, 256, 256, 256, 3, BIAS | LARGE),
+    CONV(1, 256, 256, 256, 128, 3, BIAS | LARGE),
+    CONV(1, 512, 512, 128, 128, 3, BIAS | RESIDUAL | LARGE),
+    CONV(1, 512, 512, 128, 3, 3, BIAS | LARGE),
+
+    GROUP_NORM(1, 1, 1, 1, 1, BIAS),
+    GROUP_NORM(2, 3, 5, 24, 4, BIAS),
+    GROUP_NORM(3, 7, 9, 96, 32, BIAS | SILU),
+    GROUP_NORM(1, 40, 60, 100, 5, 0),
+    GROUP_NORM(1, 100, 70, 64, 32, BIAS | SILU),
+    GROUP_NORM(5, 8, 6, 20, 4, BIAS | MODULATE | SILU),
+    GROUP_NORM(4, 6, 10, 12, 3, BIAS | MODULATE),
+    GROUP_NORM(1, 64, 64, 512, 32, BIAS | SILU | TIMED),
+    GROUP_NORM(1, 256, 256, 128, 32, BIAS | SILU | TIMED),
 };
 const int dit_kernel_case_count = sizeof dit_kernel_cases / sizeof dit_kernel_cases[0];

@@ -14,6 +14,8 @@ typedef enum {
     DIT_OPERATOR_COPY,
     DIT_OPERATOR_COMBINE,
     DIT_OPERATOR_ACTIVATE,
+    DIT_OPERATOR_CONV,
+    DIT_OPERATOR_GROUP_NORM,
     DIT_OPERATOR_COUNT
 } dit_operator;
 
@@ -21,18 +23,21 @@ enum {
     DIT_CASE_BIAS = 1 << 0,     /* linear: bias; attention: key mask of 0 and -10000; norm: affine weight and bias;
                                    qk_norm_rope: bias                                                             */
     DIT_CASE_GELU = 1 << 1,     /* linear, activate                                                               */
-    DIT_CASE_SILU = 1 << 2,     /* linear, activate                                                               */
-    DIT_CASE_RESIDUAL = 1 << 3, /* linear: y is read and written in place                                         */
+    DIT_CASE_SILU = 1 << 2,     /* linear, activate, conv, group_norm                                             */
+    DIT_CASE_RESIDUAL = 1 << 3, /* linear, conv: y is read and written in place                                   */
     DIT_CASE_GATE = 1 << 4,     /* linear: gate on the residual                                                   */
     DIT_CASE_STRIDED = 1 << 5,  /* rows wider than the data; attention: q, k, v inside one fused projection       */
     DIT_CASE_LSE = 1 << 6,      /* attention: also the log-sum-exp                                                */
-    DIT_CASE_MODULATE = 1 << 7, /* norm: scale and shift                                                          */
+    DIT_CASE_MODULATE = 1 << 7, /* norm: scale and shift; group_norm: fields of them */
     DIT_CASE_NORM = 1 << 8,     /* qk_norm_rope: weight                                                           */
     DIT_CASE_ROPE = 1 << 9,     /* qk_norm_rope: cos and sin                                                      */
     DIT_CASE_TIMED = 1 << 10,   /* also timed                                                                     */
     DIT_CASE_LARGE = 1 << 11,   /* only with timing; compared with the reference on some rows                     */
     DIT_CASE_RMS = 1 << 12,     /* norm, qk_norm_rope: RMS norm instead of LayerNorm                              */
     DIT_CASE_ERF = 1 << 13,     /* linear, activate: the exact GELU                                               */
+    DIT_CASE_CAUSAL = 1 << 15,  /* conv: three frames deep, the first two before x                                */
+    DIT_CASE_DOWN = 1 << 16,    /* conv: stride 2, padding only after the last                                    */
+    DIT_CASE_UP = 1 << 17,      /* conv: of x repeated twice                                                      */
     DIT_CASE_HIDDEN = 1 << 14,  /* attention, with BIAS: keys before the last 9 are -INFINITY                     */
 };
 
@@ -40,7 +45,9 @@ enum {
 typedef struct {
     dit_operator op;
     int64_t rows, n, k;      /* linear; norm: rows x n; qk_norm_rope: rows; combine, activate: n elements, k inputs */
-    int64_t B, H, Sq, Sk, D; /* attention; merge: B, H, Sq, D; qk_norm_rope: H, D; copy: B, H, Sq outer, D inner    */
+    int64_t B, H, Sq, Sk, D; /* attention; merge: B, H, Sq, D; qk_norm_rope: H, D; copy: B, H, Sq outer, D inner;
+                                conv: B frames of H x Sq pixels, k channels to n, D x D taps; group_norm: B frames of
+                                H x Sq pixels, n channels in k groups                                             */
     unsigned flags;
 } dit_kernel_case;
 

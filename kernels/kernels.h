@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "kernels/pool.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -118,6 +119,40 @@ typedef struct {
     dit_activation activation;
 } dit_activate_args;
 
+/* Convolution over time, height and width on channels-last data, each extent with its own kernel, stride and padding:
+ *   y[t, y, x, :] = residual + act(b + sum over taps of W[:, tap, :] u[t st - pt + dt, y sy - py + dy, x sx - px + dx,
+ * :]) u is x with each pixel repeated up x up times (nearest), and zero outside; frames before the first come from
+ * `front`. 2-D convolutions have kernel[0] = 1 and treat the frames as a batch. */
+typedef struct {
+    const dit_linear *weights;                /* linear_pack of [n, kernel t, y, x, channels]: channels fastest */
+    int64_t frames, height, width, channels;  /* x [frames, height, width, channels] dense */
+    int64_t kernel[3], stride[3], padding[3]; /* t, y, x; padding before the first; what is read beyond the last is 0 */
+    int64_t up;                               /* 1 or 2 */
+    int64_t out[3];                           /* extents of y; at will */
+    const float *x;
+    const float *front;    /* NULL (zeros), or padding[0] frames, */
+    int64_t front_frame;   /* floats apart; 0 repeats one frame */
+    float *y;              /* [out t, out y, out x, n] dense; may be the same memory as residual, not as x or front */
+    const float *residual; /* NULL, or as y */
+    dit_activation activation;
+} dit_conv_args;
+
+/* y = act(((x - mean) / sqrt(variance + eps)) * weight + bias) per batch entry and group of C / groups channels; with
+ * `scale` and `shift` (batch 1) that is first multiplied and added to, by the field's nearest position:
+ * frame t of x is frame t field_frames / frames, or with first_apart frame 0 is 0 and the others divide the rest. */
+typedef struct {
+    int64_t batch, frames, height, width, C, groups; /* x [batch, frames, height, width, C] dense */
+    const float *x;
+    float *y; /* as x; may equal x */
+    float eps;
+    const float *weight, *bias;                           /* [C] or NULL */
+    const float *scale, *shift;                           /* NULL, or [field_frames, field_height, field_width, C], */
+    int64_t field_frames, field_height, field_width, ldf; /* positions ldf apart */
+    bool first_apart;
+    dit_activation activation;
+    void *workspace; /* dit_group_norm_workspace_bytes, 8-byte aligned; contents of no meaning */
+} dit_group_norm_args;
+
 /* One backend's operators. Every entry is required; a backend without one of its own names ref's in its table. */
 typedef struct {
     const char *name; /* "ref", "cpu" */
@@ -133,6 +168,8 @@ typedef struct {
     void (*copy)(dit_pool *pool, const dit_copy_args *args);
     void (*combine)(dit_pool *pool, const dit_combine_args *args);
     void (*activate)(dit_pool *pool, const dit_activate_args *args);
+    void (*conv)(dit_pool *pool, const dit_conv_args *args);
+    void (*group_norm)(dit_pool *pool, const dit_group_norm_args *args);
 } dit_kernels;
 
 /* The backend of that name, for the instruction set of this machine.
@@ -151,7 +188,12 @@ typedef struct {
 } dit_work;
 dit_work dit_linear_work(int64_t rows, int64_t n, int64_t k);
 dit_work dit_attention_work(int64_t B, int64_t H, int64_t Sq, int64_t Sk, int64_t D);
+dit_work dit_conv_work(const dit_conv_args *args);
 dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double flops_per_element);
+
+/* What group_norm needs beside its operands: partial sums of row blocks, so that the result does not depend on the
+ * number of threads. */
+int64_t dit_group_norm_workspace_bytes(int64_t batch, int64_t rows, int64_t C, int64_t groups);
 
 /* Peak fp32 flop/s of `pool`'s threads, measured now by independent multiply-adds in registers (about 0.2 s). */
 double dit_kernels_measure_peak_flops(dit_pool *pool);

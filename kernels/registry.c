@@ -17,6 +17,8 @@ static const dit_kernels ref_table = {
     .copy = dit_ref_copy,
     .combine = dit_ref_combine,
     .activate = dit_ref_activate,
+    .conv = dit_ref_conv,
+    .group_norm = dit_ref_group_norm,
 };
 
 /* Best first; every machine has the last. */

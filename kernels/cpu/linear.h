@@ -86,7 +86,9 @@ typedef struct {
 } linear_plan;
 
 typedef struct {
-    int64_t begin, count;
+    int64_t begin, count; /* of y        */
+    const float *x;       /* of one cut  */
+    int64_t ldx;
 } linear_rows;
 
 /* Rows [row, row + rows) x panel of y, `sums` being TILE_WIDTH wide with row stride `stride`. */
@@ -106,14 +108,15 @@ static const float *linear_weights(const linear_plan *plan, int64_t panel, int64
     return w->packed + panel * TILE_WIDTH * w->k + k0 * linear_panel_width(w->n, panel);
 }
 
-/* One cut of one panel, for the job's rows. `next` is the cut that comes after it: every tile prefetches its share. */
+/* One cut of one panel, for the job's rows: rows->x begins at the cut. `next` is the cut that comes after it: every
+ * tile prefetches its share. */
 static void linear_panel(const linear_plan *plan, const linear_rows *rows, int64_t panel, int64_t k0, const float *next,
                          float *sums)
 {
-    const dit_linear_args *a = plan->args;
-    int64_t width = linear_panel_width(a->weights->n, panel), stride = LINEAR_PANELS * TILE_WIDTH;
-    bool last = k0 + plan->depth >= a->weights->k;
-    tile_args t = {.depth = linear_min(plan->depth, a->weights->k - k0), .a_row = a->ldx, .a_depth = 1};
+    const dit_linear *w = plan->args->weights;
+    int64_t width = linear_panel_width(w->n, panel), stride = plan->panels_per_job * TILE_WIDTH;
+    bool last = k0 + plan->depth >= w->k;
+    tile_args t = {.depth = linear_min(plan->depth, w->k - k0), .a_row = rows->ldx, .a_depth = 1};
     t.b = linear_weights(plan, panel, k0);
     t.b_depth = width;
     t.c_row = stride;
@@ -122,39 +125,43 @@ static void linear_panel(const linear_plan *plan, const linear_rows *rows, int64
     t.prefetch = next ? next : t.b;
     for (int64_t i = 0; i < rows->count; i += TILE_ROWS) {
         int64_t count = linear_min(TILE_ROWS, rows->count - i);
-        t.a = a->x + (rows->begin + i) * a->ldx + k0;
+        t.a = rows->x + i * rows->ldx;
         t.c = sums + i * stride;
         tile_functions[width / VF_LANES - 1][count - 1](&t);
         t.prefetch += t.depth * t.prefetch_step;
-        if (last) linear_finish(a, rows->begin + i, count, panel, t.c, stride);
+        if (last) linear_finish(plan->args, rows->begin + i, count, panel, t.c, stride);
     }
 }
 
-/* All cuts of panels [first, last), cut by cut, so that the piece of x is read from the cache by all of them. */
-static void linear_block(const linear_plan *plan, const linear_rows *rows, int64_t first, int64_t last, float *sums)
+/* One cut of panels [first, last): the piece of x is read from the cache by all of them. */
+static void linear_cut(const linear_plan *plan, const linear_rows *rows, int64_t first, int64_t last, int64_t k0,
+                       float *sums)
 {
-    int64_t k = plan->args->weights->k;
-    for (int64_t k0 = 0; k0 < k; k0 += plan->depth)
-        for (int64_t panel = first; panel < last; panel++) {
-            const float *next = NULL;
-            if (panel + 1 < last)
-                next = linear_weights(plan, panel + 1, k0);
-            else if (k0 + plan->depth < k)
-                next = linear_weights(plan, first, k0 + plan->depth);
-            linear_panel(plan, rows, panel, k0, next, sums + (panel - first) * TILE_WIDTH);
-        }
+    for (int64_t panel = first; panel < last; panel++) {
+        const float *next = NULL;
+        if (panel + 1 < last)
+            next = linear_weights(plan, panel + 1, k0);
+        else if (k0 + plan->depth < plan->args->weights->k)
+            next = linear_weights(plan, first, k0 + plan->depth);
+        linear_panel(plan, rows, panel, k0, next, sums + (panel - first) * TILE_WIDTH);
+    }
 }
 
 static void linear_job(void *context, int64_t begin, int64_t end, int worker)
 {
     const linear_plan *plan = context;
+    const dit_linear_args *a = plan->args;
     int64_t groups = linear_ceil_div(plan->panels, plan->panels_per_job);
     for (int64_t job = begin; job < end; job++) {
         int64_t first = job % groups * plan->panels_per_job;
         linear_rows rows = {.begin = job / groups * plan->rows_per_job};
-        rows.count = linear_min(plan->rows_per_job, plan->args->rows - rows.begin);
-        linear_block(plan, &rows, first, linear_min(first + plan->panels_per_job, plan->panels),
-                     dit_pool_scratch(plan->pool, worker));
+        rows.count = linear_min(plan->rows_per_job, a->rows - rows.begin);
+        rows.ldx = a->ldx;
+        for (int64_t k0 = 0; k0 < a->weights->k; k0 += plan->depth) {
+            rows.x = a->x + rows.begin * a->ldx + k0;
+            linear_cut(plan, &rows, first, linear_min(first + plan->panels_per_job, plan->panels), k0,
+                       dit_pool_scratch(plan->pool, worker));
+        }
     }
 }
 

@@ -6,8 +6,10 @@
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_merge.h"
 #include "kernels/cpu/combine.h"
+#include "kernels/cpu/conv.h"
 #include "kernels/cpu/copy.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/group_norm.h"
 #include "kernels/cpu/linear.h"
 #include "kernels/cpu/norm.h"
 #include "kernels/cpu/peak.h"
@@ -17,7 +19,7 @@
     {                                                                                                                  \
         .name = "cpu", .linear_pack = cpu_linear_pack, .linear = cpu_linear, .attention = cpu_attention,               \
         .attention_merge = cpu_attention_merge, .norm = cpu_norm, .qk_norm_rope = cpu_qk_norm_rope, .copy = cpu_copy,  \
-        .combine = cpu_combine, .activate = cpu_activate                                                               \
+        .combine = cpu_combine, .activate = cpu_activate, .conv = cpu_conv, .group_norm = cpu_group_norm               \
     }
 
 #endif

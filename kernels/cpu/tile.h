@@ -1,4 +1,4 @@
-/* The one inner loop of linear and attention: C[i][:] (+)= sum over d of a[i, d] * b[d][:].
+/* The one inner loop of linear, convolution and attention: C[i][:] (+)= sum over d of a[i, d] * b[d][:].
  *
  * a is read one number at a time and broadcast, b and C one panel row (up to TILE_WIDTH floats) at a time, C lives in
  * registers over the whole depth. Registers: TILE_ROWS * TILE_VECTORS sums, TILE_VECTORS of b, one of a; 8 x 3 of the

@@ -15,6 +15,8 @@ void dit_ref_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *args);
 void dit_ref_copy(dit_pool *pool, const dit_copy_args *args);
 void dit_ref_combine(dit_pool *pool, const dit_combine_args *args);
 void dit_ref_activate(dit_pool *pool, const dit_activate_args *args);
+void dit_ref_conv(dit_pool *pool, const dit_conv_args *args);
+void dit_ref_group_norm(dit_pool *pool, const dit_group_norm_args *args);
 
 /* One value through the activation; the single home of the formulas. */
 double dit_ref_activation(double x, dit_activation activation);

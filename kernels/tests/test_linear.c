@@ -135,6 +135,68 @@ static void each_row_has_the_same_bits_alone_and_together(void **state)
     for_each_backend(rows_alone);
 }
 
+/* 7 x 6 pixels of 5 channels to N: lines of the output computed one by one, above and below them padding. */
+static void lines_alone(dit_arena *arena)
+{
+    enum { HEIGHT = 7, WIDTH = 6, CHANNELS = 5, LINE = WIDTH * N };
+    static float weights[N * 9 * CHANNELS], together[HEIGHT * LINE], alone[HEIGHT * LINE];
+    dit_linear linear;
+    const float *ws[1] = {weights}, *bs[1] = {b};
+    int64_t rows[1] = {N};
+    dit_rng_normal(3, 6, 0, N * 9 * CHANNELS, 0, 0.2f, weights);
+    assert_int_equal(kernels->linear_pack(arena, (int64_t)9 * CHANNELS, 1, ws, bs, rows, &linear), DIT_OK);
+    dit_conv_args args = {.weights = &linear, .frames = 1, .height = HEIGHT, .width = WIDTH, .channels = CHANNELS};
+    args.x = x, args.y = together, args.up = 1;
+    for (int i = 0; i < 3; i++) args.kernel[i] = i ? 3 : 1, args.stride[i] = 1, args.padding[i] = i ? 1 : 0;
+    args.out[0] = 1, args.out[1] = HEIGHT, args.out[2] = WIDTH;
+    kernels->conv(pool, &args);
+    args.out[1] = 1;
+    for (int line = 0; line < HEIGHT; line++) {
+        args.padding[1] = 1 - line;
+        args.y = alone + (size_t)line * LINE;
+        kernels->conv(pool, &args);
+    }
+    assert_memory_equal(together, alone, sizeof together);
+}
+
+static void each_line_of_a_convolution_has_the_same_bits_alone_and_together(void **state)
+{
+    (void)state;
+    for_each_backend(lines_alone);
+}
+
+static void group_norm_with(int threads, const float *in, float *out)
+{
+    enum { HEIGHT = 131, WIDTH = 67, C = 24 };
+    static double workspace[4096];
+    dit_pool *own;
+    assert_true(dit_group_norm_workspace_bytes(1, (int64_t)HEIGHT * WIDTH, C, 4) <= (int64_t)sizeof workspace);
+    dit_group_norm_args args = {.batch = 1, .frames = 1, .height = HEIGHT, .width = WIDTH, .C = C, .groups = 4};
+    args.x = in, args.y = out, args.eps = 1e-6f, args.weight = b, args.bias = gate, args.workspace = workspace;
+    args.activation = DIT_ACT_SILU;
+    assert_int_equal(dit_pool_create(threads, true, &own), DIT_OK);
+    kernels->group_norm(own, &args);
+    dit_pool_free(own);
+}
+
+static void threads_and_place(dit_arena *arena)
+{
+    static float in[131 * 67 * 24], one[131 * 67 * 24], three[131 * 67 * 24];
+    (void)arena;
+    dit_rng_normal(3, 7, 0, 131 * 67 * 24, 5, 1, in);
+    group_norm_with(1, in, one);
+    group_norm_with(3, in, three);
+    assert_memory_equal(one, three, sizeof one);
+    group_norm_with(2, in, in);
+    assert_memory_equal(one, in, sizeof one);
+}
+
+static void group_norm_has_the_same_bits_in_place_and_with_any_number_of_threads(void **state)
+{
+    (void)state;
+    for_each_backend(threads_and_place);
+}
+
 static void counting(dit_arena *arena)
 {
     dit_linear linear;
@@ -222,6 +284,8 @@ int main(void)
         cmocka_unit_test(gated_residual_in_place_equals_the_three_steps),
         cmocka_unit_test(pieces_stacked_along_n_equal_one_matrix),
         cmocka_unit_test(each_row_has_the_same_bits_alone_and_together),
+        cmocka_unit_test(each_line_of_a_convolution_has_the_same_bits_alone_and_together),
+        cmocka_unit_test(group_norm_has_the_same_bits_in_place_and_with_any_number_of_threads),
         cmocka_unit_test(packing_into_a_counting_arena_counts_and_reads_nothing),
         cmocka_unit_test(activations_are_right_far_out_and_keep_nan),
         cmocka_unit_test(combine_and_norm_in_place_equal_out_of_place),

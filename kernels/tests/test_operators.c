@@ -151,6 +151,34 @@ static void wrong_activate(dit_pool *pool, const dit_activate_args *args)
     right->activate(pool, &other);
 }
 
+static void wrong_conv(dit_pool *pool, const dit_conv_args *args)
+{
+    dit_conv_args other = *args;
+    other.padding[2] += args->out[2] > 1; /* one pixel beside */
+    right->conv(pool, &other);
+}
+
+static void wrong_conv_front(dit_pool *pool, const dit_conv_args *args)
+{
+    dit_conv_args other = *args;
+    other.front_frame = 0; /* repeats one frame */
+    right->conv(pool, &other);
+}
+
+static void wrong_group_norm(dit_pool *pool, const dit_group_norm_args *args)
+{
+    dit_group_norm_args other = *args;
+    if (args->batch > 1) other.frames *= other.batch, other.batch = 1; /* statistics over the whole batch */
+    right->group_norm(pool, &other);
+}
+
+static void wrong_group_norm_field(dit_pool *pool, const dit_group_norm_args *args)
+{
+    dit_group_norm_args other = *args;
+    other.first_apart = false;
+    right->group_norm(pool, &other);
+}
+
 static dit_status bench_table(const dit_kernels *table, const char *filter)
 {
     dit_kernel_bench bench = {.backend = "cpu", .threads = 2, .filter = filter};
@@ -167,8 +195,8 @@ static void every_wrong_operator_fails_its_cases(void **state)
     struct {
         const char *filter;
         dit_kernels table;
-    } broken[11];
-    for (int i = 0; i < 11; i++) broken[i].table = *right;
+    } broken[15];
+    for (int i = 0; i < 15; i++) broken[i].table = *right;
     broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
     broken[1].filter = "attention", broken[1].table.attention = wrong_attention;
     broken[2].filter = "lse", broken[2].table.attention = wrong_attention_lse;
@@ -180,7 +208,11 @@ static void every_wrong_operator_fails_its_cases(void **state)
     broken[8].filter = "activate", broken[8].table.activate = wrong_activate;
     broken[9].filter = "rms", broken[9].table.norm = wrong_norm_kind;
     broken[10].filter = "qk_norm_rope", broken[10].table.qk_norm_rope = wrong_qk;
-    for (int i = 0; i < 11; i++) {
+    broken[11].filter = "conv", broken[11].table.conv = wrong_conv;
+    broken[12].filter = "causal", broken[12].table.conv = wrong_conv_front;
+    broken[13].filter = "group_norm", broken[13].table.group_norm = wrong_group_norm;
+    broken[14].filter = "groups=4 C=20", broken[14].table.group_norm = wrong_group_norm_field;
+    for (int i = 0; i < 15; i++) {
         assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);
         assert_int_equal(bench_table(&broken[i].table, broken[i].filter), DIT_ERR_MISMATCH);
     }
@@ -225,6 +257,11 @@ static void work_counts_what_the_formulas_say(void **state)
     (void)state;
     assert_true(dit_linear_work(2, 3, 5).flops == 60 && dit_linear_work(2, 3, 5).bytes == 4 * (10 + 15 + 3 + 6));
     assert_true(dit_attention_work(1, 2, 3, 5, 7).flops == 840 && dit_attention_work(1, 2, 3, 5, 7).bytes == 896);
+    dit_conv_args conv = {
+        .weights = &(dit_linear){.n = 3, .k = 10}, .frames = 2, .height = 3, .width = 4, .channels = 5};
+    conv.out[0] = 2, conv.out[1] = 6, conv.out[2] = 1;
+    assert_true(dit_conv_work(&conv).flops == 2 * 12 * 3 * 10);
+    assert_true(dit_conv_work(&conv).bytes == 4 * (120 + 30 + 3 + 36));
     assert_true(dit_elementwise_work(10, 2, 1, 3).flops == 30 && dit_elementwise_work(10, 2, 1, 3).bytes == 120);
 }
 

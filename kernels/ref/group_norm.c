@@ -1,0 +1,64 @@
+/* Group norm: Wu and He, arXiv:1803.08494. With a field: spatially conditioned as in MoVQ, Zheng et al.,
+ * arXiv:2209.09002, equation 5. */
+#include "kernels/group_norm_workspace.h"
+#include "kernels/ref/ref.h"
+
+#include <math.h>
+
+typedef struct {
+    double mean, reciprocal;
+} group_statistics;
+
+static group_statistics statistics_of(const dit_group_norm_args *a, const float *x, int64_t group)
+{
+    int64_t rows = a->frames * a->height * a->width, width = a->C / a->groups;
+    double sum = 0, squares = 0, count = (double)(rows * width);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t c = 0; c < width; c++) sum += x[row * a->C + group * width + c];
+    double mean = sum / count;
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t c = 0; c < width; c++) {
+            double difference = x[row * a->C + group * width + c] - mean;
+            squares += difference * difference;
+        }
+    return (group_statistics){mean, 1 / sqrt(squares / count + a->eps)};
+}
+
+/* The position of the field that row `row` of a batch entry sees. */
+static int64_t field_position(const dit_group_norm_args *a, int64_t row)
+{
+    int64_t x = row % a->width, y = row / a->width % a->height, t = row / a->width / a->height;
+    int64_t frame = t * a->field_frames / a->frames;
+    if (a->first_apart) frame = t == 0 ? 0 : 1 + (t - 1) * (a->field_frames - 1) / (a->frames - 1);
+    return (frame * a->field_height + y * a->field_height / a->height) * a->field_width + x * a->field_width / a->width;
+}
+
+static void normalise_group(const dit_group_norm_args *a, int64_t entry, int64_t group)
+{
+    int64_t rows = a->frames * a->height * a->width, width = a->C / a->groups;
+    const float *x = a->x + entry * rows * a->C;
+    group_statistics s = statistics_of(a, x, group);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t c = group * width; c < (group + 1) * width; c++) {
+            double value = (x[row * a->C + c] - s.mean) * s.reciprocal;
+            if (a->weight) value *= a->weight[c];
+            if (a->bias) value += a->bias[c];
+            if (a->scale) {
+                int64_t at = field_position(a, row) * a->ldf + c;
+                value = value * a->scale[at] + a->shift[at];
+            }
+            a->y[(entry * rows + row) * a->C + c] = (float)dit_ref_activation(value, a->activation);
+        }
+}
+
+void dit_ref_group_norm(dit_pool *pool, const dit_group_norm_args *args)
+{
+    (void)pool;
+    for (int64_t entry = 0; entry < args->batch; entry++)
+        for (int64_t group = 0; group < args->groups; group++) normalise_group(args, entry, group);
+}
+
+int64_t dit_group_norm_workspace_bytes(int64_t batch, int64_t rows, int64_t C, int64_t groups)
+{
+    return group_norm_layout_of(batch, rows, C, groups, NULL).bytes;
+}
