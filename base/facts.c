@@ -2,7 +2,7 @@
  */
 #include "base/mesh.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_EXTENT = 1 << 20 };
@@ -20,68 +20,104 @@ static int64_t estimate_parameters(const dit_facts *facts, int64_t double_layers
     return double_layers * (8 + 2 * mlp) * C * C + embed + C * (text_dim + C + 6 * C);
 }
 
-static dit_status read_geometry(const dit_json *doc, const cJSON *kase, const char *pointer, const cJSON *latent,
-                                int64_t in_channels, int64_t patch_size, dit_facts *out)
+/* Where the numbers of a case lie, with their JSON pointers. */
+typedef struct {
+    const dit_json *doc;
+    const cJSON *model, *config, *latent, *text, *run;
+    char model_at[256], config_at[300], latent_at[300], text_at[300], run_at[300];
+} case_view;
+
+static dit_status open_case(const dit_json *doc, const cJSON *kase, const char *pointer, case_view *v)
 {
-    const cJSON *run;
-    int64_t channels, vae_spatial, height, width;
-    char at[300], latent_at[300];
-    snprintf(at, sizeof at, "%s/run", pointer);
-    snprintf(latent_at, sizeof latent_at, "%s/model/latent", pointer);
-    DIT_TRY(dit_json_require_object(doc, kase, pointer, "run", &run));
-    DIT_TRY(dit_json_require_int(doc, latent, latent_at, "channels", 1, 4096, &channels));
-    DIT_TRY(dit_json_require_int(doc, latent, latent_at, "vae_spatial", 1, 64, &vae_spatial));
-    DIT_TRY(dit_json_require_int(doc, run, at, "height_px", 1, MAX_EXTENT, &height));
-    DIT_TRY(dit_json_require_int(doc, run, at, "width_px", 1, MAX_EXTENT, &width));
-    DIT_TRY(dit_json_require_int(doc, run, at, "num_images", 1, 4096, &out->num_images));
-    DIT_TRY(dit_json_require_int(doc, run, at, "num_inference_steps", 1, 100000, &out->steps));
-    /* Packed latents (FLUX) show as in_channels = channels * pack^2. */
-    int64_t pack = (int64_t)lround(sqrt((double)in_channels / (double)channels)) * patch_size;
-    int64_t pixels = pack * vae_spatial;
-    if (pack < 1 || height % pixels || width % pixels)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "%lldx%lld px is not a multiple of %lld px (VAE %lld x patch %lld)",
-                     (long long)width, (long long)height, (long long)pixels, (long long)vae_spatial, (long long)pack),
-            "use sizes that are multiples of %lld", (long long)pixels);
-    out->image_tokens = (height / pixels) * (width / pixels);
-    out->token_channels = channels * pack * pack;
+    v->doc = doc;
+    snprintf(v->model_at, sizeof v->model_at, "%s/model", pointer);
+    snprintf(v->run_at, sizeof v->run_at, "%s/run", pointer);
+    snprintf(v->config_at, sizeof v->config_at, "%s/config", v->model_at);
+    snprintf(v->latent_at, sizeof v->latent_at, "%s/latent", v->model_at);
+    snprintf(v->text_at, sizeof v->text_at, "%s/text", v->model_at);
+    DIT_TRY(dit_json_require_object(doc, kase, pointer, "model", &v->model));
+    DIT_TRY(dit_json_require_object(doc, kase, pointer, "run", &v->run));
+    DIT_TRY(dit_json_require_object(doc, v->model, v->model_at, "config", &v->config));
+    DIT_TRY(dit_json_require_object(doc, v->model, v->model_at, "latent", &v->latent));
+    return dit_json_require_object(doc, v->model, v->model_at, "text", &v->text);
+}
+
+/* [patch, patch] or [patch_t, patch, patch] */
+static dit_status read_patch(const case_view *v, dit_latent *latent)
+{
+    const cJSON *patch = NULL;
+    int64_t edge[3] = {1, 0, 0};
+    DIT_TRY(dit_json_optional_array(v->doc, v->latent, v->latent_at, "patch", &patch));
+    int count = patch ? cJSON_GetArraySize(patch) : 0;
+    for (int i = 0; i < count && (count == 2 || count == 3); i++) {
+        const cJSON *item = cJSON_GetArrayItem(patch, i);
+        bool valid = cJSON_IsNumber(item) && item->valuedouble >= 1 && item->valuedouble <= 64;
+        edge[3 - count + i] = valid ? (int64_t)item->valuedouble : -i;
+    }
+    if (edge[0] < 1 || edge[1] < 1 || edge[1] != edge[2])
+        return dit_json_fail(v->doc, v->latent_at, DIT_ERR_JSON_VALUE,
+                             "patch is neither [p, p] nor [p_t, p, p] with numbers in 1..64");
+    latent->patch_t = edge[0], latent->patch = edge[1];
     return DIT_OK;
+}
+
+static dit_status read_latent(const case_view *v, dit_facts *out)
+{
+    dit_latent *latent = &out->latent;
+    int64_t height, width, frames = 1;
+    bool per_frame = false;
+    latent->vae_temporal = 1;
+    DIT_TRY(dit_json_require_int(v->doc, v->latent, v->latent_at, "channels", 1, 4096, &latent->channels));
+    DIT_TRY(dit_json_require_int(v->doc, v->latent, v->latent_at, "vae_spatial", 1, 64, &latent->vae_spatial));
+    DIT_TRY(dit_json_optional_int(v->doc, v->latent, v->latent_at, "vae_temporal", 1, 64, &latent->vae_temporal));
+    DIT_TRY(dit_json_optional_bool(v->doc, v->latent, v->latent_at, "attention_per_frame", &per_frame));
+    DIT_TRY(read_patch(v, latent));
+    DIT_TRY(dit_json_require_int(v->doc, v->run, v->run_at, "height_px", 1, MAX_EXTENT, &height));
+    DIT_TRY(dit_json_require_int(v->doc, v->run, v->run_at, "width_px", 1, MAX_EXTENT, &width));
+    DIT_TRY(dit_json_optional_int(v->doc, v->run, v->run_at, "num_frames", 1, MAX_EXTENT, &frames));
+    DIT_TRY(dit_latent_resize(latent, height, width, frames));
+    out->image_tokens = dit_latent_tokens(latent);
+    out->token_channels = dit_latent_token_channels(latent);
+    out->segments = per_frame ? latent->frames / latent->patch_t : 1;
+    return DIT_OK;
+}
+
+static dit_status read_layers(const case_view *v, dit_facts *out, int64_t *single_layers)
+{
+    const cJSON *dual = NULL;
+    *single_layers = 0;
+    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_layers", 0, 10000, &out->layers));
+    DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, "num_single_layers", 0, 10000, single_layers));
+    DIT_TRY(dit_json_optional_array(v->doc, v->config, v->config_at, "dual_attention_layers", &dual));
+    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_attention_heads", 1, 4096, &out->heads));
+    out->image_layers = dual ? cJSON_GetArraySize(dual) : 0;
+    return dit_json_require_int(v->doc, v->config, v->config_at, "attention_head_dim", 1, 4096, &out->head_dim);
 }
 
 dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out)
 {
-    const cJSON *model, *config, *latent, *text;
     const char *family, *injection = "cross-attention", *guidance = "cfg";
-    int64_t layers, single_layers = 0, in_channels, patch_size = 1, text_dim = 0, pooled_dim = 0;
-    char at[256], config_at[300], text_at[300];
+    int64_t single_layers = 0, text_dim = 0, pooled_dim = 0;
+    case_view v;
     memset(out, 0, sizeof *out);
     out->mlp_ratio = 4;
-    snprintf(at, sizeof at, "%s/model", pointer);
-    snprintf(config_at, sizeof config_at, "%s/config", at);
-    snprintf(text_at, sizeof text_at, "%s/text", at);
-    DIT_TRY(dit_json_require_object(doc, kase, pointer, "model", &model));
-    DIT_TRY(dit_json_require_object(doc, model, at, "config", &config));
-    DIT_TRY(dit_json_require_object(doc, model, at, "latent", &latent));
-    DIT_TRY(dit_json_require_object(doc, model, at, "text", &text));
-    DIT_TRY(dit_json_require_string(doc, config, config_at, "_class_name", &family));
-    DIT_TRY(dit_json_require_int(doc, config, config_at, "num_layers", 0, 10000, &layers));
-    DIT_TRY(dit_json_optional_int(doc, config, config_at, "num_single_layers", 0, 10000, &single_layers));
-    DIT_TRY(dit_json_require_int(doc, config, config_at, "num_attention_heads", 1, 4096, &out->heads));
-    DIT_TRY(dit_json_require_int(doc, config, config_at, "attention_head_dim", 1, 4096, &out->head_dim));
-    DIT_TRY(dit_json_require_int(doc, config, config_at, "in_channels", 1, 65536, &in_channels));
-    DIT_TRY(dit_json_optional_int(doc, config, config_at, "patch_size", 1, 64, &patch_size));
-    DIT_TRY(dit_json_require_int(doc, text, text_at, "tokens", 0, MAX_EXTENT, &out->text_tokens));
-    DIT_TRY(dit_json_optional_int(doc, text, text_at, "dim", 1, 65536, &text_dim));
-    DIT_TRY(dit_json_optional_int(doc, text, text_at, "pooled_dim", 1, 65536, &pooled_dim));
-    DIT_TRY(dit_json_optional_string(doc, text, text_at, "injection", &injection));
-    DIT_TRY(dit_json_optional_string(doc, model, at, "guidance", &guidance));
-    DIT_TRY(read_geometry(doc, kase, pointer, latent, in_channels, patch_size, out));
+    DIT_TRY(open_case(doc, kase, pointer, &v));
+    DIT_TRY(dit_json_require_string(doc, v.config, v.config_at, "_class_name", &family));
+    DIT_TRY(read_layers(&v, out, &single_layers));
+    DIT_TRY(dit_json_require_int(doc, v.text, v.text_at, "tokens", 0, MAX_EXTENT, &out->text_tokens));
+    DIT_TRY(dit_json_optional_int(doc, v.text, v.text_at, "dim", 1, 65536, &text_dim));
+    DIT_TRY(dit_json_optional_int(doc, v.text, v.text_at, "pooled_dim", 1, 65536, &pooled_dim));
+    DIT_TRY(dit_json_optional_string(doc, v.text, v.text_at, "injection", &injection));
+    DIT_TRY(dit_json_optional_string(doc, v.model, v.model_at, "guidance", &guidance));
+    DIT_TRY(dit_json_require_int(doc, v.run, v.run_at, "num_images", 1, 4096, &out->num_images));
+    DIT_TRY(dit_json_require_int(doc, v.run, v.run_at, "num_inference_steps", 1, 100000, &out->steps));
+    DIT_TRY(read_latent(&v, out));
     snprintf(out->family, sizeof out->family, "%s", family);
-    out->layers = layers + single_layers;
     out->joint = strncmp(injection, "joint", 5) == 0;
     out->guidance_branches = strcmp(guidance, "cfg") == 0 ? 2 : 1;
-    out->parameters = estimate_parameters(out, layers, single_layers, text_dim, pooled_dim);
-    return DIT_OK;
+    out->parameters = estimate_parameters(out, out->layers, single_layers, text_dim, pooled_dim);
+    out->layers += single_layers;
+    return dit_json_optional_int(doc, v.model, v.model_at, "parameters", 1, INT64_C(1) << 50, &out->parameters);
 }
 
 dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_facts *facts)
@@ -147,11 +183,12 @@ static dit_status check_heads(const dit_parallel *parallel, const dit_facts *fac
 
 static dit_status check_tokens(const dit_parallel *parallel, const dit_facts *facts)
 {
-    int64_t degree = dit_parallel_sequence_degree(parallel);
-    if (facts->image_tokens % degree)
+    int64_t degree = dit_parallel_sequence_degree(parallel), segments = facts->segments > 1 ? facts->segments : 1;
+    if (facts->image_tokens / segments % degree)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS,
-                                       "image tokens %lld not divisible by ring_degree x ulysses_degree %lld",
-                                       (long long)facts->image_tokens, (long long)degree),
+                                       "image tokens %lld%s not divisible by ring_degree x ulysses_degree %lld",
+                                       (long long)(facts->image_tokens / segments), segments > 1 ? " of a frame" : "",
+                                       (long long)degree),
                               "choose a resolution whose token count the sequence degree divides");
     return DIT_OK;
 }

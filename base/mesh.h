@@ -8,6 +8,7 @@
 #define DIT_BASE_MESH_H
 
 #include "base/json.h"
+#include "base/latent.h"
 #include "base/status.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -48,11 +49,14 @@ typedef struct {
 /* What legality and volumes need to know of a model and its run; see dit_facts_from_case. */
 typedef struct {
     char family[64];           /* diffusers class, "PixArtTransformer2DModel"          */
-    int64_t layers;            /* blocks with self-attention, of all kinds             */
+    dit_latent latent;         /* what is denoised; image_tokens and token_channels follow from it */
+    int64_t layers;            /* blocks whose self-attention spans the sequence (joint: with the text) */
+    int64_t image_layers;      /* further self-attentions over image tokens alone (SD3.5's second one)  */
     int64_t heads, head_dim;   /* hidden = heads * head_dim                            */
-    int64_t image_tokens;      /* S of one image                                       */
+    int64_t image_tokens;      /* S of one image or clip                               */
+    int64_t segments;          /* the sequence is cut, and attended to, in each of so many equal parts; 0: one */
     int64_t text_tokens;       /* St                                                   */
-    int64_t token_channels;    /* floats of latent a token carries, C * patch^2        */
+    int64_t token_channels;    /* floats of latent a token carries, C * patch_t * patch^2 */
     int64_t num_images;        /* over all data ranks                                  */
     int64_t guidance_branches; /* 2: real CFG; 1: distilled or none                    */
     int64_t steps;             /* num_inference_steps                                  */
@@ -61,8 +65,8 @@ typedef struct {
     int64_t mlp_ratio;         /* inner width of the MLP over hidden                   */
 } dit_facts;
 
-/* Facts from a case document (keys model.config, model.latent, model.text, run).
- * Reads diffusers' own config keys, so a new family needs nothing here while it spells them alike.
+/* Facts from a case document (keys model.config, model.latent, model.text, model.guidance, model.parameters, run).
+ * Reads diffusers' own config keys and the model file's, so a new family needs nothing here while it spells them alike.
  * Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_RESOLUTION. */
 dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out);
 

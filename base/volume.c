@@ -5,8 +5,9 @@
  *   Ulysses   Q, K, V out and the result back, one all-to-all per operand and batch row: 4 B (u-1) n C/u e
  *             replicated text: no Q, K or V travels; the result's head slices are gathered: B (u-1) R C/u e
  *   ring      r-1 hops of K and V in one message: (r-1) 2 B (u n) (C/u) e
- * Per step:  CFG parallel gathers the prediction: images n_image token_channels e
- * At the end the latents are gathered over ulysses, then ring, then data.
+ * Where attention is per frame (segments), its batch rows are B x segments of n / segments tokens; where a block
+ * attends a second time over image tokens alone, that call counts without the text. Per step:  CFG parallel gathers the
+ * prediction: images n_image token_channels e At the end the latents are gathered over ulysses, then ring, then data.
  */
 #include "base/mesh.h"
 
@@ -26,7 +27,7 @@ const char *dit_phase_name(dit_phase phase)
 }
 
 typedef struct {
-    int64_t u, r, cfg, data, images, batch, image_rows, moving_rows, replicated_rows, hidden;
+    int64_t u, r, cfg, data, images, batch, segments, image_rows, moving_rows, replicated_rows, hidden;
 } shape;
 
 static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
@@ -43,6 +44,7 @@ static shape shape_of(const dit_parallel *parallel, const dit_facts *facts)
     s.images = facts->num_images / s.data;
     s.batch = s.images * facts->guidance_branches / s.cfg;
     s.image_rows = s.moving_rows = facts->image_tokens / (s.u * s.r);
+    s.segments = facts->segments > 1 ? facts->segments : 1;
     s.hidden = facts->heads * facts->head_dim;
     if (facts->joint && dit_parallel_joint_text(parallel, facts) == DIT_JOINT_TEXT_SPLIT)
         s.moving_rows += facts->text_tokens / (s.u * s.r);
@@ -57,21 +59,35 @@ static void add(dit_volume *volume, int64_t messages, int64_t bytes_each)
     volume->bytes += messages * bytes_each;
 }
 
-static void predict_ulysses(const shape *s, int64_t layer_calls, dit_volume_table *out)
+/* `rows` travelling and `replicated` rows of each of `batch` attention calls */
+static void predict_ulysses(const shape *s, int64_t layer_calls, int64_t batch, int64_t rows, int64_t replicated,
+                            dit_volume_table *out)
 {
     dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_ULYSSES];
     int64_t slice = s->hidden / s->u * ELEMENT_BYTES;
-    add(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], layer_calls * 4 * s->batch * (s->u - 1),
-        s->moving_rows * slice);
-    if (s->replicated_rows)
-        add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], layer_calls * s->batch * (s->u - 1),
-            s->replicated_rows * slice);
+    add(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], layer_calls * 4 * batch * (s->u - 1), rows * slice);
+    if (replicated)
+        add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], layer_calls * batch * (s->u - 1), replicated * slice);
 }
 
-static void predict_ring(const shape *s, int64_t layer_calls, dit_volume_table *out)
+static void predict_ring(const shape *s, int64_t layer_calls, int64_t batch, int64_t rows, dit_volume_table *out)
 {
-    int64_t kv_bytes = 2 * s->batch * s->u * s->moving_rows * (s->hidden / s->u) * ELEMENT_BYTES;
+    int64_t kv_bytes = 2 * batch * s->u * rows * (s->hidden / s->u) * ELEMENT_BYTES;
     add(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], layer_calls * (s->r - 1), kv_bytes);
+}
+
+static void predict_attention(const shape *s, const dit_facts *facts, dit_volume_table *out)
+{
+    int64_t batch = s->batch * s->segments, calls = facts->steps * facts->layers;
+    int64_t image_calls = facts->steps * facts->image_layers;
+    if (s->u > 1) {
+        predict_ulysses(s, calls, batch, s->moving_rows / s->segments, s->replicated_rows, out);
+        predict_ulysses(s, image_calls, batch, s->image_rows / s->segments, 0, out);
+    }
+    if (s->r > 1) {
+        predict_ring(s, calls, batch, s->moving_rows / s->segments, out);
+        predict_ring(s, image_calls, batch, s->image_rows / s->segments, out);
+    }
 }
 
 static void predict_gather(const shape *s, const dit_facts *facts, dit_volume_table *out)
@@ -89,8 +105,7 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, di
 {
     shape s = shape_of(parallel, facts);
     memset(out, 0, sizeof *out);
-    if (s.u > 1) predict_ulysses(&s, facts->steps * facts->layers, out);
-    if (s.r > 1) predict_ring(&s, facts->steps * facts->layers, out);
+    predict_attention(&s, facts, out);
     add(&out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], facts->steps * (s.cfg - 1),
         s.images * s.image_rows * facts->token_channels * ELEMENT_BYTES);
     predict_gather(&s, facts, out);

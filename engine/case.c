@@ -4,61 +4,97 @@
 #include "engine/config.h"
 #include "engine/programs/program.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SEED_BITS = 53 };
 
-static dit_status read_weights(const dit_json *doc, const cJSON *model, dit_case *out)
+dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
+                                 uint64_t *seed)
 {
     static const char *const keys[] = {"kind", "seed", "path", NULL};
-    const cJSON *weights;
     const char *kind;
-    int64_t seed = 0;
-    DIT_TRY(dit_json_require_object(doc, model, "/model", "weights", &weights));
-    DIT_TRY(dit_json_only_keys(doc, weights, "/model/weights", keys));
-    DIT_TRY(dit_json_require_string(doc, weights, "/model/weights", "kind", &kind));
-    if (strcmp(kind, "safetensors") == 0)
-        return dit_json_require_string(doc, weights, "/model/weights", "path", &out->weights_path);
+    int64_t number = 0;
+    *path = NULL;
+    DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
+    DIT_TRY(dit_json_require_string(doc, object, pointer, "kind", &kind));
+    if (strcmp(kind, "safetensors") == 0) return dit_json_require_string(doc, object, pointer, "path", path);
     if (strcmp(kind, "seeded") != 0)
-        return dit_json_fail(doc, "/model/weights/kind", DIT_ERR_JSON_VALUE, "\"%s\" is neither seeded nor safetensors",
-                             kind);
-    DIT_TRY(dit_json_require_int(doc, weights, "/model/weights", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
-    out->weights_seed = (uint64_t)seed;
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "kind \"%s\" is neither seeded nor safetensors", kind);
+    DIT_TRY(dit_json_require_int(doc, object, pointer, "seed", 0, INT64_C(1) << MAX_SEED_BITS, &number));
+    *seed = (uint64_t)number;
     return DIT_OK;
 }
 
 static dit_status read_model(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"name", "config", "latent", "text", "guidance", "weights", NULL};
-    const cJSON *model, *text;
+    static const char *const keys[] = {"name", "config", "latent", "text", "guidance", "parameters", "weights", NULL};
+    const cJSON *model, *text = NULL, *latent = NULL, *weights;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "model", &model));
     DIT_TRY(dit_json_only_keys(doc, model, "/model", keys));
     DIT_TRY(dit_json_require_object(doc, model, "/model", "config", &out->model_config));
-    DIT_TRY(dit_json_require_object(doc, model, "/model", "text", &text));
-    DIT_TRY(dit_json_optional_int(doc, text, "/model/text", "dim", 1, 65536, &out->text_dim));
-    DIT_TRY(dit_json_optional_int(doc, text, "/model/text", "pooled_dim", 1, 65536, &out->pooled_dim));
-    return read_weights(doc, model, out);
+    DIT_TRY(dit_json_optional_object(doc, model, "/model", "latent", &latent));
+    DIT_TRY(dit_json_optional_object(doc, model, "/model", "text", &text));
+    if (text) DIT_TRY(dit_json_optional_int(doc, text, "/model/text", "tokens", 1, 1 << 20, &out->text_tokens));
+    out->has_facts = text && latent;
+    DIT_TRY(dit_json_require_object(doc, model, "/model", "weights", &weights));
+    return dit_case_read_weights(doc, weights, "/model/weights", &out->weights_path, &out->weights_seed);
+}
+
+static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *out)
+{
+    const cJSON *sizes = NULL;
+    out->num_images = out->num_frames = 1;
+    DIT_TRY(dit_json_require_int(doc, run, "/run", "height_px", 1, 1 << 20, &out->run.height_px));
+    DIT_TRY(dit_json_require_int(doc, run, "/run", "width_px", 1, 1 << 20, &out->run.width_px));
+    DIT_TRY(dit_json_optional_int(doc, run, "/run", "num_images", 1, 4096, &out->num_images));
+    DIT_TRY(dit_json_optional_int(doc, run, "/run", "num_frames", 1, 1 << 20, &out->num_frames));
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "style", 0, 1e6, &out->run.style));
+    DIT_TRY(dit_json_optional_array(doc, run, "/run", "image_meta_size", &sizes));
+    if (sizes && cJSON_GetArraySize(sizes) != 6)
+        return dit_json_fail(doc, "/run/image_meta_size", DIT_ERR_JSON_VALUE, "six numbers expected");
+    for (int i = 0; sizes && i < 6; i++) {
+        const cJSON *item = cJSON_GetArrayItem(sizes, i);
+        if (!cJSON_IsNumber(item))
+            return dit_json_fail(doc, "/run/image_meta_size", DIT_ERR_JSON_TYPE, "six numbers expected");
+        out->run.meta_size[i] = item->valuedouble;
+    }
+    return DIT_OK;
 }
 
 static dit_status read_run(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"height_px",      "width_px", "num_images", "num_inference_steps",
-                                       "guidance_scale", "seed",     NULL};
+    static const char *const keys[] = {
+        "height_px",      "width_px", "num_frames",      "num_images", "num_inference_steps",
+        "guidance_scale", "style",    "image_meta_size", "seed",       NULL};
     const cJSON *run;
     int64_t seed, steps;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "run", &run));
     DIT_TRY(dit_json_only_keys(doc, run, "/run", keys));
-    DIT_TRY(dit_json_require_int(doc, run, "/run", "height_px", 1, 1 << 20, &out->height_px));
-    DIT_TRY(dit_json_require_int(doc, run, "/run", "width_px", 1, 1 << 20, &out->width_px));
+    DIT_TRY(read_sizes(doc, run, out));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "num_inference_steps", 1, 10000, &steps));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
-    out->guidance_scale = 1.0;
-    DIT_TRY(dit_json_optional_number(doc, run, "/run", "guidance_scale", -1000, 1000, &out->guidance_scale));
+    out->run.guidance_scale = 1.0;
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "guidance_scale", -1000, 1000, &out->run.guidance_scale));
     out->steps = (int)steps;
     out->seed = (uint64_t)seed;
     return DIT_OK;
+}
+
+static dit_status read_conditions(const dit_json *doc, dit_case *out)
+{
+    static const char *const keys[] = {"kind", "path", NULL};
+    const cJSON *conditions = NULL;
+    const char *kind;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "conditions", &conditions));
+    if (!conditions) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, conditions, "/conditions", keys));
+    DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "kind", &kind));
+    if (strcmp(kind, "seeded") == 0) return DIT_OK;
+    if (strcmp(kind, "safetensors") != 0)
+        return dit_json_fail(doc, "/conditions/kind", DIT_ERR_JSON_VALUE, "\"%s\" is neither seeded nor safetensors",
+                             kind);
+    return dit_json_require_string(doc, conditions, "/conditions", "path", &out->conditions_path);
 }
 
 static dit_status read_measure(const dit_json *doc, dit_case *out)
@@ -89,8 +125,9 @@ static dit_status hash_document(const dit_json *doc, char out[33])
 
 dit_status dit_case_read(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"schema",   "program",   "model",    "scheduler", "run",
-                                       "parallel", "attention", "platform", "measure",   NULL};
+    static const char *const keys[] = {"schema",     "program",  "model",     "scheduler", "run",
+                                       "conditions", "parallel", "attention", "platform",  "measure",
+                                       "vae",        "picture",  NULL};
     dit_program_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;
@@ -98,15 +135,16 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     DIT_TRY(hash_document(doc, out->case_id));
     dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "model"));
     dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "scheduler"));
+    dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "vae"));
     DIT_TRY(read_model(doc, out));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "scheduler", &out->scheduler));
     DIT_TRY(read_run(doc, out));
+    DIT_TRY(read_conditions(doc, out));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "vae", &out->vae));
     DIT_TRY(read_measure(doc, out));
     DIT_TRY(dit_program_read_platform(doc, &platform));
     out->attention = platform.attention;
     out->backend = platform.backend;
     out->threads_per_rank = platform.threads;
-    DIT_TRY(dit_facts_from_case(doc, doc->root, "", &out->facts));
-    out->pack_px = llround(sqrt((double)(out->height_px * out->width_px) / (double)out->facts.image_tokens));
-    return DIT_OK;
+    return out->has_facts ? dit_facts_from_case(doc, doc->root, "", &out->facts) : DIT_OK;
 }

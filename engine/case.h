@@ -1,31 +1,37 @@
-/* Case: what a denoise run is asked to do, read strictly from its document (results/schema/README.md, "Case"). */
+/* Case: what a sampling run is asked to do, read strictly from its document (results/schema/README.md, "Case"). */
 #ifndef DIT_ENGINE_CASE_H
 #define DIT_ENGINE_CASE_H
 
 #include "base/json.h"
 #include "base/mesh.h"
+#include "engine/condition.h"
 
 enum { DIT_CASE_MAX_ITERATIONS = 1000 };
 
 typedef struct {
     const dit_json *doc;
-    char case_id[33]; /* hash of the canonical document */
-    const cJSON *model_config, *scheduler;
-    const char *weights_path; /* NULL: seeded with weights_seed */
+    char case_id[33];                            /* hash of the canonical document */
+    const cJSON *model_config, *scheduler, *vae; /* vae: NULL, or {"config", "weights", "tiling"}              */
+    const char *weights_path;                    /* NULL: seeded with weights_seed                             */
     uint64_t weights_seed;
+    const char *conditions_path; /* embeddings (and latents) by the pipelines' names; NULL: seeded with `seed` */
     const char *attention, *backend;
     int threads_per_rank;
     dit_parallel parallel;
     dit_facts facts;
-    int64_t height_px, width_px, pack_px; /* pack_px: pixels a token spans in each direction */
-    int64_t text_dim, pooled_dim;         /* 0 where the document does not say */
+    bool has_facts;      /* the document says model.latent and model.text: `facts` come from it, else from the config */
+    int64_t text_tokens; /* 0 where the document does not say                              */
+    int64_t num_images, num_frames;
+    dit_condition_run run;
     int steps;
-    double guidance_scale;
     uint64_t seed;
     int warmup_runs, iterations;
 } dit_case;
 
 /* Pointers stay inside `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */
 dit_status dit_case_read(const dit_json *doc, dit_case *out);
+/* {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path NULL for seeded. */
+dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
+                                 uint64_t *seed);
 
 #endif

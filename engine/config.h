@@ -5,6 +5,54 @@
 #define DIT_ENGINE_CONFIG_H
 
 #include "base/json.h"
+#include <stddef.h>
+
+/* A config object inside a document. */
+typedef struct {
+    const dit_json *doc;
+    const cJSON *object;
+    const char *pointer; /* its JSON pointer, for messages */
+} dit_config;
+
+/* What a config key is and where it goes: tables of these are how models, VAEs and schedulers read their configs. */
+typedef enum { DIT_FIELD_INT, DIT_FIELD_NUMBER, DIT_FIELD_BOOL } dit_field_kind;
+typedef struct {
+    const char *key;
+    dit_field_kind kind;
+    size_t offset;   /* of an int64_t, double or bool in the struct that is filled          */
+    double fallback; /* when the key is absent or null (diffusers' default); NAN: required  */
+    double min, max; /* of numbers                                                           */
+} dit_config_field;
+#define DIT_CONFIG_INT(type, member, key, fallback, min, max)                                                          \
+    {                                                                                                                  \
+        key, DIT_FIELD_INT, offsetof(type, member), fallback, min, max                                                 \
+    }
+#define DIT_CONFIG_NUMBER(type, member, key, fallback, min, max)                                                       \
+    {                                                                                                                  \
+        key, DIT_FIELD_NUMBER, offsetof(type, member), fallback, min, max                                              \
+    }
+#define DIT_CONFIG_BOOL(type, member, key, fallback)                                                                   \
+    {                                                                                                                  \
+        key, DIT_FIELD_BOOL, offsetof(type, member), fallback, 0, 1                                                    \
+    }
+#define DIT_CONFIG_END                                                                                                 \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
+/* Fills `out` from the table (ended by DIT_CONFIG_END). Errors: DIT_ERR_JSON_*. */
+dit_status dit_config_read(const dit_config *config, const dit_config_field *fields, void *out);
+
+/* Options that would change the numbers and of which one value is built: absent, or as text "gelu-approximate",
+ * "true", "0.5", "null". `only` is what is built. */
+typedef struct {
+    const char *key, *only;
+} dit_config_only;
+/* Table ended by {0}. Errors: DIT_ERR_UNSUPPORTED naming key, value and what is built. */
+dit_status dit_config_require_only(const dit_config *config, const dit_config_only *options);
+
+/* A list of integers, at most `capacity`; absent leaves *count -1. Errors: DIT_ERR_JSON_*. */
+dit_status dit_config_read_ints(const dit_config *config, const char *key, int64_t min, int64_t max, int capacity,
+                                int64_t *out, int *count);
 
 /* Reads a file that diffusers may have written; members without a value are gone. Errors as dit_json_read_file. */
 dit_status dit_config_read_file(const char *path, dit_json *out);

@@ -11,8 +11,11 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     int64_t sequence_rank = rt->coordinates[DIT_AXIS_RING] * u + rt->coordinates[DIT_AXIS_ULYSSES];
     bool split = facts->joint && dit_parallel_joint_text(&rt->parallel, facts) == DIT_JOINT_TEXT_SPLIT;
     dit_partition part = {.image_tokens = facts->image_tokens, .text_tokens = facts->text_tokens};
-    part.image_count = facts->image_tokens / (u * r);
-    part.image_begin = sequence_rank * part.image_count;
+    part.segments = facts->segments > 1 ? facts->segments : 1;
+    part.segment_tokens = facts->image_tokens / part.segments;
+    part.segment_count = part.segment_tokens / (u * r);
+    part.segment_begin = sequence_rank * part.segment_count;
+    part.image_count = part.segments * part.segment_count;
     part.text_count = split ? facts->text_tokens / (u * r) : facts->text_tokens;
     part.text_begin = split ? sequence_rank * part.text_count : 0;
     part.text_replicated = !split;
@@ -22,6 +25,19 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     part.branch_first = rt->coordinates[DIT_AXIS_CFG] * part.branches;
     part.batch = part.branches * part.images;
     return part;
+}
+
+int64_t dit_partition_token(const dit_partition *part, int64_t row)
+{
+    return row / part->segment_count * part->segment_tokens + part->segment_begin + row % part->segment_count;
+}
+
+void dit_partition_take(const dit_partition *part, const float *whole, int64_t cols, float *local)
+{
+    int64_t run = part->segment_count * cols;
+    for (int64_t i = 0; i < part->segments; i++)
+        memcpy(local + i * run, whole + (i * part->segment_tokens + part->segment_begin) * cols,
+               (size_t)run * sizeof *local);
 }
 
 /* [size][outer][inner] -> [outer][size][inner]: a gathered axis moves from outermost to its place. */
@@ -55,9 +71,9 @@ dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *pa
                                         float *scratch, float *full)
 {
     int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
-    int64_t rows = part->image_count;
-    int64_t outer[3] = {part->images, part->images, 1};
-    int64_t inner[3] = {rows * cols, rows * u * cols, part->images * rows * u * r * cols};
+    int64_t rows = part->segment_count, parts = part->images * part->segments;
+    int64_t outer[3] = {parts, parts, 1};
+    int64_t inner[3] = {rows * cols, rows * u * cols, parts * rows * u * r * cols};
     const dit_axis axes[3] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_DATA};
     for (int i = 0; i < 3; i++) {
         if (dit_comm_size(rt->comm[axes[i]]) == 1 && i > 0) continue; /* already in place */
@@ -97,6 +113,37 @@ done:
     return st;
 }
 
+/* [entries][segments][tokens][cols] -> [entries][tokens][segments][cols], in place */
+static dit_status turn_segments(const dit_partition *part, int64_t entries, int64_t cols, float *data)
+{
+    int64_t F = part->segments, S = part->segment_tokens;
+    float *entry = malloc((size_t)(F * S * cols + 1) * sizeof *entry);
+    if (!entry) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to turn %lld rows", (long long)(F * S));
+    for (int64_t e = 0; e < entries; e++, data += F * S * cols) {
+        memcpy(entry, data, (size_t)(F * S * cols) * sizeof *entry);
+        for (int64_t f = 0; f < F; f++)
+            for (int64_t s = 0; s < S; s++)
+                memcpy(data + (s * F + f) * cols, entry + (f * S + s) * cols, (size_t)cols * sizeof *entry);
+    }
+    free(entry);
+    return DIT_OK;
+}
+
+/* Every segment is gathered as an entry of its own. */
+static dit_status collect_image(dit_runtime *rt, const dit_partition *part, const dit_shards *shards, int64_t batch,
+                                float **out, int64_t *rows)
+{
+    dit_shards pieces = *shards;
+    if (part->segments > 1 && batch > 1 && shards->batch_stride != part->image_count * shards->ld)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "segments of entries that do not follow each other");
+    if (part->segments > 1) pieces.batch_stride = part->segment_count * shards->ld;
+    DIT_TRY(collect_rows(rt, &pieces, batch * part->segments, 0, part->segment_count, true, out, rows));
+    *rows *= part->segments;
+    if (shards->layout != DIT_LAYOUT_ACROSS) return DIT_OK;
+    int64_t entries = batch * (shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1);
+    return turn_segments(part, entries, shards->cols, *out);
+}
+
 /* text rows, then image rows, of each batch entry */
 static dit_status stitch(const float *text, int64_t text_rows, const float *image, int64_t image_rows, int64_t batch,
                          int64_t cols, float **out)
@@ -121,7 +168,8 @@ dit_status dit_partition_collect(dit_runtime *rt, const dit_partition *part, con
     int64_t text_rows = 0, image_rows = 0, rows = 0;
     dit_status st = DIT_OK;
     switch (shards->layout) {
-    case DIT_LAYOUT_IMAGE: st = collect_rows(rt, shards, batch, 0, part->image_count, true, out, &rows); break;
+    case DIT_LAYOUT_IMAGE:
+    case DIT_LAYOUT_ACROSS: st = collect_image(rt, part, shards, batch, out, &rows); break;
     case DIT_LAYOUT_TEXT:
         st = collect_rows(rt, shards, batch, 0, part->text_count, !part->text_replicated, out, &rows);
         break;

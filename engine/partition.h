@@ -1,8 +1,9 @@
 /* Partition: which tokens and which batch rows this rank holds, and how to put shards together again.
  *
- * Image tokens are cut into contiguous chunks over the sequence ranks (ring slow, ulysses fast), joint text likewise
- * when it is split, else every sequence rank holds all of it. Batch rows are branch-major (negative guidance branch
- * first), cut over cfg; images over data.
+ * Image tokens are cut into contiguous chunks over the sequence ranks (ring slow, ulysses fast); where attention is per
+ * frame (segments), each frame is cut so and a rank holds its piece of every frame, in order. Joint text is cut
+ * likewise when it is split, else every sequence rank holds all of it. Batch rows are branch-major (negative guidance
+ * branch first), cut over cfg; images over data.
  */
 #ifndef DIT_ENGINE_PARTITION_H
 #define DIT_ENGINE_PARTITION_H
@@ -10,19 +11,26 @@
 #include "engine/runtime.h"
 
 typedef struct {
-    int64_t image_tokens, image_begin, image_count; /* S, and this rank's rows of it                     */
-    int64_t text_tokens, text_begin, text_count;    /* St, and this rank's rows; all of them if replicated */
-    bool text_replicated;                           /* joint text held by every sequence rank             */
-    int64_t images, image_first;                    /* this data rank's images                            */
-    int64_t branches, branch_first;                 /* this cfg rank's guidance branches                  */
-    int64_t batch;                                  /* branches * images                                  */
+    int64_t image_tokens, image_count;           /* S, and how many of its rows this rank holds       */
+    int64_t segments, segment_tokens;            /* parts the sequence is cut in apart: 1, or frames  */
+    int64_t segment_begin, segment_count;        /* this rank's rows of each                          */
+    int64_t text_tokens, text_begin, text_count; /* St, and this rank's rows; all of them if replicated */
+    bool text_replicated;                        /* joint text held by every sequence rank             */
+    int64_t images, image_first;                 /* this data rank's images                            */
+    int64_t branches, branch_first;              /* this cfg rank's guidance branches                  */
+    int64_t batch;                               /* branches * images                                  */
 } dit_partition;
 
 dit_partition dit_partition_of(const dit_runtime *rt);
+/* Which token of the whole image local row `row` is. */
+int64_t dit_partition_token(const dit_partition *part, int64_t row);
+/* Copies this rank's rows out of [rows_of_image = S, cols] into [image_count, cols]. */
+void dit_partition_take(const dit_partition *part, const float *whole, int64_t cols, float *local);
 
 /* How a tensor is spread over the ranks. */
 typedef enum {
     DIT_LAYOUT_IMAGE,  /* [batch, image_count, cols]              */
+    DIT_LAYOUT_ACROSS, /* the same, collected as [batch, segment_tokens, segments, cols]: attention over time */
     DIT_LAYOUT_TEXT,   /* [batch, text_count, cols], joint text   */
     DIT_LAYOUT_JOINT,  /* [batch, text_count + image_count, cols] */
     DIT_LAYOUT_GLOBAL, /* [batch, 1, cols], equal on all sequence ranks */

@@ -9,12 +9,12 @@
 void dit_sampler_draw(const dit_sampler *s, const char *stream, int64_t draw, float deviation, float *out)
 {
     const dit_partition *part = &s->partition;
-    int64_t run = part->image_count * s->channels;
+    int64_t run = part->segment_count * s->channels;
     int64_t whole = s->rt->facts.num_images * part->image_tokens * s->channels;
-    for (int64_t image = 0; image < part->images; image++) {
-        int64_t first = ((part->image_first + image) * part->image_tokens + part->image_begin) * s->channels;
-        dit_rng_normal(s->seed, dit_rng_stream(stream), (uint64_t)(draw * whole + first), run, 0.0f, deviation,
-                       out + image * run);
+    for (int64_t i = 0; i < part->images * part->segments; i++) {
+        int64_t token = (part->image_first * part->segments + i) * part->segment_tokens + part->segment_begin;
+        dit_rng_normal(s->seed, dit_rng_stream(stream), (uint64_t)(draw * whole + token * s->channels), run, 0.0f,
+                       deviation, out + i * run);
     }
 }
 
@@ -32,7 +32,8 @@ dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *schedule
     int64_t all = rt->facts.num_images * rt->facts.image_tokens;
     s->channels = rt->facts.token_channels;
     s->elements = part->images * part->image_count * s->channels;
-    if (s->model->input_channels != s->channels || s->model->output_channels < s->channels)
+    s->beside = s->model->needs[DIT_CONDITION_LATENT].elements / part->image_tokens;
+    if (s->model->input_channels != s->channels + s->beside || s->model->output_channels < s->channels)
         return DIT_FAIL(DIT_ERR_SHAPE, "latent tokens have %lld channels, the model takes %lld and gives %lld",
                         (long long)s->channels, (long long)s->model->input_channels,
                         (long long)s->model->output_channels);
@@ -43,7 +44,8 @@ dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *schedule
     } buffers[] = {
         {&rt->image, &s->latents, s->elements},
         {&rt->image, &s->noise_pred, s->elements},
-        {&rt->step, &s->input, rows * s->channels},
+        {&rt->step, &s->scaled, s->elements},
+        {&rt->step, &s->input, rows * s->model->input_channels},
         {&rt->step, &s->output, rows * s->model->output_channels},
         {&rt->step, &s->prediction, rows * s->channels},
         {&rt->step, &s->timestep, part->batch},
@@ -62,12 +64,29 @@ dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *schedule
     return dit_scheduler_create(&params, &s->scheduler);
 }
 
-/* The same latents for every guidance branch of this rank. */
-static void fill_input(dit_sampler *s, int step)
+/* Columns [first, first + cols) of the model's input rows. */
+static void place_columns(dit_sampler *s, const float *src, int64_t rows, int64_t cols, float *input, int64_t first)
 {
-    dit_scheduler_scale_input(s->scheduler, step, s->latents, s->input);
-    for (int64_t branch = 1; branch < s->partition.branches; branch++)
-        memcpy(s->input + branch * s->elements, s->input, (size_t)s->elements * sizeof *s->input);
+    ops_copy(s->rt, &(dit_copy_args){.n0 = 1,
+                                     .n1 = rows,
+                                     .n2 = 1,
+                                     .inner = cols,
+                                     .src = src,
+                                     .src_stride = {0, cols, cols},
+                                     .dst = input + first,
+                                     .dst_stride = {0, s->model->input_channels, cols}});
+}
+
+/* The same latents for every guidance branch of this rank, each token followed by what is set beside it. */
+static void fill_input(dit_sampler *s, int step, const dit_condition *condition)
+{
+    int64_t rows = s->partition.images * s->partition.image_count;
+    dit_scheduler_scale_input(s->scheduler, step, s->latents, s->scaled);
+    for (int64_t branch = 0; branch < s->partition.branches; branch++)
+        place_columns(s, s->scaled, rows, s->channels, s->input + branch * rows * s->model->input_channels, 0);
+    if (s->beside)
+        place_columns(s, condition->at[DIT_CONDITION_LATENT], s->partition.branches * rows, s->beside, s->input,
+                      s->channels);
     for (int64_t b = 0; b < s->partition.batch; b++)
         s->timestep[b] = s->scheduler->timesteps[step] / s->model->timestep_divisor;
 }
@@ -102,10 +121,10 @@ static dit_status guide(dit_sampler *s)
     return DIT_OK;
 }
 
-static dit_status run_step(dit_sampler *s, int step)
+static dit_status run_step(dit_sampler *s, int step, const dit_condition *condition)
 {
     dit_fault_at_step(step, s->latents);
-    fill_input(s, step);
+    fill_input(s, step, condition);
     DIT_TRY(dit_model_forward(s->model,
                               &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output}));
     DIT_TIMED(s->rt, DIT_TIME_SCHEDULER, {
@@ -121,7 +140,7 @@ dit_status dit_sampler_run(dit_sampler *s, const dit_condition *condition)
     DIT_TIMED(s->rt, DIT_TIME_PREPARE, DIT_TRY(dit_model_prepare(s->model, condition)));
     for (int step = 0; step < s->scheduler->steps; step++) {
         int64_t began = dit_clock_ns();
-        DIT_TRY(run_step(s, step));
+        DIT_TRY(run_step(s, step, condition));
         if (s->step_ns) s->step_ns[step] = dit_clock_ns() - began;
         if (s->on_step) DIT_TRY(s->on_step(s, step, s->context));
     }

@@ -21,7 +21,9 @@ struct dit_sampler {
     int64_t elements;      /* images * image_count * channels                      */
     float *latents;        /* [images, image_count, channels], the state           */
     float *noise_pred;     /* [images, image_count, channels], after guidance      */
-    float *input;          /* [batch, image_count, channels]                       */
+    int64_t beside;        /* floats per token that the model gets beside the latents (an input image) */
+    float *scaled;         /* [images, image_count, channels], as the scheduler gives them to the model */
+    float *input;          /* [batch, image_count, channels + beside]              */
     float *output;         /* [batch, image_count, output_channels]                */
     float *prediction;     /* [batch, image_count, channels]                       */
     float *gathered;       /* [cfg, images, image_count, channels]                 */

@@ -55,6 +55,9 @@ static dit_status add_model(cJSON *document, const suite_cell *cell)
     DIT_TRY(add_object(model, "latent", &part));
     DIT_TRY(copy_member(part, cell->model->latent, "channels"));
     DIT_TRY(copy_member(part, cell->model->latent, "vae_spatial"));
+    DIT_TRY(copy_member(part, cell->model->latent, "vae_temporal"));
+    DIT_TRY(copy_member(part, cell->model->latent, "patch"));
+    DIT_TRY(copy_member(part, cell->model->latent, "attention_per_frame"));
     DIT_TRY(add_object(model, "text", &part));
     DIT_TRY(dit_json_add_int(part, "tokens", cell->text_tokens));
     DIT_TRY(copy_member(part, cell->model->text, "dim"));

@@ -30,6 +30,45 @@ static dit_status find_policy(const dit_runtime *rt, const char *name, const dit
                           "auto, local, ulysses, ring and usp exist");
 }
 
+/* Memory for the key bias of every ring rank, as the Ulysses exchange lays its keys out. */
+static dit_status prepare_bias(dit_attention *attention)
+{
+    dit_runtime *rt = attention->rt;
+    const dit_attention_shape *shape = &attention->shape;
+    int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
+    int64_t replicated = attention_replicated(shape);
+    void *memory;
+    attention->bias_keys = replicated + u * (shape->tokens - replicated);
+    DIT_TRY(dit_arena_alloc(&rt->image, r * (int64_t)sizeof *attention->bias, &memory));
+    float **bias = memory;
+    for (int64_t j = 0; j < r; j++) {
+        if (shape->replicated && j != rt->coordinates[DIT_AXIS_RING]) continue;
+        DIT_TRY(dit_arena_alloc(&rt->image, shape->B * attention->bias_keys * (int64_t)sizeof **bias, &memory));
+        bias[j] = memory;
+    }
+    attention->bias = bias;
+    return DIT_OK;
+}
+
+void dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens)
+{
+    const dit_attention_shape *shape = &attention->shape;
+    int64_t u = shape->replicated ? 1 : dit_comm_size(attention->rt->comm[DIT_AXIS_ULYSSES]);
+    int64_t r = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
+    for (int64_t j = 0; j < r; j++) {
+        for (int64_t b = 0; b < shape->B && attention->bias[j]; b++)
+            for (int64_t i = 0; i < u; i++)
+                memcpy(attention->bias[j] + b * attention->bias_keys + i * shape->tokens,
+                       bias + b * text_tokens + (shape->replicated ? 0 : (j * u + i) * shape->text),
+                       (size_t)shape->text * sizeof *bias);
+    }
+}
+
+const float *attention_bias(const dit_attention *attention, int ring_rank)
+{
+    return attention->bias ? attention->bias[ring_rank] : NULL;
+}
+
 dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape,
                                 dit_attention **out)
 {
@@ -41,6 +80,7 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
     *attention = (dit_attention){.rt = rt, .policy = policy, .shape = *shape};
     attention->scale = 1.0f / sqrtf((float)shape->D);
     dit_status st = policy->prepare ? policy->prepare(attention) : DIT_OK;
+    if (st == DIT_OK && shape->text_bias) st = prepare_bias(attention);
     if (st != DIT_OK) {
         free(attention);
         return st;

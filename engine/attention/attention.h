@@ -1,9 +1,9 @@
 /* Attention policies: where attention finds K and V.
  *
  * A model hands over the q, k, v of the tokens its rank holds; the policy returns the exact attention of those tokens
- * over the whole sequence. Softmax does not care about the order of keys, so shards may come in any order. The first
- * `replicated` rows are joint text that every sequence rank holds in full (their K and V count once); all other rows
- * are this rank's own share. Policies are rows of one table (attention.c); each is one file.
+ * over the whole sequence. Softmax does not care about the order of keys, so shards may come in any order. Replicated
+ * joint text counts once, although every sequence rank holds its K and V; all other rows are a rank's own share.
+ * Policies are rows of one table (attention.c); each is one file.
  */
 #ifndef DIT_ENGINE_ATTENTION_H
 #define DIT_ENGINE_ATTENTION_H
@@ -13,8 +13,10 @@
 /* Largest call a policy will see; buffers are made once for it. */
 typedef struct {
     int64_t B, H, D;
-    int64_t tokens;     /* local rows per batch entry, replicated ones included */
-    int64_t replicated; /* of which replicated text rows, first in order        */
+    int64_t tokens;  /* local rows per batch entry, replicated ones included */
+    int64_t text;    /* of which joint text rows, first in order             */
+    bool replicated; /* every sequence rank holds those text rows in full    */
+    bool text_bias;  /* dit_attention_set_text_bias will be called           */
 } dit_attention_shape;
 
 /* q, k, v: [B, tokens, H, D], tokens ld apart, batch entries `batch` floats apart; out likewise with ldo, batch_o. */
@@ -33,6 +35,10 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
                                 dit_attention **out);
 void dit_attention_free(dit_attention *attention); /* accepts NULL; buffers belong to the runtime's arenas */
 const char *dit_attention_name(const dit_attention *attention);
+
+/* Masks text keys: bias [B, text_tokens] of the whole text is added to the logits of every row and head; copied. Every
+ * rank has the whole text's mask, so nothing is sent. Not collective. */
+void dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens);
 
 /* Collective over the sequence ranks. Communication: as the closed form of the policy (base/volume.c). */
 dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io);

@@ -19,6 +19,7 @@ dit_status attention_local_forward(dit_attention *attention, const dit_attention
                                      .batch_q = io->batch,
                                      .batch_k = io->batch,
                                      .batch_v = io->batch,
+                                     .bias = attention_bias(attention, attention->rt->coordinates[DIT_AXIS_RING]),
                                      .scale = attention->scale,
                                      .out = io->out,
                                      .ldo = io->ldo,

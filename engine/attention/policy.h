@@ -17,6 +17,8 @@ struct dit_attention {
     const dit_attention_policy *policy;
     dit_attention_shape shape;
     float scale;
+    float **bias;      /* NULL, or one [B, keys] for the keys of each ring rank as the policy lays them out; */
+    int64_t bias_keys; /* an entry is NULL where those keys hold no text                                    */
     struct {
         float *pack, *q, *k, *v, *out, *back; /* see ulysses.c */
     } ulysses;
@@ -26,6 +28,14 @@ struct dit_attention {
 };
 
 extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp;
+
+/* Rows of `shape` that every sequence rank holds: replicated text. */
+static inline int64_t attention_replicated(const dit_attention_shape *shape)
+{
+    return shape->replicated ? shape->text : 0;
+}
+/* Key bias of what ring rank `ring_rank` holds, or NULL. */
+const float *attention_bias(const dit_attention *attention, int ring_rank);
 
 /* Shared pieces. Shape may be the policy's own or that of the exchanged operands. */
 dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,

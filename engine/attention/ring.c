@@ -11,7 +11,7 @@
 
 static int64_t moving_rows(const dit_attention_shape *shape)
 {
-    return shape->tokens - shape->replicated;
+    return shape->tokens - attention_replicated(shape);
 }
 
 dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape)
@@ -39,7 +39,7 @@ static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, 
                                                  .n1 = n,
                                                  .n2 = 1,
                                                  .inner = width,
-                                                 .src = sources[i] + shape->replicated * io->ld,
+                                                 .src = sources[i] + attention_replicated(shape) * io->ld,
                                                  .src_stride = {io->batch, io->ld, width},
                                                  .dst = kv + i * shape->B * n * width,
                                                  .dst_stride = {n * width, width, width}});
@@ -62,6 +62,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
             piece.v += b * whole->batch_v + head * shape->D;
             piece.out += b * whole->batch_o + head * shape->D;
             piece.lse += (b * shape->H + head) * shape->tokens;
+            if (piece.bias) piece.bias += b * attention->bias_keys;
             ops_attention(attention->rt, &piece);
             if (exchange) dit_comm_exchange_poll(ring, exchange);
         }
@@ -73,6 +74,8 @@ static void compute_hop(dit_attention *attention, const dit_attention_shape *sha
                         const float *kv, dit_comm_exchange *exchange)
 {
     int64_t n = moving_rows(shape), width = shape->H * shape->D;
+    int size = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
+    int source = (dit_comm_rank(attention->rt->comm[DIT_AXIS_RING]) + size - hop) % size;
     dit_attention_args args = {.B = shape->B,
                                .H = shape->H,
                                .Sq = shape->tokens,
@@ -80,6 +83,7 @@ static void compute_hop(dit_attention *attention, const dit_attention_shape *sha
                                .q = io->q,
                                .ldq = io->ld,
                                .batch_q = io->batch,
+                               .bias = attention_bias(attention, source),
                                .scale = attention->scale};
     if (hop == 0) {
         args.Sk = shape->tokens;

@@ -13,7 +13,8 @@ dit_attention_shape attention_ulysses_exchanged(const dit_attention *attention, 
     int64_t u = dit_comm_size(attention->rt->comm[DIT_AXIS_ULYSSES]);
     dit_attention_shape exchanged = *shape;
     exchanged.H = shape->H / u;
-    exchanged.tokens = shape->replicated + u * (shape->tokens - shape->replicated);
+    int64_t replicated = attention_replicated(shape);
+    exchanged.tokens = replicated + u * (shape->tokens - replicated);
     return exchanged;
 }
 
@@ -37,26 +38,27 @@ static dit_status exchange_in(dit_attention *attention, const dit_attention_shap
                               float *dst)
 {
     dit_comm *comm = attention->rt->comm[DIT_AXIS_ULYSSES];
-    int64_t u = dit_comm_size(comm), n = shape->tokens - shape->replicated, slice = shape->H / u * shape->D;
+    int64_t replicated = attention_replicated(shape);
+    int64_t u = dit_comm_size(comm), n = shape->tokens - replicated, slice = shape->H / u * shape->D;
     float *pack = attention->ulysses.pack;
     ops_copy(attention->rt, &(dit_copy_args){.n0 = u,
                                              .n1 = n,
                                              .n2 = 1,
                                              .inner = slice,
-                                             .src = src + shape->replicated * ld,
+                                             .src = src + replicated * ld,
                                              .src_stride = {slice, ld, slice},
                                              .dst = pack,
                                              .dst_stride = {n * slice, slice, slice}});
-    if (shape->replicated)
+    if (replicated)
         ops_copy(attention->rt, &(dit_copy_args){.n0 = 1,
-                                                 .n1 = shape->replicated,
+                                                 .n1 = replicated,
                                                  .n2 = 1,
                                                  .inner = slice,
                                                  .src = src + dit_comm_rank(comm) * slice,
                                                  .src_stride = {0, ld, slice},
                                                  .dst = dst,
                                                  .dst_stride = {0, slice, slice}});
-    return dit_comm_all_to_all(comm, pack, dst + shape->replicated * slice, n * slice * (int64_t)sizeof *dst);
+    return dit_comm_all_to_all(comm, pack, dst + replicated * slice, n * slice * (int64_t)sizeof *dst);
 }
 
 /* `gathered` holds u blocks [rows, slice]; each is the head slice of rank j. */
@@ -78,13 +80,14 @@ static dit_status exchange_out(dit_attention *attention, const dit_attention_sha
                                int64_t ldo)
 {
     dit_comm *comm = attention->rt->comm[DIT_AXIS_ULYSSES];
-    int64_t u = dit_comm_size(comm), n = shape->tokens - shape->replicated, slice = shape->H / u * shape->D;
+    int64_t replicated = attention_replicated(shape);
+    int64_t u = dit_comm_size(comm), n = shape->tokens - replicated, slice = shape->H / u * shape->D;
     float *back = attention->ulysses.back;
-    DIT_TRY(dit_comm_all_to_all(comm, src + shape->replicated * slice, back, n * slice * (int64_t)sizeof *back));
-    unpack_heads(attention, u, n, slice, back, out + shape->replicated * ldo, ldo);
-    if (!shape->replicated) return DIT_OK;
-    DIT_TRY(dit_comm_all_gather(comm, src, back, shape->replicated * slice * (int64_t)sizeof *back));
-    unpack_heads(attention, u, shape->replicated, slice, back, out, ldo);
+    DIT_TRY(dit_comm_all_to_all(comm, src + replicated * slice, back, n * slice * (int64_t)sizeof *back));
+    unpack_heads(attention, u, n, slice, back, out + replicated * ldo, ldo);
+    if (!replicated) return DIT_OK;
+    DIT_TRY(dit_comm_all_gather(comm, src, back, replicated * slice * (int64_t)sizeof *back));
+    unpack_heads(attention, u, replicated, slice, back, out, ldo);
     return DIT_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/models/embed.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* exp(x), x <= 0, rounded as the reference library's vector routine rounds it. A frequency that is one ulp off moves
  * single entries of the embedding by 1e-4 at a guidance value of 3500, so "accurate" is not enough: 17 of the 128
@@ -33,8 +34,7 @@ void embed_timestep(const float *t, int64_t count, int64_t dim, float *out)
     }
 }
 
-/* [sin | cos] of one coordinate over `dim` channels */
-static void sincos_1d(double position, int64_t dim, float *out)
+void embed_sincos_1d(double position, int64_t dim, float *out)
 {
     int64_t half = dim / 2;
     for (int64_t i = 0; i < half; i++) {
@@ -47,13 +47,13 @@ static void sincos_1d(double position, int64_t dim, float *out)
 void embed_sincos_2d(int64_t grid_height, int64_t grid_width, int64_t dim, double base_size, double interpolation_scale,
                      int64_t first, int64_t count, float *out)
 {
-    for (int64_t token = 0; token < count; token++) {
-        int64_t row = (first + token) / grid_width, column = (first + token) % grid_width;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = (first + i) / grid_width, column = (first + i) % grid_width;
         /* the grid is float32 in the library: arange / (n / base) / scale */
         float y = (float)row / (float)((double)grid_height / base_size) / (float)interpolation_scale;
         float x = (float)column / (float)((double)grid_width / base_size) / (float)interpolation_scale;
-        sincos_1d(x, dim / 2, out + token * dim);
-        sincos_1d(y, dim / 2, out + token * dim + dim / 2);
+        embed_sincos_1d(x, dim / 2, out + i * dim);
+        embed_sincos_1d(y, dim / 2, out + i * dim + dim / 2);
     }
 }
 
@@ -74,12 +74,15 @@ void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, 
     }
 }
 
-dit_status embed_mlp_load(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t in, int64_t hidden,
-                          int64_t out, dit_activation activation, embed_mlp *mlp)
+dit_status embed_mlp_load(const dit_scope *scope, const char *name, int64_t in, int64_t hidden, int64_t out,
+                          dit_activation activation, embed_mlp *mlp)
 {
+    char part[192];
     mlp->activation = activation;
-    DIT_TRY(dit_weights_linear_named(rt, weights, hidden, in, &mlp->first, "%s.linear_1", prefix));
-    return dit_weights_linear_named(rt, weights, out, hidden, &mlp->second, "%s.linear_2", prefix);
+    snprintf(part, sizeof part, "%s.linear_1", name);
+    DIT_TRY(scope_linear(scope, part, hidden, in, &mlp->first));
+    snprintf(part, sizeof part, "%s.linear_2", name);
+    return scope_linear(scope, part, out, hidden, &mlp->second);
 }
 
 void embed_mlp_run(dit_runtime *rt, const embed_mlp *mlp, const float *x, int64_t rows, float *hidden, float *y)

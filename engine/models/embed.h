@@ -2,7 +2,7 @@
 #ifndef DIT_ENGINE_EMBED_H
 #define DIT_ENGINE_EMBED_H
 
-#include "engine/weights.h"
+#include "engine/models/layers.h"
 
 /* Sinusoid of diffusers' Timesteps(dim, flip_sin_to_cos=True, downscale_freq_shift=0): out [count, dim] = [cos | sin].
  * Everything in float32 and in the library's order, because t * freq is rounded before cos and sin (golden/NOTES.md).
@@ -14,9 +14,11 @@ void embed_timestep(const float *t, int64_t count, int64_t dim, float *out);
  */
 void embed_sincos_2d(int64_t grid_height, int64_t grid_width, int64_t dim, double base_size, double interpolation_scale,
                      int64_t first, int64_t count, float *out);
+/* [sin | cos] of one coordinate over `dim` channels, omega_i = 10000^(-i / (dim / 2)), in double. */
+void embed_sincos_1d(double position, int64_t dim, float *out);
 
 /* Rotary tables for positions ids [count, axes]: out cos and sin [count, sum(dims)], each value twice (interleaved
- * pairs), theta 10000, frequencies in double. Source: diffusers FluxPosEmbed. */
+ * pairs), frequencies theta^(-i / dim) in double. Source: diffusers get_1d_rotary_pos_embed. */
 void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, double theta, float *cosines,
                 float *sines);
 
@@ -25,9 +27,9 @@ typedef struct {
     dit_linear first, second;
     dit_activation activation;
 } embed_mlp;
-/* Loads `prefix`.linear_1 [hidden, in] and .linear_2 [out, hidden]. */
-dit_status embed_mlp_load(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t in, int64_t hidden,
-                          int64_t out, dit_activation activation, embed_mlp *mlp);
+/* Loads `name`.linear_1 [hidden, in] and .linear_2 [out, hidden] of the scope. */
+dit_status embed_mlp_load(const dit_scope *scope, const char *name, int64_t in, int64_t hidden, int64_t out,
+                          dit_activation activation, embed_mlp *mlp);
 /* y [rows, out] = mlp(x [rows, in]); `hidden` [rows, hidden] is scratch. */
 void embed_mlp_run(dit_runtime *rt, const embed_mlp *mlp, const float *x, int64_t rows, float *hidden, float *y);
 

@@ -28,12 +28,30 @@ dit_status dit_model_find(const char *class_name, const dit_model_ops **out)
                           known);
 }
 
+dit_status dit_model_read_facts(const dit_config *config, const dit_model_ops **ops, dit_facts *facts)
+{
+    const char *class_name;
+    DIT_TRY(dit_json_require_string(config->doc, config->object, config->pointer, "_class_name", &class_name));
+    DIT_TRY(dit_model_find(class_name, ops));
+    *facts = (dit_facts){.num_images = 1, .steps = 1, .mlp_ratio = 4};
+    snprintf(facts->family, sizeof facts->family, "%s", class_name);
+    return (*ops)->read_facts(config, facts);
+}
+
+void dit_model_size_facts(dit_facts *facts)
+{
+    facts->image_tokens = dit_latent_tokens(&facts->latent);
+    facts->token_channels = dit_latent_token_channels(&facts->latent);
+    facts->segments = facts->segments ? facts->latent.frames / facts->latent.patch_t : 1;
+}
+
 dit_status dit_model_create(const dit_model_params *params, dit_model **out)
 {
     const char *class_name;
     const dit_model_ops *ops;
     *out = NULL;
-    DIT_TRY(dit_json_require_string(params->doc, params->config, params->pointer, "_class_name", &class_name));
+    DIT_TRY(dit_json_require_string(params->config.doc, params->config.object, params->config.pointer, "_class_name",
+                                    &class_name));
     DIT_TRY(dit_model_find(class_name, &ops));
     dit_model *model = calloc(1, sizeof *model);
     if (!model) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
@@ -50,7 +68,7 @@ dit_status dit_model_create(const dit_model_params *params, dit_model **out)
 void dit_model_free(dit_model *model)
 {
     if (!model) return;
-    dit_attention_free(model->attention);
+    for (int i = 0; i < DIT_MODEL_POLICIES; i++) dit_attention_free(model->attention[i]);
     free(model);
 }
 

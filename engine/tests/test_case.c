@@ -20,7 +20,7 @@ static dit_status read_case(const char *model, const char *run, const char *rest
         "{\"schema\":\"ditbench.case/1\",\"program\":\"denoise\",\"model\":{\"name\":\"m\",\"config\":{\"_class_name\":"
         "\"PixArtTransformer2DModel\",\"num_layers\":2,\"num_attention_heads\":4,\"attention_head_dim\":8,\"in_"
         "channels\":4,"
-        "\"out_channels\":null,\"patch_size\":2},\"latent\":{\"channels\":4,\"vae_spatial\":8},\"text\":{\"tokens\":7,"
+        "\"out_channels\":null,\"patch_size\":2},\"latent\":{\"channels\":4,\"vae_spatial\":8,\"patch\":[2,2]},\"text\":{\"tokens\":7,"
         "\"dim\":32},"
         "\"weights\":{\"kind\":\"seeded\",\"seed\":1}%s},\"scheduler\":{\"_class_name\":"
         "\"DPMSolverMultistepScheduler\"},"
@@ -38,7 +38,8 @@ static void a_valid_case_gives_facts_and_defaults(void **state)
     assert_int_equal(read_case("", "", "", &kase, &doc), DIT_OK);
     assert_int_equal(kase.facts.image_tokens, 8);
     assert_int_equal(kase.facts.guidance_branches, 2);
-    assert_int_equal(kase.pack_px, 16);
+    assert_int_equal(kase.facts.latent.height, 8);
+    assert_int_equal(kase.facts.latent.patch, 2);
     assert_string_equal(kase.attention, "auto");
     assert_int_equal(kase.iterations, 1);
     assert_null(cJSON_GetObjectItemCaseSensitive(kase.model_config, "out_channels")); /* null is absent */

@@ -25,7 +25,7 @@ report $? "every record matched its closed form, every parallel one was compared
 report $? "the sampling loop allocates nothing"
 
 # A wrong formula must fail a case: the same engine, with one factor of base/volume.c changed.
-sed 's/layer_calls \* 4 \* s->batch \* (s->u - 1)/layer_calls * 3 * s->batch * (s->u - 1)/' base/volume.c >"$work/volume.c"
+sed 's|layer_calls \* 4 \* batch \* (s->u - 1)|layer_calls * 3 * batch * (s->u - 1)|' base/volume.c >"$work/volume.c"
 if cmp -s base/volume.c "$work/volume.c"; then
     report 1 "the Ulysses formula is where this test expects it"
 else

@@ -1,0 +1,116 @@
+#include "engine/golden/transformer.h"
+
+#include "engine/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static dit_status take(dit_tap *tap, const char *name, const dit_shards *shards)
+{
+    golden_transformer *g = (golden_transformer *)tap;
+    dit_tensor_view view;
+    float *whole = NULL;
+    int64_t elements;
+    if (!dit_safetensors_find(g->output, name, &view)) return DIT_OK; /* the same on every rank: one file */
+    DIT_TRY(dit_partition_collect(&g->rt, &g->partition, shards, &whole, &elements));
+    dit_status st = golden_compare(g->report, g->output, name, NULL, whole, elements, g->tolerance);
+    free(whole);
+    return st;
+}
+
+dit_status golden_transformer_open(golden_transformer *g, const char *model_folder, const char *folder)
+{
+    char path[GOLDEN_PATH];
+    DIT_TRY(golden_path(model_folder, "config.json", path));
+    DIT_TRY(dit_config_read_file(path, &g->config));
+    DIT_TRY(dit_model_read_facts(&(dit_config){&g->config, g->config.root, ""}, &g->ops, &g->facts));
+    DIT_TRY(dit_safetensors_open(model_folder, &g->weights_file));
+    g->weights = (dit_weights){.file = g->weights_file};
+    DIT_TRY(golden_open(folder, "inputs.safetensors", &g->inputs));
+    return golden_open(folder, "output.safetensors", &g->output);
+}
+
+dit_status golden_transformer_size(golden_transformer *g, const char *latents, const char *text, int64_t *rows,
+                                   int64_t *channels)
+{
+    dit_tensor_view view;
+    if (!dit_safetensors_find(g->inputs, latents, &view))
+        return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has no %s", latents);
+    DIT_TRY(dit_latent_from_shape(&g->facts.latent, g->ops->layout, view.rank, view.shape, rows, channels));
+    if (!dit_safetensors_find(g->inputs, text, &view) || view.rank != 3 || view.elements < 1)
+        return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has no %s [B, St, dim]", text);
+    g->facts.text_tokens = view.shape[1];
+    return DIT_OK;
+}
+
+dit_status golden_transformer_create(golden_transformer *g, const dit_program_platform *platform, bool tapped)
+{
+    dit_runtime_params params = {
+        .backend = platform->backend, .threads = platform->threads, .parallel = *platform->parallel};
+    dit_model_size_facts(&g->facts);
+    params.facts = g->facts;
+    if (params.parallel.degree[DIT_AXIS_DATA] > 1)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                        "data_degree %d: a golden folder is one batch, there is nothing to divide",
+                        params.parallel.degree[DIT_AXIS_DATA]);
+    DIT_TRY(dit_runtime_init(&params, &g->rt));
+    g->partition = dit_partition_of(&g->rt);
+    g->tap.take = take;
+    return dit_model_create(&(dit_model_params){.rt = &g->rt,
+                                                .config = {&g->config, g->config.root, ""},
+                                                .weights = &g->weights,
+                                                .partition = g->partition,
+                                                .latent = g->facts.latent,
+                                                .attention = platform->attention,
+                                                .tap = tapped ? &g->tap : NULL},
+                            &g->model);
+}
+
+void golden_transformer_release(golden_transformer *g)
+{
+    dit_model_free(g->model);
+    dit_runtime_release(&g->rt);
+    dit_safetensors_close(g->weights_file);
+    dit_safetensors_close(g->inputs);
+    dit_safetensors_close(g->output);
+    dit_json_release(&g->config);
+}
+
+dit_status golden_transformer_latents(golden_transformer *g, const char *name, int64_t rows, int64_t channels,
+                                      bool guidance_batch, float *local)
+{
+    const dit_partition *part = &g->partition;
+    int64_t all = rows * channels * dit_latent_cells(&g->facts.latent), cols = all / rows / part->image_tokens;
+    dit_tensor_view view;
+    if (!dit_safetensors_find(g->inputs, name, &view) || view.elements != all)
+        return DIT_FAIL(DIT_ERR_SHAPE, "%s does not have %lld elements", name, (long long)all);
+    float *stored = malloc((size_t)all * sizeof *stored), *tokens = malloc((size_t)all * sizeof *tokens);
+    dit_status st =
+        stored && tokens ? dit_tensor_read(&view, 0, all, stored) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", name);
+    if (st == DIT_OK) {
+        dit_latent_pack(&g->facts.latent, g->ops->layout, rows, channels, stored, tokens);
+        for (int64_t b = 0; b < (guidance_batch ? part->batch : part->images); b++) {
+            int64_t image = part->image_first + b % part->images, branch = part->branch_first + b / part->images;
+            int64_t row = guidance_batch ? branch * g->facts.num_images + image : image;
+            dit_partition_take(part, tokens + row * part->image_tokens * cols, cols,
+                               local + b * part->image_count * cols);
+        }
+    }
+    free(stored);
+    free(tokens);
+    return st;
+}
+
+dit_status golden_transformer_compare(golden_transformer *g, const char *name, const float *tokens, int64_t rows,
+                                      int64_t token_floats, double tolerance)
+{
+    const dit_latent *latent = &g->facts.latent;
+    int64_t elements = rows * g->facts.image_tokens * token_floats;
+    float *stored = malloc((size_t)(elements + 1) * sizeof *stored);
+    if (!stored) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to unpack %s", name);
+    dit_latent_unpack(latent, g->ops->layout, rows, token_floats / (latent->patch_t * latent->patch * latent->patch),
+                      tokens, stored);
+    dit_status st = golden_compare(g->report, g->output, name, NULL, stored, elements, tolerance);
+    free(stored);
+    return st;
+}

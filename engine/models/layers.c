@@ -1,0 +1,316 @@
+#include "engine/models/layers.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NAME = 256, MAX_FUSED = 8 };
+
+/* ---- views ------------------------------------------------------------------------------------------------------- */
+
+dit_rows rows_dense(float *data, int64_t batch, int64_t rows, int64_t cols)
+{
+    return (dit_rows){data, batch, rows, cols, cols, rows * cols};
+}
+
+dit_rows rows_part(dit_rows x, int64_t first, int64_t count)
+{
+    x.data += first * x.ld;
+    x.rows = count;
+    return x;
+}
+
+dit_rows rows_columns(dit_rows x, int64_t first, int64_t count)
+{
+    x.data += first;
+    x.cols = count;
+    return x;
+}
+
+dit_rows rows_entry(dit_rows x, int64_t entry)
+{
+    x.data += entry * x.stride;
+    x.batch = 1;
+    return x;
+}
+
+/* Batch entries that follow each other without a gap are one long entry. */
+static dit_rows rows_joined(dit_rows x)
+{
+    x.rows *= x.batch;
+    x.stride = x.rows * x.ld;
+    x.batch = 1;
+    return x;
+}
+
+static bool is_joined(dit_rows x)
+{
+    return x.batch == 1 || x.stride == x.rows * x.ld;
+}
+
+/* ---- operators --------------------------------------------------------------------------------------------------- */
+
+static void linear_entries(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit_rows y, dit_activation activation,
+                           bool add, const float *gate, int64_t gate_stride)
+{
+    if (is_joined(x) && is_joined(y) && !gate) x = rows_joined(x), y = rows_joined(y);
+    for (int64_t b = 0; b < x.batch; b++) {
+        dit_rows from = rows_entry(x, b), to = rows_entry(y, b);
+        ops_linear(rt, &(dit_linear_args){.weights = linear,
+                                          .rows = from.rows,
+                                          .x = from.data,
+                                          .ldx = from.ld,
+                                          .y = to.data,
+                                          .ldy = to.ld,
+                                          .activation = activation,
+                                          .residual = add ? to.data : NULL,
+                                          .gate = gate ? gate + b * gate_stride : NULL});
+    }
+}
+
+void layer_linear(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit_rows y, dit_activation activation)
+{
+    linear_entries(rt, linear, x, y, activation, false, NULL, 0);
+}
+
+void layer_linear_add(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit_rows y, const float *gate,
+                      int64_t gate_stride)
+{
+    linear_entries(rt, linear, x, y, DIT_ACT_NONE, true, gate, gate_stride);
+}
+
+void layer_mlp_add(dit_runtime *rt, const dit_mlp *mlp, dit_rows x, dit_rows hidden, dit_rows y, const float *gate,
+                   int64_t gate_stride)
+{
+    layer_linear(rt, &mlp->in, x, hidden, mlp->activation);
+    layer_linear_add(rt, &mlp->out, hidden, y, gate, gate_stride);
+}
+
+void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *norm)
+{
+    if (is_joined(x) && is_joined(y) && !norm->shift && !norm->scale) x = rows_joined(x), y = rows_joined(y);
+    for (int64_t b = 0; b < x.batch; b++) {
+        dit_rows from = rows_entry(x, b), to = rows_entry(y, b);
+        int64_t at = b * norm->modulation_stride;
+        ops_norm(rt, &(dit_norm_args){.rows = from.rows,
+                                      .C = from.cols,
+                                      .x = from.data,
+                                      .ldx = from.ld,
+                                      .y = to.data,
+                                      .ldy = to.ld,
+                                      .kind = norm->kind,
+                                      .eps = norm->eps,
+                                      .weight = norm->weight,
+                                      .bias = norm->bias,
+                                      .scale = norm->scale ? norm->scale + at : NULL,
+                                      .shift = norm->shift ? norm->shift + at : NULL});
+    }
+}
+
+void layer_head_norm(dit_runtime *rt, dit_rows x, const dit_head_norm *norm)
+{
+    if (!norm->weight && !norm->cos) return;
+    if (is_joined(x) && !norm->cos) x = rows_joined(x);
+    for (int64_t b = 0; b < x.batch; b++)
+        ops_qk_norm_rope(rt, &(dit_qk_norm_rope_args){.rows = x.rows,
+                                                      .H = norm->H,
+                                                      .D = norm->D,
+                                                      .x = rows_entry(x, b).data,
+                                                      .ldx = x.ld,
+                                                      .kind = norm->kind,
+                                                      .eps = norm->eps,
+                                                      .weight = norm->weight,
+                                                      .bias = norm->bias,
+                                                      .cos = norm->cos,
+                                                      .sin = norm->sin});
+}
+
+void layer_local_attention(dit_runtime *rt, int64_t H, dit_rows q, dit_rows k, dit_rows v, const float *bias,
+                           dit_rows out)
+{
+    int64_t D = q.cols / H;
+    ops_attention(rt, &(dit_attention_args){.B = q.batch,
+                                            .H = H,
+                                            .Sq = q.rows,
+                                            .Sk = k.rows,
+                                            .D = D,
+                                            .q = q.data,
+                                            .k = k.data,
+                                            .v = v.data,
+                                            .ldq = q.ld,
+                                            .ldk = k.ld,
+                                            .ldv = v.ld,
+                                            .batch_q = q.stride,
+                                            .batch_k = k.stride,
+                                            .batch_v = v.stride,
+                                            .bias = bias,
+                                            .scale = 1.0f / sqrtf((float)D),
+                                            .out = out.data,
+                                            .ldo = out.ld,
+                                            .batch_o = out.stride});
+}
+
+dit_status layer_sequence_attention(dit_attention *attention, dit_rows q, dit_rows k, dit_rows v, dit_rows out)
+{
+    return dit_attention_forward(attention, &(dit_attention_io){.q = q.data,
+                                                                .k = k.data,
+                                                                .v = v.data,
+                                                                .ld = q.ld,
+                                                                .batch = q.stride,
+                                                                .out = out.data,
+                                                                .ldo = out.ld,
+                                                                .batch_o = out.stride});
+}
+
+void layer_copy(dit_runtime *rt, dit_rows x, dit_rows y)
+{
+    ops_copy(rt, &(dit_copy_args){.n0 = y.batch,
+                                  .n1 = y.rows,
+                                  .n2 = 1,
+                                  .inner = y.cols,
+                                  .src = x.data,
+                                  .src_stride = {x.stride, x.ld, x.cols},
+                                  .dst = y.data,
+                                  .dst_stride = {y.stride, y.ld, y.cols}});
+}
+
+void layer_copy_entries(dit_runtime *rt, const float *x, dit_rows y)
+{
+    layer_copy(rt, (dit_rows){(float *)x, y.batch, y.rows, y.cols, y.cols, 0}, y);
+}
+
+void layer_modulation(const float *modulated, const float *table, int64_t batch, int64_t width, float *out)
+{
+    for (int64_t b = 0; b < batch; b++)
+        for (int64_t i = 0; i < width; i++) out[b * width + i] = modulated[b * width + i] + table[i];
+}
+
+void layer_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y)
+{
+    ops_combine(rt, &(dit_combine_args){.elements = elements, .count = 2, .x = {a, b}, .a = {1.0f, 1.0f}, .y = y});
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+dit_scope scope_of(const dit_model_params *params, const char *format, ...)
+{
+    dit_scope scope = {.rt = params->rt, .weights = params->weights};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(scope.prefix, sizeof scope.prefix, format, args);
+    va_end(args);
+    return scope;
+}
+
+static const char *full_name(const dit_scope *scope, const char *name, char out[MAX_NAME])
+{
+    if (snprintf(out, MAX_NAME, "%s%s", scope->prefix, name) >= MAX_NAME) out[0] = '\0'; /* no such parameter */
+    return out;
+}
+
+dit_status scope_linear(const dit_scope *scope, const char *name, int64_t rows, int64_t k, dit_linear *out)
+{
+    return scope_fused(scope, (const char *const[]){name, NULL}, rows, k, out);
+}
+
+dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out)
+{
+    char full[MAX_FUSED][MAX_NAME];
+    dit_linear_part parts[MAX_FUSED];
+    int count = 0;
+    for (; names[count]; count++) {
+        if (count == MAX_FUSED) return DIT_FAIL(DIT_ERR_INTERNAL, "more than %d fused layers", MAX_FUSED);
+        parts[count] = (dit_linear_part){full_name(scope, names[count], full[count]), rows};
+    }
+    return dit_weights_linear(scope->rt, scope->weights, parts, count, k, NULL, out);
+}
+
+dit_status scope_head(const dit_scope *scope, const char *name, int64_t channels, int64_t cells, int64_t k,
+                      dit_linear *out)
+{
+    char full[MAX_NAME];
+    int64_t rows = channels * cells;
+    int64_t *order = malloc((size_t)rows * sizeof *order);
+    if (!order) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld rows", (long long)rows);
+    for (int64_t c = 0; c < channels; c++)
+        for (int64_t cell = 0; cell < cells; cell++) order[c * cells + cell] = cell * channels + c;
+    dit_status st = dit_weights_linear(scope->rt, scope->weights,
+                                       &(dit_linear_part){full_name(scope, name, full), rows}, 1, k, order, out);
+    free(order);
+    return st;
+}
+
+dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out)
+{
+    char full[MAX_NAME];
+    return dit_weights_load(scope->rt, scope->weights, full_name(scope, name, full), 1, &elements, init, out);
+}
+
+dit_status scope_matrix(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
+                        const float **out)
+{
+    char full[MAX_NAME];
+    int64_t shape[2] = {rows, cols};
+    return dit_weights_load(scope->rt, scope->weights, full_name(scope, name, full), 2, shape, init, out);
+}
+
+dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, int64_t inner, dit_mlp *out)
+{
+    char in_name[MAX_NAME], out_name[MAX_NAME];
+    snprintf(in_name, sizeof in_name, "%s.net.0.proj", name);
+    snprintf(out_name, sizeof out_name, "%s.net.2", name);
+    out->activation = DIT_ACT_GELU_TANH;
+    DIT_TRY(scope_linear(scope, in_name, inner, width, &out->in));
+    return scope_linear(scope, out_name, width, inner, &out->out);
+}
+
+/* ---- buffers and taps -------------------------------------------------------------------------------------------- */
+
+dit_status dit_buffers_take(const dit_buffer *buffers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) DIT_TRY(dit_arena_floats(buffers[i].arena, buffers[i].count, buffers[i].at));
+    return DIT_OK;
+}
+
+static dit_status tap_rows(dit_model *model, dit_layout layout, dit_rows rows, const char *name)
+{
+    return model->params.tap->take(model->params.tap, name,
+                                   &(dit_shards){.layout = layout,
+                                                 .data = rows.data,
+                                                 .rows = rows.rows,
+                                                 .cols = rows.cols,
+                                                 .ld = rows.ld,
+                                                 .batch_stride = rows.stride,
+                                                 .batched = true});
+}
+
+dit_status dit_tap_rows(dit_model *model, dit_layout layout, dit_rows rows, const char *format, ...)
+{
+    char name[128];
+    va_list args;
+    if (!model->params.tap) return DIT_OK;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    return tap_rows(model, layout, rows, name);
+}
+
+dit_status dit_tap_linear(dit_model *model, dit_layout layout, const dit_linear *linear, dit_rows x, const char *format,
+                          ...)
+{
+    char name[128];
+    va_list args;
+    if (!model->params.tap) return DIT_OK;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    float *y = malloc((size_t)(x.batch * x.rows * linear->n + 1) * sizeof *y);
+    if (!y) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to tap %s", name);
+    dit_rows out = rows_dense(y, x.batch, x.rows, linear->n);
+    layer_linear(model->params.rt, linear, x, out, DIT_ACT_NONE);
+    dit_status st = tap_rows(model, layout, out, name);
+    free(y);
+    return st;
+}
