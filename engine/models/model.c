@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const dit_model_ops dit_model_pixart, dit_model_flux;
+extern const dit_model_ops dit_model_flux;
+extern const dit_model_ops dit_model_pixart;
 
 /* Every architecture. */
 static const dit_model_ops *const architectures[] = {
-    &dit_model_pixart,
     &dit_model_flux,
+    &dit_model_pixart,
 };
 
 dit_status dit_model_find(const char *class_name, const dit_model_ops **out)
