@@ -1,4 +1,5 @@
-/* Solvers alone against diffusers: timesteps exact, sigmas and every step within 2e-6 (golden/README.md). */
+/* Solvers against diffusers: timesteps exact, sigmas and every step within 2e-6 (golden/README.md), each step from the
+ * file's own sample and the whole run free. What is not built is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,117 +77,276 @@ static void expect_tensor(fixture *f, const char *name, const float *x, double t
     free(reference);
 }
 
-/* Returns the number of steps replayed. */
-static int replay(fixture *f, int steps, bool linspace_sigmas, bool has_mu, double mu)
+/* What the caller of a scheduler adds to its config. */
+typedef struct {
+    const char *name;
+    bool linspace_sigmas;
+    double mu; /* 0: none */
+} golden_case;
+
+static float *read_step(fixture *f, int steps, const char *what, int step)
 {
-    dit_scheduler *scheduler;
     char name[64];
     int64_t elements;
-    snprintf(name, sizeof name, "n%d.sample_0", steps);
-    float *sample = read_tensor(f, name, &elements);
-    if (!sample) return 0;
+    snprintf(name, sizeof name, "n%d.%s_%d", steps, what, step);
+    float *data = read_tensor(f, name, &elements);
+    assert_non_null(data);
+    return data;
+}
+
+static dit_scheduler *create(fixture *f, const golden_case *c, int steps, int64_t elements)
+{
+    dit_scheduler *scheduler;
     dit_scheduler_params params = {.rt = &f->rt,
                                    .doc = &f->config,
                                    .config = f->config.root,
                                    .pointer = "",
                                    .steps = steps,
-                                   .linspace_sigmas = linspace_sigmas,
-                                   .has_mu = has_mu,
-                                   .mu = mu,
+                                   .linspace_sigmas = c->linspace_sigmas,
+                                   .has_mu = c->mu != 0,
+                                   .mu = c->mu,
                                    .elements = elements};
     assert_int_equal(dit_scheduler_create(&params, &scheduler), DIT_OK);
+    return scheduler;
+}
+
+static void expect_scaled(fixture *f, dit_scheduler *scheduler, int step, const float *sample)
+{
+    char name[64];
+    float *scaled = malloc((size_t)scheduler->elements * sizeof *scaled);
+    assert_non_null(scaled);
+    dit_scheduler_scale_input(scheduler, step, sample, scaled);
+    snprintf(name, sizeof name, "n%d.scaled_%d", scheduler->steps, step);
+    if (scheduler->ops->scale_input)
+        expect_tensor(f, name, scaled, TOLERANCE);
+    else
+        assert_memory_equal(scaled, sample, (size_t)scheduler->elements * sizeof *scaled);
+    free(scaled);
+}
+
+/* alone: every step starts from the file's sample. Returns the number of steps replayed. */
+static int replay(fixture *f, const golden_case *c, int steps, bool alone)
+{
+    char name[64];
+    int64_t elements;
+    snprintf(name, sizeof name, "n%d.sample_0", steps);
+    float *sample = read_tensor(f, name, &elements);
+    if (!sample) return 0;
+    dit_scheduler *scheduler = create(f, c, steps, elements);
     snprintf(name, sizeof name, "n%d.timesteps", steps);
     expect_tensor(f, name, scheduler->timesteps, 0.0);
     snprintf(name, sizeof name, "n%d.sigmas", steps);
     expect_tensor(f, name, scheduler->sigmas, TOLERANCE);
     for (int step = 0; step < steps; step++) {
-        snprintf(name, sizeof name, "n%d.model_output_%d", steps, step);
-        float *output = read_tensor(f, name, &elements);
-        assert_non_null(output);
+        float *output = read_step(f, steps, "model_output", step), *given = read_step(f, steps, "sample", step);
+        if (alone) memcpy(sample, given, (size_t)elements * sizeof *sample);
+        expect_scaled(f, scheduler, step, sample);
         dit_scheduler_step(scheduler, step, output, sample);
         snprintf(name, sizeof name, "n%d.sample_%d", steps, step + 1);
         expect_tensor(f, name, sample, TOLERANCE);
         free(output);
+        free(given);
     }
     free(sample);
     return steps;
 }
 
-static void check(const char *name, bool linspace_sigmas, bool has_mu, double mu)
+static void every_config_replays_as_diffusers_ran_it(void **state)
 {
-    fixture f;
-    int replayed = 0;
-    open_fixture(&f, name);
-    for (int steps = 1; steps <= 50; steps++) replayed += replay(&f, steps, linspace_sigmas, has_mu, mu);
-    assert_true(replayed > 0);
-    close_fixture(&f);
+    static const golden_case cases[] = {
+        {.name = "cogvideox_ddim"},
+        {.name = "ddim"},
+        {.name = "ddim_scaled_vpred_trailing"},
+        {.name = "dpmpp_1"},
+        {.name = "dpmpp_2m"},
+        {.name = "dpmpp_2m_scaled_leading"},
+        {.name = "euler_discrete"},
+        {.name = "euler_discrete_linspace"},
+        {.name = "flow_match_euler_dynamic", .linspace_sigmas = true, .mu = 0.63},
+        {.name = "flow_match_euler_shift1"},
+        {.name = "flow_match_euler_shift3"},
+        {.name = "flow_match_euler_sigmas", .linspace_sigmas = true},
+        {.name = "unipc_flow"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        int replayed = 0;
+        open_fixture(&f, cases[i].name);
+        for (int steps = 1; steps <= 50; steps++)
+            for (int alone = 0; alone < 2; alone++) replayed += replay(&f, &cases[i], steps, alone);
+        if (replayed != 2 * (6 + 20)) print_error("%s: %d steps replayed\n", cases[i].name, replayed);
+        assert_int_equal(replayed, 2 * (6 + 20));
+        close_fixture(&f);
+    }
 }
 
-static void dpm_solver_2m(void **state)
+/* The files keep the initial noise of their last step count, 20. */
+static void initial_noise_is_as_wide_as_diffusers_has_it(void **state)
 {
-    (void)state, check("dpmpp_2m", false, false, 0);
-}
-static void dpm_solver_2m_scaled_leading(void **state)
-{
-    (void)state, check("dpmpp_2m_scaled_leading", false, false, 0);
-}
-static void dpm_solver_first_order(void **state)
-{
-    (void)state, check("dpmpp_1", false, false, 0);
-}
-static void flow_euler_without_shift(void **state)
-{
-    (void)state, check("flow_match_euler_shift1", false, false, 0);
-}
-static void flow_euler_with_shift_3(void **state)
-{
-    (void)state, check("flow_match_euler_shift3", false, false, 0);
-}
-static void flow_euler_with_given_sigmas(void **state)
-{
-    (void)state, check("flow_match_euler_sigmas", true, false, 0);
-}
-static void flow_euler_with_dynamic_shift(void **state)
-{
-    (void)state, check("flow_match_euler_dynamic", true, true, 0.63);
+    static const golden_case cases[] = {
+        {.name = "euler_discrete"}, {.name = "euler_discrete_linspace"}, {.name = "ddim"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        open_fixture(&f, cases[i].name);
+        const cJSON *golden = cJSON_GetObjectItemCaseSensitive(f.config.root, "golden");
+        double expected = cJSON_GetObjectItemCaseSensitive(golden, "init_noise_sigma")->valuedouble;
+        assert_true(fabs(create(&f, &cases[i], 20, 4)->init_noise_sigma / expected - 1.0) < TOLERANCE);
+        close_fixture(&f);
+    }
 }
 
-static void expect_refused(const char *config, dit_status expected)
+/* HunyuanVideoPipeline passes linspace(1, 0, N + 1) without its end, FluxPipeline linspace(1, 1/N, N); shift 7 as the
+ * first ships it. Both round to the same floats. */
+static void given_sigmas_are_those_of_both_pipelines(void **state)
+{
+    static const char config[] = "{\"_class_name\":\"FlowMatchEulerDiscreteScheduler\",\"shift\":7.0}";
+    (void)state;
+    for (int N = 1; N <= 100; N++) {
+        fixture f;
+        open_fixture(&f, "flow_match_euler_sigmas");
+        dit_json_release(&f.config);
+        assert_int_equal(dit_json_parse(config, strlen(config), "config", &f.config), DIT_OK);
+        dit_scheduler *scheduler = create(&f, &(golden_case){.linspace_sigmas = true}, N, 4);
+        for (int i = 0; i < N; i++) {
+            float sigma = (float)(1.0 + i * (-1.0 / N));
+            sigma = 7.0f * sigma / (1.0f + 6.0f * sigma);
+            assert_true(scheduler->sigmas[i] == sigma);
+            assert_true(scheduler->timesteps[i] == sigma * 1000.0f);
+        }
+        close_fixture(&f);
+    }
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void draw_nothing(void *context, int step, float *out)
+{
+    (void)context, (void)step, (void)out;
+}
+
+static void expect_status(const char *config, int steps, double eta, bool noise, dit_status expected)
 {
     fixture f;
     dit_scheduler *scheduler;
     open_fixture(&f, "dpmpp_2m");
     dit_json_release(&f.config);
     assert_int_equal(dit_json_parse(config, strlen(config), "config", &f.config), DIT_OK);
-    dit_scheduler_params params = {
-        .rt = &f.rt, .doc = &f.config, .config = f.config.root, .pointer = "", .steps = 4, .elements = 4};
-    assert_int_equal(dit_scheduler_create(&params, &scheduler), expected);
+    dit_config_drop_nulls(f.config.root);
+    dit_scheduler_params params = {.rt = &f.rt,
+                                   .doc = &f.config,
+                                   .config = f.config.root,
+                                   .pointer = "",
+                                   .steps = steps,
+                                   .elements = 4,
+                                   .eta = eta,
+                                   .noise = noise ? draw_nothing : NULL};
+    dit_status st = dit_scheduler_create(&params, &scheduler);
+    if (st != expected) print_error("%s, %d steps: %s\n", config, steps, dit_status_name(st));
+    assert_int_equal(st, expected);
     close_fixture(&f);
 }
 
+#define DPM        "{\"_class_name\":\"DPMSolverMultistepScheduler\""
+#define DDIM       "{\"_class_name\":\"DDIMScheduler\""
+#define DDPM       "{\"_class_name\":\"DDPMScheduler\""
+#define EULER      "{\"_class_name\":\"EulerDiscreteScheduler\""
+#define UNIPC      "{\"_class_name\":\"UniPCMultistepScheduler\""
+#define FLOW       "{\"_class_name\":\"FlowMatchEulerDiscreteScheduler\""
+#define VIDEO_DDIM "{\"_class_name\":\"CogVideoXDDIMScheduler\""
+#define VIDEO_DPM  "{\"_class_name\":\"CogVideoXDPMScheduler\""
+
 static void options_that_change_the_numbers_are_refused(void **state)
 {
+    static const char *const unsupported[] = {
+        DPM ",\"use_karras_sigmas\":true}",
+        DPM ",\"solver_order\":3}",
+        DPM ",\"beta_schedule\":\"sigmoid\"}",
+        DPM ",\"variance_type\":\"learned_range\"}",
+        DPM ",\"final_sigmas_type\":\"sigma_max\"}",
+        DPM ",\"timestep_spacing\":\"log\"}",
+        DDIM ",\"thresholding\":true}",
+        DDIM ",\"prediction_type\":\"flow_prediction\"}",
+        DDIM ",\"prediction_type\":\"noise\"}",
+        DDIM ",\"rescale_betas_zero_snr\":true,\"timestep_spacing\":\"trailing\"}",
+        DDPM ",\"variance_type\":\"learned_range\"}",
+        DDPM ",\"variance_type\":\"fixed_large_log\"}",
+        EULER ",\"interpolation_type\":\"log_linear\"}",
+        EULER ",\"timestep_type\":\"continuous\"}",
+        EULER ",\"use_beta_sigmas\":true}",
+        UNIPC ",\"solver_order\":4}",
+        UNIPC ",\"solver_type\":\"bh3\"}",
+        UNIPC ",\"predict_x0\":false}",
+        UNIPC ",\"lower_order_final\":false}",
+        UNIPC ",\"solver_p\":{\"_class_name\":\"DDIMScheduler\"}}",
+        UNIPC ",\"prediction_type\":\"flow_prediction\"}",
+        UNIPC ",\"use_exponential_sigmas\":true}",
+        FLOW ",\"shift_terminal\":0.1}",
+        FLOW ",\"invert_sigmas\":true}",
+        "{\"_class_name\":\"EulerAncestralDiscreteScheduler\"}",
+    };
     (void)state;
-    expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"use_karras_sigmas\":true}", DIT_ERR_UNSUPPORTED);
-    expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"solver_order\":3}", DIT_ERR_UNSUPPORTED);
-    expect_refused("{\"_class_name\":\"DPMSolverMultistepScheduler\",\"beta_schedule\":\"sigmoid\"}",
-                   DIT_ERR_UNSUPPORTED);
-    expect_refused("{\"_class_name\":\"FlowMatchEulerDiscreteScheduler\",\"shift_terminal\":0.1}", DIT_ERR_UNSUPPORTED);
-    expect_refused("{\"_class_name\":\"EulerAncestralDiscreteScheduler\"}", DIT_ERR_UNSUPPORTED);
-    expect_refused("{\"shift\":1.0}", DIT_ERR_JSON_MISSING);
+    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
+        expect_status(unsupported[i], 4, 0, true, DIT_ERR_UNSUPPORTED);
+}
+
+static void values_without_a_meaning_are_refused(void **state)
+{
+    static const char *const wrong[] = {
+        DDIM ",\"trained_betas\":[0.1,0.2]}",
+        DDIM ",\"num_train_timesteps\":3,\"trained_betas\":[0.1,1.0,0.1]}",
+        DDIM ",\"num_train_timesteps\":3,\"trained_betas\":[0.1,\"0.2\",0.3]}",
+        DDIM ",\"timestep_spacing\":\"leading\",\"steps_offset\":900}",
+        DDIM ",\"beta_start\":0.0,\"beta_end\":0.0}",
+        DPM ",\"beta_start\":0.999,\"beta_end\":0.999}",
+        DPM ",\"lambda_min_clipped\":2.0,\"timestep_spacing\":\"trailing\"}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) expect_status(wrong[i], 3, 0, true, DIT_ERR_JSON_VALUE);
+    expect_status(DDIM ",\"beta_start\":\"0.1\"}", 4, 0, true, DIT_ERR_JSON_TYPE);
+    expect_status(UNIPC ",\"disable_corrector\":[\"0\"]}", 4, 0, true, DIT_ERR_JSON_TYPE);
+    expect_status("{\"shift\":1.0}", 4, 0, true, DIT_ERR_JSON_MISSING);
+}
+
+static void more_steps_than_the_training_had_are_refused(void **state)
+{
+    static const char *const limited[] = {
+        DPM "}",   DDIM "}",       DDPM "}",     EULER ",\"timestep_spacing\":\"leading\"}",
+        UNIPC "}", VIDEO_DDIM "}", VIDEO_DPM "}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++) {
+        expect_status(limited[i], 1001, 0, true, DIT_ERR_JSON_VALUE);
+        expect_status(limited[i], 0, 0, true, DIT_ERR_JSON_VALUE);
+        expect_status(limited[i], 500, 0, true, DIT_OK);
+    }
+    expect_status(EULER "}", 1001, 0, true, DIT_OK); /* its timesteps may be fractions */
+    expect_status(FLOW "}", 10000, 0, true, DIT_OK);
+    expect_status(FLOW "}", 10001, 0, true, DIT_ERR_JSON_VALUE);
+}
+
+static void noise_needs_a_source(void **state)
+{
+    (void)state;
+    expect_status(DDPM "}", 4, 0, false, DIT_ERR_UNSUPPORTED);
+    expect_status(VIDEO_DPM "}", 4, 0, false, DIT_ERR_UNSUPPORTED);
+    expect_status(DDIM "}", 4, 0.5, false, DIT_ERR_UNSUPPORTED);
+    expect_status(DDIM "}", 4, 0, false, DIT_OK);
+    expect_status(DDIM "}", 4, 0.5, true, DIT_OK);
+    expect_status(DDIM "}", 4, 1.5, true, DIT_ERR_JSON_VALUE);
+    expect_status(EULER "}", 4, 0.5, true, DIT_ERR_UNSUPPORTED);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dpm_solver_2m),
-        cmocka_unit_test(dpm_solver_2m_scaled_leading),
-        cmocka_unit_test(dpm_solver_first_order),
-        cmocka_unit_test(flow_euler_without_shift),
-        cmocka_unit_test(flow_euler_with_shift_3),
-        cmocka_unit_test(flow_euler_with_given_sigmas),
-        cmocka_unit_test(flow_euler_with_dynamic_shift),
+        cmocka_unit_test(every_config_replays_as_diffusers_ran_it),
+        cmocka_unit_test(initial_noise_is_as_wide_as_diffusers_has_it),
+        cmocka_unit_test(given_sigmas_are_those_of_both_pipelines),
         cmocka_unit_test(options_that_change_the_numbers_are_refused),
+        cmocka_unit_test(values_without_a_meaning_are_refused),
+        cmocka_unit_test(more_steps_than_the_training_had_are_refused),
+        cmocka_unit_test(noise_needs_a_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,638 @@
+/* Solvers against the formulas of their papers, written out plainly in double for single numbers, where diffusers' own
+ * results cannot be had (noise) or are few (UniPC), and against what must hold of any solver. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "engine/config.h"
+#include "engine/schedulers/betas.h"
+#include "engine/schedulers/scheduler.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { ELEMENTS = 97, TRAIN = 1000, MAX_STEPS = 64 };
+
+typedef struct {
+    dit_runtime rt;
+    dit_json config;
+    int64_t first; /* of these elements in the whole batch */
+} fixture;
+
+static void open_fixture(fixture *f, const char *backend, const char *config)
+{
+    memset(f, 0, sizeof *f);
+    assert_int_equal(dit_kernels_get(backend, &f->rt.kernels), DIT_OK);
+    assert_int_equal(dit_pool_create(1, false, &f->rt.pool), DIT_OK);
+    dit_arena_init(&f->rt.image, &f->rt.ledger, DIT_MEMORY_STATE);
+    assert_int_equal(dit_json_parse(config, strlen(config), "config", &f->config), DIT_OK);
+}
+
+static void close_fixture(fixture *f)
+{
+    dit_arena_release(&f->rt.image);
+    dit_pool_free(f->rt.pool);
+    dit_json_release(&f->config);
+}
+
+/* One number of a named stream; what a sampler's noise source gives too. */
+static float normal(const char *stream, int step, int64_t index)
+{
+    float value;
+    dit_rng_normal(7, dit_rng_stream(stream), (uint64_t)(step * ELEMENTS + index), 1, 0.0f, 1.0f, &value);
+    return value;
+}
+
+static int64_t drawn_elements;
+static void draw(void *context, int step, float *out)
+{
+    const fixture *f = context;
+    for (int64_t i = 0; i < drawn_elements; i++) out[i] = normal("step-noise", step, f->first + i);
+}
+
+static dit_scheduler *create(fixture *f, int steps, int64_t elements, double eta)
+{
+    dit_scheduler *scheduler;
+    dit_scheduler_params params = {.rt = &f->rt,
+                                   .doc = &f->config,
+                                   .config = f->config.root,
+                                   .pointer = "",
+                                   .steps = steps,
+                                   .image_tokens = 1024,
+                                   .elements = elements,
+                                   .eta = eta,
+                                   .noise = draw,
+                                   .noise_context = f};
+    drawn_elements = elements;
+    dit_status st = dit_scheduler_create(&params, &scheduler);
+    if (st != DIT_OK) print_error("%s\n", dit_error_last()->message);
+    assert_int_equal(st, DIT_OK);
+    return scheduler;
+}
+
+/* ---- the papers, one number at a time ---------------------------------------------------------------------------- */
+
+/* alpha_bar of the linear schedule that the configs below name, in double. */
+static double linear_product(int64_t timestep)
+{
+    double product = 1.0;
+    for (int64_t t = 0; t <= timestep; t++) product *= 1.0 - (0.0001 + (0.02 - 0.0001) * (double)t / (TRAIN - 1));
+    return product;
+}
+
+/* alpha_bar of CogVideoX: scaled linear, SNR over `shift`, last one 0. */
+static double video_product(int64_t timestep, double shift)
+{
+    static double table[TRAIN];
+    static double shift_of_table;
+    if (shift_of_table != shift) {
+        double product = 1.0;
+        for (int t = 0; t < TRAIN; t++) {
+            double root = sqrt(0.00085) + (sqrt(0.012) - sqrt(0.00085)) * t / (TRAIN - 1);
+            product *= 1.0 - root * root;
+            double snr = product / (1.0 - product) / shift;
+            table[t] = snr / (1.0 + snr);
+        }
+        double first = sqrt(table[0]), last = sqrt(table[TRAIN - 1]);
+        for (int t = 0; t < TRAIN; t++) {
+            double root = (sqrt(table[t]) - last) * first / (first - last);
+            table[t] = root * root;
+        }
+        shift_of_table = shift;
+    }
+    return table[timestep];
+}
+
+/* x0 and the noise that a model output means at a product. */
+static void meaning(dit_prediction prediction, double a, double x, double m, double *x0, double *noise)
+{
+    switch (prediction) {
+    case DIT_PREDICTION_V: *x0 = sqrt(a) * x - sqrt(1 - a) * m, *noise = sqrt(1 - a) * x + sqrt(a) * m; break;
+    case DIT_PREDICTION_SAMPLE: *x0 = m, *noise = (x - sqrt(a) * m) / sqrt(1 - a); break;
+    default: *noise = m, *x0 = (x - sqrt(1 - a) * m) / sqrt(a); break;
+    }
+}
+
+typedef struct {
+    const char *config;
+    dit_prediction prediction;
+    double clip, eta, shift;
+    bool large;
+    int steps;
+} paper_case;
+
+/* Solves one element from its start; `timestep` are those of the scheduler under test. */
+typedef double (*paper_solver)(const paper_case *c, const float *timestep, int64_t element);
+
+static double clipped(double x, double range)
+{
+    return range > 0 ? fmax(-range, fmin(range, x)) : x;
+}
+
+/* Song et al., equations 12 and 16. */
+static double solve_ddim(const paper_case *c, const float *timestep, int64_t element)
+{
+    double x = normal("start", 0, element);
+    for (int i = 0; i < c->steps; i++) {
+        int64_t t = (int64_t)timestep[i], end = t - TRAIN / c->steps;
+        double a = linear_product(t), next = end >= 0 ? linear_product(end) : 1.0, x0, noise;
+        meaning(c->prediction, a, x, normal("model", i, element), &x0, &noise);
+        double fresh = c->eta * sqrt((1 - next) / (1 - a)) * sqrt(1 - a / next);
+        x = sqrt(next) * clipped(x0, c->clip) + sqrt(1 - next - fresh * fresh) * noise +
+            fresh * normal("step-noise", i, element);
+    }
+    return x;
+}
+
+/* Ho et al., equations 6 and 7 over a subsequence of the training steps. */
+static double solve_ddpm(const paper_case *c, const float *timestep, int64_t element)
+{
+    double x = normal("start", 0, element);
+    for (int i = 0; i < c->steps; i++) {
+        double a = linear_product((int64_t)timestep[i]), x0, noise;
+        double next = i + 1 < c->steps ? linear_product((int64_t)timestep[i + 1]) : 1.0, beta = 1 - a / next;
+        meaning(c->prediction, a, x, normal("model", i, element), &x0, &noise);
+        double mean = sqrt(next) * beta / (1 - a) * clipped(x0, c->clip) + sqrt(a / next) * (1 - next) / (1 - a) * x;
+        double variance = c->large ? beta : (1 - next) / (1 - a) * beta;
+        x = mean + (timestep[i] > 0 ? sqrt(variance) * normal("step-noise", i, element) : 0.0);
+    }
+    return x;
+}
+
+/* Lu et al., SDE-DPM-Solver++(2M), in the paper's alpha, sigma and lambda. */
+static double solve_video_dpm(const paper_case *c, const float *timestep, int64_t element)
+{
+    double x = normal("start", 0, element), before = 0, lambda_before = 0;
+    for (int i = 0; i < c->steps; i++) {
+        int64_t t = (int64_t)timestep[i], end = t - TRAIN / c->steps;
+        double a = video_product(t, c->shift), next = end >= 0 ? video_product(end, c->shift) : 1.0, x0, noise;
+        meaning(c->prediction, a, x, normal("model", i, element), &x0, &noise);
+        double lambda = log(sqrt(a)) - log(sqrt(1 - a)), lambda_next = log(sqrt(next)) - log(sqrt(1 - next));
+        double h = lambda_next - lambda, d = x0;
+        if (i > 0 && end >= 0) {
+            double r = (lambda - lambda_before) / h;
+            d = isinf(r) ? x0 : x0 + (x0 - before) / (2 * r);
+        }
+        x = sqrt(1 - next) / sqrt(1 - a) * exp(-h) * x + sqrt(next) * (1 - exp(-2 * h)) * d +
+            sqrt(1 - next) * sqrt(1 - exp(-2 * h)) * normal("step-noise", i, element);
+        before = x0, lambda_before = lambda;
+    }
+    return x;
+}
+
+static void expect_paper(const paper_case *c, paper_solver solver, double tolerance)
+{
+    fixture f;
+    float sample[ELEMENTS], output[ELEMENTS];
+    double difference = 0, norm = 0;
+    open_fixture(&f, "cpu", c->config);
+    dit_scheduler *scheduler = create(&f, c->steps, ELEMENTS, c->eta);
+    for (int64_t e = 0; e < ELEMENTS; e++) sample[e] = normal("start", 0, e);
+    for (int i = 0; i < c->steps; i++) {
+        for (int64_t e = 0; e < ELEMENTS; e++) output[e] = normal("model", i, e);
+        dit_scheduler_step(scheduler, i, output, sample);
+    }
+    for (int64_t e = 0; e < ELEMENTS; e++) {
+        double expected = solver(c, scheduler->timesteps, e);
+        difference += (sample[e] - expected) * (sample[e] - expected);
+        norm += expected * expected;
+    }
+    close_fixture(&f);
+    double error = sqrt(difference / norm);
+    if (!(error <= tolerance)) print_error("%s: relative L2 %g above %g\n", c->config, error, tolerance);
+    assert_true(error <= tolerance);
+}
+
+static void ddim_is_song_et_al(void **state)
+{
+    static const paper_case cases[] = {
+        {.config = "{\"_class_name\":\"DDIMScheduler\",\"clip_sample\":false}", .eta = 0.7, .steps = 6},
+        {.config = "{\"_class_name\":\"DDIMScheduler\",\"clip_sample\":false}", .eta = 1.0, .steps = 20},
+        {.config = "{\"_class_name\":\"DDIMScheduler\",\"clip_sample_range\":1.5}", .clip = 1.5, .steps = 20},
+        {.config =
+             "{\"_class_name\":\"DDIMScheduler\",\"prediction_type\":\"sample\",\"timestep_spacing\":\"linspace\"}",
+         .prediction = DIT_PREDICTION_SAMPLE,
+         .clip = 1.0,
+         .eta = 0.3,
+         .steps = 9},
+        {.config = "{\"_class_name\":\"DDIMScheduler\",\"prediction_type\":\"v_prediction\",\"clip_sample\":false,"
+                   "\"timestep_spacing\":\"trailing\"}",
+         .prediction = DIT_PREDICTION_V,
+         .steps = 48},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_paper(&cases[i], solve_ddim, 2e-6);
+}
+
+static void ddpm_is_ho_et_al(void **state)
+{
+    static const paper_case cases[] = {
+        {.config = "{\"_class_name\":\"DDPMScheduler\",\"clip_sample\":false}", .steps = 6},
+        {.config = "{\"_class_name\":\"DDPMScheduler\"}", .clip = 1.0, .steps = 20},
+        {.config = "{\"_class_name\":\"DDPMScheduler\",\"clip_sample\":false,\"variance_type\":\"fixed_small_log\"}",
+         .steps = 10},
+        {.config = "{\"_class_name\":\"DDPMScheduler\",\"clip_sample\":false,\"variance_type\":\"fixed_large\"}",
+         .large = true,
+         .steps = 20},
+        {.config = "{\"_class_name\":\"DDPMScheduler\",\"clip_sample\":false,\"prediction_type\":\"v_prediction\","
+                   "\"timestep_spacing\":\"trailing\"}",
+         .prediction = DIT_PREDICTION_V,
+         .steps = 12},
+        {.config = "{\"_class_name\":\"DDPMScheduler\",\"clip_sample\":false,\"prediction_type\":\"sample\","
+                   "\"timestep_spacing\":\"linspace\"}",
+         .prediction = DIT_PREDICTION_SAMPLE,
+         .steps = 12},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_paper(&cases[i], solve_ddpm, 2e-6);
+}
+
+static void cogvideox_dpm_is_lu_et_al(void **state)
+{
+    static const paper_case cases[] = {
+        {.config = "{\"_class_name\":\"CogVideoXDPMScheduler\",\"prediction_type\":\"v_prediction\","
+                   "\"rescale_betas_zero_snr\":true,\"timestep_spacing\":\"trailing\"}",
+         .prediction = DIT_PREDICTION_V,
+         .shift = 3.0,
+         .steps = 6},
+        {.config = "{\"_class_name\":\"CogVideoXDPMScheduler\",\"prediction_type\":\"v_prediction\","
+                   "\"rescale_betas_zero_snr\":true,\"timestep_spacing\":\"trailing\",\"snr_shift_scale\":1.0}",
+         .prediction = DIT_PREDICTION_V,
+         .shift = 1.0,
+         .steps = 50},
+        {.config = "{\"_class_name\":\"CogVideoXDPMScheduler\",\"prediction_type\":\"sample\","
+                   "\"rescale_betas_zero_snr\":true,\"timestep_spacing\":\"leading\"}",
+         .prediction = DIT_PREDICTION_SAMPLE,
+         .shift = 3.0,
+         .steps = 20},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_paper(&cases[i], solve_video_dpm, 2e-6);
+}
+
+/* ---- UniPC ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *config;
+    int order, steps, kept; /* kept: the step after which nothing is corrected, or -1 */
+    bool bh1, noise_prediction, flow;
+    dit_prediction prediction;
+} unipc_case;
+
+static double determinant(int n, double m[3][3])
+{
+    if (n == 1) return m[0][0];
+    if (n == 2) return m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+           m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+}
+
+/* a_k of Zhao et al., equation 5: sum_k r_k^(n-1) a_k B = h^n n! phi_(n+1), with phi_k by its power series, by Cramer.
+ */
+static void unipc_weights(int n, const double *r, double hh, double bh, double *rho)
+{
+    double matrix[3][3], right[3];
+    for (int i = 0; i < n; i++) {
+        double term = 1.0, series = 0.0; /* phi_(i+2)(hh) = sum_j hh^j / (j + i + 2)! */
+        for (int k = 2; k <= i + 2; k++) term /= k;
+        for (int j = 0; j < 60; j++) series += term, term *= hh / (j + i + 3);
+        right[i] = hh * tgamma(i + 2) * series / bh;
+        for (int k = 0; k < n; k++) matrix[i][k] = pow(r[k], i);
+    }
+    for (int k = 0; k < n; k++) {
+        double replaced[3][3];
+        memcpy(replaced, matrix, sizeof replaced);
+        for (int i = 0; i < n; i++) replaced[i][k] = right[i];
+        rho[k] = determinant(n, replaced) / determinant(n, matrix);
+    }
+}
+
+typedef struct {
+    double alpha, sigma, lambda;
+} level;
+
+static level level_of(const unipc_case *c, double noise_over_signal)
+{
+    level l = {1.0 - noise_over_signal, noise_over_signal, 0};
+    if (!c->flow)
+        l.alpha = 1.0 / sqrt(noise_over_signal * noise_over_signal + 1.0), l.sigma = noise_over_signal * l.alpha;
+    l.lambda = log(l.alpha) - log(l.sigma);
+    return l;
+}
+
+/* x at level i + 1 from x at level i; m are the outputs at levels 0..; corrected: m[i + 1] takes part. */
+static double unipc_move(const unipc_case *c, const float *sigmas, const double *m, int i, int order, bool corrected,
+                         double x)
+{
+    level from = level_of(c, sigmas[i]), to = level_of(c, sigmas[i + 1]);
+    double h = to.lambda - from.lambda, hh = c->noise_prediction ? h : -h, r[3], d[3], rho[3], sum = 0;
+    double drive = c->noise_prediction ? to.sigma : to.alpha, bh = c->bh1 ? hh : expm1(hh);
+    double keep = c->noise_prediction ? to.alpha / from.alpha : to.sigma / from.sigma;
+    int n = 0;
+    for (int k = 1; k < order; k++, n++) {
+        r[n] = (level_of(c, sigmas[i - k]).lambda - from.lambda) / h;
+        d[n] = (m[i - k] - m[i]) / r[n];
+    }
+    if (corrected) r[n] = 1.0, d[n] = m[i + 1] - m[i], n++;
+    if (n > 0 && !isinf(h)) unipc_weights(n, r, hh, bh, rho);
+    if (n == 1) rho[0] = 0.5;
+    for (int k = 0; k < n; k++) sum += rho[k] * d[k];
+    return keep * x - drive * expm1(hh) * m[i] - (n ? drive * bh * sum : 0.0);
+}
+
+static double solve_unipc(const unipc_case *c, const float *sigmas, int64_t element)
+{
+    double x = normal("start", 0, element), corrected_x = 0, m[MAX_STEPS];
+    int order = 0;
+    for (int i = 0; i < c->steps; i++) {
+        level at = level_of(c, sigmas[i]);
+        double out = normal("model", i, element), x0 = x - at.sigma * out, noise = 0;
+        if (!c->flow) meaning(c->prediction, at.alpha * at.alpha, x, out, &x0, &noise);
+        m[i] = c->noise_prediction ? noise : x0;
+        if (i > 0 && i - 1 != c->kept) x = unipc_move(c, sigmas, m, i - 1, order, true, corrected_x);
+        corrected_x = x;
+        order = (int)fmin(fmin(c->order, i + 1), c->steps - i);
+        x = unipc_move(c, sigmas, m, i, order, false, x);
+    }
+    return x;
+}
+
+static void expect_unipc(const unipc_case *c, double tolerance)
+{
+    fixture f;
+    float sample[ELEMENTS], output[ELEMENTS];
+    double difference = 0, norm = 0;
+    open_fixture(&f, "ref", c->config);
+    dit_scheduler *scheduler = create(&f, c->steps, ELEMENTS, 0);
+    for (int64_t e = 0; e < ELEMENTS; e++) sample[e] = normal("start", 0, e);
+    for (int i = 0; i < c->steps; i++) {
+        for (int64_t e = 0; e < ELEMENTS; e++) output[e] = normal("model", i, e);
+        dit_scheduler_step(scheduler, i, output, sample);
+    }
+    for (int64_t e = 0; e < ELEMENTS; e++) {
+        double expected = solve_unipc(c, scheduler->sigmas, e);
+        difference += (sample[e] - expected) * (sample[e] - expected);
+        norm += expected * expected;
+    }
+    close_fixture(&f);
+    double error = sqrt(difference / norm);
+    if (!(error <= tolerance)) print_error("%s, %d steps: relative L2 %g\n", c->config, c->steps, error);
+    assert_true(error <= tolerance);
+}
+
+#define UNIPC "{\"_class_name\":\"UniPCMultistepScheduler\""
+
+static void unipc_is_zhao_et_al(void **state)
+{
+    static const unipc_case cases[] = {
+        {.config = UNIPC ",\"solver_order\":1}", .order = 1, .steps = 6, .kept = -1},
+        {.config = UNIPC "}", .order = 2, .steps = 6, .kept = -1},
+        {.config = UNIPC ",\"disable_corrector\":[2]}", .order = 2, .steps = 6, .kept = 2},
+        {.config = UNIPC ",\"solver_order\":3}", .order = 3, .steps = 8, .kept = -1},
+        {.config = UNIPC ",\"solver_type\":\"bh1\",\"beta_schedule\":\"scaled_linear\"}",
+         .order = 2,
+         .steps = 8,
+         .kept = -1,
+         .bh1 = true},
+        {.config = UNIPC ",\"prediction_type\":\"v_prediction\",\"solver_order\":3,\"timestep_spacing\":\"trailing\"}",
+         .order = 3,
+         .steps = 10,
+         .kept = -1,
+         .prediction = DIT_PREDICTION_V},
+        {.config = UNIPC ",\"predict_x0\":false,\"final_sigmas_type\":\"sigma_min\",\"solver_order\":2}",
+         .order = 2,
+         .steps = 8,
+         .kept = -1,
+         .noise_prediction = true},
+        {.config = UNIPC ",\"prediction_type\":\"flow_prediction\",\"use_flow_sigmas\":true,\"flow_shift\":5.0,"
+                         "\"solver_order\":3}",
+         .order = 3,
+         .steps = 10,
+         .kept = -1,
+         .flow = true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_unipc(&cases[i], 5e-6);
+}
+
+/* ---- betas ------------------------------------------------------------------------------------------------------- */
+
+static const scheduler_beta_rules image_rules = {.schedule = "linear", .start = 0.0001, .end = 0.02};
+static const scheduler_beta_rules video_rules = {
+    .schedule = "scaled_linear", .start = 0.00085, .end = 0.012, .video = true};
+
+static void read_betas(const scheduler_beta_rules *rules, const char *config, scheduler_betas *betas)
+{
+    fixture f;
+    open_fixture(&f, "ref", config);
+    dit_scheduler_params params = {.rt = &f.rt, .doc = &f.config, .config = f.config.root, .pointer = "", .steps = 1};
+    assert_int_equal(scheduler_betas_read(&params, rules, betas), DIT_OK);
+    close_fixture(&f);
+}
+
+static void expect_near(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance * fabs(expected))) print_error("%.17g is not %.17g\n", value, expected);
+    assert_true(fabs(value - expected) <= tolerance * fabs(expected));
+}
+
+static void schedules_are_their_formulas(void **state)
+{
+    scheduler_betas linear, cosine, video;
+    (void)state;
+    read_betas(&image_rules, "{}", &linear);
+    read_betas(&image_rules, "{\"beta_schedule\":\"squaredcos_cap_v2\"}", &cosine);
+    read_betas(&video_rules, "{\"rescale_betas_zero_snr\":true}", &video);
+    for (int t = 0; t < TRAIN - 10; t += 37) { /* the last cosine betas are cut at 0.999 */
+        double angle = ((t + 1.0) / TRAIN + 0.008) / 1.008 * acos(0.0), start = cos(0.008 / 1.008 * acos(0.0));
+        expect_near(linear.product[t], linear_product(t), 2e-5);
+        expect_near(cosine.product[t], pow(cos(angle) / start, 2), 2e-5);
+        expect_near(video.product[t], video_product(t, 3.0), 1e-12);
+    }
+    scheduler_betas_release(&linear);
+    scheduler_betas_release(&cosine);
+    scheduler_betas_release(&video);
+}
+
+static void zero_terminal_snr_takes_the_last_signal_and_keeps_the_first(void **state)
+{
+    scheduler_betas plain, rescaled, positive;
+    scheduler_beta_rules rules = image_rules;
+    (void)state;
+    rules.positive_signal = true;
+    read_betas(&image_rules, "{}", &plain);
+    read_betas(&image_rules, "{\"rescale_betas_zero_snr\":true}", &rescaled);
+    read_betas(&rules, "{\"rescale_betas_zero_snr\":true}", &positive);
+    expect_near(rescaled.product[0], plain.product[0], 1e-6);
+    assert_true(rescaled.product[TRAIN - 1] == 0.0);
+    assert_true(positive.product[TRAIN - 1] == 0x1p-24);
+    double last = sqrt(plain.product[TRAIN - 1]), first = sqrt(plain.product[0]);
+    expect_near(sqrt(rescaled.product[500]), (sqrt(plain.product[500]) - last) * first / (first - last), 2e-5);
+    scheduler_betas_release(&plain);
+    scheduler_betas_release(&rescaled);
+    scheduler_betas_release(&positive);
+}
+
+static void trained_betas_stand_for_a_schedule(void **state)
+{
+    scheduler_betas betas;
+    (void)state;
+    read_betas(&image_rules, "{\"num_train_timesteps\":3,\"trained_betas\":[0.1,0.25,0.5]}", &betas);
+    assert_int_equal(betas.count, 3);
+    expect_near(betas.product[0], 0.9, 1e-7);
+    expect_near(betas.product[1], 0.9 * 0.75, 1e-7);
+    expect_near(betas.product[2], 0.9 * 0.75 * 0.5, 1e-7);
+    scheduler_betas_release(&betas);
+}
+
+/* With the cosine schedule lambda falls below -5.1 for the last timesteps, where the solver should not begin. */
+static void lambda_min_clipped_starts_lower(void **state)
+{
+    static const char config[] = "{\"_class_name\":\"DPMSolverMultistepScheduler\",\"beta_schedule\":"
+                                 "\"squaredcos_cap_v2\",\"lambda_min_clipped\":-5.1}";
+    fixture f;
+    int64_t end = 0;
+    (void)state;
+    for (int64_t t = 0; t < TRAIN; t++) {
+        double root = cos(((t + 1.0) / TRAIN + 0.008) / 1.008 * acos(0.0)) / cos(0.008 / 1.008 * acos(0.0));
+        if (0.5 * log(root * root / (1.0 - root * root)) >= -5.1) end = t + 1;
+    }
+    open_fixture(&f, "ref", config);
+    dit_scheduler *scheduler = create(&f, 10, 4, 0);
+    assert_true(end > 900 && end < TRAIN);
+    assert_true(scheduler->timesteps[0] == (float)(end - 1));
+    close_fixture(&f);
+}
+
+/* ---- what holds of every solver ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *config;
+    double eta;
+} all_classes[] = {
+    {"{\"_class_name\":\"DPMSolverMultistepScheduler\"}", 0},
+    {"{\"_class_name\":\"DPMSolverMultistepScheduler\",\"solver_type\":\"heun\",\"prediction_type\":\"v_prediction\"}",
+     0},
+    {"{\"_class_name\":\"FlowMatchEulerDiscreteScheduler\",\"shift\":3.0}", 0},
+    {"{\"_class_name\":\"DDIMScheduler\",\"clip_sample\":false}", 0},
+    {"{\"_class_name\":\"DDIMScheduler\",\"clip_sample\":false}", 0.8},
+    {"{\"_class_name\":\"DDIMScheduler\",\"clip_sample\":false,\"prediction_type\":\"sample\"}", 0},
+    {"{\"_class_name\":\"DDPMScheduler\",\"clip_sample\":false}", 0},
+    {"{\"_class_name\":\"EulerDiscreteScheduler\",\"timestep_spacing\":\"leading\"}", 0},
+    {"{\"_class_name\":\"EulerDiscreteScheduler\",\"prediction_type\":\"v_prediction\"}", 0},
+    {"{\"_class_name\":\"EulerDiscreteScheduler\",\"prediction_type\":\"sample\"}", 0},
+    {"{\"_class_name\":\"UniPCMultistepScheduler\",\"solver_order\":3}", 0},
+    {"{\"_class_name\":\"UniPCMultistepScheduler\",\"solver_type\":\"bh1\"}", 0},
+    {"{\"_class_name\":\"UniPCMultistepScheduler\",\"use_flow_sigmas\":true,\"prediction_type\":\"flow_prediction\"}",
+     0},
+    {"{\"_class_name\":\"CogVideoXDDIMScheduler\",\"prediction_type\":\"v_prediction\"}", 0},
+    {"{\"_class_name\":\"CogVideoXDPMScheduler\",\"prediction_type\":\"v_prediction\"}", 0},
+};
+enum { CLASSES = sizeof all_classes / sizeof *all_classes, STEPS = 8 };
+
+/* Runs elements [first, first + count) of the batch, with a model output that depends on the sample. */
+static void run_part(fixture *f, dit_scheduler *scheduler, int64_t count, float *sample)
+{
+    float input[ELEMENTS], output[ELEMENTS];
+    for (int64_t e = 0; e < count; e++) sample[e] = scheduler->init_noise_sigma * normal("start", 0, f->first + e);
+    for (int step = 0; step < STEPS; step++) {
+        dit_scheduler_scale_input(scheduler, step, sample, input);
+        for (int64_t e = 0; e < count; e++) output[e] = tanhf(input[e]) + 0.1f * normal("model", step, f->first + e);
+        dit_scheduler_step(scheduler, step, output, sample);
+    }
+}
+
+/* Data that is one point: sample = alpha x0 + sigma noise, and the model knows it. Every solver ends at x0 exactly. */
+static void a_true_model_is_followed_to_the_clean_sample(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CLASSES; c++) {
+        fixture f;
+        open_fixture(&f, "cpu", all_classes[c].config);
+        dit_scheduler *scheduler = create(&f, STEPS, ELEMENTS, all_classes[c].eta);
+        bool flow = strstr(all_classes[c].config, "flow") || strstr(all_classes[c].config, "Flow");
+        bool wide = scheduler->ops->scale_input != NULL, v = strstr(all_classes[c].config, "v_prediction");
+        bool clean = strstr(all_classes[c].config, "\"sample\"");
+        float sample[ELEMENTS], output[ELEMENTS];
+        for (int64_t e = 0; e < ELEMENTS; e++) sample[e] = scheduler->init_noise_sigma * normal("start", 0, e);
+        for (int step = 0; step < STEPS; step++) {
+            double ratio = scheduler->sigmas[step], alpha = flow ? 1 - ratio : 1 / sqrt(ratio * ratio + 1);
+            double sigma = flow ? ratio : ratio * alpha;
+            for (int64_t e = 0; e < ELEMENTS; e++) {
+                double x0 = normal("clean", 0, e), x = wide ? alpha * sample[e] : sample[e];
+                double noise = (x - alpha * x0) / sigma;
+                output[e] = (float)(clean ? x0 : flow ? noise - x0 : v ? alpha * noise - sigma * x0 : noise);
+            }
+            dit_scheduler_step(scheduler, step, output, sample);
+        }
+        for (int64_t e = 0; e < ELEMENTS; e++) {
+            if (!(fabs(sample[e] - normal("clean", 0, e)) < 2e-5))
+                print_error("%s: element %lld: %g, not %g\n", all_classes[c].config, (long long)e, (double)sample[e],
+                            (double)normal("clean", 0, e));
+            assert_true(fabs(sample[e] - normal("clean", 0, e)) < 2e-5);
+        }
+        close_fixture(&f);
+    }
+}
+
+static void any_split_into_shards_gives_the_same_bits(void **state)
+{
+    static const char *const backends[] = {"ref", "cpu"};
+    static const int64_t cuts[] = {0, 1, 17, 50, ELEMENTS};
+    (void)state;
+    for (int c = 0; c < 2 * CLASSES; c++) {
+        float whole[ELEMENTS], part[ELEMENTS];
+        fixture f;
+        open_fixture(&f, backends[c % 2], all_classes[c / 2].config);
+        run_part(&f, create(&f, STEPS, ELEMENTS, all_classes[c / 2].eta), ELEMENTS, whole);
+        for (int i = 0; i + 1 < (int)(sizeof cuts / sizeof *cuts); i++) {
+            int64_t count = cuts[i + 1] - cuts[i];
+            f.first = cuts[i];
+            run_part(&f, create(&f, STEPS, count, all_classes[c / 2].eta), count, part + cuts[i]);
+        }
+        assert_memory_equal(part, whole, sizeof whole);
+        close_fixture(&f);
+    }
+}
+
+/* The same scheduler makes image after image; steps ask for no memory. */
+static void a_second_run_forgets_the_first_and_allocates_nothing(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CLASSES; c++) {
+        float first[ELEMENTS], second[ELEMENTS];
+        fixture f;
+        open_fixture(&f, "cpu", all_classes[c].config);
+        dit_scheduler *scheduler = create(&f, STEPS, ELEMENTS, all_classes[c].eta);
+        int64_t calls = f.rt.ledger.calls, used = f.rt.ledger.total_used;
+        run_part(&f, scheduler, ELEMENTS, first);
+        run_part(&f, scheduler, ELEMENTS, second);
+        assert_memory_equal(first, second, sizeof first);
+        assert_int_equal(f.rt.ledger.calls, calls);
+        assert_int_equal(f.rt.ledger.total_used, used);
+        close_fixture(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ddim_is_song_et_al),
+        cmocka_unit_test(ddpm_is_ho_et_al),
+        cmocka_unit_test(cogvideox_dpm_is_lu_et_al),
+        cmocka_unit_test(unipc_is_zhao_et_al),
+        cmocka_unit_test(schedules_are_their_formulas),
+        cmocka_unit_test(zero_terminal_snr_takes_the_last_signal_and_keeps_the_first),
+        cmocka_unit_test(trained_betas_stand_for_a_schedule),
+        cmocka_unit_test(lambda_min_clipped_starts_lower),
+        cmocka_unit_test(a_true_model_is_followed_to_the_clean_sample),
+        cmocka_unit_test(any_split_into_shards_gives_the_same_bits),
+        cmocka_unit_test(a_second_run_forgets_the_first_and_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
