@@ -10,8 +10,8 @@
 
 #include "base/rng.h"
 #include "engine/config.h"
+#include "engine/sampler.h"
 #include "engine/schedulers/betas.h"
-#include "engine/schedulers/scheduler.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -629,6 +629,40 @@ static void a_second_run_forgets_the_first_and_allocates_nothing(void **state)
     }
 }
 
+/* Two clips of 3 frames of 8 tokens; a rank holds tokens [begin, begin + 2) of every frame of the second clip. */
+static void step_noise_belongs_to_the_token_and_not_to_the_rank(void **state)
+{
+    enum { CHANNELS = 5, TOKENS = 24, CLIPS = 2, ALL = CLIPS * TOKENS * CHANNELS };
+    float whole[ALL], again[ALL], part[6 * CHANNELS];
+    dit_runtime rt = {.facts = {.num_images = CLIPS, .image_tokens = TOKENS}};
+    dit_partition all = {.image_tokens = TOKENS,
+                         .image_count = TOKENS,
+                         .segments = 1,
+                         .segment_tokens = TOKENS,
+                         .segment_count = TOKENS,
+                         .images = CLIPS};
+    dit_sampler sampler = {.rt = &rt, .partition = all, .seed = 3, .channels = CHANNELS};
+    (void)state;
+    dit_sampler_draw(&sampler, "step-noise", 4, 1.0f, whole);
+    dit_sampler_draw(&sampler, "step-noise", 5, 1.0f, again);
+    for (int i = 0; i < ALL; i++) assert_true(again[i] != whole[i]); /* fresh at every step */
+    for (int64_t begin = 0; begin < 8; begin += 2) {
+        sampler.partition = (dit_partition){.image_tokens = TOKENS,
+                                            .image_count = 6,
+                                            .segments = 3,
+                                            .segment_tokens = 8,
+                                            .segment_begin = begin,
+                                            .segment_count = 2,
+                                            .images = 1,
+                                            .image_first = 1};
+        dit_sampler_draw(&sampler, "step-noise", 4, 1.0f, part);
+        for (int64_t row = 0; row < 6; row++)
+            assert_memory_equal(part + row * CHANNELS,
+                                whole + (TOKENS + dit_partition_token(&sampler.partition, row)) * CHANNELS,
+                                CHANNELS * sizeof *part);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -643,6 +677,7 @@ int main(void)
         cmocka_unit_test(a_true_model_is_followed_to_the_clean_sample),
         cmocka_unit_test(any_split_into_shards_gives_the_same_bits),
         cmocka_unit_test(a_second_run_forgets_the_first_and_allocates_nothing),
+        cmocka_unit_test(step_noise_belongs_to_the_token_and_not_to_the_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
