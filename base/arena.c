@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ALIGNMENT = 64, BLOCK_BYTES = 1 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
@@ -9,6 +10,7 @@ struct dit_arena_block {
     dit_arena_block *older;
     char *data;
     int64_t size, used;
+    bool mapped; /* address space of a counting ledger */
 };
 
 const char *dit_memory_class_name(dit_memory_class klass)
@@ -50,9 +52,20 @@ static void free_blocks(dit_arena_block **list)
 {
     while (*list) {
         dit_arena_block *block = pop(list);
-        free(block->data);
+        if (block->mapped)
+            munmap(block->data, (size_t)block->size);
+        else
+            free(block->data);
         free(block);
     }
+}
+
+/* NULL when the system refuses. Address space alone costs nothing until it is touched, and reads as zero. */
+static char *get_memory(bool counting, int64_t alignment, int64_t size)
+{
+    if (!counting) return aligned_alloc((size_t)alignment, (size_t)size);
+    void *data = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return data == MAP_FAILED ? NULL : data;
 }
 
 void dit_arena_release(dit_arena *arena)
@@ -69,13 +82,14 @@ static dit_status new_block(dit_arena *arena, int64_t bytes)
     int64_t alignment = size >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : ALIGNMENT;
     size = (size + alignment - 1) / alignment * alignment;
     dit_arena_block *block = calloc(1, sizeof *block);
-    char *data = block ? aligned_alloc((size_t)alignment, (size_t)size) : NULL;
+    bool counting = arena->ledger->counting_only;
+    char *data = block ? get_memory(counting, alignment, size) : NULL;
     if (!data) {
         free(block);
         return DIT_FAIL(DIT_ERR_MEMORY, "the system has no %lld bytes for class %s", (long long)size,
                         dit_memory_class_name(arena->klass));
     }
-    *block = (dit_arena_block){.data = data, .size = size};
+    *block = (dit_arena_block){.data = data, .size = size, .mapped = counting};
     push(&arena->blocks, block);
     arena->ledger->calls++;
     return DIT_OK;
@@ -127,11 +141,9 @@ static dit_status take(dit_arena *arena, int64_t bytes, void **out)
                                        dit_memory_class_name(arena->klass), (long long)bytes,
                                        (long long)ledger->total_used, (long long)ledger->limit),
                               "raise memory_limit_bytes, lower the resolution, or shard the weights");
-    if (!ledger->counting_only) {
-        if (!arena->blocks || arena->blocks->size - arena->blocks->used < bytes) DIT_TRY(grow(arena, bytes));
-        *out = arena->blocks->data + arena->blocks->used;
-        arena->blocks->used += bytes;
-    }
+    if (!arena->blocks || arena->blocks->size - arena->blocks->used < bytes) DIT_TRY(grow(arena, bytes));
+    *out = arena->blocks->data + arena->blocks->used;
+    arena->blocks->used += bytes;
     ledger_add(arena, bytes);
     return DIT_OK;
 }
@@ -139,7 +151,7 @@ static dit_status take(dit_arena *arena, int64_t bytes, void **out)
 dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out)
 {
     DIT_TRY(take(arena, bytes, out));
-    if (*out) memset(*out, 0, (size_t)bytes);
+    if (!arena->ledger->counting_only) memset(*out, 0, (size_t)bytes);
     return DIT_OK;
 }
 

@@ -2,7 +2,7 @@
  *
  * Every tensor of the engine comes from an arena. An arena belongs to one class; the ledger adds up what all arenas of
  * a class hold and keeps the peaks, which is what the memory records and plots show. A counting ledger (backend
- * `cost`) counts the same bytes and hands out no memory.
+ * `count`) counts the same bytes and hands out address space, which takes no memory while nobody touches it.
  *
  * Invariants: blocks are 64-byte aligned; reset keeps capacity and forgets contents; `used` never exceeds `peak`.
  * Not thread safe: an arena belongs to the rank's main thread.
@@ -57,7 +57,7 @@ void dit_arena_release(dit_arena *arena);
 /* Forgets contents, keeps capacity. */
 void dit_arena_reset(dit_arena *arena);
 
-/* `bytes` of zero-filled memory in *out (NULL when counting only), aligned to 64 bytes; bytes 0 is allowed.
+/* `bytes` of zero-filled memory in *out, aligned to 64 bytes; bytes 0 is allowed.
  * Errors: DIT_ERR_MEMORY when the system refuses or ledger->limit would be passed. */
 dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out);
 /* The same for `count` floats, not zero-filled. */

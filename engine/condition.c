@@ -214,7 +214,7 @@ static dit_status seed_kind(dit_runtime *rt, const dit_partition *part, dit_cond
     int64_t local = kind == DIT_CONDITION_LATENT ? elements / part->image_tokens * part->image_count : elements;
     float *rows;
     DIT_TRY(dit_arena_floats(&rt->image, part->batch * local, &rows));
-    for (int64_t b = 0; b < part->batch; b++) {
+    for (int64_t b = 0; b < part->batch && !rt->ledger.counting_only; b++) {
         if (kinds[kind].source == SOURCE_NORMAL)
             seed_row(rt, part, kind, seed, batch_row(rt, part, b), elements, rows + b * local);
         for (int64_t i = 0; i < local && kinds[kind].source == SOURCE_ONES; i++) rows[b * local + i] = 1.0f;

@@ -58,7 +58,9 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
                                        dit_parallel_world_size(&params->parallel), world_size),
                               "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
     DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
-    DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
+    rt->ledger.counting_only = params->counting;
+    rt->kernels = dit_kernels_counting();
+    if (!params->counting) DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
     dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
     DIT_TRY_GOTO(st, place_threads(rt, params->threads), done);
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)

@@ -30,6 +30,7 @@ typedef struct {
 
 typedef struct {
     const char *backend; /* "cpu", "ref" */
+    bool counting;       /* instead of a backend: operators do nothing, memory is address space, all is counted */
     int threads;         /* per rank; 0: cores / ranks of this machine, at least 1 */
     dit_parallel parallel;
     dit_facts facts;
@@ -49,6 +50,7 @@ typedef struct dit_runtime {
     dit_comm_counters counters;
     int64_t time_ns[DIT_TIME_COUNT];
     dit_flops flops;
+    int64_t parameters; /* elements of all parameters read so far */
 } dit_runtime;
 
 /* Collective over the world: the product of the degrees must equal its size and the configuration must be legal.

@@ -57,6 +57,8 @@ dit_status dit_weights_read(dit_runtime *rt, const dit_weights *weights, const c
     dit_tensor_view view;
     int64_t elements = 1;
     for (int i = 0; i < rank; i++) elements *= shape[i];
+    rt->parameters += elements;
+    if (rt->ledger.counting_only) return DIT_OK;
     if (!weights->file) {
         fill_seeded(rt, weights, name, elements, shape[rank - 1], init, out);
         return DIT_OK;
@@ -98,7 +100,7 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     DIT_TRY(dit_arena_floats(&rt->step, part->rows * k, &data));
     DIT_TRY(dit_weights_read(rt, weights, name, 2, shape, DIT_INIT_LINEAR, data));
     *weight = data;
-    if (order) {
+    if (order && !rt->ledger.counting_only) {
         DIT_TRY(dit_arena_floats(&rt->step, part->rows * k, &ordered));
         permute_rows(data, part->rows, k, order, ordered);
         *weight = ordered;
@@ -109,7 +111,7 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     DIT_TRY(dit_arena_floats(&rt->step, 2 * part->rows, &data));
     DIT_TRY(dit_weights_read(rt, weights, name, 1, shape, DIT_INIT_BIAS, data));
     *bias = data;
-    if (order) {
+    if (order && !rt->ledger.counting_only) {
         permute_rows(data, part->rows, 1, order, data + part->rows);
         *bias = data + part->rows;
     }

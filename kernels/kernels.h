@@ -176,6 +176,9 @@ typedef struct {
  * DITBENCH_ISA=avx512|avx2|plain lowers it (never raises), for tests.
  * Errors: DIT_ERR_NOT_FOUND with the valid names. */
 dit_status dit_kernels_get(const char *name, const dit_kernels **out);
+/* Operators that do nothing, for counting flops and bytes over memory that is only address space. Not in the list of
+ * names: no case may run on it and call its times measured. */
+const dit_kernels *dit_kernels_counting(void);
 /* NULL-terminated list of backend names. */
 const char *const *dit_kernels_names(void);
 /* Instruction set in use: "avx512", "avx2" or "plain". */

@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const dit_program dit_program_denoise, dit_program_golden, dit_program_kernel;
+extern const dit_program dit_program_denoise, dit_program_describe, dit_program_golden, dit_program_kernel;
 
 /* Every program. */
 static const dit_program *const programs[] = {
     &dit_program_denoise,
+    &dit_program_describe,
     &dit_program_golden,
     &dit_program_kernel,
 };

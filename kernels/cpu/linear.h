@@ -53,7 +53,6 @@ static dit_status cpu_linear_pack(dit_arena *arena, int64_t k, int pieces, const
     if (has_bias) DIT_TRY(dit_arena_alloc(arena, linear_padded(out->n) * (int64_t)sizeof(float), &packed_bias));
     out->packed = packed;
     out->bias = packed_bias;
-    if (!packed) return DIT_OK; /* the arena only counts */
     for (int64_t i = 0, row = 0; i < pieces; row += rows[i++]) {
         for (int64_t j = 0; j < rows[i]; j++) linear_pack_row(out, packed, row + j, w[i] + j * k);
         if (has_bias) memcpy((float *)packed_bias + row, bias[i], (size_t)rows[i] * sizeof(float));

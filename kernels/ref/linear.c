@@ -13,7 +13,6 @@ dit_status dit_ref_linear_pack(dit_arena *arena, int64_t k, int pieces, const fl
     DIT_TRY(dit_arena_floats(arena, n * k, &packed));
     if (has_bias) DIT_TRY(dit_arena_floats(arena, n, &packed_bias));
     *out = (dit_linear){.n = n, .k = k, .packed = packed, .bias = packed_bias};
-    if (!packed) return DIT_OK; /* the arena only counts */
     for (int i = 0; i < pieces; i++) {
         memcpy(packed, w[i], (size_t)(rows[i] * k) * sizeof(float));
         packed += rows[i] * k;
