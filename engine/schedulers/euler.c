@@ -1,5 +1,5 @@
-/* Euler over sigma. Source: Karras et al., Elucidating the Design Space (arXiv:2206.00364), algorithm 1 without churn;
- * sigmas, input scale and initial noise of diffusers 0.33.1 EulerDiscreteScheduler.
+/* Euler over sigma. Source: Karras et al., Elucidating the Design Space (arXiv:2206.00364), algorithm 1 without its
+ * second order; sigmas, input scale and initial noise of diffusers 0.33.1 EulerDiscreteScheduler.
  *
  * The sample is x0 + sigma noise; the model sees it divided by sqrt(sigma^2 + 1).
  *   x' = x + (sigma' - sigma) (x - x0) / sigma

@@ -69,8 +69,7 @@ void dit_scheduler_scale_input(dit_scheduler *scheduler, int step, const float *
 /* Allocates nothing. */
 void dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
 
-/* ---- for scheduler files ------------------------------------------------------------------------------------------
- */
+/* ---- for scheduler files ----------------------------------------------------------------------------------------- */
 
 /* Reads prediction_type; *out holds the default and the result. */
 dit_status scheduler_read_prediction(const dit_scheduler_params *params, dit_prediction *out);

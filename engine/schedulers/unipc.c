@@ -1,12 +1,15 @@
-/* UniPC: a predictor and a corrector of the same order, multistep. Source: Zhao et al., UniPC (arXiv:2302.04867),
- * algorithms 5-8 (data prediction) and 1-4 (noise prediction) with B(h) = h (bh1) or e^h - 1 (bh2); timesteps, sigmas
- * and order rules of diffusers 0.33.1 UniPCMultistepScheduler.
+/* UniPC: a predictor and a corrector of the same order, multistep. Source: Zhao et al., UniPC (arXiv:2302.04867), for
+ * data and for noise prediction; timesteps, sigmas and order rules of diffusers 0.33.1 UniPCMultistepScheduler.
  *
- * With lambda = log(alpha / sigma), h = lambda_t - lambda_s, m the converted model outputs (x0, or the noise) from
- * newest to older, r_k = (lambda_k - lambda_s) / h, D_k = (m_k - m_0) / r_k, hh = -h for x0 and h for noise: x0 x_t =
- * sigma_t / sigma_s x - alpha_t (e^hh - 1) m_0 - alpha_t B(hh) sum rho_k D_k noise   x_t = alpha_t / alpha_s x -
- * sigma_t (e^hh - 1) m_0 - sigma_t B(hh) sum rho_k D_k The corrector repeats the last step with the model output at its
- * end as one more D, r = 1. The rho solve sum_k r_k^(i-1) rho_k = b_i, b_i = i! phi_(i+1)(hh) hh / B(hh).
+ * With lambda = log(alpha / sigma), h = lambda_t - lambda_s, m_k the converted model outputs (x0, or the noise) from
+ * newest to older, r_k = (lambda_k - lambda_s) / h, D_k = (m_k - m_0) / r_k, and hh = -h for x0, h for noise:
+ *
+ *   x0      x_t = sigma_t / sigma_s x - alpha_t (e^hh - 1) m_0 - alpha_t B(hh) sum rho_k D_k
+ *
+ *   noise   x_t = alpha_t / alpha_s x - sigma_t (e^hh - 1) m_0 - sigma_t B(hh) sum rho_k D_k
+ *
+ * B(hh) is hh (bh1) or e^hh - 1 (bh2). The rho solve sum_k r_k^(i-1) rho_k = b_i, b_i = i! phi_(i+1)(hh) hh / B(hh).
+ * The corrector repeats the last step with the model output at its end as one more D, r = 1.
  */
 #include "engine/schedulers/betas.h"
 
@@ -236,7 +239,7 @@ static void weigh(int known, bool corrector, float *r, float hh, float bh, doubl
     solve_powers(n, r, b, rho);
 }
 
-/* From sigma index `from` to from + 1. m[0] belongs to `from`, m[k] to from - k; the corrector's m[order] to from + 1.
+/* From sigma index `from` to from + 1. m[0] belongs to `from`, m[k] to from - k; the corrector's m[order] to its end.
  */
 static update make_update(const dit_scheduler *scheduler, int from, int order, bool corrector)
 {
@@ -256,7 +259,7 @@ static update make_update(const dit_scheduler *scheduler, int from, int order, b
     return u;
 }
 
-/* y = u.x x + sum over `count` outputs, the newest being that of `step`; corrector: the one after it comes last. */
+/* y = the update of x by `order` outputs, the newest being that of `step`; the corrector's last one is of step + 1. */
 static void apply(dit_scheduler *scheduler, const update *u, int step, int order, bool corrector, const float *x,
                   float *y)
 {
