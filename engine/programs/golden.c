@@ -9,6 +9,7 @@
 /* Every kind of folder; the first that recognises it computes it. */
 static const golden_kind *const kinds[] = {
     &golden_kind_e2e,
+    &golden_kind_vae,
     &golden_kind_model,
     &golden_kind_schedulers,
 };

@@ -1,0 +1,237 @@
+/* AutoencoderKLCogVideoX: the causal 3-D video VAE of CogVideoX, decoder.
+ * Source: Yang et al., arXiv:2408.06072; parameter names and arithmetic of diffusers 0.33.1 AutoencoderKLCogVideoX.
+ *
+ * Two latent frames are decoded at a time, the first chunk of an odd number takes three. Convolutions look back two
+ * frames: into the chunk before, of which they keep the last two frames, or at the first frame repeated. The latents
+ * themselves scale and shift every norm. Group norms see one chunk.
+ */
+#include "engine/vae/vae_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_STAGES = 8, MID_RESNETS = 2, CHUNK = 2 };
+
+typedef struct {
+    int64_t out_channels, latent_channels, layers, groups, sample_height, sample_width, temporal;
+    double scaling_factor, shift_factor;
+    bool post_quant;
+    int64_t widths[MAX_STAGES];
+    int stages;
+} cog_config;
+
+typedef struct {
+    vae_resnet *resnets;
+    int64_t count;
+    bool has_upsample, doubles_time;
+    vae_conv upsample;
+} cog_stage;
+
+typedef struct {
+    cog_config c;
+    dit_linear post_quant;
+    vae_conv conv_in, conv_out;
+    vae_resnet mid[MID_RESNETS];
+    cog_stage stages[MAX_STAGES];
+    vae_norm norm_out;
+} cog;
+
+/* ---- config ------------------------------------------------------------------------------------------------------ */
+
+static const dit_config_field fields[] = {
+    DIT_CONFIG_INT(cog_config, out_channels, "out_channels", 3, 1, 64),
+    DIT_CONFIG_INT(cog_config, latent_channels, "latent_channels", 16, 1, 1024),
+    DIT_CONFIG_INT(cog_config, layers, "layers_per_block", 3, 1, 64),
+    DIT_CONFIG_INT(cog_config, groups, "norm_num_groups", 32, 1, 4096),
+    DIT_CONFIG_INT(cog_config, sample_height, "sample_height", 480, 1, 65536),
+    DIT_CONFIG_INT(cog_config, sample_width, "sample_width", 720, 1, 65536),
+    DIT_CONFIG_INT(cog_config, temporal, "temporal_compression_ratio", 4, 1, 128),
+    DIT_CONFIG_NUMBER(cog_config, scaling_factor, "scaling_factor", 1.15258426, 1e-6, 1e6),
+    DIT_CONFIG_NUMBER(cog_config, shift_factor, "shift_factor", 0, -1e6, 1e6),
+    DIT_CONFIG_BOOL(cog_config, post_quant, "use_post_quant_conv", false),
+    DIT_CONFIG_END,
+};
+
+static const dit_config_only only[] = {
+    {"act_fn", "silu"},
+    {"latents_mean", "null"},
+    {"latents_std", "null"},
+    {0},
+};
+
+/* Number of times that time is doubled. */
+static int doublings(int64_t temporal)
+{
+    int levels = 0;
+    while (temporal >> (levels + 1)) levels++;
+    return levels;
+}
+
+static dit_status read_config(const dit_config *config, cog_config *c)
+{
+    *c = (cog_config){.widths = {128, 256, 256, 512}, .stages = 4};
+    DIT_TRY(dit_config_require_only(config, only));
+    DIT_TRY(dit_config_read(config, fields, c));
+    DIT_TRY(vae_read_stages(config, "CogVideoXDownBlock3D", "CogVideoXUpBlock3D", MAX_STAGES, c->widths, &c->stages));
+    if (INT64_C(1) << doublings(c->temporal) == c->temporal && doublings(c->temporal) < c->stages) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                    "temporal_compression_ratio %lld: only powers of two up to %lld are built for %d stages",
+                    (long long)c->temporal, 1LL << (c->stages - 1), c->stages);
+}
+
+static dit_status cog_read_facts(const dit_config *config, dit_vae_facts *facts)
+{
+    cog_config c;
+    DIT_TRY(read_config(config, &c));
+    *facts = (dit_vae_facts){.latent_channels = c.latent_channels,
+                             .image_channels = c.out_channels,
+                             .spatial = INT64_C(1) << (c.stages - 1),
+                             .temporal = c.temporal,
+                             .scaling_factor = c.scaling_factor,
+                             .shift_factor = c.shift_factor,
+                             .tile_height_px = c.sample_height / 2,
+                             .tile_width_px = c.sample_width / 2,
+                             .tile_overlap_height = 1.0 / 6,
+                             .tile_overlap_width = 1.0 / 5};
+    return DIT_OK;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+static dit_status load_stage(const vae_loader *l, int index, int64_t in, int64_t out, cog_stage *stage)
+{
+    static const int64_t kernel[3] = {1, 3, 3};
+    void *resnets;
+    DIT_TRY(dit_arena_alloc(&l->rt->run, stage->count * (int64_t)sizeof *stage->resnets, &resnets));
+    stage->resnets = resnets;
+    for (int64_t i = 0; i < stage->count; i++)
+        DIT_TRY(vae_load_resnet(l, i ? out : in, out, &stage->resnets[i], "decoder.up_blocks.%d.resnets.%lld", index,
+                                (long long)i));
+    if (!stage->has_upsample) return DIT_OK;
+    return vae_load_conv(l, out, out, kernel, &stage->upsample, "decoder.up_blocks.%d.upsamplers.0.conv", index);
+}
+
+static dit_status cog_load(dit_vae *vae)
+{
+    dit_runtime *rt = vae->params.rt;
+    void *state;
+    DIT_TRY(dit_arena_alloc(&rt->run, sizeof(cog), &state));
+    cog *m = vae->state = state;
+    DIT_TRY(read_config(&vae->params.config, &m->c));
+    const cog_config *c = &m->c;
+    vae_loader l = {.rt = rt, .weights = vae->params.weights, .groups = c->groups, .depth = 3};
+    l.condition = c->latent_channels;
+    if (c->post_quant)
+        DIT_TRY(dit_weights_linear_named(rt, l.weights, c->latent_channels, c->latent_channels, &m->post_quant,
+                                         "post_quant_conv"));
+    int64_t width = c->widths[c->stages - 1];
+    DIT_TRY(vae_load_causal_conv(&l, c->latent_channels, width, &m->conv_in, "decoder.conv_in"));
+    for (int i = 0; i < MID_RESNETS; i++)
+        DIT_TRY(vae_load_resnet(&l, width, width, &m->mid[i], "decoder.mid_block.resnets.%d", i));
+    for (int i = 0; i < c->stages; i++) {
+        int64_t out = c->widths[c->stages - 1 - i];
+        m->stages[i] = (cog_stage){.count = c->layers + 1, .has_upsample = i + 1 < c->stages};
+        m->stages[i].doubles_time = i < doublings(c->temporal);
+        DIT_TRY(load_stage(&l, i, width, out, &m->stages[i]));
+        width = out;
+    }
+    DIT_TRY(vae_load_norm(&l, width, &m->norm_out, "decoder.norm_out"));
+    return vae_load_causal_conv(&l, width, c->out_channels, &m->conv_out, "decoder.conv_out");
+}
+
+/* ---- walking ----------------------------------------------------------------------------------------------------- */
+
+/* Does something to every causal convolution. */
+static dit_status for_each_causal(cog *m, dit_status (*visit)(void *context, vae_conv *conv), void *context)
+{
+    DIT_TRY(visit(context, &m->conv_in));
+    DIT_TRY(visit(context, &m->conv_out));
+    for (int i = 0; i < MID_RESNETS; i++) {
+        DIT_TRY(visit(context, &m->mid[i].conv1));
+        DIT_TRY(visit(context, &m->mid[i].conv2));
+    }
+    for (int i = 0; i < m->c.stages; i++)
+        for (int64_t j = 0; j < m->stages[i].count; j++) {
+            DIT_TRY(visit(context, &m->stages[i].resnets[j].conv1));
+            DIT_TRY(visit(context, &m->stages[i].resnets[j].conv2));
+        }
+    return DIT_OK;
+}
+
+static dit_status allocate_cache(void *context, vae_conv *conv)
+{
+    return vae_conv_allocate(context, conv);
+}
+
+static dit_status forget_cache(void *context, vae_conv *conv)
+{
+    (void)context;
+    vae_conv_forget(conv);
+    return DIT_OK;
+}
+
+static dit_status cog_allocate(dit_vae *vae)
+{
+    return for_each_causal(vae->state, allocate_cache, vae->params.rt);
+}
+
+/* Nearest doubling of space, and of time where the stage does (of an odd number of frames the first stays single), then
+ * a 2-D convolution. The convolution runs before time is doubled: equal frames stay equal. */
+static vae_tensor upsample(const vae_walk *walk, cog_stage *stage, vae_tensor x)
+{
+    vae_tensor y = vae_conv_forward(walk, &stage->upsample, VAE_CONV_UP, x, vae_other_slot(x.slot, -1));
+    return stage->doubles_time ? vae_double_frames(walk, y, vae_other_slot(y.slot, -1)) : y;
+}
+
+static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, vae_tensor z, bool keep,
+                               vae_planes image, int64_t *image_frame)
+{
+    cog *m = vae->state;
+    vae_walk walk = {.memory = &vae->memory, .latent = z, .keep = keep};
+    vae_from_planes(walk.memory, latents, first, z);
+    if (m->c.post_quant) { /* conditions the norms too */
+        vae_tensor plain = z;
+        plain.slot = 0;
+        vae_from_planes(walk.memory, latents, first, plain);
+        vae_linear_forward(&walk, &m->post_quant, plain, z.slot);
+        DIT_TRY(vae_tap(vae, z, "post_quant_conv"));
+    }
+    vae_tensor x = vae_conv_forward(&walk, &m->conv_in, VAE_CONV_PLAIN, z, 0);
+    DIT_TRY(vae_tap(vae, x, "decoder.conv_in"));
+    for (int i = 0; i < MID_RESNETS; i++) x = vae_resnet_forward(&walk, &m->mid[i], x);
+    DIT_TRY(vae_tap(vae, x, "decoder.mid_block"));
+    for (int i = 0; i < m->c.stages; i++) {
+        for (int64_t j = 0; j < m->stages[i].count; j++) x = vae_resnet_forward(&walk, &m->stages[i].resnets[j], x);
+        if (m->stages[i].has_upsample) x = upsample(&walk, &m->stages[i], x);
+        DIT_TRY(vae_tap(vae, x, "decoder.up_block_%d", i));
+    }
+    x = vae_norm_forward(&walk, &m->norm_out, DIT_ACT_SILU, x, x.slot);
+    x = vae_conv_forward(&walk, &m->conv_out, VAE_CONV_PLAIN, x, vae_other_slot(x.slot, -1));
+    vae_to_planes(walk.memory, x, 0, x.channels, image, *image_frame);
+    *image_frame += x.frames;
+    return DIT_OK;
+}
+
+static dit_status cog_decode(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image)
+{
+    cog *m = vae->state;
+    int64_t image_frame = 0;
+    DIT_TRY(for_each_causal(m, forget_cache, NULL));
+    for (int64_t first = 0; first < size.frames;) {
+        int64_t frames = first == 0 && size.frames % CHUNK ? CHUNK + 1 : CHUNK;
+        if (frames > size.frames) frames = size.frames;
+        vae_tensor z = {VAE_SLOT_LATENT, frames, size.height, size.width, m->c.latent_channels};
+        bool keep = first + frames < size.frames;
+        DIT_TRY(decode_chunk(vae, latents, first, z, keep, image, &image_frame));
+        first += frames;
+    }
+    return DIT_OK;
+}
+
+const dit_vae_class dit_vae_autoencoder_kl_cogvideox = {
+    .class_name = "AutoencoderKLCogVideoX",
+    .read_facts = cog_read_facts,
+    .load = cog_load,
+    .decode = cog_decode,
+    .allocate = cog_allocate,
+};

@@ -1,0 +1,323 @@
+#include "engine/vae/layers.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PREFIX = 160, NAME = 192 };
+static const float NORM_EPS = 1e-6f; /* every group norm of these VAEs, whatever norm_eps says of others */
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+int64_t vae_tensor_positions(const vae_tensor *x)
+{
+    return x->frames * x->height * x->width;
+}
+
+float *vae_tensor_data(vae_memory *m, const vae_tensor *x)
+{
+    int64_t floats = vae_tensor_positions(x) * x->channels;
+    if (m->planning && floats > m->floats[x->slot]) m->floats[x->slot] = floats;
+    assert(floats <= m->floats[x->slot]);
+    return m->slot[x->slot];
+}
+
+dit_status vae_memory_allocate(vae_memory *m)
+{
+    for (int i = 0; i < VAE_SLOTS; i++) DIT_TRY(dit_arena_floats(&m->rt->step, m->floats[i], &m->slot[i]));
+    return dit_arena_alloc(&m->rt->step, m->workspace_bytes, &m->workspace);
+}
+
+int vae_other_slot(int a, int b)
+{
+    int slot = 0;
+    while (slot == a || slot == b) slot++;
+    return slot;
+}
+
+dit_status vae_conv_allocate(dit_runtime *rt, vae_conv *conv)
+{
+    return conv->cache_floats ? dit_arena_floats(&rt->step, conv->cache_floats, &conv->cache) : DIT_OK;
+}
+
+void vae_conv_forget(vae_conv *conv)
+{
+    conv->cached = false;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+/* [out, in, taps] to [out, taps, in]: channels fastest, as activations lie. */
+static void channels_last(const float *stored, int64_t out, int64_t in, int64_t taps, float *weights)
+{
+    for (int64_t o = 0; o < out; o++)
+        for (int64_t tap = 0; tap < taps; tap++)
+            for (int64_t i = 0; i < in; i++) *weights++ = stored[(o * in + i) * taps + tap];
+}
+
+static dit_status load_conv(const vae_loader *l, const char *prefix, vae_conv *conv)
+{
+    char name[NAME];
+    int64_t taps = conv->kernel[0] * conv->kernel[1] * conv->kernel[2], k = conv->in * taps;
+    float *stored, *weights, *bias;
+    dit_arena_mark mark = dit_arena_get_mark(&l->rt->step);
+    DIT_TRY(dit_arena_floats(&l->rt->step, conv->out * k, &stored));
+    DIT_TRY(dit_arena_floats(&l->rt->step, conv->out * k, &weights));
+    DIT_TRY(dit_arena_floats(&l->rt->step, conv->out, &bias));
+    snprintf(name, sizeof name, "%s.weight", prefix);
+    DIT_TRY(dit_weights_read(l->rt, l->weights, name, 2, (int64_t[2]){conv->out, k}, DIT_INIT_LINEAR, stored));
+    snprintf(name, sizeof name, "%s.bias", prefix);
+    DIT_TRY(dit_weights_read(l->rt, l->weights, name, 1, &conv->out, DIT_INIT_BIAS, bias));
+    if (!l->rt->ledger.counting_only) channels_last(stored, conv->out, conv->in, taps, weights);
+    const float *w[1] = {weights}, *b[1] = {bias};
+    DIT_TRY(l->rt->kernels->linear_pack(&l->rt->run, k, 1, w, b, &conv->out, &conv->weights));
+    dit_arena_release_to(&l->rt->step, mark);
+    return DIT_OK;
+}
+
+dit_status vae_load_conv(const vae_loader *l, int64_t in, int64_t out, const int64_t kernel[3], vae_conv *conv,
+                         const char *format, ...)
+{
+    char prefix[PREFIX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(prefix, sizeof prefix, format, args);
+    va_end(args);
+    *conv = (vae_conv){.in = in, .out = out, .kernel = {kernel[0], kernel[1], kernel[2]}};
+    return load_conv(l, prefix, conv);
+}
+
+dit_status vae_load_causal_conv(const vae_loader *l, int64_t in, int64_t out, vae_conv *conv, const char *prefix)
+{
+    int64_t kernel[3] = {l->depth, 3, 3};
+    return vae_load_conv(l, in, out, kernel, conv, "%s%s", prefix, l->depth > 1 ? ".conv" : "");
+}
+
+dit_status vae_load_norm(const vae_loader *l, int64_t channels, vae_norm *norm, const char *prefix)
+{
+    char name[NAME], scale[NAME], shift[NAME];
+    const char *inner = l->condition ? ".norm_layer" : "";
+    *norm = (vae_norm){.channels = channels, .groups = l->groups, .conditioned = l->condition > 0};
+    if (channels % l->groups)
+        return DIT_FAIL(DIT_ERR_SHAPE, "%s: %lld channels do not divide into norm_num_groups %lld", prefix,
+                        (long long)channels, (long long)l->groups);
+    snprintf(name, sizeof name, "%s%s.weight", prefix, inner);
+    DIT_TRY(dit_weights_load(l->rt, l->weights, name, 1, &channels, DIT_INIT_NORM, &norm->weight));
+    snprintf(name, sizeof name, "%s%s.bias", prefix, inner);
+    DIT_TRY(dit_weights_load(l->rt, l->weights, name, 1, &channels, DIT_INIT_BIAS, &norm->bias));
+    if (!norm->conditioned) return DIT_OK;
+    snprintf(scale, sizeof scale, "%s.conv_y.conv", prefix);
+    snprintf(shift, sizeof shift, "%s.conv_b.conv", prefix);
+    dit_linear_part parts[2] = {{scale, channels}, {shift, channels}};
+    return dit_weights_linear(l->rt, l->weights, parts, 2, l->condition, NULL, &norm->field);
+}
+
+dit_status vae_load_resnet(const vae_loader *l, int64_t in, int64_t out, vae_resnet *resnet, const char *format, ...)
+{
+    char prefix[PREFIX - 16], name[PREFIX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(prefix, sizeof prefix, format, args);
+    va_end(args);
+    snprintf(name, sizeof name, "%s.norm1", prefix);
+    DIT_TRY(vae_load_norm(l, in, &resnet->norm1, name));
+    snprintf(name, sizeof name, "%s.conv1", prefix);
+    DIT_TRY(vae_load_causal_conv(l, in, out, &resnet->conv1, name));
+    snprintf(name, sizeof name, "%s.norm2", prefix);
+    DIT_TRY(vae_load_norm(l, out, &resnet->norm2, name));
+    snprintf(name, sizeof name, "%s.conv2", prefix);
+    DIT_TRY(vae_load_causal_conv(l, out, out, &resnet->conv2, name));
+    resnet->has_shortcut = in != out;
+    if (!resnet->has_shortcut) return DIT_OK;
+    return dit_weights_linear_named(l->rt, l->weights, out, in, &resnet->shortcut, "%s.conv_shortcut", prefix);
+}
+
+/* Files from before diffusers 0.12 call the projections query, key, value and proj_attn. */
+dit_status vae_load_attention(const vae_loader *l, int64_t channels, vae_attention *attention, const char *prefix)
+{
+    static const char *const current[4] = {"to_q", "to_k", "to_v", "to_out.0"};
+    static const char *const before[4] = {"query", "key", "value", "proj_attn"};
+    char name[4][NAME];
+    dit_tensor_view view;
+    snprintf(name[0], NAME, "%s.query.weight", prefix);
+    bool old = l->weights->file && dit_safetensors_find(l->weights->file, name[0], &view);
+    snprintf(name[0], NAME, "%s.group_norm", prefix);
+    DIT_TRY(vae_load_norm(l, channels, &attention->norm, name[0]));
+    for (int i = 0; i < 4; i++) snprintf(name[i], NAME, "%s.%s", prefix, old ? before[i] : current[i]);
+    dit_linear_part parts[3] = {{name[0], channels}, {name[1], channels}, {name[2], channels}};
+    DIT_TRY(dit_weights_linear(l->rt, l->weights, parts, 3, channels, NULL, &attention->qkv));
+    return dit_weights_linear_named(l->rt, l->weights, channels, channels, &attention->out, "%s", name[3]);
+}
+
+/* ---- walking ----------------------------------------------------------------------------------------------------- */
+
+/* y = x W^T + b (+ what y holds). */
+static void apply_linear(const vae_walk *walk, const dit_linear *linear, vae_tensor x, vae_tensor y, bool add)
+{
+    vae_memory *m = walk->memory;
+    float *to = vae_tensor_data(m, &y);
+    const float *from = vae_tensor_data(m, &x);
+    if (m->planning) return;
+    ops_linear(m->rt, &(dit_linear_args){.weights = linear,
+                                         .rows = vae_tensor_positions(&x),
+                                         .x = from,
+                                         .ldx = x.channels,
+                                         .y = to,
+                                         .ldy = y.channels,
+                                         .residual = add ? to : NULL});
+}
+
+vae_tensor vae_linear_forward(const vae_walk *walk, const dit_linear *linear, vae_tensor x, int to)
+{
+    vae_tensor y = x;
+    y.slot = to;
+    y.channels = linear->n;
+    apply_linear(walk, linear, x, y, false);
+    return y;
+}
+
+/* The last frames of this chunk, for the next. */
+static void keep_frames(const vae_walk *walk, vae_conv *conv, const vae_tensor *x, const float *from)
+{
+    int64_t kept = conv->kernel[0] - 1, frame = x->height * x->width * x->channels;
+    if (walk->memory->planning) {
+        if (kept * frame > conv->cache_floats) conv->cache_floats = kept * frame;
+        return;
+    }
+    assert(x->frames >= kept);
+    ops_copy(walk->memory->rt, &(dit_copy_args){.n0 = 1,
+                                                .n1 = 1,
+                                                .n2 = kept * x->height * x->width,
+                                                .inner = x->channels,
+                                                .src = from + (x->frames - kept) * frame,
+                                                .src_stride = {0, 0, x->channels},
+                                                .dst = conv->cache,
+                                                .dst_stride = {0, 0, x->channels}});
+    conv->cached = true;
+}
+
+/* y = conv(x) (+ what y holds). */
+static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, vae_tensor y, bool add)
+{
+    vae_memory *m = walk->memory;
+    float *to = vae_tensor_data(m, &y);
+    const float *from = vae_tensor_data(m, &x);
+    bool causal = conv->kernel[0] > 1;
+    dit_conv_args args = {.weights = &conv->weights, .frames = x.frames, .height = x.height, .width = x.width};
+    args.channels = x.channels, args.x = from, args.y = to, args.residual = add ? to : NULL;
+    args.up = kind == VAE_CONV_UP ? 2 : 1;
+    args.stride[0] = 1, args.stride[1] = args.stride[2] = kind == VAE_CONV_DOWN ? 2 : 1;
+    memcpy(args.kernel, conv->kernel, sizeof args.kernel);
+    args.padding[0] = conv->kernel[0] - 1;
+    args.padding[1] = args.padding[2] = kind == VAE_CONV_DOWN ? 0 : conv->kernel[1] / 2;
+    args.out[0] = y.frames, args.out[1] = y.height, args.out[2] = y.width;
+    args.front = conv->cached ? conv->cache : from;
+    args.front_frame = conv->cached ? x.height * x.width * x.channels : 0;
+    if (!m->planning) ops_conv(m->rt, &args);
+    if (causal && walk->keep) keep_frames(walk, conv, &x, from);
+}
+
+vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, int to)
+{
+    vae_tensor y = x;
+    y.slot = to;
+    y.channels = conv->out;
+    if (kind == VAE_CONV_UP) y.height *= 2, y.width *= 2;
+    if (kind == VAE_CONV_DOWN) y.height /= 2, y.width /= 2;
+    apply_conv(walk, conv, kind, x, y, false);
+    return y;
+}
+
+/* Scale and shift of the norm at every latent position: a 1 x 1 convolution of the enlarged latents is the enlarged
+ * convolution. */
+static vae_tensor make_field(const vae_walk *walk, const vae_norm *norm)
+{
+    return vae_linear_forward(walk, &norm->field, walk->latent, VAE_SLOT_FIELD);
+}
+
+vae_tensor vae_norm_forward(const vae_walk *walk, const vae_norm *norm, dit_activation activation, vae_tensor x, int to)
+{
+    vae_memory *m = walk->memory;
+    vae_tensor y = x;
+    y.slot = to;
+    int64_t bytes = dit_group_norm_workspace_bytes(1, vae_tensor_positions(&x), x.channels, norm->groups);
+    dit_group_norm_args args = {.batch = 1, .frames = x.frames, .height = x.height, .width = x.width, .C = x.channels};
+    args.groups = norm->groups, args.weight = norm->weight, args.bias = norm->bias, args.eps = NORM_EPS;
+    args.x = vae_tensor_data(m, &x), args.y = vae_tensor_data(m, &y);
+    args.activation = activation;
+    if (norm->conditioned) {
+        vae_tensor field = make_field(walk, norm);
+        args.scale = vae_tensor_data(m, &field);
+        args.shift = args.scale ? args.scale + x.channels : NULL;
+        args.ldf = field.channels;
+        args.field_frames = field.frames, args.field_height = field.height, args.field_width = field.width;
+        args.first_apart = x.frames > 1 && x.frames % 2 == 1;
+    }
+    if (m->planning && bytes > m->workspace_bytes) m->workspace_bytes = bytes;
+    args.workspace = m->workspace;
+    if (!m->planning) ops_group_norm(m->rt, &args);
+    return y;
+}
+
+vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int to)
+{
+    vae_memory *m = walk->memory;
+    vae_tensor y = x;
+    int64_t single = x.frames % 2, frame = x.height * x.width * x.channels;
+    y.slot = to;
+    y.frames = single + (x.frames - single) * 2;
+    float *into = vae_tensor_data(m, &y);
+    const float *from = vae_tensor_data(m, &x);
+    for (int64_t t = 0; t < y.frames && !m->planning; t++) {
+        int64_t source = t < single ? 0 : single + (t - single) / 2;
+        ops_copy(m->rt, &(dit_copy_args){.n0 = 1,
+                                         .n1 = 1,
+                                         .n2 = x.height * x.width,
+                                         .inner = x.channels,
+                                         .src = from + source * frame,
+                                         .src_stride = {0, 0, x.channels},
+                                         .dst = into + t * frame,
+                                         .dst_stride = {0, 0, x.channels}});
+    }
+    return y;
+}
+
+vae_tensor vae_resnet_forward(const vae_walk *walk, vae_resnet *resnet, vae_tensor x)
+{
+    int a = vae_other_slot(x.slot, -1), b = vae_other_slot(x.slot, a);
+    if (resnet->has_shortcut) { /* x is not needed after the shortcut: the norm may take its place */
+        vae_tensor sum = vae_linear_forward(walk, &resnet->shortcut, x, b);
+        vae_tensor hidden = vae_norm_forward(walk, &resnet->norm1, DIT_ACT_SILU, x, x.slot);
+        hidden = vae_conv_forward(walk, &resnet->conv1, VAE_CONV_PLAIN, hidden, a);
+        hidden = vae_norm_forward(walk, &resnet->norm2, DIT_ACT_SILU, hidden, a);
+        apply_conv(walk, &resnet->conv2, VAE_CONV_PLAIN, hidden, sum, true);
+        return sum;
+    }
+    vae_tensor hidden = vae_norm_forward(walk, &resnet->norm1, DIT_ACT_SILU, x, a);
+    hidden = vae_conv_forward(walk, &resnet->conv1, VAE_CONV_PLAIN, hidden, b);
+    hidden = vae_norm_forward(walk, &resnet->norm2, DIT_ACT_SILU, hidden, b);
+    apply_conv(walk, &resnet->conv2, VAE_CONV_PLAIN, hidden, x, true);
+    return x;
+}
+
+/* One head as wide as the channels, over all positions of a frame. */
+vae_tensor vae_attention_forward(const vae_walk *walk, const vae_attention *attention, vae_tensor x)
+{
+    vae_memory *m = walk->memory;
+    int a = vae_other_slot(x.slot, -1), b = vae_other_slot(x.slot, a);
+    vae_tensor normed = vae_norm_forward(walk, &attention->norm, DIT_ACT_NONE, x, a);
+    vae_tensor qkv = vae_linear_forward(walk, &attention->qkv, normed, b);
+    int64_t C = x.channels, S = x.height * x.width;
+    dit_attention_args args = {.B = x.frames, .H = 1, .Sq = S, .Sk = S, .D = C, .scale = 1 / sqrtf((float)C)};
+    args.q = vae_tensor_data(m, &qkv), args.out = vae_tensor_data(m, &normed);
+    args.ldq = args.ldk = args.ldv = 3 * C, args.ldo = C;
+    args.batch_q = args.batch_k = args.batch_v = S * 3 * C, args.batch_o = S * C;
+    if (!m->planning) {
+        args.k = args.q + C, args.v = args.q + 2 * C;
+        ops_attention(m->rt, &args);
+    }
+    apply_linear(walk, &attention->out, normed, x, true);
+    return x;
+}

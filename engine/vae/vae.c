@@ -1,0 +1,364 @@
+#include "engine/vae/vae_impl.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox;
+
+/* Every class. */
+static const dit_vae_class *const classes[] = {
+    &dit_vae_autoencoder_kl,
+    &dit_vae_autoencoder_kl_cogvideox,
+};
+
+static dit_status find_class(const dit_config *config, const dit_vae_class **out)
+{
+    char known[256] = "";
+    const char *name;
+    DIT_TRY(dit_json_require_string(config->doc, config->object, config->pointer, "_class_name", &name));
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", classes[i]->class_name);
+        *out = classes[i];
+        if (strcmp(classes[i]->class_name, name) == 0) return DIT_OK;
+    }
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "VAE class \"%s\" is not built", name), "built: %s", known);
+}
+
+dit_status dit_vae_read_facts(const dit_config *config, dit_vae_facts *out)
+{
+    const dit_vae_class *klass;
+    *out = (dit_vae_facts){0};
+    DIT_TRY(find_class(config, &klass));
+    return klass->read_facts(config, out);
+}
+
+/* An odd number of latent frames begins with one that is a single picture; an even number has none. */
+int64_t dit_vae_output_frames(const dit_vae_facts *facts, int64_t latent_frames)
+{
+    return latent_frames % 2 ? (latent_frames - 1) * facts->temporal + 1 : latent_frames * facts->temporal;
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static dit_status plan_tiles(dit_vae *vae)
+{
+    dit_vae_params *p = &vae->params;
+    const dit_vae_facts *f = &vae->facts;
+    int64_t px[2] = {p->tile_height_px ? p->tile_height_px : f->tile_height_px,
+                     p->tile_width_px ? p->tile_width_px : f->tile_width_px};
+    double overlap[2] = {p->tile_overlap_height > 0 ? p->tile_overlap_height : f->tile_overlap_height,
+                         p->tile_overlap_width > 0 ? p->tile_overlap_width : f->tile_overlap_width};
+    int64_t size[2] = {p->height, p->width}, tile[2], step[2], blend[2];
+    for (int i = 0; i < 2; i++) {
+        tile[i] = px[i] / f->spatial;
+        step[i] = (int64_t)((double)tile[i] * (1 - overlap[i]));
+        blend[i] = (int64_t)((double)px[i] * overlap[i]);
+        vae->tiled = vae->tiled || (p->tiling && size[i] > tile[i]);
+    }
+    vae->tile = (vae_extents){p->frames, p->height, p->width};
+    if (!vae->tiled) return DIT_OK;
+    for (int i = 0; i < 2; i++)
+        if (step[i] < 1 || step[i] * f->spatial != px[i] - blend[i])
+            return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
+                                           "tiles of %lld pixels that overlap by %g do not begin at whole latents of "
+                                           "%lld pixels",
+                                           (long long)px[i], overlap[i], (long long)f->spatial),
+                                  "choose a tile whose size times the overlap is a multiple of the latent");
+    if (tile[0] < size[0]) vae->tile.height = tile[0];
+    if (tile[1] < size[1]) vae->tile.width = tile[1];
+    vae->overlap_height = step[0], vae->overlap_width = step[1];
+    vae->blend_height = blend[0], vae->blend_width = blend[1];
+    return DIT_OK;
+}
+
+static int64_t tiles_along(int64_t extent, int64_t step)
+{
+    return (extent + step - 1) / step;
+}
+
+static dit_status allocate_tiles(dit_vae *vae)
+{
+    const dit_vae_facts *f = &vae->facts;
+    dit_arena *step = &vae->params.rt->step;
+    if (!vae->tiled) return DIT_OK;
+    int64_t planes = f->image_channels * dit_vae_output_frames(f, vae->params.frames);
+    int64_t height = vae->tile.height * f->spatial, width = vae->tile.width * f->spatial;
+    int64_t columns = tiles_along(vae->params.width, vae->overlap_width);
+    DIT_TRY(dit_arena_floats(step, planes * height * width, &vae->current));
+    DIT_TRY(dit_arena_floats(step, planes * height * vae->blend_width, &vae->left));
+    return dit_arena_floats(step, columns * planes * vae->blend_height * width, &vae->above);
+}
+
+/* The dry walk: decode (and encode) the largest piece without computing, then take what that noted. */
+static dit_status plan_memory(dit_vae *vae)
+{
+    const vae_source nothing = {0};
+    const vae_planes nowhere = {0};
+    vae_extents whole = {vae->params.frames, vae->params.height, vae->params.width};
+    vae->memory.planning = true;
+    DIT_TRY(vae->klass->decode(vae, nothing, vae->tile, nowhere));
+    if (vae->params.encoder) DIT_TRY(vae->klass->encode(vae, nothing, whole, nowhere, nowhere));
+    vae->memory.planning = false;
+    DIT_TRY(vae_memory_allocate(&vae->memory));
+    if (vae->klass->allocate) DIT_TRY(vae->klass->allocate(vae));
+    return allocate_tiles(vae);
+}
+
+static dit_status create(dit_vae *vae)
+{
+    const dit_vae_params *p = &vae->params;
+    DIT_TRY(find_class(&p->config, &vae->klass));
+    DIT_TRY(vae->klass->read_facts(&p->config, &vae->facts));
+    if (p->frames < 1 || p->height < 1 || p->width < 1)
+        return DIT_FAIL(DIT_ERR_SHAPE, "latents of %lld frames of %lld x %lld cannot be decoded", (long long)p->frames,
+                        (long long)p->height, (long long)p->width);
+    if (p->encoder && !vae->klass->encode)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the encoder of %s is not built", vae->klass->class_name);
+    DIT_TRY(plan_tiles(vae));
+    DIT_TRY(vae->klass->load(vae));
+    return plan_memory(vae);
+}
+
+dit_status dit_vae_create(const dit_vae_params *params, dit_vae **out)
+{
+    *out = NULL;
+    dit_vae *vae = calloc(1, sizeof *vae);
+    if (!vae) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a VAE");
+    vae->params = *params;
+    vae->memory.rt = params->rt;
+    dit_status st = create(vae);
+    if (st != DIT_OK) {
+        dit_vae_free(vae);
+        return dit_error_note(st, "creating the VAE");
+    }
+    *out = vae;
+    return DIT_OK;
+}
+
+void dit_vae_free(dit_vae *vae)
+{
+    free(vae);
+}
+
+const dit_vae_facts *dit_vae_get_facts(const dit_vae *vae)
+{
+    return &vae->facts;
+}
+
+bool dit_vae_is_tiled(const dit_vae *vae)
+{
+    return vae->tiled;
+}
+
+/* ---- for the classes --------------------------------------------------------------------------------------------- */
+
+static dit_status require_types(const dit_config *config, const char *key, const char *type)
+{
+    const cJSON *list = NULL, *item;
+    DIT_TRY(dit_json_optional_array(config->doc, config->object, config->pointer, key, &list));
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsString(item) && strcmp(item->valuestring, type) == 0) continue;
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s holds \"%s\"; only %s is built", key,
+                        cJSON_IsString(item) ? item->valuestring : "something that is no name", type);
+    }
+    return DIT_OK;
+}
+
+dit_status vae_read_stages(const dit_config *config, const char *down_type, const char *up_type, int capacity,
+                           int64_t *widths, int *stages)
+{
+    int count = -1;
+    DIT_TRY(require_types(config, "down_block_types", down_type));
+    DIT_TRY(require_types(config, "up_block_types", up_type));
+    DIT_TRY(dit_config_read_ints(config, "block_out_channels", 1, 16384, capacity, widths, &count));
+    if (count == 0) return DIT_FAIL(DIT_ERR_SHAPE, "block_out_channels is empty: a VAE has at least one stage");
+    if (count > 0) *stages = count;
+    return DIT_OK;
+}
+
+void vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor)
+{
+    float *to = vae_tensor_data(memory, &tensor);
+    if (memory->planning || memory->rt->ledger.counting_only) return;
+    for (int64_t t = 0; t < tensor.frames; t++)
+        for (int64_t y = 0; y < tensor.height; y++)
+            for (int64_t x = 0; x < tensor.width; x++)
+                for (int64_t c = 0; c < tensor.channels; c++)
+                    *to++ = planes.data[c * planes.channel + (first_frame + t) * planes.frame + y * planes.row + x];
+}
+
+void vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels, vae_planes planes,
+                   int64_t first_frame)
+{
+    const float *from = vae_tensor_data(memory, &tensor);
+    if (memory->planning || memory->rt->ledger.counting_only) return;
+    for (int64_t t = 0; t < tensor.frames; t++)
+        for (int64_t y = 0; y < tensor.height; y++)
+            for (int64_t x = 0; x < tensor.width; x++, from += tensor.channels)
+                for (int64_t c = 0; c < channels; c++)
+                    planes.data[c * planes.channel + (first_frame + t) * planes.frame + y * planes.row + x] =
+                        from[first_channel + c];
+}
+
+dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...)
+{
+    char name[64];
+    va_list args;
+    dit_vae_tap *tap = vae->params.tap;
+    if (!tap || vae->memory.planning) return DIT_OK;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    return tap->take(tap, name, vae_tensor_data(&vae->memory, &tensor),
+                     (int64_t[4]){tensor.frames, tensor.height, tensor.width, tensor.channels});
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+/* A rectangle of planes, channels and frames together: [planes, height, width], dense. */
+typedef struct {
+    float *data;
+    int64_t planes, height, width;
+} tile_view;
+
+/* One line or column of b: the weight of b grows from 0 to 1 over the seam. diffusers' blend_v and blend_h. */
+static float blend(float a, float b, int64_t at, int64_t extent)
+{
+    float weight = (float)((double)at / (double)extent);
+    return a * (float)(1 - (double)at / (double)extent) + b * weight;
+}
+
+static int64_t smallest(int64_t a, int64_t b, int64_t c)
+{
+    int64_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+static void blend_above(tile_view above, tile_view tile, int64_t limit)
+{
+    int64_t extent = smallest(above.height, tile.height, limit);
+    for (int64_t p = 0; p < tile.planes; p++)
+        for (int64_t y = 0; y < extent; y++) {
+            const float *a = above.data + (p * above.height + above.height - extent + y) * above.width;
+            float *b = tile.data + (p * tile.height + y) * tile.width;
+            for (int64_t x = 0; x < tile.width; x++) b[x] = blend(a[x], b[x], y, extent);
+        }
+}
+
+static void blend_left(tile_view left, tile_view tile, int64_t limit)
+{
+    int64_t extent = smallest(left.width, tile.width, limit);
+    for (int64_t line = 0; line < tile.planes * tile.height; line++)
+        for (int64_t x = 0; x < extent; x++) {
+            float *b = tile.data + line * tile.width + x;
+            *b = blend(left.data[line * left.width + left.width - extent + x], *b, x, extent);
+        }
+}
+
+/* The last lines or columns of a tile, which the next one blends with. */
+static tile_view keep_bottom(tile_view tile, int64_t extent, float *to)
+{
+    tile_view kept = {to, tile.planes, extent < tile.height ? extent : tile.height, tile.width};
+    for (int64_t p = 0; p < tile.planes; p++)
+        memcpy(to + p * kept.height * kept.width,
+               tile.data + (p * tile.height + tile.height - kept.height) * tile.width,
+               (size_t)(kept.height * kept.width) * sizeof *to);
+    return kept;
+}
+
+static tile_view keep_right(tile_view tile, int64_t extent, float *to)
+{
+    tile_view kept = {to, tile.planes, tile.height, extent < tile.width ? extent : tile.width};
+    for (int64_t line = 0; line < tile.planes * tile.height; line++)
+        memcpy(to + line * kept.width, tile.data + line * tile.width + tile.width - kept.width,
+               (size_t)kept.width * sizeof *to);
+    return kept;
+}
+
+/* What of a tile is final: all but the seam that the next tiles take. */
+static void place_tile(const dit_vae *vae, tile_view tile, int64_t top, int64_t begin, float *image)
+{
+    int64_t height = vae->params.height * vae->facts.spatial, width = vae->params.width * vae->facts.spatial;
+    int64_t lines = smallest(vae->overlap_height * vae->facts.spatial, tile.height, height - top);
+    int64_t columns = smallest(vae->overlap_width * vae->facts.spatial, tile.width, width - begin);
+    for (int64_t p = 0; p < tile.planes; p++)
+        for (int64_t y = 0; y < lines; y++)
+            memcpy(image + (p * height + top + y) * width + begin, tile.data + (p * tile.height + y) * tile.width,
+                   (size_t)columns * sizeof *image);
+}
+
+static dit_status decode_tile(dit_vae *vae, const float *latents, int64_t y, int64_t x, tile_view *out)
+{
+    const dit_vae_params *p = &vae->params;
+    int64_t spatial = vae->facts.spatial, frames = dit_vae_output_frames(&vae->facts, p->frames);
+    vae_extents size = {p->frames, smallest(vae->tile.height, p->height - y, p->height),
+                        smallest(vae->tile.width, p->width - x, p->width)};
+    vae_source from = {latents + y * p->width + x, p->frames * p->height * p->width, p->height * p->width, p->width};
+    *out = (tile_view){vae->current, vae->facts.image_channels * frames, size.height * spatial, size.width * spatial};
+    vae_planes to = {out->data, frames * out->height * out->width, out->height * out->width, out->width};
+    return vae->klass->decode(vae, from, size, to);
+}
+
+/* Tile by tile, line by line. Only the seams of the last line of tiles and of the last tile are kept. Every column of
+ * tiles has its own seam, because neighbours overlap. */
+static dit_status decode_tiled(dit_vae *vae, const float *latents, float *image)
+{
+    int64_t spatial = vae->facts.spatial, rows = tiles_along(vae->params.height, vae->overlap_height);
+    int64_t columns = tiles_along(vae->params.width, vae->overlap_width);
+    int64_t planes = vae->facts.image_channels * dit_vae_output_frames(&vae->facts, vae->params.frames);
+    int64_t seam = planes * vae->blend_height * vae->tile.width * spatial;
+    int64_t above_height = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        tile_view tile = {0}, left = {0};
+        int64_t y = i * vae->overlap_height, kept_height = 0;
+        for (int64_t j = 0; j < columns; j++) {
+            int64_t x = j * vae->overlap_width;
+            DIT_TRY(decode_tile(vae, latents, y, x, &tile));
+            tile_view above = {vae->above + j * seam, planes, above_height, tile.width};
+            if (i) blend_above(above, tile, vae->blend_height);
+            if (j) blend_left(left, tile, vae->blend_width);
+            kept_height = keep_bottom(tile, vae->blend_height, above.data).height;
+            left = keep_right(tile, vae->blend_width, vae->left);
+            place_tile(vae, tile, y * spatial, x * spatial, image);
+        }
+        above_height = kept_height;
+    }
+    return DIT_OK;
+}
+
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
+
+static vae_planes dense_planes(float *data, int64_t frames, int64_t height, int64_t width)
+{
+    return (vae_planes){data, frames * height * width, height * width, width};
+}
+
+static vae_source dense_source(const float *data, int64_t frames, int64_t height, int64_t width)
+{
+    return (vae_source){data, frames * height * width, height * width, width};
+}
+
+dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image)
+{
+    const dit_vae_params *p = &vae->params;
+    int64_t frames = dit_vae_output_frames(&vae->facts, p->frames), spatial = vae->facts.spatial;
+    if (vae->tiled) return decode_tiled(vae, latents, image);
+    return vae->klass->decode(vae, dense_source(latents, p->frames, p->height, p->width), vae->tile,
+                              dense_planes(image, frames, p->height * spatial, p->width * spatial));
+}
+
+dit_status dit_vae_encode(dit_vae *vae, const float *image, float *mean, float *logvar)
+{
+    const dit_vae_params *p = &vae->params;
+    int64_t spatial = vae->facts.spatial;
+    if (!p->encoder) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "this VAE was created without its encoder");
+    vae_extents size = {p->frames, p->height, p->width};
+    return vae->klass->encode(vae, dense_source(image, p->frames, p->height * spatial, p->width * spatial), size,
+                              dense_planes(mean, p->frames, p->height, p->width),
+                              dense_planes(logvar, p->frames, p->height, p->width));
+}

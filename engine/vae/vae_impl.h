@@ -1,0 +1,66 @@
+/* What a VAE class provides, and the object that vae.c hands to it. */
+#ifndef DIT_ENGINE_VAE_IMPL_H
+#define DIT_ENGINE_VAE_IMPL_H
+
+#include "engine/vae/layers.h"
+#include "engine/vae/vae.h"
+
+/* Planes [channels, frames, height, width] inside larger ones: strides in floats, columns contiguous. */
+typedef struct {
+    float *data;
+    int64_t channel, frame, row;
+} vae_planes;
+/* The same to read from. */
+typedef struct {
+    const float *data;
+    int64_t channel, frame, row;
+} vae_source;
+
+typedef struct {
+    int64_t frames, height, width;
+} vae_extents;
+
+typedef struct {
+    const char *class_name;
+    /* Fills all facts. */
+    dit_status (*read_facts)(const dit_config *config, dit_vae_facts *facts);
+    /* Loads the weights; vae->state from rt->run. */
+    dit_status (*load)(dit_vae *vae);
+    /* Latents of any extents up to the planned ones. While vae->memory plans, data is NULL and nothing is computed. */
+    dit_status (*decode)(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image);
+    /* The reverse; optional. */
+    dit_status (*encode)(dit_vae *vae, vae_source image, vae_extents size, vae_planes mean, vae_planes logvar);
+    /* Memory of its own beyond the slots, after the dry walk; optional. */
+    dit_status (*allocate)(dit_vae *vae);
+} dit_vae_class;
+
+struct dit_vae {
+    const dit_vae_class *klass;
+    dit_vae_params params;
+    dit_vae_facts facts;
+    vae_memory memory;
+    void *state;
+    bool tiled;
+    vae_extents tile;       /* latents; of an untiled decode all of them  */
+    int64_t overlap_height; /* latents from tile to tile                  */
+    int64_t overlap_width;
+    int64_t blend_height; /* pixels                                     */
+    int64_t blend_width;
+    float *current; /* [3, frames, tile] pixels                   */
+    float *left;    /* [3, frames, tile height, blend_width]      */
+    float *above;   /* per tile column [3, frames, blend_height, tile width] */
+};
+
+/* block_out_channels into widths (at most `capacity`; defaults stay when absent), and that all blocks are of the types
+ * that are built. Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED. */
+dit_status vae_read_stages(const dit_config *config, const char *down_type, const char *up_type, int capacity,
+                           int64_t *widths, int *stages);
+
+/* Planes to the channels-last slot and back; `tensor` says which frames. */
+void vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor);
+void vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels, vae_planes planes,
+                   int64_t first_frame);
+/* Hands an activation to the tap, if there is one and this is no dry walk. */
+dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
