@@ -58,6 +58,7 @@ static dit_status add_model(cJSON *document, const suite_cell *cell)
     DIT_TRY(copy_member(part, cell->model->latent, "vae_temporal"));
     DIT_TRY(copy_member(part, cell->model->latent, "patch"));
     DIT_TRY(copy_member(part, cell->model->latent, "attention_per_frame"));
+    if (cell->model->parameters) DIT_TRY(dit_json_add_int(model, "parameters", cell->model->parameters));
     DIT_TRY(add_object(model, "text", &part));
     DIT_TRY(dit_json_add_int(part, "tokens", cell->text_tokens));
     DIT_TRY(copy_member(part, cell->model->text, "dim"));
@@ -80,24 +81,50 @@ static dit_status add_scheduler(cJSON *document, const suite_workload *workload,
     return DIT_OK;
 }
 
+/* What is made, and from which noise; num_frames only of clips. */
+static dit_status add_sizes(cJSON *document, const suite_cell *cell, cJSON **run)
+{
+    DIT_TRY(add_object(document, "run", run));
+    DIT_TRY(dit_json_add_int(*run, "height_px", cell->height_px));
+    DIT_TRY(dit_json_add_int(*run, "width_px", cell->width_px));
+    if (cell->model->video) DIT_TRY(dit_json_add_int(*run, "num_frames", cell->num_frames));
+    DIT_TRY(add_parameter(*run, cell, SUITE_PARAMETER_NUM_IMAGES));
+    return add_parameter(*run, cell, SUITE_PARAMETER_SEED);
+}
+
 static dit_status add_run(cJSON *document, const suite_cell *cell)
 {
     cJSON *run;
-    DIT_TRY(add_object(document, "run", &run));
-    DIT_TRY(dit_json_add_int(run, "height_px", cell->height_px));
-    DIT_TRY(dit_json_add_int(run, "width_px", cell->width_px));
-    DIT_TRY(add_parameter(run, cell, SUITE_PARAMETER_NUM_IMAGES));
+    DIT_TRY(add_sizes(document, cell, &run));
     DIT_TRY(add_parameter(run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS));
-    DIT_TRY(add_parameter(run, cell, SUITE_PARAMETER_GUIDANCE_SCALE));
-    return add_parameter(run, cell, SUITE_PARAMETER_SEED);
+    return add_parameter(run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
+}
+
+static dit_status add_vae(cJSON *document, const suite_cell *cell)
+{
+    cJSON *vae, *weights, *run;
+    double seed;
+    DIT_TRY(add_object(document, "vae", &vae));
+    DIT_TRY(add_reference(vae, "config", cell->vae->config));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
+    DIT_TRY(add_object(vae, "weights", &weights));
+    DIT_TRY(dit_json_add_string(weights, "kind", "seeded"));
+    DIT_TRY(dit_json_add_number(weights, "seed", seed));
+    cJSON_AddBoolToObject(vae, "tiling", cJSON_IsTrue(cell->values[SUITE_PARAMETER_TILING]));
+    return add_sizes(document, cell, &run);
+}
+
+static dit_status add_mesh(cJSON *document, const suite_cell *cell)
+{
+    cJSON *part;
+    DIT_TRY(add_object(document, "parallel", &part));
+    DIT_TRY(dit_parallel_to_json(&cell->parallel, part));
+    return dit_json_add_string(document, "attention", cell->attention);
 }
 
 static dit_status add_placement(cJSON *document, const suite_matrix *matrix, const suite_cell *cell)
 {
     cJSON *part;
-    DIT_TRY(add_object(document, "parallel", &part));
-    DIT_TRY(dit_parallel_to_json(&cell->parallel, part));
-    DIT_TRY(dit_json_add_string(document, "attention", cell->attention));
     DIT_TRY(add_object(document, "platform", &part));
     DIT_TRY(dit_json_add_string(part, "name", cell->platform->name));
     DIT_TRY(dit_json_add_string(part, "backend", cell->platform->backend));
@@ -111,9 +138,14 @@ static dit_status fill_document(cJSON *document, const suite_workload *workload,
 {
     DIT_TRY(dit_json_add_string(document, "schema", "ditbench.case/1"));
     DIT_TRY(dit_json_add_string(document, "program", workload->matrix->program));
+    if (cell->vae) {
+        DIT_TRY(add_vae(document, cell));
+        return add_placement(document, workload->matrix, cell);
+    }
     DIT_TRY(add_model(document, cell));
     DIT_TRY(add_scheduler(document, workload, cell));
     DIT_TRY(add_run(document, cell));
+    DIT_TRY(add_mesh(document, cell));
     return add_placement(document, workload->matrix, cell);
 }
 
@@ -128,26 +160,50 @@ dit_status suite_case_document(const suite_workload *workload, const suite_cell 
     return st;
 }
 
+/* "vae:flux": no model is called so. */
+static void vae_name(const suite_vae *vae, char *out, size_t size)
+{
+    snprintf(out, size, "vae:%s", vae->name);
+}
+
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
 static dit_status fill_size_tags(cJSON *tags, const suite_cell *cell)
 {
     char resolution[48];
-    double images, scale, seed;
+    double images, seed;
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)cell->width_px, (long long)cell->height_px);
     DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_NUM_IMAGES, &images));
-    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_GUIDANCE_SCALE, &scale));
     DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_SEED, &seed));
     DIT_TRY(dit_json_add_string(tags, "resolution", resolution));
     DIT_TRY(dit_json_add_int(tags, "height_px", cell->height_px));
     DIT_TRY(dit_json_add_int(tags, "width_px", cell->width_px));
+    DIT_TRY(dit_json_add_int(tags, "num_frames", cell->num_frames));
+    DIT_TRY(dit_json_add_number(tags, "num_images", images));
+    return dit_json_add_number(tags, "seed", seed);
+}
+
+static dit_status fill_sampling_tags(cJSON *tags, const suite_cell *cell)
+{
+    double scale;
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_GUIDANCE_SCALE, &scale));
+    DIT_TRY(dit_json_add_string(tags, "model", cell->model->variant));
+    DIT_TRY(dit_json_add_string(tags, "base_model", cell->model->name));
     DIT_TRY(dit_json_add_int(tags, "steps", cell->facts.steps));
     DIT_TRY(dit_json_add_int(tags, "num_layers", cell->facts.layers));
     DIT_TRY(dit_json_add_int(tags, "image_tokens", cell->facts.image_tokens));
     DIT_TRY(dit_json_add_int(tags, "text_tokens", cell->facts.text_tokens));
-    DIT_TRY(dit_json_add_number(tags, "num_images", images));
-    DIT_TRY(dit_json_add_number(tags, "guidance_scale", scale));
-    return dit_json_add_number(tags, "seed", seed);
+    return dit_json_add_number(tags, "guidance_scale", scale);
+}
+
+/* Models that share a VAE give one case, so the VAE is what the case is of. */
+static dit_status fill_decoding_tags(cJSON *tags, const suite_cell *cell)
+{
+    char name[160];
+    vae_name(cell->vae, name, sizeof name);
+    DIT_TRY(dit_json_add_string(tags, "model", name));
+    DIT_TRY(dit_json_add_string(tags, "base_model", cell->vae->name));
+    return dit_json_add_string(tags, "tiling", cJSON_IsTrue(cell->values[SUITE_PARAMETER_TILING]) ? "on" : "off");
 }
 
 static dit_status fill_mesh_tags(cJSON *tags, const suite_cell *cell)
@@ -162,8 +218,7 @@ static dit_status fill_mesh_tags(cJSON *tags, const suite_cell *cell)
 static dit_status fill_tags(cJSON *tags, const suite_workload *workload, const suite_cell *cell)
 {
     DIT_TRY(dit_json_add_string(tags, "program", workload->matrix->program));
-    DIT_TRY(dit_json_add_string(tags, "model", cell->model->variant));
-    DIT_TRY(dit_json_add_string(tags, "base_model", cell->model->name));
+    DIT_TRY(cell->vae ? fill_decoding_tags(tags, cell) : fill_sampling_tags(tags, cell));
     DIT_TRY(fill_size_tags(tags, cell));
     DIT_TRY(fill_mesh_tags(tags, cell));
     DIT_TRY(dit_json_add_string(tags, "platform", cell->platform->name));
@@ -187,15 +242,19 @@ static bool is_named_by_label(suite_parameter parameter)
 {
     return parameter == SUITE_PARAMETER_MODEL || parameter == SUITE_PARAMETER_RESOLUTION ||
            parameter == SUITE_PARAMETER_HEIGHT_PX || parameter == SUITE_PARAMETER_WIDTH_PX ||
-           parameter == SUITE_PARAMETER_ATTENTION ||
+           parameter == SUITE_PARAMETER_NUM_FRAMES || parameter == SUITE_PARAMETER_ATTENTION ||
            (parameter >= SUITE_PARAMETER_METHOD && parameter <= SUITE_PARAMETER_TENSOR_DEGREE);
 }
 
-/* "pixart-alpha-xl-2~2-layers 256x256 u2", then whatever else varies. */
+/* "pixart-alpha-xl-2~2-layers 256x256 u2", of clips "latte-1 256x256 16f u2", then whatever else varies. */
 static dit_status write_label(const suite_workload *workload, const suite_cell *cell, char *out, size_t size)
 {
-    size_t used = (size_t)snprintf(out, size, "%s %lldx%lld %s", cell->model->variant, (long long)cell->width_px,
-                                   (long long)cell->height_px, cell->mesh);
+    char name[160], frames[32] = "";
+    snprintf(name, sizeof name, "%s", cell->model->variant);
+    if (cell->vae) vae_name(cell->vae, name, sizeof name);
+    if (cell->model->video) snprintf(frames, sizeof frames, " %lldf", (long long)cell->num_frames);
+    size_t used = (size_t)snprintf(out, size, "%s %lldx%lld%s %s", name, (long long)cell->width_px,
+                                   (long long)cell->height_px, frames, cell->mesh);
     for (int p = 0; p < SUITE_PARAMETER_COUNT && used < size; p++) {
         char *value = NULL;
         if (!workload->matrix->varies[p] || is_named_by_label((suite_parameter)p)) continue;
@@ -234,14 +293,15 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
 {
     dit_volume_table volumes;
     int64_t memory[4];
+    out->world_size = cell->world_size;
+    out->deadline_s = workload->matrix->deadline_s;
+    DIT_TRY(write_label(workload, cell, out->label, sizeof out->label));
+    DIT_TRY(hash_document(out->document, out->case_id));
+    if (cell->vae) return DIT_OK; /* one rank sends nothing, and is compared with nobody */
     dit_volume_predict(&cell->parallel, &cell->facts, &volumes);
     dit_memory_predict(&cell->parallel, &cell->facts, memory);
     out->predicted_bytes = dit_volume_total_bytes(&volumes);
     out->predicted_memory_bytes = memory[0] + memory[1] + memory[2] + memory[3];
-    out->world_size = cell->world_size;
     out->is_reference = cell->world_size == 1;
-    out->deadline_s = workload->matrix->deadline_s;
-    DIT_TRY(write_label(workload, cell, out->label, sizeof out->label));
-    DIT_TRY(hash_document(out->document, out->case_id));
     return hash_reference(out->document, out->reference_id);
 }

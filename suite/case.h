@@ -8,13 +8,14 @@
 typedef struct {
     const cJSON *values[SUITE_PARAMETER_COUNT]; /* NULL: the model's own default */
     const suite_model *model;
+    const suite_vae *vae; /* program vae_decode; else NULL */
     const suite_platform *platform;
-    int64_t width_px, height_px, text_tokens;
+    int64_t width_px, height_px, num_frames, text_tokens; /* num_frames: 1 for images */
     int threads_per_rank, world_size;
     dit_parallel parallel;
     char method[64], mesh[64];
     const char *attention; /* what the degrees amount to */
-    dit_facts facts;
+    dit_facts facts;       /* zero for vae_decode        */
 } suite_cell;
 
 /* The case document (results/schema/README.md); configs are references into the matrix. */

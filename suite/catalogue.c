@@ -122,7 +122,8 @@ static dit_status list_workloads(name_list *list, const char *folder)
     for (struct dirent *entry; st == DIT_OK && (entry = readdir(dir));) {
         char inside[PATH_MAX];
         const char *name = entry->d_name;
-        bool data = strcmp(name, "models") == 0 || strcmp(name, "platforms") == 0 || strcmp(name, "schema") == 0;
+        bool data = strcmp(name, "models") == 0 || strcmp(name, "vaes") == 0 || strcmp(name, "platforms") == 0 ||
+                    strcmp(name, "schema") == 0;
         snprintf(inside, sizeof inside, "%s/%s", folder, name);
         if (name[0] != '.' && !data && is_folder(inside)) st = list_folder(list, inside, name);
     }
@@ -224,11 +225,47 @@ static dit_status check_schema(const dit_json *doc, const char *wanted)
         "this program reads version 1 of that document");
 }
 
+static dit_status read_kind(suite_model *model)
+{
+    static const char *const kinds[] = {"image", "video", NULL};
+    const dit_json *doc = &model->source;
+    const cJSON *architecture = NULL;
+    double billions = 0;
+    const char *kind;
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "kind", &kind));
+    model->video = strcmp(kind, kinds[1]) == 0;
+    if (!model->video && strcmp(kind, kinds[0]) != 0) return suite_fail_word(doc, "/kind", "kind", kind, kinds);
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "architecture", &architecture));
+    if (!architecture) return DIT_OK;
+    DIT_TRY(dit_json_optional_number(doc, architecture, "/architecture", "params_b", 0, 1e6, &billions));
+    model->parameters = (int64_t)(billions * 1e9);
+    return DIT_OK;
+}
+
+static dit_status check_variants(const suite_model *model)
+{
+    static const char *const keys[] = {"override", "why", NULL};
+    const dit_json *doc = &model->source;
+    const cJSON *variant, *override;
+    const char *why;
+    char at[256];
+    cJSON_ArrayForEach(variant, model->variants)
+    {
+        suite_pointer_join(at, sizeof at, "/variants", variant->string);
+        if (!cJSON_IsObject(variant))
+            return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "a variant is {\"override\", \"why\"}");
+        DIT_TRY(suite_only_keys(doc, variant, at, keys));
+        DIT_TRY(dit_json_require_object(doc, variant, at, "override", &override));
+        DIT_TRY(dit_json_require_string(doc, variant, at, "why", &why));
+    }
+    return DIT_OK;
+}
+
 static dit_status read_model(suite_model *model)
 {
-    static const char *const keys[] = {"schema",    "name",    "title",    "kind",        "architecture",
-                                       "latent",    "text",    "guidance", "default_run", "config",
-                                       "scheduler", "derived", "source",   NULL};
+    static const char *const keys[] = {"schema",   "name",    "title",    "kind",        "architecture", "latent",
+                                       "text",     "vae",     "guidance", "default_run", "config",       "scheduler",
+                                       "variants", "derived", "source",   NULL};
     static const char *const guidances[] = {"cfg", "distilled", "none", NULL};
     const dit_json *doc = &model->source;
     const cJSON *object = NULL;
@@ -244,25 +281,57 @@ static dit_status read_model(suite_model *model)
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "default_run", &object));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "config", &object));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "scheduler", &object));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "variants", &object));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "vae", &model->vae));
+    DIT_TRY(read_kind(model));
     model->latent = member(doc->root, "latent");
     model->text = member(doc->root, "text");
     model->default_run = member(doc->root, "default_run");
     model->config = member(doc->root, "config");
     model->scheduler = member(doc->root, "scheduler");
+    model->variants = member(doc->root, "variants");
     if (model->config && !model->scheduler)
         return dit_json_fail(doc, "/config", DIT_ERR_JSON_MISSING, "a model with a config needs its scheduler too");
-    return DIT_OK;
+    return check_variants(model);
+}
+
+/* Lays the file's own variant over its config. */
+static dit_status take_variant(suite_model *model, const char *name)
+{
+    enum { MOST = 32 };
+    const char *names[MOST + 1] = {0};
+    char at[256], list[400] = "";
+    int count = 0;
+    const cJSON *variant = member(model->variants, name), *one;
+    if (variant) {
+        suite_pointer_join(at, sizeof at, "/variants", name);
+        return suite_model_override(model, &model->source, at, member(variant, "override"), name);
+    }
+    cJSON_ArrayForEach(one, model->variants)
+    {
+        if (count < MOST) names[count++] = one->string;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s~%s", used ? ", " : "", model->name, one->string);
+    }
+    const char *near = dit_nearest_word(name, names);
+    dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "model %s has no variant \"%s\"", model->name, name);
+    if (near) return dit_error_hint(st, "did you mean \"%s~%s\"?", model->name, near);
+    return dit_error_hint(st, "%s%s", count ? "there are: " : "its file names no variants", list);
 }
 
 dit_status suite_model_load(const char *name, suite_model *out)
 {
+    char file[160];
+    const char *variant = strchr(name, '~');
     *out = (suite_model){0};
-    DIT_TRY(read_data_file("models", "model", name, &out->source));
+    snprintf(file, sizeof file, "%.*s", variant ? (int)(variant - name) : 150, name);
+    DIT_TRY(read_data_file("models", "model", file, &out->source));
     dit_status st = read_model(out);
-    if (st == DIT_OK && strcmp(out->name, name) != 0)
-        st = dit_json_fail(&out->source, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the model \"%s\"", name,
+    if (st == DIT_OK && strcmp(out->name, file) != 0)
+        st = dit_json_fail(&out->source, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the model \"%s\"", file,
                            out->name);
-    if (st == DIT_OK) snprintf(out->variant, sizeof out->variant, "%.150s", name);
+    if (st == DIT_OK) snprintf(out->variant, sizeof out->variant, "%s", file);
+    if (st == DIT_OK && variant) st = take_variant(out, variant + 1);
     if (st != DIT_OK) suite_model_release(out);
     return st;
 }
@@ -309,14 +378,17 @@ static int64_t integer_member(const cJSON *object, const char *key)
     return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
 }
 
-/* diffusers ties these to each other; a config that breaks them cannot be built. */
+/* diffusers ties these to each other; a config that breaks them cannot be built. HunyuanDiT's cross_attention_dim is
+ * the width of the text. */
 static dit_status check_widths(const suite_model *model, const dit_json *doc, const char *pointer)
 {
+    const char *family = cJSON_GetStringValue(member(model->config, "_class_name"));
     int64_t hidden =
         integer_member(model->config, "num_attention_heads") * integer_member(model->config, "attention_head_dim");
     int64_t cross = integer_member(model->config, "cross_attention_dim"), rope = 0;
     const cJSON *axes = member(model->config, "axes_dims_rope"), *width;
-    if (cross && cross != hidden)
+    bool tied = family && (strncmp(family, "PixArt", 6) == 0 || strncmp(family, "Latte", 5) == 0);
+    if (tied && cross && cross != hidden)
         return dit_error_hint(
             dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
                           "cross_attention_dim %lld is not num_attention_heads x attention_head_dim = %lld",
@@ -336,12 +408,25 @@ static void follow_text_widths(suite_model *model)
 {
     static const struct {
         const char *config, *text;
-    } ties[] = {{"caption_channels", "dim"}, {"joint_attention_dim", "dim"}, {"pooled_projection_dim", "pooled_dim"}};
+    } ties[] = {{"caption_channels", "dim"},
+                {"joint_attention_dim", "dim"},
+                {"text_embed_dim", "dim"},
+                {"text_dim", "dim"},
+                {"pooled_projection_dim", "pooled_dim"}};
     for (size_t i = 0; i < sizeof ties / sizeof *ties; i++) {
         const cJSON *width = member(model->config, ties[i].config);
         cJSON *text = member(model->text, ties[i].text);
         if (cJSON_IsNumber(width) && text) cJSON_SetNumberValue(text, width->valuedouble);
     }
+}
+
+/* Layers times width squared: what a transformer's parameters grow with. */
+static double weight_of(const cJSON *config)
+{
+    double hidden =
+        (double)integer_member(config, "num_attention_heads") * (double)integer_member(config, "attention_head_dim");
+    int64_t layers = integer_member(config, "num_layers") + integer_member(config, "num_single_layers");
+    return (double)layers * hidden * hidden;
 }
 
 static void name_variant(suite_model *model, const cJSON *override, const char *as)
@@ -366,9 +451,11 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
     if (!model->config)
         return dit_json_fail(doc, pointer, DIT_ERR_UNSUPPORTED,
                              "model %s has architecture facts only, no config to override", model->name);
+    double before = weight_of(model->config);
     DIT_TRY(lay_over(doc, pointer, override, model->config));
     DIT_TRY(check_widths(model, doc, pointer));
     follow_text_widths(model);
+    if (before > 0) model->parameters = (int64_t)((double)model->parameters * weight_of(model->config) / before);
     name_variant(model, override, as);
     return DIT_OK;
 }
@@ -386,6 +473,39 @@ dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, 
     cJSON_Delete(*out);
     *out = NULL;
     return st;
+}
+
+/* ---- autoencoders ------------------------------------------------------------------------------------------------ */
+
+static dit_status read_vae(suite_vae *vae)
+{
+    static const char *const keys[] = {"schema", "name", "title", "config", "source", NULL};
+    const dit_json *doc = &vae->source;
+    const cJSON *source;
+    DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(check_schema(doc, "ditbench.vae/1"));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &vae->name));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &vae->title));
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "source", &source));
+    return dit_json_require_object(doc, doc->root, "", "config", &vae->config);
+}
+
+dit_status suite_vae_load(const char *name, suite_vae *out)
+{
+    *out = (suite_vae){0};
+    DIT_TRY(read_data_file("vaes", "VAE", name, &out->source));
+    dit_status st = read_vae(out);
+    if (st == DIT_OK && strcmp(out->name, name) != 0)
+        st = dit_json_fail(&out->source, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the VAE \"%s\"", name,
+                           out->name);
+    if (st != DIT_OK) suite_vae_release(out);
+    return st;
+}
+
+void suite_vae_release(suite_vae *vae)
+{
+    dit_json_release(&vae->source);
+    *vae = (suite_vae){0};
 }
 
 /* ---- platforms --------------------------------------------------------------------------------------------------- */

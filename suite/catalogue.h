@@ -11,14 +11,19 @@
 /* A model file, after an override if there was one. Pointers lie inside `source`. */
 typedef struct {
     dit_json source;
-    const char *name, *title, *guidance; /* guidance: cfg, distilled or none               */
-    cJSON *config, *scheduler;           /* NULL: architecture facts only, cannot be run    */
+    const char *name, *title, *guidance; /* guidance: cfg, distilled or none                     */
+    const char *vae;                     /* name of a file of workloads/vaes; NULL: not stated   */
+    cJSON *config, *scheduler;           /* NULL: architecture facts only, cannot be run         */
     cJSON *latent, *text, *default_run;
-    char variant[160]; /* "NAME", or "NAME~WHAT" when it was overridden   */
+    cJSON *variants;    /* NULL: none; members are {"override", "why"}                  */
+    bool video;         /* kind: makes clips, so that a run has num_frames              */
+    int64_t parameters; /* as its authors state them, in step with overrides; 0: not stated */
+    char variant[160];  /* "NAME", or "NAME~WHAT" when it was overridden                */
 } suite_model;
 
-/* Loads workloads/models/NAME.json. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_* in the
- * model file. release takes a zeroed one. */
+/* Loads workloads/models/NAME.json; "NAME~VARIANT" is the file's variant of that name, its override laid over the
+ * config. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_* in the model file. release takes a
+ * zeroed one. */
 dit_status suite_model_load(const char *name, suite_model *out);
 void suite_model_release(suite_model *model);
 /* Lays `override` (config keys) over the model's config, and keeps the text widths in step. `as` names the result
@@ -30,6 +35,17 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
  * alone. Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE. */
 dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, const char *pointer,
                                  const cJSON *override, cJSON **out);
+
+/* A file of workloads/vaes: the full-size config of a published autoencoder. Pointers lie inside `source`. */
+typedef struct {
+    dit_json source;
+    const char *name, *title;
+    const cJSON *config;
+} suite_vae;
+
+/* Loads workloads/vaes/NAME.json. Errors as suite_model_load. release takes a zeroed one. */
+dit_status suite_vae_load(const char *name, suite_vae *out);
+void suite_vae_release(suite_vae *vae);
 
 typedef struct {
     char name[64], title[128];
@@ -44,7 +60,7 @@ typedef struct {
 /* Loads workloads/platforms/NAME.json and resolves "auto" on this machine. Errors as suite_model_load. */
 dit_status suite_platform_load(const char *name, suite_platform *out);
 
-/* Sorted, NULL-terminated names: kind "models", "platforms", or "workloads" (as suite_workload_load takes them:
+/* Sorted, NULL-terminated names: kind "models", "vaes", "platforms", or "workloads" (as suite_workload_load takes them:
  * "smoke", "cpu/methods"). The caller gives them to suite_names_free.
  * Errors: DIT_ERR_ENVIRONMENT without the folder. */
 dit_status suite_catalogue_names(const char *kind, char ***names);

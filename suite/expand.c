@@ -23,11 +23,26 @@ static void take_values(const suite_matrix *matrix, int64_t index, suite_cell *c
 
 static void find_data(const suite_matrix *matrix, suite_cell *cell)
 {
-    for (int i = 0; i < matrix->model_count; i++)
-        if (matrix->models[i].value == cell->values[SUITE_PARAMETER_MODEL]) cell->model = &matrix->models[i].model;
+    for (int i = 0; i < matrix->model_count; i++) {
+        const suite_model_value *one = &matrix->models[i];
+        if (one->value != cell->values[SUITE_PARAMETER_MODEL]) continue;
+        cell->model = &one->model;
+        if (one->vae.config) cell->vae = &one->vae;
+    }
     for (int i = 0; i < matrix->platform_count; i++)
         if (matrix->platforms[i].value == cell->values[SUITE_PARAMETER_PLATFORM])
             cell->platform = &matrix->platforms[i].platform;
+}
+
+static dit_status resolve_frames(suite_cell *cell)
+{
+    double frames = 1;
+    if (cell->model->video) DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_NUM_FRAMES, &frames));
+    cell->num_frames = (int64_t)frames;
+    const cJSON *asked = cell->values[SUITE_PARAMETER_NUM_FRAMES];
+    if (cell->model->video || !asked || asked->valuedouble <= 1) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "num_frames %.0f: %s makes images, not clips", asked->valuedouble,
+                    cell->model->name);
 }
 
 static dit_status resolve_size(suite_cell *cell)
@@ -35,6 +50,7 @@ static dit_status resolve_size(suite_cell *cell)
     const cJSON *resolution = cell->values[SUITE_PARAMETER_RESOLUTION];
     const cJSON *text = cell->values[SUITE_PARAMETER_TEXT_TOKENS];
     double height, width;
+    DIT_TRY(resolve_frames(cell));
     if (!text) text = cJSON_GetObjectItemCaseSensitive(cell->model->text, "tokens");
     cell->text_tokens = cJSON_IsNumber(text) ? (int64_t)text->valuedouble : 0;
     if (resolution) {
@@ -98,7 +114,9 @@ static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, suite_
     *cell = (suite_cell){0};
     take_values(matrix, index, cell);
     find_data(matrix, cell);
-    if (!cell->model->config)
+    if (matrix->decodes && !cell->vae)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: its file names no VAE", cell->model->name);
+    if (!matrix->decodes && !cell->model->config)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, the engine does not build this family yet",
                         cell->model->name);
     DIT_TRY(resolve_size(cell));
@@ -162,9 +180,12 @@ static dit_status judge_cell(const suite_workload *workload, const suite_cell *c
     const suite_matrix *matrix = workload->matrix;
     DIT_TRY(judge_expressions(workload, "exclude", matrix->exclude, true, tags));
     DIT_TRY(judge_expressions(workload, "constraints", matrix->constraints, false, tags));
-    DIT_TRY(dit_parallel_check(&cell->parallel, &cell->facts));
+    if (!cell->vae) DIT_TRY(dit_parallel_check(&cell->parallel, &cell->facts));
+    if (cell->vae && cell->world_size > 1)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "vae_decode runs on one rank, the mesh %s has %d", cell->mesh,
+                        cell->world_size);
     DIT_TRY(judge_platform(cell));
-    return judge_memory(cell);
+    return cell->vae ? DIT_OK : judge_memory(cell);
 }
 
 /* A broken rule is a reason to drop; everything else is an error of the files. */
@@ -203,7 +224,7 @@ static dit_status build_case(const suite_workload *workload, int64_t index, suit
     suite_cell cell;
     DIT_TRY(resolve_cell(workload->matrix, index, &cell));
     DIT_TRY(suite_case_document(workload, &cell, &out->document));
-    DIT_TRY(read_facts(workload, &cell, out->document));
+    if (!cell.vae) DIT_TRY(read_facts(workload, &cell, out->document));
     DIT_TRY(suite_case_tags(workload, &cell, &out->tags));
     DIT_TRY(judge_cell(workload, &cell, out->tags));
     return suite_case_finish(workload, &cell, out);

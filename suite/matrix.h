@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
     const cJSON *value;
     suite_model model;
+    suite_vae vae;     /* the model's, for program vae_decode */
     char pointer[128]; /* where the value stands */
 } suite_model_value;
 typedef struct {
@@ -35,6 +36,7 @@ typedef struct suite_matrix {
     int dimension_count;
     int64_t cell_count;
     const char *program;
+    bool decodes;                       /* program vae_decode: the model axis gives the VAE */
     const cJSON *exclude, *constraints; /* arrays of strings, or NULL */
     int64_t warmup_runs, iterations, deadline_s;
     suite_model_value *models;

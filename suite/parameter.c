@@ -42,6 +42,9 @@ static const struct {
     {"steps", "it is \"num_inference_steps\" here (the tag in expressions is steps)"},
     {"cfg_scale", "it is \"guidance_scale\" here"},
     {"guidance", "it is \"guidance_scale\" here"},
+    {"video_length", "it is \"num_frames\" here"},
+    {"frames", "it is \"num_frames\" here"},
+    {"enable_tiling", "it is \"tiling\" here, for program vae_decode"},
     {"batch_size", "it is \"num_images\" here"},
     {"max_sequence_length", "it is \"text_tokens\" here"},
     {"num_warmup", "it is \"warmup_runs\" of \"measure\" here"},
@@ -230,6 +233,8 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
     case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_names());
     case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words);
     case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);
+    case SUITE_KIND_SWITCH:
+        return cJSON_IsBool(value) ? DIT_OK : fail_type(doc, pointer, parameter, "true or false", value);
     case SUITE_KIND_INTEGER:
     case SUITE_KIND_NUMBER: break;
     }

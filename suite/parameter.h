@@ -16,6 +16,7 @@ typedef enum {
     SUITE_KIND_METHOD,     /* a row of the table in method.c       */
     SUITE_KIND_ATTENTION,  /* local, ulysses, ring, usp            */
     SUITE_KIND_JOINT_TEXT, /* auto, split, replicate               */
+    SUITE_KIND_SWITCH,     /* true or false                        */
     SUITE_KIND_INTEGER,
     SUITE_KIND_NUMBER,
 } suite_parameter_kind;
@@ -26,6 +27,7 @@ typedef enum {
     X(RESOLUTION, "resolution", RESOLUTION, 1, 1 << 20)                                                                \
     X(HEIGHT_PX, "height_px", INTEGER, 1, 1 << 20)                                                                     \
     X(WIDTH_PX, "width_px", INTEGER, 1, 1 << 20)                                                                       \
+    X(NUM_FRAMES, "num_frames", INTEGER, 1, 1 << 20)                                                                   \
     X(NUM_IMAGES, "num_images", INTEGER, 1, 4096)                                                                      \
     X(NUM_INFERENCE_STEPS, "num_inference_steps", INTEGER, 1, 100000)                                                  \
     X(GUIDANCE_SCALE, "guidance_scale", NUMBER, 0, 1000)                                                               \
@@ -44,7 +46,8 @@ typedef enum {
     X(JOINT_TEXT, "joint_text", JOINT_TEXT, 0, 0)                                                                      \
     X(ATTENTION, "attention", ATTENTION, 0, 0)                                                                         \
     X(PLATFORM, "platform", NAME, 0, 0)                                                                                \
-    X(THREADS_PER_RANK, "threads_per_rank", THREADS, 1, 4096)
+    X(THREADS_PER_RANK, "threads_per_rank", THREADS, 1, 4096)                                                          \
+    X(TILING, "tiling", SWITCH, 0, 1)
 
 typedef enum {
 #define SUITE_PARAMETER_ENUM(name, key, kind, least, greatest) SUITE_PARAMETER_##name,

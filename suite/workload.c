@@ -34,7 +34,7 @@ static dit_status require_identifier(const dit_json *doc, const cJSON *object, c
 
 static dit_status read_head(suite_workload *workload)
 {
-    static const char *const programs[] = {"denoise", NULL};
+    static const char *const programs[] = {"denoise", "vae_decode", NULL};
     static const char *const schemas[] = {"ditbench.workload/1", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
@@ -47,7 +47,8 @@ static dit_status read_head(suite_workload *workload)
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "description", &description));
     matrix->program = programs[0];
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "program", &matrix->program));
-    if (strcmp(matrix->program, programs[0]) != 0)
+    matrix->decodes = strcmp(matrix->program, programs[1]) == 0;
+    if (!matrix->decodes && strcmp(matrix->program, programs[0]) != 0)
         return suite_fail_word(doc, "/program", "program", matrix->program, programs);
     snprintf(workload->name, sizeof workload->name, "%s", name);
     snprintf(workload->title, sizeof workload->title, "%.250s", title);
@@ -113,10 +114,12 @@ static dit_status add_model(suite_workload *workload, const char *pointer, const
     if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
     matrix->models = larger;
     suite_model *model = &larger[matrix->model_count].model;
+    larger[matrix->model_count].vae = (suite_vae){0};
     suite_pointer_join(at, sizeof at, pointer, "name");
     DIT_TRY(place_not_found(doc, name == value ? pointer : at, suite_model_load(name->valuestring, model)));
     snprintf(larger[matrix->model_count].pointer, sizeof larger->pointer, "%.120s", pointer);
     larger[matrix->model_count++].value = value;
+    if (matrix->decodes && model->vae) DIT_TRY(suite_vae_load(model->vae, &larger[matrix->model_count - 1].vae));
     if (!override) return DIT_OK;
     if (as) DIT_TRY(require_identifier(doc, value, pointer, "as", &suffix));
     suite_pointer_join(at, sizeof at, pointer, "override");
@@ -292,6 +295,28 @@ static dit_status refuse_pair(const suite_workload *workload, suite_parameter on
     return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s and %s decide the same thing",
                                         suite_parameter_key(one), suite_parameter_key(other)),
                           "keep one of the two");
+}
+
+/* A parameter that the program does not read would be a wish without effect. */
+static dit_status check_meant(const suite_workload *workload)
+{
+    static const suite_parameter sampling[] = {SUITE_PARAMETER_NUM_INFERENCE_STEPS, SUITE_PARAMETER_GUIDANCE_SCALE,
+                                               SUITE_PARAMETER_TEXT_TOKENS,         SUITE_PARAMETER_SCHEDULER,
+                                               SUITE_PARAMETER_JOINT_TEXT,          SUITE_PARAMETER_ATTENTION};
+    static const suite_parameter decoding[] = {SUITE_PARAMETER_TILING};
+    const suite_matrix *matrix = workload->matrix;
+    const suite_parameter *foreign = matrix->decodes ? sampling : decoding;
+    size_t count = matrix->decodes ? sizeof sampling / sizeof *sampling : sizeof decoding / sizeof *decoding;
+    char at[POINTER_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        if (!matrix->declared[foreign[i]]) continue;
+        place_of(workload, foreign[i], at, sizeof at);
+        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s means nothing to program %s",
+                                            suite_parameter_key(foreign[i]), matrix->program),
+                              "leave it out, or make it a workload of program %s",
+                              matrix->decodes ? "denoise" : "vae_decode");
+    }
+    return DIT_OK;
 }
 
 static dit_status check_pairs(const suite_workload *workload)
@@ -525,6 +550,7 @@ static dit_status read_workload(suite_workload *workload)
     DIT_TRY(read_zip(workload));
     DIT_TRY(check_model_named(workload));
     DIT_TRY(check_pairs(workload));
+    DIT_TRY(check_meant(workload));
     DIT_TRY(check_all_schedulers(workload));
     if (!matrix->declared[SUITE_PARAMETER_PLATFORM]) DIT_TRY(add_platform(workload, "/defaults", NULL));
     DIT_TRY(count_cells(workload));
@@ -579,7 +605,10 @@ void suite_matrix_free(suite_matrix *matrix)
     if (!matrix) return;
     for (int d = 0; d < matrix->dimension_count; d++)
         for (int a = 0; a < matrix->dimensions[d].axis_count; a++) free(matrix->dimensions[d].values[a]);
-    for (int i = 0; i < matrix->model_count; i++) suite_model_release(&matrix->models[i].model);
+    for (int i = 0; i < matrix->model_count; i++) {
+        suite_model_release(&matrix->models[i].model);
+        suite_vae_release(&matrix->models[i].vae);
+    }
     free(matrix->models);
     free(matrix->platforms);
     free(matrix);

@@ -22,7 +22,7 @@ typedef struct {
     int world_size;
     int64_t deadline_s;
     int64_t predicted_bytes;        /* closed form: sent per rank over one whole image */
-    int64_t predicted_memory_bytes; /* estimate of the peak per rank                   */
+    int64_t predicted_memory_bytes; /* estimate of the peak per rank; 0: none          */
 } suite_case;
 
 typedef struct {

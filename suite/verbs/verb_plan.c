@@ -17,7 +17,8 @@ static cJSON *item_json(const suite_workload *workload, const suite_run_item *it
     cJSON_AddStringToObject(entry, "label", one->label);
     cJSON_AddNumberToObject(entry, "world_size", one->world_size);
     cJSON_AddNumberToObject(entry, "predicted_bytes", (double)one->predicted_bytes);
-    cJSON_AddNumberToObject(entry, "predicted_memory_bytes", (double)one->predicted_memory_bytes);
+    if (one->predicted_memory_bytes)
+        cJSON_AddNumberToObject(entry, "predicted_memory_bytes", (double)one->predicted_memory_bytes);
     cJSON_AddNumberToObject(entry, "deadline_s", (double)one->deadline_s);
     return entry;
 }
@@ -41,8 +42,11 @@ static void print_text(const suite_workload *workload, const suite_run_item *ite
     printf("%5s %5s  %-12s %5s %14s %10s  %s\n", "order", "block", "case", "ranks", "bytes/rank", "MiB/rank", "label");
     for (int i = 0; i < count; i++) {
         const suite_case *one = &workload->cases[items[i].case_index];
-        printf("%5d %5d  %.12s %5d %14lld %10.1f  %s\n", items[i].order, items[i].block, one->case_id, one->world_size,
-               (long long)one->predicted_bytes, (double)one->predicted_memory_bytes / (1024.0 * 1024.0), one->label);
+        char memory[32] = "-";
+        if (one->predicted_memory_bytes)
+            snprintf(memory, sizeof memory, "%.1f", (double)one->predicted_memory_bytes / (1024.0 * 1024.0));
+        printf("%5d %5d  %.12s %5d %14lld %10s  %s\n", items[i].order, items[i].block, one->case_id, one->world_size,
+               (long long)one->predicted_bytes, memory, one->label);
     }
     printf("%s: %d runs of %d cases, seed %llu\n", workload->name, count, workload->case_count,
            (unsigned long long)workload->plan_seed);
@@ -73,6 +77,7 @@ static dit_status print_meshes(const suite_workload *workload)
         dit_parallel parallel;
         dit_facts facts;
         dit_volume_table table;
+        if (!parallel_json) continue; /* vae_decode: one rank */
         DIT_TRY(dit_parallel_from_json(&doc, parallel_json, "/parallel", &parallel));
         DIT_TRY(dit_facts_from_case(&doc, one->document, "", &facts));
         dit_volume_predict(&parallel, &facts, &table);
