@@ -434,6 +434,50 @@ static void unipc_is_zhao_et_al(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_unipc(&cases[i]);
 }
 
+/* ---- Euler --------------------------------------------------------------------------------------------------------
+ */
+
+/* Karras et al., equation 4 with sigma(t) = t, and the v of Salimans and Ho in terms of sigma. */
+static void euler_is_karras_et_al(void **state)
+{
+    static const struct {
+        const char *config;
+        dit_prediction prediction;
+    } cases[] = {
+        {"{\"_class_name\":\"EulerDiscreteScheduler\",\"prediction_type\":\"v_prediction\"}", DIT_PREDICTION_V},
+        {"{\"_class_name\":\"EulerDiscreteScheduler\",\"prediction_type\":\"v_prediction\",\"timestep_spacing\":"
+         "\"trailing\",\"beta_schedule\":\"scaled_linear\"}",
+         DIT_PREDICTION_V},
+        {"{\"_class_name\":\"EulerDiscreteScheduler\",\"prediction_type\":\"sample\",\"final_sigmas_type\":"
+         "\"sigma_min\"}",
+         DIT_PREDICTION_SAMPLE},
+        {"{\"_class_name\":\"EulerDiscreteScheduler\",\"timestep_spacing\":\"leading\",\"steps_offset\":1}",
+         DIT_PREDICTION_EPSILON},
+    };
+    enum { STEPS_HERE = 12 };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        fixture f;
+        float sample[ELEMENTS];
+        double expected[ELEMENTS];
+        open_fixture(&f, "cpu", cases[c].config);
+        dit_scheduler *scheduler = create(&f, STEPS_HERE, ELEMENTS, 0);
+        for (int64_t e = 0; e < ELEMENTS; e++)
+            expected[e] = sample[e] = scheduler->init_noise_sigma * normal("start", 0, e);
+        for (int i = 0; i < STEPS_HERE; i++) {
+            double sigma = scheduler->sigmas[i], next = scheduler->sigmas[i + 1], x0, noise;
+            take_step(scheduler, i, sample);
+            for (int64_t e = 0; e < ELEMENTS; e++) {
+                double a = 1 / (sigma * sigma + 1); /* the same point on the variance-preserving path */
+                meaning(cases[c].prediction, a, sqrt(a) * expected[e], normal("model", i, e), &x0, &noise);
+                expected[e] = x0 + next * noise;
+            }
+            expect_close(cases[c].config, i, sample, expected);
+        }
+        close_fixture(&f);
+    }
+}
+
 /* ---- betas ------------------------------------------------------------------------------------------------------- */
 
 static const scheduler_beta_rules image_rules = {.schedule = "linear", .start = 0.0001, .end = 0.02};
@@ -672,6 +716,7 @@ int main(void)
         cmocka_unit_test(ddpm_is_ho_et_al),
         cmocka_unit_test(cogvideox_dpm_is_lu_et_al),
         cmocka_unit_test(unipc_is_zhao_et_al),
+        cmocka_unit_test(euler_is_karras_et_al),
         cmocka_unit_test(schedules_are_their_formulas),
         cmocka_unit_test(zero_terminal_snr_takes_the_last_signal_and_keeps_the_first),
         cmocka_unit_test(trained_betas_stand_for_a_schedule),
