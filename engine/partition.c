@@ -113,17 +113,17 @@ done:
     return st;
 }
 
-/* [entries][segments][tokens][cols] -> [entries][tokens][segments][cols], in place */
-static dit_status turn_segments(const dit_partition *part, int64_t entries, int64_t cols, float *data)
+/* [entries][outer][inner][cols] -> [entries][inner][outer][cols], in place */
+static dit_status swap_axes(int64_t entries, int64_t outer, int64_t inner, int64_t cols, float *data)
 {
-    int64_t F = part->segments, S = part->segment_tokens;
-    float *entry = malloc((size_t)(F * S * cols + 1) * sizeof *entry);
-    if (!entry) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to turn %lld rows", (long long)(F * S));
-    for (int64_t e = 0; e < entries; e++, data += F * S * cols) {
-        memcpy(entry, data, (size_t)(F * S * cols) * sizeof *entry);
-        for (int64_t f = 0; f < F; f++)
-            for (int64_t s = 0; s < S; s++)
-                memcpy(data + (s * F + f) * cols, entry + (f * S + s) * cols, (size_t)cols * sizeof *entry);
+    int64_t elements = outer * inner * cols;
+    float *entry = malloc((size_t)(elements + 1) * sizeof *entry);
+    if (!entry) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to turn %lld rows", (long long)(outer * inner));
+    for (int64_t e = 0; e < entries; e++, data += elements) {
+        memcpy(entry, data, (size_t)elements * sizeof *entry);
+        for (int64_t o = 0; o < outer; o++)
+            for (int64_t i = 0; i < inner; i++)
+                memcpy(data + (i * outer + o) * cols, entry + (o * inner + i) * cols, (size_t)cols * sizeof *entry);
     }
     free(entry);
     return DIT_OK;
@@ -139,9 +139,11 @@ static dit_status collect_image(dit_runtime *rt, const dit_partition *part, cons
     if (part->segments > 1) pieces.batch_stride = part->segment_count * shards->ld;
     DIT_TRY(collect_rows(rt, &pieces, batch * part->segments, 0, part->segment_count, true, out, rows));
     *rows *= part->segments;
-    if (shards->layout != DIT_LAYOUT_ACROSS) return DIT_OK;
     int64_t entries = batch * (shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1);
-    return turn_segments(part, entries, shards->cols, *out);
+    if (shards->layout == DIT_LAYOUT_ACROSS)
+        return swap_axes(entries, part->segments, part->segment_tokens, shards->cols, *out);
+    if (shards->layout == DIT_LAYOUT_PLANES) return swap_axes(entries, part->image_tokens, shards->cols, 1, *out);
+    return DIT_OK;
 }
 
 /* text rows, then image rows, of each batch entry */
@@ -169,7 +171,8 @@ dit_status dit_partition_collect(dit_runtime *rt, const dit_partition *part, con
     dit_status st = DIT_OK;
     switch (shards->layout) {
     case DIT_LAYOUT_IMAGE:
-    case DIT_LAYOUT_ACROSS: st = collect_image(rt, part, shards, batch, out, &rows); break;
+    case DIT_LAYOUT_ACROSS:
+    case DIT_LAYOUT_PLANES: st = collect_image(rt, part, shards, batch, out, &rows); break;
     case DIT_LAYOUT_TEXT:
         st = collect_rows(rt, shards, batch, 0, part->text_count, !part->text_replicated, out, &rows);
         break;

@@ -31,6 +31,7 @@ void dit_partition_take(const dit_partition *part, const float *whole, int64_t c
 typedef enum {
     DIT_LAYOUT_IMAGE,  /* [batch, image_count, cols]              */
     DIT_LAYOUT_ACROSS, /* the same, collected as [batch, segment_tokens, segments, cols]: attention over time */
+    DIT_LAYOUT_PLANES, /* the same, collected as [batch, cols, S]: what a convolution gives */
     DIT_LAYOUT_TEXT,   /* [batch, text_count, cols], joint text   */
     DIT_LAYOUT_JOINT,  /* [batch, text_count + image_count, cols] */
     DIT_LAYOUT_GLOBAL, /* [batch, 1, cols], equal on all sequence ranks */
