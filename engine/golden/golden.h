@@ -27,7 +27,7 @@ typedef struct {
      * the folder a skip. */
     dit_status (*run)(golden_report *report, const char *folder, const dit_program_platform *platform);
 } golden_kind;
-extern const golden_kind golden_kind_e2e, golden_kind_vae, golden_kind_model, golden_kind_schedulers;
+extern const golden_kind golden_kind_e2e, golden_kind_vae, golden_kind_model, golden_kind_schedulers, golden_kind_ops;
 
 /* ||x - expected|| / ||expected|| in double, of `elements` floats against the file's tensor `name`; a tensor the file
  * does not have is passed over. Another number of elements or a NaN is a failure with its reason. `label`: the name in

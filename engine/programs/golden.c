@@ -12,6 +12,7 @@ static const golden_kind *const kinds[] = {
     &golden_kind_vae,
     &golden_kind_model,
     &golden_kind_schedulers,
+    &golden_kind_ops,
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
