@@ -74,6 +74,17 @@ void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, 
     }
 }
 
+void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids)
+{
+    int64_t height = latent->height / latent->patch, width = latent->width / latent->patch;
+    for (int64_t row = 0; row < part->image_count; row++, ids += 3) {
+        int64_t token = dit_partition_token(part, row);
+        ids[0] = (float)(token / (height * width));
+        ids[1] = (float)(token / width % height);
+        ids[2] = (float)(token % width);
+    }
+}
+
 dit_status embed_mlp_load(const dit_scope *scope, const char *name, int64_t in, int64_t hidden, int64_t out,
                           dit_activation activation, embed_mlp *mlp)
 {

@@ -21,6 +21,9 @@ void embed_sincos_1d(double position, int64_t dim, float *out);
  * pairs), frequencies theta^(-i / dim) in double. Source: diffusers get_1d_rotary_pos_embed. */
 void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, double theta, float *cosines,
                 float *sines);
+/* Positions of this rank's image tokens on the latent's grid: out ids [image_count, 3] = frame, row, column, in
+ * patches. `latent` has its extents. */
+void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids);
 
 /* Linear, activation, Linear: TimestepEmbedding, PixArtAlphaTextProjection. */
 typedef struct {
