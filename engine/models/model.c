@@ -7,12 +7,14 @@
 extern const dit_model_ops dit_model_flux;
 extern const dit_model_ops dit_model_pixart;
 extern const dit_model_ops dit_model_sd3;
+extern const dit_model_ops dit_model_wan;
 
 /* Every architecture. */
 static const dit_model_ops *const architectures[] = {
     &dit_model_flux,
     &dit_model_pixart,
     &dit_model_sd3,
+    &dit_model_wan,
 };
 
 dit_status dit_model_find(const char *class_name, const dit_model_ops **out)

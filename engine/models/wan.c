@@ -1,0 +1,441 @@
+/* Wan 2.1, text to video and image to video: self-attention over all frames with rotary positions, cross-attention to
+ * the text and, of image to video, to the first image; one modulation of the timestep, shifted by a table per block.
+ * Source: Wan Team, Wan: Open and Advanced Large-Scale Video Generative Models (arXiv:2503.20314); parameter names and
+ * arithmetic of diffusers 0.33.1 WanTransformer3DModel. The text's and the image's K and V of all blocks are made once
+ * per clip. Image to video takes the first frame's latents and a mask beside the noisy ones: the input channels beyond
+ * the output's.
+ */
+#include "engine/models/embed.h"
+#include "engine/models/layers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { AXES = 3, IMAGE_TOKENS = 257 };
+enum { SHIFT_MSA, SCALE_MSA, GATE_MSA, SHIFT_MLP, SCALE_MLP, GATE_MLP, MODULATIONS };
+static const float IMAGE_EPS = 1e-5f;
+
+typedef struct {
+    int64_t layers, H, D, in_channels, out_channels, text_dim, image_dim, added_dim, freq_dim, inner, positions;
+    int64_t patch[AXES]; /* frames, rows, columns */
+    double eps;
+    bool cross_norm;
+} wan_config;
+
+/* K and V of what the cross-attention looks at: the text, the image. */
+typedef struct {
+    dit_linear kv;
+    const float *norm_k; /* [C]                                 */
+    float *rows;         /* [batch, tokens, 2C], the clip's life */
+} wan_memory;
+
+typedef struct {
+    dit_linear qkv, out, cross_q, cross_out;
+    wan_memory text, image; /* image: only with image_dim                */
+    dit_mlp mlp;
+    const float *norm_q, *norm_k, *cross_norm_q;      /* [C]: over all heads together */
+    const float *cross_norm_weight, *cross_norm_bias; /* [C]: of the stream, or NULL  */
+    const float *table;                               /* [6, C]                       */
+} wan_block;
+
+/* LayerNorm, Linear, GELU, Linear, LayerNorm. */
+typedef struct {
+    const float *in_weight, *in_bias, *out_weight, *out_bias;
+    dit_mlp mlp;
+} wan_image_embed;
+
+typedef struct {
+    wan_config c;
+    int64_t C, B, n, T; /* hidden; batch; image rows of this rank; text tokens */
+    dit_linear patch_proj, modulation, proj_out;
+    embed_mlp timestep_mlp, text_mlp;
+    wan_image_embed image_embed;
+    const float *table; /* [2, C]: shift, scale of the head */
+    wan_block *blocks;
+    float *cosines, *sines, *ids;                /* [image_count, D], and [image_count, 3] they are made from */
+    float *x, *normed, *attended;                /* [batch, image_count, C]                                   */
+    float *wide;                                 /* [batch, image_count, 3C or inner]: qkv, q, MLP            */
+    float *text, *text_hidden;                   /* [batch, T, C]                                             */
+    float *image, *image_normed, *image_hidden;  /* [batch, 257, C or image_dim]                              */
+    float *sinusoid, *hidden, *temb, *activated; /* [batch, freq_dim or C]                                    */
+    float *modulated, *gates;                    /* [batch, 6C] of the step; of a block                       */
+} wan;
+
+/* ---- config ------------------------------------------------------------------------------------------------------ */
+
+static const dit_config_field fields[] = {
+    DIT_CONFIG_INT(wan_config, layers, "num_layers", 40, 1, 1000),
+    DIT_CONFIG_INT(wan_config, H, "num_attention_heads", 40, 1, 1024),
+    DIT_CONFIG_INT(wan_config, D, "attention_head_dim", 128, 2, 1024),
+    DIT_CONFIG_INT(wan_config, in_channels, "in_channels", 16, 1, 4096),
+    DIT_CONFIG_INT(wan_config, out_channels, "out_channels", 16, 1, 4096),
+    DIT_CONFIG_INT(wan_config, text_dim, "text_dim", 4096, 1, 65536),
+    DIT_CONFIG_INT(wan_config, image_dim, "image_dim", 0, 1, 65536),
+    DIT_CONFIG_INT(wan_config, added_dim, "added_kv_proj_dim", 0, 1, 65536),
+    DIT_CONFIG_INT(wan_config, freq_dim, "freq_dim", 256, 2, 65536),
+    DIT_CONFIG_INT(wan_config, inner, "ffn_dim", 13824, 1, 1 << 20),
+    DIT_CONFIG_INT(wan_config, positions, "rope_max_seq_len", 1024, 1, 1 << 20),
+    DIT_CONFIG_NUMBER(wan_config, eps, "eps", 1e-6, 0, 1),
+    DIT_CONFIG_BOOL(wan_config, cross_norm, "cross_attn_norm", true),
+    DIT_CONFIG_END,
+};
+
+static const dit_config_only only[] = {
+    {"qk_norm", "rms_norm_across_heads"},
+    {"pos_embed_seq_len", "null"},
+    {0},
+};
+
+static dit_status read_config(const dit_config *config, wan_config *c)
+{
+    static const int64_t standard[AXES] = {1, 2, 2};
+    int count;
+    DIT_TRY(dit_config_require_only(config, only));
+    DIT_TRY(dit_config_read(config, fields, c));
+    DIT_TRY(dit_config_read_ints(config, "patch_size", 1, 64, AXES, c->patch, &count));
+    if (count < 0) memcpy(c->patch, standard, sizeof standard), count = AXES;
+    if (count != AXES || c->patch[1] != c->patch[2])
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_size: three numbers expected, the last two equal");
+    if (c->D % 2)
+        return DIT_FAIL(DIT_ERR_SHAPE, "attention_head_dim %lld is odd: positions rotate pairs", (long long)c->D);
+    if (c->in_channels < c->out_channels)
+        return DIT_FAIL(DIT_ERR_SHAPE, "in_channels %lld below out_channels %lld", (long long)c->in_channels,
+                        (long long)c->out_channels);
+    if (c->added_dim != (c->image_dim ? c->H * c->D : 0))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "added_kv_proj_dim %lld with image_dim %lld: built are neither, or %lld",
+                        (long long)c->added_dim, (long long)c->image_dim, (long long)(c->H * c->D));
+    return DIT_OK;
+}
+
+static dit_status wan_read_facts(const dit_config *config, dit_facts *facts)
+{
+    wan_config c;
+    DIT_TRY(read_config(config, &c));
+    facts->layers = c.layers;
+    facts->heads = c.H, facts->head_dim = c.D;
+    facts->guidance_branches = 2;
+    facts->latent = (dit_latent){
+        .channels = c.out_channels, .vae_spatial = 8, .vae_temporal = 4, .patch_t = c.patch[0], .patch = c.patch[1]};
+    return DIT_OK;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+/* scale_shift_table [1, rows, C] */
+static dit_status load_table(const dit_scope *s, int64_t rows, int64_t C, const float **out)
+{
+    char name[sizeof s->prefix + sizeof "scale_shift_table"];
+    const int64_t shape[3] = {1, rows, C};
+    snprintf(name, sizeof name, "%sscale_shift_table", s->prefix);
+    return dit_weights_load(s->rt, s->weights, name, 3, shape, DIT_INIT_TABLE, out);
+}
+
+static dit_status load_self_attention(const dit_scope *s, int64_t C, wan_block *block)
+{
+    DIT_TRY(scope_fused(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
+    DIT_TRY(scope_vector(s, "attn1.norm_q.weight", C, DIT_INIT_NORM, &block->norm_q));
+    DIT_TRY(scope_vector(s, "attn1.norm_k.weight", C, DIT_INIT_NORM, &block->norm_k));
+    return scope_linear(s, "attn1.to_out.0", C, C, &block->out);
+}
+
+static dit_status load_cross_attention(const dit_scope *s, const wan *m, wan_block *block)
+{
+    static const char *const text[] = {"attn2.to_k", "attn2.to_v", NULL};
+    static const char *const image[] = {"attn2.add_k_proj", "attn2.add_v_proj", NULL};
+    int64_t C = m->C;
+    if (m->c.cross_norm) {
+        DIT_TRY(scope_vector(s, "norm2.weight", C, DIT_INIT_NORM, &block->cross_norm_weight));
+        DIT_TRY(scope_vector(s, "norm2.bias", C, DIT_INIT_BIAS, &block->cross_norm_bias));
+    }
+    DIT_TRY(scope_linear(s, "attn2.to_q", C, C, &block->cross_q));
+    DIT_TRY(scope_vector(s, "attn2.norm_q.weight", C, DIT_INIT_NORM, &block->cross_norm_q));
+    DIT_TRY(scope_fused(s, text, C, C, &block->text.kv));
+    DIT_TRY(scope_vector(s, "attn2.norm_k.weight", C, DIT_INIT_NORM, &block->text.norm_k));
+    if (m->c.image_dim) {
+        DIT_TRY(scope_fused(s, image, C, C, &block->image.kv));
+        DIT_TRY(scope_vector(s, "attn2.norm_added_k.weight", C, DIT_INIT_NORM, &block->image.norm_k));
+    }
+    return scope_linear(s, "attn2.to_out.0", C, C, &block->cross_out);
+}
+
+static dit_status load_image_embed(const dit_model_params *params, const wan *m, wan_image_embed *embed)
+{
+    dit_scope s = scope_of(params, "condition_embedder.image_embedder.");
+    int64_t dim = m->c.image_dim, C = m->C;
+    DIT_TRY(scope_vector(&s, "norm1.weight", dim, DIT_INIT_NORM, &embed->in_weight));
+    DIT_TRY(scope_vector(&s, "norm1.bias", dim, DIT_INIT_BIAS, &embed->in_bias));
+    embed->mlp.activation = DIT_ACT_GELU_ERF;
+    DIT_TRY(scope_linear(&s, "ff.net.0.proj", dim, dim, &embed->mlp.in));
+    DIT_TRY(scope_linear(&s, "ff.net.2", C, dim, &embed->mlp.out));
+    DIT_TRY(scope_vector(&s, "norm2.weight", C, DIT_INIT_NORM, &embed->out_weight));
+    return scope_vector(&s, "norm2.bias", C, DIT_INIT_BIAS, &embed->out_bias);
+}
+
+static dit_status load_weights(const dit_model_params *params, wan *m)
+{
+    dit_scope s = scope_of(params, "%s", "");
+    int64_t C = m->C, cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
+    void *blocks;
+    DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof *m->blocks, &blocks));
+    m->blocks = blocks;
+    DIT_TRY(scope_linear(&s, "patch_embedding", C, m->c.in_channels * cells, &m->patch_proj));
+    DIT_TRY(
+        embed_mlp_load(&s, "condition_embedder.time_embedder", m->c.freq_dim, C, C, DIT_ACT_SILU, &m->timestep_mlp));
+    DIT_TRY(scope_linear(&s, "condition_embedder.time_proj", MODULATIONS * C, C, &m->modulation));
+    DIT_TRY(
+        embed_mlp_load(&s, "condition_embedder.text_embedder", m->c.text_dim, C, C, DIT_ACT_GELU_TANH, &m->text_mlp));
+    if (m->c.image_dim) DIT_TRY(load_image_embed(params, m, &m->image_embed));
+    for (int64_t i = 0; i < m->c.layers; i++) {
+        dit_scope block = scope_of(params, "blocks.%lld.", (long long)i);
+        DIT_TRY(load_self_attention(&block, C, &m->blocks[i]));
+        DIT_TRY(load_cross_attention(&block, m, &m->blocks[i]));
+        DIT_TRY(scope_mlp(&block, "ffn", C, m->c.inner, &m->blocks[i].mlp));
+        DIT_TRY(load_table(&block, MODULATIONS, C, &m->blocks[i].table));
+    }
+    DIT_TRY(scope_head(&s, "proj_out", m->c.out_channels, cells, C, &m->proj_out));
+    return load_table(&s, 2, C, &m->table);
+}
+
+static dit_status make_buffers(dit_runtime *rt, wan *m)
+{
+    int64_t C = m->C, B = m->B, rows = B * m->n, wide = m->c.inner > 3 * C ? m->c.inner : 3 * C;
+    int64_t image_rows = m->c.image_dim ? B * IMAGE_TOKENS : 0;
+    const dit_buffer buffers[] = {
+        {&rt->image, &m->cosines, m->n * m->c.D},
+        {&rt->image, &m->sines, m->n * m->c.D},
+        {&rt->image, &m->ids, m->n * AXES},
+        {&rt->step, &m->x, rows * C},
+        {&rt->step, &m->normed, rows * C},
+        {&rt->step, &m->attended, rows * C},
+        {&rt->step, &m->wide, rows * wide},
+        {&rt->step, &m->text, B * m->T * C},
+        {&rt->step, &m->text_hidden, B * m->T * C},
+        {&rt->step, &m->image, image_rows * C},
+        {&rt->step, &m->image_normed, image_rows * m->c.image_dim},
+        {&rt->step, &m->image_hidden, image_rows * m->c.image_dim},
+        {&rt->step, &m->sinusoid, B * m->c.freq_dim},
+        {&rt->step, &m->hidden, B * C},
+        {&rt->step, &m->temb, B * C},
+        {&rt->step, &m->activated, B * C},
+        {&rt->step, &m->modulated, B * MODULATIONS * C},
+        {&rt->step, &m->gates, B * MODULATIONS * C},
+    };
+    DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
+    for (int64_t i = 0; i < m->c.layers; i++) {
+        DIT_TRY(dit_arena_floats(&rt->image, B * m->T * 2 * C, &m->blocks[i].text.rows));
+        DIT_TRY(dit_arena_floats(&rt->image, image_rows * 2 * C, &m->blocks[i].image.rows));
+    }
+    return DIT_OK;
+}
+
+/* The library's tables end at rope_max_seq_len. */
+static dit_status place_tokens(const dit_model_params *params, wan *m)
+{
+    const dit_latent *latent = &params->latent;
+    const int64_t cells[AXES] = {latent->frames, latent->height, latent->width}, spatial = 2 * (m->c.D / 6);
+    for (int i = 0; i < AXES; i++)
+        if (cells[i] / m->c.patch[i] > m->c.positions)
+            return DIT_FAIL(DIT_ERR_SHAPE, "%lld patches along %s, rope_max_seq_len is %lld",
+                            (long long)(cells[i] / m->c.patch[i]),
+                            (const char *const[AXES]){"time", "the height", "the width"}[i], (long long)m->c.positions);
+    embed_grid_ids(&params->partition, latent, m->ids);
+    embed_rope(m->ids, m->n, AXES, (const int64_t[AXES]){m->c.D - 2 * spatial, spatial, spatial}, 10000.0, m->cosines,
+               m->sines);
+    return DIT_OK;
+}
+
+static dit_status wan_create(const dit_model_params *params, dit_model *model)
+{
+    dit_runtime *rt = params->rt;
+    const dit_partition *part = &params->partition;
+    void *state;
+    DIT_TRY(dit_arena_alloc(&rt->run, sizeof(wan), &state));
+    wan *m = model->state = state;
+    DIT_TRY(read_config(&params->config, &m->c));
+    m->C = m->c.H * m->c.D, m->B = part->batch, m->n = part->image_count, m->T = part->text_tokens;
+    DIT_TRY(load_weights(params, m));
+    DIT_TRY(make_buffers(rt, m));
+    DIT_TRY(place_tokens(params, m));
+    model->input_channels = m->patch_proj.k;
+    model->output_channels = m->proj_out.n;
+    model->needs[DIT_CONDITION_TEXT].elements = m->T * m->c.text_dim;
+    model->needs[DIT_CONDITION_IMAGE].elements = m->c.image_dim ? IMAGE_TOKENS * m->c.image_dim : 0;
+    int64_t cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
+    model->needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->c.in_channels - m->c.out_channels) * cells;
+    return dit_attention_create(rt, params->attention,
+                                &(dit_attention_shape){.B = m->B, .H = m->c.H, .D = m->c.D, .tokens = m->n},
+                                &model->attention[0]);
+}
+
+/* ---- once per clip ----------------------------------------------------------------------------------------------- */
+
+/* x = x / rms(x) * weight over all heads together. */
+static void norm_heads(dit_runtime *rt, const wan *m, const float *weight, dit_rows x)
+{
+    layer_norm(rt, x, x, &(dit_layer_norm){.kind = DIT_NORM_RMS, .eps = (float)m->c.eps, .weight = weight});
+}
+
+/* K, normalised, and V of one block for `x`, the embedded text or image. */
+static void remember(dit_runtime *rt, const wan *m, const wan_memory *memory, dit_rows x)
+{
+    dit_rows kv = rows_dense(memory->rows, x.batch, x.rows, 2 * m->C);
+    layer_linear(rt, &memory->kv, x, kv, DIT_ACT_NONE);
+    norm_heads(rt, m, memory->norm_k, rows_columns(kv, 0, m->C));
+}
+
+static void embed_image(dit_runtime *rt, const wan *m, const float *condition)
+{
+    const wan_image_embed *embed = &m->image_embed;
+    int64_t dim = m->c.image_dim;
+    dit_rows given = rows_dense((float *)condition, m->B, IMAGE_TOKENS, dim);
+    dit_rows normed = rows_dense(m->image_normed, m->B, IMAGE_TOKENS, dim);
+    dit_rows hidden = rows_dense(m->image_hidden, m->B, IMAGE_TOKENS, dim);
+    dit_rows image = rows_dense(m->image, m->B, IMAGE_TOKENS, m->C);
+    layer_norm(rt, given, normed,
+               &(dit_layer_norm){.eps = IMAGE_EPS, .weight = embed->in_weight, .bias = embed->in_bias});
+    layer_linear(rt, &embed->mlp.in, normed, hidden, embed->mlp.activation);
+    layer_linear(rt, &embed->mlp.out, hidden, image, DIT_ACT_NONE);
+    layer_norm(rt, image, image,
+               &(dit_layer_norm){.eps = IMAGE_EPS, .weight = embed->out_weight, .bias = embed->out_bias});
+}
+
+static dit_status wan_prepare(dit_model *model, const dit_condition *condition)
+{
+    wan *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    dit_rows text = rows_dense(m->text, m->B, m->T, m->C), image = rows_dense(m->image, m->B, IMAGE_TOKENS, m->C);
+    embed_mlp_run(rt, &m->text_mlp, condition->at[DIT_CONDITION_TEXT], m->B * m->T, m->text_hidden, m->text);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.condition_embedder.2"));
+    for (int64_t i = 0; i < m->c.layers; i++) remember(rt, m, &m->blocks[i].text, text);
+    if (!m->c.image_dim) return DIT_OK;
+    embed_image(rt, m, condition->at[DIT_CONDITION_IMAGE]);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, image, "aux.condition_embedder.3"));
+    for (int64_t i = 0; i < m->c.layers; i++) remember(rt, m, &m->blocks[i].image, image);
+    return DIT_OK;
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
+{
+    wan *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    int64_t B = m->B, C = m->C;
+    dit_rows x = rows_dense(m->x, B, m->n, C);
+    layer_linear(rt, &m->patch_proj, rows_dense((float *)args->latents, B, m->n, m->patch_proj.k), x, DIT_ACT_NONE);
+    embed_timestep(args->timestep, B, m->c.freq_dim, m->sinusoid);
+    embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
+    embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);
+    embed_linear(rt, &m->modulation, m->activated, B, m->modulated);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_PLANES, x, "aux.patch_embedding"));
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->temb, B, 1, C), "aux.condition_embedder.0"));
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->modulated, B, 1, MODULATIONS * C),
+                        "aux.condition_embedder.1");
+}
+
+static dit_layer_norm modulated_norm(const wan *m, int shift, int scale)
+{
+    return (dit_layer_norm){.eps = (float)m->c.eps,
+                            .shift = m->gates + shift * m->C,
+                            .scale = m->gates + scale * m->C,
+                            .modulation_stride = MODULATIONS * m->C};
+}
+
+static dit_status self_attention(dit_model *model, const wan_block *block, dit_rows x, dit_rows out)
+{
+    const wan *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    int64_t C = m->C;
+    dit_rows normed = rows_dense(m->normed, m->B, m->n, C), qkv = rows_dense(m->wide, m->B, m->n, 3 * C);
+    dit_rows q = rows_columns(qkv, 0, C), k = rows_columns(qkv, C, C), v = rows_columns(qkv, 2 * C, C);
+    dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
+    dit_head_norm rotate = {.H = m->c.H, .D = m->c.D, .cos = m->cosines, .sin = m->sines};
+    layer_norm(rt, x, normed, &norm);
+    layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
+    norm_heads(rt, m, block->norm_q, q);
+    norm_heads(rt, m, block->norm_k, k);
+    layer_head_norm(rt, q, &rotate);
+    layer_head_norm(rt, k, &rotate);
+    return layer_sequence_attention(model->attention[0], q, k, v, out);
+}
+
+/* Attention of q over K and V of the text or the image. */
+static void recall(dit_runtime *rt, const wan *m, const wan_memory *memory, int64_t tokens, dit_rows q, dit_rows out)
+{
+    dit_rows kv = rows_dense(memory->rows, m->B, tokens, 2 * m->C);
+    layer_local_attention(rt, m->c.H, q, rows_columns(kv, 0, m->C), rows_columns(kv, m->C, m->C), NULL, out);
+}
+
+/* Text and image are attended to apart, and the results added. */
+static void cross_attention(dit_runtime *rt, const wan *m, const wan_block *block, dit_rows x, dit_rows out)
+{
+    dit_rows normed = rows_dense(m->normed, m->B, m->n, m->C), q = rows_dense(m->wide, m->B, m->n, m->C);
+    if (m->c.cross_norm)
+        layer_norm(rt, x, normed,
+                   &(dit_layer_norm){
+                       .eps = (float)m->c.eps, .weight = block->cross_norm_weight, .bias = block->cross_norm_bias});
+    layer_linear(rt, &block->cross_q, m->c.cross_norm ? normed : x, q, DIT_ACT_NONE);
+    norm_heads(rt, m, block->cross_norm_q, q);
+    recall(rt, m, &block->text, m->T, q, out);
+    if (!m->c.image_dim) return;
+    recall(rt, m, &block->image, IMAGE_TOKENS, q, normed);
+    layer_add(rt, out.data, normed.data, m->B * m->n * m->C, out.data);
+}
+
+static dit_status forward_block(dit_model *model, int64_t index)
+{
+    wan *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    const wan_block *block = &m->blocks[index];
+    int64_t C = m->C, stride = MODULATIONS * C;
+    dit_rows x = rows_dense(m->x, m->B, m->n, C), normed = rows_dense(m->normed, m->B, m->n, C);
+    dit_rows attended = rows_dense(m->attended, m->B, m->n, C);
+    dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
+    layer_modulation(m->modulated, block->table, m->B, stride, m->gates);
+
+    DIT_TRY(self_attention(model, block, x, attended));
+    if (index == 0) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    layer_linear_add(rt, &block->out, attended, x, m->gates + GATE_MSA * C, stride);
+
+    cross_attention(rt, m, block, x, attended);
+    if (index == 0) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
+    layer_linear_add(rt, &block->cross_out, attended, x, NULL, 0);
+
+    layer_norm(rt, x, normed, &before_mlp);
+    layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->wide, m->B, m->n, m->c.inner), x, m->gates + GATE_MLP * C,
+                  stride);
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
+}
+
+/* The head modulates by the embedding itself, not by its projection. */
+static void forward_head(dit_model *model, float *output)
+{
+    wan *m = model->state;
+    int64_t C = m->C;
+    dit_rows x = rows_dense(m->x, m->B, m->n, C), normed = rows_dense(m->normed, m->B, m->n, C);
+    float *shift = m->gates, *scale = m->gates + m->B * C;
+    layer_modulation(m->temb, m->table, m->B, C, shift);
+    layer_modulation(m->temb, m->table + C, m->B, C, scale);
+    layer_norm(model->params.rt, x, normed,
+               &(dit_layer_norm){.eps = (float)m->c.eps, .shift = shift, .scale = scale, .modulation_stride = C});
+    embed_linear(model->params.rt, &m->proj_out, m->normed, m->B * m->n, output);
+}
+
+static dit_status wan_forward(dit_model *model, const dit_forward_args *args)
+{
+    wan *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
+    DIT_TIMED(rt, DIT_TIME_BLOCKS, for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(forward_block(model, i)));
+    DIT_TIMED(rt, DIT_TIME_HEAD, forward_head(model, args->output));
+    return DIT_OK;
+}
+
+const dit_model_ops dit_model_wan = {
+    .class_name = "WanTransformer3DModel",
+    .layout = DIT_LATENT_CFHW,
+    .read_facts = wan_read_facts,
+    .create = wan_create,
+    .prepare = wan_prepare,
+    .forward = wan_forward,
+};
