@@ -256,6 +256,16 @@ dit_status scope_matrix(const dit_scope *scope, const char *name, int64_t rows, 
     return dit_weights_load(scope->rt, scope->weights, full_name(scope, name, full), 2, shape, init, out);
 }
 
+dit_status scope_affine(const dit_scope *scope, const char *name, int64_t elements, const float **weight,
+                        const float **bias)
+{
+    char part[MAX_NAME];
+    snprintf(part, sizeof part, "%s.weight", name);
+    DIT_TRY(scope_vector(scope, part, elements, DIT_INIT_NORM, weight));
+    snprintf(part, sizeof part, "%s.bias", name);
+    return scope_vector(scope, part, elements, DIT_INIT_BIAS, bias);
+}
+
 dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, int64_t inner, dit_mlp *out)
 {
     char in_name[MAX_NAME], out_name[MAX_NAME];

@@ -97,6 +97,9 @@ dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elemen
 /* `name` [rows, cols]. */
 dit_status scope_matrix(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
                         const float **out);
+/* `name`.weight and `name`.bias [elements] of a norm. */
+dit_status scope_affine(const dit_scope *scope, const char *name, int64_t elements, const float **weight,
+                        const float **bias);
 /* ff.net.0.proj and ff.net.2 under `name` ("ff"), GELU-tanh. */
 dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, int64_t inner, dit_mlp *out);
 
