@@ -45,7 +45,7 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
     DIT_TRY(dit_latent_resize(&facts->latent, kase->run.height_px, kase->run.width_px, kase->num_frames));
     facts->num_images = kase->num_images;
     facts->steps = kase->steps;
-    if (kase->text_tokens) facts->text_tokens = kase->text_tokens;
+    if (facts->text_tokens == 0) facts->text_tokens = kase->text_tokens; /* else the config says */
     if (kase->run.guidance_scale <= 1.0) facts->guidance_branches = 1;
     if (facts->text_tokens < 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "how many text tokens there are is not said"),

@@ -39,7 +39,7 @@ dit_status golden_transformer_size(golden_transformer *g, const char *latents, c
     DIT_TRY(dit_latent_from_shape(&g->facts.latent, g->ops->layout, view.rank, view.shape, rows, channels));
     if (!dit_safetensors_find(g->inputs, text, &view) || view.rank != 3 || view.elements < 1)
         return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has no %s [B, St, dim]", text);
-    g->facts.text_tokens = view.shape[1];
+    if (g->facts.text_tokens == 0) g->facts.text_tokens = view.shape[1]; /* else the config says */
     return DIT_OK;
 }
 
