@@ -85,6 +85,28 @@ void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *
     }
 }
 
+/* Entry `index` of linspace(begin, end * (count - 1) / count, count), counted from the nearer end. */
+static float spread(double begin, double end, int64_t index, int64_t count)
+{
+    float first = (float)begin, last = (float)(end * (double)(count - 1) / (double)count);
+    if (count == 1) return first;
+    float step = (last - first) / (float)(count - 1);
+    return index < count / 2 ? first + step * (float)index : last - step * (float)(count - 1 - index);
+}
+
+void embed_fitted_position(const int64_t grid[2], const int64_t base[2], int64_t row, int64_t column, float position[2])
+{
+    double height = (double)grid[0], width = (double)grid[1], rows = (double)base[0], columns = (double)base[1];
+    double fitted[2] = {rows, columns};
+    if (height / width > rows / columns)
+        fitted[1] = rint(rows / height * width); /* ties to even, as Python rounds */
+    else
+        fitted[0] = rint(columns / width * height);
+    double top = rint((rows - fitted[0]) / 2), left = rint((columns - fitted[1]) / 2);
+    position[0] = spread(top, top + fitted[0], row, grid[0]);
+    position[1] = spread(left, left + fitted[1], column, grid[1]);
+}
+
 dit_status embed_mlp_load(const dit_scope *scope, const char *name, int64_t in, int64_t hidden, int64_t out,
                           dit_activation activation, embed_mlp *mlp)
 {

@@ -25,6 +25,12 @@ void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, 
  * patches. `latent` has its extents. */
 void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids);
 
+/* Position in a base grid of a cell of another one: the grid is fitted into the base, keeping its shape, and centred
+ * there; cells are spread evenly over what it covers. Sizes are {rows, columns}, position[0] is the row's. Float32 in
+ * the library's order. Source: diffusers get_resize_crop_region_for_grid, linspace of get_3d_rotary_pos_embed. */
+void embed_fitted_position(const int64_t grid[2], const int64_t base[2], int64_t row, int64_t column,
+                           float position[2]);
+
 /* Linear, activation, Linear: TimestepEmbedding, PixArtAlphaTextProjection. */
 typedef struct {
     dit_linear first, second;

@@ -88,6 +88,20 @@ static void rotary_tables_repeat_each_value_twice(void **state)
     expect_close(sines, sin_reference, 48, 1e-7f);
 }
 
+/* A wide grid of 2 x 8 covers the base's 12 columns and 3 of its 8 rows, from (8 - 3) / 2 = 2.5: Python rounds to 2. */
+static void a_fitted_grid_is_centred_with_ties_to_even(void **state)
+{
+    const int64_t grid[2] = {2, 8}, base[2] = {8, 12};
+    float position[2];
+    (void)state;
+    for (int64_t row = 0; row < 2; row++)
+        for (int64_t column = 0; column < 8; column++) {
+            embed_fitted_position(grid, base, row, column, position);
+            assert_true(position[0] == 2.0f + 0.5f * (float)row);
+            assert_true(position[1] == 1.5f * (float)column);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +109,7 @@ int main(void)
         cmocka_unit_test(sincos_tables_put_the_column_first),
         cmocka_unit_test(a_shard_of_the_table_is_a_part_of_the_whole),
         cmocka_unit_test(rotary_tables_repeat_each_value_twice),
+        cmocka_unit_test(a_fitted_grid_is_centred_with_ties_to_even),
     };
     return cmocka_run_group_tests(tests, open_ops, close_ops);
 }
