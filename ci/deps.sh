@@ -18,6 +18,7 @@ libsqlite3-dev header:sqlite3.h
 libhwloc-dev header:hwloc.h
 libxxhash-dev header:xxhash.h
 libpng-dev header:png.h
+zlib1g-dev header:zlib.h
 libcmocka-dev header:cmocka.h
 gnuplot-nox program:gnuplot'
 fuzz="clang program:clang

@@ -3,7 +3,7 @@ ENGINE_SOURCES := $(filter-out engine/tests/%,$(ENGINE_SOURCES))
 ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
 $(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
-ENGINE_LIBS := -lhwloc $(BASE_LIBS)
+ENGINE_LIBS := -lhwloc -lpng -lz $(BASE_LIBS)
 
 # A test links the engine with another base (a wrong closed form, say): both names are knobs.
 ENGINE_BINARY ?= $(BUILD)/bin/ditbench-engine
