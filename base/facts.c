@@ -82,15 +82,19 @@ static dit_status read_latent(const case_view *v, dit_facts *out)
     return DIT_OK;
 }
 
+/* A list of dual layers may name more than a cut model has. */
 static dit_status read_layers(const case_view *v, dit_facts *out, int64_t *single_layers)
 {
-    const cJSON *dual = NULL;
+    const cJSON *dual = NULL, *layer;
     *single_layers = 0;
     DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_layers", 0, 10000, &out->layers));
     DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, "num_single_layers", 0, 10000, single_layers));
     DIT_TRY(dit_json_optional_array(v->doc, v->config, v->config_at, "dual_attention_layers", &dual));
     DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_attention_heads", 1, 4096, &out->heads));
-    out->image_layers = dual ? cJSON_GetArraySize(dual) : 0;
+    cJSON_ArrayForEach(layer, dual)
+    {
+        if (cJSON_IsNumber(layer) && layer->valuedouble < (double)out->layers) out->image_layers++;
+    }
     return dit_json_require_int(v->doc, v->config, v->config_at, "attention_head_dim", 1, 4096, &out->head_dim);
 }
 

@@ -264,6 +264,24 @@ static void a_case_document_gives_its_facts(void **state)
     dit_json_release(&doc);
 }
 
+static void a_cut_model_keeps_only_the_dual_layers_it_has(void **state)
+{
+    static const char text[] =
+        "{\"model\":{\"config\":{\"_class_name\":\"SD3Transformer2DModel\",\"num_layers\":3,\"num_attention_heads\":24,"
+        "\"attention_head_dim\":64,\"dual_attention_layers\":[0,1,2,3,4,5]},"
+        "\"latent\":{\"channels\":16,\"vae_spatial\":8,\"patch\":[2,2]},"
+        "\"text\":{\"tokens\":333,\"injection\":\"joint\"}},\"run\":{\"height_px\":256,\"width_px\":256,"
+        "\"num_images\":1,\"num_inference_steps\":28}}";
+    dit_json doc = {0};
+    dit_facts facts;
+    (void)state;
+    assert_int_equal(dit_json_parse(text, strlen(text), "case", &doc), DIT_OK);
+    assert_int_equal(dit_facts_from_case(&doc, doc.root, "", &facts), DIT_OK);
+    assert_int_equal(facts.layers, 3);
+    assert_int_equal(facts.image_layers, 3);
+    dit_json_release(&doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +299,7 @@ int main(void)
         cmocka_unit_test(cfg_parallel_sends_one_latent_a_step),
         cmocka_unit_test(one_rank_sends_nothing),
         cmocka_unit_test(a_case_document_gives_its_facts),
+        cmocka_unit_test(a_cut_model_keeps_only_the_dual_layers_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
