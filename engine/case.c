@@ -97,7 +97,7 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
     return dit_json_require_string(doc, conditions, "/conditions", "path", &out->conditions_path);
 }
 
-static dit_status read_measure(const dit_json *doc, dit_case *out)
+dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {"warmup_runs", "iterations", NULL};
     const cJSON *measure = NULL;
@@ -114,7 +114,7 @@ static dit_status read_measure(const dit_json *doc, dit_case *out)
     return DIT_OK;
 }
 
-static dit_status hash_document(const dit_json *doc, char out[33])
+dit_status dit_case_hash(const dit_json *doc, char out[33])
 {
     char *canonical;
     DIT_TRY(dit_json_canonical(doc->root, &canonical));
@@ -132,7 +132,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     memset(out, 0, sizeof *out);
     out->doc = doc;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(hash_document(doc, out->case_id));
+    DIT_TRY(dit_case_hash(doc, out->case_id));
     dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "model"));
     dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "scheduler"));
     dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "vae"));
@@ -141,7 +141,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     DIT_TRY(read_run(doc, out));
     DIT_TRY(read_conditions(doc, out));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "vae", &out->vae));
-    DIT_TRY(read_measure(doc, out));
+    DIT_TRY(dit_case_read_measure(doc, out));
     DIT_TRY(dit_program_read_platform(doc, &platform));
     out->attention = platform.attention;
     out->backend = platform.backend;

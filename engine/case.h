@@ -33,5 +33,9 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out);
 /* {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);
+/* `measure`: warm-up runs and iterations. */
+dit_status dit_case_read_measure(const dit_json *doc, dit_case *out);
+/* case_id: the hash of the canonical document. */
+dit_status dit_case_hash(const dit_json *doc, char out[33]);
 
 #endif
