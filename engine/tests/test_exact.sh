@@ -13,13 +13,13 @@ while read -r verdict label; do
     [ "$verdict" = ok ]
     report $? "exact: $label"
 done < <(sed -nE 's/^\[[0-9]+\/[0-9]+\] +([a-z]+) +(.*)$/\1 \2/p' "$work/log")
-[ "$status" -eq 0 ] && [ "$number" -eq 25 ]
-report $? "all 25 configurations ran"
+[ "$status" -eq 0 ] && [ "$number" -eq 36 ]
+report $? "all 36 configurations ran"
 [ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"
 # The records say that they were checked, not only that nothing complained.
 matched=$(grep -l '"communication_match":[[:space:]]*true' "$work"/session/cases/*/p0/record.json | wc -l)
 compared=$(grep -l '"rel_l2"' "$work"/session/cases/*/p0/record.json | wc -l)
-[ "$matched" -eq 25 ] && [ "$compared" -eq 23 ]
+[ "$matched" -eq 36 ] && [ "$compared" -eq 33 ]
 report $? "every record matched its closed form, every parallel one was compared with one rank"
 ! grep -hE '"loop_allocations":[[:space:]]*[1-9]' "$work"/session/cases/*/p0/record.json >/dev/null
 report $? "the sampling loop allocates nothing"
