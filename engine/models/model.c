@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const dit_model_ops dit_model_cogvideox;
 extern const dit_model_ops dit_model_flux;
 extern const dit_model_ops dit_model_pixart;
 extern const dit_model_ops dit_model_sd3;
@@ -11,6 +12,7 @@ extern const dit_model_ops dit_model_wan;
 
 /* Every architecture. */
 static const dit_model_ops *const architectures[] = {
+    &dit_model_cogvideox,
     &dit_model_flux,
     &dit_model_pixart,
     &dit_model_sd3,

@@ -1,4 +1,4 @@
-/* Embeddings against the library's own tables (golden/ops). */
+/* Embeddings against the library's own tables (golden/ops, golden/cogvideox_5b). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,6 +102,34 @@ static void a_fitted_grid_is_centred_with_ties_to_even(void **state)
         }
 }
 
+/* The tables that the library gave CogVideoX-5B: 3 frames of 4 x 4 tokens, trained on 8 x 12. */
+static void fitted_positions_make_the_rotation_of_cogvideox(void **state)
+{
+    enum { TOKENS = 48, D = 16 };
+    static float ids[TOKENS * 3], reference[2][TOKENS * D], cosines[TOKENS * D], sines[TOKENS * D];
+    const int64_t grid[2] = {4, 4}, base[2] = {8, 12}, dims[3] = {4, 6, 6};
+    const char *const names[2] = {"image_rotary_emb_cos", "image_rotary_emb_sin"};
+    dit_safetensors *file;
+    dit_tensor_view view;
+    (void)state;
+    assert_int_equal(
+        dit_safetensors_open(DITBENCH_SOURCE_DIR "/engine/tests/golden/cogvideox_5b/inputs.safetensors", &file),
+        DIT_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_true(dit_safetensors_find(file, names[i], &view));
+        assert_int_equal(view.elements, TOKENS * D);
+        assert_int_equal(dit_tensor_read(&view, 0, TOKENS * D, reference[i]), DIT_OK);
+    }
+    dit_safetensors_close(file);
+    for (int64_t token = 0; token < TOKENS; token++) {
+        ids[token * 3] = (float)(token / 16);
+        embed_fitted_position(grid, base, token % 16 / 4, token % 4, ids + token * 3 + 1);
+    }
+    embed_rope(ids, TOKENS, 3, dims, 10000.0, cosines, sines);
+    expect_close(cosines, reference[0], TOKENS * D, 1e-7f);
+    expect_close(sines, reference[1], TOKENS * D, 1e-7f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +138,7 @@ int main(void)
         cmocka_unit_test(a_shard_of_the_table_is_a_part_of_the_whole),
         cmocka_unit_test(rotary_tables_repeat_each_value_twice),
         cmocka_unit_test(a_fitted_grid_is_centred_with_ties_to_even),
+        cmocka_unit_test(fitted_positions_make_the_rotation_of_cogvideox),
     };
     return cmocka_run_group_tests(tests, open_ops, close_ops);
 }

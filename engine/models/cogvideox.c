@@ -1,0 +1,429 @@
+/* CogVideoX (2B, 5B, 1.5): expert adaptive LayerNorm. Text and video share every weight - attention, MLP, norms - and
+ * differ only in how each block shifts, scales and gates them.
+ * Source: Yang et al., CogVideoX (arXiv:2408.06072), figure 4; parameter names and arithmetic of diffusers 0.33.1
+ * CogVideoXTransformer3DModel and CogVideoXPipeline.
+ *
+ * Both streams live in one buffer, [batch, text rows + video rows, C] with the text first. Positions: a sine-cosine
+ * table that is added to the video tokens (2B), or a rotation of their q and k (5B, 1.5).
+ */
+#include "engine/models/embed.h"
+#include "engine/models/layers.h"
+
+#include <stdio.h>
+
+enum { AXES = 3, VAE_SPATIAL = 8 };
+enum { TEXT, VIDEO, STREAMS };
+enum { SHIFT, SCALE, GATE, TEXT_SHIFT, TEXT_SCALE, TEXT_GATE, MODULATIONS };
+enum { HEAD_SHIFT, HEAD_SCALE, HEAD_MODULATIONS };
+static const float HEAD_NORM_EPS = 1e-6f;
+
+typedef struct {
+    int64_t layers, H, D, channels, out_channels, text_dim, time_dim, patch, patch_t, vae_temporal;
+    int64_t sample_height, sample_width; /* cells of the picture the model was trained on */
+    double eps, spatial_scale, temporal_scale;
+    bool rotary, patch_bias;
+} cogvideox_config;
+
+/* LayerNorm with parameters; in blocks and in the head followed by a modulation that is made of the timestep. */
+typedef struct {
+    dit_linear modulation;      /* of silu(timestep embedding) */
+    const float *weight, *bias; /* [C]; per head [D]           */
+} cogvideox_norm;
+
+typedef struct {
+    cogvideox_norm before_attention, before_mlp, q, k;
+    dit_linear qkv, out;
+    dit_mlp mlp;
+} cogvideox_block;
+
+typedef struct {
+    cogvideox_config c;
+    int64_t C, B, T, n, rows; /* hidden; batch; local text rows, video rows, and their sum */
+    dit_linear patch_proj, text_proj, proj_out;
+    embed_mlp timestep_mlp;
+    cogvideox_norm norm_final, norm_out;
+    cogvideox_block *blocks;
+    float *position;                      /* [n, C] table of 2B, image's life            */
+    float *cosines, *sines;               /* [n, D] image's life                         */
+    float *ids;                           /* [n, 3]: frame, row, column                  */
+    float *context;                       /* [batch, T, C]: projected text, image's life */
+    float *x, *normed, *attended;         /* [batch, rows, C]                            */
+    float *wide;                          /* [batch, rows, 4C]: qkv or MLP               */
+    float *sinusoid;                      /* [batch, C]                                  */
+    float *hidden, *embedded, *activated; /* [batch, time_dim]                           */
+    float *modulation;                    /* [batch, 6C] of a block                      */
+} cogvideox;
+
+/* ---- config ------------------------------------------------------------------------------------------------------ */
+
+static const dit_config_field fields[] = {
+    DIT_CONFIG_INT(cogvideox_config, layers, "num_layers", 30, 1, 1000),
+    DIT_CONFIG_INT(cogvideox_config, H, "num_attention_heads", 30, 1, 1024),
+    DIT_CONFIG_INT(cogvideox_config, D, "attention_head_dim", 64, 1, 1024),
+    DIT_CONFIG_INT(cogvideox_config, channels, "in_channels", 16, 1, 256),
+    DIT_CONFIG_INT(cogvideox_config, out_channels, "out_channels", 16, 1, 256),
+    DIT_CONFIG_INT(cogvideox_config, text_dim, "text_embed_dim", 4096, 1, 65536),
+    DIT_CONFIG_INT(cogvideox_config, time_dim, "time_embed_dim", 512, 1, 65536),
+    DIT_CONFIG_INT(cogvideox_config, patch, "patch_size", 2, 1, 16),
+    DIT_CONFIG_INT(cogvideox_config, patch_t, "patch_size_t", 0, 1, 16), /* absent, 0: before 1.5 */
+    DIT_CONFIG_INT(cogvideox_config, vae_temporal, "temporal_compression_ratio", 4, 1, 64),
+    DIT_CONFIG_INT(cogvideox_config, sample_height, "sample_height", 60, 1, 4096),
+    DIT_CONFIG_INT(cogvideox_config, sample_width, "sample_width", 90, 1, 4096),
+    DIT_CONFIG_NUMBER(cogvideox_config, eps, "norm_eps", 1e-5, 0, 1),
+    DIT_CONFIG_NUMBER(cogvideox_config, spatial_scale, "spatial_interpolation_scale", 1.875, 1e-3, 1e3),
+    DIT_CONFIG_NUMBER(cogvideox_config, temporal_scale, "temporal_interpolation_scale", 1, 1e-3, 1e3),
+    DIT_CONFIG_BOOL(cogvideox_config, rotary, "use_rotary_positional_embeddings", false),
+    DIT_CONFIG_BOOL(cogvideox_config, patch_bias, "patch_bias", true),
+    DIT_CONFIG_END,
+};
+
+static const dit_config_only only[] = {
+    {"activation_fn", "gelu-approximate"},
+    {"timestep_activation_fn", "silu"},
+    {"norm_elementwise_affine", "true"},
+    {"attention_bias", "true"},
+    {"flip_sin_to_cos", "true"},
+    {"freq_shift", "0"},
+    {"ofs_embed_dim", "null"},
+    {"use_learned_positional_embeddings", "false"},
+    {0},
+};
+
+static dit_status read_config(const dit_config *config, cogvideox_config *c)
+{
+    DIT_TRY(dit_config_require_only(config, only));
+    DIT_TRY(dit_config_read(config, fields, c));
+    int64_t C = c->H * c->D;
+    if (c->channels != c->out_channels)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "in_channels %lld, out_channels %lld: only text to video is built",
+                        (long long)c->channels, (long long)c->out_channels);
+    if (!c->patch_bias && !c->patch_t) /* the linear embedding of 1.5 has a bias whatever this key says */
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_bias false without patch_size_t: only a bias is built");
+    if (c->rotary ? c->D % 16 : C % 16)
+        return DIT_FAIL(DIT_ERR_SHAPE,
+                        "%s %lld is not a multiple of 16: positions in time take 1/4, rows and columns "
+                        "3/8 of it, each in pairs",
+                        c->rotary ? "attention_head_dim" : "the hidden size", (long long)(c->rotary ? c->D : C));
+    if (c->sample_height < c->patch || c->sample_width < c->patch)
+        return DIT_FAIL(DIT_ERR_SHAPE, "sample %lldx%lld is smaller than patch_size %lld", (long long)c->sample_width,
+                        (long long)c->sample_height, (long long)c->patch);
+    return DIT_OK;
+}
+
+static int64_t token_channels(const cogvideox_config *c)
+{
+    return c->channels * (c->patch_t ? c->patch_t : 1) * c->patch * c->patch;
+}
+
+static dit_status cogvideox_read_facts(const dit_config *config, dit_facts *facts)
+{
+    cogvideox_config c;
+    DIT_TRY(read_config(config, &c));
+    facts->layers = c.layers;
+    facts->heads = c.H, facts->head_dim = c.D;
+    facts->joint = true;
+    facts->guidance_branches = 2;
+    facts->latent = (dit_latent){.channels = c.channels,
+                                 .vae_spatial = VAE_SPATIAL,
+                                 .vae_temporal = c.vae_temporal,
+                                 .patch_t = c.patch_t ? c.patch_t : 1,
+                                 .patch = c.patch};
+    return DIT_OK;
+}
+
+/* ---- positions --------------------------------------------------------------------------------------------------- */
+
+/* 2B: a quarter of the channels for the frame, then 3/8 for the column and 3/8 for the row; the grid is float32. */
+static void place_table(cogvideox *m, const dit_model_params *params)
+{
+    int64_t in_time = m->C / 4, in_space = 3 * m->C / 8;
+    float spatial = (float)m->c.spatial_scale, temporal = (float)m->c.temporal_scale;
+    embed_grid_ids(&params->partition, &params->latent, m->ids);
+    for (int64_t row = 0; row < m->n; row++) {
+        const float *place = m->ids + row * AXES;
+        float *channels = m->position + row * m->C;
+        embed_sincos_1d(place[0] / temporal, in_time, channels);
+        embed_sincos_1d(place[2] / spatial, in_space, channels + in_time);
+        embed_sincos_1d(place[1] / spatial, in_space, channels + in_time + in_space);
+    }
+}
+
+/* 5B fits the picture into the one of the training; 1.5 counts from 0 whatever the size. */
+static void place_rotation(cogvideox *m, const dit_model_params *params)
+{
+    const dit_latent *latent = &params->latent;
+    const int64_t widths[AXES] = {m->c.D / 4, 3 * m->c.D / 8, 3 * m->c.D / 8};
+    const int64_t grid[2] = {latent->height / m->c.patch, latent->width / m->c.patch};
+    const int64_t base[2] = {m->c.sample_height / m->c.patch, m->c.sample_width / m->c.patch};
+    embed_grid_ids(&params->partition, latent, m->ids);
+    for (int64_t row = 0; row < m->n && !m->c.patch_t; row++) {
+        float *place = m->ids + row * AXES + 1;
+        embed_fitted_position(grid, base, (int64_t)place[0], (int64_t)place[1], place);
+    }
+    embed_rope(m->ids, m->n, AXES, widths, 10000.0, m->cosines, m->sines);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+/* `name`.linear and `name`.norm */
+static dit_status load_adaptive_norm(const dit_scope *s, const cogvideox *m, const char *name, int modulations,
+                                     cogvideox_norm *norm)
+{
+    char part[64];
+    snprintf(part, sizeof part, "%s.linear", name);
+    DIT_TRY(scope_linear(s, part, modulations * m->C, m->c.time_dim, &norm->modulation));
+    snprintf(part, sizeof part, "%s.norm", name);
+    return scope_affine(s, part, m->C, &norm->weight, &norm->bias);
+}
+
+static dit_status load_block(const dit_scope *s, const cogvideox *m, cogvideox_block *block)
+{
+    int64_t C = m->C;
+    DIT_TRY(load_adaptive_norm(s, m, "norm1", MODULATIONS, &block->before_attention));
+    DIT_TRY(scope_fused(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
+    DIT_TRY(scope_affine(s, "attn1.norm_q", m->c.D, &block->q.weight, &block->q.bias));
+    DIT_TRY(scope_affine(s, "attn1.norm_k", m->c.D, &block->k.weight, &block->k.bias));
+    DIT_TRY(scope_linear(s, "attn1.to_out.0", C, C, &block->out));
+    DIT_TRY(load_adaptive_norm(s, m, "norm2", MODULATIONS, &block->before_mlp));
+    return scope_mlp(s, "ff", C, 4 * C, &block->mlp);
+}
+
+static dit_status load_weights(const dit_model_params *params, cogvideox *m)
+{
+    dit_scope s = scope_of(params, "%s", "");
+    int64_t C = m->C, E = m->c.time_dim;
+    void *blocks;
+    DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof *m->blocks, &blocks));
+    m->blocks = blocks;
+    DIT_TRY(scope_linear(&s, "patch_embed.proj", C, token_channels(&m->c), &m->patch_proj));
+    DIT_TRY(scope_linear(&s, "patch_embed.text_proj", C, m->c.text_dim, &m->text_proj));
+    DIT_TRY(embed_mlp_load(&s, "time_embedding", C, E, E, DIT_ACT_SILU, &m->timestep_mlp));
+    for (int64_t i = 0; i < m->c.layers; i++) {
+        dit_scope block = scope_of(params, "transformer_blocks.%lld.", (long long)i);
+        DIT_TRY(load_block(&block, m, &m->blocks[i]));
+    }
+    DIT_TRY(scope_affine(&s, "norm_final", C, &m->norm_final.weight, &m->norm_final.bias));
+    DIT_TRY(load_adaptive_norm(&s, m, "norm_out", HEAD_MODULATIONS, &m->norm_out));
+    return scope_linear(&s, "proj_out", token_channels(&m->c), C, &m->proj_out);
+}
+
+static dit_status make_buffers(dit_runtime *rt, cogvideox *m)
+{
+    int64_t C = m->C, B = m->B, rows = B * m->rows, E = m->c.time_dim;
+    int64_t rotated = m->c.rotary ? m->n : 0, placed = m->c.rotary ? 0 : m->n;
+    const dit_buffer buffers[] = {
+        {&rt->image, &m->position, placed * C},
+        {&rt->image, &m->cosines, rotated * m->c.D},
+        {&rt->image, &m->sines, rotated * m->c.D},
+        {&rt->image, &m->ids, m->n * AXES},
+        {&rt->image, &m->context, B * m->T * C},
+        {&rt->step, &m->x, rows * C},
+        {&rt->step, &m->normed, rows * C},
+        {&rt->step, &m->attended, rows * C},
+        {&rt->step, &m->wide, rows * 4 * C},
+        {&rt->step, &m->sinusoid, B * C},
+        {&rt->step, &m->hidden, B * E},
+        {&rt->step, &m->embedded, B * E},
+        {&rt->step, &m->activated, B * E},
+        {&rt->step, &m->modulation, B * MODULATIONS * C},
+    };
+    return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
+}
+
+static void state_needs(const cogvideox *m, dit_model *model)
+{
+    const dit_partition *part = &model->params.partition;
+    int64_t table = m->c.rotary ? part->image_tokens * m->c.D : 0;
+    model->needs[DIT_CONDITION_TEXT].elements = part->text_tokens * m->c.text_dim;
+    model->needs[DIT_CONDITION_ROPE_COS] = (dit_condition_need){.elements = table, .optional = true};
+    model->needs[DIT_CONDITION_ROPE_SIN] = (dit_condition_need){.elements = table, .optional = true};
+}
+
+static dit_status cogvideox_create(const dit_model_params *params, dit_model *model)
+{
+    const dit_partition *part = &params->partition;
+    void *state;
+    DIT_TRY(dit_arena_alloc(&params->rt->run, sizeof(cogvideox), &state));
+    cogvideox *m = model->state = state;
+    DIT_TRY(read_config(&params->config, &m->c));
+    m->C = m->c.H * m->c.D, m->B = part->batch;
+    m->T = part->text_count, m->n = part->image_count, m->rows = m->T + m->n;
+    DIT_TRY(load_weights(params, m));
+    DIT_TRY(make_buffers(params->rt, m));
+    if (!m->c.rotary) place_table(m, params);
+    model->input_channels = model->output_channels = token_channels(&m->c);
+    state_needs(m, model);
+    return dit_attention_create(
+        params->rt, params->attention,
+        &(dit_attention_shape){
+            .B = m->B, .H = m->c.H, .D = m->c.D, .tokens = m->rows, .text = m->T, .replicated = part->text_replicated},
+        &model->attention[0]);
+}
+
+/* ---- once per image ---------------------------------------------------------------------------------------------- */
+
+static dit_status cogvideox_prepare(dit_model *model, const dit_condition *condition)
+{
+    cogvideox *m = model->state;
+    const dit_partition *part = &model->params.partition;
+    const float *cosines = condition->at[DIT_CONDITION_ROPE_COS], *sines = condition->at[DIT_CONDITION_ROPE_SIN];
+    dit_rows text = rows_dense((float *)condition->at[DIT_CONDITION_TEXT], m->B, part->text_tokens, m->c.text_dim);
+    layer_linear(model->params.rt, &m->text_proj, rows_part(text, part->text_begin, m->T),
+                 rows_dense(m->context, m->B, m->T, m->C), DIT_ACT_NONE);
+    if (cosines && sines) {
+        dit_partition_take(part, cosines, m->c.D, m->cosines);
+        dit_partition_take(part, sines, m->c.D, m->sines);
+    } else if (m->c.rotary) {
+        place_rotation(m, &model->params);
+    }
+    return DIT_OK;
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+static dit_rows joint_rows(const cogvideox *m, float *buffer, int64_t cols)
+{
+    return rows_dense(buffer, m->B, m->rows, cols);
+}
+
+static dit_rows stream_of(const cogvideox *m, dit_rows joint, int stream)
+{
+    return stream == TEXT ? rows_part(joint, 0, m->T) : rows_part(joint, m->T, m->n);
+}
+
+static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
+{
+    cogvideox *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    int64_t B = m->B, E = m->c.time_dim;
+    dit_rows x = joint_rows(m, m->x, m->C), video = stream_of(m, x, VIDEO);
+    dit_rows latents = rows_dense((float *)args->latents, B, m->n, m->patch_proj.k);
+    layer_copy(rt, rows_dense(m->context, B, m->T, m->C), stream_of(m, x, TEXT));
+    if (m->c.rotary) {
+        layer_linear(rt, &m->patch_proj, latents, video, DIT_ACT_NONE);
+    } else {
+        layer_copy_entries(rt, m->position, video);
+        layer_linear_add(rt, &m->patch_proj, latents, video, NULL, 0);
+    }
+    embed_timestep(args->timestep, B, m->C, m->sinusoid);
+    embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->embedded);
+    embed_activate(rt, DIT_ACT_SILU, m->embedded, B * E, m->activated);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_JOINT, x, "aux.patch_embed"));
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->embedded, B, 1, E), "aux.time_embedding");
+}
+
+/* normed = norm(x), each stream by its own shift and scale. Leaves the modulation, whose gates follow. */
+static void norm_streams(dit_model *model, const cogvideox_norm *norm)
+{
+    static const int shift[STREAMS] = {[TEXT] = TEXT_SHIFT, [VIDEO] = SHIFT};
+    static const int scale[STREAMS] = {[TEXT] = TEXT_SCALE, [VIDEO] = SCALE};
+    const cogvideox *m = model->state;
+    dit_rows x = joint_rows(m, m->x, m->C), normed = joint_rows(m, m->normed, m->C);
+    embed_linear(model->params.rt, &norm->modulation, m->activated, m->B, m->modulation);
+    for (int stream = 0; stream < STREAMS; stream++)
+        layer_norm(model->params.rt, stream_of(m, x, stream), stream_of(m, normed, stream),
+                   &(dit_layer_norm){.eps = (float)m->c.eps,
+                                     .weight = norm->weight,
+                                     .bias = norm->bias,
+                                     .shift = m->modulation + shift[stream] * m->C,
+                                     .scale = m->modulation + scale[stream] * m->C,
+                                     .modulation_stride = MODULATIONS * m->C});
+}
+
+/* x += gate * (y W^T + b), each stream by its own gate. */
+static void add_streams(dit_model *model, const dit_linear *linear, dit_rows y)
+{
+    static const int gate[STREAMS] = {[TEXT] = TEXT_GATE, [VIDEO] = GATE};
+    const cogvideox *m = model->state;
+    for (int stream = 0; stream < STREAMS; stream++)
+        layer_linear_add(model->params.rt, linear, stream_of(m, y, stream),
+                         stream_of(m, joint_rows(m, m->x, m->C), stream), m->modulation + gate[stream] * m->C,
+                         MODULATIONS * m->C);
+}
+
+/* LayerNorm of every head of q or k, and the rotation of the video's. */
+static void norm_heads(dit_model *model, const cogvideox_norm *norm, dit_rows x)
+{
+    const cogvideox *m = model->state;
+    for (int stream = 0; stream < STREAMS; stream++) {
+        bool rotated = m->c.rotary && stream == VIDEO;
+        layer_head_norm(model->params.rt, stream_of(m, x, stream),
+                        &(dit_head_norm){.H = m->c.H,
+                                         .D = m->c.D,
+                                         .kind = DIT_NORM_LAYER,
+                                         .eps = HEAD_NORM_EPS,
+                                         .weight = norm->weight,
+                                         .bias = norm->bias,
+                                         .cos = rotated ? m->cosines : NULL,
+                                         .sin = rotated ? m->sines : NULL});
+    }
+}
+
+static dit_status tap_attention(dit_model *model, const cogvideox_block *block, dit_rows attended)
+{
+    const cogvideox *m = model->state;
+    DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, stream_of(m, attended, VIDEO), "aux.block_0.attn1.0"));
+    return dit_tap_linear(model, DIT_LAYOUT_TEXT, &block->out, stream_of(m, attended, TEXT), "aux.block_0.attn1.1");
+}
+
+static dit_status forward_block(dit_model *model, int64_t index)
+{
+    cogvideox *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    const cogvideox_block *block = &m->blocks[index];
+    int64_t C = m->C;
+    dit_rows x = joint_rows(m, m->x, C), normed = joint_rows(m, m->normed, C);
+    dit_rows attended = joint_rows(m, m->attended, C), inner = joint_rows(m, m->wide, 4 * C);
+    dit_rows qkv = joint_rows(m, m->wide, 3 * C);
+    dit_rows q = rows_columns(qkv, 0, C), k = rows_columns(qkv, C, C), v = rows_columns(qkv, 2 * C, C);
+
+    norm_streams(model, &block->before_attention);
+    layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
+    norm_heads(model, &block->q, q);
+    norm_heads(model, &block->k, k);
+    DIT_TRY(layer_sequence_attention(model->attention[0], q, k, v, attended));
+    if (index == 0) DIT_TRY(tap_attention(model, block, attended));
+    add_streams(model, &block->out, attended);
+
+    norm_streams(model, &block->before_mlp);
+    layer_linear(rt, &block->mlp.in, normed, inner, block->mlp.activation);
+    add_streams(model, &block->mlp.out, inner);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, stream_of(m, x, VIDEO), "block_%lld", (long long)index));
+    return dit_tap_rows(model, DIT_LAYOUT_TEXT, stream_of(m, x, TEXT), "block_%lld_context", (long long)index);
+}
+
+/* Two norms in a row, the second one modulated. The text is dropped here. */
+static void forward_head(dit_model *model, float *output)
+{
+    cogvideox *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    dit_rows video = stream_of(m, joint_rows(m, m->x, m->C), VIDEO);
+    dit_rows normed = stream_of(m, joint_rows(m, m->normed, m->C), VIDEO);
+    dit_layer_norm norm = {.eps = (float)m->c.eps, .weight = m->norm_final.weight, .bias = m->norm_final.bias};
+    layer_norm(rt, video, normed, &norm);
+    embed_linear(rt, &m->norm_out.modulation, m->activated, m->B, m->modulation);
+    norm.weight = m->norm_out.weight, norm.bias = m->norm_out.bias;
+    norm.shift = m->modulation + HEAD_SHIFT * m->C, norm.scale = m->modulation + HEAD_SCALE * m->C;
+    norm.modulation_stride = HEAD_MODULATIONS * m->C;
+    layer_norm(rt, normed, normed, &norm);
+    layer_linear(rt, &m->proj_out, normed, rows_dense(output, m->B, m->n, m->proj_out.n), DIT_ACT_NONE);
+}
+
+static dit_status cogvideox_forward(dit_model *model, const dit_forward_args *args)
+{
+    cogvideox *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
+    DIT_TIMED(rt, DIT_TIME_BLOCKS, for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(forward_block(model, i)));
+    DIT_TIMED(rt, DIT_TIME_HEAD, forward_head(model, args->output));
+    return DIT_OK;
+}
+
+const dit_model_ops dit_model_cogvideox = {
+    .class_name = "CogVideoXTransformer3DModel",
+    .layout = DIT_LATENT_FCHW,
+    .read_facts = cogvideox_read_facts,
+    .create = cogvideox_create,
+    .prepare = cogvideox_prepare,
+    .forward = cogvideox_forward,
+};
