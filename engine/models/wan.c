@@ -143,10 +143,7 @@ static dit_status load_cross_attention(const dit_scope *s, const wan *m, wan_blo
     static const char *const text[] = {"attn2.to_k", "attn2.to_v", NULL};
     static const char *const image[] = {"attn2.add_k_proj", "attn2.add_v_proj", NULL};
     int64_t C = m->C;
-    if (m->c.cross_norm) {
-        DIT_TRY(scope_vector(s, "norm2.weight", C, DIT_INIT_NORM, &block->cross_norm_weight));
-        DIT_TRY(scope_vector(s, "norm2.bias", C, DIT_INIT_BIAS, &block->cross_norm_bias));
-    }
+    if (m->c.cross_norm) DIT_TRY(scope_affine(s, "norm2", C, &block->cross_norm_weight, &block->cross_norm_bias));
     DIT_TRY(scope_linear(s, "attn2.to_q", C, C, &block->cross_q));
     DIT_TRY(scope_vector(s, "attn2.norm_q.weight", C, DIT_INIT_NORM, &block->cross_norm_q));
     DIT_TRY(scope_fused(s, text, C, C, &block->text.kv));
@@ -162,13 +159,11 @@ static dit_status load_image_embed(const dit_model_params *params, const wan *m,
 {
     dit_scope s = scope_of(params, "condition_embedder.image_embedder.");
     int64_t dim = m->c.image_dim, C = m->C;
-    DIT_TRY(scope_vector(&s, "norm1.weight", dim, DIT_INIT_NORM, &embed->in_weight));
-    DIT_TRY(scope_vector(&s, "norm1.bias", dim, DIT_INIT_BIAS, &embed->in_bias));
+    DIT_TRY(scope_affine(&s, "norm1", dim, &embed->in_weight, &embed->in_bias));
     embed->mlp.activation = DIT_ACT_GELU_ERF;
     DIT_TRY(scope_linear(&s, "ff.net.0.proj", dim, dim, &embed->mlp.in));
     DIT_TRY(scope_linear(&s, "ff.net.2", C, dim, &embed->mlp.out));
-    DIT_TRY(scope_vector(&s, "norm2.weight", C, DIT_INIT_NORM, &embed->out_weight));
-    return scope_vector(&s, "norm2.bias", C, DIT_INIT_BIAS, &embed->out_bias);
+    return scope_affine(&s, "norm2", C, &embed->out_weight, &embed->out_bias);
 }
 
 static dit_status load_weights(const dit_model_params *params, wan *m)
