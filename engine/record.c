@@ -335,10 +335,17 @@ static void add_environment(builder *b, cJSON *record, const dit_runtime *rt)
     add_string(b, environment, "version", DITBENCH_VERSION);
 }
 
-static dit_status write_merged(const dit_case *kase, const dit_runtime *rt, const char *attention,
-                               const dit_measurement *ranks, const dit_validation *validation,
+static void add_more(builder *b, cJSON *record, const cJSON *more)
+{
+    for (cJSON *item = more ? more->child : NULL; item && b->st == DIT_OK; item = item->next)
+        if (!cJSON_AddItemReferenceToObject(record, item->string, item))
+            b->st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+}
+
+static dit_status write_merged(const dit_record_params *params, const dit_measurement *ranks,
                                const dit_volume_table *predicted, bool match, const char *path)
 {
+    const dit_runtime *rt = params->rt;
     int world_size = dit_parallel_world_size(&rt->parallel), median = median_iteration(ranks, world_size);
     int64_t estimate[DIT_MEMORY_CLASS_COUNT], estimated = 0;
     char label[64];
@@ -350,14 +357,14 @@ static dit_status write_merged(const dit_case *kase, const dit_runtime *rt, cons
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) estimated += estimate[klass];
     add_string(&b, record, "schema", "ditbench.record/1");
     add_string(&b, record, "evidence", "measured");
-    add_string(&b, record, "program", "denoise");
-    add_string(&b, record, "case_id", kase->case_id);
+    add_string(&b, record, "program", params->program);
+    add_string(&b, record, "case_id", params->kase->case_id);
     add_int(&b, record, "world_size", world_size);
     add_int(&b, record, "threads_per_rank", rt->threads);
     add_bool(&b, record, "oversubscribed", rt->oversubscribed);
     cJSON *mesh = add_object(&b, record, "mesh");
     add_string(&b, mesh, "label", label);
-    add_string(&b, mesh, "attention", attention);
+    add_string(&b, mesh, "attention", params->attention);
     add_string(&b, mesh, "joint_text", dit_joint_text_name(dit_parallel_joint_text(&rt->parallel, &rt->facts)));
     add_samples(&b, record, ranks, world_size);
     add_time_split(&b, record, ranks, world_size, median);
@@ -365,7 +372,8 @@ static dit_status write_merged(const dit_case *kase, const dit_runtime *rt, cons
     add_bool(&b, record, "communication_match", match);
     add_memory(&b, record, ranks, world_size, estimated);
     add_flops(&b, record, ranks, world_size);
-    add_validation(&b, record, validation);
+    add_validation(&b, record, params->validation);
+    add_more(&b, record, params->more);
     cJSON *list = add_array(&b, record, "ranks");
     for (int rank = 0; rank < world_size; rank++)
         add_rank(&b, add_object(&b, list, NULL), &ranks[rank], median, predicted);
@@ -387,9 +395,10 @@ static dit_status write_rank(const dit_measurement *m, int median, const dit_vol
     return b.st;
 }
 
-dit_status dit_record_write(const dit_case *kase, const dit_runtime *rt, const char *attention,
-                            const dit_measurement *own, const dit_validation *validation, const char *out_folder)
+dit_status dit_record_write(const dit_record_params *params)
 {
+    const dit_runtime *rt = params->rt;
+    const dit_measurement *own = params->own;
     dit_comm *world = dit_comm_world();
     int world_size = dit_comm_size(world);
     char *mine = NULL, *all = NULL, path[4096];
@@ -407,11 +416,10 @@ dit_status dit_record_write(const dit_case *kase, const dit_runtime *rt, const c
     for (int rank = 0; rank < world_size && volume == DIT_OK; rank++)
         volume = dit_measurement_check_volume(&ranks[rank], &predicted);
     bool match = volume == DIT_OK;
-    snprintf(path, sizeof path, "%s/rank-%d.json", out_folder, own->head.rank);
+    snprintf(path, sizeof path, "%s/rank-%d.json", params->out_folder, own->head.rank);
     DIT_TRY_GOTO(st, write_rank(own, median_iteration(ranks, world_size), &predicted, path), done);
-    snprintf(path, sizeof path, "%s/record.json", out_folder);
-    if (own->head.rank == 0)
-        DIT_TRY_GOTO(st, write_merged(kase, rt, attention, ranks, validation, &predicted, match, path), done);
+    snprintf(path, sizeof path, "%s/record.json", params->out_folder);
+    if (own->head.rank == 0) DIT_TRY_GOTO(st, write_merged(params, ranks, &predicted, match, path), done);
     DIT_TRY_GOTO(st, dit_comm_barrier(world), done); /* nobody leaves before the record is there */
     if (!match)
         for (int rank = 0; rank < world_size && st == DIT_OK; rank++)

@@ -38,9 +38,19 @@ typedef struct {
  * collective, phase and both numbers. */
 dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volume_table *predicted);
 
+/* What a record is made of. */
+typedef struct {
+    const char *program; /* "denoise" */
+    const dit_case *kase;
+    const dit_runtime *rt;
+    const char *attention; /* the policy's name */
+    const dit_measurement *own;
+    const dit_validation *validation;
+    const cJSON *more; /* an object whose members the merged record gets too, on rank 0; NULL: none */
+    const char *out_folder;
+} dit_record_params;
 /* Collective: writes rank-N.json on every rank and record.json on rank 0. The volume check's verdict goes into the
  * record; a mismatch is returned after the record is written. */
-dit_status dit_record_write(const dit_case *kase, const dit_runtime *rt, const char *attention,
-                            const dit_measurement *own, const dit_validation *validation, const char *out_folder);
+dit_status dit_record_write(const dit_record_params *params);
 
 #endif

@@ -4,16 +4,12 @@
  * after a barrier; its value is the maximum over ranks. Inputs are functions of the seed, so every mesh makes the same
  * image, and the distance to the one-rank reference is part of the record.
  */
-#include "base/hash.h"
-#include "engine/pipeline.h"
+#include "engine/measure.h"
 #include "engine/programs/program.h"
-#include "engine/record.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 
 static const double EXACT_TOLERANCE = 1e-5; /* exact methods against one rank, fp32 reduction order */
 
@@ -21,47 +17,6 @@ typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
 } denoise;
-
-static dit_status measurement_init(denoise *d)
-{
-    dit_measurement *m = &d->measured;
-    m->iterations = d->pipeline.kase.iterations, m->warmup_runs = d->pipeline.kase.warmup_runs,
-    m->steps = d->pipeline.kase.steps;
-    m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
-    m->step_ns = calloc((size_t)m->iterations * (size_t)m->steps, sizeof *m->step_ns);
-    m->warmup_ns = calloc((size_t)m->warmup_runs + 1, sizeof *m->warmup_ns);
-    if (!m->iteration || !m->step_ns || !m->warmup_ns) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
-    m->head.setup_ns = d->pipeline.setup_ns, m->head.weights_ns = d->pipeline.weights_ns;
-    m->head.load_peak = d->pipeline.load_peak;
-    m->head.rank = dit_comm_rank(dit_comm_world());
-    m->head.bound = d->pipeline.rt.bound;
-    memcpy(m->head.coordinates, d->pipeline.rt.coordinates, sizeof m->head.coordinates);
-    return DIT_OK;
-}
-
-/* ---- measuring --------------------------------------------------------------------------------------------------- */
-
-static dit_status measure(denoise *d)
-{
-    dit_measurement *m = &d->measured;
-    for (int i = 0; i < m->warmup_runs; i++) DIT_TRY(dit_pipeline_run(&d->pipeline, NULL, &m->warmup_ns[i]));
-    dit_runtime_reset_account(&d->pipeline.rt);
-    int64_t calls = d->pipeline.rt.ledger.calls;
-    for (int i = 0; i < m->iterations; i++) {
-        dit_iteration *it = &m->iteration[i];
-        DIT_TRY(dit_pipeline_run(&d->pipeline, m->step_ns + (int64_t)i * m->steps, &it->latency_ns));
-        memcpy(it->time_ns, d->pipeline.rt.time_ns, sizeof it->time_ns);
-        it->counters = d->pipeline.rt.counters;
-        it->flops = d->pipeline.rt.flops;
-        if (i + 1 < m->iterations) dit_runtime_reset_account(&d->pipeline.rt);
-    }
-    m->head.loop_allocations = d->pipeline.rt.ledger.calls - calls;
-    memcpy(m->head.peak, d->pipeline.rt.ledger.peak, sizeof m->head.peak);
-    m->head.total_peak = d->pipeline.rt.ledger.total_peak;
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) == 0) m->head.rss_bytes = (int64_t)usage.ru_maxrss * 1024;
-    return DIT_OK;
-}
 
 /* ---- validating -------------------------------------------------------------------------------------------------- */
 
@@ -90,11 +45,10 @@ static dit_status compare_with_reference(const denoise *d, const char *path, int
 static dit_status validate(const denoise *d, const dit_program_args *args, dit_validation *out)
 {
     const dit_facts *facts = &d->pipeline.rt.facts;
-    int64_t elements = facts->num_images * facts->image_tokens * d->pipeline.sampler.channels;
-    char hash[DIT_HASH_HEX], path[4096];
+    int64_t elements;
+    char path[4096];
     *out = (dit_validation){.tolerance = EXACT_TOLERANCE};
-    dit_hash(d->pipeline.sampler.full, (size_t)elements * sizeof(float), hash);
-    snprintf(out->digest, sizeof out->digest, "xxh3:%s", hash);
+    dit_latents_digest(&d->pipeline, out->digest, &elements);
     if (d->measured.head.rank == 0) {
         dit_tensor_out tensor = {.name = "latents_final",
                                  .rank = 3,
@@ -117,11 +71,17 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
 {
     dit_validation validation;
     DIT_TRY(dit_pipeline_create(args->doc, &d->pipeline));
-    DIT_TRY(measurement_init(d));
-    DIT_TRY(measure(d));
+    DIT_TRY(
+        dit_measurement_init(&d->pipeline, d->pipeline.kase.warmup_runs, d->pipeline.kase.iterations, &d->measured));
+    DIT_TRY(dit_measurement_take(&d->measured, &d->pipeline));
     DIT_TRY(validate(d, args, &validation));
-    DIT_TRY(dit_record_write(&d->pipeline.kase, &d->pipeline.rt, dit_attention_name(d->pipeline.model->attention[0]),
-                             &d->measured, &validation, args->out_folder));
+    DIT_TRY(dit_record_write(&(dit_record_params){.program = "denoise",
+                                                  .kase = &d->pipeline.kase,
+                                                  .rt = &d->pipeline.rt,
+                                                  .attention = dit_attention_name(d->pipeline.model->attention[0]),
+                                                  .own = &d->measured,
+                                                  .validation = &validation,
+                                                  .out_folder = args->out_folder}));
     if (validation.has_reference && validation.rel_l2 > validation.tolerance)
         return DIT_FAIL(DIT_ERR_MISMATCH,
                         "latents differ from the one-rank reference by relative L2 %.3g, %.3g is allowed",
@@ -135,9 +95,7 @@ static dit_status denoise_run(const dit_program_args *args, bool *skipped)
     (void)skipped;
     dit_status st = denoise_all(&d, args);
     dit_pipeline_release(&d.pipeline);
-    free(d.measured.iteration);
-    free(d.measured.step_ns);
-    free(d.measured.warmup_ns);
+    dit_measurement_release(&d.measured);
     return st;
 }
 
