@@ -1,0 +1,307 @@
+/* generate: one batch of images or clips by hand - sample, decode, write pictures.
+ *
+ * The case is denoise's, and may name a VAE ("vae", engine/decode.h) and what to write: "picture": {"file":
+ * "image.png", "frames": "animated" | "numbered", "frames_per_s": 8}, relative to the out folder. Several images become
+ * image-0.png and so on, numbered frames image/frame-0000.png. Every step prints a line on stdout. Latents are always
+ * written; where there is no VAE, or its class is not built, they are all there is, and the record says why.
+ */
+#include "engine/decode.h"
+#include "engine/measure.h"
+#include "engine/picture.h"
+#include "engine/programs/program.h"
+
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "version.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_BYTES = 4096, NAME_BYTES = 160 };
+
+typedef struct {
+    const dit_program_args *args;
+    dit_pipeline pipeline;
+    dit_measurement measured;
+    dit_decoder decoder;
+    bool decodes;      /* this rank, which is rank 0, has a VAE */
+    char reason[1024]; /* why not                               */
+    const char *file;  /* picture.file */
+    bool numbered;
+    int64_t frames_per_s, decode_ns;
+    char *case_text; /* canonical JSON of the case */
+    char digest[48]; /* of the latents */
+    cJSON *more;     /* what the record says beyond denoise's */
+} generation;
+
+/* ---- the case ---------------------------------------------------------------------------------------------------- */
+
+static dit_status read_picture(generation *g)
+{
+    static const char *const keys[] = {"file", "frames", "frames_per_s", NULL};
+    const dit_json *doc = g->args->doc;
+    const cJSON *picture = NULL;
+    const char *frames = "animated";
+    g->file = "image.png";
+    g->frames_per_s = 8;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "picture", &picture));
+    if (!picture) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, picture, "/picture", keys));
+    DIT_TRY(dit_json_optional_string(doc, picture, "/picture", "file", &g->file));
+    DIT_TRY(dit_json_optional_string(doc, picture, "/picture", "frames", &frames));
+    DIT_TRY(dit_json_optional_int(doc, picture, "/picture", "frames_per_s", 1, 1000, &g->frames_per_s));
+    g->numbered = strcmp(frames, "numbered") == 0;
+    if (!g->numbered && strcmp(frames, "animated") != 0)
+        return dit_json_fail(doc, "/picture/frames", DIT_ERR_JSON_VALUE, "\"%s\" is neither animated nor numbered",
+                             frames);
+    size_t length = strlen(g->file);
+    if (strchr(g->file, '/') || length > NAME_BYTES - 40 || length < 5 || strcmp(g->file + length - 4, ".png") != 0)
+        return dit_json_fail(doc, "/picture/file", DIT_ERR_JSON_VALUE, "\"%s\" is not the name of a .png file",
+                             g->file);
+    return DIT_OK;
+}
+
+/* A VAE that is not built is no reason to refuse the run: the latents are there for another decoder. */
+static dit_status read_vae(generation *g)
+{
+    const dit_json *doc = g->args->doc;
+    const cJSON *vae = NULL;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "vae", &vae));
+    snprintf(g->reason, sizeof g->reason, "the case names no VAE");
+    if (!vae) return DIT_OK;
+    dit_status st = dit_decoder_read(doc, vae, "/vae", &g->decoder);
+    if (st == DIT_OK || st == DIT_ERR_UNSUPPORTED) {
+        g->decodes = st == DIT_OK;
+        snprintf(g->reason, sizeof g->reason, "%s", st == DIT_OK ? "" : dit_error_last()->message);
+        return DIT_OK;
+    }
+    return st;
+}
+
+/* The VAE's weights are wanted before the sampling that would be lost without them. */
+static dit_status prepare(generation *g)
+{
+    DIT_TRY(dit_json_canonical(g->args->doc->root, &g->case_text));
+    DIT_TRY(read_picture(g));
+    DIT_TRY(dit_pipeline_create(g->args->doc, &g->pipeline));
+    DIT_TRY(read_vae(g));
+    if (dit_comm_rank(dit_comm_world()) != 0) g->decodes = false;
+    if (!g->decodes) return DIT_OK;
+    return dit_decoder_open(&g->decoder, &g->pipeline.rt, &g->pipeline.kase.facts.latent, g->pipeline.kase.num_frames);
+}
+
+/* ---- sampling ---------------------------------------------------------------------------------------------------- */
+
+static dit_status print_step(dit_sampler *sampler, int step, void *context)
+{
+    (void)context;
+    if (dit_comm_rank(dit_comm_world()) != 0) return DIT_OK;
+    printf("step %d/%d %.3f s\n", step + 1, sampler->scheduler->steps, (double)sampler->step_ns[step] * 1e-9);
+    fflush(stdout);
+    return DIT_OK;
+}
+
+/* latents_final: tokens, as denoise writes them; latents: planes [images, channels, frames, height, width]. */
+static dit_status write_latents(generation *g)
+{
+    const dit_pipeline *p = &g->pipeline;
+    const dit_facts *facts = &p->rt.facts;
+    const dit_latent *latent = &p->kase.facts.latent;
+    int64_t images = facts->num_images, elements = images * latent->channels * dit_latent_cells(latent);
+    char path[PATH_BYTES];
+    float *planes = malloc((size_t)elements * sizeof *planes);
+    if (!planes) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld latents", (long long)elements);
+    dit_latent_unpack(latent, DIT_LATENT_CFHW, images, latent->channels, p->sampler.full, planes);
+    const dit_tensor_out tensors[] = {
+        {"latents", 5, {images, latent->channels, latent->frames, latent->height, latent->width}, planes},
+        {"latents_final", 3, {images, facts->image_tokens, p->sampler.channels}, p->sampler.full},
+    };
+    snprintf(path, sizeof path, "%s/latents.safetensors", g->args->out_folder);
+    dit_status st = dit_safetensors_write(path, tensors, 2);
+    free(planes);
+    return st;
+}
+
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+
+/* "image.png", or "image-2.png" when there are several; numbered frames get a folder of that name without ".png". */
+static void picture_name(const generation *g, int64_t image, bool numbered, char out[NAME_BYTES])
+{
+    int stem = (int)strlen(g->file) - 4;
+    char number[24] = "";
+    if (g->pipeline.rt.facts.num_images > 1) snprintf(number, sizeof number, "-%lld", (long long)image);
+    snprintf(out, NAME_BYTES, "%.*s%s%s", stem, g->file, number, numbered ? "" : ".png");
+}
+
+static dit_status note_picture(generation *g, const char *name, const dit_picture *picture)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(g->more, "pictures"), *entry = cJSON_CreateObject();
+    if (!entry || !cJSON_AddItemToArray(list, entry)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    DIT_TRY(dit_json_add_string(entry, "file", name));
+    DIT_TRY(dit_json_add_string(entry, "frames_as",
+                                picture->frames == 1 ? "image"
+                                : g->numbered        ? "numbered"
+                                                     : "animated"));
+    DIT_TRY(dit_json_add_int(entry, "width_px", picture->width));
+    DIT_TRY(dit_json_add_int(entry, "height_px", picture->height));
+    return dit_json_add_int(entry, "num_frames", picture->frames);
+}
+
+static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
+{
+    const dit_picture_text texts[] = {
+        {"Software", "ditbench " DITBENCH_VERSION},
+        {"ditbench.case", g->case_text},
+        {"ditbench.case_id", g->pipeline.kase.case_id},
+        {"ditbench.latent_digest", g->digest},
+    };
+    const dit_decoder *d = &g->decoder;
+    dit_picture picture = {.width = d->width,
+                           .height = d->height,
+                           .frames = d->frames,
+                           .frames_per_s = g->frames_per_s,
+                           .rgb = rgb,
+                           .texts = texts,
+                           .text_count = sizeof texts / sizeof *texts};
+    bool numbered = g->numbered && d->frames > 1;
+    char name[NAME_BYTES], path[PATH_BYTES];
+    picture_name(g, image, numbered, name);
+    DIT_TRY(dit_picture_quantize(d->image, d->frames, d->height, d->width, rgb));
+    if (snprintf(path, sizeof path, "%s/%s", g->args->out_folder, name) >= (int)sizeof path)
+        return DIT_FAIL(DIT_ERR_IO, "the path of picture %s is too long", name);
+    if (numbered && mkdir(path, 0777) != 0 && errno != EEXIST)
+        return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", path, strerror(errno));
+    DIT_TRY(numbered ? dit_picture_write_frames(path, &picture) : dit_picture_write(path, &picture));
+    return note_picture(g, name, &picture);
+}
+
+static dit_status decode_all(generation *g)
+{
+    dit_decoder *d = &g->decoder;
+    const dit_pipeline *p = &g->pipeline;
+    int64_t images = p->rt.facts.num_images, row = p->rt.facts.image_tokens * p->sampler.channels;
+    if (!g->decodes) return DIT_OK;
+    uint8_t *rgb = malloc((size_t)(d->frames * d->height * d->width * 3));
+    dit_status st = rgb ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the pixels of a picture");
+    for (int64_t image = 0; image < images && st == DIT_OK; image++) {
+        int64_t began = dit_clock_ns();
+        st = dit_decoder_run(d, p->sampler.full + image * row);
+        int64_t elapsed = dit_clock_ns() - began;
+        g->decode_ns += elapsed;
+        printf("decode %lld/%lld %.3f s\n", (long long)image + 1, (long long)images, (double)elapsed * 1e-9);
+        fflush(stdout);
+        if (st == DIT_OK) st = write_picture(g, image, rgb);
+    }
+    free(rgb);
+    return st;
+}
+
+/* ---- the record -------------------------------------------------------------------------------------------------- */
+
+/* XXH3 of the list of tensors: name, type and the XXH3 of their bytes, in order of name. */
+static dit_status digest_of(const dit_safetensors *file, char out[48])
+{
+    dit_buffer list = {0};
+    char hash[DIT_HASH_HEX];
+    for (int i = 0; i < dit_safetensors_count(file); i++) {
+        dit_tensor_view view;
+        dit_safetensors_at(file, i, &view);
+        dit_hash(view.data, (size_t)view.bytes, hash);
+        dit_buffer_printf(&list, "%s %s %s\n", view.name, dit_dtype_name(view.dtype), hash);
+    }
+    dit_hash(list.used ? list.data : "", list.used, hash);
+    snprintf(out, 48, "xxh3:%s", hash);
+    dit_status st = list.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a digest") : DIT_OK;
+    dit_buffer_release(&list);
+    return st;
+}
+
+/* {"kind": "seeded", "seed"} or {"kind": "safetensors", "path", "digest"} */
+static dit_status add_origin(cJSON *parent, const char *key, const dit_safetensors *file, const char *path,
+                             uint64_t seed)
+{
+    char digest[48];
+    cJSON *origin = cJSON_AddObjectToObject(parent, key);
+    if (!origin) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    DIT_TRY(dit_json_add_string(origin, "kind", file ? "safetensors" : "seeded"));
+    if (!file) return dit_json_add_int(origin, "seed", (int64_t)seed);
+    DIT_TRY(digest_of(file, digest));
+    DIT_TRY(dit_json_add_string(origin, "path", path));
+    return dit_json_add_string(origin, "digest", digest);
+}
+
+static dit_status describe(generation *g)
+{
+    const dit_pipeline *p = &g->pipeline;
+    const dit_case *kase = &p->kase;
+    dit_tensor_view view;
+    bool given = p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view);
+    g->more = cJSON_CreateObject();
+    cJSON *weights = g->more ? cJSON_AddObjectToObject(g->more, "weights") : NULL;
+    if (!weights || !cJSON_AddArrayToObject(g->more, "pictures"))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    DIT_TRY(add_origin(weights, "transformer", p->weights_file, kase->weights_path, kase->weights_seed));
+    if (g->decodes) DIT_TRY(add_origin(weights, "vae", g->decoder.file, g->decoder.path, g->decoder.weights.seed));
+    DIT_TRY(add_origin(g->more, "conditioning", p->conditions_file, kase->conditions_path, kase->seed));
+    DIT_TRY(dit_json_add_string(g->more, "initial_noise", given ? "safetensors" : "seeded"));
+    DIT_TRY(dit_json_add_string(g->more, "family", p->ops->class_name));
+    return dit_json_add_int(g->more, "steps", kase->steps);
+}
+
+static dit_status finish(generation *g)
+{
+    dit_validation validation = {.tolerance = 1e-5, .reason = "one run by hand has no one-rank reference"};
+    memcpy(validation.digest, g->digest, sizeof validation.digest);
+    if (g->more && g->decodes) {
+        DIT_TRY(dit_json_add_int(g->more, "decode_ns", g->decode_ns));
+        cJSON_AddBoolToObject(g->more, "tiled", dit_vae_is_tiled(g->decoder.vae));
+    } else if (g->more) {
+        DIT_TRY(dit_json_add_string(g->more, "no_picture", g->reason));
+    }
+    return dit_record_write(&(dit_record_params){.program = "generate",
+                                                 .kase = &g->pipeline.kase,
+                                                 .rt = &g->pipeline.rt,
+                                                 .attention = dit_attention_name(g->pipeline.model->attention[0]),
+                                                 .own = &g->measured,
+                                                 .validation = &validation,
+                                                 .more = g->more,
+                                                 .out_folder = g->args->out_folder});
+}
+
+static dit_status generate(generation *g)
+{
+    bool first = dit_comm_rank(dit_comm_world()) == 0;
+    DIT_TRY(prepare(g));
+    g->pipeline.sampler.on_step = print_step;
+    DIT_TRY(dit_measurement_init(&g->pipeline, 0, 1, &g->measured));
+    DIT_TRY(dit_measurement_take(&g->measured, &g->pipeline));
+    dit_latents_digest(&g->pipeline, g->digest, NULL);
+    if (first) {
+        DIT_TRY(describe(g));
+        DIT_TRY(write_latents(g));
+        DIT_TRY(decode_all(g));
+    }
+    return finish(g);
+}
+
+static dit_status generate_run(const dit_program_args *args, bool *skipped)
+{
+    generation g = {.args = args};
+    (void)skipped;
+    dit_status st = generate(&g);
+    dit_decoder_close(&g.decoder);
+    dit_pipeline_release(&g.pipeline);
+    dit_measurement_release(&g.measured);
+    cJSON_Delete(g.more);
+    free(g.case_text);
+    return st;
+}
+
+const dit_program dit_program_generate = {
+    .name = "generate",
+    .help = "one batch of images or clips, decoded and written as PNG",
+    .run = generate_run,
+};
