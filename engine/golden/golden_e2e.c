@@ -1,21 +1,25 @@
 /* A sampling loop's folder: e2e.json names the transformer's folder beside it, the scheduler and the call; inputs and
  * output hold the embeddings, every step's prediction and latents. */
 #include "engine/golden/transformer.h"
+#include "engine/picture.h"
 #include "engine/sampler.h"
+#include "engine/vae/vae.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double TOLERANCE = 3e-5, TOLERANCE_SIGMAS = 2e-6;
+static const double TOLERANCE = 3e-5, TOLERANCE_SIGMAS = 2e-6, TOLERANCE_IMAGE = 5e-5;
 
 typedef struct {
     golden_transformer g; /* first member: freed as one */
     dit_json e2e;
-    const char *transformer;
+    const char *transformer, *vae; /* folders beside this one; vae may be NULL */
     const cJSON *scheduler;
     int64_t steps, frames;
     dit_condition_run run;
+    const float *final; /* [num_images, S, channels], tokens */
 } golden_e2e;
 
 static dit_status compare_step(dit_sampler *sampler, int step, void *context)
@@ -34,6 +38,14 @@ static dit_status compare_step(dit_sampler *sampler, int step, void *context)
     else
         snprintf(name, sizeof name, "latents_final");
     return golden_transformer_compare(g, name, sampler->full, images, sampler->channels, TOLERANCE);
+}
+
+/* A name that does not lead out of the folder that holds both. */
+static dit_status check_name(const golden_e2e *e, const char *key, const char *name)
+{
+    if (!strchr(name, '/') && name[0] != '.') return DIT_OK;
+    return dit_json_fail(&e->e2e, "", DIT_ERR_JSON_VALUE, "%s \"%s\" is not the name of a folder beside this one", key,
+                         name);
 }
 
 static dit_status read_call(golden_e2e *e, const char *folder)
@@ -56,10 +68,9 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "image_meta_size", &sizes));
     for (int i = 0; i < 6 && sizes && i < cJSON_GetArraySize(sizes); i++)
         e->run.meta_size[i] = cJSON_GetArrayItem(sizes, i)->valuedouble;
-    if (strchr(e->transformer, '/') || e->transformer[0] == '.')
-        return dit_json_fail(doc, "/transformer", DIT_ERR_JSON_VALUE,
-                             "\"%s\" is not the name of a folder beside this one", e->transformer);
-    return DIT_OK;
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "vae", &e->vae));
+    DIT_TRY(check_name(e, "transformer", e->transformer));
+    return e->vae ? check_name(e, "vae", e->vae) : DIT_OK;
 }
 
 static dit_status run_loop(golden_e2e *e)
@@ -81,7 +92,105 @@ static dit_status run_loop(golden_e2e *e)
     DIT_TRY(golden_compare(g->report, g->output, "timesteps", NULL, sampler.scheduler->timesteps, e->steps, 0.0));
     DIT_TRY(golden_compare(g->report, g->output, "sigmas", NULL, sampler.scheduler->sigmas, e->steps + 1,
                            TOLERANCE_SIGMAS));
-    return dit_sampler_run(&sampler, &g->condition);
+    DIT_TRY(dit_sampler_run(&sampler, &g->condition));
+    DIT_TRY(dit_sampler_gather(&sampler));
+    e->final = sampler.full;
+    return DIT_OK;
+}
+
+/* ---- the picture ------------------------------------------------------------------------------------------------- */
+
+/* What it takes to decode; every rank does, so that all see the same verdict. */
+typedef struct {
+    dit_json config;
+    dit_safetensors *file;
+    dit_weights weights;
+    dit_vae *vae;
+    float *planes, *image;
+} decoder;
+
+/* Levels of 0..255 against the file's: rounding may go either way, so each may be off by one, no more. The tolerance
+ * stated is what one level everywhere would be. */
+static dit_status judge_levels(golden_report *report, const float *image, const float *levels, int64_t area)
+{
+    double difference = 0, norm = 0, worst = 0;
+    char problem[96];
+    for (int64_t i = 0; i < 3 * area; i++) {
+        double d = fabs((double)dit_picture_level(image[i % 3 * area + i / 3]) - levels[i]);
+        difference += d * d;
+        norm += (double)levels[i] * levels[i];
+        if (d > worst) worst = d;
+    }
+    snprintf(problem, sizeof problem, "a colour is off by %.0f levels of 255", worst);
+    norm = norm > 0 ? norm : 1;
+    return golden_add(report, "image_u8", sqrt(difference / norm), sqrt((double)(3 * area) / norm),
+                      worst > 1 ? problem : NULL);
+}
+
+static dit_status compare_levels(golden_e2e *e, const float *image)
+{
+    golden_transformer *g = &e->g;
+    int64_t area = e->run.height_px * e->run.width_px;
+    dit_tensor_view view;
+    if (!dit_safetensors_find(g->output, "image_u8", &view)) return DIT_OK;
+    if (view.elements != 3 * area)
+        return golden_add(g->report, "image_u8", 0, 1, "the file's picture has another size than the call");
+    float *levels = malloc((size_t)(3 * area) * sizeof *levels);
+    if (!levels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
+    dit_status st = dit_tensor_read(&view, 0, 3 * area, levels);
+    if (st == DIT_OK) st = judge_levels(g->report, image, levels, area);
+    free(levels);
+    return st;
+}
+
+static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
+{
+    golden_transformer *g = &e->g;
+    const dit_latent *latent = &g->facts.latent;
+    int64_t cells = latent->channels * dit_latent_cells(latent), pixels = 3 * e->run.height_px * e->run.width_px;
+    char vae_folder[GOLDEN_PATH], path[GOLDEN_PATH];
+    snprintf(vae_folder, sizeof vae_folder, "%.3000s/../%.1000s", folder, e->vae);
+    DIT_TRY(golden_path(vae_folder, "config.json", path));
+    DIT_TRY(dit_config_read_file(path, &d->config));
+    DIT_TRY(dit_safetensors_open(vae_folder, &d->file));
+    d->weights = (dit_weights){.file = d->file};
+    DIT_TRY(dit_vae_create(&(dit_vae_params){.rt = &g->rt,
+                                             .config = {&d->config, d->config.root, ""},
+                                             .weights = &d->weights,
+                                             .frames = latent->frames,
+                                             .height = latent->height,
+                                             .width = latent->width},
+                           &d->vae));
+    const dit_vae_facts *facts = dit_vae_get_facts(d->vae);
+    if (facts->latent_channels != latent->channels || facts->spatial != latent->vae_spatial)
+        return DIT_FAIL(DIT_ERR_SHAPE, "the VAE takes %lld channels, the latents have %lld",
+                        (long long)facts->latent_channels, (long long)latent->channels);
+    d->planes = malloc((size_t)cells * sizeof *d->planes);
+    d->image = malloc((size_t)pixels * sizeof *d->image);
+    if (!d->planes || !d->image) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
+    dit_latent_unpack(latent, DIT_LATENT_CFHW, 1, latent->channels, e->final, d->planes);
+    for (int64_t i = 0; i < cells; i++)
+        d->planes[i] = (float)(d->planes[i] / facts->scaling_factor + facts->shift_factor);
+    DIT_TRY(dit_vae_decode(d->vae, d->planes, d->image));
+    DIT_TRY(golden_compare(g->report, g->output, "image_raw", NULL, d->image, pixels, TOLERANCE_IMAGE));
+    return compare_levels(e, d->image);
+}
+
+/* Folders of clips end with latents; one with a picture holds one image. */
+static dit_status compare_picture(golden_e2e *e, const char *folder)
+{
+    decoder d = {0};
+    dit_tensor_view view;
+    if (!e->vae || !dit_safetensors_find(e->g.output, "image_raw", &view)) return DIT_OK;
+    if (e->g.facts.num_images != 1)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "a picture of %lld images at once", (long long)e->g.facts.num_images);
+    dit_status st = decode(e, folder, &d);
+    dit_vae_free(d.vae);
+    dit_safetensors_close(d.file);
+    dit_json_release(&d.config);
+    free(d.planes);
+    free(d.image);
+    return st;
 }
 
 static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_program_platform *platform)
@@ -101,7 +210,8 @@ static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_p
     g->facts.steps = e->steps;
     if (e->run.guidance_scale <= 1.0) g->facts.guidance_branches = 1; /* the pipelines skip guidance then */
     DIT_TRY(golden_transformer_create(g, platform, false));
-    return run_loop(e);
+    DIT_TRY(run_loop(e));
+    return compare_picture(e, folder);
 }
 
 static bool is_e2e(const char *folder)
