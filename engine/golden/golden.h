@@ -14,7 +14,7 @@ enum { GOLDEN_PATH = 4096 };
 /* What was compared so far. */
 typedef struct {
     cJSON *tensors; /* [{name, rel_l2, tolerance, reason?}], not owned */
-    double worst;   /* relative L2 */
+    double worst;   /* relative L2 of what golden_compare compared: fp32 tensors */
     bool failed;
     char reason[512]; /* the first failure */
 } golden_report;
@@ -31,7 +31,7 @@ extern const golden_kind golden_kind_e2e, golden_kind_vae, golden_kind_model, go
 
 /* ||x - expected|| / ||expected|| in double, of `elements` floats against the file's tensor `name`; a tensor the file
  * does not have is passed over. Another number of elements or a NaN is a failure with its reason. `label`: the name in
- * the report, NULL for `name`. Errors: DIT_ERR_MEMORY and what reading the file gives. */
+ * the report, NULL for `name`. Counts for the worst. Errors: DIT_ERR_MEMORY and what reading the file gives. */
 dit_status golden_compare(golden_report *report, const dit_safetensors *expected, const char *name, const char *label,
                           const float *x, int64_t elements, double tolerance);
 /* One line of the report: an error measure, or a `problem` (then it failed). */
