@@ -1,0 +1,168 @@
+#include "engine/models/adaln.h"
+
+enum { SINUSOID = 256, MLP_RATIO = 4 };
+enum { SHIFT_MSA, SCALE_MSA, GATE_MSA, SHIFT_MLP, SCALE_MLP, GATE_MLP, MODULATIONS };
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+static dit_status load_weights(const dit_model_params *params, adaln *a)
+{
+    dit_scope s = scope_of(params, "%s", "");
+    int64_t C = a->C, cells = a->c.patch * a->c.patch;
+    DIT_TRY(scope_linear(&s, "pos_embed.proj", C, a->c.in_channels * cells, &a->patch_proj));
+    DIT_TRY(embed_mlp_load(&s, "adaln_single.emb.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &a->timestep_mlp));
+    DIT_TRY(scope_linear(&s, "adaln_single.linear", MODULATIONS * C, C, &a->modulation));
+    DIT_TRY(embed_mlp_load(&s, "caption_projection", a->c.text_dim, C, C, DIT_ACT_GELU_TANH, &a->caption_mlp));
+    DIT_TRY(scope_head(&s, "proj_out", a->c.out_channels, cells, C, &a->proj_out));
+    return scope_matrix(&s, "scale_shift_table", 2, C, DIT_INIT_TABLE, &a->table);
+}
+
+static dit_status make_buffers(dit_runtime *rt, adaln *a)
+{
+    int64_t C = a->C, B = a->B, rows = B * a->n, text_rows = B * a->text_tokens;
+    const dit_buffer buffers[] = {
+        {&rt->image, &a->position, a->n / a->segments * C},
+        {&rt->image, &a->text_bias, text_rows},
+        {&rt->step, &a->x, rows * C},
+        {&rt->step, &a->normed, rows * C},
+        {&rt->step, &a->attended, rows * C},
+        {&rt->step, &a->wide, rows * MLP_RATIO * C},
+        {&rt->step, &a->text, text_rows * C},
+        {&rt->step, &a->text_hidden, text_rows * C},
+        {&rt->step, &a->sinusoid, B * SINUSOID},
+        {&rt->step, &a->hidden, B * C},
+        {&rt->step, &a->embedded, B * C},
+        {&rt->step, &a->activated, B * C},
+        {&rt->step, &a->modulated, B * MODULATIONS * C},
+        {&rt->step, &a->gates, B * MODULATIONS * C},
+    };
+    return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
+}
+
+dit_status adaln_create(const dit_model_params *params, adaln *a)
+{
+    const dit_partition *part = &params->partition;
+    const dit_latent *latent = &params->latent;
+    a->C = a->c.H * a->c.D, a->B = part->batch, a->n = part->image_count;
+    a->segments = part->segments, a->text_tokens = part->text_tokens;
+    DIT_TRY(load_weights(params, a));
+    DIT_TRY(make_buffers(params->rt, a));
+    embed_sincos_2d(latent->height / a->c.patch, latent->width / a->c.patch, a->C,
+                    (double)(a->c.sample_size / a->c.patch), a->c.interpolation_scale, part->segment_begin,
+                    part->segment_count, a->position);
+    return DIT_OK;
+}
+
+dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, adaln_block *block)
+{
+    static const char *const qkv[] = {"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL};
+    static const char *const cross_kv[] = {"attn2.to_k", "attn2.to_v", NULL};
+    int64_t C = a->C;
+    block->text_kv = NULL;
+    DIT_TRY(scope_fused(scope, qkv, C, C, &block->qkv));
+    DIT_TRY(scope_linear(scope, "attn1.to_out.0", C, C, &block->out));
+    DIT_TRY(scope_mlp(scope, "ff", C, MLP_RATIO * C, &block->mlp));
+    DIT_TRY(scope_matrix(scope, "scale_shift_table", MODULATIONS, C, DIT_INIT_TABLE, &block->table));
+    if (!text) return DIT_OK;
+    DIT_TRY(scope_linear(scope, "attn2.to_q", C, C, &block->cross_q));
+    DIT_TRY(scope_fused(scope, cross_kv, C, C, &block->cross_kv));
+    DIT_TRY(scope_linear(scope, "attn2.to_out.0", C, C, &block->cross_out));
+    return dit_arena_floats(&scope->rt->image, a->B * a->text_tokens * 2 * C, &block->text_kv);
+}
+
+/* ---- once per image ---------------------------------------------------------------------------------------------- */
+
+dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_t count, const dit_condition *condition)
+{
+    dit_runtime *rt = model->params.rt;
+    const float *mask = condition->at[DIT_CONDITION_TEXT_MASK];
+    int64_t text_rows = a->B * a->text_tokens;
+    a->bias = mask ? a->text_bias : NULL;
+    for (int64_t i = 0; mask && i < text_rows; i++) a->text_bias[i] = (1.0f - mask[i]) * -10000.0f;
+    embed_mlp_run(rt, &a->caption_mlp, condition->at[DIT_CONDITION_TEXT], text_rows, a->text_hidden, a->text);
+    for (int64_t i = 0; i < count; i++) embed_linear(rt, &blocks[i].cross_kv, a->text, text_rows, blocks[i].text_kv);
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(a->text, a->B, a->text_tokens, a->C),
+                        "aux.caption_projection");
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+dit_status adaln_embed(dit_model *model, adaln *a, const dit_forward_args *args, const float *added)
+{
+    dit_runtime *rt = model->params.rt;
+    int64_t B = a->B, C = a->C;
+    dit_rows x = rows_dense(a->x, B, a->n, C);
+    layer_copy_entries(rt, a->position, rows_dense(a->x, B * a->segments, a->n / a->segments, C));
+    layer_linear_add(rt, &a->patch_proj, rows_dense((float *)args->latents, B, a->n, a->patch_proj.k), x, NULL, 0);
+    embed_timestep(args->timestep, B, SINUSOID, a->sinusoid);
+    embed_mlp_run(rt, &a->timestep_mlp, a->sinusoid, B, a->hidden, a->embedded);
+    if (added) layer_add(rt, a->embedded, added, B * C, a->embedded);
+    embed_activate(rt, DIT_ACT_SILU, a->embedded, B * C, a->activated);
+    embed_linear(rt, &a->modulation, a->activated, B, a->modulated);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed"));
+    DIT_TRY(
+        dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(a->modulated, B, 1, MODULATIONS * C), "aux.adaln_single.0"));
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(a->embedded, B, 1, C), "aux.adaln_single.1");
+}
+
+static dit_layer_norm modulated_norm(const adaln *a, int shift, int scale)
+{
+    return (dit_layer_norm){.eps = (float)a->c.eps,
+                            .shift = a->gates + shift * a->C,
+                            .scale = a->gates + scale * a->C,
+                            .modulation_stride = MODULATIONS * a->C};
+}
+
+dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block)
+{
+    dit_rows normed = rows_dense(a->normed, a->B, a->n, a->C), qkv = rows_dense(a->wide, a->B, a->n, 3 * a->C);
+    dit_layer_norm norm = modulated_norm(a, SHIFT_MSA, SCALE_MSA);
+    layer_modulation(a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
+    layer_norm(rt, rows_dense(a->x, a->B, a->n, a->C), normed, &norm);
+    layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
+    return qkv;
+}
+
+/* The stream is not normalised for the queries. */
+static dit_status cross_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
+{
+    dit_runtime *rt = model->params.rt;
+    int64_t C = a->C;
+    dit_rows x = rows_dense(a->x, a->B, a->n, C), query = rows_dense(a->normed, a->B, a->n, C);
+    dit_rows attended = rows_dense(a->attended, a->B, a->n, C);
+    dit_rows text = rows_dense(block->text_kv, a->B, a->text_tokens, 2 * C);
+    layer_linear(rt, &block->cross_q, x, query, DIT_ACT_NONE);
+    layer_local_attention(rt, a->c.H, query, rows_columns(text, 0, C), rows_columns(text, C, C), a->bias, attended);
+    if (tapped) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
+    layer_linear_add(rt, &block->cross_out, attended, x, NULL, 0);
+    return DIT_OK;
+}
+
+dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
+{
+    dit_runtime *rt = model->params.rt;
+    int64_t C = a->C, stride = MODULATIONS * C;
+    dit_rows x = rows_dense(a->x, a->B, a->n, C), normed = rows_dense(a->normed, a->B, a->n, C);
+    dit_rows attended = rows_dense(a->attended, a->B, a->n, C);
+    dit_layer_norm norm = modulated_norm(a, SHIFT_MLP, SCALE_MLP);
+    if (tapped) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    layer_linear_add(rt, &block->out, attended, x, a->gates + GATE_MSA * C, stride);
+    if (block->text_kv) DIT_TRY(cross_attention(model, a, block, tapped));
+    layer_norm(rt, x, normed, &norm);
+    layer_mlp_add(rt, &block->mlp, normed, rows_dense(a->wide, a->B, a->n, MLP_RATIO * C), x, a->gates + GATE_MLP * C,
+                  stride);
+    return DIT_OK;
+}
+
+/* The head modulates by the embedding itself, not by its projection. */
+void adaln_head(dit_runtime *rt, adaln *a, float *output)
+{
+    int64_t C = a->C;
+    dit_rows normed = rows_dense(a->normed, a->B, a->n, C);
+    float *shift = a->gates, *scale = a->gates + a->B * C;
+    layer_modulation(a->embedded, a->table, a->B, C, shift);
+    layer_modulation(a->embedded, a->table + C, a->B, C, scale);
+    layer_norm(rt, rows_dense(a->x, a->B, a->n, C), normed,
+               &(dit_layer_norm){.eps = 1e-6f, .shift = shift, .scale = scale, .modulation_stride = C});
+    layer_linear(rt, &a->proj_out, normed, rows_dense(output, a->B, a->n, a->proj_out.n), DIT_ACT_NONE);
+}

@@ -1,0 +1,63 @@
+/* adaLN-single: what PixArt and Latte have in common - patches with a sine-cosine table, one modulation of the timestep
+ * that all blocks share and shift by a table of their own, cross-attention to projected captions, the head.
+ * Source: Chen et al., PixArt-alpha (arXiv:2310.00426), section 2.3; parameter names and arithmetic of diffusers 0.33.1
+ * AdaLayerNormSingle and BasicTransformerBlock ("ada_norm_single").
+ *
+ * How a block's tokens attend to each other is left to the family:
+ *   qkv = adaln_before_attention(); attention of qkv into `attended`; adaln_after_attention().
+ */
+#ifndef DIT_ENGINE_ADALN_H
+#define DIT_ENGINE_ADALN_H
+
+#include "engine/models/embed.h"
+#include "engine/models/layers.h"
+
+typedef struct {
+    int64_t H, D, patch, in_channels, out_channels, text_dim, sample_size;
+    double eps, interpolation_scale;
+} adaln_config;
+
+typedef struct {
+    dit_linear qkv, out, cross_q, cross_kv, cross_out; /* cross: only in blocks with text                       */
+    dit_mlp mlp;
+    const float *table; /* [6, C]                                                  */
+    float *text_kv;     /* [batch, text tokens, 2C], image's life; NULL: no text   */
+} adaln_block;
+
+typedef struct {
+    adaln_config c;
+    int64_t C, B, n, segments, text_tokens; /* hidden; batch; local rows, of so many frames                */
+    dit_linear patch_proj, modulation, proj_out;
+    embed_mlp timestep_mlp, caption_mlp;
+    const float *table;                              /* [2, C]: shift, scale of the head                   */
+    float *position;                                 /* [n / segments, C], image's life                    */
+    float *text_bias;                                /* [batch, text tokens] on the logits, image's life   */
+    const float *bias;                               /* the same, or NULL without a mask                   */
+    float *x, *normed, *attended;                    /* [batch, n, C]                                      */
+    float *wide;                                     /* [batch, n, 4C]: qkv or MLP                         */
+    float *text, *text_hidden;                       /* [batch, text tokens, C]                            */
+    float *sinusoid, *hidden, *embedded, *activated; /* [batch, 256 or C]                                  */
+    float *modulated, *gates;                        /* [batch, 6C] of the step; of a block                */
+} adaln;
+
+/* Loads what is not a block, makes the buffers (rt->image, rt->step) and the position table. `a` has its config.
+ * Errors: as loading weights. */
+dit_status adaln_create(const dit_model_params *params, adaln *a);
+/* A block of the scope; one with text gets memory for its K and V. */
+dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, adaln_block *block);
+
+/* Once per image: projects the captions, and K and V of them for every block. Taps aux.caption_projection. */
+dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_t count,
+                         const dit_condition *condition);
+
+/* Patches into x, and the modulation of the step; `added` [batch, C] or NULL joins the timestep's embedding. Taps
+ * aux.pos_embed, aux.adaln_single.0 and .1. */
+dit_status adaln_embed(dit_model *model, adaln *a, const dit_forward_args *args, const float *added);
+/* Norm, modulation and projection of x: gives [batch, n, 3C]. The block's gates are set until the next call. */
+dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block);
+/* Adds what was attended, then cross-attention where there is text, then the MLP. Taps of block 0: attn1, attn2. */
+dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped);
+/* output [batch, n, out_channels patch^2]. */
+void adaln_head(dit_runtime *rt, adaln *a, float *output);
+
+#endif
