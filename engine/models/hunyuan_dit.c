@@ -40,9 +40,9 @@ typedef struct {
     dit_linear patch_proj, norm_out, proj_out;
     embed_mlp timestep_mlp, extra_mlp, text_mlp;
     hunyuan_pooler pooler;
-    const float *style;                          /* [1, C]                                                    */
-    const float *padding;                        /* [text tokens, text_dim]                                   */
-    hunyuan_block *blocks;                       /*                                                           */
+    const float *style;   /* [1, C]                                                    */
+    const float *padding; /* [text tokens, text_dim]                                   */
+    hunyuan_block *blocks;
     float *cosines, *sines;                      /* [image_count, D], image's life                            */
     float *extra;                                /* [batch, C]: added to the timestep embedding of every step */
     float *text, *text_hidden;                   /* [batch, text tokens, text_dim], hidden rows of the second */
