@@ -1,0 +1,224 @@
+/* Latte: blocks that attend within each frame, and to the text, alternate with blocks that attend over time at each
+ * place of the picture.
+ * Source: Ma et al., Latte (arXiv:2401.03048); parameter names and arithmetic of diffusers 0.33.1
+ * LatteTransformer3DModel. Blocks are PixArt's (adaln.h).
+ *
+ * A rank holds its piece of every frame, [batch, frames, tokens of a frame / ranks]: attention within frames goes
+ * through the policy with the frames as batch entries, attention over time needs no other rank.
+ */
+#include "engine/models/adaln.h"
+
+#include <math.h>
+
+typedef struct {
+    adaln_config common;
+    int64_t layers, cross_dim;
+    bool affine;
+} latte_config;
+
+typedef struct {
+    latte_config c;
+    adaln common;
+    adaln_block *spatial, *temporal;
+    float *time; /* [frames, C]: sine-cosine table of the frames, image's life */
+} latte;
+
+/* ---- config ------------------------------------------------------------------------------------------------------ */
+
+static const dit_config_field fields[] = {
+    DIT_CONFIG_INT(latte_config, layers, "num_layers", 1, 1, 1000),
+    DIT_CONFIG_INT(latte_config, common.H, "num_attention_heads", 16, 1, 1024),
+    DIT_CONFIG_INT(latte_config, common.D, "attention_head_dim", 88, 1, 1024),
+    DIT_CONFIG_INT(latte_config, common.patch, "patch_size", NAN, 1, 16),
+    DIT_CONFIG_INT(latte_config, common.in_channels, "in_channels", NAN, 1, 256),
+    DIT_CONFIG_INT(latte_config, common.out_channels, "out_channels", 0, 1, 256),
+    DIT_CONFIG_INT(latte_config, common.text_dim, "caption_channels", NAN, 1, 65536),
+    DIT_CONFIG_INT(latte_config, cross_dim, "cross_attention_dim", NAN, 1, 65536),
+    DIT_CONFIG_INT(latte_config, common.sample_size, "sample_size", 64, 1, 4096),
+    DIT_CONFIG_NUMBER(latte_config, common.eps, "norm_eps", 1e-5, 0, 1),
+    DIT_CONFIG_BOOL(latte_config, affine, "norm_elementwise_affine", true),
+    DIT_CONFIG_END,
+};
+
+static const dit_config_only only[] = {
+    {"activation_fn", "gelu-approximate"},
+    {"norm_type", "ada_norm_single"},
+    {"attention_bias", "true"},
+    {0},
+};
+
+static dit_status read_config(const dit_config *config, latte_config *c)
+{
+    adaln_config *common = &c->common;
+    DIT_TRY(dit_config_require_only(config, only));
+    DIT_TRY(dit_config_read(config, fields, c));
+    if (common->out_channels == 0) common->out_channels = common->in_channels;
+    common->interpolation_scale = common->sample_size / 64 > 1 ? (double)(common->sample_size / 64) : 1;
+    if (c->affine) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "norm_elementwise_affine true: only norms without weights");
+    if (c->cross_dim != common->H * common->D)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "cross_attention_dim %lld differs from the hidden size %lld",
+                        (long long)c->cross_dim, (long long)(common->H * common->D));
+    if (common->out_channels < common->in_channels)
+        return DIT_FAIL(DIT_ERR_SHAPE, "out_channels %lld below in_channels %lld", (long long)common->out_channels,
+                        (long long)common->in_channels);
+    return DIT_OK;
+}
+
+/* Temporal blocks attend within a rank: only the spatial ones count as layers over the sequence. */
+static dit_status latte_read_facts(const dit_config *config, dit_facts *facts)
+{
+    latte_config c;
+    DIT_TRY(read_config(config, &c));
+    facts->layers = c.layers;
+    facts->heads = c.common.H, facts->head_dim = c.common.D;
+    facts->segments = 1;
+    facts->guidance_branches = 2;
+    facts->latent = (dit_latent){
+        .channels = c.common.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.common.patch};
+    return DIT_OK;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+static dit_status load_blocks(const dit_model_params *params, const latte *m, const char *name, bool text,
+                              adaln_block **out)
+{
+    void *blocks;
+    DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof **out, &blocks));
+    *out = blocks;
+    for (int64_t i = 0; i < m->c.layers; i++) {
+        dit_scope s = scope_of(params, "%s.%lld.", name, (long long)i);
+        DIT_TRY(adaln_load_block(&s, &m->common, text, &(*out)[i]));
+    }
+    return DIT_OK;
+}
+
+/* The library makes the table for video_length frames and takes no other number; position f depends on f alone, so
+ * clips of any length have one. */
+static dit_status make_time_table(dit_runtime *rt, latte *m)
+{
+    int64_t C = m->common.C, frames = m->common.segments;
+    DIT_TRY(dit_arena_floats(&rt->image, frames * C, &m->time));
+    for (int64_t f = 0; f < frames; f++) embed_sincos_1d((double)f, C, m->time + f * C);
+    return DIT_OK;
+}
+
+static dit_status latte_create(const dit_model_params *params, dit_model *model)
+{
+    dit_runtime *rt = params->rt;
+    const dit_partition *part = &params->partition;
+    void *state;
+    DIT_TRY(dit_arena_alloc(&rt->run, sizeof(latte), &state));
+    latte *m = model->state = state;
+    DIT_TRY(read_config(&params->config, &m->c));
+    m->common.c = m->c.common;
+    DIT_TRY(adaln_create(params, &m->common));
+    DIT_TRY(load_blocks(params, m, "transformer_blocks", true, &m->spatial));
+    DIT_TRY(load_blocks(params, m, "temporal_transformer_blocks", false, &m->temporal));
+    DIT_TRY(make_time_table(rt, m));
+    model->input_channels = m->common.patch_proj.k;
+    model->output_channels = m->common.proj_out.n;
+    model->needs[DIT_CONDITION_TEXT].elements = m->common.text_tokens * m->common.c.text_dim;
+    return dit_attention_create(
+        rt, params->attention,
+        &(dit_attention_shape){
+            .B = part->batch * part->segments, .H = m->common.c.H, .D = m->common.c.D, .tokens = part->segment_count},
+        &model->attention[0]);
+}
+
+/* ---- once per image ---------------------------------------------------------------------------------------------- */
+
+static dit_status latte_prepare(dit_model *model, const dit_condition *condition)
+{
+    latte *m = model->state;
+    return adaln_prepare(model, &m->common, m->spatial, m->c.layers, condition);
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+/* [batch, frames x tokens] seen as frames: [batch x frames, tokens]. */
+static dit_rows within_frames(const adaln *a, dit_rows x)
+{
+    int64_t tokens = a->n / a->segments;
+    return (dit_rows){x.data, a->B * a->segments, tokens, x.cols, x.ld, tokens * x.ld};
+}
+
+/* One batch entry seen as places: [tokens, frames], the frames of a place `tokens` rows apart. */
+static dit_rows over_time(const adaln *a, dit_rows x, int64_t entry)
+{
+    int64_t tokens = a->n / a->segments;
+    return (dit_rows){rows_entry(x, entry).data, tokens, a->segments, x.cols, tokens * x.ld, x.ld};
+}
+
+static dit_status forward_spatial(dit_model *model, int64_t index)
+{
+    latte *m = model->state;
+    adaln *a = &m->common;
+    int64_t C = a->C;
+    dit_rows x = rows_dense(a->x, a->B, a->n, C), attended = rows_dense(a->attended, a->B, a->n, C);
+    dit_rows qkv = within_frames(a, adaln_before_attention(model->params.rt, a, &m->spatial[index]));
+    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, C), rows_columns(qkv, C, C),
+                                     rows_columns(qkv, 2 * C, C), within_frames(a, attended)));
+    DIT_TRY(adaln_after_attention(model, a, &m->spatial[index], false));
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
+}
+
+/* Every token gets its frame's row of the table. */
+static void add_time(dit_runtime *rt, latte *m)
+{
+    adaln *a = &m->common;
+    int64_t C = a->C, elements = a->n * C;
+    dit_rows table = {.data = m->time, .cols = C, .stride = C}; /* ld 0: all tokens of a frame read one row */
+    for (int64_t b = 0; b < a->B; b++) {
+        float *x = a->x + b * elements, *spread = a->normed + b * elements;
+        layer_copy(rt, table, rows_dense(spread, a->segments, a->n / a->segments, C));
+        layer_add(rt, x, spread, elements, x);
+    }
+}
+
+static dit_status forward_temporal(dit_model *model, int64_t index)
+{
+    latte *m = model->state;
+    adaln *a = &m->common;
+    dit_runtime *rt = model->params.rt;
+    int64_t C = a->C;
+    dit_rows x = rows_dense(a->x, a->B, a->n, C), attended = rows_dense(a->attended, a->B, a->n, C);
+    if (index == 0 && a->segments > 1) add_time(rt, m);
+    dit_rows qkv = adaln_before_attention(rt, a, &m->temporal[index]);
+    for (int64_t b = 0; b < a->B; b++) {
+        dit_rows places = over_time(a, qkv, b);
+        layer_local_attention(rt, a->c.H, rows_columns(places, 0, C), rows_columns(places, C, C),
+                              rows_columns(places, 2 * C, C), NULL, over_time(a, attended, b));
+    }
+    DIT_TRY(adaln_after_attention(model, a, &m->temporal[index], false));
+    return dit_tap_rows(model, DIT_LAYOUT_ACROSS, x, "temporal_block_%lld", (long long)index);
+}
+
+static dit_status forward_blocks(dit_model *model)
+{
+    const latte *m = model->state;
+    for (int64_t i = 0; i < m->c.layers; i++) {
+        DIT_TRY(forward_spatial(model, i));
+        DIT_TRY(forward_temporal(model, i));
+    }
+    return DIT_OK;
+}
+
+static dit_status latte_forward(dit_model *model, const dit_forward_args *args)
+{
+    latte *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(adaln_embed(model, &m->common, args, NULL)));
+    DIT_TIMED(rt, DIT_TIME_BLOCKS, DIT_TRY(forward_blocks(model)));
+    DIT_TIMED(rt, DIT_TIME_HEAD, adaln_head(rt, &m->common, args->output));
+    return DIT_OK;
+}
+
+const dit_model_ops dit_model_latte = {
+    .class_name = "LatteTransformer3DModel",
+    .layout = DIT_LATENT_CFHW,
+    .read_facts = latte_read_facts,
+    .create = latte_create,
+    .prepare = latte_prepare,
+    .forward = latte_forward,
+};
