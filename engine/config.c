@@ -1,57 +1,20 @@
 #include "engine/config.h"
 
-#include "base/file.h"
+#include "base/lenient.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG_BYTES_MAX = 64 << 20 };
-
-/* Outside strings, NaN and infinities become null, padded so that lines and columns stay. */
-static void replace_nonfinite(char *text, size_t length)
-{
-    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
-    bool quoted = false;
-    for (size_t i = 0; i < length; i++) {
-        if (quoted && text[i] == '\\')
-            i++;
-        else if (text[i] == '"')
-            quoted = !quoted;
-        for (size_t word = 0; word < 3 && !quoted && i < length; word++) {
-            size_t size = strlen(words[word]);
-            if (length - i < size || memcmp(text + i, words[word], size) != 0) continue;
-            if (size < 4) continue; /* "NaN" is shorter than "null": left for the reader to refuse */
-            memset(text + i, ' ', size);
-            memcpy(text + i, "null", 4);
-        }
-    }
-}
-
 void dit_config_drop_nulls(cJSON *value)
 {
-    cJSON *child = value ? value->child : NULL;
-    while (child) {
-        cJSON *next = child->next;
-        if (cJSON_IsNull(child) && cJSON_IsObject(value))
-            cJSON_Delete(cJSON_DetachItemViaPointer(value, child));
-        else
-            dit_config_drop_nulls(child);
-        child = next;
-    }
+    dit_json_drop_nulls(value);
 }
 
 dit_status dit_config_read_file(const char *path, dit_json *out)
 {
-    char *text;
-    size_t length;
-    DIT_TRY(dit_file_read(path, CONFIG_BYTES_MAX, &text, &length));
-    replace_nonfinite(text, length);
-    dit_status st = dit_json_parse(text, length, path, out);
-    free(text);
-    if (st == DIT_OK) dit_config_drop_nulls(out->root);
-    return st;
+    return dit_json_read_lenient(path, out);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */

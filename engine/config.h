@@ -1,6 +1,4 @@
-/* Config: JSON as diffusers writes it. Python's json writes -Infinity and null ("default") where the standard and our
- * strict reader have no place for them; both mean "absent" here. Everything else is read as strictly as our own files.
- */
+/* Config: JSON as diffusers writes it (base/lenient.h: null and -Infinity mean "absent"), read by tables. */
 #ifndef DIT_ENGINE_CONFIG_H
 #define DIT_ENGINE_CONFIG_H
 
