@@ -1,4 +1,4 @@
-/* Embeddings against the library's own tables (golden/ops, golden/cogvideox_5b). */
+/* Embeddings against the library's own tables (golden/ops, golden/cogvideox_5b, golden/wan_t2v). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,6 +130,39 @@ static void fitted_positions_make_the_rotation_of_cogvideox(void **state)
     expect_close(sines, reference[1], TOKENS * D, 1e-7f);
 }
 
+/* The rotation that the library gives Wan: 3 frames of 4 x 6 tokens, each value once. The second of two ranks, whose
+ * rows begin in the middle of a frame, makes its half. */
+static void a_rank_makes_its_part_of_the_rotation_of_wan(void **state)
+{
+    enum { TOKENS = 72, HALF = 36, D = 16 };
+    static float ids[HALF * 3], reference[2][TOKENS * D / 2], made[2][HALF * D];
+    const dit_partition part = {.image_tokens = TOKENS,
+                                .image_count = HALF,
+                                .segments = 1,
+                                .segment_tokens = TOKENS,
+                                .segment_begin = HALF,
+                                .segment_count = HALF};
+    const dit_latent latent = {.patch_t = 1, .patch = 2, .frames = 3, .height = 8, .width = 12};
+    const int64_t dims[3] = {8, 4, 4};
+    const char *const names[2] = {"freqs_cos", "freqs_sin"};
+    dit_safetensors *file;
+    dit_tensor_view view;
+    (void)state;
+    assert_int_equal(dit_safetensors_open(DITBENCH_SOURCE_DIR "/engine/tests/golden/wan_t2v/rope.safetensors", &file),
+                     DIT_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_true(dit_safetensors_find(file, names[i], &view));
+        assert_int_equal(view.elements, TOKENS * D / 2);
+        assert_int_equal(dit_tensor_read(&view, 0, TOKENS * D / 2, reference[i]), DIT_OK);
+    }
+    dit_safetensors_close(file);
+    embed_grid_ids(&part, &latent, ids);
+    embed_rope(ids, HALF, 3, dims, 10000.0, made[0], made[1]);
+    for (int i = 0; i < 2; i++)
+        for (int at = 0; at < HALF * D; at++)
+            assert_true(fabsf(made[i][at] - reference[i][(HALF * D + at) / 2]) <= 1e-7f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +172,7 @@ int main(void)
         cmocka_unit_test(rotary_tables_repeat_each_value_twice),
         cmocka_unit_test(a_fitted_grid_is_centred_with_ties_to_even),
         cmocka_unit_test(fitted_positions_make_the_rotation_of_cogvideox),
+        cmocka_unit_test(a_rank_makes_its_part_of_the_rotation_of_wan),
     };
     return cmocka_run_group_tests(tests, open_ops, close_ops);
 }
