@@ -92,10 +92,12 @@ static dit_status read_config(const dit_config *config, wan_config *c)
     int count;
     DIT_TRY(dit_config_require_only(config, only));
     DIT_TRY(dit_config_read(config, fields, c));
+    memcpy(c->patch, standard, sizeof standard);
     DIT_TRY(dit_config_read_ints(config, "patch_size", 1, 64, AXES, c->patch, &count));
-    if (count < 0) memcpy(c->patch, standard, sizeof standard), count = AXES;
-    if (count != AXES || c->patch[1] != c->patch[2])
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_size: three numbers expected, the last two equal");
+    if ((count >= 0 && count != AXES) || c->patch[1] != c->patch[2])
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "patch_size has %d entries, %lld rows by %lld columns: built are 3, square", count,
+                        (long long)c->patch[1], (long long)c->patch[2]);
     if (c->D % 2)
         return DIT_FAIL(DIT_ERR_SHAPE, "attention_head_dim %lld is odd: positions rotate pairs", (long long)c->D);
     if (c->in_channels < c->out_channels)
