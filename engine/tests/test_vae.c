@@ -1,0 +1,484 @@
+/* VAEs: tiles are what diffusers' algorithm makes of them and bound the memory; chunks, batches and extents; hostile
+ * configs. That the numbers are diffusers' is golden's business (test_golden.sh). */
+#include "base/rng.h"
+#include "engine/vae/vae.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char kl_text[] = "{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [8, 8, 16],"
+                              "\"latent_channels\": 4, \"norm_num_groups\": 4, \"sample_size\": 32}";
+static const char cog_text[] =
+    "{\"_class_name\": \"AutoencoderKLCogVideoX\", \"block_out_channels\": [8, 8, 16],"
+    "\"latent_channels\": 4, \"norm_num_groups\": 4, \"layers_per_block\": 1, \"temporal_compression_ratio\": 2,"
+    "\"sample_height\": 96, \"sample_width\": 80}";
+
+/* A VAE of seeded weights with what it lives on. */
+typedef struct {
+    dit_json document;
+    dit_weights weights;
+    dit_runtime rt;
+    dit_vae *vae;
+} fixture;
+
+/* Only what a VAE needs of a runtime: this test starts no communication. */
+static void start(fixture *f, const char *text)
+{
+    *f = (fixture){.weights = {.seed = 5}};
+    assert_int_equal(dit_json_parse(text, strlen(text), "test", &f->document), DIT_OK);
+    dit_arena_init(&f->rt.run, &f->rt.ledger, DIT_MEMORY_WEIGHTS);
+    dit_arena_init(&f->rt.step, &f->rt.ledger, DIT_MEMORY_ACTIVATIONS);
+    assert_int_equal(dit_kernels_get("cpu", &f->rt.kernels), DIT_OK);
+    assert_int_equal(dit_pool_create(2, false, &f->rt.pool), DIT_OK);
+}
+
+static void stop(fixture *f)
+{
+    dit_vae_free(f->vae);
+    dit_arena_release(&f->rt.run);
+    dit_arena_release(&f->rt.step);
+    dit_pool_free(f->rt.pool);
+    dit_json_release(&f->document);
+}
+
+static dit_vae_params params_of(fixture *f, int64_t frames, int64_t height, int64_t width)
+{
+    return (dit_vae_params){.rt = &f->rt,
+                            .config = {.doc = &f->document, .object = f->document.root, .pointer = ""},
+                            .weights = &f->weights,
+                            .frames = frames,
+                            .height = height,
+                            .width = width};
+}
+
+static dit_status try_create(const char *text, int64_t frames, int64_t height, int64_t width, bool encoder)
+{
+    fixture f;
+    start(&f, text);
+    dit_vae_params params = params_of(&f, frames, height, width);
+    params.encoder = encoder;
+    dit_status st = dit_vae_create(&params, &f.vae);
+    stop(&f);
+    return st;
+}
+
+static float *floats(int64_t count)
+{
+    float *out = malloc((size_t)count * sizeof *out);
+    assert_non_null(out);
+    return out;
+}
+
+static float *draw(int64_t count)
+{
+    float *out = floats(count);
+    dit_rng_normal(11, 1, 0, count, 0, 1, out);
+    return out;
+}
+
+typedef struct {
+    int64_t channels, frames, height, width;
+} extents;
+
+static int64_t size_of(extents e)
+{
+    return e.channels * e.frames * e.height * e.width;
+}
+
+/* What latents of those extents decode to. */
+static extents picture_of(const dit_vae_facts *facts, extents latents)
+{
+    return (extents){facts->image_channels, dit_vae_output_frames(facts, latents.frames),
+                     latents.height * facts->spatial, latents.width * facts->spatial};
+}
+
+static float *decode_whole(const char *text, const float *latents, extents e, extents *picture)
+{
+    fixture f;
+    start(&f, text);
+    dit_vae_params params = params_of(&f, e.frames, e.height, e.width);
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    *picture = picture_of(dit_vae_get_facts(f.vae), e);
+    float *image = floats(size_of(*picture));
+    assert_int_equal(dit_vae_decode(f.vae, latents, image), DIT_OK);
+    stop(&f);
+    return image;
+}
+
+static double distance(const float *a, const float *b, int64_t count)
+{
+    double difference = 0, norm = 0;
+    for (int64_t i = 0; i < count; i++) {
+        difference += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+        norm += (double)b[i] * b[i];
+    }
+    return sqrt(difference / norm);
+}
+
+/* A rectangle cut out of all planes. */
+static float *cut(const float *x, extents e, int64_t top, int64_t left, extents *part)
+{
+    if (part->height > e.height - top) part->height = e.height - top;
+    if (part->width > e.width - left) part->width = e.width - left;
+    float *out = floats(size_of(*part));
+    for (int64_t p = 0; p < e.channels * e.frames; p++)
+        for (int64_t y = 0; y < part->height; y++)
+            memcpy(out + (p * part->height + y) * part->width, x + (p * e.height + top + y) * e.width + left,
+                   (size_t)part->width * sizeof *out);
+    return out;
+}
+
+/* ---- tiles: every tile decoded by a VAE of its own and all of them kept, as the library keeps them ----------------
+ */
+
+enum { TILES = 4 };
+
+typedef struct {
+    float *image[TILES][TILES];
+    extents size[TILES][TILES];
+} tile_table;
+
+static int64_t least(int64_t a, int64_t b, int64_t c)
+{
+    int64_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+static void blend_down(const float *above, extents a, float *tile, extents b, int64_t limit)
+{
+    int64_t extent = least(a.height, b.height, limit);
+    for (int64_t p = 0; p < b.channels * b.frames; p++)
+        for (int64_t y = 0; y < extent; y++)
+            for (int64_t x = 0; x < b.width; x++) {
+                float *at = tile + (p * b.height + y) * b.width + x;
+                float weight = (float)y / (float)extent;
+                *at = above[(p * a.height + a.height - extent + y) * a.width + x] * (1 - weight) + *at * weight;
+            }
+}
+
+static void blend_right(const float *left, extents a, float *tile, extents b, int64_t limit)
+{
+    int64_t extent = least(a.width, b.width, limit);
+    for (int64_t line = 0; line < b.channels * b.frames * b.height; line++)
+        for (int64_t x = 0; x < extent; x++) {
+            float *at = tile + line * b.width + x;
+            float weight = (float)x / (float)extent;
+            *at = left[line * a.width + a.width - extent + x] * (1 - weight) + *at * weight;
+        }
+}
+
+/* In latents: the size of tiles, and from one to the next; in pixels: the seam. */
+typedef struct {
+    int64_t height, width, step_y, step_x, seam_y, seam_x;
+} tile_rule;
+
+static void decode_tiles(const char *text, const float *latents, extents e, tile_rule r, tile_table *t)
+{
+    for (int64_t i = 0; i * r.step_y < e.height; i++)
+        for (int64_t j = 0; j * r.step_x < e.width; j++) {
+            extents part = {e.channels, e.frames, r.height, r.width};
+            float *piece = cut(latents, e, i * r.step_y, j * r.step_x, &part);
+            t->image[i][j] = decode_whole(text, piece, part, &t->size[i][j]);
+            free(piece);
+            if (i) blend_down(t->image[i - 1][j], t->size[i - 1][j], t->image[i][j], t->size[i][j], r.seam_y);
+            if (j) blend_right(t->image[i][j - 1], t->size[i][j - 1], t->image[i][j], t->size[i][j], r.seam_x);
+        }
+}
+
+/* Tile (y / limit, x / limit) gives each pixel. */
+static float *assemble(const tile_table *t, extents whole, int64_t limit_y, int64_t limit_x)
+{
+    float *out = floats(size_of(whole));
+    for (int64_t p = 0; p < whole.channels * whole.frames; p++)
+        for (int64_t y = 0; y < whole.height; y++)
+            for (int64_t x = 0; x < whole.width; x++) {
+                int64_t i = y / limit_y, j = x / limit_x;
+                extents s = t->size[i][j];
+                out[(p * whole.height + y) * whole.width + x] =
+                    t->image[i][j][(p * s.height + y % limit_y) * s.width + x % limit_x];
+            }
+    return out;
+}
+
+static void tiles_equal_the_table(const char *text, extents e, tile_rule r)
+{
+    tile_table table = {0};
+    fixture f;
+    float *latents = draw(size_of(e));
+    start(&f, text);
+    dit_vae_params params = params_of(&f, e.frames, e.height, e.width);
+    params.tiling = true;
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    assert_true(dit_vae_is_tiled(f.vae));
+    extents whole = picture_of(dit_vae_get_facts(f.vae), e), plain;
+    int64_t spatial = dit_vae_get_facts(f.vae)->spatial;
+    float *image = floats(size_of(whole));
+    assert_int_equal(dit_vae_decode(f.vae, latents, image), DIT_OK);
+    decode_tiles(text, latents, e, r, &table);
+    float *expected = assemble(&table, whole, r.step_y * spatial, r.step_x * spatial);
+    float *untiled = decode_whole(text, latents, e, &plain);
+    assert_true(distance(image, expected, size_of(whole)) < 1e-6);
+    assert_true(distance(image, untiled, size_of(whole)) > 1e-4); /* an approximation it is */
+    for (int i = 0; i < TILES * TILES; i++) free(table.image[i / TILES][i % TILES]);
+    free(latents);
+    free(image);
+    free(expected);
+    free(untiled);
+    stop(&f);
+}
+
+static void tiles_of_pictures_are_the_librarys(void **state)
+{
+    (void)state; /* 32 pixels a tile, overlapping by a quarter; the last ones are smaller */
+    tiles_equal_the_table(kl_text, (extents){4, 1, 17, 13}, (tile_rule){8, 8, 6, 6, 8, 8});
+    tiles_equal_the_table(kl_text, (extents){4, 2, 5, 9}, (tile_rule){8, 8, 6, 6, 8, 8});
+}
+
+static void tiles_of_clips_are_the_librarys(void **state)
+{
+    (void)state; /* 48 x 40 pixels a tile, overlapping by a sixth and a fifth */
+    tiles_equal_the_table(cog_text, (extents){4, 5, 13, 18}, (tile_rule){12, 10, 10, 8, 8, 8});
+}
+
+static void latents_of_one_tile_are_decoded_whole(void **state)
+{
+    fixture f;
+    extents e = {4, 1, 8, 7}, picture;
+    float *latents = draw(size_of(e)), *whole = decode_whole(kl_text, latents, e, &picture);
+    float *image = floats(size_of(picture));
+    (void)state;
+    start(&f, kl_text);
+    dit_vae_params params = params_of(&f, 1, e.height, e.width);
+    params.tiling = true;
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    assert_false(dit_vae_is_tiled(f.vae));
+    assert_int_equal(dit_vae_decode(f.vae, latents, image), DIT_OK);
+    assert_memory_equal(image, whole, (size_t)size_of(picture) * sizeof *image);
+    free(latents);
+    free(whole);
+    free(image);
+    stop(&f);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes of activations after one decode of height x width latents, which must not allocate. */
+static int64_t activations_of(const char *text, extents e, bool tiling, int64_t *output_bytes)
+{
+    fixture f;
+    start(&f, text);
+    dit_vae_params params = params_of(&f, e.frames, e.height, e.width);
+    params.tiling = tiling;
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    int64_t count = size_of(picture_of(dit_vae_get_facts(f.vae), e)), calls = f.rt.ledger.calls;
+    float *latents = draw(size_of(e)), *image = floats(count);
+    assert_int_equal(dit_vae_decode(f.vae, latents, image), DIT_OK);
+    assert_int_equal(f.rt.ledger.calls, calls);
+    free(latents);
+    free(image);
+    *output_bytes = count * (int64_t)sizeof(float);
+    int64_t used = f.rt.ledger.used[DIT_MEMORY_ACTIVATIONS];
+    stop(&f);
+    return used;
+}
+
+static void expect_bounded(const char *text, extents small, extents large)
+{
+    int64_t small_output, large_output, whole_output;
+    int64_t before = activations_of(text, small, true, &small_output);
+    int64_t after = activations_of(text, large, true, &large_output);
+    int64_t whole = activations_of(text, large, false, &whole_output);
+    assert_true(large_output > 7 * small_output);
+    assert_true(after - before < large_output - small_output); /* not more than the output itself grows */
+    assert_true(whole - before > 2 * (large_output - small_output));
+}
+
+static void tiles_bound_the_memory_and_nothing_is_allocated(void **state)
+{
+    (void)state;
+    expect_bounded(kl_text, (extents){4, 1, 12, 12}, (extents){4, 1, 48, 32});
+    expect_bounded(cog_text, (extents){4, 3, 14, 12}, (extents){4, 3, 56, 24});
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
+
+static void frames_of_a_picture_vae_are_pictures_of_their_own(void **state)
+{
+    extents clip = {4, 3, 5, 6}, picture = {4, 1, 5, 6}, clip_size, size;
+    float *latents = draw(size_of(clip)), *image = decode_whole(kl_text, latents, clip, &clip_size);
+    (void)state;
+    for (int64_t frame = 0; frame < 3; frame++) {
+        float *one = floats(size_of(picture));
+        for (int64_t c = 0; c < 4; c++) memcpy(one + c * 30, latents + (c * 3 + frame) * 30, 30 * sizeof *one);
+        float *alone = decode_whole(kl_text, one, picture, &size);
+        int64_t plane = size.height * size.width;
+        for (int64_t c = 0; c < 3; c++)
+            assert_memory_equal(alone + c * plane, image + (c * 3 + frame) * plane, (size_t)plane * sizeof *image);
+        free(one);
+        free(alone);
+    }
+    free(latents);
+    free(image);
+}
+
+/* Causal: later latents change nothing in the frames of earlier chunks, of which the first of five takes three. */
+static void a_chunk_does_not_see_the_next(void **state)
+{
+    extents e = {4, 5, 4, 3}, size;
+    float *latents = draw(size_of(e)), *before = decode_whole(cog_text, latents, e, &size);
+    (void)state;
+    assert_int_equal(size.frames, 9);
+    for (int64_t c = 0; c < 4; c++) latents[(c * 5 + 3) * 12 + 7] += 1; /* frame 3 of 0 to 4 */
+    float *after = decode_whole(cog_text, latents, e, &size);
+    int64_t frame = size.height * size.width;
+    for (int64_t c = 0; c < 3; c++)
+        for (int64_t t = 0; t < 9; t++) {
+            bool same =
+                memcmp(before + (c * 9 + t) * frame, after + (c * 9 + t) * frame, (size_t)frame * sizeof *before) == 0;
+            assert_int_equal(same, t < 5);
+        }
+    free(latents);
+    free(before);
+    free(after);
+}
+
+/* The chunks of a clip do not remember the clip before. */
+static void decoding_twice_gives_the_same_bits(void **state)
+{
+    fixture f;
+    extents e = {4, 4, 4, 3};
+    float *latents = draw(size_of(e));
+    (void)state;
+    start(&f, cog_text);
+    dit_vae_params params = params_of(&f, e.frames, e.height, e.width);
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    int64_t count = size_of(picture_of(dit_vae_get_facts(f.vae), e));
+    float *once = floats(count), *twice = floats(count);
+    assert_int_equal(dit_vae_decode(f.vae, latents, once), DIT_OK);
+    assert_int_equal(dit_vae_decode(f.vae, latents, twice), DIT_OK);
+    assert_memory_equal(once, twice, (size_t)count * sizeof *once);
+    free(latents);
+    free(once);
+    free(twice);
+    stop(&f);
+}
+
+static void latent_frames_decode_to_the_librarys_number_of_frames(void **state)
+{
+    dit_vae_facts facts = {.temporal = 4};
+    (void)state;
+    assert_int_equal(dit_vae_output_frames(&facts, 1), 1);
+    assert_int_equal(dit_vae_output_frames(&facts, 2), 8);
+    assert_int_equal(dit_vae_output_frames(&facts, 5), 17);
+    assert_int_equal(dit_vae_output_frames(&facts, 13), 49);
+    facts.temporal = 1;
+    assert_int_equal(dit_vae_output_frames(&facts, 16), 16);
+    assert_int_equal(dit_vae_output_frames(&facts, 3), 3);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void expect_refused(dit_status expected, const char *class_name, const char *more)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"_class_name\": \"%s\", \"norm_num_groups\": 4, \"block_out_channels\": [8, 16], %s}", class_name,
+             more);
+    assert_int_equal(try_create(text, 1, 4, 4, false), expected);
+}
+
+static void what_would_change_the_numbers_is_refused(void **state)
+{
+    const char *const both[] = {"AutoencoderKL", "AutoencoderKLCogVideoX"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        expect_refused(DIT_OK, both[i], "\"act_fn\": \"silu\", \"temporal_compression_ratio\": 2");
+        expect_refused(DIT_ERR_UNSUPPORTED, both[i], "\"act_fn\": \"gelu\", \"temporal_compression_ratio\": 2");
+        expect_refused(DIT_ERR_UNSUPPORTED, both[i], "\"latents_mean\": [1, 2], \"temporal_compression_ratio\": 2");
+        expect_refused(DIT_ERR_UNSUPPORTED, both[i],
+                       "\"up_block_types\": [\"AttnUpDecoderBlock2D\"], \"temporal_compression_ratio\": 2");
+    }
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"act_fn\": \"silu\"");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 3");
+    expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 4");
+    assert_int_equal(try_create("{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [6, 8]}", 1, 4, 4, false),
+                     DIT_ERR_SHAPE);
+    assert_int_equal(try_create("{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": []}", 1, 4, 4, false),
+                     DIT_ERR_SHAPE);
+    assert_int_equal(try_create(kl_text, 0, 4, 4, false), DIT_ERR_SHAPE);
+    assert_int_equal(try_create(cog_text, 1, 4, 4, true), DIT_ERR_UNSUPPORTED);
+}
+
+static void an_encoder_must_be_asked_for(void **state)
+{
+    fixture f;
+    float image[3 * 16 * 16] = {0}, mean[4 * 16], logvar[4 * 16];
+    (void)state;
+    start(&f, kl_text);
+    dit_vae_params params = params_of(&f, 1, 4, 4);
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    assert_int_equal(dit_vae_encode(f.vae, image, mean, logvar), DIT_ERR_UNSUPPORTED);
+    dit_vae_free(f.vae);
+    params.encoder = true;
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    assert_int_equal(dit_vae_encode(f.vae, image, mean, logvar), DIT_OK);
+    for (int i = 0; i < 64; i++) assert_true(isfinite(mean[i]) && isfinite(logvar[i]));
+    stop(&f);
+}
+
+static void tiles_that_cut_latents_are_refused(void **state)
+{
+    fixture f;
+    (void)state;
+    start(&f, kl_text);
+    dit_vae_params params = params_of(&f, 1, 40, 40);
+    params.tiling = true;
+    params.tile_height_px = 36; /* nine latents: a quarter is no whole number of them */
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_ERR_SHAPE);
+    params.tile_height_px = 48;
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    stop(&f);
+}
+
+static void memory_that_is_not_there_is_an_error(void **state)
+{
+    (void)state;
+    for (int64_t limit = 1 << 10; limit < 1 << 21; limit *= 2) {
+        fixture f;
+        start(&f, kl_text);
+        dit_vae_params params = params_of(&f, 1, 24, 24);
+        params.tiling = true;
+        f.rt.ledger.limit = limit;
+        dit_status st = dit_vae_create(&params, &f.vae);
+        assert_true(st == DIT_OK || st == DIT_ERR_MEMORY);
+        assert_true(limit > 1 << 14 || st == DIT_ERR_MEMORY);
+        assert_true(st == DIT_OK || !f.vae);
+        stop(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles_of_pictures_are_the_librarys),
+        cmocka_unit_test(tiles_of_clips_are_the_librarys),
+        cmocka_unit_test(latents_of_one_tile_are_decoded_whole),
+        cmocka_unit_test(tiles_bound_the_memory_and_nothing_is_allocated),
+        cmocka_unit_test(frames_of_a_picture_vae_are_pictures_of_their_own),
+        cmocka_unit_test(a_chunk_does_not_see_the_next),
+        cmocka_unit_test(decoding_twice_gives_the_same_bits),
+        cmocka_unit_test(latent_frames_decode_to_the_librarys_number_of_frames),
+        cmocka_unit_test(what_would_change_the_numbers_is_refused),
+        cmocka_unit_test(an_encoder_must_be_asked_for),
+        cmocka_unit_test(tiles_that_cut_latents_are_refused),
+        cmocka_unit_test(memory_that_is_not_there_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
