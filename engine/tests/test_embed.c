@@ -102,25 +102,29 @@ static void a_fitted_grid_is_centred_with_ties_to_even(void **state)
         }
 }
 
+/* A tensor of a shipped golden folder. */
+static void read_golden(const char *path, const char *name, int64_t elements, float *out)
+{
+    char full[512];
+    dit_safetensors *golden_file;
+    dit_tensor_view view;
+    snprintf(full, sizeof full, DITBENCH_SOURCE_DIR "/engine/tests/golden/%s", path);
+    assert_int_equal(dit_safetensors_open(full, &golden_file), DIT_OK);
+    assert_true(dit_safetensors_find(golden_file, name, &view));
+    assert_int_equal(view.elements, elements);
+    assert_int_equal(dit_tensor_read(&view, 0, elements, out), DIT_OK);
+    dit_safetensors_close(golden_file);
+}
+
 /* The tables that the library gave CogVideoX-5B: 3 frames of 4 x 4 tokens, trained on 8 x 12. */
 static void fitted_positions_make_the_rotation_of_cogvideox(void **state)
 {
     enum { TOKENS = 48, D = 16 };
     static float ids[TOKENS * 3], reference[2][TOKENS * D], cosines[TOKENS * D], sines[TOKENS * D];
     const int64_t grid[2] = {4, 4}, base[2] = {8, 12}, dims[3] = {4, 6, 6};
-    const char *const names[2] = {"image_rotary_emb_cos", "image_rotary_emb_sin"};
-    dit_safetensors *file;
-    dit_tensor_view view;
     (void)state;
-    assert_int_equal(
-        dit_safetensors_open(DITBENCH_SOURCE_DIR "/engine/tests/golden/cogvideox_5b/inputs.safetensors", &file),
-        DIT_OK);
-    for (int i = 0; i < 2; i++) {
-        assert_true(dit_safetensors_find(file, names[i], &view));
-        assert_int_equal(view.elements, TOKENS * D);
-        assert_int_equal(dit_tensor_read(&view, 0, TOKENS * D, reference[i]), DIT_OK);
-    }
-    dit_safetensors_close(file);
+    read_golden("cogvideox_5b/inputs.safetensors", "image_rotary_emb_cos", TOKENS * D, reference[0]);
+    read_golden("cogvideox_5b/inputs.safetensors", "image_rotary_emb_sin", TOKENS * D, reference[1]);
     for (int64_t token = 0; token < TOKENS; token++) {
         ids[token * 3] = (float)(token / 16);
         embed_fitted_position(grid, base, token % 16 / 4, token % 4, ids + token * 3 + 1);
@@ -128,6 +132,26 @@ static void fitted_positions_make_the_rotation_of_cogvideox(void **state)
     embed_rope(ids, TOKENS, 3, dims, 10000.0, cosines, sines);
     expect_close(cosines, reference[0], TOKENS * D, 1e-7f);
     expect_close(sines, reference[1], TOKENS * D, 1e-7f);
+}
+
+/* The tables that the library gave HunyuanDiT: 8 x 12 tokens fitted into 32 x 32, the column first. */
+static void fitted_positions_make_the_rotation_of_hunyuandit(void **state)
+{
+    enum { TOKENS = 96, D = 12 };
+    static float ids[TOKENS * 2], reference[2][TOKENS * D], cosines[TOKENS * D], sines[TOKENS * D];
+    const int64_t grid[2] = {8, 12}, base[2] = {32, 32}, dims[2] = {6, 6};
+    (void)state;
+    read_golden("hunyuandit_v12/inputs.safetensors", "image_rotary_emb_cos", TOKENS * D, reference[0]);
+    read_golden("hunyuandit_v12/inputs.safetensors", "image_rotary_emb_sin", TOKENS * D, reference[1]);
+    for (int64_t token = 0; token < TOKENS; token++) {
+        float position[2];
+        embed_fitted_position(grid, base, token / 12, token % 12, position);
+        ids[token * 2] = position[1];
+        ids[token * 2 + 1] = position[0];
+    }
+    embed_rope(ids, TOKENS, 2, dims, 10000.0, cosines, sines);
+    expect_close(cosines, reference[0], TOKENS * D, 1e-6f);
+    expect_close(sines, reference[1], TOKENS * D, 1e-6f);
 }
 
 /* The rotation that the library gives Wan: 3 frames of 4 x 6 tokens, each value once. The second of two ranks, whose
@@ -144,18 +168,9 @@ static void a_rank_makes_its_part_of_the_rotation_of_wan(void **state)
                                 .segment_count = HALF};
     const dit_latent latent = {.patch_t = 1, .patch = 2, .frames = 3, .height = 8, .width = 12};
     const int64_t dims[3] = {8, 4, 4};
-    const char *const names[2] = {"freqs_cos", "freqs_sin"};
-    dit_safetensors *file;
-    dit_tensor_view view;
     (void)state;
-    assert_int_equal(dit_safetensors_open(DITBENCH_SOURCE_DIR "/engine/tests/golden/wan_t2v/rope.safetensors", &file),
-                     DIT_OK);
-    for (int i = 0; i < 2; i++) {
-        assert_true(dit_safetensors_find(file, names[i], &view));
-        assert_int_equal(view.elements, TOKENS * D / 2);
-        assert_int_equal(dit_tensor_read(&view, 0, TOKENS * D / 2, reference[i]), DIT_OK);
-    }
-    dit_safetensors_close(file);
+    read_golden("wan_t2v/rope.safetensors", "freqs_cos", TOKENS * D / 2, reference[0]);
+    read_golden("wan_t2v/rope.safetensors", "freqs_sin", TOKENS * D / 2, reference[1]);
     embed_grid_ids(&part, &latent, ids);
     embed_rope(ids, HALF, 3, dims, 10000.0, made[0], made[1]);
     for (int i = 0; i < 2; i++)
@@ -172,6 +187,7 @@ int main(void)
         cmocka_unit_test(rotary_tables_repeat_each_value_twice),
         cmocka_unit_test(a_fitted_grid_is_centred_with_ties_to_even),
         cmocka_unit_test(fitted_positions_make_the_rotation_of_cogvideox),
+        cmocka_unit_test(fitted_positions_make_the_rotation_of_hunyuandit),
         cmocka_unit_test(a_rank_makes_its_part_of_the_rotation_of_wan),
     };
     return cmocka_run_group_tests(tests, open_ops, close_ops);
