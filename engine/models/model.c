@@ -7,6 +7,7 @@
 extern const dit_model_ops dit_model_cogvideox;
 extern const dit_model_ops dit_model_flux;
 extern const dit_model_ops dit_model_hunyuan_dit;
+extern const dit_model_ops dit_model_hunyuan_video;
 extern const dit_model_ops dit_model_latte;
 extern const dit_model_ops dit_model_pixart;
 extern const dit_model_ops dit_model_sd3;
@@ -17,6 +18,7 @@ static const dit_model_ops *const architectures[] = {
     &dit_model_cogvideox,
     &dit_model_flux,
     &dit_model_hunyuan_dit,
+    &dit_model_hunyuan_video,
     &dit_model_latte,
     &dit_model_pixart,
     &dit_model_sd3,

@@ -25,7 +25,7 @@ check 0
 check 0 --backend ref
 check 0 --ulysses_degree 2
 check 0 --ring_degree 2
-check 2 --cfg_degree 2 # the FLUX pipelines have one guidance branch
+check 3 --cfg_degree 2 # the pipelines of FLUX and HunyuanVideo have one guidance branch
 check 0 --ulysses_degree 4
 check 0 --ring_degree 4
 check 0 --ulysses_degree 2 --ring_degree 2
