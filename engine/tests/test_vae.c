@@ -383,6 +383,40 @@ static void latent_frames_decode_to_the_librarys_number_of_frames(void **state)
     assert_int_equal(dit_vae_output_frames(&facts, 3), 3);
 }
 
+/* Flops of one decode on `kernels`. */
+static dit_flops flops_of(const char *text, extents e, const dit_kernels *kernels, bool counting, bool tiling)
+{
+    fixture f;
+    start(&f, text);
+    f.rt.kernels = kernels;
+    f.rt.ledger.counting_only = counting;
+    dit_vae_params params = params_of(&f, e.frames, e.height, e.width);
+    params.tiling = tiling;
+    assert_int_equal(dit_vae_create(&params, &f.vae), DIT_OK);
+    float *latents = draw(size_of(e)), *image = floats(size_of(picture_of(dit_vae_get_facts(f.vae), e)));
+    assert_int_equal(dit_vae_decode(f.vae, latents, image), DIT_OK);
+    dit_flops flops = f.rt.flops;
+    free(latents);
+    free(image);
+    stop(&f);
+    return flops;
+}
+
+static void counting_without_computing_counts_the_same(void **state)
+{
+    const dit_kernels *cpu;
+    (void)state;
+    assert_int_equal(dit_kernels_get("cpu", &cpu), DIT_OK);
+    for (int i = 0; i < 4; i++) {
+        const char *text = i % 2 ? cog_text : kl_text;
+        extents e = {4, 3, 13, 12};
+        dit_flops computed = flops_of(text, e, cpu, false, i / 2), counted;
+        counted = flops_of(text, e, dit_kernels_counting(), true, i / 2);
+        assert_true(computed.convolution > 0 && computed.linear > 0);
+        assert_memory_equal(&computed, &counted, sizeof computed);
+    }
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void expect_refused(dit_status expected, const char *class_name, const char *more)
@@ -475,6 +509,7 @@ int main(void)
         cmocka_unit_test(a_chunk_does_not_see_the_next),
         cmocka_unit_test(decoding_twice_gives_the_same_bits),
         cmocka_unit_test(latent_frames_decode_to_the_librarys_number_of_frames),
+        cmocka_unit_test(counting_without_computing_counts_the_same),
         cmocka_unit_test(what_would_change_the_numbers_is_refused),
         cmocka_unit_test(an_encoder_must_be_asked_for),
         cmocka_unit_test(tiles_that_cut_latents_are_refused),

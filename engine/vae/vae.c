@@ -319,6 +319,7 @@ static dit_status decode_tiled(dit_vae *vae, const float *latents, float *image)
         for (int64_t j = 0; j < columns; j++) {
             int64_t x = j * vae->overlap_width;
             DIT_TRY(decode_tile(vae, latents, y, x, &tile));
+            if (vae->params.rt->ledger.counting_only) continue;
             tile_view above = {vae->above + j * seam, planes, above_height, tile.width};
             if (i) blend_above(above, tile, vae->blend_height);
             if (j) blend_left(left, tile, vae->blend_width);
