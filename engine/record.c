@@ -355,6 +355,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     dit_parallel_label(&rt->parallel, label);
     dit_memory_predict(&rt->parallel, &rt->facts, estimate);
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) estimated += estimate[klass];
+    if (!rt->facts.parameters) estimated = -1; /* facts from a config alone: no estimate */
     add_string(&b, record, "schema", "ditbench.record/1");
     add_string(&b, record, "evidence", "measured");
     add_string(&b, record, "program", params->program);

@@ -4,6 +4,7 @@
 #include "suite/place.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,8 @@ static void print_help(const suite_cli_spec *spec)
     printf("usage: ditbench %s [OPTION]...%s%s\n\n%s\n", spec->verb, spec->operands ? " " : "",
            spec->operands ? spec->operands : "", spec->purpose);
     printf("\noptions:\n");
-    for (const suite_option *option = spec->options; option && option->name; option++) print_option(option);
+    for (const suite_option *option = spec->options; option && option->name; option++)
+        if (option->help) print_option(option);
     for (size_t i = 0; i < sizeof common_help / sizeof *common_help; i++)
         printf("  %-26s %s\n", common_help[i].form, common_help[i].help);
     if (!spec->examples) return;
@@ -81,12 +83,13 @@ static const suite_option *find_short(const suite_option *table, char letter)
 
 static dit_status unknown_option(const suite_option *own, const suite_option *common, const char *given)
 {
-    const char *words[96];
+    enum { MOST = 255 };
+    const char *words[MOST + 1];
     char wanted[64];
     int count = 0;
     const suite_option *tables[2] = {own, common};
     for (int t = 0; t < 2; t++) {
-        for (const suite_option *row = tables[t]; row && row->name && count < 95; row++) words[count++] = row->name;
+        for (const suite_option *row = tables[t]; row && row->name && count < MOST; row++) words[count++] = row->name;
     }
     words[count] = NULL;
     snprintf(wanted, sizeof wanted, "%.*s", (int)strcspn(given, "="), given);
@@ -129,10 +132,21 @@ static dit_status take_int(const suite_option *option, const char *text)
     return DIT_OK;
 }
 
+static dit_status take_number(const suite_option *option, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value))
+        return DIT_FAIL(DIT_ERR_USAGE, "--%s: '%s' is not a number", option->name, text);
+    *(double *)option->out = value;
+    return DIT_OK;
+}
+
 static dit_status take_value(const suite_option *option, const char *text)
 {
     switch (option->kind) {
     case SUITE_OPTION_INT: return take_int(option, text);
+    case SUITE_OPTION_NUMBER: return take_number(option, text);
     case SUITE_OPTION_DURATION: {
         dit_status st = suite_cli_duration(text, option->out);
         return st == DIT_OK ? st : dit_error_note(st, "reading --%s", option->name);

@@ -14,6 +14,7 @@
 typedef enum {
     SUITE_OPTION_FLAG,     /* out: bool *; set to true                                             */
     SUITE_OPTION_INT,      /* out: int64_t *; min..max                                             */
+    SUITE_OPTION_NUMBER,   /* out: double *; finite                                                */
     SUITE_OPTION_STRING,   /* out: const char **; points into argv                                 */
     SUITE_OPTION_DURATION, /* out: double *, seconds; "90", "1.5s", "10m", "2h", "500ms"; positive */
     SUITE_OPTION_COUNT
@@ -25,7 +26,7 @@ typedef struct {
     char letter;      /* short form, 0 for none        */
     suite_option_kind kind;
     const char *argument; /* word for help, "N"        */
-    const char *help;
+    const char *help;     /* NULL: not listed             */
     void *out;
     int64_t min, max; /* SUITE_OPTION_INT; 0, 0: any   */
 } suite_option;

@@ -50,6 +50,8 @@ static dit_status run_in(const char *folder, const cJSON *kase, const suite_sing
     suite_signals signals;
     suite_launch_options options = {.deadline_s = params->deadline_s > 0 ? params->deadline_s : 600,
                                     .stdout_fd = params->stdout_fd,
+                                    .tick = params->tick,
+                                    .context = params->context,
                                     .signals = &signals};
     DIT_TRY(suite_path(case_file, "%s/case.json", folder));
     plan->case_file = case_file;

@@ -11,6 +11,8 @@ typedef struct {
         *output;       /* keeps case.json, engine.log and records there; NULL: a temporary folder, removed at the end */
     double deadline_s; /* 0: 600 s */
     int stdout_fd;     /* > 0: the engine's stdout goes there */
+    void (*tick)(void *context, double elapsed_s); /* called a few times a second; may be NULL */
+    void *context;
     int world_size, threads_per_rank;
     bool dry_run; /* print the command on stdout instead */
 } suite_single_params;

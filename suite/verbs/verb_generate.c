@@ -1,0 +1,428 @@
+/* ditbench generate: one image or clip by hand. */
+#include "base/file.h"
+#include "base/log.h"
+#include "suite/cli.h"
+#include "suite/foreign.h"
+#include "suite/progress.h"
+#include "suite/request.h"
+#include "suite/single.h"
+#include "suite/verbs/verbs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char purpose[] =
+    "Samples one batch of images or clips, decodes and writes them as PNG, with the case and the digest of the "
+    "latents\n"
+    "in text chunks. SOURCE is a diffusers checkpoint folder (model_index.json, transformer/, vae/, scheduler/), a\n"
+    "folder of an end-to-end run exported from diffusers (e2e.json), or a model of `ditbench list models`, also as\n"
+    "NAME~VARIANT, with seeded weights unless --weights is given. There is no text encoder: embeddings come from\n"
+    "--inputs, under the pipelines' names (prompt_embeds, negative_prompt_embeds, pooled_prompt_embeds, latents, ...), "
+    "or\n"
+    "are seeded noise. --output FILE.png writes FILE.png, FILE.json (the record) and FILE.safetensors (the latents);\n"
+    "--output DIR keeps everything there, the case and the engine's log too. All flags of xDiT are understood: what\n"
+    "changes nothing is taken with a note, what is not built is refused with the reason.\n"
+    "Exit: 0; 2 usage; 3 failed; 4 environment; 6 wrong numbers.";
+
+static const char examples[] =
+    "ditbench generate engine/tests/golden/e2e_flux_schnell --output flux.png\n"
+    "ditbench generate engine/tests/golden/e2e_pixart_sigma --ulysses_degree 2 --output parallel.png\n"
+    "ditbench generate engine/tests/golden/e2e_flux_dev --num_inference_steps 2 --output_type latent --json\n"
+    "ditbench generate pixart-alpha-xl-2 --height 256 --width 256 --dry-run";
+
+enum { READ_BYTES = 4096, ALL_DAY_S = 86400 };
+
+typedef struct {
+    suite_cli cli;
+    suite_single_params single;
+    suite_request request;
+    suite_foreign foreign;
+    const char *model, *frames, *output_type;
+    int64_t pipefusion_degree, tensor_degree, ulysses_degree, ring_degree, data_degree, cfg_degree;
+    bool use_cfg_parallel, enable_tiling;
+    char stem[SUITE_PATH];   /* output without ".png" where files go beside each other; "" for a folder */
+    char folder[SUITE_PATH]; /* where the engine writes */
+    int pipe[2];
+    suite_progress progress;
+    double step_began_s;
+    char line[READ_BYTES];
+    size_t used;
+} generate_call;
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+/* "step 3/28 1.234 s", "decode 1/1 0.532 s" */
+static void take_line(generate_call *call, double elapsed_s)
+{
+    int at, of;
+    double seconds;
+    if (call->cli.verbose && !call->progress.terminal) fprintf(stderr, "%s\n", call->line);
+    if (sscanf(call->line, "step %d/%d %lf", &at, &of, &seconds) != 3 || at < 1 || of < at) return;
+    call->progress.total = of;
+    call->progress.done = call->progress.timed = at;
+    call->progress.timed_s += seconds;
+    call->progress.label = at < of ? "steps" : "decoding";
+    call->step_began_s = elapsed_s;
+}
+
+static void drain(generate_call *call, double elapsed_s)
+{
+    char bytes[READ_BYTES];
+    for (ssize_t count; (count = read(call->pipe[0], bytes, sizeof bytes)) > 0;) {
+        for (ssize_t i = 0; i < count; i++) {
+            bool full = call->used + 1 == sizeof call->line;
+            if (bytes[i] != '\n' && !full) {
+                call->line[call->used++] = bytes[i];
+                continue;
+            }
+            call->line[call->used] = '\0';
+            call->used = 0;
+            take_line(call, elapsed_s);
+        }
+    }
+}
+
+static void tick(void *context, double elapsed_s)
+{
+    generate_call *call = context;
+    drain(call, elapsed_s);
+    suite_progress_tick(&call->progress, elapsed_s - call->step_began_s);
+}
+
+static dit_status open_progress(generate_call *call)
+{
+    if (pipe2(call->pipe, O_CLOEXEC) != 0) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "no pipe: %s", strerror(errno));
+    fcntl(call->pipe[0], F_SETFL, O_NONBLOCK);
+    suite_progress_init(&call->progress, 1, 0, call->cli.quiet);
+    call->progress.label = "loading";
+    call->single.stdout_fd = call->pipe[1];
+    call->single.tick = tick;
+    call->single.context = call;
+    return DIT_OK;
+}
+
+static void close_progress(generate_call *call)
+{
+    if (call->pipe[1] <= 0) return;
+    drain(call, 0);
+    suite_progress_end(&call->progress);
+    close(call->pipe[0]);
+    close(call->pipe[1]);
+}
+
+/* ---- what was asked ---------------------------------------------------------------------------------------------- */
+
+static dit_status settle_mesh(generate_call *call)
+{
+    const int64_t degrees[DIT_AXIS_COUNT] = {
+        [DIT_AXIS_TENSOR] = call->tensor_degree,
+        [DIT_AXIS_ULYSSES] = call->ulysses_degree,
+        [DIT_AXIS_RING] = call->ring_degree,
+        [DIT_AXIS_PIPEFUSION] = call->pipefusion_degree,
+        [DIT_AXIS_CFG] = call->use_cfg_parallel ? 2 : call->cfg_degree,
+        [DIT_AXIS_DATA] = call->data_degree,
+    };
+    int cores = suite_launch_cores();
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        call->request.parallel.degree[axis] = degrees[axis] ? (int)degrees[axis] : 1;
+    if (call->use_cfg_parallel && call->cfg_degree == 1)
+        return DIT_FAIL(DIT_ERR_USAGE, "--use_cfg_parallel is --cfg_degree 2, and --cfg_degree 1 is given");
+    int64_t world = 1;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) world *= call->request.parallel.degree[axis];
+    if (world > 65536) return DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "the degrees multiply to more than 65536 ranks");
+    call->single.world_size = (int)world;
+    if (!call->request.threads) call->request.threads = cores > world ? cores / world : 1;
+    call->single.threads_per_rank = (int)call->request.threads;
+    if (!call->single.launcher && world == 1) call->single.launcher = "local";
+    return DIT_OK;
+}
+
+static dit_status settle_words(generate_call *call)
+{
+    const char *operand = call->cli.operands[0];
+    if (operand && call->model)
+        return DIT_FAIL(DIT_ERR_USAGE, "SOURCE %s and --model %s: give one", operand, call->model);
+    if (call->cli.operand_count > 1) return DIT_FAIL(DIT_ERR_USAGE, "'%s' is one word too many", call->cli.operands[1]);
+    call->request.source = operand ? operand : call->model;
+    call->request.numbered = call->frames && strcmp(call->frames, "numbered") == 0;
+    if (call->frames && !call->request.numbered && strcmp(call->frames, "animated") != 0)
+        return DIT_FAIL(DIT_ERR_USAGE, "--frames: '%s' is neither animated nor numbered", call->frames);
+    call->request.latents_only = call->output_type && strcmp(call->output_type, "latent") == 0;
+    if (call->output_type && !call->request.latents_only && strcmp(call->output_type, "pil") != 0)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--output_type %s is not built", call->output_type),
+                              "pil writes PNG files, latent the latents alone");
+    call->request.tiling |= call->enable_tiling;
+    if (call->single.deadline_s <= 0) call->single.deadline_s = ALL_DAY_S;
+    return DIT_OK;
+}
+
+/* ---- where it goes ----------------------------------------------------------------------------------------------- */
+
+static bool ends_in_png(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 4 && strcmp(text + length - 4, ".png") == 0;
+}
+
+/* FILE.png: a folder of ours beside it until all is there, so that the move is a rename. Else a folder of the user's.
+ */
+static dit_status settle_output(generate_call *call)
+{
+    const char *output = call->cli.output ? call->cli.output : "image.png";
+    char parent[SUITE_PATH];
+    if (!ends_in_png(output)) return suite_path(call->folder, "%s", output);
+    DIT_TRY(suite_path(call->stem, "%.*s", (int)strlen(output) - 4, output));
+    DIT_TRY(suite_path(parent, "%s", call->stem));
+    char *slash = strrchr(parent, '/');
+    if (slash) *slash = '\0';
+    const char *place = !slash ? "." : slash == parent ? "/" : parent;
+    if (access(place, W_OK) != 0)
+        return DIT_FAIL(DIT_ERR_IO, "cannot write %s: folder %s: %s", output, place, strerror(errno));
+    return suite_path(call->folder, "%s/.ditbench-generate-XXXXXX", place);
+}
+
+/* Moves what the engine wrote to its name; a folder of numbered frames replaces an older one. */
+static dit_status move(const generate_call *call, const char *from, const char *suffix, char to[SUITE_PATH])
+{
+    char source[SUITE_PATH];
+    DIT_TRY(suite_path(source, "%s/%s", call->folder, from));
+    DIT_TRY(suite_path(to, "%s%s", call->stem, suffix));
+    if (access(source, F_OK) != 0) return DIT_OK;
+    if (!*suffix || *suffix == '-') DIT_TRY(suite_path_remove(to));
+    if (rename(source, to) == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_IO, "cannot move %s to %s: %s", source, to, strerror(errno));
+}
+
+/* The engine calls pictures image.png, image-0.png or (a folder) image; their paths go into `paths`. */
+static dit_status place_pictures(const generate_call *call, const cJSON *record, cJSON *paths)
+{
+    static const size_t stem = sizeof "image" - 1;
+    const cJSON *picture;
+    char path[SUITE_PATH];
+    cJSON_ArrayForEach(picture, cJSON_GetObjectItemCaseSensitive(record, "pictures"))
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(picture, "file"));
+        if (!name || strlen(name) < stem) continue;
+        if (call->stem[0])
+            DIT_TRY(move(call, name, name + stem, path));
+        else
+            DIT_TRY(suite_path(path, "%s/%s", call->folder, name));
+        cJSON *entry = cJSON_Duplicate(picture, true);
+        if (!entry || !cJSON_AddItemToArray(paths, entry)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
+        cJSON_DeleteItemFromObjectCaseSensitive(entry, "file");
+        DIT_TRY(suite_text_add(entry, "path", path));
+    }
+    return DIT_OK;
+}
+
+static dit_status place_all(const generate_call *call, const cJSON *record, cJSON *answer)
+{
+    char latents[SUITE_PATH], kept[SUITE_PATH];
+    cJSON *pictures = cJSON_AddArrayToObject(answer, "pictures");
+    if (!pictures) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
+    DIT_TRY(place_pictures(call, record, pictures));
+    if (call->stem[0]) {
+        DIT_TRY(move(call, "latents.safetensors", ".safetensors", latents));
+        DIT_TRY(move(call, "record.json", ".json", kept));
+    } else {
+        DIT_TRY(suite_path(latents, "%s/latents.safetensors", call->folder));
+        DIT_TRY(suite_path(kept, "%s/record.json", call->folder));
+    }
+    DIT_TRY(suite_text_add(answer, "latents", latents));
+    return suite_text_add(answer, "record", kept);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static double seconds_of(const cJSON *record, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(record, key);
+    return cJSON_IsNumber(value) ? value->valuedouble * 1e-9 : 0;
+}
+
+static dit_status describe(const generate_call *call, const suite_outcome *outcome, cJSON *answer)
+{
+    const cJSON *record = outcome->record;
+    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(record, "samples");
+    const cJSON *latency = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(samples, "latency_ns"), 0);
+    const cJSON *validation = cJSON_GetObjectItemCaseSensitive(record, "validation");
+    const cJSON *steps = cJSON_GetObjectItemCaseSensitive(record, "steps");
+    const cJSON *conditioning = cJSON_GetObjectItemCaseSensitive(record, "conditioning");
+    DIT_TRY(place_all(call, record, answer));
+    DIT_TRY(suite_text_add(answer, "latent_digest",
+                           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(validation, "latent_digest"))));
+    DIT_TRY(suite_text_add(answer, "conditioning",
+                           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(conditioning, "kind"))));
+    DIT_TRY(suite_text_add(answer, "no_picture",
+                           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "no_picture"))));
+    if (cJSON_IsNumber(steps)) DIT_TRY(dit_json_add_number(answer, "steps", steps->valuedouble));
+    if (cJSON_IsNumber(latency)) DIT_TRY(dit_json_add_number(answer, "sampling_s", latency->valuedouble * 1e-9));
+    DIT_TRY(dit_json_add_number(answer, "decoding_s", seconds_of(record, "decode_ns")));
+    return dit_json_add_number(answer, "elapsed_s", (double)outcome->elapsed_ns * 1e-9);
+}
+
+static int int_of(const cJSON *object, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNumber(value) ? value->valueint : 0;
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return text ? text : "";
+}
+
+static void print_answer(const cJSON *answer)
+{
+    const cJSON *picture, *pictures = cJSON_GetObjectItemCaseSensitive(answer, "pictures");
+    cJSON_ArrayForEach(picture, pictures)
+    {
+        int frames = int_of(picture, "num_frames");
+        printf("%s  %d x %d", text_of(picture, "path"), int_of(picture, "width_px"), int_of(picture, "height_px"));
+        if (frames > 1) printf(", %d frames, %s", frames, text_of(picture, "frames_as"));
+        printf("\n");
+    }
+    if (cJSON_GetArraySize(pictures) == 0) printf("no picture: %s\n", text_of(answer, "no_picture"));
+    printf("%s  latents, %s\n", text_of(answer, "latents"), text_of(answer, "latent_digest"));
+    printf("%s  record\n", text_of(answer, "record"));
+    const cJSON *sampling = cJSON_GetObjectItemCaseSensitive(answer, "sampling_s");
+    const cJSON *decoding = cJSON_GetObjectItemCaseSensitive(answer, "decoding_s");
+    printf("%d steps in %.3f s, decoded in %.3f s; %s\n", int_of(answer, "steps"),
+           sampling ? sampling->valuedouble : 0.0, decoding ? decoding->valuedouble : 0.0,
+           strcmp(text_of(answer, "conditioning"), "seeded") == 0 ? "seeded embeddings" : "embeddings from a file");
+}
+
+/* The engine's error, as if it were ours: it is about what the user gave. */
+static dit_status raise_outcome(const suite_outcome *outcome)
+{
+    dit_status st = DIT_ERR_CRASH;
+    const char *log = text_of(outcome->error, "log"), *hint = text_of(outcome->error, "hint");
+    dit_status_from_name(text_of(outcome->error, "code"), &st);
+    st = DIT_FAIL(st, "%s%s%s", text_of(outcome->error, "message"), st == DIT_ERR_CRASH && *log ? "\n" : "",
+                  st == DIT_ERR_CRASH ? log : "");
+    return *hint ? dit_error_hint(st, "%s", hint) : st;
+}
+
+static dit_status run_case(generate_call *call, const cJSON *kase)
+{
+    suite_outcome outcome = {0};
+    cJSON *answer = cJSON_CreateObject();
+    if (!answer) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
+    if (call->stem[0] && !mkdtemp(call->folder)) {
+        cJSON_Delete(answer);
+        return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", call->folder, strerror(errno));
+    }
+    call->single.output = call->folder;
+    dit_status st = open_progress(call);
+    if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
+    close_progress(call);
+    if (st == DIT_OK && outcome.status != SUITE_OUTCOME_OK) st = raise_outcome(&outcome);
+    if (st == DIT_OK) st = describe(call, &outcome, answer);
+    if (st == DIT_OK && call->cli.json) suite_cli_print_json(answer);
+    if (st == DIT_OK && !call->cli.json) print_answer(answer);
+    if (call->stem[0]) suite_path_remove(call->folder);
+    suite_outcome_release(&outcome);
+    cJSON_Delete(answer);
+    return st;
+}
+
+static dit_status show_case(generate_call *call, const cJSON *kase)
+{
+    suite_outcome outcome = {0};
+    call->single.dry_run = true;
+    if (!call->cli.json) DIT_TRY(suite_single_run(kase, &call->single, &outcome));
+    suite_cli_print_json(kase);
+    return DIT_OK;
+}
+
+static dit_status generate(generate_call *call)
+{
+    cJSON *kase;
+    char *notes;
+    DIT_TRY(suite_foreign_judge(&call->foreign));
+    DIT_TRY(settle_words(call));
+    DIT_TRY(settle_mesh(call));
+    DIT_TRY(settle_output(call));
+    DIT_TRY(suite_request_case(&call->request, "image.png", &kase, &notes));
+    for (char *line = strtok(notes, "\n"); line; line = strtok(NULL, "\n")) dit_log_info("%s", line);
+    free(notes);
+    dit_status st = call->cli.dry_run ? show_case(call, kase) : run_case(call, kase);
+    cJSON_Delete(kase);
+    return st;
+}
+
+int suite_verb_generate(int argc, char **argv)
+{
+    enum { OWN = 40 };
+    generate_call *call = calloc(1, sizeof *call);
+    suite_option options[OWN + SUITE_FOREIGN_MOST + 1] = {{0}};
+    if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
+    suite_request *r = &call->request;
+    *r = (suite_request){.seed = -1,
+                         .weights_seed = -1,
+                         .guidance_scale = NAN,
+                         .flow_shift = NAN,
+                         .attention = "auto",
+                         .backend = "cpu"};
+    const suite_option own[] = {
+        {"model", 0, SUITE_OPTION_STRING, "SOURCE", "instead of the operand", &call->model, 0, 0},
+        {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "safetensors: embeddings, and initial latents if any", &r->inputs,
+         0, 0},
+        {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},
+        {"vae", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->vae, 0, 0},
+        {"scheduler", 0, SUITE_OPTION_STRING, "FILE", "scheduler_config.json, or its folder", &r->scheduler, 0, 0},
+        {"weights", 0, SUITE_OPTION_STRING, "DIR", "of the transformer, instead of seeded ones", &r->weights, 0, 0},
+        {"height", 0, SUITE_OPTION_INT, "PX", "height of the picture", &r->height, 1, 1 << 20},
+        {"width", 0, SUITE_OPTION_INT, "PX", "width of the picture", &r->width, 1, 1 << 20},
+        {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &r->num_frames, 1, 1 << 20},
+        {"num_inference_steps", 0, SUITE_OPTION_INT, "N", "steps", &r->num_inference_steps, 1, 10000},
+        {"guidance_scale", 0, SUITE_OPTION_NUMBER, "G", "1 or less: no guidance", &r->guidance_scale, 0, 0},
+        {"flow_shift", 0, SUITE_OPTION_NUMBER, "S", "shift of a flow-matching scheduler", &r->flow_shift, 0, 0},
+        {"seed", 0, SUITE_OPTION_INT, "N", "of noise and seeded embeddings", &r->seed, 0, INT64_C(9007199254740991)},
+        {"weights_seed", 0, SUITE_OPTION_INT, "N", "of seeded weights", &r->weights_seed, 0, INT64_C(9007199254740991)},
+        {"num_images", 0, SUITE_OPTION_INT, "N", "how many (default: rows of the inputs)", &r->num_images, 1, 4096},
+        {"num_images_per_prompt", 0, SUITE_OPTION_INT, "N", NULL, &r->num_images, 1, 4096},
+        {"ulysses_degree", 0, SUITE_OPTION_INT, "N", "ranks in head-parallel attention", &call->ulysses_degree, 1,
+         4096},
+        {"ring_degree", 0, SUITE_OPTION_INT, "N", "ranks in ring attention", &call->ring_degree, 1, 4096},
+        {"cfg_degree", 0, SUITE_OPTION_INT, "N", "guidance branches apart (1 or 2)", &call->cfg_degree, 1, 2},
+        {"use_cfg_parallel", 0, SUITE_OPTION_FLAG, NULL, "the same as --cfg_degree 2", &call->use_cfg_parallel, 0, 0},
+        {"data_parallel_degree", 0, SUITE_OPTION_INT, "N", "images apart", &call->data_degree, 1, 4096},
+        {"data_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->data_degree, 1, 4096},
+        {"pipefusion_parallel_degree", 0, SUITE_OPTION_INT, "N", "pipeline stages", &call->pipefusion_degree, 1, 4096},
+        {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->pipefusion_degree, 1, 4096},
+        {"tensor_parallel_degree", 0, SUITE_OPTION_INT, "N", "weight shards", &call->tensor_degree, 1, 4096},
+        {"tensor_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->tensor_degree, 1, 4096},
+        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp", &r->attention, 0, 0},
+        {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default) or ref", &r->backend, 0, 0},
+        {"threads", 't', SUITE_OPTION_INT, "N", "threads per rank (default: cores / ranks)", &r->threads, 1, 1024},
+        {"tiling", 0, SUITE_OPTION_FLAG, NULL, "decode in overlapping tiles: bounded memory, approximate", &r->tiling,
+         0, 0},
+        {"enable_tiling", 0, SUITE_OPTION_FLAG, NULL, NULL, &call->enable_tiling, 0, 0},
+        {"frames", 0, SUITE_OPTION_STRING, "HOW", "a clip as one animated file (default) or numbered ones",
+         &call->frames, 0, 0},
+        {"fps", 0, SUITE_OPTION_INT, "N", "frames a second of an animated clip (8)", &r->frames_per_s, 1, 1000},
+        {"output_type", 0, SUITE_OPTION_STRING, "TYPE", "pil (default), or latent: no picture", &call->output_type, 0,
+         0},
+        {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (a day)", &call->single.deadline_s, 0, 0},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, or local for one rank", &call->single.launcher, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call->single.engine, 0, 0},
+    };
+    memcpy(options, own, sizeof own);
+    suite_foreign_options(&call->foreign, options + sizeof own / sizeof *own);
+    const suite_cli_spec spec = {"generate", "[SOURCE]", purpose, examples, options, 0, -1};
+    int code = suite_cli_parse(&spec, argc, argv, &call->cli);
+    if (code < 0) {
+        dit_status st = generate(call);
+        code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&call->cli, st);
+        suite_cli_release(&call->cli);
+    }
+    free(call);
+    return code;
+}
