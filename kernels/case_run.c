@@ -168,9 +168,10 @@ static int64_t conv_depth(const dit_kernel_case *c)
 
 dit_work dit_case_work(const dit_kernel_case *c)
 {
+    static const float something = 0;
     dit_conv_args conv = conv_shape(c);
     conv.weights = &(dit_linear){.n = c->n, .k = conv_depth(c)};
-    conv.residual = c->flags & DIT_CASE_RESIDUAL ? &(float){0} : NULL;
+    if (c->flags & DIT_CASE_RESIDUAL) conv.residual = &something;
     switch (c->op) {
     case DIT_OPERATOR_LINEAR: return dit_linear_work(c->rows, c->n, c->k);
     case DIT_OPERATOR_ATTENTION: return dit_attention_work(c->B, c->H, c->Sq, c->Sk, c->D);

@@ -19,9 +19,10 @@ static inline group_norm_layout group_norm_layout_of(int64_t batch, int64_t rows
     group_norm_layout l = {.rows = rows, .block_rows = BLOCK_FLOATS / C > 0 ? BLOCK_FLOATS / C : 1};
     l.blocks = (rows + l.block_rows - 1) / l.block_rows;
     int64_t moments = batch * l.blocks * groups * 2, statistics = batch * groups * 2;
-    l.moments = workspace;
-    l.statistics = workspace ? (float *)(void *)(l.moments + moments) : NULL;
     l.bytes = moments * (int64_t)sizeof(double) + statistics * (int64_t)sizeof(float);
+    if (!workspace) return l; /* only its size is asked for */
+    l.moments = workspace;
+    l.statistics = (float *)(void *)(l.moments + moments);
     return l;
 }
 
