@@ -93,8 +93,9 @@ static dit_status read_config(const dit_config *config, hunyuan_config *c)
         return DIT_FAIL(DIT_ERR_SHAPE, "attention_head_dim %lld: rotary pairs of two axes need a multiple of 4",
                         (long long)c->D);
     if (c->layers % 2)
-        return DIT_FAIL(DIT_ERR_SHAPE, "num_layers %lld is odd: every skip needs a block that takes it",
-                        (long long)c->layers);
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "num_layers %lld is odd: every skip needs a block that takes it",
+                                       (long long)c->layers),
+                              "cut the model to an even number of blocks");
     if (c->text_dim_2 % POOL_HEADS)
         return DIT_FAIL(DIT_ERR_SHAPE, "cross_attention_dim_t5 %lld is not divisible by the pooler's %d heads",
                         (long long)c->text_dim_2, POOL_HEADS);
