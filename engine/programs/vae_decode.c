@@ -71,7 +71,7 @@ static dit_status read_run(decoding *d)
     DIT_TRY(dit_json_only_keys(doc, run, "/run", keys));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "height_px", 1, 1 << 16, &k->run.height_px));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "width_px", 1, 1 << 16, &k->run.width_px));
-    DIT_TRY(dit_json_optional_int(doc, run, "/run", "num_frames", 1, 1 << 16, &k->num_frames));
+    DIT_TRY(dit_json_optional_int(doc, run, "/run", "num_frames", 1, 1 << 14, &k->num_frames));
     DIT_TRY(dit_json_optional_int(doc, run, "/run", "num_images", 1, 4096, &k->num_images));
     DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << SEED_BITS, &seed));
     k->seed = (uint64_t)seed;

@@ -439,6 +439,8 @@ static void what_would_change_the_numbers_is_refused(void **state)
         expect_refused(DIT_ERR_UNSUPPORTED, both[i],
                        "\"up_block_types\": [\"AttnUpDecoderBlock2D\"], \"temporal_compression_ratio\": 2");
     }
+    assert_int_equal(try_create("{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [8192]}", 1, 4, 4, false),
+                     DIT_ERR_UNSUPPORTED); /* attention as wide */
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderDC", "\"act_fn\": \"silu\"");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 3");
     expect_refused(DIT_ERR_UNSUPPORTED, "AutoencoderKLCogVideoX", "\"temporal_compression_ratio\": 4");

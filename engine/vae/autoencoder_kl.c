@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_STAGES = 8, MID_RESNETS = 2 };
+enum { MAX_STAGES = 8, MID_RESNETS = 2, MAX_HEAD = 2048 /* one head as wide as the channels */ };
 
 typedef struct {
     int64_t in_channels, out_channels, latent_channels, layers, groups, sample_size;
@@ -71,7 +71,10 @@ static dit_status read_config(const dit_config *config, kl_config *c)
     *c = (kl_config){.widths = {64}, .stages = 1};
     DIT_TRY(dit_config_require_only(config, only));
     DIT_TRY(dit_config_read(config, fields, c));
-    return vae_read_stages(config, "DownEncoderBlock2D", "UpDecoderBlock2D", MAX_STAGES, c->widths, &c->stages);
+    DIT_TRY(vae_read_stages(config, "DownEncoderBlock2D", "UpDecoderBlock2D", MAX_STAGES, c->widths, &c->stages));
+    if (!c->mid_attention || c->widths[c->stages - 1] <= MAX_HEAD) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention over %lld channels: up to %d are built",
+                    (long long)c->widths[c->stages - 1], MAX_HEAD);
 }
 
 static dit_status kl_read_facts(const dit_config *config, dit_vae_facts *facts)
