@@ -1,13 +1,32 @@
-/* ditbench list: the sessions of this folder. */
+/* ditbench list: the sessions of this folder, or what the catalogue has. */
+#include "suite/catalogue.h"
 #include "suite/cli.h"
+#include "suite/describe.h"
 #include "suite/index.h"
+#include "suite/parameter.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char purpose[] =
-    "Lists the sessions under results/local, newest first. With --output DIR, those under DIR.";
-static const char examples[] = "ditbench list\nditbench list --json";
+    "Lists the sessions under results/local, newest first; with --output DIR, those under DIR. `list models` tells of\n"
+    "every model, and every variant of it, what it weighs and costs: parameters, flops of one forward and how many\n"
+    "forwards a step has, memory of one rank in fp32, all counted by the engine at the model's default run (or at\n"
+    "--resolution, --frames), and where its facts come from. A model without a config is not built: only what its\n"
+    "authors state is shown. `list workloads`, `list platforms` and `list vaes` tell names.";
+static const char examples[] = "ditbench list\n"
+                               "ditbench list models\n"
+                               "ditbench list models --filter wan --resolution 832x480 --frames 33\n"
+                               "ditbench list models --json\n"
+                               "ditbench list workloads";
+
+typedef struct {
+    suite_cli cli;
+    suite_describe_params models;
+    suite_single_params single;
+    const char *resolution;
+} list_call;
 
 static const char *state_of(const suite_index_session *row)
 {
@@ -63,14 +82,116 @@ static dit_status list(const suite_cli *cli)
     return st;
 }
 
+/* ---- the catalogue ----------------------------------------------------------------------------------------------- */
+
+static dit_status list_names(const suite_cli *cli, const char *kind)
+{
+    char **names;
+    DIT_TRY(suite_catalogue_names(kind, &names));
+    cJSON *document = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(document, kind);
+    for (char **name = names; *name; name++) {
+        if (cli->json)
+            cJSON_AddItemToArray(rows, cJSON_CreateString(*name));
+        else
+            printf("%s\n", *name);
+    }
+    if (cli->json) suite_cli_print_json(document);
+    cJSON_Delete(document);
+    suite_names_free(names);
+    return DIT_OK;
+}
+
+static const char *text_of(const cJSON *row, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
+    return text ? text : "-";
+}
+
+/* A number over `unit`, or "-". */
+static void write_number(const cJSON *row, const char *key, double unit, const char *format, char out[32])
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, key);
+    if (cJSON_IsNumber(item))
+        snprintf(out, 32, format, item->valuedouble / unit);
+    else
+        snprintf(out, 32, "-");
+}
+
+/* "PixArt" of "PixArtTransformer2DModel", "HunyuanDiT" of "HunyuanDiT2DModel". */
+static int family_length(const char *family)
+{
+    const char *end = strstr(family, "Transformer");
+    return end ? (int)(end - family) : (int)strcspn(family, "23");
+}
+
+static void print_model(const cJSON *row)
+{
+    char parameters[32], stated[32], flops[32], forwards[32], memory[32], frames[32];
+    const cJSON *reason = cJSON_GetObjectItemCaseSensitive(row, "reason");
+    const char *family = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "class"));
+    int named = family ? family_length(family) : 1;
+    write_number(row, "parameters", 1e9, "%.3f", parameters);
+    write_number(row, "stated_parameters", 1e9, "%.3g", stated);
+    write_number(row, "flops_per_forward", 1e12, "%.2f", flops);
+    write_number(row, "forwards_per_step", 1, "x%.0f", forwards);
+    write_number(row, "memory_bytes", 1024.0 * 1024 * 1024, "%.1f", memory);
+    write_number(row, "num_frames", 1, "%.0f", frames);
+    printf("%-34s %-13.*s %9s %7s %9s %6s %8s %3s %8s  %s%s%s\n", text_of(row, "name"), named, family ? family : "-",
+           parameters, stated, text_of(row, "resolution"), frames, flops, forwards, memory,
+           reason ? text_of(row, "reason") : "", reason ? "; " : "", text_of(row, "source"));
+}
+
+static dit_status list_models(list_call *call)
+{
+    cJSON *rows, *row;
+    if (call->resolution &&
+        !suite_resolution_from_text(call->resolution, &call->models.width_px, &call->models.height_px))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution: '%s' is not WIDTHxHEIGHT", call->resolution),
+                              "write pixels, for example 1280x720");
+    DIT_TRY(suite_describe_models(&call->models, &call->single, &rows));
+    if (call->cli.json) {
+        cJSON *document = cJSON_CreateObject();
+        cJSON_AddItemToObject(document, "models", rows);
+        suite_cli_print_json(document);
+        cJSON_Delete(document);
+        return DIT_OK;
+    }
+    printf("%-34s %-13s %9s %7s %9s %6s %8s %3s %8s  %s\n", "model", "family", "params/B", "stated", "size", "frames",
+           "TFLOP", "", "GiB", "source");
+    cJSON_ArrayForEach(row, rows) print_model(row);
+    cJSON_Delete(rows);
+    return DIT_OK;
+}
+
+static dit_status list_what(list_call *call)
+{
+    static const char *const kinds[] = {"models", "workloads", "platforms", "vaes", "sessions", NULL};
+    const char *what = call->cli.operand_count ? call->cli.operands[0] : "sessions";
+    if (strcmp(what, "sessions") == 0) return list(&call->cli);
+    if (strcmp(what, "models") == 0) return list_models(call);
+    for (int i = 1; kinds[i]; i++)
+        if (strcmp(what, kinds[i]) == 0) return list_names(&call->cli, what);
+    const char *near = dit_nearest_word(what, kinds);
+    dit_status st = DIT_FAIL(DIT_ERR_USAGE, "'%s' is none of models, workloads, platforms, vaes, sessions", what);
+    return near ? dit_error_hint(st, "did you mean %s?", near) : st;
+}
+
 int suite_verb_list(int argc, char **argv)
 {
-    suite_cli cli;
-    const suite_cli_spec spec = {"list", NULL, purpose, examples, NULL, 0, 0};
-    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    list_call call = {.models = {.variants = true},
+                      .single = {.launcher = "local", .world_size = 1, .threads_per_rank = 1}};
+    const suite_option options[] = {
+        {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "models: at this size", &call.resolution, 0, 0},
+        {"frames", 0, SUITE_OPTION_INT, "N", "models: clips of this length", &call.models.num_frames, 1, 1 << 20},
+        {"filter", 'f', SUITE_OPTION_STRING, "TEXT", "models: only names that contain TEXT", &call.models.filter, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"list", "[models|workloads|platforms|vaes]", purpose, examples, options, 0, 1};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
-    dit_status st = list(&cli);
-    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
-    suite_cli_release(&cli);
+    dit_status st = list_what(&call);
+    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&call.cli, st);
+    suite_cli_release(&call.cli);
     return code;
 }

@@ -1,0 +1,22 @@
+/* Describe: what the models of the catalogue weigh and cost, counted by the engine without computing. */
+#ifndef DIT_SUITE_DESCRIBE_H
+#define DIT_SUITE_DESCRIBE_H
+
+#include "base/json.h"
+#include "suite/single.h"
+
+/* Zero means each model's own default run. */
+typedef struct {
+    int64_t width_px, height_px, num_frames;
+    const char *filter; /* only names that contain it; NULL: all */
+    bool variants;      /* also NAME~VARIANT                     */
+} suite_describe_params;
+
+/* One object per model in *out (array, caller deletes): {"name", "title", "kind", "runnable", "class"?, "vae"?,
+ * "resolution", "num_frames", "steps", "stated_parameters"?, "source"?} and, of those that run, the engine's
+ * {"parameters", "image_tokens", "text_tokens", "forwards_per_step", "flops", "memory", "memory_bytes",
+ * "flops_per_step"}, or "reason" why there are none. The engine is run once for all.
+ * Errors: DIT_ERR_ENVIRONMENT, DIT_ERR_JSON_* of a model file, and what running the engine gives. */
+dit_status suite_describe_models(const suite_describe_params *params, const suite_single_params *single, cJSON **out);
+
+#endif
