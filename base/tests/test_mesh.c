@@ -247,8 +247,9 @@ static void a_case_document_gives_its_facts(void **state)
     static const char text[] =
         "{\"model\":{\"config\":{\"_class_name\":\"FluxTransformer2DModel\",\"num_layers\":19,\"num_single_layers\":38,"
         "\"num_attention_heads\":24,\"attention_head_dim\":128,\"in_channels\":64,\"patch_size\":1},"
-        "\"latent\":{\"channels\":16,\"vae_spatial\":8,\"patch\":[2,2]},\"text\":{\"tokens\":512,\"dim\":4096,\"pooled_dim\":768,"
-        "\"injection\":\"joint attention\"},\"guidance\":\"distilled\"},\"run\":{\"height_px\":1024,\"width_px\":512,"
+        "\"latent\":{\"channels\":16,\"vae_spatial\":8,\"patch\":[2,2]},"
+        "\"text\":{\"tokens\":512,\"dim\":4096,\"pooled_dim\":768,\"injection\":\"joint "
+        "attention\"},\"guidance\":\"distilled\"},\"run\":{\"height_px\":1024,\"width_px\":512,"
         "\"num_images\":1,\"num_inference_steps\":28}}";
     dit_json doc = {0};
     dit_facts facts;

@@ -20,8 +20,8 @@ static dit_status read_case(const char *model, const char *run, const char *rest
         "{\"schema\":\"ditbench.case/1\",\"program\":\"denoise\",\"model\":{\"name\":\"m\",\"config\":{\"_class_name\":"
         "\"PixArtTransformer2DModel\",\"num_layers\":2,\"num_attention_heads\":4,\"attention_head_dim\":8,\"in_"
         "channels\":4,"
-        "\"out_channels\":null,\"patch_size\":2},\"latent\":{\"channels\":4,\"vae_spatial\":8,\"patch\":[2,2]},\"text\":{\"tokens\":7,"
-        "\"dim\":32},"
+        "\"out_channels\":null,\"patch_size\":2},\"latent\":{\"channels\":4,\"vae_spatial\":8,\"patch\":[2,2]},"
+        "\"text\":{\"tokens\":7,\"dim\":32},"
         "\"weights\":{\"kind\":\"seeded\",\"seed\":1}%s},\"scheduler\":{\"_class_name\":"
         "\"DPMSolverMultistepScheduler\"},"
         "\"run\":{\"height_px\":64,\"width_px\":32,\"num_images\":1,\"num_inference_steps\":2,\"seed\":3%s}%s}",
