@@ -16,7 +16,7 @@ typedef struct {
     bool flag;
     int64_t count;
     const char *name;
-    double time_s;
+    double time_s, scale;
     int code;
 } parsed;
 
@@ -29,6 +29,7 @@ static parsed *parse(const char *line)
         {"ulysses_degree", 'u', SUITE_OPTION_INT, "N", "", &p.count, 1, 8},
         {"name", 0, SUITE_OPTION_STRING, "S", "", &p.name, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "T", "", &p.time_s, 0, 0},
+        {"scale", 0, SUITE_OPTION_NUMBER, "X", NULL, &p.scale, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {"verb", "FILE...", "purpose", "example", options, 0, 3};
@@ -41,6 +42,18 @@ static parsed *parse(const char *line)
     p = (parsed){0};
     p.code = suite_cli_parse(&spec, argc, words, &p.cli);
     return &p;
+}
+
+static void numbers_are_finite_and_whole_words(void **state)
+{
+    (void)state;
+    parsed *p = parse("a --scale -2.5e-1");
+    assert_int_equal(p->code, -1);
+    assert_true(p->scale == -0.25);
+    suite_cli_release(&p->cli);
+    assert_int_equal(parse("a --scale 3x")->code, DIT_EXIT_USAGE);
+    assert_int_equal(parse("a --scale inf")->code, DIT_EXIT_USAGE);
+    assert_int_equal(parse("a --scale")->code, DIT_EXIT_USAGE);
 }
 
 static void options_and_operands_mix(void **state)
@@ -155,10 +168,15 @@ static void paths_are_made_and_removed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_and_operands_mix), cmocka_unit_test(dash_and_underscore_are_equal),
-        cmocka_unit_test(bad_lines_exit_2),         cmocka_unit_test(help_exits_0),
-        cmocka_unit_test(durations_have_units),     cmocka_unit_test(outside_text_becomes_clean_utf8),
-        cmocka_unit_test(a_tail_is_whole_lines),    cmocka_unit_test(paths_are_made_and_removed),
+        cmocka_unit_test(numbers_are_finite_and_whole_words),
+        cmocka_unit_test(options_and_operands_mix),
+        cmocka_unit_test(dash_and_underscore_are_equal),
+        cmocka_unit_test(bad_lines_exit_2),
+        cmocka_unit_test(help_exits_0),
+        cmocka_unit_test(durations_have_units),
+        cmocka_unit_test(outside_text_becomes_clean_utf8),
+        cmocka_unit_test(a_tail_is_whole_lines),
+        cmocka_unit_test(paths_are_made_and_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

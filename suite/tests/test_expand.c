@@ -249,7 +249,7 @@ static void auto_threads_share_the_devices(void **state)
 static void catalogue_entries_are_dropped_as_unsupported(void **state)
 {
     (void)state;
-    expect_drop("\"defaults\":{\"model\":\"sd3-medium\"}", DIT_ERR_UNSUPPORTED, "architecture facts only");
+    expect_drop("\"defaults\":{\"model\":\"allegro\"}", DIT_ERR_UNSUPPORTED, "architecture facts only");
     expect_drop("\"defaults\":{\"model\":\"open-sora-1.2\"}", DIT_ERR_UNSUPPORTED, "architecture facts only");
 }
 

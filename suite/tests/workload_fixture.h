@@ -52,6 +52,8 @@ static inline int fixture_setup(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(path, sizeof path, "%s/models", fixture_folder);
     assert_int_equal(symlink(DITBENCH_SOURCE_DIR "/workloads/models", path), 0);
+    snprintf(path, sizeof path, "%s/vaes", fixture_folder);
+    assert_int_equal(symlink(DITBENCH_SOURCE_DIR "/workloads/vaes", path), 0);
     fixture_platform("local-cpu", 2, 8, "68719476736");
     fixture_platform("tiny", 2, 0, "1073741824");
     return setenv("DITBENCH_WORKLOADS", fixture_folder, 1);
@@ -59,7 +61,7 @@ static inline int fixture_setup(void **state)
 
 static inline int fixture_teardown(void **state)
 {
-    static const char *const files[] = {"platforms/local-cpu.json", "platforms/tiny.json", "models"};
+    static const char *const files[] = {"platforms/local-cpu.json", "platforms/tiny.json", "models", "vaes"};
     char path[256];
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -1,0 +1,218 @@
+/* Variants of models, clips, and VAEs alone: what their cases say, and which are dropped or refused. */
+#include "suite/catalogue.h"
+#include "suite/tests/workload_fixture.h"
+
+static const cJSON *part_of(const suite_case *one, const char *key)
+{
+    const cJSON *part = cJSON_GetObjectItemCaseSensitive(one->document, key);
+    assert_non_null(part);
+    return part;
+}
+
+static double number_of(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    assert_true(cJSON_IsNumber(item));
+    return item->valuedouble;
+}
+
+/* A workload of these members, which must be refused. */
+static dit_status refused(const char *members)
+{
+    suite_workload workload;
+    char text[1024];
+    int length = snprintf(text, sizeof text, "{\"schema\":\"ditbench.workload/1\",\"name\":\"test\",%s}", members);
+    return suite_workload_parse(text, (size_t)length, "test.json", &workload);
+}
+
+/* ---- variants ---------------------------------------------------------------------------------------------------- */
+
+static void a_variant_is_a_model_by_its_name(void **state)
+{
+    (void)state;
+    suite_workload workload =
+        fixture_load("\"defaults\":{\"model\":\"pixart-alpha-xl-2~two-blocks\",\"resolution\":\"256x256\"}");
+    assert_int_equal(workload.case_count, 1);
+    const suite_case *one = &workload.cases[0];
+    assert_string_equal(fixture_tag(one, "model"), "pixart-alpha-xl-2~two-blocks");
+    assert_string_equal(fixture_tag(one, "base_model"), "pixart-alpha-xl-2");
+    assert_string_equal(one->label, "pixart-alpha-xl-2~two-blocks 256x256 1");
+    assert_int_equal(number_of(one->tags, "num_layers"), 2);
+    assert_int_equal(number_of(cJSON_GetObjectItemCaseSensitive(part_of(one, "model"), "config"), "num_layers"), 2);
+    suite_workload_release(&workload);
+}
+
+static void stated_parameters_follow_layers_and_width(void **state)
+{
+    suite_model whole, cut;
+    (void)state;
+    assert_int_equal(suite_model_load("flux.1-dev", &whole), DIT_OK);
+    assert_int_equal(suite_model_load("flux.1-dev~one-of-each", &cut), DIT_OK);
+    assert_int_equal(whole.parameters, 11900000000);
+    assert_int_equal(cut.parameters, 11900000000 * 2 / 57); /* 2 of 19 + 38 blocks */
+    suite_model_release(&whole);
+    suite_model_release(&cut);
+    suite_workload workload =
+        fixture_load("\"defaults\":{\"model\":\"flux.1-dev~one-of-each\",\"resolution\":\"256x256\"}");
+    assert_int_equal(number_of(part_of(&workload.cases[0], "model"), "parameters"), 11900000000 * 2 / 57);
+    suite_workload_release(&workload);
+}
+
+static void an_unknown_variant_names_the_nearest(void **state)
+{
+    suite_model model;
+    (void)state;
+    assert_int_equal(suite_model_load("pixart-alpha-xl-2~two-block", &model), DIT_ERR_NOT_FOUND);
+    assert_string_equal(dit_error_last()->hint, "did you mean \"pixart-alpha-xl-2~two-blocks\"?");
+    assert_int_equal(suite_model_load("allegro~small", &model), DIT_ERR_NOT_FOUND);
+    assert_int_equal(refused("\"defaults\":{\"model\":\"flux.1-dev~none\"}"), DIT_ERR_NOT_FOUND);
+    assert_non_null(strstr(dit_error_last()->message, "/defaults/model"));
+}
+
+/* Each laid over its model's config without a complaint: keys, types and tied widths. */
+static void every_shipped_variant_loads(void **state)
+{
+    char **names, full[320];
+    int count = 0;
+    (void)state;
+    assert_int_equal(suite_catalogue_names("models", &names), DIT_OK);
+    for (char **name = names; *name; name++) {
+        suite_model model, variant;
+        const cJSON *one;
+        if (suite_model_load(*name, &model) != DIT_OK) fail_msg("%s: %s", *name, dit_error_last()->message);
+        cJSON_ArrayForEach(one, model.variants)
+        {
+            snprintf(full, sizeof full, "%s~%s", *name, one->string);
+            if (suite_model_load(full, &variant) != DIT_OK) fail_msg("%s: %s", full, dit_error_last()->message);
+            assert_string_equal(variant.variant, full);
+            suite_model_release(&variant);
+            count++;
+        }
+        suite_model_release(&model);
+    }
+    suite_names_free(names);
+    assert_true(count >= 8);
+}
+
+/* ---- clips ------------------------------------------------------------------------------------------------------- */
+
+static void frames_are_an_axis_of_clips(void **state)
+{
+    (void)state;
+    suite_workload workload = fixture_load("\"defaults\":{\"model\":\"latte-1~one-pair\",\"resolution\":\"256x256\"},"
+                                           "\"axes\":{\"num_frames\":[4,16]}");
+    assert_int_equal(workload.case_count, 2);
+    assert_string_equal(workload.cases[0].label, "latte-1~one-pair 256x256 4f 1");
+    assert_int_equal(number_of(workload.cases[0].tags, "num_frames"), 4);
+    assert_int_equal(number_of(part_of(&workload.cases[1], "run"), "num_frames"), 16);
+    assert_int_equal(number_of(workload.cases[1].tags, "image_tokens"), 16 * 16 * 16);
+    suite_workload_release(&workload);
+    workload = fixture_load("\"defaults\":{\"model\":\"latte-1~one-pair\",\"resolution\":\"256x256\"}");
+    assert_int_equal(number_of(part_of(&workload.cases[0], "run"), "num_frames"), 16); /* the model's own */
+    suite_workload_release(&workload);
+}
+
+static void an_image_has_no_frames(void **state)
+{
+    (void)state;
+    suite_workload workload = fixture_load("\"defaults\":{\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"256x256\"},"
+                                           "\"axes\":{\"num_frames\":[1,9]}");
+    assert_int_equal(workload.case_count, 1);
+    assert_null(cJSON_GetObjectItemCaseSensitive(part_of(&workload.cases[0], "run"), "num_frames"));
+    assert_int_equal(number_of(workload.cases[0].tags, "num_frames"), 1);
+    assert_int_equal(workload.dropped_count, 1);
+    assert_int_equal(workload.dropped[0].code, DIT_ERR_CONSTRAINT_RESOLUTION);
+    suite_workload_release(&workload);
+}
+
+/* ---- VAEs -------------------------------------------------------------------------------------------------------- */
+
+static void a_decode_is_a_case_of_the_vae(void **state)
+{
+    (void)state;
+    suite_workload workload =
+        fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"resolution\":\"256x128\",\"seed\":3},"
+                     "\"axes\":{\"model\":[\"flux.1-dev\",\"flux.1-schnell\"],\"tiling\":[false,true]}");
+    assert_int_equal(workload.case_count, 2); /* both models have the same VAE */
+    assert_int_equal(workload.merged_count, 2);
+    const suite_case *one = &workload.cases[1];
+    const cJSON *vae = part_of(one, "vae");
+    assert_string_equal(fixture_tag(one, "model"), "vae:flux");
+    assert_string_equal(fixture_tag(one, "tiling"), "on");
+    assert_string_equal(one->label, "vae:flux 256x128 1 tiling=true");
+    assert_string_equal(one->reference_id, "");
+    assert_false(one->is_reference);
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(vae, "tiling")));
+    assert_int_equal(number_of(cJSON_GetObjectItemCaseSensitive(vae, "config"), "latent_channels"), 16);
+    assert_int_equal(number_of(part_of(one, "run"), "width_px"), 256);
+    assert_null(cJSON_GetObjectItemCaseSensitive(one->document, "model"));
+    assert_null(cJSON_GetObjectItemCaseSensitive(one->document, "scheduler"));
+    suite_workload_release(&workload);
+}
+
+static void a_decode_that_cannot_run_is_dropped(void **state)
+{
+    (void)state;
+    suite_workload workload =
+        fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"ulysses_degree\":2}");
+    assert_int_equal(workload.dropped_count, 1);
+    assert_int_equal(workload.dropped[0].code, DIT_ERR_UNSUPPORTED);
+    suite_workload_release(&workload);
+    workload = fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"allegro\"}");
+    assert_int_equal(workload.dropped_count, 1);
+    assert_non_null(strstr(workload.dropped[0].reason, "names no VAE"));
+    suite_workload_release(&workload);
+}
+
+static void a_parameter_of_the_other_program_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"guidance_scale\":3}"),
+                     DIT_ERR_WORKLOAD);
+    assert_non_null(strstr(dit_error_last()->message, "/defaults/guidance_scale"));
+    assert_int_equal(refused("\"defaults\":{\"model\":\"flux.1-dev\",\"tiling\":true}"), DIT_ERR_WORKLOAD);
+    assert_int_equal(refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"tiling\":1}"),
+                     DIT_ERR_JSON_TYPE);
+}
+
+static void shipped_vaes_load_and_models_name_them(void **state)
+{
+    char **names;
+    int count = 0;
+    (void)state;
+    assert_int_equal(suite_catalogue_names("vaes", &names), DIT_OK);
+    for (char **name = names; *name; name++, count++) {
+        suite_vae vae;
+        if (suite_vae_load(*name, &vae) != DIT_OK) fail_msg("%s: %s", *name, dit_error_last()->message);
+        suite_vae_release(&vae);
+    }
+    suite_names_free(names);
+    assert_true(count >= 6);
+    assert_int_equal(suite_catalogue_names("models", &names), DIT_OK);
+    for (char **name = names; *name; name++) {
+        suite_model model;
+        suite_vae vae = {0};
+        assert_int_equal(suite_model_load(*name, &model), DIT_OK);
+        if (model.vae && suite_vae_load(model.vae, &vae) != DIT_OK) fail_msg("%s: %s", *name, model.vae);
+        suite_vae_release(&vae);
+        suite_model_release(&model);
+    }
+    suite_names_free(names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_variant_is_a_model_by_its_name),
+        cmocka_unit_test(stated_parameters_follow_layers_and_width),
+        cmocka_unit_test(an_unknown_variant_names_the_nearest),
+        cmocka_unit_test(every_shipped_variant_loads),
+        cmocka_unit_test(frames_are_an_axis_of_clips),
+        cmocka_unit_test(an_image_has_no_frames),
+        cmocka_unit_test(a_decode_is_a_case_of_the_vae),
+        cmocka_unit_test(a_decode_that_cannot_run_is_dropped),
+        cmocka_unit_test(a_parameter_of_the_other_program_is_refused),
+        cmocka_unit_test(shipped_vaes_load_and_models_name_them),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
