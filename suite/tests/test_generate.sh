@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# ditbench generate: pictures equal to those of diffusers within one level, clips, texts, checkpoints, refusals; and
+# ditbench list models. Speaks TAP.
+# shellcheck disable=SC2317 # functions run through ok()
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+golden=$source_dir/engine/tests/golden
+picture=$build/tests/engine_picture_diff
+cd "$work" || exit 4
+
+generate() { "$ditbench" generate "$@" -q; }
+# within LIMIT COMMAND...: its answer is a number of at most LIMIT.
+within() {
+    local limit=$1 worst
+    shift
+    worst=$("$@") && echo "worst difference $worst" && [ "$worst" -le "$limit" ]
+}
+# refuses CODE WORDS ARGUMENT...: exit code, and the words in the message; no picture and no folder of ours is left.
+refuses() {
+    local code=$1 words=$2
+    shift 2
+    exits "$code" generate "$@" --output refused.png 2>message || return 1
+    grep -q -- "$words" message || { cat message; return 1; }
+    ! compgen -G '.ditbench-generate-*' >/dev/null && [ ! -e refused.png ]
+}
+
+for run in flux_dev flux_schnell pixart_alpha pixart_alpha_mild pixart_sigma sd3; do
+    equals_diffusers() {
+        generate "$golden/e2e_$run" --output "$run.png" &&
+            within 1 "$picture" levels "$run.png" "$golden/e2e_$run/output.safetensors"
+    }
+    ok "$run: the picture is that of diffusers within one level" equals_diffusers
+done
+
+in_parallel() { # NAME OPTION...
+    local run=$1
+    shift
+    generate "$golden/e2e_$run" --output parallel.png "$@" && within 1 "$picture" same parallel.png "$run.png"
+}
+ok "two ranks of Ulysses make the same picture" in_parallel pixart_sigma --ulysses_degree 2
+ok "two ranks of a ring make the same picture" in_parallel flux_dev --ring_degree 2
+ok "xDiT's --use_cfg_parallel makes the same picture" in_parallel sd3 --use_cfg_parallel
+
+texts() {
+    "$picture" text sd3.png Software | grep -q '^ditbench ' &&
+        "$picture" text sd3.png ditbench.case | grep -q '^{"attention":"auto",.*"program":"generate",' &&
+        "$picture" text sd3.png ditbench.case_id | grep -qE '^[0-9a-f]{32}$' &&
+        "$picture" text sd3.png ditbench.latent_digest >digest && grep -qF "$(cat digest)" sd3.json
+}
+ok "the picture carries its case and the digest that the record has" texts
+origins() { grep -q '"conditioning"' sd3.json && [ "$(grep -c '"kind": "safetensors"' sd3.json)" -eq 3 ]; }
+ok "the record says where weights and embeddings came from" origins
+
+make_checkpoint() {
+    mkdir -p checkpoint/transformer checkpoint/vae checkpoint/scheduler
+    echo '{"_class_name": "FluxPipeline", "transformer": ["diffusers", "FluxTransformer2DModel"]}' >checkpoint/model_index.json
+    cp "$golden"/flux_dev/config.json "$golden"/flux_dev/*.safetensors checkpoint/transformer/
+    rm checkpoint/transformer/{inputs,output}.safetensors
+    cp "$golden"/vae_16ch/config.json "$golden"/vae_16ch/diffusion_pytorch_model.safetensors checkpoint/vae/
+    cat >checkpoint/scheduler/scheduler_config.json <<JSON
+{"_class_name": "FlowMatchEulerDiscreteScheduler", "shift": 3.0, "use_dynamic_shifting": true, "base_shift": 0.5,
+ "max_shift": 1.15, "base_image_seq_len": 256, "max_image_seq_len": 4096, "invert_sigmas": null}
+JSON
+}
+checkpoint() {
+    make_checkpoint && generate checkpoint --inputs "$golden/e2e_flux_dev/inputs.safetensors" --height 128 --width 128 \
+        --num_inference_steps 6 --guidance_scale 3.5 --output checkpoint.png &&
+        within 1 "$picture" levels checkpoint.png "$golden/e2e_flux_dev/output.safetensors"
+}
+ok "a checkpoint folder as diffusers lays it out makes the same picture" checkpoint
+through_model() { generate --model checkpoint --num_inference_steps 1 --height 64 --width 64 -o seeded.png; }
+ok "without embeddings they are seeded, and xDiT's --model names the folder" through_model
+says_seeded() { grep -A1 '"conditioning"' seeded.json | grep -q '"seeded"'; }
+ok "the record says that they were seeded" says_seeded
+
+clip() {
+    generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --output clip.png &&
+        [ "$("$picture" frames clip.png)" -eq 9 ] && "$picture" text clip.png ditbench.case >/dev/null
+}
+ok "a clip is one animated file with its texts" clip
+numbered() {
+    generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --output frames.png --frames numbered &&
+        [ "$(find frames -name 'frame-000?.png' | wc -l)" -eq 9 ] && within 0 "$picture" same frames/frame-0000.png clip.png
+}
+ok "or numbered frames; the first is what plain viewers show of the clip" numbered
+latents_only() {
+    generate "$golden/e2e_wan_unipc" --output wan.png >answer && grep -q 'no picture: the case names no VAE' answer &&
+        [ -s wan.safetensors ] && grep -q '"no_picture"' wan.json && [ ! -e wan.png ]
+}
+ok "without a VAE the latents are there, and the answer says why there is no picture" latents_only
+several() {
+    generate --transformer "$golden/pixart_sigma" --vae "$golden/vae_4ch" --scheduler "$golden/schedulers/dpmpp_2m.json" \
+        --height 64 --width 96 --num_inference_steps 2 --num_images 2 --seed 5 --output several.png || return 1
+    [ -s several-0.png ] && [ -s several-1.png ] && [ "$("$picture" same several-0.png several-1.png)" -gt 8 ]
+}
+ok "two images are two files that differ" several
+folder() { generate "$golden/e2e_flux_schnell" --output kept && [ -s kept/image.png ] && [ -s kept/case.json ]; }
+ok "--output DIR keeps picture, case and log" folder
+variant() {
+    generate 'pixart-alpha-xl-2~two-blocks' --height 64 --width 64 --num_inference_steps 1 --output_type latent \
+        --output variant.png --json >answer && grep -q '"latent_digest"' answer && [ -s variant.safetensors ]
+}
+ok "a variant of a model of the catalogue runs with seeded weights" variant
+progress() {
+    "$ditbench" generate "$golden/e2e_flux_schnell" --output told.png -v 2>steps >answer
+    [ "$(grep -cE '^step [1-4]/4 [0-9.]+ s$' steps)" -eq 4 ] && ! grep -q '^step' answer
+}
+ok "-v tells every step, on stderr" progress
+dry() {
+    "$ditbench" generate "$golden/e2e_flux_dev" --dry-run --output dry.png >answer || return 1
+    grep -q 'ditbench-engine --case' answer && grep -q '"program"' answer && [ ! -e dry.png ]
+}
+ok "--dry-run prints command and case, and makes nothing" dry
+
+ok "--prompt is refused: there is no text encoder" refuses 2 'no text encoder' "$golden/e2e_flux_dev" --prompt "a cat"
+ok "a flag near a known one is named" refuses 2 'did you mean --guidance_scale?' "$golden/e2e_flux_dev" --guidance_scal 2
+ok "missing negative embeddings are named" refuses 6 'no negative_prompt_embeds' \
+    "$golden/e2e_sd3" --inputs "$golden/e2e_flux_dev/inputs.safetensors"
+ok "latents of another size are refused" refuses 6 'latents have' "$golden/e2e_flux_dev" --height 256
+ok "a size that is no multiple of a patch is refused" refuses 2 'multiple of 16' "$golden/e2e_flux_dev" --height 100
+ok "PipeFusion is refused" refuses 2 'pipefusion' "$golden/e2e_flux_dev" --pipefusion_parallel_degree 2
+ok "a guidance batch where there is none is refused" refuses 2 'guidance' "$golden/e2e_flux_dev" --use_cfg_parallel
+ok "a parallel VAE is refused" refuses 2 'one rank' "$golden/e2e_flux_dev" --use_parallel_vae
+ok "an image VAE cannot decode a clip" refuses 6 'VAE' "$golden/e2e_cogvideox_2b" --vae "$golden/vae_4ch"
+ok "a hub's name is not downloaded" refuses 2 'no folder' PixArt-alpha/PixArt-XL-2-1024-MS
+ok "an unknown model names the nearest" refuses 2 'flux.1-dev' flux.1-dav
+broken() { cp -r checkpoint broken && truncate -s -100 broken/transformer/*.safetensors && refuses 6 'E_SAFETENSORS' broken; }
+ok "a cut checkpoint is refused" broken
+harmless() {
+    "$ditbench" generate "$golden/e2e_flux_schnell" --trust_remote_code --warmup_steps 1 --enable_slicing \
+        --vae_parallel_size 0 --output harmless.png 2>notes >answer && [ "$(grep -c 'changes nothing' notes)" -eq 3 ]
+}
+ok "xDiT's flags that change nothing are taken with a note" harmless
+
+counted() { # 11.901 billion parameters and 74.4 TFLOP: the published 12B and 74.36 (workloads/models/flux.1-dev.json)
+    "$ditbench" list models --filter flux.1-dev | grep -qE '^flux.1-dev +Flux +11.901 +11.9 1024x1024 +1 +74.39 +x1 '
+}
+ok "list models counts parameters and flops" counted
+entry() { "$ditbench" list models --filter allegro | grep -q 'architecture facts only'; }
+ok "list models says what is not built" entry
+at_size() { "$ditbench" list models --filter latte-1 --resolution 256x256 --frames 4 --json | grep -q '"image_tokens":.1024'; }
+ok "list models at another size" at_size
+names() { "$ditbench" list workloads | grep -qx smoke && "$ditbench" list platforms | grep -qx local-cpu && "$ditbench" list vaes | grep -qx flux; }
+ok "list workloads, platforms and VAEs" names
+ok "list of something else: 2" exits 2 "$ditbench" list modls
+finish
