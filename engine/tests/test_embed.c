@@ -1,4 +1,4 @@
-/* Embeddings against the library's own tables (golden/ops, golden/cogvideox_5b, golden/wan_t2v). */
+/* Embeddings against the library's own tables (golden/ops, golden/sd3, golden/cogvideox_5b, golden/wan_t2v). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,6 +116,19 @@ static void read_golden(const char *path, const char *name, int64_t elements, fl
     dit_safetensors_close(golden_file);
 }
 
+/* Seeded SD3 models have no stored table: theirs is the one the library initialises, and a row of it alone is too. */
+static void the_position_table_of_sd3_is_the_stored_one(void **state)
+{
+    enum { GRID = 18, BASE = 16, DIM = 48, ENTRY = 7 * GRID + 11 };
+    static float reference[GRID * GRID * DIM], table[GRID * GRID * DIM], row[DIM];
+    (void)state;
+    read_golden("sd3/diffusion_pytorch_model.safetensors", "pos_embed.pos_embed", GRID * GRID * DIM, reference);
+    embed_sincos_2d(GRID, GRID, DIM, BASE, 1.0, 0, GRID * GRID, table);
+    expect_close(table, reference, GRID * GRID * DIM, 2e-6f);
+    embed_sincos_2d(GRID, GRID, DIM, BASE, 1.0, ENTRY, 1, row);
+    expect_close(row, reference + ENTRY * DIM, DIM, 2e-6f);
+}
+
 /* The tables that the library gave CogVideoX-5B: 3 frames of 4 x 4 tokens, trained on 8 x 12. */
 static void fitted_positions_make_the_rotation_of_cogvideox(void **state)
 {
@@ -186,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_shard_of_the_table_is_a_part_of_the_whole),
         cmocka_unit_test(rotary_tables_repeat_each_value_twice),
         cmocka_unit_test(a_fitted_grid_is_centred_with_ties_to_even),
+        cmocka_unit_test(the_position_table_of_sd3_is_the_stored_one),
         cmocka_unit_test(fitted_positions_make_the_rotation_of_cogvideox),
         cmocka_unit_test(fitted_positions_make_the_rotation_of_hunyuandit),
         cmocka_unit_test(a_rank_makes_its_part_of_the_rotation_of_wan),
