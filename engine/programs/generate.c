@@ -257,7 +257,9 @@ static dit_status finish(generation *g)
     memcpy(validation.digest, g->digest, sizeof validation.digest);
     if (g->more && g->decodes) {
         DIT_TRY(dit_json_add_int(g->more, "decode_ns", g->decode_ns));
-        cJSON_AddBoolToObject(g->more, "tiled", dit_vae_is_tiled(g->decoder.vae));
+        cJSON *tiling = cJSON_AddObjectToObject(g->more, "tiling");
+        if (!tiling || !cJSON_AddBoolToObject(tiling, "tiled", dit_vae_is_tiled(g->decoder.vae)))
+            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     } else if (g->more) {
         DIT_TRY(dit_json_add_string(g->more, "no_picture", g->reason));
     }
