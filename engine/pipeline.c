@@ -140,8 +140,9 @@ static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
     const dit_latent *latent = &p->kase.facts.latent;
     int64_t images = p->rt.facts.num_images, cols = p->sampler.channels, row = part->image_tokens * cols;
     if (view->elements != images * row)
-        return DIT_FAIL(DIT_ERR_SHAPE, "the file's latents have %lld elements, this run takes %lld",
-                        (long long)view->elements, (long long)(images * row));
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "the file's latents have %lld elements, this run takes %lld",
+                                       (long long)view->elements, (long long)(images * row)),
+                              "ask for the height, width, frames and number of images that they were made for");
     float *stored = malloc((size_t)row * sizeof *stored), *tokens = malloc((size_t)row * sizeof *tokens);
     dit_status st = stored && tokens ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for initial latents");
     for (int64_t image = 0; image < part->images && st == DIT_OK; image++) {

@@ -83,6 +83,12 @@ numbered() {
         [ "$(find frames -name 'frame-000?.png' | wc -l)" -eq 9 ] && within 0 "$picture" same frames/frame-0000.png clip.png
 }
 ok "or numbered frames; the first is what plain viewers show of the clip" numbered
+keeps_others() {
+    touch frames/mine frames/frame-0099.png &&
+        generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --output frames.png --frames numbered &&
+        [ -e frames/mine ] && [ "$(find frames -name 'frame-*.png' | wc -l)" -eq 9 ]
+}
+ok "numbered frames take the place of older ones and of nothing else" keeps_others
 latents_only() {
     generate "$golden/e2e_wan_unipc" --output wan.png >answer && grep -q 'no picture: the case names no VAE' answer &&
         [ -s wan.safetensors ] && grep -q '"no_picture"' wan.json && [ ! -e wan.png ]

@@ -8,12 +8,14 @@
 #include "suite/single.h"
 #include "suite/verbs/verbs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char purpose[] =
@@ -186,16 +188,60 @@ static dit_status settle_output(generate_call *call)
     return suite_path(call->folder, "%s/.ditbench-generate-XXXXXX", place);
 }
 
-/* Moves what the engine wrote to its name; a folder of numbered frames replaces an older one. */
+static bool is_frame(const char *name)
+{
+    int number, length = 0;
+    return sscanf(name, "frame-%d.png%n", &number, &length) == 1 && length > 0 && !name[length];
+}
+
+/* Does `act` to every numbered frame of a folder. */
+static dit_status each_frame(const char *folder, const char *to,
+                             dit_status (*act)(const char *path, const char *target))
+{
+    char path[SUITE_PATH], target[SUITE_PATH];
+    dit_status st = DIT_OK;
+    DIR *dir = opendir(folder);
+    if (!dir) return DIT_FAIL(DIT_ERR_IO, "cannot read the folder %s: %s", folder, strerror(errno));
+    for (struct dirent *entry; st == DIT_OK && (entry = readdir(dir));) {
+        if (!is_frame(entry->d_name)) continue;
+        st = suite_path(path, "%s/%s", folder, entry->d_name);
+        if (st == DIT_OK) st = suite_path(target, "%s/%s", to, entry->d_name);
+        if (st == DIT_OK) st = act(path, target);
+    }
+    closedir(dir);
+    return st;
+}
+
+static dit_status remove_file(const char *path, const char *target)
+{
+    (void)target;
+    return unlink(path) == 0 ? DIT_OK : DIT_FAIL(DIT_ERR_IO, "cannot remove %s: %s", path, strerror(errno));
+}
+
+static dit_status rename_file(const char *path, const char *target)
+{
+    if (rename(path, target) == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_IO, "cannot move %s to %s: %s", path, target, strerror(errno));
+}
+
+/* Into a folder of that name, which loses the frames of an earlier clip and nothing else. */
+static dit_status move_frames(const char *from, const char *to)
+{
+    if (mkdir(to, 0777) != 0 && errno != EEXIST)
+        return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", to, strerror(errno));
+    DIT_TRY(each_frame(to, to, remove_file));
+    return each_frame(from, to, rename_file);
+}
+
+/* Moves what the engine wrote to its name. */
 static dit_status move(const generate_call *call, const char *from, const char *suffix, char to[SUITE_PATH])
 {
     char source[SUITE_PATH];
+    struct stat info;
     DIT_TRY(suite_path(source, "%s/%s", call->folder, from));
     DIT_TRY(suite_path(to, "%s%s", call->stem, suffix));
-    if (access(source, F_OK) != 0) return DIT_OK;
-    if (!*suffix || *suffix == '-') DIT_TRY(suite_path_remove(to));
-    if (rename(source, to) == 0) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_IO, "cannot move %s to %s: %s", source, to, strerror(errno));
+    if (stat(source, &info) != 0) return DIT_OK;
+    return S_ISDIR(info.st_mode) ? move_frames(source, to) : rename_file(source, to);
 }
 
 /* The engine calls pictures image.png, image-0.png or (a folder) image; their paths go into `paths`. */
@@ -258,11 +304,12 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
                            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(validation, "latent_digest"))));
     DIT_TRY(suite_text_add(answer, "conditioning",
                            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(conditioning, "kind"))));
-    DIT_TRY(suite_text_add(answer, "no_picture",
-                           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "no_picture"))));
+    const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "no_picture"));
+    DIT_TRY(suite_text_add(answer, "no_picture", call->request.latents_only ? "--output_type latent" : reason));
     if (cJSON_IsNumber(steps)) DIT_TRY(dit_json_add_number(answer, "steps", steps->valuedouble));
     if (cJSON_IsNumber(latency)) DIT_TRY(dit_json_add_number(answer, "sampling_s", latency->valuedouble * 1e-9));
-    DIT_TRY(dit_json_add_number(answer, "decoding_s", seconds_of(record, "decode_ns")));
+    if (cJSON_GetObjectItemCaseSensitive(record, "decode_ns"))
+        DIT_TRY(dit_json_add_number(answer, "decoding_s", seconds_of(record, "decode_ns")));
     return dit_json_add_number(answer, "elapsed_s", (double)outcome->elapsed_ns * 1e-9);
 }
 
@@ -293,8 +340,9 @@ static void print_answer(const cJSON *answer)
     printf("%s  record\n", text_of(answer, "record"));
     const cJSON *sampling = cJSON_GetObjectItemCaseSensitive(answer, "sampling_s");
     const cJSON *decoding = cJSON_GetObjectItemCaseSensitive(answer, "decoding_s");
-    printf("%d steps in %.3f s, decoded in %.3f s; %s\n", int_of(answer, "steps"),
-           sampling ? sampling->valuedouble : 0.0, decoding ? decoding->valuedouble : 0.0,
+    printf("%d steps in %.3f s", int_of(answer, "steps"), sampling ? sampling->valuedouble : 0.0);
+    if (decoding) printf(", decoded in %.3f s", decoding->valuedouble);
+    printf("; %s\n",
            strcmp(text_of(answer, "conditioning"), "seeded") == 0 ? "seeded embeddings" : "embeddings from a file");
 }
 
