@@ -1,21 +1,19 @@
 /* ditbench generate: one image or clip by hand. */
-#include "base/file.h"
 #include "base/log.h"
 #include "suite/cli.h"
+#include "suite/deliver.h"
 #include "suite/foreign.h"
 #include "suite/progress.h"
 #include "suite/request.h"
 #include "suite/single.h"
 #include "suite/verbs/verbs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char purpose[] =
@@ -47,8 +45,7 @@ typedef struct {
     const char *model, *frames, *output_type;
     int64_t pipefusion_degree, tensor_degree, ulysses_degree, ring_degree, data_degree, cfg_degree;
     bool use_cfg_parallel, enable_tiling;
-    char stem[SUITE_PATH];   /* output without ".png" where files go beside each other; "" for a folder */
-    char folder[SUITE_PATH]; /* where the engine writes */
+    suite_delivery delivery;
     int pipe[2];
     suite_progress progress;
     double step_began_s;
@@ -163,126 +160,6 @@ static dit_status settle_words(generate_call *call)
     return DIT_OK;
 }
 
-/* ---- where it goes ----------------------------------------------------------------------------------------------- */
-
-static bool ends_in_png(const char *text)
-{
-    size_t length = strlen(text);
-    return length > 4 && strcmp(text + length - 4, ".png") == 0;
-}
-
-/* FILE.png: a folder of ours beside it until all is there, so that the move is a rename. Else a folder of the user's.
- */
-static dit_status settle_output(generate_call *call)
-{
-    const char *output = call->cli.output ? call->cli.output : "image.png";
-    char parent[SUITE_PATH];
-    if (!ends_in_png(output)) return suite_path(call->folder, "%s", output);
-    DIT_TRY(suite_path(call->stem, "%.*s", (int)strlen(output) - 4, output));
-    DIT_TRY(suite_path(parent, "%s", call->stem));
-    char *slash = strrchr(parent, '/');
-    if (slash) *slash = '\0';
-    const char *place = !slash ? "." : slash == parent ? "/" : parent;
-    if (access(place, W_OK) != 0)
-        return DIT_FAIL(DIT_ERR_IO, "cannot write %s: folder %s: %s", output, place, strerror(errno));
-    return suite_path(call->folder, "%s/.ditbench-generate-XXXXXX", place);
-}
-
-static bool is_frame(const char *name)
-{
-    int number, length = 0;
-    return sscanf(name, "frame-%d.png%n", &number, &length) == 1 && length > 0 && !name[length];
-}
-
-/* Does `act` to every numbered frame of a folder. */
-static dit_status each_frame(const char *folder, const char *to,
-                             dit_status (*act)(const char *path, const char *target))
-{
-    char path[SUITE_PATH], target[SUITE_PATH];
-    dit_status st = DIT_OK;
-    DIR *dir = opendir(folder);
-    if (!dir) return DIT_FAIL(DIT_ERR_IO, "cannot read the folder %s: %s", folder, strerror(errno));
-    for (struct dirent *entry; st == DIT_OK && (entry = readdir(dir));) {
-        if (!is_frame(entry->d_name)) continue;
-        st = suite_path(path, "%s/%s", folder, entry->d_name);
-        if (st == DIT_OK) st = suite_path(target, "%s/%s", to, entry->d_name);
-        if (st == DIT_OK) st = act(path, target);
-    }
-    closedir(dir);
-    return st;
-}
-
-static dit_status remove_file(const char *path, const char *target)
-{
-    (void)target;
-    return unlink(path) == 0 ? DIT_OK : DIT_FAIL(DIT_ERR_IO, "cannot remove %s: %s", path, strerror(errno));
-}
-
-static dit_status rename_file(const char *path, const char *target)
-{
-    if (rename(path, target) == 0) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_IO, "cannot move %s to %s: %s", path, target, strerror(errno));
-}
-
-/* Into a folder of that name, which loses the frames of an earlier clip and nothing else. */
-static dit_status move_frames(const char *from, const char *to)
-{
-    if (mkdir(to, 0777) != 0 && errno != EEXIST)
-        return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", to, strerror(errno));
-    DIT_TRY(each_frame(to, to, remove_file));
-    return each_frame(from, to, rename_file);
-}
-
-/* Moves what the engine wrote to its name. */
-static dit_status move(const generate_call *call, const char *from, const char *suffix, char to[SUITE_PATH])
-{
-    char source[SUITE_PATH];
-    struct stat info;
-    DIT_TRY(suite_path(source, "%s/%s", call->folder, from));
-    DIT_TRY(suite_path(to, "%s%s", call->stem, suffix));
-    if (stat(source, &info) != 0) return DIT_OK;
-    return S_ISDIR(info.st_mode) ? move_frames(source, to) : rename_file(source, to);
-}
-
-/* The engine calls pictures image.png, image-0.png or (a folder) image; their paths go into `paths`. */
-static dit_status place_pictures(const generate_call *call, const cJSON *record, cJSON *paths)
-{
-    static const size_t stem = sizeof "image" - 1;
-    const cJSON *picture;
-    char path[SUITE_PATH];
-    cJSON_ArrayForEach(picture, cJSON_GetObjectItemCaseSensitive(record, "pictures"))
-    {
-        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(picture, "file"));
-        if (!name || strlen(name) < stem) continue;
-        if (call->stem[0])
-            DIT_TRY(move(call, name, name + stem, path));
-        else
-            DIT_TRY(suite_path(path, "%s/%s", call->folder, name));
-        cJSON *entry = cJSON_Duplicate(picture, true);
-        if (!entry || !cJSON_AddItemToArray(paths, entry)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
-        cJSON_DeleteItemFromObjectCaseSensitive(entry, "file");
-        DIT_TRY(suite_text_add(entry, "path", path));
-    }
-    return DIT_OK;
-}
-
-static dit_status place_all(const generate_call *call, const cJSON *record, cJSON *answer)
-{
-    char latents[SUITE_PATH], kept[SUITE_PATH];
-    cJSON *pictures = cJSON_AddArrayToObject(answer, "pictures");
-    if (!pictures) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
-    DIT_TRY(place_pictures(call, record, pictures));
-    if (call->stem[0]) {
-        DIT_TRY(move(call, "latents.safetensors", ".safetensors", latents));
-        DIT_TRY(move(call, "record.json", ".json", kept));
-    } else {
-        DIT_TRY(suite_path(latents, "%s/latents.safetensors", call->folder));
-        DIT_TRY(suite_path(kept, "%s/record.json", call->folder));
-    }
-    DIT_TRY(suite_text_add(answer, "latents", latents));
-    return suite_text_add(answer, "record", kept);
-}
-
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 static double seconds_of(const cJSON *record, const char *key)
@@ -299,7 +176,7 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
     const cJSON *validation = cJSON_GetObjectItemCaseSensitive(record, "validation");
     const cJSON *steps = cJSON_GetObjectItemCaseSensitive(record, "steps");
     const cJSON *conditioning = cJSON_GetObjectItemCaseSensitive(record, "conditioning");
-    DIT_TRY(place_all(call, record, answer));
+    DIT_TRY(suite_delivery_place(&call->delivery, record, answer));
     DIT_TRY(suite_text_add(answer, "latent_digest",
                            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(validation, "latent_digest"))));
     DIT_TRY(suite_text_add(answer, "conditioning",
@@ -362,19 +239,16 @@ static dit_status run_case(generate_call *call, const cJSON *kase)
     suite_outcome outcome = {0};
     cJSON *answer = cJSON_CreateObject();
     if (!answer) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
-    if (call->stem[0] && !mkdtemp(call->folder)) {
-        cJSON_Delete(answer);
-        return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", call->folder, strerror(errno));
-    }
-    call->single.output = call->folder;
-    dit_status st = open_progress(call);
+    dit_status st = suite_delivery_open(&call->delivery);
+    call->single.output = call->delivery.folder;
+    if (st == DIT_OK) st = open_progress(call);
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
     close_progress(call);
     if (st == DIT_OK && outcome.status != SUITE_OUTCOME_OK) st = raise_outcome(&outcome);
     if (st == DIT_OK) st = describe(call, &outcome, answer);
     if (st == DIT_OK && call->cli.json) suite_cli_print_json(answer);
     if (st == DIT_OK && !call->cli.json) print_answer(answer);
-    if (call->stem[0]) suite_path_remove(call->folder);
+    suite_delivery_close(&call->delivery);
     suite_outcome_release(&outcome);
     cJSON_Delete(answer);
     return st;
@@ -396,7 +270,7 @@ static dit_status generate(generate_call *call)
     DIT_TRY(suite_foreign_judge(&call->foreign));
     DIT_TRY(settle_words(call));
     DIT_TRY(settle_mesh(call));
-    DIT_TRY(settle_output(call));
+    DIT_TRY(suite_delivery_init(call->cli.output ? call->cli.output : "image.png", &call->delivery));
     DIT_TRY(suite_request_case(&call->request, "image.png", &kase, &notes));
     for (char *line = strtok(notes, "\n"); line; line = strtok(NULL, "\n")) dit_log_info("%s", line);
     free(notes);
