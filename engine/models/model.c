@@ -13,7 +13,8 @@ extern const dit_model_ops dit_model_pixart;
 extern const dit_model_ops dit_model_sd3;
 extern const dit_model_ops dit_model_wan;
 
-/* Every architecture. */
+/* Every architecture, one row each, whatever the formatter would make of it. */
+/* clang-format off */
 static const dit_model_ops *const architectures[] = {
     &dit_model_cogvideox,
     &dit_model_flux,
@@ -24,6 +25,7 @@ static const dit_model_ops *const architectures[] = {
     &dit_model_sd3,
     &dit_model_wan,
 };
+/* clang-format on */
 
 dit_status dit_model_find(const char *class_name, const dit_model_ops **out)
 {
