@@ -138,6 +138,47 @@ harmless() {
 }
 ok "xDiT's flags that change nothing are taken with a note" harmless
 
+# The flags of xDiT's xfuser/config/args.py. Each is known, with a value or without one.
+xdit_flags="
+    attention_backend attn_layer_num_for_pp batch_size coco_path cross_attention_backend data_parallel_degree
+    dataset_path distilled_transformer_2_path distilled_transformer_path dit_parallel_size download-dir
+    enable_model_cpu_offload enable_sequential_cpu_offload enable_slicing enable_tiling flow_shift
+    fp8_precision_override_prefix_patterns fp8_precision_override_suffix_patterns fully_shard_degree
+    guidance_scale guidance_scale_2 height hybrid_attn_high_precision_backend hybrid_attn_low_precision_backend
+    hybrid_attn_schedule img_file_path input_images max_sequence_length memory_efficient_sharding model n_calib
+    negative_prompt no_reshard_after_forward no_use_resolution_binning num_frames
+    num_hybrid_attn_high_precision_steps num_hybrid_gemm_high_precision_steps num_inference_steps num_iterations
+    num_pipeline_patch output_directory output_type pipefusion_parallel_degree profile profile_active
+    profile_wait profile_warmup prompt ray_world_size resize_input_images ring_degree seed shard_dit
+    shard_t5_encoder spargeattn_cdfthreshold spargeattn_reorder_sequence spargeattn_simthreshold split_scheme
+    task tensor_parallel_degree threshold trust-remote-code ulysses_degree use_cache use_cfg_parallel
+    use_fast_attn use_fbcache use_fp4_gemms use_fp8_gemms use_fp8_t5_encoder use_hybrid_attn_schedule
+    use_hybrid_gemm_schedule use_int8_gemms use_onediff use_parallel_vae use_ray use_spargeattn_head_balance
+    use_spargeattn_static_block_mask use_ssta_sparse_text_to_image use_teacache use_torch_compile
+    use_vae_channels_last_format vae_parallel_size warmup_calls warmup_steps width window_size use_fsdp
+"
+every_flag() {
+    local flag
+    for flag in $xdit_flags; do
+        "$ditbench" generate nothing "--$flag" 2>message
+        if grep -q 'unknown option' message; then
+            cat message
+            return 1
+        fi
+    done
+}
+ok "every flag of xDiT is understood" every_flag
+hangs() {
+    DITBENCH_FAULT=hang:1 exits 3 generate "$golden/e2e_flux_schnell" --engine "$fault_engine" --timeout 1s \
+        --output refused.png 2>message && grep -q E_TIMEOUT message && nothing_left && ! compgen -G '.ditbench-generate-*'
+}
+ok "a hanging engine is ended at the deadline: 3" hangs
+interrupted() {
+    DITBENCH_FAULT=hang:1 exits 130 timeout --preserve-status -s INT 1 "$ditbench" generate "$golden/e2e_flux_schnell" \
+        --engine "$fault_engine" --output refused.png && ! compgen -G '.ditbench-generate-*'
+}
+ok "an interrupt leaves nothing: 130" interrupted
+
 counted() { # 11.901 billion parameters and 74.4 TFLOP: the published 12B and 74.36 (workloads/models/flux.1-dev.json)
     "$ditbench" list models --filter flux.1-dev | grep -qE '^flux.1-dev +Flux +11.901 +11.9 1024x1024 +1 +74.39 +x1 '
 }
