@@ -22,6 +22,17 @@ static double number_or(const cJSON *object, const char *key, double otherwise)
     return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
 }
 
+/* Flops of one forward at the default run as the model file derives them; 0 where it does not, or the run is another.
+ */
+static double stated_flops(const suite_model *model, int64_t width, int64_t height, int64_t frames)
+{
+    bool whole = strcmp(model->variant, model->name) == 0;
+    bool standard = (double)width == number_or(model->default_run, "width_px", 0) &&
+                    (double)height == number_or(model->default_run, "height_px", 0) &&
+                    (double)frames == number_or(model->default_run, "num_frames", 1);
+    return whole && standard ? number_or(member(model->source.root, "derived"), "tflops_per_forward", 0) * 1e12 : 0;
+}
+
 /* ---- one model --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -54,6 +65,8 @@ static dit_status fill_row(cJSON *row, const suite_model *model, const model_siz
     DIT_TRY(dit_json_add_int(row, "num_frames", size->frames));
     DIT_TRY(dit_json_add_number(row, "steps", number_or(model->default_run, "num_inference_steps", 0)));
     if (model->parameters) DIT_TRY(dit_json_add_int(row, "stated_parameters", model->parameters));
+    double flops = stated_flops(model, size->width, size->height, size->frames);
+    if (flops > 0) DIT_TRY(dit_json_add_number(row, "stated_flops", flops));
     if (!model->config) DIT_TRY(dit_json_add_string(row, "reason", "architecture facts only, not built"));
     return source ? dit_json_add_string(row, "source", source) : DIT_OK;
 }
@@ -141,7 +154,11 @@ static dit_status merge(cJSON *row, const cJSON *counted)
         if (!cJSON_AddItemToObject(row, item->string, cJSON_Duplicate(item, true)))
             return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
     }
-    double forward = sum_of(flops) - number_or(flops, "prepare", 0);
+    double forward = sum_of(flops) - number_or(flops, "prepare", 0), stated = number_or(row, "stated_flops", 0);
+    /* formulas in the literature count products of matrices, those of the text included, and nothing else */
+    if (stated > 0)
+        DIT_TRY(
+            dit_json_add_number(row, "counted_over_stated", (sum_of(flops) - number_or(flops, "other", 0)) / stated));
     DIT_TRY(dit_json_add_number(row, "flops_per_forward", forward));
     DIT_TRY(dit_json_add_number(row, "flops_per_step", forward * number_or(counted, "forwards_per_step", 1)));
     return dit_json_add_number(row, "memory_bytes", sum_of(member(counted, "memory")));

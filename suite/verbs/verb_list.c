@@ -126,19 +126,20 @@ static int family_length(const char *family)
 
 static void print_model(const cJSON *row)
 {
-    char parameters[32], stated[32], flops[32], forwards[32], memory[32], frames[32];
+    char parameters[32], stated[32], flops[32], ratio[32], forwards[32], memory[32], frames[32];
     const cJSON *reason = cJSON_GetObjectItemCaseSensitive(row, "reason");
     const char *family = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "class"));
     int named = family ? family_length(family) : 1;
     write_number(row, "parameters", 1e9, "%.3f", parameters);
     write_number(row, "stated_parameters", 1e9, "%.3g", stated);
     write_number(row, "flops_per_forward", 1e12, "%.2f", flops);
+    write_number(row, "counted_over_stated", 1, "%.3f", ratio);
     write_number(row, "forwards_per_step", 1, "x%.0f", forwards);
     write_number(row, "memory_bytes", 1024.0 * 1024 * 1024, "%.1f", memory);
     write_number(row, "num_frames", 1, "%.0f", frames);
-    printf("%-34s %-13.*s %9s %7s %9s %6s %8s %3s %8s  %s%s%s\n", text_of(row, "name"), named, family ? family : "-",
-           parameters, stated, text_of(row, "resolution"), frames, flops, forwards, memory,
-           reason ? text_of(row, "reason") : "", reason ? "; " : "", text_of(row, "source"));
+    printf("%-34s %-13.*s %9s %7s %9s %6s %9s %3s %6s %8s  %s%s%s\n", text_of(row, "name"), named,
+           family ? family : "-", parameters, stated, text_of(row, "resolution"), frames, flops, forwards, ratio,
+           memory, reason ? text_of(row, "reason") : "", reason ? "; " : "", text_of(row, "source"));
 }
 
 static dit_status list_models(list_call *call)
@@ -156,8 +157,8 @@ static dit_status list_models(list_call *call)
         cJSON_Delete(document);
         return DIT_OK;
     }
-    printf("%-34s %-13s %9s %7s %9s %6s %8s %3s %8s  %s\n", "model", "family", "params/B", "stated", "size", "frames",
-           "TFLOP", "", "GiB", "source");
+    printf("%-34s %-13s %9s %7s %9s %6s %9s %3s %6s %8s  %s\n", "model", "family", "params/B", "stated", "size",
+           "frames", "TFLOP", "", "ratio", "GiB", "source");
     cJSON_ArrayForEach(row, rows) print_model(row);
     cJSON_Delete(rows);
     return DIT_OK;
