@@ -18,7 +18,7 @@ report $? "each of the $runnable models with a config, and its variants, has flo
 # name and ratio of the full-size models whose files derive flops from a formula
 awk -F'"' '/"name":/ { name = $4 } /"counted_over_stated":/ { split($3, part, /[:,\t ]+/); print name, part[2] }' \
     "$work/models.json" >"$work/ratios"
-stated=$(grep -l '"tflops_per_forward": [0-9]' $(grep -l '"config":' workloads/models/*.json) | wc -l)
+stated=$(grep -l '"config":' workloads/models/*.json | xargs grep -l '"tflops_per_forward": [0-9]' | wc -l)
 [ "$(wc -l <"$work/ratios")" -eq "$stated" ] && [ "$stated" -ge 12 ]
 report $? "$stated models state flops by a formula"
 while read -r name ratio; do
