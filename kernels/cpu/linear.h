@@ -34,12 +34,28 @@ static int64_t linear_panel_width(int64_t n, int64_t panel)
     return linear_min(TILE_WIDTH, linear_padded(n) - panel * TILE_WIDTH);
 }
 
-/* Row `row` of W goes to one column of its panel. */
-static void linear_pack_row(const dit_linear *linear, float *packed, int64_t row, const float *w)
+/* Rows [row, row + count) of W, all of one panel, go to its columns. A line of each row at a time, so that what is
+ * written between two reads of a row stays in the L1 cache. */
+static void linear_pack_rows(const dit_linear *linear, float *packed, int64_t row, int64_t count, const float *w)
 {
-    int64_t panel = row / TILE_WIDTH, width = linear_panel_width(linear->n, panel);
-    float *column = packed + panel * TILE_WIDTH * linear->k + row % TILE_WIDTH;
-    for (int64_t i = 0; i < linear->k; i++) column[i * width] = w[i];
+    enum { LINE = 16 };
+    int64_t k = linear->k, panel = row / TILE_WIDTH, width = linear_panel_width(linear->n, panel);
+    float *first = packed + panel * TILE_WIDTH * k + row % TILE_WIDTH;
+    for (int64_t begin = 0; begin < k; begin += LINE) {
+        int64_t end = linear_min(begin + LINE, k);
+        for (int64_t r = 0; r < count; r++)
+            for (int64_t i = begin; i < end; i++) first[i * width + r] = w[r * k + i];
+    }
+}
+
+/* The rows of one source, panel by panel. */
+static void linear_pack_piece(const dit_linear *linear, float *packed, int64_t row, int64_t rows, const float *w)
+{
+    for (int64_t done = 0; done < rows;) {
+        int64_t count = linear_min(TILE_WIDTH - (row + done) % TILE_WIDTH, rows - done);
+        linear_pack_rows(linear, packed, row + done, count, w + done * linear->k);
+        done += count;
+    }
 }
 
 static dit_status cpu_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w,
@@ -54,7 +70,7 @@ static dit_status cpu_linear_pack(dit_arena *arena, int64_t k, int pieces, const
     out->packed = packed;
     out->bias = packed_bias;
     for (int64_t i = 0, row = 0; i < pieces; row += rows[i++]) {
-        for (int64_t j = 0; j < rows[i]; j++) linear_pack_row(out, packed, row + j, w[i] + j * k);
+        linear_pack_piece(out, packed, row, rows[i], w[i]);
         if (has_bias) memcpy((float *)packed_bias + row, bias[i], (size_t)rows[i] * sizeof(float));
     }
     return DIT_OK;
