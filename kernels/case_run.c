@@ -103,6 +103,7 @@ void dit_case_describe(const dit_kernel_case *c, char *out, int size)
     append_word(out, size, c->flags & DIT_CASE_CAUSAL, "causal");
     append_word(out, size, c->flags & DIT_CASE_DOWN, "down");
     append_word(out, size, c->flags & DIT_CASE_UP, "up");
+    append_word(out, size, c->flags & DIT_CASE_BAND, "band");
     append_word(out, size, c->flags & DIT_CASE_BIAS, c->op == DIT_OPERATOR_ATTENTION ? "mask" : "bias");
     append_word(out, size, c->flags & DIT_CASE_GELU, "gelu");
     append_word(out, size, c->flags & DIT_CASE_ERF, "gelu_erf");
@@ -397,7 +398,7 @@ static void activate_call(dit_case_run *run, const dit_kernels *table, float *ou
     table->activate(run->pool, &args);
 }
 
-/* in: x, W, b, frames before x */
+/* in: x, W, b, frames before x, rows above, rows below */
 static dit_status conv_prepare(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
 {
     const dit_kernel_case *c = run->c;
@@ -407,6 +408,8 @@ static dit_status conv_prepare(dit_case_run *run, const dit_kernels *table, cons
     DIT_TRY(fill(run, 1, c->n * k, 0, 1 / sqrtf((float)k)));
     DIT_TRY(fill(run, 2, c->n, 0, 1));
     DIT_TRY(fill(run, 3, shape.padding[0] * c->H * c->Sq * c->k, 0, 1));
+    DIT_TRY(fill(run, 4, (shape.padding[0] + c->B) * c->Sq * c->k, 0, 1));
+    DIT_TRY(fill(run, 5, (shape.padding[0] + c->B) * c->Sq * c->k, 0, 1));
     const float *w[1] = {run->in[1]}, *b[1] = {c->flags & DIT_CASE_BIAS ? run->in[2] : NULL};
     DIT_TRY(table->linear_pack(&run->arena, k, 1, w, b, &c->n, &run->packed));
     DIT_TRY(reference->linear_pack(&run->arena, k, 1, w, b, &c->n, &run->packed_reference));
@@ -425,13 +428,15 @@ static void conv_call(dit_case_run *run, const dit_kernels *table, const dit_lin
     args.x = run->in[0];
     args.front = c->flags & DIT_CASE_CAUSAL ? run->in[3] : NULL;
     args.front_frame = c->H * c->Sq * c->k;
+    if (c->flags & DIT_CASE_BAND) args.above = run->in[4], args.below = run->in[5];
     args.y = out + first * args.out[2] * c->n;
     args.residual = c->flags & DIT_CASE_RESIDUAL ? args.y : NULL;
     args.activation = case_activation(c);
     table->conv(run->pool, &args);
 }
 
-/* in: x, weight, bias, scale and shift side by side, workspace. Frames are a batch without a field, time with one. */
+/* in: x, weight, bias, scale and shift side by side, workspace, moments. Frames are a batch without a field, time with
+ * one. */
 static dit_status group_norm_prepare(dit_case_run *run)
 {
     const dit_kernel_case *c = run->c;
@@ -442,6 +447,7 @@ static dit_status group_norm_prepare(dit_case_run *run)
     DIT_TRY(fill(run, 3, c->B * c->H * c->Sq * 2 * c->n, 0.5f, 1));
     bytes = dit_group_norm_workspace_bytes(c->B, c->H * c->Sq, c->n, c->k);
     DIT_TRY(dit_arena_floats(&run->arena, bytes / (int64_t)sizeof(float) + 1, &run->in[4]));
+    DIT_TRY(dit_arena_floats(&run->arena, c->B * c->k * 2 * (int64_t)(sizeof(double) / sizeof(float)), &run->in[5]));
     return prepare_outputs(run, floats, 0);
 }
 
@@ -458,6 +464,10 @@ static void group_norm_call(dit_case_run *run, const dit_kernels *table, float *
         args.scale = run->in[3], args.shift = run->in[3] + c->n, args.ldf = 2 * c->n;
         args.first_apart = c->B % 2 == 1;
         args.field_frames = (c->B + 1) / 2, args.field_height = c->H / 2, args.field_width = c->Sq / 2;
+    }
+    if (c->flags & DIT_CASE_BAND) {
+        args.moments = (double *)(void *)run->in[5];
+        table->group_moments(run->pool, &args);
     }
     table->group_norm(run->pool, &args);
 }

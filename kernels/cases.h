@@ -38,6 +38,7 @@ enum {
     DIT_CASE_CAUSAL = 1 << 15,  /* conv: three frames deep, the first two before x                                */
     DIT_CASE_DOWN = 1 << 16,    /* conv: stride 2, padding only after the last                                    */
     DIT_CASE_UP = 1 << 17,      /* conv: of x repeated twice                                                      */
+    DIT_CASE_BAND = 1 << 18,    /* conv: rows above and below; group_norm: moments taken first                   */
     DIT_CASE_HIDDEN = 1 << 14,  /* attention, with BIAS: keys before the last 9 are -INFINITY                     */
 };
 

@@ -122,7 +122,8 @@ typedef struct {
 /* Convolution over time, height and width on channels-last data, each extent with its own kernel, stride and padding:
  *   y[t, y, x, :] = residual + act(b + sum over taps of W[:, tap, :] u[t st - pt + dt, y sy - py + dy, x sx - px + dx,
  * :]) u is x with each pixel repeated up x up times (nearest), and zero outside; frames before the first come from
- * `front`. 2-D convolutions have kernel[0] = 1 and treat the frames as a batch. */
+ * `front`, and where x is a band of a larger picture, the rows next to it from `above` and `below`. 2-D convolutions
+ * have kernel[0] = 1 and treat the frames as a batch. */
 typedef struct {
     const dit_linear *weights;                /* linear_pack of [n, kernel t, y, x, channels]: channels fastest */
     int64_t frames, height, width, channels;  /* x [frames, height, width, channels] dense */
@@ -132,6 +133,8 @@ typedef struct {
     const float *x;
     const float *front;    /* NULL (zeros), or padding[0] frames, */
     int64_t front_frame;   /* floats apart; 0 repeats one frame */
+    const float *above;    /* NULL (zeros), or the row before the first of every frame, those of `front` first: */
+    const float *below;    /* [padding[0] + frames, width, channels]; the same after the last                   */
     float *y;              /* [out t, out y, out x, n] dense; may be the same memory as residual, not as x or front */
     const float *residual; /* NULL, or as y */
     dit_activation activation;
@@ -139,7 +142,9 @@ typedef struct {
 
 /* y = act(((x - mean) / sqrt(variance + eps)) * weight + bias) per batch entry and group of C / groups channels; with
  * `scale` and `shift` (batch 1) that is first multiplied and added to, by the field's nearest position:
- * frame t of x is frame t field_frames / frames, or with first_apart frame 0 is 0 and the others divide the rest. */
+ * frame t of x is frame t field_frames / frames, or with first_apart frame 0 is 0 and the others divide the rest.
+ * Where x is a part of what is normalised together, its moments are taken first, by group_moments, and those of the
+ * whole are given. */
 typedef struct {
     int64_t batch, frames, height, width, C, groups; /* x [batch, frames, height, width, C] dense */
     const float *x;
@@ -150,6 +155,8 @@ typedef struct {
     int64_t field_frames, field_height, field_width, ldf; /* positions ldf apart */
     bool first_apart;
     dit_activation activation;
+    double *moments; /* [batch, groups, 2] mean and variance: where group_moments writes those of x (it needs no y),
+                        and group_norm finds those it takes; NULL: those of x */
     void *workspace; /* dit_group_norm_workspace_bytes, 8-byte aligned; contents of no meaning */
 } dit_group_norm_args;
 
@@ -170,6 +177,7 @@ typedef struct {
     void (*activate)(dit_pool *pool, const dit_activate_args *args);
     void (*conv)(dit_pool *pool, const dit_conv_args *args);
     void (*group_norm)(dit_pool *pool, const dit_group_norm_args *args);
+    void (*group_moments)(dit_pool *pool, const dit_group_norm_args *args);
 } dit_kernels;
 
 /* The backend of that name, for the instruction set of this machine.

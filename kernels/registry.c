@@ -19,6 +19,7 @@ static const dit_kernels ref_table = {
     .activate = dit_ref_activate,
     .conv = dit_ref_conv,
     .group_norm = dit_ref_group_norm,
+    .group_moments = dit_ref_group_moments,
 };
 
 /* Best first; every machine has the last. */

@@ -31,6 +31,7 @@ COUNT_NOTHING(count_combine, dit_combine_args)
 COUNT_NOTHING(count_activate, dit_activate_args)
 COUNT_NOTHING(count_conv, dit_conv_args)
 COUNT_NOTHING(count_group_norm, dit_group_norm_args)
+COUNT_NOTHING(count_group_moments, dit_group_norm_args)
 
 static const dit_kernels count_table = {
     .name = "count",
@@ -45,6 +46,7 @@ static const dit_kernels count_table = {
     .activate = count_activate,
     .conv = count_conv,
     .group_norm = count_group_norm,
+    .group_moments = count_group_moments,
 };
 
 const dit_kernels *dit_kernels_counting(void)

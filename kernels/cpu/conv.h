@@ -20,11 +20,20 @@ typedef struct {
     int64_t ldx; /* of gathered rows */
 } conv_plan;
 
+/* A pixel of the rows next to the frames; they are repeated as all rows are. */
+static const float *conv_edge(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
+{
+    const float *edge = y < 0 ? a->above : a->below;
+    if (!edge || y < -a->up || y >= (a->height + 1) * a->up) return NULL;
+    return edge + ((t + a->padding[0]) * a->width + x / a->up) * a->channels;
+}
+
 /* The pixel of the upsampled and padded input, or NULL where it is zero. */
 static const float *conv_input(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
 {
-    if (y < 0 || x < 0 || y >= a->height * a->up || x >= a->width * a->up || t >= a->frames) return NULL;
+    if (x < 0 || x >= a->width * a->up || t >= a->frames) return NULL;
     if (t < 0 && !a->front) return NULL;
+    if (y < 0 || y >= a->height * a->up) return conv_edge(a, t, y, x);
     const float *frame =
         t < 0 ? a->front + (t + a->padding[0]) * a->front_frame : a->x + t * a->height * a->width * a->channels;
     if (a->up == 2) return frame + (y / 2 * a->width + x / 2) * a->channels;

@@ -1,7 +1,7 @@
 /* Group norm in two passes over memory. The first takes blocks of rows that fit the cache: mean and squared deviations
  * of each group of a block (no cancellation), which are then merged in double (Chan, Golub and LeVeque, 1979). The
- * second normalises, applies the field and the activation. Blocks depend on C alone, so the bits do not depend on the
- * number of threads.
+ * second normalises, applies the field and the activation; each can run alone. Blocks depend on C alone, so the bits do
+ * not depend on the number of threads.
  */
 #ifndef DIT_KERNELS_CPU_GROUP_NORM_H
 #define DIT_KERNELS_CPU_GROUP_NORM_H
@@ -89,8 +89,8 @@ static void group_norm_measure(void *context, int64_t begin, int64_t end, int wo
     for (int64_t i = begin; i < end; i++) group_norm_measure_block(plan, i, dit_pool_scratch(plan->pool, worker));
 }
 
-/* mean and 1 / sqrt(variance + eps) of one entry and group, from its blocks. */
-static void group_norm_merge(const group_norm_plan *plan, int64_t entry, int64_t group, float *out)
+/* Mean and variance of one entry and group, from its blocks. */
+static void group_norm_merge(const group_norm_plan *plan, int64_t entry, int64_t group, double out[2])
 {
     const dit_group_norm_args *a = plan->args;
     const group_norm_layout *l = &plan->layout;
@@ -104,8 +104,8 @@ static void group_norm_merge(const group_norm_plan *plan, int64_t entry, int64_t
         mean += difference * added / total;
         count = total;
     }
-    out[0] = (float)mean;
-    out[1] = (float)(1 / sqrt(squares / count + a->eps));
+    out[0] = mean;
+    out[1] = squares / count;
 }
 
 /* The field's position of the first pixel in line (t, y) of x. */
@@ -163,15 +163,35 @@ static void group_norm_apply(void *context, int64_t begin, int64_t end, int work
     for (int64_t i = begin; i < end; i++) group_norm_apply_block(plan, i, dit_pool_scratch(plan->pool, worker));
 }
 
-static void cpu_group_norm(dit_pool *pool, const dit_group_norm_args *args)
+static group_norm_plan group_norm_make_plan(dit_pool *pool, const dit_group_norm_args *args)
 {
     int64_t rows = args->frames * args->height * args->width;
     group_norm_plan plan = {.args = args, .pool = pool};
     plan.layout = group_norm_layout_of(args->batch, rows, args->C, args->groups, args->workspace);
+    return plan;
+}
+
+static void cpu_group_moments(dit_pool *pool, const dit_group_norm_args *args)
+{
+    group_norm_plan plan = group_norm_make_plan(pool, args);
     dit_pool_run(pool, args->batch * plan.layout.blocks, 1, group_norm_measure, &plan);
     for (int64_t i = 0; i < args->batch * args->groups; i++)
-        group_norm_merge(&plan, i / args->groups, i % args->groups, plan.layout.statistics + 2 * i);
-    dit_pool_run(pool, args->batch * plan.layout.blocks, 1, group_norm_apply, &plan);
+        group_norm_merge(&plan, i / args->groups, i % args->groups, args->moments + 2 * i);
+}
+
+static void cpu_group_norm(dit_pool *pool, const dit_group_norm_args *args)
+{
+    group_norm_plan plan = group_norm_make_plan(pool, args);
+    int64_t blocks = args->batch * plan.layout.blocks;
+    if (!args->moments) dit_pool_run(pool, blocks, 1, group_norm_measure, &plan);
+    for (int64_t i = 0; i < args->batch * args->groups; i++) {
+        double own[2];
+        const double *moments = args->moments ? args->moments + 2 * i : own;
+        if (!args->moments) group_norm_merge(&plan, i / args->groups, i % args->groups, own);
+        plan.layout.statistics[2 * i] = (float)moments[0];
+        plan.layout.statistics[2 * i + 1] = (float)(1 / sqrt(moments[1] + args->eps));
+    }
+    dit_pool_run(pool, blocks, 1, group_norm_apply, &plan);
 }
 
 #endif

@@ -19,7 +19,8 @@
     {                                                                                                                  \
         .name = "cpu", .linear_pack = cpu_linear_pack, .linear = cpu_linear, .attention = cpu_attention,               \
         .attention_merge = cpu_attention_merge, .norm = cpu_norm, .qk_norm_rope = cpu_qk_norm_rope, .copy = cpu_copy,  \
-        .combine = cpu_combine, .activate = cpu_activate, .conv = cpu_conv, .group_norm = cpu_group_norm               \
+        .combine = cpu_combine, .activate = cpu_activate, .conv = cpu_conv, .group_norm = cpu_group_norm,              \
+        .group_moments = cpu_group_moments                                                                             \
     }
 
 #endif

@@ -1,11 +1,20 @@
 /* Convolution over time, height and width on channels-last data, as its sum over taps. Its flops and bytes. */
 #include "kernels/ref/ref.h"
 
+/* A pixel of the rows next to the frames; they are repeated as all rows are. */
+static const float *edge_at(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
+{
+    const float *edge = y < 0 ? a->above : a->below;
+    if (!edge || y < -a->up || y >= (a->height + 1) * a->up || (t < 0 && !a->front)) return NULL;
+    return edge + ((t + a->padding[0]) * a->width + x / a->up) * a->channels;
+}
+
 /* The pixel of the upsampled and padded input, or NULL where it is zero. */
 static const float *input_at(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
 {
     int64_t frame = a->height * a->width * a->channels;
-    if (y < 0 || x < 0 || y >= a->height * a->up || x >= a->width * a->up || t >= a->frames) return NULL;
+    if (x < 0 || x >= a->width * a->up || t >= a->frames) return NULL;
+    if (y < 0 || y >= a->height * a->up) return edge_at(a, t, y, x);
     const float *plane = a->x + t * frame;
     if (t < 0) {
         if (!a->front) return NULL;

@@ -5,13 +5,11 @@
 
 #include <math.h>
 
-typedef struct {
-    double mean, reciprocal;
-} group_statistics;
-
-static group_statistics statistics_of(const dit_group_norm_args *a, const float *x, int64_t group)
+/* Mean and variance of one entry and group. */
+static void moments_of(const dit_group_norm_args *a, int64_t entry, int64_t group, double out[2])
 {
     int64_t rows = a->frames * a->height * a->width, width = a->C / a->groups;
+    const float *x = a->x + entry * rows * a->C;
     double sum = 0, squares = 0, count = (double)(rows * width);
     for (int64_t row = 0; row < rows; row++)
         for (int64_t c = 0; c < width; c++) sum += x[row * a->C + group * width + c];
@@ -21,7 +19,8 @@ static group_statistics statistics_of(const dit_group_norm_args *a, const float 
             double difference = x[row * a->C + group * width + c] - mean;
             squares += difference * difference;
         }
-    return (group_statistics){mean, 1 / sqrt(squares / count + a->eps)};
+    out[0] = mean;
+    out[1] = squares / count;
 }
 
 /* The position of the field that row `row` of a batch entry sees. */
@@ -37,10 +36,13 @@ static void normalise_group(const dit_group_norm_args *a, int64_t entry, int64_t
 {
     int64_t rows = a->frames * a->height * a->width, width = a->C / a->groups;
     const float *x = a->x + entry * rows * a->C;
-    group_statistics s = statistics_of(a, x, group);
+    double own[2];
+    const double *moments = a->moments ? a->moments + (entry * a->groups + group) * 2 : own;
+    if (!a->moments) moments_of(a, entry, group, own);
+    double reciprocal = 1 / sqrt(moments[1] + a->eps);
     for (int64_t row = 0; row < rows; row++)
         for (int64_t c = group * width; c < (group + 1) * width; c++) {
-            double value = (x[row * a->C + c] - s.mean) * s.reciprocal;
+            double value = (x[row * a->C + c] - moments[0]) * reciprocal;
             if (a->weight) value *= a->weight[c];
             if (a->bias) value += a->bias[c];
             if (a->scale) {
@@ -56,6 +58,13 @@ void dit_ref_group_norm(dit_pool *pool, const dit_group_norm_args *args)
     (void)pool;
     for (int64_t entry = 0; entry < args->batch; entry++)
         for (int64_t group = 0; group < args->groups; group++) normalise_group(args, entry, group);
+}
+
+void dit_ref_group_moments(dit_pool *pool, const dit_group_norm_args *args)
+{
+    (void)pool;
+    for (int64_t i = 0; i < args->batch * args->groups; i++)
+        moments_of(args, i / args->groups, i % args->groups, args->moments + 2 * i);
 }
 
 int64_t dit_group_norm_workspace_bytes(int64_t batch, int64_t rows, int64_t C, int64_t groups)

@@ -17,6 +17,7 @@ void dit_ref_combine(dit_pool *pool, const dit_combine_args *args);
 void dit_ref_activate(dit_pool *pool, const dit_activate_args *args);
 void dit_ref_conv(dit_pool *pool, const dit_conv_args *args);
 void dit_ref_group_norm(dit_pool *pool, const dit_group_norm_args *args);
+void dit_ref_group_moments(dit_pool *pool, const dit_group_norm_args *args);
 
 /* One value through the activation; the single home of the formulas. */
 double dit_ref_activation(double x, dit_activation activation);

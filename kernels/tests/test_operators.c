@@ -179,6 +179,19 @@ static void wrong_group_norm_field(dit_pool *pool, const dit_group_norm_args *ar
     right->group_norm(pool, &other);
 }
 
+static void wrong_conv_band(dit_pool *pool, const dit_conv_args *args)
+{
+    dit_conv_args other = *args;
+    other.below = args->above;
+    right->conv(pool, &other);
+}
+
+static void wrong_group_moments(dit_pool *pool, const dit_group_norm_args *args)
+{
+    right->group_moments(pool, args);
+    args->moments[1] *= 1.001;
+}
+
 static dit_status bench_table(const dit_kernels *table, const char *filter)
 {
     dit_kernel_bench bench = {.backend = "cpu", .threads = 2, .filter = filter};
@@ -195,8 +208,8 @@ static void every_wrong_operator_fails_its_cases(void **state)
     struct {
         const char *filter;
         dit_kernels table;
-    } broken[15];
-    for (int i = 0; i < 15; i++) broken[i].table = *right;
+    } broken[17];
+    for (int i = 0; i < 17; i++) broken[i].table = *right;
     broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
     broken[1].filter = "attention", broken[1].table.attention = wrong_attention;
     broken[2].filter = "lse", broken[2].table.attention = wrong_attention_lse;
@@ -212,7 +225,9 @@ static void every_wrong_operator_fails_its_cases(void **state)
     broken[12].filter = "causal", broken[12].table.conv = wrong_conv_front;
     broken[13].filter = "group_norm", broken[13].table.group_norm = wrong_group_norm;
     broken[14].filter = "groups=4 C=20", broken[14].table.group_norm = wrong_group_norm_field;
-    for (int i = 0; i < 15; i++) {
+    broken[15].filter = "band", broken[15].table.conv = wrong_conv_band;
+    broken[16].filter = "band", broken[16].table.group_moments = wrong_group_moments;
+    for (int i = 0; i < 17; i++) {
         assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);
         assert_int_equal(bench_table(&broken[i].table, broken[i].filter), DIT_ERR_MISMATCH);
     }
