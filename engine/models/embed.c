@@ -2,6 +2,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+enum { SINUSOID = 256 };
 
 /* exp(x), x <= 0, rounded as the reference library's vector routine rounds it. A frequency that is one ulp off moves
  * single entries of the embedding by 1e-4 at a guidance value of 3500, so "accurate" is not enough: 17 of the 128
@@ -85,6 +88,26 @@ void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *
     }
 }
 
+dit_status embed_read_rope_widths(const dit_config *config, const char *key, int64_t D, int64_t widths[3])
+{
+    static const int64_t standard[3] = {16, 56, 56};
+    int count;
+    DIT_TRY(dit_config_read_ints(config, key, 0, 4096, 3, widths, &count));
+    if (count < 0) memcpy(widths, standard, sizeof standard), count = 3;
+    if (count != 3 || widths[0] + widths[1] + widths[2] != D || widths[0] % 2 || widths[1] % 2 || widths[2] % 2)
+        return DIT_FAIL(DIT_ERR_SHAPE, "%s: three even widths that sum to attention_head_dim %lld expected", key,
+                        (long long)D);
+    return DIT_OK;
+}
+
+dit_status embed_tap_rope(dit_model *model, dit_layout layout, const float *cosines, const float *sines, int64_t D)
+{
+    dit_shards shards = {.layout = layout, .data = cosines, .cols = D, .ld = D};
+    DIT_TRY(dit_model_tap(model, &shards, "aux.rope.0"));
+    shards.data = sines;
+    return dit_model_tap(model, &shards, "aux.rope.1");
+}
+
 /* Entry `index` of linspace(begin, end * (count - 1) / count, count), counted from the nearer end. */
 static float spread(double begin, double end, int64_t index, int64_t count)
 {
@@ -139,4 +162,48 @@ void embed_linear(dit_runtime *rt, const dit_linear *linear, const float *x, int
 void embed_activate(dit_runtime *rt, dit_activation activation, const float *x, int64_t elements, float *y)
 {
     ops_activate(rt, &(dit_activate_args){.elements = elements, .x = x, .y = y, .activation = activation});
+}
+
+dit_status embed_combined_create(const dit_scope *scope, embed_combined *combined)
+{
+    int64_t width = combined->width;
+    dit_arena *image = &scope->rt->image, *step = &scope->rt->step;
+    const dit_buffer buffers[] = {
+        {image, &combined->constant, combined->batch * width},   {step, &combined->embedded, combined->batch * width},
+        {step, &combined->activated, combined->batch * width},   {step, &combined->hidden, combined->batch * width},
+        {step, &combined->sinusoid, combined->batch * SINUSOID},
+    };
+    DIT_TRY(embed_mlp_load(scope, "timestep_embedder", SINUSOID, width, width, DIT_ACT_SILU, &combined->timestep));
+    DIT_TRY(embed_mlp_load(scope, "text_embedder", combined->text_dim, width, width, DIT_ACT_SILU, &combined->text));
+    if (combined->guided)
+        DIT_TRY(embed_mlp_load(scope, "guidance_embedder", SINUSOID, width, width, DIT_ACT_SILU, &combined->guidance));
+    return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
+}
+
+/* out = mlp(sinusoid(value * unit)) + constant; overwrites embedded. */
+static void add_embedding(dit_runtime *rt, const embed_combined *combined, const embed_mlp *mlp, const float *value,
+                          float *out)
+{
+    for (int64_t b = 0; b < combined->batch; b++) combined->embedded[b] = value[b] * combined->unit;
+    embed_timestep(combined->embedded, combined->batch, SINUSOID, combined->sinusoid);
+    embed_mlp_run(rt, mlp, combined->sinusoid, combined->batch, combined->hidden, combined->embedded);
+    layer_add(rt, combined->embedded, combined->constant, combined->batch * combined->width, out);
+}
+
+void embed_combined_prepare(dit_runtime *rt, const embed_combined *combined, const float *text, const float *guidance)
+{
+    embed_mlp_run(rt, &combined->text, text, combined->batch, combined->hidden, combined->constant);
+    if (combined->guided) add_embedding(rt, combined, &combined->guidance, guidance, combined->constant);
+}
+
+void embed_combined_step(dit_runtime *rt, const embed_combined *combined, const float *timestep)
+{
+    add_embedding(rt, combined, &combined->timestep, timestep, combined->embedded);
+    embed_activate(rt, DIT_ACT_SILU, combined->embedded, combined->batch * combined->width, combined->activated);
+}
+
+dit_status embed_tap_combined(dit_model *model, const embed_combined *combined, const char *name)
+{
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(combined->embedded, combined->batch, 1, combined->width),
+                        "%s", name);
 }

@@ -21,6 +21,11 @@ void embed_sincos_1d(double position, int64_t dim, float *out);
  * pairs), frequencies theta^(-i / dim) in double. Source: diffusers get_1d_rotary_pos_embed. */
 void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, double theta, float *cosines,
                 float *sines);
+/* Reads `key` of a config: even widths of frame, row and column that sum to a head's D; absent: 16, 56, 56.
+ * Errors: DIT_ERR_SHAPE, DIT_ERR_JSON_*. */
+dit_status embed_read_rope_widths(const dit_config *config, const char *key, int64_t D, int64_t widths[3]);
+/* Taps both tables [rows, D] as "aux.rope.0" and "aux.rope.1". */
+dit_status embed_tap_rope(dit_model *model, dit_layout layout, const float *cosines, const float *sines, int64_t D);
 /* Positions of this rank's image tokens on the latent's grid: out ids [image_count, 3] = frame, row, column, in
  * patches. `latent` has its extents. */
 void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids);
@@ -46,5 +51,28 @@ void embed_mlp_run(dit_runtime *rt, const embed_mlp *mlp, const float *x, int64_
 void embed_linear(dit_runtime *rt, const dit_linear *linear, const float *x, int64_t rows, float *y);
 /* y = activation(x) over `elements`. */
 void embed_activate(dit_runtime *rt, dit_activation activation, const float *x, int64_t elements, float *y);
+
+/* What modulates the blocks of FLUX, SD3 and HunyuanVideo: the timestep, the pooled text and, of distilled models, the
+ * guidance, each through an MLP, added. Source: diffusers CombinedTimestepTextProjEmbeddings and its sibling with
+ * guidance. The model sets the first group. */
+typedef struct {
+    int64_t batch, text_dim, width;
+    float unit;  /* what timestep and guidance are multiplied by, in float32, before the sinusoid */
+    bool guided; /* has the guidance */
+
+    embed_mlp timestep, text, guidance;
+    float *constant;          /* [batch, width] of text and guidance, image's life           */
+    float *embedded;          /* [batch, width] of a step                                    */
+    float *activated;         /* [batch, width] silu(embedded)                              */
+    float *sinusoid, *hidden; /* scratch */
+} embed_combined;
+/* Loads timestep_embedder, text_embedder, guidance_embedder of the scope and makes the buffers. */
+dit_status embed_combined_create(const dit_scope *scope, embed_combined *combined);
+/* Once per image: text [batch, text_dim], guidance [batch] where it has one. */
+void embed_combined_prepare(dit_runtime *rt, const embed_combined *combined, const float *text, const float *guidance);
+/* Once per step: timestep [batch]; sets embedded and activated. */
+void embed_combined_step(dit_runtime *rt, const embed_combined *combined, const float *timestep);
+/* Taps embedded under `name`. */
+dit_status embed_tap_combined(dit_model *model, const embed_combined *combined, const char *name);
 
 #endif

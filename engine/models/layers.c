@@ -204,6 +204,14 @@ dit_scope scope_of(const dit_model_params *params, const char *format, ...)
     return scope;
 }
 
+dit_scope scope_under(const dit_scope *scope, const char *name)
+{
+    dit_scope under = *scope;
+    size_t length = strlen(under.prefix);
+    snprintf(under.prefix + length, sizeof under.prefix - length, "%s.", name);
+    return under;
+}
+
 static const char *full_name(const dit_scope *scope, const char *name, char out[MAX_NAME])
 {
     if (snprintf(out, MAX_NAME, "%s%s", scope->prefix, name) >= MAX_NAME) out[0] = '\0'; /* no such parameter */

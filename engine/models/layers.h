@@ -84,6 +84,8 @@ typedef struct {
     char prefix[192];
 } dit_scope;
 dit_scope scope_of(const dit_model_params *params, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Parameters under `name`. of those. */
+dit_scope scope_under(const dit_scope *scope, const char *name);
 /* `name`.weight [rows, k] and, where it exists, `name`.bias. */
 dit_status scope_linear(const dit_scope *scope, const char *name, int64_t rows, int64_t k, dit_linear *out);
 /* Several layers of `rows` outputs each over the same input, as one (at most 8). names ends with NULL. */
