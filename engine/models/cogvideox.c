@@ -6,13 +6,11 @@
  * Both streams live in one buffer, [batch, text rows + video rows, C] with the text first. Positions: a sine-cosine
  * table that is added to the video tokens (2B), or a rotation of their q and k (5B, 1.5).
  */
-#include "engine/models/embed.h"
-#include "engine/models/layers.h"
+#include "engine/models/joint.h"
 
 #include <stdio.h>
 
 enum { AXES = 3, VAE_SPATIAL = 8 };
-enum { TEXT, VIDEO, STREAMS };
 enum { SHIFT, SCALE, GATE, TEXT_SHIFT, TEXT_SCALE, TEXT_GATE, MODULATIONS };
 enum { HEAD_SHIFT, HEAD_SCALE, HEAD_MODULATIONS };
 static const float HEAD_NORM_EPS = 1e-6f;
@@ -253,11 +251,7 @@ static dit_status cogvideox_create(const dit_model_params *params, dit_model *mo
     if (!m->c.rotary) place_table(m, params);
     model->input_channels = model->output_channels = token_channels(&m->c);
     state_needs(m, model);
-    return dit_attention_create(
-        params->rt, params->attention,
-        &(dit_attention_shape){
-            .B = m->B, .H = m->c.H, .D = m->c.D, .tokens = m->rows, .text = m->T, .replicated = part->text_replicated},
-        &model->attention[0]);
+    return joint_create_policy(params, m->c.H, m->c.D, false, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -267,9 +261,7 @@ static dit_status cogvideox_prepare(dit_model *model, const dit_condition *condi
     cogvideox *m = model->state;
     const dit_partition *part = &model->params.partition;
     const float *cosines = condition->at[DIT_CONDITION_ROPE_COS], *sines = condition->at[DIT_CONDITION_ROPE_SIN];
-    dit_rows text = rows_dense((float *)condition->at[DIT_CONDITION_TEXT], m->B, part->text_tokens, m->c.text_dim);
-    layer_linear(model->params.rt, &m->text_proj, rows_part(text, part->text_begin, m->T),
-                 rows_dense(m->context, m->B, m->T, m->C), DIT_ACT_NONE);
+    joint_project_text(model->params.rt, part, &m->text_proj, condition->at[DIT_CONDITION_TEXT], m->context);
     if (cosines && sines) {
         dit_partition_take(part, cosines, m->c.D, m->cosines);
         dit_partition_take(part, sines, m->c.D, m->sines);
@@ -281,24 +273,15 @@ static dit_status cogvideox_prepare(dit_model *model, const dit_condition *condi
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-static dit_rows joint_rows(const cogvideox *m, float *buffer, int64_t cols)
-{
-    return rows_dense(buffer, m->B, m->rows, cols);
-}
-
-static dit_rows stream_of(const cogvideox *m, dit_rows joint, int stream)
-{
-    return stream == TEXT ? rows_part(joint, 0, m->T) : rows_part(joint, m->T, m->n);
-}
-
 static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
 {
     cogvideox *m = model->state;
     dit_runtime *rt = model->params.rt;
+    const dit_partition *part = &model->params.partition;
     int64_t B = m->B, E = m->c.time_dim;
-    dit_rows x = joint_rows(m, m->x, m->C), video = stream_of(m, x, VIDEO);
+    dit_rows x = joint_rows(part, JOINT_BOTH, m->x, m->C), video = joint_rows(part, JOINT_IMAGE, m->x, m->C);
     dit_rows latents = rows_dense((float *)args->latents, B, m->n, m->patch_proj.k);
-    layer_copy(rt, rows_dense(m->context, B, m->T, m->C), stream_of(m, x, TEXT));
+    layer_copy(rt, rows_dense(m->context, B, m->T, m->C), joint_rows(part, JOINT_TEXT, m->x, m->C));
     if (m->c.rotary) {
         layer_linear(rt, &m->patch_proj, latents, video, DIT_ACT_NONE);
     } else {
@@ -315,13 +298,13 @@ static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
 /* normed = norm(x), each stream by its own shift and scale. Leaves the modulation, whose gates follow. */
 static void norm_streams(dit_model *model, const cogvideox_norm *norm)
 {
-    static const int shift[STREAMS] = {[TEXT] = TEXT_SHIFT, [VIDEO] = SHIFT};
-    static const int scale[STREAMS] = {[TEXT] = TEXT_SCALE, [VIDEO] = SCALE};
+    static const int shift[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_SHIFT, [JOINT_IMAGE] = SHIFT};
+    static const int scale[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_SCALE, [JOINT_IMAGE] = SCALE};
     const cogvideox *m = model->state;
-    dit_rows x = joint_rows(m, m->x, m->C), normed = joint_rows(m, m->normed, m->C);
+    const dit_partition *part = &model->params.partition;
     embed_linear(model->params.rt, &norm->modulation, m->activated, m->B, m->modulation);
-    for (int stream = 0; stream < STREAMS; stream++)
-        layer_norm(model->params.rt, stream_of(m, x, stream), stream_of(m, normed, stream),
+    for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
+        layer_norm(model->params.rt, joint_rows(part, stream, m->x, m->C), joint_rows(part, stream, m->normed, m->C),
                    &(dit_layer_norm){.eps = (float)m->c.eps,
                                      .weight = norm->weight,
                                      .bias = norm->bias,
@@ -330,24 +313,25 @@ static void norm_streams(dit_model *model, const cogvideox_norm *norm)
                                      .modulation_stride = MODULATIONS * m->C});
 }
 
-/* x += gate * (y W^T + b), each stream by its own gate. */
-static void add_streams(dit_model *model, const dit_linear *linear, dit_rows y)
+/* x += gate * (y W^T + b), each stream by its own gate; y [batch, rows, k]. */
+static void add_streams(dit_model *model, const dit_linear *linear, float *y)
 {
-    static const int gate[STREAMS] = {[TEXT] = TEXT_GATE, [VIDEO] = GATE};
+    static const int gate[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_GATE, [JOINT_IMAGE] = GATE};
     const cogvideox *m = model->state;
-    for (int stream = 0; stream < STREAMS; stream++)
-        layer_linear_add(model->params.rt, linear, stream_of(m, y, stream),
-                         stream_of(m, joint_rows(m, m->x, m->C), stream), m->modulation + gate[stream] * m->C,
-                         MODULATIONS * m->C);
+    const dit_partition *part = &model->params.partition;
+    for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
+        layer_linear_add(model->params.rt, linear, joint_rows(part, stream, y, linear->k),
+                         joint_rows(part, stream, m->x, m->C), m->modulation + gate[stream] * m->C, MODULATIONS * m->C);
 }
 
-/* LayerNorm of every head of q or k, and the rotation of the video's. */
-static void norm_heads(dit_model *model, const cogvideox_norm *norm, dit_rows x)
+/* LayerNorm of every head of q or k, the C columns of qkv from `column` on, and the rotation of the video's. */
+static void norm_heads(dit_model *model, const cogvideox_norm *norm, int64_t column)
 {
     const cogvideox *m = model->state;
-    for (int stream = 0; stream < STREAMS; stream++) {
-        bool rotated = m->c.rotary && stream == VIDEO;
-        layer_head_norm(model->params.rt, stream_of(m, x, stream),
+    for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++) {
+        bool rotated = m->c.rotary && stream == JOINT_IMAGE;
+        dit_rows qkv = joint_rows(&model->params.partition, stream, m->wide, 3 * m->C);
+        layer_head_norm(model->params.rt, rows_columns(qkv, column, m->C),
                         &(dit_head_norm){.H = m->c.H,
                                          .D = m->c.D,
                                          .kind = DIT_NORM_LAYER,
@@ -359,37 +343,39 @@ static void norm_heads(dit_model *model, const cogvideox_norm *norm, dit_rows x)
     }
 }
 
-static dit_status tap_attention(dit_model *model, const cogvideox_block *block, dit_rows attended)
+static dit_status tap_attention(dit_model *model, const cogvideox_block *block)
 {
     const cogvideox *m = model->state;
-    DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, stream_of(m, attended, VIDEO), "aux.block_0.attn1.0"));
-    return dit_tap_linear(model, DIT_LAYOUT_TEXT, &block->out, stream_of(m, attended, TEXT), "aux.block_0.attn1.1");
+    const dit_partition *part = &model->params.partition;
+    DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, joint_rows(part, JOINT_IMAGE, m->attended, m->C),
+                           "aux.block_0.attn1.0"));
+    return dit_tap_linear(model, DIT_LAYOUT_TEXT, &block->out, joint_rows(part, JOINT_TEXT, m->attended, m->C),
+                          "aux.block_0.attn1.1");
 }
 
 static dit_status forward_block(dit_model *model, int64_t index)
 {
     cogvideox *m = model->state;
     dit_runtime *rt = model->params.rt;
+    const dit_partition *part = &model->params.partition;
     const cogvideox_block *block = &m->blocks[index];
     int64_t C = m->C;
-    dit_rows x = joint_rows(m, m->x, C), normed = joint_rows(m, m->normed, C);
-    dit_rows attended = joint_rows(m, m->attended, C), inner = joint_rows(m, m->wide, 4 * C);
-    dit_rows qkv = joint_rows(m, m->wide, 3 * C);
-    dit_rows q = rows_columns(qkv, 0, C), k = rows_columns(qkv, C, C), v = rows_columns(qkv, 2 * C, C);
+    dit_rows normed = joint_rows(part, JOINT_BOTH, m->normed, C);
+    dit_rows qkv = joint_rows(part, JOINT_BOTH, m->wide, 3 * C), inner = joint_rows(part, JOINT_BOTH, m->wide, 4 * C);
 
     norm_streams(model, &block->before_attention);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
-    norm_heads(model, &block->q, q);
-    norm_heads(model, &block->k, k);
-    DIT_TRY(layer_sequence_attention(model->attention[0], q, k, v, attended));
-    if (index == 0) DIT_TRY(tap_attention(model, block, attended));
-    add_streams(model, &block->out, attended);
+    norm_heads(model, &block->q, 0);
+    norm_heads(model, &block->k, C);
+    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, C), rows_columns(qkv, C, C),
+                                     rows_columns(qkv, 2 * C, C), joint_rows(part, JOINT_BOTH, m->attended, C)));
+    if (index == 0) DIT_TRY(tap_attention(model, block));
+    add_streams(model, &block->out, m->attended);
 
     norm_streams(model, &block->before_mlp);
     layer_linear(rt, &block->mlp.in, normed, inner, block->mlp.activation);
-    add_streams(model, &block->mlp.out, inner);
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, stream_of(m, x, VIDEO), "block_%lld", (long long)index));
-    return dit_tap_rows(model, DIT_LAYOUT_TEXT, stream_of(m, x, TEXT), "block_%lld_context", (long long)index);
+    add_streams(model, &block->mlp.out, m->wide);
+    return joint_tap(model, m->x, C, "block", index);
 }
 
 /* Two norms in a row, the second one modulated. The text is dropped here. */
@@ -397,8 +383,9 @@ static void forward_head(dit_model *model, float *output)
 {
     cogvideox *m = model->state;
     dit_runtime *rt = model->params.rt;
-    dit_rows video = stream_of(m, joint_rows(m, m->x, m->C), VIDEO);
-    dit_rows normed = stream_of(m, joint_rows(m, m->normed, m->C), VIDEO);
+    const dit_partition *part = &model->params.partition;
+    dit_rows video = joint_rows(part, JOINT_IMAGE, m->x, m->C);
+    dit_rows normed = joint_rows(part, JOINT_IMAGE, m->normed, m->C);
     dit_layer_norm norm = {.eps = (float)m->c.eps, .weight = m->norm_final.weight, .bias = m->norm_final.bias};
     layer_norm(rt, video, normed, &norm);
     embed_linear(rt, &m->norm_out.modulation, m->activated, m->B, m->modulation);

@@ -1,0 +1,272 @@
+#include "engine/models/joint.h"
+
+/* ---- two streams in one buffer ----------------------------------------------------------------------------------- */
+
+dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buffer, int64_t cols)
+{
+    int64_t text = partition->text_count, image = partition->image_count;
+    dit_rows both = rows_dense(buffer, partition->batch, text + image, cols);
+    if (part == JOINT_BOTH) return both;
+    return part == JOINT_TEXT ? rows_part(both, 0, text) : rows_part(both, text, image);
+}
+
+dit_status joint_create_policy(const dit_model_params *params, int64_t H, int64_t D, bool text_bias,
+                               dit_attention **out)
+{
+    const dit_partition *partition = &params->partition;
+    dit_attention_shape shape = {.B = partition->batch,
+                                 .H = H,
+                                 .D = D,
+                                 .tokens = partition->text_count + partition->image_count,
+                                 .text = partition->text_count,
+                                 .replicated = partition->text_replicated,
+                                 .text_bias = text_bias};
+    return dit_attention_create(params->rt, params->attention, &shape, out);
+}
+
+void joint_project_text(dit_runtime *rt, const dit_partition *partition, const dit_linear *linear, const float *text,
+                        float *out)
+{
+    dit_rows whole = rows_dense((float *)text, partition->batch, partition->text_tokens, linear->k);
+    layer_linear(rt, linear, rows_part(whole, partition->text_begin, partition->text_count),
+                 rows_dense(out, partition->batch, partition->text_count, linear->n), DIT_ACT_NONE);
+}
+
+dit_status joint_tap(dit_model *model, float *x, int64_t C, const char *kind, int64_t index)
+{
+    const dit_partition *partition = &model->params.partition;
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, joint_rows(partition, JOINT_IMAGE, x, C), "%s_%lld", kind,
+                         (long long)index));
+    return dit_tap_rows(model, DIT_LAYOUT_TEXT, joint_rows(partition, JOINT_TEXT, x, C), "%s_%lld_context", kind,
+                        (long long)index);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+dit_status joint_create(const dit_model_params *params, joint *j)
+{
+    dit_runtime *rt = params->rt;
+    j->partition = params->partition;
+    j->C = j->H * j->D;
+    j->wide_cols = j->C + (j->inner > 3 * j->C ? j->inner : 3 * j->C);
+    int64_t B = j->partition.batch, rows = B * (j->partition.text_count + j->partition.image_count);
+    const dit_buffer buffers[] = {
+        {&rt->step, &j->x, rows * j->C},
+        {&rt->step, &j->normed, rows * j->C},
+        {&rt->step, &j->wide, rows * j->wide_cols},
+        {&rt->step, &j->modulation[JOINT_TEXT], B * JOINT_MAX_CHUNKS * j->C},
+        {&rt->step, &j->modulation[JOINT_IMAGE], B * JOINT_MAX_CHUNKS * j->C},
+    };
+    return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
+}
+
+/* What the library calls the layers of the two streams of a block; of an attention, under its name. */
+static const struct {
+    const char *modulation, *mlp, *qkv[4], *out, *norm_q, *norm_k;
+} names[JOINT_STREAMS] = {
+    [JOINT_TEXT] = {"norm1_context.linear",
+                    "ff_context",
+                    {"add_q_proj", "add_k_proj", "add_v_proj", NULL},
+                    "to_add_out",
+                    "norm_added_q.weight",
+                    "norm_added_k.weight"},
+    [JOINT_IMAGE] =
+        {"norm1.linear", "ff", {"to_q", "to_k", "to_v", NULL}, "to_out.0", "norm_q.weight", "norm_k.weight"},
+};
+
+dit_status joint_load_attention(const dit_scope *block, const joint *j, const char *name, joint_part part, bool has_out,
+                                joint_attention *attention)
+{
+    dit_scope s = scope_under(block, name);
+    DIT_TRY(scope_fused(&s, names[part].qkv, j->C, j->C, &attention->qkv));
+    if (has_out) DIT_TRY(scope_linear(&s, names[part].out, j->C, j->C, &attention->out));
+    if (!j->qk_norm) return DIT_OK;
+    DIT_TRY(scope_vector(&s, names[part].norm_q, j->D, DIT_INIT_NORM, &attention->norm_q));
+    return scope_vector(&s, names[part].norm_k, j->D, DIT_INIT_NORM, &attention->norm_k);
+}
+
+dit_status joint_load_stream(const dit_scope *block, const joint *j, joint_part part, int chunks, joint_stream *stream)
+{
+    bool last = chunks == JOINT_LAST_CHUNKS;
+    stream->part = part, stream->chunks = chunks;
+    DIT_TRY(scope_linear(block, names[part].modulation, chunks * j->C, j->C, &stream->modulation));
+    DIT_TRY(joint_load_attention(block, j, "attn", part, !last, &stream->attention));
+    return last ? DIT_OK : scope_mlp(block, names[part].mlp, j->C, j->inner, &stream->mlp);
+}
+
+dit_status joint_load_blocks(const dit_model_params *params, const joint *j, int64_t count, joint_block **out)
+{
+    void *memory;
+    DIT_TRY(dit_arena_alloc(&params->rt->run, count * (int64_t)sizeof **out, &memory));
+    *out = memory;
+    for (int64_t i = 0; i < count; i++) {
+        dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)i);
+        DIT_TRY(joint_load_stream(&s, j, JOINT_IMAGE, JOINT_CHUNKS, &(*out)[i].image));
+        DIT_TRY(joint_load_stream(&s, j, JOINT_TEXT, JOINT_CHUNKS, &(*out)[i].text));
+    }
+    return DIT_OK;
+}
+
+static dit_status load_single(const dit_scope *block, const joint *j, joint_stream *stream)
+{
+    stream->part = JOINT_BOTH, stream->chunks = JOINT_SINGLE_CHUNKS;
+    stream->mlp.activation = DIT_ACT_GELU_TANH;
+    DIT_TRY(scope_linear(block, "norm.linear", JOINT_SINGLE_CHUNKS * j->C, j->C, &stream->modulation));
+    DIT_TRY(joint_load_attention(block, j, "attn", JOINT_IMAGE, false, &stream->attention));
+    DIT_TRY(scope_linear(block, "proj_mlp", j->inner, j->C, &stream->mlp.in));
+    return scope_linear(block, "proj_out", j->C, j->C + j->inner, &stream->attention.out);
+}
+
+dit_status joint_load_singles(const dit_model_params *params, const joint *j, int64_t count, joint_stream **out)
+{
+    void *memory;
+    DIT_TRY(dit_arena_alloc(&params->rt->run, count * (int64_t)sizeof **out, &memory));
+    *out = memory;
+    for (int64_t i = 0; i < count; i++) {
+        dit_scope s = scope_of(params, "single_transformer_blocks.%lld.", (long long)i);
+        DIT_TRY(load_single(&s, j, &(*out)[i]));
+    }
+    return DIT_OK;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+dit_rows joint_x(const joint *j, joint_part part)
+{
+    return joint_rows(&j->partition, part, j->x, j->C);
+}
+
+dit_rows joint_normed(const joint *j, joint_part part)
+{
+    return joint_rows(&j->partition, part, j->normed, j->C);
+}
+
+static dit_rows wide_columns(const joint *j, joint_part part, int64_t first, int64_t count)
+{
+    return rows_columns(joint_rows(&j->partition, part, j->wide, j->wide_cols), first, count);
+}
+
+dit_rows joint_attended(const joint *j, joint_part part)
+{
+    return wide_columns(j, part, 0, j->C);
+}
+
+/* Column `index` of C columns each: q, k, v. */
+static dit_rows projected(const joint *j, joint_part part, int index)
+{
+    return wide_columns(j, part, (1 + index) * j->C, j->C);
+}
+
+static float *modulation_of(const joint *j, joint_part part)
+{
+    return j->modulation[part == JOINT_TEXT ? JOINT_TEXT : JOINT_IMAGE];
+}
+
+static void modulated_norm(dit_runtime *rt, const joint *j, joint_part part, int chunks, int shift, int scale)
+{
+    const float *modulation = modulation_of(j, part);
+    layer_norm(rt, joint_x(j, part), joint_normed(j, part),
+               &(dit_layer_norm){.eps = j->eps,
+                                 .shift = modulation + shift * j->C,
+                                 .scale = modulation + scale * j->C,
+                                 .modulation_stride = chunks * j->C});
+}
+
+void joint_norm(dit_runtime *rt, const joint *j, const joint_stream *stream, int shift, int scale)
+{
+    modulated_norm(rt, j, stream->part, stream->chunks, shift, scale);
+}
+
+/* Norm and rotation of each head of q or k; every stream has its own positions. */
+static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int index, const float *weight)
+{
+    for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
+        if (part == stream || part == JOINT_BOTH)
+            layer_head_norm(rt, projected(j, stream, index),
+                            &(dit_head_norm){.H = j->H,
+                                             .D = j->D,
+                                             .kind = DIT_NORM_RMS,
+                                             .eps = j->eps,
+                                             .weight = weight,
+                                             .cos = j->cosines[stream],
+                                             .sin = j->sines[stream]});
+}
+
+void joint_project(dit_runtime *rt, const joint *j, const joint_attention *attention, joint_part part)
+{
+    layer_linear(rt, &attention->qkv, joint_normed(j, part), wide_columns(j, part, j->C, 3 * j->C), DIT_ACT_NONE);
+    norm_heads(rt, j, part, 0, attention->norm_q);
+    norm_heads(rt, j, part, 1, attention->norm_k);
+}
+
+void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
+{
+    bool last = stream->chunks == JOINT_LAST_CHUNKS;
+    embed_linear(rt, &stream->modulation, j->activated, j->partition.batch, modulation_of(j, stream->part));
+    joint_norm(rt, j, stream, last ? JOINT_LAST_SHIFT : JOINT_SHIFT, last ? JOINT_LAST_SCALE : JOINT_SCALE);
+    joint_project(rt, j, &stream->attention, stream->part);
+}
+
+dit_status joint_attend(dit_attention *policy, const joint *j, joint_part part, dit_rows out)
+{
+    return layer_sequence_attention(policy, projected(j, part, 0), projected(j, part, 1), projected(j, part, 2), out);
+}
+
+void joint_add(dit_runtime *rt, const joint *j, const joint_stream *stream, const dit_linear *linear, dit_rows from,
+               int gate)
+{
+    layer_linear_add(rt, linear, from, joint_x(j, stream->part), modulation_of(j, stream->part) + gate * j->C,
+                     stream->chunks * j->C);
+}
+
+void joint_add_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
+{
+    joint_add(rt, j, stream, &stream->attention.out, joint_attended(j, stream->part), JOINT_GATE);
+}
+
+void joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream)
+{
+    dit_rows hidden = wide_columns(j, stream->part, j->C, j->inner);
+    joint_norm(rt, j, stream, JOINT_SHIFT_MLP, JOINT_SCALE_MLP);
+    layer_linear(rt, &stream->mlp.in, joint_normed(j, stream->part), hidden, stream->mlp.activation);
+    joint_add(rt, j, stream, &stream->mlp.out, hidden, JOINT_GATE_MLP);
+}
+
+void joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream)
+{
+    joint_part part = stream->part;
+    layer_linear(rt, &stream->mlp.in, joint_normed(j, part), wide_columns(j, part, j->C, j->inner),
+                 stream->mlp.activation);
+    joint_add(rt, j, stream, &stream->attention.out, wide_columns(j, part, 0, j->C + j->inner), JOINT_GATE);
+}
+
+dit_status joint_tap_attention(dit_model *model, const joint *j, const joint_block *block)
+{
+    DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->image.attention.out, joint_attended(j, JOINT_IMAGE),
+                           "aux.block_0.attn.0"));
+    if (block->text.chunks == JOINT_LAST_CHUNKS) return DIT_OK;
+    return dit_tap_linear(model, DIT_LAYOUT_TEXT, &block->text.attention.out, joint_attended(j, JOINT_TEXT),
+                          "aux.block_0.attn.1");
+}
+
+dit_status joint_double_block(dit_model *model, const joint *j, const joint_block *block, bool tapped)
+{
+    dit_runtime *rt = model->params.rt;
+    joint_before_attention(rt, j, &block->image);
+    joint_before_attention(rt, j, &block->text);
+    DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH)));
+    if (tapped) DIT_TRY(joint_tap_attention(model, j, block));
+    joint_add_attention(rt, j, &block->image);
+    joint_add_attention(rt, j, &block->text);
+    joint_add_mlp(rt, j, &block->image);
+    joint_add_mlp(rt, j, &block->text);
+    return DIT_OK;
+}
+
+void joint_head(dit_runtime *rt, const joint *j, const dit_linear *modulation, const dit_linear *linear, float *output)
+{
+    dit_rows normed = joint_normed(j, JOINT_IMAGE);
+    embed_linear(rt, modulation, j->activated, normed.batch, modulation_of(j, JOINT_IMAGE));
+    modulated_norm(rt, j, JOINT_IMAGE, JOINT_LAST_CHUNKS, JOINT_LAST_SHIFT, JOINT_LAST_SCALE);
+    layer_linear(rt, linear, normed, rows_dense(output, normed.batch, normed.rows, linear->n), DIT_ACT_NONE);
+}
