@@ -85,7 +85,11 @@ static void describe_extents(const dit_kernel_case *c, char *out, int size)
     bool copy = c->op == DIT_OPERATOR_COPY;
     append(out, size, "rows", c->rows);
     append(out, size, c->op == DIT_OPERATOR_NORM ? "C" : c->op == DIT_OPERATOR_LINEAR ? "n" : "elements", c->n);
-    append(out, size, c->op == DIT_OPERATOR_COMBINE ? "count" : "k", c->k);
+    append(out, size,
+           c->op == DIT_OPERATOR_COMBINE     ? "count"
+           : c->op == DIT_OPERATOR_ATTENTION ? "kv_group"
+                                             : "k",
+           c->k);
     append(out, size, copy ? "n0" : "B", c->B);
     append(out, size, copy ? "n1" : "H", c->H);
     append(out, size, copy ? "n2" : c->Sk ? "Sq" : "S", c->Sq);
@@ -167,6 +171,30 @@ static int64_t conv_depth(const dit_kernel_case *c)
     return (c->flags & DIT_CASE_CAUSAL ? 3 : 1) * c->D * c->D * c->k;
 }
 
+/* Queries are spread over the keys. Where there are as many keys, each sees those up to its own; else keys begin two
+ * positions later, so that the first queries see none. */
+static int32_t query_position(const dit_kernel_case *c, int64_t query)
+{
+    return (int32_t)(query * c->Sk / c->Sq);
+}
+
+static int32_t key_position(const dit_kernel_case *c, int64_t key)
+{
+    return (int32_t)(key + (c->Sq == c->Sk ? 0 : 2));
+}
+
+static dit_work attention_case_work(const dit_kernel_case *c)
+{
+    int64_t pairs = 0;
+    if (!(c->flags & DIT_CASE_CAUSAL)) return dit_attention_work(c->B, c->H, c->Sq, c->Sk, c->D);
+    for (int64_t query = 0; query < c->Sq; query++) {
+        int64_t seen = query_position(c, query) - key_position(c, 0) + 1;
+        pairs += seen < 0 ? 0 : seen > c->Sk ? c->Sk : seen;
+    }
+    dit_work whole = dit_attention_work(c->B, c->H, c->Sq, c->Sk, c->D);
+    return (dit_work){.flops = 4.0 * (double)(c->B * c->H * c->D) * (double)pairs, .bytes = whole.bytes};
+}
+
 dit_work dit_case_work(const dit_kernel_case *c)
 {
     static const float something = 0;
@@ -175,7 +203,7 @@ dit_work dit_case_work(const dit_kernel_case *c)
     if (c->flags & DIT_CASE_RESIDUAL) conv.residual = &something;
     switch (c->op) {
     case DIT_OPERATOR_LINEAR: return dit_linear_work(c->rows, c->n, c->k);
-    case DIT_OPERATOR_ATTENTION: return dit_attention_work(c->B, c->H, c->Sq, c->Sk, c->D);
+    case DIT_OPERATOR_ATTENTION: return attention_case_work(c);
     case DIT_OPERATOR_ATTENTION_MERGE: return dit_elementwise_work(c->B * c->H * c->Sq * c->D, 2, 1, 3);
     case DIT_OPERATOR_NORM: return dit_elementwise_work(c->rows * c->n, 1, 1, 8);
     case DIT_OPERATOR_QK_NORM_ROPE: return dit_elementwise_work(c->rows * c->H * c->D, 1, 1, 7);
@@ -240,9 +268,21 @@ static void linear_call(dit_case_run *run, const dit_kernels *table, const dit_l
     table->linear(run->pool, &args);
 }
 
+static dit_status position_tokens(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    void *memory;
+    DIT_TRY(dit_arena_alloc(&run->arena, (c->Sq + c->Sk) * (int64_t)sizeof *run->positions, &memory));
+    run->positions = memory;
+    for (int64_t i = 0; i < c->Sq; i++) run->positions[i] = query_position(c, i);
+    for (int64_t i = 0; i < c->Sk; i++) run->positions[c->Sq + i] = key_position(c, i);
+    return DIT_OK;
+}
+
 /* in: q (or q, k, v together), k, v, mask */
 static dit_status attention_prepare(dit_case_run *run)
 {
+    if (run->c->flags & DIT_CASE_CAUSAL) DIT_TRY(position_tokens(run));
     const dit_kernel_case *c = run->c;
     int64_t ld = attention_ld(c), tokens = c->Sq > c->Sk ? c->Sq : c->Sk;
     DIT_TRY(fill(run, 0, c->B * tokens * ld, 0, 1.5f));
@@ -268,6 +308,8 @@ static void attention_call(dit_case_run *run, const dit_kernels *table, float *o
     args.v = fused ? run->in[0] + 2 * c->H * c->D : run->in[2];
     args.batch_q = args.batch_k = args.batch_v = tokens * ld;
     args.bias = c->flags & DIT_CASE_BIAS ? run->in[3] : NULL;
+    args.kv_group = c->k;
+    if (run->positions) args.q_position = run->positions + first, args.k_position = run->positions + c->Sq;
     args.scale = 1 / sqrtf((float)c->D);
     args.out = out + first * ldo;
     args.ldo = ldo;

@@ -12,6 +12,10 @@
     {                                                                                                                  \
         .op = DIT_OPERATOR_ATTENTION, .B = B_, .H = H_, .Sq = Sq_, .Sk = Sk_, .D = D_, .flags = flags_                 \
     }
+#define GROUPED(B_, H_, group_, Sq_, Sk_, D_, flags_)                                                                  \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_ATTENTION, .B = B_, .H = H_, .k = group_, .Sq = Sq_, .Sk = Sk_, .D = D_, .flags = flags_    \
+    }
 #define MERGE(B_, H_, S_, D_, flags_)                                                                                  \
     {                                                                                                                  \
         .op = DIT_OPERATOR_ATTENTION_MERGE, .B = B_, .H = H_, .Sq = S_, .D = D_, .flags = flags_                       \
@@ -114,6 +118,14 @@ const dit_kernel_case dit_kernel_cases[] = {
     ATTENTION(1, 2, 500, 77, 13, LSE | STRIDED),
     ATTENTION(2, 2, 50, 201, 24, LSE | HIDDEN),
     ATTENTION(1, 2, 49, 400, 64, LSE | HIDDEN | STRIDED),
+    ATTENTION(1, 1, 1, 1, 8, LSE | CAUSAL),
+    ATTENTION(2, 2, 47, 33, 18, LSE | CAUSAL | STRIDED),
+    ATTENTION(1, 2, 49, 400, 64, LSE | CAUSAL | STRIDED),
+    ATTENTION(2, 1, 500, 77, 13, LSE | CAUSAL | BIAS),
+    ATTENTION(1, 2, 401, 401, 40, LSE | CAUSAL),
+    ATTENTION(1, 1, 700, 700, 24, LSE | CAUSAL | HIDDEN),
+    GROUPED(2, 6, 3, 50, 70, 24, LSE),
+    GROUPED(1, 8, 8, 96, 200, 40, LSE | CAUSAL | STRIDED),
     ATTENTION(1, 16, 256, 256, 72, STRIDED | LARGE),
     ATTENTION(1, 16, 1024, 1024, 72, STRIDED | LARGE),
     ATTENTION(1, 16, 4096, 4096, 72, STRIDED | LARGE),
@@ -121,6 +133,8 @@ const dit_kernel_case dit_kernel_cases[] = {
     ATTENTION(1, 24, 1024, 1024, 64, STRIDED | LARGE),
     ATTENTION(1, 24, 1024, 1024, 128, STRIDED | LARGE),
     ATTENTION(1, 24, 4608, 4608, 128, STRIDED | LARGE),
+    ATTENTION(1, 16, 1024, 1024, 64, CAUSAL | LARGE),
+    ATTENTION(1, 8, 4096, 4096, 64, CAUSAL | LARGE),
 
     MERGE(1, 1, 1, 5, 0),
     MERGE(2, 3, 17, 18, STRIDED),

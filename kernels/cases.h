@@ -35,7 +35,7 @@ enum {
     DIT_CASE_LARGE = 1 << 11,   /* only with timing; compared with the reference on some rows                     */
     DIT_CASE_RMS = 1 << 12,     /* norm, qk_norm_rope: RMS norm instead of LayerNorm                              */
     DIT_CASE_ERF = 1 << 13,     /* linear, activate: the exact GELU                                               */
-    DIT_CASE_CAUSAL = 1 << 15,  /* conv: three frames deep, the first two before x                                */
+    DIT_CASE_CAUSAL = 1 << 15,  /* conv: three frames deep, the first two before x; attention: positions          */
     DIT_CASE_DOWN = 1 << 16,    /* conv: stride 2, padding only after the last                                    */
     DIT_CASE_UP = 1 << 17,      /* conv: of x repeated twice                                                      */
     DIT_CASE_BAND = 1 << 18,    /* conv: rows above and below; group_norm: moments taken first                   */
@@ -45,7 +45,8 @@ enum {
 /* Dimensions that an operator does not have are 0. */
 typedef struct {
     dit_operator op;
-    int64_t rows, n, k;      /* linear; norm: rows x n; qk_norm_rope: rows; combine, activate: n elements, k inputs */
+    int64_t rows, n, k;      /* linear; norm: rows x n; qk_norm_rope: rows; combine, activate: n elements, k inputs;
+                                attention: k query heads share a key head                                          */
     int64_t B, H, Sq, Sk, D; /* attention; merge: B, H, Sq, D; qk_norm_rope: H, D; copy: B, H, Sq outer, D inner;
                                 conv: B frames of H x Sq pixels, k channels to n, D x D taps; group_norm: B frames of
                                 H x Sq pixels, n channels in k groups                                             */
@@ -73,6 +74,7 @@ typedef struct {
     float *initial;        /* contents of the output before a call: strides and in-place inputs */
     float *out, *expected; /* [out_floats + lse_floats]                                         */
     int64_t out_floats, lse_floats;
+    int32_t *positions; /* attention with CAUSAL: of Sq queries, then of Sk keys */
     dit_linear packed, packed_reference;
 } dit_case_run;
 

@@ -48,6 +48,9 @@ typedef struct {
     int64_t batch_q, batch_k, batch_v; /* batches batch_* apart */
     const float *bias;                 /* NULL, or [B,Sk] added to the logits of every head and row (text masks); a key
                                           of -INFINITY does not exist: with none left, out is 0 and lse -INFINITY */
+    int64_t kv_group, kv_first;        /* query head h reads head (kv_first + h) / kv_group of k and v; 0: group 1 */
+    const int32_t *q_position;         /* both NULL, or [Sq] and [Sk], neither ever descending: a query sees the keys */
+    const int32_t *k_position;         /* at its own position and before; one that sees none has out 0, lse -INFINITY */
     float scale;                       /* on q.k, normally 1/sqrt(D) */
     float *out;                        /* [B,Sq,H,D], stride ldo, batch_o */
     int64_t ldo, batch_o;
@@ -199,6 +202,10 @@ typedef struct {
 } dit_work;
 dit_work dit_linear_work(int64_t rows, int64_t n, int64_t k);
 dit_work dit_attention_work(int64_t B, int64_t H, int64_t Sq, int64_t Sk, int64_t D);
+/* Of one call: with positions only the pairs of query and key that see each other count. */
+dit_work dit_attention_args_work(const dit_attention_args *args);
+/* How many keys, from the first, that query sees: all without positions. */
+int64_t dit_attention_seen(const dit_attention_args *args, int64_t query);
 dit_work dit_conv_work(const dit_conv_args *args);
 dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double flops_per_element);
 

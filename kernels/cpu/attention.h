@@ -4,7 +4,8 @@
  * then for each block of keys:  S^T = K Q^T,  running maximum and P^T = 2^(S^T - max) lane by lane,  O^T += V^T P^T.
  * Both products are the tile of cpu/tile.h with k and v broadcast, so that any head size and any number of keys is a
  * count of rows and nothing is padded, and the softmax never reduces across lanes.
- * A job is one head and a few query blocks, which share the packed keys and values.
+ * A job is one head and a few query blocks, which share the packed keys and values. With positions a query block meets
+ * only the keys that its last query sees, and the corner of them that its other queries do not see is struck out.
  * Online softmax: Milakov and Gimelshein, arXiv:1805.02867; tiling: Dao et al., arXiv:2205.14135.
  */
 #ifndef DIT_KERNELS_CPU_ATTENTION_H
@@ -136,6 +137,18 @@ static void attention_add_bias(float *p, int64_t keys, const float *bias)
         }
 }
 
+/* Strikes out keys behind a query. Positions ascend, so of each key it is the first few lanes. */
+static void attention_strike_out(float *p, int64_t keys, const int32_t *k_position, int64_t rows,
+                                 const int32_t *q_position)
+{
+    int64_t struck = 0;
+    if (k_position[keys - 1] <= q_position[0]) return;
+    for (int64_t i = 0; i < keys; i++) {
+        while (struck < rows && q_position[struck] < k_position[i]) struck++;
+        for (int64_t j = 0; j < struck; j++) p[i * TILE_WIDTH + j] = -INFINITY;
+    }
+}
+
 /* The maximum of each lane over the keys, two chains to hide the latency. */
 DIT_INLINE vf attention_column_max(const float *p, int64_t keys, vf max)
 {
@@ -176,11 +189,12 @@ DIT_INLINE void attention_softmax(int64_t keys, int64_t D, int vectors, float *p
     for (int j = 0; j < vectors; j++) vf_store(total + j * VF_LANES, row_total[j]);
 }
 
-/* One block of keys against one block of queries. */
-static void attention_block(const attention_plan *plan, const attention_scratch *s, int64_t keys, int64_t block,
-                            int64_t vectors)
+/* One block of keys, from number `key` on, against block `block` of the queries, from number `row` on. */
+static void attention_block(const attention_plan *plan, const attention_scratch *s, int64_t key, int64_t keys,
+                            int64_t block, int64_t row, int64_t rows)
 {
-    int64_t D = plan->args->D;
+    const dit_attention_args *a = plan->args;
+    int64_t D = a->D, vectors = (rows + VF_LANES - 1) / VF_LANES;
     float *sums = s->sums + block * D * TILE_WIDTH;
     float *max = s->max + block * TILE_WIDTH, *total = s->total + block * TILE_WIDTH;
     tile_rows(keys, vectors,
@@ -193,7 +207,8 @@ static void attention_block(const attention_plan *plan, const attention_scratch 
                           .c = s->p,
                           .c_row = TILE_WIDTH,
                           .prefetch = s->k});
-    if (plan->args->bias) attention_add_bias(s->p, keys, s->bias);
+    if (a->bias) attention_add_bias(s->p, keys, s->bias);
+    if (a->q_position) attention_strike_out(s->p, keys, a->k_position + key, rows, a->q_position + row);
     if (vectors == TILE_VECTORS)
         attention_softmax(keys, D, TILE_VECTORS, s->p, max, total, sums);
     else
@@ -214,8 +229,9 @@ static void attention_block(const attention_plan *plan, const attention_scratch 
 static void attention_load_keys(const dit_attention_args *a, const attention_scratch *s, int64_t b, int64_t h,
                                 int64_t key, int64_t count)
 {
-    attention_pack(a->k + b * a->batch_k + key * a->ldk + h * a->D, a->ldk, count, a->D, s->k);
-    attention_pack(a->v + b * a->batch_v + key * a->ldv + h * a->D, a->ldv, count, a->D, s->v);
+    int64_t head = (a->kv_first + h) / (a->kv_group ? a->kv_group : 1);
+    attention_pack(a->k + b * a->batch_k + key * a->ldk + head * a->D, a->ldk, count, a->D, s->k);
+    attention_pack(a->v + b * a->batch_v + key * a->ldv + head * a->D, a->ldv, count, a->D, s->v);
     if (!a->bias) return;
     for (int64_t i = 0; i < count; i++) s->bias[i] = (float)(a->bias[b * a->Sk + key + i] * ATTENTION_LOG2_E);
 }
@@ -232,6 +248,23 @@ static float attention_lse(float max, float total)
     return isinf(total) ? -INFINITY : (float)(max * ATTENTION_LN_2 + log((double)total));
 }
 
+/* All blocks of keys that any query of the job sees. */
+static void attention_all_keys(const attention_plan *plan, const attention_scratch *s, int64_t b, int64_t h,
+                               int64_t row, int64_t rows)
+{
+    const dit_attention_args *a = plan->args;
+    int64_t blocks = (rows + TILE_WIDTH - 1) / TILE_WIDTH, seen = dit_attention_seen(a, row + rows - 1);
+    for (int64_t key = 0; key < seen; key += plan->keys) {
+        int64_t count = attention_min(plan->keys, seen - key);
+        attention_load_keys(a, s, b, h, key, count);
+        for (int64_t i = 0; i < blocks; i++) {
+            int64_t begin = row + i * TILE_WIDTH, lanes = attention_min(TILE_WIDTH, rows - i * TILE_WIDTH);
+            int64_t own = attention_min(count, dit_attention_seen(a, begin + lanes - 1) - key);
+            if (own > 0) attention_block(plan, s, key, own, i, begin, lanes);
+        }
+    }
+}
+
 static void attention_job(const attention_plan *plan, const attention_scratch *s, int64_t b, int64_t h, int64_t row)
 {
     const dit_attention_args *a = plan->args;
@@ -245,15 +278,8 @@ static void attention_job(const attention_plan *plan, const attention_scratch *s
     for (int64_t i = 0; i < blocks; i++)
         attention_load_queries(a, a->q + b * a->batch_q + (row + i * TILE_WIDTH) * a->ldq + h * D,
                                attention_min(TILE_WIDTH, rows - i * TILE_WIDTH), s->queries + i * D * TILE_WIDTH);
-    for (int64_t key = 0; key < a->Sk; key += plan->keys) {
-        int64_t count = attention_min(plan->keys, a->Sk - key);
-        attention_load_keys(a, s, b, h, key, count);
-        for (int64_t i = 0; i < blocks; i++) {
-            int64_t lanes = attention_min(TILE_WIDTH, rows - i * TILE_WIDTH);
-            attention_block(plan, s, count, i, (lanes + VF_LANES - 1) / VF_LANES);
-        }
-    }
-    if (a->bias) attention_clear_unseen(s->max, s->total, rows);
+    attention_all_keys(plan, s, b, h, row, rows);
+    if (a->bias || a->q_position) attention_clear_unseen(s->max, s->total, rows);
     for (int64_t i = 0; i < blocks; i++)
         attention_store(a, attention_min(TILE_WIDTH, rows - i * TILE_WIDTH), s->sums + i * D * TILE_WIDTH,
                         s->total + i * TILE_WIDTH, a->out + b * a->batch_o + (row + i * TILE_WIDTH) * a->ldo + h * D);

@@ -1,22 +1,27 @@
-/* out = softmax(scale q k^T + bias) v per head, and the log-sum-exp of the logits.
+/* out = softmax(scale q k^T + bias) v per head over the keys that a query sees, and the log-sum-exp of the logits.
  * Vaswani et al., arXiv:1706.03762, equation 1. Two passes over the keys; the logits are computed twice so that
  * nothing is stored. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
 
+static int64_t key_head(const dit_attention_args *a, int64_t h)
+{
+    return (a->kv_first + h) / (a->kv_group ? a->kv_group : 1);
+}
+
 static double logit(const dit_attention_args *a, const float *q, int64_t b, int64_t h, int64_t key)
 {
-    const float *k = a->k + b * a->batch_k + key * a->ldk + h * a->D;
+    const float *k = a->k + b * a->batch_k + key * a->ldk + key_head(a, h) * a->D;
     double sum = 0;
     for (int64_t d = 0; d < a->D; d++) sum += (double)q[d] * k[d];
     return sum * a->scale + (a->bias ? a->bias[b * a->Sk + key] : 0.0);
 }
 
-static double log_sum_exp(const dit_attention_args *a, const float *q, int64_t b, int64_t h)
+static double log_sum_exp(const dit_attention_args *a, const float *q, int64_t b, int64_t h, int64_t keys)
 {
     double max = -INFINITY, sum = 0;
-    for (int64_t key = 0; key < a->Sk; key++) { /* online: rescale when the maximum grows */
+    for (int64_t key = 0; key < keys; key++) { /* online: rescale when the maximum grows */
         double s = logit(a, q, b, h, key);
         if (s == -INFINITY) continue;
         if (s > max) {
@@ -34,13 +39,14 @@ static void attend_row(const dit_attention_args *a, int64_t b, int64_t h, int64_
     enum { CHUNK = 64 };
     const float *q = a->q + b * a->batch_q + row * a->ldq + h * a->D;
     float *out = a->out + b * a->batch_o + row * a->ldo + h * a->D;
-    double lse = log_sum_exp(a, q, b, h);
+    int64_t keys = dit_attention_seen(a, row);
+    double lse = log_sum_exp(a, q, b, h, keys);
     if (a->lse) a->lse[(b * a->H + h) * a->Sq + row] = (float)lse;
     for (int64_t d0 = 0; d0 < a->D; d0 += CHUNK) { /* in chunks of channels: the sums in double need no allocation */
         double sum[CHUNK] = {0};
         int64_t width = a->D - d0 < CHUNK ? a->D - d0 : CHUNK;
-        for (int64_t key = 0; key < a->Sk; key++) {
-            const float *v = a->v + b * a->batch_v + key * a->ldv + h * a->D + d0;
+        for (int64_t key = 0; key < keys; key++) {
+            const float *v = a->v + b * a->batch_v + key * a->ldv + key_head(a, h) * a->D + d0;
             double s = logit(a, q, b, h, key), p = s == -INFINITY ? 0 : exp(s - lse);
             for (int64_t d = 0; d < width; d++) sum[d] += p * v[d];
         }
@@ -66,4 +72,33 @@ dit_work dit_attention_work(int64_t B, int64_t H, int64_t Sq, int64_t Sk, int64_
 {
     double heads = (double)B * (double)H, q = (double)Sq, k = (double)Sk, d = (double)D;
     return (dit_work){.flops = 4 * heads * q * k * d, .bytes = sizeof(float) * heads * d * 2 * (q + k)};
+}
+
+int64_t dit_attention_seen(const dit_attention_args *args, int64_t query)
+{
+    int64_t low = 0, high = args->Sk;
+    if (!args->q_position) return args->Sk;
+    while (low < high) { /* the first key behind the query */
+        int64_t middle = low + (high - low) / 2;
+        if (args->k_position[middle] <= args->q_position[query])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+dit_work dit_attention_args_work(const dit_attention_args *args)
+{
+    double pairs = (double)args->Sq * (double)args->Sk, d = (double)args->D, batch = (double)args->B;
+    int64_t group = args->kv_group ? args->kv_group : 1, first = args->kv_first / group;
+    int64_t key_heads = args->H ? (args->kv_first + args->H - 1) / group - first + 1 : 0;
+    if (args->q_position) pairs = 0;
+    for (int64_t query = 0, key = 0; args->q_position && query < args->Sq; query++) {
+        while (key < args->Sk && args->k_position[key] <= args->q_position[query]) key++;
+        pairs += (double)key;
+    }
+    return (dit_work){.flops = 4 * batch * (double)args->H * pairs * d,
+                      .bytes = sizeof(float) * batch * d * 2 *
+                               ((double)args->H * (double)args->Sq + (double)key_heads * (double)args->Sk)};
 }

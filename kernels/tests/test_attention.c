@@ -301,9 +301,118 @@ static void a_nan_is_not_swallowed(void **state)
     for_each_backend(nan_logit);
 }
 
+/* Keys from `first` on, every `step`-th, for queries at positions as told: both ascend. */
+static void attend_positions(const int32_t *q_position, int first, int step, float *out, float *lse)
+{
+    static int32_t k_position[SK];
+    dit_attention_args args = {.B = B, .H = H, .Sq = SQ, .D = D, .q = q, .ldq = C, .batch_q = SQ * C};
+    for (int key = first; key < SK; key += step) k_position[args.Sk++] = key;
+    args.k = k + first * C, args.v = v + first * C;
+    args.ldk = args.ldv = step * C;
+    args.batch_k = args.batch_v = SK * C;
+    args.q_position = q_position, args.k_position = k_position;
+    args.scale = 1 / sqrtf(D);
+    args.out = out, args.ldo = C, args.batch_o = SQ * C, args.lse = lse;
+    kernels->attention(pool, &args);
+}
+
+static void place_queries(int32_t position[SQ])
+{
+    for (int i = 0; i < SQ; i++) position[i] = 3 * i + (i % 2); /* 0, 4, 6, 10, ...: the last is at 208 */
+}
+
+static void a_query_sees_its_past(void)
+{
+    static float causal[OUT], prefix[OUT], lse[LSE], prefix_lse[LSE];
+    int32_t position[SQ];
+    place_queries(position);
+    attend_positions(position, 0, 1, causal, lse);
+    for (int row = 0; row < SQ; row += 1 + row % 7) {
+        attend(0, position[row] + 1, NULL, prefix, prefix_lse);
+        for (int b = 0; b < B; b++) {
+            assert_true(distance(causal + (b * SQ + row) * C, prefix + (b * SQ + row) * C, C) < 2e-6);
+            for (int h = 0; h < H; h++)
+                assert_true(fabsf(lse[(b * H + h) * SQ + row] - prefix_lse[(b * H + h) * SQ + row]) < 1e-5f);
+        }
+    }
+}
+
+static void positions_give_the_attention_over_the_keys_up_to_them(void **state)
+{
+    (void)state;
+    for_each_backend(a_query_sees_its_past);
+}
+
+/* As the hops of a striped ring: each hop is a triangle, and the first queries see nothing of most. */
+static void stripes_merge(void)
+{
+    static float whole[OUT], whole_lse[LSE], out[OUT], lse[LSE], block_out[OUT], block_lse[LSE];
+    int32_t position[SQ];
+    place_queries(position);
+    attend_positions(position, 0, 1, whole, whole_lse);
+    for (int i = 0; i < LSE; i++) lse[i] = -INFINITY;
+    for (int stripe = 4; stripe >= 0; stripe--) {
+        attend_positions(position, stripe, 5, block_out, block_lse);
+        if (stripe) assert_true(block_lse[0] == -INFINITY && block_out[0] == 0);
+        merge(out, lse, block_out, block_lse);
+    }
+    assert_true(distance(out, whole, OUT) < 2e-6);
+    assert_true(distance(lse, whole_lse, LSE) < 1e-6);
+}
+
+static void causal_stripes_merge_to_the_whole(void **state)
+{
+    (void)state;
+    for_each_backend(stripes_merge);
+}
+
+/* Two query heads of each key head, the first of them the second member of its group. */
+static void groups_share(void)
+{
+    static float grouped[OUT], alone[OUT];
+    dit_attention_args args = {.B = B, .H = H, .Sq = SQ, .Sk = SK, .D = D, .q = q, .ldq = C, .batch_q = SQ * C};
+    args.k = k, args.v = v, args.ldk = args.ldv = C, args.batch_k = args.batch_v = SK * C;
+    args.kv_group = 2, args.kv_first = 1;
+    args.scale = 1 / sqrtf(D);
+    args.out = grouped, args.ldo = C, args.batch_o = SQ * C;
+    kernels->attention(pool, &args);
+    for (int h = 0; h < H; h++) {
+        dit_attention_args one = args;
+        one.H = 1, one.kv_group = one.kv_first = 0;
+        one.q += h * D, one.out = alone + h * D;
+        one.k += (1 + h) / 2 * D, one.v += (1 + h) / 2 * D;
+        kernels->attention(pool, &one);
+    }
+    assert_memory_equal(grouped, alone, sizeof alone);
+    assert_true(dit_attention_args_work(&args).bytes ==
+                4.0 * 2 * B * D * (H * SQ + 2 * SK)); /* two key heads of three */
+}
+
+static void query_heads_of_a_group_share_a_key_head(void **state)
+{
+    (void)state;
+    for_each_backend(groups_share);
+}
+
+static void the_work_of_a_call_is_the_pairs_that_see_each_other(void **state)
+{
+    static const int32_t queries[] = {0, 2, 2, 7, 9}, keys[] = {1, 2, 3, 9}, seen[] = {0, 2, 2, 3, 4};
+    dit_attention_args args = {.B = 2, .H = 3, .Sq = 5, .Sk = 4, .D = 10};
+    (void)state;
+    assert_true(dit_attention_args_work(&args).flops == dit_attention_work(2, 3, 5, 4, 10).flops);
+    assert_true(dit_attention_args_work(&args).bytes == dit_attention_work(2, 3, 5, 4, 10).bytes);
+    args.q_position = queries, args.k_position = keys;
+    assert_true(dit_attention_args_work(&args).flops == 4.0 * 2 * 3 * 10 * 11);
+    for (int i = 0; i < 5; i++) assert_int_equal(dit_attention_seen(&args, i), seen[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(positions_give_the_attention_over_the_keys_up_to_them),
+        cmocka_unit_test(causal_stripes_merge_to_the_whole),
+        cmocka_unit_test(query_heads_of_a_group_share_a_key_head),
+        cmocka_unit_test(the_work_of_a_call_is_the_pairs_that_see_each_other),
         cmocka_unit_test(key_splits_in_any_order_merge_to_the_whole),
         cmocka_unit_test(a_block_without_keys_merges_to_no_change),
         cmocka_unit_test(lse_is_the_log_of_the_summed_exponentials),
