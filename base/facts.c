@@ -161,6 +161,18 @@ static dit_status check_world(const dit_parallel *parallel, const dit_facts *fac
     return DIT_OK;
 }
 
+static dit_status check_rows(const dit_parallel *parallel, const dit_facts *facts)
+{
+    dit_parallel mesh = *parallel;
+    mesh.rows_degree = 1;
+    int ranks = dit_parallel_world_size(&mesh);
+    if (parallel->rows_degree <= 1 || parallel->rows_degree == ranks || (ranks == 1 && !facts->heads)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT,
+                                   "rows_degree %d is neither 1 nor the number of ranks, %d", parallel->rows_degree,
+                                   ranks),
+                          "a picture is decoded by one rank or by all");
+}
+
 static dit_status check_cfg(const dit_parallel *parallel, const dit_facts *facts)
 {
     int64_t degree = degree_of(parallel, DIT_AXIS_CFG);
@@ -221,7 +233,7 @@ static dit_status check_images(const dit_parallel *parallel, const dit_facts *fa
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world, check_built, check_cfg, check_heads, check_tokens, check_text, check_images,
+        check_world, check_built, check_rows, check_cfg, check_heads, check_tokens, check_text, check_images,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

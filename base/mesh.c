@@ -4,10 +4,11 @@
 
 static const struct {
     const char *name, *key;
-} axis_rows[DIT_AXIS_COUNT] = {
+} axis_rows[DIT_GROUP_COUNT] = {
     [DIT_AXIS_TENSOR] = {"tensor", "tensor_degree"}, [DIT_AXIS_ULYSSES] = {"ulysses", "ulysses_degree"},
     [DIT_AXIS_RING] = {"ring", "ring_degree"},       [DIT_AXIS_PIPEFUSION] = {"pipefusion", "pipefusion_degree"},
     [DIT_AXIS_CFG] = {"cfg", "cfg_degree"},          [DIT_AXIS_DATA] = {"data", "data_degree"},
+    [DIT_AXIS_WORLD] = {"world", "rows_degree"},
 };
 static const char *const joint_text_names[DIT_JOINT_TEXT_COUNT] = {"auto", "split", "replicate"};
 enum { MAX_DEGREE = 65536 };
@@ -48,7 +49,7 @@ int dit_parallel_world_size(const dit_parallel *parallel)
         size *= degree_of(parallel, axis);
         if (size > INT32_MAX) return INT32_MAX; /* refused by dit_parallel_check */
     }
-    return (int)size;
+    return size > parallel->rows_degree ? (int)size : parallel->rows_degree;
 }
 
 int dit_parallel_sequence_degree(const dit_parallel *parallel)
@@ -69,22 +70,27 @@ void dit_parallel_label(const dit_parallel *parallel, char out[64])
         if (degree > 1 && used < 50)
             used += snprintf(out + used, 64 - (size_t)used, "%s%s%d", used ? " " : "", order[i].prefix, degree);
     }
+    if (parallel->rows_degree > 1 && used < 50)
+        used += snprintf(out + used, 64 - (size_t)used, "%srows%d", used ? " " : "", parallel->rows_degree);
     if (!used) snprintf(out, 64, "1");
 }
 
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
-    const char *keys[DIT_AXIS_COUNT + 2] = {0};
+    const char *keys[DIT_GROUP_COUNT + 2] = {0};
+    int64_t rows_degree = 1;
     const char *joint_text = "auto";
     *out = (dit_parallel){0};
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) keys[axis] = axis_rows[axis].key;
-    keys[DIT_AXIS_COUNT] = "joint_text";
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) keys[axis] = axis_rows[axis].key;
+    keys[DIT_GROUP_COUNT] = "joint_text";
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int64_t degree = 1;
         DIT_TRY(dit_json_optional_int(doc, object, pointer, axis_rows[axis].key, 1, MAX_DEGREE, &degree));
         out->degree[axis] = (int)degree;
     }
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, axis_rows[DIT_AXIS_WORLD].key, 1, MAX_DEGREE, &rows_degree));
+    out->rows_degree = (int)rows_degree;
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "joint_text", &joint_text));
     if (!dit_joint_text_from_name(joint_text, &out->joint_text)) {
         char at[256];
@@ -99,6 +105,8 @@ dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
 {
     for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
         DIT_TRY(dit_json_add_int(object, axis_rows[axis].key, degree_of(parallel, axis)));
+    if (parallel->rows_degree > 1)
+        DIT_TRY(dit_json_add_int(object, axis_rows[DIT_AXIS_WORLD].key, parallel->rows_degree));
     return dit_json_add_string(object, "joint_text", joint_text_names[parallel->joint_text]);
 }
 
@@ -120,7 +128,9 @@ int dit_mesh_rank(const dit_parallel *parallel, const int coordinates[DIT_AXIS_C
 int dit_mesh_group(const dit_parallel *parallel, int rank, dit_axis axis, int *ranks)
 {
     int coordinates[DIT_AXIS_COUNT];
-    int size = degree_of(parallel, axis);
+    int size = axis == DIT_AXIS_WORLD ? dit_parallel_world_size(parallel) : degree_of(parallel, axis);
+    for (int i = 0; i < size; i++) ranks[i] = size == 1 ? rank : i;
+    if (size == 1 || axis == DIT_AXIS_WORLD) return size;
     dit_mesh_coordinates(parallel, rank, coordinates);
     for (int i = 0; i < size; i++) {
         coordinates[axis] = i;

@@ -24,7 +24,9 @@ typedef enum {
     DIT_AXIS_PIPEFUSION,
     DIT_AXIS_CFG,
     DIT_AXIS_DATA, /* slowest */
-    DIT_AXIS_COUNT
+    DIT_AXIS_COUNT,
+    DIT_AXIS_WORLD = DIT_AXIS_COUNT, /* no axis of the mesh but all its ranks as one group: the rows of a decode */
+    DIT_GROUP_COUNT                  /* what communicators, counters and volumes are kept by */
 } dit_axis;
 
 const char *dit_axis_name(dit_axis axis); /* "ulysses"        */
@@ -44,6 +46,8 @@ bool dit_joint_text_from_name(const char *name, dit_joint_text *out);
 typedef struct {
     int degree[DIT_AXIS_COUNT];
     dit_joint_text joint_text;
+    int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
+                        mesh's, and where there is no mesh, so many */
 } dit_parallel;
 
 /* What legality and volumes need to know of a model and its run; see dit_facts_from_case. */
@@ -70,13 +74,14 @@ typedef struct {
  * Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_RESOLUTION. */
 dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out);
 
-/* Reads {"ulysses_degree":2,...,"joint_text":"auto"}; absent degrees are 1, unknown keys are errors. */
+/* Reads {"ulysses_degree":2,...,"joint_text":"auto","rows_degree":1}; absent degrees are 1, unknown keys are errors. To
+ * JSON, rows_degree is left out where it is 1. */
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out);
 dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object);
 int dit_parallel_world_size(const dit_parallel *parallel);
 /* ring * ulysses */
 int dit_parallel_sequence_degree(const dit_parallel *parallel);
-/* "u2", "r4", "u2 r2 cfg2", "1" for a single rank: the short label of plots and tables. */
+/* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the short label of plots and tables. */
 void dit_parallel_label(const dit_parallel *parallel, char out[64]);
 /* split or replicate: what AUTO becomes. For models without joint attention: DIT_JOINT_TEXT_REPLICATE. */
 dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_facts *facts);
@@ -87,7 +92,8 @@ dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *fac
 /* Coordinates of `rank` on every axis. */
 void dit_mesh_coordinates(const dit_parallel *parallel, int rank, int coordinates[DIT_AXIS_COUNT]);
 int dit_mesh_rank(const dit_parallel *parallel, const int coordinates[DIT_AXIS_COUNT]);
-/* Ranks of the group of `rank` along `axis`, in order; `ranks` holds at least the axis's degree. Returns the size. */
+/* Ranks of the group of `rank` along `axis`, in order; `ranks` holds at least the axis's degree (the world's size).
+ * Returns the size. */
 int dit_mesh_group(const dit_parallel *parallel, int rank, dit_axis axis, int *ranks);
 /* Prints one line per rank: coordinates and groups. */
 void dit_mesh_print(const dit_parallel *parallel, FILE *file);
@@ -97,13 +103,15 @@ typedef enum {
     DIT_COLLECTIVE_ALL_TO_ALL,
     DIT_COLLECTIVE_ALL_GATHER,
     DIT_COLLECTIVE_SEND_RECV,
+    DIT_COLLECTIVE_ALL_REDUCE,
     DIT_COLLECTIVE_COUNT
 } dit_collective;
 typedef enum {
     DIT_PHASE_STEP,
     DIT_PHASE_GATHER,
+    DIT_PHASE_DECODE,
     DIT_PHASE_COUNT
-} dit_phase; /* the sampling loop; collecting latents */
+} dit_phase; /* the sampling loop; collecting latents; latents to pictures */
 const char *dit_collective_name(dit_collective collective);
 const char *dit_phase_name(dit_phase phase);
 
@@ -112,7 +120,7 @@ typedef struct {
     int64_t bytes, messages;
 } dit_volume;
 typedef struct {
-    dit_volume at[DIT_AXIS_COUNT][DIT_COLLECTIVE_COUNT][DIT_PHASE_COUNT];
+    dit_volume at[DIT_GROUP_COUNT][DIT_COLLECTIVE_COUNT][DIT_PHASE_COUNT];
 } dit_volume_table;
 
 /* Closed form of everything the methods send, fp32 (e = 4). PARALLEL.md section 2, exact with joint text.

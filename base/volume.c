@@ -13,8 +13,9 @@
 
 #include <string.h>
 
-static const char *const collective_names[DIT_COLLECTIVE_COUNT] = {"all_to_all", "all_gather", "send_recv"};
-static const char *const phase_names[DIT_PHASE_COUNT] = {"step", "gather"};
+static const char *const collective_names[DIT_COLLECTIVE_COUNT] = {"all_to_all", "all_gather", "send_recv",
+                                                                   "all_reduce"};
+static const char *const phase_names[DIT_PHASE_COUNT] = {"step", "gather", "decode"};
 enum { ELEMENT_BYTES = 4 };
 
 const char *dit_collective_name(dit_collective collective)
@@ -114,7 +115,7 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, di
 int64_t dit_volume_total_bytes(const dit_volume_table *table)
 {
     int64_t total = 0;
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
         for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
             for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) total += table->at[axis][collective][phase].bytes;
     return total;

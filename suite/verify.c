@@ -141,7 +141,7 @@ static void check_memory(verifier *v, const cJSON *record)
 
 static int axis_of(const char *name)
 {
-    for (int i = 0; i < DIT_AXIS_COUNT; i++) {
+    for (int i = 0; i < DIT_GROUP_COUNT; i++) {
         if (strcmp(dit_axis_name((dit_axis)i), name) == 0) return i;
     }
     return -1;

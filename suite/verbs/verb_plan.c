@@ -54,7 +54,7 @@ static void print_text(const suite_workload *workload, const suite_run_item *ite
 
 static void print_volumes(const dit_volume_table *table)
 {
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
         for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++) {
             for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) {
                 const dit_volume *volume = &table->at[axis][collective][phase];

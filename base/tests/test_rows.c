@@ -1,0 +1,186 @@
+/* Rows: shares, what is legal, and the closed form of a decode against sums written out by hand. */
+#include "base/rows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static dit_rows_facts facts_of(const char *config, int64_t height_px, int64_t width_px, int64_t frames)
+{
+    char text[512];
+    dit_json doc;
+    dit_rows_facts facts;
+    snprintf(text, sizeof text, "{\"config\": {%s}}", config);
+    assert_int_equal(dit_json_parse(text, strlen(text), "test", &doc), DIT_OK);
+    assert_int_equal(dit_rows_read(&doc, doc.root, "", &facts), DIT_OK);
+    dit_json_release(&doc);
+    dit_rows_resize(&facts, height_px, width_px, frames, 1);
+    return facts;
+}
+
+static const char picture[] = "\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [8, 16],"
+                              "\"norm_num_groups\": 4, \"layers_per_block\": 1, \"latent_channels\": 4";
+static const char clip[] = "\"_class_name\": \"AutoencoderKLCogVideoX\", \"block_out_channels\": [8, 16],"
+                           "\"norm_num_groups\": 4, \"layers_per_block\": 1, \"latent_channels\": 4,"
+                           "\"temporal_compression_ratio\": 2";
+
+static dit_volume volume_of(const dit_rows_facts *facts, int degree, int rank, dit_collective collective)
+{
+    dit_volume_table table;
+    dit_rows_predict(facts, degree, rank, &table);
+    return table.at[DIT_AXIS_WORLD][collective][DIT_PHASE_DECODE];
+}
+
+static void shares_follow_each_other_and_nobody_has_none(void **state)
+{
+    (void)state;
+    for (int degree = 1; degree <= 9; degree++)
+        for (int64_t rows = degree; rows <= 40; rows++) {
+            int64_t next = 0, first;
+            for (int rank = 0; rank < degree; rank++) {
+                int64_t share = dit_rows_share(rows, degree, rank, &first);
+                assert_int_equal(first, next);
+                assert_in_range(share, rows / degree, (rows + degree - 1) / degree);
+                assert_true(share >= 1);
+                next = first + share;
+            }
+            assert_int_equal(next, rows);
+        }
+}
+
+/* Two stages of two residual blocks; latents 5 x 3, doubled once. Before the cut nothing is sent. */
+static void a_picture_sends_one_row_a_convolution(void **state)
+{
+    dit_rows_facts facts = facts_of(picture, 10, 6, 1);
+    (void)state;
+    assert_int_equal(facts.height, 5);
+    assert_int_equal(facts.width, 3);
+    /* at width 3: 16 channels into four convolutions of blocks and the upsampling one; at width 6: 16, then 8 into
+     * three of the blocks and the last */
+    int64_t row_floats = 3 * 16 * 5 + 6 * (16 + 8 * 3) + 6 * 8;
+    for (int rank = 0; rank < 3; rank++) {
+        int64_t neighbours = rank == 1 ? 2 : 1, rows = rank == 2 ? 1 : 2;
+        dit_volume edges = volume_of(&facts, 3, rank, DIT_COLLECTIVE_SEND_RECV);
+        dit_volume moments = volume_of(&facts, 3, rank, DIT_COLLECTIVE_ALL_REDUCE);
+        dit_volume gathered = volume_of(&facts, 3, rank, DIT_COLLECTIVE_ALL_GATHER);
+        assert_int_equal(edges.bytes, neighbours * row_floats * 4);
+        assert_int_equal(edges.messages, neighbours * 10);
+        assert_int_equal(moments.messages, 2 * 9); /* two norms in each of four blocks, and the last */
+        assert_int_equal(moments.bytes, 2 * 9 * (2 * 4 + 1) * 8);
+        assert_int_equal(gathered.messages, 2 * 3);
+        assert_int_equal(gathered.bytes, 2 * 3 * rows * 2 * 6 * 4);
+    }
+    assert_int_equal(volume_of(&facts, 1, 0, DIT_COLLECTIVE_SEND_RECV).bytes, 0);
+}
+
+/* PARALLEL.md 3.8: 2 C w e an inner boundary and convolution, so all ranks together send that N - 1 times. */
+static void all_ranks_together_send_two_rows_a_boundary(void **state)
+{
+    (void)state;
+    for (int degree = 2; degree <= 7; degree++) {
+        dit_rows_facts facts = facts_of(picture, 46, 12, 1);
+        int64_t total = 0, two = 2 * volume_of(&facts, 2, 0, DIT_COLLECTIVE_SEND_RECV).bytes;
+        for (int rank = 0; rank < degree; rank++)
+            total += volume_of(&facts, degree, rank, DIT_COLLECTIVE_SEND_RECV).bytes;
+        assert_int_equal(total, two * (degree - 1));
+    }
+}
+
+/* Five latent frames are chunks of three and two; time doubles once: 5 + 4 frames come out. */
+static void a_clip_is_cut_from_its_first_convolution_and_by_chunks(void **state)
+{
+    dit_rows_facts facts = facts_of(clip, 8, 4, 9);
+    (void)state;
+    assert_int_equal(facts.frames, 5);
+    assert_int_equal(facts.width, 2);
+    int64_t before = 2 * (4 + 16 * 4 + 16 * 5),
+            after = 4 * (16 + 8 * 3 + 8); /* floats a frame: the one width, the next */
+    dit_volume edges = volume_of(&facts, 2, 1, DIT_COLLECTIVE_SEND_RECV);
+    assert_int_equal(edges.bytes, 4 * ((3 + 2) * before + (5 + 4) * after));
+    assert_int_equal(edges.messages, 2 * (1 + 4 + 5 + 5));
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_REDUCE).messages, 2 * (4 + 8 + 1));
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_ALL_GATHER).messages, 3 * 9);
+    facts.pictures = 3;
+    assert_int_equal(volume_of(&facts, 2, 1, DIT_COLLECTIVE_SEND_RECV).bytes, 3 * edges.bytes);
+}
+
+static void what_cannot_be_shared_is_refused(void **state)
+{
+    dit_rows_facts facts = facts_of(picture, 8, 8, 1);
+    (void)state;
+    assert_int_equal(dit_rows_check(4, &facts), DIT_OK);
+    assert_int_equal(dit_rows_check(5, &facts), DIT_ERR_CONSTRAINT_DEGREE);
+    assert_non_null(strstr(dit_error_last()->message, "4 rows"));
+    facts.tiling = true;
+    assert_int_equal(dit_rows_check(1, &facts), DIT_OK);
+    assert_int_equal(dit_rows_check(2, &facts), DIT_ERR_UNSUPPORTED);
+}
+
+static dit_status read_text(const char *text)
+{
+    dit_json doc;
+    dit_rows_facts facts;
+    assert_int_equal(dit_json_parse(text, strlen(text), "test", &doc), DIT_OK);
+    dit_status st = dit_rows_read(&doc, doc.root, "", &facts);
+    dit_json_release(&doc);
+    return st;
+}
+
+static void other_configs_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderDC\"}}"), DIT_ERR_UNSUPPORTED);
+    assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": []}}"),
+                     DIT_ERR_JSON_VALUE);
+    assert_int_equal(
+        read_text("{\"config\": {\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [1,1,1,1,1,1,1,1,1]}}"),
+        DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_text("{\"config\": {\"_class_name\": \"AutoencoderKL\", \"layers_per_block\": 0}}"),
+                     DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_text("{}"), DIT_ERR_JSON_MISSING);
+}
+
+/* ---- in a mesh --------------------------------------------------------------------------------------------------- */
+
+static void ranks_that_share_rows_are_the_mesh_or_stand_alone(void **state)
+{
+    dit_parallel alone = {.rows_degree = 3}, with_mesh = {.degree = {[DIT_AXIS_ULYSSES] = 2}, .rows_degree = 2};
+    dit_facts facts = {.image_tokens = 2, .num_images = 1, .guidance_branches = 1, .steps = 1};
+    char label[64];
+    int ranks[3];
+    (void)state;
+    assert_int_equal(dit_parallel_world_size(&alone), 3);
+    assert_int_equal(dit_parallel_world_size(&with_mesh), 2);
+    assert_int_equal(dit_parallel_check(&alone, &facts), DIT_OK);
+    assert_int_equal(dit_parallel_check(&with_mesh, &facts), DIT_OK);
+    dit_parallel_label(&alone, label);
+    assert_string_equal(label, "rows3");
+    dit_parallel_label(&with_mesh, label);
+    assert_string_equal(label, "u2 rows2");
+    assert_int_equal(dit_mesh_group(&alone, 1, DIT_AXIS_WORLD, ranks), 3);
+    assert_int_equal(ranks[0] * 100 + ranks[1] * 10 + ranks[2], 12);
+    assert_int_equal(dit_mesh_group(&alone, 2, DIT_AXIS_RING, ranks), 1); /* nobody shares an axis */
+    assert_int_equal(ranks[0], 2);
+    with_mesh.rows_degree = 3;
+    assert_int_equal(dit_parallel_check(&with_mesh, &facts), DIT_ERR_CONSTRAINT_PRODUCT);
+    facts.heads = 4; /* a model that denoises needs a mesh */
+    assert_int_equal(dit_parallel_check(&alone, &facts), DIT_ERR_CONSTRAINT_PRODUCT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_follow_each_other_and_nobody_has_none),
+        cmocka_unit_test(a_picture_sends_one_row_a_convolution),
+        cmocka_unit_test(all_ranks_together_send_two_rows_a_boundary),
+        cmocka_unit_test(a_clip_is_cut_from_its_first_convolution_and_by_chunks),
+        cmocka_unit_test(what_cannot_be_shared_is_refused),
+        cmocka_unit_test(other_configs_are_refused),
+        cmocka_unit_test(ranks_that_share_rows_are_the_mesh_or_stand_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
