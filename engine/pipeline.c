@@ -99,6 +99,8 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(open_conditions(p));
     DIT_TRY(settle_facts(p));
     DIT_TRY(dit_runtime_init(&(dit_runtime_params){.backend = kase->backend,
+                                                   .counting = p->counting,
+                                                   .rank = p->rank,
                                                    .threads = kase->threads_per_rank,
                                                    .parallel = kase->parallel,
                                                    .facts = kase->facts},
@@ -123,6 +125,12 @@ dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out)
     DIT_TRY(make_ready(doc, out));
     out->setup_ns = dit_clock_ns() - began - out->weights_ns;
     return DIT_OK;
+}
+
+dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, dit_pipeline *out)
+{
+    *out = (dit_pipeline){.counting = true, .rank = rank};
+    return make_ready(doc, out);
 }
 
 void dit_pipeline_release(dit_pipeline *pipeline)
@@ -160,6 +168,7 @@ static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
 static dit_status fill_latents(dit_pipeline *p)
 {
     dit_tensor_view view;
+    if (p->counting) return DIT_OK;
     if (p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view)) return read_latents(p, &view);
     dit_sampler_draw(&p->sampler, "noise", 0, p->sampler.scheduler->init_noise_sigma, p->sampler.latents);
     return DIT_OK;
@@ -169,7 +178,7 @@ dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_
 {
     DIT_TRY(fill_latents(p));
     p->sampler.step_ns = step_ns;
-    DIT_TRY(dit_comm_barrier(dit_comm_world()));
+    if (!p->counting) DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     DIT_TRY(dit_sampler_run(&p->sampler, &p->condition));
     DIT_TRY(dit_sampler_gather(&p->sampler));

@@ -10,6 +10,8 @@
 
 typedef struct {
     dit_case kase;
+    bool counting; /* nothing is computed or sent, everything counted, for `rank` */
+    int rank;
     dit_runtime rt;
     dit_partition partition;
     const dit_model_ops *ops;
@@ -26,6 +28,9 @@ typedef struct {
  * config; a document without them takes the config's. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*, DIT_ERR_SHAPE,
  * DIT_ERR_TENSOR_MISSING, DIT_ERR_UNSUPPORTED, DIT_ERR_MEMORY. release takes a zeroed or half-made one. */
 dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out);
+/* The same for one rank of the case's mesh, computing and sending nothing: parameters, flops, bytes and memory are
+ * counted in out->rt when it runs. Not collective. */
+dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, dit_pipeline *out);
 void dit_pipeline_release(dit_pipeline *pipeline);
 
 /* One batch of images: fresh initial noise (or the file's latents), all steps, latents of all ranks in sampler.full.

@@ -44,26 +44,44 @@ static dit_status place_threads(dit_runtime *rt, int threads)
     return dit_pool_create(rt->threads, !rt->oversubscribed, &rt->pool);
 }
 
+/* One process that stands for one rank of the mesh. */
+static dit_status counting_init(const dit_runtime_params *params, dit_runtime *rt)
+{
+    dit_status st = DIT_OK;
+    rt->kernels = dit_kernels_counting();
+    rt->threads = rt->cores = rt->local_size = 1;
+    dit_mesh_coordinates(&rt->parallel, params->rank, rt->coordinates);
+    DIT_TRY_GOTO(st, dit_pool_create(1, false, &rt->pool), done);
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        DIT_TRY_GOTO(
+            st, dit_comm_create_counting(&rt->parallel, params->rank, (dit_axis)axis, &rt->counters, &rt->comm[axis]),
+            done);
+done:
+    if (st != DIT_OK) dit_runtime_release(rt);
+    return st;
+}
+
 dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
 {
     dit_status st = DIT_OK;
-    int world_size = dit_comm_size(dit_comm_world());
+    int degrees = dit_parallel_world_size(&params->parallel);
+    int world_size = params->counting ? degrees : dit_comm_size(dit_comm_world());
     *rt = (dit_runtime){.parallel = params->parallel, .facts = params->facts};
     dit_arena_init(&rt->run, &rt->ledger, DIT_MEMORY_WEIGHTS);
     dit_arena_init(&rt->image, &rt->ledger, DIT_MEMORY_STATE);
     dit_arena_init(&rt->step, &rt->ledger, DIT_MEMORY_ACTIVATIONS);
     dit_arena_init(&rt->comm_arena, &rt->ledger, DIT_MEMORY_COMM);
-    if (dit_parallel_world_size(&params->parallel) != world_size)
+    if (degrees != world_size)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, the run has %d ranks",
-                                       dit_parallel_world_size(&params->parallel), world_size),
+                                       degrees, world_size),
                               "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
     DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
     rt->ledger.counting_only = params->counting;
-    rt->kernels = dit_kernels_counting();
-    if (!params->counting) DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
+    if (params->counting) return counting_init(params, rt);
+    DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
     dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
     DIT_TRY_GOTO(st, place_threads(rt, params->threads), done);
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
         DIT_TRY_GOTO(st, dit_comm_create(&rt->parallel, (dit_axis)axis, &rt->counters, &rt->comm[axis]), done);
 done:
     if (st != DIT_OK) dit_runtime_release(rt);
@@ -72,7 +90,7 @@ done:
 
 void dit_runtime_release(dit_runtime *rt)
 {
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) dit_comm_free(rt->comm[axis]);
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) dit_comm_free(rt->comm[axis]);
     dit_pool_free(rt->pool);
     dit_arena_release(&rt->comm_arena);
     dit_arena_release(&rt->step);
@@ -153,4 +171,9 @@ void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args)
     int64_t elements = args->batch * args->frames * args->height * args->width * args->C;
     rt->flops.other += dit_elementwise_work(elements, 1, 1, 8).flops;
     rt->kernels->group_norm(rt->pool, args);
+}
+
+void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args)
+{
+    rt->kernels->group_moments(rt->pool, args); /* a part of group_norm, which accounts for both */
 }

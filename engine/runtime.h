@@ -30,8 +30,10 @@ typedef struct {
 
 typedef struct {
     const char *backend; /* "cpu", "ref" */
-    bool counting;       /* instead of a backend: operators do nothing, memory is address space, all is counted */
-    int threads;         /* per rank; 0: cores / ranks of this machine, at least 1 */
+    bool counting;       /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
+                            all is counted, for `rank` of a mesh that need not run */
+    int rank;
+    int threads; /* per rank; 0: cores / ranks of this machine, at least 1 */
     dit_parallel parallel;
     dit_facts facts;
 } dit_runtime_params;
@@ -46,7 +48,7 @@ typedef struct dit_runtime {
     dit_parallel parallel;
     dit_facts facts;
     int coordinates[DIT_AXIS_COUNT];
-    dit_comm *comm[DIT_AXIS_COUNT]; /* size 1 where the axis is not used */
+    dit_comm *comm[DIT_GROUP_COUNT]; /* size 1 where the axis is not used; all ranks, NULL when counting */
     dit_comm_counters counters;
     int64_t time_ns[DIT_TIME_COUNT];
     dit_flops flops;
@@ -81,5 +83,6 @@ void ops_combine(dit_runtime *rt, const dit_combine_args *args);
 void ops_activate(dit_runtime *rt, const dit_activate_args *args);
 void ops_conv(dit_runtime *rt, const dit_conv_args *args);
 void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args);
+void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args);
 
 #endif

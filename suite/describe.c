@@ -71,21 +71,47 @@ static dit_status fill_row(cJSON *row, const suite_model *model, const model_siz
     return source ? dit_json_add_string(row, "source", source) : DIT_OK;
 }
 
-static dit_status fill_case(cJSON *entry, const suite_model *model, const model_size *size)
+static dit_status add_copy(cJSON *object, const char *key, const cJSON *value)
+{
+    cJSON *copy = cJSON_Duplicate(value, true);
+    if (copy && cJSON_AddItemToObject(object, key, copy)) return DIT_OK;
+    cJSON_Delete(copy);
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+static dit_status fill_model(cJSON *part, const suite_model *model)
 {
     const cJSON *tokens = member(model->text, "tokens");
-    cJSON *part = cJSON_AddObjectToObject(entry, "model"), *run = cJSON_AddObjectToObject(entry, "run");
-    cJSON *config = cJSON_Duplicate(model->config, true);
-    if (!part || !run || !config || !cJSON_AddItemToObject(part, "config", config))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    DIT_TRY(dit_json_add_string(entry, "name", model->variant));
+    cJSON *weights = cJSON_AddObjectToObject(part, "weights");
+    if (!weights) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    DIT_TRY(dit_json_add_string(part, "name", model->variant));
+    DIT_TRY(dit_json_add_string(weights, "kind", "seeded"));
+    DIT_TRY(dit_json_add_int(weights, "seed", 0));
     if (cJSON_IsNumber(tokens)) {
         cJSON *text = cJSON_AddObjectToObject(part, "text");
         DIT_TRY(dit_json_add_number(text, "tokens", tokens->valuedouble));
     }
+    return add_copy(part, "config", model->config);
+}
+
+/* {"name", "case"}: the default run at that size, on one rank. */
+static dit_status fill_case(cJSON *entry, const suite_model *model, const model_size *size)
+{
+    cJSON *kase = cJSON_AddObjectToObject(entry, "case"), *part, *run;
+    DIT_TRY(dit_json_add_string(entry, "name", model->variant));
+    part = cJSON_AddObjectToObject(kase, "model");
+    run = cJSON_AddObjectToObject(kase, "run");
+    if (!part || !run) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    DIT_TRY(dit_json_add_string(kase, "schema", "ditbench.case/1"));
+    DIT_TRY(dit_json_add_string(kase, "program", "denoise"));
+    DIT_TRY(fill_model(part, model));
+    DIT_TRY(add_copy(kase, "scheduler", model->scheduler));
     DIT_TRY(dit_json_add_int(run, "width_px", size->width));
     DIT_TRY(dit_json_add_int(run, "height_px", size->height));
-    return dit_json_add_int(run, "num_frames", size->frames);
+    DIT_TRY(dit_json_add_int(run, "num_frames", size->frames));
+    DIT_TRY(dit_json_add_int(run, "seed", 0));
+    DIT_TRY(dit_json_add_number(run, "guidance_scale", number_or(model->default_run, "guidance_scale", 1)));
+    return dit_json_add_number(run, "num_inference_steps", number_or(model->default_run, "num_inference_steps", 1));
 }
 
 static dit_status add_model(description *d, const suite_model *model)

@@ -76,13 +76,13 @@ void dit_comm_set_phase(dit_comm *comm, dit_phase phase)
 
 dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out)
 {
-    int size = parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+    int size = dit_parallel_world_size(parallel);
     int *ranks = calloc((size_t)size, sizeof *ranks);
     dit_comm *comm = calloc(1, sizeof *comm);
     dit_status st = ranks && comm ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator of %d", size);
     *out = NULL;
     if (st == DIT_OK) {
-        dit_mesh_group(parallel, world.rank, axis, ranks);
+        size = dit_mesh_group(parallel, world.rank, axis, ranks);
         st = current->create(ranks, size, &comm->group);
     }
     free(ranks);
@@ -94,6 +94,24 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
     comm->rank = current->rank(comm->group);
     *out = comm;
     return DIT_OK;
+}
+
+dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_axis axis, dit_comm_counters *counters,
+                                    dit_comm **out)
+{
+    int coordinates[DIT_AXIS_COUNT], size = parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+    *out = NULL;
+    dit_mesh_coordinates(parallel, rank, coordinates);
+    dit_comm *comm = calloc(1, sizeof *comm);
+    if (!comm) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator of %d", size);
+    *comm =
+        (dit_comm){.ops = &dit_comm_count, .rank = coordinates[axis], .size = size, .axis = axis, .counters = counters};
+    dit_status st = dit_comm_count_group(comm->rank, size, &comm->group);
+    if (st != DIT_OK)
+        free(comm);
+    else
+        *out = comm;
+    return st;
 }
 
 void dit_comm_free(dit_comm *comm)
@@ -132,13 +150,35 @@ dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int
     return DIT_OK;
 }
 
+dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t *offsets)
+{
+    int64_t began = dit_clock_ns(), bytes = offsets[comm->rank + 1] - offsets[comm->rank];
+    DIT_TRY(comm->ops->all_gather_varying(comm->group, NULL, bytes, data, offsets));
+    int64_t time = dit_clock_ns() - began;
+    count(comm, DIT_COLLECTIVE_ALL_GATHER, comm->size - 1, bytes, time, time);
+    return DIT_OK;
+}
+
+dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t elements, double *gathered)
+{
+    int64_t began = dit_clock_ns(), bytes = elements * (int64_t)sizeof *values;
+    DIT_TRY(comm->ops->all_gather(comm->group, values, gathered, bytes));
+    for (int64_t i = 0; i < elements; i++) {
+        values[i] = gathered[i];
+        for (int rank = 1; rank < comm->size; rank++) values[i] += gathered[rank * elements + i];
+    }
+    int64_t time = dit_clock_ns() - began;
+    count(comm, DIT_COLLECTIVE_ALL_REDUCE, comm->size - 1, bytes, time, time);
+    return DIT_OK;
+}
+
 dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, void *recv, int from, int64_t bytes,
                                    dit_comm_exchange *out)
 {
     int64_t began = dit_clock_ns();
     DIT_TRY(comm->ops->exchange_begin(comm->group, send, to, recv, from, bytes, out));
     out->began_ns = began;
-    count(comm, DIT_COLLECTIVE_SEND_RECV, 1, bytes, dit_clock_ns() - began, 0);
+    count(comm, DIT_COLLECTIVE_SEND_RECV, to != DIT_COMM_NOBODY, bytes, dit_clock_ns() - began, 0);
     return DIT_OK;
 }
 
@@ -172,7 +212,7 @@ dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, cha
         offsets[0] = 0;
         for (int i = 0; i < comm->size; i++) offsets[i + 1] = offsets[i] + sizes[i];
         *out = calloc(1, (size_t)offsets[comm->size] + 1);
-        st = *out ? comm->ops->all_gather_varying(comm->group, data, bytes, *out, offsets)
+        st = *out ? comm->ops->all_gather_varying(comm->group, data ? data : "", bytes, *out, offsets)
                   : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld collected bytes", (long long)offsets[comm->size]);
     }
     free(sizes);
@@ -182,7 +222,7 @@ dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, cha
 int64_t dit_comm_exposed_ns(const dit_comm_counters *counters)
 {
     int64_t total = 0;
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
         for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
             for (int phase = 0; phase < DIT_PHASE_COUNT; phase++)
                 total += counters->at[axis][collective][phase].time_ns;

@@ -1,4 +1,4 @@
-/* Communicators: one per mesh axis, with counters that the closed forms are held against.
+/* Communicators: one per mesh axis and one of all ranks, with counters that the closed forms are held against.
  *
  * Everything a rank sends in the measured region goes through here. The interface functions check, count and dispatch;
  * the implementations (mpi.c; the table is in comm.c) only move bytes. Buffers are host memory of the caller.
@@ -20,7 +20,7 @@ typedef struct {
 } dit_comm_counter;
 
 typedef struct {
-    dit_comm_counter at[DIT_AXIS_COUNT][DIT_COLLECTIVE_COUNT][DIT_PHASE_COUNT];
+    dit_comm_counter at[DIT_GROUP_COUNT][DIT_COLLECTIVE_COUNT][DIT_PHASE_COUNT];
 } dit_comm_counters;
 
 typedef struct dit_comm dit_comm;
@@ -40,11 +40,14 @@ void dit_comm_abort(int exit_code) __attribute__((noreturn));
 /* "Open MPI v4.1.4": for records. */
 const char *dit_comm_library(void);
 
-/* The communicator of all ranks; owned by the library. */
+/* The communicator of all ranks; owned by the library, uncounted. */
 dit_comm *dit_comm_world(void);
-/* The group of this rank along `axis` of the mesh. Collective over the world. Counts into `counters` (which outlives
- * it), under the phase that counters' owner sets with dit_comm_set_phase. */
+/* The group of this rank along `axis` of the mesh, or DIT_AXIS_WORLD. Collective over the world. Counts into `counters`
+ * (which outlives it), under the phase that counters' owner sets with dit_comm_set_phase. */
 dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out);
+/* The same for `rank` of a mesh that does not run: nothing moves, everything is counted. Not collective. */
+dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_axis axis, dit_comm_counters *counters,
+                                    dit_comm **out);
 void dit_comm_free(dit_comm *comm); /* accepts NULL */
 void dit_comm_set_phase(dit_comm *comm, dit_phase phase);
 
@@ -58,8 +61,16 @@ void dit_comm_local(int *local_rank, int *local_size);
 dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int64_t block_bytes);
 /* recv block j = rank j's send. Collective. Sends (size-1) messages of block_bytes. */
 dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int64_t block_bytes);
-/* Sends `bytes` to rank `to` and receives as many from `from`, in the background, one message. Buffers are taken until
- * wait returns. Call poll between pieces of computation: MPI moves data only inside its calls. */
+/* Every rank's piece, bytes [offsets[rank], offsets[rank + 1]) of `data`, to all; the own one lies there already.
+ * Collective. Sends (size-1) messages of the own piece's bytes. */
+dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t *offsets);
+/* values[i] = sum over ranks of values[i], added in the order of ranks: the same bits on every rank. Collective. Every
+ * rank sends its values to all others, so this is for few. gathered: scratch [size][count]. */
+dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t count, double *gathered);
+/* Sends `bytes` to rank `to` and receives as many from `from`, in the background, one message. DIT_COMM_NOBODY for
+ * either: nothing is sent, or received. Buffers are taken until wait returns. Call poll between pieces of computation:
+ * MPI moves data only inside its calls. */
+enum { DIT_COMM_NOBODY = -1 };
 dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, void *recv, int from, int64_t bytes,
                                    dit_comm_exchange *out);
 void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange);

@@ -18,14 +18,20 @@ typedef struct {
     int (*size)(void *group);
     dit_status (*all_to_all)(void *group, const void *send, void *recv, int64_t block_bytes);
     dit_status (*all_gather)(void *group, const void *send, void *recv, int64_t block_bytes);
+    /* to, from: ranks of the group or DIT_COMM_NOBODY */
     dit_status (*exchange_begin)(void *group, const void *send, int to, void *recv, int from, int64_t bytes,
                                  dit_comm_exchange *out);
     void (*exchange_poll)(void *group, dit_comm_exchange *exchange);
     dit_status (*exchange_wait)(void *group, dit_comm_exchange *exchange);
     dit_status (*barrier)(void *group);
+    /* data NULL: the own piece lies in `out` already */
     dit_status (*all_gather_varying)(void *group, const void *data, int64_t bytes, void *out, const int64_t *offsets);
 } dit_comm_ops;
 
 extern const dit_comm_ops dit_comm_mpi;
+/* Not started and in no list: groups of it exist beside a running library. Entries that need other processes are NULL.
+ */
+extern const dit_comm_ops dit_comm_count;
+dit_status dit_comm_count_group(int rank, int size, void **out);
 
 #endif

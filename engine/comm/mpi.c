@@ -8,6 +8,7 @@
 
 typedef struct {
     MPI_Comm comm;
+    int *counts; /* [2][size], for pieces of different lengths */
 } mpi_group;
 
 static dit_status translate(int code, const char *call)
@@ -57,36 +58,12 @@ static void mpi_local(int *local_rank, int *local_size)
     MPI_Comm_free(&node);
 }
 
-/* Groups along an axis are disjoint and cover the world, so one split makes them all: the colour is the lowest member.
- */
-static dit_status mpi_create(const int *ranks, int size, void **out)
-{
-    int rank, position = 0;
-    mpi_group *group = calloc(1, sizeof *group);
-    if (!group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
-    *out = group;
-    if (!ranks) {
-        group->comm = MPI_COMM_WORLD;
-        return DIT_OK;
-    }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < size; i++)
-        if (ranks[i] == rank) position = i;
-    dit_status st = translate(MPI_Comm_split(MPI_COMM_WORLD, ranks[0], position, &group->comm), "MPI_Comm_split");
-    if (st != DIT_OK) {
-        free(group);
-        *out = NULL;
-        return st;
-    }
-    MPI_Comm_set_errhandler(group->comm, MPI_ERRORS_RETURN);
-    return DIT_OK;
-}
-
 static void mpi_free(void *opaque)
 {
     mpi_group *group = opaque;
     if (!group) return;
     if (group->comm != MPI_COMM_WORLD) MPI_Comm_free(&group->comm);
+    free(group->counts);
     free(group);
 }
 
@@ -102,6 +79,34 @@ static int mpi_size(void *group)
     int size = 1;
     MPI_Comm_size(((mpi_group *)group)->comm, &size);
     return size;
+}
+
+/* Groups along an axis are disjoint and cover the world, so one split makes them all: the colour is the lowest member.
+ */
+static dit_status split_world(const int *ranks, int size, MPI_Comm *out)
+{
+    int rank, position = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < size; i++)
+        if (ranks[i] == rank) position = i;
+    MPI_TRY(MPI_Comm_split, MPI_COMM_WORLD, ranks[0], position, out);
+    MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN);
+    return DIT_OK;
+}
+
+static dit_status mpi_create(const int *ranks, int size, void **out)
+{
+    mpi_group *group = calloc(1, sizeof *group);
+    *out = group;
+    if (!group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
+    group->comm = MPI_COMM_WORLD;
+    dit_status st = ranks ? split_world(ranks, size, &group->comm) : DIT_OK;
+    if (st == DIT_OK) group->counts = calloc((size_t)mpi_size(group) * 2, sizeof *group->counts);
+    if (st == DIT_OK && !group->counts) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
+    if (st == DIT_OK) return DIT_OK;
+    mpi_free(group);
+    *out = NULL;
+    return st;
 }
 
 /* MPI counts are int: large blocks travel as units of `unit` bytes. */
@@ -143,6 +148,8 @@ static dit_status mpi_exchange_begin(void *opaque, const void *send, int to, voi
     MPI_Datatype type;
     _Static_assert(sizeof(MPI_Request) <= sizeof(void *), "a request must fit in a handle");
     DIT_TRY(unit_of(bytes, &count, &type));
+    if (from == DIT_COMM_NOBODY) from = MPI_PROC_NULL;
+    if (to == DIT_COMM_NOBODY) to = MPI_PROC_NULL;
     MPI_TRY(MPI_Irecv, recv, (int)count, type, from, EXCHANGE_TAG, comm, &requests[0]);
     MPI_TRY(MPI_Isend, send, (int)count, type, to, EXCHANGE_TAG, comm, &requests[1]);
     memcpy(out->handle, requests, sizeof requests);
@@ -178,21 +185,20 @@ static dit_status mpi_all_gather_varying(void *opaque, const void *data, int64_t
                                          const int64_t *offsets)
 {
     mpi_group *group = opaque;
-    int size = mpi_size(group);
-    int *counts = calloc((size_t)size * 2, sizeof *counts);
-    if (!counts || offsets[size] > INT32_MAX) {
-        free(counts);
+    int size = mpi_size(group), *counts = group->counts, *places = counts + size;
+    int64_t unit = (int64_t)sizeof(float);
+    for (int i = 0; i <= size; i++)
+        if (offsets[i] % unit) unit = 1;
+    MPI_Datatype type = unit == 1 ? MPI_BYTE : MPI_FLOAT;
+    if (offsets[size] / unit > INT32_MAX)
         return DIT_FAIL(DIT_ERR_MPI, "cannot collect %lld bytes", (long long)offsets[size]);
-    }
-    int *places = counts + size;
     for (int i = 0; i < size; i++) {
-        counts[i] = (int)(offsets[i + 1] - offsets[i]);
-        places[i] = (int)offsets[i];
+        counts[i] = (int)((offsets[i + 1] - offsets[i]) / unit);
+        places[i] = (int)(offsets[i] / unit);
     }
-    dit_status st = translate(MPI_Allgatherv(data, (int)bytes, MPI_BYTE, out, counts, places, MPI_BYTE, group->comm),
-                              "MPI_Allgatherv");
-    free(counts);
-    return st;
+    MPI_TRY(MPI_Allgatherv, data ? data : MPI_IN_PLACE, (int)(bytes / unit), type, out, counts, places, type,
+            group->comm);
+    return DIT_OK;
 }
 
 const dit_comm_ops dit_comm_mpi = {

@@ -1,115 +1,118 @@
-/* describe: what models weigh and cost, counted by running the engine over shapes alone (kernels/count/).
+/* describe: what cases weigh, cost and send, counted by running the engine over shapes alone (kernels/count/,
+ * comm/count.c): one process stands for any rank of any mesh.
  *
- * Each entry of "cases" is {"name", "model": {"config", "text": {"tokens"}}, "run": {"height_px", "width_px",
- * "num_frames"}}. The record's "describe" has, in the same order, {"name", "family", "parameters", "image_tokens",
- * "text_tokens", "forwards_per_step", "flops": {"prepare", "linear", "attention", "other"}, "memory": bytes by class},
- * or {"name", "error": {"code", "message"}}. Flops are of one forward of one image, a multiply-add counting two;
- * `prepare` is what is done once per image. Memory is that of one rank in fp32 with every guidance branch in its batch.
+ * Each entry of "cases" is {"name", "case": a denoise case, "rank": 0}. The record's "describe" has, in the same order,
+ * {"name", "family", "mesh", "rank", "parameters", "image_tokens", "text_tokens", "steps", "forwards_per_step",
+ * "flops":
+ * {"prepare", "linear", "attention", "other"}, "memory": bytes by class, "predicted_memory", "communication": [{"axis",
+ * "collective", "phase", "messages", "bytes", "predicted_messages", "predicted_bytes"}]}, or {"name", "error": {"code",
+ * "message"}}. Flops are this rank's of one forward of one guidance branch and image, a multiply-add counting two;
+ * `prepare` is what is done once per image. Memory is the peak of sampling in fp32; communication is of all steps.
  */
-#include "engine/models/model.h"
+#include "engine/pipeline.h"
 #include "engine/programs/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    dit_facts facts;
-    dit_condition_run run;
-    int64_t parameters;
-    dit_flops prepare, forward; /* of the whole guidance batch */
-    int64_t peak[DIT_MEMORY_CLASS_COUNT];
-} description;
-
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-static dit_status count_forward(dit_runtime *rt, dit_model *model, description *d)
+typedef struct {
+    int64_t parameters;
+    dit_flops prepare, all; /* of the rank's whole batch: once; in the whole run */
+} description;
+
+static dit_status count_run(dit_pipeline *p, description *d)
 {
-    dit_partition part = model->params.partition;
-    dit_condition condition;
-    float *latents, *timestep, *output;
-    int64_t rows = part.batch * part.image_count;
-    DIT_TRY(dit_condition_seed(rt, &part, model->needs, 0, &d->run, &condition));
-    DIT_TRY(dit_arena_floats(&rt->step, rows * model->input_channels, &latents));
-    DIT_TRY(dit_arena_floats(&rt->step, part.batch, &timestep));
-    DIT_TRY(dit_arena_floats(&rt->step, rows * model->output_channels, &output));
-    d->parameters = rt->parameters;
-    dit_runtime_reset_account(rt);
-    DIT_TRY(dit_model_prepare(model, &condition));
-    d->prepare = rt->flops;
-    rt->flops = (dit_flops){0};
-    DIT_TRY(dit_model_forward(model, &(dit_forward_args){.latents = latents, .timestep = timestep, .output = output}));
-    d->forward = rt->flops;
-    memcpy(d->peak, rt->ledger.peak, sizeof d->peak);
+    int64_t elapsed;
+    d->parameters = p->rt.parameters;
+    dit_runtime_reset_account(&p->rt);
+    DIT_TRY(dit_model_prepare(p->model, &p->condition));
+    d->prepare = p->rt.flops;
+    dit_runtime_reset_account(&p->rt);
+    DIT_TRY(dit_pipeline_run(p, NULL, &elapsed));
+    d->all = p->rt.flops;
     return DIT_OK;
 }
 
-static dit_status count_model(const dit_config *config, description *d)
+/* ---- the record -------------------------------------------------------------------------------------------------- */
+
+static dit_status add_flops(const dit_pipeline *p, const description *d, cJSON *out)
 {
-    dit_runtime rt;
-    dit_model *model = NULL;
-    dit_weights weights = {0};
-    DIT_TRY(dit_runtime_init(&(dit_runtime_params){.counting = true, .threads = 1, .facts = d->facts}, &rt));
-    dit_status st = dit_model_create(&(dit_model_params){.rt = &rt,
-                                                         .config = *config,
-                                                         .weights = &weights,
-                                                         .partition = dit_partition_of(&rt),
-                                                         .latent = d->facts.latent,
-                                                         .attention = "auto"},
-                                     &model);
-    if (st == DIT_OK) st = count_forward(&rt, model, d);
-    dit_model_free(model);
-    dit_runtime_release(&rt);
-    return st;
+    double rows = (double)p->partition.batch, forwards = rows * (double)p->kase.steps;
+    const double linear = (d->all.linear - d->prepare.linear) / forwards;
+    const double attention = (d->all.attention - d->prepare.attention) / forwards;
+    const double other = (d->all.other - d->prepare.other) / forwards;
+    cJSON *flops = cJSON_AddObjectToObject(out, "flops");
+    if (!flops) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
+    DIT_TRY(
+        dit_json_add_number(flops, "prepare", (d->prepare.linear + d->prepare.attention + d->prepare.other) / rows));
+    DIT_TRY(dit_json_add_number(flops, "linear", linear));
+    DIT_TRY(dit_json_add_number(flops, "attention", attention));
+    return dit_json_add_number(flops, "other", other);
 }
 
-/* ---- the document ------------------------------------------------------------------------------------------------ */
-
-static dit_status read_entry(const dit_json *doc, const cJSON *entry, const char *at, dit_config *config,
-                             description *d)
+static dit_status add_memory(const dit_pipeline *p, cJSON *out)
 {
-    const cJSON *model, *run, *text = NULL;
-    const dit_model_ops *ops;
-    int64_t frames = 1, text_tokens = 0;
-    char model_at[64], run_at[64];
-    snprintf(model_at, sizeof model_at, "%s/model", at);
-    snprintf(run_at, sizeof run_at, "%s/run", at);
-    DIT_TRY(dit_json_require_object(doc, entry, at, "model", &model));
-    DIT_TRY(dit_json_require_object(doc, entry, at, "run", &run));
-    *config = (dit_config){.doc = doc, .pointer = model_at};
-    DIT_TRY(dit_json_require_object(doc, model, model_at, "config", &config->object));
-    config->pointer = "/cases";
-    DIT_TRY(dit_json_optional_object(doc, model, model_at, "text", &text));
-    if (text) DIT_TRY(dit_json_optional_int(doc, text, model_at, "tokens", 1, 1 << 20, &text_tokens));
-    DIT_TRY(dit_json_require_int(doc, run, run_at, "height_px", 1, 1 << 20, &d->run.height_px));
-    DIT_TRY(dit_json_require_int(doc, run, run_at, "width_px", 1, 1 << 20, &d->run.width_px));
-    DIT_TRY(dit_json_optional_int(doc, run, run_at, "num_frames", 1, 1 << 20, &frames));
-    dit_config_drop_nulls((cJSON *)config->object);
-    DIT_TRY(dit_model_read_facts(config, &ops, &d->facts));
-    DIT_TRY(dit_latent_resize(&d->facts.latent, d->run.height_px, d->run.width_px, frames));
-    if (text_tokens) d->facts.text_tokens = text_tokens;
-    dit_model_size_facts(&d->facts);
+    int64_t predicted[DIT_MEMORY_CLASS_COUNT];
+    cJSON *counted = cJSON_AddObjectToObject(out, "memory"),
+          *formula = cJSON_AddObjectToObject(out, "predicted_memory");
+    if (!counted || !formula) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
+    dit_memory_predict(&p->rt.parallel, &p->rt.facts, predicted);
+    for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++) {
+        const char *name = dit_memory_class_name((dit_memory_class)i);
+        DIT_TRY(dit_json_add_int(counted, name, p->rt.ledger.peak[i]));
+        DIT_TRY(dit_json_add_int(formula, name, predicted[i]));
+    }
     return DIT_OK;
 }
 
-static dit_status write_description(const description *d, cJSON *out)
+static dit_status add_traffic(cJSON *list, dit_axis axis, dit_collective collective, dit_phase phase,
+                              const dit_comm_counter *counted, const dit_volume *predicted)
 {
-    double branches = (double)d->facts.guidance_branches;
-    const double prepare = (d->prepare.linear + d->prepare.attention + d->prepare.other) / branches;
-    cJSON *flops = cJSON_AddObjectToObject(out, "flops"), *memory = cJSON_AddObjectToObject(out, "memory");
-    if (!flops || !memory) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
-    DIT_TRY(dit_json_add_string(out, "family", d->facts.family));
+    if (counted->messages == 0 && predicted->messages == 0) return DIT_OK;
+    cJSON *row = cJSON_CreateObject();
+    if (!row || !cJSON_AddItemToArray(list, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
+    DIT_TRY(dit_json_add_string(row, "axis", dit_axis_name(axis)));
+    DIT_TRY(dit_json_add_string(row, "collective", dit_collective_name(collective)));
+    DIT_TRY(dit_json_add_string(row, "phase", dit_phase_name(phase)));
+    DIT_TRY(dit_json_add_int(row, "messages", counted->messages));
+    DIT_TRY(dit_json_add_int(row, "bytes", counted->bytes));
+    DIT_TRY(dit_json_add_int(row, "predicted_messages", predicted->messages));
+    return dit_json_add_int(row, "predicted_bytes", predicted->bytes);
+}
+
+static dit_status add_communication(const dit_pipeline *p, cJSON *out)
+{
+    dit_volume_table predicted;
+    cJSON *list = cJSON_AddArrayToObject(out, "communication");
+    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
+    dit_volume_predict(&p->rt.parallel, &p->rt.facts, &predicted);
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        for (int c = 0; c < DIT_COLLECTIVE_COUNT; c++)
+            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++)
+                DIT_TRY(add_traffic(list, (dit_axis)axis, (dit_collective)c, (dit_phase)phase,
+                                    &p->rt.counters.at[axis][c][phase], &predicted.at[axis][c][phase]));
+    return DIT_OK;
+}
+
+static dit_status write_description(const dit_pipeline *p, const description *d, cJSON *out)
+{
+    const dit_facts *facts = &p->rt.facts;
+    char mesh[64];
+    dit_parallel_label(&p->rt.parallel, mesh);
+    DIT_TRY(dit_json_add_string(out, "family", facts->family));
+    DIT_TRY(dit_json_add_string(out, "mesh", mesh));
+    DIT_TRY(dit_json_add_int(out, "rank", p->rank));
     DIT_TRY(dit_json_add_int(out, "parameters", d->parameters));
-    DIT_TRY(dit_json_add_int(out, "image_tokens", d->facts.image_tokens));
-    DIT_TRY(dit_json_add_int(out, "text_tokens", d->facts.text_tokens));
-    DIT_TRY(dit_json_add_int(out, "forwards_per_step", d->facts.guidance_branches));
-    DIT_TRY(dit_json_add_number(flops, "prepare", prepare));
-    DIT_TRY(dit_json_add_number(flops, "linear", d->forward.linear / branches));
-    DIT_TRY(dit_json_add_number(flops, "attention", d->forward.attention / branches));
-    DIT_TRY(dit_json_add_number(flops, "other", d->forward.other / branches));
-    for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++)
-        DIT_TRY(dit_json_add_int(memory, dit_memory_class_name((dit_memory_class)i), d->peak[i]));
-    return DIT_OK;
+    DIT_TRY(dit_json_add_int(out, "image_tokens", facts->image_tokens));
+    DIT_TRY(dit_json_add_int(out, "text_tokens", facts->text_tokens));
+    DIT_TRY(dit_json_add_int(out, "steps", p->kase.steps));
+    DIT_TRY(dit_json_add_int(out, "forwards_per_step", facts->guidance_branches));
+    DIT_TRY(add_flops(p, d, out));
+    DIT_TRY(add_memory(p, out));
+    return add_communication(p, out);
 }
 
 static dit_status write_problem(dit_status problem, cJSON *out)
@@ -122,21 +125,36 @@ static dit_status write_problem(dit_status problem, cJSON *out)
     return dit_json_add_string(error, "message", message);
 }
 
+/* The case of an entry, read as if it were a document of its own. */
+static dit_status describe_case(const dit_json *doc, const cJSON *entry, const char *at, cJSON *out)
+{
+    static const char *const keys[] = {"name", "case", "rank", NULL};
+    description d = {0};
+    dit_pipeline pipeline = {0};
+    dit_json view = *doc;
+    const cJSON *kase;
+    int64_t rank = 0;
+    DIT_TRY(dit_json_only_keys(doc, entry, at, keys));
+    DIT_TRY(dit_json_require_object(doc, entry, at, "case", &kase));
+    DIT_TRY(dit_json_optional_int(doc, entry, at, "rank", 0, 65535, &rank));
+    view.root = (cJSON *)(uintptr_t)kase;
+    dit_status st = dit_pipeline_create_counting(&view, (int)rank, &pipeline);
+    if (st == DIT_OK) st = count_run(&pipeline, &d);
+    if (st == DIT_OK) st = write_description(&pipeline, &d, out);
+    dit_pipeline_release(&pipeline);
+    return st;
+}
+
 static dit_status describe_entry(const dit_json *doc, const cJSON *entry, int index, cJSON *list)
 {
-    description d = {0};
-    dit_config config;
     char at[32];
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "name"));
     cJSON *out = cJSON_CreateObject();
     snprintf(at, sizeof at, "/cases/%d", index);
     if (!out || !cJSON_AddItemToArray(list, out)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
     DIT_TRY(dit_json_add_string(out, "name", name ? name : ""));
-    dit_status st = read_entry(doc, entry, at, &config, &d);
-    if (st == DIT_OK) st = count_model(&config, &d);
-    if (st == DIT_ERR_MEMORY) return st;
-    if (st != DIT_OK) return write_problem(st, out);
-    return write_description(&d, out);
+    dit_status st = describe_case(doc, entry, at, out);
+    return st == DIT_OK || st == DIT_ERR_MEMORY ? st : write_problem(st, out);
 }
 
 static dit_status describe_all(const dit_program_args *args, cJSON *record)
@@ -167,6 +185,6 @@ static dit_status describe_run(const dit_program_args *args, bool *skipped)
 
 const dit_program dit_program_describe = {
     .name = "describe",
-    .help = "parameters, flops and memory of models, counted without computing",
+    .help = "parameters, flops, bytes and memory of cases, counted without computing",
     .run = describe_run,
 };

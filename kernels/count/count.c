@@ -1,16 +1,17 @@
 /* The backend that computes nothing: operators return at once, packing takes address space. With it the engine runs its
  * own code over shapes that no memory here could hold, and what is left is the account of flops and bytes. */
-#include "kernels/kernels.h"
+#include "kernels/cpu/cpu.h"
 
 static dit_status count_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w,
                                     const float *const *bias, const int64_t *rows, dit_linear *out)
 {
     float *packed, *packed_bias = NULL;
-    int64_t n = 0;
+    int64_t n = 0, lanes = dit_cpu_current()->lanes;
     (void)w;
     for (int i = 0; i < pieces; i++) n += rows[i];
-    DIT_TRY(dit_arena_floats(arena, n * k, &packed));
-    if (bias && bias[0]) DIT_TRY(dit_arena_floats(arena, n, &packed_bias));
+    int64_t padded = (n + lanes - 1) / lanes * lanes; /* as the cpu backend packs */
+    DIT_TRY(dit_arena_floats(arena, padded * k, &packed));
+    if (bias && bias[0]) DIT_TRY(dit_arena_floats(arena, padded, &packed_bias));
     *out = (dit_linear){.n = n, .k = k, .packed = packed, .bias = packed_bias};
     return DIT_OK;
 }

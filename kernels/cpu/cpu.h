@@ -13,6 +13,7 @@
 
 typedef struct {
     const char *isa;
+    int64_t lanes; /* of a vector: packed rows are padded to whole vectors */
     dit_kernels kernels;
     double (*peak_burst)(int64_t rounds); /* multiply-adds in registers; returns the flops done */
 } dit_cpu_isa;

@@ -3,4 +3,5 @@
 
 #include "kernels/cpu/operators.h"
 
-const dit_cpu_isa dit_cpu_plain = {.isa = "plain", .kernels = DIT_CPU_OPERATORS, .peak_burst = cpu_peak_burst};
+const dit_cpu_isa dit_cpu_plain = {
+    .isa = "plain", .lanes = VF_LANES, .kernels = DIT_CPU_OPERATORS, .peak_burst = cpu_peak_burst};
