@@ -121,7 +121,7 @@ void ops_linear(dit_runtime *rt, const dit_linear_args *args)
 
 void ops_attention(dit_runtime *rt, const dit_attention_args *args)
 {
-    rt->flops.attention += dit_attention_work(args->B, args->H, args->Sq, args->Sk, args->D).flops;
+    rt->flops.attention += dit_attention_args_work(args).flops;
     rt->kernels->attention(rt->pool, args);
 }
 

@@ -64,9 +64,33 @@ void dit_attention_set_text_bias(dit_attention *attention, const float *bias, in
     }
 }
 
+dit_attention_order attention_order(const dit_attention_shape *shape, int ring_rank, int64_t rows)
+{
+    return shape->order ? shape->order[ring_rank] : (dit_attention_order){.rows = rows};
+}
+
 const float *attention_bias(const dit_attention *attention, int ring_rank)
 {
     return attention->bias ? attention->bias[ring_rank] : NULL;
+}
+
+/* Shared heads, padding, masks and packing are for layers without text: nobody needs them together. */
+static dit_status check_shape(const dit_attention_shape *shape)
+{
+    bool plain = !shape->kv_heads && !shape->packed && !shape->order;
+    if (plain || !(shape->text || shape->replicated || shape->text_bias)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_INTERNAL, "joint text with shared heads, packed exchanges or an order of tokens");
+}
+
+static dit_status prepare(dit_attention *attention)
+{
+    const dit_attention_policy *policy = attention->policy;
+    int64_t hops = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
+    void *memory;
+    DIT_TRY(dit_arena_alloc(&attention->rt->step, hops * (int64_t)sizeof *attention->hops, &memory));
+    attention->hops = memory;
+    if (policy->prepare) DIT_TRY(policy->prepare(attention));
+    return attention->shape.text_bias ? prepare_bias(attention) : DIT_OK;
 }
 
 dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_attention_shape *shape,
@@ -75,12 +99,13 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
     const dit_attention_policy *policy = NULL;
     *out = NULL;
     DIT_TRY(find_policy(rt, name, &policy));
+    DIT_TRY(check_shape(shape));
     dit_attention *attention = calloc(1, sizeof *attention);
     if (!attention) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an attention policy");
     *attention = (dit_attention){.rt = rt, .policy = policy, .shape = *shape};
     attention->scale = 1.0f / sqrtf((float)shape->D);
-    dit_status st = policy->prepare ? policy->prepare(attention) : DIT_OK;
-    if (st == DIT_OK && shape->text_bias) st = prepare_bias(attention);
+    attention->kv_group = shape->H / attention_kv_heads(shape);
+    dit_status st = prepare(attention);
     if (st != DIT_OK) {
         free(attention);
         return st;
@@ -96,6 +121,11 @@ void dit_attention_free(dit_attention *attention)
 const char *dit_attention_name(const dit_attention *attention)
 {
     return attention->policy->name;
+}
+
+const dit_attention_hop *dit_attention_hops(const dit_attention *attention)
+{
+    return attention->hops;
 }
 
 dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io)

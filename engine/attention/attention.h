@@ -10,6 +10,12 @@
 
 #include "engine/runtime.h"
 
+/* Which of a ring rank's rows are tokens, and which tokens: with Ulysses, of what the exchange lays together. */
+typedef struct {
+    int64_t rows;            /* the first ones; those behind are padding, sent but not computed with           */
+    const int32_t *position; /* NULL, or [rows] as dit_attention_args: tokens see themselves and those before */
+} dit_attention_order;
+
 /* Largest call a policy will see; buffers are made once for it. */
 typedef struct {
     int64_t B, H, D;
@@ -17,12 +23,18 @@ typedef struct {
     int64_t text;    /* of which joint text rows, first in order             */
     bool replicated; /* every sequence rank holds those text rows in full    */
     bool text_bias;  /* dit_attention_set_text_bias will be called           */
+    /* Without text only: */
+    int64_t kv_heads;                 /* each head of k and v serves H / kv_heads of q; 0: H                       */
+    bool packed;                      /* Ulysses exchanges q, k, v together                                        */
+    const dit_attention_order *order; /* NULL: every row is a token that sees all; or one per ring rank, which must
+                                         outlive the policy                                                       */
 } dit_attention_shape;
 
 /* q, k, v: [B, tokens, H, D], tokens ld apart, batch entries `batch` floats apart; out likewise with ldo, batch_o. */
 typedef struct {
     const float *q, *k, *v;
     int64_t ld, batch;
+    int64_t ldk, batch_k; /* of k and v; 0: as q */
     float *out;
     int64_t ldo, batch_o;
 } dit_attention_io;
@@ -35,6 +47,14 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
                                 dit_attention **out);
 void dit_attention_free(dit_attention *attention); /* accepts NULL; buffers belong to the runtime's arenas */
 const char *dit_attention_name(const dit_attention *attention);
+
+/* What the newest forward did in one hop of the ring; without a ring there is one hop, which waits for nothing. */
+typedef struct {
+    double flops;
+    int64_t compute_ns, waiting_ns; /* waiting: for the next block, after this one was computed */
+} dit_attention_hop;
+/* The hops, ring_degree of them; they belong to the policy. */
+const dit_attention_hop *dit_attention_hops(const dit_attention *attention);
 
 /* Masks text keys: bias [B, text_tokens] of the whole text is added to the logits of every row and head; copied. Every
  * rank has the whole text's mask, so nothing is sent. Not collective. */

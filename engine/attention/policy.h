@@ -17,8 +17,10 @@ struct dit_attention {
     const dit_attention_policy *policy;
     dit_attention_shape shape;
     float scale;
-    float **bias;      /* NULL, or one [B, keys] for the keys of each ring rank as the policy lays them out; */
-    int64_t bias_keys; /* an entry is NULL where those keys hold no text                                    */
+    int64_t kv_group, kv_first; /* as dit_attention_args, of the heads this rank computes */
+    dit_attention_hop *hops;    /* [ring_degree] */
+    float **bias;               /* NULL, or one [B, keys] for the keys of each ring rank as the policy lays them out; */
+    int64_t bias_keys;          /* an entry is NULL where those keys hold no text                                    */
     struct {
         float *pack, *q, *k, *v, *out, *back; /* see ulysses.c */
     } ulysses;
@@ -34,6 +36,21 @@ static inline int64_t attention_replicated(const dit_attention_shape *shape)
 {
     return shape->replicated ? shape->text : 0;
 }
+/* Heads of k and v. */
+static inline int64_t attention_kv_heads(const dit_attention_shape *shape)
+{
+    return shape->kv_heads ? shape->kv_heads : shape->H;
+}
+static inline int64_t attention_ldk(const dit_attention_io *io)
+{
+    return io->ldk ? io->ldk : io->ld;
+}
+static inline int64_t attention_batch_k(const dit_attention_io *io)
+{
+    return io->batch_k ? io->batch_k : io->batch;
+}
+/* Where ring rank `ring_rank` lies in `rows` rows of which it says nothing. */
+dit_attention_order attention_order(const dit_attention_shape *shape, int ring_rank, int64_t rows);
 /* Key bias of what ring rank `ring_rank` holds, or NULL. */
 const float *attention_bias(const dit_attention *attention, int ring_rank);
 

@@ -2,7 +2,8 @@
  *
  * Hop 0 attends to the rank's own K, V (replicated joint text included, so that it counts once), hops 1..r-1 to what
  * arrived; the next block is on the wire during each hop's computation, which runs in pieces so that MPI gets to move
- * data. Sends per call: (r-1) messages of 2 B n H D floats, n the travelling rows.
+ * data. Sends per call: (r-1) messages of 2 B n Hk D floats, n the travelling rows, Hk the heads of K and V. Where
+ * tokens have an order (causal masks), a hop computes only what some query sees.
  * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889); PARALLEL.md 3.3.
  */
 #include "engine/attention/policy.h"
@@ -17,7 +18,7 @@ static int64_t moving_rows(const dit_attention_shape *shape)
 dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape)
 {
     dit_runtime *rt = attention->rt;
-    int64_t kv = 2 * shape->B * moving_rows(shape) * shape->H * shape->D;
+    int64_t kv = 2 * shape->B * moving_rows(shape) * attention_kv_heads(shape) * shape->D;
     for (int i = 0; i < 3; i++) DIT_TRY(dit_arena_floats(&rt->comm_arena, kv, &attention->ring.kv[i]));
     DIT_TRY(dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H * shape->D, &attention->ring.block_out));
     DIT_TRY(dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.block_lse));
@@ -29,39 +30,39 @@ static dit_status ring_prepare(dit_attention *attention)
     return attention_ring_prepare(attention, &attention->shape);
 }
 
-/* kv = [2][B][n][H D], dense: K then V */
+/* kv = [2][B][n][kv_heads D], dense: K then V */
 static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, float *kv)
 {
-    int64_t n = moving_rows(shape), width = shape->H * shape->D;
+    int64_t n = moving_rows(shape), width = attention_kv_heads(shape) * shape->D, ld = attention_ldk(io);
     const float *sources[2] = {io->k, io->v};
     for (int i = 0; i < 2; i++)
         ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
                                                  .n1 = n,
                                                  .n2 = 1,
                                                  .inner = width,
-                                                 .src = sources[i] + attention_replicated(shape) * io->ld,
-                                                 .src_stride = {io->batch, io->ld, width},
+                                                 .src = sources[i] + attention_replicated(shape) * ld,
+                                                 .src_stride = {attention_batch_k(io), ld, width},
                                                  .dst = kv + i * shape->B * n * width,
                                                  .dst_stride = {n * width, width, width}});
 }
 
 /* One hop's attention in pieces over batch entries, polling the transfer between them. */
-static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_args *whole,
-                   dit_comm_exchange *exchange)
+static void attend(dit_attention *attention, const dit_attention_args *whole, dit_comm_exchange *exchange)
 {
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
     enum { PIECES = 4 };
-    int64_t per_piece = (shape->H + PIECES - 1) / PIECES;
-    for (int64_t b = 0; b < shape->B; b++) {
-        for (int64_t head = 0; head < shape->H; head += per_piece) {
+    int64_t per_piece = (whole->H + PIECES - 1) / PIECES;
+    for (int64_t b = 0; b < whole->B; b++) {
+        for (int64_t head = 0; head < whole->H; head += per_piece) {
             dit_attention_args piece = *whole;
             piece.B = 1;
-            piece.H = shape->H - head < per_piece ? shape->H - head : per_piece;
-            piece.q += b * whole->batch_q + head * shape->D;
-            piece.k += b * whole->batch_k + head * shape->D;
-            piece.v += b * whole->batch_v + head * shape->D;
-            piece.out += b * whole->batch_o + head * shape->D;
-            piece.lse += (b * shape->H + head) * shape->tokens;
+            piece.H = whole->H - head < per_piece ? whole->H - head : per_piece;
+            piece.q += b * whole->batch_q + head * whole->D;
+            piece.k += b * whole->batch_k;
+            piece.v += b * whole->batch_v;
+            piece.kv_first += head;
+            piece.out += b * whole->batch_o + head * whole->D;
+            piece.lse += (b * whole->H + head) * whole->Sq;
             if (piece.bias) piece.bias += b * attention->bias_keys;
             ops_attention(attention->rt, &piece);
             if (exchange) dit_comm_exchange_poll(ring, exchange);
@@ -69,42 +70,65 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
     }
 }
 
-/* Hop 0 goes straight into the result, later hops into block_out, then merge. */
+/* Whether any query sees any key: positions ascend. */
+static bool sees_any(const dit_attention_args *args)
+{
+    if (!args->Sq || !args->Sk || !args->H) return false;
+    return !args->q_position || args->q_position[args->Sq - 1] >= args->k_position[0];
+}
+
+/* Queries, and the keys of ring rank `source`: the rank's own (hop 0) or what arrived. */
+static dit_attention_args hop_args(const dit_attention *attention, const dit_attention_shape *shape,
+                                   const dit_attention_io *io, int source, const float *arrived)
+{
+    int64_t n = moving_rows(shape), width = attention_kv_heads(shape) * shape->D;
+    dit_attention_order own = attention_order(shape, dit_comm_rank(attention->rt->comm[DIT_AXIS_RING]), shape->tokens);
+    dit_attention_order theirs = attention_order(shape, source, arrived ? n : shape->tokens);
+    return (dit_attention_args){
+        .B = shape->B,
+        .H = shape->H,
+        .Sq = own.rows,
+        .Sk = theirs.rows,
+        .D = shape->D,
+        .q = io->q,
+        .ldq = io->ld,
+        .batch_q = io->batch,
+        .k = arrived ? arrived : io->k,
+        .v = arrived ? arrived + shape->B * n * width : io->v,
+        .ldk = arrived ? width : attention_ldk(io),
+        .ldv = arrived ? width : attention_ldk(io),
+        .batch_k = arrived ? n * width : attention_batch_k(io),
+        .batch_v = arrived ? n * width : attention_batch_k(io),
+        .bias = attention_bias(attention, source),
+        .kv_group = attention->kv_group,
+        .kv_first = attention->kv_first,
+        .q_position = own.position,
+        .k_position = theirs.position,
+        .scale = attention->scale,
+    };
+}
+
+/* Hop 0 goes straight into the result, later hops into block_out, then merge. A hop that no query sees is left out. */
 static void compute_hop(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop,
                         const float *kv, dit_comm_exchange *exchange)
 {
-    int64_t n = moving_rows(shape), width = shape->H * shape->D;
     int size = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
     int source = (dit_comm_rank(attention->rt->comm[DIT_AXIS_RING]) + size - hop) % size;
-    dit_attention_args args = {.B = shape->B,
-                               .H = shape->H,
-                               .Sq = shape->tokens,
-                               .D = shape->D,
-                               .q = io->q,
-                               .ldq = io->ld,
-                               .batch_q = io->batch,
-                               .bias = attention_bias(attention, source),
-                               .scale = attention->scale};
+    dit_attention_args args = hop_args(attention, shape, io, source, hop ? kv : NULL);
+    if (!sees_any(&args)) return;
     if (hop == 0) {
-        args.Sk = shape->tokens;
-        args.k = io->k, args.v = io->v;
-        args.ldk = args.ldv = io->ld;
-        args.batch_k = args.batch_v = io->batch;
         args.out = io->out, args.ldo = io->ldo, args.batch_o = io->batch_o;
         args.lse = attention->ring.lse;
-        attend(attention, shape, &args, exchange);
+        attend(attention, &args, exchange);
         return;
     }
-    args.Sk = n;
-    args.k = kv, args.v = kv + shape->B * n * width;
-    args.ldk = args.ldv = width;
-    args.batch_k = args.batch_v = n * width;
-    args.out = attention->ring.block_out, args.ldo = width, args.batch_o = shape->tokens * width;
+    args.out = attention->ring.block_out;
+    args.ldo = shape->H * shape->D, args.batch_o = args.Sq * args.ldo;
     args.lse = attention->ring.block_lse;
-    attend(attention, shape, &args, exchange);
+    attend(attention, &args, exchange);
     ops_merge(attention->rt, &(dit_merge_args){.B = shape->B,
                                                .H = shape->H,
-                                               .S = shape->tokens,
+                                               .S = args.Sq,
                                                .D = shape->D,
                                                .out = io->out,
                                                .lse = attention->ring.lse,
@@ -117,10 +141,11 @@ static void compute_hop(dit_attention *attention, const dit_attention_shape *sha
 dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape,
                                   const dit_attention_io *io)
 {
-    dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
+    dit_runtime *rt = attention->rt;
+    dit_comm *ring = rt->comm[DIT_AXIS_RING];
     int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
-    int64_t bytes = 2 * shape->B * moving_rows(shape) * shape->H * shape->D * (int64_t)sizeof(float);
+    int64_t bytes = 2 * shape->B * moving_rows(shape) * attention_kv_heads(shape) * shape->D * (int64_t)sizeof(float);
     float **kv = attention->ring.kv;
     pack_kv(attention, shape, io, kv[0]);
     for (int hop = 0; hop < size; hop++) {
@@ -128,9 +153,15 @@ dit_status attention_ring_forward(dit_attention *attention, const dit_attention_
         float *arriving = kv[(hop + 1) % 3];
         dit_comm_exchange exchange;
         bool more = hop + 1 < size;
+        double flops = rt->flops.attention;
         if (more) DIT_TRY(dit_comm_exchange_begin(ring, current, next, arriving, previous, bytes, &exchange));
+        int64_t began = dit_clock_ns();
         compute_hop(attention, shape, io, hop, current, more ? &exchange : NULL);
+        int64_t computed = dit_clock_ns();
         if (more) DIT_TRY(dit_comm_exchange_wait(ring, &exchange));
+        attention->hops[hop] = (dit_attention_hop){.flops = rt->flops.attention - flops,
+                                                   .compute_ns = computed - began,
+                                                   .waiting_ns = dit_clock_ns() - computed};
     }
     return DIT_OK;
 }

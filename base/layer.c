@@ -1,0 +1,259 @@
+/* Closed forms of one attention layer. Notation: B batch, n rows of a rank, D head size, u and r the Ulysses and ring
+ * degrees, h and w the query and key heads that a rank has room for, e = 4 bytes. One forward sends
+ *   Ulysses   q, k, v there and the result back: B (u-1) n (2 h + 2 w) D e, in 4 B (u-1) messages, packed in 2 B (u-1)
+ *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e
+ * With h = H/u and w = Hk/u these are the published 4 (N-1)/N^2 S H D e and 2 (N-1)/N S Hk D e (PARALLEL.md section 2).
+ */
+#include "base/layer.h"
+
+#include <string.h>
+
+static const char *const layout_names[DIT_TOKEN_COUNT] = {"basic", "zigzag", "stripe"};
+static const double MAX_ELEMENTS = 1e12; /* of one operand; more fits no machine, and sums would leave 64 bits */
+enum { ELEMENT_BYTES = 4, MAX_TOKENS = 1 << 24, MAX_HEADS = 4096, MAX_BATCH = 4096 };
+
+const char *dit_token_layout_name(dit_token_layout layout)
+{
+    return layout_names[layout];
+}
+
+bool dit_token_layout_from_name(const char *name, dit_token_layout *out)
+{
+    for (int i = 0; i < DIT_TOKEN_COUNT; i++) {
+        if (strcmp(name, layout_names[i]) != 0) continue;
+        *out = (dit_token_layout)i;
+        return true;
+    }
+    return false;
+}
+
+/* ---- the case ---------------------------------------------------------------------------------------------------- */
+
+static dit_status read_switches(const dit_json *doc, const cJSON *object, const char *at, dit_layer *out)
+{
+    const char *layout = layout_names[DIT_TOKEN_BASIC];
+    char pointer[300];
+    DIT_TRY(dit_json_optional_bool(doc, object, at, "causal", &out->causal));
+    DIT_TRY(dit_json_optional_bool(doc, object, at, "packed", &out->packed));
+    DIT_TRY(dit_json_optional_bool(doc, object, at, "pad_tokens", &out->pad_tokens));
+    DIT_TRY(dit_json_optional_bool(doc, object, at, "pad_heads", &out->pad_heads));
+    DIT_TRY(dit_json_optional_string(doc, object, at, "layout", &layout));
+    if (dit_token_layout_from_name(layout, &out->layout)) return DIT_OK;
+    snprintf(pointer, sizeof pointer, "%s/layout", at);
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "layout \"%s\" is none of basic, zigzag, stripe", layout);
+}
+
+dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out)
+{
+    static const char *const keys[] = {"tokens", "heads",  "kv_heads",   "head_dim",  "batch", "causal",
+                                       "layout", "packed", "pad_tokens", "pad_heads", NULL};
+    const cJSON *object;
+    char at[256];
+    *out = (dit_layer){.batch = 1};
+    snprintf(at, sizeof at, "%s/layer", pointer);
+    DIT_TRY(dit_json_require_object(doc, kase, pointer, "layer", &object));
+    DIT_TRY(dit_json_only_keys(doc, object, at, keys));
+    DIT_TRY(dit_json_require_int(doc, object, at, "tokens", 1, MAX_TOKENS, &out->tokens));
+    DIT_TRY(dit_json_require_int(doc, object, at, "heads", 1, MAX_HEADS, &out->heads));
+    DIT_TRY(dit_json_require_int(doc, object, at, "head_dim", 1, MAX_HEADS, &out->head_dim));
+    DIT_TRY(dit_json_optional_int(doc, object, at, "batch", 1, MAX_BATCH, &out->batch));
+    out->kv_heads = out->heads;
+    DIT_TRY(dit_json_optional_int(doc, object, at, "kv_heads", 1, MAX_HEADS, &out->kv_heads));
+    if (out->heads % out->kv_heads)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by kv_heads %lld",
+                                       (long long)out->heads, (long long)out->kv_heads),
+                              "every head of k and v serves the same number of query heads");
+    if ((double)out->tokens * (double)out->heads * (double)out->head_dim * (double)out->batch > MAX_ELEMENTS)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_MEMORY, "tokens x heads x head_dim x batch is beyond %.0f numbers",
+                        MAX_ELEMENTS);
+    return read_switches(doc, object, at, out);
+}
+
+void dit_layer_name(const dit_layer *layer, char out[64])
+{
+    if (layer->kv_heads == layer->heads)
+        snprintf(out, 64, "layer:%lldx%lld", (long long)layer->heads, (long long)layer->head_dim);
+    else
+        snprintf(out, 64, "layer:%lld/%lldx%lld", (long long)layer->heads, (long long)layer->kv_heads,
+                 (long long)layer->head_dim);
+}
+
+/* ---- tokens ------------------------------------------------------------------------------------------------------ */
+
+static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
+{
+    return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t clamp(int64_t value, int64_t most)
+{
+    return value < 0 ? 0 : value < most ? value : most;
+}
+
+dit_token_cut dit_token_cut_of(const dit_parallel *parallel, const dit_layer *layer)
+{
+    dit_token_cut cut = {.u = degree_of(parallel, DIT_AXIS_ULYSSES), .r = degree_of(parallel, DIT_AXIS_RING)};
+    cut.rows = divide_up(layer->tokens, cut.u * cut.r);
+    if (layer->layout == DIT_TOKEN_ZIGZAG) { /* two runs together must divide by u */
+        int64_t unit = cut.u % 2 ? cut.u : cut.u / 2;
+        cut.chunk = divide_up(divide_up(layer->tokens, 2 * cut.r), unit) * unit;
+        cut.rows = 2 * cut.chunk / cut.u;
+    }
+    cut.ring_rows = cut.u * cut.rows;
+    return cut;
+}
+
+int64_t dit_token_count(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank)
+{
+    int64_t tokens = layer->tokens;
+    switch (layer->layout) {
+    case DIT_TOKEN_ZIGZAG:
+        return clamp(tokens - ring_rank * cut->chunk, cut->chunk) +
+               clamp(tokens - (2 * cut->r - 1 - ring_rank) * cut->chunk, cut->chunk);
+    case DIT_TOKEN_STRIPE: return tokens > ring_rank ? divide_up(tokens - ring_rank, cut->r) : 0;
+    default: return clamp(tokens - ring_rank * cut->ring_rows, cut->ring_rows);
+    }
+}
+
+int64_t dit_token_position(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank, int64_t row)
+{
+    switch (layer->layout) {
+    case DIT_TOKEN_ZIGZAG:
+        if (row < cut->chunk) return ring_rank * cut->chunk + row;
+        return (2 * cut->r - 1 - ring_rank) * cut->chunk + row - cut->chunk;
+    case DIT_TOKEN_STRIPE: return row * cut->r + ring_rank;
+    default: return ring_rank * cut->ring_rows + row;
+    }
+}
+
+/* ---- heads ------------------------------------------------------------------------------------------------------- */
+
+int64_t dit_head_first(int64_t heads, int64_t u, int64_t ulysses_rank)
+{
+    return clamp(ulysses_rank * divide_up(heads, u), heads);
+}
+
+dit_head_cut dit_head_cut_of(int64_t heads, int64_t kv_heads, int64_t u)
+{
+    dit_head_cut cut = {.heads = divide_up(heads, u)};
+    int64_t group = heads / kv_heads;
+    for (int64_t rank = 0; rank < u; rank++) {
+        int64_t first = dit_head_first(heads, u, rank), end = dit_head_first(heads, u, rank + 1);
+        int64_t read = first < end ? (end - 1) / group - first / group + 1 : 0;
+        if (read > cut.kv_heads) cut.kv_heads = read;
+    }
+    return cut;
+}
+
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
+
+static dit_status check_axes(const dit_parallel *parallel, const dit_layer *layer)
+{
+    (void)layer;
+    if (dit_parallel_world_size(parallel) == dit_parallel_sequence_degree(parallel)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                   "%d ranks, %d of them along the sequence: one attention layer "
+                                   "is cut along the sequence only",
+                                   dit_parallel_world_size(parallel), dit_parallel_sequence_degree(parallel)),
+                          "use ulysses_degree and ring_degree");
+}
+
+static dit_status check_heads(const dit_parallel *parallel, const dit_layer *layer)
+{
+    int64_t degree = degree_of(parallel, DIT_AXIS_ULYSSES);
+    if (layer->heads % degree == 0 || layer->pad_heads) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by ulysses_degree %lld",
+                                   (long long)layer->heads, (long long)degree),
+                          "set pad_heads, at the price of the bytes of %lld heads, or use ring_degree",
+                          (long long)(divide_up(layer->heads, degree) * degree));
+}
+
+static dit_status check_tokens(const dit_parallel *parallel, const dit_layer *layer)
+{
+    dit_token_cut cut = dit_token_cut_of(parallel, layer);
+    int64_t padded = cut.r * cut.ring_rows;
+    if (padded == layer->tokens || layer->pad_tokens) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS,
+                 "tokens %lld do not come out even over ring_degree %lld x ulysses_degree %lld in the "
+                 "%s layout",
+                 (long long)layer->tokens, (long long)cut.r, (long long)cut.u, dit_token_layout_name(layer->layout)),
+        "set pad_tokens, at the price of the bytes of %lld tokens", (long long)padded);
+}
+
+dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer)
+{
+    DIT_TRY(check_axes(parallel, layer));
+    DIT_TRY(check_heads(parallel, layer));
+    return check_tokens(parallel, layer);
+}
+
+/* ---- what is computed -------------------------------------------------------------------------------------------- */
+
+double dit_layer_pairs(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank, int64_t source)
+{
+    int64_t queries = dit_token_count(layer, cut, ring_rank), keys = dit_token_count(layer, cut, source), key = 0;
+    double pairs = 0;
+    if (!layer->causal) return (double)queries * (double)keys;
+    for (int64_t query = 0; query < queries; query++) {
+        int64_t position = dit_token_position(layer, cut, ring_rank, query);
+        while (key < keys && dit_token_position(layer, cut, source, key) <= position) key++;
+        pairs += (double)key;
+    }
+    return pairs;
+}
+
+double dit_layer_flops(const dit_parallel *parallel, const dit_layer *layer, int rank, int64_t source)
+{
+    dit_token_cut cut = dit_token_cut_of(parallel, layer);
+    int64_t ring_rank = rank / cut.u, ulysses_rank = rank % cut.u;
+    int64_t heads =
+        dit_head_first(layer->heads, cut.u, ulysses_rank + 1) - dit_head_first(layer->heads, cut.u, ulysses_rank);
+    double pairs = 0;
+    for (int64_t one = 0; one < cut.r; one++)
+        if (source < 0 || source == one) pairs += dit_layer_pairs(layer, &cut, ring_rank, one);
+    return 4.0 * (double)(layer->batch * heads * layer->head_dim) * pairs;
+}
+
+/* ---- what is sent and held --------------------------------------------------------------------------------------- */
+
+static void add(dit_volume *volume, int64_t messages, int64_t bytes_each)
+{
+    volume->messages += messages;
+    volume->bytes += messages * bytes_each;
+}
+
+void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_volume_table *out)
+{
+    dit_token_cut cut = dit_token_cut_of(parallel, layer);
+    dit_head_cut heads = dit_head_cut_of(layer->heads, layer->kv_heads, cut.u);
+    dit_volume *ulysses = &out->at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
+    dit_volume *ring = &out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP];
+    int64_t head = layer->head_dim * ELEMENT_BYTES, peers = layer->batch * (cut.u - 1);
+    memset(out, 0, sizeof *out);
+    if (layer->packed) {
+        add(ulysses, peers, cut.rows * (heads.heads + 2 * heads.kv_heads) * head);
+        add(ulysses, peers, cut.rows * heads.heads * head);
+    } else {
+        add(ulysses, 2 * peers, cut.rows * heads.heads * head);
+        add(ulysses, 2 * peers, cut.rows * heads.kv_heads * head);
+    }
+    add(ring, cut.r - 1, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head);
+}
+
+void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int64_t bytes[4])
+{
+    dit_token_cut cut = dit_token_cut_of(parallel, layer);
+    dit_head_cut heads = dit_head_cut_of(layer->heads, layer->kv_heads, cut.u);
+    int64_t head = layer->batch * layer->head_dim * ELEMENT_BYTES;
+    bytes[0] = 0;
+    bytes[1] = cut.rows * (2 * layer->heads + 2 * layer->kv_heads) * head + layer->tokens * ELEMENT_BYTES;
+    bytes[2] = cut.r > 1 ? cut.ring_rows * heads.heads * (head + 2 * layer->batch * ELEMENT_BYTES) : 0;
+    bytes[3] = cut.r > 1 ? 3 * 2 * cut.ring_rows * heads.kv_heads * head : 0;
+    if (cut.u > 1) bytes[3] += cut.ring_rows * (4 * heads.heads + 2 * heads.kv_heads) * head;
+}
