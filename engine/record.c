@@ -412,7 +412,10 @@ dit_status dit_record_write(const dit_record_params *params)
     DIT_TRY_GOTO(st, st, done);
     DIT_TRY_GOTO(st, dit_comm_collect(world, mine, packed_bytes(own), &all, offsets), done);
     for (int rank = 0; rank < world_size; rank++) ranks[rank] = unpack(all + offsets[rank], own);
-    dit_volume_predict(&rt->parallel, &rt->facts, &predicted);
+    if (params->predicted)
+        predicted = *params->predicted;
+    else
+        dit_volume_predict(&rt->parallel, &rt->facts, &predicted);
     volume = DIT_OK;
     for (int rank = 0; rank < world_size && volume == DIT_OK; rank++)
         volume = dit_measurement_check_volume(&ranks[rank], &predicted);

@@ -46,7 +46,8 @@ typedef struct {
     const char *attention; /* the policy's name */
     const dit_measurement *own;
     const dit_validation *validation;
-    const cJSON *more; /* an object whose members the merged record gets too, on rank 0; NULL: none */
+    const dit_volume_table *predicted; /* the closed form; NULL: that of rt->parallel and rt->facts */
+    const cJSON *more;                 /* an object whose members the merged record gets too, on rank 0; NULL: none */
     const char *out_folder;
 } dit_record_params;
 /* Collective: writes rank-N.json on every rank and record.json on rank 0. The volume check's verdict goes into the

@@ -6,10 +6,9 @@
  */
 #include "engine/measure.h"
 #include "engine/programs/program.h"
+#include "engine/reference.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const double EXACT_TOLERANCE = 1e-5; /* exact methods against one rank, fp32 reduction order */
 
@@ -19,28 +18,6 @@ typedef struct {
 } denoise;
 
 /* ---- validating -------------------------------------------------------------------------------------------------- */
-
-static dit_status compare_with_reference(const denoise *d, const char *path, int64_t elements, double *rel_l2)
-{
-    dit_safetensors *file;
-    dit_tensor_view view;
-    double difference = 0, norm = 0;
-    DIT_TRY(dit_safetensors_open(path, &file));
-    float *reference = malloc((size_t)(elements + 1) * sizeof *reference);
-    dit_status st = reference ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the reference");
-    if (st == DIT_OK && (!dit_safetensors_find(file, "latents_final", &view) || view.elements != elements))
-        st = DIT_FAIL(DIT_ERR_SHAPE, "%s holds no latents_final of %lld elements", path, (long long)elements);
-    if (st == DIT_OK) st = dit_tensor_read(&view, 0, elements, reference);
-    for (int64_t i = 0; i < elements && st == DIT_OK; i++) {
-        double delta = (double)d->pipeline.sampler.full[i] - reference[i];
-        difference += delta * delta;
-        norm += (double)reference[i] * reference[i];
-    }
-    free(reference);
-    dit_safetensors_close(file);
-    *rel_l2 = norm > 0 ? sqrt(difference / norm) : sqrt(difference);
-    return st;
-}
 
 static dit_status validate(const denoise *d, const dit_program_args *args, dit_validation *out)
 {
@@ -59,7 +36,8 @@ static dit_status validate(const denoise *d, const dit_program_args *args, dit_v
     }
     if (args->reference) {
         out->has_reference = true;
-        return compare_with_reference(d, args->reference, elements, &out->rel_l2);
+        return dit_reference_distance(args->reference, "latents_final", d->pipeline.sampler.full, elements,
+                                      &out->rel_l2);
     }
     snprintf(out->reason, sizeof out->reason, "%s",
              dit_parallel_world_size(&d->pipeline.rt.parallel) == 1 ? "this is the one-rank reference"

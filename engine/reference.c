@@ -1,0 +1,34 @@
+#include "engine/reference.h"
+
+#include "engine/safetensors.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double distance(const float *values, const float *reference, int64_t elements)
+{
+    double difference = 0, norm = 0;
+    for (int64_t i = 0; i < elements; i++) {
+        double delta = (double)values[i] - reference[i];
+        difference += delta * delta;
+        norm += (double)reference[i] * reference[i];
+    }
+    return norm > 0 ? sqrt(difference / norm) : sqrt(difference);
+}
+
+dit_status dit_reference_distance(const char *path, const char *name, const float *values, int64_t elements,
+                                  double *rel_l2)
+{
+    dit_safetensors *file;
+    dit_tensor_view view;
+    DIT_TRY(dit_safetensors_open(path, &file));
+    float *reference = malloc((size_t)(elements + 1) * sizeof *reference);
+    dit_status st = reference ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the reference");
+    if (st == DIT_OK && (!dit_safetensors_find(file, name, &view) || view.elements != elements))
+        st = DIT_FAIL(DIT_ERR_SHAPE, "%s holds no %s of %lld elements", path, name, (long long)elements);
+    if (st == DIT_OK) st = dit_tensor_read(&view, 0, elements, reference);
+    if (st == DIT_OK) *rel_l2 = distance(values, reference, elements);
+    free(reference);
+    dit_safetensors_close(file);
+    return st;
+}
