@@ -1,6 +1,7 @@
 /* VAE folders: config.json of an Autoencoder class, weights, inputs.safetensors with `latents` (and `encode_image`),
  * output.safetensors with `output`, the decoder's intermediates by their module names, and `encode_mean` and
  * `encode_logvar`. Any batch, any extents. Intermediates of a video VAE are not compared: its blocks run once a chunk.
+ * On several ranks, whatever their mesh, all share each decode by rows; each encodes alone.
  */
 #include "engine/config.h"
 #include "engine/golden/golden.h"
@@ -120,6 +121,7 @@ static dit_status create(golden_vae *g, int64_t frames, int64_t height, int64_t 
 {
     dit_vae_params params = {.rt = &g->rt, .config = g->config, .weights = &g->weights};
     params.frames = frames, params.height = height, params.width = width, params.encoder = encoder;
+    if (!encoder) params.rows = g->rt.comm[DIT_AXIS_WORLD];
     params.tap = encoder || g->facts.temporal > 1 ? NULL : &g->tap;
     return dit_vae_create(&params, out);
 }
@@ -211,11 +213,8 @@ static dit_status run_all(golden_vae *g, const char *folder, const dit_program_p
 {
     dit_tensor_view view;
     dit_runtime_params params = {.backend = platform->backend, .threads = platform->threads};
-    params.parallel = *platform->parallel;
+    params.parallel = (dit_parallel){.rows_degree = dit_parallel_world_size(platform->parallel)};
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
-    if (dit_parallel_world_size(&params.parallel) > 1)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%d ranks: a VAE decodes on one rank",
-                        dit_parallel_world_size(&params.parallel));
     DIT_TRY(open_folder(g, folder));
     DIT_TRY(dit_runtime_init(&params, &g->rt));
     if (dit_safetensors_find(g->inputs, "latents", &view)) DIT_TRY(run_decode(g));

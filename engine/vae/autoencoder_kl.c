@@ -204,8 +204,8 @@ static dit_status walk_decoder_middle(dit_vae *vae, const vae_walk *walk, kl_cod
 static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, vae_extents size, vae_planes image)
 {
     kl *m = vae->state;
-    vae_walk walk = {.memory = &vae->memory};
-    vae_tensor x = {0, 1, size.height, size.width, m->c.latent_channels};
+    vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands};
+    vae_tensor x = {0, 1, size.height, size.width, m->c.latent_channels, false};
     vae_from_planes(walk.memory, latents, frame, x);
     if (m->c.post_quant) {
         x = vae_linear_forward(&walk, &m->post_quant, x, 1);
@@ -213,12 +213,13 @@ static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, 
     }
     x = vae_conv_forward(&walk, &m->decoder.conv_in, VAE_CONV_PLAIN, x, 2);
     DIT_TRY(walk_decoder_middle(vae, &walk, &m->decoder, &x));
+    x = vae_take_band(&walk, x); /* what comes before is small, and its attention sees all rows */
     for (int i = 0; i < m->decoder.stage_count; i++) {
         x = walk_stage(&walk, &m->decoder.stages[i], VAE_CONV_UP, x);
         DIT_TRY(vae_tap(vae, x, "decoder.up_block_%d", i));
     }
     x = walk_head(&walk, &m->decoder, x);
-    vae_to_planes(walk.memory, x, 0, x.channels, image, frame);
+    vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), frame);
     return DIT_OK;
 }
 
@@ -235,7 +236,7 @@ static void encode_frame(dit_vae *vae, vae_source image, int64_t frame, vae_exte
     kl_coder *coder = &m->encoder;
     vae_walk walk = {.memory = &vae->memory};
     int64_t spatial = vae->facts.spatial;
-    vae_tensor x = {0, 1, size.height * spatial, size.width * spatial, m->c.in_channels};
+    vae_tensor x = {0, 1, size.height * spatial, size.width * spatial, m->c.in_channels, false};
     vae_from_planes(walk.memory, image, frame, x);
     x = vae_conv_forward(&walk, &coder->conv_in, VAE_CONV_PLAIN, x, 1);
     for (int i = 0; i < coder->stage_count; i++) x = walk_stage(&walk, &coder->stages[i], VAE_CONV_DOWN, x);

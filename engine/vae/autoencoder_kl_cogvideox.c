@@ -3,7 +3,8 @@
  *
  * Two latent frames are decoded at a time, the first chunk of an odd number takes three. Convolutions look back two
  * frames: into the chunk before, of which they keep the last two frames, or at the first frame repeated. The latents
- * themselves scale and shift every norm. Group norms see one chunk.
+ * themselves scale and shift every norm. Group norms see one chunk. No layer but the norms sees more than three rows,
+ * so that a shared decode is cut before the first convolution.
  */
 #include "engine/vae/vae_impl.h"
 
@@ -187,7 +188,7 @@ static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, 
                                vae_planes image, int64_t *image_frame)
 {
     cog *m = vae->state;
-    vae_walk walk = {.memory = &vae->memory, .latent = z, .keep = keep};
+    vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands, .latent = z, .keep = keep};
     vae_from_planes(walk.memory, latents, first, z);
     if (m->c.post_quant) { /* conditions the norms too */
         vae_tensor plain = z;
@@ -207,7 +208,7 @@ static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, 
     }
     x = vae_norm_forward(&walk, &m->norm_out, DIT_ACT_SILU, x, x.slot);
     x = vae_conv_forward(&walk, &m->conv_out, VAE_CONV_PLAIN, x, vae_other_slot(x.slot, -1));
-    vae_to_planes(walk.memory, x, 0, x.channels, image, *image_frame);
+    vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), *image_frame);
     *image_frame += x.frames;
     return DIT_OK;
 }
@@ -215,12 +216,14 @@ static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, 
 static dit_status cog_decode(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image)
 {
     cog *m = vae->state;
-    int64_t image_frame = 0;
+    bool shared = vae->bands.comm;
+    int64_t image_frame = 0, rows = shared ? vae->bands.rows : size.height;
+    if (shared && latents.data) latents.data += vae->bands.first * latents.row;
     DIT_TRY(for_each_causal(m, forget_cache, NULL));
     for (int64_t first = 0; first < size.frames;) {
         int64_t frames = first == 0 && size.frames % CHUNK ? CHUNK + 1 : CHUNK;
         if (frames > size.frames) frames = size.frames;
-        vae_tensor z = {VAE_SLOT_LATENT, frames, size.height, size.width, m->c.latent_channels};
+        vae_tensor z = {VAE_SLOT_LATENT, frames, rows, size.width, m->c.latent_channels, shared};
         bool keep = first + frames < size.frames;
         DIT_TRY(decode_chunk(vae, latents, first, z, keep, image, &image_frame));
         first += frames;

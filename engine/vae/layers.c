@@ -178,24 +178,64 @@ vae_tensor vae_linear_forward(const vae_walk *walk, const dit_linear *linear, va
     return y;
 }
 
-/* The last frames of this chunk, for the next. */
-static void keep_frames(const vae_walk *walk, vae_conv *conv, const vae_tensor *x, const float *from)
+/* Lines of `channels` floats, dense. */
+static void copy_lines(const vae_walk *walk, const float *from, int64_t lines, int64_t channels, float *to)
 {
-    int64_t kept = conv->kernel[0] - 1, frame = x->height * x->width * x->channels;
+    ops_copy(walk->memory->rt, &(dit_copy_args){.n0 = 1,
+                                                .n1 = 1,
+                                                .n2 = lines,
+                                                .inner = channels,
+                                                .src = from,
+                                                .src_stride = {0, 0, channels},
+                                                .dst = to,
+                                                .dst_stride = {0, 0, channels}});
+}
+
+/* The last frames of this chunk, for the next; of a band with the rows next to them, in `args`. */
+static void keep_frames(const vae_walk *walk, vae_conv *conv, const vae_tensor *x, const dit_conv_args *args)
+{
+    int64_t kept = conv->kernel[0] - 1, row = x->width * x->channels, frame = x->height * row;
     if (walk->memory->planning) {
-        if (kept * frame > conv->cache_floats) conv->cache_floats = kept * frame;
+        int64_t floats = kept * (frame + (x->band ? 2 * row : 0));
+        if (floats > conv->cache_floats) conv->cache_floats = floats;
         return;
     }
     assert(x->frames >= kept);
-    ops_copy(walk->memory->rt, &(dit_copy_args){.n0 = 1,
-                                                .n1 = 1,
-                                                .n2 = kept * x->height * x->width,
-                                                .inner = x->channels,
-                                                .src = from + (x->frames - kept) * frame,
-                                                .src_stride = {0, 0, x->channels},
-                                                .dst = conv->cache,
-                                                .dst_stride = {0, 0, x->channels}});
+    float *edges = conv->cache + kept * frame;
+    copy_lines(walk, args->x + (x->frames - kept) * frame, kept * x->height * x->width, x->channels, conv->cache);
+    if (args->above) copy_lines(walk, args->above + x->frames * row, kept * x->width, x->channels, edges);
+    if (args->below) copy_lines(walk, args->below + x->frames * row, kept * x->width, x->channels, edges + kept * row);
     conv->cached = true;
+}
+
+/* Of one edge, [front + frames, row]: what lies before the frames as the frames before do, kept or the first repeated.
+ */
+static void fill_edge_front(const vae_walk *walk, const vae_conv *conv, const vae_tensor *x, const float *kept,
+                            float *edge)
+{
+    int64_t front = conv->kernel[0] - 1, row = x->width * x->channels;
+    if (conv->cached)
+        copy_lines(walk, kept, front * x->width, x->channels, edge);
+    else
+        for (int64_t i = 0; i < front; i++) copy_lines(walk, edge + front * row, x->width, x->channels, edge + i * row);
+}
+
+/* The rows next to a band, for a convolution that sees them. */
+static void exchange_edges(const vae_walk *walk, const vae_conv *conv, const vae_tensor *x, dit_conv_args *args)
+{
+    vae_bands *b = walk->bands;
+    int64_t front = conv->kernel[0] - 1, row = x->width * x->channels;
+    bool above, below;
+    if (walk->memory->planning) {
+        if ((front + x->frames) * row > b->edge_floats) b->edge_floats = (front + x->frames) * row;
+        return;
+    }
+    vae_bands_exchange(b, args->x, x->frames, x->height, row, front, &above, &below);
+    const float *kept = conv->cached ? conv->cache + front * x->height * row : NULL;
+    if (above) fill_edge_front(walk, conv, x, kept, b->above);
+    if (below) fill_edge_front(walk, conv, x, kept ? kept + front * row : NULL, b->below);
+    args->above = above ? b->above : NULL;
+    args->below = below ? b->below : NULL;
 }
 
 /* y = conv(x) (+ what y holds). */
@@ -215,8 +255,9 @@ static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind,
     args.out[0] = y.frames, args.out[1] = y.height, args.out[2] = y.width;
     args.front = conv->cached ? conv->cache : from;
     args.front_frame = conv->cached ? x.height * x.width * x.channels : 0;
+    if (x.band && conv->kernel[1] > 1) exchange_edges(walk, conv, &x, &args);
     if (!m->planning) ops_conv(m->rt, &args);
-    if (causal && walk->keep) keep_frames(walk, conv, &x, from);
+    if (causal && walk->keep) keep_frames(walk, conv, &x, &args);
 }
 
 vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, int to)
@@ -256,8 +297,33 @@ vae_tensor vae_norm_forward(const vae_walk *walk, const vae_norm *norm, dit_acti
         args.first_apart = x.frames > 1 && x.frames % 2 == 1;
     }
     if (m->planning && bytes > m->workspace_bytes) m->workspace_bytes = bytes;
+    if (m->planning && x.band && norm->groups > walk->bands->groups) walk->bands->groups = norm->groups;
     args.workspace = m->workspace;
-    if (!m->planning) ops_group_norm(m->rt, &args);
+    if (m->planning) return y;
+    if (x.band) {
+        vae_bands_reduce(walk->bands, &args);
+        args.moments = walk->bands->moments;
+    }
+    ops_group_norm(m->rt, &args);
+    return y;
+}
+
+vae_tensor vae_take_band(const vae_walk *walk, vae_tensor x)
+{
+    vae_memory *m = walk->memory;
+    const vae_bands *b = walk->bands;
+    int64_t scale = x.height / b->all_rows, row = x.width * x.channels;
+    if (!b->comm) return x;
+    vae_tensor y = x;
+    y.slot = vae_other_slot(x.slot, -1);
+    y.height = b->rows * scale;
+    y.band = true;
+    float *to = vae_tensor_data(m, &y);
+    const float *from = vae_tensor_data(m, &x);
+    if (m->planning) return y;
+    for (int64_t t = 0; t < x.frames; t++)
+        copy_lines(walk, from + (t * x.height + b->first * scale) * row, y.height * x.width, x.channels,
+                   to + t * y.height * row);
     return y;
 }
 

@@ -7,6 +7,7 @@
 #ifndef DIT_ENGINE_VAE_LAYERS_H
 #define DIT_ENGINE_VAE_LAYERS_H
 
+#include "engine/vae/bands.h"
 #include "engine/weights.h"
 
 enum { VAE_SLOT_LATENT = 3, VAE_SLOT_FIELD = 4, VAE_SLOTS = 5 }; /* 0 to 2: activations */
@@ -23,6 +24,7 @@ typedef struct {
 typedef struct {
     int slot;
     int64_t frames, height, width, channels;
+    bool band; /* this rank's rows of it, the others have the rest */
 } vae_tensor;
 int64_t vae_tensor_positions(const vae_tensor *x);
 /* The slot's memory, large enough for x; NULL while planning, which notes the size. */
@@ -35,7 +37,7 @@ dit_status vae_memory_allocate(vae_memory *m);
 typedef struct {
     dit_linear weights;
     int64_t in, out, kernel[3];
-    float *cache; /* the last kernel[0] - 1 frames of the chunk before */
+    float *cache; /* the last kernel[0] - 1 frames of the chunk before; of a band then the rows above and below them */
     int64_t cache_floats;
     bool cached; /* the cache holds something */
 } vae_conv;
@@ -62,6 +64,7 @@ typedef struct {
 /* How a walk goes: the latents that condition norms, and which chunk of the frames this is. */
 typedef struct {
     vae_memory *memory;
+    vae_bands *bands;  /* what a band exchanges through */
     vae_tensor latent; /* in VAE_SLOT_LATENT */
     bool keep;         /* another chunk follows: causal convolutions keep their last frames */
 } vae_walk;
@@ -90,6 +93,8 @@ int vae_other_slot(int a, int b);
 vae_tensor vae_linear_forward(const vae_walk *walk, const dit_linear *linear, vae_tensor x, int to);
 typedef enum { VAE_CONV_PLAIN, VAE_CONV_UP, VAE_CONV_DOWN } vae_conv_kind;
 vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, int to);
+/* This rank's rows of x, which every rank has whole; x itself where a decode is not shared. */
+vae_tensor vae_take_band(const vae_walk *walk, vae_tensor x);
 /* Norm and SiLU into slot `to`, which may be x's own. */
 vae_tensor vae_norm_forward(const vae_walk *walk, const vae_norm *norm, dit_activation activation, vae_tensor x,
                             int to);

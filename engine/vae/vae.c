@@ -104,6 +104,7 @@ static dit_status plan_memory(dit_vae *vae)
     if (vae->params.encoder) DIT_TRY(vae->klass->encode(vae, nothing, whole, nowhere, nowhere));
     vae->memory.planning = false;
     DIT_TRY(vae_memory_allocate(&vae->memory));
+    DIT_TRY(vae_bands_allocate(&vae->bands));
     if (vae->klass->allocate) DIT_TRY(vae->klass->allocate(vae));
     return allocate_tiles(vae);
 }
@@ -119,6 +120,7 @@ static dit_status create(dit_vae *vae)
     if (p->encoder && !vae->klass->encode)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the encoder of %s is not built", vae->klass->class_name);
     DIT_TRY(plan_tiles(vae));
+    DIT_TRY(vae_bands_init(&vae->bands, p->rt, p->rows, p->height, vae->tiled));
     DIT_TRY(vae->klass->load(vae));
     return plan_memory(vae);
 }
@@ -205,6 +207,24 @@ void vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel,
                         from[first_channel + c];
 }
 
+vae_planes vae_band_of(const dit_vae *vae, vae_planes image)
+{
+    if (vae->bands.comm && image.data) image.data += vae->bands.first * vae->facts.spatial * image.row;
+    return image;
+}
+
+static dit_status tap_whole(dit_vae *vae, vae_tensor tensor, const char *name)
+{
+    float *whole;
+    int64_t height, row = tensor.width * tensor.channels;
+    DIT_TRY(vae_bands_collect(&vae->bands, vae_tensor_data(&vae->memory, &tensor), tensor.frames, tensor.height, row,
+                              &height, &whole));
+    dit_status st = vae->params.tap->take(vae->params.tap, name, whole,
+                                          (int64_t[4]){tensor.frames, height, tensor.width, tensor.channels});
+    free(whole);
+    return st;
+}
+
 dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...)
 {
     char name[64];
@@ -214,6 +234,7 @@ dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...)
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
+    if (tensor.band) return tap_whole(vae, tensor, name);
     return tap->take(tap, name, vae_tensor_data(&vae->memory, &tensor),
                      (int64_t[4]){tensor.frames, tensor.height, tensor.width, tensor.channels});
 }
@@ -349,8 +370,10 @@ dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image)
     const dit_vae_params *p = &vae->params;
     int64_t frames = dit_vae_output_frames(&vae->facts, p->frames), spatial = vae->facts.spatial;
     if (vae->tiled) return decode_tiled(vae, latents, image);
-    return vae->klass->decode(vae, dense_source(latents, p->frames, p->height, p->width), vae->tile,
-                              dense_planes(image, frames, p->height * spatial, p->width * spatial));
+    DIT_TRY(vae->klass->decode(vae, dense_source(latents, p->frames, p->height, p->width), vae->tile,
+                               dense_planes(image, frames, p->height * spatial, p->width * spatial)));
+    if (!vae->bands.comm) return DIT_OK;
+    return vae_bands_gather(&vae->bands, image, vae->facts.image_channels * frames, p->width * spatial, spatial);
 }
 
 dit_status dit_vae_encode(dit_vae *vae, const float *image, float *mean, float *logvar)

@@ -39,6 +39,7 @@ struct dit_vae {
     dit_vae_params params;
     dit_vae_facts facts;
     vae_memory memory;
+    vae_bands bands;
     void *state;
     bool tiled;
     vae_extents tile;       /* latents; of an untiled decode all of them  */
@@ -60,7 +61,9 @@ dit_status vae_read_stages(const dit_config *config, const char *down_type, cons
 void vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor);
 void vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels, vae_planes planes,
                    int64_t first_frame);
-/* Hands an activation to the tap, if there is one and this is no dry walk. */
+/* The planes of this rank's rows of a picture; those of the whole where a decode is not shared. */
+vae_planes vae_band_of(const dit_vae *vae, vae_planes image);
+/* Hands an activation to the tap, if there is one and this is no dry walk; of bands the whole. */
 dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif
