@@ -15,7 +15,7 @@ typedef struct {
     dit_collective collective;
     dit_phase phase;
 } volume_place;
-enum { PLACES = (int)DIT_AXIS_COUNT * (int)DIT_COLLECTIVE_COUNT * (int)DIT_PHASE_COUNT };
+enum { PLACES = (int)DIT_GROUP_COUNT * (int)DIT_COLLECTIVE_COUNT * (int)DIT_PHASE_COUNT };
 
 static volume_place place_of(int index)
 {
@@ -34,24 +34,31 @@ static const dit_volume *volume_at(const dit_volume_table *table, volume_place a
     return &table->at[at.axis][at.collective][at.phase];
 }
 
+dit_status dit_volume_check(const dit_comm_counters *counters, const dit_volume_table *predicted, int rank,
+                            int iteration)
+{
+    for (int index = 0; index < PLACES; index++) {
+        volume_place at = place_of(index);
+        const dit_comm_counter *counted = counter_at(counters, at);
+        const dit_volume *expected = volume_at(predicted, at);
+        if (counted->bytes == expected->bytes && counted->messages == expected->messages) continue;
+        return dit_error_hint(
+            DIT_FAIL(
+                DIT_ERR_BYTES_MISMATCH,
+                "rank %d, iteration %d, %s %s %s: counted %lld bytes in %lld messages, the closed form says %lld in "
+                "%lld",
+                rank, iteration, dit_axis_name(at.axis), dit_collective_name(at.collective), dit_phase_name(at.phase),
+                (long long)counted->bytes, (long long)counted->messages, (long long)expected->bytes,
+                (long long)expected->messages),
+            "either the method sends what it should not, or the closed form in base/ is wrong");
+    }
+    return DIT_OK;
+}
+
 dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volume_table *predicted)
 {
-    for (int i = 0; i < m->iterations; i++) {
-        for (int index = 0; index < PLACES; index++) {
-            volume_place at = place_of(index);
-            const dit_comm_counter *counted = counter_at(&m->iteration[i].counters, at);
-            const dit_volume *expected = volume_at(predicted, at);
-            if (counted->bytes == expected->bytes && counted->messages == expected->messages) continue;
-            return dit_error_hint(DIT_FAIL(DIT_ERR_BYTES_MISMATCH,
-                                           "rank %d, iteration %d, %s %s %s: counted %lld bytes in %lld messages, the "
-                                           "closed form says %lld in %lld",
-                                           m->head.rank, i, dit_axis_name(at.axis), dit_collective_name(at.collective),
-                                           dit_phase_name(at.phase), (long long)counted->bytes,
-                                           (long long)counted->messages, (long long)expected->bytes,
-                                           (long long)expected->messages),
-                                  "either the method sends what it should not, or base/volume.c is wrong");
-        }
-    }
+    for (int i = 0; i < m->iterations; i++)
+        DIT_TRY(dit_volume_check(&m->iteration[i].counters, predicted, m->head.rank, i));
     return DIT_OK;
 }
 
@@ -106,7 +113,7 @@ static int64_t compute_ns(const dit_iteration *it)
         if (time != DIT_TIME_GATHER) total += it->time_ns[time];
     for (int index = 0; index < PLACES; index++) {
         volume_place at = place_of(index);
-        if (at.phase == DIT_PHASE_STEP) waiting += counter_at(&it->counters, at)->time_ns;
+        if (at.phase != DIT_PHASE_GATHER) waiting += counter_at(&it->counters, at)->time_ns;
     }
     return total - waiting;
 }
@@ -184,12 +191,13 @@ static void append_int(builder *b, cJSON *array, int64_t value)
         b->st = DIT_FAIL(DIT_ERR_MEMORY, "no memory");
 }
 
-static void add_communication(builder *b, cJSON *parent, const dit_iteration *it, const dit_volume_table *predicted)
+static void add_communication(builder *b, cJSON *parent, const dit_comm_counters *counters,
+                              const dit_volume_table *predicted)
 {
     cJSON *list = add_array(b, parent, "communication");
     for (int index = 0; index < PLACES && b->st == DIT_OK; index++) {
         volume_place at = place_of(index);
-        const dit_comm_counter *counted = counter_at(&it->counters, at);
+        const dit_comm_counter *counted = counter_at(counters, at);
         const dit_volume *expected = volume_at(predicted, at);
         if (!counted->messages && !expected->messages) continue;
         cJSON *entry = add_object(b, list, NULL);
@@ -203,6 +211,13 @@ static void add_communication(builder *b, cJSON *parent, const dit_iteration *it
         add_int(b, entry, "time_ns", counted->time_ns);
         add_int(b, entry, "span_ns", counted->span_ns);
     }
+}
+
+dit_status dit_record_communication(cJSON *parent, const dit_comm_counters *counters, const dit_volume_table *predicted)
+{
+    builder b = {DIT_OK};
+    add_communication(&b, parent, counters, predicted);
+    return b.st;
 }
 
 static void add_memory(builder *b, cJSON *parent, const dit_measurement *ranks, int count, int64_t predicted)
@@ -237,7 +252,7 @@ static void add_rank(builder *b, cJSON *entry, const dit_measurement *m, int med
     add_int(b, entry, "compute_ns", compute_ns(&m->iteration[median]));
     add_int(b, entry, "exposed_communication_ns", exposed_ns(&m->iteration[median]));
     add_int(b, entry, "loop_allocations", m->head.loop_allocations);
-    add_communication(b, entry, &m->iteration[median], predicted);
+    add_communication(b, entry, &m->iteration[median].counters, predicted);
     add_memory(b, entry, m, 1, -1);
 }
 
@@ -247,8 +262,8 @@ static void add_samples(builder *b, cJSON *record, const dit_measurement *ranks,
     cJSON *samples = add_object(b, record, "samples");
     cJSON *latency = add_array(b, samples, "latency_ns");
     for (int i = 0; i < first->iterations; i++) append_int(b, latency, latency_ns(ranks, world_size, i));
-    cJSON *steps = add_array(b, samples, "step_ns");
-    for (int i = 0; i < first->iterations; i++) {
+    cJSON *steps = first->steps ? add_array(b, samples, "step_ns") : NULL;
+    for (int i = 0; i < first->iterations && steps; i++) {
         cJSON *row = add_array(b, steps, NULL);
         for (int step = 0; step < first->steps; step++) {
             int64_t longest = 0;
@@ -287,6 +302,7 @@ static void add_time_split(builder *b, cJSON *record, const dit_measurement *ran
     add_int(b, phases, "weights_ns", ranks[critical].head.weights_ns);
     for (int time = 0; time < DIT_TIME_COUNT; time++) {
         char key[32];
+        if (!it->time_ns[time]) continue; /* the program has no such phase */
         snprintf(key, sizeof key, "%s_ns", dit_time_name((dit_time)time));
         add_int(b, phases, key, it->time_ns[time]);
     }
@@ -299,18 +315,20 @@ static void add_flops(builder *b, cJSON *record, const dit_measurement *ranks, i
         sum.linear += ranks[rank].iteration[0].flops.linear;
         sum.attention += ranks[rank].iteration[0].flops.attention;
         sum.other += ranks[rank].iteration[0].flops.other;
+        sum.convolution += ranks[rank].iteration[0].flops.convolution;
     }
     cJSON *flops = add_object(b, record, "flops");
+    if (sum.convolution > 0) add_number(b, flops, "convolution", sum.convolution);
     add_number(b, flops, "linear", sum.linear);
     add_number(b, flops, "attention", sum.attention);
     add_number(b, flops, "other", sum.other);
-    add_number(b, flops, "total", sum.linear + sum.attention + sum.other);
+    add_number(b, flops, "total", sum.convolution + sum.linear + sum.attention + sum.other);
 }
 
 static void add_validation(builder *b, cJSON *record, const dit_validation *v)
 {
     cJSON *validation = add_object(b, record, "validation");
-    add_string(b, validation, "latent_digest", v->digest);
+    add_string(b, validation, v->digest_key ? v->digest_key : "latent_digest", v->digest);
     add_bool(b, validation, "finite", true);
     add_number(b, validation, "tolerance", v->tolerance);
     if (v->has_reference)
@@ -365,11 +383,13 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     add_bool(&b, record, "oversubscribed", rt->oversubscribed);
     cJSON *mesh = add_object(&b, record, "mesh");
     add_string(&b, mesh, "label", label);
-    add_string(&b, mesh, "attention", params->attention);
-    add_string(&b, mesh, "joint_text", dit_joint_text_name(dit_parallel_joint_text(&rt->parallel, &rt->facts)));
+    if (params->attention) {
+        add_string(&b, mesh, "attention", params->attention);
+        add_string(&b, mesh, "joint_text", dit_joint_text_name(dit_parallel_joint_text(&rt->parallel, &rt->facts)));
+    }
     add_samples(&b, record, ranks, world_size);
     add_time_split(&b, record, ranks, world_size, median);
-    add_communication(&b, record, &ranks[0].iteration[median], predicted);
+    add_communication(&b, record, &ranks[0].iteration[median].counters, &predicted[0]);
     add_bool(&b, record, "communication_match", match);
     add_memory(&b, record, ranks, world_size, estimated);
     add_flops(&b, record, ranks, world_size);
@@ -377,7 +397,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     add_more(&b, record, params->more);
     cJSON *list = add_array(&b, record, "ranks");
     for (int rank = 0; rank < world_size; rank++)
-        add_rank(&b, add_object(&b, list, NULL), &ranks[rank], median, predicted);
+        add_rank(&b, add_object(&b, list, NULL), &ranks[rank], median, &predicted[rank]);
     add_environment(&b, record, rt);
     DIT_KEEP_FIRST(b.st, b.st == DIT_OK ? dit_json_write_file(record, path, false) : b.st);
     cJSON_Delete(record);
@@ -396,42 +416,50 @@ static dit_status write_rank(const dit_measurement *m, int median, const dit_vol
     return b.st;
 }
 
+/* One table a rank. */
+static void predict_each(const dit_record_params *params, int world_size, dit_volume_table *out)
+{
+    for (int rank = 0; rank < world_size; rank++)
+        if (params->predicted)
+            out[rank] = params->predicted[params->predicted_each ? rank : 0];
+        else
+            dit_volume_predict(&params->rt->parallel, &params->rt->facts, &out[rank]);
+}
+
+static dit_status check_each(const dit_measurement *ranks, int world_size, const dit_volume_table *predicted)
+{
+    for (int rank = 0; rank < world_size; rank++) DIT_TRY(dit_measurement_check_volume(&ranks[rank], &predicted[rank]));
+    return DIT_OK;
+}
+
 dit_status dit_record_write(const dit_record_params *params)
 {
-    const dit_runtime *rt = params->rt;
     const dit_measurement *own = params->own;
     dit_comm *world = dit_comm_world();
     int world_size = dit_comm_size(world);
     char *mine = NULL, *all = NULL, path[4096];
-    dit_volume_table predicted;
-    dit_status st = DIT_OK, volume;
+    dit_status st = DIT_OK;
     dit_measurement *ranks = calloc((size_t)world_size, sizeof *ranks);
+    dit_volume_table *predicted = calloc((size_t)world_size, sizeof *predicted);
     int64_t *offsets = calloc((size_t)world_size + 1, sizeof *offsets);
-    if (!ranks || !offsets) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d measurements", world_size);
+    if (!ranks || !offsets || !predicted) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d measurements", world_size);
     if (st == DIT_OK) st = pack(own, &mine);
     DIT_TRY_GOTO(st, st, done);
     DIT_TRY_GOTO(st, dit_comm_collect(world, mine, packed_bytes(own), &all, offsets), done);
     for (int rank = 0; rank < world_size; rank++) ranks[rank] = unpack(all + offsets[rank], own);
-    if (params->predicted)
-        predicted = *params->predicted;
-    else
-        dit_volume_predict(&rt->parallel, &rt->facts, &predicted);
-    volume = DIT_OK;
-    for (int rank = 0; rank < world_size && volume == DIT_OK; rank++)
-        volume = dit_measurement_check_volume(&ranks[rank], &predicted);
-    bool match = volume == DIT_OK;
+    predict_each(params, world_size, predicted);
+    bool match = check_each(ranks, world_size, predicted) == DIT_OK;
     snprintf(path, sizeof path, "%s/rank-%d.json", params->out_folder, own->head.rank);
-    DIT_TRY_GOTO(st, write_rank(own, median_iteration(ranks, world_size), &predicted, path), done);
+    DIT_TRY_GOTO(st, write_rank(own, median_iteration(ranks, world_size), &predicted[own->head.rank], path), done);
     snprintf(path, sizeof path, "%s/record.json", params->out_folder);
-    if (own->head.rank == 0) DIT_TRY_GOTO(st, write_merged(params, ranks, &predicted, match, path), done);
-    DIT_TRY_GOTO(st, dit_comm_barrier(world), done); /* nobody leaves before the record is there */
-    if (!match)
-        for (int rank = 0; rank < world_size && st == DIT_OK; rank++)
-            st = dit_measurement_check_volume(&ranks[rank], &predicted); /* raises the error again, last */
+    if (own->head.rank == 0) DIT_TRY_GOTO(st, write_merged(params, ranks, predicted, match, path), done);
+    DIT_TRY_GOTO(st, dit_comm_barrier(world), done);           /* nobody leaves before the record is there */
+    if (!match) st = check_each(ranks, world_size, predicted); /* raises the error again, last */
 done:
     free(mine);
     free(all);
     free(ranks);
+    free(predicted);
     free(offsets);
     return st;
 }

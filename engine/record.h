@@ -28,12 +28,20 @@ typedef struct {
 
 /* Outcome of comparing latents. */
 typedef struct {
-    char digest[48]; /* "xxh3:..." */
+    const char *digest_key; /* NULL: "latent_digest" */
+    char digest[48];        /* "xxh3:..." */
     bool has_reference;
     char reason[256]; /* why there is none */
     double rel_l2, tolerance;
 } dit_validation;
 
+/* What one rank counted, in iteration `iteration`, equals the closed form. Errors: DIT_ERR_BYTES_MISMATCH naming axis,
+ * collective, phase and both numbers. */
+dit_status dit_volume_check(const dit_comm_counters *counters, const dit_volume_table *predicted, int rank,
+                            int iteration);
+/* The rows of "communication": what was counted beside the closed form. Errors: DIT_ERR_MEMORY. */
+dit_status dit_record_communication(cJSON *parent, const dit_comm_counters *counters,
+                                    const dit_volume_table *predicted);
 /* Counted bytes and messages of every iteration equal the closed form. Errors: DIT_ERR_BYTES_MISMATCH naming axis,
  * collective, phase and both numbers. */
 dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volume_table *predicted);
@@ -43,10 +51,11 @@ typedef struct {
     const char *program; /* "denoise" */
     const dit_case *kase;
     const dit_runtime *rt;
-    const char *attention; /* the policy's name */
+    const char *attention; /* the policy's name; NULL: the program attends to nothing over ranks */
     const dit_measurement *own;
     const dit_validation *validation;
     const dit_volume_table *predicted; /* the closed form; NULL: that of rt->parallel and rt->facts */
+    bool predicted_each;               /* `predicted` has a table for each rank */
     const cJSON *more;                 /* an object whose members the merged record gets too, on rank 0; NULL: none */
     const char *out_folder;
 } dit_record_params;

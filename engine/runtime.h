@@ -20,6 +20,7 @@ typedef enum {
     DIT_TIME_HEAD,      /* final norm and projection                       */
     DIT_TIME_SCHEDULER, /* guidance and solver                             */
     DIT_TIME_GATHER,    /* collecting the latents                          */
+    DIT_TIME_DECODE,    /* latents to pictures                             */
     DIT_TIME_COUNT
 } dit_time;
 const char *dit_time_name(dit_time time);
