@@ -40,7 +40,8 @@ static dit_status check_fit(const dit_decoder *d, const dit_vae_facts *facts)
     return DIT_OK;
 }
 
-dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *latent, int64_t num_frames)
+dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
+                            dit_comm *rows)
 {
     d->latent = *latent;
     d->surplus = latent->frames - ((num_frames - 1) / latent->vae_temporal + 1);
@@ -52,6 +53,7 @@ dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *l
                                              .frames = latent->frames - d->surplus,
                                              .height = latent->height,
                                              .width = latent->width,
+                                             .rows = rows,
                                              .tiling = d->tiling},
                            &d->vae));
     const dit_vae_facts *facts = dit_vae_get_facts(d->vae);

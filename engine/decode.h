@@ -1,7 +1,7 @@
 /* Decode: from a pipeline's gathered latents to frames, through the VAE that a case names.
  *
- * {"config": {diffusers' config.json}, "weights": {"kind", "seed" | "path"}, "tiling": false}. One rank decodes.
- */
+ * {"config": {diffusers' config.json}, "weights": {"kind", "seed" | "path"}, "tiling": false}. One rank decodes, or
+ * all share each decode by rows. */
 #ifndef DIT_ENGINE_DECODE_H
 #define DIT_ENGINE_DECODE_H
 
@@ -24,9 +24,11 @@ typedef struct {
 /* Reads the object at `pointer`; nothing is opened yet. `out` must stay where it is. Errors: DIT_ERR_JSON_*;
  * DIT_ERR_UNSUPPORTED when the class of VAE, or a value of its config, is not built. */
 dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_decoder *out);
-/* Loads the weights and takes all memory of `rt`. num_frames is what was asked for: a pipeline drops what it added to
- * fill a patch. Errors: DIT_ERR_SHAPE when the VAE does not fit the latents; what opening and loading gives. */
-dit_status dit_decoder_open(dit_decoder *decoder, dit_runtime *rt, const dit_latent *latent, int64_t num_frames);
+/* Loads the weights and takes all memory of `rt`. rows: the ranks that share each decode, or NULL. num_frames is what
+ * was asked for: a pipeline drops what it added to fill a patch. Errors: DIT_ERR_SHAPE when the VAE does not fit the
+ * latents; what opening and loading gives. */
+dit_status dit_decoder_open(dit_decoder *decoder, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
+                            dit_comm *rows);
 /* tokens [latent tokens, token channels] of one image into decoder->image. Errors: as dit_vae_decode. */
 dit_status dit_decoder_run(dit_decoder *decoder, const float *tokens);
 void dit_decoder_close(dit_decoder *decoder); /* accepts a zeroed one */

@@ -49,6 +49,9 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
 {
     dit_validation validation;
     DIT_TRY(dit_pipeline_create(args->doc, &d->pipeline));
+    if (d->pipeline.rt.parallel.rows_degree > 1)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d: denoise decodes nothing",
+                        d->pipeline.rt.parallel.rows_degree);
     DIT_TRY(
         dit_measurement_init(&d->pipeline, d->pipeline.kase.warmup_runs, d->pipeline.kase.iterations, &d->measured));
     DIT_TRY(dit_measurement_take(&d->measured, &d->pipeline));

@@ -3,7 +3,8 @@
  * The case is denoise's, and may name a VAE ("vae", engine/decode.h) and what to write: "picture": {"file":
  * "image.png", "frames": "animated" | "numbered", "frames_per_s": 8}, relative to the out folder. Several images become
  * image-0.png and so on, numbered frames image/frame-0000.png. Every step prints a line on stdout. Latents are always
- * written; where there is no VAE, or its class is not built, they are all there is, and the record says why.
+ * written; where there is no VAE, or its class is not built, they are all there is, and the record says why. With
+ * rows_degree all ranks share every decode, else rank 0 decodes.
  */
 #include "engine/decode.h"
 #include "engine/measure.h"
@@ -12,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/hash.h"
+#include "base/rows.h"
 #include "version.h"
 
 #include <errno.h>
@@ -27,9 +29,11 @@ typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
     dit_decoder decoder;
-    bool decodes;      /* this rank, which is rank 0, has a VAE */
-    char reason[1024]; /* why not                               */
-    const char *file;  /* picture.file */
+    bool shared;                /* all ranks decode together; else rank 0 alone */
+    bool decodes;               /* this rank has a VAE                          */
+    char reason[1024];          /* why not                                      */
+    dit_volume_table predicted; /* what this rank sends to decode all images */
+    const char *file;           /* picture.file */
     bool numbered;
     int64_t frames_per_s, decode_ns;
     char *case_text; /* canonical JSON of the case */
@@ -81,6 +85,24 @@ static dit_status read_vae(generation *g)
     return st;
 }
 
+/* The closed form of all decodes; the frames that only fill up a patch are not decoded. */
+static dit_status predict_decode(generation *g)
+{
+    const dit_json *doc = g->args->doc;
+    const dit_pipeline *p = &g->pipeline;
+    const dit_latent *latent = &p->kase.facts.latent;
+    dit_rows_facts rows;
+    const cJSON *vae;
+    if (!g->shared) return DIT_OK;
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "vae", &vae));
+    DIT_TRY(dit_rows_read(doc, vae, "/vae", &rows));
+    dit_rows_resize(&rows, latent->height * latent->vae_spatial, latent->width * latent->vae_spatial,
+                    p->kase.num_frames, p->rt.facts.num_images);
+    DIT_TRY(dit_rows_check(p->rt.parallel.rows_degree, &rows));
+    dit_rows_predict(&rows, p->rt.parallel.rows_degree, dit_comm_rank(dit_comm_world()), &g->predicted);
+    return DIT_OK;
+}
+
 /* The VAE's weights are wanted before the sampling that would be lost without them. */
 static dit_status prepare(generation *g)
 {
@@ -88,9 +110,13 @@ static dit_status prepare(generation *g)
     DIT_TRY(read_picture(g));
     DIT_TRY(dit_pipeline_create(g->args->doc, &g->pipeline));
     DIT_TRY(read_vae(g));
-    if (dit_comm_rank(dit_comm_world()) != 0) g->decodes = false;
+    dit_runtime *rt = &g->pipeline.rt;
+    g->shared = rt->parallel.rows_degree > 1;
+    if (dit_comm_rank(dit_comm_world()) != 0 && !g->shared) g->decodes = false;
     if (!g->decodes) return DIT_OK;
-    return dit_decoder_open(&g->decoder, &g->pipeline.rt, &g->pipeline.kase.facts.latent, g->pipeline.kase.num_frames);
+    DIT_TRY(predict_decode(g));
+    return dit_decoder_open(&g->decoder, rt, &g->pipeline.kase.facts.latent, g->pipeline.kase.num_frames,
+                            g->shared ? rt->comm[DIT_AXIS_WORLD] : NULL);
 }
 
 /* ---- sampling ---------------------------------------------------------------------------------------------------- */
@@ -181,9 +207,11 @@ static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
 static dit_status decode_all(generation *g)
 {
     dit_decoder *d = &g->decoder;
-    const dit_pipeline *p = &g->pipeline;
+    dit_pipeline *p = &g->pipeline;
     int64_t images = p->rt.facts.num_images, row = p->rt.facts.image_tokens * p->sampler.channels;
+    bool first = dit_comm_rank(dit_comm_world()) == 0;
     if (!g->decodes) return DIT_OK;
+    dit_runtime_reset_account(&p->rt);
     uint8_t *rgb = malloc((size_t)(d->frames * d->height * d->width * 3));
     dit_status st = rgb ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the pixels of a picture");
     for (int64_t image = 0; image < images && st == DIT_OK; image++) {
@@ -191,12 +219,23 @@ static dit_status decode_all(generation *g)
         st = dit_decoder_run(d, p->sampler.full + image * row);
         int64_t elapsed = dit_clock_ns() - began;
         g->decode_ns += elapsed;
+        if (!first) continue;
         printf("decode %lld/%lld %.3f s\n", (long long)image + 1, (long long)images, (double)elapsed * 1e-9);
         fflush(stdout);
         if (st == DIT_OK) st = write_picture(g, image, rgb);
     }
     free(rgb);
-    return st;
+    DIT_TRY(st);
+    return dit_volume_check(&p->rt.counters, &g->predicted, dit_comm_rank(dit_comm_world()), 0);
+}
+
+/* "decode": who did it, and what rank 0 sent for it. */
+static dit_status describe_decode(generation *g)
+{
+    cJSON *decode = cJSON_AddObjectToObject(g->more, "decode");
+    if (!decode) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    DIT_TRY(dit_json_add_int(decode, "rows_degree", g->shared ? g->pipeline.rt.parallel.rows_degree : 1));
+    return dit_record_communication(decode, &g->pipeline.rt.counters, &g->predicted);
 }
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
@@ -257,6 +296,7 @@ static dit_status finish(generation *g)
     memcpy(validation.digest, g->digest, sizeof validation.digest);
     if (g->more && g->decodes) {
         DIT_TRY(dit_json_add_int(g->more, "decode_ns", g->decode_ns));
+        DIT_TRY(describe_decode(g));
         cJSON *tiling = cJSON_AddObjectToObject(g->more, "tiling");
         if (!tiling || !cJSON_AddBoolToObject(tiling, "tiled", dit_vae_is_tiled(g->decoder.vae)))
             return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
@@ -284,8 +324,8 @@ static dit_status generate(generation *g)
     if (first) {
         DIT_TRY(describe(g));
         DIT_TRY(write_latents(g));
-        DIT_TRY(decode_all(g));
     }
+    DIT_TRY(decode_all(g));
     return finish(g);
 }
 

@@ -1,15 +1,19 @@
-/* vae_decode: latents to pictures, alone. One rank; a parallel decoder is not built.
+/* vae_decode: latents to pictures, without the sampling before. One rank, or rows_degree ranks that share every decode.
  *
- * An iteration decodes all pictures of the batch, one after the other. Latents are unit normals, functions of the seed
- * and of the picture, brought into the decoder's range by scaling_factor and shift_factor. Of a tiled decode, the
- * record says how far the first picture is from the one decoded whole, where the machine has the memory for that.
+ * An iteration decodes all pictures of the batch, one after the other. Its clock starts after a barrier; its value is
+ * the maximum over ranks. Latents are unit normals, functions of the seed and of the picture, brought into the
+ * decoder's range by scaling_factor and shift_factor. Of a tiled decode, the record says how far the first picture is
+ * from the one decoded whole, where the machine has the memory for that.
  */
 #include "base/hash.h"
 #include "base/rng.h"
+#include "base/rows.h"
 #include "engine/case.h"
 #include "engine/programs/program.h"
+#include "engine/record.h"
+#include "engine/reference.h"
+#include "engine/safetensors.h"
 #include "engine/vae/vae.h"
-#include "version.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +23,7 @@
 #include <unistd.h>
 
 enum { SEED_BITS = 53 };
+static const double EXACT_TOLERANCE = 1e-5; /* shared decodes against one rank: the order of sums in norms */
 
 typedef struct {
     const dit_json *doc;
@@ -33,10 +38,7 @@ typedef struct {
     int64_t frames, height, width;           /* of the latents                       */
     int64_t latent_elements, image_elements; /* of one picture                       */
     float *latents, *images;                 /* of all                               */
-    int64_t *latency_ns, *warmup_ns;         /* [iterations], [warmup_runs]          */
-    int64_t setup_ns, weights_ns, load_peak, loop_allocations;
-    int64_t peak[DIT_MEMORY_CLASS_COUNT], total_peak, rss_bytes;
-    dit_flops flops; /* of one iteration                     */
+    dit_measurement measured;
     bool was_tiled, has_untiled;
     double untiled_rel_l2;
     char untiled_reason[256];
@@ -119,6 +121,7 @@ static dit_status create_vae(decoding *d, bool tiling)
 {
     dit_vae_params params = {.rt = &d->rt, .config = d->config, .weights = &d->weights, .tiling = tiling};
     params.frames = d->frames, params.height = d->height, params.width = d->width;
+    params.rows = d->rt.comm[DIT_AXIS_WORLD];
     return dit_vae_create(&params, &d->vae);
 }
 
@@ -129,61 +132,88 @@ static void draw_latents(decoding *d)
                    d->latents);
 }
 
-static dit_status set_up(decoding *d)
+/* There is no mesh: all ranks share every decode. */
+static dit_status start_runtime(decoding *d)
 {
-    int64_t began = dit_clock_ns();
     dit_program_platform platform = {.parallel = &d->kase.parallel};
     DIT_TRY(read_case(d, &platform));
     dit_runtime_params params = {
         .backend = platform.backend, .threads = platform.threads, .parallel = d->kase.parallel};
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
-    if (dit_comm_size(dit_comm_world()) > 1)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%d ranks: a VAE decodes on one rank", dit_comm_size(dit_comm_world())),
-            "start one rank, with as many threads as there are cores");
-    DIT_TRY(dit_runtime_init(&params, &d->rt));
+    return dit_runtime_init(&params, &d->rt);
+}
+
+static dit_status start_measurement(decoding *d)
+{
+    dit_measurement *m = &d->measured;
+    *m = (dit_measurement){.iterations = d->kase.iterations, .warmup_runs = d->kase.warmup_runs};
+    m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
+    m->warmup_ns = calloc((size_t)m->warmup_runs + 1, sizeof *m->warmup_ns);
+    m->head.rank = dit_comm_rank(dit_comm_world());
+    m->head.bound = d->rt.bound;
+    memcpy(m->head.coordinates, d->rt.coordinates, sizeof m->head.coordinates);
+    return m->iteration && m->warmup_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
+}
+
+static dit_status set_up(decoding *d)
+{
+    int64_t began = dit_clock_ns();
+    DIT_TRY(start_runtime(d));
+    DIT_TRY(start_measurement(d));
     DIT_TRY(dit_arena_floats(&d->rt.image, d->kase.num_images * d->latent_elements, &d->latents));
     DIT_TRY(dit_arena_floats(&d->rt.image, d->kase.num_images * d->image_elements, &d->images));
     if (d->kase.weights_path) DIT_TRY(dit_safetensors_open(d->kase.weights_path, &d->weights_file));
     d->weights = (dit_weights){.file = d->weights_file, .seed = d->kase.weights_seed};
     int64_t loading = dit_clock_ns();
     DIT_TRY(create_vae(d, d->tiling));
-    d->weights_ns = dit_clock_ns() - loading;
-    d->load_peak = d->rt.ledger.total_peak;
+    d->measured.head.weights_ns = dit_clock_ns() - loading;
+    d->measured.head.load_peak = d->rt.ledger.total_peak;
     d->was_tiled = dit_vae_is_tiled(d->vae);
     draw_latents(d);
-    d->latency_ns = calloc((size_t)d->kase.iterations, sizeof *d->latency_ns);
-    d->warmup_ns = calloc((size_t)d->kase.warmup_runs + 1, sizeof *d->warmup_ns);
-    if (!d->latency_ns || !d->warmup_ns) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
-    d->setup_ns = dit_clock_ns() - began - d->weights_ns;
+    d->measured.head.setup_ns = dit_clock_ns() - began - d->measured.head.weights_ns;
     return DIT_OK;
 }
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
-static dit_status decode_batch(decoding *d, int64_t *elapsed_ns)
+static dit_status decode_pictures(decoding *d)
 {
-    int64_t began = dit_clock_ns();
     for (int64_t i = 0; i < d->kase.num_images; i++)
         DIT_TRY(dit_vae_decode(d->vae, d->latents + i * d->latent_elements, d->images + i * d->image_elements));
+    return DIT_OK;
+}
+
+static dit_status decode_batch(decoding *d, int64_t *elapsed_ns)
+{
+    dit_status st;
+    DIT_TRY(dit_comm_barrier(dit_comm_world()));
+    int64_t began = dit_clock_ns();
+    DIT_TIMED(&d->rt, DIT_TIME_DECODE, st = decode_pictures(d));
     *elapsed_ns = dit_clock_ns() - began;
+    return st;
+}
+
+static dit_status decode_iteration(decoding *d, dit_iteration *it)
+{
+    dit_runtime_reset_account(&d->rt);
+    DIT_TRY(decode_batch(d, &it->latency_ns));
+    memcpy(it->time_ns, d->rt.time_ns, sizeof it->time_ns);
+    it->counters = d->rt.counters;
+    it->flops = d->rt.flops;
     return DIT_OK;
 }
 
 static dit_status measure(decoding *d)
 {
-    for (int i = 0; i < d->kase.warmup_runs; i++) DIT_TRY(decode_batch(d, &d->warmup_ns[i]));
+    dit_measurement *m = &d->measured;
+    for (int i = 0; i < m->warmup_runs; i++) DIT_TRY(decode_batch(d, &m->warmup_ns[i]));
     int64_t calls = d->rt.ledger.calls;
-    for (int i = 0; i < d->kase.iterations; i++) {
-        dit_runtime_reset_account(&d->rt);
-        DIT_TRY(decode_batch(d, &d->latency_ns[i]));
-    }
-    d->loop_allocations = d->rt.ledger.calls - calls;
-    d->flops = d->rt.flops;
-    memcpy(d->peak, d->rt.ledger.peak, sizeof d->peak);
-    d->total_peak = d->rt.ledger.total_peak;
+    for (int i = 0; i < m->iterations; i++) DIT_TRY(decode_iteration(d, &m->iteration[i]));
+    m->head.loop_allocations = d->rt.ledger.calls - calls;
+    memcpy(m->head.peak, d->rt.ledger.peak, sizeof m->head.peak);
+    m->head.total_peak = d->rt.ledger.total_peak;
     struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) == 0) d->rss_bytes = (int64_t)usage.ru_maxrss * 1024;
+    if (getrusage(RUSAGE_SELF, &usage) == 0) m->head.rss_bytes = (int64_t)usage.ru_maxrss * 1024;
     for (int64_t i = 0; i < d->kase.num_images * d->image_elements; i++)
         if (!isfinite(d->images[i]))
             return DIT_FAIL(DIT_ERR_NONFINITE, "element %lld of the decoded pictures is not finite", (long long)i);
@@ -235,85 +265,34 @@ static dit_status compare_with_untiled(decoding *d)
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
 
-static dit_status add_part(cJSON *parent, const char *key, bool array, cJSON **out)
+/* The pictures of one rank are the reference of the shared ones. */
+static dit_status validate(const decoding *d, const dit_program_args *args, dit_validation *out)
 {
-    *out = array ? cJSON_AddArrayToObject(parent, key) : cJSON_AddObjectToObject(parent, key);
-    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    char hash[DIT_HASH_HEX], path[4096];
+    const dit_case *k = &d->kase;
+    int64_t elements = k->num_images * d->image_elements;
+    *out = (dit_validation){.digest_key = "image_digest", .tolerance = EXACT_TOLERANCE};
+    dit_hash(d->images, (size_t)elements * sizeof(float), hash);
+    snprintf(out->digest, sizeof out->digest, "xxh3:%s", hash);
+    if (args->reference) {
+        out->has_reference = true;
+        return dit_reference_distance(args->reference, "images", d->images, elements, &out->rel_l2);
+    }
+    bool alone = d->rt.parallel.rows_degree <= 1;
+    snprintf(out->reason, sizeof out->reason, "%s",
+             alone ? "this is the one-rank reference" : "no one-rank reference was given");
+    if (!alone || d->was_tiled) return DIT_OK;
+    dit_tensor_out tensor = {.name = "images", .rank = 5, .data = d->images};
+    const int64_t shape[5] = {k->num_images, d->facts.image_channels, k->num_frames, k->run.height_px, k->run.width_px};
+    memcpy(tensor.shape, shape, sizeof shape);
+    snprintf(path, sizeof path, "%s/images.safetensors", args->out_folder);
+    return dit_safetensors_write(path, &tensor, 1);
 }
 
-static dit_status add_times(cJSON *parent, const char *key, const int64_t *values, int count)
+static dit_status describe_tiling(const decoding *d, cJSON *more)
 {
-    cJSON *list;
-    DIT_TRY(add_part(parent, key, true, &list));
-    for (int i = 0; i < count; i++)
-        if (!cJSON_AddItemToArray(list, cJSON_CreateNumber((double)values[i])))
-            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    return DIT_OK;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* One rank waits for nobody: all is computing. The (lower) median iteration, as in denoise. */
-static dit_status add_split(const decoding *d, cJSON *record, int64_t *median)
-{
-    cJSON *split, *phases;
-    int64_t *sorted = malloc((size_t)d->kase.iterations * sizeof *sorted);
-    if (!sorted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    memcpy(sorted, d->latency_ns, (size_t)d->kase.iterations * sizeof *sorted);
-    qsort(sorted, (size_t)d->kase.iterations, sizeof *sorted, compare_times);
-    *median = sorted[(d->kase.iterations - 1) / 2];
-    free(sorted);
-    DIT_TRY(add_part(record, "time_split", false, &split));
-    DIT_TRY(dit_json_add_int(split, "compute_ns", *median));
-    DIT_TRY(dit_json_add_int(split, "exposed_communication_ns", 0));
-    DIT_TRY(dit_json_add_int(split, "other_ns", 0));
-    DIT_TRY(dit_json_add_int(split, "critical_rank", 0));
-    DIT_TRY(add_part(record, "phases", false, &phases));
-    DIT_TRY(dit_json_add_int(phases, "setup_ns", d->setup_ns));
-    DIT_TRY(dit_json_add_int(phases, "weights_ns", d->weights_ns));
-    return dit_json_add_int(phases, "decode_ns", *median);
-}
-
-static dit_status add_memory(const decoding *d, cJSON *parent)
-{
-    static const char *const keys[DIT_MEMORY_CLASS_COUNT] = {"weights_bytes", "state_bytes", "activations_bytes",
-                                                             "communication_bytes"};
-    cJSON *memory;
-    DIT_TRY(add_part(parent, "memory", false, &memory));
-    for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++) DIT_TRY(dit_json_add_int(memory, keys[i], d->peak[i]));
-    DIT_TRY(dit_json_add_int(memory, "total_bytes", d->total_peak));
-    DIT_TRY(dit_json_add_int(memory, "load_peak_bytes", d->load_peak));
-    return dit_json_add_int(memory, "rss_bytes", d->rss_bytes);
-}
-
-static dit_status add_flops(const decoding *d, cJSON *record)
-{
-    cJSON *flops;
-    const dit_flops *f = &d->flops;
-    DIT_TRY(add_part(record, "flops", false, &flops));
-    DIT_TRY(dit_json_add_number(flops, "convolution", f->convolution));
-    DIT_TRY(dit_json_add_number(flops, "linear", f->linear));
-    DIT_TRY(dit_json_add_number(flops, "attention", f->attention));
-    DIT_TRY(dit_json_add_number(flops, "other", f->other));
-    return dit_json_add_number(flops, "total", f->convolution + f->linear + f->attention + f->other);
-}
-
-static dit_status add_validation(const decoding *d, cJSON *record)
-{
-    char hash[DIT_HASH_HEX], digest[DIT_HASH_HEX + 8];
-    cJSON *validation, *tiling;
-    dit_hash(d->images, (size_t)(d->kase.num_images * d->image_elements) * sizeof(float), hash);
-    snprintf(digest, sizeof digest, "xxh3:%s", hash);
-    DIT_TRY(add_part(record, "validation", false, &validation));
-    DIT_TRY(dit_json_add_string(validation, "image_digest", digest));
-    if (!cJSON_AddTrueToObject(validation, "finite")) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(dit_json_add_string(validation, "reason", "a VAE decodes on one rank"));
-    DIT_TRY(add_part(record, "tiling", false, &tiling));
-    if (!cJSON_AddBoolToObject(tiling, "tiled", d->was_tiled))
+    cJSON *tiling = cJSON_AddObjectToObject(more, "tiling");
+    if (!tiling || !cJSON_AddBoolToObject(tiling, "tiled", d->was_tiled))
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     if (d->has_untiled) return dit_json_add_number(tiling, "untiled_rel_l2", d->untiled_rel_l2);
     if (d->was_tiled) return dit_json_add_string(tiling, "reason", d->untiled_reason);
@@ -321,97 +300,67 @@ static dit_status add_validation(const decoding *d, cJSON *record)
                                d->tiling ? "the latents fit into one tile" : "the case asks for none");
 }
 
-static dit_status add_rank(const decoding *d, cJSON *record, int64_t median)
+/* What each rank sends; nothing where one decodes alone. */
+static dit_status predict(const decoding *d, int ranks, dit_volume_table *out)
 {
-    cJSON *ranks, *rank = cJSON_CreateObject();
-    dit_status st = add_part(record, "ranks", true, &ranks);
-    if (st != DIT_OK || !rank || !cJSON_AddItemToArray(ranks, rank)) {
-        cJSON_Delete(rank);
-        return st != DIT_OK ? st : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    }
-    DIT_TRY(dit_json_add_int(rank, "rank", 0));
-    if (!cJSON_AddBoolToObject(rank, "bound_to_cores", d->rt.bound))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(add_times(rank, "latency_ns", d->latency_ns, d->kase.iterations));
-    DIT_TRY(dit_json_add_int(rank, "compute_ns", median));
-    DIT_TRY(dit_json_add_int(rank, "exposed_communication_ns", 0));
-    DIT_TRY(dit_json_add_int(rank, "loop_allocations", d->loop_allocations));
-    return add_memory(d, rank);
+    dit_rows_facts rows;
+    if (ranks == 1) return DIT_OK;
+    DIT_TRY(dit_rows_from_case(d->doc, d->doc->root, "", &rows));
+    for (int rank = 0; rank < ranks; rank++) dit_rows_predict(&rows, ranks, rank, &out[rank]);
+    return DIT_OK;
 }
 
-static dit_status add_environment(const decoding *d, cJSON *record)
+static dit_status write_record(const decoding *d, const dit_program_args *args, const dit_validation *validation)
 {
-    cJSON *environment;
-    DIT_TRY(add_part(record, "environment", false, &environment));
-    DIT_TRY(dit_json_add_string(environment, "mpi", dit_comm_library()));
-    DIT_TRY(dit_json_add_string(environment, "isa", dit_kernels_isa()));
-    DIT_TRY(dit_json_add_string(environment, "kernels", d->rt.kernels->name));
-    DIT_TRY(dit_json_add_int(environment, "cores", d->rt.cores));
-    return dit_json_add_string(environment, "version", DITBENCH_VERSION);
-}
-
-static dit_status fill_record(const decoding *d, cJSON *record)
-{
-    char label[64];
-    cJSON *mesh, *samples;
-    int64_t median = 0;
-    dit_parallel_label(&d->rt.parallel, label);
-    DIT_TRY(dit_json_add_string(record, "schema", "ditbench.record/1"));
-    DIT_TRY(dit_json_add_string(record, "evidence", "measured"));
-    DIT_TRY(dit_json_add_string(record, "program", "vae_decode"));
-    DIT_TRY(dit_json_add_string(record, "case_id", d->kase.case_id));
-    DIT_TRY(dit_json_add_int(record, "world_size", 1));
-    DIT_TRY(dit_json_add_int(record, "threads_per_rank", d->rt.threads));
-    if (!cJSON_AddBoolToObject(record, "oversubscribed", d->rt.oversubscribed))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(add_part(record, "mesh", false, &mesh));
-    DIT_TRY(dit_json_add_string(mesh, "label", label));
-    DIT_TRY(add_part(record, "samples", false, &samples));
-    DIT_TRY(add_times(samples, "latency_ns", d->latency_ns, d->kase.iterations));
-    DIT_TRY(add_times(samples, "warmup_ns", d->warmup_ns, d->kase.warmup_runs));
-    DIT_TRY(add_split(d, record, &median));
-    DIT_TRY(add_memory(d, record));
-    DIT_TRY(add_flops(d, record));
-    DIT_TRY(add_validation(d, record));
-    DIT_TRY(add_rank(d, record, median));
-    return add_environment(d, record);
-}
-
-static dit_status write_record(const decoding *d, const char *out_folder)
-{
-    char path[4096];
-    cJSON *record = cJSON_CreateObject();
-    if (!record) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    snprintf(path, sizeof path, "%s/record.json", out_folder);
-    dit_status st = fill_record(d, record);
-    if (st == DIT_OK) st = dit_json_write_file(record, path, false);
-    cJSON_Delete(record);
+    int ranks = dit_parallel_world_size(&d->rt.parallel);
+    cJSON *more = cJSON_CreateObject();
+    dit_volume_table *predicted = calloc((size_t)ranks, sizeof *predicted);
+    dit_status st = more && predicted ? predict(d, ranks, predicted) : DIT_FAIL(DIT_ERR_MEMORY, "no memory");
+    if (st == DIT_OK) st = describe_tiling(d, more);
+    if (st == DIT_OK)
+        st = dit_record_write(&(dit_record_params){.program = "vae_decode",
+                                                   .kase = &d->kase,
+                                                   .rt = &d->rt,
+                                                   .own = &d->measured,
+                                                   .validation = validation,
+                                                   .predicted = predicted,
+                                                   .predicted_each = true,
+                                                   .more = more,
+                                                   .out_folder = args->out_folder});
+    free(predicted);
+    cJSON_Delete(more);
     return st;
 }
 
-static dit_status decode_all(decoding *d, const char *out_folder)
+static dit_status decode_all(decoding *d, const dit_program_args *args)
 {
+    dit_validation validation;
     DIT_TRY(set_up(d));
     DIT_TRY(measure(d));
+    DIT_TRY(validate(d, args, &validation));
     DIT_TRY(compare_with_untiled(d));
-    return write_record(d, out_folder);
+    DIT_TRY(write_record(d, args, &validation));
+    if (!validation.has_reference || validation.rel_l2 <= validation.tolerance) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MISMATCH,
+                    "pictures differ from the one-rank reference by relative L2 %.3g, %.3g is allowed",
+                    validation.rel_l2, validation.tolerance);
 }
 
 static dit_status vae_decode_run(const dit_program_args *args, bool *skipped)
 {
     decoding d = {.doc = args->doc};
     (void)skipped;
-    dit_status st = decode_all(&d, args->out_folder);
+    dit_status st = decode_all(&d, args);
     dit_vae_free(d.vae);
     dit_runtime_release(&d.rt);
     dit_safetensors_close(d.weights_file);
-    free(d.latency_ns);
-    free(d.warmup_ns);
+    free(d.measured.iteration);
+    free(d.measured.warmup_ns);
     return st;
 }
 
 const dit_program dit_program_vae_decode = {
     .name = "vae_decode",
-    .help = "latents to pictures by a VAE alone: latency, memory, distance of tiles to the whole",
+    .help = "latents to pictures by a VAE: latency, memory, communication, distance of tiles to the whole",
     .run = vae_decode_run,
 };
