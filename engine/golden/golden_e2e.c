@@ -109,36 +109,38 @@ typedef struct {
     float *planes, *image;
 } decoder;
 
-/* Levels of 0..255 against the file's: rounding may go either way, so each may be off by one, no more. The tolerance
- * stated is what one level everywhere would be. */
-static dit_status judge_levels(golden_report *report, const float *image, const float *levels, int64_t area)
+/* Levels of 0..255, [images, height, width, 3], against ours from planes [images, 3, height, width]: rounding may go
+ * either way, so each may be off by one, no more. The tolerance stated is what one level everywhere would be. */
+static dit_status judge_levels(golden_report *report, const float *planes, const float *levels, int64_t images,
+                               int64_t area)
 {
     double difference = 0, norm = 0, worst = 0;
     char problem[96];
-    for (int64_t i = 0; i < 3 * area; i++) {
-        double d = fabs((double)dit_picture_level(image[i % 3 * area + i / 3]) - levels[i]);
+    for (int64_t i = 0; i < images * 3 * area; i++) {
+        int64_t image = i / (3 * area), pixel = i % (3 * area) / 3, colour = i % 3;
+        double d = fabs((double)dit_picture_level(planes[(image * 3 + colour) * area + pixel]) - levels[i]);
         difference += d * d;
         norm += (double)levels[i] * levels[i];
         if (d > worst) worst = d;
     }
     snprintf(problem, sizeof problem, "a colour is off by %.0f levels of 255", worst);
     norm = norm > 0 ? norm : 1;
-    return golden_add(report, "image_u8", sqrt(difference / norm), sqrt((double)(3 * area) / norm),
+    return golden_add(report, "image_u8", sqrt(difference / norm), sqrt((double)(images * 3 * area) / norm),
                       worst > 1 ? problem : NULL);
 }
 
-static dit_status compare_levels(golden_e2e *e, const float *image)
+static dit_status compare_levels(golden_e2e *e, const float *planes)
 {
     golden_transformer *g = &e->g;
-    int64_t area = e->run.height_px * e->run.width_px;
+    int64_t area = e->run.height_px * e->run.width_px, elements = g->facts.num_images * 3 * area;
     dit_tensor_view view;
     if (!dit_safetensors_find(g->output, "image_u8", &view)) return DIT_OK;
-    if (view.elements != 3 * area)
-        return golden_add(g->report, "image_u8", 0, 1, "the file's picture has another size than the call");
-    float *levels = malloc((size_t)(3 * area) * sizeof *levels);
+    if (view.elements != elements)
+        return golden_add(g->report, "image_u8", 0, 1, "the file's pictures have another size than the call");
+    float *levels = malloc((size_t)elements * sizeof *levels);
     if (!levels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
-    dit_status st = dit_tensor_read(&view, 0, 3 * area, levels);
-    if (st == DIT_OK) st = judge_levels(g->report, image, levels, area);
+    dit_status st = dit_tensor_read(&view, 0, elements, levels);
+    if (st == DIT_OK) st = judge_levels(g->report, planes, levels, g->facts.num_images, area);
     free(levels);
     return st;
 }
@@ -148,6 +150,7 @@ static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
     golden_transformer *g = &e->g;
     const dit_latent *latent = &g->facts.latent;
     int64_t cells = latent->channels * dit_latent_cells(latent), pixels = 3 * e->run.height_px * e->run.width_px;
+    int64_t images = g->facts.num_images;
     char vae_folder[GOLDEN_PATH], path[GOLDEN_PATH];
     snprintf(vae_folder, sizeof vae_folder, "%.3000s/../%.1000s", folder, e->vae);
     DIT_TRY(golden_path(vae_folder, "config.json", path));
@@ -165,25 +168,23 @@ static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
     if (facts->latent_channels != latent->channels || facts->spatial != latent->vae_spatial)
         return DIT_FAIL(DIT_ERR_SHAPE, "the VAE takes %lld channels, the latents have %lld",
                         (long long)facts->latent_channels, (long long)latent->channels);
-    d->planes = malloc((size_t)cells * sizeof *d->planes);
-    d->image = malloc((size_t)pixels * sizeof *d->image);
-    if (!d->planes || !d->image) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
-    dit_latent_unpack(latent, DIT_LATENT_CFHW, 1, latent->channels, e->final, d->planes);
-    for (int64_t i = 0; i < cells; i++)
+    d->planes = malloc((size_t)(images * cells) * sizeof *d->planes);
+    d->image = malloc((size_t)(images * pixels) * sizeof *d->image);
+    if (!d->planes || !d->image) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for pictures");
+    dit_latent_unpack(latent, DIT_LATENT_CFHW, images, latent->channels, e->final, d->planes);
+    for (int64_t i = 0; i < images * cells; i++)
         d->planes[i] = (float)(d->planes[i] / facts->scaling_factor + facts->shift_factor);
-    DIT_TRY(dit_vae_decode(d->vae, d->planes, d->image));
-    DIT_TRY(golden_compare(g->report, g->output, "image_raw", NULL, d->image, pixels, TOLERANCE_IMAGE));
+    for (int64_t i = 0; i < images; i++) DIT_TRY(dit_vae_decode(d->vae, d->planes + i * cells, d->image + i * pixels));
+    DIT_TRY(golden_compare(g->report, g->output, "image_raw", NULL, d->image, images * pixels, TOLERANCE_IMAGE));
     return compare_levels(e, d->image);
 }
 
-/* Folders of clips end with latents; one with a picture holds one image. */
+/* Folders of clips end with latents. */
 static dit_status compare_picture(golden_e2e *e, const char *folder)
 {
     decoder d = {0};
     dit_tensor_view view;
     if (!e->vae || !dit_safetensors_find(e->g.output, "image_raw", &view)) return DIT_OK;
-    if (e->g.facts.num_images != 1)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "a picture of %lld images at once", (long long)e->g.facts.num_images);
     dit_status st = decode(e, folder, &d);
     dit_vae_free(d.vae);
     dit_safetensors_close(d.file);
