@@ -1,0 +1,43 @@
+/* Layer run: one attention layer made ready: seeded q, k, v of a rank's tokens, the policy, the result.
+ *
+ * A number of q, k or v is a function of the seed, the operand and its place in the whole [batch, tokens, heads, D], so
+ * every mesh and layout computes the same layer.
+ */
+#ifndef DIT_ENGINE_ATTENTION_LAYER_H
+#define DIT_ENGINE_ATTENTION_LAYER_H
+
+#include "base/layer.h"
+#include "engine/attention/attention.h"
+
+typedef struct {
+    dit_runtime *rt;
+    dit_layer layer;
+    dit_token_cut cut;
+    uint64_t seed;
+    dit_attention *attention;
+    dit_attention_order *order; /* [r]                                                                     */
+    int64_t first_row, rows;    /* of the ring rank's rows, this rank's, as far as they are tokens         */
+    float *qkv;                 /* [batch, cut.rows, (heads + 2 kv_heads) head_dim]; padding is zero       */
+    float *out;                 /* [batch, cut.rows, heads head_dim]                                       */
+} dit_layer_run;
+
+/* The layer must be legal on rt's mesh. `policy` as dit_attention_create. Memory belongs to rt's arenas.
+ * Errors: as dit_attention_create, DIT_ERR_MEMORY. release takes a zeroed one. */
+dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const char *policy, uint64_t seed,
+                                dit_layer_run *out);
+void dit_layer_run_release(dit_layer_run *run);
+/* One forward into run->out. Collective. */
+dit_status dit_layer_run_forward(dit_layer_run *run);
+
+/* The whole result [batch, tokens, heads, D] in the order of the tokens, malloc'ed, on every rank. Collective. Errors:
+ * DIT_ERR_NONFINITE. */
+dit_status dit_layer_run_collect(const dit_layer_run *run, float **out);
+
+/* Sums over this rank's part of the result against the plain reference operator on the whole sequence. */
+typedef struct {
+    bool done; /* false: the layer is too large for it */
+    double difference, norm;
+} dit_layer_check_sums;
+dit_status dit_layer_run_check(const dit_layer_run *run, dit_layer_check_sums *out);
+
+#endif
