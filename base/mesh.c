@@ -160,6 +160,7 @@ void dit_mesh_print(const dit_parallel *parallel, FILE *file)
         fprintf(file, "rank %d:", rank);
         for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
             if (degree_of(parallel, axis) > 1) print_group(parallel, rank, (dit_axis)axis, file);
+        if (parallel->rows_degree > 1) fprintf(file, "  rows %d of %d", rank, parallel->rows_degree);
         fprintf(file, "\n");
     }
 }

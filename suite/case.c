@@ -1,5 +1,6 @@
 #include "suite/case.h"
 
+#include "base/rows.h"
 #include "suite/method.h"
 
 #include <stdio.h>
@@ -100,6 +101,15 @@ static dit_status add_run(cJSON *document, const suite_cell *cell)
     return add_parameter(run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
 }
 
+/* The ranks that share a decode; one rank needs no word. */
+static dit_status add_rows(cJSON *document, const suite_cell *cell)
+{
+    cJSON *parallel;
+    if (cell->parallel.rows_degree <= 1) return DIT_OK;
+    DIT_TRY(add_object(document, "parallel", &parallel));
+    return dit_json_add_int(parallel, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree);
+}
+
 static dit_status add_vae(cJSON *document, const suite_cell *cell)
 {
     cJSON *vae, *weights, *run;
@@ -111,7 +121,8 @@ static dit_status add_vae(cJSON *document, const suite_cell *cell)
     DIT_TRY(dit_json_add_string(weights, "kind", "seeded"));
     DIT_TRY(dit_json_add_number(weights, "seed", seed));
     cJSON_AddBoolToObject(vae, "tiling", cJSON_IsTrue(cell->values[SUITE_PARAMETER_TILING]));
-    return add_sizes(document, cell, &run);
+    DIT_TRY(add_sizes(document, cell, &run));
+    return add_rows(document, cell);
 }
 
 static dit_status add_mesh(cJSON *document, const suite_cell *cell)
@@ -203,6 +214,7 @@ static dit_status fill_decoding_tags(cJSON *tags, const suite_cell *cell)
     vae_name(cell->vae, name, sizeof name);
     DIT_TRY(dit_json_add_string(tags, "model", name));
     DIT_TRY(dit_json_add_string(tags, "base_model", cell->vae->name));
+    if (cell->parallel.rows_degree <= 1) DIT_TRY(dit_json_add_int(tags, dit_axis_key(DIT_AXIS_WORLD), 1));
     return dit_json_add_string(tags, "tiling", cJSON_IsTrue(cell->values[SUITE_PARAMETER_TILING]) ? "on" : "off");
 }
 
@@ -243,7 +255,7 @@ static bool is_named_by_label(suite_parameter parameter)
     return parameter == SUITE_PARAMETER_MODEL || parameter == SUITE_PARAMETER_RESOLUTION ||
            parameter == SUITE_PARAMETER_HEIGHT_PX || parameter == SUITE_PARAMETER_WIDTH_PX ||
            parameter == SUITE_PARAMETER_NUM_FRAMES || parameter == SUITE_PARAMETER_ATTENTION ||
-           (parameter >= SUITE_PARAMETER_METHOD && parameter <= SUITE_PARAMETER_TENSOR_DEGREE);
+           (parameter >= SUITE_PARAMETER_METHOD && parameter <= SUITE_PARAMETER_ROWS_DEGREE);
 }
 
 /* "pixart-alpha-xl-2~2-layers 256x256 u2", of clips "latte-1 256x256 16f u2", then whatever else varies. */
@@ -279,7 +291,7 @@ static dit_status hash_document(const cJSON *document, char out[DIT_HASH_HEX])
 /* What the image depends on: the case without how and where it is computed. */
 static dit_status hash_reference(const cJSON *document, char out[DIT_HASH_HEX])
 {
-    static const char *const members[] = {"schema", "program", "model", "scheduler", "run"};
+    static const char *const members[] = {"schema", "program", "model", "vae", "scheduler", "run"};
     cJSON *part = cJSON_CreateObject();
     dit_status st = part ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
     for (size_t i = 0; st == DIT_OK && i < sizeof members / sizeof *members; i++)
@@ -289,19 +301,36 @@ static dit_status hash_reference(const cJSON *document, char out[DIT_HASH_HEX])
     return st;
 }
 
-dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out)
+/* The first rank with two neighbours, if there is one, sends most. Tiles are an approximation and no reference. */
+static dit_status finish_decoding(const suite_cell *cell, suite_case *out)
 {
     dit_volume_table volumes;
+    dit_rows_facts rows;
+    bool shared = cell->world_size > 1;
+    out->is_reference = !shared && !cJSON_IsTrue(cell->values[SUITE_PARAMETER_TILING]);
+    if (!shared && !out->is_reference) return DIT_OK;
+    if (shared) {
+        const dit_json view = {.root = out->document, .path = (char *)"<case>"};
+        DIT_TRY(dit_rows_from_case(&view, out->document, "", &rows));
+        dit_rows_predict(&rows, cell->world_size, cell->world_size > 2, &volumes);
+        out->predicted_bytes = dit_volume_total_bytes(&volumes);
+    }
+    return hash_reference(out->document, out->reference_id);
+}
+
+dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out)
+{
+    dit_volume_table volumes = {0};
     int64_t memory[4];
     out->world_size = cell->world_size;
     out->deadline_s = workload->matrix->deadline_s;
     DIT_TRY(write_label(workload, cell, out->label, sizeof out->label));
     DIT_TRY(hash_document(out->document, out->case_id));
-    if (cell->vae) return DIT_OK; /* one rank sends nothing, and is compared with nobody */
+    out->is_reference = cell->world_size == 1;
+    if (cell->vae) return finish_decoding(cell, out);
     dit_volume_predict(&cell->parallel, &cell->facts, &volumes);
     dit_memory_predict(&cell->parallel, &cell->facts, memory);
     out->predicted_bytes = dit_volume_total_bytes(&volumes);
     out->predicted_memory_bytes = memory[0] + memory[1] + memory[2] + memory[3];
-    out->is_reference = cell->world_size == 1;
     return hash_reference(out->document, out->reference_id);
 }

@@ -1,4 +1,5 @@
 /* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
+#include "base/rows.h"
 #include "suite/case.h"
 #include "suite/method.h"
 #include "suite/place.h"
@@ -79,6 +80,7 @@ static dit_status resolve_degrees(suite_cell *cell)
         {DIT_AXIS_RING, SUITE_PARAMETER_RING_DEGREE},     {DIT_AXIS_ULYSSES, SUITE_PARAMETER_ULYSSES_DEGREE},
         {DIT_AXIS_TENSOR, SUITE_PARAMETER_TENSOR_DEGREE}, {DIT_AXIS_PIPEFUSION, SUITE_PARAMETER_PIPEFUSION_DEGREE}};
     const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *world = cell->values[SUITE_PARAMETER_WORLD_SIZE];
+    cell->parallel.rows_degree = integer_or(cell->values[SUITE_PARAMETER_ROWS_DEGREE], 1);
     if (method) return suite_method_resolve(method->valuestring, integer_or(world, 1), &cell->parallel);
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
         cell->parallel.degree[degrees[i].axis] = integer_or(cell->values[degrees[i].parameter], 1);
@@ -175,15 +177,26 @@ static dit_status judge_memory(const suite_cell *cell)
                     (double)platform->memory_bytes / gib);
 }
 
-static dit_status judge_cell(const suite_workload *workload, const suite_cell *cell, const cJSON *tags)
+/* The ranks of a decode share its rows; it has no mesh. */
+static dit_status judge_rows(const suite_cell *cell, const cJSON *document)
+{
+    const dit_json view = {(cJSON *)(uintptr_t)document, (char *)"<case>", 0, NULL};
+    dit_rows_facts rows;
+    if (cell->world_size == 1) return DIT_OK;
+    if (cell->parallel.rows_degree != cell->world_size)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "vae_decode has no mesh, %s asks for one", cell->mesh),
+                              "the ranks that share a decode are rows_degree");
+    DIT_TRY(dit_rows_from_case(&view, document, "", &rows));
+    return dit_rows_check(cell->world_size, &rows);
+}
+
+static dit_status judge_cell(const suite_workload *workload, const suite_cell *cell, const cJSON *tags,
+                             const cJSON *document)
 {
     const suite_matrix *matrix = workload->matrix;
     DIT_TRY(judge_expressions(workload, "exclude", matrix->exclude, true, tags));
     DIT_TRY(judge_expressions(workload, "constraints", matrix->constraints, false, tags));
-    if (!cell->vae) DIT_TRY(dit_parallel_check(&cell->parallel, &cell->facts));
-    if (cell->vae && cell->world_size > 1)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "vae_decode runs on one rank, the mesh %s has %d", cell->mesh,
-                        cell->world_size);
+    DIT_TRY(cell->vae ? judge_rows(cell, document) : dit_parallel_check(&cell->parallel, &cell->facts));
     DIT_TRY(judge_platform(cell));
     return cell->vae ? DIT_OK : judge_memory(cell);
 }
@@ -226,7 +239,7 @@ static dit_status build_case(const suite_workload *workload, int64_t index, suit
     DIT_TRY(suite_case_document(workload, &cell, &out->document));
     if (!cell.vae) DIT_TRY(read_facts(workload, &cell, out->document));
     DIT_TRY(suite_case_tags(workload, &cell, &out->tags));
-    DIT_TRY(judge_cell(workload, &cell, out->tags));
+    DIT_TRY(judge_cell(workload, &cell, out->tags, out->document));
     return suite_case_finish(workload, &cell, out);
 }
 

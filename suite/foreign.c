@@ -18,7 +18,6 @@ static const char no_memory_games[] = "the weights are in this machine's memory 
 static const char no_python[] = "there is no Python, and nothing to compile";
 static const char no_text_model[] = "there is no text encoder";
 static const char no_trace[] = "the record has times of every step and phase";
-static const char no_parallel_vae[] = "the VAE decodes on one rank";
 
 /* xDiT's flags that are none of generate's own. `nothing` is the value that asks for nothing; NULL argument: a flag. */
 static const struct {
@@ -39,8 +38,8 @@ static const struct {
     {"distilled_transformer_path", "DIR", REFUSED, "give the folder with --transformer", NULL},
     {"distilled_transformer_2_path", "DIR", REFUSED, "models with a second transformer are not built", NULL},
     {"output_directory", "DIR", REFUSED, "it is --output DIR here", NULL},
-    {"use_parallel_vae", NULL, REFUSED, no_parallel_vae, NULL},
-    {"vae_parallel_size", "N", REFUSED, no_parallel_vae, "0"},
+    {"vae_parallel_size", "N", REFUSED, "a VAE has no ranks of its own: with --use_parallel_vae all of the run decode",
+     "0"},
     {"dit_parallel_size", "N", REFUSED, "the degrees decide the number of ranks", "0"},
     {"attn_layer_num_for_pp", "N", REFUSED, "PipeFusion is not built", NULL},
     {"num_pipeline_patch", "N", HARMLESS, "PipeFusion is not built; the sequence is not cut into patches", NULL},

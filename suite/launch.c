@@ -200,9 +200,9 @@ static void check_record(suite_outcome *out)
     if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(out->record, "communication_match")))
         set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_BYTES_MISMATCH, "counted bytes differ from the closed form");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "finite")))
-        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents are not finite");
+        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or pictures are not finite");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "pass")))
-        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_MISMATCH, "the latents differ from the one-rank reference");
+        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_MISMATCH, "the result differs from the one-rank reference");
 }
 
 static void add_log(const suite_launch_plan *plan, suite_outcome *out)

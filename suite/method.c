@@ -20,6 +20,7 @@ static const method_row rows[] = {
     {"usp", false, 2, {DIT_AXIS_ULYSSES, DIT_AXIS_RING}},
     {"pipefusion", false, 1, {DIT_AXIS_PIPEFUSION}},
     {"tensor", false, 1, {DIT_AXIS_TENSOR}},
+    {"vae-rows", false, 1, {DIT_AXIS_WORLD}},
     {"data+cfg", true, 1, {DIT_AXIS_DATA}},
     {"data+ulysses", false, 2, {DIT_AXIS_ULYSSES, DIT_AXIS_DATA}},
     {"data+ring", false, 2, {DIT_AXIS_RING, DIT_AXIS_DATA}},
@@ -67,6 +68,14 @@ static dit_status no_such_mesh(const method_row *row, int world_size)
                     row->name, row->axis_count + row->cfg, row->cfg ? " (one of them 2)" : "", world_size);
 }
 
+static void set_degree(dit_parallel *parallel, dit_axis axis, int degree)
+{
+    if (axis == DIT_AXIS_WORLD)
+        parallel->rows_degree = degree;
+    else
+        parallel->degree[axis] = degree;
+}
+
 dit_status suite_method_resolve(const char *method, int world_size, dit_parallel *out)
 {
     const method_row *row = row_of(method);
@@ -81,8 +90,8 @@ dit_status suite_method_resolve(const char *method, int world_size, dit_parallel
     }
     int first = row->axis_count == 2 ? larger_factor(rest) : rest;
     if (row->axis_count == 0 ? rest != 1 : first < 2) return no_such_mesh(row, world_size);
-    if (row->axis_count >= 1) out->degree[row->axes[0]] = first;
-    if (row->axis_count == 2) out->degree[row->axes[1]] = rest / first;
+    if (row->axis_count >= 1) set_degree(out, row->axes[0], first);
+    if (row->axis_count == 2) set_degree(out, row->axes[1], rest / first);
     return DIT_OK;
 }
 
@@ -101,6 +110,7 @@ void suite_method_name(const dit_parallel *parallel, char out[64])
     if (degree[DIT_AXIS_PIPEFUSION] > 1) append(out, "pipefusion");
     if (dit_parallel_sequence_degree(parallel) > 1) append(out, suite_attention_name(parallel));
     if (degree[DIT_AXIS_TENSOR] > 1) append(out, "tensor");
+    if (parallel->rows_degree > 1) append(out, "vae-rows");
     if (!out[0]) append(out, "single");
 }
 

@@ -44,6 +44,8 @@ static const struct {
     {"guidance", "it is \"guidance_scale\" here"},
     {"video_length", "it is \"num_frames\" here"},
     {"frames", "it is \"num_frames\" here"},
+    {"use_parallel_vae", "it is \"rows_degree\" here, for program vae_decode"},
+    {"vae_parallel_size", "it is \"rows_degree\" here, for program vae_decode"},
     {"enable_tiling", "it is \"tiling\" here, for program vae_decode"},
     {"batch_size", "it is \"num_images\" here"},
     {"max_sequence_length", "it is \"text_tokens\" here"},

@@ -43,6 +43,7 @@ typedef enum {
     X(RING_DEGREE, "ring_degree", INTEGER, 1, 65536)                                                                   \
     X(ULYSSES_DEGREE, "ulysses_degree", INTEGER, 1, 65536)                                                             \
     X(TENSOR_DEGREE, "tensor_degree", INTEGER, 1, 65536)                                                               \
+    X(ROWS_DEGREE, "rows_degree", INTEGER, 1, 65536)                                                                   \
     X(JOINT_TEXT, "joint_text", JOINT_TEXT, 0, 0)                                                                      \
     X(ATTENTION, "attention", ATTENTION, 0, 0)                                                                         \
     X(PLATFORM, "platform", NAME, 0, 0)                                                                                \

@@ -192,6 +192,13 @@ static dit_status fill_result_line(cJSON *line, const suite_case *one, const sui
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
+/* What a one-rank case leaves for the others to be compared with. */
+static const char *reference_file(const suite_case *one)
+{
+    const char *program = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one->document, "program"));
+    return program && strcmp(program, "vae_decode") == 0 ? "images" : "latents";
+}
+
 /* The one-rank case with the same reference_id of which a process ended ok, with its latents; NULL when there is none
  * yet. */
 static const suite_case *find_reference(const run_state *run, const suite_case *one, char out[SUITE_PATH])
@@ -200,8 +207,8 @@ static const suite_case *find_reference(const run_state *run, const suite_case *
         const suite_case *other = &run->schedule.cases[i];
         if (!other->is_reference || !one->reference_id[0] || run->good_process[i] == NOT_RUN) continue;
         if (strcmp(other->reference_id, one->reference_id) != 0) continue;
-        if (suite_path(out, "%s/cases/%s/p%d/latents.safetensors", run->session->dir, other->case_id,
-                       run->good_process[i]) == DIT_OK &&
+        if (suite_path(out, "%s/cases/%s/p%d/%s.safetensors", run->session->dir, other->case_id, run->good_process[i],
+                       reference_file(other)) == DIT_OK &&
             access(out, R_OK) == 0)
             return other;
     }

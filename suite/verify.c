@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mesh.h"
+#include "base/rows.h"
 #include "suite/history.h"
 #include "suite/schedule.h"
 
@@ -86,23 +87,34 @@ dit_status suite_verify_digest(const char *path, const char *name, char out[33])
     return st;
 }
 
-static void check_latents(verifier *v, const suite_history_result *result, const cJSON *record)
+/* What a program's record has the digest of: its key, the file and the tensor. */
+typedef struct {
+    const char *digest_key, *file, *tensor;
+} digested;
+
+static void check_tensor(verifier *v, const suite_history_result *result, const cJSON *record, const digested *what)
 {
     char path[SUITE_PATH], hash[DIT_HASH_HEX], expected[64];
-    const char *digest = cJSON_GetStringValue(member(member(record, "validation"), "latent_digest"));
+    const char *digest = cJSON_GetStringValue(member(member(record, "validation"), what->digest_key));
     if (!digest || result->superseded) return;
-    if (suite_path(path, "%s/cases/%s/p%d/latents.safetensors", v->session->dir, result->case_id, result->process) !=
-        DIT_OK)
+    if (suite_path(path, "%s/cases/%s/p%d/%s.safetensors", v->session->dir, result->case_id, result->process,
+                   what->file) != DIT_OK)
         return;
     if (access(path, F_OK) != 0) return; /* records travel without their latents */
     v->summary->latents++;
-    if (suite_verify_digest(path, "latents_final", hash) != DIT_OK) {
+    if (suite_verify_digest(path, what->tensor, hash) != DIT_OK) {
         problem(v, dit_error_last()->status, "%s", dit_error_last()->message);
         return;
     }
     snprintf(expected, sizeof expected, "xxh3:%s", hash);
     if (strcmp(expected, digest) != 0)
-        problem(v, DIT_ERR_INTEGRITY, "the latents hash to %s, the record says %s", expected, digest);
+        problem(v, DIT_ERR_INTEGRITY, "the %s hash to %s, the record says %s", what->file, expected, digest);
+}
+
+static void check_latents(verifier *v, const suite_history_result *result, const cJSON *record)
+{
+    static const digested all[] = {{"latent_digest", "latents", "latents_final"}, {"image_digest", "images", "images"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) check_tensor(v, result, record, &all[i]);
 }
 
 /* ---- aggregates -------------------------------------------------------------------------------------------------- */
@@ -174,24 +186,42 @@ static dit_volume *volume_of(dit_volume_table *table, const cJSON *row)
     return a < 0 || c < 0 || p < 0 ? NULL : &table->at[a][c][p];
 }
 
+/* Of the first rank, as the record's own rows are. */
+static dit_status predict_decode(const dit_json *document, const dit_parallel *parallel, dit_volume_table *out)
+{
+    dit_rows_facts rows;
+    int ranks = dit_parallel_world_size(parallel);
+    if (ranks == 1) return DIT_OK;
+    DIT_TRY(dit_rows_from_case(document, document->root, "", &rows));
+    DIT_TRY(dit_rows_check(ranks, &rows));
+    dit_rows_predict(&rows, ranks, 0, out);
+    return DIT_OK;
+}
+
+static dit_status predict_denoise(const dit_json *document, const dit_parallel *parallel, dit_volume_table *out)
+{
+    dit_facts facts;
+    DIT_TRY(dit_facts_from_case(document, document->root, "", &facts));
+    DIT_TRY(dit_parallel_check(parallel, &facts));
+    dit_volume_predict(parallel, &facts, out);
+    return DIT_OK;
+}
+
 static dit_status predict(const cJSON *kase, dit_volume_table *out)
 {
     dit_json document = {.root = NULL, .path = (char *)"case"};
     const cJSON *parallel_object = member(kase, "parallel");
+    const char *program = cJSON_GetStringValue(member(kase, "program"));
+    bool decodes = program && strcmp(program, "vae_decode") == 0;
     dit_parallel parallel = {0};
-    dit_facts facts;
     char *text = NULL;
+    memset(out, 0, sizeof *out);
     DIT_TRY(dit_json_canonical(kase, &text));
     dit_status st = dit_json_parse(text, strlen(text), "case", &document);
     free(text);
-    if (st == DIT_OK) st = dit_facts_from_case(&document, document.root, "", &facts);
     if (st == DIT_OK && parallel_object)
         st = dit_parallel_from_json(&document, member(document.root, "parallel"), "/parallel", &parallel);
-    if (st == DIT_OK) st = dit_parallel_check(&parallel, &facts);
-    if (st == DIT_OK) {
-        memset(out, 0, sizeof *out);
-        dit_volume_predict(&parallel, &facts, out);
-    }
+    if (st == DIT_OK) st = (decodes ? predict_decode : predict_denoise)(&document, &parallel, out);
     dit_json_release(&document);
     return st;
 }

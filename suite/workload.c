@@ -303,7 +303,7 @@ static dit_status check_meant(const suite_workload *workload)
     static const suite_parameter sampling[] = {SUITE_PARAMETER_NUM_INFERENCE_STEPS, SUITE_PARAMETER_GUIDANCE_SCALE,
                                                SUITE_PARAMETER_TEXT_TOKENS,         SUITE_PARAMETER_SCHEDULER,
                                                SUITE_PARAMETER_JOINT_TEXT,          SUITE_PARAMETER_ATTENTION};
-    static const suite_parameter decoding[] = {SUITE_PARAMETER_TILING};
+    static const suite_parameter decoding[] = {SUITE_PARAMETER_TILING, SUITE_PARAMETER_ROWS_DEGREE};
     const suite_matrix *matrix = workload->matrix;
     const suite_parameter *foreign = matrix->decodes ? sampling : decoding;
     size_t count = matrix->decodes ? sizeof sampling / sizeof *sampling : sizeof decoding / sizeof *decoding;
@@ -325,7 +325,7 @@ static dit_status check_pairs(const suite_workload *workload)
     char at[POINTER_BYTES];
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_HEIGHT_PX));
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_WIDTH_PX));
-    for (int p = SUITE_PARAMETER_DATA_DEGREE; p <= SUITE_PARAMETER_TENSOR_DEGREE; p++)
+    for (int p = SUITE_PARAMETER_DATA_DEGREE; p <= SUITE_PARAMETER_ROWS_DEGREE; p++)
         DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, (suite_parameter)p));
     if (matrix->declared[SUITE_PARAMETER_METHOD] && !matrix->declared[SUITE_PARAMETER_WORLD_SIZE]) {
         place_of(workload, SUITE_PARAMETER_METHOD, at, sizeof at);

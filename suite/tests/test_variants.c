@@ -150,6 +150,42 @@ static void a_decode_is_a_case_of_the_vae(void **state)
     suite_workload_release(&workload);
 }
 
+static void a_shared_decode_has_its_ranks_bytes_and_reference(void **state)
+{
+    (void)state;
+    suite_workload workload =
+        fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"resolution\":\"64x48\"},"
+                     "\"axes\":{\"rows_degree\":[1,2,3]}");
+    assert_int_equal(workload.case_count, 3);
+    const suite_case *one = &workload.cases[0], *three = &workload.cases[2];
+    assert_true(one->is_reference);
+    assert_null(cJSON_GetObjectItemCaseSensitive(one->document, "parallel"));
+    assert_int_equal(number_of(one->tags, "rows_degree"), 1);
+    assert_int_equal(one->predicted_bytes, 0);
+    assert_false(three->is_reference);
+    assert_string_equal(three->reference_id, one->reference_id);
+    assert_int_equal(three->world_size, 3);
+    assert_int_equal(number_of(part_of(three, "parallel"), "rows_degree"), 3);
+    assert_string_equal(fixture_tag(three, "method"), "vae-rows");
+    assert_string_equal(fixture_tag(three, "mesh"), "rows3");
+    assert_true(three->predicted_bytes > workload.cases[1].predicted_bytes); /* two neighbours */
+    suite_workload_release(&workload);
+}
+
+static void a_method_is_another_word_for_the_degree(void **state)
+{
+    (void)state;
+    suite_workload workload = fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\","
+                                           "\"resolution\":\"64x48\",\"method\":\"vae-rows\",\"world_size\":2}");
+    assert_int_equal(workload.case_count, 1);
+    assert_int_equal(number_of(part_of(&workload.cases[0], "parallel"), "rows_degree"), 2);
+    suite_workload_release(&workload);
+    workload = fixture_load("\"defaults\":{\"model\":\"flux.1-dev\",\"method\":\"vae-rows\",\"world_size\":2}");
+    assert_int_equal(workload.case_count, 0); /* sampling has no rows to share */
+    assert_int_equal(workload.dropped[0].code, DIT_ERR_CONSTRAINT_PRODUCT);
+    suite_workload_release(&workload);
+}
+
 static void a_decode_that_cannot_run_is_dropped(void **state)
 {
     (void)state;
@@ -157,6 +193,13 @@ static void a_decode_that_cannot_run_is_dropped(void **state)
         fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"ulysses_degree\":2}");
     assert_int_equal(workload.dropped_count, 1);
     assert_int_equal(workload.dropped[0].code, DIT_ERR_UNSUPPORTED);
+    suite_workload_release(&workload);
+    workload = fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"rows_degree\":2},"
+                            "\"axes\":{\"resolution\":[\"64x8\",\"64x16\"],\"tiling\":[false,true]}");
+    assert_int_equal(workload.case_count, 1); /* one row of latents is none for two; tiles are not shared */
+    assert_int_equal(workload.dropped_count, 3);
+    assert_int_equal(workload.dropped[0].code, DIT_ERR_CONSTRAINT_DEGREE);
+    assert_int_equal(workload.dropped[1].code, DIT_ERR_UNSUPPORTED);
     suite_workload_release(&workload);
     workload = fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"allegro\"}");
     assert_int_equal(workload.dropped_count, 1);
@@ -171,6 +214,10 @@ static void a_parameter_of_the_other_program_is_refused(void **state)
                      DIT_ERR_WORKLOAD);
     assert_non_null(strstr(dit_error_last()->message, "/defaults/guidance_scale"));
     assert_int_equal(refused("\"defaults\":{\"model\":\"flux.1-dev\",\"tiling\":true}"), DIT_ERR_WORKLOAD);
+    assert_int_equal(refused("\"defaults\":{\"model\":\"flux.1-dev\",\"rows_degree\":2}"), DIT_ERR_WORKLOAD);
+    assert_int_equal(refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"rows_degree\":2,"
+                             "\"method\":\"vae-rows\",\"world_size\":2}"),
+                     DIT_ERR_WORKLOAD);
     assert_int_equal(refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"tiling\":1}"),
                      DIT_ERR_JSON_TYPE);
 }
@@ -210,6 +257,8 @@ int main(void)
         cmocka_unit_test(frames_are_an_axis_of_clips),
         cmocka_unit_test(an_image_has_no_frames),
         cmocka_unit_test(a_decode_is_a_case_of_the_vae),
+        cmocka_unit_test(a_shared_decode_has_its_ranks_bytes_and_reference),
+        cmocka_unit_test(a_method_is_another_word_for_the_degree),
         cmocka_unit_test(a_decode_that_cannot_run_is_dropped),
         cmocka_unit_test(a_parameter_of_the_other_program_is_refused),
         cmocka_unit_test(shipped_vaes_load_and_models_name_them),

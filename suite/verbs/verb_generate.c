@@ -44,7 +44,7 @@ typedef struct {
     suite_foreign foreign;
     const char *model, *frames, *output_type;
     int64_t pipefusion_degree, tensor_degree, ulysses_degree, ring_degree, data_degree, cfg_degree;
-    bool use_cfg_parallel, enable_tiling;
+    bool use_cfg_parallel, use_parallel_vae, enable_tiling;
     suite_delivery delivery;
     int pipe[2];
     suite_progress progress;
@@ -135,6 +135,7 @@ static dit_status settle_mesh(generate_call *call)
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) world *= call->request.parallel.degree[axis];
     if (world > 65536) return DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "the degrees multiply to more than 65536 ranks");
     call->single.world_size = (int)world;
+    call->request.parallel.rows_degree = call->use_parallel_vae && !call->request.latents_only ? (int)world : 1;
     if (!call->request.threads) call->request.threads = cores > world ? cores / world : 1;
     call->single.threads_per_rank = (int)call->request.threads;
     if (!call->single.launcher && world == 1) call->single.launcher = "local";
@@ -326,6 +327,8 @@ int suite_verb_generate(int argc, char **argv)
         {"threads", 't', SUITE_OPTION_INT, "N", "threads per rank (default: cores / ranks)", &r->threads, 1, 1024},
         {"tiling", 0, SUITE_OPTION_FLAG, NULL, "decode in overlapping tiles: bounded memory, approximate", &r->tiling,
          0, 0},
+        {"use_parallel_vae", 0, SUITE_OPTION_FLAG, NULL, "all ranks share each decode by rows, instead of rank 0 alone",
+         &call->use_parallel_vae, 0, 0},
         {"enable_tiling", 0, SUITE_OPTION_FLAG, NULL, NULL, &call->enable_tiling, 0, 0},
         {"frames", 0, SUITE_OPTION_STRING, "HOW", "a clip as one animated file (default) or numbered ones",
          &call->frames, 0, 0},

@@ -1,4 +1,5 @@
 /* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
+#include "base/rows.h"
 #include "suite/cli.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
@@ -67,6 +68,22 @@ static void print_volumes(const dit_volume_table *table)
     }
 }
 
+/* Of the rank that sends most: with neighbours on both sides, if there is one. */
+static dit_status predict(const dit_json *doc, const dit_parallel *parallel, dit_volume_table *out)
+{
+    dit_facts facts;
+    dit_rows_facts rows;
+    int ranks = dit_parallel_world_size(parallel);
+    if (!cJSON_HasObjectItem(doc->root, "model")) {
+        DIT_TRY(dit_rows_from_case(doc, doc->root, "", &rows));
+        dit_rows_predict(&rows, ranks, ranks > 2, out);
+        return DIT_OK;
+    }
+    DIT_TRY(dit_facts_from_case(doc, doc->root, "", &facts));
+    dit_volume_predict(parallel, &facts, out);
+    return DIT_OK;
+}
+
 /* Who works with whom, and what each sends over one image: without running anything. */
 static dit_status print_meshes(const suite_workload *workload)
 {
@@ -75,12 +92,10 @@ static dit_status print_meshes(const suite_workload *workload)
         const dit_json doc = {.root = one->document, .path = (char *)"<case>"};
         const cJSON *parallel_json = cJSON_GetObjectItemCaseSensitive(one->document, "parallel");
         dit_parallel parallel;
-        dit_facts facts;
         dit_volume_table table;
         if (!parallel_json) continue; /* vae_decode: one rank */
         DIT_TRY(dit_parallel_from_json(&doc, parallel_json, "/parallel", &parallel));
-        DIT_TRY(dit_facts_from_case(&doc, one->document, "", &facts));
-        dit_volume_predict(&parallel, &facts, &table);
+        DIT_TRY(predict(&doc, &parallel, &table));
         printf("%s\n", one->label);
         dit_mesh_print(&parallel, stdout);
         print_volumes(&table);
