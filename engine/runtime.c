@@ -105,6 +105,18 @@ void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase)
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) dit_comm_set_phase(rt->comm[axis], phase);
 }
 
+void dit_runtime_set_trace(dit_runtime *rt, dit_trace *trace)
+{
+    rt->trace = trace;
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) dit_comm_set_trace(rt->comm[axis], trace);
+}
+
+void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began_ns)
+{
+    dit_trace_end(rt->trace, DIT_TRACE_PHASE, dit_time_name(which), began_ns);
+    rt->trace->phase = NULL;
+}
+
 void dit_runtime_reset_account(dit_runtime *rt)
 {
     memset(&rt->counters, 0, sizeof rt->counters);
@@ -114,67 +126,76 @@ void dit_runtime_reset_account(dit_runtime *rt)
     rt->ledger.total_peak = rt->ledger.total_used;
 }
 
+/* Runs an operator; its interval goes into the trace, where there is one. */
+#define TRACED(rt, name, call)                                                                                         \
+    do {                                                                                                               \
+        int64_t traced_began_ = dit_trace_begin((rt)->trace);                                                          \
+        call;                                                                                                          \
+        dit_trace_end((rt)->trace, DIT_TRACE_COMPUTE, name, traced_began_);                                            \
+    } while (0)
+
 void ops_linear(dit_runtime *rt, const dit_linear_args *args)
 {
     rt->flops.linear += dit_linear_work(args->rows, args->weights->n, args->weights->k).flops;
-    rt->kernels->linear(rt->pool, args);
+    TRACED(rt, "linear", rt->kernels->linear(rt->pool, args));
 }
 
 void ops_attention(dit_runtime *rt, const dit_attention_args *args)
 {
     rt->flops.attention += dit_attention_args_work(args).flops;
-    rt->kernels->attention(rt->pool, args);
+    TRACED(rt, "attention", rt->kernels->attention(rt->pool, args));
 }
 
 void ops_merge(dit_runtime *rt, const dit_merge_args *args)
 {
     rt->flops.other += dit_elementwise_work(args->B * args->S * args->H * args->D, 2, 1, 3).flops;
-    rt->kernels->attention_merge(rt->pool, args);
+    TRACED(rt, "merge", rt->kernels->attention_merge(rt->pool, args));
 }
 
 void ops_norm(dit_runtime *rt, const dit_norm_args *args)
 {
     rt->flops.other += dit_elementwise_work(args->rows * args->C, 1, 1, 8).flops;
-    rt->kernels->norm(rt->pool, args);
+    TRACED(rt, "norm", rt->kernels->norm(rt->pool, args));
 }
 
 void ops_qk_norm_rope(dit_runtime *rt, const dit_qk_norm_rope_args *args)
 {
     rt->flops.other += dit_elementwise_work(args->rows * args->H * args->D, 1, 1, 7).flops;
-    rt->kernels->qk_norm_rope(rt->pool, args);
+    TRACED(rt, "qk_norm_rope", rt->kernels->qk_norm_rope(rt->pool, args));
 }
 
 void ops_copy(dit_runtime *rt, const dit_copy_args *args)
 {
-    rt->kernels->copy(rt->pool, args);
+    TRACED(rt, "copy", rt->kernels->copy(rt->pool, args));
 }
 
 void ops_combine(dit_runtime *rt, const dit_combine_args *args)
 {
     rt->flops.other += dit_elementwise_work(args->elements, args->count, 1, 2.0 * args->count).flops;
-    rt->kernels->combine(rt->pool, args);
+    TRACED(rt, "combine", rt->kernels->combine(rt->pool, args));
 }
 
 void ops_activate(dit_runtime *rt, const dit_activate_args *args)
 {
     rt->flops.other += dit_elementwise_work(args->elements, 1, 1, 8).flops;
-    rt->kernels->activate(rt->pool, args);
+    TRACED(rt, "activate", rt->kernels->activate(rt->pool, args));
 }
 
 void ops_conv(dit_runtime *rt, const dit_conv_args *args)
 {
     rt->flops.convolution += dit_conv_work(args).flops;
-    rt->kernels->conv(rt->pool, args);
+    TRACED(rt, "conv", rt->kernels->conv(rt->pool, args));
 }
 
 void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args)
 {
     int64_t elements = args->batch * args->frames * args->height * args->width * args->C;
     rt->flops.other += dit_elementwise_work(elements, 1, 1, 8).flops;
-    rt->kernels->group_norm(rt->pool, args);
+    TRACED(rt, "group_norm", rt->kernels->group_norm(rt->pool, args));
 }
 
 void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args)
 {
-    rt->kernels->group_moments(rt->pool, args); /* a part of group_norm, which accounts for both */
+    TRACED(rt, "group_moments",
+           rt->kernels->group_moments(rt->pool, args)); /* a part of group_norm, which accounts for both */
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mesh.h"
 #include "engine/comm/comm.h"
+#include "engine/trace.h"
 #include "kernels/kernels.h"
 
 typedef enum {
@@ -51,9 +52,15 @@ typedef struct dit_runtime {
     int coordinates[DIT_AXIS_COUNT];
     dit_comm *comm[DIT_GROUP_COUNT]; /* size 1 where the axis is not used; all ranks, NULL when counting */
     dit_comm_counters counters;
+    struct {
+        float *partial, *sum;       /* [elements] as reserved */
+        double *squares, *gathered; /* [rows], [degree][rows]  */
+        int64_t elements, rows;
+    } tensor; /* engine/tensor.h */
     int64_t time_ns[DIT_TIME_COUNT];
     dit_flops flops;
     int64_t parameters; /* elements of all parameters read so far */
+    dit_trace *trace;   /* NULL: off. Set with dit_runtime_set_trace; not owned */
 } dit_runtime;
 
 /* Collective over the world: the product of the degrees must equal its size and the configuration must be legal.
@@ -62,6 +69,8 @@ typedef struct dit_runtime {
 dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *out);
 void dit_runtime_release(dit_runtime *rt);
 void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase);
+/* From now on everything is recorded in `trace`, which outlives that; NULL: nothing. */
+void dit_runtime_set_trace(dit_runtime *rt, dit_trace *trace);
 /* Forgets counters, times and flops, and lowers the memory peaks to what is in use: the start of a measured region. */
 void dit_runtime_reset_account(dit_runtime *rt);
 
@@ -69,8 +78,22 @@ void dit_runtime_reset_account(dit_runtime *rt);
 #define DIT_TIMED(rt, which, ...)                                                                                      \
     do {                                                                                                               \
         int64_t timed_began_ = dit_clock_ns();                                                                         \
+        if ((rt)->trace) (rt)->trace->phase = dit_time_name(which);                                                    \
         __VA_ARGS__;                                                                                                   \
         (rt)->time_ns[which] += dit_clock_ns() - timed_began_;                                                         \
+        if ((rt)->trace) dit_runtime_end_phase(rt, which, timed_began_);                                               \
+    } while (0)
+/* What DIT_TIMED tells a trace. */
+void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began_ns);
+
+/* Runs a statement as block `index` of the transformer, from 0, for the trace. */
+#define DIT_LAYER(rt, index, ...)                                                                                      \
+    do {                                                                                                               \
+        int64_t layer_began_ = dit_trace_begin((rt)->trace);                                                           \
+        if ((rt)->trace) (rt)->trace->layer = (int32_t)(index);                                                        \
+        __VA_ARGS__;                                                                                                   \
+        dit_trace_end((rt)->trace, DIT_TRACE_LAYER, "block", layer_began_);                                            \
+        if ((rt)->trace) (rt)->trace->layer = -1;                                                                      \
     } while (0)
 
 /* Dispatch and account. */

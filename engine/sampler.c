@@ -140,10 +140,12 @@ dit_status dit_sampler_run(dit_sampler *s, const dit_condition *condition)
     DIT_TIMED(s->rt, DIT_TIME_PREPARE, DIT_TRY(dit_model_prepare(s->model, condition)));
     for (int step = 0; step < s->scheduler->steps; step++) {
         int64_t began = dit_clock_ns();
+        if (s->rt->trace) s->rt->trace->step = step;
         DIT_TRY(run_step(s, step, condition));
         if (s->step_ns) s->step_ns[step] = dit_clock_ns() - began;
         if (s->on_step) DIT_TRY(s->on_step(s, step, s->context));
     }
+    if (s->rt->trace) s->rt->trace->step = -1;
     return DIT_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/comm/comm_impl.h"
 
 #include "base/clock.h"
+#include "engine/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct dit_comm {
     dit_axis axis;
     dit_phase phase;
     dit_comm_counters *counters; /* NULL: uncounted (the world) */
+    dit_trace *trace;            /* NULL: off                   */
 };
 
 static const dit_comm_ops *current;
@@ -74,6 +76,11 @@ void dit_comm_set_phase(dit_comm *comm, dit_phase phase)
     comm->phase = phase;
 }
 
+void dit_comm_set_trace(dit_comm *comm, dit_trace *trace)
+{
+    if (comm) comm->trace = trace;
+}
+
 dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out)
 {
     int size = dit_parallel_world_size(parallel);
@@ -121,23 +128,50 @@ void dit_comm_free(dit_comm *comm)
     free(comm);
 }
 
-static void count(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t time_ns,
-                  int64_t span_ns)
+static void record(dit_comm *comm, dit_trace_category category, dit_collective collective, int64_t bytes,
+                   int64_t began_ns, int64_t ended_ns)
 {
-    if (!comm->counters) return;
+    dit_trace_record(comm->trace, &(dit_trace_event){.name = dit_collective_name(collective),
+                                                     .axis = dit_axis_name(comm->axis),
+                                                     .category = category,
+                                                     .bytes = bytes,
+                                                     .begin_ns = began_ns,
+                                                     .end_ns = ended_ns});
+}
+
+/* A call that held the thread up from `began_ns` to now, and the bytes that it handed over. Returns now. */
+static int64_t count(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began_ns)
+{
+    int64_t ended_ns = dit_clock_ns();
+    if (!comm->counters) return ended_ns;
     dit_comm_counter *counter = &comm->counters->at[comm->axis][collective][comm->phase];
     counter->messages += messages;
     counter->bytes += messages * bytes_each;
-    counter->time_ns += time_ns;
-    counter->span_ns += span_ns;
+    counter->time_ns += ended_ns - began_ns;
+    if (comm->trace) record(comm, DIT_TRACE_WAIT, collective, 0, began_ns, ended_ns);
+    return ended_ns;
+}
+
+/* A transfer is complete that began at `began_ns`. */
+static void count_span(dit_comm *comm, dit_collective collective, int64_t bytes, int64_t began_ns, int64_t ended_ns)
+{
+    if (!comm->counters) return;
+    comm->counters->at[comm->axis][collective][comm->phase].span_ns += ended_ns - began_ns;
+    if (comm->trace) record(comm, DIT_TRACE_COMMUNICATION, collective, bytes, began_ns, ended_ns);
+}
+
+/* A collective is over: it was all waiting. */
+static void count_blocking(dit_comm *comm, dit_collective collective, int64_t bytes_each, int64_t began_ns)
+{
+    int64_t messages = comm->size - 1, ended_ns = count(comm, collective, messages, bytes_each, began_ns);
+    count_span(comm, collective, messages * bytes_each, began_ns, ended_ns);
 }
 
 dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int64_t block_bytes)
 {
     int64_t began = dit_clock_ns();
     DIT_TRY(comm->ops->all_to_all(comm->group, send, recv, block_bytes));
-    int64_t time = dit_clock_ns() - began;
-    count(comm, DIT_COLLECTIVE_ALL_TO_ALL, comm->size - 1, block_bytes, time, time);
+    count_blocking(comm, DIT_COLLECTIVE_ALL_TO_ALL, block_bytes, began);
     return DIT_OK;
 }
 
@@ -145,8 +179,7 @@ dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int
 {
     int64_t began = dit_clock_ns();
     DIT_TRY(comm->ops->all_gather(comm->group, send, recv, block_bytes));
-    int64_t time = dit_clock_ns() - began;
-    count(comm, DIT_COLLECTIVE_ALL_GATHER, comm->size - 1, block_bytes, time, time);
+    count_blocking(comm, DIT_COLLECTIVE_ALL_GATHER, block_bytes, began);
     return DIT_OK;
 }
 
@@ -154,8 +187,7 @@ dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t 
 {
     int64_t began = dit_clock_ns(), bytes = offsets[comm->rank + 1] - offsets[comm->rank];
     DIT_TRY(comm->ops->all_gather_varying(comm->group, NULL, bytes, data, offsets));
-    int64_t time = dit_clock_ns() - began;
-    count(comm, DIT_COLLECTIVE_ALL_GATHER, comm->size - 1, bytes, time, time);
+    count_blocking(comm, DIT_COLLECTIVE_ALL_GATHER, bytes, began);
     return DIT_OK;
 }
 
@@ -167,8 +199,18 @@ dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t elements,
         values[i] = gathered[i];
         for (int rank = 1; rank < comm->size; rank++) values[i] += gathered[rank * elements + i];
     }
-    int64_t time = dit_clock_ns() - began;
-    count(comm, DIT_COLLECTIVE_ALL_REDUCE, comm->size - 1, bytes, time, time);
+    count_blocking(comm, DIT_COLLECTIVE_ALL_REDUCE, bytes, began);
+    return DIT_OK;
+}
+
+dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *out, dit_comm_add add, void *context)
+{
+    int64_t began = dit_clock_ns(), part = elements / comm->size, bytes = part * (int64_t)sizeof *values;
+    DIT_TRY(comm->ops->all_to_all(comm->group, values, out, bytes));
+    add(context, out, comm->size, part, values);
+    DIT_TRY(comm->ops->all_gather(comm->group, values, out, bytes));
+    int64_t messages = 2 * (comm->size - 1), ended = count(comm, DIT_COLLECTIVE_ALL_REDUCE, messages, bytes, began);
+    count_span(comm, DIT_COLLECTIVE_ALL_REDUCE, messages * bytes, began, ended);
     return DIT_OK;
 }
 
@@ -178,7 +220,8 @@ dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, voi
     int64_t began = dit_clock_ns();
     DIT_TRY(comm->ops->exchange_begin(comm->group, send, to, recv, from, bytes, out));
     out->began_ns = began;
-    count(comm, DIT_COLLECTIVE_SEND_RECV, to != DIT_COMM_NOBODY, bytes, dit_clock_ns() - began, 0);
+    out->bytes = to != DIT_COMM_NOBODY ? bytes : 0;
+    count(comm, DIT_COLLECTIVE_SEND_RECV, to != DIT_COMM_NOBODY, bytes, began);
     return DIT_OK;
 }
 
@@ -186,15 +229,15 @@ void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
 {
     int64_t began = dit_clock_ns();
     comm->ops->exchange_poll(comm->group, exchange);
-    count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, dit_clock_ns() - began, 0);
+    count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, began);
 }
 
 dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
 {
     int64_t began = dit_clock_ns();
     DIT_TRY(comm->ops->exchange_wait(comm->group, exchange));
-    int64_t ended = dit_clock_ns();
-    count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, ended - began, ended - exchange->began_ns);
+    int64_t ended = count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, began);
+    count_span(comm, DIT_COLLECTIVE_SEND_RECV, exchange->bytes, exchange->began_ns, ended);
     return DIT_OK;
 }
 

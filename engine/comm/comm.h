@@ -24,11 +24,12 @@ typedef struct {
 } dit_comm_counters;
 
 typedef struct dit_comm dit_comm;
+struct dit_trace;
 
 /* A transfer under way between begin and wait. */
 typedef struct {
     void *handle[2];
-    int64_t began_ns;
+    int64_t began_ns, bytes; /* that are sent */
 } dit_comm_exchange;
 
 /* Starts the library (once per process), e.g. "mpi". *argc, *argv as in main. Collective over all processes. */
@@ -50,6 +51,8 @@ dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_
                                     dit_comm **out);
 void dit_comm_free(dit_comm *comm); /* accepts NULL */
 void dit_comm_set_phase(dit_comm *comm, dit_phase phase);
+/* Everything counted is recorded in `trace` too, which outlives that; NULL: not. Accepts a NULL communicator. */
+void dit_comm_set_trace(dit_comm *comm, struct dit_trace *trace);
 
 int dit_comm_rank(const dit_comm *comm);
 int dit_comm_size(const dit_comm *comm);
@@ -67,6 +70,12 @@ dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t 
 /* values[i] = sum over ranks of values[i], added in the order of ranks: the same bits on every rank. Collective. Every
  * rank sends its values to all others, so this is for few. gathered: scratch [size][count]. */
 dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t count, double *gathered);
+/* out = sum over ranks of values, the same bits on every rank, for many: every rank adds one part of it, as it comes
+ * from all others, in the order of ranks by `add`, and gives it to them. Collective. Sends 2 (size-1) messages of
+ * count/size floats; size divides count. values are overwritten; out [count], apart from them.
+ *   add   sum[i] = blocks[0][i] + blocks[1][i] + ...: size blocks of `count` */
+typedef void (*dit_comm_add)(void *context, const float *blocks, int size, int64_t count, float *sum);
+dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t count, float *out, dit_comm_add add, void *context);
 /* Sends `bytes` to rank `to` and receives as many from `from`, in the background, one message. DIT_COMM_NOBODY for
  * either: nothing is sent, or received. Buffers are taken until wait returns. Call poll between pieces of computation:
  * MPI moves data only inside its calls. */

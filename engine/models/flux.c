@@ -207,8 +207,8 @@ static dit_status flux_forward(dit_model *model, const dit_forward_args *args)
     dit_runtime *rt = model->params.rt;
     DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
     DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        for (int64_t i = 0; i < m->c.doubles; i++) DIT_TRY(forward_double(model, i));
-        for (int64_t i = 0; i < m->c.singles; i++) DIT_TRY(forward_single(model, i));
+        for (int64_t i = 0; i < m->c.doubles; i++) DIT_LAYER(rt, i, DIT_TRY(forward_double(model, i)));
+        for (int64_t i = 0; i < m->c.singles; i++) DIT_LAYER(rt, m->c.doubles + i, DIT_TRY(forward_single(model, i)));
     });
     DIT_TIMED(rt, DIT_TIME_HEAD, joint_head(rt, &m->j, &m->norm_out, &m->proj_out, args->output));
     return DIT_OK;

@@ -198,8 +198,8 @@ static dit_status forward_blocks(dit_model *model)
 {
     const latte *m = model->state;
     for (int64_t i = 0; i < m->c.layers; i++) {
-        DIT_TRY(forward_spatial(model, i));
-        DIT_TRY(forward_temporal(model, i));
+        DIT_LAYER(model->params.rt, 2 * i, DIT_TRY(forward_spatial(model, i)));
+        DIT_LAYER(model->params.rt, 2 * i + 1, DIT_TRY(forward_temporal(model, i)));
     }
     return DIT_OK;
 }

@@ -191,7 +191,9 @@ static dit_status pixart_forward(dit_model *model, const dit_forward_args *args)
     dit_runtime *rt = model->params.rt;
     const float *sizes = m->c.micro_conditions ? m->size_embed : NULL;
     DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(adaln_embed(model, &m->common, args, sizes)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(forward_block(model, i)));
+    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
+        for (int64_t i = 0; i < m->c.layers; i++) DIT_LAYER(rt, i, DIT_TRY(forward_block(model, i)));
+    });
     DIT_TIMED(rt, DIT_TIME_HEAD, adaln_head(rt, &m->common, args->output));
     return DIT_OK;
 }

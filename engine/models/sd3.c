@@ -284,7 +284,9 @@ static dit_status sd3_forward(dit_model *model, const dit_forward_args *args)
     sd3 *m = model->state;
     dit_runtime *rt = model->params.rt;
     DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(forward_block(model, i)));
+    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
+        for (int64_t i = 0; i < m->c.layers; i++) DIT_LAYER(rt, i, DIT_TRY(forward_block(model, i)));
+    });
     DIT_TIMED(rt, DIT_TIME_HEAD, joint_head(rt, &m->j, &m->norm_out, &m->proj_out, args->output));
     return DIT_OK;
 }
