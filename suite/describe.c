@@ -205,11 +205,12 @@ static dit_status merge_all(const description *d, const cJSON *record)
     return DIT_OK;
 }
 
-static dit_status count(const description *d, const suite_single_params *single)
+dit_status suite_describe_cases(const cJSON *cases, const suite_single_params *single, cJSON **record)
 {
     suite_outcome outcome = {0};
     cJSON *kase = cJSON_CreateObject();
-    if (!kase || !cJSON_AddItemReferenceToObject(kase, "cases", d->cases)) {
+    *record = NULL;
+    if (!kase || !cJSON_AddItemReferenceToObject(kase, "cases", (cJSON *)(uintptr_t)cases)) {
         cJSON_Delete(kase);
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
     }
@@ -218,11 +219,23 @@ static dit_status count(const description *d, const suite_single_params *single)
     if (st == DIT_OK) st = suite_single_run(kase, single, &outcome);
     if (st == DIT_OK && outcome.status != SUITE_OUTCOME_OK) {
         const char *message = cJSON_GetStringValue(member(outcome.error, "message"));
-        st = DIT_FAIL(DIT_ERR_CRASH, "the engine could not describe the models: %s", message ? message : "it failed");
+        st = DIT_FAIL(DIT_ERR_CRASH, "the engine could not count: %s", message ? message : "it failed");
     }
-    if (st == DIT_OK) st = merge_all(d, outcome.record);
+    if (st == DIT_OK) {
+        *record = outcome.record;
+        outcome.record = NULL;
+    }
     suite_outcome_release(&outcome);
     cJSON_Delete(kase);
+    return st;
+}
+
+static dit_status count(const description *d, const suite_single_params *single)
+{
+    cJSON *record;
+    DIT_TRY(suite_describe_cases(d->cases, single, &record));
+    dit_status st = merge_all(d, record);
+    cJSON_Delete(record);
     return st;
 }
 

@@ -19,4 +19,8 @@ typedef struct {
  * Errors: DIT_ERR_ENVIRONMENT, DIT_ERR_JSON_* of a model file, and what running the engine gives. */
 dit_status suite_describe_models(const suite_describe_params *params, const suite_single_params *single, cJSON **out);
 
+/* Runs the engine's program describe on `cases` (engine/programs/describe.c has their form) and gives its record
+ * (caller deletes). Errors: DIT_ERR_CRASH with the engine's complaint, and what running it gives. */
+dit_status suite_describe_cases(const cJSON *cases, const suite_single_params *single, cJSON **record);
+
 #endif
