@@ -26,6 +26,7 @@ typedef struct {
     int steps;
     uint64_t seed;
     int warmup_runs, iterations;
+    bool trace; /* one more run, recorded as a timeline */
 } dit_case;
 
 /* Pointers stay inside `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */
@@ -33,7 +34,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out);
 /* {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);
-/* `measure`: warm-up runs and iterations. */
+/* `measure`: warm-up runs, iterations, and whether there is a trace. */
 dit_status dit_case_read_measure(const dit_json *doc, dit_case *out);
 /* case_id: the hash of the canonical document. */
 dit_status dit_case_hash(const dit_json *doc, char out[33]);

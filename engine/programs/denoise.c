@@ -7,6 +7,7 @@
 #include "engine/measure.h"
 #include "engine/programs/program.h"
 #include "engine/reference.h"
+#include "engine/timeline.h"
 
 #include <stdio.h>
 
@@ -15,6 +16,7 @@ static const double EXACT_TOLERANCE = 1e-5; /* exact methods against one rank, f
 typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
+    cJSON *more; /* of the record: "trace", where the case asks for one */
 } denoise;
 
 /* ---- validating -------------------------------------------------------------------------------------------------- */
@@ -45,6 +47,27 @@ static dit_status validate(const denoise *d, const dit_program_args *args, dit_v
     return DIT_OK;
 }
 
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static dit_status run_traced(void *pipeline, int64_t *latency_ns)
+{
+    return dit_pipeline_run(pipeline, NULL, latency_ns);
+}
+
+/* Last, so that the latents that are judged are those of the traced run. */
+static dit_status trace(denoise *d, const dit_program_args *args)
+{
+    if (!d->pipeline.kase.trace) return DIT_OK;
+    d->more = cJSON_CreateObject();
+    if (!d->more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    return dit_timeline_take(&(dit_timeline_params){.rt = &d->pipeline.rt,
+                                                    .case_id = d->pipeline.kase.case_id,
+                                                    .out_folder = args->out_folder,
+                                                    .run = run_traced,
+                                                    .context = &d->pipeline},
+                             d->more);
+}
+
 static dit_status denoise_all(denoise *d, const dit_program_args *args)
 {
     dit_validation validation;
@@ -55,6 +78,7 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
     DIT_TRY(
         dit_measurement_init(&d->pipeline, d->pipeline.kase.warmup_runs, d->pipeline.kase.iterations, &d->measured));
     DIT_TRY(dit_measurement_take(&d->measured, &d->pipeline));
+    DIT_TRY(trace(d, args));
     DIT_TRY(validate(d, args, &validation));
     DIT_TRY(dit_record_write(&(dit_record_params){.program = "denoise",
                                                   .kase = &d->pipeline.kase,
@@ -62,6 +86,7 @@ static dit_status denoise_all(denoise *d, const dit_program_args *args)
                                                   .attention = dit_attention_name(d->pipeline.model->attention[0]),
                                                   .own = &d->measured,
                                                   .validation = &validation,
+                                                  .more = d->more,
                                                   .out_folder = args->out_folder}));
     if (validation.has_reference && validation.rel_l2 > validation.tolerance)
         return DIT_FAIL(DIT_ERR_MISMATCH,
@@ -77,6 +102,7 @@ static dit_status denoise_run(const dit_program_args *args, bool *skipped)
     dit_status st = denoise_all(&d, args);
     dit_pipeline_release(&d.pipeline);
     dit_measurement_release(&d.measured);
+    cJSON_Delete(d.more);
     return st;
 }
 
