@@ -59,13 +59,6 @@ dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const cha
     DIT_TRY(dit_json_optional_int(doc, object, at, "batch", 1, MAX_BATCH, &out->batch));
     out->kv_heads = out->heads;
     DIT_TRY(dit_json_optional_int(doc, object, at, "kv_heads", 1, MAX_HEADS, &out->kv_heads));
-    if (out->heads % out->kv_heads)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by kv_heads %lld",
-                                       (long long)out->heads, (long long)out->kv_heads),
-                              "every head of k and v serves the same number of query heads");
-    if ((double)out->tokens * (double)out->heads * (double)out->head_dim * (double)out->batch > MAX_ELEMENTS)
-        return DIT_FAIL(DIT_ERR_CONSTRAINT_MEMORY, "tokens x heads x head_dim x batch is beyond %.0f numbers",
-                        MAX_ELEMENTS);
     return read_switches(doc, object, at, out);
 }
 
@@ -163,6 +156,27 @@ static dit_status check_axes(const dit_parallel *parallel, const dit_layer *laye
                           "use ulysses_degree and ring_degree");
 }
 
+static dit_status check_size(const dit_parallel *parallel, const dit_layer *layer)
+{
+    (void)parallel;
+    if ((double)layer->tokens * (double)layer->heads * (double)layer->head_dim * (double)layer->batch <= MAX_ELEMENTS)
+        return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_MEMORY,
+                                   "tokens %lld x heads %lld x head_dim %lld x batch %lld is beyond %.0f numbers",
+                                   (long long)layer->tokens, (long long)layer->heads, (long long)layer->head_dim,
+                                   (long long)layer->batch, MAX_ELEMENTS),
+                          "no machine holds that; choose fewer");
+}
+
+static dit_status check_shared_heads(const dit_parallel *parallel, const dit_layer *layer)
+{
+    (void)parallel;
+    if (layer->heads % layer->kv_heads == 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by kv_heads %lld",
+                                   (long long)layer->heads, (long long)layer->kv_heads),
+                          "every head of k and v serves the same number of query heads");
+}
+
 static dit_status check_heads(const dit_parallel *parallel, const dit_layer *layer)
 {
     int64_t degree = degree_of(parallel, DIT_AXIS_ULYSSES);
@@ -188,9 +202,21 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_layer *la
 
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer)
 {
-    DIT_TRY(check_axes(parallel, layer));
-    DIT_TRY(check_heads(parallel, layer));
-    return check_tokens(parallel, layer);
+    static dit_status (*const rules[])(const dit_parallel *, const dit_layer *) = {
+        check_size, check_axes, check_shared_heads, check_heads, check_tokens,
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, layer));
+    return DIT_OK;
+}
+
+void dit_layer_normalise(const dit_parallel *parallel, dit_layer *layer)
+{
+    dit_token_cut cut;
+    if (degree_of(parallel, DIT_AXIS_RING) == 1) layer->layout = DIT_TOKEN_BASIC;
+    if (degree_of(parallel, DIT_AXIS_ULYSSES) == 1) layer->packed = false;
+    if (layer->heads % degree_of(parallel, DIT_AXIS_ULYSSES) == 0) layer->pad_heads = false;
+    cut = dit_token_cut_of(parallel, layer);
+    if (cut.r * cut.ring_rows == layer->tokens) layer->pad_tokens = false;
 }
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */

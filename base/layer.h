@@ -34,10 +34,13 @@ typedef struct {
 } dit_layer;
 
 /* Reads {"tokens","heads","head_dim"} and, with defaults, {"kv_heads","batch","causal","layout","packed","pad_tokens",
- * "pad_heads"} of the case's "layer". Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_HEADS. */
+ * "pad_heads"} of the case's "layer". Not judged: dit_layer_check must pass before anything below is asked.
+ * Errors: DIT_ERR_JSON_*. */
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out);
 /* DIT_OK, or the first rule that is broken (DIT_ERR_CONSTRAINT_*, DIT_ERR_UNSUPPORTED for other axes). */
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer);
+/* Options that change nothing on this mesh get their first value, so that equal cases are spelled alike. */
+void dit_layer_normalise(const dit_parallel *parallel, dit_layer *layer);
 /* "layer:32x128", with shared heads "layer:32/8x128": what plots call the layer. */
 void dit_layer_name(const dit_layer *layer, char out[64]);
 

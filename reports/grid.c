@@ -139,8 +139,9 @@ static bool same_place(const report_cell *a, const report_cell *b)
 static bool tell_panels_apart(const report_grid *grid, grid_keys *keys)
 {
     static const char *const tags[] = {
-        "program",        "model",       "resolution", "num_frames", "num_layers", "steps", "num_images",
-        "guidance_scale", "text_tokens", "tiling",     "platform",   "seed",       NULL};
+        "program",    "model",          "resolution",  "num_frames", "num_layers", "steps",
+        "num_images", "guidance_scale", "text_tokens", "tiling",     "platform",   "seed",
+        "tokens",     "batch",          "causal",      "layout",     "packed",     NULL};
     for (int i = 1; i < grid->count; i++) {
         const report_cell *a = &grid->cells[i - 1], *b = &grid->cells[i];
         const char *tag = same_place(a, b) ? telling_tag(a->kase, b->kase, tags) : NULL;

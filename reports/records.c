@@ -410,9 +410,10 @@ static dit_status close_case(report_case *kase)
 /* A case without parallelism that makes the same images. */
 static bool is_baseline_of(const report_case *base, const report_case *kase)
 {
-    static const char *const same[] = {"program",    "model",  "resolution", "height_px",       "width_px",
-                                       "num_frames", "steps",  "seed",       "num_images",      "guidance_scale",
-                                       "num_layers", "tiling", "platform",   "threads_per_rank"};
+    static const char *const same[] = {"program",    "model",  "resolution", "height_px",        "width_px",
+                                       "num_frames", "steps",  "seed",       "num_images",       "guidance_scale",
+                                       "num_layers", "tiling", "platform",   "threads_per_rank", "tokens",
+                                       "batch",      "causal"};
     char x[128], y[128];
     if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0) return false;
     if (strcmp(base->evidence, kase->evidence) != 0) return false;

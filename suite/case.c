@@ -1,6 +1,7 @@
 #include "suite/case.h"
 
 #include "base/rows.h"
+#include "suite/layer.h"
 #include "suite/method.h"
 
 #include <stdio.h>
@@ -12,11 +13,20 @@ dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, 
     const char *key = suite_parameter_key(parameter);
     const cJSON *value = cell->values[parameter];
     *out = 0;
+    if (!value && cell->attends) return DIT_OK;
     if (!value) value = cJSON_GetObjectItemCaseSensitive(cell->model->default_run, key);
     if (!cJSON_IsNumber(value))
         return dit_json_fail(&cell->model->source, "/default_run", DIT_ERR_JSON_MISSING, "no default for %s", key);
     *out = value->valuedouble;
     return DIT_OK;
+}
+
+void suite_cell_memory(const suite_cell *cell, int64_t bytes[4])
+{
+    if (cell->attends)
+        dit_layer_memory(&cell->parallel, &cell->layer, bytes);
+    else
+        dit_memory_predict(&cell->parallel, &cell->facts, bytes);
 }
 
 /* ---- document ---------------------------------------------------------------------------------------------------- */
@@ -153,6 +163,11 @@ static dit_status fill_document(cJSON *document, const suite_workload *workload,
         DIT_TRY(add_vae(document, cell));
         return add_placement(document, workload->matrix, cell);
     }
+    if (cell->attends) {
+        DIT_TRY(suite_layer_document(cell, document));
+        DIT_TRY(add_mesh(document, cell));
+        return add_placement(document, workload->matrix, cell);
+    }
     DIT_TRY(add_model(document, cell));
     DIT_TRY(add_scheduler(document, workload, cell));
     DIT_TRY(add_run(document, cell));
@@ -230,8 +245,12 @@ static dit_status fill_mesh_tags(cJSON *tags, const suite_cell *cell)
 static dit_status fill_tags(cJSON *tags, const suite_workload *workload, const suite_cell *cell)
 {
     DIT_TRY(dit_json_add_string(tags, "program", workload->matrix->program));
-    DIT_TRY(cell->vae ? fill_decoding_tags(tags, cell) : fill_sampling_tags(tags, cell));
-    DIT_TRY(fill_size_tags(tags, cell));
+    if (cell->attends) {
+        DIT_TRY(suite_layer_tags(cell, tags));
+    } else {
+        DIT_TRY(cell->vae ? fill_decoding_tags(tags, cell) : fill_sampling_tags(tags, cell));
+        DIT_TRY(fill_size_tags(tags, cell));
+    }
     DIT_TRY(fill_mesh_tags(tags, cell));
     DIT_TRY(dit_json_add_string(tags, "platform", cell->platform->name));
     return dit_json_add_int(tags, "threads_per_rank", cell->threads_per_rank);
@@ -255,18 +274,30 @@ static bool is_named_by_label(suite_parameter parameter)
     return parameter == SUITE_PARAMETER_MODEL || parameter == SUITE_PARAMETER_RESOLUTION ||
            parameter == SUITE_PARAMETER_HEIGHT_PX || parameter == SUITE_PARAMETER_WIDTH_PX ||
            parameter == SUITE_PARAMETER_NUM_FRAMES || parameter == SUITE_PARAMETER_ATTENTION ||
+           (parameter >= SUITE_PARAMETER_TOKENS && parameter <= SUITE_PARAMETER_PAD_HEADS) ||
            (parameter >= SUITE_PARAMETER_METHOD && parameter <= SUITE_PARAMETER_ROWS_DEGREE);
+}
+
+/* What is run, and its size. */
+static void write_subject(const suite_cell *cell, char *out, size_t size)
+{
+    char name[160], frames[32] = "";
+    if (cell->attends) {
+        suite_layer_label(cell, out, size);
+        return;
+    }
+    snprintf(name, sizeof name, "%s", cell->model->variant);
+    if (cell->vae) vae_name(cell->vae, name, sizeof name);
+    if (cell->model->video) snprintf(frames, sizeof frames, " %lldf", (long long)cell->num_frames);
+    snprintf(out, size, "%s %lldx%lld%s", name, (long long)cell->width_px, (long long)cell->height_px, frames);
 }
 
 /* "pixart-alpha-xl-2~2-layers 256x256 u2", of clips "latte-1 256x256 16f u2", then whatever else varies. */
 static dit_status write_label(const suite_workload *workload, const suite_cell *cell, char *out, size_t size)
 {
-    char name[160], frames[32] = "";
-    snprintf(name, sizeof name, "%s", cell->model->variant);
-    if (cell->vae) vae_name(cell->vae, name, sizeof name);
-    if (cell->model->video) snprintf(frames, sizeof frames, " %lldf", (long long)cell->num_frames);
-    size_t used = (size_t)snprintf(out, size, "%s %lldx%lld%s %s", name, (long long)cell->width_px,
-                                   (long long)cell->height_px, frames, cell->mesh);
+    char subject[256];
+    write_subject(cell, subject, sizeof subject);
+    size_t used = (size_t)snprintf(out, size, "%s %s", subject, cell->mesh);
     for (int p = 0; p < SUITE_PARAMETER_COUNT && used < size; p++) {
         char *value = NULL;
         if (!workload->matrix->varies[p] || is_named_by_label((suite_parameter)p)) continue;
@@ -289,13 +320,15 @@ static dit_status hash_document(const cJSON *document, char out[DIT_HASH_HEX])
 }
 
 /* What the image depends on: the case without how and where it is computed. */
-static dit_status hash_reference(const cJSON *document, char out[DIT_HASH_HEX])
+static dit_status hash_reference(const suite_cell *cell, const cJSON *document, char out[DIT_HASH_HEX])
 {
     static const char *const members[] = {"schema", "program", "model", "vae", "scheduler", "run"};
-    cJSON *part = cJSON_CreateObject();
+    cJSON *part = cJSON_CreateObject(), *layer;
     dit_status st = part ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
     for (size_t i = 0; st == DIT_OK && i < sizeof members / sizeof *members; i++)
         st = copy_member(part, document, members[i]);
+    if (st == DIT_OK && cell->attends) st = add_object(part, "layer", &layer);
+    if (st == DIT_OK && cell->attends) st = suite_layer_identity(cell, layer);
     if (st == DIT_OK) st = hash_document(part, out);
     cJSON_Delete(part);
     return st;
@@ -315,7 +348,7 @@ static dit_status finish_decoding(const suite_cell *cell, suite_case *out)
         dit_rows_predict(&rows, cell->world_size, cell->world_size > 2, &volumes);
         out->predicted_bytes = dit_volume_total_bytes(&volumes);
     }
-    return hash_reference(out->document, out->reference_id);
+    return hash_reference(cell, out->document, out->reference_id);
 }
 
 dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out)
@@ -328,9 +361,12 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     DIT_TRY(hash_document(out->document, out->case_id));
     out->is_reference = cell->world_size == 1;
     if (cell->vae) return finish_decoding(cell, out);
-    dit_volume_predict(&cell->parallel, &cell->facts, &volumes);
-    dit_memory_predict(&cell->parallel, &cell->facts, memory);
+    if (cell->attends)
+        dit_layer_volume(&cell->parallel, &cell->layer, &volumes);
+    else
+        dit_volume_predict(&cell->parallel, &cell->facts, &volumes);
+    suite_cell_memory(cell, memory);
     out->predicted_bytes = dit_volume_total_bytes(&volumes);
     out->predicted_memory_bytes = memory[0] + memory[1] + memory[2] + memory[3];
-    return hash_reference(out->document, out->reference_id);
+    return hash_reference(cell, out->document, out->reference_id);
 }

@@ -2,6 +2,7 @@
 #ifndef DIT_SUITE_CASE_H
 #define DIT_SUITE_CASE_H
 
+#include "base/layer.h"
 #include "suite/matrix.h"
 
 /* A cell with everything looked up and nothing judged. Pointers lie in the matrix. */
@@ -15,7 +16,9 @@ typedef struct {
     dit_parallel parallel;
     char method[64], mesh[64];
     const char *attention; /* what the degrees amount to */
-    dit_facts facts;       /* zero for vae_decode        */
+    dit_facts facts;       /* zero for vae_decode and attention */
+    bool attends;          /* program attention: `layer` and no model */
+    dit_layer layer;
 } suite_cell;
 
 /* The case document (results/schema/README.md); configs are references into the matrix. */
@@ -24,7 +27,9 @@ dit_status suite_case_document(const suite_workload *workload, const suite_cell 
 dit_status suite_case_tags(const suite_workload *workload, const suite_cell *cell, cJSON **out);
 /* Fills label, ids, world size and predictions of a case that has its document and tags. */
 dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out);
-/* A number of the cell: its value, or the model's default. Errors: DIT_ERR_JSON_MISSING. */
+/* Estimated peak bytes of a rank by memory class; not of a decode. */
+void suite_cell_memory(const suite_cell *cell, int64_t bytes[4]);
+/* A number of the cell: its value, or the model's default, or 0 of a layer. Errors: DIT_ERR_JSON_MISSING. */
 dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, double *out);
 
 #endif

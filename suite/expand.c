@@ -1,6 +1,7 @@
 /* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
 #include "base/rows.h"
 #include "suite/case.h"
+#include "suite/layer.h"
 #include "suite/method.h"
 #include "suite/place.h"
 
@@ -116,6 +117,12 @@ static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, suite_
     *cell = (suite_cell){0};
     take_values(matrix, index, cell);
     find_data(matrix, cell);
+    cell->attends = matrix->attends;
+    if (cell->attends) {
+        DIT_TRY(resolve_mesh(cell));
+        suite_layer_resolve(cell);
+        return DIT_OK;
+    }
     if (matrix->decodes && !cell->vae)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: its file names no VAE", cell->model->name);
     if (!matrix->decodes && !cell->model->config)
@@ -169,7 +176,7 @@ static dit_status judge_memory(const suite_cell *cell)
     const suite_platform *platform = cell->platform;
     int64_t bytes[4], needed;
     const double gib = 1024.0 * 1024.0 * 1024.0;
-    dit_memory_predict(&cell->parallel, &cell->facts, bytes);
+    suite_cell_memory(cell, bytes);
     needed = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) * (platform->memory_per_device ? 1 : cell->world_size);
     if (needed <= platform->memory_bytes) return DIT_OK;
     return DIT_FAIL(DIT_ERR_CONSTRAINT_MEMORY, "needs %.1f GiB %s, %s has %.1f GiB", (double)needed / gib,
@@ -196,7 +203,9 @@ static dit_status judge_cell(const suite_workload *workload, const suite_cell *c
     const suite_matrix *matrix = workload->matrix;
     DIT_TRY(judge_expressions(workload, "exclude", matrix->exclude, true, tags));
     DIT_TRY(judge_expressions(workload, "constraints", matrix->constraints, false, tags));
-    DIT_TRY(cell->vae ? judge_rows(cell, document) : dit_parallel_check(&cell->parallel, &cell->facts));
+    DIT_TRY(cell->vae       ? judge_rows(cell, document)
+            : cell->attends ? dit_layer_check(&cell->parallel, &cell->layer)
+                            : dit_parallel_check(&cell->parallel, &cell->facts));
     DIT_TRY(judge_platform(cell));
     return cell->vae ? DIT_OK : judge_memory(cell);
 }
@@ -237,7 +246,7 @@ static dit_status build_case(const suite_workload *workload, int64_t index, suit
     suite_cell cell;
     DIT_TRY(resolve_cell(workload->matrix, index, &cell));
     DIT_TRY(suite_case_document(workload, &cell, &out->document));
-    if (!cell.vae) DIT_TRY(read_facts(workload, &cell, out->document));
+    if (cell.model && !cell.vae) DIT_TRY(read_facts(workload, &cell, out->document));
     DIT_TRY(suite_case_tags(workload, &cell, &out->tags));
     DIT_TRY(judge_cell(workload, &cell, out->tags, out->document));
     return suite_case_finish(workload, &cell, out);

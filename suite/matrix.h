@@ -37,6 +37,7 @@ typedef struct suite_matrix {
     int64_t cell_count;
     const char *program;
     bool decodes;                       /* program vae_decode: the model axis gives the VAE */
+    bool attends;                       /* program attention: a layer, no model */
     const cJSON *exclude, *constraints; /* arrays of strings, or NULL */
     int64_t warmup_runs, iterations, deadline_s;
     suite_model_value *models;

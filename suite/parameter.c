@@ -22,6 +22,7 @@ static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
 #undef PARAMETER_KEY
 };
 static const char *const attention_words[] = {"local", "ulysses", "ring", "usp", NULL};
+static const char *const layout_words[] = {"basic", "zigzag", "stripe", NULL};
 static const char *const joint_text_words[] = {"auto", "split", "replicate", NULL};
 
 /* What other programs call our keys; mostly flags of xDiT (PARALLEL.md section 1.3) and arguments of diffusers. */
@@ -47,7 +48,13 @@ static const struct {
     {"use_parallel_vae", "it is \"rows_degree\" here, for program vae_decode"},
     {"vae_parallel_size", "it is \"rows_degree\" here, for program vae_decode"},
     {"enable_tiling", "it is \"tiling\" here, for program vae_decode"},
-    {"batch_size", "it is \"num_images\" here"},
+    {"batch_size", "it is \"num_images\" here, for program attention \"batch\""},
+    {"seq_len", "it is \"tokens\" here, for program attention"},
+    {"nheads", "it is \"heads\" here, for program attention"},
+    {"head_size", "it is \"head_dim\" here, for program attention"},
+    {"ring_impl_type", "it is \"layout\" here, for program attention"},
+    {"use_qkvpack", "it is \"packed\" here, for program attention"},
+    {"num_kv_heads", "it is \"kv_heads\" here, for program attention"},
     {"max_sequence_length", "it is \"text_tokens\" here"},
     {"num_warmup", "it is \"warmup_runs\" of \"measure\" here"},
     {"warmup_steps",
@@ -235,6 +242,7 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
     case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_names());
     case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words);
     case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);
+    case SUITE_KIND_LAYOUT: return check_word(doc, pointer, parameter, value, layout_words);
     case SUITE_KIND_SWITCH:
         return cJSON_IsBool(value) ? DIT_OK : fail_type(doc, pointer, parameter, "true or false", value);
     case SUITE_KIND_INTEGER:

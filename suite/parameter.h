@@ -16,6 +16,7 @@ typedef enum {
     SUITE_KIND_METHOD,     /* a row of the table in method.c       */
     SUITE_KIND_ATTENTION,  /* local, ulysses, ring, usp            */
     SUITE_KIND_JOINT_TEXT, /* auto, split, replicate               */
+    SUITE_KIND_LAYOUT,     /* basic, zigzag, stripe                */
     SUITE_KIND_SWITCH,     /* true or false                        */
     SUITE_KIND_INTEGER,
     SUITE_KIND_NUMBER,
@@ -48,7 +49,17 @@ typedef enum {
     X(ATTENTION, "attention", ATTENTION, 0, 0)                                                                         \
     X(PLATFORM, "platform", NAME, 0, 0)                                                                                \
     X(THREADS_PER_RANK, "threads_per_rank", THREADS, 1, 4096)                                                          \
-    X(TILING, "tiling", SWITCH, 0, 1)
+    X(TILING, "tiling", SWITCH, 0, 1)                                                                                  \
+    X(TOKENS, "tokens", INTEGER, 1, 1 << 24)                                                                           \
+    X(HEADS, "heads", INTEGER, 1, 4096)                                                                                \
+    X(KV_HEADS, "kv_heads", INTEGER, 1, 4096)                                                                          \
+    X(HEAD_DIM, "head_dim", INTEGER, 1, 4096)                                                                          \
+    X(BATCH, "batch", INTEGER, 1, 4096)                                                                                \
+    X(CAUSAL, "causal", SWITCH, 0, 1)                                                                                  \
+    X(LAYOUT, "layout", LAYOUT, 0, 0)                                                                                  \
+    X(PACKED, "packed", SWITCH, 0, 1)                                                                                  \
+    X(PAD_TOKENS, "pad_tokens", SWITCH, 0, 1)                                                                          \
+    X(PAD_HEADS, "pad_heads", SWITCH, 0, 1)
 
 typedef enum {
 #define SUITE_PARAMETER_ENUM(name, key, kind, least, greatest) SUITE_PARAMETER_##name,

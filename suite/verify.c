@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mesh.h"
+#include "base/layer.h"
 #include "base/rows.h"
 #include "suite/history.h"
 #include "suite/schedule.h"
@@ -207,12 +208,21 @@ static dit_status predict_denoise(const dit_json *document, const dit_parallel *
     return DIT_OK;
 }
 
+static dit_status predict_layer(const dit_json *document, const dit_parallel *parallel, dit_volume_table *out)
+{
+    dit_layer layer;
+    DIT_TRY(dit_layer_from_case(document, document->root, "", &layer));
+    DIT_TRY(dit_layer_check(parallel, &layer));
+    dit_layer_volume(parallel, &layer, out);
+    return DIT_OK;
+}
+
 static dit_status predict(const cJSON *kase, dit_volume_table *out)
 {
     dit_json document = {.root = NULL, .path = (char *)"case"};
     const cJSON *parallel_object = member(kase, "parallel");
     const char *program = cJSON_GetStringValue(member(kase, "program"));
-    bool decodes = program && strcmp(program, "vae_decode") == 0;
+    bool decodes = program && strcmp(program, "vae_decode") == 0, attends = program && !strcmp(program, "attention");
     dit_parallel parallel = {0};
     char *text = NULL;
     memset(out, 0, sizeof *out);
@@ -221,7 +231,8 @@ static dit_status predict(const cJSON *kase, dit_volume_table *out)
     free(text);
     if (st == DIT_OK && parallel_object)
         st = dit_parallel_from_json(&document, member(document.root, "parallel"), "/parallel", &parallel);
-    if (st == DIT_OK) st = (decodes ? predict_decode : predict_denoise)(&document, &parallel, out);
+    if (st == DIT_OK)
+        st = (decodes ? predict_decode : attends ? predict_layer : predict_denoise)(&document, &parallel, out);
     dit_json_release(&document);
     return st;
 }

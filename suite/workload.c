@@ -34,7 +34,7 @@ static dit_status require_identifier(const dit_json *doc, const cJSON *object, c
 
 static dit_status read_head(suite_workload *workload)
 {
-    static const char *const programs[] = {"denoise", "vae_decode", NULL};
+    static const char *const programs[] = {"denoise", "vae_decode", "attention", NULL};
     static const char *const schemas[] = {"ditbench.workload/1", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
@@ -48,7 +48,8 @@ static dit_status read_head(suite_workload *workload)
     matrix->program = programs[0];
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "program", &matrix->program));
     matrix->decodes = strcmp(matrix->program, programs[1]) == 0;
-    if (!matrix->decodes && strcmp(matrix->program, programs[0]) != 0)
+    matrix->attends = strcmp(matrix->program, programs[2]) == 0;
+    if (!matrix->decodes && !matrix->attends && strcmp(matrix->program, programs[0]) != 0)
         return suite_fail_word(doc, "/program", "program", matrix->program, programs);
     snprintf(workload->name, sizeof workload->name, "%s", name);
     snprintf(workload->title, sizeof workload->title, "%.250s", title);
@@ -297,24 +298,50 @@ static dit_status refuse_pair(const suite_workload *workload, suite_parameter on
                           "keep one of the two");
 }
 
+enum { DENOISES = 1, DECODES = 2, ATTENDS = 4 };
+
+/* Which programs read a parameter. */
+static int readers_of(suite_parameter parameter)
+{
+    switch (parameter) {
+    case SUITE_PARAMETER_NUM_INFERENCE_STEPS:
+    case SUITE_PARAMETER_GUIDANCE_SCALE:
+    case SUITE_PARAMETER_TEXT_TOKENS:
+    case SUITE_PARAMETER_SCHEDULER:
+    case SUITE_PARAMETER_JOINT_TEXT: return DENOISES;
+    case SUITE_PARAMETER_ATTENTION: return DENOISES | ATTENDS;
+    case SUITE_PARAMETER_ROWS_DEGREE:
+    case SUITE_PARAMETER_TILING: return DECODES;
+    case SUITE_PARAMETER_MODEL:
+    case SUITE_PARAMETER_RESOLUTION:
+    case SUITE_PARAMETER_HEIGHT_PX:
+    case SUITE_PARAMETER_WIDTH_PX:
+    case SUITE_PARAMETER_NUM_FRAMES:
+    case SUITE_PARAMETER_NUM_IMAGES:
+    case SUITE_PARAMETER_WEIGHTS_SEED: return DENOISES | DECODES;
+    default:
+        return parameter >= SUITE_PARAMETER_TOKENS && parameter <= SUITE_PARAMETER_PAD_HEADS
+                   ? ATTENDS
+                   : DENOISES | DECODES | ATTENDS;
+    }
+}
+
 /* A parameter that the program does not read would be a wish without effect. */
 static dit_status check_meant(const suite_workload *workload)
 {
-    static const suite_parameter sampling[] = {SUITE_PARAMETER_NUM_INFERENCE_STEPS, SUITE_PARAMETER_GUIDANCE_SCALE,
-                                               SUITE_PARAMETER_TEXT_TOKENS,         SUITE_PARAMETER_SCHEDULER,
-                                               SUITE_PARAMETER_JOINT_TEXT,          SUITE_PARAMETER_ATTENTION};
-    static const suite_parameter decoding[] = {SUITE_PARAMETER_TILING, SUITE_PARAMETER_ROWS_DEGREE};
     const suite_matrix *matrix = workload->matrix;
-    const suite_parameter *foreign = matrix->decodes ? sampling : decoding;
-    size_t count = matrix->decodes ? sizeof sampling / sizeof *sampling : sizeof decoding / sizeof *decoding;
+    int program = matrix->decodes ? DECODES : matrix->attends ? ATTENDS : DENOISES;
     char at[POINTER_BYTES];
-    for (size_t i = 0; i < count; i++) {
-        if (!matrix->declared[foreign[i]]) continue;
-        place_of(workload, foreign[i], at, sizeof at);
+    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
+        int readers = readers_of((suite_parameter)p);
+        if (!matrix->declared[p] || readers & program) continue;
+        place_of(workload, (suite_parameter)p, at, sizeof at);
         return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s means nothing to program %s",
-                                            suite_parameter_key(foreign[i]), matrix->program),
+                                            suite_parameter_key((suite_parameter)p), matrix->program),
                               "leave it out, or make it a workload of program %s",
-                              matrix->decodes ? "denoise" : "vae_decode");
+                              readers & DENOISES  ? "denoise"
+                              : readers & DECODES ? "vae_decode"
+                                                  : "attention");
     }
     return DIT_OK;
 }
@@ -529,7 +556,16 @@ static dit_status check_plot_filters(const suite_workload *workload)
 
 static dit_status check_model_named(const suite_workload *workload)
 {
-    if (workload->matrix->declared[SUITE_PARAMETER_MODEL]) return DIT_OK;
+    static const suite_parameter layer[] = {SUITE_PARAMETER_TOKENS, SUITE_PARAMETER_HEADS, SUITE_PARAMETER_HEAD_DIM};
+    const bool *declared = workload->matrix->declared;
+    for (size_t i = 0; workload->matrix->attends && i < sizeof layer / sizeof *layer; i++) {
+        if (declared[layer[i]]) continue;
+        const char *key = suite_parameter_key(layer[i]);
+        return dit_error_hint(
+            dit_json_fail(&workload->source, "/defaults", DIT_ERR_JSON_MISSING, "a layer has %s", key),
+            "add \"%s\" to \"defaults\" or \"axes\"", key);
+    }
+    if (declared[SUITE_PARAMETER_MODEL] || workload->matrix->attends) return DIT_OK;
     return dit_error_hint(dit_json_fail(&workload->source, "/defaults", DIT_ERR_JSON_MISSING, "no model is named"),
                           "add \"model\" to \"defaults\" or \"axes\"");
 }
@@ -548,9 +584,9 @@ static dit_status read_workload(suite_workload *workload)
     DIT_TRY(read_defaults(workload));
     DIT_TRY(read_axes(workload));
     DIT_TRY(read_zip(workload));
+    DIT_TRY(check_meant(workload));
     DIT_TRY(check_model_named(workload));
     DIT_TRY(check_pairs(workload));
-    DIT_TRY(check_meant(workload));
     DIT_TRY(check_all_schedulers(workload));
     if (!matrix->declared[SUITE_PARAMETER_PLATFORM]) DIT_TRY(add_platform(workload, "/defaults", NULL));
     DIT_TRY(count_cells(workload));

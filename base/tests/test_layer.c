@@ -218,6 +218,25 @@ static void rules_name_what_they_refuse(void **state)
     dit_error_clear();
 }
 
+static void options_without_effect_are_spelled_alike(void **state)
+{
+    const dit_parallel one = {0}, ring = mesh(1, 2), ulysses = mesh(3, 1);
+    dit_layer asked = {.tokens = 24, .heads = 4, .kv_heads = 4, .head_dim = 8, .batch = 1, .layout = DIT_TOKEN_STRIPE};
+    dit_layer layer;
+    (void)state;
+    asked.packed = asked.pad_tokens = asked.pad_heads = true;
+    layer = asked;
+    dit_layer_normalise(&one, &layer);
+    assert_true(layer.layout == DIT_TOKEN_BASIC && !layer.packed && !layer.pad_tokens && !layer.pad_heads);
+    layer = asked;
+    dit_layer_normalise(&ring, &layer);
+    assert_true(layer.layout == DIT_TOKEN_STRIPE && !layer.packed && !layer.pad_tokens && !layer.pad_heads);
+    layer = asked;
+    layer.tokens = 25;
+    dit_layer_normalise(&ulysses, &layer);
+    assert_true(layer.layout == DIT_TOKEN_BASIC && layer.packed && layer.pad_tokens && layer.pad_heads);
+}
+
 static dit_status read(const char *text, dit_layer *out)
 {
     dit_json doc;
@@ -243,12 +262,13 @@ static void a_case_is_read_with_its_defaults(void **state)
     dit_layer_name(&layer, name);
     assert_string_equal(name, "layer:8/2x32");
     assert_true(layer.causal && layer.layout == DIT_TOKEN_STRIPE);
-    assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"kv_heads\":3,\"head_dim\":32}}", &layer),
-                     DIT_ERR_CONSTRAINT_HEADS);
+    assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"kv_heads\":3,\"head_dim\":32}}", &layer), DIT_OK);
+    assert_int_equal(dit_layer_check(&(dit_parallel){0}, &layer), DIT_ERR_CONSTRAINT_HEADS);
     assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"head_dim\":32,\"layout\":\"zebra\"}}", &layer),
                      DIT_ERR_JSON_VALUE);
     assert_int_equal(read("{\"layer\":{\"tokens\":16777216,\"heads\":4096,\"head_dim\":4096,\"batch\":4096}}", &layer),
-                     DIT_ERR_CONSTRAINT_MEMORY);
+                     DIT_OK);
+    assert_int_equal(dit_layer_check(&(dit_parallel){0}, &layer), DIT_ERR_CONSTRAINT_MEMORY);
     dit_error_clear();
 }
 
@@ -264,6 +284,7 @@ int main(void)
         cmocka_unit_test(packing_saves_messages_and_no_bytes),
         cmocka_unit_test(padding_is_paid_for),
         cmocka_unit_test(rules_name_what_they_refuse),
+        cmocka_unit_test(options_without_effect_are_spelled_alike),
         cmocka_unit_test(a_case_is_read_with_its_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

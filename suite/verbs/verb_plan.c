@@ -1,4 +1,5 @@
 /* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
+#include "base/layer.h"
 #include "base/rows.h"
 #include "suite/cli.h"
 #include "suite/verbs/verbs.h"
@@ -73,7 +74,13 @@ static dit_status predict(const dit_json *doc, const dit_parallel *parallel, dit
 {
     dit_facts facts;
     dit_rows_facts rows;
+    dit_layer layer;
     int ranks = dit_parallel_world_size(parallel);
+    if (cJSON_HasObjectItem(doc->root, "layer")) {
+        DIT_TRY(dit_layer_from_case(doc, doc->root, "", &layer));
+        dit_layer_volume(parallel, &layer, out);
+        return DIT_OK;
+    }
     if (!cJSON_HasObjectItem(doc->root, "model")) {
         DIT_TRY(dit_rows_from_case(doc, doc->root, "", &rows));
         dit_rows_predict(&rows, ranks, ranks > 2, out);
