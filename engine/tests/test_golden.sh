@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every shipped golden folder: all kinds on one rank, transformers and sampling loops in each exact configuration of 2
-# and 4 ranks. Speaks TAP.
+# and 4 ranks, VAEs shared by rows on 2, 3 and 4. Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 ditbench=${DITBENCH_BUILD:-$PWD/build}/bin/ditbench
@@ -8,11 +8,13 @@ golden=engine/tests/golden
 . ci/tap.sh
 
 # What has a sequence to divide, and what has not.
-sampled=() single=()
+sampled=() vaes=() single=()
 for folder in "$golden"/*/; do
     folder=${folder%/}
     if [ -e "$folder/e2e.json" ] || grep -q 'Transformer\|HunyuanDiT2DModel' "$folder/config.json" 2>/dev/null; then
         sampled+=("$folder")
+    elif grep -q '"Autoencoder' "$folder/config.json" 2>/dev/null; then
+        vaes+=("$folder")
     else
         single+=("$folder")
     fi
@@ -34,7 +36,10 @@ check() { # what, skips, folders and options...
     report "$status" "$what"
 }
 
-check "VAEs, schedulers and operators agree with diffusers" 0 "${single[@]}"
+check "VAEs, schedulers and operators agree with diffusers" 0 "${vaes[@]}" "${single[@]}"
+check "VAEs agree with diffusers on two ranks" 0 "${vaes[@]}" --ranks 2
+check "VAEs agree with diffusers on three ranks" 0 "${vaes[@]}" --ring_degree 3
+check "VAEs agree with diffusers on four ranks" 0 "${vaes[@]}" --cfg_degree 2 --ulysses_degree 2
 check "what has nothing to divide is skipped on two ranks" ${#single[@]} "${single[@]}" --ranks 2 --ulysses_degree 2
 parallel() { # skips, options...
     local skips=$1

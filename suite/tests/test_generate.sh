@@ -40,6 +40,14 @@ in_parallel() { # NAME OPTION...
 ok "two ranks of Ulysses make the same picture" in_parallel pixart_sigma --ulysses_degree 2
 ok "two ranks of a ring make the same picture" in_parallel flux_dev --ring_degree 2
 ok "xDiT's --use_cfg_parallel makes the same picture" in_parallel sd3 --use_cfg_parallel
+shared_decode() { # OPTION...: all ranks decode; what rank 0 sent for it is in the record, as predicted
+    in_parallel "$@" --use_parallel_vae && grep -q '"rows_degree": 2' parallel.json &&
+        grep -q '"collective": "send_recv"' parallel.json && grep -q '"phase": "decode"' parallel.json
+}
+ok "two ranks share the decode: the same picture" shared_decode flux_dev --ring_degree 2
+ok "two ranks of guidance share the decode: the same picture" shared_decode sd3 --use_cfg_parallel
+alone() { in_parallel flux_dev --ring_degree 2 && grep -q '"rows_degree": 1' parallel.json && ! grep -q '"decode",' parallel.json; }
+ok "without --use_parallel_vae rank 0 decodes alone" alone
 
 texts() {
     "$picture" text sd3.png Software | grep -q '^ditbench ' &&
@@ -78,6 +86,11 @@ clip() {
         [ "$("$picture" frames clip.png)" -eq 9 ] && "$picture" text clip.png ditbench.case >/dev/null
 }
 ok "a clip is one animated file with its texts" clip
+shared_clip() {
+    generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --ulysses_degree 2 --use_parallel_vae \
+        --output shared.png && within 1 "$picture" same shared.png clip.png && grep -q '"rows_degree": 2' shared.json
+}
+ok "two ranks share the decode of a clip" shared_clip
 numbered() {
     generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --output frames.png --frames numbered &&
         [ "$(find frames -name 'frame-000?.png' | wc -l)" -eq 9 ] && within 0 "$picture" same frames/frame-0000.png clip.png
@@ -126,7 +139,9 @@ ok "latents of another size are refused" refuses 6 'latents have' "$golden/e2e_f
 ok "a size that is no multiple of a patch is refused" refuses 2 'multiple of 16' "$golden/e2e_flux_dev" --height 100
 ok "PipeFusion is refused" refuses 2 'pipefusion' "$golden/e2e_flux_dev" --pipefusion_parallel_degree 2
 ok "a guidance batch where there is none is refused" refuses 2 'guidance' "$golden/e2e_flux_dev" --use_cfg_parallel
-ok "a parallel VAE is refused" refuses 2 'one rank' "$golden/e2e_flux_dev" --use_parallel_vae
+ok "a VAE with ranks of its own is refused" refuses 2 'no ranks of its own' "$golden/e2e_flux_dev" --vae_parallel_size 2
+ok "a VAE shared by rows and cut into tiles is refused" refuses 2 'not shared by rows' \
+    "$golden/e2e_pixart_sigma" --vae "$golden/vae_4ch" --ulysses_degree 2 --use_parallel_vae --tiling
 ok "an image VAE cannot decode a clip" refuses 6 'VAE' "$golden/e2e_cogvideox_2b" --vae "$golden/vae_4ch"
 ok "a hub's name is not downloaded" refuses 2 'no folder' PixArt-alpha/PixArt-XL-2-1024-MS
 ok "an unknown model names the nearest" refuses 2 'flux.1-dev' flux.1-dav
