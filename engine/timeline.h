@@ -13,8 +13,8 @@ typedef struct {
 } dit_timeline_params;
 
 /* Runs one iteration with a trace, writes trace-rank-N.json and trace.json, and adds what the record says of them,
- * "trace", to the object `record`. Forgets the account of `rt` before and keeps that of the run. Collective over the
- * world. Errors: the run's; DIT_ERR_MEMORY, DIT_ERR_IO. */
+ * "trace", to the object `record` (NULL on ranks that write none). Forgets the account of `rt` before and keeps that of
+ * the run. Collective over the world. Errors: the run's; DIT_ERR_MEMORY, DIT_ERR_IO. */
 dit_status dit_timeline_take(const dit_timeline_params *params, cJSON *record);
 
 #endif

@@ -152,7 +152,9 @@ static dit_status add_placement(cJSON *document, const suite_matrix *matrix, con
     DIT_TRY(dit_json_add_int(part, "threads_per_rank", cell->threads_per_rank));
     DIT_TRY(add_object(document, "measure", &part));
     DIT_TRY(dit_json_add_int(part, "warmup_runs", matrix->warmup_runs));
-    return dit_json_add_int(part, "iterations", matrix->iterations);
+    DIT_TRY(dit_json_add_int(part, "iterations", matrix->iterations));
+    if (!matrix->trace || cJSON_AddTrueToObject(part, "trace")) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
 }
 
 static dit_status fill_document(cJSON *document, const suite_workload *workload, const suite_cell *cell)
@@ -316,6 +318,19 @@ static dit_status hash_document(const cJSON *document, char out[DIT_HASH_HEX])
     DIT_TRY(dit_json_canonical(document, &text));
     dit_hash(text, strlen(text), out);
     free(text);
+    return DIT_OK;
+}
+
+dit_status suite_workload_trace(suite_workload *workload)
+{
+    for (int i = 0; i < workload->case_count; i++) {
+        suite_case *one = &workload->cases[i];
+        cJSON *measure = cJSON_GetObjectItemCaseSensitive(one->document, "measure");
+        cJSON_DeleteItemFromObjectCaseSensitive(measure, "trace");
+        if (measure && !cJSON_AddTrueToObject(measure, "trace"))
+            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+        DIT_TRY(hash_document(one->document, one->case_id));
+    }
     return DIT_OK;
 }
 

@@ -109,17 +109,20 @@ static dit_status place_pictures(const suite_delivery *delivery, const cJSON *re
 
 dit_status suite_delivery_place(const suite_delivery *delivery, const cJSON *record, cJSON *answer)
 {
-    char latents[SUITE_PATH], kept[SUITE_PATH];
+    char latents[SUITE_PATH], kept[SUITE_PATH], trace[SUITE_PATH];
     cJSON *pictures = cJSON_AddArrayToObject(answer, "pictures");
     if (!pictures) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
     DIT_TRY(place_pictures(delivery, record, pictures));
     if (delivery->stem[0]) {
         DIT_TRY(move(delivery, "latents.safetensors", ".safetensors", latents));
         DIT_TRY(move(delivery, "record.json", ".json", kept));
+        DIT_TRY(move(delivery, "trace.json", ".trace.json", trace));
     } else {
         DIT_TRY(suite_path(latents, "%s/latents.safetensors", delivery->folder));
         DIT_TRY(suite_path(kept, "%s/record.json", delivery->folder));
+        DIT_TRY(suite_path(trace, "%s/trace.json", delivery->folder));
     }
+    if (cJSON_GetObjectItemCaseSensitive(record, "trace")) DIT_TRY(suite_text_add(answer, "trace", trace));
     DIT_TRY(suite_text_add(answer, "latents", latents));
     return suite_text_add(answer, "record", kept);
 }

@@ -1,8 +1,8 @@
 /* Deliver: where what `ditbench generate` made goes.
  *
- * FILE.png means FILE.png, FILE.json (the record) and FILE.safetensors (the latents): the engine writes into a folder
- * of ours beside them, so that each gets its name whole, by a rename. Anything else is a folder of the user's that
- * keeps all.
+ * FILE.png means FILE.png, FILE.json (the record), FILE.safetensors (the latents) and FILE.trace.json: the engine
+ * writes into a folder of ours beside them, so that each gets its name whole, by a rename. Anything else is a folder of
+ * the user's that keeps all.
  */
 #ifndef DIT_SUITE_DELIVER_H
 #define DIT_SUITE_DELIVER_H
@@ -18,8 +18,9 @@ typedef struct {
 dit_status suite_delivery_init(const char *output, suite_delivery *out);
 /* Makes the folder if it is ours. Errors: DIT_ERR_IO. */
 dit_status suite_delivery_open(suite_delivery *delivery);
-/* Moves everything to its name and adds "pictures" (with "path"), "latents" and "record" to `answer`. Numbered frames
- * go into a folder, which loses the frames of an earlier clip and nothing else. Errors: DIT_ERR_IO, DIT_ERR_MEMORY. */
+/* Moves everything to its name and adds "pictures" (with "path"), "latents", "record" and "trace" to `answer`. Numbered
+ * frames go into a folder, which loses the frames of an earlier clip and nothing else. Errors: DIT_ERR_IO,
+ * DIT_ERR_MEMORY. */
 dit_status suite_delivery_place(const suite_delivery *delivery, const cJSON *record, cJSON *answer);
 /* Removes the folder if it is ours, with what was not moved. */
 void suite_delivery_close(const suite_delivery *delivery);

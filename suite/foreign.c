@@ -17,7 +17,7 @@ static const char no_shards[] = "sharded weights are not built: every rank holds
 static const char no_memory_games[] = "the weights are in this machine's memory already";
 static const char no_python[] = "there is no Python, and nothing to compile";
 static const char no_text_model[] = "there is no text encoder";
-static const char no_trace[] = "the record has times of every step and phase";
+static const char no_trace[] = "the record has times of every step and phase, and --trace writes a timeline";
 
 /* xDiT's flags that are none of generate's own. `nothing` is the value that asks for nothing; NULL argument: a flag. */
 static const struct {

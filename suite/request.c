@@ -435,7 +435,10 @@ static dit_status add_placement(const suite_request *r, cJSON *document)
     DIT_TRY(add_object(document, "platform", &part));
     DIT_TRY(dit_json_add_string(part, "name", "local-cpu"));
     DIT_TRY(dit_json_add_string(part, "backend", r->backend));
-    return dit_json_add_int(part, "threads_per_rank", r->threads);
+    DIT_TRY(dit_json_add_int(part, "threads_per_rank", r->threads));
+    if (!r->trace) return DIT_OK;
+    DIT_TRY(add_object(document, "measure", &part));
+    return cJSON_AddTrueToObject(part, "trace") ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
 }
 
 static dit_status fill(request_builder *b, const char *file, cJSON *document)

@@ -407,6 +407,7 @@ static dit_status plan_workload(run_state *run, const char *path)
     dit_status st = DIT_OK;
     DIT_TRY_GOTO(st, suite_workload_load(path, &workload), done);
     if (run->params->processes > 0) workload.processes = run->params->processes;
+    if (run->params->trace) DIT_TRY_GOTO(st, suite_workload_trace(&workload), done);
     DIT_TRY_GOTO(st, suite_schedule_make(&workload, run->params->filter, &run->schedule), done);
     st = run_make_tables(run);
 done:

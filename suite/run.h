@@ -19,6 +19,7 @@ typedef struct {
     int processes;                 /* instead of the workload's repeat.processes            */
     bool retry_failed;             /* resume: run failed, timed-out and oom results again   */
     bool other_hardware;           /* resume: allow a machine with another hardware_id      */
+    bool trace;                    /* every case leaves a timeline                          */
     bool dry_run, quiet, json;
     int argc; /* command line, for the journal                         */
     char **argv;

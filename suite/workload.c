@@ -75,7 +75,7 @@ static dit_status read_repeat(suite_workload *workload)
 
 static dit_status read_measure(suite_workload *workload)
 {
-    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", NULL};
+    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", "trace", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     const cJSON *measure = NULL;
@@ -87,6 +87,7 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(suite_only_keys(doc, measure, "/measure", keys));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, 1000, &matrix->warmup_runs));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, 100000, &matrix->iterations));
+    DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
     return dit_json_optional_int(doc, measure, "/measure", "deadline_s", 1, 604800, &matrix->deadline_s);
 }
 
@@ -479,7 +480,8 @@ static dit_status check_tags(const dit_json *doc, const cJSON *entry, const char
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
 {
     static const char *const keys[] = {"id", "kind", "title", "where", "x", "series", "panel", NULL};
-    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication", "memory", NULL};
+    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication",
+                                        "memory",       "balance", "timeline",   NULL};
     const char *kind, *title, *where = NULL;
     char at[POINTER_BYTES];
     int known = 0;

@@ -51,6 +51,9 @@ typedef struct {
  * release takes a zeroed one. */
 dit_status suite_workload_load(const char *path, suite_workload *out);
 void suite_workload_release(suite_workload *workload);
+/* Asks every case for a timeline, as "measure": {"trace": true} does; case ids change with it. Errors:
+ * DIT_ERR_MEMORY. */
+dit_status suite_workload_trace(suite_workload *workload);
 /* The same for a text in memory; `path` is only its name in messages. */
 dit_status suite_workload_parse(const char *text, size_t length, const char *path, suite_workload *out);
 /* Whether `expression` ("world_size <= 2 && method == 'ring'") holds for a case's tags. Errors: DIT_ERR_EXPRESSION,

@@ -11,6 +11,7 @@
 #include "engine/record.h"
 #include "engine/reference.h"
 #include "engine/safetensors.h"
+#include "engine/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,11 @@ static dit_status forward(layer_program *p, int64_t *elapsed_ns)
     return st;
 }
 
+static dit_status run_traced(void *program, int64_t *latency_ns)
+{
+    return forward(program, latency_ns);
+}
+
 static dit_status measure(layer_program *p, dit_layer_share *share)
 {
     dit_measurement *m = &p->measured;
@@ -166,6 +172,13 @@ static dit_status write_record(layer_program *p, const dit_program_args *args, c
     dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     dit_layer_volume(&p->rt.parallel, &p->layer, &predicted);
     if (st == DIT_OK) st = dit_layer_report(&p->run, share, EXACT_TOLERANCE, more, operator_rel_l2);
+    if (st == DIT_OK && p->kase.trace)
+        st = dit_timeline_take(&(dit_timeline_params){.rt = &p->rt,
+                                                      .case_id = p->kase.case_id,
+                                                      .out_folder = args->out_folder,
+                                                      .run = run_traced,
+                                                      .context = p},
+                               more);
     if (st == DIT_OK)
         st = dit_record_write(&(dit_record_params){.program = "attention",
                                                    .kase = &p->kase,

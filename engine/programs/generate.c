@@ -10,6 +10,7 @@
 #include "engine/measure.h"
 #include "engine/picture.h"
 #include "engine/programs/program.h"
+#include "engine/timeline.h"
 
 #include "base/buffer.h"
 #include "base/hash.h"
@@ -278,8 +279,7 @@ static dit_status describe(generation *g)
     const dit_case *kase = &p->kase;
     dit_tensor_view view;
     bool given = p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view);
-    g->more = cJSON_CreateObject();
-    cJSON *weights = g->more ? cJSON_AddObjectToObject(g->more, "weights") : NULL;
+    cJSON *weights = cJSON_AddObjectToObject(g->more, "weights");
     if (!weights || !cJSON_AddArrayToObject(g->more, "pictures"))
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_TRY(add_origin(weights, "transformer", p->weights_file, kase->weights_path, kase->weights_seed));
@@ -313,13 +313,35 @@ static dit_status finish(generation *g)
                                                  .out_folder = g->args->out_folder});
 }
 
+static dit_status run_traced(void *generator, int64_t *latency_ns)
+{
+    generation *g = generator;
+    DIT_TRY(dit_measurement_take(&g->measured, &g->pipeline));
+    *latency_ns = g->measured.iteration[0].latency_ns;
+    return DIT_OK;
+}
+
+/* There is one run, so a trace is of that one. */
+static dit_status sample(generation *g)
+{
+    if (!g->pipeline.kase.trace) return dit_measurement_take(&g->measured, &g->pipeline);
+    return dit_timeline_take(&(dit_timeline_params){.rt = &g->pipeline.rt,
+                                                    .case_id = g->pipeline.kase.case_id,
+                                                    .out_folder = g->args->out_folder,
+                                                    .run = run_traced,
+                                                    .context = g},
+                             g->more);
+}
+
 static dit_status generate(generation *g)
 {
     bool first = dit_comm_rank(dit_comm_world()) == 0;
     DIT_TRY(prepare(g));
     g->pipeline.sampler.on_step = print_step;
+    if (first) g->more = cJSON_CreateObject();
+    if (first && !g->more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_TRY(dit_measurement_init(&g->pipeline, 0, 1, &g->measured));
-    DIT_TRY(dit_measurement_take(&g->measured, &g->pipeline));
+    DIT_TRY(sample(g));
     dit_latents_digest(&g->pipeline, g->digest, NULL);
     if (first) {
         DIT_TRY(describe(g));

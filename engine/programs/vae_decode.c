@@ -13,6 +13,7 @@
 #include "engine/record.h"
 #include "engine/reference.h"
 #include "engine/safetensors.h"
+#include "engine/timeline.h"
 #include "engine/vae/vae.h"
 
 #include <math.h>
@@ -39,6 +40,7 @@ typedef struct {
     int64_t latent_elements, image_elements; /* of one picture                       */
     float *latents, *images;                 /* of all                               */
     dit_measurement measured;
+    cJSON *more; /* of the record */
     bool was_tiled, has_untiled;
     double untiled_rel_l2;
     char untiled_reason[256];
@@ -193,6 +195,20 @@ static dit_status decode_batch(decoding *d, int64_t *elapsed_ns)
     return st;
 }
 
+static dit_status run_traced(void *program, int64_t *latency_ns)
+{
+    return decode_batch(program, latency_ns);
+}
+
+static dit_status trace(decoding *d, const dit_program_args *args)
+{
+    if (!d->kase.trace) return DIT_OK;
+    return dit_timeline_take(
+        &(dit_timeline_params){
+            .rt = &d->rt, .case_id = d->kase.case_id, .out_folder = args->out_folder, .run = run_traced, .context = d},
+        d->more);
+}
+
 static dit_status decode_iteration(decoding *d, dit_iteration *it)
 {
     dit_runtime_reset_account(&d->rt);
@@ -313,10 +329,9 @@ static dit_status predict(const decoding *d, int ranks, dit_volume_table *out)
 static dit_status write_record(const decoding *d, const dit_program_args *args, const dit_validation *validation)
 {
     int ranks = dit_parallel_world_size(&d->rt.parallel);
-    cJSON *more = cJSON_CreateObject();
     dit_volume_table *predicted = calloc((size_t)ranks, sizeof *predicted);
-    dit_status st = more && predicted ? predict(d, ranks, predicted) : DIT_FAIL(DIT_ERR_MEMORY, "no memory");
-    if (st == DIT_OK) st = describe_tiling(d, more);
+    dit_status st = predicted ? predict(d, ranks, predicted) : DIT_FAIL(DIT_ERR_MEMORY, "no memory");
+    if (st == DIT_OK) st = describe_tiling(d, d->more);
     if (st == DIT_OK)
         st = dit_record_write(&(dit_record_params){.program = "vae_decode",
                                                    .kase = &d->kase,
@@ -325,18 +340,20 @@ static dit_status write_record(const decoding *d, const dit_program_args *args, 
                                                    .validation = validation,
                                                    .predicted = predicted,
                                                    .predicted_each = true,
-                                                   .more = more,
+                                                   .more = d->more,
                                                    .out_folder = args->out_folder});
     free(predicted);
-    cJSON_Delete(more);
     return st;
 }
 
 static dit_status decode_all(decoding *d, const dit_program_args *args)
 {
     dit_validation validation;
+    d->more = cJSON_CreateObject();
+    if (!d->more) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_TRY(set_up(d));
     DIT_TRY(measure(d));
+    DIT_TRY(trace(d, args));
     DIT_TRY(validate(d, args, &validation));
     DIT_TRY(compare_with_untiled(d));
     DIT_TRY(write_record(d, args, &validation));
@@ -356,6 +373,7 @@ static dit_status vae_decode_run(const dit_program_args *args, bool *skipped)
     dit_safetensors_close(d.weights_file);
     free(d.measured.iteration);
     free(d.measured.warmup_ns);
+    cJSON_Delete(d.more);
     return st;
 }
 

@@ -216,6 +216,7 @@ static void print_answer(const cJSON *answer)
     if (cJSON_GetArraySize(pictures) == 0) printf("no picture: %s\n", text_of(answer, "no_picture"));
     printf("%s  latents, %s\n", text_of(answer, "latents"), text_of(answer, "latent_digest"));
     printf("%s  record\n", text_of(answer, "record"));
+    if (*text_of(answer, "trace")) printf("%s  timeline\n", text_of(answer, "trace"));
     const cJSON *sampling = cJSON_GetObjectItemCaseSensitive(answer, "sampling_s");
     const cJSON *decoding = cJSON_GetObjectItemCaseSensitive(answer, "decoding_s");
     printf("%d steps in %.3f s", int_of(answer, "steps"), sampling ? sampling->valuedouble : 0.0);
@@ -335,6 +336,8 @@ int suite_verb_generate(int argc, char **argv)
         {"fps", 0, SUITE_OPTION_INT, "N", "frames a second of an animated clip (8)", &r->frames_per_s, 1, 1000},
         {"output_type", 0, SUITE_OPTION_STRING, "TYPE", "pil (default), or latent: no picture", &call->output_type, 0,
          0},
+        {"trace", 0, SUITE_OPTION_FLAG, NULL, "also a timeline of every rank, for Perfetto: FILE.trace.json", &r->trace,
+         0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (a day)", &call->single.deadline_s, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, or local for one rank", &call->single.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call->single.engine, 0, 0},

@@ -84,6 +84,8 @@ int suite_verb_run(int argc, char **argv)
         {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.params.filter, 0, 0},
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "start no case after TIME", &call.params.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.params.timeout_s, 0, 0},
+        {"trace", 0, SUITE_OPTION_FLAG, NULL, "one more run of every case, recorded as a timeline", &call.params.trace,
+         0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, local, print, srun", &call.params.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.params.engine, 0, 0},
         {0},
