@@ -38,6 +38,18 @@ static const report_metric_info metrics[REPORT_METRIC_COUNT] = {
     ROW(IMAGES_PER_HOUR, "images_per_hour", PER_HOUR, HIGHER, true, NULL, 0, "num_images over latency_s"),
     ROW(SPEEDUP, "speedup", FACTOR, HIGHER, true, NULL, 0, "ratio of median latencies, one rank over this"),
     ROW(EFFICIENCY, "efficiency", FACTOR, HIGHER, true, NULL, 0, "speedup over ranks"),
+    ROW(OPERATOR_REL_L2, "operator_rel_l2", RELATIVE, LOWER, false, "operator_check/rel_l2", 1,
+        "distance of a layer to the plain operator"),
+    ROW(ATTENTION_FLOPS, "attention_flops", FLOP, NEITHER, false, "balance/attention_flops", 1,
+        "operations of one layer's attention, all ranks"),
+    ROW(FLOPS_MAX_OVER_MEAN, "flops_max_over_mean", FACTOR, LOWER, false, "balance/flops_max_over_mean", 1,
+        "work of the busiest rank over the mean"),
+    ROW(IDLE_SHARE, "idle_share", RELATIVE, LOWER, false, "balance/idle_share", 1,
+        "of the work that fits while every hop waits for its busiest rank, what is not done"),
+    ROW(IDLE_SLOT_SHARE, "idle_slot_share", RELATIVE, LOWER, false, "balance/idle_slot_share", 1,
+        "hops of ranks with nothing to compute, of all"),
+    ROW(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, true, "balance/waiting_share", 1,
+        "time held up by messages over time, all ranks"),
 #undef ROW
 };
 
