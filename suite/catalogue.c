@@ -90,14 +90,18 @@ static dit_status list_add(name_list *list, const char *word)
     return DIT_OK;
 }
 
-/* "smoke/smoke.json" in folder "smoke" is called "smoke", "cpu/methods.json" "cpu/methods". */
+/* "smoke/smoke.json" in folder "smoke" is called "smoke", "cpu/methods.json" "cpu/methods", "papers/usp/usp.json"
+ * "papers/usp". */
 static dit_status list_add_file(name_list *list, const char *prefix, const char *file)
 {
-    char name[PATH_MAX];
+    char name[PATH_MAX + NAME_MAX];
     size_t length = strlen(file);
     if (length < 6 || file[0] == '.' || strcmp(file + length - 5, ".json") != 0) return DIT_OK;
-    bool same = strlen(prefix) == length - 5 && strncmp(prefix, file, length - 5) == 0;
-    if (!prefix[0] || same)
+    const char *slash = strrchr(prefix, '/'), *folder = slash ? slash + 1 : prefix;
+    bool same = strlen(folder) == length - 5 && strncmp(folder, file, length - 5) == 0;
+    if (same)
+        snprintf(name, sizeof name, "%s", prefix);
+    else if (!prefix[0])
         snprintf(name, sizeof name, "%.*s", (int)(length - 5), file);
     else
         snprintf(name, sizeof name, "%s/%.*s", prefix, (int)(length - 5), file);
@@ -114,18 +118,27 @@ static dit_status list_folder(name_list *list, const char *folder, const char *p
     return st;
 }
 
-static dit_status list_workloads(name_list *list, const char *folder)
+static bool holds_workloads(const char *name)
+{
+    static const char *const others[] = {"models", "vaes", "platforms", "schema"};
+    if (name[0] == '.') return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0) return false;
+    return true;
+}
+
+/* Files of the folder's folders; of those of "papers" one level further. */
+static dit_status list_workloads(name_list *list, const char *folder, const char *prefix)
 {
     dit_status st = DIT_OK;
     DIR *dir = opendir(folder);
     if (!dir) return DIT_FAIL(DIT_ERR_IO, "cannot read the folder %s", folder);
     for (struct dirent *entry; st == DIT_OK && (entry = readdir(dir));) {
-        char inside[PATH_MAX];
-        const char *name = entry->d_name;
-        bool data = strcmp(name, "models") == 0 || strcmp(name, "vaes") == 0 || strcmp(name, "platforms") == 0 ||
-                    strcmp(name, "schema") == 0;
-        snprintf(inside, sizeof inside, "%s/%s", folder, name);
-        if (name[0] != '.' && !data && is_folder(inside)) st = list_folder(list, inside, name);
+        char inside[PATH_MAX], name[PATH_MAX];
+        snprintf(inside, sizeof inside, "%s/%s", folder, entry->d_name);
+        snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "/" : "", entry->d_name);
+        if (!holds_workloads(entry->d_name) || !is_folder(inside)) continue;
+        st = strcmp(name, "papers") == 0 ? list_workloads(list, inside, name) : list_folder(list, inside, name);
     }
     closedir(dir);
     return st;
@@ -144,7 +157,7 @@ dit_status suite_catalogue_names(const char *kind, char ***names)
     *names = NULL;
     if (!root) return DIT_ERR_ENVIRONMENT;
     snprintf(folder, sizeof folder, "%s/%s", root, kind);
-    dit_status st = strcmp(kind, "workloads") == 0 ? list_workloads(&list, root) : list_folder(&list, folder, "");
+    dit_status st = strcmp(kind, "workloads") == 0 ? list_workloads(&list, root, "") : list_folder(&list, folder, "");
     if (st == DIT_OK && !list.words) {
         list.words = calloc(1, sizeof *list.words);
         if (!list.words) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of names");
