@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 make --no-print-directory BUILD="$build" PREFIX="$work/prefix" ${SANITIZE:+SANITIZE="$SANITIZE"} -o all install >"$work/log" 2>&1
 report $? "make install PREFIX= installs programs, workloads and schemas"
 mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 4
-"$work/prefix/bin/ditbench" run smoke --filter "method == 'single'" --processes 1 --output "$work/session" >"$work/log" 2>&1
+"$work/prefix/bin/ditbench" run smoke --filter "method == 'single'" --processes 1 --timeout 10m --output "$work/session" >"$work/log" 2>&1
 report $? "a workload is found by name and runs"
 "$work/prefix/bin/ditbench" report "$work/session" >"$work/log" 2>&1
 [ $? -eq 5 ] && [ -s "$work/session/report/report.html" ] # 5: no parallel case, so the claims are undecided
