@@ -9,6 +9,7 @@
 
 #include "engine/runtime.h"
 #include "engine/safetensors.h"
+#include "engine/tensor.h"
 
 typedef struct {
     const dit_safetensors *file; /* NULL: seeded */
@@ -17,10 +18,12 @@ typedef struct {
 
 typedef enum { DIT_INIT_LINEAR, DIT_INIT_BIAS, DIT_INIT_NORM, DIT_INIT_TABLE } dit_init;
 
-/* Where a linear layer's rows come from: `prefix`.weight [rows, k] and `prefix`.bias [rows]. */
+/* Where a linear layer's rows come from: `prefix`.weight [rows, k] and `prefix`.bias [rows], of which a share is taken;
+ * its place is left out for all of them. */
 typedef struct {
     const char *prefix;
     int64_t rows;
+    dit_share share;
 } dit_linear_part;
 
 /* Reads the whole parameter `name` of the given shape into out (caller's, fp32).
@@ -35,6 +38,14 @@ dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const c
  * Weights may be stored with more dimensions (a patch convolution [rows, c, p, p] is [rows, c p p]). */
 dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const dit_linear_part *parts, int count,
                               int64_t k, const int64_t *order, dit_linear *out);
+/* A share of the inputs of `prefix`.weight [rows, k]: they are `count` groups (at most 4) of widths[i] columns, that
+ * sum to k, and a share is its part of each, one after another. Packed without `prefix`.bias [rows], which comes apart,
+ * whole (NULL: there is none). */
+dit_status dit_weights_inputs(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t rows,
+                              const int64_t *widths, int count, dit_share share, dit_linear *out, const float **bias);
+/* A share of a parameter `name` of one dimension, into rt->run. */
+dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
+                             dit_share share, dit_init init, const float **out);
 /* One layer by its prefix (printf). */
 dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k,
                                     dit_linear *out, const char *format, ...) __attribute__((format(printf, 6, 7)));

@@ -110,7 +110,7 @@ dit_status vae_load_norm(const vae_loader *l, int64_t channels, vae_norm *norm, 
     if (!norm->conditioned) return DIT_OK;
     snprintf(scale, sizeof scale, "%s.conv_y.conv", prefix);
     snprintf(shift, sizeof shift, "%s.conv_b.conv", prefix);
-    dit_linear_part parts[2] = {{scale, channels}, {shift, channels}};
+    dit_linear_part parts[2] = {{.prefix = scale, .rows = channels}, {.prefix = shift, .rows = channels}};
     return dit_weights_linear(l->rt, l->weights, parts, 2, l->condition, NULL, &norm->field);
 }
 
@@ -146,7 +146,9 @@ dit_status vae_load_attention(const vae_loader *l, int64_t channels, vae_attenti
     snprintf(name[0], NAME, "%s.group_norm", prefix);
     DIT_TRY(vae_load_norm(l, channels, &attention->norm, name[0]));
     for (int i = 0; i < 4; i++) snprintf(name[i], NAME, "%s.%s", prefix, old ? before[i] : current[i]);
-    dit_linear_part parts[3] = {{name[0], channels}, {name[1], channels}, {name[2], channels}};
+    dit_linear_part parts[3] = {{.prefix = name[0], .rows = channels},
+                                {.prefix = name[1], .rows = channels},
+                                {.prefix = name[2], .rows = channels}};
     DIT_TRY(dit_weights_linear(l->rt, l->weights, parts, 3, channels, NULL, &attention->qkv));
     return dit_weights_linear_named(l->rt, l->weights, channels, channels, &attention->out, "%s", name[3]);
 }
