@@ -98,6 +98,28 @@ static dit_status read_layers(const case_view *v, dit_facts *out, int64_t *singl
     return dit_json_require_int(v->doc, v->config, v->config_at, "attention_head_dim", 1, 4096, &out->head_dim);
 }
 
+/* Every attention and every MLP of a stream ends in a sum, but the last text of SD3, which no later block reads. */
+static dit_status read_sums(const case_view *v, dit_facts *out, int64_t single_layers)
+{
+    enum { PICTURE_TOKENS = 257 }; /* of the image encoder that Wan's picture goes through */
+    const char *norm = NULL;
+    int64_t picture = 0, layers = out->layers, last = strcmp(out->family, "SD3Transformer2DModel") == 0;
+    if (out->joint) {
+        out->sums = (dit_tensor_sums){
+            .image = 2 * layers + out->image_layers, .text = 2 * (layers - last), .both = single_layers};
+        return DIT_OK;
+    }
+    out->sums.image = 3 * layers + (out->segments > 1 ? 2 * layers : 0);
+    DIT_TRY(dit_json_optional_string(v->doc, v->config, v->config_at, "qk_norm", &norm));
+    if (!norm || strcmp(norm, "rms_norm_across_heads") != 0) return DIT_OK;
+    if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(v->config, "image_dim")))
+        DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, "image_dim", 0, 65536, &picture));
+    out->sums.norms = 3 * layers;
+    out->sums.memory = layers;
+    out->sums.picture_tokens = picture ? PICTURE_TOKENS : 0;
+    return DIT_OK;
+}
+
 dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out)
 {
     const char *family, *injection = "cross-attention", *guidance = "cfg";
@@ -119,6 +141,7 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
     snprintf(out->family, sizeof out->family, "%s", family);
     out->joint = strncmp(injection, "joint", 5) == 0;
     out->guidance_branches = strcmp(guidance, "cfg") == 0 ? 2 : 1;
+    DIT_TRY(read_sums(&v, out, single_layers));
     out->parameters = estimate_parameters(out, out->layers, single_layers, text_dim, pooled_dim);
     out->layers += single_layers;
     return dit_json_optional_int(doc, v.model, v.model_at, "parameters", 1, INT64_C(1) << 50, &out->parameters);
@@ -142,14 +165,12 @@ static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
 static dit_status check_built(const dit_parallel *parallel, const dit_facts *facts)
 {
     (void)facts;
-    for (int i = 0; i < 2; i++) {
-        dit_axis axis = i ? DIT_AXIS_TENSOR : DIT_AXIS_PIPEFUSION;
-        if (degree_of(parallel, axis) > 1)
-            return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s %lld: this engine has no %s parallelism",
-                                           dit_axis_key(axis), (long long)degree_of(parallel, axis),
-                                           dit_axis_name(axis)),
-                                  "use ulysses, ring, cfg or data degrees");
-    }
+    int64_t degree = degree_of(parallel, DIT_AXIS_PIPEFUSION);
+    if (degree > 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                       "pipefusion_degree %lld: this engine has no pipefusion parallelism",
+                                       (long long)degree),
+                              "use ulysses, ring, tensor, cfg or data degrees");
     return DIT_OK;
 }
 
@@ -189,7 +210,13 @@ static dit_status check_cfg(const dit_parallel *parallel, const dit_facts *facts
 
 static dit_status check_heads(const dit_parallel *parallel, const dit_facts *facts)
 {
-    int64_t degree = degree_of(parallel, DIT_AXIS_ULYSSES);
+    int64_t degree = degree_of(parallel, DIT_AXIS_ULYSSES), tensor = degree_of(parallel, DIT_AXIS_TENSOR);
+    if (tensor > 1 && facts->heads % (tensor * degree))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS,
+                                       "heads %lld not divisible by tensor_degree %lld x ulysses_degree %lld",
+                                       (long long)facts->heads, (long long)tensor, (long long)degree),
+                              "tensor ranks share the heads first, Ulysses ranks those of a tensor rank; ring_degree "
+                              "has no head limit");
     if (facts->heads % degree)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by ulysses_degree %lld",
                                        (long long)facts->heads, (long long)degree),

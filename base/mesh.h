@@ -50,6 +50,14 @@ typedef struct {
                         mesh's, and where there is no mesh, so many */
 } dit_parallel;
 
+/* How often tensor ranks add up what they have. Per step, of [rows, hidden]: `image` of a stream's image rows, `text`
+ * of its text rows, `both` of all rows of a joint block with one stream; `norms` of one number an image row, where a
+ * norm is over all heads together. Once an image `memory` of one number a text row, and, with a conditioning picture,
+ * as many of picture_tokens rows. */
+typedef struct {
+    int64_t image, text, both, norms, memory, picture_tokens;
+} dit_tensor_sums;
+
 /* What legality and volumes need to know of a model and its run; see dit_facts_from_case. */
 typedef struct {
     char family[64];           /* diffusers class, "PixArtTransformer2DModel"          */
@@ -67,6 +75,7 @@ typedef struct {
     bool joint;                /* text takes part in the self-attention                */
     int64_t parameters;        /* estimate from the shapes; weights of one full copy   */
     int64_t mlp_ratio;         /* inner width of the MLP over hidden                   */
+    dit_tensor_sums sums;      /* of tensor parallelism                                */
 } dit_facts;
 
 /* Facts from a case document (keys model.config, model.latent, model.text, model.guidance, model.parameters, run).

@@ -5,6 +5,8 @@
  *   Ulysses   Q, K, V out and the result back, one all-to-all per operand and batch row: 4 B (u-1) n C/u e
  *             replicated text: no Q, K or V travels; the result's head slices are gathered: B (u-1) R C/u e
  *   ring      r-1 hops of K and V in one message: (r-1) 2 B (u n) (C/u) e
+ *   tensor    ranks t hold C/t of q, k, v, so that C above is C/t. A sum of [B n, C] over them goes as a reduce-scatter
+ *             and an all-gather: 2 (t-1) messages of B n C/t e. Norms over all heads: t-1 messages of B n doubles
  * Where attention is per frame (segments), its batch rows are B x segments of n / segments tokens; where a block
  * attends a second time over image tokens alone, that call counts without the text. Per step:  CFG parallel gathers the
  * prediction: images n_image token_channels e At the end the latents are gathered over ulysses, then ring, then data.
@@ -28,7 +30,8 @@ const char *dit_phase_name(dit_phase phase)
 }
 
 typedef struct {
-    int64_t u, r, cfg, data, images, batch, segments, image_rows, moving_rows, replicated_rows, hidden;
+    int64_t u, r, t, cfg, data, images, batch, segments, image_rows, moving_rows, replicated_rows;
+    int64_t hidden; /* of a tensor rank */
 } shape;
 
 static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
@@ -40,13 +43,14 @@ static shape shape_of(const dit_parallel *parallel, const dit_facts *facts)
 {
     shape s = {.u = degree_of(parallel, DIT_AXIS_ULYSSES),
                .r = degree_of(parallel, DIT_AXIS_RING),
+               .t = degree_of(parallel, DIT_AXIS_TENSOR),
                .cfg = degree_of(parallel, DIT_AXIS_CFG),
                .data = degree_of(parallel, DIT_AXIS_DATA)};
     s.images = facts->num_images / s.data;
     s.batch = s.images * facts->guidance_branches / s.cfg;
     s.image_rows = s.moving_rows = facts->image_tokens / (s.u * s.r);
     s.segments = facts->segments > 1 ? facts->segments : 1;
-    s.hidden = facts->heads * facts->head_dim;
+    s.hidden = facts->heads / s.t * facts->head_dim;
     if (facts->joint && dit_parallel_joint_text(parallel, facts) == DIT_JOINT_TEXT_SPLIT)
         s.moving_rows += facts->text_tokens / (s.u * s.r);
     else if (facts->joint)
@@ -91,6 +95,20 @@ static void predict_attention(const shape *s, const dit_facts *facts, dit_volume
     }
 }
 
+static void predict_tensor(const shape *s, const dit_facts *facts, dit_volume_table *out)
+{
+    dit_volume *volume = &out->at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP];
+    const dit_tensor_sums *sums = &facts->sums;
+    int64_t part = s->batch * s->hidden * ELEMENT_BYTES, row = s->batch * (int64_t)sizeof(double);
+    int64_t rows = s->moving_rows + s->replicated_rows, text_rows = rows - s->image_rows, others = s->t - 1;
+    add(volume, facts->steps * sums->image * 2 * others, s->image_rows * part);
+    add(volume, facts->steps * sums->text * 2 * others, text_rows * part);
+    add(volume, facts->steps * sums->both * 2 * others, rows * part);
+    add(volume, facts->steps * sums->norms * others, s->image_rows * row);
+    add(volume, sums->memory * others, facts->text_tokens * row);
+    if (sums->picture_tokens) add(volume, sums->memory * others, sums->picture_tokens * row);
+}
+
 static void predict_gather(const shape *s, const dit_facts *facts, dit_volume_table *out)
 {
     int64_t row = facts->token_channels * ELEMENT_BYTES;
@@ -107,6 +125,7 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, di
     shape s = shape_of(parallel, facts);
     memset(out, 0, sizeof *out);
     predict_attention(&s, facts, out);
+    if (s.t > 1) predict_tensor(&s, facts, out);
     add(&out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], facts->steps * (s.cfg - 1),
         s.images * s.image_rows * facts->token_channels * ELEMENT_BYTES);
     predict_gather(&s, facts, out);
@@ -121,17 +140,29 @@ int64_t dit_volume_total_bytes(const dit_volume_table *table)
     return total;
 }
 
-/* Upper guide: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single blocks +C). */
+/* What a tensor rank holds of the parameters: its share of attentions and MLPs, and all else, which is a sixth at least
+ * in every architecture that is built. */
+static int64_t own_parameters(const shape *s, const dit_facts *facts)
+{
+    int64_t C = s->hidden * s->t, mlp = 2 * facts->mlp_ratio * C * C, attention = 4 * C * C;
+    int64_t singles = facts->sums.both, doubles = facts->layers - singles;
+    int64_t shared = facts->joint ? (2 * doubles + singles) * (attention + mlp) : doubles * (2 * attention + mlp);
+    if (shared > facts->parameters - facts->parameters / 6) shared = facts->parameters - facts->parameters / 6;
+    return facts->parameters - shared + shared / s->t;
+}
+
+/* Upper guide: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single blocks +C);
+ * tensor ranks share what is between two sums, and keep the partial one and the whole. */
 void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4])
 {
     shape s = shape_of(parallel, facts);
     int64_t rows = s.batch * (s.moving_rows + s.replicated_rows), exchanged = s.u * s.moving_rows + s.replicated_rows;
-    int64_t per_row = (7 + facts->mlp_ratio) * s.hidden;
+    int64_t per_row = (4 + facts->mlp_ratio) * s.hidden + 3 * s.hidden * s.t;
     int64_t text = facts->joint ? 0 : s.batch * facts->text_tokens * s.hidden;
-    bytes[0] = facts->parameters * ELEMENT_BYTES;
+    bytes[0] = own_parameters(&s, facts) * ELEMENT_BYTES;
     bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * facts->layers * text) * ELEMENT_BYTES;
-    bytes[2] = (rows * per_row + 2 * text) * ELEMENT_BYTES;
-    bytes[3] = 0;
+    bytes[2] = (rows * per_row + 2 * text * s.t) * ELEMENT_BYTES;
+    bytes[3] = s.t > 1 ? 2 * rows * s.hidden * s.t * ELEMENT_BYTES : 0;
     if (s.u > 1) bytes[3] += 8 * s.batch * exchanged * (s.hidden / s.u) * ELEMENT_BYTES;
     if (s.r > 1) bytes[3] += 5 * s.batch * s.u * s.moving_rows * (s.hidden / s.u) * ELEMENT_BYTES;
 }

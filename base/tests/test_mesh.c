@@ -19,6 +19,12 @@ static dit_parallel mesh(int ulysses, int ring, int cfg, int data)
     return parallel;
 }
 
+static dit_parallel with_tensor(dit_parallel parallel, int degree)
+{
+    parallel.degree[DIT_AXIS_TENSOR] = degree;
+    return parallel;
+}
+
 static dit_facts pixart_facts(void)
 {
     return (dit_facts){.family = "PixArtTransformer2DModel",
@@ -31,7 +37,9 @@ static dit_facts pixart_facts(void)
                        .num_images = 1,
                        .guidance_branches = 2,
                        .steps = 20,
-                       .mlp_ratio = 4};
+                       .mlp_ratio = 4,
+                       .parameters = 610000000,
+                       .sums = {.image = 3 * 28}};
 }
 
 static dit_facts flux_facts(void)
@@ -47,7 +55,9 @@ static dit_facts flux_facts(void)
                        .guidance_branches = 1,
                        .steps = 28,
                        .joint = true,
-                       .mlp_ratio = 4};
+                       .mlp_ratio = 4,
+                       .parameters = 11900000000,
+                       .sums = {.image = 2 * 19, .text = 2 * 19, .both = 38}};
 }
 
 static void every_rank_has_its_own_coordinates(void **state)
@@ -139,6 +149,11 @@ static void broken_rules_are_refused_by_their_code(void **state)
         {mesh(24, 1, 1, 1), true, DIT_ERR_CONSTRAINT_TOKENS}, /* 4096 % 24 */
         {mesh(3, 1, 1, 1), false, DIT_ERR_CONSTRAINT_HEADS},
         {mesh(1, 3, 1, 1), false, DIT_ERR_CONSTRAINT_TOKENS},
+        {with_tensor(mesh(1, 1, 1, 1), 16), false, DIT_OK},
+        {with_tensor(mesh(4, 2, 2, 1), 4), false, DIT_OK},
+        {with_tensor(mesh(1, 1, 1, 1), 3), false, DIT_ERR_CONSTRAINT_HEADS},
+        {with_tensor(mesh(8, 1, 1, 1), 4), false, DIT_ERR_CONSTRAINT_HEADS}, /* 8 and 4 divide 16, 32 does not */
+        {with_tensor(mesh(1, 8, 1, 1), 16), false, DIT_OK},
         {mesh(1, 1, 2, 1), true, DIT_ERR_CONSTRAINT_CFG},
         {mesh(1, 1, 3, 1), false, DIT_ERR_CONSTRAINT_DEGREE},
         {mesh(1, 1, 1, 2), false, DIT_ERR_CONSTRAINT_BATCH},
@@ -152,13 +167,10 @@ static void broken_rules_are_refused_by_their_code(void **state)
 static void unbuilt_axes_are_refused_not_ignored(void **state)
 {
     dit_facts facts = pixart_facts();
+    dit_parallel parallel = {0};
     (void)state;
-    const dit_axis axes[] = {DIT_AXIS_PIPEFUSION, DIT_AXIS_TENSOR};
-    for (size_t i = 0; i < 2; i++) {
-        dit_parallel parallel = {0};
-        parallel.degree[axes[i]] = 2;
-        assert_int_equal(dit_parallel_check(&parallel, &facts), DIT_ERR_UNSUPPORTED);
-    }
+    parallel.degree[DIT_AXIS_PIPEFUSION] = 2;
+    assert_int_equal(dit_parallel_check(&parallel, &facts), DIT_ERR_UNSUPPORTED);
 }
 
 static void joint_text_splits_only_where_it_divides(void **state)
@@ -207,6 +219,69 @@ static void usp_follows_the_published_formula(void **state)
     (void)state;
     assert_int_equal(step_bytes(&parallel, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL), layer * 4 * 3 / 32);
     assert_int_equal(step_bytes(&parallel, &facts, DIT_AXIS_RING, DIT_COLLECTIVE_SEND_RECV), layer * 2 / 8);
+}
+
+static dit_volume tensor_sums(const dit_parallel *parallel, const dit_facts *facts)
+{
+    dit_volume_table table;
+    dit_volume_predict(parallel, facts, &table);
+    return table.at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP];
+}
+
+/* PARALLEL.md section 2: 2 (N-1)/N S h e for each of three sums a block, with cross-attention; in 2 (N-1) messages */
+static void tensor_ranks_follow_the_published_formula(void **state)
+{
+    dit_facts facts = pixart_facts();
+    (void)state;
+    for (int n = 2; n <= 16; n *= 2) {
+        dit_parallel parallel = with_tensor(mesh(1, 1, 1, 1), n);
+        int64_t layer = 2 * 20 * 28 * 4096LL * 1152 * 4;
+        dit_volume volume = tensor_sums(&parallel, &facts);
+        assert_int_equal(volume.bytes, 3 * layer / n * 2 * (n - 1));
+        assert_int_equal(volume.messages, 3 * 20 * 28 * 2 * (n - 1));
+    }
+}
+
+/* Single blocks add up text and image at once, double blocks apart: the same bytes in half the messages. */
+static void joint_blocks_sum_their_text_with_the_image(void **state)
+{
+    dit_facts facts = flux_facts();
+    dit_parallel split = with_tensor(mesh(2, 1, 1, 1), 2), replicate = split;
+    (void)state;
+    replicate.joint_text = DIT_JOINT_TEXT_REPLICATE;
+    int64_t row = 28 * 2 * (3072LL / 2) * 4;
+    assert_int_equal(tensor_sums(&split, &facts).bytes, (2 * 19 + 38) * (2048 + 256) * row);
+    assert_int_equal(tensor_sums(&replicate, &facts).bytes, (2 * 19 + 38) * (2048 + 512) * row);
+    assert_int_equal(tensor_sums(&split, &facts).messages, 28 * (4 * 19 + 38) * 2);
+    /* What Ulysses and ring exchange is of a tensor rank's heads. */
+    assert_int_equal(step_bytes(&split, &facts, DIT_AXIS_ULYSSES, DIT_COLLECTIVE_ALL_TO_ALL),
+                     28 * 57 * 4 * (2048 + 256) * (3072LL / 2 / 2) * 4);
+}
+
+/* A norm over all heads needs one number a row from every rank: of the steps, and once of the text and the picture. */
+static void norms_over_all_heads_send_their_squares(void **state)
+{
+    dit_facts facts = pixart_facts();
+    dit_parallel parallel = with_tensor(mesh(1, 1, 1, 1), 4);
+    (void)state;
+    int64_t without = tensor_sums(&parallel, &facts).bytes;
+    facts.sums.norms = 3 * 28, facts.sums.memory = 28;
+    int64_t norms = 20 * 3 * 28 * 3LL * 2 * 4096 * 8, text = 28 * 3LL * 2 * 120 * 8, picture = 28 * 3LL * 2 * 257 * 8;
+    assert_int_equal(tensor_sums(&parallel, &facts).bytes - without, norms + text);
+    facts.sums.picture_tokens = 257;
+    assert_int_equal(tensor_sums(&parallel, &facts).bytes - without, norms + text + picture);
+}
+
+static void weights_shrink_with_tensor_ranks(void **state)
+{
+    dit_facts facts = flux_facts();
+    (void)state;
+    int64_t bytes[4], before = facts.parameters * 4;
+    for (int n = 2; n <= 8; n *= 2, before = bytes[0]) {
+        dit_parallel parallel = with_tensor(mesh(1, 1, 1, 1), n);
+        dit_memory_predict(&parallel, &facts, bytes);
+        assert_true(bytes[0] < before && bytes[0] > facts.parameters * 4 / n);
+    }
 }
 
 static void replicated_text_is_gathered_and_never_sent_as_keys(void **state)
@@ -259,6 +334,9 @@ static void a_case_document_gives_its_facts(void **state)
     assert_int_equal(facts.image_tokens, 64 * 32);
     assert_int_equal(facts.token_channels, 64);
     assert_int_equal(facts.layers, 57);
+    assert_int_equal(facts.sums.image, 38);
+    assert_int_equal(facts.sums.text, 38);
+    assert_int_equal(facts.sums.both, 38);
     assert_true(facts.joint);
     assert_int_equal(facts.guidance_branches, 1);
     assert_true(facts.parameters > 11500000000LL && facts.parameters < 12300000000LL); /* the card says 11.9e9 */
@@ -280,6 +358,8 @@ static void a_cut_model_keeps_only_the_dual_layers_it_has(void **state)
     assert_int_equal(dit_facts_from_case(&doc, doc.root, "", &facts), DIT_OK);
     assert_int_equal(facts.layers, 3);
     assert_int_equal(facts.image_layers, 3);
+    assert_int_equal(facts.sums.image, 2 * 3 + 3);
+    assert_int_equal(facts.sums.text, 2 * 2); /* the last block's text is not written */
     dit_json_release(&doc);
 }
 
@@ -296,6 +376,10 @@ int main(void)
         cmocka_unit_test(joint_text_splits_only_where_it_divides),
         cmocka_unit_test(ulysses_and_ring_follow_the_published_formulas),
         cmocka_unit_test(usp_follows_the_published_formula),
+        cmocka_unit_test(tensor_ranks_follow_the_published_formula),
+        cmocka_unit_test(joint_blocks_sum_their_text_with_the_image),
+        cmocka_unit_test(norms_over_all_heads_send_their_squares),
+        cmocka_unit_test(weights_shrink_with_tensor_ranks),
         cmocka_unit_test(replicated_text_is_gathered_and_never_sent_as_keys),
         cmocka_unit_test(cfg_parallel_sends_one_latent_a_step),
         cmocka_unit_test(one_rank_sends_nothing),

@@ -20,13 +20,15 @@ static dit_status load_weights(const dit_model_params *params, adaln *a)
 static dit_status make_buffers(dit_runtime *rt, adaln *a)
 {
     int64_t C = a->C, B = a->B, rows = B * a->n, text_rows = B * a->text_tokens;
+    int64_t wide = a->inner > 3 * a->A ? a->inner : 3 * a->A;
+    DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
         {&rt->image, &a->position, a->n / a->segments * C},
         {&rt->image, &a->text_bias, text_rows},
         {&rt->step, &a->x, rows * C},
         {&rt->step, &a->normed, rows * C},
-        {&rt->step, &a->attended, rows * C},
-        {&rt->step, &a->wide, rows * MLP_RATIO * C},
+        {&rt->step, &a->attended, rows * a->A},
+        {&rt->step, &a->wide, rows * wide},
         {&rt->step, &a->text, text_rows * C},
         {&rt->step, &a->text_hidden, text_rows * C},
         {&rt->step, &a->sinusoid, B * SINUSOID},
@@ -44,6 +46,8 @@ dit_status adaln_create(const dit_model_params *params, adaln *a)
     const dit_partition *part = &params->partition;
     const dit_latent *latent = &params->latent;
     a->C = a->c.H * a->c.D, a->B = part->batch, a->n = part->image_count;
+    a->H = dit_tp_count(params->rt, a->c.H), a->A = a->H * a->c.D;
+    a->inner = dit_tp_count(params->rt, MLP_RATIO * a->C);
     a->segments = part->segments, a->text_tokens = part->text_tokens;
     DIT_TRY(load_weights(params, a));
     DIT_TRY(make_buffers(params->rt, a));
@@ -59,15 +63,15 @@ dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, a
     static const char *const cross_kv[] = {"attn2.to_k", "attn2.to_v", NULL};
     int64_t C = a->C;
     block->text_kv = NULL;
-    DIT_TRY(scope_fused(scope, qkv, C, C, &block->qkv));
-    DIT_TRY(scope_linear(scope, "attn1.to_out.0", C, C, &block->out));
+    DIT_TRY(scope_shared(scope, qkv, C, C, &block->qkv));
+    DIT_TRY(scope_joined(scope, "attn1.to_out.0", C, C, 0, &block->out));
     DIT_TRY(scope_mlp(scope, "ff", C, MLP_RATIO * C, &block->mlp));
     DIT_TRY(scope_matrix(scope, "scale_shift_table", MODULATIONS, C, DIT_INIT_TABLE, &block->table));
     if (!text) return DIT_OK;
-    DIT_TRY(scope_linear(scope, "attn2.to_q", C, C, &block->cross_q));
-    DIT_TRY(scope_fused(scope, cross_kv, C, C, &block->cross_kv));
-    DIT_TRY(scope_linear(scope, "attn2.to_out.0", C, C, &block->cross_out));
-    return dit_arena_floats(&scope->rt->image, a->B * a->text_tokens * 2 * C, &block->text_kv);
+    DIT_TRY(scope_shared(scope, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
+    DIT_TRY(scope_shared(scope, cross_kv, C, C, &block->cross_kv));
+    DIT_TRY(scope_joined(scope, "attn2.to_out.0", C, C, 0, &block->cross_out));
+    return dit_arena_floats(&scope->rt->image, a->B * a->text_tokens * 2 * a->A, &block->text_kv);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -115,7 +119,7 @@ static dit_layer_norm modulated_norm(const adaln *a, int shift, int scale)
 
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block)
 {
-    dit_rows normed = rows_dense(a->normed, a->B, a->n, a->C), qkv = rows_dense(a->wide, a->B, a->n, 3 * a->C);
+    dit_rows normed = rows_dense(a->normed, a->B, a->n, a->C), qkv = rows_dense(a->wide, a->B, a->n, 3 * a->A);
     dit_layer_norm norm = modulated_norm(a, SHIFT_MSA, SCALE_MSA);
     layer_modulation(a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
     layer_norm(rt, rows_dense(a->x, a->B, a->n, a->C), normed, &norm);
@@ -127,15 +131,14 @@ dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *bl
 static dit_status cross_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
 {
     dit_runtime *rt = model->params.rt;
-    int64_t C = a->C;
-    dit_rows x = rows_dense(a->x, a->B, a->n, C), query = rows_dense(a->normed, a->B, a->n, C);
-    dit_rows attended = rows_dense(a->attended, a->B, a->n, C);
-    dit_rows text = rows_dense(block->text_kv, a->B, a->text_tokens, 2 * C);
+    int64_t A = a->A;
+    dit_rows x = rows_dense(a->x, a->B, a->n, a->C), query = rows_dense(a->normed, a->B, a->n, A);
+    dit_rows attended = rows_dense(a->attended, a->B, a->n, A);
+    dit_rows text = rows_dense(block->text_kv, a->B, a->text_tokens, 2 * A);
     layer_linear(rt, &block->cross_q, x, query, DIT_ACT_NONE);
-    layer_local_attention(rt, a->c.H, query, rows_columns(text, 0, C), rows_columns(text, C, C), a->bias, attended);
-    if (tapped) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
-    layer_linear_add(rt, &block->cross_out, attended, x, NULL, 0);
-    return DIT_OK;
+    layer_local_attention(rt, a->H, query, rows_columns(text, 0, A), rows_columns(text, A, A), a->bias, attended);
+    if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
+    return layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0);
 }
 
 dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped)
@@ -143,15 +146,14 @@ dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *
     dit_runtime *rt = model->params.rt;
     int64_t C = a->C, stride = MODULATIONS * C;
     dit_rows x = rows_dense(a->x, a->B, a->n, C), normed = rows_dense(a->normed, a->B, a->n, C);
-    dit_rows attended = rows_dense(a->attended, a->B, a->n, C);
+    dit_rows attended = rows_dense(a->attended, a->B, a->n, a->A);
     dit_layer_norm norm = modulated_norm(a, SHIFT_MLP, SCALE_MLP);
-    if (tapped) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
-    layer_linear_add(rt, &block->out, attended, x, a->gates + GATE_MSA * C, stride);
+    if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    DIT_TRY(layer_joined_add(rt, &block->out, attended, x, a->gates + GATE_MSA * C, stride));
     if (block->text_kv) DIT_TRY(cross_attention(model, a, block, tapped));
     layer_norm(rt, x, normed, &norm);
-    layer_mlp_add(rt, &block->mlp, normed, rows_dense(a->wide, a->B, a->n, MLP_RATIO * C), x, a->gates + GATE_MLP * C,
-                  stride);
-    return DIT_OK;
+    return layer_mlp_add(rt, &block->mlp, normed, rows_dense(a->wide, a->B, a->n, a->inner), x, a->gates + GATE_MLP * C,
+                         stride);
 }
 
 /* The head modulates by the embedding itself, not by its projection. */

@@ -18,23 +18,25 @@ typedef struct {
 } adaln_config;
 
 typedef struct {
-    dit_linear qkv, out, cross_q, cross_kv, cross_out; /* cross: only in blocks with text                       */
+    dit_linear qkv, cross_q, cross_kv; /* cross: only in blocks with text                         */
+    dit_joined out, cross_out;
     dit_mlp mlp;
     const float *table; /* [6, C]                                                  */
-    float *text_kv;     /* [batch, text tokens, 2C], image's life; NULL: no text   */
+    float *text_kv;     /* [batch, text tokens, 2A], image's life; NULL: no text   */
 } adaln_block;
 
 typedef struct {
     adaln_config c;
     int64_t C, B, n, segments, text_tokens; /* hidden; batch; local rows, of so many frames                */
+    int64_t H, A, inner;                    /* of this tensor rank: heads, their width, that of an MLP     */
     dit_linear patch_proj, modulation, proj_out;
     embed_mlp timestep_mlp, caption_mlp;
     const float *table;                              /* [2, C]: shift, scale of the head                   */
     float *position;                                 /* [n / segments, C], image's life                    */
     float *text_bias;                                /* [batch, text tokens] on the logits, image's life   */
     const float *bias;                               /* the same, or NULL without a mask                   */
-    float *x, *normed, *attended;                    /* [batch, n, C]                                      */
-    float *wide;                                     /* [batch, n, 4C]: qkv or MLP                         */
+    float *x, *normed, *attended;                    /* [batch, n, C]; attended A                          */
+    float *wide;                                     /* [batch, n, 3A or inner]: qkv or MLP                */
     float *text, *text_hidden;                       /* [batch, text tokens, C]                            */
     float *sinusoid, *hidden, *embedded, *activated; /* [batch, 256 or C]                                  */
     float *modulated, *gates;                        /* [batch, 6C] of the step; of a block                */
@@ -53,7 +55,7 @@ dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_
 /* Patches into x, and the modulation of the step; `added` [batch, C] or NULL joins the timestep's embedding. Taps
  * aux.pos_embed, aux.adaln_single.0 and .1. */
 dit_status adaln_embed(dit_model *model, adaln *a, const dit_forward_args *args, const float *added);
-/* Norm, modulation and projection of x: gives [batch, n, 3C]. The block's gates are set until the next call. */
+/* Norm, modulation and projection of x: gives [batch, n, 3A]. The block's gates are set until the next call. */
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block);
 /* Adds what was attended, then cross-attention where there is text, then the MLP. Taps of block 0: attn1, attn2. */
 dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped);

@@ -30,13 +30,15 @@ typedef struct {
 
 typedef struct {
     cogvideox_norm before_attention, before_mlp, q, k;
-    dit_linear qkv, out;
+    dit_linear qkv;
+    dit_joined out;
     dit_mlp mlp;
 } cogvideox_block;
 
 typedef struct {
     cogvideox_config c;
     int64_t C, B, T, n, rows; /* hidden; batch; local text rows, video rows, and their sum */
+    int64_t H, A, inner;      /* of this tensor rank: heads, their width, that of an MLP    */
     dit_linear patch_proj, text_proj, proj_out;
     embed_mlp timestep_mlp;
     cogvideox_norm norm_final, norm_out;
@@ -45,8 +47,8 @@ typedef struct {
     float *cosines, *sines;               /* [n, D] image's life                         */
     float *ids;                           /* [n, 3]: frame, row, column                  */
     float *context;                       /* [batch, T, C]: projected text, image's life */
-    float *x, *normed, *attended;         /* [batch, rows, C]                            */
-    float *wide;                          /* [batch, rows, 4C]: qkv or MLP               */
+    float *x, *normed, *attended;         /* [batch, rows, C]; attended A                */
+    float *wide;                          /* [batch, rows, 3A or inner]: qkv or MLP      */
     float *sinusoid;                      /* [batch, C]                                  */
     float *hidden, *embedded, *activated; /* [batch, time_dim]                           */
     float *modulation;                    /* [batch, 6C] of a block                      */
@@ -120,6 +122,7 @@ static dit_status cogvideox_read_facts(const dit_config *config, dit_facts *fact
     facts->layers = c.layers;
     facts->heads = c.H, facts->head_dim = c.D;
     facts->joint = true;
+    facts->sums = (dit_tensor_sums){.image = 2 * c.layers, .text = 2 * c.layers};
     facts->guidance_branches = 2;
     facts->latent = (dit_latent){.channels = c.channels,
                                  .vae_spatial = VAE_SPATIAL,
@@ -178,10 +181,10 @@ static dit_status load_block(const dit_scope *s, const cogvideox *m, cogvideox_b
 {
     int64_t C = m->C;
     DIT_TRY(load_adaptive_norm(s, m, "norm1", MODULATIONS, &block->before_attention));
-    DIT_TRY(scope_fused(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
+    DIT_TRY(scope_shared(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
     DIT_TRY(scope_affine(s, "attn1.norm_q", m->c.D, &block->q.weight, &block->q.bias));
     DIT_TRY(scope_affine(s, "attn1.norm_k", m->c.D, &block->k.weight, &block->k.bias));
-    DIT_TRY(scope_linear(s, "attn1.to_out.0", C, C, &block->out));
+    DIT_TRY(scope_joined(s, "attn1.to_out.0", C, C, 0, &block->out));
     DIT_TRY(load_adaptive_norm(s, m, "norm2", MODULATIONS, &block->before_mlp));
     return scope_mlp(s, "ff", C, 4 * C, &block->mlp);
 }
@@ -208,6 +211,7 @@ static dit_status load_weights(const dit_model_params *params, cogvideox *m)
 static dit_status make_buffers(dit_runtime *rt, cogvideox *m)
 {
     int64_t C = m->C, B = m->B, rows = B * m->rows, E = m->c.time_dim;
+    DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     int64_t rotated = m->c.rotary ? m->n : 0, placed = m->c.rotary ? 0 : m->n;
     const dit_buffer buffers[] = {
         {&rt->image, &m->position, placed * C},
@@ -217,8 +221,8 @@ static dit_status make_buffers(dit_runtime *rt, cogvideox *m)
         {&rt->image, &m->context, B * m->T * C},
         {&rt->step, &m->x, rows * C},
         {&rt->step, &m->normed, rows * C},
-        {&rt->step, &m->attended, rows * C},
-        {&rt->step, &m->wide, rows * 4 * C},
+        {&rt->step, &m->attended, rows * m->A},
+        {&rt->step, &m->wide, rows * (m->inner > 3 * m->A ? m->inner : 3 * m->A)},
         {&rt->step, &m->sinusoid, B * C},
         {&rt->step, &m->hidden, B * E},
         {&rt->step, &m->embedded, B * E},
@@ -245,13 +249,14 @@ static dit_status cogvideox_create(const dit_model_params *params, dit_model *mo
     cogvideox *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
     m->C = m->c.H * m->c.D, m->B = part->batch;
+    m->H = dit_tp_count(params->rt, m->c.H), m->A = m->H * m->c.D, m->inner = dit_tp_count(params->rt, 4 * m->C);
     m->T = part->text_count, m->n = part->image_count, m->rows = m->T + m->n;
     DIT_TRY(load_weights(params, m));
     DIT_TRY(make_buffers(params->rt, m));
     if (!m->c.rotary) place_table(m, params);
     model->input_channels = model->output_channels = token_channels(&m->c);
     state_needs(m, model);
-    return joint_create_policy(params, m->c.H, m->c.D, false, &model->attention[0]);
+    return joint_create_policy(params, m->H, m->c.D, false, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -313,26 +318,28 @@ static void norm_streams(dit_model *model, const cogvideox_norm *norm)
                                      .modulation_stride = MODULATIONS * m->C});
 }
 
-/* x += gate * (y W^T + b), each stream by its own gate; y [batch, rows, k]. */
-static void add_streams(dit_model *model, const dit_linear *linear, float *y)
+/* x += gate * joined(y), each stream by its own gate; y [batch, rows, k]. */
+static dit_status add_streams(dit_model *model, const dit_joined *joined, float *y)
 {
     static const int gate[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_GATE, [JOINT_IMAGE] = GATE};
     const cogvideox *m = model->state;
     const dit_partition *part = &model->params.partition;
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
-        layer_linear_add(model->params.rt, linear, joint_rows(part, stream, y, linear->k),
-                         joint_rows(part, stream, m->x, m->C), m->modulation + gate[stream] * m->C, MODULATIONS * m->C);
+        DIT_TRY(layer_joined_add(model->params.rt, joined, joint_rows(part, stream, y, joined->linear.k),
+                                 joint_rows(part, stream, m->x, m->C), m->modulation + gate[stream] * m->C,
+                                 MODULATIONS * m->C));
+    return DIT_OK;
 }
 
-/* LayerNorm of every head of q or k, the C columns of qkv from `column` on, and the rotation of the video's. */
+/* LayerNorm of every head of q or k, the A columns of qkv from `column` on, and the rotation of the video's. */
 static void norm_heads(dit_model *model, const cogvideox_norm *norm, int64_t column)
 {
     const cogvideox *m = model->state;
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++) {
         bool rotated = m->c.rotary && stream == JOINT_IMAGE;
-        dit_rows qkv = joint_rows(&model->params.partition, stream, m->wide, 3 * m->C);
-        layer_head_norm(model->params.rt, rows_columns(qkv, column, m->C),
-                        &(dit_head_norm){.H = m->c.H,
+        dit_rows qkv = joint_rows(&model->params.partition, stream, m->wide, 3 * m->A);
+        layer_head_norm(model->params.rt, rows_columns(qkv, column, m->A),
+                        &(dit_head_norm){.H = m->H,
                                          .D = m->c.D,
                                          .kind = DIT_NORM_LAYER,
                                          .eps = HEAD_NORM_EPS,
@@ -347,9 +354,9 @@ static dit_status tap_attention(dit_model *model, const cogvideox_block *block)
 {
     const cogvideox *m = model->state;
     const dit_partition *part = &model->params.partition;
-    DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, joint_rows(part, JOINT_IMAGE, m->attended, m->C),
+    DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, joint_rows(part, JOINT_IMAGE, m->attended, m->A),
                            "aux.block_0.attn1.0"));
-    return dit_tap_linear(model, DIT_LAYOUT_TEXT, &block->out, joint_rows(part, JOINT_TEXT, m->attended, m->C),
+    return dit_tap_joined(model, DIT_LAYOUT_TEXT, &block->out, joint_rows(part, JOINT_TEXT, m->attended, m->A),
                           "aux.block_0.attn1.1");
 }
 
@@ -359,23 +366,24 @@ static dit_status forward_block(dit_model *model, int64_t index)
     dit_runtime *rt = model->params.rt;
     const dit_partition *part = &model->params.partition;
     const cogvideox_block *block = &m->blocks[index];
-    int64_t C = m->C;
-    dit_rows normed = joint_rows(part, JOINT_BOTH, m->normed, C);
-    dit_rows qkv = joint_rows(part, JOINT_BOTH, m->wide, 3 * C), inner = joint_rows(part, JOINT_BOTH, m->wide, 4 * C);
+    int64_t A = m->A;
+    dit_rows normed = joint_rows(part, JOINT_BOTH, m->normed, m->C);
+    dit_rows qkv = joint_rows(part, JOINT_BOTH, m->wide, 3 * A);
+    dit_rows inner = joint_rows(part, JOINT_BOTH, m->wide, m->inner);
 
     norm_streams(model, &block->before_attention);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     norm_heads(model, &block->q, 0);
-    norm_heads(model, &block->k, C);
-    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, C), rows_columns(qkv, C, C),
-                                     rows_columns(qkv, 2 * C, C), joint_rows(part, JOINT_BOTH, m->attended, C)));
+    norm_heads(model, &block->k, A);
+    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                     rows_columns(qkv, 2 * A, A), joint_rows(part, JOINT_BOTH, m->attended, A)));
     if (index == 0) DIT_TRY(tap_attention(model, block));
-    add_streams(model, &block->out, m->attended);
+    DIT_TRY(add_streams(model, &block->out, m->attended));
 
     norm_streams(model, &block->before_mlp);
     layer_linear(rt, &block->mlp.in, normed, inner, block->mlp.activation);
-    add_streams(model, &block->mlp.out, m->wide);
-    return joint_tap(model, m->x, C, "block", index);
+    DIT_TRY(add_streams(model, &block->mlp.out, m->wide));
+    return joint_tap(model, m->x, m->C, "block", index);
 }
 
 /* Two norms in a row, the second one modulated. The text is dropped here. */

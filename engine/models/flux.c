@@ -61,6 +61,7 @@ static dit_status flux_read_facts(const dit_config *config, dit_facts *facts)
     facts->layers = c.doubles + c.singles;
     facts->heads = c.H, facts->head_dim = c.D;
     facts->joint = true;
+    facts->sums = (dit_tensor_sums){.image = 2 * c.doubles, .text = 2 * c.doubles, .both = c.singles};
     facts->guidance_branches = 1;
     facts->latent = (dit_latent){
         .channels = c.in_channels / (PACK * PACK), .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = PACK};
@@ -132,7 +133,7 @@ static dit_status flux_create(const dit_model_params *params, dit_model *model)
     model->linspace_sigmas = true;
     model->sensitive_embedding = m->c.guidance_embeds;
     state_needs(m, model);
-    return joint_create_policy(params, m->c.H, m->c.D, false, &model->attention[0]);
+    return joint_create_policy(params, m->j.heads, m->c.D, false, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -196,8 +197,8 @@ static dit_status forward_single(dit_model *model, int64_t index)
     dit_rows attended = joint_attended(j, JOINT_BOTH);
     joint_before_attention(model->params.rt, j, &m->singles[index]);
     DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, attended));
-    if (index == 0) DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_JOINT, attended, "aux.single_block_0.attn"));
-    joint_add_parallel(model->params.rt, j, &m->singles[index]);
+    if (index == 0) DIT_TRY(dit_tap_heads(model, DIT_LAYOUT_JOINT, attended, "aux.single_block_0.attn"));
+    DIT_TRY(joint_add_parallel(model->params.rt, j, &m->singles[index]));
     return dit_tap_rows(model, DIT_LAYOUT_JOINT, joint_x(j, JOINT_BOTH), "single_block_%lld", (long long)index);
 }
 

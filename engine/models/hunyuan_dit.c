@@ -23,9 +23,10 @@ typedef struct {
 typedef struct {
     dit_layer_norm norm_skip, norm1, norm2, norm3;
     dit_head_norm norm_q, norm_k, cross_norm_q, cross_norm_k;
-    dit_linear skip, shift, qkv, out, cross_q, cross_kv, cross_out;
+    dit_linear skip, shift, qkv, cross_q, cross_kv;
+    dit_joined out, cross_out;
     dit_mlp mlp;
-    float *text_kv; /* [batch, text tokens, 2C], image's life */
+    float *text_kv; /* [batch, text tokens, 2A], image's life */
 } hunyuan_block;
 
 /* One query, the mean token, over all tokens of the second encoder. */
@@ -36,7 +37,8 @@ typedef struct {
 
 typedef struct {
     hunyuan_config c;
-    int64_t C, B, n, text_tokens, inner, extra_dim; /* extra_dim: [pooled | sizes | style] */
+    int64_t C, B, n, text_tokens, inner, extra_dim; /* extra_dim: [pooled | sizes | style]                      */
+    int64_t H, A, own_inner;                        /* of this tensor rank: heads, their width, that of an MLP  */
     dit_linear patch_proj, norm_out, proj_out;
     embed_mlp timestep_mlp, extra_mlp, text_mlp;
     hunyuan_pooler pooler;
@@ -50,7 +52,7 @@ typedef struct {
     float *pool_query, *pooled;                  /* [batch, text_dim_2]                                       */
     float *extra_in;                             /* [batch, extra_dim]                                        */
     float *skips;                                /* [layers / 2 - 1, batch, image_count, C]                   */
-    float *x, *normed, *attended;                /* [batch, image_count, C]                                   */
+    float *x, *normed, *attended;                /* [batch, image_count, C]; attended A                       */
     float *wide;                                 /* [batch, image_count, qkv or MLP]                          */
     float *sinusoid, *hidden, *temb, *activated; /* [batch, 6 x 256 or 4C]                                    */
     float *modulation;                           /* [batch, 2C]: of a block, of the head                      */
@@ -108,6 +110,7 @@ static dit_status hunyuan_read_facts(const dit_config *config, dit_facts *facts)
     DIT_TRY(read_config(config, &c));
     facts->layers = c.layers;
     facts->heads = c.H, facts->head_dim = c.D;
+    facts->sums.image = 3 * c.layers;
     facts->text_tokens = c.text_len + c.text_len_2;
     facts->guidance_branches = 2;
     facts->mlp_ratio = (int64_t)ceil(c.mlp_ratio);
@@ -124,10 +127,10 @@ static dit_status load_norm(const dit_scope *s, const char *name, int64_t width,
     return scope_affine(s, name, width, &norm->weight, &norm->bias);
 }
 
-static dit_status load_head_norm(const dit_scope *s, const char *name, const hunyuan_config *c, dit_head_norm *norm)
+static dit_status load_head_norm(const dit_scope *s, const char *name, const hunyuan *m, dit_head_norm *norm)
 {
-    *norm = (dit_head_norm){.H = c->H, .D = c->D, .eps = EPS};
-    return scope_affine(s, name, c->D, &norm->weight, &norm->bias);
+    *norm = (dit_head_norm){.H = m->H, .D = m->c.D, .eps = EPS};
+    return scope_affine(s, name, m->c.D, &norm->weight, &norm->bias);
 }
 
 static dit_status load_self_attention(const dit_scope *s, const hunyuan *m, hunyuan_block *block)
@@ -135,22 +138,22 @@ static dit_status load_self_attention(const dit_scope *s, const hunyuan *m, huny
     int64_t C = m->C;
     DIT_TRY(load_norm(s, "norm1.norm", C, &block->norm1));
     DIT_TRY(scope_linear(s, "norm1.linear", C, C, &block->shift));
-    DIT_TRY(scope_fused(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
-    DIT_TRY(load_head_norm(s, "attn1.norm_q", &m->c, &block->norm_q));
-    DIT_TRY(load_head_norm(s, "attn1.norm_k", &m->c, &block->norm_k));
-    return scope_linear(s, "attn1.to_out.0", C, C, &block->out);
+    DIT_TRY(scope_shared(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
+    DIT_TRY(load_head_norm(s, "attn1.norm_q", m, &block->norm_q));
+    DIT_TRY(load_head_norm(s, "attn1.norm_k", m, &block->norm_k));
+    return scope_joined(s, "attn1.to_out.0", C, C, 0, &block->out);
 }
 
 static dit_status load_cross_attention(const dit_scope *s, const hunyuan *m, hunyuan_block *block)
 {
     int64_t C = m->C;
     DIT_TRY(load_norm(s, "norm2", C, &block->norm2));
-    DIT_TRY(scope_linear(s, "attn2.to_q", C, C, &block->cross_q));
+    DIT_TRY(scope_shared(s, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
     DIT_TRY(
-        scope_fused(s, (const char *const[]){"attn2.to_k", "attn2.to_v", NULL}, C, m->c.text_dim, &block->cross_kv));
-    DIT_TRY(load_head_norm(s, "attn2.norm_q", &m->c, &block->cross_norm_q));
-    DIT_TRY(load_head_norm(s, "attn2.norm_k", &m->c, &block->cross_norm_k));
-    return scope_linear(s, "attn2.to_out.0", C, C, &block->cross_out);
+        scope_shared(s, (const char *const[]){"attn2.to_k", "attn2.to_v", NULL}, C, m->c.text_dim, &block->cross_kv));
+    DIT_TRY(load_head_norm(s, "attn2.norm_q", m, &block->cross_norm_q));
+    DIT_TRY(load_head_norm(s, "attn2.norm_k", m, &block->cross_norm_k));
+    return scope_joined(s, "attn2.to_out.0", C, C, 0, &block->cross_out);
 }
 
 static dit_status load_block(const dit_model_params *params, const hunyuan *m, int64_t index, hunyuan_block *block)
@@ -203,7 +206,10 @@ static dit_status load_weights(const dit_model_params *params, hunyuan *m)
 static dit_status make_buffers(dit_runtime *rt, hunyuan *m)
 {
     int64_t C = m->C, B = m->B, rows = B * m->n, text_rows = B * m->text_tokens, E = m->c.text_dim_2;
-    int64_t pool_rows = B * (1 + m->c.text_len_2);
+    int64_t pool_rows = B * (1 + m->c.text_len_2), wide = 2 * C; /* of a skip */
+    if (wide < 3 * m->A) wide = 3 * m->A;
+    if (wide < m->own_inner) wide = m->own_inner;
+    DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
         {&rt->image, &m->cosines, m->n * m->c.D},
         {&rt->image, &m->sines, m->n * m->c.D},
@@ -218,8 +224,8 @@ static dit_status make_buffers(dit_runtime *rt, hunyuan *m)
         {&rt->step, &m->skips, (m->c.layers / 2 - 1) * rows * C},
         {&rt->step, &m->x, rows * C},
         {&rt->step, &m->normed, rows * C},
-        {&rt->step, &m->attended, rows * C},
-        {&rt->step, &m->wide, rows * (m->inner > 3 * C ? m->inner : 3 * C)},
+        {&rt->step, &m->attended, rows * m->A},
+        {&rt->step, &m->wide, rows * wide},
         {&rt->step, &m->sinusoid, B * SIZES * SINUSOID},
         {&rt->step, &m->hidden, B * EXTRA_RATIO * C},
         {&rt->step, &m->temb, B * C},
@@ -228,7 +234,7 @@ static dit_status make_buffers(dit_runtime *rt, hunyuan *m)
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++)
-        DIT_TRY(dit_arena_floats(&rt->image, text_rows * 2 * C, &m->blocks[i].text_kv));
+        DIT_TRY(dit_arena_floats(&rt->image, text_rows * 2 * m->A, &m->blocks[i].text_kv));
     return DIT_OK;
 }
 
@@ -257,6 +263,7 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
     m->C = m->c.hidden, m->B = part->batch, m->n = part->image_count;
     m->text_tokens = m->c.text_len + m->c.text_len_2;
     m->inner = (int64_t)((double)m->C * m->c.mlp_ratio);
+    m->H = dit_tp_count(params->rt, m->c.H), m->A = m->H * m->c.D, m->own_inner = dit_tp_count(params->rt, m->inner);
     m->extra_dim = m->c.pooled_dim + (m->c.size_conditions ? SIZES * SINUSOID + m->C : 0);
     if (part->text_tokens != m->text_tokens)
         return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "text tokens %lld, but the config has text_len %lld + %lld",
@@ -269,7 +276,7 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
     model->output_channels = m->proj_out.n;
     state_needs(m, model);
     return dit_attention_create(params->rt, params->attention,
-                                &(dit_attention_shape){.B = m->B, .H = m->c.H, .D = m->c.D, .tokens = m->n},
+                                &(dit_attention_shape){.B = m->B, .H = m->H, .D = m->c.D, .tokens = m->n},
                                 &model->attention[0]);
 }
 
@@ -314,7 +321,7 @@ static dit_status project_text(dit_model *model, const dit_condition *condition)
     const hunyuan *m = model->state;
     const hunyuan_config *c = &m->c;
     dit_runtime *rt = model->params.rt;
-    int64_t B = m->B, C = m->C, E = c->text_dim_2;
+    int64_t B = m->B, A = m->A, E = c->text_dim_2;
     dit_rows text = rows_dense(m->text, B, m->text_tokens, c->text_dim);
     dit_rows second = rows_dense((float *)condition->at[DIT_CONDITION_TEXT_2], B, c->text_len_2, E);
     dit_rows hidden = rows_dense(m->text_hidden, B, c->text_len_2, TEXT_RATIO * E);
@@ -327,9 +334,9 @@ static dit_status project_text(dit_model *model, const dit_condition *condition)
     pad_masked(rt, m, condition->at[DIT_CONDITION_TEXT_MASK], 0, c->text_len);
     pad_masked(rt, m, condition->at[DIT_CONDITION_TEXT_2_MASK], c->text_len, c->text_len_2);
     for (int64_t i = 0; i < c->layers; i++) {
-        dit_rows kv = rows_dense(m->blocks[i].text_kv, B, m->text_tokens, 2 * C);
+        dit_rows kv = rows_dense(m->blocks[i].text_kv, B, m->text_tokens, 2 * A);
         layer_linear(rt, &m->blocks[i].cross_kv, text, kv, DIT_ACT_NONE);
-        layer_head_norm(rt, rows_columns(kv, 0, C), &m->blocks[i].cross_norm_k);
+        layer_head_norm(rt, rows_columns(kv, 0, A), &m->blocks[i].cross_norm_k);
     }
     return DIT_OK;
 }
@@ -445,21 +452,20 @@ static dit_status self_attention(dit_model *model, int64_t index)
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
-    int64_t B = m->B, C = m->C;
+    int64_t B = m->B, C = m->C, A = m->A;
     dit_rows x = rows_dense(m->x, B, m->n, C), normed = rows_dense(m->normed, B, m->n, C);
-    dit_rows attended = rows_dense(m->attended, B, m->n, C), qkv = rows_dense(m->wide, B, m->n, 3 * C);
+    dit_rows attended = rows_dense(m->attended, B, m->n, A), qkv = rows_dense(m->wide, B, m->n, 3 * A);
     dit_layer_norm norm1 = block->norm1;
     norm1.shift = m->modulation, norm1.modulation_stride = C;
     embed_linear(rt, &block->shift, m->activated, B, m->modulation);
     layer_norm(rt, x, normed, &norm1);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
-    norm_and_rotate(model, rows_columns(qkv, 0, C), block->norm_q);
-    norm_and_rotate(model, rows_columns(qkv, C, C), block->norm_k);
-    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, C), rows_columns(qkv, C, C),
-                                     rows_columns(qkv, 2 * C, C), attended));
-    if (index == 0) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
-    layer_linear_add(rt, &block->out, attended, x, NULL, 0);
-    return DIT_OK;
+    norm_and_rotate(model, rows_columns(qkv, 0, A), block->norm_q);
+    norm_and_rotate(model, rows_columns(qkv, A, A), block->norm_k);
+    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                     rows_columns(qkv, 2 * A, A), attended));
+    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    return layer_joined_add(rt, &block->out, attended, x, NULL, 0);
 }
 
 /* The text has no positions: only the queries are rotated. */
@@ -468,17 +474,16 @@ static dit_status cross_attention(dit_model *model, int64_t index)
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
-    int64_t C = m->C;
+    int64_t C = m->C, A = m->A;
     dit_rows x = rows_dense(m->x, m->B, m->n, C), normed = rows_dense(m->normed, m->B, m->n, C);
-    dit_rows attended = rows_dense(m->attended, m->B, m->n, C), query = rows_dense(m->wide, m->B, m->n, C);
-    dit_rows text = rows_dense(block->text_kv, m->B, m->text_tokens, 2 * C);
+    dit_rows attended = rows_dense(m->attended, m->B, m->n, A), query = rows_dense(m->wide, m->B, m->n, A);
+    dit_rows text = rows_dense(block->text_kv, m->B, m->text_tokens, 2 * A);
     layer_norm(rt, x, normed, &block->norm2);
     layer_linear(rt, &block->cross_q, normed, query, DIT_ACT_NONE);
     norm_and_rotate(model, query, block->cross_norm_q);
-    layer_local_attention(rt, m->c.H, query, rows_columns(text, 0, C), rows_columns(text, C, C), NULL, attended);
-    if (index == 0) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
-    layer_linear_add(rt, &block->cross_out, attended, x, NULL, 0);
-    return DIT_OK;
+    layer_local_attention(rt, m->H, query, rows_columns(text, 0, A), rows_columns(text, A, A), NULL, attended);
+    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
+    return layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0);
 }
 
 static dit_status forward_block(dit_model *model, int64_t index)
@@ -492,7 +497,7 @@ static dit_status forward_block(dit_model *model, int64_t index)
     DIT_TRY(self_attention(model, index));
     DIT_TRY(cross_attention(model, index));
     layer_norm(rt, x, normed, &block->norm3);
-    layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->wide, m->B, m->n, m->inner), x, NULL, 0);
+    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->wide, m->B, m->n, m->own_inner), x, NULL, 0));
     if (index < half - 1) layer_copy(rt, x, skip_rows(m, index));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }

@@ -3,7 +3,8 @@
  * Source: parameter names and arithmetic of diffusers 0.33.1 HunyuanVideoTransformer3DModel (Tencent, HunyuanVideo).
  *
  * Both streams live in one buffer, [batch, text rows + video rows, C] with the text first. The refiner attends over the
- * whole text and sees the timestep, so every rank refines all of it at every step and then takes its own rows.
+ * whole text and sees the timestep, so every rank refines all of it at every step, with all heads, and then takes its
+ * own rows.
  */
 #include "engine/models/joint.h"
 
@@ -92,6 +93,7 @@ static dit_status hunyuan_read_facts(const dit_config *config, dit_facts *facts)
     facts->layers = c.doubles + c.singles;
     facts->heads = c.H, facts->head_dim = c.D;
     facts->joint = true;
+    facts->sums = (dit_tensor_sums){.image = 2 * c.doubles, .text = 2 * c.doubles, .both = c.singles};
     facts->guidance_branches = 1;
     facts->mlp_ratio = (int64_t)ceil(c.mlp_ratio);
     facts->latent = (dit_latent){
@@ -116,7 +118,7 @@ static dit_status load_refiner(const dit_scope *s, const hunyuan *m, hunyuan_ref
 
 static dit_status load_refiners(const dit_model_params *params, hunyuan *m)
 {
-    dit_scope s = scope_of(params, "context_embedder.");
+    dit_scope s = scope_of(params, "context_embedder."), block;
     dit_scope time_text = scope_under(&s, "time_text_embed");
     void *memory;
     DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.refiners * (int64_t)sizeof *m->refiners, &memory));
@@ -124,8 +126,9 @@ static dit_status load_refiners(const dit_model_params *params, hunyuan *m)
     DIT_TRY(scope_linear(&s, "proj_in", m->j.C, m->c.text_dim, &m->text_in));
     DIT_TRY(embed_combined_create(&time_text, &m->refiner_time_text));
     for (int64_t i = 0; i < m->c.refiners; i++) {
-        s = scope_of(params, "context_embedder.token_refiner.refiner_blocks.%lld.", (long long)i);
-        DIT_TRY(load_refiner(&s, m, &m->refiners[i]));
+        block = scope_of(params, "context_embedder.token_refiner.refiner_blocks.%lld.", (long long)i);
+        block = scope_whole(&block);
+        DIT_TRY(load_refiner(&block, m, &m->refiners[i]));
     }
     return DIT_OK;
 }
@@ -195,7 +198,7 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
     model->linspace_sigmas = true;
     model->sensitive_embedding = m->c.guidance_embeds;
     state_needs(m, model);
-    return joint_create_policy(params, m->c.H, m->c.D, true, &model->attention[0]);
+    return joint_create_policy(params, m->j.heads, m->c.D, true, &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -274,12 +277,13 @@ static dit_status refine(dit_model *model, int64_t index)
     layer_linear(rt, &block->attention.qkv, normed, qkv, DIT_ACT_NONE);
     layer_local_attention(rt, m->c.H, q, k, v, m->refiner_bias, attended);
     attend_padding(rt, m, v, attended);
-    layer_linear_add(rt, &block->attention.out, attended, text, m->refiner_gates + REFINER_GATE_MSA * C, stride);
+    DIT_TRY(
+        layer_joined_add(rt, &block->attention.out, attended, text, m->refiner_gates + REFINER_GATE_MSA * C, stride));
 
     norm.weight = block->norm_weight[1], norm.bias = block->norm_bias[1];
     layer_norm(rt, text, normed, &norm);
-    layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->text_wide, B, m->St, REFINER_RATIO * C), text,
-                  m->refiner_gates + REFINER_GATE_MLP * C, stride);
+    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->text_wide, B, m->St, REFINER_RATIO * C), text,
+                          m->refiner_gates + REFINER_GATE_MLP * C, stride));
     return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.refiner_block_%lld", (long long)index);
 }
 
@@ -317,7 +321,7 @@ static dit_status forward_single(dit_model *model, int64_t index)
     const joint *j = &m->j;
     joint_before_attention(model->params.rt, j, &m->singles[index]);
     DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH)));
-    joint_add_parallel(model->params.rt, j, &m->singles[index]);
+    DIT_TRY(joint_add_parallel(model->params.rt, j, &m->singles[index]));
     return joint_tap(model, j->x, j->C, "single_block", index);
 }
 

@@ -10,12 +10,12 @@ dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buff
     return part == JOINT_TEXT ? rows_part(both, 0, text) : rows_part(both, text, image);
 }
 
-dit_status joint_create_policy(const dit_model_params *params, int64_t H, int64_t D, bool text_bias,
+dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, bool text_bias,
                                dit_attention **out)
 {
     const dit_partition *partition = &params->partition;
     dit_attention_shape shape = {.B = partition->batch,
-                                 .H = H,
+                                 .H = heads,
                                  .D = D,
                                  .tokens = partition->text_count + partition->image_count,
                                  .text = partition->text_count,
@@ -48,8 +48,10 @@ dit_status joint_create(const dit_model_params *params, joint *j)
     dit_runtime *rt = params->rt;
     j->partition = params->partition;
     j->C = j->H * j->D;
-    j->wide_cols = j->C + (j->inner > 3 * j->C ? j->inner : 3 * j->C);
+    j->heads = dit_tp_count(rt, j->H), j->A = j->heads * j->D, j->own_inner = dit_tp_count(rt, j->inner);
+    j->wide_cols = j->A + (j->own_inner > 3 * j->A ? j->own_inner : 3 * j->A);
     int64_t B = j->partition.batch, rows = B * (j->partition.text_count + j->partition.image_count);
+    DIT_TRY(dit_tp_reserve(rt, rows * j->C, 0));
     const dit_buffer buffers[] = {
         {&rt->step, &j->x, rows * j->C},
         {&rt->step, &j->normed, rows * j->C},
@@ -78,8 +80,8 @@ dit_status joint_load_attention(const dit_scope *block, const joint *j, const ch
                                 joint_attention *attention)
 {
     dit_scope s = scope_under(block, name);
-    DIT_TRY(scope_fused(&s, names[part].qkv, j->C, j->C, &attention->qkv));
-    if (has_out) DIT_TRY(scope_linear(&s, names[part].out, j->C, j->C, &attention->out));
+    DIT_TRY(scope_shared(&s, names[part].qkv, j->C, j->C, &attention->qkv));
+    if (has_out) DIT_TRY(scope_joined(&s, names[part].out, j->C, j->C, 0, &attention->out));
     if (!j->qk_norm) return DIT_OK;
     DIT_TRY(scope_vector(&s, names[part].norm_q, j->D, DIT_INIT_NORM, &attention->norm_q));
     return scope_vector(&s, names[part].norm_k, j->D, DIT_INIT_NORM, &attention->norm_k);
@@ -113,8 +115,8 @@ static dit_status load_single(const dit_scope *block, const joint *j, joint_stre
     stream->mlp.activation = DIT_ACT_GELU_TANH;
     DIT_TRY(scope_linear(block, "norm.linear", JOINT_SINGLE_CHUNKS * j->C, j->C, &stream->modulation));
     DIT_TRY(joint_load_attention(block, j, "attn", JOINT_IMAGE, false, &stream->attention));
-    DIT_TRY(scope_linear(block, "proj_mlp", j->inner, j->C, &stream->mlp.in));
-    return scope_linear(block, "proj_out", j->C, j->C + j->inner, &stream->attention.out);
+    DIT_TRY(scope_shared(block, (const char *const[]){"proj_mlp", NULL}, j->inner, j->C, &stream->mlp.in));
+    return scope_joined(block, "proj_out", j->C, j->C, j->inner, &stream->attention.out);
 }
 
 dit_status joint_load_singles(const dit_model_params *params, const joint *j, int64_t count, joint_stream **out)
@@ -148,13 +150,13 @@ static dit_rows wide_columns(const joint *j, joint_part part, int64_t first, int
 
 dit_rows joint_attended(const joint *j, joint_part part)
 {
-    return wide_columns(j, part, 0, j->C);
+    return wide_columns(j, part, 0, j->A);
 }
 
-/* Column `index` of C columns each: q, k, v. */
+/* Column `index` of A columns each: q, k, v. */
 static dit_rows projected(const joint *j, joint_part part, int index)
 {
-    return wide_columns(j, part, (1 + index) * j->C, j->C);
+    return wide_columns(j, part, (1 + index) * j->A, j->A);
 }
 
 static float *modulation_of(const joint *j, joint_part part)
@@ -183,7 +185,7 @@ static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int ind
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
         if (part == stream || part == JOINT_BOTH)
             layer_head_norm(rt, projected(j, stream, index),
-                            &(dit_head_norm){.H = j->H,
+                            &(dit_head_norm){.H = j->heads,
                                              .D = j->D,
                                              .kind = DIT_NORM_RMS,
                                              .eps = j->eps,
@@ -194,7 +196,7 @@ static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int ind
 
 void joint_project(dit_runtime *rt, const joint *j, const joint_attention *attention, joint_part part)
 {
-    layer_linear(rt, &attention->qkv, joint_normed(j, part), wide_columns(j, part, j->C, 3 * j->C), DIT_ACT_NONE);
+    layer_linear(rt, &attention->qkv, joint_normed(j, part), wide_columns(j, part, j->A, 3 * j->A), DIT_ACT_NONE);
     norm_heads(rt, j, part, 0, attention->norm_q);
     norm_heads(rt, j, part, 1, attention->norm_k);
 }
@@ -212,40 +214,40 @@ dit_status joint_attend(dit_attention *policy, const joint *j, joint_part part, 
     return layer_sequence_attention(policy, projected(j, part, 0), projected(j, part, 1), projected(j, part, 2), out);
 }
 
-void joint_add(dit_runtime *rt, const joint *j, const joint_stream *stream, const dit_linear *linear, dit_rows from,
-               int gate)
+dit_status joint_add(dit_runtime *rt, const joint *j, const joint_stream *stream, const dit_joined *joined,
+                     dit_rows from, int gate)
 {
-    layer_linear_add(rt, linear, from, joint_x(j, stream->part), modulation_of(j, stream->part) + gate * j->C,
-                     stream->chunks * j->C);
+    return layer_joined_add(rt, joined, from, joint_x(j, stream->part), modulation_of(j, stream->part) + gate * j->C,
+                            stream->chunks * j->C);
 }
 
-void joint_add_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
+dit_status joint_add_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
-    joint_add(rt, j, stream, &stream->attention.out, joint_attended(j, stream->part), JOINT_GATE);
+    return joint_add(rt, j, stream, &stream->attention.out, joint_attended(j, stream->part), JOINT_GATE);
 }
 
-void joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream)
+dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
-    dit_rows hidden = wide_columns(j, stream->part, j->C, j->inner);
+    dit_rows hidden = wide_columns(j, stream->part, j->A, j->own_inner);
     joint_norm(rt, j, stream, JOINT_SHIFT_MLP, JOINT_SCALE_MLP);
     layer_linear(rt, &stream->mlp.in, joint_normed(j, stream->part), hidden, stream->mlp.activation);
-    joint_add(rt, j, stream, &stream->mlp.out, hidden, JOINT_GATE_MLP);
+    return joint_add(rt, j, stream, &stream->mlp.out, hidden, JOINT_GATE_MLP);
 }
 
-void joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream)
+dit_status joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
     joint_part part = stream->part;
-    layer_linear(rt, &stream->mlp.in, joint_normed(j, part), wide_columns(j, part, j->C, j->inner),
+    layer_linear(rt, &stream->mlp.in, joint_normed(j, part), wide_columns(j, part, j->A, j->own_inner),
                  stream->mlp.activation);
-    joint_add(rt, j, stream, &stream->attention.out, wide_columns(j, part, 0, j->C + j->inner), JOINT_GATE);
+    return joint_add(rt, j, stream, &stream->attention.out, wide_columns(j, part, 0, j->A + j->own_inner), JOINT_GATE);
 }
 
 dit_status joint_tap_attention(dit_model *model, const joint *j, const joint_block *block)
 {
-    DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->image.attention.out, joint_attended(j, JOINT_IMAGE),
+    DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->image.attention.out, joint_attended(j, JOINT_IMAGE),
                            "aux.block_0.attn.0"));
     if (block->text.chunks == JOINT_LAST_CHUNKS) return DIT_OK;
-    return dit_tap_linear(model, DIT_LAYOUT_TEXT, &block->text.attention.out, joint_attended(j, JOINT_TEXT),
+    return dit_tap_joined(model, DIT_LAYOUT_TEXT, &block->text.attention.out, joint_attended(j, JOINT_TEXT),
                           "aux.block_0.attn.1");
 }
 
@@ -256,11 +258,10 @@ dit_status joint_double_block(dit_model *model, const joint *j, const joint_bloc
     joint_before_attention(rt, j, &block->text);
     DIT_TRY(joint_attend(model->attention[0], j, JOINT_BOTH, joint_attended(j, JOINT_BOTH)));
     if (tapped) DIT_TRY(joint_tap_attention(model, j, block));
-    joint_add_attention(rt, j, &block->image);
-    joint_add_attention(rt, j, &block->text);
-    joint_add_mlp(rt, j, &block->image);
-    joint_add_mlp(rt, j, &block->text);
-    return DIT_OK;
+    DIT_TRY(joint_add_attention(rt, j, &block->image));
+    DIT_TRY(joint_add_attention(rt, j, &block->text));
+    DIT_TRY(joint_add_mlp(rt, j, &block->image));
+    return joint_add_mlp(rt, j, &block->text);
 }
 
 void joint_head(dit_runtime *rt, const joint *j, const dit_linear *modulation, const dit_linear *linear, float *output)

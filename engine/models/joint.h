@@ -26,9 +26,9 @@ typedef enum { JOINT_TEXT, JOINT_IMAGE, JOINT_STREAMS, JOINT_BOTH = JOINT_STREAM
 
 /* This rank's rows of one stream, or of both, in a dense buffer [batch, rows, cols]. */
 dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buffer, int64_t cols);
-/* The policy for attention over both streams; text_bias: its keys will get one (dit_attention_set_text_bias).
- * Collective. Errors: as dit_attention_create. */
-dit_status joint_create_policy(const dit_model_params *params, int64_t H, int64_t D, bool text_bias,
+/* The policy for attention of this tensor rank's heads over both streams; text_bias: its keys will get one
+ * (dit_attention_set_text_bias). Collective. Errors: as dit_attention_create. */
+dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, bool text_bias,
                                dit_attention **out);
 /* out [batch, this rank's text rows, n] = those rows of text [batch, text tokens, k], projected. */
 void joint_project_text(dit_runtime *rt, const dit_partition *partition, const dit_linear *linear, const float *text,
@@ -45,7 +45,8 @@ enum { JOINT_LAST_SCALE, JOINT_LAST_SHIFT, JOINT_LAST_CHUNKS };
 enum { JOINT_SINGLE_CHUNKS = JOINT_SHIFT_MLP, JOINT_MAX_CHUNKS = 9 };
 
 typedef struct {
-    dit_linear qkv, out;          /* [3C, C], [C, C]                    */
+    dit_linear qkv;               /* [3A, C]                            */
+    dit_joined out;               /* [C, A]                             */
     const float *norm_q, *norm_k; /* [D] RMS norm per head; NULL: none  */
 } joint_attention;
 
@@ -54,7 +55,7 @@ typedef struct {
     joint_part part;
     int chunks;                /* of the modulation; JOINT_LAST_CHUNKS: neither attention.out nor mlp           */
     dit_linear modulation;     /* [chunks C, C]                                                                 */
-    joint_attention attention; /* of a single block: out is [C, C + inner] and reads [attention | MLP]          */
+    joint_attention attention; /* of a single block: out is [C, A + inner] and reads [attention | MLP]          */
     dit_mlp mlp;               /* of a single block: only its first half                                        */
 } joint_stream;
 
@@ -70,6 +71,7 @@ typedef struct {
     const float *activated; /* [batch, C]: what modulations are projected from         */
 
     int64_t C, wide_cols;
+    int64_t heads, A, own_inner; /* of this tensor rank: heads, their width, that of an MLP */
     dit_partition partition;
     const float *cosines[JOINT_STREAMS], *sines[JOINT_STREAMS]; /* [rows, D] rotation of a stream; NULL: none  */
     float *x, *normed;                                          /* [batch, rows, C]                            */
@@ -102,12 +104,12 @@ dit_rows joint_attended(const joint *j, joint_part part);
 void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* Attention of the rows `part` among themselves, as projected. Collective over the sequence ranks. */
 dit_status joint_attend(dit_attention *policy, const joint *j, joint_part part, dit_rows out);
-/* x += gate * out(attended). */
-void joint_add_attention(dit_runtime *rt, const joint *j, const joint_stream *stream);
+/* x += gate * out(attended). This and what else adds is collective over the tensor ranks. */
+dit_status joint_add_attention(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* x += gate * MLP(norm(x)). */
-void joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream);
+dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* x += gate * out([attended | gelu(MLP in(normed))]): one projection of one buffer. */
-void joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream);
+dit_status joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* Taps what a double block's attention adds to image and text: "aux.block_0.attn.0", ".1". */
 dit_status joint_tap_attention(dit_model *model, const joint *j, const joint_block *block);
 /* All of a double block, by the model's first policy; `tapped`: with joint_tap_attention. Collective as joint_attend.
@@ -122,8 +124,8 @@ void joint_head(dit_runtime *rt, const joint *j, const dit_linear *modulation, c
 void joint_norm(dit_runtime *rt, const joint *j, const joint_stream *stream, int shift, int scale);
 /* q, k, v of normed: projected, normalised, rotated. */
 void joint_project(dit_runtime *rt, const joint *j, const joint_attention *attention, joint_part part);
-/* x += gate * (from W^T + b), the gate a chunk of the stream's modulation. */
-void joint_add(dit_runtime *rt, const joint *j, const joint_stream *stream, const dit_linear *linear, dit_rows from,
-               int gate);
+/* x += gate * joined(from), the gate a chunk of the stream's modulation. */
+dit_status joint_add(dit_runtime *rt, const joint *j, const joint_stream *stream, const dit_joined *joined,
+                     dit_rows from, int gate);
 
 #endif

@@ -72,6 +72,7 @@ static dit_status latte_read_facts(const dit_config *config, dit_facts *facts)
     facts->layers = c.layers;
     facts->heads = c.common.H, facts->head_dim = c.common.D;
     facts->segments = 1;
+    facts->sums.image = (3 + 2) * c.layers; /* temporal blocks have no text */
     facts->guidance_branches = 2;
     facts->latent = (dit_latent){
         .channels = c.common.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.common.patch};
@@ -122,7 +123,7 @@ static dit_status latte_create(const dit_model_params *params, dit_model *model)
     return dit_attention_create(
         rt, params->attention,
         &(dit_attention_shape){
-            .B = part->batch * part->segments, .H = m->common.c.H, .D = m->common.c.D, .tokens = part->segment_count},
+            .B = part->batch * part->segments, .H = m->common.H, .D = m->common.c.D, .tokens = part->segment_count},
         &model->attention[0]);
 }
 
@@ -154,11 +155,11 @@ static dit_status forward_spatial(dit_model *model, int64_t index)
 {
     latte *m = model->state;
     adaln *a = &m->common;
-    int64_t C = a->C;
-    dit_rows x = rows_dense(a->x, a->B, a->n, C), attended = rows_dense(a->attended, a->B, a->n, C);
+    int64_t A = a->A;
+    dit_rows x = rows_dense(a->x, a->B, a->n, a->C), attended = rows_dense(a->attended, a->B, a->n, A);
     dit_rows qkv = within_frames(a, adaln_before_attention(model->params.rt, a, &m->spatial[index]));
-    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, C), rows_columns(qkv, C, C),
-                                     rows_columns(qkv, 2 * C, C), within_frames(a, attended)));
+    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                     rows_columns(qkv, 2 * A, A), within_frames(a, attended)));
     DIT_TRY(adaln_after_attention(model, a, &m->spatial[index], false));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }
@@ -181,14 +182,14 @@ static dit_status forward_temporal(dit_model *model, int64_t index)
     latte *m = model->state;
     adaln *a = &m->common;
     dit_runtime *rt = model->params.rt;
-    int64_t C = a->C;
-    dit_rows x = rows_dense(a->x, a->B, a->n, C), attended = rows_dense(a->attended, a->B, a->n, C);
+    int64_t A = a->A;
+    dit_rows x = rows_dense(a->x, a->B, a->n, a->C), attended = rows_dense(a->attended, a->B, a->n, A);
     if (index == 0 && a->segments > 1) add_time(rt, m);
     dit_rows qkv = adaln_before_attention(rt, a, &m->temporal[index]);
     for (int64_t b = 0; b < a->B; b++) {
         dit_rows places = over_time(a, qkv, b);
-        layer_local_attention(rt, a->c.H, rows_columns(places, 0, C), rows_columns(places, C, C),
-                              rows_columns(places, 2 * C, C), NULL, over_time(a, attended, b));
+        layer_local_attention(rt, a->H, rows_columns(places, 0, A), rows_columns(places, A, A),
+                              rows_columns(places, 2 * A, A), NULL, over_time(a, attended, b));
     }
     DIT_TRY(adaln_after_attention(model, a, &m->temporal[index], false));
     return dit_tap_rows(model, DIT_LAYOUT_ACROSS, x, "temporal_block_%lld", (long long)index);

@@ -81,11 +81,28 @@ void layer_linear_add(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit
     linear_entries(rt, linear, x, y, DIT_ACT_NONE, true, gate, gate_stride);
 }
 
-void layer_mlp_add(dit_runtime *rt, const dit_mlp *mlp, dit_rows x, dit_rows hidden, dit_rows y, const float *gate,
-                   int64_t gate_stride)
+dit_status layer_joined_add(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y, const float *gate,
+                            int64_t gate_stride)
+{
+    if (!joined->summed) {
+        layer_linear_add(rt, &joined->linear, x, y, gate, gate_stride);
+        return DIT_OK;
+    }
+    int64_t entry = y.rows * y.cols, elements = y.batch * entry;
+    DIT_TRY(dit_tp_reserve(rt, elements, 0));
+    layer_linear(rt, &joined->linear, x, rows_dense(rt->tensor.partial, y.batch, y.rows, y.cols), DIT_ACT_NONE);
+    DIT_TRY(dit_tp_sum(rt, elements));
+    for (int64_t b = 0; b < y.batch; b++)
+        dit_tp_add(rt, rt->tensor.sum + b * entry, y.rows, y.cols, joined->bias, gate ? gate + b * gate_stride : NULL,
+                   rows_entry(y, b).data, y.ld);
+    return DIT_OK;
+}
+
+dit_status layer_mlp_add(dit_runtime *rt, const dit_mlp *mlp, dit_rows x, dit_rows hidden, dit_rows y,
+                         const float *gate, int64_t gate_stride)
 {
     layer_linear(rt, &mlp->in, x, hidden, mlp->activation);
-    layer_linear_add(rt, &mlp->out, hidden, y, gate, gate_stride);
+    return layer_joined_add(rt, &mlp->out, hidden, y, gate, gate_stride);
 }
 
 void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *norm)
@@ -107,6 +124,21 @@ void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *n
                                       .scale = norm->scale ? norm->scale + at : NULL,
                                       .shift = norm->shift ? norm->shift + at : NULL});
     }
+}
+
+dit_status layer_joined_norm(dit_runtime *rt, dit_rows x, float eps, const float *weight)
+{
+    if (dit_tp_share(rt).of > 1)
+        return dit_tp_norm(rt, &(dit_tp_norm_args){.x = x.data,
+                                                   .batch = x.batch,
+                                                   .rows = x.rows,
+                                                   .cols = x.cols,
+                                                   .ld = x.ld,
+                                                   .stride = x.stride,
+                                                   .weight = weight,
+                                                   .eps = eps});
+    layer_norm(rt, x, x, &(dit_layer_norm){.kind = DIT_NORM_RMS, .eps = eps, .weight = weight});
+    return DIT_OK;
 }
 
 void layer_head_norm(dit_runtime *rt, dit_rows x, const dit_head_norm *norm)
@@ -196,7 +228,7 @@ void layer_add(dit_runtime *rt, const float *a, const float *b, int64_t elements
 
 dit_scope scope_of(const dit_model_params *params, const char *format, ...)
 {
-    dit_scope scope = {.rt = params->rt, .weights = params->weights};
+    dit_scope scope = {.rt = params->rt, .weights = params->weights, .share = dit_tp_share(params->rt)};
     va_list args;
     va_start(args, format);
     vsnprintf(scope.prefix, sizeof scope.prefix, format, args);
@@ -212,6 +244,13 @@ dit_scope scope_under(const dit_scope *scope, const char *name)
     return under;
 }
 
+dit_scope scope_whole(const dit_scope *scope)
+{
+    dit_scope whole = *scope;
+    whole.share = (dit_share){0, 1};
+    return whole;
+}
+
 static const char *full_name(const dit_scope *scope, const char *name, char out[MAX_NAME])
 {
     if (snprintf(out, MAX_NAME, "%s%s", scope->prefix, name) >= MAX_NAME) out[0] = '\0'; /* no such parameter */
@@ -223,16 +262,38 @@ dit_status scope_linear(const dit_scope *scope, const char *name, int64_t rows, 
     return scope_fused(scope, (const char *const[]){name, NULL}, rows, k, out);
 }
 
-dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out)
+static dit_status load_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_share share,
+                             dit_linear *out)
 {
     char full[MAX_FUSED][MAX_NAME];
     dit_linear_part parts[MAX_FUSED];
     int count = 0;
     for (; names[count]; count++) {
         if (count == MAX_FUSED) return DIT_FAIL(DIT_ERR_INTERNAL, "more than %d fused layers", MAX_FUSED);
-        parts[count] = (dit_linear_part){full_name(scope, names[count], full[count]), rows};
+        parts[count] = (dit_linear_part){full_name(scope, names[count], full[count]), rows, share};
     }
     return dit_weights_linear(scope->rt, scope->weights, parts, count, k, NULL, out);
+}
+
+dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out)
+{
+    return load_fused(scope, names, rows, k, (dit_share){0, 1}, out);
+}
+
+dit_status scope_shared(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out)
+{
+    return load_fused(scope, names, rows, k, scope->share, out);
+}
+
+dit_status scope_joined(const dit_scope *scope, const char *name, int64_t rows, int64_t k, int64_t beside,
+                        dit_joined *out)
+{
+    char full[MAX_NAME];
+    const int64_t widths[2] = {k, beside};
+    *out = (dit_joined){.summed = scope->share.of > 1};
+    if (!out->summed) return scope_linear(scope, name, rows, k + beside, &out->linear);
+    return dit_weights_inputs(scope->rt, scope->weights, full_name(scope, name, full), rows, widths, beside ? 2 : 1,
+                              scope->share, &out->linear, &out->bias);
 }
 
 dit_status scope_head(const dit_scope *scope, const char *name, int64_t channels, int64_t cells, int64_t k,
@@ -244,8 +305,9 @@ dit_status scope_head(const dit_scope *scope, const char *name, int64_t channels
     if (!order) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld rows", (long long)rows);
     for (int64_t c = 0; c < channels; c++)
         for (int64_t cell = 0; cell < cells; cell++) order[c * cells + cell] = cell * channels + c;
-    dit_status st = dit_weights_linear(scope->rt, scope->weights,
-                                       &(dit_linear_part){full_name(scope, name, full), rows}, 1, k, order, out);
+    dit_status st =
+        dit_weights_linear(scope->rt, scope->weights,
+                           &(dit_linear_part){.prefix = full_name(scope, name, full), .rows = rows}, 1, k, order, out);
     free(order);
     return st;
 }
@@ -254,6 +316,13 @@ dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elemen
 {
     char full[MAX_NAME];
     return dit_weights_load(scope->rt, scope->weights, full_name(scope, name, full), 1, &elements, init, out);
+}
+
+dit_status scope_slice(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out)
+{
+    char full[MAX_NAME];
+    return dit_weights_slice(scope->rt, scope->weights, full_name(scope, name, full), elements, scope->share, init,
+                             out);
 }
 
 dit_status scope_matrix(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
@@ -280,8 +349,8 @@ dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, in
     snprintf(in_name, sizeof in_name, "%s.net.0.proj", name);
     snprintf(out_name, sizeof out_name, "%s.net.2", name);
     out->activation = DIT_ACT_GELU_TANH;
-    DIT_TRY(scope_linear(scope, in_name, inner, width, &out->in));
-    return scope_linear(scope, out_name, width, inner, &out->out);
+    DIT_TRY(scope_shared(scope, (const char *const[]){in_name, NULL}, inner, width, &out->in));
+    return scope_joined(scope, out_name, width, inner, 0, &out->out);
 }
 
 /* ---- buffers and taps -------------------------------------------------------------------------------------------- */
@@ -315,7 +384,7 @@ dit_status dit_tap_rows(dit_model *model, dit_layout layout, dit_rows rows, cons
     return tap_rows(model, layout, rows, name);
 }
 
-dit_status dit_tap_linear(dit_model *model, dit_layout layout, const dit_linear *linear, dit_rows x, const char *format,
+dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined *joined, dit_rows x, const char *format,
                           ...)
 {
     char name[128];
@@ -324,11 +393,42 @@ dit_status dit_tap_linear(dit_model *model, dit_layout layout, const dit_linear 
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    float *y = malloc((size_t)(x.batch * x.rows * linear->n + 1) * sizeof *y);
+    float *y = calloc((size_t)(x.batch * x.rows * joined->linear.n + 1), sizeof *y);
     if (!y) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to tap %s", name);
-    dit_rows out = rows_dense(y, x.batch, x.rows, linear->n);
-    layer_linear(model->params.rt, linear, x, out, DIT_ACT_NONE);
-    dit_status st = tap_rows(model, layout, out, name);
+    dit_rows out = rows_dense(y, x.batch, x.rows, joined->linear.n);
+    dit_status st = layer_joined_add(model->params.rt, joined, x, out, NULL, 0);
+    if (st == DIT_OK) st = tap_rows(model, layout, out, name);
     free(y);
+    return st;
+}
+
+/* [of][batch, rows, cols] of all tensor ranks as [batch, rows, of cols]. */
+static dit_status gather_heads(dit_runtime *rt, dit_rows rows, float *own, float *all, dit_rows *out)
+{
+    dit_share share = dit_tp_share(rt);
+    int64_t elements = rows.batch * rows.rows * rows.cols;
+    layer_copy(rt, rows, rows_dense(own, rows.batch, rows.rows, rows.cols));
+    DIT_TRY(dit_comm_all_gather(rt->comm[DIT_AXIS_TENSOR], own, all, elements * (int64_t)sizeof *own));
+    *out = rows_dense(all + share.of * elements, rows.batch, rows.rows, share.of * rows.cols);
+    for (int64_t i = 0; i < share.of; i++)
+        layer_copy(rt, rows_dense(all + i * elements, rows.batch, rows.rows, rows.cols),
+                   rows_columns(*out, i * rows.cols, rows.cols));
+    return DIT_OK;
+}
+
+dit_status dit_tap_heads(dit_model *model, dit_layout layout, dit_rows rows, const char *format, ...)
+{
+    char name[128];
+    va_list args;
+    int64_t elements = rows.batch * rows.rows * rows.cols, of = dit_tp_share(model->params.rt).of;
+    if (!model->params.tap) return DIT_OK;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    float *memory = malloc((size_t)((1 + 2 * of) * elements + 1) * sizeof *memory);
+    if (!memory) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to tap %s", name);
+    dit_status st = gather_heads(model->params.rt, rows, memory, memory + elements, &rows);
+    if (st == DIT_OK) st = tap_rows(model, layout, rows, name);
+    free(memory);
     return st;
 }

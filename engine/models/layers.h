@@ -29,14 +29,26 @@ void layer_linear(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit_row
 void layer_linear_add(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit_rows y, const float *gate,
                       int64_t gate_stride);
 
-/* Two linear layers around an activation, as feed-forward networks have them. */
+/* A linear layer of whose inputs every tensor rank has its share: the layer is the sum of what they make of them. */
 typedef struct {
-    dit_linear in, out;
+    dit_linear linear; /* of this rank's inputs; with its bias only where there is one rank */
+    const float *bias; /* [n], once for all ranks, or NULL                                  */
+    bool summed;       /* there are other ranks                                             */
+} dit_joined;
+/* As layer_linear_add; the bias, the gate and y come after the sum. Collective over the tensor ranks. */
+dit_status layer_joined_add(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y, const float *gate,
+                            int64_t gate_stride);
+
+/* Two linear layers around an activation, as feed-forward networks have them; tensor ranks share the inner width. */
+typedef struct {
+    dit_linear in;
+    dit_joined out;
     dit_activation activation;
 } dit_mlp;
-/* y += gate * (act(x W1^T + b1) W2^T + b2); hidden: view of [batch, rows, inner]. */
-void layer_mlp_add(dit_runtime *rt, const dit_mlp *mlp, dit_rows x, dit_rows hidden, dit_rows y, const float *gate,
-                   int64_t gate_stride);
+/* y += gate * (act(x W1^T + b1) W2^T + b2); hidden: view of [batch, rows, this rank's inner width]. Collective over the
+ * tensor ranks. */
+dit_status layer_mlp_add(dit_runtime *rt, const dit_mlp *mlp, dit_rows x, dit_rows hidden, dit_rows y,
+                         const float *gate, int64_t gate_stride);
 
 /* y = norm(x) * weight + bias, then * (1 + scale) + shift. */
 typedef struct {
@@ -47,6 +59,9 @@ typedef struct {
     int64_t modulation_stride;
 } dit_layer_norm;
 void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *norm);
+/* RMS norm in place over all heads together, of which x has this rank's: weight [x.cols]. Collective over the tensor
+ * ranks. */
+dit_status layer_joined_norm(dit_runtime *rt, dit_rows x, float eps, const float *weight);
 
 /* In place on [batch, rows, H D]: norm of each head over D (where weight), then rotary positions (where cos). */
 typedef struct {
@@ -77,32 +92,43 @@ void layer_add(dit_runtime *rt, const float *a, const float *b, int64_t elements
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Parameters under a prefix: "transformer_blocks.3." */
+/* Parameters under a prefix: "transformer_blocks.3."; and what share of them this tensor rank loads where they are
+ * shared (scope_shared, scope_joined, scope_mlp, scope_slice). All sizes given are those of the whole parameter. */
 typedef struct {
     dit_runtime *rt;
     const dit_weights *weights;
+    dit_share share;
     char prefix[192];
 } dit_scope;
 dit_scope scope_of(const dit_model_params *params, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Parameters under `name`. of those. */
 dit_scope scope_under(const dit_scope *scope, const char *name);
+/* The same parameters, of which every tensor rank loads all. */
+dit_scope scope_whole(const dit_scope *scope);
 /* `name`.weight [rows, k] and, where it exists, `name`.bias. */
 dit_status scope_linear(const dit_scope *scope, const char *name, int64_t rows, int64_t k, dit_linear *out);
 /* Several layers of `rows` outputs each over the same input, as one (at most 8). names ends with NULL. */
 dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
+/* The same, each with this rank's share of its outputs: its heads. */
+dit_status scope_shared(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
+/* `name` with this rank's share of its k inputs, which of `beside` > 0 are k columns and then so many more. */
+dit_status scope_joined(const dit_scope *scope, const char *name, int64_t rows, int64_t k, int64_t beside,
+                        dit_joined *out);
 /* A projection whose stored outputs are (cell, channel), channel fastest, of `cells` cells: packed as (channel, cell),
  * the order of our tokens. */
 dit_status scope_head(const dit_scope *scope, const char *name, int64_t channels, int64_t cells, int64_t k,
                       dit_linear *out);
 /* `name` [elements]. */
 dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
+/* This rank's share of `name` [elements]. */
+dit_status scope_slice(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
 /* `name` [rows, cols]. */
 dit_status scope_matrix(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
                         const float **out);
 /* `name`.weight and `name`.bias [elements] of a norm. */
 dit_status scope_affine(const dit_scope *scope, const char *name, int64_t elements, const float **weight,
                         const float **bias);
-/* ff.net.0.proj and ff.net.2 under `name` ("ff"), GELU-tanh. */
+/* ff.net.0.proj and ff.net.2 under `name` ("ff"), GELU-tanh, with this rank's share of the inner width. */
 dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, int64_t inner, dit_mlp *out);
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
@@ -120,8 +146,11 @@ dit_status dit_buffers_take(const dit_buffer *buffers, size_t count);
 /* Hands rows to the tap, if there is one, under a printf name. Collective when there is. */
 dit_status dit_tap_rows(dit_model *model, dit_layout layout, dit_rows rows, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The same for what linear(x) is, which the blocks only ever add somewhere. Computed only for the tap. */
-dit_status dit_tap_linear(dit_model *model, dit_layout layout, const dit_linear *linear, dit_rows x, const char *format,
+/* The same for what joined(x) is, which the blocks only ever add somewhere. Computed only for the tap. */
+dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined *joined, dit_rows x, const char *format,
                           ...) __attribute__((format(printf, 5, 6)));
+/* The same for rows of which every tensor rank has its heads. */
+dit_status dit_tap_heads(dit_model *model, dit_layout layout, dit_rows rows, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -39,9 +39,9 @@ typedef struct {
 typedef struct {
     const char *class_name;   /* diffusers' _class_name                         */
     dit_latent_layout layout; /* how its forward and its pipelines hold latents */
-    /* Fills what the config tells of `facts`: layers, heads, head_dim, joint, guidance_branches, mlp_ratio, latent (all
-     * but the extents). `segments` is 1 for attention per frame: the caller sets the number of frames; else 0.
-     * `text_tokens` only where the architecture has one length for the text; else 0. */
+    /* Fills what the config tells of `facts`: layers, heads, head_dim, joint, guidance_branches, mlp_ratio, sums,
+     * latent (all but the extents). `segments` is 1 for attention per frame: the caller sets the number of frames; else
+     * 0. `text_tokens` only where the architecture has one length for the text; else 0. */
     dit_status (*read_facts)(const dit_config *config, dit_facts *facts);
     /* Loads weights into rt->run, makes all buffers, policies and needs. *state from rt->run. */
     dit_status (*create)(const dit_model_params *params, dit_model *model);

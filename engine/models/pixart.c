@@ -81,6 +81,7 @@ static dit_status pixart_read_facts(const dit_config *config, dit_facts *facts)
     DIT_TRY(read_config(config, &c));
     facts->layers = c.layers;
     facts->heads = c.common.H, facts->head_dim = c.common.D;
+    facts->sums.image = 3 * c.layers;
     facts->guidance_branches = 2;
     facts->latent = (dit_latent){
         .channels = c.common.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.common.patch};
@@ -144,7 +145,7 @@ static dit_status pixart_create(const dit_model_params *params, dit_model *model
     state_needs(m, model);
     return dit_attention_create(
         rt, params->attention,
-        &(dit_attention_shape){.B = m->common.B, .H = m->common.c.H, .D = m->common.c.D, .tokens = m->common.n},
+        &(dit_attention_shape){.B = m->common.B, .H = m->common.H, .D = m->common.c.D, .tokens = m->common.n},
         &model->attention[0]);
 }
 
@@ -177,12 +178,12 @@ static dit_status forward_block(dit_model *model, int64_t index)
 {
     pixart *m = model->state;
     adaln *a = &m->common;
-    int64_t C = a->C;
+    int64_t A = a->A;
     dit_rows qkv = adaln_before_attention(model->params.rt, a, &m->blocks[index]);
-    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, C), rows_columns(qkv, C, C),
-                                     rows_columns(qkv, 2 * C, C), rows_dense(a->attended, a->B, a->n, C)));
+    DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
+                                     rows_columns(qkv, 2 * A, A), rows_dense(a->attended, a->B, a->n, A)));
     DIT_TRY(adaln_after_attention(model, a, &m->blocks[index], index == 0));
-    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->B, a->n, C), "block_%lld", (long long)index);
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->B, a->n, a->C), "block_%lld", (long long)index);
 }
 
 static dit_status pixart_forward(dit_model *model, const dit_forward_args *args)

@@ -99,6 +99,8 @@ static dit_status sd3_read_facts(const dit_config *config, dit_facts *facts)
     for (int64_t i = 0; i < c.layers; i++) facts->image_layers += is_dual(&c, i);
     facts->heads = c.H, facts->head_dim = c.D;
     facts->joint = true;
+    facts->sums.image = 2 * c.layers + facts->image_layers;
+    facts->sums.text = 2 * (c.layers - 1); /* the last block does not write it */
     facts->guidance_branches = 2;
     facts->latent =
         (dit_latent){.channels = c.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.patch};
@@ -172,9 +174,9 @@ static dit_status place_tokens(const dit_model_params *params, sd3 *m)
 static dit_status make_policies(const dit_model_params *params, const sd3 *m, dit_model *model)
 {
     dit_attention_shape image = {
-        .B = params->partition.batch, .H = m->c.H, .D = m->c.D, .tokens = params->partition.image_count};
+        .B = params->partition.batch, .H = m->j.heads, .D = m->c.D, .tokens = params->partition.image_count};
     bool any = false;
-    DIT_TRY(joint_create_policy(params, m->c.H, m->c.D, false, &model->attention[0]));
+    DIT_TRY(joint_create_policy(params, m->j.heads, m->c.D, false, &model->attention[0]));
     for (int64_t i = 0; i < m->c.layers; i++) any = any || m->blocks[i].dual;
     return any ? dit_attention_create(params->rt, params->attention, &image, &model->attention[1]) : DIT_OK;
 }
@@ -229,6 +231,12 @@ static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
     return embed_tap_combined(model, &m->time_text, "aux.time_text_embed");
 }
 
+/* [batch, image rows, A], where the norm was. */
+static dit_rows second_attended(const joint *j)
+{
+    return rows_columns(joint_normed(j, JOINT_IMAGE), 0, j->A);
+}
+
 /* The image attends to itself, from the same block input as the joint attention; the result replaces `normed`. */
 static dit_status second_attention(dit_model *model, const sd3_block *block)
 {
@@ -236,15 +244,15 @@ static dit_status second_attention(dit_model *model, const sd3_block *block)
     dit_runtime *rt = model->params.rt;
     joint_norm(rt, &m->j, &block->streams.image, SHIFT_SECOND, SCALE_SECOND);
     joint_project(rt, &m->j, &block->second, JOINT_IMAGE);
-    return joint_attend(model->attention[1], &m->j, JOINT_IMAGE, joint_normed(&m->j, JOINT_IMAGE));
+    return joint_attend(model->attention[1], &m->j, JOINT_IMAGE, second_attended(&m->j));
 }
 
 static dit_status tap_attention(dit_model *model, const sd3_block *block)
 {
     const sd3 *m = model->state;
     if (block->dual)
-        DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->second.out, joint_normed(&m->j, JOINT_IMAGE),
-                               "aux.block_0.attn2"));
+        DIT_TRY(
+            dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->second.out, second_attended(&m->j), "aux.block_0.attn2"));
     return joint_tap_attention(model, &m->j, &block->streams);
 }
 
@@ -269,12 +277,12 @@ static dit_status forward_block(dit_model *model, int64_t index)
     if (block->dual) DIT_TRY(second_attention(model, block));
     if (index == 0) DIT_TRY(tap_attention(model, block));
 
-    joint_add_attention(rt, j, image);
-    if (block->dual) joint_add(rt, j, image, &block->second.out, joint_normed(j, JOINT_IMAGE), GATE_SECOND);
-    joint_add_mlp(rt, j, image);
+    DIT_TRY(joint_add_attention(rt, j, image));
+    if (block->dual) DIT_TRY(joint_add(rt, j, image, &block->second.out, second_attended(j), GATE_SECOND));
+    DIT_TRY(joint_add_mlp(rt, j, image));
     if (!block->last) {
-        joint_add_attention(rt, j, text);
-        joint_add_mlp(rt, j, text);
+        DIT_TRY(joint_add_attention(rt, j, text));
+        DIT_TRY(joint_add_mlp(rt, j, text));
     }
     return tap_block(model, block, index);
 }

@@ -25,15 +25,16 @@ typedef struct {
 /* K and V of what the cross-attention looks at: the text, the image. */
 typedef struct {
     dit_linear kv;
-    const float *norm_k; /* [C]                                 */
-    float *rows;         /* [batch, tokens, 2C], the clip's life */
+    const float *norm_k; /* [A]                                 */
+    float *rows;         /* [batch, tokens, 2A], the clip's life */
 } wan_memory;
 
 typedef struct {
-    dit_linear qkv, out, cross_q, cross_out;
+    dit_linear qkv, cross_q;
+    dit_joined out, cross_out;
     wan_memory text, image; /* image: only with image_dim                */
     dit_mlp mlp;
-    const float *norm_q, *norm_k, *cross_norm_q;      /* [C]: over all heads together */
+    const float *norm_q, *norm_k, *cross_norm_q;      /* [A]: over all heads together */
     const float *cross_norm_weight, *cross_norm_bias; /* [C]: of the stream, or NULL  */
     const float *table;                               /* [6, C]                       */
 } wan_block;
@@ -41,20 +42,21 @@ typedef struct {
 /* LayerNorm, Linear, GELU, Linear, LayerNorm. */
 typedef struct {
     const float *in_weight, *in_bias, *out_weight, *out_bias;
-    dit_mlp mlp;
+    dit_linear in, out;
 } wan_image_embed;
 
 typedef struct {
     wan_config c;
-    int64_t C, B, n, T; /* hidden; batch; image rows of this rank; text tokens */
+    int64_t C, B, n, T;  /* hidden; batch; image rows of this rank; text tokens */
+    int64_t H, A, inner; /* of this tensor rank: heads, their width, that of an MLP */
     dit_linear patch_proj, modulation, proj_out;
     embed_mlp timestep_mlp, text_mlp;
     wan_image_embed image_embed;
     const float *table; /* [2, C]: shift, scale of the head */
     wan_block *blocks;
     float *cosines, *sines, *ids;                /* [image_count, D], and [image_count, 3] they are made from */
-    float *x, *normed, *attended;                /* [batch, image_count, C]                                   */
-    float *wide;                                 /* [batch, image_count, 3C or inner]: qkv, q, MLP            */
+    float *x, *normed, *attended;                /* [batch, image_count, C]; attended A                       */
+    float *wide;                                 /* [batch, image_count, 3A or inner]: qkv, q, MLP            */
     float *text, *text_hidden;                   /* [batch, T, C]                                             */
     float *image, *image_normed, *image_hidden;  /* [batch, 257, C or image_dim]                              */
     float *sinusoid, *hidden, *temb, *activated; /* [batch, freq_dim or C]                                    */
@@ -115,6 +117,10 @@ static dit_status wan_read_facts(const dit_config *config, dit_facts *facts)
     DIT_TRY(read_config(config, &c));
     facts->layers = c.layers;
     facts->heads = c.H, facts->head_dim = c.D;
+    facts->sums = (dit_tensor_sums){.image = 3 * c.layers,
+                                    .norms = 3 * c.layers,
+                                    .memory = c.layers,
+                                    .picture_tokens = c.image_dim ? IMAGE_TOKENS : 0};
     facts->guidance_branches = 2;
     facts->latent = (dit_latent){
         .channels = c.out_channels, .vae_spatial = 8, .vae_temporal = 4, .patch_t = c.patch[0], .patch = c.patch[1]};
@@ -134,10 +140,10 @@ static dit_status load_table(const dit_scope *s, int64_t rows, int64_t C, const 
 
 static dit_status load_self_attention(const dit_scope *s, int64_t C, wan_block *block)
 {
-    DIT_TRY(scope_fused(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
-    DIT_TRY(scope_vector(s, "attn1.norm_q.weight", C, DIT_INIT_NORM, &block->norm_q));
-    DIT_TRY(scope_vector(s, "attn1.norm_k.weight", C, DIT_INIT_NORM, &block->norm_k));
-    return scope_linear(s, "attn1.to_out.0", C, C, &block->out);
+    DIT_TRY(scope_shared(s, (const char *const[]){"attn1.to_q", "attn1.to_k", "attn1.to_v", NULL}, C, C, &block->qkv));
+    DIT_TRY(scope_slice(s, "attn1.norm_q.weight", C, DIT_INIT_NORM, &block->norm_q));
+    DIT_TRY(scope_slice(s, "attn1.norm_k.weight", C, DIT_INIT_NORM, &block->norm_k));
+    return scope_joined(s, "attn1.to_out.0", C, C, 0, &block->out);
 }
 
 static dit_status load_cross_attention(const dit_scope *s, const wan *m, wan_block *block)
@@ -146,15 +152,15 @@ static dit_status load_cross_attention(const dit_scope *s, const wan *m, wan_blo
     static const char *const image[] = {"attn2.add_k_proj", "attn2.add_v_proj", NULL};
     int64_t C = m->C;
     if (m->c.cross_norm) DIT_TRY(scope_affine(s, "norm2", C, &block->cross_norm_weight, &block->cross_norm_bias));
-    DIT_TRY(scope_linear(s, "attn2.to_q", C, C, &block->cross_q));
-    DIT_TRY(scope_vector(s, "attn2.norm_q.weight", C, DIT_INIT_NORM, &block->cross_norm_q));
-    DIT_TRY(scope_fused(s, text, C, C, &block->text.kv));
-    DIT_TRY(scope_vector(s, "attn2.norm_k.weight", C, DIT_INIT_NORM, &block->text.norm_k));
+    DIT_TRY(scope_shared(s, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
+    DIT_TRY(scope_slice(s, "attn2.norm_q.weight", C, DIT_INIT_NORM, &block->cross_norm_q));
+    DIT_TRY(scope_shared(s, text, C, C, &block->text.kv));
+    DIT_TRY(scope_slice(s, "attn2.norm_k.weight", C, DIT_INIT_NORM, &block->text.norm_k));
     if (m->c.image_dim) {
-        DIT_TRY(scope_fused(s, image, C, C, &block->image.kv));
-        DIT_TRY(scope_vector(s, "attn2.norm_added_k.weight", C, DIT_INIT_NORM, &block->image.norm_k));
+        DIT_TRY(scope_shared(s, image, C, C, &block->image.kv));
+        DIT_TRY(scope_slice(s, "attn2.norm_added_k.weight", C, DIT_INIT_NORM, &block->image.norm_k));
     }
-    return scope_linear(s, "attn2.to_out.0", C, C, &block->cross_out);
+    return scope_joined(s, "attn2.to_out.0", C, C, 0, &block->cross_out);
 }
 
 static dit_status load_image_embed(const dit_model_params *params, const wan *m, wan_image_embed *embed)
@@ -162,9 +168,8 @@ static dit_status load_image_embed(const dit_model_params *params, const wan *m,
     dit_scope s = scope_of(params, "condition_embedder.image_embedder.");
     int64_t dim = m->c.image_dim, C = m->C;
     DIT_TRY(scope_affine(&s, "norm1", dim, &embed->in_weight, &embed->in_bias));
-    embed->mlp.activation = DIT_ACT_GELU_ERF;
-    DIT_TRY(scope_linear(&s, "ff.net.0.proj", dim, dim, &embed->mlp.in));
-    DIT_TRY(scope_linear(&s, "ff.net.2", C, dim, &embed->mlp.out));
+    DIT_TRY(scope_linear(&s, "ff.net.0.proj", dim, dim, &embed->in));
+    DIT_TRY(scope_linear(&s, "ff.net.2", C, dim, &embed->out));
     return scope_affine(&s, "norm2", C, &embed->out_weight, &embed->out_bias);
 }
 
@@ -195,15 +200,16 @@ static dit_status load_weights(const dit_model_params *params, wan *m)
 
 static dit_status make_buffers(dit_runtime *rt, wan *m)
 {
-    int64_t C = m->C, B = m->B, rows = B * m->n, wide = m->c.inner > 3 * C ? m->c.inner : 3 * C;
-    int64_t image_rows = m->c.image_dim ? B * IMAGE_TOKENS : 0;
+    int64_t C = m->C, B = m->B, rows = B * m->n, wide = m->inner > 3 * m->A ? m->inner : 3 * m->A;
+    int64_t image_rows = m->c.image_dim ? B * IMAGE_TOKENS : 0, most = rows > B * m->T ? rows : B * m->T;
+    DIT_TRY(dit_tp_reserve(rt, rows * C, most > image_rows ? most : image_rows));
     const dit_buffer buffers[] = {
         {&rt->image, &m->cosines, m->n * m->c.D},
         {&rt->image, &m->sines, m->n * m->c.D},
         {&rt->image, &m->ids, m->n * AXES},
         {&rt->step, &m->x, rows * C},
         {&rt->step, &m->normed, rows * C},
-        {&rt->step, &m->attended, rows * C},
+        {&rt->step, &m->attended, rows * m->A},
         {&rt->step, &m->wide, rows * wide},
         {&rt->step, &m->text, B * m->T * C},
         {&rt->step, &m->text_hidden, B * m->T * C},
@@ -219,8 +225,8 @@ static dit_status make_buffers(dit_runtime *rt, wan *m)
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++) {
-        DIT_TRY(dit_arena_floats(&rt->image, B * m->T * 2 * C, &m->blocks[i].text.rows));
-        DIT_TRY(dit_arena_floats(&rt->image, image_rows * 2 * C, &m->blocks[i].image.rows));
+        DIT_TRY(dit_arena_floats(&rt->image, B * m->T * 2 * m->A, &m->blocks[i].text.rows));
+        DIT_TRY(dit_arena_floats(&rt->image, image_rows * 2 * m->A, &m->blocks[i].image.rows));
     }
     return DIT_OK;
 }
@@ -250,6 +256,7 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     wan *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
     m->C = m->c.H * m->c.D, m->B = part->batch, m->n = part->image_count, m->T = part->text_tokens;
+    m->H = dit_tp_count(rt, m->c.H), m->A = m->H * m->c.D, m->inner = dit_tp_count(rt, m->c.inner);
     DIT_TRY(load_weights(params, m));
     DIT_TRY(make_buffers(rt, m));
     DIT_TRY(place_tokens(params, m));
@@ -260,24 +267,24 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     int64_t cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
     model->needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->c.in_channels - m->c.out_channels) * cells;
     return dit_attention_create(rt, params->attention,
-                                &(dit_attention_shape){.B = m->B, .H = m->c.H, .D = m->c.D, .tokens = m->n},
+                                &(dit_attention_shape){.B = m->B, .H = m->H, .D = m->c.D, .tokens = m->n},
                                 &model->attention[0]);
 }
 
 /* ---- once per clip ----------------------------------------------------------------------------------------------- */
 
-/* x = x / rms(x) * weight over all heads together. */
-static void norm_heads(dit_runtime *rt, const wan *m, const float *weight, dit_rows x)
+/* x = x / rms(x) * weight over all heads together, of all ranks. */
+static dit_status norm_heads(dit_runtime *rt, const wan *m, const float *weight, dit_rows x)
 {
-    layer_norm(rt, x, x, &(dit_layer_norm){.kind = DIT_NORM_RMS, .eps = (float)m->c.eps, .weight = weight});
+    return layer_joined_norm(rt, x, (float)m->c.eps, weight);
 }
 
 /* K, normalised, and V of one block for `x`, the embedded text or image. */
-static void remember(dit_runtime *rt, const wan *m, const wan_memory *memory, dit_rows x)
+static dit_status remember(dit_runtime *rt, const wan *m, const wan_memory *memory, dit_rows x)
 {
-    dit_rows kv = rows_dense(memory->rows, x.batch, x.rows, 2 * m->C);
+    dit_rows kv = rows_dense(memory->rows, x.batch, x.rows, 2 * m->A);
     layer_linear(rt, &memory->kv, x, kv, DIT_ACT_NONE);
-    norm_heads(rt, m, memory->norm_k, rows_columns(kv, 0, m->C));
+    return norm_heads(rt, m, memory->norm_k, rows_columns(kv, 0, m->A));
 }
 
 static void embed_image(dit_runtime *rt, const wan *m, const float *condition)
@@ -290,8 +297,8 @@ static void embed_image(dit_runtime *rt, const wan *m, const float *condition)
     dit_rows image = rows_dense(m->image, m->B, IMAGE_TOKENS, m->C);
     layer_norm(rt, given, normed,
                &(dit_layer_norm){.eps = IMAGE_EPS, .weight = embed->in_weight, .bias = embed->in_bias});
-    layer_linear(rt, &embed->mlp.in, normed, hidden, embed->mlp.activation);
-    layer_linear(rt, &embed->mlp.out, hidden, image, DIT_ACT_NONE);
+    layer_linear(rt, &embed->in, normed, hidden, DIT_ACT_GELU_ERF);
+    layer_linear(rt, &embed->out, hidden, image, DIT_ACT_NONE);
     layer_norm(rt, image, image,
                &(dit_layer_norm){.eps = IMAGE_EPS, .weight = embed->out_weight, .bias = embed->out_bias});
 }
@@ -303,11 +310,11 @@ static dit_status wan_prepare(dit_model *model, const dit_condition *condition)
     dit_rows text = rows_dense(m->text, m->B, m->T, m->C), image = rows_dense(m->image, m->B, IMAGE_TOKENS, m->C);
     embed_mlp_run(rt, &m->text_mlp, condition->at[DIT_CONDITION_TEXT], m->B * m->T, m->text_hidden, m->text);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.condition_embedder.2"));
-    for (int64_t i = 0; i < m->c.layers; i++) remember(rt, m, &m->blocks[i].text, text);
+    for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(remember(rt, m, &m->blocks[i].text, text));
     if (!m->c.image_dim) return DIT_OK;
     embed_image(rt, m, condition->at[DIT_CONDITION_IMAGE]);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, image, "aux.condition_embedder.3"));
-    for (int64_t i = 0; i < m->c.layers; i++) remember(rt, m, &m->blocks[i].image, image);
+    for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(remember(rt, m, &m->blocks[i].image, image));
     return DIT_OK;
 }
 
@@ -342,15 +349,15 @@ static dit_status self_attention(dit_model *model, const wan_block *block, dit_r
 {
     const wan *m = model->state;
     dit_runtime *rt = model->params.rt;
-    int64_t C = m->C;
-    dit_rows normed = rows_dense(m->normed, m->B, m->n, C), qkv = rows_dense(m->wide, m->B, m->n, 3 * C);
-    dit_rows q = rows_columns(qkv, 0, C), k = rows_columns(qkv, C, C), v = rows_columns(qkv, 2 * C, C);
+    int64_t A = m->A;
+    dit_rows normed = rows_dense(m->normed, m->B, m->n, m->C), qkv = rows_dense(m->wide, m->B, m->n, 3 * A);
+    dit_rows q = rows_columns(qkv, 0, A), k = rows_columns(qkv, A, A), v = rows_columns(qkv, 2 * A, A);
     dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
-    dit_head_norm rotate = {.H = m->c.H, .D = m->c.D, .cos = m->cosines, .sin = m->sines};
+    dit_head_norm rotate = {.H = m->H, .D = m->c.D, .cos = m->cosines, .sin = m->sines};
     layer_norm(rt, x, normed, &norm);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
-    norm_heads(rt, m, block->norm_q, q);
-    norm_heads(rt, m, block->norm_k, k);
+    DIT_TRY(norm_heads(rt, m, block->norm_q, q));
+    DIT_TRY(norm_heads(rt, m, block->norm_k, k));
     layer_head_norm(rt, q, &rotate);
     layer_head_norm(rt, k, &rotate);
     return layer_sequence_attention(model->attention[0], q, k, v, out);
@@ -359,24 +366,26 @@ static dit_status self_attention(dit_model *model, const wan_block *block, dit_r
 /* Attention of q over K and V of the text or the image. */
 static void recall(dit_runtime *rt, const wan *m, const wan_memory *memory, int64_t tokens, dit_rows q, dit_rows out)
 {
-    dit_rows kv = rows_dense(memory->rows, m->B, tokens, 2 * m->C);
-    layer_local_attention(rt, m->c.H, q, rows_columns(kv, 0, m->C), rows_columns(kv, m->C, m->C), NULL, out);
+    dit_rows kv = rows_dense(memory->rows, m->B, tokens, 2 * m->A);
+    layer_local_attention(rt, m->H, q, rows_columns(kv, 0, m->A), rows_columns(kv, m->A, m->A), NULL, out);
 }
 
 /* Text and image are attended to apart, and the results added. */
-static void cross_attention(dit_runtime *rt, const wan *m, const wan_block *block, dit_rows x, dit_rows out)
+static dit_status cross_attention(dit_runtime *rt, const wan *m, const wan_block *block, dit_rows x, dit_rows out)
 {
-    dit_rows normed = rows_dense(m->normed, m->B, m->n, m->C), q = rows_dense(m->wide, m->B, m->n, m->C);
+    dit_rows normed = rows_dense(m->normed, m->B, m->n, m->C), q = rows_dense(m->wide, m->B, m->n, m->A);
+    dit_rows recalled = rows_dense(m->normed, m->B, m->n, m->A); /* of the image, in the place of what is projected */
     if (m->c.cross_norm)
         layer_norm(rt, x, normed,
                    &(dit_layer_norm){
                        .eps = (float)m->c.eps, .weight = block->cross_norm_weight, .bias = block->cross_norm_bias});
     layer_linear(rt, &block->cross_q, m->c.cross_norm ? normed : x, q, DIT_ACT_NONE);
-    norm_heads(rt, m, block->cross_norm_q, q);
+    DIT_TRY(norm_heads(rt, m, block->cross_norm_q, q));
     recall(rt, m, &block->text, m->T, q, out);
-    if (!m->c.image_dim) return;
-    recall(rt, m, &block->image, IMAGE_TOKENS, q, normed);
-    layer_add(rt, out.data, normed.data, m->B * m->n * m->C, out.data);
+    if (!m->c.image_dim) return DIT_OK;
+    recall(rt, m, &block->image, IMAGE_TOKENS, q, recalled);
+    layer_add(rt, out.data, recalled.data, m->B * m->n * m->A, out.data);
+    return DIT_OK;
 }
 
 static dit_status forward_block(dit_model *model, int64_t index)
@@ -386,21 +395,21 @@ static dit_status forward_block(dit_model *model, int64_t index)
     const wan_block *block = &m->blocks[index];
     int64_t C = m->C, stride = MODULATIONS * C;
     dit_rows x = rows_dense(m->x, m->B, m->n, C), normed = rows_dense(m->normed, m->B, m->n, C);
-    dit_rows attended = rows_dense(m->attended, m->B, m->n, C);
+    dit_rows attended = rows_dense(m->attended, m->B, m->n, m->A);
     dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
     layer_modulation(m->modulated, block->table, m->B, stride, m->gates);
 
     DIT_TRY(self_attention(model, block, x, attended));
-    if (index == 0) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
-    layer_linear_add(rt, &block->out, attended, x, m->gates + GATE_MSA * C, stride);
+    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
+    DIT_TRY(layer_joined_add(rt, &block->out, attended, x, m->gates + GATE_MSA * C, stride));
 
-    cross_attention(rt, m, block, x, attended);
-    if (index == 0) DIT_TRY(dit_tap_linear(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
-    layer_linear_add(rt, &block->cross_out, attended, x, NULL, 0);
+    DIT_TRY(cross_attention(rt, m, block, x, attended));
+    if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
+    DIT_TRY(layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0));
 
     layer_norm(rt, x, normed, &before_mlp);
-    layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->wide, m->B, m->n, m->c.inner), x, m->gates + GATE_MLP * C,
-                  stride);
+    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->wide, m->B, m->n, m->inner), x,
+                          m->gates + GATE_MLP * C, stride));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }
 
