@@ -36,7 +36,7 @@ int compose_block(report_composition *c, const char *name, const char *columns)
 
 void compose_y_label(const report_composition *c, const char *symbol, char out[COMPOSE_LABEL])
 {
-    snprintf(out, COMPOSE_LABEL, "%s [%s]", c->kind->y_label, symbol);
+    snprintf(out, COMPOSE_LABEL, symbol[0] ? "%s [%s]" : "%s", c->kind->y_label, symbol);
 }
 
 static bool is_taken(const report_composition *c, const char *colour)
@@ -138,7 +138,9 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
     choose_colours(&c);
     csv_head(&c, &out->csv);
     for (int i = 0; i < grid->count; i++) csv_row(&c, &grid->cells[i], &out->csv);
-    dit_status st = kind->drawing == REPORT_DRAW_SCALING ? compose_scaling(&c) : compose_bars(&c);
+    dit_status st = kind->drawing == REPORT_DRAW_SCALING    ? compose_scaling(&c)
+                    : kind->drawing == REPORT_DRAW_TIMELINE ? compose_timeline(&c)
+                                                            : compose_bars(&c);
     if (st == DIT_OK && (out->data.failed || out->script.failed || out->csv.failed)) {
         st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", id);
     }

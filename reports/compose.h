@@ -23,6 +23,10 @@ dit_status compose_bars(report_composition *c);
 /* Lines over log2-log2 axes with ideal scaling. */
 dit_status compose_scaling(report_composition *c);
 
+/* Lanes of the ranks of one case over time, read from its trace: whole, and its last step. Errors: those of
+ * timeline_read; DIT_ERR_NOT_FOUND when no case has a trace. */
+dit_status compose_timeline(report_composition *c);
+
 /* Runs of cells: one past the last cell of the panel, or of the group (same x), that starts at `first`. */
 int compose_panel_end(const report_grid *grid, int first);
 int compose_group_end(const report_grid *grid, int first);

@@ -57,6 +57,13 @@ static void traffic_release(report_case *kase)
     kase->traffic_count = 0;
 }
 
+static void trace_release(report_trace *trace)
+{
+    free(trace->path);
+    free(trace->digest);
+    *trace = (report_trace){0};
+}
+
 static void failure_release(report_failure *failure)
 {
     free(failure->code);
@@ -70,6 +77,7 @@ static void failure_release(report_failure *failure)
 static void case_release(report_case *kase)
 {
     traffic_release(kase);
+    trace_release(&kase->trace);
     failure_release(&kase->failure);
     cJSON_Delete(kase->tags);
     free(kase->processes);
@@ -214,6 +222,49 @@ static dit_status read_traffic(const dit_json *doc, const cJSON *record, report_
     return DIT_OK;
 }
 
+static dit_status read_trace_row(const dit_json *doc, const cJSON *row, const char *pointer, report_trace *out)
+{
+    double linear = 0, attention = 0, compute = 0, waiting = 0, uncertainty = 0, dropped = 0;
+    const double most = records_number_limit;
+    DIT_TRY(dit_json_optional_number(doc, row, pointer, "linear_ns", 0, most, &linear));
+    DIT_TRY(dit_json_optional_number(doc, row, pointer, "attention_ns", 0, most, &attention));
+    DIT_TRY(dit_json_optional_number(doc, row, pointer, "compute_ns", 0, most, &compute));
+    DIT_TRY(dit_json_optional_number(doc, row, pointer, "waiting_ns", 0, most, &waiting));
+    DIT_TRY(dit_json_optional_number(doc, row, pointer, "clock_uncertainty_ns", 0, most, &uncertainty));
+    DIT_TRY(dit_json_optional_number(doc, row, pointer, "dropped", 0, most, &dropped));
+    out->linear_s += linear * 1e-9;
+    out->attention_s += attention * 1e-9;
+    out->other_s += (compute - linear - attention) * 1e-9;
+    out->waiting_s += waiting * 1e-9;
+    out->dropped += dropped;
+    out->clock_uncertainty_s = fmax(out->clock_uncertainty_s, uncertainty * 1e-9);
+    return DIT_OK;
+}
+
+/* The path is completed when the journal's place is known. */
+static dit_status read_trace(const dit_json *doc, const cJSON *record, int64_t process, report_case *kase)
+{
+    const cJSON *trace = NULL, *rows = NULL, *row;
+    const char *at = "/record/trace", *digest = NULL;
+    int count = 0;
+    DIT_TRY(dit_json_optional_object(doc, record, "/record", "trace", &trace));
+    trace_release(&kase->trace);
+    if (!trace) return DIT_OK;
+    DIT_TRY(dit_json_require_string(doc, trace, at, "digest", &digest));
+    DIT_TRY(dit_json_optional_array(doc, trace, at, "ranks", &rows));
+    cJSON_ArrayForEach(row, rows)
+    {
+        char pointer[64];
+        snprintf(pointer, sizeof pointer, "/record/trace/ranks/%d", count++);
+        DIT_TRY(read_trace_row(doc, row, pointer, &kase->trace));
+    }
+    double *const sums[] = {&kase->trace.linear_s, &kase->trace.attention_s, &kase->trace.other_s,
+                            &kase->trace.waiting_s};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums && count; i++) *sums[i] /= count;
+    kase->trace.process = process;
+    return set_text(&kase->trace.digest, digest);
+}
+
 /* Tags and label come from the first line of a case. */
 static dit_status describe_case(const dit_json *doc, report_case *kase)
 {
@@ -256,6 +307,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     DIT_TRY(dit_json_optional_string(doc, record, "/record", "evidence", &evidence));
     if (!kase->evidence) DIT_TRY(set_text(&kase->evidence, evidence));
     DIT_TRY(report_metrics_read(doc, record, "/record", images_of(kase), process->metric));
+    DIT_TRY(read_trace(doc, record, process->process, kase));
     return read_traffic(doc, record, kase);
 }
 
@@ -489,6 +541,22 @@ dit_status report_table_parse(const char *text, size_t length, const char *path,
     return st;
 }
 
+/* Traces lie beside the journal, under the case's own name: hex digits, so that no journal names another place. */
+static dit_status find_traces(const char *path, report_table *table)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) : 1;
+    for (int i = 0; i < table->case_count; i++) {
+        report_case *kase = &table->cases[i];
+        char file[4096];
+        if (!kase->trace.digest || kase->case_id[strspn(kase->case_id, "0123456789abcdef")]) continue;
+        int used = snprintf(file, sizeof file, "%.*s/cases/%s/p%lld/trace.json", folder, slash ? path : ".",
+                            kase->case_id, (long long)kase->trace.process);
+        if (used < (int)sizeof file) DIT_TRY(set_text(&kase->trace.path, file));
+    }
+    return DIT_OK;
+}
+
 dit_status report_table_read(const char *path, report_table *out)
 {
     char *text = NULL;
@@ -496,6 +564,8 @@ dit_status report_table_read(const char *path, report_table *out)
     *out = (report_table){0};
     DIT_TRY(dit_file_read(path, records_limit, &text, &length));
     dit_status st = report_table_parse(text, length, path, out);
+    if (st == DIT_OK) st = find_traces(path, out);
+    if (st != DIT_OK) report_table_release(out);
     free(text);
     return st;
 }

@@ -37,6 +37,14 @@ typedef struct {
     double bytes, predicted_bytes, messages, predicted_messages;
 } report_traffic;
 
+/* The timeline that the newest ok process left; means over ranks. */
+typedef struct {
+    char *path, *digest; /* NULL: none. The file need not be there */
+    int64_t process;
+    double linear_s, attention_s, other_s, waiting_s;
+    double clock_uncertainty_s, dropped; /* the largest; of all ranks */
+} report_trace;
+
 /* Why a process gave no number. */
 typedef struct {
     char *code, *message, *hint, *phase, *log;
@@ -52,6 +60,7 @@ typedef struct {
     report_failure failure;
     report_traffic *traffic; /* of the newest ok process */
     int traffic_count;
+    report_trace trace;
     bool communication_mismatch;
     bool oversubscribed;                     /* more ranks x threads than cores: its times say nothing about scaling */
     dit_summary metric[REPORT_METRIC_COUNT]; /* over ok processes; n = 0 when none has it */

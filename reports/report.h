@@ -1,7 +1,7 @@
 /* Report: a session's journal as figures, tables and one HTML page.
  *
  * A pure function of the journal: the same bytes in give the same scripts, data, CSV, SVG and page out. Nothing is
- * measured here, nothing is read but the journal, and records are never changed.
+ * measured here, nothing is read but the journal and the traces whose digests it has, and records are never changed.
  */
 #ifndef DIT_REPORTS_REPORT_H
 #define DIT_REPORTS_REPORT_H
