@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# The program attention: one layer over 1, 2 and 4 ranks gives the layer of one rank and the plain operator's, sends
+# exactly the bytes of the closed form, and computes every pair of query and key once. Speaks TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+build=${DITBENCH_BUILD:-$PWD/build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. ci/tap.sh
+
+# Two shapes with and without a mask; of each: one rank, u2, u4, and r2, r4, u2 r2, u2 r2 packed in three layouts.
+cases=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep')
+references=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep.*(reference)$')
+[ "$references" -eq 4 ] && [ "$cases" -eq $((references * (3 + 4 * 3))) ]
+report $? "options without effect merge: $references references, $cases cases"
+
+"$build/bin/ditbench" run engine/tests/attention.json --output "$work/session" >"$work/log" 2>&1
+status=$?
+while read -r verdict label; do
+    [ "$verdict" = ok ]
+    report $? "exact: $label"
+done < <(sed -nE 's/^\[[0-9]+\/[0-9]+\] +([a-z]+) +(.*)$/\1 \2/p' "$work/log")
+[ "$status" -eq 0 ] && [ "$number" -eq $((cases + 1)) ]
+report $? "all $cases configurations ran"
+[ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"
+
+# The records say that they were checked, not only that nothing complained.
+records=("$work"/session/cases/*/p0/record.json)
+matched=$(grep -l '"communication_match":[[:space:]]*true' "${records[@]}" | wc -l)
+compared=$(grep -A 6 -h '"validation"' "${records[@]}" | grep -c '"rel_l2"')
+checked=$(grep -A 2 -h '"operator_check"' "${records[@]}" | grep -c '"rel_l2"')
+[ "$matched" -eq "$cases" ] && [ "$compared" -eq $((cases - references)) ] && [ "$checked" -eq "$cases" ]
+report $? "every record matched its closed form, one rank and the plain operator ($matched, $compared, $checked)"
+! grep -hE '"loop_allocations":[[:space:]]*[1-9]' "${records[@]}" >/dev/null
+report $? "a forward allocates nothing"
+# 4 B H D pairs: S^2 pairs without a mask, S (S + 1) / 2 with one; S and H are 96 and 4, or 101 and 6.
+sums=$(grep -hE '"attention_flops":' "${records[@]}" | tr -dc '0-9\n' | sort -nu | tr '\n' ' ')
+[ "$sums" = "$((128 * 4 * 96 * 97 / 2)) $((128 * 6 * 101 * 102 / 2)) $((128 * 4 * 96 * 96)) $((128 * 6 * 101 * 101)) " ]
+report $? "every mesh and layout computes every pair once, and no other"
+"$build/bin/ditbench" verify "$work/session" >"$work/log" 2>&1
+report $? "the session verifies"
+
+# layer NAME LAYER PARALLEL: one rank's complaint
+layer() {
+    printf '{"schema": "ditbench.case/1", "program": "attention", "layer": {%s}, "run": {"seed": 1}, "parallel": {%s}}' \
+        "$2" "$3" >"$work/$1.json"
+    "$build/bin/ditbench-engine" --case "$work/$1.json" --out "$work/$1" >"$work/$1.log" 2>&1
+}
+layer heads '"tokens": 8, "heads": 3, "head_dim": 4' '"ulysses_degree": 2'
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_HEADS: heads 3 .*ulysses_degree 2' "$work/heads.log" && grep -q pad_heads "$work/heads.log"
+report $? "heads that do not divide are refused, with the way out"
+layer tokens '"tokens": 9, "heads": 4, "head_dim": 4, "layout": "zigzag"' '"ring_degree": 2'
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_TOKENS: tokens 9 .*zigzag' "$work/tokens.log" && grep -q pad_tokens "$work/tokens.log"
+report $? "tokens that do not come out even are refused, with the way out"
+layer groups '"tokens": 8, "heads": 4, "kv_heads": 3, "head_dim": 4' ''
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_HEADS: heads 4 .*kv_heads 3' "$work/groups.log"
+report $? "key heads that do not divide the heads are refused"
+layer data '"tokens": 8, "heads": 4, "head_dim": 4' '"data_degree": 2'
+[ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*sequence' "$work/data.log"
+report $? "other axes are refused"
+
+# A wrong formula must fail a case: the same engine, with one factor of base/layer.c changed.
+sed 's|2 \* layer->batch \* cut.ring_rows \* heads.kv_heads|layer->batch * cut.ring_rows * heads.kv_heads|' base/layer.c >"$work/layer.c"
+if cmp -s base/layer.c "$work/layer.c"; then
+    report 1 "the ring formula is where this test expects it"
+else
+    cp "$build/base/base.a" "$work/base.a"
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -I. -O1 ${DITBENCH_TEST_CFLAGS:-} -c "$work/layer.c" -o "$work/layer.o" &&
+        ar r "$work/base.a" "$work/layer.o" 2>/dev/null &&
+        make --no-print-directory -s BUILD="$build" BASE_ARCHIVE="$work/base.a" ENGINE_BINARY="$work/engine" "$work/engine"
+    "$build/bin/ditbench" run engine/tests/attention.json --engine "$work/engine" \
+        --filter 'ring_degree == 2 && world_size == 2 && layout == "stripe"' --output "$work/wrong" >"$work/log" 2>&1
+    [ $? -eq 6 ] && grep -q E_BYTES_MISMATCH "$work"/wrong/cases/*/p0/error.json
+    report $? "a wrong closed form fails the case with E_BYTES_MISMATCH, exit code 6"
+fi
+tap_end
