@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     LINES_INNER = 940, /* pixels of time */
@@ -255,6 +256,9 @@ dit_status compose_timeline(report_composition *c)
     while (cell < c->grid->count && c->grid->cells[cell].bar.n == 0) cell++;
     if (cell == c->grid->count) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no case left a trace: ditbench run --trace");
     const report_case *kase = c->grid->cells[cell].kase;
+    if (access(kase->trace.path, F_OK) != 0) /* records travel without their traces */
+        return DIT_FAIL(DIT_ERR_NOT_FOUND, "%.400s is not there: the session's folder holds it where it ran",
+                        kase->trace.path);
     DIT_TRY(timeline_read(kase->trace.path, kase->trace.digest, &t));
     write_footer(c, kase, &t, &footer);
     dit_status st =

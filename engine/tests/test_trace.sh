@@ -23,9 +23,11 @@ digest() { sed -nE 's/.*"latent_digest":[[:space:]]*"([^"]*)".*/\1/p' "$1/record
 of_trace() { sed '1,/"trace":/d' "$1/record.json"; }
 
 files() {
-    local file
-    for file in "$ring" "$ulysses"; do
-        for file in "$file"/{trace.json,trace-rank-0.json,trace-rank-1.json}; do [ -s "$file" ] || { echo "no $file"; return 1; }; done
+    local folder file
+    for folder in "$ring" "$ulysses"; do
+        for file in "$folder"/{trace.json,trace-rank-0.json,trace-rank-1.json}; do
+            [ -s "$file" ] || { echo "no $file"; return 1; }
+        done
     done
     [ -s "$single/trace.json" ] && [ ! -e "$single/trace-rank-1.json" ] && ! compgen -G 'plain/cases/*/p0/trace*' >/dev/null
 }
