@@ -124,12 +124,14 @@ clocks() { # one machine has one clock: the true offset is 0
 }
 ok "the clocks' offset is known within its uncertainty" clocks
 
-schema() { python3 - "$source_dir/results/schema/trace.schema.json" "$ring/trace.json" "$ulysses/trace-rank-1.json" "$single/trace.json" <<'PYTHON'
+schema() { python3 - "$source_dir"/results/schema/{trace,record}.schema.json "$ring/record.json" "$ring/trace.json" "$ulysses/trace-rank-1.json" "$single/trace.json" <<'PYTHON'
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
-for name in sys.argv[2:]:
+records = json.load(open(sys.argv[2]))
+jsonschema.validate(json.load(open(sys.argv[3])), records)
+for name in sys.argv[4:]:
     jsonschema.validate(json.load(open(name)), schema)
-broken = json.load(open(sys.argv[2]))
+broken = json.load(open(sys.argv[4]))
 del broken["traceEvents"][8]["ts"]
 try:
     jsonschema.validate(broken, schema)
@@ -139,10 +141,10 @@ sys.exit("an event without a time passes the schema")
 PYTHON
 }
 if python3 -c 'import jsonschema' 2>/dev/null; then
-    ok "the files follow their JSON Schema" schema
+    ok "the files and the record follow their JSON Schemas" schema
 else
     test_number=$((test_number + 1))
-    echo "ok $test_number - the files follow their JSON Schema # SKIP no python3 with jsonschema"
+    echo "ok $test_number - the files and the record follow their JSON Schemas # SKIP no python3 with jsonschema"
 fi
 
 # 900 steps of six layers do not fit: the newest events stay, and the record says how many went.
