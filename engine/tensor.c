@@ -33,6 +33,14 @@ dit_status dit_tp_reserve(dit_runtime *rt, int64_t elements, int64_t rows)
     return DIT_OK;
 }
 
+/* Runs over the rows with all threads, as an operator does. */
+static void run_rows(dit_runtime *rt, const char *name, int64_t rows, dit_pool_task task, void *job)
+{
+    int64_t began = dit_trace_begin(rt->trace);
+    if (!rt->ledger.counting_only) dit_pool_run(rt->pool, rows, GRAIN_ROWS, task, job);
+    dit_trace_end(rt->trace, DIT_TRACE_COMPUTE, name, began);
+}
+
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* The first four blocks at once, then the sum so far and three more. */
@@ -80,7 +88,7 @@ void dit_tp_add(dit_runtime *rt, const float *sum, int64_t rows, int64_t cols, c
 {
     add_job job = {sum, bias, gate, y, cols, ld};
     rt->flops.other += dit_elementwise_work(rows * cols, 2, 1, 1 + !!bias + !!gate).flops;
-    if (!rt->ledger.counting_only) dit_pool_run(rt->pool, rows, GRAIN_ROWS, add_rows, &job);
+    run_rows(rt, "add", rows, add_rows, &job);
 }
 
 /* ---- norm -------------------------------------------------------------------------------------------------------- */
@@ -128,8 +136,8 @@ dit_status dit_tp_norm(dit_runtime *rt, const dit_tp_norm_args *args)
         return DIT_FAIL(DIT_ERR_INTERNAL, "squares of %lld rows, reserved are %lld", (long long)rows,
                         (long long)rt->tensor.rows);
     rt->flops.other += dit_elementwise_work(rows * args->cols, 1, 1, 4).flops;
-    if (!rt->ledger.counting_only) dit_pool_run(rt->pool, rows, GRAIN_ROWS, square_rows, &job);
+    run_rows(rt, "norm", rows, square_rows, &job);
     DIT_TRY(dit_comm_all_reduce(rt->comm[DIT_AXIS_TENSOR], rt->tensor.squares, rows, rt->tensor.gathered));
-    if (!rt->ledger.counting_only) dit_pool_run(rt->pool, rows, GRAIN_ROWS, scale_rows, &job);
+    run_rows(rt, "norm", rows, scale_rows, &job);
     return DIT_OK;
 }

@@ -7,10 +7,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
 
-# How many there are; every model of the file has its one rank and at least seven meshes.
+# How many there are; every model of the file has its one rank and at least thirteen meshes.
 cases=$("$build/bin/ditbench" expand engine/tests/exact.json | grep -c '^keep')
 references=$("$build/bin/ditbench" expand engine/tests/exact.json | grep -c '^keep.*(reference)$')
-[ "$references" -eq "$(grep -c '"as": "tiny"' engine/tests/exact.json)" ] && [ "$cases" -ge $((8 * references)) ]
+[ "$references" -eq "$(grep -c '"as": "tiny"' engine/tests/exact.json)" ] && [ "$cases" -ge $((14 * references)) ]
 report $? "every model has a reference and its meshes"
 
 "$build/bin/ditbench" run engine/tests/exact.json --output "$work/session" >"$work/log" 2>&1
@@ -59,17 +59,22 @@ status=$?
 report "$status" "memory by class, messages and bytes counted without computing are those measured"
 
 # A wrong formula must fail a case: the same engine, with one factor of base/volume.c changed.
-sed 's|layer_calls \* 4 \* batch \* (s->u - 1)|layer_calls * 3 * batch * (s->u - 1)|' base/volume.c >"$work/volume.c"
-if cmp -s base/volume.c "$work/volume.c"; then
-    report 1 "the Ulysses formula is where this test expects it"
-else
+refutes() { # what, from, to, filter
+    sed "s|$2|$3|" base/volume.c >"$work/volume.c"
+    if cmp -s base/volume.c "$work/volume.c"; then
+        report 1 "the formula of $1 is where this test expects it"
+        return
+    fi
+    rm -rf "$work/engine" "$work/wrong"
     cp "$build/base/base.a" "$work/base.a"
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -I. -O1 ${DITBENCH_TEST_CFLAGS:-} -c "$work/volume.c" -o "$work/volume.o" &&
         ar r "$work/base.a" "$work/volume.o" 2>/dev/null &&
         make --no-print-directory -s BUILD="$build" BASE_ARCHIVE="$work/base.a" ENGINE_BINARY="$work/engine" "$work/engine"
-    "$build/bin/ditbench" run engine/tests/exact.json --engine "$work/engine" --filter 'ulysses_degree == 2 && world_size == 2' \
-        --output "$work/wrong" >"$work/log" 2>&1
+    "$build/bin/ditbench" run engine/tests/exact.json --engine "$work/engine" --filter "$4" --output "$work/wrong" >"$work/log" 2>&1
     [ $? -eq 6 ] && grep -q E_BYTES_MISMATCH "$work"/wrong/cases/*/p0/error.json
-    report $? "a wrong closed form fails the case with E_BYTES_MISMATCH, exit code 6"
-fi
+    report $? "a wrong closed form of $1 fails the case with E_BYTES_MISMATCH, exit code 6"
+}
+refutes Ulysses 'layer_calls \* 4 \* batch \* (s->u - 1)' 'layer_calls * 3 * batch * (s->u - 1)' 'ulysses_degree == 2 && world_size == 2'
+refutes 'tensor ranks' 'sums->image \* 2 \* others' 'sums->image * 3 * others' 'tensor_degree == 2 && world_size == 2'
+refutes 'norms over all heads' 'sums->norms \* others' 'sums->norms * s->t' 'tensor_degree == 2 && world_size == 2'
 tap_end

@@ -55,6 +55,12 @@ parallel 0 --ulysses_degree 4
 parallel 0 --ring_degree 4
 parallel 0 --ulysses_degree 2 --ring_degree 2
 parallel 0 --ulysses_degree 2 --joint_text replicate
+parallel 0 --tensor_degree 2
+parallel 0 --tensor_degree 4
+parallel 0 --tensor_degree 2 --backend ref
+parallel 0 --tensor_degree 2 --ulysses_degree 2
+parallel 0 --tensor_degree 2 --ring_degree 2
+parallel "$one_branch" --tensor_degree 2 --cfg_degree 2
 
 # A check that cannot fail is none: one changed weight must be seen, by name and with exit code 6.
 work=$(mktemp -d)
