@@ -29,6 +29,9 @@ static const method_row rows[] = {
     {"cfg+usp", true, 2, {DIT_AXIS_ULYSSES, DIT_AXIS_RING}},
     {"cfg+pipefusion", true, 1, {DIT_AXIS_PIPEFUSION}},
     {"cfg+tensor", true, 1, {DIT_AXIS_TENSOR}},
+    {"data+tensor", false, 2, {DIT_AXIS_TENSOR, DIT_AXIS_DATA}},
+    {"ulysses+tensor", false, 2, {DIT_AXIS_ULYSSES, DIT_AXIS_TENSOR}},
+    {"ring+tensor", false, 2, {DIT_AXIS_RING, DIT_AXIS_TENSOR}},
     {"pipefusion+ulysses", false, 2, {DIT_AXIS_PIPEFUSION, DIT_AXIS_ULYSSES}},
     {"pipefusion+ring", false, 2, {DIT_AXIS_PIPEFUSION, DIT_AXIS_RING}},
 };
