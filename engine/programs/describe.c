@@ -6,8 +6,9 @@
  * "flops":
  * {"prepare", "linear", "attention", "other"}, "memory": bytes by class, "predicted_memory", "communication": [{"axis",
  * "collective", "phase", "messages", "bytes", "predicted_messages", "predicted_bytes"}]}, or {"name", "error": {"code",
- * "message"}}. Flops are this rank's of one forward of one guidance branch and image, a multiply-add counting two;
- * `prepare` is what is done once per image. Memory is the peak of sampling in fp32; communication is of all steps.
+ * "message"}}. Parameters are those this rank holds. Flops are its own of one forward of one guidance branch and image,
+ * a multiply-add counting two; `prepare` is what is done once per image. Memory is the peak of sampling in fp32;
+ * communication is of all steps.
  */
 #include "engine/pipeline.h"
 #include "engine/programs/program.h"
