@@ -79,7 +79,7 @@ static dit_status pack(const dit_measurement *m, char **out)
     at += sizeof m->head;
     memcpy(at, m->iteration, (size_t)m->iterations * sizeof *m->iteration);
     at += (size_t)m->iterations * sizeof *m->iteration;
-    memcpy(at, m->step_ns, (size_t)m->iterations * (size_t)m->steps * sizeof *m->step_ns);
+    if (m->steps) memcpy(at, m->step_ns, (size_t)m->iterations * (size_t)m->steps * sizeof *m->step_ns);
     at += (size_t)m->iterations * (size_t)m->steps * sizeof *m->step_ns;
     if (m->warmup_runs) memcpy(at, m->warmup_ns, (size_t)m->warmup_runs * sizeof *m->warmup_ns);
     return DIT_OK;
