@@ -155,7 +155,12 @@ overflow() {
     [ "$(numbers events rows)" -eq 65536 ] && [ "$(numbers dropped rows)" -gt 0 ] && grep -q '"step":899' long/cases/*/p0/trace.json &&
         ! grep -q '"cat":"compute".*"step":0,' long/cases/*/p0/trace.json
 }
-ok "a full buffer keeps the newest and says how many it dropped" overflow
+if sanitized; then
+    test_number=$((test_number + 1))
+    echo "ok $test_number - a full buffer # SKIP takes minutes under sanitizers; the buffer's own test wraps"
+else
+    ok "a full buffer keeps the newest and says how many it dropped" overflow
+fi
 
 generates() {
     exits 0 "$ditbench" generate "$source_dir/engine/tests/golden/e2e_pixart_sigma" --trace --output picture.png -q &&
@@ -164,8 +169,9 @@ generates() {
 ok "generate --trace leaves FILE.trace.json" generates
 
 decodes() {
-    sed -E 's/"(iterations|warmup_runs)": *[0-9]*/"\1": 1/g' "$source_dir/workloads/cpu/vae.json" >vae.json
-    exits 0 "$ditbench" run vae.json -q --trace --filter "num_frames == 1 && height_px == 256 && rows_degree == 2 && model != 'vae:flux'" --output vae || return 1
+    sed -E 's/"(iterations|warmup_runs)": *[0-9]*/"\1": 1/g; s/"resolution": *\[[^]]*\]/"resolution": ["64x64"]/' \
+        "$source_dir/workloads/cpu/vae.json" >vae.json
+    exits 0 "$ditbench" run vae.json -q --trace --filter "num_frames == 1 && rows_degree == 2 && model != 'vae:flux'" --output vae || return 1
     grep -q '"cat":"compute","name":"conv".*"phase":"decode"' vae/cases/*/p0/trace-rank-1.json && grep -q '"axis":"world"' vae/cases/*/p0/trace.json
 }
 ok "vae_decode leaves one too" decodes
