@@ -244,7 +244,7 @@ static void write_footer(const report_composition *c, const report_case *kase, c
     dit_buffer_printf(out, "%s\nrecord cases/%.40s/p%lld/record.json · clocks of the ranks agree within %.3g µs",
                       c->footer, kase->case_id, (long long)kase->trace.process, kase->trace.clock_uncertainty_s * 1e6);
     if (kase->trace.dropped > 0) dit_buffer_printf(out, " · the first %.0f events were dropped", kase->trace.dropped);
-    if (t->ranks > LINES_MOST_RANKS) dit_buffer_printf(out, " · first %d of %d ranks", (int)LINES_MOST_RANKS, t->ranks);
+    if (t->ranks > LINES_MOST_RANKS) dit_buffer_printf(out, " · %d of %d ranks", (int)LINES_MOST_RANKS, t->ranks);
     if (others > 0) dit_buffer_printf(out, " · %d further cases have a trace", others);
 }
 

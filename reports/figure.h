@@ -41,7 +41,8 @@ typedef struct {
     void (*measure)(const report_case *kase, report_bar *out);
 } report_figure_kind;
 
-#define REPORT_FIGURE_KIND_LIST(X)  X(latency_bars) X(scaling) X(time_split) X(communication) X(memory) X(balance) X(timeline)
+#define REPORT_FIGURE_KIND_LIST(X)                                                                                     \
+    X(latency_bars) X(scaling) X(time_split) X(communication) X(memory) X(balance) X(timeline)
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;
 REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
 #undef REPORT_FIGURE_DECLARE
