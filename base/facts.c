@@ -82,54 +82,109 @@ static dit_status read_latent(const case_view *v, dit_facts *out)
     return DIT_OK;
 }
 
-/* A list of dual layers may name more than a cut model has. */
-static dit_status read_layers(const case_view *v, dit_facts *out, int64_t *single_layers)
+dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block_run *run)
 {
-    const cJSON *dual = NULL, *layer;
-    *single_layers = 0;
-    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_layers", 0, 10000, &out->layers));
-    DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, "num_single_layers", 0, 10000, single_layers));
-    DIT_TRY(dit_json_optional_array(v->doc, v->config, v->config_at, "dual_attention_layers", &dual));
-    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_attention_heads", 1, 4096, &out->heads));
-    cJSON_ArrayForEach(layer, dual)
-    {
-        if (cJSON_IsNumber(layer) && layer->valuedouble < (double)out->layers) out->image_layers++;
+    int i = 0;
+    while (i < DIT_MAX_BLOCK_RUNS && facts->blocks[i].count) i++;
+    if (count < 1) return DIT_OK;
+    if (i == DIT_MAX_BLOCK_RUNS)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "blocks change their kind more than %d times", DIT_MAX_BLOCK_RUNS);
+    facts->blocks[i] = *run;
+    facts->blocks[i].count = count;
+    facts->layers += count;
+    return DIT_OK;
+}
+
+dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t count)
+{
+    dit_block_run total = {0};
+    int64_t at = 0;
+    for (int i = 0; i < DIT_MAX_BLOCK_RUNS && facts->blocks[i].count; at += facts->blocks[i++].count) {
+        const dit_block_run *run = &facts->blocks[i];
+        int64_t begin = first > at ? first : at, end = at + run->count;
+        if (end > first + count) end = first + count;
+        int64_t n = end > begin ? end - begin : 0;
+        total.count += n;
+        total.image_layers += n * run->image_layers;
+        total.sums.image += n * run->sums.image;
+        total.sums.text += n * run->sums.text;
+        total.sums.both += n * run->sums.both;
+        total.sums.norms += n * run->sums.norms;
+        total.sums.memory += n * run->sums.memory;
     }
+    return total;
+}
+
+/* Numbers of blocks, and which of them have a second attention (the list may name more than a cut model has). */
+typedef struct {
+    int64_t layers, singles;
+    const cJSON *dual;
+} block_counts;
+
+static dit_status read_counts(const case_view *v, dit_facts *out, block_counts *counts)
+{
+    *counts = (block_counts){0};
+    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_layers", 0, 10000, &counts->layers));
+    DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, "num_single_layers", 0, 10000, &counts->singles));
+    DIT_TRY(dit_json_optional_array(v->doc, v->config, v->config_at, "dual_attention_layers", &counts->dual));
+    DIT_TRY(dit_json_require_int(v->doc, v->config, v->config_at, "num_attention_heads", 1, 4096, &out->heads));
     return dit_json_require_int(v->doc, v->config, v->config_at, "attention_head_dim", 1, 4096, &out->head_dim);
 }
 
+static bool is_dual(const cJSON *dual, int64_t layer)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, dual)
+    {
+        if (cJSON_IsNumber(item) && item->valuedouble == (double)layer) return true;
+    }
+    return false;
+}
+
 /* Every attention and every MLP of a stream ends in a sum, but the last text of SD3, which no later block reads. */
-static dit_status read_sums(const case_view *v, dit_facts *out, int64_t single_layers)
+static dit_status add_joint_blocks(dit_facts *out, const block_counts *counts)
+{
+    bool drops_text = strcmp(out->family, "SD3Transformer2DModel") == 0;
+    for (int64_t first = 0, next; first < counts->layers; first = next) {
+        dit_block_run run = {.image_layers = is_dual(counts->dual, first)};
+        bool last = drops_text && first == counts->layers - 1;
+        next = first + 1;
+        while (next < counts->layers - drops_text && !last && is_dual(counts->dual, next) == run.image_layers) next++;
+        run.sums.image = 2 + run.image_layers, run.sums.text = last ? 0 : 2;
+        DIT_TRY(dit_facts_add_blocks(out, next - first, &run));
+    }
+    return dit_facts_add_blocks(out, counts->singles, &(dit_block_run){.sums.both = 1});
+}
+
+static dit_status read_blocks(const case_view *v, dit_facts *out, const block_counts *counts)
 {
     enum { PICTURE_TOKENS = 257 }; /* of the image encoder that Wan's picture goes through */
     const char *norm = NULL;
-    int64_t picture = 0, layers = out->layers, last = strcmp(out->family, "SD3Transformer2DModel") == 0;
-    if (out->joint) {
-        out->sums = (dit_tensor_sums){
-            .image = 2 * layers + out->image_layers, .text = 2 * (layers - last), .both = single_layers};
-        return DIT_OK;
-    }
-    out->sums.image = 3 * layers + (out->segments > 1 ? 2 * layers : 0);
+    int64_t picture = 0;
+    dit_block_run run = {.sums.image = out->segments > 1 ? 5 : 3};
+    if (out->joint) return add_joint_blocks(out, counts);
     DIT_TRY(dit_json_optional_string(v->doc, v->config, v->config_at, "qk_norm", &norm));
-    if (!norm || strcmp(norm, "rms_norm_across_heads") != 0) return DIT_OK;
-    if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(v->config, "image_dim")))
-        DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, "image_dim", 0, 65536, &picture));
-    out->sums.norms = 3 * layers;
-    out->sums.memory = layers;
-    out->sums.picture_tokens = picture ? PICTURE_TOKENS : 0;
-    return DIT_OK;
+    if (norm && strcmp(norm, "rms_norm_across_heads") == 0) {
+        if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(v->config, "image_dim")))
+            DIT_TRY(dit_json_optional_int(v->doc, v->config, v->config_at, "image_dim", 0, 65536, &picture));
+        run.sums.norms = 3, run.sums.memory = 1;
+        out->picture_tokens = picture ? PICTURE_TOKENS : 0;
+    }
+    if (strcmp(out->family, "HunyuanDiT2DModel") == 0 && counts->layers > 2) out->skips = counts->layers / 2 - 1;
+    return dit_facts_add_blocks(out, counts->layers, &run);
 }
 
 dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out)
 {
     const char *family, *injection = "cross-attention", *guidance = "cfg";
-    int64_t single_layers = 0, text_dim = 0, pooled_dim = 0;
+    int64_t text_dim = 0, pooled_dim = 0;
+    block_counts counts;
     case_view v;
     memset(out, 0, sizeof *out);
     out->mlp_ratio = 4;
     DIT_TRY(open_case(doc, kase, pointer, &v));
     DIT_TRY(dit_json_require_string(doc, v.config, v.config_at, "_class_name", &family));
-    DIT_TRY(read_layers(&v, out, &single_layers));
+    DIT_TRY(read_counts(&v, out, &counts));
     DIT_TRY(dit_json_require_int(doc, v.text, v.text_at, "tokens", 0, MAX_EXTENT, &out->text_tokens));
     DIT_TRY(dit_json_optional_int(doc, v.text, v.text_at, "dim", 1, 65536, &text_dim));
     DIT_TRY(dit_json_optional_int(doc, v.text, v.text_at, "pooled_dim", 1, 65536, &pooled_dim));
@@ -141,9 +196,8 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
     snprintf(out->family, sizeof out->family, "%s", family);
     out->joint = strncmp(injection, "joint", 5) == 0;
     out->guidance_branches = strcmp(guidance, "cfg") == 0 ? 2 : 1;
-    DIT_TRY(read_sums(&v, out, single_layers));
-    out->parameters = estimate_parameters(out, out->layers, single_layers, text_dim, pooled_dim);
-    out->layers += single_layers;
+    DIT_TRY(read_blocks(&v, out, &counts));
+    out->parameters = estimate_parameters(out, counts.layers, counts.singles, text_dim, pooled_dim);
     return dit_json_optional_int(doc, v.model, v.model_at, "parameters", 1, INT64_C(1) << 50, &out->parameters);
 }
 

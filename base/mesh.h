@@ -1,8 +1,9 @@
 /* Mesh: which rank does what, whether a configuration is legal, and what each method must send.
  *
- * world = data x cfg x pipefusion x ring x ulysses x tensor; rank order from fastest to slowest: tensor, ulysses, ring,
- * pipefusion, cfg, data (xDiT's "tp-sp-pp-cfg-dp" with the Ulysses group contiguous inside SP). Everything here is
- * pure: the engine and the harness call the same functions, and a mesh can be printed and tested without running.
+ * world = data x cfg x pipefusion x patch x ring x ulysses x tensor; rank order from fastest to slowest: tensor,
+ * ulysses, ring, patch, pipefusion, cfg, data (xDiT's "tp-sp-pp-cfg-dp" with the Ulysses group contiguous inside SP).
+ * Everything here is pure: the engine and the harness call the same functions, and a mesh can be printed and tested
+ * without running.
  */
 #ifndef DIT_BASE_MESH_H
 #define DIT_BASE_MESH_H
@@ -21,6 +22,7 @@ typedef enum {
     DIT_AXIS_TENSOR, /* fastest */
     DIT_AXIS_ULYSSES,
     DIT_AXIS_RING,
+    DIT_AXIS_PATCH, /* displaced patches: a rank's own rows are fresh, those of others a step old, or not there */
     DIT_AXIS_PIPEFUSION,
     DIT_AXIS_CFG,
     DIT_AXIS_DATA, /* slowest */
@@ -42,28 +44,53 @@ typedef enum {
 const char *dit_joint_text_name(dit_joint_text layout);
 bool dit_joint_text_from_name(const char *name, dit_joint_text *out);
 
+/* What the ranks of the patch axis know of each other's K and V, after the synchronous steps. */
+typedef enum {
+    DIT_PATCH_DISTRIFUSION, /* all of it, a step late                                       */
+    DIT_PATCH_PCPP,         /* of the two neighbours the rows next to the own, a step late  */
+    DIT_PATCH_NAIVE,        /* nothing                                                      */
+    DIT_PATCH_METHOD_COUNT
+} dit_patch_method;
+const char *dit_patch_method_name(dit_patch_method method); /* "distrifusion", "pcpp", "naive-patch" */
+bool dit_patch_method_from_name(const char *name, dit_patch_method *out);
+
+enum { DIT_MAX_STAGES = 64 };
+
 /* Degrees; 0 is read as 1. */
 typedef struct {
     int degree[DIT_AXIS_COUNT];
     dit_joint_text joint_text;
+    /* Of methods that work with K and V of the step before (degree of pipefusion or patch above 1); otherwise 0. */
+    int warmup_steps;                 /* so many first steps are synchronous, and exact; 0: an uncounted synchronous
+                                         forward fills the stores, so that nothing depends on the request before */
+    int num_pipeline_patch;           /* bands of rows that follow each other through the stages; 0: one per stage */
+    int stage_blocks[DIT_MAX_STAGES]; /* blocks of each stage, attn_layer_num_for_pp; [0] = 0: as even as it goes  */
+    dit_patch_method patch_method;    /* of the patch axis */
+    double patch_fraction;            /* of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
     int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
                         mesh's, and where there is no mesh, so many */
 } dit_parallel;
 
-/* How often tensor ranks add up what they have. Per step, of [rows, hidden]: `image` of a stream's image rows, `text`
- * of its text rows, `both` of all rows of a joint block with one stream; `norms` of one number an image row, where a
- * norm is over all heads together. Once an image `memory` of one number a text row, and, with a conditioning picture,
- * as many of picture_tokens rows. */
+/* Blocks alike that follow each other. Each has one self-attention over the sequence (joint: with the text), and
+ * further `image_layers` over image tokens alone (SD3.5's second one). The rest is how often tensor ranks add up what
+ * they have. Per step, of [rows, hidden]: `image` of a stream's image rows, `text` of its text rows, `both` of all rows
+ * of a joint block with one stream; `norms` of one number an image row, where a norm is over all heads together. Once
+ * an image `memory` of one number a text row, and, with a conditioning picture, as many of picture_tokens rows. */
 typedef struct {
-    int64_t image, text, both, norms, memory, picture_tokens;
-} dit_tensor_sums;
+    int64_t count, image_layers;
+    struct {
+        int64_t image, text, both, norms, memory;
+    } sums;
+} dit_block_run;
+enum { DIT_MAX_BLOCK_RUNS = 64 };
 
 /* What legality and volumes need to know of a model and its run; see dit_facts_from_case. */
 typedef struct {
-    char family[64];           /* diffusers class, "PixArtTransformer2DModel"          */
-    dit_latent latent;         /* what is denoised; image_tokens and token_channels follow from it */
-    int64_t layers;            /* blocks whose self-attention spans the sequence (joint: with the text) */
-    int64_t image_layers;      /* further self-attentions over image tokens alone (SD3.5's second one)  */
+    char family[64];   /* diffusers class, "PixArtTransformer2DModel"          */
+    dit_latent latent; /* what is denoised; image_tokens and token_channels follow from it */
+    int64_t layers;    /* transformer blocks, what pipeline stages share; the sum of blocks[].count */
+    dit_block_run blocks[DIT_MAX_BLOCK_RUNS]; /* in order; unused ones have count 0 */
+    int64_t skips;             /* block i feeds block layers - 1 - i, for i below this (HunyuanDiT); 0: none */
     int64_t heads, head_dim;   /* hidden = heads * head_dim                            */
     int64_t image_tokens;      /* S of one image or clip                               */
     int64_t segments;          /* the sequence is cut, and attended to, in each of so many equal parts; 0: one */
@@ -75,8 +102,12 @@ typedef struct {
     bool joint;                /* text takes part in the self-attention                */
     int64_t parameters;        /* estimate from the shapes; weights of one full copy   */
     int64_t mlp_ratio;         /* inner width of the MLP over hidden                   */
-    dit_tensor_sums sums;      /* of tensor parallelism                                */
+    int64_t picture_tokens;    /* of a conditioning picture (Wan); 0: none             */
 } dit_facts;
+/* Appends `count` blocks like `run`; does nothing for 0. Errors: DIT_ERR_UNSUPPORTED when there are too many kinds. */
+dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block_run *run);
+/* Blocks [first, first + count) together: totals of everything in a dit_block_run. */
+dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t count);
 
 /* Facts from a case document (keys model.config, model.latent, model.text, model.guidance, model.parameters, run).
  * Reads diffusers' own config keys and the model file's, so a new family needs nothing here while it spells them alike.
@@ -88,12 +119,33 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out);
 dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object);
 int dit_parallel_world_size(const dit_parallel *parallel);
-/* ring * ulysses */
+/* patch * ring * ulysses: ranks that share the rows of an image. */
 int dit_parallel_sequence_degree(const dit_parallel *parallel);
 /* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the short label of plots and tables. */
 void dit_parallel_label(const dit_parallel *parallel, char out[64]);
 /* split or replicate: what AUTO becomes. For models without joint attention: DIT_JOINT_TEXT_REPLICATE. */
 dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_facts *facts);
+
+/* ---- pipelines and patches --------------------------------------------------------------------------------------- */
+
+/* A piece of something that is numbered from 0. */
+typedef struct {
+    int64_t first, count;
+} dit_range;
+/* Piece `index` of `total` things cut into `pieces` parts as even as it goes. */
+dit_range dit_range_cut(int64_t total, int64_t pieces, int64_t index);
+/* Transformer blocks of pipeline stage `stage`. */
+dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *facts, int stage);
+/* How many bands of rows a pipeline has: what was asked for, at most one per row of a rank; 1 without a pipeline. Band
+ * `index` of a rank is dit_range_cut(rows of a segment, bands, index) of every segment; the bands of all sequence ranks
+ * lie together in the image, so that band 0 of all of them is its top. */
+int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts);
+/* Steps that run on K and V of the step before; 0: the run is exact. */
+int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *facts);
+/* Whether stores are filled by a synchronous forward before the first step. */
+bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts);
+/* Rows of a segment, of `rows` that a PCPP rank has, that each neighbour gets. */
+int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows);
 
 /* DIT_OK, or the first rule that is broken, as an error with values (DIT_ERR_CONSTRAINT_*, stable codes). */
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts);
@@ -124,7 +176,7 @@ typedef enum {
 const char *dit_collective_name(dit_collective collective);
 const char *dit_phase_name(dit_phase phase);
 
-/* Sent per rank over one whole image (all steps). */
+/* Sent by a rank over one whole image (all steps). */
 typedef struct {
     int64_t bytes, messages;
 } dit_volume;
@@ -132,9 +184,9 @@ typedef struct {
     dit_volume at[DIT_GROUP_COUNT][DIT_COLLECTIVE_COUNT][DIT_PHASE_COUNT];
 } dit_volume_table;
 
-/* Closed form of everything the methods send, fp32 (e = 4). PARALLEL.md section 2, exact with joint text.
- * The configuration must be legal. */
-void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, dit_volume_table *out);
+/* Closed form of everything `rank` sends, fp32 (e = 4). PARALLEL.md section 2, exact with joint text. The configuration
+ * must be legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
+void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
 
 /* Estimated peak bytes per rank by memory class (DIT_MEMORY_*), before running; an upper guide for planning. */

@@ -32,6 +32,7 @@ const char *dit_phase_name(dit_phase phase)
 typedef struct {
     int64_t u, r, t, cfg, data, images, batch, segments, image_rows, moving_rows, replicated_rows;
     int64_t hidden; /* of a tensor rank */
+    dit_block_run blocks;
 } shape;
 
 static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
@@ -41,7 +42,8 @@ static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
 
 static shape shape_of(const dit_parallel *parallel, const dit_facts *facts)
 {
-    shape s = {.u = degree_of(parallel, DIT_AXIS_ULYSSES),
+    shape s = {.blocks = dit_facts_blocks(facts, 0, facts->layers),
+               .u = degree_of(parallel, DIT_AXIS_ULYSSES),
                .r = degree_of(parallel, DIT_AXIS_RING),
                .t = degree_of(parallel, DIT_AXIS_TENSOR),
                .cfg = degree_of(parallel, DIT_AXIS_CFG),
@@ -83,8 +85,8 @@ static void predict_ring(const shape *s, int64_t layer_calls, int64_t batch, int
 
 static void predict_attention(const shape *s, const dit_facts *facts, dit_volume_table *out)
 {
-    int64_t batch = s->batch * s->segments, calls = facts->steps * facts->layers;
-    int64_t image_calls = facts->steps * facts->image_layers;
+    int64_t batch = s->batch * s->segments, calls = facts->steps * s->blocks.count;
+    int64_t image_calls = facts->steps * s->blocks.image_layers;
     if (s->u > 1) {
         predict_ulysses(s, calls, batch, s->moving_rows / s->segments, s->replicated_rows, out);
         predict_ulysses(s, image_calls, batch, s->image_rows / s->segments, 0, out);
@@ -98,15 +100,15 @@ static void predict_attention(const shape *s, const dit_facts *facts, dit_volume
 static void predict_tensor(const shape *s, const dit_facts *facts, dit_volume_table *out)
 {
     dit_volume *volume = &out->at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP];
-    const dit_tensor_sums *sums = &facts->sums;
+    const dit_block_run *blocks = &s->blocks;
     int64_t part = s->batch * s->hidden * ELEMENT_BYTES, row = s->batch * (int64_t)sizeof(double);
     int64_t rows = s->moving_rows + s->replicated_rows, text_rows = rows - s->image_rows, others = s->t - 1;
-    add(volume, facts->steps * sums->image * 2 * others, s->image_rows * part);
-    add(volume, facts->steps * sums->text * 2 * others, text_rows * part);
-    add(volume, facts->steps * sums->both * 2 * others, rows * part);
-    add(volume, facts->steps * sums->norms * others, s->image_rows * row);
-    add(volume, sums->memory * others, facts->text_tokens * row);
-    if (sums->picture_tokens) add(volume, sums->memory * others, sums->picture_tokens * row);
+    add(volume, facts->steps * blocks->sums.image * 2 * others, s->image_rows * part);
+    add(volume, facts->steps * blocks->sums.text * 2 * others, text_rows * part);
+    add(volume, facts->steps * blocks->sums.both * 2 * others, rows * part);
+    add(volume, facts->steps * blocks->sums.norms * others, s->image_rows * row);
+    add(volume, blocks->sums.memory * others, facts->text_tokens * row);
+    if (facts->picture_tokens) add(volume, blocks->sums.memory * others, facts->picture_tokens * row);
 }
 
 static void predict_gather(const shape *s, const dit_facts *facts, dit_volume_table *out)
@@ -120,9 +122,10 @@ static void predict_gather(const shape *s, const dit_facts *facts, dit_volume_ta
         s->images * facts->image_tokens * row);
 }
 
-void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, dit_volume_table *out)
+void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out)
 {
     shape s = shape_of(parallel, facts);
+    (void)rank;
     memset(out, 0, sizeof *out);
     predict_attention(&s, facts, out);
     if (s.t > 1) predict_tensor(&s, facts, out);
@@ -145,7 +148,7 @@ int64_t dit_volume_total_bytes(const dit_volume_table *table)
 static int64_t own_parameters(const shape *s, const dit_facts *facts)
 {
     int64_t C = s->hidden * s->t, mlp = 2 * facts->mlp_ratio * C * C, attention = 4 * C * C;
-    int64_t singles = facts->sums.both, doubles = facts->layers - singles;
+    int64_t singles = s->blocks.sums.both, doubles = facts->layers - singles;
     int64_t shared = facts->joint ? (2 * doubles + singles) * (attention + mlp) : doubles * (2 * attention + mlp);
     if (shared > facts->parameters - facts->parameters / 6) shared = facts->parameters - facts->parameters / 6;
     return facts->parameters - shared + shared / s->t;

@@ -3,6 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static dit_status check_blocks(const dit_facts *document, const dit_facts *config)
+{
+    for (int64_t i = 0; i < config->layers; i++) {
+        dit_block_run said = dit_facts_blocks(document, i, 1), built = dit_facts_blocks(config, i, 1);
+        if (memcmp(&said, &built, sizeof said) != 0)
+            return DIT_FAIL(DIT_ERR_SHAPE, "block %lld: the case expects another kind than the architecture has",
+                            (long long)i);
+    }
+    return DIT_OK;
+}
+
 /* What the document says of the model and what its config says must be one truth: the harness plans with the first. */
 static dit_status check_facts(const dit_facts *document, const dit_facts *config)
 {
@@ -10,18 +21,13 @@ static dit_status check_facts(const dit_facts *document, const dit_facts *config
         const char *what;
         int64_t document, config;
     } pairs[] = {
-        {"self-attention layers", document->layers, config->layers},
-        {"second self-attentions over image tokens", document->image_layers, config->image_layers},
+        {"blocks", document->layers, config->layers},
         {"heads", document->heads, config->heads},
         {"head_dim", document->head_dim, config->head_dim},
         {"joint text", document->joint, config->joint},
         {"attention per frame", document->segments > 1, config->segments > 1},
-        {"sums of image rows by tensor ranks", document->sums.image, config->sums.image},
-        {"sums of text rows by tensor ranks", document->sums.text, config->sums.text},
-        {"sums of joint rows by tensor ranks", document->sums.both, config->sums.both},
-        {"norms over all heads", document->sums.norms, config->sums.norms},
-        {"norms over all heads of the text", document->sums.memory, config->sums.memory},
-        {"tokens of a conditioning picture", document->sums.picture_tokens, config->sums.picture_tokens},
+        {"outputs that later blocks take", document->skips, config->skips},
+        {"tokens of a conditioning picture", document->picture_tokens, config->picture_tokens},
         {"latent channels", document->latent.channels, config->latent.channels},
         {"patch", document->latent.patch, config->latent.patch},
         {"patch_t", document->latent.patch_t, config->latent.patch_t},
@@ -31,7 +37,7 @@ static dit_status check_facts(const dit_facts *document, const dit_facts *config
             return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s: the case says %lld, the architecture has %lld",
                                            pairs[i].what, (long long)pairs[i].document, (long long)pairs[i].config),
                                   "correct the model file's latent and text");
-    return DIT_OK;
+    return check_blocks(document, config);
 }
 
 static dit_status open_conditions(dit_pipeline *p)

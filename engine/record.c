@@ -423,7 +423,7 @@ static void predict_each(const dit_record_params *params, int world_size, dit_vo
         if (params->predicted)
             out[rank] = params->predicted[params->predicted_each ? rank : 0];
         else
-            dit_volume_predict(&params->rt->parallel, &params->rt->facts, &out[rank]);
+            dit_volume_predict(&params->rt->parallel, &params->rt->facts, rank, &out[rank]);
 }
 
 static dit_status check_each(const dit_measurement *ranks, int world_size, const dit_volume_table *predicted)

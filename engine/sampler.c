@@ -126,7 +126,7 @@ static dit_status run_step(dit_sampler *s, int step, const dit_condition *condit
     dit_fault_at_step(step, s->latents);
     fill_input(s, step, condition);
     DIT_TRY(dit_model_forward(s->model,
-                              &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output}));
+                              &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step}));
     DIT_TIMED(s->rt, DIT_TIME_SCHEDULER, {
         DIT_TRY(guide(s));
         dit_scheduler_step(s->scheduler, step, s->noise_pred, s->latents);

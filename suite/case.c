@@ -379,7 +379,7 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     if (cell->attends)
         dit_layer_volume(&cell->parallel, &cell->layer, &volumes);
     else
-        dit_volume_predict(&cell->parallel, &cell->facts, &volumes);
+        dit_volume_predict(&cell->parallel, &cell->facts, 0, &volumes);
     suite_cell_memory(cell, memory);
     out->predicted_bytes = dit_volume_total_bytes(&volumes);
     out->predicted_memory_bytes = memory[0] + memory[1] + memory[2] + memory[3];

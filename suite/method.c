@@ -111,7 +111,7 @@ void suite_method_name(const dit_parallel *parallel, char out[64])
     if (degree[DIT_AXIS_DATA] > 1) append(out, "data");
     if (degree[DIT_AXIS_CFG] > 1) append(out, "cfg");
     if (degree[DIT_AXIS_PIPEFUSION] > 1) append(out, "pipefusion");
-    if (dit_parallel_sequence_degree(parallel) > 1) append(out, suite_attention_name(parallel));
+    if (degree[DIT_AXIS_ULYSSES] > 1 || degree[DIT_AXIS_RING] > 1) append(out, suite_attention_name(parallel));
     if (degree[DIT_AXIS_TENSOR] > 1) append(out, "tensor");
     if (parallel->rows_degree > 1) append(out, "vae-rows");
     if (!out[0]) append(out, "single");

@@ -204,7 +204,7 @@ static dit_status predict_denoise(const dit_json *document, const dit_parallel *
     dit_facts facts;
     DIT_TRY(dit_facts_from_case(document, document->root, "", &facts));
     DIT_TRY(dit_parallel_check(parallel, &facts));
-    dit_volume_predict(parallel, &facts, out);
+    dit_volume_predict(parallel, &facts, 0, out);
     return DIT_OK;
 }
 

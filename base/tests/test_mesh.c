@@ -39,7 +39,7 @@ static dit_facts pixart_facts(void)
                        .steps = 20,
                        .mlp_ratio = 4,
                        .parameters = 610000000,
-                       .sums = {.image = 3 * 28}};
+                       .blocks = {{.count = 28, .sums = {.image = 3}}}};
 }
 
 static dit_facts flux_facts(void)
@@ -57,7 +57,7 @@ static dit_facts flux_facts(void)
                        .joint = true,
                        .mlp_ratio = 4,
                        .parameters = 11900000000,
-                       .sums = {.image = 2 * 19, .text = 2 * 19, .both = 38}};
+                       .blocks = {{.count = 19, .sums = {.image = 2, .text = 2}}, {.count = 38, .sums = {.both = 1}}}};
 }
 
 static void every_rank_has_its_own_coordinates(void **state)
@@ -190,7 +190,7 @@ static int64_t step_bytes(const dit_parallel *parallel, const dit_facts *facts, 
                           dit_collective collective)
 {
     dit_volume_table table;
-    dit_volume_predict(parallel, facts, &table);
+    dit_volume_predict(parallel, facts, 0, &table);
     return table.at[axis][collective][DIT_PHASE_STEP].bytes;
 }
 
@@ -224,7 +224,7 @@ static void usp_follows_the_published_formula(void **state)
 static dit_volume tensor_sums(const dit_parallel *parallel, const dit_facts *facts)
 {
     dit_volume_table table;
-    dit_volume_predict(parallel, facts, &table);
+    dit_volume_predict(parallel, facts, 0, &table);
     return table.at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP];
 }
 
@@ -265,10 +265,10 @@ static void norms_over_all_heads_send_their_squares(void **state)
     dit_parallel parallel = with_tensor(mesh(1, 1, 1, 1), 4);
     (void)state;
     int64_t without = tensor_sums(&parallel, &facts).bytes;
-    facts.sums.norms = 3 * 28, facts.sums.memory = 28;
+    facts.blocks[0].sums.norms = 3, facts.blocks[0].sums.memory = 1;
     int64_t norms = 20 * 3 * 28 * 3LL * 2 * 4096 * 8, text = 28 * 3LL * 2 * 120 * 8, picture = 28 * 3LL * 2 * 257 * 8;
     assert_int_equal(tensor_sums(&parallel, &facts).bytes - without, norms + text);
-    facts.sums.picture_tokens = 257;
+    facts.picture_tokens = 257;
     assert_int_equal(tensor_sums(&parallel, &facts).bytes - without, norms + text + picture);
 }
 
@@ -313,7 +313,7 @@ static void one_rank_sends_nothing(void **state)
     dit_parallel parallel = mesh(1, 1, 1, 1);
     dit_volume_table table;
     (void)state;
-    dit_volume_predict(&parallel, &facts, &table);
+    dit_volume_predict(&parallel, &facts, 0, &table);
     assert_int_equal(dit_volume_total_bytes(&table), 0);
 }
 
@@ -334,9 +334,11 @@ static void a_case_document_gives_its_facts(void **state)
     assert_int_equal(facts.image_tokens, 64 * 32);
     assert_int_equal(facts.token_channels, 64);
     assert_int_equal(facts.layers, 57);
-    assert_int_equal(facts.sums.image, 38);
-    assert_int_equal(facts.sums.text, 38);
-    assert_int_equal(facts.sums.both, 38);
+    dit_block_run all = dit_facts_blocks(&facts, 0, 57), both = dit_facts_blocks(&facts, 18, 2);
+    assert_int_equal(all.sums.image, 38);
+    assert_int_equal(all.sums.text, 38);
+    assert_int_equal(all.sums.both, 38);
+    assert_true(both.count == 2 && both.sums.image == 2 && both.sums.text == 2 && both.sums.both == 1);
     assert_true(facts.joint);
     assert_int_equal(facts.guidance_branches, 1);
     assert_true(facts.parameters > 11500000000LL && facts.parameters < 12300000000LL); /* the card says 11.9e9 */
@@ -357,9 +359,11 @@ static void a_cut_model_keeps_only_the_dual_layers_it_has(void **state)
     assert_int_equal(dit_json_parse(text, strlen(text), "case", &doc), DIT_OK);
     assert_int_equal(dit_facts_from_case(&doc, doc.root, "", &facts), DIT_OK);
     assert_int_equal(facts.layers, 3);
-    assert_int_equal(facts.image_layers, 3);
-    assert_int_equal(facts.sums.image, 2 * 3 + 3);
-    assert_int_equal(facts.sums.text, 2 * 2); /* the last block's text is not written */
+    dit_block_run all = dit_facts_blocks(&facts, 0, 3), last = dit_facts_blocks(&facts, 2, 1);
+    assert_int_equal(all.image_layers, 3);
+    assert_int_equal(all.sums.image, 2 * 3 + 3);
+    assert_int_equal(all.sums.text, 2 * 2);
+    assert_true(last.image_layers == 1 && last.sums.text == 0); /* the last block's text is not written */
     dit_json_release(&doc);
 }
 

@@ -128,7 +128,26 @@ const dit_attention_hop *dit_attention_hops(const dit_attention *attention)
     return attention->hops;
 }
 
+void dit_attention_begin(dit_attention *attention, const dit_window *window)
+{
+    attention->window = *window;
+    attention->call = 0;
+}
+
+/* Of the largest call, what the window has. */
+static dit_attention_shape shape_of_call(const dit_attention *attention)
+{
+    dit_attention_shape shape = attention->shape;
+    if (attention->window.count == 0) return shape; /* no forward was begun: a layer alone */
+    if (!attention->window.text) shape.text = 0;
+    shape.tokens = shape.text + attention->window.count;
+    return shape;
+}
+
 dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io)
 {
-    return attention->policy->forward(attention, &attention->shape, io);
+    dit_attention_shape shape = shape_of_call(attention);
+    DIT_TRY(attention->policy->forward(attention, &shape, io));
+    attention->call++;
+    return DIT_OK;
 }

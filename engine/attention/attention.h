@@ -16,9 +16,19 @@ typedef struct {
     const int32_t *position; /* NULL, or [rows] as dit_attention_args: tokens see themselves and those before */
 } dit_attention_order;
 
+/* Which rows a forward is about. */
+enum { DIT_WINDOW_ALL = -1, DIT_STEP_FILL = -1 };
+typedef struct {
+    int64_t first, count; /* rows of each segment of this rank's image rows                     */
+    bool text;            /* with this rank's rows of joint text                                */
+    int band;             /* which band of the pipeline those rows are; DIT_WINDOW_ALL: all rows */
+    int step;             /* DIT_STEP_FILL: before the first, to fill stores                    */
+} dit_window;
+
 /* Largest call a policy will see; buffers are made once for it. */
 typedef struct {
     int64_t B, H, D;
+    int64_t calls;   /* of one forward, as stores of K and V are kept by; 0: nothing is kept */
     int64_t tokens;  /* local rows per batch entry, replicated ones included */
     int64_t text;    /* of which joint text rows, first in order             */
     bool replicated; /* every sequence rank holds those text rows in full    */
@@ -59,6 +69,9 @@ const dit_attention_hop *dit_attention_hops(const dit_attention *attention);
 /* Masks text keys: bias [B, text_tokens] of the whole text is added to the logits of every row and head; copied. Every
  * rank has the whole text's mask, so nothing is sent. Not collective. */
 void dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens);
+
+/* The calls that follow are those of one forward, in order, about the rows of a window. */
+void dit_attention_begin(dit_attention *attention, const dit_window *window);
 
 /* Collective over the sequence ranks. Communication: as the closed form of the policy (base/volume.c). */
 dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io);

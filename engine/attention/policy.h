@@ -19,8 +19,10 @@ struct dit_attention {
     float scale;
     int64_t kv_group, kv_first; /* as dit_attention_args, of the heads this rank computes */
     dit_attention_hop *hops;    /* [ring_degree] */
-    float **bias;               /* NULL, or one [B, keys] for the keys of each ring rank as the policy lays them out; */
-    int64_t bias_keys;          /* an entry is NULL where those keys hold no text                                    */
+    dit_window window;
+    int64_t call;      /* of the forward, from 0 */
+    float **bias;      /* NULL, or one [B, keys] for the keys of each ring rank as the policy lays them out; */
+    int64_t bias_keys; /* an entry is NULL where those keys hold no text                                    */
     struct {
         float *pack, *q, *k, *v, *out, *back; /* see ulysses.c */
     } ulysses;

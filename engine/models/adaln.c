@@ -9,21 +9,22 @@ static dit_status load_weights(const dit_model_params *params, adaln *a)
 {
     dit_scope s = scope_of(params, "%s", "");
     int64_t C = a->C, cells = a->c.patch * a->c.patch;
-    DIT_TRY(scope_linear(&s, "pos_embed.proj", C, a->c.in_channels * cells, &a->patch_proj));
+    if (params->stage.first) DIT_TRY(scope_linear(&s, "pos_embed.proj", C, a->c.in_channels * cells, &a->patch_proj));
     DIT_TRY(embed_mlp_load(&s, "adaln_single.emb.timestep_embedder", SINUSOID, C, C, DIT_ACT_SILU, &a->timestep_mlp));
     DIT_TRY(scope_linear(&s, "adaln_single.linear", MODULATIONS * C, C, &a->modulation));
     DIT_TRY(embed_mlp_load(&s, "caption_projection", a->c.text_dim, C, C, DIT_ACT_GELU_TANH, &a->caption_mlp));
+    if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_head(&s, "proj_out", a->c.out_channels, cells, C, &a->proj_out));
     return scope_matrix(&s, "scale_shift_table", 2, C, DIT_INIT_TABLE, &a->table);
 }
 
 static dit_status make_buffers(dit_runtime *rt, adaln *a)
 {
-    int64_t C = a->C, B = a->B, rows = B * a->n, text_rows = B * a->text_tokens;
+    int64_t C = a->C, B = a->B, n = a->view->image_count, rows = B * n, text_rows = B * a->text_tokens;
     int64_t wide = a->inner > 3 * a->A ? a->inner : 3 * a->A;
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
-        {&rt->image, &a->position, a->n / a->segments * C},
+        {&rt->image, &a->position, n / a->segments * C},
         {&rt->image, &a->text_bias, text_rows},
         {&rt->step, &a->x, rows * C},
         {&rt->step, &a->normed, rows * C},
@@ -41,11 +42,12 @@ static dit_status make_buffers(dit_runtime *rt, adaln *a)
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
 
-dit_status adaln_create(const dit_model_params *params, adaln *a)
+dit_status adaln_create(dit_model *model, adaln *a)
 {
+    const dit_model_params *params = &model->params;
     const dit_partition *part = &params->partition;
     const dit_latent *latent = &params->latent;
-    a->C = a->c.H * a->c.D, a->B = part->batch, a->n = part->image_count;
+    a->C = a->c.H * a->c.D, a->B = part->batch, a->view = &model->view;
     a->H = dit_tp_count(params->rt, a->c.H), a->A = a->H * a->c.D;
     a->inner = dit_tp_count(params->rt, MLP_RATIO * a->C);
     a->segments = part->segments, a->text_tokens = part->text_tokens;
@@ -54,6 +56,7 @@ dit_status adaln_create(const dit_model_params *params, adaln *a)
     embed_sincos_2d(latent->height / a->c.patch, latent->width / a->c.patch, a->C,
                     (double)(a->c.sample_size / a->c.patch), a->c.interpolation_scale, part->segment_begin,
                     part->segment_count, a->position);
+    model->stream = a->x, model->width = a->C;
     return DIT_OK;
 }
 
@@ -84,29 +87,38 @@ dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_
     a->bias = mask ? a->text_bias : NULL;
     for (int64_t i = 0; mask && i < text_rows; i++) a->text_bias[i] = (1.0f - mask[i]) * -10000.0f;
     embed_mlp_run(rt, &a->caption_mlp, condition->at[DIT_CONDITION_TEXT], text_rows, a->text_hidden, a->text);
-    for (int64_t i = 0; i < count; i++) embed_linear(rt, &blocks[i].cross_kv, a->text, text_rows, blocks[i].text_kv);
+    for (int64_t i = 0; i < count; i++)
+        if (dit_stage_has(&model->params, i))
+            embed_linear(rt, &blocks[i].cross_kv, a->text, text_rows, blocks[i].text_kv);
     return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(a->text, a->B, a->text_tokens, a->C),
                         "aux.caption_projection");
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-dit_status adaln_embed(dit_model *model, adaln *a, const dit_forward_args *args, const float *added)
+dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const float *added)
 {
     dit_runtime *rt = model->params.rt;
     int64_t B = a->B, C = a->C;
-    dit_rows x = rows_dense(a->x, B, a->n, C);
-    layer_copy_entries(rt, a->position, rows_dense(a->x, B * a->segments, a->n / a->segments, C));
-    layer_linear_add(rt, &a->patch_proj, rows_dense((float *)args->latents, B, a->n, a->patch_proj.k), x, NULL, 0);
-    embed_timestep(args->timestep, B, SINUSOID, a->sinusoid);
+    embed_timestep(timestep, B, SINUSOID, a->sinusoid);
     embed_mlp_run(rt, &a->timestep_mlp, a->sinusoid, B, a->hidden, a->embedded);
     if (added) layer_add(rt, a->embedded, added, B * C, a->embedded);
     embed_activate(rt, DIT_ACT_SILU, a->embedded, B * C, a->activated);
     embed_linear(rt, &a->modulation, a->activated, B, a->modulated);
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed"));
     DIT_TRY(
         dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(a->modulated, B, 1, MODULATIONS * C), "aux.adaln_single.0"));
     return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(a->embedded, B, 1, C), "aux.adaln_single.1");
+}
+
+dit_status adaln_embed(dit_model *model, adaln *a, const float *latents)
+{
+    dit_runtime *rt = model->params.rt;
+    int64_t n = a->view->image_count;
+    dit_rows x = rows_dense(a->x, a->B, n, a->C);
+    layer_copy_entries(rt, a->position + model->window.first * a->C,
+                       rows_dense(a->x, a->B * a->segments, n / a->segments, a->C));
+    layer_linear_add(rt, &a->patch_proj, rows_dense((float *)latents, a->B, n, a->patch_proj.k), x, NULL, 0);
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed");
 }
 
 static dit_layer_norm modulated_norm(const adaln *a, int shift, int scale)
@@ -119,10 +131,11 @@ static dit_layer_norm modulated_norm(const adaln *a, int shift, int scale)
 
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block)
 {
-    dit_rows normed = rows_dense(a->normed, a->B, a->n, a->C), qkv = rows_dense(a->wide, a->B, a->n, 3 * a->A);
+    dit_rows normed = rows_dense(a->normed, a->B, a->view->image_count, a->C),
+             qkv = rows_dense(a->wide, a->B, a->view->image_count, 3 * a->A);
     dit_layer_norm norm = modulated_norm(a, SHIFT_MSA, SCALE_MSA);
     layer_modulation(a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
-    layer_norm(rt, rows_dense(a->x, a->B, a->n, a->C), normed, &norm);
+    layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, a->C), normed, &norm);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     return qkv;
 }
@@ -132,8 +145,9 @@ static dit_status cross_attention(dit_model *model, adaln *a, const adaln_block 
 {
     dit_runtime *rt = model->params.rt;
     int64_t A = a->A;
-    dit_rows x = rows_dense(a->x, a->B, a->n, a->C), query = rows_dense(a->normed, a->B, a->n, A);
-    dit_rows attended = rows_dense(a->attended, a->B, a->n, A);
+    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
+             query = rows_dense(a->normed, a->B, a->view->image_count, A);
+    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, A);
     dit_rows text = rows_dense(block->text_kv, a->B, a->text_tokens, 2 * A);
     layer_linear(rt, &block->cross_q, x, query, DIT_ACT_NONE);
     layer_local_attention(rt, a->H, query, rows_columns(text, 0, A), rows_columns(text, A, A), a->bias, attended);
@@ -145,26 +159,27 @@ dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *
 {
     dit_runtime *rt = model->params.rt;
     int64_t C = a->C, stride = MODULATIONS * C;
-    dit_rows x = rows_dense(a->x, a->B, a->n, C), normed = rows_dense(a->normed, a->B, a->n, C);
-    dit_rows attended = rows_dense(a->attended, a->B, a->n, a->A);
+    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, C),
+             normed = rows_dense(a->normed, a->B, a->view->image_count, C);
+    dit_rows attended = rows_dense(a->attended, a->B, a->view->image_count, a->A);
     dit_layer_norm norm = modulated_norm(a, SHIFT_MLP, SCALE_MLP);
     if (tapped) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
     DIT_TRY(layer_joined_add(rt, &block->out, attended, x, a->gates + GATE_MSA * C, stride));
     if (block->text_kv) DIT_TRY(cross_attention(model, a, block, tapped));
     layer_norm(rt, x, normed, &norm);
-    return layer_mlp_add(rt, &block->mlp, normed, rows_dense(a->wide, a->B, a->n, a->inner), x, a->gates + GATE_MLP * C,
-                         stride);
+    return layer_mlp_add(rt, &block->mlp, normed, rows_dense(a->wide, a->B, a->view->image_count, a->inner), x,
+                         a->gates + GATE_MLP * C, stride);
 }
 
 /* The head modulates by the embedding itself, not by its projection. */
 void adaln_head(dit_runtime *rt, adaln *a, float *output)
 {
     int64_t C = a->C;
-    dit_rows normed = rows_dense(a->normed, a->B, a->n, C);
+    dit_rows normed = rows_dense(a->normed, a->B, a->view->image_count, C);
     float *shift = a->gates, *scale = a->gates + a->B * C;
     layer_modulation(a->embedded, a->table, a->B, C, shift);
     layer_modulation(a->embedded, a->table + C, a->B, C, scale);
-    layer_norm(rt, rows_dense(a->x, a->B, a->n, C), normed,
+    layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, C), normed,
                &(dit_layer_norm){.eps = 1e-6f, .shift = shift, .scale = scale, .modulation_stride = C});
-    layer_linear(rt, &a->proj_out, normed, rows_dense(output, a->B, a->n, a->proj_out.n), DIT_ACT_NONE);
+    layer_linear(rt, &a->proj_out, normed, rows_dense(output, a->B, a->view->image_count, a->proj_out.n), DIT_ACT_NONE);
 }

@@ -27,8 +27,9 @@ typedef struct {
 
 typedef struct {
     adaln_config c;
-    int64_t C, B, n, segments, text_tokens; /* hidden; batch; local rows, of so many frames                */
-    int64_t H, A, inner;                    /* of this tensor rank: heads, their width, that of an MLP     */
+    int64_t C, B, segments, text_tokens; /* hidden; batch; frames that the rows are of                  */
+    const dit_partition *view;           /* the model's: n below is the image rows of its window        */
+    int64_t H, A, inner;                 /* of this tensor rank: heads, their width, that of an MLP     */
     dit_linear patch_proj, modulation, proj_out;
     embed_mlp timestep_mlp, caption_mlp;
     const float *table;                              /* [2, C]: shift, scale of the head                   */
@@ -42,19 +43,22 @@ typedef struct {
     float *modulated, *gates;                        /* [batch, 6C] of the step; of a block                */
 } adaln;
 
-/* Loads what is not a block, makes the buffers (rt->image, rt->step) and the position table. `a` has its config.
- * Errors: as loading weights. */
-dit_status adaln_create(const dit_model_params *params, adaln *a);
+/* Loads what is not a block, makes the buffers (rt->image, rt->step), the position table and the model's stream. `a`
+ * has its config. Errors: as loading weights. */
+dit_status adaln_create(dit_model *model, adaln *a);
 /* A block of the scope; one with text gets memory for its K and V. */
 dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, adaln_block *block);
 
-/* Once per image: projects the captions, and K and V of them for every block. Taps aux.caption_projection. */
+/* Once per image: projects the captions, and K and V of them for every block of the stage. Taps aux.caption_projection.
+ */
 dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_t count,
                          const dit_condition *condition);
 
-/* Patches into x, and the modulation of the step; `added` [batch, C] or NULL joins the timestep's embedding. Taps
- * aux.pos_embed, aux.adaln_single.0 and .1. */
-dit_status adaln_embed(dit_model *model, adaln *a, const dit_forward_args *args, const float *added);
+/* The modulation of the step; `added` [batch, C] or NULL joins the timestep's embedding. Taps aux.adaln_single.0, .1.
+ */
+dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const float *added);
+/* Patches into x. Taps aux.pos_embed. */
+dit_status adaln_embed(dit_model *model, adaln *a, const float *latents);
 /* Norm, modulation and projection of x: gives [batch, n, 3A]. The block's gates are set until the next call. */
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block);
 /* Adds what was attended, then cross-attention where there is text, then the MLP. Taps of block 0: attn1, attn2. */

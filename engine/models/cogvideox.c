@@ -119,17 +119,15 @@ static dit_status cogvideox_read_facts(const dit_config *config, dit_facts *fact
 {
     cogvideox_config c;
     DIT_TRY(read_config(config, &c));
-    facts->layers = c.layers;
     facts->heads = c.H, facts->head_dim = c.D;
     facts->joint = true;
-    facts->sums = (dit_tensor_sums){.image = 2 * c.layers, .text = 2 * c.layers};
     facts->guidance_branches = 2;
     facts->latent = (dit_latent){.channels = c.channels,
                                  .vae_spatial = VAE_SPATIAL,
                                  .vae_temporal = c.vae_temporal,
                                  .patch_t = c.patch_t ? c.patch_t : 1,
                                  .patch = c.patch};
-    return DIT_OK;
+    return joint_add_blocks(facts, c.layers, 0);
 }
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
@@ -196,13 +194,17 @@ static dit_status load_weights(const dit_model_params *params, cogvideox *m)
     void *blocks;
     DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof *m->blocks, &blocks));
     m->blocks = blocks;
-    DIT_TRY(scope_linear(&s, "patch_embed.proj", C, token_channels(&m->c), &m->patch_proj));
-    DIT_TRY(scope_linear(&s, "patch_embed.text_proj", C, m->c.text_dim, &m->text_proj));
+    if (params->stage.first) {
+        DIT_TRY(scope_linear(&s, "patch_embed.proj", C, token_channels(&m->c), &m->patch_proj));
+        DIT_TRY(scope_linear(&s, "patch_embed.text_proj", C, m->c.text_dim, &m->text_proj));
+    }
     DIT_TRY(embed_mlp_load(&s, "time_embedding", C, E, E, DIT_ACT_SILU, &m->timestep_mlp));
     for (int64_t i = 0; i < m->c.layers; i++) {
+        if (!dit_stage_has(params, i)) continue;
         dit_scope block = scope_of(params, "transformer_blocks.%lld.", (long long)i);
         DIT_TRY(load_block(&block, m, &m->blocks[i]));
     }
+    if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_affine(&s, "norm_final", C, &m->norm_final.weight, &m->norm_final.bias));
     DIT_TRY(load_adaptive_norm(&s, m, "norm_out", HEAD_MODULATIONS, &m->norm_out));
     return scope_linear(&s, "proj_out", token_channels(&m->c), C, &m->proj_out);
@@ -255,6 +257,7 @@ static dit_status cogvideox_create(const dit_model_params *params, dit_model *mo
     DIT_TRY(make_buffers(params->rt, m));
     if (!m->c.rotary) place_table(m, params);
     model->input_channels = model->output_channels = token_channels(&m->c);
+    model->stream = m->x, model->width = m->C;
     state_needs(m, model);
     return joint_create_policy(params, m->H, m->c.D, false, &model->attention[0]);
 }
@@ -266,7 +269,8 @@ static dit_status cogvideox_prepare(dit_model *model, const dit_condition *condi
     cogvideox *m = model->state;
     const dit_partition *part = &model->params.partition;
     const float *cosines = condition->at[DIT_CONDITION_ROPE_COS], *sines = condition->at[DIT_CONDITION_ROPE_SIN];
-    joint_project_text(model->params.rt, part, &m->text_proj, condition->at[DIT_CONDITION_TEXT], m->context);
+    if (model->params.stage.first)
+        joint_project_text(model->params.rt, part, &m->text_proj, condition->at[DIT_CONDITION_TEXT], m->context);
     if (cosines && sines) {
         dit_partition_take(part, cosines, m->c.D, m->cosines);
         dit_partition_take(part, sines, m->c.D, m->sines);
@@ -278,26 +282,33 @@ static dit_status cogvideox_prepare(dit_model *model, const dit_condition *condi
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
+static dit_status cogvideox_begin(dit_model *model, const float *timestep)
 {
     cogvideox *m = model->state;
     dit_runtime *rt = model->params.rt;
-    const dit_partition *part = &model->params.partition;
     int64_t B = m->B, E = m->c.time_dim;
-    dit_rows x = joint_rows(part, JOINT_BOTH, m->x, m->C), video = joint_rows(part, JOINT_IMAGE, m->x, m->C);
-    dit_rows latents = rows_dense((float *)args->latents, B, m->n, m->patch_proj.k);
-    layer_copy(rt, rows_dense(m->context, B, m->T, m->C), joint_rows(part, JOINT_TEXT, m->x, m->C));
+    embed_timestep(timestep, B, m->C, m->sinusoid);
+    embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->embedded);
+    embed_activate(rt, DIT_ACT_SILU, m->embedded, B * E, m->activated);
+    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->embedded, B, 1, E), "aux.time_embedding");
+}
+
+static dit_status cogvideox_embed(dit_model *model, const float *given)
+{
+    cogvideox *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    dit_rows x = joint_rows(&model->view, JOINT_BOTH, m->x, m->C),
+             video = joint_rows(&model->view, JOINT_IMAGE, m->x, m->C);
+    dit_rows text = joint_rows(&model->view, JOINT_TEXT, m->x, m->C);
+    dit_rows latents = rows_dense((float *)given, m->B, video.rows, m->patch_proj.k);
+    layer_copy(rt, rows_dense(m->context, m->B, text.rows, m->C), text);
     if (m->c.rotary) {
         layer_linear(rt, &m->patch_proj, latents, video, DIT_ACT_NONE);
     } else {
-        layer_copy_entries(rt, m->position, video);
+        layer_copy_entries(rt, m->position + model->window.first * m->C, video);
         layer_linear_add(rt, &m->patch_proj, latents, video, NULL, 0);
     }
-    embed_timestep(args->timestep, B, m->C, m->sinusoid);
-    embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->embedded);
-    embed_activate(rt, DIT_ACT_SILU, m->embedded, B * E, m->activated);
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_JOINT, x, "aux.patch_embed"));
-    return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->embedded, B, 1, E), "aux.time_embedding");
+    return dit_tap_rows(model, DIT_LAYOUT_JOINT, x, "aux.patch_embed");
 }
 
 /* normed = norm(x), each stream by its own shift and scale. Leaves the modulation, whose gates follow. */
@@ -306,7 +317,7 @@ static void norm_streams(dit_model *model, const cogvideox_norm *norm)
     static const int shift[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_SHIFT, [JOINT_IMAGE] = SHIFT};
     static const int scale[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_SCALE, [JOINT_IMAGE] = SCALE};
     const cogvideox *m = model->state;
-    const dit_partition *part = &model->params.partition;
+    const dit_partition *part = &model->view;
     embed_linear(model->params.rt, &norm->modulation, m->activated, m->B, m->modulation);
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
         layer_norm(model->params.rt, joint_rows(part, stream, m->x, m->C), joint_rows(part, stream, m->normed, m->C),
@@ -323,7 +334,7 @@ static dit_status add_streams(dit_model *model, const dit_joined *joined, float 
 {
     static const int gate[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_GATE, [JOINT_IMAGE] = GATE};
     const cogvideox *m = model->state;
-    const dit_partition *part = &model->params.partition;
+    const dit_partition *part = &model->view;
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)
         DIT_TRY(layer_joined_add(model->params.rt, joined, joint_rows(part, stream, y, joined->linear.k),
                                  joint_rows(part, stream, m->x, m->C), m->modulation + gate[stream] * m->C,
@@ -337,7 +348,7 @@ static void norm_heads(dit_model *model, const cogvideox_norm *norm, int64_t col
     const cogvideox *m = model->state;
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++) {
         bool rotated = m->c.rotary && stream == JOINT_IMAGE;
-        dit_rows qkv = joint_rows(&model->params.partition, stream, m->wide, 3 * m->A);
+        dit_rows qkv = joint_rows(&model->view, stream, m->wide, 3 * m->A);
         layer_head_norm(model->params.rt, rows_columns(qkv, column, m->A),
                         &(dit_head_norm){.H = m->H,
                                          .D = m->c.D,
@@ -345,26 +356,26 @@ static void norm_heads(dit_model *model, const cogvideox_norm *norm, int64_t col
                                          .eps = HEAD_NORM_EPS,
                                          .weight = norm->weight,
                                          .bias = norm->bias,
-                                         .cos = rotated ? m->cosines : NULL,
-                                         .sin = rotated ? m->sines : NULL});
+                                         .cos = rotated ? m->cosines + model->window.first * m->c.D : NULL,
+                                         .sin = rotated ? m->sines + model->window.first * m->c.D : NULL});
     }
 }
 
 static dit_status tap_attention(dit_model *model, const cogvideox_block *block)
 {
     const cogvideox *m = model->state;
-    const dit_partition *part = &model->params.partition;
+    const dit_partition *part = &model->view;
     DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, joint_rows(part, JOINT_IMAGE, m->attended, m->A),
                            "aux.block_0.attn1.0"));
     return dit_tap_joined(model, DIT_LAYOUT_TEXT, &block->out, joint_rows(part, JOINT_TEXT, m->attended, m->A),
                           "aux.block_0.attn1.1");
 }
 
-static dit_status forward_block(dit_model *model, int64_t index)
+static dit_status cogvideox_forward_block(dit_model *model, int64_t index)
 {
     cogvideox *m = model->state;
     dit_runtime *rt = model->params.rt;
-    const dit_partition *part = &model->params.partition;
+    const dit_partition *part = &model->view;
     const cogvideox_block *block = &m->blocks[index];
     int64_t A = m->A;
     dit_rows normed = joint_rows(part, JOINT_BOTH, m->normed, m->C);
@@ -387,11 +398,11 @@ static dit_status forward_block(dit_model *model, int64_t index)
 }
 
 /* Two norms in a row, the second one modulated. The text is dropped here. */
-static void forward_head(dit_model *model, float *output)
+static dit_status cogvideox_head(dit_model *model, float *output)
 {
     cogvideox *m = model->state;
     dit_runtime *rt = model->params.rt;
-    const dit_partition *part = &model->params.partition;
+    const dit_partition *part = &model->view;
     dit_rows video = joint_rows(part, JOINT_IMAGE, m->x, m->C);
     dit_rows normed = joint_rows(part, JOINT_IMAGE, m->normed, m->C);
     dit_layer_norm norm = {.eps = (float)m->c.eps, .weight = m->norm_final.weight, .bias = m->norm_final.bias};
@@ -401,18 +412,7 @@ static void forward_head(dit_model *model, float *output)
     norm.shift = m->modulation + HEAD_SHIFT * m->C, norm.scale = m->modulation + HEAD_SCALE * m->C;
     norm.modulation_stride = HEAD_MODULATIONS * m->C;
     layer_norm(rt, normed, normed, &norm);
-    layer_linear(rt, &m->proj_out, normed, rows_dense(output, m->B, m->n, m->proj_out.n), DIT_ACT_NONE);
-}
-
-static dit_status cogvideox_forward(dit_model *model, const dit_forward_args *args)
-{
-    cogvideox *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        for (int64_t i = 0; i < m->c.layers; i++) DIT_LAYER(rt, i, DIT_TRY(forward_block(model, i)));
-    });
-    DIT_TIMED(rt, DIT_TIME_HEAD, forward_head(model, args->output));
+    layer_linear(rt, &m->proj_out, normed, rows_dense(output, m->B, normed.rows, m->proj_out.n), DIT_ACT_NONE);
     return DIT_OK;
 }
 
@@ -422,5 +422,8 @@ const dit_model_ops dit_model_cogvideox = {
     .read_facts = cogvideox_read_facts,
     .create = cogvideox_create,
     .prepare = cogvideox_prepare,
-    .forward = cogvideox_forward,
+    .begin = cogvideox_begin,
+    .embed = cogvideox_embed,
+    .block = cogvideox_forward_block,
+    .head = cogvideox_head,
 };

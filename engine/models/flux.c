@@ -58,14 +58,12 @@ static dit_status flux_read_facts(const dit_config *config, dit_facts *facts)
 {
     flux_config c;
     DIT_TRY(read_config(config, &c));
-    facts->layers = c.doubles + c.singles;
     facts->heads = c.H, facts->head_dim = c.D;
     facts->joint = true;
-    facts->sums = (dit_tensor_sums){.image = 2 * c.doubles, .text = 2 * c.doubles, .both = c.singles};
     facts->guidance_branches = 1;
     facts->latent = (dit_latent){
         .channels = c.in_channels / (PACK * PACK), .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = PACK};
-    return DIT_OK;
+    return joint_add_blocks(facts, c.doubles, c.singles);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -74,11 +72,14 @@ static dit_status load_weights(const dit_model_params *params, flux *m)
 {
     dit_scope s = scope_of(params, "%s", ""), time_text = scope_under(&s, "time_text_embed");
     int64_t C = m->j.C;
-    DIT_TRY(scope_linear(&s, "x_embedder", C, m->c.in_channels, &m->x_embedder));
-    DIT_TRY(scope_linear(&s, "context_embedder", C, m->c.text_dim, &m->context_embedder));
+    if (params->stage.first) {
+        DIT_TRY(scope_linear(&s, "x_embedder", C, m->c.in_channels, &m->x_embedder));
+        DIT_TRY(scope_linear(&s, "context_embedder", C, m->c.text_dim, &m->context_embedder));
+    }
     DIT_TRY(embed_combined_create(&time_text, &m->time_text));
     DIT_TRY(joint_load_blocks(params, &m->j, m->c.doubles, &m->doubles));
-    DIT_TRY(joint_load_singles(params, &m->j, m->c.singles, &m->singles));
+    DIT_TRY(joint_load_singles(params, &m->j, m->c.doubles, m->c.singles, &m->singles));
+    if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_linear(&s, "norm_out.linear", JOINT_LAST_CHUNKS * C, C, &m->norm_out));
     return scope_linear(&s, "proj_out", m->c.out_channels, C, &m->proj_out);
 }
@@ -118,7 +119,7 @@ static dit_status flux_create(const dit_model_params *params, dit_model *model)
     flux *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
     m->j = (joint){.H = m->c.H, .D = m->c.D, .inner = 4 * m->c.H * m->c.D, .eps = 1e-6f, .qk_norm = true};
-    DIT_TRY(joint_create(params, &m->j));
+    DIT_TRY(joint_create(model, &m->j));
     m->time_text = (embed_combined){.batch = params->partition.batch,
                                     .text_dim = m->c.pooled_dim,
                                     .width = m->j.C,
@@ -161,7 +162,8 @@ static dit_status flux_prepare(dit_model *model, const dit_condition *condition)
     place_ids(model, condition);
     embed_rope(m->ids, part->text_count + part->image_count, AXES, m->c.axes, 10000.0, m->cosines, m->sines);
     DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_JOINT, m->cosines, m->sines, m->c.D));
-    joint_project_text(rt, part, &m->context_embedder, condition->at[DIT_CONDITION_TEXT], m->context);
+    if (model->params.stage.first)
+        joint_project_text(rt, part, &m->context_embedder, condition->at[DIT_CONDITION_TEXT], m->context);
     embed_combined_prepare(rt, &m->time_text, condition->at[DIT_CONDITION_POOLED],
                            condition->at[DIT_CONDITION_GUIDANCE]);
     return DIT_OK;
@@ -169,18 +171,23 @@ static dit_status flux_prepare(dit_model *model, const dit_condition *condition)
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
+static dit_status flux_begin(dit_model *model, const float *timestep)
+{
+    flux *m = model->state;
+    embed_combined_step(model->params.rt, &m->time_text, timestep);
+    return embed_tap_combined(model, &m->time_text, "aux.time_text_embed");
+}
+
+static dit_status flux_embed(dit_model *model, const float *latents)
 {
     flux *m = model->state;
     dit_runtime *rt = model->params.rt;
     dit_rows text = joint_x(&m->j, JOINT_TEXT), image = joint_x(&m->j, JOINT_IMAGE);
-    dit_rows latents = rows_dense((float *)args->latents, image.batch, image.rows, m->c.in_channels);
     layer_copy(rt, rows_dense(m->context, text.batch, text.rows, text.cols), text);
-    layer_linear(rt, &m->x_embedder, latents, image, DIT_ACT_NONE);
-    embed_combined_step(rt, &m->time_text, args->timestep);
+    layer_linear(rt, &m->x_embedder, rows_dense((float *)latents, image.batch, image.rows, m->c.in_channels), image,
+                 DIT_ACT_NONE);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, image, "aux.x_embedder"));
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_TEXT, text, "aux.context_embedder"));
-    return embed_tap_combined(model, &m->time_text, "aux.time_text_embed");
+    return dit_tap_rows(model, DIT_LAYOUT_TEXT, text, "aux.context_embedder");
 }
 
 static dit_status forward_double(dit_model *model, int64_t index)
@@ -202,16 +209,16 @@ static dit_status forward_single(dit_model *model, int64_t index)
     return dit_tap_rows(model, DIT_LAYOUT_JOINT, joint_x(j, JOINT_BOTH), "single_block_%lld", (long long)index);
 }
 
-static dit_status flux_forward(dit_model *model, const dit_forward_args *args)
+static dit_status flux_block(dit_model *model, int64_t index)
+{
+    int64_t doubles = ((const flux *)model->state)->c.doubles;
+    return index < doubles ? forward_double(model, index) : forward_single(model, index - doubles);
+}
+
+static dit_status flux_head(dit_model *model, float *output)
 {
     flux *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        for (int64_t i = 0; i < m->c.doubles; i++) DIT_LAYER(rt, i, DIT_TRY(forward_double(model, i)));
-        for (int64_t i = 0; i < m->c.singles; i++) DIT_LAYER(rt, m->c.doubles + i, DIT_TRY(forward_single(model, i)));
-    });
-    DIT_TIMED(rt, DIT_TIME_HEAD, joint_head(rt, &m->j, &m->norm_out, &m->proj_out, args->output));
+    joint_head(model->params.rt, &m->j, &m->norm_out, &m->proj_out, output);
     return DIT_OK;
 }
 
@@ -221,5 +228,8 @@ const dit_model_ops dit_model_flux = {
     .read_facts = flux_read_facts,
     .create = flux_create,
     .prepare = flux_prepare,
-    .forward = flux_forward,
+    .begin = flux_begin,
+    .embed = flux_embed,
+    .block = flux_block,
+    .head = flux_head,
 };

@@ -108,15 +108,14 @@ static dit_status hunyuan_read_facts(const dit_config *config, dit_facts *facts)
 {
     hunyuan_config c;
     DIT_TRY(read_config(config, &c));
-    facts->layers = c.layers;
     facts->heads = c.H, facts->head_dim = c.D;
-    facts->sums.image = 3 * c.layers;
+    facts->skips = c.layers / 2 - 1;
     facts->text_tokens = c.text_len + c.text_len_2;
     facts->guidance_branches = 2;
     facts->mlp_ratio = (int64_t)ceil(c.mlp_ratio);
     facts->latent =
         (dit_latent){.channels = c.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.patch};
-    return DIT_OK;
+    return dit_facts_add_blocks(facts, c.layers, &(dit_block_run){.sums.image = 3});
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -196,15 +195,18 @@ static dit_status load_weights(const dit_model_params *params, hunyuan *m)
     void *blocks;
     DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof *m->blocks, &blocks));
     m->blocks = blocks;
-    DIT_TRY(scope_linear(&s, "pos_embed.proj", C, m->c.in_channels * cells, &m->patch_proj));
+    if (params->stage.first) DIT_TRY(scope_linear(&s, "pos_embed.proj", C, m->c.in_channels * cells, &m->patch_proj));
     DIT_TRY(load_conditioning(&s, m));
-    for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(load_block(params, m, i, &m->blocks[i]));
+    for (int64_t i = 0; i < m->c.layers; i++)
+        if (dit_stage_has(params, i)) DIT_TRY(load_block(params, m, i, &m->blocks[i]));
+    if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_linear(&s, "norm_out.linear", 2 * C, C, &m->norm_out));
     return scope_head(&s, "proj_out", m->c.in_channels * (m->c.learn_sigma ? 2 : 1), cells, C, &m->proj_out);
 }
 
-static dit_status make_buffers(dit_runtime *rt, hunyuan *m)
+static dit_status make_buffers(const dit_model_params *params, hunyuan *m)
 {
+    dit_runtime *rt = params->rt;
     int64_t C = m->C, B = m->B, rows = B * m->n, text_rows = B * m->text_tokens, E = m->c.text_dim_2;
     int64_t pool_rows = B * (1 + m->c.text_len_2), wide = 2 * C; /* of a skip */
     if (wide < 3 * m->A) wide = 3 * m->A;
@@ -234,7 +236,8 @@ static dit_status make_buffers(dit_runtime *rt, hunyuan *m)
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++)
-        DIT_TRY(dit_arena_floats(&rt->image, text_rows * 2 * m->A, &m->blocks[i].text_kv));
+        if (dit_stage_has(params, i))
+            DIT_TRY(dit_arena_floats(&rt->image, text_rows * 2 * m->A, &m->blocks[i].text_kv));
     return DIT_OK;
 }
 
@@ -271,13 +274,17 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
                                        (long long)m->c.text_len_2),
                               "this architecture's text has one length; correct text.tokens of the model file");
     DIT_TRY(load_weights(params, m));
-    DIT_TRY(make_buffers(params->rt, m));
-    model->input_channels = m->patch_proj.k;
-    model->output_channels = m->proj_out.n;
+    DIT_TRY(make_buffers(params, m));
+    int64_t cells = m->c.patch * m->c.patch;
+    model->input_channels = m->c.in_channels * cells;
+    model->output_channels = m->c.in_channels * (m->c.learn_sigma ? 2 : 1) * cells;
+    model->stream = m->x, model->width = m->C;
+    model->skips = m->skips;
     state_needs(m, model);
-    return dit_attention_create(params->rt, params->attention,
-                                &(dit_attention_shape){.B = m->B, .H = m->H, .D = m->c.D, .tokens = m->n},
-                                &model->attention[0]);
+    return dit_attention_create(
+        params->rt, params->attention,
+        &(dit_attention_shape){.B = m->B, .H = m->H, .D = m->c.D, .calls = params->stage.blocks.count, .tokens = m->n},
+        &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -334,6 +341,7 @@ static dit_status project_text(dit_model *model, const dit_condition *condition)
     pad_masked(rt, m, condition->at[DIT_CONDITION_TEXT_MASK], 0, c->text_len);
     pad_masked(rt, m, condition->at[DIT_CONDITION_TEXT_2_MASK], c->text_len, c->text_len_2);
     for (int64_t i = 0; i < c->layers; i++) {
+        if (!dit_stage_has(&model->params, i)) continue;
         dit_rows kv = rows_dense(m->blocks[i].text_kv, B, m->text_tokens, 2 * A);
         layer_linear(rt, &m->blocks[i].cross_kv, text, kv, DIT_ACT_NONE);
         layer_head_norm(rt, rows_columns(kv, 0, A), &m->blocks[i].cross_norm_k);
@@ -405,26 +413,38 @@ static dit_status hunyuan_prepare(dit_model *model, const dit_condition *conditi
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
+static dit_status hunyuan_begin(dit_model *model, const float *timestep)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t B = m->B, C = m->C;
-    dit_rows x = rows_dense(m->x, B, m->n, C);
-    layer_linear(rt, &m->patch_proj, rows_dense((float *)args->latents, B, m->n, m->patch_proj.k), x, DIT_ACT_NONE);
-    embed_timestep(args->timestep, B, SINUSOID, m->sinusoid);
+    embed_timestep(timestep, B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
     layer_add(rt, m->temb, m->extra, B * C, m->temb);
     embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed"));
     return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->temb, B, 1, C), "aux.time_extra_emb");
 }
 
-/* Which stored output a block takes: the last one stored is the first one taken. */
-static dit_rows skip_rows(const hunyuan *m, int64_t slot)
+/* A view of [batch, image rows of the window, cols]. */
+static dit_rows window_rows(const dit_model *model, float *data, int64_t cols)
 {
-    int64_t elements = m->B * m->n * m->C;
-    return rows_dense(m->skips + slot * elements, m->B, m->n, m->C);
+    return rows_dense(data, model->view.batch, model->view.image_count, cols);
+}
+
+static dit_status hunyuan_embed(dit_model *model, const float *latents)
+{
+    hunyuan *m = model->state;
+    dit_rows x = window_rows(model, m->x, m->C);
+    layer_linear(model->params.rt, &m->patch_proj, window_rows(model, (float *)latents, m->patch_proj.k), x,
+                 DIT_ACT_NONE);
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed");
+}
+
+/* Which stored output a block takes: the last one stored is the first one taken. */
+static dit_rows skip_rows(const dit_model *model, int64_t slot)
+{
+    const hunyuan *m = model->state;
+    return window_rows(model, m->skips + slot * dit_model_skip_elements(model), m->C);
 }
 
 static void take_skip(dit_model *model, int64_t index)
@@ -432,9 +452,9 @@ static void take_skip(dit_model *model, int64_t index)
     const hunyuan *m = model->state;
     const hunyuan_block *block = &m->blocks[index];
     dit_runtime *rt = model->params.rt;
-    dit_rows x = rows_dense(m->x, m->B, m->n, m->C), both = rows_dense(m->wide, m->B, m->n, 2 * m->C);
+    dit_rows x = window_rows(model, m->x, m->C), both = window_rows(model, m->wide, 2 * m->C);
     layer_copy(rt, x, rows_columns(both, 0, m->C));
-    layer_copy(rt, skip_rows(m, m->c.layers - 1 - index), rows_columns(both, m->C, m->C));
+    layer_copy(rt, skip_rows(model, m->c.layers - 1 - index), rows_columns(both, m->C, m->C));
     layer_norm(rt, both, both, &block->norm_skip);
     layer_linear(rt, &block->skip, both, x, DIT_ACT_NONE);
 }
@@ -443,7 +463,7 @@ static void take_skip(dit_model *model, int64_t index)
 static void norm_and_rotate(dit_model *model, dit_rows x, dit_head_norm norm)
 {
     const hunyuan *m = model->state;
-    norm.cos = m->cosines, norm.sin = m->sines;
+    norm.cos = m->cosines + model->window.first * m->c.D, norm.sin = m->sines + model->window.first * m->c.D;
     layer_head_norm(model->params.rt, x, &norm);
 }
 
@@ -453,8 +473,8 @@ static dit_status self_attention(dit_model *model, int64_t index)
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
     int64_t B = m->B, C = m->C, A = m->A;
-    dit_rows x = rows_dense(m->x, B, m->n, C), normed = rows_dense(m->normed, B, m->n, C);
-    dit_rows attended = rows_dense(m->attended, B, m->n, A), qkv = rows_dense(m->wide, B, m->n, 3 * A);
+    dit_rows x = window_rows(model, m->x, C), normed = window_rows(model, m->normed, C);
+    dit_rows attended = window_rows(model, m->attended, A), qkv = window_rows(model, m->wide, 3 * A);
     dit_layer_norm norm1 = block->norm1;
     norm1.shift = m->modulation, norm1.modulation_stride = C;
     embed_linear(rt, &block->shift, m->activated, B, m->modulation);
@@ -475,8 +495,8 @@ static dit_status cross_attention(dit_model *model, int64_t index)
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
     int64_t C = m->C, A = m->A;
-    dit_rows x = rows_dense(m->x, m->B, m->n, C), normed = rows_dense(m->normed, m->B, m->n, C);
-    dit_rows attended = rows_dense(m->attended, m->B, m->n, A), query = rows_dense(m->wide, m->B, m->n, A);
+    dit_rows x = window_rows(model, m->x, C), normed = window_rows(model, m->normed, C);
+    dit_rows attended = window_rows(model, m->attended, A), query = window_rows(model, m->wide, A);
     dit_rows text = rows_dense(block->text_kv, m->B, m->text_tokens, 2 * A);
     layer_norm(rt, x, normed, &block->norm2);
     layer_linear(rt, &block->cross_q, normed, query, DIT_ACT_NONE);
@@ -486,44 +506,33 @@ static dit_status cross_attention(dit_model *model, int64_t index)
     return layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0);
 }
 
-static dit_status forward_block(dit_model *model, int64_t index)
+static dit_status hunyuan_forward_block(dit_model *model, int64_t index)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
     int64_t half = m->c.layers / 2;
-    dit_rows x = rows_dense(m->x, m->B, m->n, m->C), normed = rows_dense(m->normed, m->B, m->n, m->C);
+    dit_rows x = window_rows(model, m->x, m->C), normed = window_rows(model, m->normed, m->C);
     if (index > half) take_skip(model, index);
     DIT_TRY(self_attention(model, index));
     DIT_TRY(cross_attention(model, index));
     layer_norm(rt, x, normed, &block->norm3);
-    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->wide, m->B, m->n, m->own_inner), x, NULL, 0));
-    if (index < half - 1) layer_copy(rt, x, skip_rows(m, index));
+    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, window_rows(model, m->wide, m->own_inner), x, NULL, 0));
+    if (index < half - 1) layer_copy(rt, x, skip_rows(model, index));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }
 
 /* AdaLayerNormContinuous: scale, then shift. */
-static void forward_head(dit_model *model, float *output)
+static dit_status hunyuan_head(dit_model *model, float *output)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
-    dit_rows normed = rows_dense(m->normed, m->B, m->n, m->C);
+    dit_rows normed = window_rows(model, m->normed, m->C);
     dit_layer_norm norm = {
         .eps = EPS, .scale = m->modulation, .shift = m->modulation + m->C, .modulation_stride = 2 * m->C};
     embed_linear(rt, &m->norm_out, m->activated, m->B, m->modulation);
-    layer_norm(rt, rows_dense(m->x, m->B, m->n, m->C), normed, &norm);
-    layer_linear(rt, &m->proj_out, normed, rows_dense(output, m->B, m->n, m->proj_out.n), DIT_ACT_NONE);
-}
-
-static dit_status hunyuan_forward(dit_model *model, const dit_forward_args *args)
-{
-    hunyuan *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        for (int64_t i = 0; i < m->c.layers; i++) DIT_LAYER(rt, i, DIT_TRY(forward_block(model, i)));
-    });
-    DIT_TIMED(rt, DIT_TIME_HEAD, forward_head(model, args->output));
+    layer_norm(rt, window_rows(model, m->x, m->C), normed, &norm);
+    layer_linear(rt, &m->proj_out, normed, window_rows(model, output, m->proj_out.n), DIT_ACT_NONE);
     return DIT_OK;
 }
 
@@ -533,5 +542,8 @@ const dit_model_ops dit_model_hunyuan_dit = {
     .read_facts = hunyuan_read_facts,
     .create = hunyuan_create,
     .prepare = hunyuan_prepare,
-    .forward = hunyuan_forward,
+    .begin = hunyuan_begin,
+    .embed = hunyuan_embed,
+    .block = hunyuan_forward_block,
+    .head = hunyuan_head,
 };

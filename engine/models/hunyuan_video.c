@@ -90,15 +90,13 @@ static dit_status hunyuan_read_facts(const dit_config *config, dit_facts *facts)
 {
     hunyuan_config c;
     DIT_TRY(read_config(config, &c));
-    facts->layers = c.doubles + c.singles;
     facts->heads = c.H, facts->head_dim = c.D;
     facts->joint = true;
-    facts->sums = (dit_tensor_sums){.image = 2 * c.doubles, .text = 2 * c.doubles, .both = c.singles};
     facts->guidance_branches = 1;
     facts->mlp_ratio = (int64_t)ceil(c.mlp_ratio);
     facts->latent = (dit_latent){
         .channels = c.in_channels, .vae_spatial = 8, .vae_temporal = 4, .patch_t = c.patch_t, .patch = c.patch};
-    return DIT_OK;
+    return joint_add_blocks(facts, c.doubles, c.singles);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -137,11 +135,14 @@ static dit_status load_weights(const dit_model_params *params, hunyuan *m)
 {
     dit_scope s = scope_of(params, "%s", ""), time_text = scope_under(&s, "time_text_embed");
     int64_t C = m->j.C, token = m->c.patch_t * m->c.patch * m->c.patch;
-    DIT_TRY(load_refiners(params, m));
-    DIT_TRY(scope_linear(&s, "x_embedder.proj", C, m->c.in_channels * token, &m->x_embedder));
+    if (params->stage.first) {
+        DIT_TRY(load_refiners(params, m));
+        DIT_TRY(scope_linear(&s, "x_embedder.proj", C, m->c.in_channels * token, &m->x_embedder));
+    }
     DIT_TRY(embed_combined_create(&time_text, &m->time_text));
     DIT_TRY(joint_load_blocks(params, &m->j, m->c.doubles, &m->doubles));
-    DIT_TRY(joint_load_singles(params, &m->j, m->c.singles, &m->singles));
+    DIT_TRY(joint_load_singles(params, &m->j, m->c.doubles, m->c.singles, &m->singles));
+    if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_linear(&s, "norm_out.linear", JOINT_LAST_CHUNKS * C, C, &m->norm_out));
     return scope_linear(&s, "proj_out", m->c.out_channels * token, C, &m->proj_out);
 }
@@ -186,15 +187,16 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
     DIT_TRY(read_config(&params->config, &m->c));
     m->B = params->partition.batch, m->St = params->partition.text_tokens;
     m->j = (joint){.H = m->c.H, .D = m->c.D, .inner = m->c.inner, .eps = EPS, .qk_norm = true};
-    DIT_TRY(joint_create(params, &m->j));
+    DIT_TRY(joint_create(model, &m->j));
     m->refiner_time_text = (embed_combined){.batch = m->B, .text_dim = m->c.text_dim, .width = m->j.C, .unit = 1.0f};
     m->time_text = m->refiner_time_text;
     m->time_text.text_dim = m->c.pooled_dim, m->time_text.guided = m->c.guidance_embeds;
     DIT_TRY(load_weights(params, m));
     DIT_TRY(make_buffers(params, m));
     m->j.activated = m->time_text.activated;
-    model->input_channels = m->x_embedder.k;
-    model->output_channels = m->proj_out.n;
+    int64_t token = m->c.patch_t * m->c.patch * m->c.patch;
+    model->input_channels = m->c.in_channels * token;
+    model->output_channels = m->c.out_channels * token;
     model->linspace_sigmas = true;
     model->sensitive_embedding = m->c.guidance_embeds;
     state_needs(m, model);
@@ -239,8 +241,10 @@ static dit_status hunyuan_prepare(dit_model *model, const dit_condition *conditi
     embed_grid_ids(&model->params.partition, &model->params.latent, m->ids);
     embed_rope(m->ids, model->params.partition.image_count, AXES, m->c.axes, m->c.theta, m->cosines, m->sines);
     DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_IMAGE, m->cosines, m->sines, m->c.D));
-    embed_linear(rt, &m->text_in, text, m->B * m->St, m->projected);
-    embed_combined_prepare(rt, &m->refiner_time_text, m->mean, NULL);
+    if (model->params.stage.first) {
+        embed_linear(rt, &m->text_in, text, m->B * m->St, m->projected);
+        embed_combined_prepare(rt, &m->refiner_time_text, m->mean, NULL);
+    }
     embed_combined_prepare(rt, &m->time_text, condition->at[DIT_CONDITION_POOLED],
                            condition->at[DIT_CONDITION_GUIDANCE]);
     return DIT_OK;
@@ -289,23 +293,37 @@ static dit_status refine(dit_model *model, int64_t index)
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
+static dit_status hunyuan_begin(dit_model *model, const float *timestep)
+{
+    hunyuan *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    if (model->params.stage.first) embed_combined_step(rt, &m->refiner_time_text, timestep);
+    embed_combined_step(rt, &m->time_text, timestep);
+    return embed_tap_combined(model, &m->time_text, "aux.time_text_embed.0");
+}
+
+/* The text's rows: all of it goes through the refiner, whatever this rank has of it. */
+static dit_status embed_text(dit_model *model)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     const dit_partition *part = &model->params.partition;
-    dit_rows text = rows_dense(m->text, m->B, m->St, m->j.C), video = joint_x(&m->j, JOINT_IMAGE);
-    embed_combined_step(rt, &m->refiner_time_text, args->timestep);
-    embed_combined_step(rt, &m->time_text, args->timestep);
-    DIT_TRY(embed_tap_combined(model, &m->time_text, "aux.time_text_embed.0"));
-    layer_linear(rt, &m->x_embedder, rows_dense((float *)args->latents, m->B, video.rows, m->x_embedder.k), video,
-                 DIT_ACT_NONE);
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, video, "aux.x_embedder"));
+    dit_rows text = rows_dense(m->text, m->B, m->St, m->j.C);
     layer_copy(rt, rows_dense(m->projected, m->B, m->St, m->j.C), text);
     for (int64_t i = 0; i < m->c.refiners; i++) DIT_TRY(refine(model, i));
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.context_embedder"));
     layer_copy(rt, rows_part(text, part->text_begin, part->text_count), joint_x(&m->j, JOINT_TEXT));
     return DIT_OK;
+}
+
+static dit_status hunyuan_embed(dit_model *model, const float *latents)
+{
+    hunyuan *m = model->state;
+    dit_rows video = joint_x(&m->j, JOINT_IMAGE);
+    layer_linear(model->params.rt, &m->x_embedder, rows_dense((float *)latents, m->B, video.rows, m->x_embedder.k),
+                 video, DIT_ACT_NONE);
+    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, video, "aux.x_embedder"));
+    return model->window.text ? embed_text(model) : DIT_OK;
 }
 
 static dit_status forward_double(dit_model *model, int64_t index)
@@ -325,16 +343,16 @@ static dit_status forward_single(dit_model *model, int64_t index)
     return joint_tap(model, j->x, j->C, "single_block", index);
 }
 
-static dit_status hunyuan_forward(dit_model *model, const dit_forward_args *args)
+static dit_status hunyuan_block(dit_model *model, int64_t index)
+{
+    int64_t doubles = ((const hunyuan *)model->state)->c.doubles;
+    return index < doubles ? forward_double(model, index) : forward_single(model, index - doubles);
+}
+
+static dit_status hunyuan_head(dit_model *model, float *output)
 {
     hunyuan *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        for (int64_t i = 0; i < m->c.doubles; i++) DIT_LAYER(rt, i, DIT_TRY(forward_double(model, i)));
-        for (int64_t i = 0; i < m->c.singles; i++) DIT_LAYER(rt, m->c.doubles + i, DIT_TRY(forward_single(model, i)));
-    });
-    DIT_TIMED(rt, DIT_TIME_HEAD, joint_head(rt, &m->j, &m->norm_out, &m->proj_out, args->output));
+    joint_head(model->params.rt, &m->j, &m->norm_out, &m->proj_out, output);
     return DIT_OK;
 }
 
@@ -344,5 +362,8 @@ const dit_model_ops dit_model_hunyuan_video = {
     .read_facts = hunyuan_read_facts,
     .create = hunyuan_create,
     .prepare = hunyuan_prepare,
-    .forward = hunyuan_forward,
+    .begin = hunyuan_begin,
+    .embed = hunyuan_embed,
+    .block = hunyuan_block,
+    .head = hunyuan_head,
 };

@@ -10,6 +10,12 @@ dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buff
     return part == JOINT_TEXT ? rows_part(both, 0, text) : rows_part(both, text, image);
 }
 
+dit_status joint_add_blocks(dit_facts *facts, int64_t doubles, int64_t singles)
+{
+    DIT_TRY(dit_facts_add_blocks(facts, doubles, &(dit_block_run){.sums = {.image = 2, .text = 2}}));
+    return dit_facts_add_blocks(facts, singles, &(dit_block_run){.sums.both = 1});
+}
+
 dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, bool text_bias,
                                dit_attention **out)
 {
@@ -17,6 +23,7 @@ dit_status joint_create_policy(const dit_model_params *params, int64_t heads, in
     dit_attention_shape shape = {.B = partition->batch,
                                  .H = heads,
                                  .D = D,
+                                 .calls = params->stage.blocks.count,
                                  .tokens = partition->text_count + partition->image_count,
                                  .text = partition->text_count,
                                  .replicated = partition->text_replicated,
@@ -34,7 +41,7 @@ void joint_project_text(dit_runtime *rt, const dit_partition *partition, const d
 
 dit_status joint_tap(dit_model *model, float *x, int64_t C, const char *kind, int64_t index)
 {
-    const dit_partition *partition = &model->params.partition;
+    const dit_partition *partition = &model->view;
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, joint_rows(partition, JOINT_IMAGE, x, C), "%s_%lld", kind,
                          (long long)index));
     return dit_tap_rows(model, DIT_LAYOUT_TEXT, joint_rows(partition, JOINT_TEXT, x, C), "%s_%lld_context", kind,
@@ -43,14 +50,14 @@ dit_status joint_tap(dit_model *model, float *x, int64_t C, const char *kind, in
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-dit_status joint_create(const dit_model_params *params, joint *j)
+dit_status joint_create(dit_model *model, joint *j)
 {
-    dit_runtime *rt = params->rt;
-    j->partition = params->partition;
+    dit_runtime *rt = model->params.rt;
+    j->view = &model->view, j->window = &model->window;
     j->C = j->H * j->D;
     j->heads = dit_tp_count(rt, j->H), j->A = j->heads * j->D, j->own_inner = dit_tp_count(rt, j->inner);
     j->wide_cols = j->A + (j->own_inner > 3 * j->A ? j->own_inner : 3 * j->A);
-    int64_t B = j->partition.batch, rows = B * (j->partition.text_count + j->partition.image_count);
+    int64_t B = j->view->batch, rows = B * (j->view->text_count + j->view->image_count);
     DIT_TRY(dit_tp_reserve(rt, rows * j->C, 0));
     const dit_buffer buffers[] = {
         {&rt->step, &j->x, rows * j->C},
@@ -59,7 +66,9 @@ dit_status joint_create(const dit_model_params *params, joint *j)
         {&rt->step, &j->modulation[JOINT_TEXT], B * JOINT_MAX_CHUNKS * j->C},
         {&rt->step, &j->modulation[JOINT_IMAGE], B * JOINT_MAX_CHUNKS * j->C},
     };
-    return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
+    DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
+    model->stream = j->x, model->width = j->C;
+    return DIT_OK;
 }
 
 /* What the library calls the layers of the two streams of a block; of an attention, under its name. */
@@ -102,6 +111,7 @@ dit_status joint_load_blocks(const dit_model_params *params, const joint *j, int
     DIT_TRY(dit_arena_alloc(&params->rt->run, count * (int64_t)sizeof **out, &memory));
     *out = memory;
     for (int64_t i = 0; i < count; i++) {
+        if (!dit_stage_has(params, i)) continue;
         dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)i);
         DIT_TRY(joint_load_stream(&s, j, JOINT_IMAGE, JOINT_CHUNKS, &(*out)[i].image));
         DIT_TRY(joint_load_stream(&s, j, JOINT_TEXT, JOINT_CHUNKS, &(*out)[i].text));
@@ -119,12 +129,14 @@ static dit_status load_single(const dit_scope *block, const joint *j, joint_stre
     return scope_joined(block, "proj_out", j->C, j->C, j->inner, &stream->attention.out);
 }
 
-dit_status joint_load_singles(const dit_model_params *params, const joint *j, int64_t count, joint_stream **out)
+dit_status joint_load_singles(const dit_model_params *params, const joint *j, int64_t doubles, int64_t count,
+                              joint_stream **out)
 {
     void *memory;
     DIT_TRY(dit_arena_alloc(&params->rt->run, count * (int64_t)sizeof **out, &memory));
     *out = memory;
     for (int64_t i = 0; i < count; i++) {
+        if (!dit_stage_has(params, doubles + i)) continue;
         dit_scope s = scope_of(params, "single_transformer_blocks.%lld.", (long long)i);
         DIT_TRY(load_single(&s, j, &(*out)[i]));
     }
@@ -135,17 +147,17 @@ dit_status joint_load_singles(const dit_model_params *params, const joint *j, in
 
 dit_rows joint_x(const joint *j, joint_part part)
 {
-    return joint_rows(&j->partition, part, j->x, j->C);
+    return joint_rows(j->view, part, j->x, j->C);
 }
 
 dit_rows joint_normed(const joint *j, joint_part part)
 {
-    return joint_rows(&j->partition, part, j->normed, j->C);
+    return joint_rows(j->view, part, j->normed, j->C);
 }
 
 static dit_rows wide_columns(const joint *j, joint_part part, int64_t first, int64_t count)
 {
-    return rows_columns(joint_rows(&j->partition, part, j->wide, j->wide_cols), first, count);
+    return rows_columns(joint_rows(j->view, part, j->wide, j->wide_cols), first, count);
 }
 
 dit_rows joint_attended(const joint *j, joint_part part)
@@ -179,6 +191,12 @@ void joint_norm(dit_runtime *rt, const joint *j, const joint_stream *stream, int
     modulated_norm(rt, j, stream->part, stream->chunks, shift, scale);
 }
 
+/* Where the rows of the window begin in a table of a stream's positions. */
+static const float *place_in(const joint *j, joint_part stream, const float *table)
+{
+    return table && stream == JOINT_IMAGE ? table + j->window->first * j->D : table;
+}
+
 /* Norm and rotation of each head of q or k; every stream has its own positions. */
 static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int index, const float *weight)
 {
@@ -190,8 +208,8 @@ static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int ind
                                              .kind = DIT_NORM_RMS,
                                              .eps = j->eps,
                                              .weight = weight,
-                                             .cos = j->cosines[stream],
-                                             .sin = j->sines[stream]});
+                                             .cos = place_in(j, stream, j->cosines[stream]),
+                                             .sin = place_in(j, stream, j->sines[stream])});
 }
 
 void joint_project(dit_runtime *rt, const joint *j, const joint_attention *attention, joint_part part)
@@ -204,7 +222,7 @@ void joint_project(dit_runtime *rt, const joint *j, const joint_attention *atten
 void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream)
 {
     bool last = stream->chunks == JOINT_LAST_CHUNKS;
-    embed_linear(rt, &stream->modulation, j->activated, j->partition.batch, modulation_of(j, stream->part));
+    embed_linear(rt, &stream->modulation, j->activated, j->view->batch, modulation_of(j, stream->part));
     joint_norm(rt, j, stream, last ? JOINT_LAST_SHIFT : JOINT_SHIFT, last ? JOINT_LAST_SCALE : JOINT_SCALE);
     joint_project(rt, j, &stream->attention, stream->part);
 }

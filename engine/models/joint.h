@@ -36,6 +36,9 @@ void joint_project_text(dit_runtime *rt, const dit_partition *partition, const d
 /* Taps x [batch, rows, C] as it leaves a block: image as "`kind`_`index`", text as "`kind`_`index`_context". */
 dit_status joint_tap(dit_model *model, float *x, int64_t C, const char *kind, int64_t index);
 
+/* Tells of `doubles` double blocks and `singles` single ones after them. Errors: as dit_facts_add_blocks. */
+dit_status joint_add_blocks(dit_facts *facts, int64_t doubles, int64_t singles);
+
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* Chunks of C in a modulation, in the library's order; a single block has the first three. */
@@ -72,15 +75,16 @@ typedef struct {
 
     int64_t C, wide_cols;
     int64_t heads, A, own_inner; /* of this tensor rank: heads, their width, that of an MLP */
-    dit_partition partition;
+    const dit_partition *view;   /* the model's: rows are those of its window                */
+    const dit_window *window;
     const float *cosines[JOINT_STREAMS], *sines[JOINT_STREAMS]; /* [rows, D] rotation of a stream; NULL: none  */
     float *x, *normed;                                          /* [batch, rows, C]                            */
     float *wide;                      /* [batch, rows, wide_cols]: [attention | q k v], later [attention | MLP]  */
     float *modulation[JOINT_STREAMS]; /* [batch, JOINT_MAX_CHUNKS C]; of both streams: that of the image         */
 } joint;
 
-/* Makes the buffers (rt->step). */
-dit_status joint_create(const dit_model_params *params, joint *j);
+/* Makes the buffers (rt->step), and x the stream of the model. */
+dit_status joint_create(dit_model *model, joint *j);
 
 /* Under `name` ("attn", "attn2") of a block: to_q, to_k, to_v, to_out.0, norm_q, norm_k; of the text add_q_proj and so
  * on. */
@@ -88,10 +92,13 @@ dit_status joint_load_attention(const dit_scope *block, const joint *j, const ch
                                 joint_attention *attention);
 /* norm1, attn, ff of a double block; of the text norm1_context, attn.add_.., ff_context. */
 dit_status joint_load_stream(const dit_scope *block, const joint *j, joint_part part, int chunks, joint_stream *stream);
-/* transformer_blocks.0 and on: double blocks whose streams have JOINT_CHUNKS each. Makes the array (rt->run). */
+/* transformer_blocks.0 and on, those of the stage: double blocks whose streams have JOINT_CHUNKS each. Makes the array
+ * of all (rt->run). */
 dit_status joint_load_blocks(const dit_model_params *params, const joint *j, int64_t count, joint_block **out);
-/* single_transformer_blocks.0 and on: norm, attn, proj_mlp, proj_out of each. Makes the array (rt->run). */
-dit_status joint_load_singles(const dit_model_params *params, const joint *j, int64_t count, joint_stream **out);
+/* single_transformer_blocks.0 and on, those of the stage, which come after `doubles` blocks: norm, attn, proj_mlp,
+ * proj_out of each. Makes the array of all (rt->run). */
+dit_status joint_load_singles(const dit_model_params *params, const joint *j, int64_t doubles, int64_t count,
+                              joint_stream **out);
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 

@@ -64,19 +64,17 @@ static dit_status read_config(const dit_config *config, latte_config *c)
     return DIT_OK;
 }
 
-/* Temporal blocks attend within a rank: only the spatial ones count as layers over the sequence. */
+/* A block is a spatial one and the temporal one after it, which attends within a rank. */
 static dit_status latte_read_facts(const dit_config *config, dit_facts *facts)
 {
     latte_config c;
     DIT_TRY(read_config(config, &c));
-    facts->layers = c.layers;
     facts->heads = c.common.H, facts->head_dim = c.common.D;
     facts->segments = 1;
-    facts->sums.image = (3 + 2) * c.layers; /* temporal blocks have no text */
     facts->guidance_branches = 2;
     facts->latent = (dit_latent){
         .channels = c.common.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.common.patch};
-    return DIT_OK;
+    return dit_facts_add_blocks(facts, c.layers, &(dit_block_run){.sums.image = 3 + 2}); /* temporal: no text */
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -88,6 +86,7 @@ static dit_status load_blocks(const dit_model_params *params, const latte *m, co
     DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof **out, &blocks));
     *out = blocks;
     for (int64_t i = 0; i < m->c.layers; i++) {
+        if (!dit_stage_has(params, i)) continue;
         dit_scope s = scope_of(params, "%s.%lld.", name, (long long)i);
         DIT_TRY(adaln_load_block(&s, &m->common, text, &(*out)[i]));
     }
@@ -113,18 +112,21 @@ static dit_status latte_create(const dit_model_params *params, dit_model *model)
     latte *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
     m->common.c = m->c.common;
-    DIT_TRY(adaln_create(params, &m->common));
+    DIT_TRY(adaln_create(model, &m->common));
     DIT_TRY(load_blocks(params, m, "transformer_blocks", true, &m->spatial));
     DIT_TRY(load_blocks(params, m, "temporal_transformer_blocks", false, &m->temporal));
     DIT_TRY(make_time_table(rt, m));
-    model->input_channels = m->common.patch_proj.k;
-    model->output_channels = m->common.proj_out.n;
+    int64_t cells = m->common.c.patch * m->common.c.patch;
+    model->input_channels = m->common.c.in_channels * cells;
+    model->output_channels = m->common.c.out_channels * cells;
     model->needs[DIT_CONDITION_TEXT].elements = m->common.text_tokens * m->common.c.text_dim;
-    return dit_attention_create(
-        rt, params->attention,
-        &(dit_attention_shape){
-            .B = part->batch * part->segments, .H = m->common.H, .D = m->common.c.D, .tokens = part->segment_count},
-        &model->attention[0]);
+    return dit_attention_create(rt, params->attention,
+                                &(dit_attention_shape){.B = part->batch * part->segments,
+                                                       .H = m->common.H,
+                                                       .D = m->common.c.D,
+                                                       .calls = params->stage.blocks.count,
+                                                       .tokens = part->segment_count},
+                                &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -140,14 +142,14 @@ static dit_status latte_prepare(dit_model *model, const dit_condition *condition
 /* [batch, frames x tokens] seen as frames: [batch x frames, tokens]. */
 static dit_rows within_frames(const adaln *a, dit_rows x)
 {
-    int64_t tokens = a->n / a->segments;
+    int64_t tokens = a->view->image_count / a->segments;
     return (dit_rows){x.data, a->B * a->segments, tokens, x.cols, x.ld, tokens * x.ld};
 }
 
 /* One batch entry seen as places: [tokens, frames], the frames of a place `tokens` rows apart. */
 static dit_rows over_time(const adaln *a, dit_rows x, int64_t entry)
 {
-    int64_t tokens = a->n / a->segments;
+    int64_t tokens = a->view->image_count / a->segments;
     return (dit_rows){rows_entry(x, entry).data, tokens, a->segments, x.cols, tokens * x.ld, x.ld};
 }
 
@@ -156,7 +158,8 @@ static dit_status forward_spatial(dit_model *model, int64_t index)
     latte *m = model->state;
     adaln *a = &m->common;
     int64_t A = a->A;
-    dit_rows x = rows_dense(a->x, a->B, a->n, a->C), attended = rows_dense(a->attended, a->B, a->n, A);
+    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
+             attended = rows_dense(a->attended, a->B, a->view->image_count, A);
     dit_rows qkv = within_frames(a, adaln_before_attention(model->params.rt, a, &m->spatial[index]));
     DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
                                      rows_columns(qkv, 2 * A, A), within_frames(a, attended)));
@@ -168,11 +171,11 @@ static dit_status forward_spatial(dit_model *model, int64_t index)
 static void add_time(dit_runtime *rt, latte *m)
 {
     adaln *a = &m->common;
-    int64_t C = a->C, elements = a->n * C;
+    int64_t C = a->C, elements = a->view->image_count * C;
     dit_rows table = {.data = m->time, .cols = C, .stride = C}; /* ld 0: all tokens of a frame read one row */
     for (int64_t b = 0; b < a->B; b++) {
         float *x = a->x + b * elements, *spread = a->normed + b * elements;
-        layer_copy(rt, table, rows_dense(spread, a->segments, a->n / a->segments, C));
+        layer_copy(rt, table, rows_dense(spread, a->segments, a->view->image_count / a->segments, C));
         layer_add(rt, x, spread, elements, x);
     }
 }
@@ -183,7 +186,8 @@ static dit_status forward_temporal(dit_model *model, int64_t index)
     adaln *a = &m->common;
     dit_runtime *rt = model->params.rt;
     int64_t A = a->A;
-    dit_rows x = rows_dense(a->x, a->B, a->n, a->C), attended = rows_dense(a->attended, a->B, a->n, A);
+    dit_rows x = rows_dense(a->x, a->B, a->view->image_count, a->C),
+             attended = rows_dense(a->attended, a->B, a->view->image_count, A);
     if (index == 0 && a->segments > 1) add_time(rt, m);
     dit_rows qkv = adaln_before_attention(rt, a, &m->temporal[index]);
     for (int64_t b = 0; b < a->B; b++) {
@@ -195,23 +199,25 @@ static dit_status forward_temporal(dit_model *model, int64_t index)
     return dit_tap_rows(model, DIT_LAYOUT_ACROSS, x, "temporal_block_%lld", (long long)index);
 }
 
-static dit_status forward_blocks(dit_model *model)
+static dit_status latte_block(dit_model *model, int64_t index)
 {
-    const latte *m = model->state;
-    for (int64_t i = 0; i < m->c.layers; i++) {
-        DIT_LAYER(model->params.rt, 2 * i, DIT_TRY(forward_spatial(model, i)));
-        DIT_LAYER(model->params.rt, 2 * i + 1, DIT_TRY(forward_temporal(model, i)));
-    }
-    return DIT_OK;
+    DIT_TRY(forward_spatial(model, index));
+    return forward_temporal(model, index);
 }
 
-static dit_status latte_forward(dit_model *model, const dit_forward_args *args)
+static dit_status latte_begin(dit_model *model, const float *timestep)
 {
-    latte *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(adaln_embed(model, &m->common, args, NULL)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, DIT_TRY(forward_blocks(model)));
-    DIT_TIMED(rt, DIT_TIME_HEAD, adaln_head(rt, &m->common, args->output));
+    return adaln_begin(model, &((latte *)model->state)->common, timestep, NULL);
+}
+
+static dit_status latte_embed(dit_model *model, const float *latents)
+{
+    return adaln_embed(model, &((latte *)model->state)->common, latents);
+}
+
+static dit_status latte_head(dit_model *model, float *output)
+{
+    adaln_head(model->params.rt, &((latte *)model->state)->common, output);
     return DIT_OK;
 }
 
@@ -221,5 +227,8 @@ const dit_model_ops dit_model_latte = {
     .read_facts = latte_read_facts,
     .create = latte_create,
     .prepare = latte_prepare,
-    .forward = latte_forward,
+    .begin = latte_begin,
+    .embed = latte_embed,
+    .block = latte_block,
+    .head = latte_head,
 };

@@ -56,7 +56,7 @@ static void linear_entries(dit_runtime *rt, const dit_linear *linear, dit_rows x
                            bool add, const float *gate, int64_t gate_stride)
 {
     if (is_joined(x) && is_joined(y) && !gate) x = rows_joined(x), y = rows_joined(y);
-    for (int64_t b = 0; b < x.batch; b++) {
+    for (int64_t b = 0; b < x.batch && x.rows; b++) {
         dit_rows from = rows_entry(x, b), to = rows_entry(y, b);
         ops_linear(rt, &(dit_linear_args){.weights = linear,
                                           .rows = from.rows,
@@ -84,6 +84,7 @@ void layer_linear_add(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit
 dit_status layer_joined_add(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y, const float *gate,
                             int64_t gate_stride)
 {
+    if (!y.rows) return DIT_OK; /* a window without text */
     if (!joined->summed) {
         layer_linear_add(rt, &joined->linear, x, y, gate, gate_stride);
         return DIT_OK;

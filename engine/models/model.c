@@ -60,6 +60,14 @@ void dit_model_size_facts(dit_facts *facts)
     facts->segments = facts->segments ? facts->latent.frames / facts->latent.patch_t : 1;
 }
 
+static dit_stage stage_of(const dit_runtime *rt)
+{
+    int stage = rt->coordinates[DIT_AXIS_PIPEFUSION], stages = dit_comm_size(rt->comm[DIT_AXIS_PIPEFUSION]);
+    return (dit_stage){.blocks = dit_parallel_stage(&rt->parallel, &rt->facts, stage),
+                       .first = stage == 0,
+                       .last = stage == stages - 1};
+}
+
 dit_status dit_model_create(const dit_model_params *params, dit_model **out)
 {
     const char *class_name;
@@ -70,8 +78,9 @@ dit_status dit_model_create(const dit_model_params *params, dit_model **out)
     DIT_TRY(dit_model_find(class_name, &ops));
     dit_model *model = calloc(1, sizeof *model);
     if (!model) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
-    *model = (dit_model){.ops = ops, .params = *params, .timestep_divisor = 1.0f};
-    dit_status st = ops->create(params, model);
+    *model = (dit_model){.ops = ops, .params = *params, .view = params->partition, .timestep_divisor = 1.0f};
+    model->params.stage = stage_of(params->rt);
+    dit_status st = ops->create(&model->params, model);
     if (st != DIT_OK) {
         dit_model_free(model);
         return dit_error_note(st, "creating %s", class_name);
@@ -92,9 +101,74 @@ dit_status dit_model_prepare(dit_model *model, const dit_condition *condition)
     return model->ops->prepare(model, condition);
 }
 
+dit_window dit_model_whole(const dit_model *model, int step)
+{
+    return (dit_window){
+        .count = model->params.partition.segment_count, .text = true, .band = DIT_WINDOW_ALL, .step = step};
+}
+
+void dit_model_set_window(dit_model *model, const dit_window *window)
+{
+    dit_partition *view = &model->view;
+    *view = model->params.partition;
+    view->segment_count = window->count;
+    view->image_count = view->segments * window->count;
+    if (!window->text && model->params.rt->facts.joint) view->text_count = 0;
+    model->window = *window;
+    for (int i = 0; i < DIT_MODEL_POLICIES; i++)
+        if (model->attention[i]) dit_attention_begin(model->attention[i], window);
+}
+
+int64_t dit_model_skip_elements(const dit_model *model)
+{
+    return model->view.batch * model->view.image_count * model->width;
+}
+
+int64_t dit_model_stream_elements(const dit_model *model)
+{
+    int64_t text = model->params.rt->facts.joint ? model->view.text_count : 0;
+    return model->view.batch * (text + model->view.image_count) * model->width;
+}
+
+dit_status dit_model_begin(dit_model *model, const float *timestep)
+{
+    DIT_TIMED(model->params.rt, DIT_TIME_EMBED, DIT_TRY(model->ops->begin(model, timestep)));
+    return DIT_OK;
+}
+
+dit_status dit_model_embed(dit_model *model, const float *latents)
+{
+    DIT_TIMED(model->params.rt, DIT_TIME_EMBED, DIT_TRY(model->ops->embed(model, latents)));
+    return DIT_OK;
+}
+
+dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), void *context)
+{
+    dit_runtime *rt = model->params.rt;
+    dit_range own = model->params.stage.blocks;
+    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
+        for (int64_t i = own.first; i < own.first + own.count; i++) {
+            DIT_LAYER(rt, i, DIT_TRY(model->ops->block(model, i)));
+            if (between) between(context);
+        }
+    });
+    return DIT_OK;
+}
+
+dit_status dit_model_head(dit_model *model, float *output)
+{
+    DIT_TIMED(model->params.rt, DIT_TIME_HEAD, DIT_TRY(model->ops->head(model, output)));
+    return DIT_OK;
+}
+
 dit_status dit_model_forward(dit_model *model, const dit_forward_args *args)
 {
-    return model->ops->forward(model, args);
+    dit_window whole = dit_model_whole(model, args->step);
+    dit_model_set_window(model, &whole);
+    DIT_TRY(dit_model_begin(model, args->timestep));
+    DIT_TRY(dit_model_embed(model, args->latents));
+    DIT_TRY(dit_model_blocks(model, NULL, NULL));
+    return dit_model_head(model, args->output);
 }
 
 dit_status dit_model_tap(dit_model *model, const dit_shards *shards, const char *format, ...)

@@ -1,7 +1,8 @@
 /* Models: diffusers' architectures by their own config and parameter names. One file and one row in model.c each.
  *
- * Model code is serial: it sees the tokens its partition gives it, calls an attention policy for attention over the
- * sequence, and knows nothing of ranks. Latents come and go as tokens (base/latent.h).
+ * Model code is serial: it sees the rows of its `view`, calls an attention policy for attention over the sequence, and
+ * knows nothing of ranks, stages or patches. A forward is begin, embed, every block, head, each over the rows of a
+ * window; executors call these pieces in their own order. Latents come and go as tokens (base/latent.h).
  */
 #ifndef DIT_ENGINE_MODEL_H
 #define DIT_ENGINE_MODEL_H
@@ -17,6 +18,12 @@ struct dit_tap {
     dit_status (*take)(dit_tap *tap, const char *name, const dit_shards *shards);
 };
 
+/* Which blocks a rank has. The first stage embeds, the last one has the head; without a pipeline one stage is both. */
+typedef struct {
+    dit_range blocks;
+    bool first, last;
+} dit_stage;
+
 typedef struct {
     dit_runtime *rt;
     dit_config config; /* diffusers' config.json                                                  */
@@ -25,6 +32,7 @@ typedef struct {
     dit_latent latent;     /* extents of this run; of packed latents whose picture is unknown, one row */
     const char *attention; /* policy name or "auto"                                                   */
     dit_tap *tap;          /* NULL: none                                                              */
+    dit_stage stage;       /* filled by dit_model_create from the runtime's mesh                      */
 } dit_model_params;
 
 typedef struct dit_model dit_model;
@@ -33,6 +41,7 @@ typedef struct {
     const float *latents;  /* [batch, image_count, input_channels], dense  */
     const float *timestep; /* [batch] in the model's own range             */
     float *output; /* [batch, image_count, output_channels], dense; the prediction is the first token channels */
+    int step;      /* from 0, for policies that remember                                                       */
 } dit_forward_args;
 
 /* What an architecture provides (one row in model.c). */
@@ -43,10 +52,19 @@ typedef struct {
      * latent (all but the extents). `segments` is 1 for attention per frame: the caller sets the number of frames; else
      * 0. `text_tokens` only where the architecture has one length for the text; else 0. */
     dit_status (*read_facts)(const dit_config *config, dit_facts *facts);
-    /* Loads weights into rt->run, makes all buffers, policies and needs. *state from rt->run. */
+    /* Loads the weights of params->stage into rt->run, makes all buffers, policies and needs, sets stream and width
+     * (and skips). *state from rt->run. model->view is the whole partition meanwhile. */
     dit_status (*create)(const dit_model_params *params, dit_model *model);
     dit_status (*prepare)(dit_model *model, const dit_condition *condition);
-    dit_status (*forward)(dit_model *model, const dit_forward_args *args);
+    /* What all rows of a step share: timestep [batch]. Every stage. */
+    dit_status (*begin)(dit_model *model, const float *timestep);
+    /* The stream's rows from latents [batch, view.image_count, input_channels], dense; joint text too, where the
+     * window has it. The first stage. */
+    dit_status (*embed)(dit_model *model, const float *latents);
+    /* Block `index` of the whole model, on the stream. Collective over the sequence and tensor ranks. */
+    dit_status (*block)(dit_model *model, int64_t index);
+    /* output [batch, view.image_count, output_channels], dense, from the stream. The last stage. */
+    dit_status (*head)(dit_model *model, float *output);
 } dit_model_ops;
 
 enum { DIT_MODEL_POLICIES = 2 };
@@ -56,12 +74,26 @@ struct dit_model {
     dit_model_params params;
     dit_attention *attention[DIT_MODEL_POLICIES]; /* [0] the main one; freed with the model          */
     void *state;
+    dit_window window;
+    dit_partition view;                      /* the partition, cut to the window                     */
+    float *stream;                           /* what blocks pass on: [batch, text rows of joint text + image rows of
+                                                the view, width], dense                              */
+    int64_t width;                           /* of the stream                                        */
+    float *skips;                            /* [facts.skips][batch, image rows of the view, width], dense: outputs that
+                                                later blocks take; NULL: none                        */
     int64_t input_channels, output_channels; /* floats per token                                     */
     dit_condition_need needs[DIT_CONDITION_COUNT];
     float timestep_divisor;   /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
     bool linspace_sigmas;     /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
     bool sensitive_embedding; /* embeds values of several thousand: golden allows 5e-5 (NOTES.md)   */
 };
+
+/* Whether this rank has block `index`. */
+static inline bool dit_stage_has(const dit_model_params *params, int64_t index)
+{
+    const dit_range *own = &params->stage.blocks;
+    return index >= own->first && index < own->first + own->count;
+}
 
 /* Row for a diffusers class. Errors: DIT_ERR_UNSUPPORTED naming the classes that are built. */
 dit_status dit_model_find(const char *class_name, const dit_model_ops **out);
@@ -77,8 +109,25 @@ void dit_model_free(dit_model *model);
 /* Once per image batch: projects the text, precomputes what steps share. `condition` has all that the needs ask for and
  * must stay until the next prepare. */
 dit_status dit_model_prepare(dit_model *model, const dit_condition *condition);
-/* One forward of the batch. Collective over the sequence ranks. Allocates nothing. */
+/* One forward of the batch over all rows. Collective over the sequence and tensor ranks; without pipeline stages only.
+ * Allocates nothing. */
 dit_status dit_model_forward(dit_model *model, const dit_forward_args *args);
+
+/* ---- the pieces of a forward, for executors ---------------------------------------------------------------------- */
+
+/* All rows of this rank, with the text. */
+dit_window dit_model_whole(const dit_model *model, int step);
+/* The pieces that follow are about those rows. */
+void dit_model_set_window(dit_model *model, const dit_window *window);
+/* Floats of the stream in the window, and of one slot of skips. */
+int64_t dit_model_stream_elements(const dit_model *model);
+int64_t dit_model_skip_elements(const dit_model *model);
+/* As the ops of the same names; clocked and traced. */
+dit_status dit_model_begin(dit_model *model, const float *timestep);
+dit_status dit_model_embed(dit_model *model, const float *latents);
+/* Own blocks in order, all of them; `between` (or NULL) is called after each, to move messages. */
+dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), void *context);
+dit_status dit_model_head(dit_model *model, float *output);
 
 /* For model files: hands an intermediate to the tap, if there is one. name is printf-formatted. */
 dit_status dit_model_tap(dit_model *model, const dit_shards *shards, const char *format, ...)

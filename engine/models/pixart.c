@@ -79,13 +79,11 @@ static dit_status pixart_read_facts(const dit_config *config, dit_facts *facts)
 {
     pixart_config c;
     DIT_TRY(read_config(config, &c));
-    facts->layers = c.layers;
     facts->heads = c.common.H, facts->head_dim = c.common.D;
-    facts->sums.image = 3 * c.layers;
     facts->guidance_branches = 2;
     facts->latent = (dit_latent){
         .channels = c.common.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.common.patch};
-    return DIT_OK;
+    return dit_facts_add_blocks(facts, c.layers, &(dit_block_run){.sums.image = 3});
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -113,6 +111,7 @@ static dit_status load_blocks(const dit_model_params *params, pixart *m)
     DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof *m->blocks, &blocks));
     m->blocks = blocks;
     for (int64_t i = 0; i < m->c.layers; i++) {
+        if (!dit_stage_has(params, i)) continue;
         dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)i);
         DIT_TRY(adaln_load_block(&s, &m->common, true, &m->blocks[i]));
     }
@@ -137,16 +136,20 @@ static dit_status pixart_create(const dit_model_params *params, dit_model *model
     pixart *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
     m->common.c = m->c.common;
-    DIT_TRY(adaln_create(params, &m->common));
+    DIT_TRY(adaln_create(model, &m->common));
     DIT_TRY(load_blocks(params, m));
     if (m->c.micro_conditions) DIT_TRY(load_sizes(params, m));
-    model->input_channels = m->common.patch_proj.k;
-    model->output_channels = m->common.proj_out.n;
+    int64_t cells = m->common.c.patch * m->common.c.patch;
+    model->input_channels = m->common.c.in_channels * cells;
+    model->output_channels = m->common.c.out_channels * cells;
     state_needs(m, model);
-    return dit_attention_create(
-        rt, params->attention,
-        &(dit_attention_shape){.B = m->common.B, .H = m->common.H, .D = m->common.c.D, .tokens = m->common.n},
-        &model->attention[0]);
+    return dit_attention_create(rt, params->attention,
+                                &(dit_attention_shape){.B = m->common.B,
+                                                       .H = m->common.H,
+                                                       .D = m->common.c.D,
+                                                       .calls = params->stage.blocks.count,
+                                                       .tokens = m->common.view->image_count},
+                                &model->attention[0]);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
@@ -174,28 +177,34 @@ static dit_status pixart_prepare(dit_model *model, const dit_condition *conditio
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-static dit_status forward_block(dit_model *model, int64_t index)
+static dit_status pixart_block(dit_model *model, int64_t index)
 {
     pixart *m = model->state;
     adaln *a = &m->common;
     int64_t A = a->A;
     dit_rows qkv = adaln_before_attention(model->params.rt, a, &m->blocks[index]);
     DIT_TRY(layer_sequence_attention(model->attention[0], rows_columns(qkv, 0, A), rows_columns(qkv, A, A),
-                                     rows_columns(qkv, 2 * A, A), rows_dense(a->attended, a->B, a->n, A)));
+                                     rows_columns(qkv, 2 * A, A),
+                                     rows_dense(a->attended, a->B, a->view->image_count, A)));
     DIT_TRY(adaln_after_attention(model, a, &m->blocks[index], index == 0));
-    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->B, a->n, a->C), "block_%lld", (long long)index);
+    return dit_tap_rows(model, DIT_LAYOUT_IMAGE, rows_dense(a->x, a->B, a->view->image_count, a->C), "block_%lld",
+                        (long long)index);
 }
 
-static dit_status pixart_forward(dit_model *model, const dit_forward_args *args)
+static dit_status pixart_begin(dit_model *model, const float *timestep)
 {
     pixart *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    const float *sizes = m->c.micro_conditions ? m->size_embed : NULL;
-    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(adaln_embed(model, &m->common, args, sizes)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        for (int64_t i = 0; i < m->c.layers; i++) DIT_LAYER(rt, i, DIT_TRY(forward_block(model, i)));
-    });
-    DIT_TIMED(rt, DIT_TIME_HEAD, adaln_head(rt, &m->common, args->output));
+    return adaln_begin(model, &m->common, timestep, m->c.micro_conditions ? m->size_embed : NULL);
+}
+
+static dit_status pixart_embed(dit_model *model, const float *latents)
+{
+    return adaln_embed(model, &((pixart *)model->state)->common, latents);
+}
+
+static dit_status pixart_head(dit_model *model, float *output)
+{
+    adaln_head(model->params.rt, &((pixart *)model->state)->common, output);
     return DIT_OK;
 }
 
@@ -205,5 +214,8 @@ const dit_model_ops dit_model_pixart = {
     .read_facts = pixart_read_facts,
     .create = pixart_create,
     .prepare = pixart_prepare,
-    .forward = pixart_forward,
+    .begin = pixart_begin,
+    .embed = pixart_embed,
+    .block = pixart_block,
+    .head = pixart_head,
 };

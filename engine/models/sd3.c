@@ -91,20 +91,29 @@ static bool is_dual(const sd3_config *c, int64_t layer)
     return false;
 }
 
+/* The last block does not write the text. */
+static dit_status add_blocks(const sd3_config *c, dit_facts *facts)
+{
+    for (int64_t i = 0, next; i < c->layers; i = next) {
+        bool dual = is_dual(c, i), last = i == c->layers - 1;
+        for (next = i + 1; next < c->layers - 1 && is_dual(c, next) == dual;) next++;
+        DIT_TRY(dit_facts_add_blocks(
+            facts, next - i,
+            &(dit_block_run){.image_layers = dual, .sums = {.image = 2 + dual, .text = last ? 0 : 2}}));
+    }
+    return DIT_OK;
+}
+
 static dit_status sd3_read_facts(const dit_config *config, dit_facts *facts)
 {
     sd3_config c;
     DIT_TRY(read_config(config, &c));
-    facts->layers = c.layers;
-    for (int64_t i = 0; i < c.layers; i++) facts->image_layers += is_dual(&c, i);
     facts->heads = c.H, facts->head_dim = c.D;
     facts->joint = true;
-    facts->sums.image = 2 * c.layers + facts->image_layers;
-    facts->sums.text = 2 * (c.layers - 1); /* the last block does not write it */
     facts->guidance_branches = 2;
     facts->latent =
         (dit_latent){.channels = c.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.patch};
-    return DIT_OK;
+    return add_blocks(&c, facts);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -127,10 +136,14 @@ static dit_status load_weights(const dit_model_params *params, sd3 *m)
     void *blocks;
     DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof *m->blocks, &blocks));
     m->blocks = blocks;
-    DIT_TRY(scope_linear(&s, "pos_embed.proj", C, m->c.in_channels * cells, &m->patch_proj));
-    DIT_TRY(scope_linear(&s, "context_embedder", C, m->c.text_dim, &m->context_embedder));
+    if (params->stage.first) {
+        DIT_TRY(scope_linear(&s, "pos_embed.proj", C, m->c.in_channels * cells, &m->patch_proj));
+        DIT_TRY(scope_linear(&s, "context_embedder", C, m->c.text_dim, &m->context_embedder));
+    }
     DIT_TRY(embed_combined_create(&time_text, &m->time_text));
-    for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(load_block(params, m, i, &m->blocks[i]));
+    for (int64_t i = 0; i < m->c.layers; i++)
+        if (dit_stage_has(params, i)) DIT_TRY(load_block(params, m, i, &m->blocks[i]));
+    if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_linear(&s, "norm_out.linear", JOINT_LAST_CHUNKS * C, C, &m->norm_out));
     return scope_head(&s, "proj_out", m->c.out_channels, cells, C, &m->proj_out);
 }
@@ -138,9 +151,10 @@ static dit_status load_weights(const dit_model_params *params, sd3 *m)
 static dit_status make_buffers(const dit_model_params *params, sd3 *m)
 {
     const dit_partition *part = &params->partition;
+    int64_t embedded = params->stage.first ? m->j.C : 0;
     const dit_buffer buffers[] = {
-        {&params->rt->image, &m->position, part->image_count * m->j.C},
-        {&params->rt->image, &m->context, part->batch * part->text_count * m->j.C},
+        {&params->rt->image, &m->position, part->image_count * embedded},
+        {&params->rt->image, &m->context, part->batch * part->text_count * embedded},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
@@ -175,10 +189,9 @@ static dit_status make_policies(const dit_model_params *params, const sd3 *m, di
 {
     dit_attention_shape image = {
         .B = params->partition.batch, .H = m->j.heads, .D = m->c.D, .tokens = params->partition.image_count};
-    bool any = false;
     DIT_TRY(joint_create_policy(params, m->j.heads, m->c.D, false, &model->attention[0]));
-    for (int64_t i = 0; i < m->c.layers; i++) any = any || m->blocks[i].dual;
-    return any ? dit_attention_create(params->rt, params->attention, &image, &model->attention[1]) : DIT_OK;
+    for (int64_t i = 0; i < m->c.layers; i++) image.calls += m->blocks[i].dual; /* of the stage */
+    return image.calls ? dit_attention_create(params->rt, params->attention, &image, &model->attention[1]) : DIT_OK;
 }
 
 static dit_status sd3_create(const dit_model_params *params, dit_model *model)
@@ -189,14 +202,14 @@ static dit_status sd3_create(const dit_model_params *params, dit_model *model)
     sd3 *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
     m->j = (joint){.H = m->c.H, .D = m->c.D, .inner = 4 * m->c.H * m->c.D, .eps = 1e-6f, .qk_norm = m->c.qk_norm};
-    DIT_TRY(joint_create(params, &m->j));
+    DIT_TRY(joint_create(model, &m->j));
     m->time_text = (embed_combined){.batch = part->batch, .text_dim = m->c.pooled_dim, .width = m->j.C, .unit = 1.0f};
     DIT_TRY(load_weights(params, m));
     DIT_TRY(make_buffers(params, m));
-    DIT_TRY(place_tokens(params, m));
+    if (params->stage.first) DIT_TRY(place_tokens(params, m));
     m->j.activated = m->time_text.activated;
-    model->input_channels = m->patch_proj.k;
-    model->output_channels = m->proj_out.n;
+    model->input_channels = m->c.in_channels * m->c.patch * m->c.patch;
+    model->output_channels = m->c.out_channels * m->c.patch * m->c.patch;
     model->needs[DIT_CONDITION_TEXT].elements = part->text_tokens * m->c.text_dim;
     model->needs[DIT_CONDITION_POOLED].elements = m->c.pooled_dim;
     return make_policies(params, m, model);
@@ -208,27 +221,33 @@ static dit_status sd3_prepare(dit_model *model, const dit_condition *condition)
 {
     sd3 *m = model->state;
     dit_runtime *rt = model->params.rt;
-    joint_project_text(rt, &model->params.partition, &m->context_embedder, condition->at[DIT_CONDITION_TEXT],
-                       m->context);
+    if (model->params.stage.first)
+        joint_project_text(rt, &model->params.partition, &m->context_embedder, condition->at[DIT_CONDITION_TEXT],
+                           m->context);
     embed_combined_prepare(rt, &m->time_text, condition->at[DIT_CONDITION_POOLED], NULL);
     return DIT_OK;
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
+static dit_status sd3_begin(dit_model *model, const float *timestep)
+{
+    sd3 *m = model->state;
+    embed_combined_step(model->params.rt, &m->time_text, timestep);
+    return embed_tap_combined(model, &m->time_text, "aux.time_text_embed");
+}
+
+static dit_status sd3_embed(dit_model *model, const float *latents)
 {
     sd3 *m = model->state;
     dit_runtime *rt = model->params.rt;
     dit_rows text = joint_x(&m->j, JOINT_TEXT), image = joint_x(&m->j, JOINT_IMAGE);
-    dit_rows latents = rows_dense((float *)args->latents, image.batch, image.rows, m->patch_proj.k);
     layer_copy(rt, rows_dense(m->context, text.batch, text.rows, text.cols), text);
-    layer_copy_entries(rt, m->position, image);
-    layer_linear_add(rt, &m->patch_proj, latents, image, NULL, 0);
-    embed_combined_step(rt, &m->time_text, args->timestep);
+    layer_copy_entries(rt, m->position + model->window.first * m->j.C, image);
+    layer_linear_add(rt, &m->patch_proj, rows_dense((float *)latents, image.batch, image.rows, m->patch_proj.k), image,
+                     NULL, 0);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_IMAGE, image, "aux.pos_embed"));
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_TEXT, text, "aux.context_embedder"));
-    return embed_tap_combined(model, &m->time_text, "aux.time_text_embed");
+    return dit_tap_rows(model, DIT_LAYOUT_TEXT, text, "aux.context_embedder");
 }
 
 /* [batch, image rows, A], where the norm was. */
@@ -264,7 +283,7 @@ static dit_status tap_block(dit_model *model, const sd3_block *block, int64_t in
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, joint_x(j, JOINT_IMAGE), "block_%lld", (long long)index);
 }
 
-static dit_status forward_block(dit_model *model, int64_t index)
+static dit_status sd3_forward_block(dit_model *model, int64_t index)
 {
     sd3 *m = model->state;
     dit_runtime *rt = model->params.rt;
@@ -287,15 +306,10 @@ static dit_status forward_block(dit_model *model, int64_t index)
     return tap_block(model, block, index);
 }
 
-static dit_status sd3_forward(dit_model *model, const dit_forward_args *args)
+static dit_status sd3_head(dit_model *model, float *output)
 {
     sd3 *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        for (int64_t i = 0; i < m->c.layers; i++) DIT_LAYER(rt, i, DIT_TRY(forward_block(model, i)));
-    });
-    DIT_TIMED(rt, DIT_TIME_HEAD, joint_head(rt, &m->j, &m->norm_out, &m->proj_out, args->output));
+    joint_head(model->params.rt, &m->j, &m->norm_out, &m->proj_out, output);
     return DIT_OK;
 }
 
@@ -305,5 +319,8 @@ const dit_model_ops dit_model_sd3 = {
     .read_facts = sd3_read_facts,
     .create = sd3_create,
     .prepare = sd3_prepare,
-    .forward = sd3_forward,
+    .begin = sd3_begin,
+    .embed = sd3_embed,
+    .block = sd3_forward_block,
+    .head = sd3_head,
 };

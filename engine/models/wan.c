@@ -115,16 +115,12 @@ static dit_status wan_read_facts(const dit_config *config, dit_facts *facts)
 {
     wan_config c;
     DIT_TRY(read_config(config, &c));
-    facts->layers = c.layers;
     facts->heads = c.H, facts->head_dim = c.D;
-    facts->sums = (dit_tensor_sums){.image = 3 * c.layers,
-                                    .norms = 3 * c.layers,
-                                    .memory = c.layers,
-                                    .picture_tokens = c.image_dim ? IMAGE_TOKENS : 0};
+    facts->picture_tokens = c.image_dim ? IMAGE_TOKENS : 0;
     facts->guidance_branches = 2;
     facts->latent = (dit_latent){
         .channels = c.out_channels, .vae_spatial = 8, .vae_temporal = 4, .patch_t = c.patch[0], .patch = c.patch[1]};
-    return DIT_OK;
+    return dit_facts_add_blocks(facts, c.layers, &(dit_block_run){.sums = {.image = 3, .norms = 3, .memory = 1}});
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -180,7 +176,7 @@ static dit_status load_weights(const dit_model_params *params, wan *m)
     void *blocks;
     DIT_TRY(dit_arena_alloc(&params->rt->run, m->c.layers * (int64_t)sizeof *m->blocks, &blocks));
     m->blocks = blocks;
-    DIT_TRY(scope_linear(&s, "patch_embedding", C, m->c.in_channels * cells, &m->patch_proj));
+    if (params->stage.first) DIT_TRY(scope_linear(&s, "patch_embedding", C, m->c.in_channels * cells, &m->patch_proj));
     DIT_TRY(
         embed_mlp_load(&s, "condition_embedder.time_embedder", m->c.freq_dim, C, C, DIT_ACT_SILU, &m->timestep_mlp));
     DIT_TRY(scope_linear(&s, "condition_embedder.time_proj", MODULATIONS * C, C, &m->modulation));
@@ -188,18 +184,21 @@ static dit_status load_weights(const dit_model_params *params, wan *m)
         embed_mlp_load(&s, "condition_embedder.text_embedder", m->c.text_dim, C, C, DIT_ACT_GELU_TANH, &m->text_mlp));
     if (m->c.image_dim) DIT_TRY(load_image_embed(params, m, &m->image_embed));
     for (int64_t i = 0; i < m->c.layers; i++) {
+        if (!dit_stage_has(params, i)) continue;
         dit_scope block = scope_of(params, "blocks.%lld.", (long long)i);
         DIT_TRY(load_self_attention(&block, C, &m->blocks[i]));
         DIT_TRY(load_cross_attention(&block, m, &m->blocks[i]));
         DIT_TRY(scope_mlp(&block, "ffn", C, m->c.inner, &m->blocks[i].mlp));
         DIT_TRY(load_table(&block, MODULATIONS, C, &m->blocks[i].table));
     }
+    if (!params->stage.last) return DIT_OK;
     DIT_TRY(scope_head(&s, "proj_out", m->c.out_channels, cells, C, &m->proj_out));
     return load_table(&s, 2, C, &m->table);
 }
 
-static dit_status make_buffers(dit_runtime *rt, wan *m)
+static dit_status make_buffers(const dit_model_params *params, wan *m)
 {
+    dit_runtime *rt = params->rt;
     int64_t C = m->C, B = m->B, rows = B * m->n, wide = m->inner > 3 * m->A ? m->inner : 3 * m->A;
     int64_t image_rows = m->c.image_dim ? B * IMAGE_TOKENS : 0, most = rows > B * m->T ? rows : B * m->T;
     DIT_TRY(dit_tp_reserve(rt, rows * C, most > image_rows ? most : image_rows));
@@ -225,6 +224,7 @@ static dit_status make_buffers(dit_runtime *rt, wan *m)
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++) {
+        if (!dit_stage_has(params, i)) continue;
         DIT_TRY(dit_arena_floats(&rt->image, B * m->T * 2 * m->A, &m->blocks[i].text.rows));
         DIT_TRY(dit_arena_floats(&rt->image, image_rows * 2 * m->A, &m->blocks[i].image.rows));
     }
@@ -258,17 +258,19 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     m->C = m->c.H * m->c.D, m->B = part->batch, m->n = part->image_count, m->T = part->text_tokens;
     m->H = dit_tp_count(rt, m->c.H), m->A = m->H * m->c.D, m->inner = dit_tp_count(rt, m->c.inner);
     DIT_TRY(load_weights(params, m));
-    DIT_TRY(make_buffers(rt, m));
+    DIT_TRY(make_buffers(params, m));
     DIT_TRY(place_tokens(params, m));
-    model->input_channels = m->patch_proj.k;
-    model->output_channels = m->proj_out.n;
+    int64_t cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
+    model->input_channels = m->c.in_channels * cells;
+    model->output_channels = m->c.out_channels * cells;
+    model->stream = m->x, model->width = m->C;
     model->needs[DIT_CONDITION_TEXT].elements = m->T * m->c.text_dim;
     model->needs[DIT_CONDITION_IMAGE].elements = m->c.image_dim ? IMAGE_TOKENS * m->c.image_dim : 0;
-    int64_t cells = m->c.patch[0] * m->c.patch[1] * m->c.patch[2];
     model->needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->c.in_channels - m->c.out_channels) * cells;
-    return dit_attention_create(rt, params->attention,
-                                &(dit_attention_shape){.B = m->B, .H = m->H, .D = m->c.D, .tokens = m->n},
-                                &model->attention[0]);
+    return dit_attention_create(
+        rt, params->attention,
+        &(dit_attention_shape){.B = m->B, .H = m->H, .D = m->c.D, .calls = params->stage.blocks.count, .tokens = m->n},
+        &model->attention[0]);
 }
 
 /* ---- once per clip ----------------------------------------------------------------------------------------------- */
@@ -310,31 +312,45 @@ static dit_status wan_prepare(dit_model *model, const dit_condition *condition)
     dit_rows text = rows_dense(m->text, m->B, m->T, m->C), image = rows_dense(m->image, m->B, IMAGE_TOKENS, m->C);
     embed_mlp_run(rt, &m->text_mlp, condition->at[DIT_CONDITION_TEXT], m->B * m->T, m->text_hidden, m->text);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.condition_embedder.2"));
-    for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(remember(rt, m, &m->blocks[i].text, text));
+    for (int64_t i = 0; i < m->c.layers; i++)
+        if (dit_stage_has(&model->params, i)) DIT_TRY(remember(rt, m, &m->blocks[i].text, text));
     if (!m->c.image_dim) return DIT_OK;
     embed_image(rt, m, condition->at[DIT_CONDITION_IMAGE]);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, image, "aux.condition_embedder.3"));
-    for (int64_t i = 0; i < m->c.layers; i++) DIT_TRY(remember(rt, m, &m->blocks[i].image, image));
+    for (int64_t i = 0; i < m->c.layers; i++)
+        if (dit_stage_has(&model->params, i)) DIT_TRY(remember(rt, m, &m->blocks[i].image, image));
     return DIT_OK;
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-static dit_status forward_embed(dit_model *model, const dit_forward_args *args)
+static dit_status wan_begin(dit_model *model, const float *timestep)
 {
     wan *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t B = m->B, C = m->C;
-    dit_rows x = rows_dense(m->x, B, m->n, C);
-    layer_linear(rt, &m->patch_proj, rows_dense((float *)args->latents, B, m->n, m->patch_proj.k), x, DIT_ACT_NONE);
-    embed_timestep(args->timestep, B, m->c.freq_dim, m->sinusoid);
+    embed_timestep(timestep, B, m->c.freq_dim, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
     embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);
     embed_linear(rt, &m->modulation, m->activated, B, m->modulated);
-    DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_PLANES, x, "aux.patch_embedding"));
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->temb, B, 1, C), "aux.condition_embedder.0"));
     return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->modulated, B, 1, MODULATIONS * C),
                         "aux.condition_embedder.1");
+}
+
+/* A view of [batch, image rows of the window, cols]. */
+static dit_rows window_rows(const dit_model *model, float *data, int64_t cols)
+{
+    return rows_dense(data, model->view.batch, model->view.image_count, cols);
+}
+
+static dit_status wan_embed(dit_model *model, const float *latents)
+{
+    wan *m = model->state;
+    dit_rows x = window_rows(model, m->x, m->C);
+    layer_linear(model->params.rt, &m->patch_proj, window_rows(model, (float *)latents, m->patch_proj.k), x,
+                 DIT_ACT_NONE);
+    return dit_tap_rows(model, DIT_LAYOUT_PLANES, x, "aux.patch_embedding");
 }
 
 static dit_layer_norm modulated_norm(const wan *m, int shift, int scale)
@@ -350,10 +366,13 @@ static dit_status self_attention(dit_model *model, const wan_block *block, dit_r
     const wan *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t A = m->A;
-    dit_rows normed = rows_dense(m->normed, m->B, m->n, m->C), qkv = rows_dense(m->wide, m->B, m->n, 3 * A);
+    dit_rows normed = window_rows(model, m->normed, m->C), qkv = window_rows(model, m->wide, 3 * A);
     dit_rows q = rows_columns(qkv, 0, A), k = rows_columns(qkv, A, A), v = rows_columns(qkv, 2 * A, A);
     dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
-    dit_head_norm rotate = {.H = m->H, .D = m->c.D, .cos = m->cosines, .sin = m->sines};
+    dit_head_norm rotate = {.H = m->H,
+                            .D = m->c.D,
+                            .cos = m->cosines + model->window.first * m->c.D,
+                            .sin = m->sines + model->window.first * m->c.D};
     layer_norm(rt, x, normed, &norm);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     DIT_TRY(norm_heads(rt, m, block->norm_q, q));
@@ -371,10 +390,12 @@ static void recall(dit_runtime *rt, const wan *m, const wan_memory *memory, int6
 }
 
 /* Text and image are attended to apart, and the results added. */
-static dit_status cross_attention(dit_runtime *rt, const wan *m, const wan_block *block, dit_rows x, dit_rows out)
+static dit_status cross_attention(dit_model *model, const wan_block *block, dit_rows x, dit_rows out)
 {
-    dit_rows normed = rows_dense(m->normed, m->B, m->n, m->C), q = rows_dense(m->wide, m->B, m->n, m->A);
-    dit_rows recalled = rows_dense(m->normed, m->B, m->n, m->A); /* of the image, in the place of what is projected */
+    const wan *m = model->state;
+    dit_runtime *rt = model->params.rt;
+    dit_rows normed = window_rows(model, m->normed, m->C), q = window_rows(model, m->wide, m->A);
+    dit_rows recalled = window_rows(model, m->normed, m->A); /* of the image, in the place of what is projected */
     if (m->c.cross_norm)
         layer_norm(rt, x, normed,
                    &(dit_layer_norm){
@@ -384,18 +405,18 @@ static dit_status cross_attention(dit_runtime *rt, const wan *m, const wan_block
     recall(rt, m, &block->text, m->T, q, out);
     if (!m->c.image_dim) return DIT_OK;
     recall(rt, m, &block->image, IMAGE_TOKENS, q, recalled);
-    layer_add(rt, out.data, recalled.data, m->B * m->n * m->A, out.data);
+    layer_add(rt, out.data, recalled.data, out.batch * out.rows * m->A, out.data);
     return DIT_OK;
 }
 
-static dit_status forward_block(dit_model *model, int64_t index)
+static dit_status wan_forward_block(dit_model *model, int64_t index)
 {
     wan *m = model->state;
     dit_runtime *rt = model->params.rt;
     const wan_block *block = &m->blocks[index];
     int64_t C = m->C, stride = MODULATIONS * C;
-    dit_rows x = rows_dense(m->x, m->B, m->n, C), normed = rows_dense(m->normed, m->B, m->n, C);
-    dit_rows attended = rows_dense(m->attended, m->B, m->n, m->A);
+    dit_rows x = window_rows(model, m->x, C), normed = window_rows(model, m->normed, C);
+    dit_rows attended = window_rows(model, m->attended, m->A);
     dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
     layer_modulation(m->modulated, block->table, m->B, stride, m->gates);
 
@@ -403,39 +424,28 @@ static dit_status forward_block(dit_model *model, int64_t index)
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
     DIT_TRY(layer_joined_add(rt, &block->out, attended, x, m->gates + GATE_MSA * C, stride));
 
-    DIT_TRY(cross_attention(rt, m, block, x, attended));
+    DIT_TRY(cross_attention(model, block, x, attended));
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->cross_out, attended, "aux.block_0.attn2"));
     DIT_TRY(layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0));
 
     layer_norm(rt, x, normed, &before_mlp);
-    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_dense(m->wide, m->B, m->n, m->inner), x,
-                          m->gates + GATE_MLP * C, stride));
+    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, window_rows(model, m->wide, m->inner), x, m->gates + GATE_MLP * C,
+                          stride));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }
 
 /* The head modulates by the embedding itself, not by its projection. */
-static void forward_head(dit_model *model, float *output)
+static dit_status wan_head(dit_model *model, float *output)
 {
     wan *m = model->state;
     int64_t C = m->C;
-    dit_rows x = rows_dense(m->x, m->B, m->n, C), normed = rows_dense(m->normed, m->B, m->n, C);
+    dit_rows x = window_rows(model, m->x, C), normed = window_rows(model, m->normed, C);
     float *shift = m->gates, *scale = m->gates + m->B * C;
     layer_modulation(m->temb, m->table, m->B, C, shift);
     layer_modulation(m->temb, m->table + C, m->B, C, scale);
     layer_norm(model->params.rt, x, normed,
                &(dit_layer_norm){.eps = (float)m->c.eps, .shift = shift, .scale = scale, .modulation_stride = C});
-    embed_linear(model->params.rt, &m->proj_out, m->normed, m->B * m->n, output);
-}
-
-static dit_status wan_forward(dit_model *model, const dit_forward_args *args)
-{
-    wan *m = model->state;
-    dit_runtime *rt = model->params.rt;
-    DIT_TIMED(rt, DIT_TIME_EMBED, DIT_TRY(forward_embed(model, args)));
-    DIT_TIMED(rt, DIT_TIME_BLOCKS, {
-        for (int64_t i = 0; i < m->c.layers; i++) DIT_LAYER(rt, i, DIT_TRY(forward_block(model, i)));
-    });
-    DIT_TIMED(rt, DIT_TIME_HEAD, forward_head(model, args->output));
+    embed_linear(model->params.rt, &m->proj_out, m->normed, x.batch * x.rows, output);
     return DIT_OK;
 }
 
@@ -445,5 +455,8 @@ const dit_model_ops dit_model_wan = {
     .read_facts = wan_read_facts,
     .create = wan_create,
     .prepare = wan_prepare,
-    .forward = wan_forward,
+    .begin = wan_begin,
+    .embed = wan_embed,
+    .block = wan_forward_block,
+    .head = wan_head,
 };

@@ -89,7 +89,7 @@ static dit_status add_communication(const dit_pipeline *p, cJSON *out)
     dit_volume_table predicted;
     cJSON *list = cJSON_AddArrayToObject(out, "communication");
     if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
-    dit_volume_predict(&p->rt.parallel, &p->rt.facts, &predicted);
+    dit_volume_predict(&p->rt.parallel, &p->rt.facts, p->rank, &predicted);
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         for (int c = 0; c < DIT_COLLECTIVE_COUNT; c++)
             for (int phase = 0; phase < DIT_PHASE_COUNT; phase++)

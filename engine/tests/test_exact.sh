@@ -75,6 +75,6 @@ refutes() { # what, from, to, filter
     report $? "a wrong closed form of $1 fails the case with E_BYTES_MISMATCH, exit code 6"
 }
 refutes Ulysses 'layer_calls \* 4 \* batch \* (s->u - 1)' 'layer_calls * 3 * batch * (s->u - 1)' 'ulysses_degree == 2 && world_size == 2'
-refutes 'tensor ranks' 'sums->image \* 2 \* others' 'sums->image * 3 * others' 'tensor_degree == 2 && world_size == 2'
-refutes 'norms over all heads' 'sums->norms \* others' 'sums->norms * s->t' 'tensor_degree == 2 && world_size == 2'
+refutes 'tensor ranks' 'sums\.image \* 2 \* others' 'sums.image * 3 * others' 'tensor_degree == 2 && world_size == 2'
+refutes 'norms over all heads' 'sums\.norms \* others' 'sums.norms * s->t' 'tensor_degree == 2 && world_size == 2'
 tap_end

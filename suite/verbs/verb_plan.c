@@ -87,7 +87,7 @@ static dit_status predict(const dit_json *doc, const dit_parallel *parallel, dit
         return DIT_OK;
     }
     DIT_TRY(dit_facts_from_case(doc, doc->root, "", &facts));
-    dit_volume_predict(parallel, &facts, out);
+    dit_volume_predict(parallel, &facts, 0, out);
     return DIT_OK;
 }
 

@@ -1,0 +1,51 @@
+/* Pipelines and patches: which blocks a stage has, which rows a band, how many steps are stale. */
+#include "base/mesh.h"
+
+#include <math.h>
+
+static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
+{
+    return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+}
+
+dit_range dit_range_cut(int64_t total, int64_t pieces, int64_t index)
+{
+    int64_t first = total * index / pieces;
+    return (dit_range){first, total * (index + 1) / pieces - first};
+}
+
+dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *facts, int stage)
+{
+    int64_t stages = degree_of(parallel, DIT_AXIS_PIPEFUSION), first = 0;
+    if (stages == 1 || !parallel->stage_blocks[0]) return dit_range_cut(facts->layers, stages, stage);
+    for (int i = 0; i < stage; i++) first += parallel->stage_blocks[i];
+    return (dit_range){first, parallel->stage_blocks[stage]};
+}
+
+int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int64_t stages = degree_of(parallel, DIT_AXIS_PIPEFUSION), segments = facts->segments > 1 ? facts->segments : 1;
+    int64_t rows = facts->image_tokens / segments / dit_parallel_sequence_degree(parallel);
+    int64_t bands = parallel->num_pipeline_patch ? parallel->num_pipeline_patch : stages;
+    if (stages == 1) return 1;
+    return bands < rows ? bands : rows;
+}
+
+int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *facts)
+{
+    if (degree_of(parallel, DIT_AXIS_PIPEFUSION) == 1 && degree_of(parallel, DIT_AXIS_PATCH) == 1) return 0;
+    return facts->steps > parallel->warmup_steps ? (int)facts->steps - parallel->warmup_steps : 0;
+}
+
+bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts)
+{
+    bool alone = degree_of(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
+    return !alone && parallel->warmup_steps == 0 && dit_parallel_stale_steps(parallel, facts) > 0;
+}
+
+int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows)
+{
+    double fraction = parallel->patch_fraction > 0 ? parallel->patch_fraction : 0.5;
+    int64_t shared = (int64_t)ceil(fraction * (double)rows);
+    return shared < rows ? shared : rows;
+}
