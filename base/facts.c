@@ -201,30 +201,93 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
     return dit_json_optional_int(doc, v.model, v.model_at, "parameters", 1, INT64_C(1) << 50, &out->parameters);
 }
 
+static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
+{
+    return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+}
+
+/* Patches of PCPP and naive patch never see all keys: text that is split would be lost. */
+static bool sees_part_only(const dit_parallel *parallel)
+{
+    return degree_of(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method != DIT_PATCH_DISTRIFUSION;
+}
+
 dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_facts *facts)
 {
     if (!facts->joint) return DIT_JOINT_TEXT_REPLICATE;
     if (parallel->joint_text != DIT_JOINT_TEXT_AUTO) return parallel->joint_text;
+    if (sees_part_only(parallel)) return DIT_JOINT_TEXT_REPLICATE;
     return facts->text_tokens % dit_parallel_sequence_degree(parallel) == 0 ? DIT_JOINT_TEXT_SPLIT
                                                                             : DIT_JOINT_TEXT_REPLICATE;
 }
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
 
-static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
+static dit_status check_stages(const dit_parallel *parallel, const dit_facts *facts)
 {
-    return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
+    int64_t stages = degree_of(parallel, DIT_AXIS_PIPEFUSION);
+    if (stages > DIT_MAX_STAGES)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "pipefusion_degree %lld is above %d",
+                                       (long long)stages, DIT_MAX_STAGES),
+                              "more ranks go into ulysses, ring, cfg or data degrees");
+    if (stages > 1 && stages > facts->layers)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
+                                       "pipefusion_degree %lld is above the number of blocks of %s, %lld",
+                                       (long long)stages, facts->family, (long long)facts->layers),
+                              "every stage has at least one block");
+    return DIT_OK;
 }
 
-static dit_status check_built(const dit_parallel *parallel, const dit_facts *facts)
+static dit_status check_listed_stages(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int64_t stages = degree_of(parallel, DIT_AXIS_PIPEFUSION), sum = 0;
+    if (stages == 1 || !parallel->stage_blocks[0]) return DIT_OK;
+    for (int64_t i = 0; i < stages; i++) {
+        if (parallel->stage_blocks[i] < 1)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
+                                           "attn_layer_num_for_pp: stage %lld of %lld has %d blocks", (long long)i,
+                                           (long long)stages, parallel->stage_blocks[i]),
+                                  "give every stage at least one block, or leave the list out");
+        sum += parallel->stage_blocks[i];
+    }
+    if (sum != facts->layers)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
+                                       "attn_layer_num_for_pp: the stages have %lld blocks together, %s has %lld",
+                                       (long long)sum, facts->family, (long long)facts->layers),
+                              "list numbers that add up to %lld, or leave the list out", (long long)facts->layers);
+    return DIT_OK;
+}
+
+static dit_status check_patches(const dit_parallel *parallel, const dit_facts *facts)
+{
+    static const dit_axis others[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_PIPEFUSION};
+    int64_t degree = degree_of(parallel, DIT_AXIS_PATCH);
+    (void)facts;
+    for (size_t i = 0; i < sizeof others / sizeof *others && degree > 1; i++)
+        if (degree_of(parallel, others[i]) > 1)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "patch_degree %lld (%s) beside %s %lld",
+                                           (long long)degree, dit_patch_method_name(parallel->patch_method),
+                                           dit_axis_key(others[i]), (long long)degree_of(parallel, others[i])),
+                                  "displaced patches go together with tensor, cfg and data degrees only");
+    return DIT_OK;
+}
+
+/* What pipelines and patches are configured by; without them it means nothing. */
+static dit_status check_displaced(const dit_parallel *parallel, const dit_facts *facts)
 {
     (void)facts;
-    int64_t degree = degree_of(parallel, DIT_AXIS_PIPEFUSION);
-    if (degree > 1)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                                       "pipefusion_degree %lld: this engine has no pipefusion parallelism",
-                                       (long long)degree),
-                              "use ulysses, ring, tensor, cfg or data degrees");
+    if (degree_of(parallel, DIT_AXIS_PIPEFUSION) == 1 && degree_of(parallel, DIT_AXIS_PATCH) == 1) return DIT_OK;
+    if (parallel->warmup_steps < 0)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "warmup_steps %d is below 0", parallel->warmup_steps),
+                              "0 starts with an uncounted synchronous forward");
+    if (parallel->num_pipeline_patch < 0)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "num_pipeline_patch %d is below 1", parallel->num_pipeline_patch),
+            "0 means one band per stage");
+    if (!(parallel->patch_fraction >= 0 && parallel->patch_fraction <= 1))
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "patch_fraction %g is not in (0, 1]", parallel->patch_fraction),
+            "it is the part of a neighbour's rows that a rank gets; 0 means a half");
     return DIT_OK;
 }
 
@@ -281,11 +344,12 @@ static dit_status check_heads(const dit_parallel *parallel, const dit_facts *fac
 static dit_status check_tokens(const dit_parallel *parallel, const dit_facts *facts)
 {
     int64_t degree = dit_parallel_sequence_degree(parallel), segments = facts->segments > 1 ? facts->segments : 1;
-    if (facts->image_tokens / segments % degree)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS,
-                                       "image tokens %lld%s not divisible by ring_degree x ulysses_degree %lld",
-                                       (long long)(facts->image_tokens / segments), segments > 1 ? " of a frame" : "",
-                                       (long long)degree),
+    int64_t tokens = facts->image_tokens / segments;
+    bool patches = degree_of(parallel, DIT_AXIS_PATCH) > 1;
+    if (tokens % degree || (facts->heads && tokens < 1))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "image tokens %lld%s not divisible by %s %lld",
+                                       (long long)tokens, segments > 1 ? " of a frame" : "",
+                                       patches ? "patch_degree" : "ring_degree x ulysses_degree", (long long)degree),
                               "choose a resolution whose token count the sequence degree divides");
     return DIT_OK;
 }
@@ -293,7 +357,13 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_facts *fa
 static dit_status check_text(const dit_parallel *parallel, const dit_facts *facts)
 {
     int64_t degree = dit_parallel_sequence_degree(parallel);
-    if (facts->joint && parallel->joint_text == DIT_JOINT_TEXT_SPLIT && facts->text_tokens % degree)
+    if (!facts->joint || parallel->joint_text != DIT_JOINT_TEXT_SPLIT) return DIT_OK;
+    if (sees_part_only(parallel))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TEXT,
+                                       "joint_text split: with %s nobody would see all %lld text tokens",
+                                       dit_patch_method_name(parallel->patch_method), (long long)facts->text_tokens),
+                              "use joint_text replicate or auto, or patch_method distrifusion");
+    if (facts->text_tokens % degree)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TEXT,
                                        "joint_text split: text tokens %lld not divisible by %lld",
                                        (long long)facts->text_tokens, (long long)degree),
@@ -314,7 +384,8 @@ static dit_status check_images(const dit_parallel *parallel, const dit_facts *fa
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world, check_built, check_rows, check_cfg, check_heads, check_tokens, check_text, check_images,
+        check_world, check_stages, check_listed_stages, check_patches, check_displaced, check_rows,
+        check_cfg,   check_heads,  check_tokens,        check_text,    check_images,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
     return DIT_OK;

@@ -146,6 +146,11 @@ int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *fact
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts);
 /* Rows of a segment, of `rows` that a PCPP rank has, that each neighbour gets. */
 int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows);
+/* What decides the numbers of an approximate run, and nothing else: configurations whose latents agree have one such
+ * form, and an oracle that emulates it checks them all. A pipeline has 2 stages, its bands, and as ring_degree the ranks
+ * that share rows; patches their degree, method, layout of text and, of PCPP, the fraction. Without either: all 1. The
+ * configuration must be legal; so is the result. */
+dit_parallel dit_parallel_emulated(const dit_parallel *parallel, const dit_facts *facts);
 
 /* DIT_OK, or the first rule that is broken, as an error with values (DIT_ERR_CONSTRAINT_*, stable codes). */
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts);

@@ -1,4 +1,5 @@
-/* Pipelines and patches: which blocks a stage has, which rows a band, how many steps are stale. */
+/* Pipelines and patches: which blocks a stage has, which rows a band, how many steps are stale, and which plain run
+ * must give the same. */
 #include "base/mesh.h"
 
 #include <math.h>
@@ -43,9 +44,43 @@ bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts)
     return !alone && parallel->warmup_steps == 0 && dit_parallel_stale_steps(parallel, facts) > 0;
 }
 
+static double fraction_of(const dit_parallel *parallel)
+{
+    return parallel->patch_fraction > 0 ? parallel->patch_fraction : 0.5;
+}
+
 int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows)
 {
-    double fraction = parallel->patch_fraction > 0 ? parallel->patch_fraction : 0.5;
-    int64_t shared = (int64_t)ceil(fraction * (double)rows);
+    int64_t shared = (int64_t)ceil(fraction_of(parallel) * (double)rows);
     return shared < rows ? shared : rows;
+}
+
+/* Two stages, as no number of them changes anything; the bands are of what all sequence ranks have. */
+static void emulate_pipeline(const dit_parallel *parallel, const dit_facts *facts, dit_parallel *out)
+{
+    out->degree[DIT_AXIS_PIPEFUSION] = 2;
+    out->degree[DIT_AXIS_RING] = dit_parallel_sequence_degree(parallel);
+    out->num_pipeline_patch = (int)dit_parallel_bands(parallel, facts);
+    out->joint_text = DIT_JOINT_TEXT_REPLICATE;
+}
+
+static void emulate_patches(const dit_parallel *parallel, const dit_facts *facts, dit_parallel *out)
+{
+    out->degree[DIT_AXIS_PATCH] = parallel->degree[DIT_AXIS_PATCH];
+    out->patch_method = parallel->patch_method;
+    out->patch_fraction = parallel->patch_method == DIT_PATCH_PCPP ? fraction_of(parallel) : 0;
+    out->joint_text = dit_parallel_joint_text(parallel, facts);
+}
+
+dit_parallel dit_parallel_emulated(const dit_parallel *parallel, const dit_facts *facts)
+{
+    dit_parallel out = {.warmup_steps = parallel->warmup_steps, .rows_degree = 1};
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) out.degree[axis] = 1;
+    if (degree_of(parallel, DIT_AXIS_PIPEFUSION) > 1)
+        emulate_pipeline(parallel, facts, &out);
+    else if (degree_of(parallel, DIT_AXIS_PATCH) > 1)
+        emulate_patches(parallel, facts, &out);
+    else
+        out.warmup_steps = 0;
+    return out;
 }

@@ -60,7 +60,8 @@ enum {
     X(ERR_EXPRESSION, "E_EXPRESSION", DIT_EXIT_USAGE, "an expression that cannot be read or evaluated")                \
     X(ERR_NOT_FOUND, "E_NOT_FOUND", DIT_EXIT_USAGE, "a named thing does not exist")                                    \
     X(ERR_CONSTRAINT_PRODUCT, "E_CONSTRAINT_PRODUCT", DIT_EXIT_USAGE, "degrees do not multiply to the world size")     \
-    X(ERR_CONSTRAINT_DEGREE, "E_CONSTRAINT_DEGREE", DIT_EXIT_USAGE, "a degree outside its range")                      \
+    X(ERR_CONSTRAINT_DEGREE, "E_CONSTRAINT_DEGREE", DIT_EXIT_USAGE, "a degree or its settings outside their range")    \
+    X(ERR_CONSTRAINT_STAGES, "E_CONSTRAINT_STAGES", DIT_EXIT_USAGE, "blocks cannot be shared by stages as asked")      \
     X(ERR_CONSTRAINT_CFG, "E_CONSTRAINT_CFG", DIT_EXIT_USAGE, "cfg_degree needs two guidance branches")                \
     X(ERR_CONSTRAINT_HEADS, "E_CONSTRAINT_HEADS", DIT_EXIT_USAGE, "heads not divisible by ulysses_degree")             \
     X(ERR_CONSTRAINT_TOKENS, "E_CONSTRAINT_TOKENS", DIT_EXIT_USAGE, "tokens not divisible by the sequence degree")     \

@@ -208,7 +208,7 @@ static void illegal_cells_are_dropped_with_code_and_values(void **state)
     expect_drop("\"defaults\":{\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"250x256\"}",
                 DIT_ERR_CONSTRAINT_RESOLUTION, "250x256");
     expect_drop("\"defaults\":{" PIXART ",\"tensor_degree\":3}", DIT_ERR_CONSTRAINT_HEADS, "tensor_degree 3");
-    expect_drop("\"defaults\":{" PIXART ",\"pipefusion_degree\":2}", DIT_ERR_UNSUPPORTED, "pipefusion");
+    expect_drop("\"defaults\":{" PIXART ",\"pipefusion_degree\":29}", DIT_ERR_CONSTRAINT_STAGES, "blocks");
     expect_drop("\"defaults\":{" PIXART ",\"ulysses_degree\":2,\"world_size\":4}", DIT_ERR_CONSTRAINT_PRODUCT, "2");
     expect_drop("\"defaults\":{" PIXART ",\"ulysses_degree\":2,\"attention\":\"ring\"}", DIT_ERR_CONSTRAINT_METHOD,
                 "attention ring");
