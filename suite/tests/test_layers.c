@@ -1,28 +1,6 @@
 /* Workloads of program attention: which cells merge, share a reference, are dropped or refused. */
 #include "suite/tests/workload_fixture.h"
 
-static const cJSON *part_of(const suite_case *one, const char *key)
-{
-    const cJSON *part = cJSON_GetObjectItemCaseSensitive(one->document, key);
-    assert_non_null(part);
-    return part;
-}
-
-static double number_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    assert_true(cJSON_IsNumber(item));
-    return item->valuedouble;
-}
-
-static dit_status refused(const char *members)
-{
-    suite_workload workload;
-    char text[1024];
-    int length = snprintf(text, sizeof text, "{\"schema\":\"ditbench.workload/1\",\"name\":\"test\",%s}", members);
-    return suite_workload_parse(text, (size_t)length, "test.json", &workload);
-}
-
 #define LAYER "\"program\":\"attention\",\"defaults\":{\"tokens\":64,\"heads\":8,\"head_dim\":16},"
 
 static void a_cell_is_a_layer(void **state)
@@ -37,9 +15,9 @@ static void a_cell_is_a_layer(void **state)
     assert_string_equal(fixture_tag(one, "model"), "layer:8/2x16");
     assert_string_equal(fixture_tag(one, "attention"), "usp");
     assert_string_equal(fixture_tag(one, "causal"), "on");
-    assert_int_equal(number_of(one->tags, "padded_tokens"), 64);
-    assert_int_equal(number_of(part_of(one, "layer"), "kv_heads"), 2);
-    assert_int_equal(number_of(part_of(one, "run"), "seed"), 5);
+    assert_int_equal(fixture_number(one->tags, "padded_tokens"), 64);
+    assert_int_equal(fixture_number(fixture_part(one, "layer"), "kv_heads"), 2);
+    assert_int_equal(fixture_number(fixture_part(one, "run"), "seed"), 5);
     /* 4 B n D ((u-1) (2 H/u + 2 Hk/u) + 2 (r-1) u Hk/u), n = 16 */
     assert_int_equal(one->predicted_bytes, 4 * 2 * 16 * 16 * ((2 * 4 + 2 * 1) + 2 * 2 * 1));
     assert_true(one->predicted_memory_bytes > 0);
@@ -92,7 +70,7 @@ static void what_does_not_divide_is_dropped_or_padded(void **state)
                             "\"ring_degree\":2},\"axes\":{\"pad_tokens\":[false,true]}");
     assert_int_equal(workload.case_count, 1);
     assert_int_equal(workload.dropped[0].code, DIT_ERR_CONSTRAINT_TOKENS);
-    assert_int_equal(number_of(workload.cases[0].tags, "padded_tokens"), 64);
+    assert_int_equal(fixture_number(workload.cases[0].tags, "padded_tokens"), 64);
     suite_workload_release(&workload);
     workload = fixture_load(LAYER "\"axes\":{\"method\":[\"cfg\",\"data\",\"tensor\"],\"world_size\":[2]}");
     assert_int_equal(workload.dropped_count, 3);
@@ -103,16 +81,16 @@ static void what_does_not_divide_is_dropped_or_padded(void **state)
 static void parameters_of_other_programs_are_refused(void **state)
 {
     (void)state;
-    assert_int_equal(refused("\"program\":\"attention\",\"defaults\":{\"tokens\":64,\"heads\":8}"),
+    assert_int_equal(fixture_refused("\"program\":\"attention\",\"defaults\":{\"tokens\":64,\"heads\":8}"),
                      DIT_ERR_JSON_MISSING);
     assert_non_null(strstr(dit_error_last()->message, "head_dim"));
-    assert_int_equal(refused(LAYER "\"axes\":{\"model\":[\"flux.1-dev\"]}"), DIT_ERR_WORKLOAD);
+    assert_int_equal(fixture_refused(LAYER "\"axes\":{\"model\":[\"flux.1-dev\"]}"), DIT_ERR_WORKLOAD);
     assert_non_null(strstr(dit_error_last()->message, "model means nothing to program attention"));
-    assert_int_equal(refused(LAYER "\"axes\":{\"num_images\":[1,2]}"), DIT_ERR_WORKLOAD);
-    assert_int_equal(refused("\"defaults\":{\"model\":\"flux.1-dev\",\"causal\":true}"), DIT_ERR_WORKLOAD);
+    assert_int_equal(fixture_refused(LAYER "\"axes\":{\"num_images\":[1,2]}"), DIT_ERR_WORKLOAD);
+    assert_int_equal(fixture_refused("\"defaults\":{\"model\":\"flux.1-dev\",\"causal\":true}"), DIT_ERR_WORKLOAD);
     assert_non_null(strstr(dit_error_last()->hint, "program attention"));
-    assert_int_equal(refused(LAYER "\"axes\":{\"layout\":[\"zebra\"]}"), DIT_ERR_JSON_VALUE);
-    assert_int_equal(refused(LAYER "\"axes\":{\"seq_len\":[64]}"), DIT_ERR_JSON_UNKNOWN_KEY);
+    assert_int_equal(fixture_refused(LAYER "\"axes\":{\"layout\":[\"zebra\"]}"), DIT_ERR_JSON_VALUE);
+    assert_int_equal(fixture_refused(LAYER "\"axes\":{\"seq_len\":[64]}"), DIT_ERR_JSON_UNKNOWN_KEY);
     assert_non_null(strstr(dit_error_last()->hint, "\"tokens\""));
 }
 

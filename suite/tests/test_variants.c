@@ -2,29 +2,6 @@
 #include "suite/catalogue.h"
 #include "suite/tests/workload_fixture.h"
 
-static const cJSON *part_of(const suite_case *one, const char *key)
-{
-    const cJSON *part = cJSON_GetObjectItemCaseSensitive(one->document, key);
-    assert_non_null(part);
-    return part;
-}
-
-static double number_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    assert_true(cJSON_IsNumber(item));
-    return item->valuedouble;
-}
-
-/* A workload of these members, which must be refused. */
-static dit_status refused(const char *members)
-{
-    suite_workload workload;
-    char text[1024];
-    int length = snprintf(text, sizeof text, "{\"schema\":\"ditbench.workload/1\",\"name\":\"test\",%s}", members);
-    return suite_workload_parse(text, (size_t)length, "test.json", &workload);
-}
-
 /* ---- variants ---------------------------------------------------------------------------------------------------- */
 
 static void a_variant_is_a_model_by_its_name(void **state)
@@ -37,8 +14,9 @@ static void a_variant_is_a_model_by_its_name(void **state)
     assert_string_equal(fixture_tag(one, "model"), "pixart-alpha-xl-2~two-blocks");
     assert_string_equal(fixture_tag(one, "base_model"), "pixart-alpha-xl-2");
     assert_string_equal(one->label, "pixart-alpha-xl-2~two-blocks 256x256 1");
-    assert_int_equal(number_of(one->tags, "num_layers"), 2);
-    assert_int_equal(number_of(cJSON_GetObjectItemCaseSensitive(part_of(one, "model"), "config"), "num_layers"), 2);
+    assert_int_equal(fixture_number(one->tags, "num_layers"), 2);
+    assert_int_equal(
+        fixture_number(cJSON_GetObjectItemCaseSensitive(fixture_part(one, "model"), "config"), "num_layers"), 2);
     suite_workload_release(&workload);
 }
 
@@ -54,7 +32,7 @@ static void stated_parameters_follow_layers_and_width(void **state)
     suite_model_release(&cut);
     suite_workload workload =
         fixture_load("\"defaults\":{\"model\":\"flux.1-dev~one-of-each\",\"resolution\":\"256x256\"}");
-    assert_int_equal(number_of(part_of(&workload.cases[0], "model"), "parameters"), 11900000000 * 2 / 57);
+    assert_int_equal(fixture_number(fixture_part(&workload.cases[0], "model"), "parameters"), 11900000000 * 2 / 57);
     suite_workload_release(&workload);
 }
 
@@ -65,7 +43,7 @@ static void an_unknown_variant_names_the_nearest(void **state)
     assert_int_equal(suite_model_load("pixart-alpha-xl-2~two-block", &model), DIT_ERR_NOT_FOUND);
     assert_string_equal(dit_error_last()->hint, "did you mean \"pixart-alpha-xl-2~two-blocks\"?");
     assert_int_equal(suite_model_load("allegro~small", &model), DIT_ERR_NOT_FOUND);
-    assert_int_equal(refused("\"defaults\":{\"model\":\"flux.1-dev~none\"}"), DIT_ERR_NOT_FOUND);
+    assert_int_equal(fixture_refused("\"defaults\":{\"model\":\"flux.1-dev~none\"}"), DIT_ERR_NOT_FOUND);
     assert_non_null(strstr(dit_error_last()->message, "/defaults/model"));
 }
 
@@ -103,12 +81,12 @@ static void frames_are_an_axis_of_clips(void **state)
                                            "\"axes\":{\"num_frames\":[4,16]}");
     assert_int_equal(workload.case_count, 2);
     assert_string_equal(workload.cases[0].label, "latte-1~one-pair 256x256 4f 1");
-    assert_int_equal(number_of(workload.cases[0].tags, "num_frames"), 4);
-    assert_int_equal(number_of(part_of(&workload.cases[1], "run"), "num_frames"), 16);
-    assert_int_equal(number_of(workload.cases[1].tags, "image_tokens"), 16 * 16 * 16);
+    assert_int_equal(fixture_number(workload.cases[0].tags, "num_frames"), 4);
+    assert_int_equal(fixture_number(fixture_part(&workload.cases[1], "run"), "num_frames"), 16);
+    assert_int_equal(fixture_number(workload.cases[1].tags, "image_tokens"), 16 * 16 * 16);
     suite_workload_release(&workload);
     workload = fixture_load("\"defaults\":{\"model\":\"latte-1~one-pair\",\"resolution\":\"256x256\"}");
-    assert_int_equal(number_of(part_of(&workload.cases[0], "run"), "num_frames"), 16); /* the model's own */
+    assert_int_equal(fixture_number(fixture_part(&workload.cases[0], "run"), "num_frames"), 16); /* the model's own */
     suite_workload_release(&workload);
 }
 
@@ -118,8 +96,8 @@ static void an_image_has_no_frames(void **state)
     suite_workload workload = fixture_load("\"defaults\":{\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"256x256\"},"
                                            "\"axes\":{\"num_frames\":[1,9]}");
     assert_int_equal(workload.case_count, 1);
-    assert_null(cJSON_GetObjectItemCaseSensitive(part_of(&workload.cases[0], "run"), "num_frames"));
-    assert_int_equal(number_of(workload.cases[0].tags, "num_frames"), 1);
+    assert_null(cJSON_GetObjectItemCaseSensitive(fixture_part(&workload.cases[0], "run"), "num_frames"));
+    assert_int_equal(fixture_number(workload.cases[0].tags, "num_frames"), 1);
     assert_int_equal(workload.dropped_count, 1);
     assert_int_equal(workload.dropped[0].code, DIT_ERR_CONSTRAINT_RESOLUTION);
     suite_workload_release(&workload);
@@ -136,15 +114,15 @@ static void a_decode_is_a_case_of_the_vae(void **state)
     assert_int_equal(workload.case_count, 2); /* both models have the same VAE */
     assert_int_equal(workload.merged_count, 2);
     const suite_case *one = &workload.cases[1];
-    const cJSON *vae = part_of(one, "vae");
+    const cJSON *vae = fixture_part(one, "vae");
     assert_string_equal(fixture_tag(one, "model"), "vae:flux");
     assert_string_equal(fixture_tag(one, "tiling"), "on");
     assert_string_equal(one->label, "vae:flux 256x128 1 tiling=true");
     assert_string_equal(one->reference_id, "");
     assert_false(one->is_reference);
     assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(vae, "tiling")));
-    assert_int_equal(number_of(cJSON_GetObjectItemCaseSensitive(vae, "config"), "latent_channels"), 16);
-    assert_int_equal(number_of(part_of(one, "run"), "width_px"), 256);
+    assert_int_equal(fixture_number(cJSON_GetObjectItemCaseSensitive(vae, "config"), "latent_channels"), 16);
+    assert_int_equal(fixture_number(fixture_part(one, "run"), "width_px"), 256);
     assert_null(cJSON_GetObjectItemCaseSensitive(one->document, "model"));
     assert_null(cJSON_GetObjectItemCaseSensitive(one->document, "scheduler"));
     suite_workload_release(&workload);
@@ -160,12 +138,12 @@ static void a_shared_decode_has_its_ranks_bytes_and_reference(void **state)
     const suite_case *one = &workload.cases[0], *three = &workload.cases[2];
     assert_true(one->is_reference);
     assert_null(cJSON_GetObjectItemCaseSensitive(one->document, "parallel"));
-    assert_int_equal(number_of(one->tags, "rows_degree"), 1);
+    assert_int_equal(fixture_number(one->tags, "rows_degree"), 1);
     assert_int_equal(one->predicted_bytes, 0);
     assert_false(three->is_reference);
     assert_string_equal(three->reference_id, one->reference_id);
     assert_int_equal(three->world_size, 3);
-    assert_int_equal(number_of(part_of(three, "parallel"), "rows_degree"), 3);
+    assert_int_equal(fixture_number(fixture_part(three, "parallel"), "rows_degree"), 3);
     assert_string_equal(fixture_tag(three, "method"), "vae-rows");
     assert_string_equal(fixture_tag(three, "mesh"), "rows3");
     assert_true(three->predicted_bytes > workload.cases[1].predicted_bytes); /* two neighbours */
@@ -178,7 +156,7 @@ static void a_method_is_another_word_for_the_degree(void **state)
     suite_workload workload = fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\","
                                            "\"resolution\":\"64x48\",\"method\":\"vae-rows\",\"world_size\":2}");
     assert_int_equal(workload.case_count, 1);
-    assert_int_equal(number_of(part_of(&workload.cases[0], "parallel"), "rows_degree"), 2);
+    assert_int_equal(fixture_number(fixture_part(&workload.cases[0], "parallel"), "rows_degree"), 2);
     suite_workload_release(&workload);
     workload = fixture_load("\"defaults\":{\"model\":\"flux.1-dev\",\"method\":\"vae-rows\",\"world_size\":2}");
     assert_int_equal(workload.case_count, 0); /* sampling has no rows to share */
@@ -210,15 +188,17 @@ static void a_decode_that_cannot_run_is_dropped(void **state)
 static void a_parameter_of_the_other_program_is_refused(void **state)
 {
     (void)state;
-    assert_int_equal(refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"guidance_scale\":3}"),
-                     DIT_ERR_WORKLOAD);
+    assert_int_equal(
+        fixture_refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"guidance_scale\":3}"),
+        DIT_ERR_WORKLOAD);
     assert_non_null(strstr(dit_error_last()->message, "/defaults/guidance_scale"));
-    assert_int_equal(refused("\"defaults\":{\"model\":\"flux.1-dev\",\"tiling\":true}"), DIT_ERR_WORKLOAD);
-    assert_int_equal(refused("\"defaults\":{\"model\":\"flux.1-dev\",\"rows_degree\":2}"), DIT_ERR_WORKLOAD);
-    assert_int_equal(refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"rows_degree\":2,"
-                             "\"method\":\"vae-rows\",\"world_size\":2}"),
-                     DIT_ERR_WORKLOAD);
-    assert_int_equal(refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"tiling\":1}"),
+    assert_int_equal(fixture_refused("\"defaults\":{\"model\":\"flux.1-dev\",\"tiling\":true}"), DIT_ERR_WORKLOAD);
+    assert_int_equal(fixture_refused("\"defaults\":{\"model\":\"flux.1-dev\",\"rows_degree\":2}"), DIT_ERR_WORKLOAD);
+    assert_int_equal(
+        fixture_refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"rows_degree\":2,"
+                        "\"method\":\"vae-rows\",\"world_size\":2}"),
+        DIT_ERR_WORKLOAD);
+    assert_int_equal(fixture_refused("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"tiling\":1}"),
                      DIT_ERR_JSON_TYPE);
 }
 

@@ -86,6 +86,31 @@ static inline suite_workload fixture_load(const char *members)
     return workload;
 }
 
+/* A workload of these members, which must be refused. */
+static inline dit_status fixture_refused(const char *members)
+{
+    suite_workload workload;
+    char text[1024];
+    int length = snprintf(text, sizeof text, "{\"schema\":\"ditbench.workload/1\",\"name\":\"test\",%s}", members);
+    assert_true(length > 0 && (size_t)length < sizeof text);
+    return suite_workload_parse(text, (size_t)length, "test.json", &workload);
+}
+
+/* An object of a case's document. */
+static inline const cJSON *fixture_part(const suite_case *one, const char *key)
+{
+    const cJSON *part = cJSON_GetObjectItemCaseSensitive(one->document, key);
+    assert_non_null(part);
+    return part;
+}
+
+static inline double fixture_number(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    assert_true(cJSON_IsNumber(item));
+    return item->valuedouble;
+}
+
 /* The tag of a case as text. */
 static inline const char *fixture_tag(const suite_case *one, const char *tag)
 {
