@@ -207,11 +207,12 @@ static void seed_row(dit_runtime *rt, const dit_partition *part, dit_condition_k
         dit_rng_normal(seed, stream, (uint64_t)(row * elements), elements, 0.0f, 1.0f, out);
         return;
     }
-    int64_t cols = elements / part->image_tokens, run = part->segment_count * cols;
+    int64_t cols = elements / part->image_tokens;
     int64_t image = row % rt->facts.num_images; /* the same for both guidance branches */
-    for (int64_t i = 0; i < part->segments; i++) {
-        int64_t token = i * part->segment_tokens + part->segment_begin;
-        dit_rng_normal(seed, stream, (uint64_t)(image * elements + token * cols), run, 0.0f, 1.0f, out + i * run);
+    for (int64_t i = 0; i < dit_partition_runs(part); i++) {
+        dit_run run = dit_partition_run(part, i);
+        dit_rng_normal(seed, stream, (uint64_t)(image * elements + run.token * cols), run.count * cols, 0.0f, 1.0f,
+                       out + run.row * cols);
     }
 }
 

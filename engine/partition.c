@@ -8,15 +8,17 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     const dit_facts *facts = &rt->facts;
     int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
     int64_t cfg = dit_comm_size(rt->comm[DIT_AXIS_CFG]), data = dit_comm_size(rt->comm[DIT_AXIS_DATA]);
-    int64_t sequence_rank = rt->coordinates[DIT_AXIS_RING] * u + rt->coordinates[DIT_AXIS_ULYSSES];
+    int64_t degree = dit_parallel_sequence_degree(&rt->parallel), slow = rt->coordinates[DIT_AXIS_PATCH] * r;
+    int64_t sequence_rank = (slow + rt->coordinates[DIT_AXIS_RING]) * u + rt->coordinates[DIT_AXIS_ULYSSES];
     bool split = facts->joint && dit_parallel_joint_text(&rt->parallel, facts) == DIT_JOINT_TEXT_SPLIT;
     dit_partition part = {.image_tokens = facts->image_tokens, .text_tokens = facts->text_tokens};
     part.segments = facts->segments > 1 ? facts->segments : 1;
     part.segment_tokens = facts->image_tokens / part.segments;
-    part.segment_count = part.segment_tokens / (u * r);
-    part.segment_begin = sequence_rank * part.segment_count;
+    part.segment_count = part.segment_tokens / degree;
+    part.bands = dit_parallel_bands(&rt->parallel, facts);
+    part.sequence_rank = sequence_rank, part.sequence_degree = degree;
     part.image_count = part.segments * part.segment_count;
-    part.text_count = split ? facts->text_tokens / (u * r) : facts->text_tokens;
+    part.text_count = split ? facts->text_tokens / degree : facts->text_tokens;
     part.text_begin = split ? sequence_rank * part.text_count : 0;
     part.text_replicated = !split;
     part.images = facts->num_images / data;
@@ -27,17 +29,49 @@ dit_partition dit_partition_of(const dit_runtime *rt)
     return part;
 }
 
+static int64_t bands_of(const dit_partition *part)
+{
+    return part->bands > 1 ? part->bands : 1;
+}
+
+int64_t dit_partition_runs(const dit_partition *part)
+{
+    return part->segments * bands_of(part);
+}
+
+/* The same of any sequence rank. */
+static dit_run run_of(const dit_partition *part, int64_t sequence_rank, int64_t index)
+{
+    int64_t bands = bands_of(part), segment = index / bands;
+    dit_range band = dit_range_cut(part->segment_count, bands, index % bands);
+    return (dit_run){.row = segment * part->segment_count + band.first,
+                     .token = segment * part->segment_tokens + part->sequence_degree * band.first +
+                              sequence_rank * band.count,
+                     .count = band.count};
+}
+
+dit_run dit_partition_run(const dit_partition *part, int64_t index)
+{
+    return run_of(part, part->sequence_rank, index);
+}
+
 int64_t dit_partition_token(const dit_partition *part, int64_t row)
 {
-    return row / part->segment_count * part->segment_tokens + part->segment_begin + row % part->segment_count;
+    int64_t last = dit_partition_runs(part) - 1;
+    dit_run run = dit_partition_run(part, 0);
+    for (int64_t i = 0; i <= last; i++) {
+        run = dit_partition_run(part, i);
+        if (row < run.row + run.count) break;
+    }
+    return run.token + row - run.row;
 }
 
 void dit_partition_take(const dit_partition *part, const float *whole, int64_t cols, float *local)
 {
-    int64_t run = part->segment_count * cols;
-    for (int64_t i = 0; i < part->segments; i++)
-        memcpy(local + i * run, whole + (i * part->segment_tokens + part->segment_begin) * cols,
-               (size_t)run * sizeof *local);
+    for (int64_t i = 0; i < dit_partition_runs(part); i++) {
+        dit_run run = dit_partition_run(part, i);
+        memcpy(local + run.row * cols, whole + run.token * cols, (size_t)(run.count * cols) * sizeof *local);
+    }
 }
 
 /* [size][outer][inner] -> [outer][size][inner]: a gathered axis moves from outermost to its place. */
@@ -67,18 +101,55 @@ static dit_status gather_axis(dit_runtime *rt, dit_axis axis, const float *local
     return DIT_OK;
 }
 
+/* Axes over which the rows of an image are shared, fastest first. */
+static const dit_axis sequence_axes[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_PATCH};
+enum { SEQUENCE_AXES = sizeof sequence_axes / sizeof *sequence_axes };
+
+/* `from` holds `elements` of every sequence rank: each run to its place in out [images, S, cols]. */
+static void place_runs(dit_runtime *rt, const dit_partition *part, const float *from, int64_t cols, float *out)
+{
+    int64_t elements = part->images * part->image_count * cols;
+    for (int64_t rank = 0; rank < part->sequence_degree; rank++) {
+        for (int64_t i = 0; i < dit_partition_runs(part); i++) {
+            dit_run run = run_of(part, rank, i);
+            ops_copy(rt, &(dit_copy_args){.n0 = 1,
+                                          .n1 = part->images,
+                                          .n2 = 1,
+                                          .inner = run.count * cols,
+                                          .src = from + rank * elements + run.row * cols,
+                                          .src_stride = {0, part->image_count * cols, 0},
+                                          .dst = out + run.token * cols,
+                                          .dst_stride = {0, part->image_tokens * cols, 0}});
+        }
+    }
+}
+
+static void swap(float **a, float **b)
+{
+    float *kept = *a;
+    *a = *b, *b = kept;
+}
+
 dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *part, const float *local, int64_t cols,
                                         float *scratch, float *full)
 {
-    int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
-    int64_t rows = part->segment_count, parts = part->images * part->segments;
-    int64_t outer[3] = {parts, parts, 1};
-    int64_t inner[3] = {rows * cols, rows * u * cols, parts * rows * u * r * cols};
-    const dit_axis axes[3] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_DATA};
-    for (int i = 0; i < 3; i++) {
-        if (dit_comm_size(rt->comm[axes[i]]) == 1 && i > 0) continue; /* already in place */
-        DIT_TRY(gather_axis(rt, axes[i], i ? full : local, outer[i], inner[i], scratch, full));
+    int64_t elements = part->images * part->image_count * cols, data = dit_comm_size(rt->comm[DIT_AXIS_DATA]);
+    float *to = scratch, *other = full;
+    const float *from = local;
+    for (int i = 0; i < SEQUENCE_AXES; i++) {
+        int64_t size = dit_comm_size(rt->comm[sequence_axes[i]]);
+        if (size == 1) continue;
+        DIT_TRY(dit_comm_all_gather(rt->comm[sequence_axes[i]], from, to, elements * (int64_t)sizeof *from));
+        elements *= size;
+        from = to;
+        swap(&to, &other);
     }
+    place_runs(rt, part, from, cols, to);
+    if (data > 1) {
+        DIT_TRY(dit_comm_all_gather(rt->comm[DIT_AXIS_DATA], to, other, elements * (int64_t)sizeof *to));
+        swap(&to, &other);
+    }
+    if (to != full) memcpy(full, to, (size_t)(data * elements) * sizeof *full);
     return DIT_OK;
 }
 
@@ -86,25 +157,25 @@ dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *pa
 static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_t batch, int64_t begin, int64_t rows,
                                bool sequence, float **out, int64_t *full_rows)
 {
-    int64_t u = sequence ? dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) : 1;
-    int64_t r = sequence ? dit_comm_size(rt->comm[DIT_AXIS_RING]) : 1;
+    int64_t shared = sequence ? dit_parallel_sequence_degree(&rt->parallel) : 1, held = rows;
     int64_t cfg = shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1;
-    int64_t cols = shards->cols, elements = batch * rows * u * r * cfg * cols;
+    int64_t cols = shards->cols, elements = batch * rows * shared * cfg * cols;
     float *full = malloc((size_t)(elements + 1) * sizeof *full),
           *scratch = malloc((size_t)(elements + 1) * sizeof *full);
     dit_status st =
         full && scratch ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to collect %lld floats", (long long)elements);
     *out = NULL;
-    *full_rows = rows * u * r;
+    *full_rows = rows * shared;
     if (st != DIT_OK) goto done;
     for (int64_t b = 0; b < batch; b++)
         for (int64_t row = 0; row < rows; row++)
             memcpy(full + (b * rows + row) * cols, shards->data + b * shards->batch_stride + (begin + row) * shards->ld,
                    (size_t)cols * sizeof *full);
-    if (u > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_ULYSSES, full, batch, rows * cols, scratch, full), done);
-    if (r > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_RING, full, batch, rows * u * cols, scratch, full), done);
-    if (cfg > 1)
-        DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * rows * u * r * cols, scratch, full), done);
+    for (int i = 0; i < SEQUENCE_AXES && shared > 1; i++) {
+        DIT_TRY_GOTO(st, gather_axis(rt, sequence_axes[i], full, batch, held * cols, scratch, full), done);
+        held *= dit_comm_size(rt->comm[sequence_axes[i]]);
+    }
+    if (cfg > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * held * cols, scratch, full), done);
     *out = full;
     full = NULL;
 done:
@@ -134,6 +205,7 @@ static dit_status collect_image(dit_runtime *rt, const dit_partition *part, cons
                                 float **out, int64_t *rows)
 {
     dit_shards pieces = *shards;
+    if (bands_of(part) > 1) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "tensors of a pipeline's ranks are not collected");
     if (part->segments > 1 && batch > 1 && shards->batch_stride != part->image_count * shards->ld)
         return DIT_FAIL(DIT_ERR_INTERNAL, "segments of entries that do not follow each other");
     if (part->segments > 1) pieces.batch_stride = part->segment_count * shards->ld;

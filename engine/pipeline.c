@@ -164,13 +164,16 @@ static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
                                        (long long)view->elements, (long long)(images * row)),
                               "ask for the height, width, frames and number of images that they were made for");
     float *stored = malloc((size_t)row * sizeof *stored), *tokens = malloc((size_t)row * sizeof *tokens);
-    dit_status st = stored && tokens ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for initial latents");
+    float *own = malloc((size_t)row * sizeof *own);
+    dit_status st = stored && tokens && own ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for initial latents");
     for (int64_t image = 0; image < part->images && st == DIT_OK; image++) {
         st = dit_tensor_read(view, (part->image_first + image) * row, row, stored);
         if (st != DIT_OK) break;
         dit_latent_pack(latent, p->ops->layout, 1, latent->channels, stored, tokens);
-        dit_partition_take(part, tokens, cols, p->sampler.latents + image * part->image_count * cols);
+        dit_partition_take(part, tokens, cols, own);
+        dit_sampler_place_latents(&p->sampler, image, own);
     }
+    free(own);
     free(stored);
     free(tokens);
     return st;
@@ -182,7 +185,7 @@ static dit_status fill_latents(dit_pipeline *p)
     dit_tensor_view view;
     if (p->counting) return DIT_OK;
     if (p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view)) return read_latents(p, &view);
-    dit_sampler_draw(&p->sampler, "noise", 0, p->sampler.scheduler->init_noise_sigma, p->sampler.latents);
+    dit_sampler_draw_latents(&p->sampler);
     return DIT_OK;
 }
 

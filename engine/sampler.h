@@ -1,7 +1,8 @@
-/* Sampler: the denoising loop over this rank's share of the latents.
+/* Sampler: the denoising loop's state and the pieces of a step, over this rank's share of the latents.
  *
- * Per step: one forward of the guidance batch, guidance (over the cfg axis when that is parallel), one scheduler step.
- * All memory is taken at init; the loop allocates nothing.
+ * In what order the pieces run is an executor's affair (executor/executor.h). Latents lie part by part: a part is the
+ * rows that are denoised together, all of them, or a band of a pipeline, with a solver of its own, since multistep
+ * solvers remember what they saw. All memory is taken at init; the loop allocates nothing.
  */
 #ifndef DIT_ENGINE_SAMPLER_H
 #define DIT_ENGINE_SAMPLER_H
@@ -10,42 +11,79 @@
 #include "engine/schedulers/scheduler.h"
 
 typedef struct dit_sampler dit_sampler;
+struct dit_executor;
+
+typedef struct {
+    dit_sampler *sampler;
+    dit_range rows; /* of each segment of this rank's rows                    */
+    int band;       /* DIT_WINDOW_ALL: the only part                          */
+    dit_scheduler *scheduler;
+    int64_t elements; /* images * segments * rows.count * channels            */
+    float *latents;   /* [images, segments, rows.count, channels], the state  */
+} dit_sampler_part;
+
 struct dit_sampler {
     dit_runtime *rt;
     dit_model *model;
-    dit_scheduler *scheduler;
     dit_partition partition;
     float guidance_scale;
-    uint64_t seed;         /* of the noise that stochastic schedulers draw         */
-    int64_t channels;      /* floats per token of the latents                      */
-    int64_t elements;      /* images * image_count * channels                      */
-    float *latents;        /* [images, image_count, channels], the state           */
-    float *noise_pred;     /* [images, image_count, channels], after guidance      */
-    int64_t beside;        /* floats per token that the model gets beside the latents (an input image) */
-    float *scaled;         /* [images, image_count, channels], as the scheduler gives them to the model */
-    float *input;          /* [batch, image_count, channels + beside]              */
-    float *output;         /* [batch, image_count, output_channels]                */
-    float *prediction;     /* [batch, image_count, channels]                       */
-    float *gathered;       /* [cfg, images, image_count, channels]                 */
-    float *timestep;       /* [batch]                                              */
-    float *full, *scratch; /* [num_images, S, channels]: gather_latents's       */
-    /* Called after each step with the state above; NULL: not. */
+    uint64_t seed;                /* of the noise that stochastic schedulers draw                   */
+    const dit_parallel *emulates; /* NULL, or the mesh whose staleness one rank is to emulate       */
+    const struct dit_executor *executor;
+    void *executor_state;
+    dit_sampler_part *parts; /* [part_count], in order of rows                                 */
+    int64_t part_count;
+    dit_scheduler *scheduler; /* of the first part: timesteps and sigmas are the same for all   */
+    int64_t channels;         /* floats per token of the latents                                */
+    int64_t elements;         /* images * image_count * channels                                */
+    float *latents;           /* the parts' latents, one after the other                        */
+    float *noise_pred;        /* [images, rows of the window, channels], after guidance         */
+    int64_t beside;           /* floats per token that the model gets beside the latents        */
+    float *scaled;            /* a part's latents as its scheduler gives them to the model      */
+    float *input;             /* [batch, rows of the window, channels + beside]                 */
+    float *output;            /* [batch, rows of the window, output_channels]                   */
+    float *prediction;        /* [batch, rows of the window, channels]                          */
+    float *gathered;          /* [cfg, images, rows of the window, channels]                    */
+    float *timestep;          /* [batch]                                                        */
+    float *full, *scratch;    /* [num_images, S, channels]: gather_latents's                    */
+    /* Called after each step with the state above, where all rows are at one step; NULL: not. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);
     void *context;
-    int64_t *step_ns; /* [steps] wall time of each step, or NULL              */
+    int64_t *step_ns; /* [steps] wall time of each step, or NULL */
 };
 
-/* `sampler` must have rt, model, partition, guidance_scale, seed set and stay where it is: the scheduler's noise source
- * keeps its address. scheduler: params except rt, elements, tokens and noise filled. */
+/* `sampler` must have rt, model, partition, guidance_scale, seed and emulates set and stay where it is: the schedulers'
+ * noise sources keep its address. scheduler: params except rt, elements, tokens and noise filled. */
 dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *scheduler);
-/* Fills out [images, image_count, channels] with normals that are a function of the seed, the stream's name, `draw` and
- * (image, token, channel) of the whole batch: the same for every mesh. */
-void dit_sampler_draw(const dit_sampler *sampler, const char *stream, int64_t draw, float deviation, float *out);
-/* Runs all steps on sampler->latents (initial noise times scheduler->init_noise_sigma in, final latents out).
- * Collective. */
+/* Fills out [images, segments, rows.count, channels] with normals that are a function of the seed, the stream's name,
+ * `draw` and (image, token, channel) of the whole batch: the same for every mesh. rows: a band's, or all. */
+void dit_sampler_draw(const dit_sampler *sampler, dit_range rows, const char *stream, int64_t draw, float deviation,
+                      float *out);
+/* The initial noise of every part, as its scheduler wants it. */
+void dit_sampler_draw_latents(dit_sampler *sampler);
+/* Latents of one image, [image_count, channels] in the order of this rank's rows, to their parts. */
+void dit_sampler_place_latents(dit_sampler *sampler, int64_t image, const float *rows);
+/* Runs all steps on the latents (initial noise times init_noise_sigma in, final latents out). Collective. */
 dit_status dit_sampler_run(dit_sampler *sampler, const dit_condition *condition);
 /* Collects the latents of all ranks in sampler->full, [num_images, S, channels]. Collective, counted as `gather`.
  * Errors: DIT_ERR_NONFINITE when the result has NaN or infinity. */
 dit_status dit_sampler_gather(dit_sampler *sampler);
+
+/* ---- for executors ----------------------------------------------------------------------------------------------- */
+
+/* Rows of a band of the pipeline; DIT_WINDOW_ALL: all rows, with the text. */
+dit_window dit_sampler_window(const dit_sampler *sampler, int band, int step);
+/* input and timestep of the window's rows: the latents of its parts as their schedulers scale them at `step`, the same
+ * for every guidance branch, each token followed by what is set beside it. */
+void dit_sampler_fill_input(dit_sampler *sampler, const dit_window *window, int step, const dit_condition *condition);
+/* timestep [batch] alone. */
+void dit_sampler_fill_timestep(dit_sampler *sampler, int step);
+/* noise_pred of the window's rows from `output`: guidance, over the cfg axis where that is parallel; then one step of
+ * each part's scheduler. Clocked. */
+dit_status dit_sampler_advance(dit_sampler *sampler, const dit_window *window, int step);
+/* Marks the begin of a step on this rank for trace and faults; returns the clock. */
+int64_t dit_sampler_begin_step(dit_sampler *sampler, int step);
+/* Its end: step_ns, and on_step where `whole`: all rows are at this step. */
+dit_status dit_sampler_end_step(dit_sampler *sampler, int step, int64_t began_ns, bool whole);
 
 #endif

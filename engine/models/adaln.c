@@ -53,9 +53,12 @@ dit_status adaln_create(dit_model *model, adaln *a)
     a->segments = part->segments, a->text_tokens = part->text_tokens;
     DIT_TRY(load_weights(params, a));
     DIT_TRY(make_buffers(params->rt, a));
-    embed_sincos_2d(latent->height / a->c.patch, latent->width / a->c.patch, a->C,
-                    (double)(a->c.sample_size / a->c.patch), a->c.interpolation_scale, part->segment_begin,
-                    part->segment_count, a->position);
+    for (int64_t i = 0; i < dit_partition_runs(part) / part->segments; i++) { /* the same in every frame */
+        dit_run run = dit_partition_run(part, i);
+        embed_sincos_2d(latent->height / a->c.patch, latent->width / a->c.patch, a->C,
+                        (double)(a->c.sample_size / a->c.patch), a->c.interpolation_scale, run.token, run.count,
+                        a->position + run.row * a->C);
+    }
     model->stream = a->x, model->width = a->C;
     return DIT_OK;
 }

@@ -177,8 +177,9 @@ static void a_rank_makes_its_part_of_the_rotation_of_wan(void **state)
                                 .image_count = HALF,
                                 .segments = 1,
                                 .segment_tokens = TOKENS,
-                                .segment_begin = HALF,
-                                .segment_count = HALF};
+                                .segment_count = HALF,
+                                .sequence_rank = 1,
+                                .sequence_degree = 2};
     const dit_latent latent = {.patch_t = 1, .patch = 2, .frames = 3, .height = 8, .width = 12};
     const int64_t dims[3] = {8, 4, 4};
     (void)state;

@@ -686,22 +686,24 @@ static void step_noise_belongs_to_the_token_and_not_to_the_rank(void **state)
                          .segments = 1,
                          .segment_tokens = TOKENS,
                          .segment_count = TOKENS,
+                         .sequence_degree = 1,
                          .images = CLIPS};
     dit_sampler sampler = {.rt = &rt, .partition = all, .seed = 3, .channels = CHANNELS};
     (void)state;
-    dit_sampler_draw(&sampler, "step-noise", 4, 1.0f, whole);
-    dit_sampler_draw(&sampler, "step-noise", 5, 1.0f, again);
+    dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, "step-noise", 4, 1.0f, whole);
+    dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, "step-noise", 5, 1.0f, again);
     for (int i = 0; i < ALL; i++) assert_true(again[i] != whole[i]); /* fresh at every step */
     for (int64_t begin = 0; begin < 8; begin += 2) {
         sampler.partition = (dit_partition){.image_tokens = TOKENS,
                                             .image_count = 6,
                                             .segments = 3,
                                             .segment_tokens = 8,
-                                            .segment_begin = begin,
                                             .segment_count = 2,
+                                            .sequence_rank = begin / 2,
+                                            .sequence_degree = 4,
                                             .images = 1,
                                             .image_first = 1};
-        dit_sampler_draw(&sampler, "step-noise", 4, 1.0f, part);
+        dit_sampler_draw(&sampler, (dit_range){0, sampler.partition.segment_count}, "step-noise", 4, 1.0f, part);
         for (int64_t row = 0; row < 6; row++)
             assert_memory_equal(part + row * CHANNELS,
                                 whole + (TOKENS + dit_partition_token(&sampler.partition, row)) * CHANNELS,
