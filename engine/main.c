@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "engine/comm/comm.h"
+#include "engine/position.h"
 #include "engine/programs/program.h"
 #include "version.h"
 
@@ -144,7 +145,8 @@ int main(int argc, char **argv)
     }
     snprintf(prefix, sizeof prefix, "[rank %d] ", dit_comm_rank(dit_comm_world()));
     dit_log_set_prefix(prefix);
-    st = run_program(&args, &doc, &skipped);
+    st = dit_position_install(dit_comm_rank(dit_comm_world()), args.out_folder);
+    if (st == DIT_OK) st = run_program(&args, &doc, &skipped);
     if (st != DIT_OK) {
         dit_error_print("ditbench-engine");
         write_error(args.out_folder);

@@ -81,6 +81,7 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
     if (params->counting) return counting_init(params, rt);
     DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
     dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
+    dit_position_set_mesh(&rt->parallel, rt->coordinates);
     DIT_TRY_GOTO(st, place_threads(rt, params->threads), done);
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
         DIT_TRY_GOTO(st, dit_comm_create(&rt->parallel, (dit_axis)axis, &rt->counters, &rt->comm[axis]), done);
@@ -109,6 +110,18 @@ void dit_runtime_set_trace(dit_runtime *rt, dit_trace *trace)
 {
     rt->trace = trace;
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) dit_comm_set_trace(rt->comm[axis], trace);
+}
+
+void dit_runtime_set_step(dit_runtime *rt, int step)
+{
+    if (rt->trace) rt->trace->step = step;
+    dit_position_set_step(step);
+}
+
+void dit_runtime_set_patch(dit_runtime *rt, int band)
+{
+    if (rt->trace) rt->trace->patch = band;
+    dit_position_set_patch(band);
 }
 
 void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began_ns)

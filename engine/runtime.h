@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mesh.h"
 #include "engine/comm/comm.h"
+#include "engine/position.h"
 #include "engine/trace.h"
 #include "kernels/kernels.h"
 
@@ -71,6 +72,10 @@ void dit_runtime_release(dit_runtime *rt);
 void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase);
 /* From now on everything is recorded in `trace`, which outlives that; NULL: nothing. */
 void dit_runtime_set_trace(dit_runtime *rt, dit_trace *trace);
+/* Which diffusion step, and which band of rows of a pipeline (DIT_WINDOW_ALL: all rows), the rank is at, for trace and
+ * position; -1: none. */
+void dit_runtime_set_step(dit_runtime *rt, int step);
+void dit_runtime_set_patch(dit_runtime *rt, int band);
 /* Forgets counters, times and flops, and lowers the memory peaks to what is in use: the start of a measured region. */
 void dit_runtime_reset_account(dit_runtime *rt);
 
@@ -79,21 +84,25 @@ void dit_runtime_reset_account(dit_runtime *rt);
     do {                                                                                                               \
         int64_t timed_began_ = dit_clock_ns();                                                                         \
         if ((rt)->trace) (rt)->trace->phase = dit_time_name(which);                                                    \
+        dit_position_set_phase(dit_time_name(which));                                                                  \
         __VA_ARGS__;                                                                                                   \
+        dit_position_set_phase(NULL);                                                                                  \
         (rt)->time_ns[which] += dit_clock_ns() - timed_began_;                                                         \
         if ((rt)->trace) dit_runtime_end_phase(rt, which, timed_began_);                                               \
     } while (0)
 /* What DIT_TIMED tells a trace. */
 void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began_ns);
 
-/* Runs a statement as block `index` of the transformer, from 0, for the trace. */
+/* Runs a statement as block `index` of the transformer, from 0, for trace and position. */
 #define DIT_LAYER(rt, index, ...)                                                                                      \
     do {                                                                                                               \
         int64_t layer_began_ = dit_trace_begin((rt)->trace);                                                           \
         if ((rt)->trace) (rt)->trace->layer = (int32_t)(index);                                                        \
+        dit_position_set_layer(index);                                                                                 \
         __VA_ARGS__;                                                                                                   \
         dit_trace_end((rt)->trace, DIT_TRACE_LAYER, "block", layer_began_);                                            \
         if ((rt)->trace) (rt)->trace->layer = -1;                                                                      \
+        dit_position_set_layer(-1);                                                                                    \
     } while (0)
 
 /* Dispatch and account. */

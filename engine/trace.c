@@ -23,7 +23,7 @@ const char *dit_trace_category_name(dit_trace_category category)
 dit_status dit_trace_init(dit_trace *t, int64_t capacity)
 {
     void *events;
-    *t = (dit_trace){.capacity = capacity, .step = -1, .layer = -1};
+    *t = (dit_trace){.capacity = capacity, .step = -1, .patch = -1, .layer = -1};
     dit_arena_init(&t->arena, &t->ledger, DIT_MEMORY_STATE);
     DIT_TRY(dit_arena_alloc(&t->arena, capacity * (int64_t)sizeof *t->events, &events));
     t->events = events;
@@ -51,6 +51,7 @@ void dit_trace_record(dit_trace *t, const dit_trace_event *event)
     dit_trace_event *slot = &t->events[t->recorded % t->capacity];
     *slot = *event;
     slot->step = t->step;
+    slot->patch = t->patch;
     slot->layer = t->layer;
     slot->phase = t->phase;
     slot->sequence = (uint32_t)t->recorded++;
@@ -133,6 +134,7 @@ static void put_args(const dit_trace_event *event, dit_buffer *out)
     const char *separator = "";
     dit_buffer_text(out, ",\"args\":{");
     if (event->step >= 0) dit_buffer_printf(out, "\"step\":%d", event->step), separator = ",";
+    if (event->patch >= 0) dit_buffer_printf(out, "%s\"patch\":%d", separator, event->patch), separator = ",";
     if (event->layer >= 0) dit_buffer_printf(out, "%s\"layer\":%d", separator, event->layer), separator = ",";
     if (event->phase) dit_buffer_printf(out, "%s\"phase\":\"%s\"", separator, event->phase), separator = ",";
     if (event->axis) dit_buffer_printf(out, "%s\"axis\":\"%s\"", separator, event->axis), separator = ",";

@@ -30,9 +30,9 @@ typedef struct {
     const char *axis;  /* of communication: "ulysses"; else NULL  */
     const char *phase; /* NULL: none                              */
     int64_t begin_ns, end_ns;
-    int64_t bytes;       /* that this rank sent in a transfer */
-    int32_t step, layer; /* -1: none                          */
-    uint32_t sequence;   /* in the order of recording         */
+    int64_t bytes;              /* that this rank sent in a transfer */
+    int32_t step, patch, layer; /* -1: none                   */
+    uint32_t sequence;          /* in the order of recording         */
     dit_trace_category category;
 } dit_trace_event;
 
@@ -48,7 +48,7 @@ typedef struct dit_trace {
     dit_arena arena;
     dit_trace_event *events; /* [capacity], a ring */
     int64_t capacity, recorded;
-    int32_t step, layer; /* of what is recorded next, and the phase */
+    int32_t step, patch, layer; /* of what is recorded next, and the phase; patch: band of rows of a pipeline */
     const char *phase;
     dit_trace_clock clock;
 } dit_trace;
@@ -60,7 +60,7 @@ void dit_trace_release(dit_trace *trace);
 int64_t dit_trace_held(const dit_trace *trace);
 int64_t dit_trace_dropped(const dit_trace *trace);
 
-/* Adds an event and stamps it with sequence, step, layer and phase. Allocates nothing. */
+/* Adds an event and stamps it with sequence, step, patch, layer and phase. Allocates nothing. */
 void dit_trace_record(dit_trace *trace, const dit_trace_event *event);
 /* The two ends of an operator. A NULL trace costs one comparison. */
 static inline int64_t dit_trace_begin(const dit_trace *trace)

@@ -1,6 +1,7 @@
 #include "engine/comm/comm_impl.h"
 
 #include "base/clock.h"
+#include "engine/position.h"
 #include "engine/trace.h"
 
 #include <stdlib.h>
@@ -13,6 +14,7 @@ struct dit_comm {
     const dit_comm_ops *ops;
     void *group;
     int rank, size;
+    int *ranks; /* [size] by their rank in the world; NULL: the world */
     dit_axis axis;
     dit_phase phase;
     dit_comm_counters *counters; /* NULL: uncounted (the world) */
@@ -28,7 +30,7 @@ dit_status dit_comm_start(const char *implementation, int *argc, char ***argv)
         if (strcmp(implementations[i]->name, implementation) != 0) continue;
         current = implementations[i];
         DIT_TRY(current->start(argc, argv));
-        world = (dit_comm){.ops = current};
+        world = (dit_comm){.ops = current, .axis = DIT_AXIS_WORLD};
         DIT_TRY(current->create(NULL, 0, &world.group));
         world.rank = current->rank(world.group);
         world.size = current->size(world.group);
@@ -92,12 +94,13 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
         size = dit_mesh_group(parallel, world.rank, axis, ranks);
         st = current->create(ranks, size, &comm->group);
     }
-    free(ranks);
     if (st != DIT_OK) {
+        free(ranks);
         free(comm);
         return st;
     }
-    *comm = (dit_comm){.ops = current, .group = comm->group, .axis = axis, .counters = counters, .size = size};
+    *comm = (dit_comm){
+        .ops = current, .group = comm->group, .ranks = ranks, .axis = axis, .counters = counters, .size = size};
     comm->rank = current->rank(comm->group);
     *out = comm;
     return DIT_OK;
@@ -125,8 +128,49 @@ void dit_comm_free(dit_comm *comm)
 {
     if (!comm) return;
     comm->ops->free(comm->group);
+    free(comm->ranks);
     free(comm);
 }
+
+/* ---- what holds the thread up ------------------------------------------------------------------------------------ */
+
+/* A wait of the rank's own thread begins: for every other rank of the group, for bytes of which all are received and
+ * sent alike. */
+static void wait_for_all(const dit_comm *comm, const char *what, int64_t bytes, int64_t began_ns)
+{
+    dit_position_wait_begin(&(dit_position_wait){.collective = what,
+                                                 .axis = dit_axis_name(comm->axis),
+                                                 .ranks = comm->ranks,
+                                                 .size = comm->size,
+                                                 .own = comm->rank,
+                                                 .from = DIT_POSITION_EVERYBODY,
+                                                 .to = DIT_POSITION_NOBODY,
+                                                 .received_bytes = bytes,
+                                                 .began_ns = began_ns});
+}
+
+static void wait_for_exchange(const dit_comm *comm, const dit_comm_exchange *exchange, int64_t began_ns)
+{
+    dit_position_wait_begin(&(dit_position_wait){.collective = dit_collective_name(DIT_COLLECTIVE_SEND_RECV),
+                                                 .axis = dit_axis_name(comm->axis),
+                                                 .ranks = comm->ranks,
+                                                 .size = comm->size,
+                                                 .own = comm->rank,
+                                                 .from = exchange->from,
+                                                 .to = exchange->to,
+                                                 .received_bytes = exchange->received_bytes,
+                                                 .sent_bytes = exchange->bytes,
+                                                 .began_ns = began_ns});
+}
+
+/* Returns what the call that held the thread up returned. */
+static dit_status waited(dit_status st)
+{
+    dit_position_wait_end();
+    return st;
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 static void record(dit_comm *comm, dit_trace_category category, dit_collective collective, int64_t bytes,
                    int64_t began_ns, int64_t ended_ns)
@@ -167,10 +211,13 @@ static void count_blocking(dit_comm *comm, dit_collective collective, int64_t by
     count_span(comm, collective, messages * bytes_each, began_ns, ended_ns);
 }
 
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
 dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int64_t block_bytes)
 {
     int64_t began = dit_clock_ns();
-    DIT_TRY(comm->ops->all_to_all(comm->group, send, recv, block_bytes));
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_TO_ALL), (comm->size - 1) * block_bytes, began);
+    DIT_TRY(waited(comm->ops->all_to_all(comm->group, send, recv, block_bytes)));
     count_blocking(comm, DIT_COLLECTIVE_ALL_TO_ALL, block_bytes, began);
     return DIT_OK;
 }
@@ -178,7 +225,8 @@ dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int
 dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int64_t block_bytes)
 {
     int64_t began = dit_clock_ns();
-    DIT_TRY(comm->ops->all_gather(comm->group, send, recv, block_bytes));
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_GATHER), (comm->size - 1) * block_bytes, began);
+    DIT_TRY(waited(comm->ops->all_gather(comm->group, send, recv, block_bytes)));
     count_blocking(comm, DIT_COLLECTIVE_ALL_GATHER, block_bytes, began);
     return DIT_OK;
 }
@@ -186,7 +234,8 @@ dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int
 dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t *offsets)
 {
     int64_t began = dit_clock_ns(), bytes = offsets[comm->rank + 1] - offsets[comm->rank];
-    DIT_TRY(comm->ops->all_gather_varying(comm->group, NULL, bytes, data, offsets));
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_GATHER), offsets[comm->size] - offsets[0] - bytes, began);
+    DIT_TRY(waited(comm->ops->all_gather_varying(comm->group, NULL, bytes, data, offsets)));
     count_blocking(comm, DIT_COLLECTIVE_ALL_GATHER, bytes, began);
     return DIT_OK;
 }
@@ -194,7 +243,8 @@ dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t 
 dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t elements, double *gathered)
 {
     int64_t began = dit_clock_ns(), bytes = elements * (int64_t)sizeof *values;
-    DIT_TRY(comm->ops->all_gather(comm->group, values, gathered, bytes));
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes, began);
+    DIT_TRY(waited(comm->ops->all_gather(comm->group, values, gathered, bytes)));
     for (int64_t i = 0; i < elements; i++) {
         values[i] = gathered[i];
         for (int rank = 1; rank < comm->size; rank++) values[i] += gathered[rank * elements + i];
@@ -206,9 +256,12 @@ dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t elements,
 dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *out, dit_comm_add add, void *context)
 {
     int64_t began = dit_clock_ns(), part = elements / comm->size, bytes = part * (int64_t)sizeof *values;
-    DIT_TRY(comm->ops->all_to_all(comm->group, values, out, bytes));
+    const char *name = dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE);
+    wait_for_all(comm, name, (comm->size - 1) * bytes, began);
+    DIT_TRY(waited(comm->ops->all_to_all(comm->group, values, out, bytes)));
     add(context, out, comm->size, part, values);
-    DIT_TRY(comm->ops->all_gather(comm->group, values, out, bytes));
+    wait_for_all(comm, name, (comm->size - 1) * bytes, dit_clock_ns());
+    DIT_TRY(waited(comm->ops->all_gather(comm->group, values, out, bytes)));
     int64_t messages = 2 * (comm->size - 1), ended = count(comm, DIT_COLLECTIVE_ALL_REDUCE, messages, bytes, began);
     count_span(comm, DIT_COLLECTIVE_ALL_REDUCE, messages * bytes, began, ended);
     return DIT_OK;
@@ -221,6 +274,9 @@ dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, voi
     DIT_TRY(comm->ops->exchange_begin(comm->group, send, to, recv, from, bytes, out));
     out->began_ns = began;
     out->bytes = to != DIT_COMM_NOBODY ? bytes : 0;
+    out->received_bytes = from != DIT_COMM_NOBODY ? bytes : 0;
+    out->to = to;
+    out->from = from;
     count(comm, DIT_COLLECTIVE_SEND_RECV, to != DIT_COMM_NOBODY, bytes, began);
     return DIT_OK;
 }
@@ -235,7 +291,8 @@ void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
 dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
 {
     int64_t began = dit_clock_ns();
-    DIT_TRY(comm->ops->exchange_wait(comm->group, exchange));
+    wait_for_exchange(comm, exchange, began);
+    DIT_TRY(waited(comm->ops->exchange_wait(comm->group, exchange)));
     int64_t ended = count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, began);
     count_span(comm, DIT_COLLECTIVE_SEND_RECV, exchange->bytes, exchange->began_ns, ended);
     return DIT_OK;
@@ -243,13 +300,16 @@ dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
 
 dit_status dit_comm_barrier(dit_comm *comm)
 {
-    return comm->ops->barrier(comm->group);
+    wait_for_all(comm, "barrier", 0, dit_clock_ns());
+    return waited(comm->ops->barrier(comm->group));
 }
+
 dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, char **out, int64_t *offsets)
 {
     int64_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
     dit_status st = sizes ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d sizes", comm->size);
     *out = NULL;
+    wait_for_all(comm, "collect", 0, dit_clock_ns());
     if (st == DIT_OK) st = comm->ops->all_gather(comm->group, &bytes, sizes, (int64_t)sizeof bytes);
     if (st == DIT_OK) {
         offsets[0] = 0;
@@ -258,6 +318,7 @@ dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, cha
         st = *out ? comm->ops->all_gather_varying(comm->group, data ? data : "", bytes, *out, offsets)
                   : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld collected bytes", (long long)offsets[comm->size]);
     }
+    dit_position_wait_end();
     free(sizes);
     return st;
 }

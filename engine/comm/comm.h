@@ -30,6 +30,8 @@ struct dit_trace;
 typedef struct {
     void *handle[2];
     int64_t began_ns, bytes; /* that are sent */
+    int64_t received_bytes;
+    int to, from; /* of the group, or DIT_COMM_NOBODY */
 } dit_comm_exchange;
 
 /* Starts the library (once per process), e.g. "mpi". *argc, *argv as in main. Collective over all processes. */

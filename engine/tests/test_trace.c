@@ -25,12 +25,14 @@ static void events_carry_where_they_happened(void **state)
     (void)state;
     start(&trace, 8);
     record(&trace, DIT_TRACE_COMPUTE, "linear", 1, 2);
-    trace.step = 3, trace.layer = 4, trace.phase = "blocks";
+    trace.step = 3, trace.patch = 2, trace.layer = 4, trace.phase = "blocks";
     record(&trace, DIT_TRACE_COMPUTE, "attention", 2, 5);
     assert_int_equal(trace.events[0].step, -1);
+    assert_int_equal(trace.events[0].patch, -1);
     assert_int_equal(trace.events[0].layer, -1);
     assert_null(trace.events[0].phase);
     assert_int_equal(trace.events[1].step, 3);
+    assert_int_equal(trace.events[1].patch, 2);
     assert_int_equal(trace.events[1].layer, 4);
     assert_string_equal(trace.events[1].phase, "blocks");
     assert_int_equal(trace.events[1].sequence, 1);
