@@ -1,7 +1,7 @@
 /* Closed forms of one attention layer. Notation: B batch, n rows of a rank, D head size, u and r the Ulysses and ring
  * degrees, h and w the query and key heads that a rank has room for, e = 4 bytes. One forward sends
  *   Ulysses   q, k, v there and the result back: B (u-1) n (2 h + 2 w) D e, in 4 B (u-1) messages, packed in 2 B (u-1)
- *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e
+ *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e; of whole rows, r-1 hops of k, then r-1 of v
  * With h = H/u and w = Hk/u these are the published 4 (N-1)/N^2 S H D e and 2 (N-1)/N S Hk D e (PARALLEL.md section 2).
  */
 #include "base/layer.h"
@@ -48,6 +48,7 @@ dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const cha
     static const char *const keys[] = {"tokens", "heads",  "kv_heads",   "head_dim",  "batch", "causal",
                                        "layout", "packed", "pad_tokens", "pad_heads", NULL};
     const cJSON *object;
+    const char *attention = "";
     char at[256];
     *out = (dit_layer){.batch = 1};
     snprintf(at, sizeof at, "%s/layer", pointer);
@@ -59,6 +60,8 @@ dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const cha
     DIT_TRY(dit_json_optional_int(doc, object, at, "batch", 1, MAX_BATCH, &out->batch));
     out->kv_heads = out->heads;
     DIT_TRY(dit_json_optional_int(doc, object, at, "kv_heads", 1, MAX_HEADS, &out->kv_heads));
+    DIT_TRY(dit_json_optional_string(doc, kase, pointer, "attention", &attention));
+    out->whole_rows = strcmp(attention, DIT_LAYER_WHOLE_ROWS_NAME) == 0;
     return read_switches(doc, object, at, out);
 }
 
@@ -200,10 +203,30 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_layer *la
         "set pad_tokens, at the price of the bytes of %lld tokens", (long long)padded);
 }
 
+/* Ring Self-Attention: a ring and nothing else, every row of scores full and as long as the others. */
+static dit_status check_whole_rows(const dit_parallel *parallel, const dit_layer *layer)
+{
+    dit_token_cut cut = dit_token_cut_of(parallel, layer);
+    static const char hint[] = "attention \"ring\" gives the same result and can do that";
+    if (!layer->whole_rows) return DIT_OK;
+    if (cut.u > 1 || cut.r == 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                       "%s needs a ring alone, here are ring_degree %lld, ulysses_degree %lld",
+                                       DIT_LAYER_WHOLE_ROWS_NAME, (long long)cut.r, (long long)cut.u),
+                              "use ring_degree above 1, or attention \"auto\"");
+    if (layer->causal)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is built without a causal mask", DIT_LAYER_WHOLE_ROWS_NAME), hint);
+    if (cut.r * cut.ring_rows == layer->tokens) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%s: tokens %lld not divisible by ring_degree %lld",
+                                   DIT_LAYER_WHOLE_ROWS_NAME, (long long)layer->tokens, (long long)cut.r),
+                          hint);
+}
+
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_layer *) = {
-        check_size, check_axes, check_shared_heads, check_heads, check_tokens,
+        check_size, check_axes, check_shared_heads, check_heads, check_tokens, check_whole_rows,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, layer));
     return DIT_OK;
@@ -269,7 +292,10 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_
         add(ulysses, 2 * peers, cut.rows * heads.heads * head);
         add(ulysses, 2 * peers, cut.rows * heads.kv_heads * head);
     }
-    add(ring, cut.r - 1, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head);
+    if (layer->whole_rows)
+        add(ring, 2 * (cut.r - 1), layer->batch * cut.ring_rows * heads.kv_heads * head);
+    else
+        add(ring, cut.r - 1, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head);
 }
 
 void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int64_t bytes[4])
@@ -281,5 +307,9 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
     bytes[1] = cut.rows * (2 * layer->heads + 2 * layer->kv_heads) * head + layer->tokens * ELEMENT_BYTES;
     bytes[2] = cut.r > 1 ? cut.ring_rows * heads.heads * (head + 2 * layer->batch * ELEMENT_BYTES) : 0;
     bytes[3] = cut.r > 1 ? 3 * 2 * cut.ring_rows * heads.kv_heads * head : 0;
+    if (layer->whole_rows) {
+        bytes[2] = layer->batch * layer->heads * cut.ring_rows * cut.r * cut.ring_rows * ELEMENT_BYTES;
+        bytes[3] = 2 * cut.ring_rows * heads.kv_heads * head;
+    }
     if (cut.u > 1) bytes[3] += cut.ring_rows * (4 * heads.heads + 2 * heads.kv_heads) * head;
 }

@@ -30,12 +30,15 @@ typedef struct {
     bool causal;                                      /* a token sees itself and those before                       */
     bool packed;                                      /* Ulysses: q, k, v in one all-to-all instead of one each     */
     bool pad_tokens, pad_heads;                       /* what does not divide is padded, instead of refused         */
+    bool whole_rows; /* Ring Self-Attention: keys, then values around the ring, with whole rows of scores between    */
     dit_token_layout layout;
 } dit_layer;
+/* The attention policy of layers with whole_rows; arXiv:2105.13120. */
+#define DIT_LAYER_WHOLE_ROWS_NAME "ring-self-attention"
 
 /* Reads {"tokens","heads","head_dim"} and, with defaults, {"kv_heads","batch","causal","layout","packed","pad_tokens",
- * "pad_heads"} of the case's "layer". Not judged: dit_layer_check must pass before anything below is asked.
- * Errors: DIT_ERR_JSON_*. */
+ * "pad_heads"} of the case's "layer"; whole_rows from the case's "attention". Not judged: dit_layer_check must pass
+ * before anything below is asked. Errors: DIT_ERR_JSON_*. */
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out);
 /* DIT_OK, or the first rule that is broken (DIT_ERR_CONSTRAINT_*, DIT_ERR_UNSUPPORTED for other axes). */
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer);

@@ -108,6 +108,11 @@ static dit_status resolve_mesh(suite_cell *cell)
     int share = cell->platform->devices / cell->world_size;
     cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);
     if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
+    if (cell->attends && strcmp(cell->attention, "ring") == 0 &&
+        strcmp(asked->valuestring, DIT_LAYER_WHOLE_ROWS_NAME) == 0) {
+        cell->attention = DIT_LAYER_WHOLE_ROWS_NAME;
+        return DIT_OK;
+    }
     return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention %s contradicts mesh %s, which is %s", asked->valuestring,
                     cell->mesh, cell->attention);
 }

@@ -1,6 +1,6 @@
 #include "suite/parameter.h"
 
-#include "base/mesh.h"
+#include "base/layer.h"
 #include "suite/method.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
     SUITE_PARAMETER_LIST(PARAMETER_KEY)
 #undef PARAMETER_KEY
 };
-static const char *const attention_words[] = {"local", "ulysses", "ring", "usp", NULL};
+static const char *const attention_words[] = {"local", "ulysses", "ring", "usp", DIT_LAYER_WHOLE_ROWS_NAME, NULL};
 static const char *const layout_words[] = {"basic", "zigzag", "stripe", NULL};
 static const char *const joint_text_words[] = {"auto", "split", "replicate", NULL};
 

@@ -199,6 +199,57 @@ static void padding_is_paid_for(void **state)
     assert_int_equal(bytes_of(&three, 4, 1, NULL), bytes_of(&even, 4, 1, NULL)); /* 3 heads as 4 */
 }
 
+static void whole_rows_send_the_bytes_of_a_ring_in_twice_the_messages(void **state)
+{
+    dit_layer merged = {.tokens = 240, .heads = 16, .kv_heads = 4, .head_dim = 8, .batch = 2}, whole = merged;
+    int64_t messages_merged, messages_whole;
+    whole.whole_rows = true;
+    (void)state;
+    for (int r = 2; r <= 8; r *= 2) {
+        int64_t block = 2 * 240 / r * 4 * 8 * 4; /* B n Hk D e, of k or of v */
+        assert_int_equal(bytes_of(&whole, 1, r, &messages_whole), 2 * (r - 1) * block);
+        assert_int_equal(bytes_of(&whole, 1, r, NULL), bytes_of(&merged, 1, r, &messages_merged));
+        assert_int_equal(messages_whole, 2 * (r - 1));
+        assert_int_equal(messages_merged, r - 1);
+    }
+}
+
+static int64_t scores_of(int64_t tokens, int r)
+{
+    dit_layer layer = {.tokens = tokens, .heads = 16, .kv_heads = 4, .head_dim = 8, .batch = 2, .whole_rows = true};
+    const dit_parallel parallel = mesh(1, r);
+    int64_t bytes[4];
+    dit_layer_memory(&parallel, &layer, bytes);
+    return bytes[2];
+}
+
+static void whole_rows_hold_scores_of_all_keys(void **state)
+{
+    (void)state;
+    assert_int_equal(scores_of(240, 2), 2 * 16 * 120 * 240 * 4); /* B H n S e */
+    assert_int_equal(scores_of(240, 4), scores_of(240, 2) / 2);
+    assert_int_equal(scores_of(480, 2), scores_of(240, 2) * 4);
+    assert_int_equal(scores_of(480, 4), scores_of(240, 2) * 2); /* tokens a rank stay, keys grow */
+}
+
+static void whole_rows_are_of_a_ring_without_mask_or_padding(void **state)
+{
+    dit_parallel ring = mesh(1, 4), both = mesh(2, 2), one = mesh(1, 1);
+    dit_layer layer = layer_of(24, DIT_TOKEN_BASIC);
+    layer.whole_rows = true;
+    (void)state;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_OK);
+    assert_int_equal(dit_layer_check(&both, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    assert_int_equal(dit_layer_check(&one, &layer), DIT_ERR_CONSTRAINT_METHOD);
+    layer.causal = true;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(dit_error_last()->hint, "\"ring\""));
+    layer.causal = false, layer.pad_tokens = true, layer.tokens = 23;
+    assert_int_equal(dit_layer_check(&ring, &layer), DIT_ERR_CONSTRAINT_TOKENS);
+    assert_non_null(strstr(dit_error_last()->message, "tokens 23 not divisible by ring_degree 4"));
+    dit_error_clear();
+}
+
 static void rules_name_what_they_refuse(void **state)
 {
     dit_parallel parallel = mesh(2, 2);
@@ -261,7 +312,12 @@ static void a_case_is_read_with_its_defaults(void **state)
                      DIT_OK);
     dit_layer_name(&layer, name);
     assert_string_equal(name, "layer:8/2x32");
-    assert_true(layer.causal && layer.layout == DIT_TOKEN_STRIPE);
+    assert_true(layer.causal && layer.layout == DIT_TOKEN_STRIPE && !layer.whole_rows);
+    assert_int_equal(read("{\"attention\":\"ring-self-attention\",\"layer\":{\"tokens\":64,\"heads\":8,"
+                          "\"head_dim\":32}}",
+                          &layer),
+                     DIT_OK);
+    assert_true(layer.whole_rows);
     assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"kv_heads\":3,\"head_dim\":32}}", &layer), DIT_OK);
     assert_int_equal(dit_layer_check(&(dit_parallel){0}, &layer), DIT_ERR_CONSTRAINT_HEADS);
     assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"head_dim\":32,\"layout\":\"zebra\"}}", &layer),
@@ -283,6 +339,9 @@ int main(void)
         cmocka_unit_test(volumes_are_the_published_ones),
         cmocka_unit_test(packing_saves_messages_and_no_bytes),
         cmocka_unit_test(padding_is_paid_for),
+        cmocka_unit_test(whole_rows_send_the_bytes_of_a_ring_in_twice_the_messages),
+        cmocka_unit_test(whole_rows_hold_scores_of_all_keys),
+        cmocka_unit_test(whole_rows_are_of_a_ring_without_mask_or_padding),
         cmocka_unit_test(rules_name_what_they_refuse),
         cmocka_unit_test(options_without_effect_are_spelled_alike),
         cmocka_unit_test(a_case_is_read_with_its_defaults),

@@ -10,6 +10,7 @@ static const dit_attention_policy *const policies[] = {
     &dit_attention_ulysses,
     &dit_attention_ring,
     &dit_attention_usp,
+    &dit_attention_rsa,
 };
 
 static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_policy **out)
@@ -27,7 +28,7 @@ static dit_status find_policy(const dit_runtime *rt, const char *name, const dit
                 "use \"auto\", or degrees above 1 exactly where the policy communicates");
     }
     return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no attention policy is called \"%s\"", name),
-                          "auto, local, ulysses, ring and usp exist");
+                          "auto, local, ulysses, ring and usp exist, and for one layer ring-self-attention");
 }
 
 /* Memory for the key bias of every ring rank, as the Ulysses exchange lays its keys out. */

@@ -29,9 +29,13 @@ struct dit_attention {
     struct {
         float *kv[3], *block_out, *block_lse, *lse; /* see ring.c */
     } ring;
+    struct {
+        float *block[2], *scores; /* see rsa.c */
+    } rsa;
 };
 
-extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp;
+extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp,
+    dit_attention_rsa;
 
 /* Rows of `shape` that every sequence rank holds: replicated text. */
 static inline int64_t attention_replicated(const dit_attention_shape *shape)

@@ -8,10 +8,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
 
-# Two shapes with and without a mask; of each: one rank, u2, u4, and r2, r4, u2 r2, u2 r2 packed in three layouts.
+# Two shapes with and without a mask; of each: one rank, u2, u4, and r2, r4, u2 r2, u2 r2 packed in three layouts. Of the
+# even shape without a mask also whole rows of scores on r2, r4.
 cases=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep')
 references=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep.*(reference)$')
-[ "$references" -eq 4 ] && [ "$cases" -eq $((references * (3 + 4 * 3))) ]
+whole_rows=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep.*ring-self-attention')
+[ "$references" -eq 4 ] && [ "$whole_rows" -eq 6 ] && [ "$cases" -eq $((references * (3 + 4 * 3) + whole_rows)) ]
 report $? "options without effect merge: $references references, $cases cases"
 
 "$build/bin/ditbench" run engine/tests/attention.json --output "$work/session" >"$work/log" 2>&1
@@ -40,10 +42,10 @@ report $? "every mesh and layout computes every pair once, and no other"
 "$build/bin/ditbench" verify "$work/session" >"$work/log" 2>&1
 report $? "the session verifies"
 
-# layer NAME LAYER PARALLEL: one rank's complaint
+# layer NAME LAYER PARALLEL [ATTENTION]: one rank's complaint
 layer() {
-    printf '{"schema": "ditbench.case/1", "program": "attention", "layer": {%s}, "run": {"seed": 1}, "parallel": {%s}}' \
-        "$2" "$3" >"$work/$1.json"
+    printf '{"schema": "ditbench.case/1", "program": "attention", "layer": {%s}, "run": {"seed": 1}, "parallel": {%s}, "attention": "%s"}' \
+        "$2" "$3" "${4:-auto}" >"$work/$1.json"
     "$build/bin/ditbench-engine" --case "$work/$1.json" --out "$work/$1" >"$work/$1.log" 2>&1
 }
 layer heads '"tokens": 8, "heads": 3, "head_dim": 4' '"ulysses_degree": 2'
@@ -58,6 +60,35 @@ report $? "key heads that do not divide the heads are refused"
 layer data '"tokens": 8, "heads": 4, "head_dim": 4' '"data_degree": 2'
 [ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*sequence' "$work/data.log"
 report $? "other axes are refused"
+
+# Whole rows of scores with shared key heads: the rings' bytes in twice the messages, scores of B H n S floats and no
+# more that grows, and blocks of k and v that are a third of a merging ring's.
+cat >"$work/rows.json" <<'END'
+{"schema": "ditbench.workload/1", "name": "rows", "program": "attention",
+ "defaults": {"tokens": 96, "heads": 6, "head_dim": 8, "batch": 2},
+ "axes": {"attention": ["ring", "ring-self-attention"], "kv_heads": [6, 2, 1], "ring_degree": [2, 4]},
+ "repeat": {"processes": 1}, "measure": {"warmup_runs": 1, "iterations": 2, "deadline_s": 60},
+ "expect": [
+  {"id": "operator", "claim": "the plain operator's result", "expr": "count(attention='ring-self-attention') == 6 && all('operator_rel_l2 < 1e-5')"},
+  {"id": "bytes", "claim": "bytes of k and v around the ring", "expr": "all('communication_bytes == 2 * (ring_degree - 1) * batch * tokens / ring_degree * kv_heads * head_dim * 4')"},
+  {"id": "messages", "claim": "keys and values in rounds of their own", "expr": "all('communication_messages == 2 * (ring_degree - 1)', attention='ring-self-attention') && all('communication_messages == ring_degree - 1', attention='ring')"},
+  {"id": "scores", "claim": "B H n S scores and next to nothing else", "expr": "all('activations_bytes - 4 * batch * heads * tokens / ring_degree * tokens >= 0 && activations_bytes - 4 * batch * heads * tokens / ring_degree * tokens < 4096', attention='ring-self-attention')"},
+  {"id": "blocks", "claim": "two blocks of k or v", "expr": "all('comm_buffer_bytes == 2 * 4 * batch * tokens / ring_degree * kv_heads * head_dim', attention='ring-self-attention')"}]}
+END
+"$build/bin/ditbench" run "$work/rows.json" --output "$work/rows" >"$work/log" 2>&1
+report $? "whole rows: shared heads give the plain operator's result"
+"$build/bin/ditbench" report "$work/rows" >>"$work/log" 2>&1
+[ "$(grep -o '"verdict":[[:space:]]*"holds"' "$work/rows/report/claims.json" | wc -l)" -eq 5 ]
+report $? "whole rows: bytes, messages and memory of scores are those of the formulas"
+layer causal '"tokens": 8, "heads": 4, "head_dim": 4, "causal": true' '"ring_degree": 2' ring-self-attention
+[ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: ring-self-attention .*causal' "$work/causal.log" && grep -q '"ring"' "$work/causal.log"
+report $? "whole rows: a causal mask is refused, with the way out"
+layer uneven '"tokens": 9, "heads": 4, "head_dim": 4, "pad_tokens": true' '"ring_degree": 2' ring-self-attention
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_TOKENS: ring-self-attention: tokens 9' "$work/uneven.log"
+report $? "whole rows: tokens that do not divide are refused"
+layer alone '"tokens": 8, "heads": 4, "head_dim": 4' '' ring-self-attention
+[ $? -eq 2 ] && grep -q 'E_CONSTRAINT_METHOD: ring-self-attention needs a ring' "$work/alone.log"
+report $? "whole rows: one rank is refused"
 
 # A wrong formula must fail a case: the same engine, with one factor of base/layer.c changed.
 sed 's|2 \* layer->batch \* cut.ring_rows \* heads.kv_heads|layer->batch * cut.ring_rows * heads.kv_heads|' base/layer.c >"$work/layer.c"
