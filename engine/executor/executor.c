@@ -2,6 +2,6 @@
 
 const dit_executor *dit_executor_of(const dit_sampler *sampler)
 {
-    (void)sampler;
+    if (dit_comm_size(sampler->rt->comm[DIT_AXIS_PIPEFUSION]) > 1) return &dit_executor_pipefusion;
     return &dit_executor_whole;
 }

@@ -19,6 +19,7 @@ typedef struct dit_executor {
 /* The one that the mesh asks for: "pipefusion" with stages, "oracle" when one rank emulates a mesh, else "whole". */
 const dit_executor *dit_executor_of(const dit_sampler *sampler);
 
-extern const dit_executor dit_executor_whole;
+extern const dit_executor dit_executor_oracle;
+extern const dit_executor dit_executor_whole, dit_executor_pipefusion;
 
 #endif
