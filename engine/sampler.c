@@ -252,8 +252,8 @@ dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int ste
 
 int64_t dit_sampler_begin_step(dit_sampler *s, int step)
 {
+    dit_runtime_set_step(s->rt, step);
     dit_fault_at_step(step, s->latents);
-    if (s->rt->trace) s->rt->trace->step = step;
     return dit_clock_ns();
 }
 
@@ -267,10 +267,12 @@ dit_status dit_sampler_end_step(dit_sampler *s, int step, int64_t began_ns, bool
 
 dit_status dit_sampler_run(dit_sampler *s, const dit_condition *condition)
 {
+    dit_position_next_image();
     dit_runtime_set_phase(s->rt, DIT_PHASE_STEP);
     DIT_TIMED(s->rt, DIT_TIME_PREPARE, DIT_TRY(dit_model_prepare(s->model, condition)));
     DIT_TRY(s->executor->run(s, condition));
-    if (s->rt->trace) s->rt->trace->step = -1;
+    dit_runtime_set_step(s->rt, -1);
+    dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     return DIT_OK;
 }
 

@@ -115,6 +115,8 @@ void dit_model_set_window(dit_model *model, const dit_window *window)
     view->image_count = view->segments * window->count;
     if (!window->text && model->params.rt->facts.joint) view->text_count = 0;
     model->window = *window;
+    dit_runtime_set_step(model->params.rt, window->step);
+    dit_runtime_set_patch(model->params.rt, window->band);
     for (int i = 0; i < DIT_MODEL_POLICIES; i++)
         if (model->attention[i]) dit_attention_begin(model->attention[i], window);
 }
