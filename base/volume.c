@@ -1,15 +1,26 @@
 /* Closed forms: what each method sends, per rank and image. PARALLEL.md section 2, exact for joint text.
  *
- * Notation: B batch rows of this rank (images x guidance branches), n local tokens that travel, R replicated text rows,
- * C hidden, u and r the Ulysses and ring degrees, e = 4 bytes. Per self-attention layer and step:
- *   Ulysses   Q, K, V out and the result back, one all-to-all per operand and batch row: 4 B (u-1) n C/u e
- *             replicated text: no Q, K or V travels; the result's head slices are gathered: B (u-1) R C/u e
- *   ring      r-1 hops of K and V in one message: (r-1) 2 B (u n) (C/u) e
- *   tensor    ranks t hold C/t of q, k, v, so that C above is C/t. A sum of [B n, C] over them goes as a reduce-scatter
- *             and an all-gather: 2 (t-1) messages of B n C/t e. Norms over all heads: t-1 messages of B n doubles
- * Where attention is per frame (segments), its batch rows are B x segments of n / segments tokens; where a block
- * attends a second time over image tokens alone, that call counts without the text. Per step:  CFG parallel gathers the
- * prediction: images n_image token_channels e At the end the latents are gathered over ulysses, then ring, then data.
+ * Notation: B batch rows of this rank (images x guidance branches), n its image rows, T its rows of joint text (all of
+ * them where the text is replicated), C hidden, e = 4 bytes, N the degree of the axis. F forwards are of all rows:
+ * every step of exact methods, warm-up steps and the fill of displaced ones; Z steps are stale. A pipeline makes these
+ * in M bands of rows, so that what goes once a forward ("a pass") goes in F + Z M messages of the bytes of F + Z.
+ *
+ * Attention, per layer of the rank's own stage, with C/t instead of C on one of t tensor ranks:
+ *   Ulysses   Q, K, V out and the result back, one all-to-all per operand and batch row: 4 B (N-1) n C/N e a pass;
+ * split text travels like rows. Replicated text: no Q, K or V travels; the result's head slices are gathered: B (N-1) T
+ * C/N e in F + Z messages, with the first band ring      N-1 hops of K and V in one message, u the Ulysses degree:
+ * (N-1) 2 B (u n) (C/u) e in each of F + Z M micro-steps, as every band needs the whole store (PARALLEL.md 3.5);
+ * replicated text stays at home patch     K and V in one message, 2 B n C e with split text as rows: all-gathers of N-1
+ * messages in F forwards; then DistriFusion: the same in all stale steps but the last, which nobody would read; PCPP:
+ * in those steps 2 B s C e to each neighbour, s of n rows shared (dit_parallel_shared_rows); naive patch: nothing Where
+ * attention is per frame (segments), its batch rows are B x segments of n / segments tokens; where a block attends a
+ * second time over image tokens alone, that call counts without the text. tensor    a sum of [B n, C] goes as a
+ * reduce-scatter and an all-gather: 2 (N-1) messages of B n C/N e a pass; norms over all heads: N-1 messages of B n
+ * doubles a pass; sums of text alone with the first band only stages    each but the last to the next: the stream, B (T
+ * + n) C e a pass; and to where its skips end, k skips in one message: k B n C e a pass. The last to the first: new
+ * latents, images n token_channels e after all steps but the very last, and not after the fill. In the end the last one
+ * gives its latents to all others cfg       the last stage gathers the prediction: images n token_channels e, a pass
+ * without the fill At the end the latents are gathered over ulysses, then ring or patch, then data.
  */
 #include "base/mesh.h"
 
@@ -29,9 +40,16 @@ const char *dit_phase_name(dit_phase phase)
     return phase_names[phase];
 }
 
+/* Forwards of all rows, and stale steps, which go band by band. */
 typedef struct {
-    int64_t u, r, t, cfg, data, images, batch, segments, image_rows, moving_rows, replicated_rows;
-    int64_t hidden; /* of a tensor rank */
+    int64_t whole, stale, bands;
+} passes;
+
+typedef struct {
+    int64_t u, r, t, patch, stages, cfg, data, images, batch, segments, image_rows, moving_rows, replicated_rows;
+    int64_t hidden;      /* of a tensor rank                           */
+    int64_t stage, part; /* this rank on the pipefusion and patch axes */
+    passes passes;       /* of a run, the fill included                */
     dit_block_run blocks;
 } shape;
 
@@ -40,24 +58,56 @@ static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
     return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
 }
 
-static shape shape_of(const dit_parallel *parallel, const dit_facts *facts)
+static passes passes_of(const dit_parallel *parallel, const dit_facts *facts)
 {
-    shape s = {.blocks = dit_facts_blocks(facts, 0, facts->layers),
-               .u = degree_of(parallel, DIT_AXIS_ULYSSES),
-               .r = degree_of(parallel, DIT_AXIS_RING),
-               .t = degree_of(parallel, DIT_AXIS_TENSOR),
-               .cfg = degree_of(parallel, DIT_AXIS_CFG),
-               .data = degree_of(parallel, DIT_AXIS_DATA)};
+    int64_t stale = dit_parallel_stale_steps(parallel, facts);
+    return (passes){.whole = facts->steps - stale + dit_parallel_has_fill(parallel, facts),
+                    .stale = stale,
+                    .bands = dit_parallel_bands(parallel, facts)};
+}
+
+static shape mesh_of(const dit_parallel *parallel, const dit_facts *facts, int rank)
+{
+    int coordinates[DIT_AXIS_COUNT];
+    dit_mesh_coordinates(parallel, rank, coordinates);
+    dit_range own = dit_parallel_stage(parallel, facts, coordinates[DIT_AXIS_PIPEFUSION]);
+    return (shape){.u = degree_of(parallel, DIT_AXIS_ULYSSES),
+                   .r = degree_of(parallel, DIT_AXIS_RING),
+                   .t = degree_of(parallel, DIT_AXIS_TENSOR),
+                   .patch = degree_of(parallel, DIT_AXIS_PATCH),
+                   .stages = degree_of(parallel, DIT_AXIS_PIPEFUSION),
+                   .cfg = degree_of(parallel, DIT_AXIS_CFG),
+                   .data = degree_of(parallel, DIT_AXIS_DATA),
+                   .stage = coordinates[DIT_AXIS_PIPEFUSION],
+                   .part = coordinates[DIT_AXIS_PATCH],
+                   .passes = passes_of(parallel, facts),
+                   .blocks = dit_facts_blocks(facts, own.first, own.count)};
+}
+
+static shape shape_of(const dit_parallel *parallel, const dit_facts *facts, int rank)
+{
+    shape s = mesh_of(parallel, facts, rank);
+    int64_t ranks = dit_parallel_sequence_degree(parallel);
     s.images = facts->num_images / s.data;
     s.batch = s.images * facts->guidance_branches / s.cfg;
-    s.image_rows = s.moving_rows = facts->image_tokens / (s.u * s.r);
+    s.image_rows = s.moving_rows = facts->image_tokens / ranks;
     s.segments = facts->segments > 1 ? facts->segments : 1;
     s.hidden = facts->heads / s.t * facts->head_dim;
     if (facts->joint && dit_parallel_joint_text(parallel, facts) == DIT_JOINT_TEXT_SPLIT)
-        s.moving_rows += facts->text_tokens / (s.u * s.r);
+        s.moving_rows += facts->text_tokens / ranks;
     else if (facts->joint)
         s.replicated_rows = facts->text_tokens;
     return s;
+}
+
+static int64_t count_forwards(const passes *often)
+{
+    return often->whole + often->stale;
+}
+
+static int64_t count_micro_steps(const passes *often)
+{
+    return often->whole + often->stale * often->bands;
 }
 
 static void add(dit_volume *volume, int64_t messages, int64_t bytes_each)
@@ -66,35 +116,56 @@ static void add(dit_volume *volume, int64_t messages, int64_t bytes_each)
     volume->bytes += messages * bytes_each;
 }
 
+/* Of all rows once a forward: a stale step sends the same bytes, every band its part. */
+static void add_passes(dit_volume *volume, const passes *often, int64_t messages, int64_t bytes_each)
+{
+    volume->messages += count_micro_steps(often) * messages;
+    volume->bytes += count_forwards(often) * messages * bytes_each;
+}
+
+/* ---- within a stage ---------------------------------------------------------------------------------------------- */
+
 /* `rows` travelling and `replicated` rows of each of `batch` attention calls */
 static void predict_ulysses(const shape *s, int64_t layer_calls, int64_t batch, int64_t rows, int64_t replicated,
                             dit_volume_table *out)
 {
     dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_ULYSSES];
-    int64_t slice = s->hidden / s->u * ELEMENT_BYTES;
-    add(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], layer_calls * 4 * batch * (s->u - 1), rows * slice);
+    int64_t slice = s->hidden / s->u * ELEMENT_BYTES, forwards = count_forwards(&s->passes);
+    add_passes(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], &s->passes, layer_calls * 4 * batch * (s->u - 1),
+               rows * slice);
     if (replicated)
-        add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], layer_calls * batch * (s->u - 1), replicated * slice);
+        add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], forwards * layer_calls * batch * (s->u - 1),
+            replicated * slice);
 }
 
 static void predict_ring(const shape *s, int64_t layer_calls, int64_t batch, int64_t rows, dit_volume_table *out)
 {
     int64_t kv_bytes = 2 * batch * s->u * rows * (s->hidden / s->u) * ELEMENT_BYTES;
-    add(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], layer_calls * (s->r - 1), kv_bytes);
+    add(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP],
+        count_micro_steps(&s->passes) * layer_calls * (s->r - 1), kv_bytes);
 }
 
-static void predict_attention(const shape *s, const dit_facts *facts, dit_volume_table *out)
+static void predict_patches(const shape *s, const dit_parallel *parallel, int64_t layer_calls, int64_t batch,
+                            int64_t rows, dit_volume_table *out)
 {
-    int64_t batch = s->batch * s->segments, calls = facts->steps * s->blocks.count;
-    int64_t image_calls = facts->steps * s->blocks.image_layers;
-    if (s->u > 1) {
-        predict_ulysses(s, calls, batch, s->moving_rows / s->segments, s->replicated_rows, out);
-        predict_ulysses(s, image_calls, batch, s->image_rows / s->segments, 0, out);
-    }
-    if (s->r > 1) {
-        predict_ring(s, calls, batch, s->moving_rows / s->segments, out);
-        predict_ring(s, image_calls, batch, s->image_rows / s->segments, out);
-    }
+    dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_PATCH];
+    int64_t row_bytes = 2 * batch * s->hidden * ELEMENT_BYTES, neighbours = (s->part > 0) + (s->part < s->patch - 1);
+    int64_t later = s->passes.stale > 0 ? s->passes.stale - 1 : 0, gathers = s->passes.whole;
+    if (parallel->patch_method == DIT_PATCH_DISTRIFUSION) gathers += later;
+    add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], gathers * layer_calls * (s->patch - 1), rows * row_bytes);
+    if (parallel->patch_method == DIT_PATCH_PCPP)
+        add(&at[DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP], later * layer_calls * neighbours,
+            dit_parallel_shared_rows(parallel, rows) * row_bytes);
+}
+
+/* One kind of call of a forward: `rows` travel, `replicated` ones are everywhere. */
+static void predict_calls(const shape *s, const dit_parallel *parallel, int64_t calls, int64_t rows, int64_t replicated,
+                          dit_volume_table *out)
+{
+    int64_t batch = s->batch * s->segments;
+    if (s->u > 1) predict_ulysses(s, calls, batch, rows / s->segments, replicated, out);
+    if (s->r > 1) predict_ring(s, calls, batch, rows / s->segments, out);
+    if (s->patch > 1) predict_patches(s, parallel, calls, batch, rows / s->segments, out);
 }
 
 static void predict_tensor(const shape *s, const dit_facts *facts, dit_volume_table *out)
@@ -103,34 +174,90 @@ static void predict_tensor(const shape *s, const dit_facts *facts, dit_volume_ta
     const dit_block_run *blocks = &s->blocks;
     int64_t part = s->batch * s->hidden * ELEMENT_BYTES, row = s->batch * (int64_t)sizeof(double);
     int64_t rows = s->moving_rows + s->replicated_rows, text_rows = rows - s->image_rows, others = s->t - 1;
-    add(volume, facts->steps * blocks->sums.image * 2 * others, s->image_rows * part);
-    add(volume, facts->steps * blocks->sums.text * 2 * others, text_rows * part);
-    add(volume, facts->steps * blocks->sums.both * 2 * others, rows * part);
-    add(volume, facts->steps * blocks->sums.norms * others, s->image_rows * row);
+    int64_t forwards = count_forwards(&s->passes);
+    add_passes(volume, &s->passes, blocks->sums.image * 2 * others, s->image_rows * part);
+    add_passes(volume, &s->passes, blocks->sums.both * 2 * others, rows * part);
+    add_passes(volume, &s->passes, blocks->sums.norms * others, s->image_rows * row);
+    add(volume, forwards * blocks->sums.text * 2 * others, text_rows * part);
     add(volume, blocks->sums.memory * others, facts->text_tokens * row);
     if (facts->picture_tokens) add(volume, blocks->sums.memory * others, facts->picture_tokens * row);
 }
 
+/* ---- between stages, and at the end ------------------------------------------------------------------------------ */
+
+/* Skips from a block of stage `from` to a block of stage `to`. */
+static int64_t count_skips(const dit_parallel *parallel, const dit_facts *facts, int from, int to)
+{
+    dit_range source = dit_parallel_stage(parallel, facts, from), sink = dit_parallel_stage(parallel, facts, to);
+    int64_t first = facts->layers - (sink.first + sink.count), end = facts->layers - sink.first;
+    if (first < source.first) first = source.first;
+    if (end > source.first + source.count) end = source.first + source.count;
+    if (end > facts->skips) end = facts->skips;
+    return end > first ? end - first : 0;
+}
+
+static int64_t latent_bytes(const shape *s, const dit_facts *facts)
+{
+    return s->images * s->image_rows * facts->token_channels * ELEMENT_BYTES;
+}
+
+/* A stage that is not the last one. */
+static void predict_stream(const shape *s, const dit_parallel *parallel, const dit_facts *facts, dit_volume *volume)
+{
+    int64_t row_bytes = s->batch * s->hidden * s->t * ELEMENT_BYTES;
+    add_passes(volume, &s->passes, 1, (s->moving_rows + s->replicated_rows) * row_bytes);
+    for (int64_t to = s->stage + 1; to < s->stages; to++) {
+        int64_t skips = count_skips(parallel, facts, (int)s->stage, (int)to);
+        if (skips) add_passes(volume, &s->passes, 1, skips * s->image_rows * row_bytes);
+    }
+}
+
+static void predict_stages(const shape *s, const dit_parallel *parallel, const dit_facts *facts, dit_volume_table *out)
+{
+    dit_volume *volume = out->at[DIT_AXIS_PIPEFUSION][DIT_COLLECTIVE_SEND_RECV];
+    passes back = {facts->steps - s->passes.stale, s->passes.stale, s->passes.bands};
+    if (s->stage < s->stages - 1) {
+        predict_stream(s, parallel, facts, &volume[DIT_PHASE_STEP]);
+        return;
+    }
+    if (back.stale)
+        back.stale--;
+    else
+        back.whole--;
+    add_passes(&volume[DIT_PHASE_STEP], &back, 1, latent_bytes(s, facts));
+    add(&volume[DIT_PHASE_GATHER], s->stages - 1, latent_bytes(s, facts));
+}
+
+static void predict_guidance(const shape *s, const dit_facts *facts, dit_volume_table *out)
+{
+    passes steps = {facts->steps - s->passes.stale, s->passes.stale, s->passes.bands};
+    if (s->stage < s->stages - 1) return;
+    add_passes(&out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], &steps, s->cfg - 1,
+               latent_bytes(s, facts));
+}
+
 static void predict_gather(const shape *s, const dit_facts *facts, dit_volume_table *out)
 {
-    int64_t row = facts->token_channels * ELEMENT_BYTES;
-    add(&out->at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], s->u - 1,
-        s->images * s->image_rows * row);
-    add(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], s->r - 1,
-        s->images * s->image_rows * s->u * row);
-    add(&out->at[DIT_AXIS_DATA][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], s->data - 1,
-        s->images * facts->image_tokens * row);
+    const struct {
+        dit_axis axis;
+        int64_t degree;
+    } order[] = {{DIT_AXIS_ULYSSES, s->u}, {DIT_AXIS_RING, s->r}, {DIT_AXIS_PATCH, s->patch}, {DIT_AXIS_DATA, s->data}};
+    int64_t bytes = latent_bytes(s, facts);
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        add(&out->at[order[i].axis][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], order[i].degree - 1, bytes);
+        bytes *= order[i].degree;
+    }
 }
 
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out)
 {
-    shape s = shape_of(parallel, facts);
-    (void)rank;
+    shape s = shape_of(parallel, facts, rank);
     memset(out, 0, sizeof *out);
-    predict_attention(&s, facts, out);
+    predict_calls(&s, parallel, s.blocks.count, s.moving_rows, s.replicated_rows, out);
+    predict_calls(&s, parallel, s.blocks.image_layers, s.image_rows, 0, out);
     if (s.t > 1) predict_tensor(&s, facts, out);
-    add(&out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], facts->steps * (s.cfg - 1),
-        s.images * s.image_rows * facts->token_channels * ELEMENT_BYTES);
+    if (s.stages > 1) predict_stages(&s, parallel, facts, out);
+    predict_guidance(&s, facts, out);
     predict_gather(&s, facts, out);
 }
 
@@ -143,29 +270,74 @@ int64_t dit_volume_total_bytes(const dit_volume_table *table)
     return total;
 }
 
-/* What a tensor rank holds of the parameters: its share of attentions and MLPs, and all else, which is a sixth at least
- * in every architecture that is built. */
-static int64_t own_parameters(const shape *s, const dit_facts *facts)
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* A stage with the most blocks. */
+static int heaviest_rank(const dit_parallel *parallel, const dit_facts *facts)
 {
-    int64_t C = s->hidden * s->t, mlp = 2 * facts->mlp_ratio * C * C, attention = 4 * C * C;
-    int64_t singles = s->blocks.sums.both, doubles = facts->layers - singles;
-    int64_t shared = facts->joint ? (2 * doubles + singles) * (attention + mlp) : doubles * (2 * attention + mlp);
-    if (shared > facts->parameters - facts->parameters / 6) shared = facts->parameters - facts->parameters / 6;
-    return facts->parameters - shared + shared / s->t;
+    int coordinates[DIT_AXIS_COUNT] = {0}, *stage = &coordinates[DIT_AXIS_PIPEFUSION];
+    for (int i = 1; i < degree_of(parallel, DIT_AXIS_PIPEFUSION); i++)
+        if (dit_parallel_stage(parallel, facts, i).count > dit_parallel_stage(parallel, facts, *stage).count)
+            *stage = i;
+    return dit_mesh_rank(parallel, coordinates);
 }
 
-/* Upper guide: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single blocks +C);
- * tensor ranks share what is between two sums, and keep the partial one and the whole. */
+/* Parameters of attentions and MLPs of `blocks`, what tensor ranks share; and of all in those blocks. */
+static int64_t shared_parameters(const dit_facts *facts, const dit_block_run *blocks)
+{
+    int64_t C = facts->heads * facts->head_dim, mlp = 2 * facts->mlp_ratio * C * C, attention = 4 * C * C;
+    int64_t singles = blocks->sums.both, doubles = blocks->count - singles;
+    return facts->joint ? (2 * doubles + singles) * (attention + mlp) : doubles * (2 * attention + mlp);
+}
+
+/* What a rank holds: of its stage's blocks a tensor rank's share of attentions and MLPs. All else is a sixth at least
+ * in every architecture that is built: modulations and norms, which go with the blocks, and embeddings, counted as
+ * such. */
+static int64_t own_parameters(const shape *s, const dit_facts *facts)
+{
+    dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
+    int64_t shared = shared_parameters(facts, &all), sixth = facts->parameters / 6;
+    if (shared > facts->parameters - sixth) shared = facts->parameters - sixth;
+    if (s->stages == 1) return facts->parameters - shared + shared / s->t;
+    double stage = (double)shared_parameters(facts, &s->blocks) / (double)shared_parameters(facts, &all);
+    int64_t own = (int64_t)(stage * (double)shared);
+    return (int64_t)(stage * (double)(facts->parameters - shared)) + own / s->t;
+}
+
+/* Elements of K and V that are kept for the next step, per call of `rows` travelling and `replicated` rows. */
+static int64_t kept_elements(const shape *s, const dit_parallel *parallel, int64_t rows, int64_t replicated)
+{
+    int64_t shared = dit_parallel_shared_rows(parallel, s->image_rows / s->segments) * s->segments;
+    if (s->stages > 1) return 2 * s->batch * (s->u * rows + replicated) * (s->hidden / s->u);
+    if (s->patch == 1 || parallel->patch_method == DIT_PATCH_NAIVE) return 0;
+    return 2 * s->batch * s->hidden * (parallel->patch_method == DIT_PATCH_PCPP ? 2 * shared : s->patch * rows);
+}
+
+/* Buffers for messages. */
+static int64_t message_elements(const shape *s, const dit_facts *facts, int64_t rows)
+{
+    int64_t exchanged = s->u * s->moving_rows + s->replicated_rows, stream = rows * s->hidden * s->t, total = 0;
+    if (s->t > 1) total += 2 * stream;
+    if (s->u > 1) total += 8 * s->batch * exchanged * (s->hidden / s->u);
+    if (s->r > 1) total += 5 * s->batch * s->u * s->moving_rows * (s->hidden / s->u);
+    if (s->patch > 1) total += 2 * s->batch * (1 + s->patch) * s->moving_rows * s->hidden;
+    if (s->stages > 1) total += 2 * (stream + facts->skips * s->batch * s->image_rows * s->hidden * s->t);
+    return total;
+}
+
+/* Upper guide: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single blocks +C),
+ * skips; tensor ranks share what is between two sums, and keep the partial one and the whole. Bands save nothing: the
+ * synchronous forwards are of all rows. */
 void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4])
 {
-    shape s = shape_of(parallel, facts);
-    int64_t rows = s.batch * (s.moving_rows + s.replicated_rows), exchanged = s.u * s.moving_rows + s.replicated_rows;
-    int64_t per_row = (4 + facts->mlp_ratio) * s.hidden + 3 * s.hidden * s.t;
+    shape s = shape_of(parallel, facts, heaviest_rank(parallel, facts));
+    int64_t rows = s.batch * (s.moving_rows + s.replicated_rows), C = s.hidden * s.t;
+    int64_t per_row = (4 + facts->mlp_ratio) * s.hidden + 3 * C;
     int64_t text = facts->joint ? 0 : s.batch * facts->text_tokens * s.hidden;
+    int64_t kept = s.blocks.count * kept_elements(&s, parallel, s.moving_rows, s.replicated_rows) +
+                   s.blocks.image_layers * kept_elements(&s, parallel, s.image_rows, 0);
     bytes[0] = own_parameters(&s, facts) * ELEMENT_BYTES;
-    bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * facts->layers * text) * ELEMENT_BYTES;
-    bytes[2] = (rows * per_row + 2 * text * s.t) * ELEMENT_BYTES;
-    bytes[3] = s.t > 1 ? 2 * rows * s.hidden * s.t * ELEMENT_BYTES : 0;
-    if (s.u > 1) bytes[3] += 8 * s.batch * exchanged * (s.hidden / s.u) * ELEMENT_BYTES;
-    if (s.r > 1) bytes[3] += 5 * s.batch * s.u * s.moving_rows * (s.hidden / s.u) * ELEMENT_BYTES;
+    bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * s.blocks.count * text + kept) * ELEMENT_BYTES;
+    bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * ELEMENT_BYTES;
+    bytes[3] = message_elements(&s, facts, rows) * ELEMENT_BYTES;
 }
