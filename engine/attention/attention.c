@@ -31,7 +31,14 @@ static dit_status find_policy(const dit_runtime *rt, const char *name, const dit
                           "auto, local, ulysses, ring and usp exist, and for one layer ring-self-attention");
 }
 
-/* Memory for the key bias of every ring rank, as the Ulysses exchange lays its keys out. */
+static dit_status prepare_store(dit_attention *attention)
+{
+    dit_attention_shape exchanged = attention_ulysses_exchanged(attention, &attention->shape);
+    if (dit_comm_size(attention->rt->comm[DIT_AXIS_PIPEFUSION]) == 1 || exchanged.calls == 0) return DIT_OK;
+    return attention_store_create(attention->rt, &exchanged, &attention->store);
+}
+
+/* Memory for the key bias of every ring rank, as its keys lie: as the Ulysses exchange delivers them, or in a store. */
 static dit_status prepare_bias(dit_attention *attention)
 {
     dit_runtime *rt = attention->rt;
@@ -56,10 +63,11 @@ void dit_attention_set_text_bias(dit_attention *attention, const float *bias, in
     const dit_attention_shape *shape = &attention->shape;
     int64_t u = shape->replicated ? 1 : dit_comm_size(attention->rt->comm[DIT_AXIS_ULYSSES]);
     int64_t r = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
+    int64_t stride = attention->store.calls ? attention_store_text_stride(&attention->store) : shape->tokens;
     for (int64_t j = 0; j < r; j++) {
         for (int64_t b = 0; b < shape->B && attention->bias[j]; b++)
             for (int64_t i = 0; i < u; i++)
-                memcpy(attention->bias[j] + b * attention->bias_keys + i * shape->tokens,
+                memcpy(attention->bias[j] + b * attention->bias_keys + i * stride,
                        bias + b * text_tokens + (shape->replicated ? 0 : (j * u + i) * shape->text),
                        (size_t)shape->text * sizeof *bias);
     }
@@ -73,6 +81,21 @@ dit_attention_order attention_order(const dit_attention_shape *shape, int ring_r
 const float *attention_bias(const dit_attention *attention, int ring_rank)
 {
     return attention->bias ? attention->bias[ring_rank] : NULL;
+}
+
+dit_status attention_take_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                               attention_keys *out)
+{
+    *out = (attention_keys){.k = io->k,
+                            .v = io->v,
+                            .ld = attention_ldk(io),
+                            .batch = attention_batch_k(io),
+                            .rows = shape->tokens,
+                            .replicated = attention_replicated(shape)};
+    if (!attention->store.calls) return DIT_OK;
+    DIT_TRY(attention_store_put(&attention->store, attention->rt, attention->call, &attention->window, out));
+    *out = attention_store_keys(&attention->store, attention->call);
+    return DIT_OK;
 }
 
 /* Shared heads, padding, masks and packing are for layers without text: nobody needs them together. */
@@ -91,6 +114,7 @@ static dit_status prepare(dit_attention *attention)
     DIT_TRY(dit_arena_alloc(&attention->rt->step, hops * (int64_t)sizeof *attention->hops, &memory));
     attention->hops = memory;
     if (policy->prepare) DIT_TRY(policy->prepare(attention));
+    DIT_TRY(prepare_store(attention));
     return attention->shape.text_bias ? prepare_bias(attention) : DIT_OK;
 }
 

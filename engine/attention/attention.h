@@ -4,6 +4,9 @@
  * over the whole sequence. Softmax does not care about the order of keys, so shards may come in any order. Replicated
  * joint text counts once, although every sequence rank holds its K and V; all other rows are a rank's own share.
  * Policies are rows of one table (attention.c); each is one file.
+ *
+ * In a pipeline the rows of a call may be a band of the image: their K and V replace those of that band in a store
+ * (store.h), and they attend to all that it has.
  */
 #ifndef DIT_ENGINE_ATTENTION_H
 #define DIT_ENGINE_ATTENTION_H
@@ -73,7 +76,8 @@ void dit_attention_set_text_bias(dit_attention *attention, const float *bias, in
 /* The calls that follow are those of one forward, in order, about the rows of a window. */
 void dit_attention_begin(dit_attention *attention, const dit_window *window);
 
-/* Collective over the sequence ranks. Communication: as the closed form of the policy (base/volume.c). */
+/* Collective over the sequence ranks. Communication: as the closed form of the policy (base/volume.c). Errors, in a
+ * pipeline: DIT_ERR_INTERNAL when a band comes out of turn. */
 dit_status dit_attention_forward(dit_attention *attention, const dit_attention_io *io);
 
 #endif

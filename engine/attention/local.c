@@ -1,32 +1,33 @@
 /* Local: one rank holds the whole sequence. No communication. The oracle of all other policies. */
 #include "engine/attention/policy.h"
 
-dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
-                                   const dit_attention_io *io)
+void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                         const attention_keys *keys)
 {
     dit_runtime *rt = attention->rt;
     int ring_rank = rt->coordinates[DIT_AXIS_RING];
-    dit_attention_order order = attention_order(shape, ring_rank, shape->tokens);
+    dit_attention_order own = attention_order(shape, ring_rank, shape->tokens);
+    dit_attention_order theirs = attention_order(shape, ring_rank, keys->rows);
     dit_attention_args args = {
         .B = shape->B,
         .H = shape->H,
-        .Sq = order.rows,
-        .Sk = order.rows,
+        .Sq = own.rows,
+        .Sk = theirs.rows,
         .D = shape->D,
         .q = io->q,
-        .k = io->k,
-        .v = io->v,
+        .k = keys->k,
+        .v = keys->v,
         .ldq = io->ld,
-        .ldk = attention_ldk(io),
-        .ldv = attention_ldk(io),
+        .ldk = keys->ld,
+        .ldv = keys->ld,
         .batch_q = io->batch,
-        .batch_k = attention_batch_k(io),
-        .batch_v = attention_batch_k(io),
+        .batch_k = keys->batch,
+        .batch_v = keys->batch,
         .bias = attention_bias(attention, ring_rank),
         .kv_group = attention->kv_group,
         .kv_first = attention->kv_first,
-        .q_position = order.position,
-        .k_position = order.position,
+        .q_position = own.position,
+        .k_position = theirs.position,
         .scale = attention->scale,
         .out = io->out,
         .ldo = io->ldo,
@@ -34,9 +35,17 @@ dit_status attention_local_forward(dit_attention *attention, const dit_attention
     };
     int64_t began = dit_clock_ns();
     double flops = rt->flops.attention;
-    if (shape->H && order.rows) ops_attention(rt, &args);
+    if (shape->H && own.rows) ops_attention(rt, &args);
     attention->hops[0] =
         (dit_attention_hop){.flops = rt->flops.attention - flops, .compute_ns = dit_clock_ns() - began};
+}
+
+dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
+                                   const dit_attention_io *io)
+{
+    attention_keys keys;
+    DIT_TRY(attention_take_keys(attention, shape, io, &keys));
+    attention_over_keys(attention, shape, io, &keys);
     return DIT_OK;
 }
 

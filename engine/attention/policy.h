@@ -2,7 +2,7 @@
 #ifndef DIT_ENGINE_ATTENTION_POLICY_H
 #define DIT_ENGINE_ATTENTION_POLICY_H
 
-#include "engine/attention/attention.h"
+#include "engine/attention/store.h"
 
 typedef struct {
     const char *name;
@@ -19,6 +19,7 @@ struct dit_attention {
     float scale;
     int64_t kv_group, kv_first; /* as dit_attention_args, of the heads this rank computes */
     dit_attention_hop *hops;    /* [ring_degree] */
+    attention_store store;      /* of a pipeline's rank; else calls is 0 */
     dit_window window;
     int64_t call;      /* of the forward, from 0 */
     float **bias;      /* NULL, or one [B, keys] for the keys of each ring rank as the policy lays them out; */
@@ -61,6 +62,14 @@ dit_attention_order attention_order(const dit_attention_shape *shape, int ring_r
 const float *attention_bias(const dit_attention *attention, int ring_rank);
 
 /* Shared pieces. Shape may be the policy's own or that of the exchanged operands. */
+
+/* What the queries of a call attend to: its own K and V; of a pipeline's rank, all that it keeps after they were put
+ * there. Errors: as attention_store_put. */
+dit_status attention_take_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                               attention_keys *out);
+/* Queries of a call over any keys; those of `io` are not looked at. No communication. */
+void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                         const attention_keys *keys);
 dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
                                    const dit_attention_io *io);
 dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape);

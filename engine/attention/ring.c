@@ -2,7 +2,8 @@
  *
  * Hop 0 attends to the rank's own K, V (replicated joint text included, so that it counts once), hops 1..r-1 to what
  * arrived; the next block is on the wire during each hop's computation, which runs in pieces so that MPI gets to move
- * data. Sends per call: (r-1) messages of 2 B n Hk D floats, n the travelling rows, Hk the heads of K and V. Where
+ * data. Sends per call: (r-1) messages of 2 B n Hk D floats, n the travelling rows, Hk the heads of K and V. With a
+ * pipeline all that is kept travels in every call, whichever band it is about: M times the bytes in a step. Where
  * tokens have an order (causal masks), a hop computes only what some query sees.
  * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889); PARALLEL.md 3.3.
  */
@@ -10,15 +11,16 @@
 
 #include <math.h>
 
-static int64_t moving_rows(const dit_attention_shape *shape)
+static int64_t moving_rows(const attention_keys *keys)
 {
-    return shape->tokens - attention_replicated(shape);
+    return keys->rows - keys->replicated;
 }
 
 dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape)
 {
     dit_runtime *rt = attention->rt;
-    int64_t kv = 2 * shape->B * moving_rows(shape) * attention_kv_heads(shape) * shape->D;
+    int64_t rows = shape->tokens - attention_replicated(shape);
+    int64_t kv = 2 * shape->B * rows * attention_kv_heads(shape) * shape->D;
     for (int i = 0; i < 3; i++) DIT_TRY(dit_arena_floats(&rt->comm_arena, kv, &attention->ring.kv[i]));
     DIT_TRY(dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H * shape->D, &attention->ring.block_out));
     DIT_TRY(dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.block_lse));
@@ -31,17 +33,17 @@ static dit_status ring_prepare(dit_attention *attention)
 }
 
 /* kv = [2][B][n][kv_heads D], dense: K then V */
-static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, float *kv)
+static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, const attention_keys *keys, float *kv)
 {
-    int64_t n = moving_rows(shape), width = attention_kv_heads(shape) * shape->D, ld = attention_ldk(io);
-    const float *sources[2] = {io->k, io->v};
+    int64_t n = moving_rows(keys), width = attention_kv_heads(shape) * shape->D;
+    const float *sources[2] = {keys->k, keys->v};
     for (int i = 0; i < 2; i++)
         ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
                                                  .n1 = n,
                                                  .n2 = 1,
                                                  .inner = width,
-                                                 .src = sources[i] + attention_replicated(shape) * ld,
-                                                 .src_stride = {attention_batch_k(io), ld, width},
+                                                 .src = sources[i] + keys->replicated * keys->ld,
+                                                 .src_stride = {keys->batch, keys->ld, width},
                                                  .dst = kv + i * shape->B * n * width,
                                                  .dst_stride = {n * width, width, width}});
 }
@@ -79,11 +81,12 @@ static bool sees_any(const dit_attention_args *args)
 
 /* Queries, and the keys of ring rank `source`: the rank's own (hop 0) or what arrived. */
 static dit_attention_args hop_args(const dit_attention *attention, const dit_attention_shape *shape,
-                                   const dit_attention_io *io, int source, const float *arrived)
+                                   const dit_attention_io *io, const attention_keys *keys, int source,
+                                   const float *arrived)
 {
-    int64_t n = moving_rows(shape), width = attention_kv_heads(shape) * shape->D;
+    int64_t n = moving_rows(keys), width = attention_kv_heads(shape) * shape->D;
     dit_attention_order own = attention_order(shape, dit_comm_rank(attention->rt->comm[DIT_AXIS_RING]), shape->tokens);
-    dit_attention_order theirs = attention_order(shape, source, arrived ? n : shape->tokens);
+    dit_attention_order theirs = attention_order(shape, source, arrived ? n : keys->rows);
     return (dit_attention_args){
         .B = shape->B,
         .H = shape->H,
@@ -93,12 +96,12 @@ static dit_attention_args hop_args(const dit_attention *attention, const dit_att
         .q = io->q,
         .ldq = io->ld,
         .batch_q = io->batch,
-        .k = arrived ? arrived : io->k,
-        .v = arrived ? arrived + shape->B * n * width : io->v,
-        .ldk = arrived ? width : attention_ldk(io),
-        .ldv = arrived ? width : attention_ldk(io),
-        .batch_k = arrived ? n * width : attention_batch_k(io),
-        .batch_v = arrived ? n * width : attention_batch_k(io),
+        .k = arrived ? arrived : keys->k,
+        .v = arrived ? arrived + shape->B * n * width : keys->v,
+        .ldk = arrived ? width : keys->ld,
+        .ldv = arrived ? width : keys->ld,
+        .batch_k = arrived ? n * width : keys->batch,
+        .batch_v = arrived ? n * width : keys->batch,
         .bias = attention_bias(attention, source),
         .kv_group = attention->kv_group,
         .kv_first = attention->kv_first,
@@ -109,12 +112,12 @@ static dit_attention_args hop_args(const dit_attention *attention, const dit_att
 }
 
 /* Hop 0 goes straight into the result, later hops into block_out, then merge. A hop that no query sees is left out. */
-static void compute_hop(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop,
-                        const float *kv, dit_comm_exchange *exchange)
+static void compute_hop(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                        const attention_keys *keys, int hop, const float *kv, dit_comm_exchange *exchange)
 {
     int size = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
     int source = (dit_comm_rank(attention->rt->comm[DIT_AXIS_RING]) + size - hop) % size;
-    dit_attention_args args = hop_args(attention, shape, io, source, hop ? kv : NULL);
+    dit_attention_args args = hop_args(attention, shape, io, keys, source, hop ? kv : NULL);
     if (!sees_any(&args)) return;
     if (hop == 0) {
         args.out = io->out, args.ldo = io->ldo, args.batch_o = io->batch_o;
@@ -145,9 +148,11 @@ dit_status attention_ring_forward(dit_attention *attention, const dit_attention_
     dit_comm *ring = rt->comm[DIT_AXIS_RING];
     int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
-    int64_t bytes = 2 * shape->B * moving_rows(shape) * attention_kv_heads(shape) * shape->D * (int64_t)sizeof(float);
     float **kv = attention->ring.kv;
-    pack_kv(attention, shape, io, kv[0]);
+    attention_keys keys;
+    DIT_TRY(attention_take_keys(attention, shape, io, &keys));
+    int64_t bytes = 2 * shape->B * moving_rows(&keys) * attention_kv_heads(shape) * shape->D * (int64_t)sizeof(float);
+    pack_kv(attention, shape, &keys, kv[0]);
     for (int hop = 0; hop < size; hop++) {
         const float *current = kv[hop % 3];
         float *arriving = kv[(hop + 1) % 3];
@@ -156,7 +161,7 @@ dit_status attention_ring_forward(dit_attention *attention, const dit_attention_
         double flops = rt->flops.attention;
         if (more) DIT_TRY(dit_comm_exchange_begin(ring, current, next, arriving, previous, bytes, &exchange));
         int64_t began = dit_clock_ns();
-        compute_hop(attention, shape, io, hop, current, more ? &exchange : NULL);
+        compute_hop(attention, shape, io, &keys, hop, current, more ? &exchange : NULL);
         int64_t computed = dit_clock_ns();
         if (more) DIT_TRY(dit_comm_exchange_wait(ring, &exchange));
         attention->hops[hop] = (dit_attention_hop){.flops = rt->flops.attention - flops,
