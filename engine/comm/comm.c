@@ -267,17 +267,34 @@ dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *
     return DIT_OK;
 }
 
+/* A transfer is under way. */
+static void begun(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began_ns,
+                  dit_comm_exchange *exchange)
+{
+    exchange->collective = collective;
+    exchange->began_ns = began_ns;
+    exchange->bytes = messages * bytes_each;
+    count(comm, collective, messages, bytes_each, began_ns);
+}
+
 dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, void *recv, int from, int64_t bytes,
                                    dit_comm_exchange *out)
 {
     int64_t began = dit_clock_ns();
     DIT_TRY(comm->ops->exchange_begin(comm->group, send, to, recv, from, bytes, out));
-    out->began_ns = began;
-    out->bytes = to != DIT_COMM_NOBODY ? bytes : 0;
+    begun(comm, DIT_COLLECTIVE_SEND_RECV, to != DIT_COMM_NOBODY, bytes, began, out);
     out->received_bytes = from != DIT_COMM_NOBODY ? bytes : 0;
     out->to = to;
     out->from = from;
-    count(comm, DIT_COLLECTIVE_SEND_RECV, to != DIT_COMM_NOBODY, bytes, began);
+    return DIT_OK;
+}
+
+dit_status dit_comm_all_gather_begin(dit_comm *comm, const void *send, void *recv, int64_t block_bytes,
+                                     dit_comm_exchange *out)
+{
+    int64_t began = dit_clock_ns();
+    DIT_TRY(comm->ops->all_gather_begin(comm->group, send, recv, block_bytes, out));
+    begun(comm, DIT_COLLECTIVE_ALL_GATHER, comm->size - 1, block_bytes, began, out);
     return DIT_OK;
 }
 
@@ -285,16 +302,19 @@ void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
 {
     int64_t began = dit_clock_ns();
     comm->ops->exchange_poll(comm->group, exchange);
-    count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, began);
+    count(comm, exchange->collective, 0, 0, began);
 }
 
 dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
 {
     int64_t began = dit_clock_ns();
-    wait_for_exchange(comm, exchange, began);
+    if (exchange->collective == DIT_COLLECTIVE_SEND_RECV)
+        wait_for_exchange(comm, exchange, began);
+    else
+        wait_for_all(comm, dit_collective_name(exchange->collective), exchange->bytes, began);
     DIT_TRY(waited(comm->ops->exchange_wait(comm->group, exchange)));
-    int64_t ended = count(comm, DIT_COLLECTIVE_SEND_RECV, 0, 0, began);
-    count_span(comm, DIT_COLLECTIVE_SEND_RECV, exchange->bytes, exchange->began_ns, ended);
+    int64_t ended = count(comm, exchange->collective, 0, 0, began);
+    count_span(comm, exchange->collective, exchange->bytes, exchange->began_ns, ended);
     return DIT_OK;
 }
 

@@ -29,6 +29,7 @@ struct dit_trace;
 /* A transfer under way between begin and wait. */
 typedef struct {
     void *handle[2];
+    dit_collective collective;
     int64_t began_ns, bytes; /* that are sent */
     int64_t received_bytes;
     int to, from; /* of the group, or DIT_COMM_NOBODY */
@@ -64,7 +65,8 @@ void dit_comm_local(int *local_rank, int *local_size);
 /* recv block j = what rank j sent as its block `rank`. Collective. Sends (size-1) messages of block_bytes.
  *   send  in   [size][block_bytes]      recv  out  [size][block_bytes]      not overlapping */
 dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int64_t block_bytes);
-/* recv block j = rank j's send. Collective. Sends (size-1) messages of block_bytes. */
+/* recv block j = rank j's send, which may be block `rank` of recv already. Collective. Sends (size-1) messages of
+ * block_bytes. */
 dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int64_t block_bytes);
 /* Every rank's piece, bytes [offsets[rank], offsets[rank + 1]) of `data`, to all; the own one lies there already.
  * Collective. Sends (size-1) messages of the own piece's bytes. */
@@ -86,6 +88,10 @@ dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, voi
                                    dit_comm_exchange *out);
 void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange);
 dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange);
+/* dit_comm_all_gather in the background, polled and waited for like an exchange. Collective: all ranks begin theirs in
+ * the same order, and several may be under way. */
+dit_status dit_comm_all_gather_begin(dit_comm *comm, const void *send, void *recv, int64_t block_bytes,
+                                     dit_comm_exchange *out);
 
 /* Uncounted, outside the measured region. */
 dit_status dit_comm_barrier(dit_comm *comm);

@@ -17,10 +17,14 @@ typedef struct {
     int (*rank)(void *group);
     int (*size)(void *group);
     dit_status (*all_to_all)(void *group, const void *send, void *recv, int64_t block_bytes);
+    /* send: apart from recv, or its block of this rank */
     dit_status (*all_gather)(void *group, const void *send, void *recv, int64_t block_bytes);
     /* to, from: ranks of the group or DIT_COMM_NOBODY */
     dit_status (*exchange_begin)(void *group, const void *send, int to, void *recv, int from, int64_t bytes,
                                  dit_comm_exchange *out);
+    dit_status (*all_gather_begin)(void *group, const void *send, void *recv, int64_t block_bytes,
+                                   dit_comm_exchange *out);
+    /* of both */
     void (*exchange_poll)(void *group, dit_comm_exchange *exchange);
     dit_status (*exchange_wait)(void *group, dit_comm_exchange *exchange);
     dit_status (*barrier)(void *group);

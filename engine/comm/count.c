@@ -35,6 +35,14 @@ static dit_status count_exchange_begin(void *group, const void *send, int to, vo
     return DIT_OK;
 }
 
+static dit_status count_all_gather_begin(void *group, const void *send, void *recv, int64_t block_bytes,
+                                         dit_comm_exchange *out)
+{
+    (void)group, (void)send, (void)recv, (void)block_bytes;
+    *out = (dit_comm_exchange){0};
+    return DIT_OK;
+}
+
 static void count_exchange_poll(void *group, dit_comm_exchange *exchange)
 {
     (void)group, (void)exchange;
@@ -60,6 +68,7 @@ const dit_comm_ops dit_comm_count = {
     .all_to_all = count_blocks,
     .all_gather = count_blocks,
     .exchange_begin = count_exchange_begin,
+    .all_gather_begin = count_all_gather_begin,
     .exchange_poll = count_exchange_poll,
     .exchange_wait = count_exchange_wait,
     .barrier = count_barrier,

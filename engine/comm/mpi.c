@@ -128,12 +128,33 @@ static dit_status mpi_all_to_all(void *group, const void *send, void *recv, int6
     return DIT_OK;
 }
 
+/* What lies in its place already has a name of its own: MPI's buffers never overlap. */
+static const void *gathered_from(void *group, const void *send, const void *recv, int64_t block_bytes)
+{
+    const char *own = (const char *)recv + mpi_rank(group) * block_bytes;
+    return send == own ? MPI_IN_PLACE : send;
+}
+
 static dit_status mpi_all_gather(void *group, const void *send, void *recv, int64_t block_bytes)
 {
+    const void *source = gathered_from(group, send, recv, block_bytes);
     int64_t count;
     MPI_Datatype type;
     DIT_TRY(unit_of(block_bytes, &count, &type));
-    MPI_TRY(MPI_Allgather, send, (int)count, type, recv, (int)count, type, ((mpi_group *)group)->comm);
+    MPI_TRY(MPI_Allgather, source, (int)count, type, recv, (int)count, type, ((mpi_group *)group)->comm);
+    return DIT_OK;
+}
+
+static dit_status mpi_all_gather_begin(void *group, const void *send, void *recv, int64_t block_bytes,
+                                       dit_comm_exchange *out)
+{
+    const void *source = gathered_from(group, send, recv, block_bytes);
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int64_t count;
+    MPI_Datatype type;
+    DIT_TRY(unit_of(block_bytes, &count, &type));
+    MPI_TRY(MPI_Iallgather, source, (int)count, type, recv, (int)count, type, ((mpi_group *)group)->comm, requests);
+    memcpy(out->handle, requests, sizeof requests);
     return DIT_OK;
 }
 
@@ -215,6 +236,7 @@ const dit_comm_ops dit_comm_mpi = {
     .all_to_all = mpi_all_to_all,
     .all_gather = mpi_all_gather,
     .exchange_begin = mpi_exchange_begin,
+    .all_gather_begin = mpi_all_gather_begin,
     .exchange_poll = mpi_exchange_poll,
     .exchange_wait = mpi_exchange_wait,
     .barrier = mpi_barrier,
