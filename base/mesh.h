@@ -147,9 +147,9 @@ bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts)
 /* Rows of a segment, of `rows` that a PCPP rank has, that each neighbour gets. */
 int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows);
 /* What decides the numbers of an approximate run, and nothing else: configurations whose latents agree have one such
- * form, and an oracle that emulates it checks them all. A pipeline has 2 stages, its bands, and as ring_degree the ranks
- * that share rows; patches their degree, method, layout of text and, of PCPP, the fraction. Without either: all 1. The
- * configuration must be legal; so is the result. */
+ * form, and an oracle that emulates it checks them all. A pipeline has 2 stages, its bands, and as ring_degree the
+ * ranks that share rows; patches their degree, method, layout of text and, of PCPP, the fraction. Without either:
+ * all 1. The configuration must be legal; so is the result. */
 dit_parallel dit_parallel_emulated(const dit_parallel *parallel, const dit_facts *facts);
 
 /* DIT_OK, or the first rule that is broken, as an error with values (DIT_ERR_CONSTRAINT_*, stable codes). */
@@ -189,12 +189,13 @@ typedef struct {
     dit_volume at[DIT_GROUP_COUNT][DIT_COLLECTIVE_COUNT][DIT_PHASE_COUNT];
 } dit_volume_table;
 
-/* Closed form of everything `rank` sends, fp32 (e = 4). PARALLEL.md section 2, exact with joint text. The configuration
- * must be legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
+/* Closed form of everything `rank` sends, fp32 (e = 4). PARALLEL.md section 2, exact with joint text; volume.c has the
+ * formulas. The configuration must be legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
 
-/* Estimated peak bytes per rank by memory class (DIT_MEMORY_*), before running; an upper guide for planning. */
+/* Estimated peak bytes by memory class (DIT_MEMORY_*) of a rank of the stage with most blocks, before running: weights,
+ * activations, stores of K and V; an upper guide for planning. */
 void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4]);
 
 #ifdef __cplusplus
