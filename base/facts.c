@@ -161,8 +161,10 @@ static dit_status read_blocks(const case_view *v, dit_facts *out, const block_co
     enum { PICTURE_TOKENS = 257 }; /* of the image encoder that Wan's picture goes through */
     const char *norm = NULL;
     int64_t picture = 0;
-    dit_block_run run = {.sums.image = out->segments > 1 ? 5 : 3};
+    bool per_frame = false; /* of one frame too: Latte's blocks attend over time after that */
     if (out->joint) return add_joint_blocks(out, counts);
+    DIT_TRY(dit_json_optional_bool(v->doc, v->latent, v->latent_at, "attention_per_frame", &per_frame));
+    dit_block_run run = {.sums.image = per_frame ? 5 : 3};
     DIT_TRY(dit_json_optional_string(v->doc, v->config, v->config_at, "qk_norm", &norm));
     if (norm && strcmp(norm, "rms_norm_across_heads") == 0) {
         if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(v->config, "image_dim")))
