@@ -27,4 +27,5 @@ ENGINE_TESTS := $(patsubst engine/tests/%.c,$(BUILD)/tests/engine_%,$(sort $(wil
 $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ -lcmocka $(ENGINE_LIBS) -o $@
-TESTS += $(ENGINE_TESTS) $(BUILD)/tests/ditbench-engine-fault $(BUILD)/tests/engine_picture_diff $(BUILD)/tests/engine_tensor_sums
+TESTS += $(ENGINE_TESTS) $(BUILD)/tests/ditbench-engine-fault $(BUILD)/tests/engine_picture_diff \
+	$(BUILD)/tests/engine_tensor_sums $(BUILD)/tests/engine_displaced_attention

@@ -6,29 +6,41 @@
 
 /* Every attention policy. */
 static const dit_attention_policy *const policies[] = {
-    &dit_attention_local,
-    &dit_attention_ulysses,
-    &dit_attention_ring,
-    &dit_attention_usp,
-    &dit_attention_rsa,
+    &dit_attention_local, &dit_attention_ulysses,      &dit_attention_ring, &dit_attention_usp,
+    &dit_attention_rsa,   &dit_attention_distrifusion, &dit_attention_pcpp, &dit_attention_naive_patch,
 };
+
+/* Whether it communicates along exactly the axes that the mesh has; of patches it must be the method itself. */
+static bool fits(const dit_attention_policy *policy, const dit_runtime *rt)
+{
+    bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
+    if (patch && strcmp(policy->name, dit_patch_method_name(rt->parallel.patch_method)) != 0) return false;
+    return policy->ulysses == (dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1) &&
+           policy->ring == (dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1) && policy->patch == patch;
+}
+
+static dit_status refuse_policy(const dit_runtime *rt, const char *name)
+{
+    int u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                 "attention \"%s\" contradicts ulysses_degree %d, ring_degree %d, patch_degree %d", name, u, r,
+                 dit_comm_size(rt->comm[DIT_AXIS_PATCH])),
+        "use \"auto\", or degrees above 1 exactly where the policy communicates; patches take that of patch_method");
+}
 
 static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_policy **out)
 {
-    bool ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1, ring = dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
     bool automatic = strcmp(name, "auto") == 0;
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         if (!automatic && strcmp(policies[i]->name, name) != 0) continue;
         *out = policies[i];
-        if (policies[i]->ulysses == ulysses && policies[i]->ring == ring) return DIT_OK;
-        if (!automatic)
-            return dit_error_hint(
-                DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention \"%s\" contradicts ulysses_degree %d, ring_degree %d",
-                         name, dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), dit_comm_size(rt->comm[DIT_AXIS_RING])),
-                "use \"auto\", or degrees above 1 exactly where the policy communicates");
+        if (fits(policies[i], rt)) return DIT_OK;
+        if (!automatic) return refuse_policy(rt, name);
     }
     return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no attention policy is called \"%s\"", name),
-                          "auto, local, ulysses, ring and usp exist, and for one layer ring-self-attention");
+                          "auto, local, ulysses, ring, usp, distrifusion, pcpp and naive-patch exist, and for one "
+                          "layer ring-self-attention");
 }
 
 static dit_status prepare_store(dit_attention *attention)
@@ -38,12 +50,18 @@ static dit_status prepare_store(dit_attention *attention)
     return attention_store_create(attention->rt, &exchanged, &attention->store);
 }
 
+/* Ranks whose rows lie beside each other in the keys of a ring rank. */
+static int64_t ranks_together(const dit_runtime *rt)
+{
+    return (int64_t)dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) * dit_comm_size(rt->comm[DIT_AXIS_PATCH]);
+}
+
 /* Memory for the key bias of every ring rank, as its keys lie: as the Ulysses exchange delivers them, or in a store. */
 static dit_status prepare_bias(dit_attention *attention)
 {
     dit_runtime *rt = attention->rt;
     const dit_attention_shape *shape = &attention->shape;
-    int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
+    int64_t u = ranks_together(rt), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
     int64_t replicated = attention_replicated(shape);
     void *memory;
     attention->bias_keys = replicated + u * (shape->tokens - replicated);
@@ -61,7 +79,7 @@ static dit_status prepare_bias(dit_attention *attention)
 void dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens)
 {
     const dit_attention_shape *shape = &attention->shape;
-    int64_t u = shape->replicated ? 1 : dit_comm_size(attention->rt->comm[DIT_AXIS_ULYSSES]);
+    int64_t u = shape->replicated ? 1 : ranks_together(attention->rt);
     int64_t r = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
     int64_t stride = attention->store.calls ? attention_store_text_stride(&attention->store) : shape->tokens;
     for (int64_t j = 0; j < r; j++) {

@@ -6,8 +6,9 @@
 
 typedef struct {
     const char *name;
-    bool ulysses, ring; /* which degrees it can use; it needs exactly those to be above 1 */
-    /* Takes its buffers from rt->comm_arena (messages) and rt->step (partial results). NULL: needs none. */
+    bool ulysses, ring, patch; /* which degrees it can use; it needs exactly those to be above 1 */
+    /* Takes its buffers from rt->comm_arena (messages), rt->step (partial results) and rt->image (what is kept from
+     * step to step). NULL: needs none. */
     dit_status (*prepare)(dit_attention *attention);
     dit_status (*forward)(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io);
 } dit_attention_policy;
@@ -33,10 +34,18 @@ struct dit_attention {
     struct {
         float *block[2], *scores; /* see rsa.c */
     } rsa;
+    struct {
+        float *keys, *slots, *sends; /* see displaced.c */
+        int64_t slot_floats;
+        dit_comm_exchange *transfers; /* [calls][transfers_per_call] */
+        int transfers_per_call;
+        dit_comm_exchange *newest; /* of a call, while any call has some under way */
+        int64_t under_way;         /* calls that have */
+    } displaced;
 };
 
 extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp,
-    dit_attention_rsa;
+    dit_attention_rsa, dit_attention_distrifusion, dit_attention_pcpp, dit_attention_naive_patch;
 
 /* Rows of `shape` that every sequence rank holds: replicated text. */
 static inline int64_t attention_replicated(const dit_attention_shape *shape)

@@ -1,0 +1,417 @@
+/* Displaced patches: a rank's own rows of K and V are fresh, those of other patch ranks a step old, or not there.
+ *
+ * The fill and the first warmup_steps steps are synchronous: K and V of all patch ranks are gathered, attention is
+ * exact. In later steps each call of a forward
+ *   distrifusion  attends to its own rows and to those of the other ranks in the same call of the step before, then
+ *                 sends its own to all of them in the background; the same call of the next step waits for that
+ *   pcpp          the same with the previous and the next rank alone, and of their rows the shared ones that lie next
+ *                 to its own
+ *   naive-patch   attends to its own rows and sends nothing
+ * Nobody would read what the last step sends, so it sends nothing. Replicated joint text is every rank's own and does
+ * not travel; split text travels with the rows of its rank (distrifusion only: others never see all keys).
+ *
+ * Sends per call, n travelling rows of N ranks, s shared ones, Hk the heads of K and V: gathered (N-1) messages of
+ * 2 B n Hk D floats, in pcpp's later steps one of 2 B s Hk D to each neighbour.
+ *
+ * K and V lie as [row][2][B][Hk D]. A gather puts the ranks' rows behind each other for all batch entries at once, so
+ * that nothing is moved before attention reads them or MPI sends them. Replicated text lies in front.
+ *
+ * Where a model has convolutions or group norms over rows, DistriFusion exchanges halos and corrects statistics too.
+ * The transformers here have none: the convolution of a patch embedding sees the pixels of one token.
+ * Sources: Li et al., DistriFusion (arXiv:2402.19481); Zhang et al., Partially Conditioned Patch Parallelism
+ * (arXiv:2412.02962); PARALLEL.md 3.6.
+ */
+#include "engine/attention/policy.h"
+
+#include <assert.h>
+
+enum { PREVIOUS, NEXT, SIDES };
+
+static dit_comm *patch_comm(const dit_attention *attention)
+{
+    return attention->rt->comm[DIT_AXIS_PATCH];
+}
+
+static int64_t own_rows(const dit_attention_shape *shape)
+{
+    return shape->tokens - attention_replicated(shape);
+}
+
+static int64_t shared_rows(const dit_attention *attention, const dit_attention_shape *shape)
+{
+    return dit_parallel_shared_rows(&attention->rt->parallel, own_rows(shape));
+}
+
+/* Of one row: K and V of all batch entries. */
+static int64_t row_floats(const dit_attention_shape *shape)
+{
+    return 2 * shape->B * attention_kv_heads(shape) * shape->D;
+}
+
+static int64_t all_rows(const dit_attention *attention, const dit_attention_shape *shape)
+{
+    return attention_replicated(shape) + dit_comm_size(patch_comm(attention)) * own_rows(shape);
+}
+
+/* The rank on that side of this one, or DIT_COMM_NOBODY. */
+static int neighbour(const dit_attention *attention, int side)
+{
+    int rank = dit_comm_rank(patch_comm(attention)) + (side == PREVIOUS ? -1 : 1);
+    return rank < dit_comm_size(patch_comm(attention)) ? rank : DIT_COMM_NOBODY; /* -1 before the first */
+}
+
+static int neighbours(const dit_attention *attention)
+{
+    return (neighbour(attention, PREVIOUS) != DIT_COMM_NOBODY) + (neighbour(attention, NEXT) != DIT_COMM_NOBODY);
+}
+
+/* ---- when -------------------------------------------------------------------------------------------------------- */
+
+static bool is_synchronous(const dit_attention *attention)
+{
+    return attention->window.step < attention->rt->parallel.warmup_steps;
+}
+
+static bool has_stale_steps(const dit_runtime *rt)
+{
+    return dit_parallel_stale_steps(&rt->parallel, &rt->facts) > 0;
+}
+
+/* Whether the step before began transfers: it was stale. */
+static bool has_arrivals(const dit_attention *attention)
+{
+    return attention->window.step > attention->rt->parallel.warmup_steps;
+}
+
+static bool is_last_step(const dit_attention *attention)
+{
+    return attention->window.step == attention->rt->facts.steps - 1;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static dit_status check_shape(const dit_attention *attention)
+{
+    const dit_attention_shape *shape = &attention->shape;
+    if (shape->calls > 0 && !shape->order && !shape->packed) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" needs the K and V of a step before", attention->policy->name),
+        "one layer alone has no steps; use ulysses_degree and ring_degree");
+}
+
+static dit_status prepare_gather(dit_attention *attention)
+{
+    const dit_attention_shape *shape = &attention->shape;
+    return dit_arena_floats(&attention->rt->comm_arena, all_rows(attention, shape) * row_floats(shape),
+                            &attention->displaced.keys);
+}
+
+/* One slot of `floats`, and `transfers`, for each call of a forward. */
+static dit_status prepare_slots(dit_attention *attention, int64_t floats, int transfers)
+{
+    dit_runtime *rt = attention->rt;
+    int64_t calls = attention->shape.calls;
+    void *memory;
+    attention->displaced.slot_floats = floats;
+    attention->displaced.transfers_per_call = transfers;
+    DIT_TRY(dit_arena_alloc(&rt->image, calls * transfers * (int64_t)sizeof(dit_comm_exchange), &memory));
+    attention->displaced.transfers = memory;
+    return dit_arena_floats(&rt->image, calls * floats, &attention->displaced.slots);
+}
+
+/* What call `attention->call` keeps from step to step. */
+static float *slot_of(const dit_attention *attention, float *slots)
+{
+    return slots + attention->call * attention->displaced.slot_floats;
+}
+
+static dit_comm_exchange *transfers_of(const dit_attention *attention)
+{
+    return attention->displaced.transfers + attention->call * attention->displaced.transfers_per_call;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* K and V of rows [first, first + count) of a call to `out`, [count][2][B][Hk D]. */
+static void pack_rows(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                      int64_t first, int64_t count, float *out)
+{
+    int64_t width = attention_kv_heads(shape) * shape->D, ld = attention_ldk(io);
+    const float *sources[2] = {io->k, io->v};
+    for (int i = 0; i < 2 && count; i++)
+        ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
+                                                 .n1 = count,
+                                                 .n2 = 1,
+                                                 .inner = width,
+                                                 .src = sources[i] + first * ld,
+                                                 .src_stride = {attention_batch_k(io), ld, width},
+                                                 .dst = out + i * shape->B * width,
+                                                 .dst_stride = {width, row_floats(shape), width}});
+}
+
+static void copy_rows(dit_attention *attention, const dit_attention_shape *shape, const float *src, int64_t count,
+                      float *out)
+{
+    int64_t floats = row_floats(shape);
+    ops_copy(attention->rt, &(dit_copy_args){.n0 = 1,
+                                             .n1 = count,
+                                             .n2 = 1,
+                                             .inner = floats,
+                                             .src = src,
+                                             .src_stride = {0, floats, floats},
+                                             .dst = out,
+                                             .dst_stride = {0, floats, floats}});
+}
+
+/* Replicated text to the front of `keys`, own rows to `before` rows behind it. Returns where those are. */
+static float *place(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, float *keys,
+                    int64_t before)
+{
+    int64_t replicated = attention_replicated(shape);
+    float *own = keys + (replicated + before) * row_floats(shape);
+    pack_rows(attention, shape, io, 0, replicated, keys);
+    pack_rows(attention, shape, io, replicated, own_rows(shape), own);
+    return own;
+}
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+static attention_keys packed_keys(const dit_attention_shape *shape, const float *keys, int64_t rows)
+{
+    int64_t width = attention_kv_heads(shape) * shape->D;
+    return (attention_keys){.k = keys,
+                            .v = keys + shape->B * width,
+                            .ld = row_floats(shape),
+                            .batch = width,
+                            .rows = rows,
+                            .replicated = attention_replicated(shape)};
+}
+
+/* Lets MPI move what is under way: a call on one transfer that is not complete serves them all, and the newest is the
+ * last to be. */
+static void poll_newest(const dit_attention *attention)
+{
+    if (!attention->displaced.under_way) return;
+    for (int i = 0; i < attention->displaced.transfers_per_call; i++)
+        dit_comm_exchange_poll(patch_comm(attention), attention->displaced.newest + i);
+}
+
+/* Heads [head, head + heads) of batch entry `b`. Its bias is that of all keys, of which there may be fewer. */
+static void attend_piece(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                         const attention_keys *keys, int64_t b, int64_t head, int64_t heads)
+{
+    const float *bias = attention_bias(attention, 0);
+    ops_attention(attention->rt, &(dit_attention_args){
+                                     .B = 1,
+                                     .H = heads,
+                                     .Sq = shape->tokens,
+                                     .Sk = keys->rows,
+                                     .D = shape->D,
+                                     .q = io->q + b * io->batch + head * shape->D,
+                                     .k = keys->k + b * keys->batch,
+                                     .v = keys->v + b * keys->batch,
+                                     .ldq = io->ld,
+                                     .ldk = keys->ld,
+                                     .ldv = keys->ld,
+                                     .bias = bias ? bias + b * attention->bias_keys : NULL,
+                                     .kv_group = attention->kv_group,
+                                     .kv_first = attention->kv_first + head,
+                                     .scale = attention->scale,
+                                     .out = io->out + b * io->batch_o + head * shape->D,
+                                     .ldo = io->ldo,
+                                 });
+}
+
+/* In pieces while something is under way. */
+static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                   const attention_keys *keys)
+{
+    enum { PIECES = 4 };
+    int64_t heads = attention->displaced.under_way ? (shape->H + PIECES - 1) / PIECES : shape->H;
+    int64_t began = dit_clock_ns();
+    double flops = attention->rt->flops.attention;
+    for (int64_t b = 0; b < shape->B; b++)
+        for (int64_t head = 0; head < shape->H; head += heads) {
+            int64_t left = shape->H - head;
+            attend_piece(attention, shape, io, keys, b, head, left < heads ? left : heads);
+            poll_newest(attention);
+        }
+    attention->hops[0] =
+        (dit_attention_hop){.flops = attention->rt->flops.attention - flops, .compute_ns = dit_clock_ns() - began};
+}
+
+/* Everybody's rows of this call, fresh, in `keys`. */
+static dit_status attend_synchronously(dit_attention *attention, const dit_attention_shape *shape,
+                                       const dit_attention_io *io, float *keys)
+{
+    dit_comm *patch = patch_comm(attention);
+    int64_t n = own_rows(shape), bytes = n * row_floats(shape) * (int64_t)sizeof *keys;
+    assert(attention->displaced.under_way == 0); /* the last step before began nothing */
+    const float *own = place(attention, shape, io, keys, dit_comm_rank(patch) * n);
+    DIT_TRY(dit_comm_all_gather(patch, own, keys + attention_replicated(shape) * row_floats(shape), bytes));
+    attention_keys fresh = packed_keys(shape, keys, all_rows(attention, shape));
+    attend(attention, shape, io, &fresh);
+    return DIT_OK;
+}
+
+/* Waits for what this call of the step before began. */
+static dit_status finish_transfers(dit_attention *attention)
+{
+    if (!has_arrivals(attention)) return DIT_OK;
+    for (int i = 0; i < attention->displaced.transfers_per_call; i++)
+        DIT_TRY(dit_comm_exchange_wait(patch_comm(attention), transfers_of(attention) + i));
+    attention->displaced.under_way--;
+    return DIT_OK;
+}
+
+static void note_begun(dit_attention *attention)
+{
+    attention->displaced.newest = transfers_of(attention);
+    attention->displaced.under_way++;
+}
+
+/* ---- DistriFusion ------------------------------------------------------------------------------------------------ */
+
+/* A slot has everybody's rows; a gather sends from it and into it. */
+static dit_status distrifusion_prepare(dit_attention *attention)
+{
+    const dit_attention_shape *shape = &attention->shape;
+    DIT_TRY(check_shape(attention));
+    if (!has_stale_steps(attention->rt)) return prepare_gather(attention);
+    return prepare_slots(attention, all_rows(attention, shape) * row_floats(shape), 1);
+}
+
+static dit_status distrifusion_forward(dit_attention *attention, const dit_attention_shape *shape,
+                                       const dit_attention_io *io)
+{
+    dit_comm *patch = patch_comm(attention);
+    int64_t n = own_rows(shape), bytes = n * row_floats(shape) * (int64_t)sizeof(float);
+    float *slots = attention->displaced.slots, *keys = slots ? slot_of(attention, slots) : attention->displaced.keys;
+    if (is_synchronous(attention)) return attend_synchronously(attention, shape, io, keys);
+    DIT_TRY(finish_transfers(attention));
+    const float *own = place(attention, shape, io, keys, dit_comm_rank(patch) * n);
+    attention_keys known = packed_keys(shape, keys, all_rows(attention, shape));
+    attend(attention, shape, io, &known);
+    if (is_last_step(attention)) return DIT_OK;
+    DIT_TRY(dit_comm_all_gather_begin(patch, own, keys + attention_replicated(shape) * row_floats(shape), bytes,
+                                      transfers_of(attention)));
+    note_begun(attention);
+    return DIT_OK;
+}
+
+const dit_attention_policy dit_attention_distrifusion = {
+    .name = "distrifusion",
+    .patch = true,
+    .prepare = distrifusion_prepare,
+    .forward = distrifusion_forward,
+};
+
+/* ---- PCPP -------------------------------------------------------------------------------------------------------- */
+
+/* A slot has the shared rows of each neighbour, and as many are on their way to it. */
+static dit_status pcpp_prepare(dit_attention *attention)
+{
+    const dit_attention_shape *shape = &attention->shape;
+    int64_t floats = neighbours(attention) * shared_rows(attention, shape) * row_floats(shape);
+    DIT_TRY(check_shape(attention));
+    DIT_TRY(prepare_gather(attention));
+    if (!has_stale_steps(attention->rt)) return DIT_OK;
+    DIT_TRY(prepare_slots(attention, floats, neighbours(attention)));
+    return dit_arena_floats(&attention->rt->comm_arena, shape->calls * floats, &attention->displaced.sends);
+}
+
+/* The rows of one side in a slot. */
+static float *side_of(const dit_attention *attention, const dit_attention_shape *shape, float *slot, int side)
+{
+    bool second = side == NEXT && neighbour(attention, PREVIOUS) != DIT_COMM_NOBODY;
+    return slot + (second ? shared_rows(attention, shape) * row_floats(shape) : 0);
+}
+
+/* From rows that lie around this rank's own to the slot, or the other way, for both sides. */
+static void copy_sides(dit_attention *attention, const dit_attention_shape *shape, float *own, bool to_slot)
+{
+    int64_t floats = row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);
+    for (int side = 0; side < SIDES; side++) {
+        float *part = side_of(attention, shape, slot_of(attention, attention->displaced.slots), side);
+        float *beside = side == PREVIOUS ? own - s * floats : own + n * floats;
+        if (neighbour(attention, side) == DIT_COMM_NOBODY) continue;
+        copy_rows(attention, shape, to_slot ? beside : part, s, to_slot ? part : beside);
+    }
+}
+
+/* The first of the own rows to the previous rank, the last to the next one. */
+static dit_status begin_exchanges(dit_attention *attention, const dit_attention_shape *shape, const float *own)
+{
+    int64_t floats = row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);
+    dit_comm_exchange *transfer = transfers_of(attention);
+    for (int side = 0; side < SIDES; side++) {
+        int peer = neighbour(attention, side);
+        float *arriving = side_of(attention, shape, slot_of(attention, attention->displaced.slots), side);
+        float *sent = side_of(attention, shape, slot_of(attention, attention->displaced.sends), side);
+        if (peer == DIT_COMM_NOBODY) continue;
+        copy_rows(attention, shape, side == PREVIOUS ? own : own + (n - s) * floats, s, sent);
+        DIT_TRY(dit_comm_exchange_begin(patch_comm(attention), sent, peer, arriving, peer,
+                                        s * floats * (int64_t)sizeof *sent, transfer++));
+    }
+    note_begun(attention);
+    return DIT_OK;
+}
+
+static dit_status pcpp_synchronously(dit_attention *attention, const dit_attention_shape *shape,
+                                     const dit_attention_io *io)
+{
+    float *keys = attention->displaced.keys;
+    int64_t before = attention_replicated(shape) + dit_comm_rank(patch_comm(attention)) * own_rows(shape);
+    bool read_next = attention->window.step + 1 == attention->rt->parallel.warmup_steps;
+    DIT_TRY(attend_synchronously(attention, shape, io, keys));
+    if (read_next && attention->displaced.slots) copy_sides(attention, shape, keys + before * row_floats(shape), true);
+    return DIT_OK;
+}
+
+static dit_status pcpp_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
+{
+    int64_t s = shared_rows(attention, shape);
+    bool first = neighbour(attention, PREVIOUS) == DIT_COMM_NOBODY;
+    if (is_synchronous(attention)) return pcpp_synchronously(attention, shape, io);
+    DIT_TRY(finish_transfers(attention));
+    float *own = place(attention, shape, io, attention->displaced.keys, first ? 0 : s);
+    copy_sides(attention, shape, own, false);
+    attention_keys known = packed_keys(shape, attention->displaced.keys, shape->tokens + neighbours(attention) * s);
+    attend(attention, shape, io, &known);
+    return is_last_step(attention) ? DIT_OK : begin_exchanges(attention, shape, own);
+}
+
+const dit_attention_policy dit_attention_pcpp = {
+    .name = "pcpp",
+    .patch = true,
+    .prepare = pcpp_prepare,
+    .forward = pcpp_forward,
+};
+
+/* ---- naive patches ----------------------------------------------------------------------------------------------- */
+
+static dit_status naive_prepare(dit_attention *attention)
+{
+    DIT_TRY(check_shape(attention));
+    return attention->rt->parallel.warmup_steps > 0 ? prepare_gather(attention) : DIT_OK;
+}
+
+static dit_status naive_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
+{
+    attention_keys own = {.k = io->k,
+                          .v = io->v,
+                          .ld = attention_ldk(io),
+                          .batch = attention_batch_k(io),
+                          .rows = shape->tokens,
+                          .replicated = attention_replicated(shape)};
+    if (is_synchronous(attention)) return attend_synchronously(attention, shape, io, attention->displaced.keys);
+    attend(attention, shape, io, &own);
+    return DIT_OK;
+}
+
+const dit_attention_policy dit_attention_naive_patch = {
+    .name = "naive-patch",
+    .patch = true,
+    .prepare = naive_prepare,
+    .forward = naive_forward,
+};
