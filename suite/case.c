@@ -1,8 +1,9 @@
 #include "suite/case.h"
 
-#include "base/rows.h"
+#include "base/arena.h"
 #include "suite/layer.h"
 #include "suite/method.h"
+#include "suite/predict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +22,38 @@ dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, 
     return DIT_OK;
 }
 
+/* K and V of every row and block, of this step and of the one before. */
+static int64_t oracle_memory(const dit_facts *facts)
+{
+    int64_t rows = facts->num_images * facts->guidance_branches * (facts->image_tokens + facts->text_tokens);
+    return 2 * 2 * rows * facts->heads * facts->head_dim * facts->layers * (int64_t)sizeof(float);
+}
+
 void suite_cell_memory(const suite_cell *cell, int64_t bytes[4])
 {
     if (cell->attends)
         dit_layer_memory(&cell->parallel, &cell->layer, bytes);
     else
         dit_memory_predict(&cell->parallel, &cell->facts, bytes);
+    if (cell->emulates) bytes[DIT_MEMORY_STATE] += oracle_memory(&cell->facts);
+}
+
+/* It uses the machine as well as one rank can, whatever the cell was to measure: cells differ by threads, oracles not.
+ */
+suite_cell suite_cell_oracle(const suite_cell *cell)
+{
+    enum { MOST_THREADS = 16 };
+    suite_cell oracle = *cell;
+    oracle.emulates = true;
+    oracle.emulated = dit_parallel_emulated(&cell->parallel, &cell->facts);
+    oracle.parallel = (dit_parallel){.rows_degree = 1};
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) oracle.parallel.degree[axis] = 1;
+    oracle.world_size = 1;
+    oracle.threads_per_rank = cell->platform->devices < MOST_THREADS ? cell->platform->devices : MOST_THREADS;
+    oracle.attention = suite_attention_name(&oracle.parallel);
+    snprintf(oracle.method, sizeof oracle.method, "oracle");
+    dit_parallel_label(&oracle.parallel, oracle.mesh);
+    return oracle;
 }
 
 /* ---- document ---------------------------------------------------------------------------------------------------- */
@@ -140,20 +167,25 @@ static dit_status add_mesh(cJSON *document, const suite_cell *cell)
     cJSON *part;
     DIT_TRY(add_object(document, "parallel", &part));
     DIT_TRY(dit_parallel_to_json(&cell->parallel, part));
-    return dit_json_add_string(document, "attention", cell->attention);
+    DIT_TRY(dit_json_add_string(document, "attention", cell->attention));
+    if (!cell->emulates) return DIT_OK;
+    DIT_TRY(add_object(document, "emulates", &part));
+    return dit_parallel_to_json(&cell->emulated, part);
 }
 
-static dit_status add_placement(cJSON *document, const suite_matrix *matrix, const suite_cell *cell)
+dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
+    const suite_matrix *matrix = workload->matrix;
     cJSON *part;
+    if (!cell->vae) DIT_TRY(add_mesh(document, cell));
     DIT_TRY(add_object(document, "platform", &part));
     DIT_TRY(dit_json_add_string(part, "name", cell->platform->name));
     DIT_TRY(dit_json_add_string(part, "backend", cell->platform->backend));
     DIT_TRY(dit_json_add_int(part, "threads_per_rank", cell->threads_per_rank));
     DIT_TRY(add_object(document, "measure", &part));
-    DIT_TRY(dit_json_add_int(part, "warmup_runs", matrix->warmup_runs));
-    DIT_TRY(dit_json_add_int(part, "iterations", matrix->iterations));
-    if (!matrix->trace || cJSON_AddTrueToObject(part, "trace")) return DIT_OK;
+    DIT_TRY(dit_json_add_int(part, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs));
+    DIT_TRY(dit_json_add_int(part, "iterations", cell->emulates ? 1 : matrix->iterations));
+    if (!matrix->trace || cell->emulates || cJSON_AddTrueToObject(part, "trace")) return DIT_OK;
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
 }
 
@@ -161,20 +193,11 @@ static dit_status fill_document(cJSON *document, const suite_workload *workload,
 {
     DIT_TRY(dit_json_add_string(document, "schema", "ditbench.case/1"));
     DIT_TRY(dit_json_add_string(document, "program", workload->matrix->program));
-    if (cell->vae) {
-        DIT_TRY(add_vae(document, cell));
-        return add_placement(document, workload->matrix, cell);
-    }
-    if (cell->attends) {
-        DIT_TRY(suite_layer_document(cell, document));
-        DIT_TRY(add_mesh(document, cell));
-        return add_placement(document, workload->matrix, cell);
-    }
+    if (cell->vae) return add_vae(document, cell);
+    if (cell->attends) return suite_layer_document(cell, document);
     DIT_TRY(add_model(document, cell));
     DIT_TRY(add_scheduler(document, workload, cell));
-    DIT_TRY(add_run(document, cell));
-    DIT_TRY(add_mesh(document, cell));
-    return add_placement(document, workload->matrix, cell);
+    return add_run(document, cell);
 }
 
 dit_status suite_case_document(const suite_workload *workload, const suite_cell *cell, cJSON **out)
@@ -240,8 +263,42 @@ static dit_status fill_mesh_tags(cJSON *tags, const suite_cell *cell)
     DIT_TRY(dit_json_add_string(tags, "method", cell->method));
     DIT_TRY(dit_json_add_int(tags, "world_size", cell->world_size));
     DIT_TRY(dit_json_add_string(tags, "mesh", cell->mesh));
-    DIT_TRY(dit_parallel_to_json(&cell->parallel, tags));
+    for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
+        DIT_TRY(dit_json_add_int(tags, dit_axis_key((dit_axis)axis), cell->parallel.degree[axis]));
+    if (cell->parallel.rows_degree > 1)
+        DIT_TRY(dit_json_add_int(tags, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree));
+    DIT_TRY(dit_json_add_string(tags, "joint_text", dit_joint_text_name(cell->parallel.joint_text)));
     return dit_json_add_string(tags, "attention", cell->attention);
+}
+
+/* "7,7,6"; "even" without a list. */
+static void write_stages(const dit_parallel *parallel, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, "%s", parallel->stage_blocks[0] ? "" : "even");
+    for (int i = 0; i < parallel->degree[DIT_AXIS_PIPEFUSION] && parallel->stage_blocks[0] && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%d", i ? "," : "", parallel->stage_blocks[i]);
+}
+
+/* The configuration that decides the numbers: the cell's own, or what its oracle emulates. */
+static const dit_parallel *settings_of(const suite_cell *cell)
+{
+    return cell->emulates ? &cell->emulated : &cell->parallel;
+}
+
+/* Of all cases, so that any filter can name them: 0, 1, "even" and "none" where they mean nothing. */
+static dit_status fill_displaced_tags(cJSON *tags, const suite_cell *cell)
+{
+    const dit_parallel *parallel = settings_of(cell);
+    char stages[6 * DIT_MAX_STAGES];
+    bool patches = parallel->degree[DIT_AXIS_PATCH] > 1;
+    write_stages(parallel, stages, sizeof stages);
+    DIT_TRY(dit_json_add_int(tags, "warmup_steps", parallel->warmup_steps));
+    DIT_TRY(dit_json_add_int(tags, "num_pipeline_patch", dit_parallel_bands(parallel, &cell->facts)));
+    DIT_TRY(dit_json_add_string(tags, "attn_layer_num_for_pp", stages));
+    DIT_TRY(
+        dit_json_add_string(tags, "patch_method", patches ? dit_patch_method_name(parallel->patch_method) : "none"));
+    DIT_TRY(dit_json_add_number(tags, "patch_fraction", parallel->patch_fraction));
+    return dit_json_add_int(tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
 }
 
 static dit_status fill_tags(cJSON *tags, const suite_workload *workload, const suite_cell *cell)
@@ -254,6 +311,7 @@ static dit_status fill_tags(cJSON *tags, const suite_workload *workload, const s
         DIT_TRY(fill_size_tags(tags, cell));
     }
     DIT_TRY(fill_mesh_tags(tags, cell));
+    if (!cell->vae && !cell->attends) DIT_TRY(fill_displaced_tags(tags, cell));
     DIT_TRY(dit_json_add_string(tags, "platform", cell->platform->name));
     return dit_json_add_int(tags, "threads_per_rank", cell->threads_per_rank);
 }
@@ -277,7 +335,7 @@ static bool is_named_by_label(suite_parameter parameter)
            parameter == SUITE_PARAMETER_HEIGHT_PX || parameter == SUITE_PARAMETER_WIDTH_PX ||
            parameter == SUITE_PARAMETER_NUM_FRAMES || parameter == SUITE_PARAMETER_ATTENTION ||
            (parameter >= SUITE_PARAMETER_TOKENS && parameter <= SUITE_PARAMETER_PAD_HEADS) ||
-           (parameter >= SUITE_PARAMETER_METHOD && parameter <= SUITE_PARAMETER_ROWS_DEGREE);
+           (parameter >= SUITE_PARAMETER_METHOD && parameter <= SUITE_PARAMETER_PATCH_FRACTION);
 }
 
 /* What is run, and its size. */
@@ -294,15 +352,49 @@ static void write_subject(const suite_cell *cell, char *out, size_t size)
     snprintf(out, size, "%s %lldx%lld%s", name, (long long)cell->width_px, (long long)cell->height_px, frames);
 }
 
+/* " M4 W1", " 7,7,6 M4 W1" of a pipeline, " pcpp f0.5 W1" of patches; nothing of a mesh without either. */
+static void write_settings(const suite_cell *cell, char out[256])
+{
+    const dit_parallel *parallel = settings_of(cell);
+    char stages[6 * DIT_MAX_STAGES], fraction[32] = "";
+    out[0] = '\0';
+    write_stages(parallel, stages, sizeof stages);
+    if (parallel->patch_fraction > 0) snprintf(fraction, sizeof fraction, " f%g", parallel->patch_fraction);
+    if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
+        snprintf(out, 256, "%s%.150s M%lld W%d", parallel->stage_blocks[0] ? " " : "",
+                 parallel->stage_blocks[0] ? stages : "", (long long)dit_parallel_bands(parallel, &cell->facts),
+                 parallel->warmup_steps);
+    else if (parallel->degree[DIT_AXIS_PATCH] > 1)
+        snprintf(out, 256, " %s%s W%d", dit_patch_method_name(parallel->patch_method), fraction,
+                 parallel->warmup_steps);
+}
+
+/* "oracle pp M4 W1": the number of stages changes nothing. "oracle pp r2 M4 W1", "oracle patch4 distrifusion W1". */
+static void write_mesh(const suite_cell *cell, char *out, size_t size)
+{
+    const int *degree = cell->emulated.degree;
+    char settings[256], rows[32] = "";
+    write_settings(cell, settings);
+    if (degree[DIT_AXIS_RING] > 1) snprintf(rows, sizeof rows, " r%d", degree[DIT_AXIS_RING]);
+    if (!cell->emulates)
+        snprintf(out, size, "%s%s", cell->mesh, settings);
+    else if (degree[DIT_AXIS_PATCH] > 1)
+        snprintf(out, size, "oracle patch%d%s", degree[DIT_AXIS_PATCH], settings);
+    else
+        snprintf(out, size, "oracle pp%s%s", rows, settings);
+}
+
 /* "pixart-alpha-xl-2~2-layers 256x256 u2", of clips "latte-1 256x256 16f u2", then whatever else varies. */
 static dit_status write_label(const suite_workload *workload, const suite_cell *cell, char *out, size_t size)
 {
-    char subject[256];
+    char subject[256], mesh[384];
     write_subject(cell, subject, sizeof subject);
-    size_t used = (size_t)snprintf(out, size, "%s %s", subject, cell->mesh);
+    write_mesh(cell, mesh, sizeof mesh);
+    size_t used = (size_t)snprintf(out, size, "%s %s", subject, mesh);
     for (int p = 0; p < SUITE_PARAMETER_COUNT && used < size; p++) {
         char *value = NULL;
         if (!workload->matrix->varies[p] || is_named_by_label((suite_parameter)p)) continue;
+        if (cell->emulates && p == SUITE_PARAMETER_THREADS_PER_RANK) continue;
         const cJSON *item = cell->values[p];
         if (!cJSON_IsString(item)) DIT_TRY(dit_json_canonical(item, &value));
         used += (size_t)snprintf(out + used, size - used, " %s=%s", suite_parameter_key((suite_parameter)p),
@@ -325,6 +417,7 @@ dit_status suite_workload_trace(suite_workload *workload)
 {
     for (int i = 0; i < workload->case_count; i++) {
         suite_case *one = &workload->cases[i];
+        if (one->is_oracle) continue;
         cJSON *measure = cJSON_GetObjectItemCaseSensitive(one->document, "measure");
         cJSON_DeleteItemFromObjectCaseSensitive(measure, "trace");
         if (measure && !cJSON_AddTrueToObject(measure, "trace"))
@@ -349,39 +442,52 @@ static dit_status hash_reference(const suite_cell *cell, const cJSON *document, 
     return st;
 }
 
-/* The first rank with two neighbours, if there is one, sends most. Tiles are an approximation and no reference. */
+static void predict_bytes(const suite_prediction *prediction, suite_case *out)
+{
+    suite_predict_range range;
+    suite_predict_ranks(prediction, &range);
+    out->predicted_bytes = range.most_bytes;
+    out->predicted_least_bytes = range.least_bytes;
+}
+
+/* Tiles are an approximation and no reference. */
 static dit_status finish_decoding(const suite_cell *cell, suite_case *out)
 {
-    dit_volume_table volumes;
-    dit_rows_facts rows;
+    suite_prediction prediction = {.kind = SUITE_PREDICT_DECODE, .parallel = cell->parallel};
     bool shared = cell->world_size > 1;
     out->is_reference = !shared && !cJSON_IsTrue(cell->values[SUITE_PARAMETER_TILING]);
     if (!shared && !out->is_reference) return DIT_OK;
     if (shared) {
         const dit_json view = {.root = out->document, .path = (char *)"<case>"};
-        DIT_TRY(dit_rows_from_case(&view, out->document, "", &rows));
-        dit_rows_predict(&rows, cell->world_size, cell->world_size > 2, &volumes);
-        out->predicted_bytes = dit_volume_total_bytes(&volumes);
+        DIT_TRY(dit_rows_from_case(&view, out->document, "", &prediction.rows));
+        predict_bytes(&prediction, out);
     }
     return hash_reference(cell, out->document, out->reference_id);
 }
 
+/* An oracle computes as many whole images a step as there are groups of rows. */
+static int64_t oracle_deadline_s(const suite_cell *cell, int64_t deadline_s)
+{
+    int64_t bands = dit_parallel_bands(&cell->emulated, &cell->facts), patches = cell->emulated.degree[DIT_AXIS_PATCH];
+    return deadline_s * (bands > patches ? bands : patches);
+}
+
 dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out)
 {
-    dit_volume_table volumes = {0};
-    int64_t memory[4];
+    suite_prediction prediction = {.kind = cell->attends ? SUITE_PREDICT_LAYER : SUITE_PREDICT_SAMPLING,
+                                   .parallel = cell->parallel,
+                                   .facts = cell->facts,
+                                   .layer = cell->layer};
+    int64_t memory[4], deadline_s = workload->matrix->deadline_s;
     out->world_size = cell->world_size;
-    out->deadline_s = workload->matrix->deadline_s;
+    out->deadline_s = cell->emulates ? oracle_deadline_s(cell, deadline_s) : deadline_s;
     DIT_TRY(write_label(workload, cell, out->label, sizeof out->label));
     DIT_TRY(hash_document(out->document, out->case_id));
-    out->is_reference = cell->world_size == 1;
+    out->is_oracle = cell->emulates;
+    out->is_reference = cell->world_size == 1 && !cell->emulates;
     if (cell->vae) return finish_decoding(cell, out);
-    if (cell->attends)
-        dit_layer_volume(&cell->parallel, &cell->layer, &volumes);
-    else
-        dit_volume_predict(&cell->parallel, &cell->facts, 0, &volumes);
+    predict_bytes(&prediction, out);
     suite_cell_memory(cell, memory);
-    out->predicted_bytes = dit_volume_total_bytes(&volumes);
     out->predicted_memory_bytes = memory[0] + memory[1] + memory[2] + memory[3];
     return hash_reference(cell, out->document, out->reference_id);
 }

@@ -17,16 +17,23 @@ typedef struct {
     char method[64], mesh[64];
     const char *attention; /* what the degrees amount to */
     dit_facts facts;       /* zero for vae_decode and attention */
-    bool attends;          /* program attention: `layer` and no model */
+    bool emulates;         /* an oracle: one rank that computes what `emulated` must give */
+    dit_parallel emulated;
+    bool attends; /* program attention: `layer` and no model */
     dit_layer layer;
 } suite_cell;
 
-/* The case document (results/schema/README.md); configs are references into the matrix. */
+/* What is computed: the case document (results/schema/README.md) but for the members of suite_case_placement. Configs
+ * are references into the matrix. */
 dit_status suite_case_document(const suite_workload *workload, const suite_cell *cell, cJSON **out);
+/* Adds how and where it is computed, and how often; the mesh of a cell is settled by now. */
+dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document);
 /* The flat tags of a cell whose facts are known. */
 dit_status suite_case_tags(const suite_workload *workload, const suite_cell *cell, cJSON **out);
 /* Fills label, ids, world size and predictions of a case that has its document and tags. */
 dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out);
+/* The oracle of an approximate cell: the same on one rank, emulating. */
+suite_cell suite_cell_oracle(const suite_cell *cell);
 /* Estimated peak bytes of a rank by memory class; not of a decode. */
 void suite_cell_memory(const suite_cell *cell, int64_t bytes[4]);
 /* A number of the cell: its value, or the model's default, or 0 of a layer. Errors: DIT_ERR_JSON_MISSING. */

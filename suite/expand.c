@@ -79,12 +79,16 @@ static dit_status resolve_degrees(suite_cell *cell)
     } degrees[] = {
         {DIT_AXIS_DATA, SUITE_PARAMETER_DATA_DEGREE},     {DIT_AXIS_CFG, SUITE_PARAMETER_CFG_DEGREE},
         {DIT_AXIS_RING, SUITE_PARAMETER_RING_DEGREE},     {DIT_AXIS_ULYSSES, SUITE_PARAMETER_ULYSSES_DEGREE},
-        {DIT_AXIS_TENSOR, SUITE_PARAMETER_TENSOR_DEGREE}, {DIT_AXIS_PIPEFUSION, SUITE_PARAMETER_PIPEFUSION_DEGREE}};
+        {DIT_AXIS_TENSOR, SUITE_PARAMETER_TENSOR_DEGREE}, {DIT_AXIS_PIPEFUSION, SUITE_PARAMETER_PIPEFUSION_DEGREE},
+        {DIT_AXIS_PATCH, SUITE_PARAMETER_PATCH_DEGREE}};
     const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *world = cell->values[SUITE_PARAMETER_WORLD_SIZE];
+    const cJSON *patch_method = cell->values[SUITE_PARAMETER_PATCH_METHOD];
     cell->parallel.rows_degree = integer_or(cell->values[SUITE_PARAMETER_ROWS_DEGREE], 1);
     if (method) return suite_method_resolve(method->valuestring, integer_or(world, 1), &cell->parallel);
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
         cell->parallel.degree[degrees[i].axis] = integer_or(cell->values[degrees[i].parameter], 1);
+    if (patch_method && cell->parallel.degree[DIT_AXIS_PATCH] > 1)
+        dit_patch_method_from_name(patch_method->valuestring, &cell->parallel.patch_method);
     int product = dit_parallel_world_size(&cell->parallel);
     if (integer_or(world, product) == product) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, world_size is %d", product,
@@ -135,6 +139,44 @@ static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, suite_
                         cell->model->name);
     DIT_TRY(resolve_size(cell));
     return resolve_mesh(cell);
+}
+
+/* Blocks of each stage as listed; a list of the even split is none. */
+static dit_status resolve_stages(suite_cell *cell)
+{
+    const cJSON *list = cell->values[SUITE_PARAMETER_STAGE_BLOCKS], *item;
+    int stages = cell->parallel.degree[DIT_AXIS_PIPEFUSION], listed = cJSON_GetArraySize(list), at = 0;
+    bool even = true;
+    if (!list) return DIT_OK;
+    if (listed != stages)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES, "attn_layer_num_for_pp lists %d stages, pipefusion_degree is %d",
+                        listed, stages);
+    cJSON_ArrayForEach(item, list)
+    {
+        even = even && dit_parallel_stage(&cell->parallel, &cell->facts, at).count == item->valueint;
+        at++;
+    }
+    at = 0;
+    cJSON_ArrayForEach(item, list) if (!even) cell->parallel.stage_blocks[at++] = item->valueint;
+    return DIT_OK;
+}
+
+/* What only pipelines and patches have. Zero where it means nothing, and one spelling of what means the same, so that
+ * equal cells merge: bands as they are used, no more synchronous steps than there are. */
+static dit_status resolve_displaced(suite_cell *cell)
+{
+    const cJSON *fraction = cell->values[SUITE_PARAMETER_PATCH_FRACTION];
+    dit_parallel *parallel = &cell->parallel;
+    bool pipeline = parallel->degree[DIT_AXIS_PIPEFUSION] > 1, patches = parallel->degree[DIT_AXIS_PATCH] > 1;
+    if (!pipeline && !patches) return DIT_OK;
+    parallel->warmup_steps = integer_or(cell->values[SUITE_PARAMETER_WARMUP_STEPS], 1);
+    if (parallel->warmup_steps > cell->facts.steps) parallel->warmup_steps = (int)cell->facts.steps;
+    if (patches && parallel->patch_method == DIT_PATCH_PCPP)
+        parallel->patch_fraction = fraction ? fraction->valuedouble : 0.5;
+    if (!pipeline) return DIT_OK;
+    parallel->num_pipeline_patch = integer_or(cell->values[SUITE_PARAMETER_NUM_PIPELINE_PATCH], 0);
+    parallel->num_pipeline_patch = (int)dit_parallel_bands(parallel, &cell->facts);
+    return resolve_stages(cell);
 }
 
 /* ---- one cell: judge --------------------------------------------------------------------------------------------- */
@@ -246,15 +288,30 @@ static dit_status read_facts(const suite_workload *workload, suite_cell *cell, c
     return st;
 }
 
-static dit_status build_case(const suite_workload *workload, int64_t index, suite_case *out)
+static dit_status build_case(const suite_workload *workload, int64_t index, suite_cell *cell, suite_case *out)
 {
-    suite_cell cell;
-    DIT_TRY(resolve_cell(workload->matrix, index, &cell));
-    DIT_TRY(suite_case_document(workload, &cell, &out->document));
-    if (cell.model && !cell.vae) DIT_TRY(read_facts(workload, &cell, out->document));
-    DIT_TRY(suite_case_tags(workload, &cell, &out->tags));
-    DIT_TRY(judge_cell(workload, &cell, out->tags, out->document));
-    return suite_case_finish(workload, &cell, out);
+    DIT_TRY(resolve_cell(workload->matrix, index, cell));
+    DIT_TRY(suite_case_document(workload, cell, &out->document));
+    if (cell->model && !cell->vae) {
+        DIT_TRY(read_facts(workload, cell, out->document));
+        DIT_TRY(resolve_displaced(cell));
+    }
+    DIT_TRY(suite_case_placement(workload, cell, out->document));
+    DIT_TRY(suite_case_tags(workload, cell, &out->tags));
+    DIT_TRY(judge_cell(workload, cell, out->tags, out->document));
+    return suite_case_finish(workload, cell, out);
+}
+
+/* What users exclude is about their own cells: an oracle only has to fit. */
+static dit_status build_oracle(const suite_workload *workload, const suite_cell *cell, suite_case *out)
+{
+    suite_cell oracle = suite_cell_oracle(cell);
+    DIT_TRY(suite_case_document(workload, &oracle, &out->document));
+    DIT_TRY(suite_case_placement(workload, &oracle, out->document));
+    DIT_TRY(suite_case_tags(workload, &oracle, &out->tags));
+    DIT_TRY(judge_platform(&oracle));
+    DIT_TRY(judge_memory(&oracle));
+    return suite_case_finish(workload, &oracle, out);
 }
 
 /* ---- all cells --------------------------------------------------------------------------------------------------- */
@@ -294,12 +351,12 @@ static void forget_case(suite_case *one)
     *one = (suite_case){0};
 }
 
-static dit_status drop_cell(suite_workload *workload, int64_t index, dit_status code)
+static dit_status drop_cell(suite_workload *workload, int64_t index, const char *what, dit_status code)
 {
     suite_cell cell = {0};
     suite_dropped *dropped = &workload->dropped[workload->dropped_count];
     dropped->code = code;
-    snprintf(dropped->reason, sizeof dropped->reason, "%s", dit_error_last()->message);
+    snprintf(dropped->reason, sizeof dropped->reason, "%s%s", what, dit_error_last()->message);
     dropped->cell = cJSON_CreateObject();
     if (!dropped->cell) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
     workload->dropped_count++;
@@ -319,26 +376,42 @@ static dit_status drop_cell(suite_workload *workload, int64_t index, dit_status 
     return DIT_OK;
 }
 
-static dit_status expand_cell(suite_workload *workload, int64_t index, id_set *seen)
+/* Behind an approximate case its oracle, unless an earlier case has the same; one that cannot run is dropped alone. */
+static dit_status add_oracle(suite_workload *workload, int64_t index, const suite_cell *cell, id_set *seen)
 {
-    suite_case *one = &workload->cases[workload->case_count];
-    dit_status st = build_case(workload, index, one);
+    suite_case *approximate = &workload->cases[workload->case_count - 1], *one = approximate + 1;
+    if (cell->vae || cell->attends || !dit_parallel_stale_steps(&cell->parallel, &cell->facts)) return DIT_OK;
+    dit_status st = build_oracle(workload, cell, one);
+    if (st == DIT_OK) memcpy(approximate->oracle_id, one->case_id, sizeof one->case_id);
     if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
         workload->case_count++;
         return DIT_OK;
     }
     forget_case(one);
+    return st == DIT_OK ? DIT_OK : is_drop(st) ? drop_cell(workload, index, "the oracle of this cell: ", st) : st;
+}
+
+static dit_status expand_cell(suite_workload *workload, int64_t index, id_set *seen)
+{
+    suite_case *one = &workload->cases[workload->case_count];
+    suite_cell cell;
+    dit_status st = build_case(workload, index, &cell, one);
+    if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
+        workload->case_count++;
+        return add_oracle(workload, index, &cell, seen);
+    }
+    forget_case(one);
     if (st == DIT_OK) workload->merged_count++;
-    return st == DIT_OK ? DIT_OK : is_drop(st) ? drop_cell(workload, index, st) : st;
+    return st == DIT_OK ? DIT_OK : is_drop(st) ? drop_cell(workload, index, "", st) : st;
 }
 
 dit_status suite_expand(suite_workload *workload)
 {
-    int64_t cells = workload->matrix->cell_count;
+    int64_t cells = workload->matrix->cell_count, most = 2 * cells; /* each may have an oracle */
     id_set seen = {0};
-    dit_status st = id_set_init(&seen, cells);
-    workload->cases = calloc((size_t)cells, sizeof *workload->cases);
-    workload->dropped = calloc((size_t)cells, sizeof *workload->dropped);
+    dit_status st = id_set_init(&seen, most);
+    workload->cases = calloc((size_t)most, sizeof *workload->cases);
+    workload->dropped = calloc((size_t)most, sizeof *workload->dropped);
     if (st == DIT_OK && (!workload->cases || !workload->dropped))
         st = DIT_FAIL(DIT_ERR_MEMORY, "no memory to expand %lld cells", (long long)cells);
     for (int64_t index = 0; st == DIT_OK && index < cells; index++) st = expand_cell(workload, index, &seen);

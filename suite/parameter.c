@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -21,8 +22,10 @@ static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
     SUITE_PARAMETER_LIST(PARAMETER_KEY)
 #undef PARAMETER_KEY
 };
-static const char *const attention_words[] = {"local", "ulysses", "ring", "usp", DIT_LAYER_WHOLE_ROWS_NAME, NULL};
+static const char *const attention_words[] = {
+    "local", "ulysses", "ring", "usp", DIT_LAYER_WHOLE_ROWS_NAME, "distrifusion", "pcpp", "naive-patch", NULL};
 static const char *const layout_words[] = {"basic", "zigzag", "stripe", NULL};
+static const char *const patch_method_words[] = {"distrifusion", "pcpp", "naive-patch", NULL};
 static const char *const joint_text_words[] = {"auto", "split", "replicate", NULL};
 
 /* What other programs call our keys; mostly flags of xDiT (PARALLEL.md section 1.3) and arguments of diffusers. */
@@ -30,8 +33,9 @@ static const struct {
     const char *alias, *hint;
 } aliases[] = {
     {"pipefusion_parallel_degree", "xDiT's pipefusion_parallel_degree is \"pipefusion_degree\" here"},
-    {"num_pipeline_patch", "xDiT's num_pipeline_patch is \"pipefusion_patches\" here, which this engine has not yet; "
-                           "the stages are \"pipefusion_degree\""},
+    {"pipefusion_patches", "it is \"num_pipeline_patch\" here; the stages are \"pipefusion_degree\""},
+    {"num_patches", "it is \"num_pipeline_patch\" here, of pipelines; patches of ranks are \"patch_degree\""},
+    {"stage_blocks", "it is \"attn_layer_num_for_pp\" here"},
     {"use_cfg_parallel", "xDiT's use_cfg_parallel is \"cfg_degree\": 2 here"},
     {"data_parallel_degree", "xDiT's data_parallel_degree is \"data_degree\" here"},
     {"tensor_parallel_degree", "xDiT's tensor_parallel_degree is \"tensor_degree\" here"},
@@ -57,9 +61,8 @@ static const struct {
     {"num_kv_heads", "it is \"kv_heads\" here, for program attention"},
     {"max_sequence_length", "it is \"text_tokens\" here"},
     {"num_warmup", "it is \"warmup_runs\" of \"measure\" here"},
-    {"warmup_steps",
-     "PipeFusion's synchronous steps are no parameter yet; the harness's own warm-up is \"warmup_runs\" "
-     "of \"measure\""},
+    {"warmup_steps", "synchronous steps of an approximate method are a parameter, under \"defaults\" or \"axes\"; the "
+                     "harness's own warm-up is \"warmup_runs\" of \"measure\""},
     {"num_iterations", "it is \"iterations\" of \"measure\" here"},
     {"repetitions", "it is \"processes\" of \"repeat\" here"},
     {"gpus", "it is \"world_size\" here"},
@@ -155,6 +158,18 @@ bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *he
     return *height_px && !*text;
 }
 
+bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count)
+{
+    char *end;
+    for (*count = 0; *count < DIT_MAX_STAGES; text = end + 1) {
+        long number = *text >= '1' && *text <= '9' ? strtol(text, &end, 10) : 0;
+        if (number < 1 || number > rows[SUITE_PARAMETER_STAGE_BLOCKS].greatest) return false;
+        blocks[(*count)++] = (int)number;
+        if (*end != ',') return !*end;
+    }
+    return false;
+}
+
 /* ---- one value --------------------------------------------------------------------------------------------------- */
 
 static const char *type_name(const cJSON *value)
@@ -176,12 +191,40 @@ static dit_status fail_type(const dit_json *doc, const char *pointer, suite_para
 
 static dit_status check_number(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
 {
-    bool whole = rows[parameter].kind != SUITE_KIND_NUMBER;
+    bool whole = rows[parameter].kind != SUITE_KIND_NUMBER && rows[parameter].kind != SUITE_KIND_FRACTION;
     if (!cJSON_IsNumber(value) || (whole && value->valuedouble != floor(value->valuedouble)))
         return fail_type(doc, pointer, parameter, whole ? "an integer" : "a number", value);
     if (value->valuedouble < (double)rows[parameter].least || value->valuedouble > (double)rows[parameter].greatest)
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside [%lld, %lld]", rows[parameter].key,
                              value->valuedouble, (long long)rows[parameter].least, (long long)rows[parameter].greatest);
+    return DIT_OK;
+}
+
+static dit_status check_fraction(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                 const cJSON *value)
+{
+    DIT_TRY(check_number(doc, pointer, parameter, value));
+    if (value->valuedouble > 0) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside (0, 1]",
+                                        rows[parameter].key, value->valuedouble),
+                          "ranks that see nothing of each other are method naive-patch");
+}
+
+static dit_status check_stage_blocks(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                     const cJSON *value)
+{
+    char at[256];
+    int stages = cJSON_GetArraySize(value), index = 0;
+    if (!cJSON_IsArray(value)) return fail_type(doc, pointer, parameter, "a list of blocks per stage", value);
+    if (stages < 2 || stages > DIT_MAX_STAGES)
+        return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                                            "%s lists %d stages, 2 to %d make a pipeline", rows[parameter].key, stages,
+                                            DIT_MAX_STAGES),
+                              "one number per stage, for example [7, 7, 7, 7]");
+    for (const cJSON *item = value->child; item; item = item->next, index++) {
+        snprintf(at, sizeof at, "%s/%d", pointer, index);
+        DIT_TRY(check_number(doc, at, parameter, item));
+    }
     return DIT_OK;
 }
 
@@ -242,6 +285,9 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
     case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_names());
     case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words);
     case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);
+    case SUITE_KIND_PATCH_METHOD: return check_word(doc, pointer, parameter, value, patch_method_words);
+    case SUITE_KIND_STAGE_BLOCKS: return check_stage_blocks(doc, pointer, parameter, value);
+    case SUITE_KIND_FRACTION: return check_fraction(doc, pointer, parameter, value);
     case SUITE_KIND_LAYOUT: return check_word(doc, pointer, parameter, value, layout_words);
     case SUITE_KIND_SWITCH:
         return cJSON_IsBool(value) ? DIT_OK : fail_type(doc, pointer, parameter, "true or false", value);

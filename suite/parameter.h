@@ -5,19 +5,22 @@
 #ifndef DIT_SUITE_PARAMETER_H
 #define DIT_SUITE_PARAMETER_H
 
-#include "base/json.h"
+#include "base/mesh.h"
 
 typedef enum {
-    SUITE_KIND_MODEL,      /* a name, or {"name","as","override"}  */
-    SUITE_KIND_SCHEDULER,  /* an object laid over the model's own  */
-    SUITE_KIND_RESOLUTION, /* "WIDTHxHEIGHT" in pixels             */
-    SUITE_KIND_THREADS,    /* an integer, or "auto"                */
-    SUITE_KIND_NAME,       /* any non-empty string                 */
-    SUITE_KIND_METHOD,     /* a row of the table in method.c       */
-    SUITE_KIND_ATTENTION,  /* local, ulysses, ring, usp            */
-    SUITE_KIND_JOINT_TEXT, /* auto, split, replicate               */
-    SUITE_KIND_LAYOUT,     /* basic, zigzag, stripe                */
-    SUITE_KIND_SWITCH,     /* true or false                        */
+    SUITE_KIND_MODEL,        /* a name, or {"name","as","override"}  */
+    SUITE_KIND_SCHEDULER,    /* an object laid over the model's own  */
+    SUITE_KIND_RESOLUTION,   /* "WIDTHxHEIGHT" in pixels             */
+    SUITE_KIND_THREADS,      /* an integer, or "auto"                */
+    SUITE_KIND_NAME,         /* any non-empty string                 */
+    SUITE_KIND_METHOD,       /* a row of the table in method.c       */
+    SUITE_KIND_ATTENTION,    /* local, ulysses, ring, usp, ...       */
+    SUITE_KIND_JOINT_TEXT,   /* auto, split, replicate               */
+    SUITE_KIND_PATCH_METHOD, /* distrifusion, pcpp, naive-patch      */
+    SUITE_KIND_STAGE_BLOCKS, /* a list: blocks of each stage         */
+    SUITE_KIND_FRACTION,     /* a number in (0, 1]                   */
+    SUITE_KIND_LAYOUT,       /* basic, zigzag, stripe                */
+    SUITE_KIND_SWITCH,       /* true or false                        */
     SUITE_KIND_INTEGER,
     SUITE_KIND_NUMBER,
 } suite_parameter_kind;
@@ -44,7 +47,13 @@ typedef enum {
     X(RING_DEGREE, "ring_degree", INTEGER, 1, 65536)                                                                   \
     X(ULYSSES_DEGREE, "ulysses_degree", INTEGER, 1, 65536)                                                             \
     X(TENSOR_DEGREE, "tensor_degree", INTEGER, 1, 65536)                                                               \
+    X(PATCH_DEGREE, "patch_degree", INTEGER, 1, 65536)                                                                 \
+    X(PATCH_METHOD, "patch_method", PATCH_METHOD, 0, 0)                                                                \
     X(ROWS_DEGREE, "rows_degree", INTEGER, 1, 65536)                                                                   \
+    X(WARMUP_STEPS, "warmup_steps", INTEGER, 0, 100000)                                                                \
+    X(NUM_PIPELINE_PATCH, "num_pipeline_patch", INTEGER, 1, 4096)                                                      \
+    X(STAGE_BLOCKS, "attn_layer_num_for_pp", STAGE_BLOCKS, 1, 10000)                                                   \
+    X(PATCH_FRACTION, "patch_fraction", FRACTION, 0, 1)                                                                \
     X(JOINT_TEXT, "joint_text", JOINT_TEXT, 0, 0)                                                                      \
     X(ATTENTION, "attention", ATTENTION, 0, 0)                                                                         \
     X(PLATFORM, "platform", NAME, 0, 0)                                                                                \
@@ -79,6 +88,9 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
                                  const cJSON *value);
 /* "1280x720" -> 1280, 720. False for anything else (signs, spaces, leading zeros included). */
 bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *height_px);
+
+/* "7,7,6" -> blocks[] = {7, 7, 6}, count 3; at most DIT_MAX_STAGES. False for anything else. */
+bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count);
 
 /* As dit_json_only_keys, with a better hint for the flags of xDiT and for spellings of other programs. */
 dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *keys);

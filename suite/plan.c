@@ -19,12 +19,15 @@ static void shuffle(int *indices, int count, uint64_t seed, int block)
     }
 }
 
-/* One pass of block 0: the references, or the rest. */
-static int take(const suite_workload *workload, const int *indices, bool references, suite_run_item *items, int order)
+/* One pass of block 0: what others are compared with, or the rest. */
+static int take(const suite_workload *workload, const int *indices, bool compared_with, suite_run_item *items,
+                int order)
 {
-    for (int i = 0; i < workload->case_count; i++)
-        if (workload->cases[indices[i]].is_reference == references)
+    for (int i = 0; i < workload->case_count; i++) {
+        const suite_case *one = &workload->cases[indices[i]];
+        if ((one->is_reference || one->is_oracle) == compared_with)
             items[order] = (suite_run_item){indices[i], 0, 0, order}, order++;
+    }
     return order;
 }
 
@@ -36,8 +39,9 @@ static int plan_block(const suite_workload *workload, int block, int *indices, s
         order = take(workload, indices, true, items, order);
         return take(workload, indices, false, items, order);
     }
-    for (int i = 0; i < workload->case_count; i++, order++)
-        items[order] = (suite_run_item){indices[i], block, block, order};
+    for (int i = 0; i < workload->case_count; i++)
+        if (!workload->cases[indices[i]].is_oracle)
+            items[order] = (suite_run_item){indices[i], block, block, order}, order++;
     return order;
 }
 

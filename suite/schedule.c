@@ -47,18 +47,33 @@ static dit_status copy_case(const suite_case *from, suite_case *to)
     return to->document && to->tags ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for case %s", from->label);
 }
 
-/* Copies the passing cases; place[i] is where case i went, -1 when it was left out. */
-static dit_status take_cases(const suite_workload *workload, const char *filter, suite_schedule *out, int *place)
+/* Sets keep[] of what the filter passes; oracles are no user's business, they come with the cases that need them. */
+static dit_status choose_cases(const suite_workload *workload, const char *filter, bool *keep)
 {
     for (int i = 0; i < workload->case_count; i++) {
-        bool keep;
-        DIT_TRY(passes(&workload->cases[i], filter, &keep));
-        place[i] = keep ? out->case_count : -1;
-        if (!keep) continue;
-        out->case_count++;
-        DIT_TRY(copy_case(&workload->cases[i], &out->cases[place[i]]));
+        const suite_case *one = &workload->cases[i];
+        if (!one->is_oracle) DIT_TRY(passes(one, filter, &keep[i]));
+        if (!keep[i] || !one->oracle_id[0]) continue;
+        int at = i + 1; /* behind the first case that needs it */
+        while (at > 0 && strcmp(workload->cases[at].case_id, one->oracle_id) != 0) at--;
+        keep[at] = true;
     }
     return DIT_OK;
+}
+
+/* Copies the chosen cases; place[i] is where case i went, -1 when it was left out. */
+static dit_status take_cases(const suite_workload *workload, const char *filter, suite_schedule *out, int *place)
+{
+    bool *keep = calloc((size_t)workload->case_count + 1, sizeof *keep);
+    dit_status st = keep ? choose_cases(workload, filter, keep) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a filter");
+    for (int i = 0; i < workload->case_count && st == DIT_OK; i++) {
+        place[i] = keep[i] ? out->case_count : -1;
+        if (!keep[i]) continue;
+        out->case_count++;
+        st = copy_case(&workload->cases[i], &out->cases[place[i]]);
+    }
+    free(keep);
+    return st;
 }
 
 /* A copy of `value` under `key`; an absent one is left out. */
@@ -128,6 +143,8 @@ static dit_status case_to_json(const suite_case *one, cJSON *list)
     DIT_TRY(dit_json_add_int(row, "world_size", one->world_size));
     DIT_TRY(dit_json_add_int(row, "deadline_s", one->deadline_s));
     cJSON_AddBoolToObject(row, "is_reference", one->is_reference);
+    if (one->is_oracle) cJSON_AddTrueToObject(row, "is_oracle");
+    if (one->oracle_id[0]) DIT_TRY(dit_json_add_string(row, "oracle_id", one->oracle_id));
     cJSON_AddItemToObject(row, "tags", cJSON_Duplicate(one->tags, true));
     cJSON_AddItemToObject(row, "case", cJSON_Duplicate(one->document, true));
     return DIT_OK;
@@ -189,7 +206,7 @@ done:
 
 static dit_status case_from_json(const dit_json *doc, const cJSON *row, suite_case *out)
 {
-    const char *case_id = "", *reference_id = "", *label = "";
+    const char *case_id = "", *reference_id = "", *oracle_id = "", *label = "";
     const cJSON *tags = NULL, *document = NULL;
     int64_t world_size = 1;
     char hash[DIT_HASH_HEX];
@@ -199,6 +216,8 @@ static dit_status case_from_json(const dit_json *doc, const cJSON *row, suite_ca
     DIT_TRY(dit_json_require_int(doc, row, "/cases", "world_size", 1, 1 << 20, &world_size));
     DIT_TRY(dit_json_require_int(doc, row, "/cases", "deadline_s", 0, 1 << 30, &out->deadline_s));
     DIT_TRY(dit_json_optional_bool(doc, row, "/cases", "is_reference", &out->is_reference));
+    DIT_TRY(dit_json_optional_bool(doc, row, "/cases", "is_oracle", &out->is_oracle));
+    DIT_TRY(dit_json_optional_string(doc, row, "/cases", "oracle_id", &oracle_id));
     DIT_TRY(dit_json_require_object(doc, row, "/cases", "tags", &tags));
     DIT_TRY(dit_json_require_object(doc, row, "/cases", "case", &document));
     DIT_TRY(hash_document(document, hash));
@@ -206,6 +225,7 @@ static dit_status case_from_json(const dit_json *doc, const cJSON *row, suite_ca
         return DIT_FAIL(DIT_ERR_INTEGRITY, "%s: case %.32s hashes to %s", doc->path, case_id, hash);
     memcpy(out->case_id, hash, sizeof hash);
     strncpy(out->reference_id, reference_id, sizeof out->reference_id - 1);
+    strncpy(out->oracle_id, oracle_id, sizeof out->oracle_id - 1);
     strncpy(out->label, label, sizeof out->label - 1);
     out->world_size = (int)world_size;
     out->tags = cJSON_Duplicate(tags, true);

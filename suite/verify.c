@@ -1,10 +1,8 @@
 #include "suite/verify.h"
 
 #include "base/file.h"
-#include "base/mesh.h"
-#include "base/layer.h"
-#include "base/rows.h"
 #include "suite/history.h"
+#include "suite/predict.h"
 #include "suite/schedule.h"
 
 #include <inttypes.h>
@@ -187,57 +185,20 @@ static dit_volume *volume_of(dit_volume_table *table, const cJSON *row)
     return a < 0 || c < 0 || p < 0 ? NULL : &table->at[a][c][p];
 }
 
-/* Of the first rank, as the record's own rows are. */
-static dit_status predict_decode(const dit_json *document, const dit_parallel *parallel, dit_volume_table *out)
-{
-    dit_rows_facts rows;
-    int ranks = dit_parallel_world_size(parallel);
-    if (ranks == 1) return DIT_OK;
-    DIT_TRY(dit_rows_from_case(document, document->root, "", &rows));
-    DIT_TRY(dit_rows_check(ranks, &rows));
-    dit_rows_predict(&rows, ranks, 0, out);
-    return DIT_OK;
-}
-
-static dit_status predict_denoise(const dit_json *document, const dit_parallel *parallel, dit_volume_table *out)
-{
-    dit_facts facts;
-    DIT_TRY(dit_facts_from_case(document, document->root, "", &facts));
-    DIT_TRY(dit_parallel_check(parallel, &facts));
-    dit_volume_predict(parallel, &facts, 0, out);
-    return DIT_OK;
-}
-
-static dit_status predict_layer(const dit_json *document, const dit_parallel *parallel, dit_volume_table *out)
-{
-    dit_layer layer;
-    DIT_TRY(dit_layer_from_case(document, document->root, "", &layer));
-    DIT_TRY(dit_layer_check(parallel, &layer));
-    dit_layer_volume(parallel, &layer, out);
-    return DIT_OK;
-}
-
-static dit_status predict(const cJSON *kase, dit_volume_table *out)
+/* The document of a case read anew: what the journal holds has no places in a file. */
+static dit_status predict(const cJSON *kase, suite_prediction *out)
 {
     dit_json document = {.root = NULL, .path = (char *)"case"};
-    const cJSON *parallel_object = member(kase, "parallel");
-    const char *program = cJSON_GetStringValue(member(kase, "program"));
-    bool decodes = program && strcmp(program, "vae_decode") == 0, attends = program && !strcmp(program, "attention");
-    dit_parallel parallel = {0};
     char *text = NULL;
-    memset(out, 0, sizeof *out);
     DIT_TRY(dit_json_canonical(kase, &text));
     dit_status st = dit_json_parse(text, strlen(text), "case", &document);
     free(text);
-    if (st == DIT_OK && parallel_object)
-        st = dit_parallel_from_json(&document, member(document.root, "parallel"), "/parallel", &parallel);
-    if (st == DIT_OK)
-        st = (decodes ? predict_decode : attends ? predict_layer : predict_denoise)(&document, &parallel, out);
+    if (st == DIT_OK) st = suite_predict_case(&document, out);
     dit_json_release(&document);
     return st;
 }
 
-static void check_row(verifier *v, const cJSON *row, dit_volume_table *predicted)
+static void check_row(verifier *v, int rank, const cJSON *row, dit_volume_table *predicted)
 {
     dit_volume *expected = volume_of(predicted, row);
     double bytes = 0, messages = 0;
@@ -249,28 +210,48 @@ static void check_row(verifier *v, const cJSON *row, dit_volume_table *predicted
     number_of(row, "messages", &messages);
     if (bytes != (double)expected->bytes || messages != (double)expected->messages) {
         problem(v, DIT_ERR_BYTES_MISMATCH,
-                "%s %s: counted %.0f bytes in %.0f messages, the closed form is %" PRId64 " in %" PRId64,
+                "rank %d, %s %s: counted %.0f bytes in %.0f messages, the closed form is %" PRId64 " in %" PRId64, rank,
                 cJSON_GetStringValue(member(row, "axis")), cJSON_GetStringValue(member(row, "collective")), bytes,
                 messages, expected->bytes, expected->messages);
     }
     *expected = (dit_volume){0, 0}; /* seen */
 }
 
-/* Every counted row against the closed form, and no predicted row missing. */
+/* Every counted row of `rank` against the closed form, and no predicted row missing. */
+static void check_rank(verifier *v, const suite_prediction *prediction, int rank, const cJSON *rows)
+{
+    const cJSON *row;
+    dit_volume_table predicted;
+    suite_predict_volume(prediction, rank, &predicted);
+    cJSON_ArrayForEach(row, rows) check_row(v, rank, row, &predicted);
+    int64_t missing = dit_volume_total_bytes(&predicted);
+    if (missing)
+        problem(v, DIT_ERR_BYTES_MISMATCH, "%" PRId64 " bytes of rank %d's closed form have no row in communication",
+                missing, rank);
+}
+
+/* The record's own rows are rank 0's; each rank has its own beside them. */
 static void check_communication(verifier *v, const cJSON *kase, const cJSON *record)
 {
-    const cJSON *rows = member(record, "communication"), *row;
-    dit_volume_table predicted;
+    const cJSON *rows = member(record, "communication"), *one;
+    suite_prediction prediction;
     if (!rows) return;
-    if (predict(kase, &predicted) != DIT_OK) {
+    if (predict(kase, &prediction) != DIT_OK) {
         problem(v, dit_error_last()->status, "closed form: %s", dit_error_last()->message);
         return;
     }
-    cJSON_ArrayForEach(row, rows) check_row(v, row, &predicted);
-    int64_t missing = dit_volume_total_bytes(&predicted);
-    if (missing)
-        problem(v, DIT_ERR_BYTES_MISMATCH, "%" PRId64 " bytes of the closed form have no row in communication",
-                missing);
+    int ranks = dit_parallel_world_size(&prediction.parallel);
+    check_rank(v, &prediction, 0, rows);
+    cJSON_ArrayForEach(one, member(record, "ranks"))
+    {
+        double rank = -1;
+        const cJSON *own = member(one, "communication");
+        if (!own) continue;
+        if (!number_of(one, "rank", &rank) || rank < 0 || rank >= ranks || rank != (double)(int)rank)
+            problem(v, DIT_ERR_INTEGRITY, "ranks has an entry that is none of the %d ranks", ranks);
+        else
+            check_rank(v, &prediction, (int)rank, own);
+    }
 }
 
 /* ---- one result -------------------------------------------------------------------------------------------------- */

@@ -309,6 +309,12 @@ static int readers_of(suite_parameter parameter)
     case SUITE_PARAMETER_GUIDANCE_SCALE:
     case SUITE_PARAMETER_TEXT_TOKENS:
     case SUITE_PARAMETER_SCHEDULER:
+    case SUITE_PARAMETER_PATCH_DEGREE:
+    case SUITE_PARAMETER_PATCH_METHOD:
+    case SUITE_PARAMETER_WARMUP_STEPS:
+    case SUITE_PARAMETER_NUM_PIPELINE_PATCH:
+    case SUITE_PARAMETER_STAGE_BLOCKS:
+    case SUITE_PARAMETER_PATCH_FRACTION:
     case SUITE_PARAMETER_JOINT_TEXT: return DENOISES;
     case SUITE_PARAMETER_ATTENTION: return DENOISES | ATTENDS;
     case SUITE_PARAMETER_ROWS_DEGREE:
@@ -480,8 +486,8 @@ static dit_status check_tags(const dit_json *doc, const cJSON *entry, const char
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
 {
     static const char *const keys[] = {"id", "kind", "title", "where", "x", "series", "panel", NULL};
-    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication",
-                                        "memory",       "balance", "timeline",   NULL};
+    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication", "memory",
+                                        "balance",      "error",   "psnr",       "timeline",      NULL};
     const char *kind, *title, *where = NULL;
     char at[POINTER_BYTES];
     int known = 0;

@@ -16,12 +16,15 @@ typedef struct {
     char reference_id[DIT_HASH_HEX]; /* equal for cases that must give the same image (case without parallel, attention,
                                         platform, measure); "" for programs without one */
     bool is_reference;               /* world size 1: the one-rank reference of its reference_id */
+    bool is_oracle;                  /* one rank that emulates an approximate method; nothing a user asked for */
+    char oracle_id[DIT_HASH_HEX];    /* the case that an approximate one must agree with; "" for exact ones */
     cJSON *document;                 /* the case */
     cJSON *tags;                     /* flat {"model","resolution","method",...}: what plots and filters see */
     char label[160];                 /* for people: "pixart-alpha-xl-2 256x256 u2" */
     int world_size;
     int64_t deadline_s;
-    int64_t predicted_bytes;        /* closed form: sent per rank over one whole image */
+    int64_t predicted_bytes;        /* closed form: sent over one whole image by the rank that sends most */
+    int64_t predicted_least_bytes;  /* by the one that sends least */
     int64_t predicted_memory_bytes; /* estimate of the peak per rank; 0: none          */
 } suite_case;
 
@@ -70,7 +73,8 @@ typedef struct {
     int case_index, process, block, order;
 } suite_run_item;
 /* Randomised blocks: block p holds process p of every case in a shuffled order (seeded); within block 0 the one-rank
- * references come first so that later cases can state their distance to them. *items from malloc. */
+ * references and the oracles come first so that later cases can state their distance to them. An oracle is no
+ * measurement: it has one process. *items from malloc. */
 dit_status suite_plan(const suite_workload *workload, suite_run_item **items, int *count);
 
 #endif

@@ -3,6 +3,7 @@
 #include "suite/cli.h"
 #include "suite/describe.h"
 #include "suite/index.h"
+#include "suite/method.h"
 #include "suite/parameter.h"
 #include "suite/verbs/verbs.h"
 
@@ -14,11 +15,14 @@ static const char purpose[] =
     "every model, and every variant of it, what it weighs and costs: parameters, flops of one forward and how many\n"
     "forwards a step has, memory of one rank in fp32, all counted by the engine at the model's default run (or at\n"
     "--resolution, --frames), and where its facts come from. A model without a config is not built: only what its\n"
-    "authors state is shown. `list workloads`, `list platforms` and `list vaes` tell names.";
+    "authors state is shown. `list methods` tells which axes a method cuts, the fewest ranks it takes, and whether "
+    "its\n"
+    "result is exact. `list workloads`, `list platforms` and `list vaes` tell names.";
 static const char examples[] = "ditbench list\n"
                                "ditbench list models\n"
                                "ditbench list models --filter wan --resolution 832x480 --frames 33\n"
                                "ditbench list models --json\n"
+                               "ditbench list methods\n"
                                "ditbench list workloads";
 
 typedef struct {
@@ -164,16 +168,74 @@ static dit_status list_models(list_call *call)
     return DIT_OK;
 }
 
+/* "cfg ulysses ring": what a method cuts, cfg first, then as in its row. */
+static cJSON *axes_of(const suite_method *method)
+{
+    cJSON *axes = cJSON_CreateArray();
+    if (method->cfg) cJSON_AddItemToArray(axes, cJSON_CreateString(dit_axis_name(DIT_AXIS_CFG)));
+    for (int i = 0; i < method->axis_count; i++)
+        cJSON_AddItemToArray(axes, cJSON_CreateString(dit_axis_name(method->axes[i])));
+    return axes;
+}
+
+static bool cuts(const suite_method *method, dit_axis axis)
+{
+    for (int i = 0; i < method->axis_count; i++)
+        if (method->axes[i] == axis) return true;
+    return false;
+}
+
+static cJSON *method_json(const suite_method *method)
+{
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "name", method->name);
+    cJSON_AddStringToObject(row, "program", cuts(method, DIT_AXIS_WORLD) ? "vae_decode" : "denoise");
+    cJSON_AddItemToObject(row, "axes", axes_of(method));
+    if (cuts(method, DIT_AXIS_PATCH))
+        cJSON_AddStringToObject(row, "patch_method", dit_patch_method_name(method->patch_method));
+    cJSON_AddNumberToObject(row, "least_ranks", suite_method_least_ranks(method));
+    cJSON_AddBoolToObject(row, "exact", suite_method_is_exact(method));
+    return row;
+}
+
+static void print_method(const cJSON *row)
+{
+    char axes[64] = "";
+    const cJSON *axis;
+    cJSON_ArrayForEach(axis, cJSON_GetObjectItemCaseSensitive(row, "axes"))
+        snprintf(axes + strlen(axes), sizeof axes - strlen(axes), "%s%s", axes[0] ? " x " : "", axis->valuestring);
+    bool exact = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "exact"));
+    printf("%-24s %-28s %5d  %-26s %s\n", text_of(row, "name"), axes[0] ? axes : "-",
+           cJSON_GetObjectItemCaseSensitive(row, "least_ranks")->valueint,
+           exact ? "exact" : "approximate, has an oracle", text_of(row, "program"));
+}
+
+static dit_status list_methods(const suite_cli *cli)
+{
+    cJSON *document = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(document, "methods"), *row;
+    for (const suite_method *method = suite_methods; method->name; method++)
+        cJSON_AddItemToArray(rows, method_json(method));
+    if (cli->json)
+        suite_cli_print_json(document);
+    else
+        printf("%-24s %-28s %5s  %-26s %s\n", "method", "axes", "ranks", "result", "program");
+    if (!cli->json) cJSON_ArrayForEach(row, rows) print_method(row);
+    cJSON_Delete(document);
+    return DIT_OK;
+}
+
 static dit_status list_what(list_call *call)
 {
-    static const char *const kinds[] = {"models", "workloads", "platforms", "vaes", "sessions", NULL};
+    static const char *const kinds[] = {"models", "methods", "workloads", "platforms", "vaes", "sessions", NULL};
     const char *what = call->cli.operand_count ? call->cli.operands[0] : "sessions";
     if (strcmp(what, "sessions") == 0) return list(&call->cli);
     if (strcmp(what, "models") == 0) return list_models(call);
-    for (int i = 1; kinds[i]; i++)
+    if (strcmp(what, "methods") == 0) return list_methods(&call->cli);
+    for (int i = 2; kinds[i]; i++)
         if (strcmp(what, kinds[i]) == 0) return list_names(&call->cli, what);
     const char *near = dit_nearest_word(what, kinds);
-    dit_status st = DIT_FAIL(DIT_ERR_USAGE, "'%s' is none of models, workloads, platforms, vaes, sessions", what);
+    dit_status st =
+        DIT_FAIL(DIT_ERR_USAGE, "'%s' is none of models, methods, workloads, platforms, vaes, sessions", what);
     return near ? dit_error_hint(st, "did you mean %s?", near) : st;
 }
 
@@ -188,7 +250,7 @@ int suite_verb_list(int argc, char **argv)
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
         {0},
     };
-    const suite_cli_spec spec = {"list", "[models|workloads|platforms|vaes]", purpose, examples, options, 0, 1};
+    const suite_cli_spec spec = {"list", "[models|methods|workloads|platforms|vaes]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
     dit_status st = list_what(&call);

@@ -1,7 +1,6 @@
 /* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
-#include "base/layer.h"
-#include "base/rows.h"
 #include "suite/cli.h"
+#include "suite/predict.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
 
@@ -19,6 +18,8 @@ static cJSON *item_json(const suite_workload *workload, const suite_run_item *it
     cJSON_AddStringToObject(entry, "label", one->label);
     cJSON_AddNumberToObject(entry, "world_size", one->world_size);
     cJSON_AddNumberToObject(entry, "predicted_bytes", (double)one->predicted_bytes);
+    if (one->predicted_least_bytes != one->predicted_bytes)
+        cJSON_AddNumberToObject(entry, "predicted_least_bytes", (double)one->predicted_least_bytes);
     if (one->predicted_memory_bytes)
         cJSON_AddNumberToObject(entry, "predicted_memory_bytes", (double)one->predicted_memory_bytes);
     cJSON_AddNumberToObject(entry, "deadline_s", (double)one->deadline_s);
@@ -54,41 +55,32 @@ static void print_text(const suite_workload *workload, const suite_run_item *ite
            (unsigned long long)workload->plan_seed);
 }
 
-static void print_volumes(const dit_volume_table *table)
+/* "12", or "10..12" where ranks differ. */
+static void write_range(int64_t least, int64_t most, char out[48])
 {
+    if (least == most)
+        snprintf(out, 48, "%lld", (long long)most);
+    else
+        snprintf(out, 48, "%lld..%lld", (long long)least, (long long)most);
+}
+
+static void print_volumes(const suite_predict_range *range)
+{
+    char messages[48], bytes[48];
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
         for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++) {
             for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) {
-                const dit_volume *volume = &table->at[axis][collective][phase];
-                if (volume->messages == 0) continue;
-                printf("  %-10s %-10s %-6s %10lld messages %14lld bytes a rank\n", dit_axis_name((dit_axis)axis),
-                       dit_collective_name((dit_collective)collective), dit_phase_name((dit_phase)phase),
-                       (long long)volume->messages, (long long)volume->bytes);
+                const dit_volume *least = &range->least.at[axis][collective][phase];
+                const dit_volume *most = &range->most.at[axis][collective][phase];
+                if (most->messages == 0) continue;
+                write_range(least->messages, most->messages, messages);
+                write_range(least->bytes, most->bytes, bytes);
+                printf("  %-10s %-10s %-6s %10s messages %14s bytes a rank\n", dit_axis_name((dit_axis)axis),
+                       dit_collective_name((dit_collective)collective), dit_phase_name((dit_phase)phase), messages,
+                       bytes);
             }
         }
     }
-}
-
-/* Of the rank that sends most: with neighbours on both sides, if there is one. */
-static dit_status predict(const dit_json *doc, const dit_parallel *parallel, dit_volume_table *out)
-{
-    dit_facts facts;
-    dit_rows_facts rows;
-    dit_layer layer;
-    int ranks = dit_parallel_world_size(parallel);
-    if (cJSON_HasObjectItem(doc->root, "layer")) {
-        DIT_TRY(dit_layer_from_case(doc, doc->root, "", &layer));
-        dit_layer_volume(parallel, &layer, out);
-        return DIT_OK;
-    }
-    if (!cJSON_HasObjectItem(doc->root, "model")) {
-        DIT_TRY(dit_rows_from_case(doc, doc->root, "", &rows));
-        dit_rows_predict(&rows, ranks, ranks > 2, out);
-        return DIT_OK;
-    }
-    DIT_TRY(dit_facts_from_case(doc, doc->root, "", &facts));
-    dit_volume_predict(parallel, &facts, 0, out);
-    return DIT_OK;
 }
 
 /* Who works with whom, and what each sends over one image: without running anything. */
@@ -97,15 +89,14 @@ static dit_status print_meshes(const suite_workload *workload)
     for (int i = 0; i < workload->case_count; i++) {
         const suite_case *one = &workload->cases[i];
         const dit_json doc = {.root = one->document, .path = (char *)"<case>"};
-        const cJSON *parallel_json = cJSON_GetObjectItemCaseSensitive(one->document, "parallel");
-        dit_parallel parallel;
-        dit_volume_table table;
-        if (!parallel_json) continue; /* vae_decode: one rank */
-        DIT_TRY(dit_parallel_from_json(&doc, parallel_json, "/parallel", &parallel));
-        DIT_TRY(predict(&doc, &parallel, &table));
+        suite_prediction prediction;
+        suite_predict_range range;
+        if (!cJSON_HasObjectItem(one->document, "parallel")) continue; /* vae_decode: one rank */
+        DIT_TRY(suite_predict_case(&doc, &prediction));
+        suite_predict_ranks(&prediction, &range);
         printf("%s\n", one->label);
-        dit_mesh_print(&parallel, stdout);
-        print_volumes(&table);
+        dit_mesh_print(&prediction.parallel, stdout);
+        print_volumes(&range);
     }
     return DIT_OK;
 }
@@ -141,8 +132,9 @@ int suite_verb_plan(int argc, char **argv)
         .operands = "WORKLOAD",
         .purpose =
             "Shows the order in which every process of every case would run: one randomised block per repetition,\n"
-            "one-rank references first in the first. Bytes are the closed form of what a rank sends per image;\n"
-            "memory is an estimate of a rank's peak. The same seed gives the same bytes of output.",
+            "one-rank references and oracles of approximate methods first in the first, oracles in no other. Bytes\n"
+            "are the closed form of what a rank sends per image, the most of any rank (with --mesh, least and most\n"
+            "where they differ); memory is an estimate of a rank's peak. The same seed gives the same bytes of output.",
         .examples = "ditbench plan smoke\nditbench plan cpu/methods --seed 11 --json\nditbench plan smoke --mesh",
         .options = options,
         .min_operands = 1,

@@ -10,7 +10,7 @@
     X(run, "run workloads, one session each")                                                                          \
     X(resume, "continue an interrupted session")                                                                       \
     X(status, "how far a session is")                                                                                  \
-    X(list, "the sessions here, or the models, workloads and platforms there are")                                     \
+    X(list, "the sessions here, or the models, methods, workloads and platforms there are")                            \
     X(show, "a session as a table, or one case in full")                                                               \
     X(report, "figures, tables and one HTML page of a session")                                                        \
     X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
