@@ -115,6 +115,48 @@ dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
     return DIT_OK;
 }
 
+static bool can_emulate(const char *attention)
+{
+    return strcmp(attention, "auto") == 0 || strcmp(attention, "local") == 0 || strcmp(attention, "oracle") == 0;
+}
+
+/* One rank emulates, in place of the mesh that `emulates` says. */
+static dit_status read_emulated(const dit_json *doc, dit_case *out)
+{
+    const dit_parallel *emulated = &out->emulated;
+    const cJSON *emulates = NULL;
+    int ranks = dit_parallel_world_size(&out->parallel);
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "emulates", &emulates));
+    if (!emulates) return DIT_OK;
+    out->emulates = true;
+    DIT_TRY(dit_parallel_from_json(doc, emulates, "/emulates", &out->emulated));
+    if (ranks > 1)
+        return dit_error_hint(
+            dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE, "one rank emulates, parallel has %d", ranks),
+            "leave out parallel");
+    if (emulated->degree[DIT_AXIS_PIPEFUSION] <= 1 && emulated->degree[DIT_AXIS_PATCH] <= 1)
+        return dit_error_hint(dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE,
+                                            "neither pipefusion_degree nor patch_degree is above 1"),
+                              "only pipelines and patches have steps that are not exact");
+    if (!can_emulate(out->attention))
+        return dit_json_fail(doc, "/attention", DIT_ERR_JSON_VALUE, "\"%s\" cannot emulate; auto can", out->attention);
+    return DIT_OK;
+}
+
+dit_status dit_case_settle_emulated(dit_case *kase)
+{
+    if (!kase->emulates) return DIT_OK;
+    dit_status st = dit_parallel_check(&kase->emulated, &kase->facts);
+    if (st != DIT_OK) return dit_error_note(st, "in what the case emulates");
+    kase->emulated = dit_parallel_emulated(&kase->emulated, &kase->facts);
+    return DIT_OK;
+}
+
+int dit_case_stale_steps(const dit_case *kase)
+{
+    return dit_parallel_stale_steps(kase->emulates ? &kase->emulated : &kase->parallel, &kase->facts);
+}
+
 dit_status dit_case_hash(const dit_json *doc, char out[33])
 {
     char *canonical;
@@ -128,7 +170,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
 {
     static const char *const keys[] = {"schema",     "program",  "model",     "scheduler", "run",
                                        "conditions", "parallel", "attention", "platform",  "measure",
-                                       "vae",        "picture",  NULL};
+                                       "vae",        "picture",  "emulates",  NULL};
     dit_program_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;
@@ -147,5 +189,6 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     out->attention = platform.attention;
     out->backend = platform.backend;
     out->threads_per_rank = platform.threads;
+    DIT_TRY(read_emulated(doc, out));
     return out->has_facts ? dit_facts_from_case(doc, doc->root, "", &out->facts) : DIT_OK;
 }

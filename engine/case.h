@@ -18,6 +18,8 @@ typedef struct {
     const char *attention, *backend;
     int threads_per_rank;
     dit_parallel parallel;
+    dit_parallel emulated; /* whose staleness the one rank is to emulate; its canonical form once it is settled */
+    bool emulates;
     dit_facts facts;
     bool has_facts;      /* the document says model.latent and model.text: `facts` come from it, else from the config */
     int64_t text_tokens; /* 0 where the document does not say                              */
@@ -31,6 +33,11 @@ typedef struct {
 
 /* Pointers stay inside `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */
 dit_status dit_case_read(const dit_json *doc, dit_case *out);
+/* When facts are complete: what is emulated must be legal for them. Does nothing where nothing is.
+ * Errors: DIT_ERR_CONSTRAINT_*. */
+dit_status dit_case_settle_emulated(dit_case *kase);
+/* Steps of the mesh, or of what is emulated, that work with K and V of the step before; 0: the latents are exact. */
+int dit_case_stale_steps(const dit_case *kase);
 /* {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);

@@ -1,6 +1,6 @@
 /* ditbench-engine: one process per rank; runs one case and writes its records.
  *
- *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE]
+ *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]
  */
 #include "base/json.h"
 #include "base/log.h"
@@ -39,12 +39,13 @@ static void check_leaks(void) {}
 
 static void print_help(void)
 {
-    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE]\n\n"
+    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]\n\n"
            "Runs one case (ditbench.case/1), one process per rank under mpirun, and writes record.json,\n"
            "rank-N.json and latents.safetensors into DIR; on failure error.json and an exit code.\n\n"
            "  --case FILE        the case document\n"
            "  --out DIR          existing or new folder for the records\n"
            "  --reference FILE   latents.safetensors of the one-rank case, to state the distance to it\n"
+           "  --oracle FILE      latents.safetensors of the one-rank case that emulates this approximate one\n"
            "  --version, --help\n\nprograms:\n");
     dit_program_list();
     printf("\nexit codes: 0 ok, 2 bad case, 3 failed, 4 environment, 6 wrong numbers, 77 skipped\n");
@@ -63,6 +64,7 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
     static const struct option options[] = {{"case", required_argument, NULL, 'c'},
                                             {"out", required_argument, NULL, 'o'},
                                             {"reference", required_argument, NULL, 'r'},
+                                            {"oracle", required_argument, NULL, 'O'},
                                             {"version", no_argument, NULL, 'V'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
@@ -73,6 +75,7 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
         case 'c': args->case_path = optarg; break;
         case 'o': args->out_folder = optarg; break;
         case 'r': args->reference = optarg; break;
+        case 'O': args->oracle = optarg; break;
         case 'V':
             *done = true;
             printf("ditbench-engine %s\n", DITBENCH_VERSION);

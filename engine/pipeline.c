@@ -88,7 +88,7 @@ static dit_status create_model(dit_pipeline *p)
                                                  .weights = &p->weights,
                                                  .partition = p->partition,
                                                  .latent = kase->facts.latent,
-                                                 .attention = kase->attention},
+                                                 .attention = kase->emulates ? "oracle" : kase->attention},
                              &p->model));
     p->weights_ns = dit_clock_ns() - began;
     p->load_peak = p->rt.ledger.total_peak;
@@ -110,6 +110,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(dit_case_read(doc, &p->kase));
     DIT_TRY(open_conditions(p));
     DIT_TRY(settle_facts(p));
+    DIT_TRY(dit_case_settle_emulated(&p->kase));
     DIT_TRY(dit_runtime_init(&(dit_runtime_params){.backend = kase->backend,
                                                    .counting = p->counting,
                                                    .rank = p->rank,
@@ -123,7 +124,8 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                .model = p->model,
                                .partition = p->partition,
                                .guidance_scale = (float)kase->run.guidance_scale,
-                               .seed = kase->seed};
+                               .seed = kase->seed,
+                               .emulates = kase->emulates ? &kase->emulated : NULL};
     DIT_TRY(dit_sampler_init(
         &p->sampler,
         &(dit_scheduler_params){.doc = doc, .config = kase->scheduler, .pointer = "/scheduler", .steps = kase->steps}));

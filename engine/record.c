@@ -4,6 +4,7 @@
 #include "engine/comm/comm.h"
 #include "version.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -325,17 +326,37 @@ static void add_flops(builder *b, cJSON *record, const dit_measurement *ranks, i
     add_number(b, flops, "total", sum.convolution + sum.linear + sum.attention + sum.other);
 }
 
+bool dit_validation_judge(const dit_validation *v, bool *pass)
+{
+    *pass = (v->approximate ? v->oracle_rel_l2 : v->rel_l2) <= v->tolerance;
+    return v->approximate ? v->has_oracle : v->has_reference;
+}
+
 static void add_validation(builder *b, cJSON *record, const dit_validation *v)
 {
+    bool pass, judged = dit_validation_judge(v, &pass);
     cJSON *validation = add_object(b, record, "validation");
     add_string(b, validation, v->digest_key ? v->digest_key : "latent_digest", v->digest);
     add_bool(b, validation, "finite", true);
     add_number(b, validation, "tolerance", v->tolerance);
-    if (v->has_reference)
-        add_number(b, validation, "rel_l2", v->rel_l2);
+    if (v->has_reference) add_number(b, validation, "rel_l2", v->rel_l2);
+    if (v->has_reference && v->psnr_db > 0 && isfinite(v->psnr_db)) add_number(b, validation, "psnr_db", v->psnr_db);
+    if (v->has_oracle) add_number(b, validation, "oracle_rel_l2", v->oracle_rel_l2);
+    if (judged)
+        add_bool(b, validation, "pass", pass);
     else
         add_string(b, validation, "reason", v->reason);
-    if (v->has_reference) add_bool(b, validation, "pass", v->rel_l2 <= v->tolerance);
+}
+
+/* Whether the method gives the latents of one rank, and how many steps do not. */
+static void add_exactness(builder *b, cJSON *record, const dit_case *kase)
+{
+    int stale_steps = dit_case_stale_steps(kase);
+    add_bool(b, record, "exact", stale_steps == 0);
+    add_int(b, record, "stale_steps", stale_steps);
+    if (!kase->emulates) return;
+    cJSON *emulates = add_object(b, record, "emulates");
+    if (b->st == DIT_OK) b->st = dit_parallel_to_json(&kase->emulated, emulates);
 }
 
 static void add_environment(builder *b, cJSON *record, const dit_runtime *rt)
@@ -387,6 +408,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
         add_string(&b, mesh, "attention", params->attention);
         add_string(&b, mesh, "joint_text", dit_joint_text_name(dit_parallel_joint_text(&rt->parallel, &rt->facts)));
     }
+    if (params->attention) add_exactness(&b, record, params->kase);
     add_samples(&b, record, ranks, world_size);
     add_time_split(&b, record, ranks, world_size, median);
     add_communication(&b, record, &ranks[0].iteration[median].counters, &predicted[0]);

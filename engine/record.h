@@ -26,14 +26,18 @@ typedef struct {
     int64_t *warmup_ns;       /* [warmup_runs]       */
 } dit_measurement;
 
-/* Outcome of comparing latents. */
+/* Outcome of comparing latents: with one rank's, and where steps were stale with what a plain emulation gives. An exact
+ * run passes by its distance to the first, an approximate one by that to the second, and the first is a figure. */
 typedef struct {
     const char *digest_key; /* NULL: "latent_digest" */
     char digest[48];        /* "xxh3:..." */
-    bool has_reference;
-    char reason[256]; /* why there is none */
-    double rel_l2, tolerance;
+    bool has_reference, has_oracle, approximate;
+    char reason[256];       /* why there is no verdict */
+    double rel_l2, psnr_db; /* to the reference; psnr_db 0 or infinite: not told */
+    double oracle_rel_l2, tolerance;
 } dit_validation;
+/* Whether there is a verdict, and then in *pass what it is. */
+bool dit_validation_judge(const dit_validation *validation, bool *pass);
 
 /* What one rank counted, in iteration `iteration`, equals the closed form. Errors: DIT_ERR_BYTES_MISMATCH naming axis,
  * collective, phase and both numbers. */

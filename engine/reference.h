@@ -6,6 +6,13 @@
 
 #include <stdint.h>
 
+typedef struct {
+    double rel_l2;  /* norm of the difference over norm of the reference                                     */
+    double psnr_db; /* the peak is the span of the reference; INFINITY where nothing differs, 0 for no span  */
+} dit_distance;
+/* How far `values` are from tensor `name` of the file at `path`. Errors: as dit_reference_distance. */
+dit_status dit_reference_compare(const char *path, const char *name, const float *values, int64_t elements,
+                                 dit_distance *out);
 /* Relative L2 distance of `values` to tensor `name` of the file at `path`.
  * Errors: DIT_ERR_SHAPE when it is not there with so many elements, DIT_ERR_IO, DIT_ERR_SAFETENSORS_*, DIT_ERR_MEMORY.
  */

@@ -6,8 +6,9 @@
 
 /* Every attention policy. */
 static const dit_attention_policy *const policies[] = {
-    &dit_attention_local, &dit_attention_ulysses,      &dit_attention_ring, &dit_attention_usp,
-    &dit_attention_rsa,   &dit_attention_distrifusion, &dit_attention_pcpp, &dit_attention_naive_patch,
+    &dit_attention_local,  &dit_attention_ulysses,      &dit_attention_ring, &dit_attention_usp,
+    &dit_attention_rsa,    &dit_attention_distrifusion, &dit_attention_pcpp, &dit_attention_naive_patch,
+    &dit_attention_oracle, /* by its name only: "auto" finds local first */
 };
 
 /* Whether it communicates along exactly the axes that the mesh has; of patches it must be the method itself. */

@@ -42,10 +42,11 @@ struct dit_attention {
         dit_comm_exchange *newest; /* of a call, while any call has some under way */
         int64_t under_way;         /* calls that have */
     } displaced;
+    struct attention_oracle *oracle; /* see oracle.c */
 };
 
 extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp,
-    dit_attention_rsa, dit_attention_distrifusion, dit_attention_pcpp, dit_attention_naive_patch;
+    dit_attention_rsa, dit_attention_distrifusion, dit_attention_pcpp, dit_attention_naive_patch, dit_attention_oracle;
 
 /* Rows of `shape` that every sequence rank holds: replicated text. */
 static inline int64_t attention_replicated(const dit_attention_shape *shape)

@@ -11,6 +11,7 @@ typedef struct {
     const char *case_path;
     const char *out_folder; /* exists                                          */
     const char *reference;  /* latents.safetensors of the one-rank case or NULL */
+    const char *oracle;     /* latents.safetensors of the one-rank case that emulates this one, or NULL */
 } dit_program_args;
 
 typedef struct {

@@ -1,0 +1,252 @@
+/* Oracle: what an approximate method attends to, put together key by key on one rank. Sends nothing.
+ *
+ * Of a forward about group g, rows of another group are
+ *   pipefusion    groups before g: of this step, as they were fresh; groups behind g: of the step before
+ *   distrifusion  of the step before
+ *   pcpp          of the step before, those next to the boundary of the previous and of the next group; else not there
+ *   naive-patch   not there
+ * Joint text of a pipeline belongs to group 0. Of patches it is split as the image is, or every patch has its own,
+ * which is fresh in each forward and remembered by none. Source: PARALLEL.md 3.4 to 3.6.
+ */
+#include "engine/attention/oracle.h"
+#include "engine/attention/policy.h"
+
+/* Which K and V. */
+typedef enum { FRESH, THIS_STEP, STEP_BEFORE, ABSENT } source;
+
+struct attention_oracle {
+    const dit_oracle *now;
+    float *k[2], *v[2];    /* stores [calls][B, tokens, width]; dit_oracle.newest says which is which */
+    float *keys, *values;  /* [B, tokens, width]: what a call attends to                              */
+    float *bias;           /* [B, placed] of them; NULL without text bias                             */
+    int64_t *row_of;       /* [placed] of the sequence                                                */
+    int64_t width, placed; /* floats of a row; rows in `keys`                                         */
+};
+
+typedef struct {
+    dit_attention *attention;
+    const dit_attention_shape *shape;
+    const dit_attention_io *io;
+} call_view;
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static bool is_pipeline(const dit_oracle *oracle)
+{
+    return oracle->parallel.degree[DIT_AXIS_PIPEFUSION] > 1;
+}
+
+/* Ranks that share every band. */
+static int64_t band_ranks(const dit_oracle *oracle)
+{
+    int64_t ring = oracle->parallel.degree[DIT_AXIS_RING], ulysses = oracle->parallel.degree[DIT_AXIS_ULYSSES];
+    return (ring > 1 ? ring : 1) * (ulysses > 1 ? ulysses : 1);
+}
+
+void dit_oracle_init(dit_oracle *oracle, const dit_parallel *parallel, const dit_facts *facts)
+{
+    *oracle = (dit_oracle){.parallel = *parallel, .group = DIT_ORACLE_ALL};
+    oracle->parallel.joint_text = dit_parallel_joint_text(parallel, facts);
+    oracle->groups =
+        is_pipeline(oracle) ? (int)dit_parallel_bands(parallel, facts) : oracle->parallel.degree[DIT_AXIS_PATCH];
+}
+
+dit_range dit_oracle_rows(const dit_oracle *oracle, int group, int64_t rows)
+{
+    int64_t ranks = is_pipeline(oracle) ? band_ranks(oracle) : 1;
+    dit_range own = dit_range_cut(rows / ranks, oracle->groups, group);
+    return (dit_range){ranks * own.first, ranks * own.count};
+}
+
+void dit_oracle_end_step(dit_oracle *oracle)
+{
+    oracle->newest = 1 - oracle->newest;
+}
+
+static bool has_own_text(const dit_oracle *oracle)
+{
+    return !is_pipeline(oracle) && oracle->parallel.joint_text == DIT_JOINT_TEXT_REPLICATE;
+}
+
+static dit_range text_rows(const dit_oracle *oracle, int group, int64_t text)
+{
+    if (is_pipeline(oracle)) return (dit_range){0, group == 0 ? text : 0};
+    return dit_range_cut(text, oracle->groups, group);
+}
+
+static source source_of(const dit_oracle *oracle, int group)
+{
+    if (oracle->group == DIT_ORACLE_ALL || oracle->group == group) return FRESH;
+    if (is_pipeline(oracle)) return group < oracle->group ? THIS_STEP : STEP_BEFORE;
+    return oracle->parallel.patch_method == DIT_PATCH_NAIVE ? ABSENT : STEP_BEFORE;
+}
+
+/* Of another group's image rows those that are there. */
+static dit_range rows_known(const dit_oracle *oracle, int group, dit_range rows)
+{
+    bool all = is_pipeline(oracle) || oracle->parallel.patch_method != DIT_PATCH_PCPP;
+    if (all || source_of(oracle, group) == FRESH) return rows;
+    int64_t shared = dit_parallel_shared_rows(&oracle->parallel, rows.count);
+    if (group == oracle->group - 1) return (dit_range){rows.first + rows.count - shared, shared};
+    if (group == oracle->group + 1) return (dit_range){rows.first, shared};
+    return (dit_range){rows.first, 0};
+}
+
+/* ---- keys of one call -------------------------------------------------------------------------------------------- */
+
+/* Rows [first, first + count) of src to rows from `to` of dst, [B, tokens, width] dense. */
+static void copy_rows(const call_view *call, const float *src, int64_t ld, int64_t batch, dit_range rows, float *dst,
+                      int64_t to)
+{
+    int64_t width = call->attention->oracle->width;
+    ops_copy(call->attention->rt, &(dit_copy_args){.n0 = call->shape->B,
+                                                   .n1 = rows.count,
+                                                   .n2 = 1,
+                                                   .inner = width,
+                                                   .src = src + rows.first * ld,
+                                                   .src_stride = {batch, ld, 0},
+                                                   .dst = dst + to * width,
+                                                   .dst_stride = {call->shape->tokens * width, width, 0}});
+}
+
+/* The store of one step, at this call. */
+static float *slot_of(const call_view *call, float *const stores[2], source which)
+{
+    const struct attention_oracle *o = call->attention->oracle;
+    int step = which == THIS_STEP ? o->now->newest : 1 - o->now->newest;
+    return stores[step] + call->attention->call * call->shape->B * call->shape->tokens * o->width;
+}
+
+/* Appends rows to the keys. Fresh ones are remembered, if somebody will ask for them. */
+static void place_rows(const call_view *call, dit_range rows, source from, bool remembered)
+{
+    struct attention_oracle *o = call->attention->oracle;
+    const dit_attention_io *io = call->io;
+    int64_t ld = attention_ldk(io), batch = attention_batch_k(io), dense = call->shape->tokens * o->width;
+    if (rows.count == 0) return;
+    if (from == FRESH) {
+        copy_rows(call, io->k, ld, batch, rows, o->keys, o->placed);
+        copy_rows(call, io->v, ld, batch, rows, o->values, o->placed);
+    } else {
+        copy_rows(call, slot_of(call, o->k, from), o->width, dense, rows, o->keys, o->placed);
+        copy_rows(call, slot_of(call, o->v, from), o->width, dense, rows, o->values, o->placed);
+    }
+    if (from == FRESH && remembered) {
+        copy_rows(call, io->k, ld, batch, rows, slot_of(call, o->k, THIS_STEP), rows.first);
+        copy_rows(call, io->v, ld, batch, rows, slot_of(call, o->v, THIS_STEP), rows.first);
+    }
+    for (int64_t i = 0; i < rows.count; i++) o->row_of[o->placed++] = rows.first + i;
+}
+
+static void place_text(const call_view *call)
+{
+    const dit_oracle *now = call->attention->oracle->now;
+    int64_t text = call->shape->text;
+    if (has_own_text(now)) {
+        place_rows(call, (dit_range){0, text}, FRESH, false);
+        return;
+    }
+    for (int group = 0; group < now->groups; group++) {
+        source from = source_of(now, group);
+        if (from != ABSENT) place_rows(call, text_rows(now, group, text), from, true);
+    }
+}
+
+static void place_image(const call_view *call)
+{
+    const dit_oracle *now = call->attention->oracle->now;
+    int64_t text = call->shape->text, image = call->shape->tokens - text;
+    for (int group = 0; group < now->groups; group++) {
+        source from = source_of(now, group);
+        dit_range rows = rows_known(now, group, dit_oracle_rows(now, group, image));
+        rows.first += text;
+        if (from != ABSENT) place_rows(call, rows, from, true);
+    }
+}
+
+/* The mask of the keys that are there, or NULL. */
+static const float *bias_of_keys(const call_view *call)
+{
+    struct attention_oracle *o = call->attention->oracle;
+    const float *bias = attention_bias(call->attention, 0);
+    if (!bias) return NULL;
+    for (int64_t b = 0; b < call->shape->B; b++)
+        for (int64_t i = 0; i < o->placed; i++)
+            o->bias[b * o->placed + i] = bias[b * call->attention->bias_keys + o->row_of[i]];
+    return o->bias;
+}
+
+/* ---- the policy -------------------------------------------------------------------------------------------------- */
+
+static void attend(const call_view *call)
+{
+    const dit_attention *attention = call->attention;
+    const dit_attention_shape *shape = call->shape;
+    const dit_attention_io *io = call->io;
+    const struct attention_oracle *o = attention->oracle;
+    int64_t dense = shape->tokens * o->width;
+    ops_attention(attention->rt, &(dit_attention_args){.B = shape->B,
+                                                       .H = shape->H,
+                                                       .Sq = shape->tokens,
+                                                       .Sk = o->placed,
+                                                       .D = shape->D,
+                                                       .q = io->q,
+                                                       .k = o->keys,
+                                                       .v = o->values,
+                                                       .ldq = io->ld,
+                                                       .ldk = o->width,
+                                                       .ldv = o->width,
+                                                       .batch_q = io->batch,
+                                                       .batch_k = dense,
+                                                       .batch_v = dense,
+                                                       .bias = bias_of_keys(call),
+                                                       .kv_group = attention->kv_group,
+                                                       .scale = attention->scale,
+                                                       .out = io->out,
+                                                       .ldo = io->ldo,
+                                                       .batch_o = io->batch_o});
+}
+
+static dit_status oracle_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
+{
+    call_view call = {attention, shape, io};
+    if (!attention->oracle)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention \"oracle\" without a method to emulate"),
+                              "use \"auto\", or a denoise case with emulates");
+    if (attention->call >= attention->shape.calls || shape->tokens != attention->shape.tokens)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "oracle: call %lld of %lld, about %lld of %lld rows",
+                        (long long)attention->call, (long long)attention->shape.calls, (long long)shape->tokens,
+                        (long long)attention->shape.tokens);
+    attention->oracle->placed = 0;
+    place_text(&call);
+    place_image(&call);
+    attend(&call);
+    return DIT_OK;
+}
+
+dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *oracle)
+{
+    dit_arena *image = &attention->rt->image;
+    const dit_attention_shape *shape = &attention->shape;
+    void *memory;
+    if (attention->policy != &dit_attention_oracle || shape->order)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "attention \"%s\" is no oracle's", attention->policy->name);
+    DIT_TRY(dit_arena_alloc(image, sizeof(struct attention_oracle), &memory));
+    struct attention_oracle *o = memory;
+    o->now = oracle;
+    o->width = attention_kv_heads(shape) * shape->D;
+    int64_t call = shape->B * shape->tokens * o->width;
+    for (int step = 0; step < 2; step++) {
+        DIT_TRY(dit_arena_floats(image, shape->calls * call, &o->k[step]));
+        DIT_TRY(dit_arena_floats(image, shape->calls * call, &o->v[step]));
+    }
+    DIT_TRY(dit_arena_floats(image, call, &o->keys));
+    DIT_TRY(dit_arena_floats(image, call, &o->values));
+    if (shape->text_bias) DIT_TRY(dit_arena_floats(image, shape->B * shape->tokens, &o->bias));
+    DIT_TRY(dit_arena_alloc(image, shape->tokens * (int64_t)sizeof *o->row_of, &memory));
+    o->row_of = memory;
+    attention->oracle = o;
+    return DIT_OK;
+}
+
+const dit_attention_policy dit_attention_oracle = {.name = "oracle", .forward = oracle_forward};
