@@ -139,6 +139,7 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
     csv_head(&c, &out->csv);
     for (int i = 0; i < grid->count; i++) csv_row(&c, &grid->cells[i], &out->csv);
     dit_status st = kind->drawing == REPORT_DRAW_SCALING    ? compose_scaling(&c)
+                    : kind->drawing == REPORT_DRAW_ERROR    ? compose_error(&c)
                     : kind->drawing == REPORT_DRAW_TIMELINE ? compose_timeline(&c)
                                                             : compose_bars(&c);
     if (st == DIT_OK && (out->data.failed || out->script.failed || out->csv.failed)) {

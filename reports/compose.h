@@ -1,4 +1,4 @@
-/* Compose: what the two ways of drawing share. Inside the folder of reports/ only. */
+/* Compose: what the ways of drawing share. Inside the folder of reports/ only. */
 #ifndef DIT_REPORTS_COMPOSE_H
 #define DIT_REPORTS_COMPOSE_H
 
@@ -22,6 +22,9 @@ typedef struct {
 dit_status compose_bars(report_composition *c);
 /* Lines over log2-log2 axes with ideal scaling. */
 dit_status compose_scaling(report_composition *c);
+
+/* Lines over a number, of distances on a logarithmic axis, of other units on a linear one. */
+dit_status compose_error(report_composition *c);
 
 /* Lanes of the ranks of one case over time, read from its trace: whole, and its last step. Errors: those of
  * timeline_read; DIT_ERR_NOT_FOUND when no case has a trace. */

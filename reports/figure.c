@@ -32,11 +32,19 @@ void report_figure_files_release(report_figure_files *files)
 const char *report_tag_title(const char *tag)
 {
     static const char *const titles[][2] = {
-        {"world_size", "ranks"},        {"mesh", "parallel configuration"},
-        {"num_layers", "layers"},       {"height_px", "height [px]"},
-        {"width_px", "width [px]"},     {"image_tokens", "image tokens"},
-        {"text_tokens", "text tokens"}, {"threads_per_rank", "threads per rank"},
-        {"steps", "denoising steps"},   {"num_images", "images"},
+        {"world_size", "ranks"},
+        {"mesh", "parallel configuration"},
+        {"num_layers", "layers"},
+        {"height_px", "height [px]"},
+        {"width_px", "width [px]"},
+        {"image_tokens", "image tokens"},
+        {"text_tokens", "text tokens"},
+        {"threads_per_rank", "threads per rank"},
+        {"steps", "denoising steps"},
+        {"num_images", "images"},
+        {"warmup_steps", "synchronous first steps"},
+        {"num_pipeline_patch", "bands"},
+        {"patch_fraction", "fraction of a neighbour's rows"},
     };
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
         if (strcmp(titles[i][0], tag) == 0) return titles[i][1];
@@ -53,6 +61,10 @@ const char *report_tag_title(const char *tag)
 #define SKY        "#56b4e9"
 #define PURPLE     "#cc79a7"
 #define YELLOW     "#f0e442"
+/* Of Paul Tol's muted scheme, for methods beyond those eight. */
+#define WINE  "#882255"
+#define TEAL  "#44aa99"
+#define OLIVE "#999933"
 
 const char *report_colour_known(const char *name)
 {
@@ -65,6 +77,10 @@ const char *report_colour_known(const char *name)
         {"data", SKY},
         {"tensor", YELLOW},
         {"pipefusion", VERMILLION},
+        {"patch", WINE},
+        {"distrifusion", WINE},
+        {"pcpp", TEAL},
+        {"naive-patch", OLIVE},
         {"compute", BLUE},
         {"exposed communication", VERMILLION},
         {"other", GREY},

@@ -8,7 +8,7 @@
 
 #include "reports/records.h"
 
-enum { REPORT_PARTS = 8, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
+enum { REPORT_PARTS = 9, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
 
 /* What a workload declares under "plots"; absent keys are filled from the kind. */
 typedef struct {
@@ -26,7 +26,9 @@ typedef struct {
     char reason[REPORT_REASON_TEXT]; /* why there is a gap */
 } report_bar;
 
-typedef enum { REPORT_DRAW_BARS, REPORT_DRAW_SCALING, REPORT_DRAW_TIMELINE } report_drawing;
+typedef enum { REPORT_DRAW_BARS, REPORT_DRAW_SCALING, REPORT_DRAW_ERROR, REPORT_DRAW_TIMELINE } report_drawing;
+
+#define REPORT_EXACT_TOLERANCE 1e-5 /* relative L2 that the engine allows an exact method */
 
 typedef struct {
     const char *kind;
@@ -42,7 +44,7 @@ typedef struct {
 } report_figure_kind;
 
 #define REPORT_FIGURE_KIND_LIST(X)                                                                                     \
-    X(latency_bars) X(scaling) X(time_split) X(communication) X(memory) X(balance) X(timeline)
+    X(latency_bars) X(scaling) X(time_split) X(communication) X(memory) X(balance) X(error) X(psnr) X(timeline)
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;
 REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
 #undef REPORT_FIGURE_DECLARE

@@ -4,15 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const communication_parts[] = {"ulysses",           "ring",  "cfg", "pipefusion", "tensor", "data",
-                                                  "gather of latents", "other", NULL};
+static const char *const communication_parts[] = {
+    "ulysses", "ring", "cfg", "pipefusion", "patch", "tensor", "data", "gather of latents", "other", NULL};
+
+enum { COMMUNICATION_GATHER = 7 }; /* behind the axes */
 
 static int part_of(const report_traffic *traffic)
 {
     int part = 0;
-    if (strcmp(traffic->phase, "gather") == 0) return 6;
-    while (part < 6 && strcmp(communication_parts[part], traffic->axis) != 0) part++;
-    return part < 6 ? part : 7;
+    if (strcmp(traffic->phase, "gather") == 0) return COMMUNICATION_GATHER;
+    while (part < COMMUNICATION_GATHER && strcmp(communication_parts[part], traffic->axis) != 0) part++;
+    return part < COMMUNICATION_GATHER ? part : COMMUNICATION_GATHER + 1;
 }
 
 static void measure_communication(const report_case *kase, report_bar *out)

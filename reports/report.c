@@ -199,11 +199,11 @@ static dit_status compose_and_draw(const report_work *work, report_drawing_resul
     return st;
 }
 
-/* A default figure earns its place: some case has the numbers, and scaling needs two points along x. */
+/* A default figure earns its place: some case has the numbers, and lines need two points along x. */
 static bool worth_drawing(const report_drawing_result *figure)
 {
     const report_grid *grid = &figure->grid;
-    bool several = figure->kind->drawing != REPORT_DRAW_SCALING;
+    bool several = figure->kind->drawing != REPORT_DRAW_SCALING && figure->kind->drawing != REPORT_DRAW_ERROR;
     for (int i = 1; i < grid->count; i++) several = several || strcmp(grid->cells[i].x, grid->cells[0].x) != 0;
     return grid->drawn_count > 0 && several;
 }

@@ -23,6 +23,7 @@ static const scale_step scale_flop[] = {{1e15, {1e-15, "PFLOP"}},
 static const scale_step scale_count[] = {{0, {1, ""}}};
 static const scale_step scale_rate[] = {{0, {1, "GFLOP/s"}}};
 static const scale_step scale_hour[] = {{0, {1, "/h"}}};
+static const scale_step scale_decibel[] = {{0, {1, "dB"}}};
 static const scale_step scale_factor[] = {{0, {1, "×"}}};
 
 static const struct {
@@ -33,6 +34,7 @@ static const struct {
     [REPORT_UNIT_COUNT] = {"count", scale_count},        [REPORT_UNIT_FLOP] = {"flop", scale_flop},
     [REPORT_UNIT_GFLOP_PER_S] = {"GFLOP/s", scale_rate}, [REPORT_UNIT_PER_HOUR] = {"1/h", scale_hour},
     [REPORT_UNIT_FACTOR] = {"factor", scale_factor},     [REPORT_UNIT_RELATIVE] = {"relative", scale_count},
+    [REPORT_UNIT_DECIBEL] = {"dB", scale_decibel},
 };
 
 const char *report_unit_name(report_unit unit)

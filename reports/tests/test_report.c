@@ -282,6 +282,43 @@ static void more_than_a_picture_holds_is_counted(void **state)
     free(page);
 }
 
+static void distances_are_lines_over_what_they_depend_on(void **state)
+{
+    (void)state;
+    static const double distance[2][3] = {{0.25, 0.03125, 0}, {0.5, 0.0625, 2e-7}};
+    char folder[256];
+    report_summary summary;
+    size_t length = 0;
+    dit_buffer lines = {0};
+    need_gnuplot();
+    for (int i = 0; i < 6; i++)
+        dit_buffer_printf(&lines,
+                          "{\"kind\":\"result\",\"case_id\":\"%d\",\"label\":\"c%d\",\"process\":0,\"status\":\"ok\","
+                          "\"tags\":{\"world_size\":2,\"num_pipeline_patch\":%d,\"warmup_steps\":%d},\"record\":{"
+                          "\"validation\":{\"rel_l2\":%g,\"psnr_db\":%d}}}\n",
+                          i, i, 2 << i % 2, i / 2, distance[i % 2][i / 2], 20 + i);
+    write_session("error",
+                  "{\"plots\":[{\"id\":\"far\",\"kind\":\"error\",\"title\":\"t\",\"series\":\"num_pipeline_patch\"},"
+                  "{\"id\":\"near\",\"kind\":\"psnr\",\"title\":\"t\",\"series\":\"num_pipeline_patch\"}]}",
+                  lines.data, folder);
+    dit_buffer_release(&lines);
+    write_report(folder, "error/report", &summary);
+    assert_int_equal(summary.figures, 2);
+    char *script = read_output("error/report", "far.gp", &length),
+         *data = read_output("error/report", "far.dat", &length);
+    assert_contains(script, "set logscale y 10\nset yrange [1e-9:1e0]");
+    assert_contains(script, "('0' 0, '1' 1, '2' 2)");
+    assert_contains(script, "plot 1e-05 with lines");
+    assert_contains(data, "# index 0: 2\n# x distance\n0 0.25\n1 0.03125\n2 1e-09\n"); /* zero at the foot */
+    assert_contains(data, "# index 1: 4\n# x distance\n0 0.5\n1 0.0625\n2 2e-07\n");
+    free(script);
+    free(data);
+    script = read_output("error/report", "near.gp", &length);
+    assert_null(strstr(script, "logscale"));
+    assert_contains(script, "PSNR of the latents [dB]");
+    free(script);
+}
+
 static void an_empty_session_still_has_a_page(void **state)
 {
     (void)state;
@@ -308,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_figure_that_cannot_be_drawn_is_said_on_the_page),
         cmocka_unit_test(without_plots_each_kind_with_data_is_drawn),
         cmocka_unit_test(more_than_a_picture_holds_is_counted),
+        cmocka_unit_test(distances_are_lines_over_what_they_depend_on),
         cmocka_unit_test(an_empty_session_still_has_a_page),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
