@@ -1,27 +1,75 @@
 #!/usr/bin/env bash
-# ditbench explain: every mesh once, legal or with its reason, and figures that are those of the methods. Speaks TAP.
+# ditbench explain: every mesh once, legal or with its reason, figures that are those of the methods, schedules that are
+# the formula's. Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 ditbench=${DITBENCH_BUILD:-$PWD/build}/bin/ditbench
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
+small=(--model pixart-alpha-xl-2~two-blocks --height 256 --width 256)
 
-"$ditbench" explain --model pixart-alpha-xl-2~two-blocks --gpus 4 --height 256 --width 256 >"$work/text" 2>"$work/log"
+"$ditbench" explain "${small[@]}" --gpus 4 >"$work/text" 2>"$work/log"
 report $? "explain answers"
-# 4 = 2 x 2 over six axes, cfg at most 2: 6 + 15 ways, less the one with cfg 4
-[ "$(grep -cE '^(1|((u|r|pp|tp|dp)[0-9]+|cfg2)( |$))' "$work/text")" -eq 20 ]
-report $? "every product of degrees is there once"
-! grep -q '^[a-z0-9 ]*[0-9]\*' "$work/text"
+# 4 = 2 x 2 over seven axes, cfg at most 2: 7 + 21 ways, less the one with cfg 4
+labels='(1|((u|r|pp|tp|dp|patch)[0-9]+|cfg2)( ((u|r|pp|tp|dp|patch)[0-9]+|cfg2))*) '
+[ "$(grep -oE "^$labels" "$work/text" | sort -u | wc -l)" -eq 27 ]
+report $? "every product of degrees is there"
+for method in distrifusion pcpp naive-patch; do
+    [ "$(grep -cE "^patch4 +$method " "$work/text")" -eq 1 ]
+    report $? "patches as $method are there once"
+done
+! grep -q '^[a-z0-9 -]*[0-9.]\*' "$work/text"
 report $? "bytes counted are those of the closed form for every legal mesh"
 grep -qE '^dp4 +E_CONSTRAINT_BATCH: num_images 1' "$work/text"
 report $? "a mesh that is not legal has its reason"
-grep -qE '^pp4 +E_[A-Z_]+: ' "$work/text"
-report $? "what is not built says so"
+grep -qE '^pp4 +E_CONSTRAINT_STAGES: .*blocks' "$work/text"
+report $? "more stages than blocks are refused"
+grep -qE '^(u2 patch2|patch2 u2) +E_CONSTRAINT_METHOD: patch_degree 2' "$work/text"
+report $? "patches beside sequence ranks are refused"
 
 field() { awk -v mesh="$1" -v column="$2" '$1 == mesh { print $column }' "$work/text"; }
 awk -v u="$(field u4 3)" -v r="$(field r4 3)" 'BEGIN { exit !(u > 0 && r / u > 1.999 && r / u < 2.001) }'
 report $? "ring sends N/2 of what Ulysses sends"
+
+# One mesh in full. A number of the first rank that has it, of its mesh.
+"$ditbench" explain "${small[@]}" --mesh "pp2" --num_pipeline_patch 4 --num_inference_steps 6 --warmup_steps 2 >"$work/text" 2>"$work/log"
+report $? "a mesh is shown in full by its label"
+grep -q 'then 4 steps of 4 patches: 17 ticks, (T-W) M + P-1' "$work/text" &&
+    grep -q 'bound T/(W + (T-W)/P) = 1.500' "$work/text"
+report $? "ticks and bound of a schedule are the formulas'"
+grep -qF '  stage 0 2.0 2.1 2.2 2.3 3.0 3.1 3.2 3.3 .' "$work/text" && grep -qF '  stage 1 .   2.0 2.1 2.2 2.3 3.0 3.1 3.2 3.3' "$work/text"
+report $? "the table has the first two stale steps, tick by tick"
+"$ditbench" explain --model pixart-alpha-xl-2 --height 256 --width 256 --pipefusion_degree 4 --num_pipeline_patch 2 --num_inference_steps 3 \
+    --warmup_steps 0 >"$work/text" 2>"$work/log"
+grep -q 'then 3 steps of 2 patches: 13 ticks, (T-W-1) P + M + P-1' "$work/text" && grep -q 'fills the stores' "$work/text"
+report $? "with fewer patches than stages a step takes as many ticks as there are stages"
+grep -qF '  stage 0 0.0 0.1 .   .   1.0 1.1 .   .   .' "$work/text"
+report $? "and the first stage waits for the last"
+"$ditbench" explain --model pixart-alpha-xl-2 --height 256 --width 256 --mesh "u2 r2 pp2" >"$work/text" 2>"$work/log"
+grep -A9 'in order' "$work/text" | grep -oE 'all_to_all each|the store|stored K, V to the next|all_to_all back|next stage' | paste -sd, >"$work/order"
+[ "$(cat "$work/order")" = "all_to_all each,the store,stored K, V to the next,all_to_all back,next stage" ]
+report $? "exchanges of a block are in the order of the method"
+
+# What is counted is what a reader gets by hand.
+figure() { awk -v key="\"$1\":" '/"ranks":/ { on = 1 } on && $1 == key { gsub(/[^0-9]/, "", $2); print $2; exit }' "$work/$2"; }
+explain_json() { "$ditbench" explain --model flux.1-dev~one-of-each --height 256 --width 256 --json "${@:2}" >"$work/$1" 2>"$work/log"; }
+close() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(b > 0 && a > 0.99 * b && a < 1.01 * b) }'; }
+explain_json single --mesh 1
+explain_json pipe --mesh "pp2"
+explain_json fresh --mesh "patch2" --num_inference_steps 2 --warmup_steps 2
+explain_json stale --mesh "patch2" --num_inference_steps 2 --warmup_steps 1
+close "$(figure weights pipe)" "$(figure parameters_bytes pipe)"
+report $? "weights are four bytes a parameter of the stage"
+close "$(($(figure state pipe) - $(figure state single)))" "$(figure kv_store_bytes pipe)"
+report $? "a pipeline's K, V store is 2 B S C L/P e"
+latents=$((2 * 256 * 64 * 4)) # of 256 tokens of 64 floats, back from the last stage
+close "$(figure communication pipe)" "$(($(figure communication single) + $(figure stream_bytes pipe) + latents))"
+report $? "a stage's messages are buffers of the stream and of latents"
+close "$(($(figure state stale) - $(figure state fresh)))" "$(figure kv_store_bytes stale)"
+report $? "DistriFusion keeps K, V of the whole image in every layer"
+grep -q '"schedule":' "$work/pipe" && grep -q '"exchanges":' "$work/pipe" && grep -q '"least_bytes_per_step":' "$work/pipe"
+report $? "--json has schedule, exchanges and the least rank"
 
 "$ditbench" explain --model pixart-alpha-xl-2~two-blocks --gpus 4 --num_images 4 --json >"$work/json" 2>/dev/null &&
     grep -q '"mesh":.*"dp4"' "$work/json" && grep -q '"reason"' "$work/json"
@@ -32,6 +80,12 @@ report $? "a platform drops what does not fit it"
 "$ditbench" explain --model pixart-alpha-xl-2 >/dev/null 2>&1
 [ $? -eq 2 ]
 report $? "without a number of devices it is a usage error"
+"$ditbench" explain --model pixart-alpha-xl-2 --mesh "pp2 x3" >"$work/log" 2>&1
+[ $? -eq 2 ] && grep -q '"x3"' "$work/log"
+report $? "a label that is no mesh is a usage error that names the word"
+"$ditbench" explain --model pixart-alpha-xl-2 --mesh "pp2" --gpus 4 >"$work/log" 2>&1
+[ $? -eq 2 ]
+report $? "a mesh and another number of devices contradict each other"
 "$ditbench" explain --model pixart-alfa-xl-2 --gpus 2 >"$work/log" 2>&1
 [ $? -eq 2 ] && grep -q 'pixart-alpha-xl-2' "$work/log"
 report $? "a misspelt model is refused with the nearest name"

@@ -1,4 +1,4 @@
-/* ditbench explain: every mesh for a model and a number of devices. */
+/* ditbench explain: every mesh for a model and a number of devices, or one of them in full. */
 #include "suite/cli.h"
 #include "suite/explain.h"
 #include "suite/verbs/verbs.h"
@@ -7,66 +7,239 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Lists every way to lay a model over N devices as data x cfg x pipefusion x ring x ulysses x tensor: bytes and\n"
-    "messages a rank sends in a diffusion step, its flops, and its peak memory by class - counted by the engine's own\n"
-    "code over shapes alone, nothing is run - and, for each mesh that is not legal, the rule it breaks. Bytes are "
-    "held\n"
-    "against the closed form of the method (a star marks a difference). fp32; without --platform no memory limit.";
+    "Lists every way to lay a model over N devices as data x cfg x pipefusion x patch x ring x ulysses x tensor: "
+    "bytes\n"
+    "and messages a rank sends in a diffusion step, its flops, and its peak memory by class - counted by the engine's\n"
+    "own code over shapes alone, nothing is run - and, for each mesh that is not legal, the rule it breaks. Where "
+    "ranks\n"
+    "differ, bytes are those of the rank that sends most (beside the least), memory of the one that holds most. Bytes\n"
+    "are held against the closed form of the method (a star marks a difference). fp32; without --platform no memory\n"
+    "limit. With --mesh, or degrees, one mesh in full: its kinds of ranks, what their memory is made of, the order of\n"
+    "exchanges in a block and, of a pipeline, which stage works on which step.patch in which tick.";
 static const char examples[] = "ditbench explain --model flux.1-dev --gpus 8\n"
                                "ditbench explain --model pixart-sigma-xl-2 --gpus 4 --height 2048 --width 2048\n"
+                               "ditbench explain --model flux.1-dev --mesh \"u2 pp4\" --warmup_steps 1\n"
+                               "ditbench explain --model hunyuandit-v1.2 --pipefusion_degree 4 --num_pipeline_patch 8\n"
                                "ditbench explain --model hunyuanvideo --gpus 16 --num_frames 65 --json";
+static const double GIB = 1024.0 * 1024 * 1024;
+
+static cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
 
 static double number_of(const cJSON *object, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    const cJSON *item = member(object, key);
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
 static const char *text_of(const cJSON *object, const char *key)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    const char *text = cJSON_GetStringValue(member(object, key));
     return text ? text : "-";
 }
 
+/* ---- all meshes -------------------------------------------------------------------------------------------------- */
+
 static void print_mesh(const cJSON *mesh)
 {
-    static const double gib = 1024.0 * 1024 * 1024;
-    const cJSON *memory = cJSON_GetObjectItemCaseSensitive(mesh, "memory");
+    const cJSON *memory = member(mesh, "memory");
     double bytes = number_of(mesh, "bytes_per_step");
-    printf("%-16s %-9s %12.3f%s %9.0f %10.3f %9.2f %8.2f %8.2f %8.2f %8.2f\n", text_of(mesh, "mesh"),
+    printf("%-19s %-9s %12.3f%s %11.3f %9.0f %10.3f %9.2f %8.2f %8.2f %8.2f %8.2f\n", text_of(mesh, "mesh"),
            text_of(mesh, "attention"), bytes / 1e6, bytes == number_of(mesh, "predicted_bytes_per_step") ? " " : "*",
-           number_of(mesh, "messages_per_step"), number_of(mesh, "flops_per_step") / 1e12,
-           number_of(mesh, "memory_bytes") / gib, number_of(memory, "weights") / gib, number_of(memory, "state") / gib,
-           number_of(memory, "activations") / gib, number_of(memory, "communication") / gib);
+           number_of(mesh, "least_bytes_per_step") / 1e6, number_of(mesh, "messages_per_step"),
+           number_of(mesh, "flops_per_step") / 1e12, number_of(mesh, "memory_bytes") / GIB,
+           number_of(memory, "weights") / GIB, number_of(memory, "state") / GIB, number_of(memory, "activations") / GIB,
+           number_of(memory, "communication") / GIB);
 }
 
-static void print_answer(const cJSON *answer)
+static void print_title(const cJSON *answer)
 {
-    const cJSON *run = cJSON_GetObjectItemCaseSensitive(answer, "run"), *item;
-    const cJSON *rejected = cJSON_GetObjectItemCaseSensitive(answer, "rejected");
+    const cJSON *run = member(answer, "run");
     printf("%s on %.0f devices", text_of(answer, "model"), number_of(answer, "devices"));
     if (run)
         printf(", %.0fx%.0f, %.0f frames, %.0f steps", number_of(run, "width_px"), number_of(run, "height_px"),
                number_of(run, "num_frames") > 1 ? number_of(run, "num_frames") : 1,
                number_of(run, "num_inference_steps"));
-    printf("\n\n%-16s %-9s %12s  %9s %10s %9s %8s %8s %8s %8s\n", "mesh", "attention", "MB/step", "msgs/step",
-           "TFLOP/step", "GiB", "weights", "state", "activ.", "comm.");
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(answer, "meshes")) print_mesh(item);
+}
+
+static void print_rejected(const cJSON *rejected)
+{
+    const cJSON *item;
     if (cJSON_GetArraySize(rejected)) printf("\nnot legal:\n");
     cJSON_ArrayForEach(item, rejected)
-        printf("%-16s %s: %s\n", text_of(item, "mesh"), text_of(item, "code"), text_of(item, "reason"));
+        printf("%-19s %s: %s\n", text_of(item, "mesh"), text_of(item, "code"), text_of(item, "reason"));
+}
+
+static void print_all(const cJSON *answer)
+{
+    const cJSON *item;
+    print_title(answer);
+    printf("\n\n%-19s %-9s %12s  %11s %9s %10s %9s %8s %8s %8s %8s\n", "mesh", "attention", "MB/step", "least",
+           "msgs/step", "TFLOP/step", "GiB", "weights", "state", "activ.", "comm.");
+    cJSON_ArrayForEach(item, member(answer, "meshes")) print_mesh(item);
+    print_rejected(member(answer, "rejected"));
+}
+
+/* ---- one mesh in full -------------------------------------------------------------------------------------------- */
+
+static void print_rank(const cJSON *rank)
+{
+    const cJSON *memory = member(rank, "memory"), *terms = member(rank, "terms");
+    double bytes = number_of(rank, "bytes_per_step");
+    printf("%4.0f %5.0f %6.0f %12.3f%s %9.2f %10.3f %9.3f %8.3f %8.3f %8.3f %8.3f  %9.3f %9.3f %9.3f\n",
+           number_of(rank, "rank"), number_of(rank, "stage"), number_of(rank, "blocks"), bytes / 1e6,
+           bytes == number_of(rank, "predicted_bytes_per_step") ? " " : "*", number_of(rank, "messages_per_step"),
+           number_of(rank, "flops_per_step") / 1e12, number_of(rank, "memory_bytes") / GIB,
+           number_of(memory, "weights") / GIB, number_of(memory, "state") / GIB, number_of(memory, "activations") / GIB,
+           number_of(memory, "communication") / GIB, number_of(terms, "parameters_bytes") / GIB,
+           number_of(terms, "kv_store_bytes") / GIB, number_of(terms, "stream_bytes") / GIB);
+}
+
+static void print_ranks(const cJSON *mesh)
+{
+    const cJSON *item;
+    printf("\n%4s %5s %6s %12s  %9s %10s %9s %8s %8s %8s %8s  %9s %9s %9s\n", "rank", "stage", "blocks", "MB/step",
+           "msgs/step", "TFLOP/step", "GiB", "weights", "state", "activ.", "comm.", "parameters", "K,V store",
+           "stream");
+    cJSON_ArrayForEach(item, member(mesh, "ranks")) print_rank(item);
+    printf("one of each kind of rank; by hand: parameters x 4 bytes; K, V store 2 B S C/(u t) of each layer of the\n"
+           "stage, S the rows kept; stream: of B S C, two buffers that arrive and one that leaves\n");
+}
+
+static void print_exchanges(const cJSON *mesh)
+{
+    const cJSON *item;
+    int index = 1;
+    if (cJSON_GetArraySize(member(mesh, "exchanges"))) printf("\na block, in order:\n");
+    cJSON_ArrayForEach(item, member(mesh, "exchanges")) printf("%3d. %s\n", index++, item->valuestring);
+}
+
+static void print_stale_steps(const cJSON *schedule)
+{
+    const cJSON *row;
+    double stale = number_of(schedule, "stale_steps"), stages = number_of(schedule, "stages");
+    double bands = number_of(schedule, "bands"), ticks = number_of(schedule, "ticks");
+    if (stale == 0) {
+        printf("  no step is left for the pipeline: this is exact, and as slow as one rank\n");
+        return;
+    }
+    printf("  then %.0f steps of %.0f patches: %.0f ticks, %s; efficiency %.3f\n", stale, bands, ticks,
+           bands >= stages ? "(T-W) M + P-1" : "(T-W-1) P + M + P-1, for M < P", number_of(schedule, "efficiency"));
+    printf("  a tick is T1/(P M), T1 a step on one rank: speed-up %.3f, bound T/(W + (T-W)/P) = %.3f\n",
+           number_of(schedule, "speed_up"), number_of(schedule, "speed_up_bound"));
+    if (bands == stages) printf("  M = P: latents must be back at stage 0 without delay; more patches give slack\n");
+    printf("  the first stale steps, as step.patch:\n");
+    cJSON_ArrayForEach(row, member(schedule, "rows")) printf("  %s\n", row->valuestring);
+}
+
+static void print_schedule(const cJSON *schedule)
+{
+    const cJSON *item;
+    printf("\nschedule: %.0f stages of", number_of(schedule, "stages"));
+    cJSON_ArrayForEach(item, member(schedule, "stage_blocks")) printf(" %.0f", item->valuedouble);
+    printf(" blocks\n");
+    if (cJSON_IsTrue(member(schedule, "fill")))
+        printf("  first a synchronous forward that is no step, through all stages in turn: it fills the stores\n");
+    if (number_of(schedule, "warmup_steps") > 0)
+        printf("  steps 0..%.0f: synchronous, all rows through all stages in turn\n",
+               number_of(schedule, "warmup_steps") - 1);
+    print_stale_steps(schedule);
+}
+
+static void print_one(const cJSON *answer)
+{
+    const cJSON *mesh = member(answer, "meshes")->child;
+    print_title(answer);
+    if (mesh) {
+        printf(", mesh %s (%s)\n", text_of(mesh, "mesh"), text_of(mesh, "method"));
+        print_ranks(mesh);
+        print_exchanges(mesh);
+        if (member(mesh, "schedule")) print_schedule(member(mesh, "schedule"));
+    } else {
+        printf("\n");
+    }
+    print_rejected(member(answer, "rejected"));
+}
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+/* What the options say of one mesh. */
+typedef struct {
+    const char *label, *patch_method;
+    int64_t degree[DIT_AXIS_COUNT];
+} mesh_call;
+
+static dit_status check_devices(const suite_explain_params *params, const dit_parallel *mesh)
+{
+    int size = dit_parallel_world_size(mesh);
+    if (size > 4096) return DIT_FAIL(DIT_ERR_USAGE, "a mesh of %d ranks; 4096 at most", size);
+    if (params->devices == 0 || params->devices == size) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "the mesh has %d ranks, --gpus says %lld", size, (long long)params->devices),
+        "leave --gpus out");
+}
+
+/* *given: whether there is one at all. */
+static dit_status read_mesh(const mesh_call *call, const suite_explain_params *params, dit_parallel *out, bool *given)
+{
+    *out = (dit_parallel){0};
+    *given = call->label != NULL;
+    if (call->patch_method && !dit_patch_method_from_name(call->patch_method, &out->patch_method))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--patch_method: there is no \"%s\"", call->patch_method),
+                              "distrifusion, pcpp or naive-patch");
+    if (call->label) DIT_TRY(suite_mesh_from_label(call->label, out));
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        if (!call->degree[axis]) continue;
+        out->degree[axis] = (int)call->degree[axis];
+        *given = true;
+    }
+    return *given ? check_devices(params, out) : DIT_OK;
+}
+
+static dit_status explain(suite_explain_params *params, const mesh_call *call, const suite_single_params *single,
+                          cJSON **answer)
+{
+    dit_parallel mesh;
+    bool given;
+    DIT_TRY(read_mesh(call, params, &mesh, &given));
+    if (given) params->mesh = &mesh;
+    if (!params->model || (params->devices == 0 && !given))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--model and --gpus, or a mesh, are needed"),
+                              "see ditbench explain --help");
+    if (!params->width_px != !params->height_px) return DIT_FAIL(DIT_ERR_USAGE, "--height and --width go together");
+    dit_status st = suite_explain(params, single, answer);
+    if (!given) params->mesh = NULL;
+    return st;
 }
 
 int suite_verb_explain(int argc, char **argv)
 {
     suite_cli cli;
-    suite_explain_params params = {.devices = 0};
+    suite_explain_params params = {.warmup_steps = -1};
     suite_single_params single = {.launcher = "local", .world_size = 1, .threads_per_rank = 1};
+    mesh_call mesh = {0};
     cJSON *answer = NULL;
     const suite_option options[] = {
         {"model", 'm', SUITE_OPTION_STRING, "NAME", "of `ditbench list models`, also NAME~VARIANT", &params.model, 0,
          0},
         {"gpus", 'n', SUITE_OPTION_INT, "N", "devices, one rank each", &params.devices, 1, 4096},
+        {"mesh", 0, SUITE_OPTION_STRING, "LABEL", "this one in full, as listed: \"u2 pp4\"", &mesh.label, 0, 0},
+        {"ulysses_degree", 0, SUITE_OPTION_INT, "N", "the same by degrees: ranks in head parallel attention",
+         &mesh.degree[DIT_AXIS_ULYSSES], 1, 4096},
+        {"ring_degree", 0, SUITE_OPTION_INT, "N", "ranks in ring attention", &mesh.degree[DIT_AXIS_RING], 1, 4096},
+        {"patch_degree", 0, SUITE_OPTION_INT, "N", "displaced patches", &mesh.degree[DIT_AXIS_PATCH], 1, 4096},
+        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "distrifusion (default), pcpp, naive-patch",
+         &mesh.patch_method, 0, 0},
+        {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", "pipeline stages", &mesh.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
+        {"tensor_degree", 0, SUITE_OPTION_INT, "N", "shares of the weights", &mesh.degree[DIT_AXIS_TENSOR], 1, 4096},
+        {"cfg_degree", 0, SUITE_OPTION_INT, "N", "guidance branches apart", &mesh.degree[DIT_AXIS_CFG], 1, 2},
+        {"data_degree", 0, SUITE_OPTION_INT, "N", "groups of images", &mesh.degree[DIT_AXIS_DATA], 1, 4096},
+        {"warmup_steps", 0, SUITE_OPTION_INT, "N", "synchronous first steps of pipelines and patches",
+         &params.warmup_steps, 0, 100000},
+        {"num_pipeline_patch", 0, SUITE_OPTION_INT, "N", "patches of a pipeline (default: one per stage)",
+         &params.num_pipeline_patch, 1, 4096},
         {"height", 0, SUITE_OPTION_INT, "PX", "height of the picture", &params.height_px, 1, 1 << 20},
         {"width", 0, SUITE_OPTION_INT, "PX", "width of the picture", &params.width_px, 1, 1 << 20},
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &params.num_frames, 1, 1 << 20},
@@ -82,15 +255,10 @@ int suite_verb_explain(int argc, char **argv)
     const suite_cli_spec spec = {"explain", "", purpose, examples, options, 0, 0};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
-    dit_status st = DIT_OK;
-    if (!params.model || params.devices == 0)
-        st = dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--model and --gpus are needed"), "see ditbench explain --help");
-    else if (!params.width_px != !params.height_px)
-        st = DIT_FAIL(DIT_ERR_USAGE, "--height and --width go together");
-    if (st == DIT_OK) st = suite_explain(&params, &single, &answer);
+    dit_status st = explain(&params, &mesh, &single, &answer);
     code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
     if (st == DIT_OK && cli.json) suite_cli_print_json(answer);
-    if (st == DIT_OK && !cli.json) print_answer(answer);
+    if (st == DIT_OK && !cli.json) (params.mesh ? print_one : print_all)(answer);
     cJSON_Delete(answer);
     suite_cli_release(&cli);
     return code;
