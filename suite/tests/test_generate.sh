@@ -40,6 +40,21 @@ in_parallel() { # NAME OPTION...
 ok "two ranks of Ulysses make the same picture" in_parallel pixart_sigma --ulysses_degree 2
 ok "two ranks of a ring make the same picture" in_parallel flux_dev --ring_degree 2
 ok "xDiT's --use_cfg_parallel makes the same picture" in_parallel sd3 --use_cfg_parallel
+ok "stages that are synchronous in every step make the same picture" in_parallel flux_dev \
+    --pipefusion_parallel_degree 2 --attn_layer_num_for_pp 2,3 --warmup_steps 100
+ok "displaced patches that are synchronous in every step make the same picture" in_parallel pixart_sigma \
+    --patch_degree 2 --patch_method pcpp --warmup_steps 100
+stale() { # DIGESTS OPTION...: another result than a synchronous one's, and the same each time
+    local other=$1
+    shift
+    generate "$golden/e2e_pixart_sigma" --output stale.png "$@" && "$picture" text stale.png ditbench.latent_digest >"$other" &&
+        generate "$golden/e2e_pixart_sigma" --output stale.png "$@" &&
+        "$picture" text stale.png ditbench.latent_digest | cmp - "$other" &&
+        ! "$picture" text pixart_sigma.png ditbench.latent_digest | cmp -s - "$other"
+}
+ok "a pipeline of stale bands makes its own picture, twice the same" stale pipeline --pipefusion_parallel_degree 2 \
+    --num_pipeline_patch 4 --warmup_steps 1
+ok "displaced patches make theirs" stale patches --patch_degree 2 --patch_method pcpp --patch_fraction 0.25
 shared_decode() { # OPTION...: all ranks decode; what rank 0 sent for it is in the record, as predicted
     in_parallel "$@" --use_parallel_vae && grep -q '"rows_degree": 2' parallel.json &&
         grep -q '"collective": "send_recv"' parallel.json && grep -q '"phase": "decode"' parallel.json
@@ -137,7 +152,16 @@ ok "missing negative embeddings are named" refuses 6 'no negative_prompt_embeds'
     "$golden/e2e_sd3" --inputs "$golden/e2e_flux_dev/inputs.safetensors"
 ok "latents of another size are refused" refuses 6 'latents have' "$golden/e2e_flux_dev" --height 256
 ok "a size that is no multiple of a patch is refused" refuses 2 'multiple of 16' "$golden/e2e_flux_dev" --height 100
-ok "PipeFusion is refused" refuses 2 'pipefusion' "$golden/e2e_flux_dev" --pipefusion_parallel_degree 2
+ok "more stages than blocks are refused" refuses 2 'above the number of blocks' "$golden/e2e_flux_dev" \
+    --pipefusion_parallel_degree 6
+ok "stages that do not add up are refused" refuses 2 'add up to 5' "$golden/e2e_flux_dev" \
+    --pipefusion_parallel_degree 2 --attn_layer_num_for_pp 1,1
+ok "a list for other stages is refused" refuses 2 'pipefusion_degree is 1' "$golden/e2e_flux_dev" \
+    --attn_layer_num_for_pp 1,2
+ok "a list that is none is refused" refuses 2 'one number per stage' "$golden/e2e_flux_dev" \
+    --pipefusion_parallel_degree 2 --attn_layer_num_for_pp 1,
+ok "a patch method near a known one is named" refuses 2 'did you mean pcpp?' "$golden/e2e_flux_dev" \
+    --patch_degree 2 --patch_method pccp
 ok "a guidance batch where there is none is refused" refuses 2 'guidance' "$golden/e2e_flux_dev" --use_cfg_parallel
 ok "a VAE with ranks of its own is refused" refuses 2 'no ranks of its own' "$golden/e2e_flux_dev" --vae_parallel_size 2
 ok "a VAE shared by rows and cut into tiles is refused" refuses 2 'not shared by rows' \
@@ -148,8 +172,9 @@ ok "an unknown model names the nearest" refuses 2 'flux.1-dev' flux.1-dav
 broken() { cp -r checkpoint broken && truncate -s -100 broken/transformer/*.safetensors && refuses 6 'E_SAFETENSORS' broken; }
 ok "a cut checkpoint is refused" broken
 harmless() {
-    "$ditbench" generate "$golden/e2e_flux_schnell" --trust_remote_code --warmup_steps 1 --enable_slicing \
-        --vae_parallel_size 0 --output harmless.png 2>notes >answer && [ "$(grep -c 'changes nothing' notes)" -eq 3 ]
+    "$ditbench" generate "$golden/e2e_flux_schnell" --trust_remote_code --warmup_steps 1 --num_pipeline_patch 4 \
+        --enable_slicing --vae_parallel_size 0 --output harmless.png 2>notes >answer &&
+        [ "$(grep -c 'changes nothing' notes)" -eq 4 ]
 }
 ok "xDiT's flags that change nothing are taken with a note" harmless
 
@@ -202,6 +227,12 @@ entry() { "$ditbench" list models --filter allegro | grep -q 'architecture facts
 ok "list models says what is not built" entry
 at_size() { "$ditbench" list models --filter latte-1 --resolution 256x256 --frames 4 --json | grep -q '"image_tokens":.1024'; }
 ok "list models at another size" at_size
+methods() { # NAME EXACT: what the table says of a method
+    "$ditbench" list methods --json >methods.json && tr -d ' \n\t' <methods.json | grep -q "\"name\":\"$1\",[^}]*\"exact\":$2" &&
+        "$ditbench" list methods | grep -q "^$1 "
+}
+ok "list methods: Ulysses is exact" methods ulysses true
+ok "list methods: a hybrid with a pipeline is not" methods 'cfg+pipefusion+ulysses' false
 names() { "$ditbench" list workloads | grep -qx smoke && "$ditbench" list platforms | grep -qx local-cpu && "$ditbench" list vaes | grep -qx flux; }
 ok "list workloads, platforms and VAEs" names
 ok "list of something else: 2" exits 2 "$ditbench" list modls

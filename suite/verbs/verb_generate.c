@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "suite/cli.h"
 #include "suite/deliver.h"
+#include "suite/displaced.h"
 #include "suite/foreign.h"
 #include "suite/progress.h"
 #include "suite/request.h"
@@ -33,6 +34,7 @@ static const char examples[] =
     "ditbench generate engine/tests/golden/e2e_flux_schnell --output flux.png\n"
     "ditbench generate engine/tests/golden/e2e_pixart_sigma --ulysses_degree 2 --output parallel.png\n"
     "ditbench generate engine/tests/golden/e2e_flux_dev --num_inference_steps 2 --output_type latent --json\n"
+    "ditbench generate engine/tests/golden/e2e_pixart_sigma --pipefusion_parallel_degree 2 --num_pipeline_patch 4\n"
     "ditbench generate pixart-alpha-xl-2 --height 256 --width 256 --dry-run";
 
 enum { READ_BYTES = 4096, ALL_DAY_S = 86400 };
@@ -42,6 +44,7 @@ typedef struct {
     suite_single_params single;
     suite_request request;
     suite_foreign foreign;
+    suite_displaced displaced;
     const char *model, *frames, *output_type;
     int64_t pipefusion_degree, tensor_degree, ulysses_degree, ring_degree, data_degree, cfg_degree;
     bool use_cfg_parallel, use_parallel_vae, enable_tiling;
@@ -129,6 +132,7 @@ static dit_status settle_mesh(generate_call *call)
     int cores = suite_launch_cores();
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         call->request.parallel.degree[axis] = degrees[axis] ? (int)degrees[axis] : 1;
+    DIT_TRY(suite_displaced_settle(&call->displaced, &call->request.parallel));
     if (call->use_cfg_parallel && call->cfg_degree == 1)
         return DIT_FAIL(DIT_ERR_USAGE, "--use_cfg_parallel is --cfg_degree 2, and --cfg_degree 1 is given");
     int64_t world = 1;
@@ -285,8 +289,9 @@ int suite_verb_generate(int argc, char **argv)
 {
     enum { OWN = 40 };
     generate_call *call = calloc(1, sizeof *call);
-    suite_option options[OWN + SUITE_FOREIGN_MOST + 1] = {{0}};
+    suite_option options[OWN + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
+    call->displaced = (suite_displaced)SUITE_DISPLACED_UNSAID;
     suite_request *r = &call->request;
     *r = (suite_request){.seed = -1,
                          .weights_seed = -1,
@@ -323,7 +328,8 @@ int suite_verb_generate(int argc, char **argv)
         {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->pipefusion_degree, 1, 4096},
         {"tensor_parallel_degree", 0, SUITE_OPTION_INT, "N", "weight shards", &call->tensor_degree, 1, 4096},
         {"tensor_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->tensor_degree, 1, 4096},
-        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp", &r->attention, 0, 0},
+        {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, a patch_method", &r->attention,
+         0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default) or ref", &r->backend, 0, 0},
         {"threads", 't', SUITE_OPTION_INT, "N", "threads per rank (default: cores / ranks)", &r->threads, 1, 1024},
         {"tiling", 0, SUITE_OPTION_FLAG, NULL, "decode in overlapping tiles: bounded memory, approximate", &r->tiling,
@@ -342,8 +348,10 @@ int suite_verb_generate(int argc, char **argv)
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, or local for one rank", &call->single.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call->single.engine, 0, 0},
     };
+    _Static_assert(sizeof own / sizeof *own <= OWN, "a place for every option");
     memcpy(options, own, sizeof own);
-    suite_foreign_options(&call->foreign, options + sizeof own / sizeof *own);
+    suite_displaced_options(&call->displaced, options + sizeof own / sizeof *own);
+    suite_foreign_options(&call->foreign, options + sizeof own / sizeof *own + SUITE_DISPLACED_OPTIONS);
     const suite_cli_spec spec = {"generate", "[SOURCE]", purpose, examples, options, 0, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call->cli);
     if (code < 0) {

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/mesh.h"
 #include "suite/cli.h"
+#include "suite/displaced.h"
 #include "suite/single.h"
 #include "suite/verbs/verbs.h"
 
@@ -23,6 +24,8 @@ typedef struct {
     suite_cli cli;
     suite_single_params single;
     int64_t degree[DIT_AXIS_COUNT], ranks, threads;
+    suite_displaced displaced;
+    dit_parallel parallel;
     const char *backend, *attention, *joint_text;
     cJSON *folders; /* the answer */
     int passed, failed, skipped;
@@ -34,6 +37,7 @@ static dit_status settle_ranks(golden_call *call)
 {
     int64_t product = 1;
     bool given = false;
+    call->degree[DIT_AXIS_PATCH] = call->displaced.patch_degree;
     for (int i = 0; i < DIT_AXIS_COUNT; i++) {
         given |= call->degree[i] > 0;
         if (call->degree[i] == 0) call->degree[i] = 1;
@@ -46,6 +50,10 @@ static dit_status settle_ranks(golden_call *call)
     if (call->ranks > 0 && call->ranks != product)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "--ranks %d is not the product of the degrees, %d",
                         (int)call->ranks, (int)product);
+    for (int i = 0; i < DIT_AXIS_COUNT; i++) call->parallel.degree[i] = (int)call->degree[i];
+    if (!dit_joint_text_from_name(call->joint_text, &call->parallel.joint_text))
+        return DIT_FAIL(DIT_ERR_USAGE, "--joint_text: '%s' is none of auto, split, replicate", call->joint_text);
+    DIT_TRY(suite_displaced_settle(&call->displaced, &call->parallel));
     call->single.world_size = (int)product;
     int cores = suite_launch_cores();
     if (call->threads == 0) call->threads = cores > product ? cores / product : 1;
@@ -65,9 +73,7 @@ static dit_status make_case(const golden_call *call, const char *folder, cJSON *
     DIT_TRY(dit_json_add_string(kase, "folder", path));
     DIT_TRY(dit_json_add_string(kase, "attention", call->attention));
     cJSON *parallel = cJSON_AddObjectToObject(kase, "parallel");
-    for (int i = 0; i < DIT_AXIS_COUNT; i++)
-        DIT_TRY(dit_json_add_int(parallel, dit_axis_key((dit_axis)i), call->degree[i]));
-    DIT_TRY(dit_json_add_string(parallel, "joint_text", call->joint_text));
+    DIT_TRY(dit_parallel_to_json(&call->parallel, parallel));
     cJSON *platform = cJSON_AddObjectToObject(kase, "platform");
     DIT_TRY(dit_json_add_string(platform, "name", "local-cpu"));
     DIT_TRY(dit_json_add_string(platform, "backend", call->backend));
@@ -175,8 +181,11 @@ static int check_all(golden_call *call)
 
 int suite_verb_golden(int argc, char **argv)
 {
-    golden_call call = {.backend = "cpu", .attention = "auto", .joint_text = "auto"};
-    const suite_option options[] = {
+    enum { OWN = 16 };
+    golden_call call = {
+        .backend = "cpu", .attention = "auto", .joint_text = "auto", .displaced = SUITE_DISPLACED_UNSAID};
+    suite_option options[OWN + SUITE_DISPLACED_OPTIONS + 1] = {{0}};
+    const suite_option own[] = {
         {"ranks", 'n', SUITE_OPTION_INT, "N", "product of the degrees", &call.ranks, 1, 4096},
         {"ulysses_degree", 0, SUITE_OPTION_INT, "N", "ranks in head-parallel attention", &call.degree[DIT_AXIS_ULYSSES],
          1, 4096},
@@ -192,8 +201,10 @@ int suite_verb_golden(int argc, char **argv)
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of a folder (10m)", &call.single.deadline_s, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun or local", &call.single.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
-        {0},
     };
+    _Static_assert(sizeof own / sizeof *own <= OWN, "a place for every option");
+    memcpy(options, own, sizeof own);
+    suite_displaced_options(&call.displaced, options + sizeof own / sizeof *own);
     const suite_cli_spec spec = {"golden", "DIR...", purpose, examples, options, 1, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
