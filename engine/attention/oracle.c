@@ -36,11 +36,10 @@ static bool is_pipeline(const dit_oracle *oracle)
     return oracle->parallel.degree[DIT_AXIS_PIPEFUSION] > 1;
 }
 
-/* Ranks that share every band. */
+/* What ranks that share every band are called in the canonical form. */
 static int64_t band_ranks(const dit_oracle *oracle)
 {
-    int64_t ring = oracle->parallel.degree[DIT_AXIS_RING], ulysses = oracle->parallel.degree[DIT_AXIS_ULYSSES];
-    return (ring > 1 ? ring : 1) * (ulysses > 1 ? ulysses : 1);
+    return is_pipeline(oracle) ? oracle->parallel.degree[DIT_AXIS_RING] : 1;
 }
 
 void dit_oracle_init(dit_oracle *oracle, const dit_parallel *parallel, const dit_facts *facts)
@@ -53,7 +52,7 @@ void dit_oracle_init(dit_oracle *oracle, const dit_parallel *parallel, const dit
 
 dit_range dit_oracle_rows(const dit_oracle *oracle, int group, int64_t rows)
 {
-    int64_t ranks = is_pipeline(oracle) ? band_ranks(oracle) : 1;
+    int64_t ranks = band_ranks(oracle);
     dit_range own = dit_range_cut(rows / ranks, oracle->groups, group);
     return (dit_range){ranks * own.first, ranks * own.count};
 }

@@ -20,8 +20,8 @@ typedef struct {
     int newest;            /* 0 or 1: the store of this step; the other one has that of the step before */
 } dit_oracle;
 
-/* `parallel` must be legal and have a degree of pipefusion or patch above 1; of other axes only what rows see of each
- * other counts. Starts synchronous. */
+/* `parallel` must be legal and canonical (dit_parallel_emulated). Starts synchronous. A single band or patch is the
+ * exact method. */
 void dit_oracle_init(dit_oracle *oracle, const dit_parallel *parallel, const dit_facts *facts);
 /* Image rows of group `group`, of `rows` that a segment has. */
 dit_range dit_oracle_rows(const dit_oracle *oracle, int group, int64_t rows);
