@@ -1,7 +1,7 @@
 /* K and V that a pipeline keeps: attention over bands of two steps against plain loops, what lies where, what is due.
  *
- * One process tests the store alone, with communicators that count; under mpirun (test_store.sh) the ranks are the
- * sequence ranks of one stage, in every mesh of them.
+ * One process tests the store alone, with communicators that count. With any argument, under mpirun (test_store.sh),
+ * the ranks are the sequence ranks of one stage, in every mesh of them.
  */
 #include "base/rng.h"
 #include "engine/attention/policy.h"
@@ -344,7 +344,7 @@ static void check_mesh(int u, int r)
 
 static void bands_see_the_store_in_every_mesh_of_the_ranks(void **state)
 {
-    int ranks = dit_comm_size(dit_comm_world());
+    int ranks = dit_comm_size(dit_comm_world()) > 1 ? dit_comm_size(dit_comm_world()) : 1;
     (void)state;
     for (int u = 1; u <= ranks; u++)
         if (ranks % u == 0) check_mesh(u, ranks / u);
@@ -528,10 +528,11 @@ static void rows_that_are_no_band_are_refused(void **state)
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-static int run_all(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest together[] = {cmocka_unit_test(bands_see_the_store_in_every_mesh_of_the_ranks)};
     const struct CMUnitTest alone[] = {
+        cmocka_unit_test(bands_see_the_store_in_every_mesh_of_the_ranks),
         cmocka_unit_test(every_token_is_there_once_and_rank_by_rank_it_would_not_be),
         cmocka_unit_test(bands_follow_each_other),
         cmocka_unit_test(memory_is_kept_for_every_call_and_only_in_a_pipeline),
@@ -539,16 +540,9 @@ static int run_all(void)
         cmocka_unit_test(every_call_has_its_own_stamps),
         cmocka_unit_test(rows_that_are_no_band_are_refused),
     };
-    int failed = cmocka_run_group_tests_name("attention over the store", together, NULL, NULL);
-    if (dit_comm_size(dit_comm_world()) > 1) return failed;
-    return failed + cmocka_run_group_tests_name("the store", alone, NULL, NULL);
-}
-
-int main(int argc, char **argv)
-{
+    if (argc < 2) return cmocka_run_group_tests(alone, NULL, NULL);
     if (dit_comm_start("mpi", &argc, &argv) != DIT_OK) return 4;
-    int failed = run_all();
-    if (failed) dit_comm_abort(1);
+    if (cmocka_run_group_tests(together, NULL, NULL) != 0) dit_comm_abort(1);
     dit_comm_finish();
     return 0;
 }

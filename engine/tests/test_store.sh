@@ -11,7 +11,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers
 for ranks in 2 4; do
     timeout -k 10 120 mpirun --oversubscribe --bind-to none -n "$ranks" --mca plm isolated --mca pml ob1 \
         --mca btl self,vader --mca btl_vader_single_copy_mechanism none --mca mpi_yield_when_idle 1 \
-        "$build/tests/engine_test_store" >"$work/out" 2>&1
+        "$build/tests/engine_test_store" together >"$work/out" 2>&1
     status=$?
     [ "$status" -eq 0 ] || sed 's/^/# /' "$work/out"
     report "$status" "bands of every mesh of $ranks ranks attend to what is kept"
