@@ -27,6 +27,23 @@ bool dit_token_layout_from_name(const char *name, dit_token_layout *out)
     return false;
 }
 
+static const char *const ring_method_names[DIT_RING_METHOD_COUNT] = {"ring", "ring-self-attention"};
+
+const char *dit_ring_method_name(dit_ring_method method)
+{
+    return ring_method_names[method];
+}
+
+bool dit_ring_method_from_name(const char *name, dit_ring_method *out)
+{
+    for (int i = 0; i < DIT_RING_METHOD_COUNT; i++) {
+        if (strcmp(name, ring_method_names[i]) != 0) continue;
+        *out = (dit_ring_method)i;
+        return true;
+    }
+    return false;
+}
+
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
 
 static dit_status read_switches(const dit_json *doc, const cJSON *object, const char *at, dit_layer *out)
@@ -61,7 +78,7 @@ dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const cha
     out->kv_heads = out->heads;
     DIT_TRY(dit_json_optional_int(doc, object, at, "kv_heads", 1, MAX_HEADS, &out->kv_heads));
     DIT_TRY(dit_json_optional_string(doc, kase, pointer, "attention", &attention));
-    out->whole_rows = strcmp(attention, DIT_LAYER_WHOLE_ROWS_NAME) == 0;
+    dit_ring_method_from_name(attention, &out->ring); /* others merge */
     return read_switches(doc, object, at, out);
 }
 
@@ -203,30 +220,30 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_layer *la
         "set pad_tokens, at the price of the bytes of %lld tokens", (long long)padded);
 }
 
-/* Ring Self-Attention: a ring and nothing else, every row of scores full and as long as the others. */
-static dit_status check_whole_rows(const dit_parallel *parallel, const dit_layer *layer)
+/* Other ways around a ring than merging: a ring and nothing else, every row full and as long as the others. */
+static dit_status check_ring(const dit_parallel *parallel, const dit_layer *layer)
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
+    const char *name = ring_method_names[layer->ring];
     static const char hint[] = "attention \"ring\" gives the same result and can do that";
-    if (!layer->whole_rows) return DIT_OK;
+    if (layer->ring == DIT_RING_MERGE) return DIT_OK;
     if (cut.u > 1 || cut.r == 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
-                                       "%s needs a ring alone, here are ring_degree %lld, ulysses_degree %lld",
-                                       DIT_LAYER_WHOLE_ROWS_NAME, (long long)cut.r, (long long)cut.u),
+                                       "%s needs a ring alone, here are ring_degree %lld, ulysses_degree %lld", name,
+                                       (long long)cut.r, (long long)cut.u),
                               "use ring_degree above 1, or attention \"auto\"");
     if (layer->causal)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is built without a causal mask", DIT_LAYER_WHOLE_ROWS_NAME), hint);
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is built without a causal mask", name), hint);
     if (cut.r * cut.ring_rows == layer->tokens) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%s: tokens %lld not divisible by ring_degree %lld",
-                                   DIT_LAYER_WHOLE_ROWS_NAME, (long long)layer->tokens, (long long)cut.r),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%s: tokens %lld not divisible by ring_degree %lld", name,
+                                   (long long)layer->tokens, (long long)cut.r),
                           hint);
 }
 
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer)
 {
     static dit_status (*const rules[])(const dit_parallel *, const dit_layer *) = {
-        check_size, check_axes, check_shared_heads, check_heads, check_tokens, check_whole_rows,
+        check_size, check_axes, check_shared_heads, check_heads, check_tokens, check_ring,
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, layer));
     return DIT_OK;
@@ -292,7 +309,7 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_
         add(ulysses, 2 * peers, cut.rows * heads.heads * head);
         add(ulysses, 2 * peers, cut.rows * heads.kv_heads * head);
     }
-    if (layer->whole_rows)
+    if (layer->ring == DIT_RING_WHOLE_ROWS)
         add(ring, 2 * (cut.r - 1), layer->batch * cut.ring_rows * heads.kv_heads * head);
     else
         add(ring, cut.r - 1, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head);
@@ -307,7 +324,7 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
     bytes[1] = cut.rows * (2 * layer->heads + 2 * layer->kv_heads) * head + layer->tokens * ELEMENT_BYTES;
     bytes[2] = cut.r > 1 ? cut.ring_rows * heads.heads * (head + 2 * layer->batch * ELEMENT_BYTES) : 0;
     bytes[3] = cut.r > 1 ? 3 * 2 * cut.ring_rows * heads.kv_heads * head : 0;
-    if (layer->whole_rows) {
+    if (layer->ring == DIT_RING_WHOLE_ROWS) {
         bytes[2] = layer->batch * layer->heads * cut.ring_rows * cut.r * cut.ring_rows * ELEMENT_BYTES;
         bytes[3] = 2 * cut.ring_rows * heads.kv_heads * head;
     }

@@ -25,19 +25,27 @@ typedef enum {
 const char *dit_token_layout_name(dit_token_layout layout);
 bool dit_token_layout_from_name(const char *name, dit_token_layout *out);
 
+/* How a layer goes around its ring, by the name of its attention policy. */
+typedef enum {
+    DIT_RING_MERGE,      /* k and v travel together, results merge by their log-sum-exp                          */
+    DIT_RING_WHOLE_ROWS, /* Ring Self-Attention: keys, then values, with whole rows of scores between
+                            (arXiv:2105.13120)                                                                   */
+    DIT_RING_METHOD_COUNT
+} dit_ring_method;
+const char *dit_ring_method_name(dit_ring_method method); /* "ring", "ring-self-attention" */
+bool dit_ring_method_from_name(const char *name, dit_ring_method *out);
+
 typedef struct {
     int64_t tokens, heads, kv_heads, head_dim, batch; /* heads / kv_heads query heads share a head of k and v       */
     bool causal;                                      /* a token sees itself and those before                       */
     bool packed;                                      /* Ulysses: q, k, v in one all-to-all instead of one each     */
     bool pad_tokens, pad_heads;                       /* what does not divide is padded, instead of refused         */
-    bool whole_rows; /* Ring Self-Attention: keys, then values around the ring, with whole rows of scores between    */
+    dit_ring_method ring;
     dit_token_layout layout;
 } dit_layer;
-/* The attention policy of layers with whole_rows; arXiv:2105.13120. */
-#define DIT_LAYER_WHOLE_ROWS_NAME "ring-self-attention"
 
 /* Reads {"tokens","heads","head_dim"} and, with defaults, {"kv_heads","batch","causal","layout","packed","pad_tokens",
- * "pad_heads"} of the case's "layer"; whole_rows from the case's "attention". Not judged: dit_layer_check must pass
+ * "pad_heads"} of the case's "layer"; ring from the case's "attention". Not judged: dit_layer_check must pass
  * before anything below is asked. Errors: DIT_ERR_JSON_*. */
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out);
 /* DIT_OK, or the first rule that is broken (DIT_ERR_CONSTRAINT_*, DIT_ERR_UNSUPPORTED for other axes). */

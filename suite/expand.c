@@ -101,6 +101,7 @@ static dit_status resolve_mesh(suite_cell *cell)
     const cJSON *joint_text = cell->values[SUITE_PARAMETER_JOINT_TEXT],
                 *asked = cell->values[SUITE_PARAMETER_ATTENTION];
     const cJSON *threads = cell->values[SUITE_PARAMETER_THREADS_PER_RANK];
+    dit_ring_method ring;
     DIT_TRY(resolve_degrees(cell));
     /* Without sequence ranks there is nothing to lay out: one spelling, so that equal cases merge. */
     if (joint_text && dit_parallel_sequence_degree(&cell->parallel) > 1)
@@ -112,9 +113,8 @@ static dit_status resolve_mesh(suite_cell *cell)
     int share = cell->platform->devices / cell->world_size;
     cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);
     if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
-    if (cell->attends && strcmp(cell->attention, "ring") == 0 &&
-        strcmp(asked->valuestring, DIT_LAYER_WHOLE_ROWS_NAME) == 0) {
-        cell->attention = DIT_LAYER_WHOLE_ROWS_NAME;
+    if (cell->attends && strcmp(cell->attention, "ring") == 0 && dit_ring_method_from_name(asked->valuestring, &ring)) {
+        cell->attention = dit_ring_method_name(ring);
         return DIT_OK;
     }
     return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention %s contradicts mesh %s, which is %s", asked->valuestring,

@@ -27,7 +27,7 @@ void suite_layer_resolve(suite_cell *cell)
                          .pad_tokens = is_on(cell, SUITE_PARAMETER_PAD_TOKENS),
                          .pad_heads = is_on(cell, SUITE_PARAMETER_PAD_HEADS)};
     layer->kv_heads = integer_or(cell, SUITE_PARAMETER_KV_HEADS, layer->heads);
-    layer->whole_rows = strcmp(cell->attention, DIT_LAYER_WHOLE_ROWS_NAME) == 0;
+    dit_ring_method_from_name(cell->attention, &layer->ring);
     if (layout) dit_token_layout_from_name(layout->valuestring, &layer->layout);
     dit_layer_normalise(&cell->parallel, layer);
 }
@@ -91,7 +91,9 @@ void suite_layer_label(const suite_cell *cell, char *out, size_t size)
     if (layer->batch > 1) snprintf(batch, sizeof batch, " B%lld", (long long)layer->batch);
     if (cell->parallel.degree[DIT_AXIS_RING] > 1)
         snprintf(layout, sizeof layout, " %s", dit_token_layout_name(layer->layout));
-    snprintf(out, size, "%s S%lld%s%s%s%s%s%s%s", name, (long long)layer->tokens, batch, layer->causal ? " causal" : "",
-             layout, layer->packed ? " packed" : "", layer->pad_tokens ? " pad_tokens" : "",
-             layer->pad_heads ? " pad_heads" : "", layer->whole_rows ? " " DIT_LAYER_WHOLE_ROWS_NAME : "");
+    bool ring = layer->ring != DIT_RING_MERGE;
+    snprintf(out, size, "%s S%lld%s%s%s%s%s%s%s%s", name, (long long)layer->tokens, batch,
+             layer->causal ? " causal" : "", layout, layer->packed ? " packed" : "",
+             layer->pad_tokens ? " pad_tokens" : "", layer->pad_heads ? " pad_heads" : "", ring ? " " : "",
+             ring ? dit_ring_method_name(layer->ring) : "");
 }

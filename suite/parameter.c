@@ -22,11 +22,26 @@ static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
     SUITE_PARAMETER_LIST(PARAMETER_KEY)
 #undef PARAMETER_KEY
 };
-static const char *const attention_words[] = {
-    "local", "ulysses", "ring", "usp", DIT_LAYER_WHOLE_ROWS_NAME, "distrifusion", "pcpp", "naive-patch", NULL};
 static const char *const layout_words[] = {"basic", "zigzag", "stripe", NULL};
-static const char *const patch_method_words[] = {"distrifusion", "pcpp", "naive-patch", NULL};
 static const char *const joint_text_words[] = {"auto", "split", "replicate", NULL};
+
+/* Words of patch_method, as base/ has them. */
+static const char *const *patch_method_words(void)
+{
+    static const char *words[DIT_PATCH_METHOD_COUNT + 1];
+    for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) words[i] = dit_patch_method_name((dit_patch_method)i);
+    return words;
+}
+
+/* Words of attention: what degrees amount to, other ways around a ring, and the patch methods. */
+static const char *const *attention_words(void)
+{
+    static const char *words[3 + DIT_RING_METHOD_COUNT + DIT_PATCH_METHOD_COUNT + 1] = {"local", "ulysses", "usp"};
+    const char **next = words + 3;
+    for (int i = 0; i < DIT_RING_METHOD_COUNT; i++) *next++ = dit_ring_method_name((dit_ring_method)i);
+    for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) *next++ = dit_patch_method_name((dit_patch_method)i);
+    return words;
+}
 
 /* What other programs call our keys; mostly flags of xDiT (PARALLEL.md section 1.3) and arguments of diffusers. */
 static const struct {
@@ -283,9 +298,9 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
     case SUITE_KIND_THREADS: return check_threads(doc, pointer, parameter, value);
     case SUITE_KIND_NAME: return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, parameter, "a name", value);
     case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_names());
-    case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words);
+    case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words());
     case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);
-    case SUITE_KIND_PATCH_METHOD: return check_word(doc, pointer, parameter, value, patch_method_words);
+    case SUITE_KIND_PATCH_METHOD: return check_word(doc, pointer, parameter, value, patch_method_words());
     case SUITE_KIND_STAGE_BLOCKS: return check_stage_blocks(doc, pointer, parameter, value);
     case SUITE_KIND_FRACTION: return check_fraction(doc, pointer, parameter, value);
     case SUITE_KIND_LAYOUT: return check_word(doc, pointer, parameter, value, layout_words);

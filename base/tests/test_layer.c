@@ -203,7 +203,7 @@ static void whole_rows_send_the_bytes_of_a_ring_in_twice_the_messages(void **sta
 {
     dit_layer merged = {.tokens = 240, .heads = 16, .kv_heads = 4, .head_dim = 8, .batch = 2}, whole = merged;
     int64_t messages_merged, messages_whole;
-    whole.whole_rows = true;
+    whole.ring = DIT_RING_WHOLE_ROWS;
     (void)state;
     for (int r = 2; r <= 8; r *= 2) {
         int64_t block = 2 * 240 / r * 4 * 8 * 4; /* B n Hk D e, of k or of v */
@@ -216,7 +216,8 @@ static void whole_rows_send_the_bytes_of_a_ring_in_twice_the_messages(void **sta
 
 static int64_t scores_of(int64_t tokens, int r)
 {
-    dit_layer layer = {.tokens = tokens, .heads = 16, .kv_heads = 4, .head_dim = 8, .batch = 2, .whole_rows = true};
+    dit_layer layer = {
+        .tokens = tokens, .heads = 16, .kv_heads = 4, .head_dim = 8, .batch = 2, .ring = DIT_RING_WHOLE_ROWS};
     const dit_parallel parallel = mesh(1, r);
     int64_t bytes[4];
     dit_layer_memory(&parallel, &layer, bytes);
@@ -236,7 +237,7 @@ static void whole_rows_are_of_a_ring_without_mask_or_padding(void **state)
 {
     dit_parallel ring = mesh(1, 4), both = mesh(2, 2), one = mesh(1, 1);
     dit_layer layer = layer_of(24, DIT_TOKEN_BASIC);
-    layer.whole_rows = true;
+    layer.ring = DIT_RING_WHOLE_ROWS;
     (void)state;
     assert_int_equal(dit_layer_check(&ring, &layer), DIT_OK);
     assert_int_equal(dit_layer_check(&both, &layer), DIT_ERR_CONSTRAINT_METHOD);
@@ -312,12 +313,12 @@ static void a_case_is_read_with_its_defaults(void **state)
                      DIT_OK);
     dit_layer_name(&layer, name);
     assert_string_equal(name, "layer:8/2x32");
-    assert_true(layer.causal && layer.layout == DIT_TOKEN_STRIPE && !layer.whole_rows);
+    assert_true(layer.causal && layer.layout == DIT_TOKEN_STRIPE && layer.ring == DIT_RING_MERGE);
     assert_int_equal(read("{\"attention\":\"ring-self-attention\",\"layer\":{\"tokens\":64,\"heads\":8,"
                           "\"head_dim\":32}}",
                           &layer),
                      DIT_OK);
-    assert_true(layer.whole_rows);
+    assert_true(layer.ring == DIT_RING_WHOLE_ROWS);
     assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"kv_heads\":3,\"head_dim\":32}}", &layer), DIT_OK);
     assert_int_equal(dit_layer_check(&(dit_parallel){0}, &layer), DIT_ERR_CONSTRAINT_HEADS);
     assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"head_dim\":32,\"layout\":\"zebra\"}}", &layer),

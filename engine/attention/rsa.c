@@ -41,7 +41,7 @@ static dit_status rsa_prepare(dit_attention *attention)
     dit_runtime *rt = attention->rt;
     if (!shape->order)
         return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", DIT_LAYER_WHOLE_ROWS_NAME),
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
             "it belongs to program attention; in a model \"ring\" gives the same result");
     for (int i = 0; i < 2; i++)
         DIT_TRY(dit_arena_floats(&rt->comm_arena, block_floats(shape), &attention->rsa.block[i]));
@@ -194,7 +194,7 @@ static dit_status rsa_forward(dit_attention *attention, const dit_attention_shap
 }
 
 const dit_attention_policy dit_attention_rsa = {
-    .name = DIT_LAYER_WHOLE_ROWS_NAME,
+    .name = "ring-self-attention",
     .ring = true,
     .prepare = rsa_prepare,
     .forward = rsa_forward,
