@@ -253,6 +253,7 @@ dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int ste
 int64_t dit_sampler_begin_step(dit_sampler *s, int step)
 {
     dit_runtime_set_step(s->rt, step);
+    dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     dit_fault_at_step(step, s->latents);
     return dit_clock_ns();
 }

@@ -1,5 +1,7 @@
 #include "suite/launch.h"
 
+#include "base/buffer.h"
+#include "suite/positions.h"
 #include "suite/scratch.h"
 
 #include <errno.h>
@@ -213,18 +215,28 @@ static void add_log(const suite_launch_plan *plan, suite_outcome *out)
     if (tail[0] && !cJSON_HasObjectItem(out->error, "log")) suite_text_add(out->error, "log", tail);
 }
 
-static void judge(const suite_launch_plan *plan, const suite_launch_options *options,
-                  const suite_process_result *result, suite_outcome *out)
+static void set_late(double deadline_s, cJSON *positions, suite_outcome *out)
 {
-    char message[128];
+    dit_buffer message = {0};
+    dit_buffer_printf(&message, "not finished at its deadline of %g s; all its processes were ended", deadline_s);
+    suite_positions_name(positions, &message);
+    set_error(out, SUITE_OUTCOME_TIMEOUT, DIT_ERR_TIMEOUT,
+              message.failed ? "not finished at its deadline" : message.data);
+    if (positions) cJSON_AddItemToObject(out->error, "positions", positions);
+    dit_buffer_release(&message);
+}
+
+/* Takes the positions over. */
+static void judge(const suite_launch_plan *plan, const suite_launch_options *options,
+                  const suite_process_result *result, cJSON *positions, suite_outcome *out)
+{
     out->exit_code = result->exit_code;
     out->elapsed_ns = result->elapsed_ns;
     out->interrupted = result->end == SUITE_PROCESS_INTERRUPTED;
+    if (result->end != SUITE_PROCESS_TIMEOUT) cJSON_Delete(positions);
     if (out->interrupted) return;
     if (result->end == SUITE_PROCESS_TIMEOUT) {
-        snprintf(message, sizeof message, "not finished at its deadline of %g s; all its processes were ended",
-                 options->deadline_s);
-        set_error(out, SUITE_OUTCOME_TIMEOUT, DIT_ERR_TIMEOUT, message);
+        set_late(options->deadline_s, positions, out);
     } else {
         read_record(plan, out);
         bool failed = result->end == SUITE_PROCESS_SIGNALED || result->exit_code != 0;
@@ -243,6 +255,7 @@ dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_p
     suite_launch_plan own = *plan;
     suite_command command = {0};
     suite_process_result result;
+    suite_positions positions = {.out_dir = plan->out_dir, .world_size = plan->world_size};
     dit_status st = DIT_OK;
     *out = (suite_outcome){0};
     DIT_TRY(suite_path(log_path, "%s/engine.log", plan->out_dir));
@@ -259,9 +272,11 @@ dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_p
         .signals = options->signals,
         .tick = options->tick,
         .context = options->context,
+        .late = suite_positions_ask,
+        .late_context = &positions,
     };
     DIT_TRY_GOTO(st, suite_process_run(&params, &result), done);
-    judge(plan, options, &result, out);
+    judge(plan, options, &result, positions.lines, out);
     DIT_TRY_GOTO(st, suite_scratch_empty(), done);
 done:
     suite_command_release(&command);

@@ -54,7 +54,7 @@ typedef struct {
     int exit_code;    /* of the launcher                                                            */
     int64_t elapsed_ns;
     cJSON *record; /* record.json; NULL when there is none                                       */
-    cJSON *error;  /* {"code","message","hint"?,"notes"?,"rank"?,"log"?}; NULL when status is ok */
+    cJSON *error;  /* {"code","message","hint"?,"notes"?,"rank"?,"log"?,"positions"?}; NULL when status is ok */
 } suite_outcome;
 
 /* How to run it; see suite_process_params. */

@@ -122,21 +122,38 @@ static int list_processes(process_facts **out)
     return count;
 }
 
-/* True when the environment of `pid` has DITBENCH_ATTEMPT starting with `prefix`. */
-static bool has_attempt(pid_t pid, const char *prefix)
+/* True when the environment of `pid` has an item that starts with the first `length` bytes of `wanted`. */
+static bool has_item(pid_t pid, const char *wanted, size_t length)
 {
-    char path[64], wanted[4200];
-    int length = snprintf(wanted, sizeof wanted, "DITBENCH_ATTEMPT=%s", prefix);
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     FILE *file = fopen(path, "re");
     char *item = NULL;
     size_t capacity = 0;
     bool found = false;
-    while (file && !found && getdelim(&item, &capacity, '\0', file) > 0)
-        found = strncmp(item, wanted, (size_t)length) == 0;
+    while (file && !found && getdelim(&item, &capacity, '\0', file) > 0) found = strncmp(item, wanted, length) == 0;
     free(item);
     if (file) fclose(file);
     return found;
+}
+
+/* True when the environment of `pid` has DITBENCH_ATTEMPT starting with `prefix`. */
+static bool has_attempt(pid_t pid, const char *prefix)
+{
+    char wanted[4200];
+    int length = snprintf(wanted, sizeof wanted, "DITBENCH_ATTEMPT=%s", prefix);
+    return has_item(pid, wanted, (size_t)length);
+}
+
+char suite_process_state(const char *attempt, const char *variable, int value)
+{
+    process_facts *all;
+    char wanted[128], state = 0;
+    int length = snprintf(wanted, sizeof wanted, "%s=%d", variable, value), count = list_processes(&all);
+    for (int i = 0; i < count && !state; i++)
+        if (has_attempt(all[i].pid, attempt) && has_item(all[i].pid, wanted, (size_t)length + 1)) state = all[i].state;
+    free(all);
+    return state;
 }
 
 static bool descends_from(const process_facts *all, int count, int index, pid_t ancestor)
@@ -319,6 +336,7 @@ static suite_process_end wait_leader(process_watch *watch, int64_t started)
         double elapsed_s = (double)(dit_clock_ns() - started) * 1e-9;
         bool late = params->deadline_s > 0 && elapsed_s > params->deadline_s;
         if (late || watch->signals->received) {
+            if (late && params->late) params->late(params->late_context, watch->leader);
             stop(watch);
             return watch->signals->received ? SUITE_PROCESS_INTERRUPTED : SUITE_PROCESS_TIMEOUT;
         }

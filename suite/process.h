@@ -37,6 +37,9 @@ typedef struct {
     suite_signals *signals; /* NULL: a signal ends the harness as usual          */
     void (*tick)(void *context, double elapsed_s); /* called a few times a second; may be NULL        */
     void *context;
+    /* Called once, when the deadline has passed and before anything is ended; may be NULL. */
+    void (*late)(void *context, pid_t leader);
+    void *late_context;
 } suite_process_params;
 
 typedef enum {
@@ -61,6 +64,10 @@ dit_status suite_process_run(const suite_process_params *params, suite_process_r
 /* Kills every process (of ours) whose DITBENCH_ATTEMPT starts with `prefix`; returns how many. For trees of a harness
  * that was killed: call it only while holding the lock of what `prefix` names. */
 int suite_process_sweep(const char *prefix);
+
+/* State of the process of the tree `attempt` in whose environment `variable` is `value`: 'R', 'S', 'T' for stopped, ...
+ * as in /proc/PID/stat; 0: there is none. */
+char suite_process_state(const char *attempt, const char *variable, int value);
 
 /* Start time of a process in clock ticks since boot, 0 when there is no such process: with the pid it is an identity.
  */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "suite/launch.h"
+#include "suite/positions.h"
 #include "suite/scratch.h"
 
 #include <setjmp.h>
@@ -137,6 +138,47 @@ static void a_hang_ends_at_its_deadline_with_its_whole_tree(void **state)
     assert_true(dit_clock_ns() - started < INT64_C(6000000000));
     assert_int_equal(count_left(), 0);
     suite_outcome_release(&outcome);
+}
+
+/* As the engine tells it when it is asked with SIGUSR1; and an engine that tells nothing. */
+static void a_late_case_says_where_its_ranks_are(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"rank 0 waits for 8 bytes from rank 1 (ring send_recv for 1.0 s)",
+                                        "rank 0 waits for nothing (step 3)", ""};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char body[512], message[512];
+        snprintf(body, sizeof body, "trap '[ -z \"%s\" ] || echo \"%s\" >$OUT/position-0.txt' USR1\n%s", lines[i],
+                 lines[i], "while :; do sleep 0.02; done");
+        snprintf(message, sizeof message, "not finished at its deadline of 0.5 s; all its processes were ended%s%s",
+                 *lines[i] ? "; " : "", lines[i]);
+        suite_outcome outcome = launch(body, 0.5);
+        const cJSON *positions = cJSON_GetObjectItemCaseSensitive(outcome.error, "positions");
+        assert_int_equal(outcome.status, SUITE_OUTCOME_TIMEOUT);
+        assert_string_equal(text_of(outcome.error, "message"), message);
+        assert_int_equal(cJSON_GetArraySize(positions), *lines[i] != '\0');
+        if (*lines[i]) assert_string_equal(cJSON_GetArrayItem(positions, 0)->valuestring, lines[i]);
+        suite_outcome_release(&outcome);
+        assert_int_equal(suite_path_remove(out_dir), DIT_OK);
+        assert_int_equal(suite_path_make(out_dir), DIT_OK);
+    }
+}
+
+/* Those who hold the others up come first, and a message names four. */
+static void a_message_names_suspects_first(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "rank 0 waits for 8 bytes from rank 1 (x)", "rank 1 waits for nothing (x)",   "rank 2 does not answer",
+        "rank 3 waits for ranks 0 1 (x)",           "rank 4 waits for ranks 0 1 (x)", "rank 5 waits for ranks 0 1 (x)"};
+    cJSON *positions = cJSON_CreateStringArray(lines, 6);
+    dit_buffer message = {0};
+    suite_positions_name(positions, &message);
+    assert_string_equal(message.data,
+                        "; rank 1 waits for nothing (x); rank 2 does not answer; rank 0 waits for 8 bytes "
+                        "from rank 1 (x); rank 3 waits for ranks 0 1 (x); and 2 more");
+    dit_buffer_release(&message);
+    cJSON_Delete(positions);
 }
 
 static void orphans_of_a_crash_are_ended(void **state)
@@ -275,6 +317,8 @@ int main(void)
         TEST(endings_become_outcomes),
         TEST(the_log_tells_why),
         TEST(a_hang_ends_at_its_deadline_with_its_whole_tree),
+        TEST(a_late_case_says_where_its_ranks_are),
+        TEST(a_message_names_suspects_first),
         TEST(orphans_of_a_crash_are_ended),
         TEST(a_stale_tree_is_swept_by_name),
         TEST(a_signal_stops_the_case_and_is_no_outcome),
