@@ -110,6 +110,7 @@ static dit_status select_cases(claim_state *state, const dit_expr_argument *argu
     if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a claim");
     for (int i = 0; i < table->case_count && st == DIT_OK; i++) {
         bool wanted = false;
+        if (report_case_is_oracle(&table->cases[i])) continue;
         st = matches(state, &table->cases[i], arguments, count, &wanted);
         if (wanted) (*out)[(*found)++] = &table->cases[i];
     }

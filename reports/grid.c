@@ -168,8 +168,10 @@ static dit_status lengthen(char **name, const report_case *kase, const char *tag
  * kinds the place along x, in that panel. *found is false when all places are distinct, or no tag helps. */
 static dit_status tell_series_apart(report_grid *grid, bool stacked, bool *found)
 {
-    static const char *const tags[] = {"evidence",         "method",     "mesh",  "joint_text", "attention",
-                                       "threads_per_rank", "world_size", "label", NULL};
+    static const char *const tags[] = {
+        "evidence",       "method",       "mesh",       "num_pipeline_patch", "attn_layer_num_for_pp",
+        "patch_fraction", "warmup_steps", "joint_text", "attention",          "threads_per_rank",
+        "world_size",     "label",        NULL};
     char name[GRID_KEY] = "", panel[GRID_KEY] = "";
     const char *tag = NULL;
     for (int i = 1; i < grid->count && !tag; i++) {
@@ -213,6 +215,7 @@ static dit_status select_cells(const report_table *table, const char *where, rep
     for (int i = 0; i < table->case_count; i++) {
         const dit_expr_scope scope = {.variable = case_variable, .context = &table->cases[i]};
         bool wanted = true;
+        if (report_case_is_oracle(&table->cases[i])) continue;
         if (where && *where) DIT_TRY(dit_expr_test(where, &scope, &wanted));
         if (wanted) grid->cells[grid->count++].kase = &table->cases[i];
     }

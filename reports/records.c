@@ -467,7 +467,7 @@ static bool is_baseline_of(const report_case *base, const report_case *kase)
                                        "num_layers", "tiling", "platform",   "threads_per_rank", "tokens",
                                        "batch",      "causal"};
     char x[128], y[128];
-    if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0) return false;
+    if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0 || report_case_is_oracle(base)) return false;
     if (strcmp(base->evidence, kase->evidence) != 0) return false;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         bool has_x = report_case_tag(base, same[i], x, sizeof x), has_y = report_case_tag(kase, same[i], y, sizeof y);
@@ -491,7 +491,7 @@ static dit_summary ratio_of(const dit_summary *over, const dit_summary *under, d
 static void compare_with_baseline(const report_table *table, report_case *kase)
 {
     const dit_summary *latency = &kase->metric[REPORT_LATENCY];
-    if (latency->n == 0 || latency->low <= 0) return;
+    if (latency->n == 0 || latency->low <= 0 || report_case_is_oracle(kase)) return;
     for (int i = 0; i < table->case_count; i++) {
         const report_case *base = &table->cases[i];
         if (base->world_size != 1) return; /* sorted: one rank comes first */
@@ -576,6 +576,12 @@ bool report_case_number(const report_case *kase, const char *tag, double *out)
     if (!cJSON_IsNumber(item)) return false;
     *out = item->valuedouble;
     return true;
+}
+
+bool report_case_is_oracle(const report_case *kase)
+{
+    const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kase->tags, "method"));
+    return method && strcmp(method, "oracle") == 0;
 }
 
 bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity)

@@ -90,6 +90,9 @@ dit_status report_table_parse(const char *text, size_t length, const char *path,
 /* Accepts a zeroed table. */
 void report_table_release(report_table *table);
 
+/* Whether the case is an oracle: what an approximate method is checked against, and no method itself. Tables show it;
+ * figures, claims and speedups leave it out. */
+bool report_case_is_oracle(const report_case *kase);
 /* Tag as text ("" when absent), into `out`. Numbers print without exponent. "status", "evidence" and "label" are tags
  * too. Returns false when the case has no such tag. */
 bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity);

@@ -1,4 +1,5 @@
 #include "reports/claims.h"
+#include "reports/figure.h"
 
 #include "reports/tests/fixture.h"
 
@@ -207,6 +208,40 @@ static void hostile_expressions_end_in_a_verdict(void **state)
     }
 }
 
+/* An oracle is one rank like the baseline, and slower: neither speedup nor counts nor bars may see it. */
+static void oracles_are_in_the_table_and_nowhere_else(void **state)
+{
+    static const struct {
+        const char *method;
+        int world_size, latency_ns;
+    } rows[] = {{"oracle", 1, 8000}, {"single", 1, 1000}, {"pipefusion", 2, 500}};
+    dit_buffer lines = {0};
+    report_table table;
+    report_grid grid;
+    report_judgement judgement;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        dit_buffer_printf(
+            &lines,
+            "{\"kind\":\"result\",\"case_id\":\"%zu\",\"label\":\"c%zu\",\"process\":0,\"status\":\"ok\","
+            "\"tags\":{\"method\":\"%s\",\"world_size\":%d},\"record\":{\"samples\":{\"latency_ns\":[%d]}}}\n",
+            i, i, rows[i].method, rows[i].world_size, rows[i].latency_ns);
+    assert_int_equal(fixture_parse("{}", lines.data, &table), DIT_OK);
+    assert_int_equal(table.case_count, 3);
+    assert_int_equal(fixture_case(&table, "c0")->metric[REPORT_LATENCY].n, 1);
+    assert_int_equal(fixture_case(&table, "c0")->metric[REPORT_SPEEDUP].n, 0);
+    assert_near(fixture_case(&table, "c2")->metric[REPORT_SPEEDUP].median, 2, 1e-9);
+    judge(&table, "count() == 2 && count(method='oracle') == 0", NULL, &judgement);
+    assert_int_equal(judgement.verdict, REPORT_CLAIM_HOLDS);
+    const report_figure_kind *kind = report_figure_kind_find("latency_bars");
+    assert_int_equal(report_grid_build(&table, &kind->defaults, kind, &grid), DIT_OK);
+    assert_int_equal(grid.count, 2);
+    report_grid_release(&grid);
+    report_judgement_release(&judgement);
+    report_table_release(&table);
+    dit_buffer_release(&lines);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +253,7 @@ int main(void)
         cmocka_unit_test(timing_with_few_processes_is_never_a_verdict),
         cmocka_unit_test(overlapping_intervals_are_undecided),
         cmocka_unit_test(hostile_expressions_end_in_a_verdict),
+        cmocka_unit_test(oracles_are_in_the_table_and_nowhere_else),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
