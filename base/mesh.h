@@ -194,7 +194,7 @@ typedef struct {
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
 
-/* Estimated peak bytes by memory class (DIT_MEMORY_*) of a rank of the stage with most blocks, before running: weights,
+/* Estimated peak bytes by memory class (DIT_MEMORY_*) of a rank of the heaviest stage, before running: weights,
  * activations, stores of K and V; an upper guide for planning. */
 void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4]);
 

@@ -66,11 +66,16 @@ static passes passes_of(const dit_parallel *parallel, const dit_facts *facts)
                     .bands = dit_parallel_bands(parallel, facts)};
 }
 
+static dit_block_run stage_blocks(const dit_parallel *parallel, const dit_facts *facts, int stage)
+{
+    dit_range own = dit_parallel_stage(parallel, facts, stage);
+    return dit_facts_blocks(facts, own.first, own.count);
+}
+
 static shape mesh_of(const dit_parallel *parallel, const dit_facts *facts, int rank)
 {
     int coordinates[DIT_AXIS_COUNT];
     dit_mesh_coordinates(parallel, rank, coordinates);
-    dit_range own = dit_parallel_stage(parallel, facts, coordinates[DIT_AXIS_PIPEFUSION]);
     return (shape){.u = degree_of(parallel, DIT_AXIS_ULYSSES),
                    .r = degree_of(parallel, DIT_AXIS_RING),
                    .t = degree_of(parallel, DIT_AXIS_TENSOR),
@@ -81,7 +86,7 @@ static shape mesh_of(const dit_parallel *parallel, const dit_facts *facts, int r
                    .stage = coordinates[DIT_AXIS_PIPEFUSION],
                    .part = coordinates[DIT_AXIS_PATCH],
                    .passes = passes_of(parallel, facts),
-                   .blocks = dit_facts_blocks(facts, own.first, own.count)};
+                   .blocks = stage_blocks(parallel, facts, coordinates[DIT_AXIS_PIPEFUSION])};
 }
 
 static shape shape_of(const dit_parallel *parallel, const dit_facts *facts, int rank)
@@ -272,36 +277,50 @@ int64_t dit_volume_total_bytes(const dit_volume_table *table)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* A stage with the most blocks. */
+/* Parameters of `blocks`: joint ones have two streams with their own modulation (4 + 6 + 2 mlp_ratio C^2 each), those
+ * of one stream fuse (4 + 3), cross-attention blocks attend twice (4 + 4). */
+static int64_t block_parameters(const dit_facts *facts, const dit_block_run *blocks)
+{
+    int64_t C = facts->heads * facts->head_dim, mlp = 2 * facts->mlp_ratio;
+    int64_t singles = blocks->sums.both, doubles = blocks->count - singles;
+    return (facts->joint ? 2 * doubles * (10 + mlp) + singles * (7 + mlp) : doubles * (8 + mlp)) * C * C;
+}
+
+/* Of those the attentions and MLPs, which tensor ranks share. */
+static int64_t shared_parameters(const dit_facts *facts, const dit_block_run *blocks)
+{
+    int64_t C = facts->heads * facts->head_dim, mlp = 2 * facts->mlp_ratio;
+    int64_t singles = blocks->sums.both, doubles = blocks->count - singles;
+    return (facts->joint ? (2 * doubles + singles) * (4 + mlp) : doubles * (8 + mlp)) * C * C;
+}
+
+/* A rank of the stage with most parameters. */
 static int heaviest_rank(const dit_parallel *parallel, const dit_facts *facts)
 {
-    int coordinates[DIT_AXIS_COUNT] = {0}, *stage = &coordinates[DIT_AXIS_PIPEFUSION];
-    for (int i = 1; i < degree_of(parallel, DIT_AXIS_PIPEFUSION); i++)
-        if (dit_parallel_stage(parallel, facts, i).count > dit_parallel_stage(parallel, facts, *stage).count)
-            *stage = i;
+    int coordinates[DIT_AXIS_COUNT] = {0};
+    int64_t most = -1;
+    for (int stage = 0; stage < degree_of(parallel, DIT_AXIS_PIPEFUSION); stage++) {
+        dit_block_run blocks = stage_blocks(parallel, facts, stage);
+        if (block_parameters(facts, &blocks) <= most) continue;
+        most = block_parameters(facts, &blocks);
+        coordinates[DIT_AXIS_PIPEFUSION] = stage;
+    }
     return dit_mesh_rank(parallel, coordinates);
 }
 
-/* Parameters of attentions and MLPs of `blocks`, what tensor ranks share; and of all in those blocks. */
-static int64_t shared_parameters(const dit_facts *facts, const dit_block_run *blocks)
-{
-    int64_t C = facts->heads * facts->head_dim, mlp = 2 * facts->mlp_ratio * C * C, attention = 4 * C * C;
-    int64_t singles = blocks->sums.both, doubles = blocks->count - singles;
-    return facts->joint ? (2 * doubles + singles) * (attention + mlp) : doubles * (2 * attention + mlp);
-}
-
-/* What a rank holds: of its stage's blocks a tensor rank's share of attentions and MLPs. All else is a sixth at least
- * in every architecture that is built: modulations and norms, which go with the blocks, and embeddings, counted as
- * such. */
+/* What a rank holds: its stage's blocks, of their attentions and MLPs a tensor rank's share, and all that lies outside
+ * of blocks. What is not shared is a sixth at least in every architecture that is built. */
 static int64_t own_parameters(const shape *s, const dit_facts *facts)
 {
     dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
-    int64_t shared = shared_parameters(facts, &all), sixth = facts->parameters / 6;
-    if (shared > facts->parameters - sixth) shared = facts->parameters - sixth;
-    if (s->stages == 1) return facts->parameters - shared + shared / s->t;
-    double stage = (double)shared_parameters(facts, &s->blocks) / (double)shared_parameters(facts, &all);
-    int64_t own = (int64_t)(stage * (double)shared);
-    return (int64_t)(stage * (double)(facts->parameters - shared)) + own / s->t;
+    int64_t most = facts->parameters - facts->parameters / 6;
+    int64_t inside = block_parameters(facts, &all), shared = shared_parameters(facts, &all);
+    double share = s->stages > 1 ? (double)block_parameters(facts, &s->blocks) / (double)inside : 1;
+    double part = s->stages > 1 ? (double)shared_parameters(facts, &s->blocks) / (double)shared : 1;
+    if (inside > facts->parameters) inside = facts->parameters;
+    if (shared > most) shared = most;
+    int64_t own = (int64_t)(part * (double)shared);
+    return facts->parameters - inside + (int64_t)(share * (double)inside) - own + own / s->t;
 }
 
 /* Elements of K and V that are kept for the next step, per call of `rows` travelling and `replicated` rows. */
@@ -313,14 +332,16 @@ static int64_t kept_elements(const shape *s, const dit_parallel *parallel, int64
     return 2 * s->batch * s->hidden * (parallel->patch_method == DIT_PATCH_PCPP ? 2 * shared : s->patch * rows);
 }
 
-/* Buffers for messages. */
-static int64_t message_elements(const shape *s, const dit_facts *facts, int64_t rows)
+/* Buffers for messages; what PCPP keeps it receives while it sends as much. */
+static int64_t message_elements(const shape *s, const dit_parallel *parallel, const dit_facts *facts, int64_t kept)
 {
-    int64_t exchanged = s->u * s->moving_rows + s->replicated_rows, stream = rows * s->hidden * s->t, total = 0;
+    int64_t exchanged = s->u * s->moving_rows + s->replicated_rows, total = 0;
+    int64_t stream = s->batch * (s->moving_rows + s->replicated_rows) * s->hidden * s->t;
     if (s->t > 1) total += 2 * stream;
     if (s->u > 1) total += 8 * s->batch * exchanged * (s->hidden / s->u);
     if (s->r > 1) total += 5 * s->batch * s->u * s->moving_rows * (s->hidden / s->u);
     if (s->patch > 1) total += 2 * s->batch * (1 + s->patch) * s->moving_rows * s->hidden;
+    if (s->patch > 1 && parallel->patch_method == DIT_PATCH_PCPP) total += kept;
     if (s->stages > 1) total += 2 * (stream + facts->skips * s->batch * s->image_rows * s->hidden * s->t);
     return total;
 }
@@ -339,5 +360,5 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
     bytes[0] = own_parameters(&s, facts) * ELEMENT_BYTES;
     bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * s.blocks.count * text + kept) * ELEMENT_BYTES;
     bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * ELEMENT_BYTES;
-    bytes[3] = message_elements(&s, facts, rows) * ELEMENT_BYTES;
+    bytes[3] = message_elements(&s, parallel, facts, kept) * ELEMENT_BYTES;
 }

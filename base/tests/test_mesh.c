@@ -700,7 +700,7 @@ static void stages_and_patches_keep_the_published_memory(void **state)
     for (int n = 2; n <= 28; n *= n == 4 ? 7 : 2) {
         dit_parallel stages = with_stages(one, n);
         dit_memory_predict(&stages, &facts, bytes);
-        assert_in_range(bytes[0], alone[0] / n - 16, alone[0] / n + 16);
+        assert_in_range(bytes[0], alone[0] / n, alone[0] / n + alone[0] / 20); /* embeddings are everywhere */
         int64_t text = 2 * 2 * 120 * 1152LL * 28 * 4; /* cross-attention's K and V go with the blocks, too */
         assert_int_equal(bytes[1] - alone[1], store / n + text / n - text);
         if (4096 % n) continue;
@@ -715,9 +715,9 @@ static void stages_and_patches_keep_the_published_memory(void **state)
     }
 }
 
-static void memory_is_that_of_the_stage_with_most_blocks(void **state)
+static void memory_is_that_of_the_heaviest_stage(void **state)
 {
-    dit_facts facts = pixart_facts();
+    dit_facts facts = pixart_facts(), flux = flux_facts();
     dit_parallel even = with_stages(mesh(1, 1, 1, 1), 4), uneven = even;
     static const int blocks[] = {1, 1, 21, 5};
     int64_t of_seven[4], of_most[4];
@@ -725,8 +725,10 @@ static void memory_is_that_of_the_stage_with_most_blocks(void **state)
     memcpy(uneven.stage_blocks, blocks, sizeof blocks);
     dit_memory_predict(&even, &facts, of_seven);
     dit_memory_predict(&uneven, &facts, of_most);
-    assert_in_range(of_most[0], 3 * of_seven[0] - 64, 3 * of_seven[0] + 64);
+    assert_in_range(of_most[0], of_seven[0] * 28 / 10, 3 * of_seven[0]);
     assert_true(of_most[1] > 2 * of_seven[1]);
+    dit_memory_predict(&even, &flux, of_seven); /* 14 of 19 double blocks, of 57 in all: 17.9 GiB counted */
+    assert_in_range(of_seven[0], 17LL << 30, 19LL << 30);
 }
 
 static void one_rank_sends_nothing(void **state)
@@ -827,7 +829,7 @@ int main(void)
         cmocka_unit_test(naive_patches_send_nothing_when_stale),
         cmocka_unit_test(patches_send_the_text_only_where_it_is_split),
         cmocka_unit_test(stages_and_patches_keep_the_published_memory),
-        cmocka_unit_test(memory_is_that_of_the_stage_with_most_blocks),
+        cmocka_unit_test(memory_is_that_of_the_heaviest_stage),
         cmocka_unit_test(one_rank_sends_nothing),
         cmocka_unit_test(a_case_document_gives_its_facts),
         cmocka_unit_test(a_cut_model_keeps_only_the_dual_layers_it_has),
