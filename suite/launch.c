@@ -33,13 +33,18 @@ bool suite_outcome_from_name(const char *name, suite_outcome_status *out)
 
 /* ---- launchers --------------------------------------------------------------------------------------------------- */
 
+static dit_status optional_words(suite_command *out, const char *option, const char *file)
+{
+    const char *const words[] = {option, file, NULL};
+    return file ? suite_command_words(out, words) : DIT_OK;
+}
+
 static dit_status engine_words(const suite_launch_plan *plan, suite_command *out)
 {
     const char *const words[] = {plan->engine, "--case", plan->case_file, "--out", plan->out_dir, NULL};
     DIT_TRY(suite_command_words(out, words));
-    if (!plan->reference) return DIT_OK;
-    const char *const reference[] = {"--reference", plan->reference, NULL};
-    return suite_command_words(out, reference);
+    DIT_TRY(optional_words(out, "--reference", plan->reference));
+    return optional_words(out, "--oracle", plan->oracle);
 }
 
 static dit_status mpi_parameter(suite_command *out, const char *name, const char *value)
@@ -204,7 +209,9 @@ static void check_record(suite_outcome *out)
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "finite")))
         set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or pictures are not finite");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "pass")))
-        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_MISMATCH, "the result differs from the one-rank reference");
+        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_MISMATCH,
+                  cJSON_HasObjectItem(validation, "oracle_rel_l2") ? "the result differs from its oracle"
+                                                                   : "the result differs from the one-rank reference");
 }
 
 static void add_log(const suite_launch_plan *plan, suite_outcome *out)

@@ -30,6 +30,7 @@ typedef struct {
     const char *case_file; /* --case                                                               */
     const char *out_dir;   /* --out; must exist; gets engine.log                                   */
     const char *reference; /* --reference; NULL when there is none                                 */
+    const char *oracle;    /* --oracle, of approximate methods; NULL when there is none            */
     const char *scratch;   /* for session folders and shared-memory segments; NULL: the default's  */
     int world_size, threads_per_rank;
     int cores;        /* of this machine                                                      */

@@ -199,20 +199,35 @@ static const char *reference_file(const suite_case *one)
     return program && strcmp(program, "vae_decode") == 0 ? "images" : "latents";
 }
 
-/* The one-rank case with the same reference_id of which a process ended ok, with its latents; NULL when there is none
- * yet. */
+/* Case `index` if a process of it ended ok, with the path of what it left; else NULL. */
+static const suite_case *result_of(const run_state *run, int index, char out[SUITE_PATH])
+{
+    const suite_case *one = &run->schedule.cases[index];
+    if (run->good_process[index] == NOT_RUN) return NULL;
+    if (suite_path(out, "%s/cases/%s/p%d/%s.safetensors", run->session->dir, one->case_id, run->good_process[index],
+                   reference_file(one)) != DIT_OK)
+        return NULL;
+    return access(out, R_OK) == 0 ? one : NULL;
+}
+
+/* The one-rank case with the same reference_id, if there is a result of it yet. An oracle is compared with nothing. */
 static const suite_case *find_reference(const run_state *run, const suite_case *one, char out[SUITE_PATH])
 {
-    for (int i = 0; i < run->schedule.case_count; i++) {
+    const suite_case *found = NULL;
+    for (int i = 0; i < run->schedule.case_count && !found && one->reference_id[0] && !one->is_oracle; i++) {
         const suite_case *other = &run->schedule.cases[i];
-        if (!other->is_reference || !one->reference_id[0] || run->good_process[i] == NOT_RUN) continue;
-        if (strcmp(other->reference_id, one->reference_id) != 0) continue;
-        if (suite_path(out, "%s/cases/%s/p%d/%s.safetensors", run->session->dir, other->case_id, run->good_process[i],
-                       reference_file(other)) == DIT_OK &&
-            access(out, R_OK) == 0)
-            return other;
+        if (other->is_reference && strcmp(other->reference_id, one->reference_id) == 0) found = result_of(run, i, out);
     }
-    return NULL;
+    return found;
+}
+
+/* The oracle of an approximate case, if there is a result of it yet. */
+static const suite_case *find_oracle(const run_state *run, const suite_case *one, char out[SUITE_PATH])
+{
+    const suite_case *found = NULL;
+    for (int i = 0; i < run->schedule.case_count && !found && one->oracle_id[0]; i++)
+        if (strcmp(run->schedule.cases[i].case_id, one->oracle_id) == 0) found = result_of(run, i, out);
+    return found;
 }
 
 static double deadline_of(const run_state *run, const suite_case *one)
@@ -223,8 +238,8 @@ static double deadline_of(const run_state *run, const suite_case *one)
 
 /* Paths of one item's launch. */
 typedef struct {
-    char case_file[SUITE_PATH], out_dir[SUITE_PATH], reference[SUITE_PATH];
-    const suite_case *reference_case; /* NULL: none */
+    char case_file[SUITE_PATH], out_dir[SUITE_PATH], reference[SUITE_PATH], oracle[SUITE_PATH];
+    const suite_case *reference_case, *oracle_case; /* NULL: none */
 } item_paths;
 
 static dit_status make_launch_plan(const run_state *run, const suite_run_item *item, item_paths *paths,
@@ -234,11 +249,13 @@ static dit_status make_launch_plan(const run_state *run, const suite_run_item *i
     DIT_TRY(suite_path(paths->case_file, "%s/cases/%s/case.json", run->session->dir, one->case_id));
     DIT_TRY(suite_session_process_dir(run->session, one->case_id, item->process, paths->out_dir));
     paths->reference_case = find_reference(run, one, paths->reference);
+    paths->oracle_case = find_oracle(run, one, paths->oracle);
     *out = (suite_launch_plan){
         .engine = run->engine,
         .case_file = paths->case_file,
         .out_dir = paths->out_dir,
         .reference = paths->reference_case ? paths->reference : NULL,
+        .oracle = paths->oracle_case ? paths->oracle : NULL,
         .world_size = one->world_size,
         .threads_per_rank = suite_case_threads(one->document),
         .cores = run->cores,
@@ -247,7 +264,7 @@ static dit_status make_launch_plan(const run_state *run, const suite_run_item *i
     return DIT_OK;
 }
 
-static dit_status record_outcome(run_state *run, int index, const char *started, const suite_case *reference,
+static dit_status record_outcome(run_state *run, int index, const char *started, const item_paths *paths,
                                  suite_outcome *outcome)
 {
     const suite_run_item *item = &run->schedule.items[index];
@@ -255,7 +272,8 @@ static dit_status record_outcome(run_state *run, int index, const char *started,
     const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
     cJSON *line = start_line("result");
     cJSON_AddStringToObject(line, "started", started);
-    if (reference) cJSON_AddStringToObject(line, "reference_case", reference->case_id);
+    if (paths->reference_case) cJSON_AddStringToObject(line, "reference_case", paths->reference_case->case_id);
+    if (paths->oracle_case) cJSON_AddStringToObject(line, "oracle_case", paths->oracle_case->case_id);
     DIT_TRY(finish_line(run, line, fill_result_line(line, one, item, outcome)));
     note_status(run, index, outcome->status);
     suite_progress_finish(&run->progress, suite_outcome_name(outcome->status), (double)outcome->elapsed_ns * 1e-9,
@@ -283,7 +301,7 @@ static dit_status run_item(run_state *run, int index)
     suite_progress_start(&run->progress, one->label);
     dit_clock_utc(started);
     dit_status st = suite_launch_run(run->launcher, &plan, &options, &outcome);
-    if (st == DIT_OK && !outcome.interrupted) st = record_outcome(run, index, started, paths.reference_case, &outcome);
+    if (st == DIT_OK && !outcome.interrupted) st = record_outcome(run, index, started, &paths, &outcome);
     if (st != DIT_OK) dit_error_note(st, "running %s, process %d", one->label, item->process);
     suite_outcome_release(&outcome);
     return st;

@@ -11,8 +11,10 @@
 
 static const char purpose[] =
     "Shows a session (default: latest) as a table of its cases: status, latency as the median over processes with its\n"
-    "interval, bytes sent, peak memory, distance to the one-rank image. With CASE (the beginning of a case id), each\n"
-    "process of that case. --json prints the result lines themselves.";
+    "interval, bytes sent by rank 0, peak memory, distance to the one-rank image, and of approximate methods to what\n"
+    "their oracle computes, which is what they must agree with. With CASE (the beginning of a case id), each process "
+    "of\n"
+    "that case. --json prints the result lines themselves.";
 static const char examples[] = "ditbench show\nditbench show latest 3fa9\nditbench show 20260131T12 --json";
 
 /* Member by path "record/memory/total_bytes"; NULL when absent. */
@@ -106,19 +108,20 @@ static const suite_history_result *survey(const suite_history *history, const ch
 
 static void print_case_row(const suite_history *history, const char *case_id)
 {
-    char latency[64], bytes[32], memory[32], distance[32], status[32];
+    char latency[64], bytes[32], memory[32], distance[32], oracle[32], status[32];
     int all, good;
     const suite_history_result *result = survey(history, case_id, &all, &good);
     format_latency(history, case_id, latency);
     format_bytes(result->document, bytes);
     format_number(result->document, "record/memory/total_bytes", 1.0 / (1 << 20), "%.1f", memory);
     format_number(result->document, "record/validation/rel_l2", 1, "%.1e", distance);
+    format_number(result->document, "record/validation/oracle_rel_l2", 1, "%.1e", oracle);
     if (good == all)
         snprintf(status, sizeof status, "ok");
     else
         snprintf(status, sizeof status, "%d/%d ok", good, all);
-    printf("%.8s  %-44.44s %-8s %-30s %9s %9s %9s\n", case_id, text_of(result->document, "label"), status, latency,
-           bytes, memory, distance);
+    printf("%.8s  %-60.60s %-8s %-30s %9s %9s %9s %9s\n", case_id, text_of(result->document, "label"), status, latency,
+           bytes, memory, distance, oracle);
     if (good < all) {
         for (int i = 0; i < history->result_count; i++) {
             const suite_history_result *one = &history->results[i];
@@ -136,8 +139,8 @@ static void print_session(const suite_session *session, const suite_history *his
            text_of(history->session, "workload/title"));
     printf("started  %s on %s, version %s\n\n", text_of(history->session, "started"),
            text_of(history->session, "hardware/cpu"), text_of(history->session, "suite/version"));
-    printf("%-8s  %-44s %-8s %-30s %9s %9s %9s\n", "case", "label", "status", "latency ms [interval]", "sent MiB",
-           "peak MiB", "rel. L2");
+    printf("%-8s  %-60s %-8s %-30s %9s %9s %9s %9s\n", "case", "label", "status", "latency ms [interval]", "sent MiB",
+           "peak MiB", "rel. L2", "to oracle");
     for (int i = 0; i < history->result_count; i++) {
         if (!seen_before(history, i)) print_case_row(history, history->results[i].case_id);
     }
@@ -167,6 +170,8 @@ static void print_process(const suite_history_result *result)
         {"activations MiB", "record/memory/activations_bytes", "%.2f", 1.0 / (1 << 20)},
         {"peak MiB", "record/memory/total_bytes", "%.2f", 1.0 / (1 << 20)},
         {"relative L2 to one rank", "record/validation/rel_l2", "%.2e", 1},
+        {"PSNR to one rank, dB", "record/validation/psnr_db", "%.1f", 1},
+        {"relative L2 to its oracle", "record/validation/oracle_rel_l2", "%.2e", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[32];
