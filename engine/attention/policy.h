@@ -43,6 +43,7 @@ struct dit_attention {
         int64_t under_way;         /* calls that have */
     } displaced;
     struct attention_oracle *oracle; /* see oracle.c */
+    void *own;                       /* of a policy that nothing else looks into */
 };
 
 extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp,
@@ -82,6 +83,9 @@ void attention_over_keys(dit_attention *attention, const dit_attention_shape *sh
                          const attention_keys *keys);
 dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
                                    const dit_attention_io *io);
+/* One hop's attention, with its log-sum-exp, in pieces over batch entries and heads; moves messages of the ring's
+ * `exchange` (or NULL) between them. */
+void attention_in_pieces(dit_attention *attention, const dit_attention_args *whole, dit_comm_exchange *exchange);
 dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape);
 dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape,
                                   const dit_attention_io *io);

@@ -48,8 +48,7 @@ static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, 
                                                  .dst_stride = {n * width, width, width}});
 }
 
-/* One hop's attention in pieces over batch entries, polling the transfer between them. */
-static void attend(dit_attention *attention, const dit_attention_args *whole, dit_comm_exchange *exchange)
+void attention_in_pieces(dit_attention *attention, const dit_attention_args *whole, dit_comm_exchange *exchange)
 {
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
     enum { PIECES = 4 };
@@ -122,13 +121,13 @@ static void compute_hop(dit_attention *attention, const dit_attention_shape *sha
     if (hop == 0) {
         args.out = io->out, args.ldo = io->ldo, args.batch_o = io->batch_o;
         args.lse = attention->ring.lse;
-        attend(attention, &args, exchange);
+        attention_in_pieces(attention, &args, exchange);
         return;
     }
     args.out = attention->ring.block_out;
     args.ldo = shape->H * shape->D, args.batch_o = args.Sq * args.ldo;
     args.lse = attention->ring.block_lse;
-    attend(attention, &args, exchange);
+    attention_in_pieces(attention, &args, exchange);
     ops_merge(attention->rt, &(dit_merge_args){.B = shape->B,
                                                .H = shape->H,
                                                .S = args.Sq,
