@@ -11,6 +11,7 @@ enum {
     ERROR_RIGHT = 18,
     ERROR_TOP = 28,
     ERROR_BOTTOM = 50,
+    ERROR_NAME = 160,
 };
 static const double ERROR_FOOT = 1e-9; /* where a distance of zero is drawn on a logarithmic axis */
 
@@ -133,7 +134,15 @@ static void put_empty_axes(dit_buffer *script)
     canvas_line(script, "set label 'no data' at graph 0.5,0.5 center tc rgb '#b04000'");
 }
 
-static void set_up_canvas(report_composition *c, report_canvas *canvas)
+/* "bands 4": a number says nothing by itself. */
+static void name_series(const report_composition *c, int series, char out[ERROR_NAME])
+{
+    const char *name = c->grid->series[series];
+    bool number = *name && strspn(name, "0123456789.") == strlen(name);
+    snprintf(out, ERROR_NAME, "%s%s%s", number ? report_tag_title(c->plot->series) : "", number ? " " : "", name);
+}
+
+static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*names)[ERROR_NAME])
 {
     const canvas_entry allowed = {.name = "allowed of exact methods: 1e-5", .colour = "#888888", .glyph = CANVAS_LINE};
     *canvas = (report_canvas){.script = &c->files->script,
@@ -147,8 +156,9 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas)
                               .margin_bottom = ERROR_BOTTOM,
                               .panel_width = ERROR_INNER + ERROR_LEFT + ERROR_RIGHT,
                               .panel_height = ERROR_PLOT_HEIGHT + ERROR_TOP + ERROR_BOTTOM};
-    for (int i = 0; i < c->grid->series_count; i++) {
-        const canvas_entry entry = {.name = c->grid->series[i],
+    for (int i = 0; i < c->grid->series_count && i < CANVAS_LEGEND; i++) {
+        name_series(c, i, names[i]);
+        const canvas_entry entry = {.name = names[i],
                                     .colour = compose_series_colour(c, i),
                                     .glyph = CANVAS_LINE,
                                     .point = point_of(i),
@@ -164,9 +174,9 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas)
 dit_status compose_error(report_composition *c)
 {
     report_canvas canvas;
-    char y_label[COMPOSE_LABEL];
+    char y_label[COMPOSE_LABEL], names[CANVAS_LEGEND][ERROR_NAME];
     int index = 0;
-    set_up_canvas(c, &canvas);
+    set_up_canvas(c, &canvas, names);
     canvas_begin(&canvas);
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
         error_panel p = open_panel(c, i);

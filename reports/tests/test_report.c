@@ -309,6 +309,7 @@ static void distances_are_lines_over_what_they_depend_on(void **state)
     assert_contains(script, "set logscale y 10\nset yrange [1e-9:1e0]");
     assert_contains(script, "('0' 0, '1' 1, '2' 2)");
     assert_contains(script, "plot 1e-05 with lines");
+    assert_contains(script, "'bands 4'");
     assert_contains(data, "# index 0: 2\n# x distance\n0 0.25\n1 0.03125\n2 1e-09\n"); /* zero at the foot */
     assert_contains(data, "# index 1: 4\n# x distance\n0 0.5\n1 0.0625\n2 2e-07\n");
     free(script);
