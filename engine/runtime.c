@@ -8,7 +8,7 @@
 const char *dit_time_name(dit_time time)
 {
     static const char *const names[DIT_TIME_COUNT] = {"prepare",   "embed",  "blocks", "head",
-                                                      "scheduler", "gather", "decode"};
+                                                      "scheduler", "stages", "gather", "decode"};
     return names[time];
 }
 

@@ -21,6 +21,7 @@ typedef enum {
     DIT_TIME_BLOCKS,    /* transformer blocks, exchanges included          */
     DIT_TIME_HEAD,      /* final norm and projection                       */
     DIT_TIME_SCHEDULER, /* guidance and solver                             */
+    DIT_TIME_STAGES,    /* messages between the stages of a pipeline       */
     DIT_TIME_GATHER,    /* collecting the latents                          */
     DIT_TIME_DECODE,    /* latents to pictures                             */
     DIT_TIME_COUNT

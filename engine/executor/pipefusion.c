@@ -281,31 +281,35 @@ static dit_status work(pipeline *p, task t, const dit_condition *condition)
         DIT_TRY(dit_model_embed(s->model, s->input));
     }
     DIT_TRY(dit_model_blocks(s->model, poll, p));
-    DIT_TRY(settle(p, t.band));
+    DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(settle(p, t.band)));
     if (p->stage == p->stages - 1 && t.step != DIT_STEP_FILL) {
         DIT_TRY(dit_model_head(s->model, s->output));
         DIT_TRY(dit_sampler_advance(s, &window, step));
     }
-    return send_all(p, t);
+    DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(send_all(p, t)));
+    return DIT_OK;
 }
 
 static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
 {
     pipeline *p = s->executor_state;
     int64_t began = 0;
-    DIT_TRY(post(p, 0));
+    DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(post(p, 0)));
     for (int64_t i = 0; i < p->tasks; i++) {
         task t = task_at(p, i);
         dit_window window = dit_sampler_window(s, t.band, t.step);
         if (t.band <= 0 && t.step != DIT_STEP_FILL) began = dit_sampler_begin_step(s, t.step);
         dit_model_set_window(s->model, &window);
-        DIT_TRY(receive(p, i));
-        if (i + 1 < p->tasks) DIT_TRY(post(p, i + 1));
+        DIT_TIMED(s->rt, DIT_TIME_STAGES, {
+            DIT_TRY(receive(p, i));
+            if (i + 1 < p->tasks) DIT_TRY(post(p, i + 1));
+        });
         DIT_TRY(work(p, t, condition));
         if (t.step != DIT_STEP_FILL && (t.band == DIT_WINDOW_ALL || t.band == s->part_count - 1))
             DIT_TRY(dit_sampler_end_step(s, t.step, began, false));
     }
-    return settle(p, DIT_WINDOW_ALL);
+    DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(settle(p, DIT_WINDOW_ALL)));
+    return DIT_OK;
 }
 
 /* The last stage has the latents, and gives them to the others. */
