@@ -4,12 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every attention policy. */
+/* Every attention policy, one row each, whatever the formatter would make of it; "auto" takes the first that fits. */
+/* clang-format off */
 static const dit_attention_policy *const policies[] = {
-    &dit_attention_local,  &dit_attention_ulysses,      &dit_attention_ring, &dit_attention_usp,
-    &dit_attention_rsa,    &dit_attention_distrifusion, &dit_attention_pcpp, &dit_attention_naive_patch,
-    &dit_attention_oracle, /* by its name only: "auto" finds local first */
+    &dit_attention_local,
+    &dit_attention_ulysses,
+    &dit_attention_ring,
+    &dit_attention_usp,
+    &dit_attention_rsa,
+    &dit_attention_distrifusion,
+    &dit_attention_pcpp,
+    &dit_attention_naive_patch,
+    &dit_attention_oracle,
 };
+/* clang-format on */
 
 /* Whether it communicates along exactly the axes that the mesh has; of patches it must be the method itself. */
 static bool fits(const dit_attention_policy *policy, const dit_runtime *rt)
