@@ -27,7 +27,7 @@ bool dit_token_layout_from_name(const char *name, dit_token_layout *out)
     return false;
 }
 
-static const char *const ring_method_names[DIT_RING_METHOD_COUNT] = {"ring", "ring-self-attention"};
+static const char *const ring_method_names[DIT_RING_METHOD_COUNT] = {"ring", "ring-self-attention", "token-ring"};
 
 const char *dit_ring_method_name(dit_ring_method method)
 {
@@ -309,7 +309,11 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_
         add(ulysses, 2 * peers, cut.rows * heads.heads * head);
         add(ulysses, 2 * peers, cut.rows * heads.kv_heads * head);
     }
-    if (layer->ring == DIT_RING_WHOLE_ROWS)
+    int64_t queries = layer->batch * cut.ring_rows * heads.heads;
+    if (layer->ring == DIT_RING_QUERIES) {
+        add(ring, cut.r - 1, queries * head);
+        add(ring, cut.r - 1, queries * (head + ELEMENT_BYTES)); /* results and their log-sum-exp */
+    } else if (layer->ring == DIT_RING_WHOLE_ROWS)
         add(ring, 2 * (cut.r - 1), layer->batch * cut.ring_rows * heads.kv_heads * head);
     else
         add(ring, cut.r - 1, 2 * layer->batch * cut.ring_rows * heads.kv_heads * head);
@@ -327,6 +331,10 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
     if (layer->ring == DIT_RING_WHOLE_ROWS) {
         bytes[2] = layer->batch * layer->heads * cut.ring_rows * cut.r * cut.ring_rows * ELEMENT_BYTES;
         bytes[3] = 2 * cut.ring_rows * heads.kv_heads * head;
+    }
+    if (layer->ring == DIT_RING_QUERIES) {
+        bytes[2] = cut.ring_rows * heads.heads * layer->batch * ELEMENT_BYTES;
+        bytes[3] = cut.ring_rows * heads.heads * (6 * head + 4 * layer->batch * ELEMENT_BYTES);
     }
     if (cut.u > 1) bytes[3] += cut.ring_rows * (4 * heads.heads + 2 * heads.kv_heads) * head;
 }

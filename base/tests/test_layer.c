@@ -214,6 +214,19 @@ static void whole_rows_send_the_bytes_of_a_ring_in_twice_the_messages(void **sta
     }
 }
 
+static void queries_that_travel_cost_a_log_sum_exp_more_than_keys(void **state)
+{
+    dit_layer merged = {.tokens = 240, .heads = 16, .kv_heads = 16, .head_dim = 8, .batch = 2}, queries = merged;
+    int64_t messages;
+    queries.ring = DIT_RING_QUERIES;
+    (void)state;
+    for (int r = 2; r <= 8; r *= 2) {
+        int64_t more = (r - 1) * 2 * 240 / r * 16 * 4; /* B n H e */
+        assert_int_equal(bytes_of(&queries, 1, r, &messages), bytes_of(&merged, 1, r, NULL) + more);
+        assert_int_equal(messages, 2 * (r - 1));
+    }
+}
+
 static int64_t scores_of(int64_t tokens, int r)
 {
     dit_layer layer = {
@@ -341,6 +354,7 @@ int main(void)
         cmocka_unit_test(packing_saves_messages_and_no_bytes),
         cmocka_unit_test(padding_is_paid_for),
         cmocka_unit_test(whole_rows_send_the_bytes_of_a_ring_in_twice_the_messages),
+        cmocka_unit_test(queries_that_travel_cost_a_log_sum_exp_more_than_keys),
         cmocka_unit_test(whole_rows_hold_scores_of_all_keys),
         cmocka_unit_test(whole_rows_are_of_a_ring_without_mask_or_padding),
         cmocka_unit_test(rules_name_what_they_refuse),

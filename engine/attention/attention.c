@@ -12,6 +12,7 @@ static const dit_attention_policy *const policies[] = {
     &dit_attention_ring,
     &dit_attention_usp,
     &dit_attention_rsa,
+    &dit_attention_token_ring,
     &dit_attention_distrifusion,
     &dit_attention_pcpp,
     &dit_attention_naive_patch,

@@ -47,7 +47,8 @@ struct dit_attention {
 };
 
 extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp,
-    dit_attention_rsa, dit_attention_distrifusion, dit_attention_pcpp, dit_attention_naive_patch, dit_attention_oracle;
+    dit_attention_rsa, dit_attention_token_ring, dit_attention_distrifusion, dit_attention_pcpp,
+    dit_attention_naive_patch, dit_attention_oracle;
 
 /* Rows of `shape` that every sequence rank holds: replicated text. */
 static inline int64_t attention_replicated(const dit_attention_shape *shape)

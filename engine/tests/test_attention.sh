@@ -9,11 +9,11 @@ trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
 
 # Two shapes with and without a mask; of each: one rank, u2, u4, and r2, r4, u2 r2, u2 r2 packed in three layouts. Of the
-# even shape without a mask also whole rows of scores on r2, r4.
+# even shape without a mask also whole rows of scores, and queries that travel, on r2, r4.
 cases=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep')
 references=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep.*(reference)$')
-whole_rows=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -c '^keep.*ring-self-attention')
-[ "$references" -eq 4 ] && [ "$whole_rows" -eq 6 ] && [ "$cases" -eq $((references * (3 + 4 * 3) + whole_rows)) ]
+alone=$("$build/bin/ditbench" expand engine/tests/attention.json | grep -cE '^keep.*(ring-self-attention|token-ring)')
+[ "$references" -eq 4 ] && [ "$alone" -eq 12 ] && [ "$cases" -eq $((references * (3 + 4 * 3) + alone)) ]
 report $? "options without effect merge: $references references, $cases cases"
 
 "$build/bin/ditbench" run engine/tests/attention.json --output "$work/session" >"$work/log" 2>&1
@@ -89,6 +89,22 @@ report $? "whole rows: tokens that do not divide are refused"
 layer alone '"tokens": 8, "heads": 4, "head_dim": 4' '' ring-self-attention
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_METHOD: ring-self-attention needs a ring' "$work/alone.log"
 report $? "whole rows: one rank is refused"
+
+# Queries that travel: the bytes of k and v that would, and a log-sum-exp; with shared key heads, more.
+cat >"$work/queries.json" <<'END'
+{"schema": "ditbench.workload/1", "name": "queries", "program": "attention",
+ "defaults": {"tokens": 96, "heads": 6, "head_dim": 8, "batch": 2, "attention": "token-ring"},
+ "axes": {"kv_heads": [6, 2, 1], "ring_degree": [2, 3, 4]},
+ "repeat": {"processes": 1}, "measure": {"warmup_runs": 1, "iterations": 2, "deadline_s": 60},
+ "expect": [
+  {"id": "operator", "claim": "the plain operator's result", "expr": "count() == 9 && all('operator_rel_l2 < 1e-5')"},
+  {"id": "bytes", "claim": "queries one way, results the other", "expr": "all('communication_bytes == (ring_degree - 1) * batch * tokens / ring_degree * heads * (2 * head_dim + 1) * 4')"},
+  {"id": "messages", "claim": "two a hop", "expr": "all('communication_messages == 2 * (ring_degree - 1)')"}]}
+END
+"$build/bin/ditbench" run "$work/queries.json" --output "$work/queries" >"$work/log" 2>&1 &&
+    "$build/bin/ditbench" report "$work/queries" >>"$work/log" 2>&1
+[ $? -eq 0 ] && [ "$(grep -o '"verdict":[[:space:]]*"holds"' "$work/queries/report/claims.json" | wc -l)" -eq 3 ]
+report $? "queries that travel: the result, bytes and messages of the formulas"
 
 # A wrong formula must fail a case: the same engine, with one factor of base/layer.c changed.
 sed 's|2 \* layer->batch \* cut.ring_rows \* heads.kv_heads|layer->batch * cut.ring_rows * heads.kv_heads|' base/layer.c >"$work/layer.c"

@@ -1,0 +1,165 @@
+/* TokenRing: queries travel around the ring while K and V stay; what a rank makes of another's queries goes straight
+ * back to their owner, which merges by log-sum-exp. Both directions of a link are busy: queries one way, results the
+ * other.
+ *
+ * In hop j a rank has the queries of the rank j before it, and sends what they see here to that rank while the next
+ * queries are on their way; what rank + j made of its own queries arrives meanwhile and is merged a hop later. Sends
+ * per call: (r-1) messages of B n H D floats (queries) and as many of B n (H D + H) (results and their log-sum-exp).
+ * With as many heads of k and v as of q those are the bytes of a ring that moves k and v, and the log-sum-exp; with
+ * shared heads they are more. One layer without a mask, of tokens that divide over the ring; others are refused
+ * (base/layer.h). Source: Wang et al., TokenRing (arXiv:2412.20501), section 3.
+ */
+#include "engine/attention/policy.h"
+
+typedef struct {
+    float *queries[2];               /* [B, n, H D]                                              */
+    float *leaving[2], *arriving[2]; /* [B, n, H D], then log-sum-exp [B, H, n]                  */
+    float *lse;                      /* [B, H, n] of the result so far                           */
+    dit_comm_exchange under_way[2];  /* of results, by the hop's parity                          */
+} token_ring;
+
+static int64_t query_floats(const dit_attention_shape *shape)
+{
+    return shape->B * shape->tokens * shape->H * shape->D;
+}
+
+static int64_t result_floats(const dit_attention_shape *shape)
+{
+    return query_floats(shape) + shape->B * shape->tokens * shape->H;
+}
+
+static dit_status token_ring_prepare(dit_attention *attention)
+{
+    const dit_attention_shape *shape = &attention->shape;
+    dit_runtime *rt = attention->rt;
+    void *memory;
+    if (!shape->order)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
+            "it belongs to program attention; in a model \"ring\" gives the same result");
+    DIT_TRY(dit_arena_alloc(&rt->step, sizeof(token_ring), &memory));
+    token_ring *t = attention->own = memory;
+    for (int i = 0; i < 2; i++) {
+        DIT_TRY(dit_arena_floats(&rt->comm_arena, query_floats(shape), &t->queries[i]));
+        DIT_TRY(dit_arena_floats(&rt->comm_arena, result_floats(shape), &t->leaving[i]));
+        DIT_TRY(dit_arena_floats(&rt->comm_arena, result_floats(shape), &t->arriving[i]));
+    }
+    return dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H, &t->lse);
+}
+
+static void pack_queries(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
+{
+    int64_t n = shape->tokens, width = shape->H * shape->D;
+    ops_copy(attention->rt, &(dit_copy_args){.n0 = shape->B,
+                                             .n1 = n,
+                                             .n2 = 1,
+                                             .inner = width,
+                                             .src = io->q,
+                                             .src_stride = {io->batch, io->ld, width},
+                                             .dst = ((token_ring *)attention->own)->queries[0],
+                                             .dst_stride = {n * width, width, width}});
+}
+
+/* What queries [B, n, H D] see of this rank's keys: into the result (hop 0), or into a message for their owner. */
+static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop,
+                   dit_comm_exchange *exchange)
+{
+    const token_ring *t = attention->own;
+    int64_t n = shape->tokens, width = shape->H * shape->D;
+    float *message = t->leaving[hop & 1];
+    attention_in_pieces(attention,
+                        &(dit_attention_args){.B = shape->B,
+                                              .H = shape->H,
+                                              .Sq = n,
+                                              .Sk = n,
+                                              .D = shape->D,
+                                              .q = t->queries[hop & 1],
+                                              .k = io->k,
+                                              .v = io->v,
+                                              .ldq = width,
+                                              .ldk = attention_ldk(io),
+                                              .ldv = attention_ldk(io),
+                                              .batch_q = n * width,
+                                              .batch_k = attention_batch_k(io),
+                                              .batch_v = attention_batch_k(io),
+                                              .kv_group = attention->kv_group,
+                                              .kv_first = attention->kv_first,
+                                              .scale = attention->scale,
+                                              .out = hop ? message : io->out,
+                                              .ldo = hop ? width : io->ldo,
+                                              .batch_o = hop ? n * width : io->batch_o,
+                                              .lse = hop ? message + query_floats(shape) : t->lse},
+                        exchange);
+}
+
+/* Waits for the results of hop `hop`, those that left and those that arrived, and merges what arrived. */
+static dit_status merge(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop)
+{
+    token_ring *t = attention->own;
+    float *message = t->arriving[hop & 1];
+    DIT_TRY(dit_comm_exchange_wait(attention->rt->comm[DIT_AXIS_RING], &t->under_way[hop & 1]));
+    ops_merge(attention->rt, &(dit_merge_args){.B = shape->B,
+                                               .H = shape->H,
+                                               .S = shape->tokens,
+                                               .D = shape->D,
+                                               .out = io->out,
+                                               .lse = t->lse,
+                                               .ldo = io->ldo,
+                                               .batch_o = io->batch_o,
+                                               .block_out = message,
+                                               .block_lse = message + query_floats(shape)});
+    return DIT_OK;
+}
+
+/* Results of hop `hop` to the owner of its queries; those of the own queries come from the rank they are with. */
+static dit_status begin_results(dit_attention *attention, const dit_attention_shape *shape, int hop)
+{
+    dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
+    token_ring *t = attention->own;
+    int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
+    return dit_comm_exchange_begin(ring, t->leaving[hop & 1], (rank + size - hop) % size, t->arriving[hop & 1],
+                                   (rank + hop) % size, result_floats(shape) * (int64_t)sizeof(float),
+                                   &t->under_way[hop & 1]);
+}
+
+static dit_status run_hop(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
+                          int hop)
+{
+    dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
+    token_ring *t = attention->own;
+    int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
+    bool more = hop + 1 < size;
+    double flops = attention->rt->flops.attention;
+    dit_comm_exchange queries;
+    if (more)
+        DIT_TRY(dit_comm_exchange_begin(ring, t->queries[hop & 1], (rank + 1) % size, t->queries[(hop + 1) & 1],
+                                        (rank + size - 1) % size, query_floats(shape) * (int64_t)sizeof(float),
+                                        &queries));
+    int64_t began = dit_clock_ns();
+    attend(attention, shape, io, hop, more ? &queries : NULL);
+    int64_t computed = dit_clock_ns();
+    if (hop > 1) DIT_TRY(merge(attention, shape, io, hop - 1));
+    if (hop > 0) DIT_TRY(begin_results(attention, shape, hop));
+    if (more) DIT_TRY(dit_comm_exchange_wait(ring, &queries));
+    if (hop > 0 && !more) DIT_TRY(merge(attention, shape, io, hop));
+    attention->hops[hop] = (dit_attention_hop){.flops = attention->rt->flops.attention - flops,
+                                               .compute_ns = computed - began,
+                                               .waiting_ns = dit_clock_ns() - computed};
+    return DIT_OK;
+}
+
+static dit_status token_ring_forward(dit_attention *attention, const dit_attention_shape *shape,
+                                     const dit_attention_io *io)
+{
+    pack_queries(attention, shape, io);
+    for (int hop = 0; hop < dit_comm_size(attention->rt->comm[DIT_AXIS_RING]); hop++)
+        DIT_TRY(run_hop(attention, shape, io, hop));
+    return DIT_OK;
+}
+
+const dit_attention_policy dit_attention_token_ring = {
+    .name = "token-ring",
+    .ring = true,
+    .prepare = token_ring_prepare,
+    .forward = token_ring_forward,
+};
