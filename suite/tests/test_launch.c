@@ -111,6 +111,27 @@ static void endings_become_outcomes(void **state)
     }
 }
 
+/* What a wrong result is compared with is what it must agree with. */
+static void a_wrong_result_names_what_it_differs_from(void **state)
+{
+    static const struct {
+        const char *validation, *words;
+    } rows[] = {{"\\\"rel_l2\\\":1,", "one-rank reference"},
+                {"\\\"rel_l2\\\":1e-2,\\\"oracle_rel_l2\\\":1,", "its oracle"}};
+    char body[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(body, sizeof body,
+                 "echo \"{\\\"schema\\\":\\\"ditbench.record/1\\\",\\\"validation\\\":{%s\\\"pass\\\":false}}\" "
+                 ">$OUT/record.json",
+                 rows[i].validation);
+        suite_outcome outcome = launch(body, 10);
+        assert_int_equal(outcome.status, SUITE_OUTCOME_INVALID);
+        assert_non_null(strstr(text_of(outcome.error, "message"), rows[i].words));
+        suite_outcome_release(&outcome);
+    }
+}
+
 static void the_log_tells_why(void **state)
 {
     (void)state;
@@ -276,6 +297,11 @@ static void commands_are_what_they_say(void **state)
     assert_non_null(strstr(text, "--mca btl_vader_single_copy_mechanism none"));
     assert_non_null(strstr(text, "--mca btl_vader_backing_directory /s"));
     assert_non_null(strstr(text, "'/e n' --case 'c'\\''.json' --out out --reference ref"));
+    assert_null(strstr(text, "--oracle"));
+    free(text);
+    plan.oracle = "oracle latents";
+    text = command_line("mpirun", &plan);
+    assert_non_null(strstr(text, "--reference ref --oracle 'oracle latents'"));
     free(text);
     plan.world_size = 2;
     plan.single_copy = true;
@@ -315,6 +341,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(endings_become_outcomes),
+        TEST(a_wrong_result_names_what_it_differs_from),
         TEST(the_log_tells_why),
         TEST(a_hang_ends_at_its_deadline_with_its_whole_tree),
         TEST(a_late_case_says_where_its_ranks_are),
