@@ -141,6 +141,7 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
     dit_status st = kind->drawing == REPORT_DRAW_SCALING    ? compose_scaling(&c)
                     : kind->drawing == REPORT_DRAW_ERROR    ? compose_error(&c)
                     : kind->drawing == REPORT_DRAW_TIMELINE ? compose_timeline(&c)
+                    : kind->drawing == REPORT_DRAW_SCHEDULE ? compose_schedule(&c)
                                                             : compose_bars(&c);
     if (st == DIT_OK && (out->data.failed || out->script.failed || out->csv.failed)) {
         st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", id);

@@ -29,6 +29,8 @@ dit_status compose_error(report_composition *c);
 /* Lanes of the ranks of one case over time, read from its trace: whole, and its last step. Errors: those of
  * timeline_read; DIT_ERR_NOT_FOUND when no case has a trace. */
 dit_status compose_timeline(report_composition *c);
+/* The same trace as boxes, one for each patch of each step. Errors: as compose_timeline. */
+dit_status compose_schedule(report_composition *c);
 
 /* Runs of cells: one past the last cell of the panel, or of the group (same x), that starts at `first`. */
 int compose_panel_end(const report_grid *grid, int first);

@@ -26,7 +26,13 @@ typedef struct {
     char reason[REPORT_REASON_TEXT]; /* why there is a gap */
 } report_bar;
 
-typedef enum { REPORT_DRAW_BARS, REPORT_DRAW_SCALING, REPORT_DRAW_ERROR, REPORT_DRAW_TIMELINE } report_drawing;
+typedef enum {
+    REPORT_DRAW_BARS,
+    REPORT_DRAW_SCALING,
+    REPORT_DRAW_ERROR,
+    REPORT_DRAW_TIMELINE,
+    REPORT_DRAW_SCHEDULE
+} report_drawing;
 
 #define REPORT_EXACT_TOLERANCE 1e-5 /* relative L2 that the engine allows an exact method */
 
@@ -44,7 +50,8 @@ typedef struct {
 } report_figure_kind;
 
 #define REPORT_FIGURE_KIND_LIST(X)                                                                                     \
-    X(latency_bars) X(scaling) X(time_split) X(communication) X(memory) X(balance) X(error) X(psnr) X(timeline)
+    X(latency_bars)                                                                                                    \
+    X(scaling) X(time_split) X(communication) X(memory) X(balance) X(error) X(psnr) X(timeline) X(schedule)
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;
 REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
 #undef REPORT_FIGURE_DECLARE

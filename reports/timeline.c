@@ -49,14 +49,16 @@ static bool class_of(const event_reader *r, timeline_class *out)
 
 static dit_status place_event(const event_reader *r, timeline_span *span)
 {
-    int64_t step = -1, layer = -1;
+    int64_t step = -1, patch = -1, layer = -1;
     if (r->args) {
         DIT_TRY(dit_json_optional_int(r->doc, r->args, r->pointer, "step", 0, TIMELINE_STEPS - 1, &step));
+        DIT_TRY(dit_json_optional_int(r->doc, r->args, r->pointer, "patch", 0, TIMELINE_PATCHES - 1, &patch));
         DIT_TRY(dit_json_optional_int(r->doc, r->args, r->pointer, "layer", 0, 1 << 20, &layer));
     }
     span->begin = span->end = r->ts * 1e-6;
     span->rank = (int)r->rank;
     span->step = (int)step;
+    span->patch = (int)patch;
     span->layer = (int)layer;
     return DIT_OK;
 }
@@ -67,6 +69,7 @@ static void widen(timeline *t, const timeline_span *span)
     if (t->count == 1 || span->end > t->end) t->end = span->end;
     if (span->rank >= t->ranks) t->ranks = span->rank + 1;
     if (span->step >= t->steps) t->steps = span->step + 1;
+    if (span->patch >= t->patches) t->patches = span->patch + 1;
 }
 
 /* A whole event ("X"), or the begin ("b") of a transfer whose end ("e") comes next. */
@@ -145,4 +148,20 @@ void timeline_release(timeline *t)
 {
     free(t->spans);
     *t = (timeline){0};
+}
+
+double timeline_step_begin(const timeline *t, int step)
+{
+    for (int i = 0; i < t->count; i++)
+        if (t->spans[i].rank == 0 && t->spans[i].step == step && t->spans[i].class <= TIMELINE_OPERATOR)
+            return t->spans[i].begin;
+    return NAN;
+}
+
+double timeline_step_end(const timeline *t, int step)
+{
+    double end = NAN;
+    for (int i = 0; i < t->count; i++)
+        if (t->spans[i].step == step && !(t->spans[i].end <= end)) end = t->spans[i].end;
+    return end;
 }

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-enum { TIMELINE_RANKS = 1024, TIMELINE_STEPS = 10000 };
+enum { TIMELINE_RANKS = 1024, TIMELINE_STEPS = 10000, TIMELINE_PATCHES = 1 << 20 };
 
 /* What a figure tells apart, in the order of its legend. */
 typedef enum {
@@ -18,14 +18,14 @@ typedef enum {
 } timeline_class;
 
 typedef struct {
-    double begin, end;     /* seconds from the trace's origin */
-    int rank, step, layer; /* -1: none */
+    double begin, end;            /* seconds from the trace's origin */
+    int rank, step, patch, layer; /* -1: none; patch: a band of rows of a pipeline */
     timeline_class class;
 } timeline_span;
 
 typedef struct {
     timeline_span *spans; /* in the order of the file: by rank, then by begin */
-    int count, ranks, steps;
+    int count, ranks, steps, patches;
     double begin, end; /* of all spans */
 } timeline;
 
@@ -34,5 +34,9 @@ typedef struct {
  * one. */
 dit_status timeline_read(const char *path, const char *digest, timeline *out);
 void timeline_release(timeline *t);
+
+/* When the first operator of a step begins on rank 0, and its last span ends on any rank; NAN when it has none. */
+double timeline_step_begin(const timeline *t, int step);
+double timeline_step_end(const timeline *t, int step);
 
 #endif

@@ -486,8 +486,8 @@ static dit_status check_tags(const dit_json *doc, const cJSON *entry, const char
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
 {
     static const char *const keys[] = {"id", "kind", "title", "where", "x", "series", "panel", NULL};
-    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication", "memory",
-                                        "balance",      "error",   "psnr",       "timeline",      NULL};
+    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication", "memory", "balance",
+                                        "error",        "psnr",    "timeline",   "schedule",      NULL};
     const char *kind, *title, *where = NULL;
     char at[POINTER_BYTES];
     int known = 0;
