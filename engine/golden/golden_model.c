@@ -55,6 +55,11 @@ static dit_status run_forward(golden_transformer *g, int64_t rows, int64_t chann
 static dit_status golden_forward(golden_transformer *g, const char *folder, const dit_program_platform *platform)
 {
     int64_t rows, channels;
+    if (platform->parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                                       "pipefusion_degree %d: the tensors of one forward lie on several stages",
+                                       platform->parallel->degree[DIT_AXIS_PIPEFUSION]),
+                              "the sampling loops (e2e_...) are compared on pipelines");
     DIT_TRY(golden_transformer_open(g, folder, folder));
     DIT_TRY(golden_transformer_size(g, "hidden_states", "encoder_hidden_states", &rows, &channels));
     /* An even batch is a guidance batch, [negative, positive], whatever the family: it may be split over cfg ranks. */

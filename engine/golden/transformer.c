@@ -43,6 +43,15 @@ dit_status golden_transformer_size(golden_transformer *g, const char *latents, c
     return DIT_OK;
 }
 
+/* diffusers knows no staleness: pipelines and patches run synchronously, all rows in one band. */
+static void make_exact(dit_parallel *parallel)
+{
+    enum { EVERY_STEP = 100000 };
+    bool pipeline = parallel->degree[DIT_AXIS_PIPEFUSION] > 1;
+    if (pipeline || parallel->degree[DIT_AXIS_PATCH] > 1) parallel->warmup_steps = EVERY_STEP;
+    if (pipeline) parallel->num_pipeline_patch = 1;
+}
+
 dit_status golden_transformer_create(golden_transformer *g, const dit_program_platform *platform, bool tapped)
 {
     dit_runtime_params params = {
@@ -53,6 +62,7 @@ dit_status golden_transformer_create(golden_transformer *g, const dit_program_pl
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
                         "data_degree %d: a golden folder is one batch, there is nothing to divide",
                         params.parallel.degree[DIT_AXIS_DATA]);
+    make_exact(&params.parallel);
     DIT_TRY(dit_runtime_init(&params, &g->rt));
     g->partition = dit_partition_of(&g->rt);
     g->tap.take = take;
