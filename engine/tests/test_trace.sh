@@ -108,6 +108,28 @@ blocks() { # one layer, two steps
 }
 ok "they say step, layer, phase, axis and bytes" blocks
 
+# Two stages of one block each, two steps, the second one in four patches: each is worked on once by each stage.
+sed 's/"method": *\[[^]]*\]/"method": ["pipefusion"]/; s/"num_layers": *1/"num_layers": 2/; s/"defaults": *{/&"num_pipeline_patch": 4, "warmup_steps": 1, /' tiny.json >pipeline.json
+patches() {
+    local stage patch file
+    exits 0 "$ditbench" run pipeline.json -q --trace --filter "method == 'pipefusion'" --output pipeline || return 1
+    file=$(echo pipeline/cases/*/p0/trace-rank-1.json)
+    file=${file%/trace-rank-1.json}
+    for stage in 0 1; do
+        [ "$(grep -c "\"cat\":\"layer\",\"name\":\"block $stage\".*\"step\":0,\"layer\":$stage," "$file/trace-rank-$stage.json")" -eq 1 ] || return 1
+        for patch in 0 1 2 3; do
+            [ "$(grep -c "\"cat\":\"layer\",\"name\":\"block $stage\".*\"step\":1,\"patch\":$patch,\"layer\":$stage," "$file/trace-rank-$stage.json")" -eq 1 ] ||
+                { echo "stage $stage, patch $patch"; return 1; }
+        done
+    done
+    for patch in 0 1 2 3; do # what stage 1 receives
+        grep -q "\"cat\":\"communication\",\"name\":\"send_recv\".*\"step\":1,\"patch\":$patch,.*\"axis\":\"pipefusion\"" "$file/trace-rank-1.json" ||
+            { echo "no receive of patch $patch"; return 1; }
+    done
+    ! grep -q '"patch":' "$ring/trace.json" "$ulysses/trace.json" "$single/trace.json"
+}
+ok "events of a pipeline say which patch they are about, others have none" patches
+
 allocations() {
     local folder
     for folder in "$ring" "$ulysses" "$single"; do
