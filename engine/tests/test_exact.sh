@@ -6,6 +6,7 @@ build=${DITBENCH_BUILD:-$PWD/build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
+. engine/tests/described.sh
 
 # How many there are; every model of the file has its one rank and at least thirteen meshes.
 cases=$("$build/bin/ditbench" expand engine/tests/exact.json | grep -c '^keep')
@@ -30,32 +31,10 @@ report $? "every record matched its closed form, every parallel one was compared
 ! grep -hE '"loop_allocations":[[:space:]]*[1-9]' "$work"/session/cases/*/p0/record.json >/dev/null
 report $? "the sampling loop allocates nothing"
 
-# What is counted without computing is what was measured: the memory of rank 0 by class, and what it sent.
-{
-    printf '{"schema":"ditbench.case/1","program":"describe","cases":['
-    separator=
-    for folder in "$work"/session/cases/*/; do
-        printf '%s{"name":"%s","case":' "$separator" "$(basename "$folder")"
-        cat "$folder/case.json"
-        printf '}'
-        separator=,
-    done
-    printf ']}'
-} >"$work/describe.json"
-figures() { # classes of memory, then messages and bytes as they come; one line for each name or file
-    awk '/"predicted_memory"/ { skip = 1 } /"communication": *\[/ { skip = 0 }
-        /"name":/ { if (memory != "") print memory line; memory = line = "" }
-        !skip && match($0, /"(weights|state|activations|communication)(_bytes)?": *[0-9]+/) {
-            split($0, part, /[:,]/); memory = memory part[2] }
-        match($0, /"(messages|bytes)": *[0-9]+/) { split($0, part, /[:,]/); line = line " " part[2] }
-        END { print memory line }' "$1" | tr -s ' \t' ' '
-}
-"$build/bin/ditbench-engine" --case "$work/describe.json" --out "$work/describe" >"$work/log" 2>&1
-figures "$work/describe/record.json" | sort >"$work/counted"
-for folder in "$work"/session/cases/*/; do figures "$folder/p0/rank-0.json"; done | sort >"$work/measured"
-[ "$(wc -l <"$work/measured")" -eq "$cases" ] && cmp -s "$work/counted" "$work/measured"
+# What is counted without computing is what was measured, on every rank: the memory by class, and what it sent.
+described_as_measured "$work/session" >"$work/log" 2>&1
 status=$?
-[ "$status" -eq 0 ] || diff "$work/counted" "$work/measured" | head -n 20 | sed 's/^/# /'
+[ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"
 report "$status" "memory by class, messages and bytes counted without computing are those measured"
 
 # A wrong formula must fail a case: the same engine, with one factor of base/volume.c changed.
