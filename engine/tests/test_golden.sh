@@ -58,6 +58,11 @@ parallel 0 --ulysses_degree 2 --joint_text replicate
 parallel 0 --tensor_degree 2
 parallel 0 --tensor_degree 4
 parallel 0 --tensor_degree 2 --backend ref
+parallel 0 --patch_degree 2
+# Of a pipeline, run synchronously, the loops' final latents are compared; one folder has none.
+forwards=$(for folder in "${sampled[@]}"; do [ -e "$folder/e2e.json" ] || echo "$folder"; done | wc -l)
+parallel $((forwards + 1)) --pipefusion_degree 2
+parallel $((forwards + 1)) --pipefusion_degree 2 --ulysses_degree 2
 parallel 0 --tensor_degree 2 --ulysses_degree 2
 parallel 0 --tensor_degree 2 --ring_degree 2
 parallel "$one_branch" --tensor_degree 2 --cfg_degree 2
