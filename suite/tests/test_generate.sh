@@ -227,6 +227,15 @@ entry() { "$ditbench" list models --filter allegro | grep -q 'architecture facts
 ok "list models says what is not built" entry
 at_size() { "$ditbench" list models --filter latte-1 --resolution 256x256 --frames 4 --json | grep -q '"image_tokens":.1024'; }
 ok "list models at another size" at_size
+helps() { # VERB: names every option of pipelines and patches
+    local option
+    "$ditbench" help "$1" >help || return 1
+    for option in num_pipeline_patch warmup_steps attn_layer_num_for_pp patch_degree patch_method patch_fraction; do
+        grep -q -- "--$option" help || { echo "no --$option"; return 1; }
+    done
+}
+ok "help generate names the options of pipelines and patches" helps generate
+ok "help golden too" helps golden
 methods() { # NAME EXACT: what the table says of a method
     "$ditbench" list methods --json >methods.json && tr -d ' \n\t' <methods.json | grep -q "\"name\":\"$1\",[^}]*\"exact\":$2" &&
         "$ditbench" list methods | grep -q "^$1 "

@@ -193,6 +193,7 @@ int suite_verb_golden(int argc, char **argv)
         {"cfg_degree", 0, SUITE_OPTION_INT, "N", "guidance branches apart (1 or 2)", &call.degree[DIT_AXIS_CFG], 1, 2},
         {"data_degree", 0, SUITE_OPTION_INT, "N", "images apart", &call.degree[DIT_AXIS_DATA], 1, 4096},
         {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", "pipeline stages", &call.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
+        {"pipefusion_parallel_degree", 0, SUITE_OPTION_INT, "N", NULL, &call.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
         {"tensor_degree", 0, SUITE_OPTION_INT, "N", "weight shards", &call.degree[DIT_AXIS_TENSOR], 1, 4096},
         {"joint_text", 0, SUITE_OPTION_STRING, "HOW", "auto, split, replicate", &call.joint_text, 0, 0},
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp", &call.attention, 0, 0},

@@ -1,0 +1,144 @@
+/* Verification of bytes: every rank's own closed form, of pipelines whose stages send different amounts. The session
+ * here is made by hand from what the closed form says; the shell tests verify what engines wrote. */
+#include "suite/journal.h"
+#include "suite/predict.h"
+#include "suite/schedule.h"
+#include "suite/tests/workload_fixture.h"
+#include "suite/verify.h"
+
+enum { NOBODY = -1 };
+
+static char said[2048];
+
+static void note(void *context, const char *place, dit_status code, const char *message)
+{
+    size_t used = strlen(said);
+    (void)context;
+    snprintf(said + used, sizeof said - used, "%s %s %s\n", place, dit_status_name(code), message);
+}
+
+/* One row per kind of traffic of a rank; `extra` bytes more in the first. */
+static cJSON *rows_of(const suite_prediction *prediction, int rank, int64_t extra)
+{
+    dit_volume_table table;
+    cJSON *rows = cJSON_CreateArray();
+    suite_predict_volume(prediction, rank, &table);
+    for (int i = 0; i < DIT_GROUP_COUNT * DIT_COLLECTIVE_COUNT * DIT_PHASE_COUNT; i++) {
+        int axis = i / (DIT_COLLECTIVE_COUNT * DIT_PHASE_COUNT),
+            collective = i / DIT_PHASE_COUNT % DIT_COLLECTIVE_COUNT;
+        const dit_volume *volume = &table.at[axis][collective][i % DIT_PHASE_COUNT];
+        if (!volume->messages) continue;
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToArray(rows, row);
+        cJSON_AddStringToObject(row, "axis", dit_axis_name((dit_axis)axis));
+        cJSON_AddStringToObject(row, "collective", dit_collective_name((dit_collective)collective));
+        cJSON_AddStringToObject(row, "phase", dit_phase_name((dit_phase)(i % DIT_PHASE_COUNT)));
+        cJSON_AddNumberToObject(row, "messages", (double)volume->messages);
+        cJSON_AddNumberToObject(row, "bytes", (double)(volume->bytes + extra));
+        extra = 0;
+    }
+    return rows;
+}
+
+static cJSON *record_of(const suite_case *one, int wrong_rank)
+{
+    const dit_json view = {.root = one->document, .path = (char *)"case"};
+    suite_prediction prediction;
+    cJSON *record = cJSON_CreateObject();
+    assert_int_equal(suite_predict_case(&view, &prediction), DIT_OK);
+    cJSON_AddItemToObject(record, "communication", rows_of(&prediction, 0, 0));
+    cJSON *ranks = cJSON_AddArrayToObject(record, "ranks");
+    for (int rank = 0; rank < one->world_size; rank++) {
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddItemToArray(ranks, entry);
+        cJSON_AddNumberToObject(entry, "rank", rank);
+        cJSON_AddItemToObject(entry, "communication", rows_of(&prediction, rank, rank == wrong_rank ? 4 : 0));
+    }
+    return record;
+}
+
+static void append(suite_journal *journal, cJSON *line)
+{
+    assert_int_equal(suite_journal_append(journal, line), DIT_OK);
+    cJSON_Delete(line);
+}
+
+static void write_journal(const suite_session *session, const suite_schedule *schedule, int wrong_rank)
+{
+    suite_journal *journal;
+    assert_int_equal(suite_journal_open(session->journal, NULL, NULL, &journal), DIT_OK);
+    cJSON *line = cJSON_CreateObject(), *plan;
+    cJSON_AddStringToObject(line, "kind", "session");
+    cJSON_AddStringToObject(line, "schema", "ditbench.journal/1");
+    plan = cJSON_AddObjectToObject(line, "plan");
+    cJSON_AddStringToObject(plan, "hash", schedule->hash);
+    append(journal, line);
+    line = cJSON_CreateObject();
+    cJSON_AddStringToObject(line, "kind", "result");
+    cJSON_AddStringToObject(line, "case_id", schedule->cases[0].case_id);
+    cJSON_AddNumberToObject(line, "process", 0);
+    cJSON_AddStringToObject(line, "status", "ok");
+    cJSON_AddItemToObject(line, "case", cJSON_Duplicate(schedule->cases[0].document, true));
+    cJSON_AddItemToObject(line, "record", record_of(&schedule->cases[0], wrong_rank));
+    append(journal, line);
+    suite_journal_close(journal);
+}
+
+/* Problems of a session whose only result is the workload's first case, `wrong_rank` having sent 4 bytes too many. */
+static int problems_of(const char *members, int wrong_rank)
+{
+    suite_workload workload = fixture_load(members);
+    suite_verify_summary summary;
+    suite_schedule schedule;
+    suite_session session = {0};
+    snprintf(session.dir, sizeof session.dir, "%s/session", fixture_folder);
+    snprintf(session.journal, sizeof session.journal, "%s/session/journal.jsonl", fixture_folder);
+    assert_int_equal(suite_schedule_make(&workload, NULL, &schedule), DIT_OK);
+    assert_int_equal(suite_schedule_save(&schedule, &session), DIT_OK);
+    write_journal(&session, &schedule, wrong_rank);
+    said[0] = '\0';
+    assert_int_equal(suite_verify_session(&session, note, NULL, &summary), DIT_OK);
+    assert_int_equal(summary.records, 1);
+    suite_schedule_release(&schedule);
+    suite_workload_release(&workload);
+    assert_int_equal(suite_path_remove(session.dir), DIT_OK);
+    return summary.problems;
+}
+
+#define MODEL "\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"256x256\",\"num_inference_steps\":3"
+static const char *const meshes[] = {
+    "\"defaults\":{" MODEL ",\"pipefusion_degree\":4}",
+    "\"defaults\":{" MODEL ",\"method\":\"pcpp\",\"world_size\":4}",
+    "\"defaults\":{" MODEL ",\"method\":\"cfg+pipefusion+ulysses\",\"world_size\":8}",
+    "\"defaults\":{" MODEL ",\"ring_degree\":4}",
+    "\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"resolution\":\"64x64\",\"rows_degree\":4}",
+};
+
+static void ranks_that_sent_what_they_should_are_sound(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
+        if (problems_of(meshes[i], NOBODY) != 0) fail_msg("%s: %s", meshes[i], said);
+}
+
+static void any_rank_that_sent_more_is_named(void **state)
+{
+    char words[32];
+    (void)state;
+    for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+        for (int rank = 0; rank < 4; rank++) {
+            assert_int_equal(problems_of(meshes[i], rank), 1);
+            snprintf(words, sizeof words, "rank %d, ", rank);
+            if (!strstr(said, words) || !strstr(said, "E_BYTES_MISMATCH")) fail_msg("%s: %s", meshes[i], said);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_that_sent_what_they_should_are_sound),
+        cmocka_unit_test(any_rank_that_sent_more_is_named),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
