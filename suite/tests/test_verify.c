@@ -88,7 +88,7 @@ static void write_journal(const suite_session *session, const suite_schedule *sc
 static int problems_of(const char *members, int wrong_rank)
 {
     suite_workload workload = fixture_load(members);
-    suite_verify_summary summary;
+    suite_verify_summary summary = {0};
     suite_schedule schedule;
     suite_session session = {0};
     snprintf(session.dir, sizeof session.dir, "%s/session", fixture_folder);
