@@ -1,0 +1,396 @@
+/* For test_matrix.sh: every model class with every method, as the registries list them.
+ *
+ *   matrix --models FILE --methods FILE --overrides FILE write     prints a workload: the models that are built, cut to
+ *       the small ones of exact.json, times every method of program denoise on 2, 4 or 8 ranks, approximate ones with
+ *       0, 1 and all steps synchronous. FILEs are `ditbench list models --json`, `list methods --json`, exact.json.
+ *   matrix --plan FILE --folder DIR run                            runs the cases of `ditbench expand --json` that have
+ *       as many ranks as there are, in this one launch; those of one rank leave their latents in DIR for the others.
+ *
+ * A case passes when it sends what the closed form says, when its memory by class is, to the byte, what is counted
+ * without computing, on every rank, and when its latents are those of one rank, or with stale steps of the oracle.
+ * Prints a line for each: MODEL METHOD RANKS W ok|wrong and the distances; on one rank also one for each cell that is
+ * not legal: MODEL METHOD RANKS W skip REASON. Exit 0: none is wrong.
+ */
+#include "engine/pipeline.h"
+#include "engine/record.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STEPS = 3, BLOCKS = 5, TEXT_TOKENS = 62, CASE_SECONDS = 60, MOST_RANKS = 8 };
+static const double TOLERANCE = 1e-5;
+
+static cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(member(object, key));
+    return text ? text : "";
+}
+
+static double number_or(const cJSON *object, const char *key, double otherwise)
+{
+    const cJSON *item = member(object, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+}
+
+static void append_number(cJSON *list, double value)
+{
+    cJSON_AddItemToArray(list, cJSON_CreateNumber(value));
+}
+
+static void append_text(cJSON *list, const char *text)
+{
+    cJSON_AddItemToArray(list, cJSON_CreateString(text));
+}
+
+static void set_number(cJSON *object, const char *key, double value)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    cJSON_AddNumberToObject(object, key, value);
+}
+
+/* ---- write: models ----------------------------------------------------------------------------------------------- */
+
+/* The class of a model by its name in the registry; "" where it is not built. */
+static const char *class_of(const cJSON *models, const char *name)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, models)
+    {
+        if (strcmp(text_of(item, "name"), name) == 0) return text_of(item, "class");
+    }
+    return "";
+}
+
+/* Enough blocks for four stages, not all alike; in pairs where each feeds another. */
+static cJSON *with_blocks(const cJSON *model, const char *class_name)
+{
+    cJSON *copy = cJSON_Duplicate(model, true), *override = member(copy, "override");
+    bool paired = strcmp(class_name, "HunyuanDiT2DModel") == 0, single = member(override, "num_single_layers") != NULL;
+    set_number(override, "num_layers", paired ? BLOCKS + 1 : single ? 2 : BLOCKS);
+    if (single) set_number(override, "num_single_layers", BLOCKS - 2);
+    return copy;
+}
+
+/* Text that two ranks can split and four cannot, where the config leaves its length open. */
+static double text_tokens(const cJSON *override)
+{
+    double own = number_or(override, "text_len", 0) + number_or(override, "text_len_t5", 0);
+    return own > 0 ? own : TEXT_TOKENS;
+}
+
+static bool has_class(const cJSON *models, const cJSON *tied, const char *class_name)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, member(tied, "model"))
+    {
+        if (strcmp(class_of(models, text_of(item, "name")), class_name) == 0) return true;
+    }
+    return false;
+}
+
+/* Returns how many classes that are built have no small model. */
+static int add_models(const cJSON *models, const cJSON *overrides, cJSON *zip)
+{
+    const cJSON *source = member(overrides, "zip")->child, *frames = member(source, "num_frames"), *item;
+    cJSON *tied = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(tied, "model");
+    cJSON *clips = cJSON_AddArrayToObject(tied, "num_frames"), *text = cJSON_AddArrayToObject(tied, "text_tokens");
+    int index = 0, missing = 0;
+    cJSON_AddItemToArray(zip, tied);
+    cJSON_ArrayForEach(item, member(source, "model"))
+    {
+        cJSON_AddItemToArray(list, with_blocks(item, class_of(models, text_of(item, "name"))));
+        append_number(clips, cJSON_GetArrayItem(frames, index++)->valuedouble);
+        append_number(text, text_tokens(member(item, "override")));
+    }
+    cJSON_ArrayForEach(item, models)
+    {
+        if (!cJSON_IsTrue(member(item, "runnable")) || has_class(models, tied, text_of(item, "class"))) continue;
+        fprintf(stderr, "class %s (%s) has no small model in exact.json\n", text_of(item, "class"),
+                text_of(item, "name"));
+        missing++;
+    }
+    return missing;
+}
+
+/* ---- write: methods ---------------------------------------------------------------------------------------------- */
+
+static void add_cell(cJSON *tied, const char *method, int ranks, int warmup_steps)
+{
+    append_text(member(tied, "method"), method);
+    append_number(member(tied, "world_size"), ranks);
+    append_number(member(tied, "warmup_steps"), warmup_steps);
+}
+
+static void add_method(const cJSON *method, cJSON *tied)
+{
+    static const int warmup_steps[] = {1, 0, STEPS};
+    const char *name = text_of(method, "name");
+    int least = (int)number_or(method, "least_ranks", 1), most = least == 1 ? 1 : least > 4 ? 8 : 4;
+    int variants = cJSON_IsTrue(member(method, "exact")) ? 1 : 3;
+    for (int ranks = least; ranks <= most; ranks *= 2)
+        for (int i = 0; i < variants; i++) add_cell(tied, name, ranks, warmup_steps[i]);
+}
+
+static void add_methods(const cJSON *methods, cJSON *zip)
+{
+    static const char *const keys[] = {"method", "world_size", "warmup_steps"};
+    const cJSON *item;
+    cJSON *tied = cJSON_CreateObject();
+    cJSON_AddItemToArray(zip, tied);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) cJSON_AddArrayToObject(tied, keys[i]);
+    cJSON_ArrayForEach(item, methods)
+    {
+        if (strcmp(text_of(item, "program"), "denoise") == 0) add_method(item, tied);
+    }
+}
+
+static int write_workload(const cJSON *models, const cJSON *methods, const cJSON *overrides)
+{
+    cJSON *root = cJSON_CreateObject(), *defaults, *zip;
+    cJSON_AddStringToObject(root, "schema", "ditbench.workload/1");
+    cJSON_AddStringToObject(root, "name", "matrix");
+    cJSON_AddStringToObject(root, "program", "denoise");
+    defaults = cJSON_AddObjectToObject(root, "defaults");
+    cJSON_AddStringToObject(defaults, "platform", "local-cpu");
+    cJSON_AddNumberToObject(defaults, "threads_per_rank", 1);
+    cJSON_AddStringToObject(defaults, "resolution", "128x128");
+    cJSON_AddNumberToObject(defaults, "num_images", 2);
+    cJSON_AddNumberToObject(defaults, "num_inference_steps", STEPS);
+    zip = cJSON_AddArrayToObject(root, "zip");
+    int missing = add_models(member(models, "models"), overrides, zip);
+    add_methods(member(methods, "methods"), zip);
+    char *text = cJSON_Print(root);
+    puts(text ? text : "");
+    free(text);
+    cJSON_Delete(root);
+    return missing;
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const cJSON *cases, *entry, *document; /* all that are kept; this one, and its case */
+    const char *folder;
+    dit_pipeline pipeline;
+    double exact, oracle; /* distances; NAN: none */
+} cell;
+
+static char alarm_text[256];
+
+static void on_alarm(int signal_number)
+{
+    (void)signal_number;
+    ssize_t written = write(STDOUT_FILENO, alarm_text, strlen(alarm_text));
+    _exit(written < 0 ? 4 : 3);
+}
+
+static int64_t latent_elements(const cell *c)
+{
+    return c->pipeline.rt.facts.num_images * c->pipeline.rt.facts.image_tokens * c->pipeline.sampler.channels;
+}
+
+static dit_json view_of(const cell *c)
+{
+    return (dit_json){.root = (cJSON *)(uintptr_t)c->document, .path = (char *)(uintptr_t) "<matrix>"};
+}
+
+static FILE *open_latents(const cell *c, const char *id, const char *mode)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.latents", c->folder, id);
+    return fopen(path, mode);
+}
+
+static dit_status keep(const cell *c)
+{
+    size_t elements = (size_t)latent_elements(c);
+    FILE *file = open_latents(c, text_of(c->entry, "case_id"), "wb");
+    if (!file) return DIT_FAIL(DIT_ERR_IO, "cannot write latents to %s", c->folder);
+    bool written = fwrite(c->pipeline.sampler.full, sizeof(float), elements, file) == elements;
+    return fclose(file) == 0 && written ? DIT_OK : DIT_FAIL(DIT_ERR_IO, "cannot write latents to %s", c->folder);
+}
+
+static dit_status distance_to(const cell *c, const char *id, double *out)
+{
+    int64_t elements = latent_elements(c);
+    double difference = 0, norm = 0;
+    float *there = malloc((size_t)elements * sizeof *there);
+    FILE *file = there ? open_latents(c, id, "rb") : NULL;
+    bool whole = file && fread(there, sizeof *there, (size_t)elements, file) == (size_t)elements && fgetc(file) == EOF;
+    for (int64_t i = 0; whole && i < elements; i++) {
+        difference += pow((double)c->pipeline.sampler.full[i] - (double)there[i], 2);
+        norm += pow((double)there[i], 2);
+    }
+    if (file) fclose(file);
+    free(there);
+    *out = sqrt(difference / norm);
+    return whole ? DIT_OK
+                 : DIT_FAIL(DIT_ERR_IO, "there are no latents of %s for %lld numbers", id, (long long)elements);
+}
+
+static const char *reference_of(const cell *c)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, c->cases)
+    {
+        bool same = strcmp(text_of(item, "reference_id"), text_of(c->entry, "reference_id")) == 0;
+        if (same && cJSON_IsTrue(member(item, "is_reference"))) return text_of(item, "case_id");
+    }
+    return "no reference";
+}
+
+static dit_status judge_latents(cell *c)
+{
+    bool stale = dit_parallel_stale_steps(&c->pipeline.rt.parallel, &c->pipeline.rt.facts) > 0;
+    DIT_TRY(distance_to(c, reference_of(c), &c->exact));
+    if (stale) DIT_TRY(distance_to(c, text_of(c->entry, "oracle_id"), &c->oracle));
+    double judged = stale ? c->oracle : c->exact;
+    if (judged <= TOLERANCE) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MISMATCH, "relative L2 %.3g from %s", judged, stale ? "the oracle" : "one rank");
+}
+
+static dit_status judge_sent(const cell *c, int rank)
+{
+    dit_volume_table table;
+    dit_volume_predict(&c->pipeline.rt.parallel, &c->pipeline.rt.facts, rank, &table);
+    return dit_volume_check(&c->pipeline.rt.counters, &table, rank, 0);
+}
+
+/* What program describe counts of this rank. */
+static dit_status judge_memory(const cell *c, int rank)
+{
+    dit_json view = view_of(c);
+    dit_pipeline counted;
+    int64_t elapsed_ns;
+    dit_status st = dit_pipeline_create_counting(&view, rank, &counted);
+    dit_runtime_reset_account(&counted.rt);
+    if (st == DIT_OK) st = dit_pipeline_run(&counted, NULL, &elapsed_ns);
+    for (int i = 0; i < DIT_MEMORY_CLASS_COUNT && st == DIT_OK; i++)
+        if (counted.rt.ledger.peak[i] != c->pipeline.rt.ledger.peak[i])
+            st = DIT_FAIL(DIT_ERR_MISMATCH, "%s: %lld bytes are counted, %lld measured",
+                          dit_memory_class_name((dit_memory_class)i), (long long)counted.rt.ledger.peak[i],
+                          (long long)c->pipeline.rt.ledger.peak[i]);
+    dit_pipeline_release(&counted);
+    return st;
+}
+
+static dit_status run_cell(cell *c, int rank)
+{
+    dit_json view = view_of(c);
+    int64_t elapsed_ns, calls;
+    DIT_TRY(dit_pipeline_create(&view, &c->pipeline));
+    dit_runtime_reset_account(&c->pipeline.rt);
+    calls = c->pipeline.rt.ledger.calls;
+    DIT_TRY(dit_pipeline_run(&c->pipeline, NULL, &elapsed_ns));
+    if (c->pipeline.rt.ledger.calls != calls)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "the sampling loop allocates %lld times",
+                        (long long)(c->pipeline.rt.ledger.calls - calls));
+    DIT_TRY(judge_sent(c, rank));
+    DIT_TRY(judge_memory(c, rank));
+    return dit_comm_size(dit_comm_world()) == 1 ? keep(c) : judge_latents(c);
+}
+
+/* Whether it is right on every rank. A rank that is wrong early leaves the others waiting; the alarm ends that. */
+static bool agree(dit_status own)
+{
+    char all_ok = own == DIT_OK, *everybody = NULL;
+    int64_t offsets[MOST_RANKS + 1];
+    if (dit_comm_collect(dit_comm_world(), &all_ok, 1, &everybody, offsets) != DIT_OK) return false;
+    for (int i = 0; i < dit_comm_size(dit_comm_world()); i++) all_ok = all_ok && everybody[i];
+    free(everybody);
+    return all_ok;
+}
+
+static bool take_cell(cell *c, int rank)
+{
+    const cJSON *tags = member(c->entry, "tags");
+    snprintf(alarm_text, sizeof alarm_text, "# %s does not end within %d s\n", text_of(c->entry, "label"),
+             CASE_SECONDS);
+    alarm(CASE_SECONDS);
+    dit_status st = run_cell(c, rank);
+    if (st != DIT_OK)
+        printf("# %s, rank %d: %s: %s\n", text_of(c->entry, "label"), rank, dit_status_name(st),
+               dit_error_last()->message);
+    bool right = agree(st);
+    if (rank == 0)
+        printf("%s %s %.0f W%.0f %s exact=%.2g oracle=%.2g\n", text_of(tags, "base_model"), text_of(tags, "method"),
+               number_or(tags, "world_size", 0), number_or(tags, "warmup_steps", 0), right ? "ok" : "wrong", c->exact,
+               c->oracle);
+    fflush(stdout);
+    dit_pipeline_release(&c->pipeline);
+    dit_error_clear();
+    return right;
+}
+
+static void print_dropped(const cJSON *plan)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, member(plan, "dropped"))
+    {
+        const cJSON *values = member(item, "cell");
+        const char *model = text_of(values, "model");
+        printf("%.*s %s %.0f W%.0f skip %s\n", (int)strcspn(model, "~"), model, text_of(values, "method"),
+               number_or(values, "world_size", 0), number_or(values, "warmup_steps", 0), text_of(item, "reason"));
+    }
+}
+
+static int run_plan(const cJSON *plan, const char *folder)
+{
+    const cJSON *cases = member(plan, "kept"), *entry;
+    int wrong = 0, rank = dit_comm_rank(dit_comm_world()), ranks = dit_comm_size(dit_comm_world());
+    signal(SIGALRM, on_alarm);
+    cJSON_ArrayForEach(entry, cases)
+    {
+        cell c = {.cases = cases, .entry = entry, .document = member(entry, "case"), .folder = folder};
+        c.exact = c.oracle = NAN;
+        if ((int)number_or(member(entry, "tags"), "world_size", 0) == ranks) wrong += !take_cell(&c, rank);
+    }
+    alarm(0);
+    if (ranks == 1) print_dropped(plan);
+    return wrong;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static const char *option(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], name) == 0) return argv[i + 1];
+    return "";
+}
+
+static cJSON *read_option(int argc, char **argv, const char *name, dit_json *out)
+{
+    if (dit_json_read_file(option(argc, argv, name), out) == DIT_OK) return out->root;
+    fprintf(stderr, "%s: %s\n", name, dit_error_last()->message);
+    exit(4);
+}
+
+int main(int argc, char **argv)
+{
+    dit_json models = {0}, methods = {0}, overrides = {0}, plan = {0};
+    int wrong;
+    if (strcmp(argv[argc - 1], "write") == 0) {
+        wrong =
+            write_workload(read_option(argc, argv, "--models", &models), read_option(argc, argv, "--methods", &methods),
+                           read_option(argc, argv, "--overrides", &overrides));
+    } else {
+        if (dit_comm_start("mpi", &argc, &argv) != DIT_OK || dit_comm_size(dit_comm_world()) > MOST_RANKS) return 4;
+        wrong = run_plan(read_option(argc, argv, "--plan", &plan), option(argc, argv, "--folder"));
+        dit_comm_finish();
+    }
+    dit_json_release(&models);
+    dit_json_release(&methods);
+    dit_json_release(&overrides);
+    dit_json_release(&plan);
+    return wrong ? 1 : 0;
+}
