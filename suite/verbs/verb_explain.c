@@ -169,6 +169,7 @@ static void print_one(const cJSON *answer)
 typedef struct {
     const char *label, *patch_method;
     int64_t degree[DIT_AXIS_COUNT];
+    dit_parallel mesh; /* that, read */
 } mesh_call;
 
 static dit_status check_devices(const suite_explain_params *params, const dit_parallel *mesh)
@@ -182,9 +183,9 @@ static dit_status check_devices(const suite_explain_params *params, const dit_pa
 }
 
 /* *given: whether there is one at all. */
-static dit_status read_mesh(const mesh_call *call, const suite_explain_params *params, dit_parallel *out, bool *given)
+static dit_status read_mesh(mesh_call *call, const suite_explain_params *params, bool *given)
 {
-    *out = (dit_parallel){0};
+    dit_parallel *out = &call->mesh;
     *given = call->label != NULL;
     if (call->patch_method && !dit_patch_method_from_name(call->patch_method, &out->patch_method))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--patch_method: there is no \"%s\"", call->patch_method),
@@ -198,20 +199,18 @@ static dit_status read_mesh(const mesh_call *call, const suite_explain_params *p
     return *given ? check_devices(params, out) : DIT_OK;
 }
 
-static dit_status explain(suite_explain_params *params, const mesh_call *call, const suite_single_params *single,
+/* `params` points into `call` then. */
+static dit_status explain(suite_explain_params *params, mesh_call *call, const suite_single_params *single,
                           cJSON **answer)
 {
-    dit_parallel mesh;
     bool given;
-    DIT_TRY(read_mesh(call, params, &mesh, &given));
-    if (given) params->mesh = &mesh;
+    DIT_TRY(read_mesh(call, params, &given));
+    if (given) params->mesh = &call->mesh;
     if (!params->model || (params->devices == 0 && !given))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--model and --gpus, or a mesh, are needed"),
                               "see ditbench explain --help");
     if (!params->width_px != !params->height_px) return DIT_FAIL(DIT_ERR_USAGE, "--height and --width go together");
-    dit_status st = suite_explain(params, single, answer);
-    if (!given) params->mesh = NULL;
-    return st;
+    return suite_explain(params, single, answer);
 }
 
 int suite_verb_explain(int argc, char **argv)
