@@ -124,7 +124,7 @@ stopped_stage() {
     kill -USR1 "$leader"
     until_true 5 eval 'grep -qs . stage/position-1.txt' || return 1
     [ ! -e stage/position-0.txt ] || { echo "a stopped rank has answered"; return 1; }
-    has "$(cat stage/position-1.txt)" "^$band_wait [0-9]+, step [0-9]+, patch [0-3]; pipefusion 1 of 2\)\$" || return 1
+    has "$(cat stage/position-1.txt)" "^$band_wait [0-9]+, step [0-9]+, patch [0-3], stages; pipefusion 1 of 2\)\$" || return 1
     kill -CONT "$1"
     until_true 5 eval 'grep -qs . stage/position-0.txt' || return 1
     has "$(cat stage/position-0.txt)" '^rank 0 waits for .*step [0-9]+.*; pipefusion 0 of 2\)$'
@@ -151,7 +151,7 @@ hang_stage() {
     kill "$leader"
     wait "$leader"
     [ "$good" -eq 0 ] && has "$(cat hung/position-0.txt)" '^rank 0 waits for nothing \(image 0, step 3; pipefusion 0 of 2\)$' &&
-        has "$(cat hung/position-1.txt)" "^$band_wait 0, step 3, patch 0; "
+        has "$(cat hung/position-1.txt)" "^$band_wait 0, step 3, patch 0, stages; "
 }
 ok "a stage that hangs has its step; the next one waits for that step's first patch" hang_stage
 

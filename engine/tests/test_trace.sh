@@ -146,7 +146,7 @@ clocks() { # one machine has one clock: the true offset is 0
 }
 ok "the clocks' offset is known within its uncertainty" clocks
 
-schema() { python3 - "$source_dir"/results/schema/{trace,record}.schema.json "$ring/record.json" "$ring/trace.json" "$ulysses/trace-rank-1.json" "$single/trace.json" <<'PYTHON'
+schema() { python3 - "$source_dir"/results/schema/{trace,record}.schema.json "$ring/record.json" "$ring/trace.json" "$ulysses/trace-rank-1.json" "$single/trace.json" pipeline/cases/*/p0/trace.json <<'PYTHON'
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
 records = json.load(open(sys.argv[2]))
