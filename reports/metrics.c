@@ -19,9 +19,9 @@ static const report_metric_info metrics[REPORT_METRIC_COUNT] = {
     ROW(EXPOSED_COMMUNICATION, "exposed_communication_s", SECONDS, LOWER, true, "time_split/exposed_communication_ns",
         1e-9, "waiting for messages with nothing to compute"),
     ROW(OTHER, "other_s", SECONDS, LOWER, true, "time_split/other_ns", 1e-9, "neither computing nor waiting"),
-    ROW(COMMUNICATION_BYTES, "communication_bytes", BYTES, LOWER, false, NULL, 0, "sent by one rank in one iteration"),
-    ROW(COMMUNICATION_MESSAGES, "communication_messages", COUNT, LOWER, false, NULL, 0,
-        "messages of one rank in one iteration"),
+    ROW(COMMUNICATION_BYTES, "communication_bytes", BYTES, LOWER, false, NULL, 0,
+        "sent in one iteration by the rank that sends most"),
+    ROW(COMMUNICATION_MESSAGES, "communication_messages", COUNT, LOWER, false, NULL, 0, "its messages"),
     ROW(PREDICTED_BYTES, "predicted_bytes", BYTES, NEITHER, false, NULL, 0, "closed form for communication_bytes"),
     ROW(WEIGHTS_BYTES, "weights_bytes", BYTES, LOWER, false, "memory/weights_bytes", 1, "peak of packed weights"),
     ROW(STATE_BYTES, "state_bytes", BYTES, LOWER, false, "memory/state_bytes", 1, "peak of latents and K,V stores"),
@@ -139,23 +139,56 @@ static dit_status read_samples(const record_view *view, const char *key, double 
     return st;
 }
 
-/* Sums KEY over the rows of "communication"; stays absent without that array. */
-static dit_status sum_communication(const record_view *view, const char *key, double *out)
+/* Sums KEY over the rows that stand at `pointer`; stays as it is without them. */
+static dit_status sum_rows(const dit_json *doc, const cJSON *rows, const char *pointer, const char *key, double *out)
 {
-    const cJSON *rows = NULL, *row;
-    char pointer[256];
+    const cJSON *row;
+    char at[512];
     int index = 0;
-    DIT_TRY(dit_json_optional_array(view->doc, view->record, view->pointer, "communication", &rows));
     if (rows) *out = 0;
     cJSON_ArrayForEach(row, rows)
     {
         double value = 0;
-        snprintf(pointer, sizeof pointer, "%s/communication/%d", view->pointer, index++);
-        if (!cJSON_IsObject(row)) return dit_json_fail(view->doc, pointer, DIT_ERR_JSON_TYPE, "expected an object");
-        DIT_TRY(dit_json_optional_number(view->doc, row, pointer, key, 0, metrics_largest, &value));
+        snprintf(at, sizeof at, "%s/%d", pointer, index++);
+        if (!cJSON_IsObject(row)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected an object");
+        DIT_TRY(dit_json_optional_number(doc, row, at, key, 0, metrics_largest, &value));
         *out += value;
     }
     return DIT_OK;
+}
+
+dit_status report_busiest_rank(const dit_json *doc, const cJSON *record, const char *pointer, report_rank_rows *out)
+{
+    const cJSON *ranks = NULL, *rank;
+    double most = -1;
+    int index = 0;
+    *out = (report_rank_rows){0};
+    snprintf(out->pointer, sizeof out->pointer, "%s/communication", pointer);
+    DIT_TRY(dit_json_optional_array(doc, record, pointer, "communication", &out->rows));
+    DIT_TRY(dit_json_optional_array(doc, record, pointer, "ranks", &ranks));
+    cJSON_ArrayForEach(rank, ranks)
+    {
+        report_rank_rows own = {0};
+        char at[sizeof own.pointer];
+        double bytes = -1;
+        snprintf(at, sizeof at, "%.200s/ranks/%d", pointer, index++);
+        snprintf(own.pointer, sizeof own.pointer, "%.230s/communication", at);
+        if (!cJSON_IsObject(rank)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected an object");
+        DIT_TRY(dit_json_optional_array(doc, rank, at, "communication", &own.rows));
+        DIT_TRY(sum_rows(doc, own.rows, own.pointer, "bytes", &bytes));
+        if (bytes > most) most = bytes, *out = own;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_communication(const record_view *view, double out[REPORT_METRIC_COUNT])
+{
+    report_rank_rows busiest;
+    const char *at = busiest.pointer;
+    DIT_TRY(report_busiest_rank(view->doc, view->record, view->pointer, &busiest));
+    DIT_TRY(sum_rows(view->doc, busiest.rows, at, "bytes", &out[REPORT_COMMUNICATION_BYTES]));
+    DIT_TRY(sum_rows(view->doc, busiest.rows, at, "messages", &out[REPORT_COMMUNICATION_MESSAGES]));
+    return sum_rows(view->doc, busiest.rows, at, "predicted_bytes", &out[REPORT_PREDICTED_BYTES]);
 }
 
 dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const char *pointer, double num_images,
@@ -169,9 +202,7 @@ dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const c
     }
     DIT_TRY(read_samples(&view, "latency_ns", &out[REPORT_LATENCY]));
     DIT_TRY(read_samples(&view, "step_ns", &out[REPORT_STEP]));
-    DIT_TRY(sum_communication(&view, "bytes", &out[REPORT_COMMUNICATION_BYTES]));
-    DIT_TRY(sum_communication(&view, "messages", &out[REPORT_COMMUNICATION_MESSAGES]));
-    DIT_TRY(sum_communication(&view, "predicted_bytes", &out[REPORT_PREDICTED_BYTES]));
+    DIT_TRY(read_communication(&view, out));
     if (out[REPORT_LATENCY] > 0) {
         out[REPORT_GFLOP_PER_S] = out[REPORT_FLOPS] / out[REPORT_LATENCY] * 1e-9;
         out[REPORT_IMAGES_PER_HOUR] = num_images * 3600 / out[REPORT_LATENCY];

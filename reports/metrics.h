@@ -62,4 +62,13 @@ const char *report_better_name(report_better better);
 dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const char *pointer, double num_images,
                                double out[REPORT_METRIC_COUNT]);
 
+/* Rows of what one rank sent, and where they stand. */
+typedef struct {
+    const cJSON *rows; /* NULL: the record says nothing */
+    char pointer[256];
+} report_rank_rows;
+/* Those of the rank that sent most bytes: stages of a pipeline and patches at the edge send less than others. In
+ * records without "ranks" those of "communication". Errors: DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE. */
+dit_status report_busiest_rank(const dit_json *doc, const cJSON *record, const char *pointer, report_rank_rows *out);
+
 #endif

@@ -203,19 +203,20 @@ static dit_status read_traffic_row(const dit_json *doc, const cJSON *row, const 
 
 static dit_status read_traffic(const dit_json *doc, const cJSON *record, report_case *kase)
 {
-    const cJSON *rows = NULL, *row;
+    report_rank_rows busiest;
+    const cJSON *row;
     bool match = true, oversubscribed = false;
     int capacity = 0;
-    DIT_TRY(dit_json_optional_array(doc, record, "/record", "communication", &rows));
+    DIT_TRY(report_busiest_rank(doc, record, "/record", &busiest));
     DIT_TRY(dit_json_optional_bool(doc, record, "/record", "communication_match", &match));
     DIT_TRY(dit_json_optional_bool(doc, record, "/record", "oversubscribed", &oversubscribed));
     if (!match) kase->communication_mismatch = true;
     if (oversubscribed) kase->oversubscribed = true;
     traffic_release(kase);
-    cJSON_ArrayForEach(row, rows)
+    cJSON_ArrayForEach(row, busiest.rows)
     {
-        char pointer[64];
-        snprintf(pointer, sizeof pointer, "/record/communication/%d", kase->traffic_count);
+        char pointer[300];
+        snprintf(pointer, sizeof pointer, "%s/%d", busiest.pointer, kase->traffic_count);
         DIT_TRY(grow((void **)&kase->traffic, kase->traffic_count, &capacity, sizeof *kase->traffic));
         DIT_TRY(read_traffic_row(doc, row, pointer, &kase->traffic[kase->traffic_count++]));
     }

@@ -131,6 +131,8 @@ static void wrong_types_and_huge_numbers_name_the_line(void **state)
         LINE("0", "ok", "\"record\":{\"communication\":[1]}"),
         LINE("0", "ok", "\"record\":{\"communication\":[{\"bytes\":\"x\"}]}"),
         LINE("0", "ok", "\"record\":{\"communication\":[{\"axis\":7}]}"),
+        LINE("0", "ok", "\"record\":{\"ranks\":[7]}"),
+        LINE("0", "ok", "\"record\":{\"ranks\":[{\"communication\":[{\"bytes\":\"x\"}]}]}"),
         LINE("0", "ok", "\"record\":{\"communication_match\":1}"),
         LINE("0", "ok", "\"record\":{\"memory\":{\"weights_bytes\":true}}"),
         LINE("0", "ok", "\"record\":{\"memory\":7}"),
@@ -150,6 +152,30 @@ static void wrong_types_and_huge_numbers_name_the_line(void **state)
         assert_contains(dit_error_last()->message, "line 2");
         assert_null(table.cases);
     }
+}
+
+/* Rank 0 is at the edge: it has one neighbour. */
+static void bytes_are_those_of_the_rank_that_sends_most(void **state)
+{
+    (void)state;
+    report_table table;
+    assert_int_equal(
+        fixture_parse(
+            "{}",
+            LINE("0", "ok",
+                 "\"record\":{\"communication\":[{\"axis\":\"patch\",\"bytes\":4,\"messages\":1}],\"ranks\":["
+                 "{\"communication\":[{\"axis\":\"patch\",\"bytes\":4,\"messages\":1,\"predicted_bytes\":4}]},"
+                 "{\"communication\":[{\"axis\":\"patch\",\"bytes\":6,\"messages\":2,\"predicted_bytes\":6},"
+                 "{\"axis\":\"cfg\",\"bytes\":1,\"messages\":1,\"predicted_bytes\":1}]},"
+                 "{\"communication\":[{\"axis\":\"patch\",\"bytes\":5,\"messages\":9}]}]}"),
+            &table),
+        DIT_OK);
+    assert_near(table.cases[0].metric[REPORT_COMMUNICATION_BYTES].median, 7, 0);
+    assert_near(table.cases[0].metric[REPORT_COMMUNICATION_MESSAGES].median, 3, 0);
+    assert_near(table.cases[0].metric[REPORT_PREDICTED_BYTES].median, 7, 0);
+    assert_int_equal(table.cases[0].traffic_count, 2);
+    assert_string_equal(table.cases[0].traffic[1].axis, "cfg");
+    report_table_release(&table);
 }
 
 static void extreme_but_legal_numbers_stay_finite(void **state)
@@ -256,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_later_line_of_the_same_process_replaces_the_earlier),
         cmocka_unit_test(a_torn_last_line_is_left_out_a_bad_line_inside_is_an_error),
         cmocka_unit_test(wrong_types_and_huge_numbers_name_the_line),
+        cmocka_unit_test(bytes_are_those_of_the_rank_that_sends_most),
         cmocka_unit_test(extreme_but_legal_numbers_stay_finite),
         cmocka_unit_test(without_a_session_line_there_is_nothing_to_report),
         cmocka_unit_test(a_journal_cut_at_every_byte_gives_what_stands_before_the_cut),
