@@ -25,7 +25,7 @@ typedef struct {
     int64_t room;
     dit_comm_exchange *under_way; /* leaving: one a band, and one for all rows; arriving: two                        */
     bool *busy;
-} link;
+} channel;
 
 typedef struct {
     int step, band;
@@ -35,7 +35,7 @@ typedef struct {
     int stage, stages, warmup_steps, steps, last_left;
     bool fill;
     int64_t tasks;
-    link arriving[DIT_MAX_STAGES + 2], leaving[DIT_MAX_STAGES + 2];
+    channel arriving[DIT_MAX_STAGES + 2], leaving[DIT_MAX_STAGES + 2];
     int arriving_count, leaving_count;
     dit_sampler *sampler;
     dit_comm *comm;
@@ -63,7 +63,7 @@ static bool takes_latents(const pipeline *p, task t, int *band)
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 /* Floats of a message about `rows` of each segment, with the text or without. */
-static int64_t floats_of(const pipeline *p, const link *l, int64_t rows, bool text)
+static int64_t floats_of(const pipeline *p, const channel *l, int64_t rows, bool text)
 {
     const dit_sampler *s = p->sampler;
     const dit_partition *part = &s->partition;
@@ -73,14 +73,14 @@ static int64_t floats_of(const pipeline *p, const link *l, int64_t rows, bool te
     return part->batch * (text_rows + part->segments * rows) * s->model->width;
 }
 
-static int64_t message_floats(const pipeline *p, const link *l, int band)
+static int64_t message_floats(const pipeline *p, const channel *l, int band)
 {
     dit_window window = dit_sampler_window(p->sampler, band, 0);
     return floats_of(p, l, window.count, window.text);
 }
 
 /* Where a band's message lies in the buffer of what leaves. */
-static float *leaving_at(const pipeline *p, const link *l, int band)
+static float *leaving_at(const pipeline *p, const channel *l, int band)
 {
     return band <= 0 ? l->buffer : l->buffer + floats_of(p, l, p->sampler->parts[band].rows.first, true);
 }
@@ -97,7 +97,7 @@ static dit_range slots_between(const dit_facts *facts, dit_range from, dit_range
 
 /* ---- making ready ------------------------------------------------------------------------------------------------ */
 
-static dit_status take_exchanges(dit_runtime *rt, int64_t count, link *l)
+static dit_status take_exchanges(dit_runtime *rt, int64_t count, channel *l)
 {
     void *memory;
     DIT_TRY(dit_arena_alloc(&rt->comm_arena, count * (int64_t)sizeof *l->under_way, &memory));
@@ -107,7 +107,7 @@ static dit_status take_exchanges(dit_runtime *rt, int64_t count, link *l)
     return DIT_OK;
 }
 
-static dit_status add_arriving(pipeline *p, link l)
+static dit_status add_arriving(pipeline *p, channel l)
 {
     dit_runtime *rt = p->sampler->rt;
     l.room = message_floats(p, &l, DIT_WINDOW_ALL);
@@ -118,7 +118,7 @@ static dit_status add_arriving(pipeline *p, link l)
 }
 
 /* Latents leave from where they are: they change a step later. */
-static dit_status add_leaving(pipeline *p, link l)
+static dit_status add_leaving(pipeline *p, channel l)
 {
     dit_runtime *rt = p->sampler->rt;
     DIT_TRY(take_exchanges(rt, p->sampler->part_count + 1, &l));
@@ -134,8 +134,8 @@ static dit_status add_skips(pipeline *p)
     dit_range own = dit_parallel_stage(&rt->parallel, &rt->facts, p->stage);
     for (int peer = 0; peer < p->stages; peer++) {
         dit_range other = dit_parallel_stage(&rt->parallel, &rt->facts, peer);
-        link to = {.kind = SKIPS, .peer = peer, .slots = slots_between(&rt->facts, own, other)};
-        link from = {.kind = SKIPS, .peer = peer, .slots = slots_between(&rt->facts, other, own)};
+        channel to = {.kind = SKIPS, .peer = peer, .slots = slots_between(&rt->facts, own, other)};
+        channel from = {.kind = SKIPS, .peer = peer, .slots = slots_between(&rt->facts, other, own)};
         if (peer == p->stage) continue;
         if (to.slots.count) DIT_TRY(add_leaving(p, to));
         if (from.slots.count) DIT_TRY(add_arriving(p, from));
@@ -156,11 +156,11 @@ static dit_status pipefusion_create(dit_sampler *s)
     p->steps = s->scheduler->steps, p->warmup_steps = p->steps - stale;
     p->fill = dit_parallel_has_fill(&rt->parallel, &rt->facts);
     p->tasks = p->fill + p->warmup_steps + (int64_t)stale * s->part_count;
-    if (p->stage > 0) DIT_TRY(add_arriving(p, (link){.kind = STREAM, .peer = p->stage - 1}));
-    if (p->stage < p->stages - 1) DIT_TRY(add_leaving(p, (link){.kind = STREAM, .peer = p->stage + 1}));
+    if (p->stage > 0) DIT_TRY(add_arriving(p, (channel){.kind = STREAM, .peer = p->stage - 1}));
+    if (p->stage < p->stages - 1) DIT_TRY(add_leaving(p, (channel){.kind = STREAM, .peer = p->stage + 1}));
     DIT_TRY(add_skips(p));
-    if (p->stage == 0) return add_arriving(p, (link){.kind = LATENTS, .peer = p->stages - 1});
-    return p->stage == p->stages - 1 ? add_leaving(p, (link){.kind = LATENTS, .peer = 0}) : DIT_OK;
+    if (p->stage == 0) return add_arriving(p, (channel){.kind = LATENTS, .peer = p->stages - 1});
+    return p->stage == p->stages - 1 ? add_leaving(p, (channel){.kind = LATENTS, .peer = 0}) : DIT_OK;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ static dit_status post(pipeline *p, int64_t index)
 {
     task t = task_at(p, index);
     for (int i = 0; i < p->arriving_count; i++) {
-        link *l = &p->arriving[i];
+        channel *l = &p->arriving[i];
         int band = t.band;
         if (l->kind == LATENTS && !takes_latents(p, t, &band)) continue;
         float *to = l->buffer + (index & 1) * l->room;
@@ -187,7 +187,7 @@ static void copy(const pipeline *p, const float *from, int64_t floats, float *to
 }
 
 /* Where what has arrived belongs. */
-static void take(pipeline *p, const link *l, task t, const float *arrived)
+static void take(pipeline *p, const channel *l, task t, const float *arrived)
 {
     dit_sampler *s = p->sampler;
     int band = t.band;
@@ -202,7 +202,7 @@ static void take(pipeline *p, const link *l, task t, const float *arrived)
 static dit_status receive(pipeline *p, int64_t index)
 {
     for (int i = 0; i < p->arriving_count; i++) {
-        link *l = &p->arriving[i];
+        channel *l = &p->arriving[i];
         if (!l->busy[index & 1]) continue;
         DIT_TRY(dit_comm_exchange_wait(p->comm, &l->under_way[index & 1]));
         l->busy[index & 1] = false;
@@ -211,7 +211,7 @@ static dit_status receive(pipeline *p, int64_t index)
     return DIT_OK;
 }
 
-static dit_status finish(pipeline *p, link *l, int64_t slot)
+static dit_status finish(pipeline *p, channel *l, int64_t slot)
 {
     if (!l->busy[slot]) return DIT_OK;
     l->busy[slot] = false;
@@ -228,7 +228,7 @@ static dit_status settle(pipeline *p, int band)
     return DIT_OK;
 }
 
-static dit_status send(pipeline *p, link *l, int band)
+static dit_status send(pipeline *p, channel *l, int band)
 {
     dit_sampler *s = p->sampler;
     int slot = band == DIT_WINDOW_ALL ? (int)s->part_count : band;
@@ -246,7 +246,7 @@ static dit_status send(pipeline *p, link *l, int band)
 static dit_status send_all(pipeline *p, task t)
 {
     for (int i = 0; i < p->leaving_count; i++) {
-        link *l = &p->leaving[i];
+        channel *l = &p->leaving[i];
         if (l->kind == LATENTS && (t.step == DIT_STEP_FILL || t.step == p->steps - 1)) continue;
         DIT_TRY(send(p, l, t.band));
     }
