@@ -14,6 +14,7 @@ enum {
     ERROR_NAME = 160,
 };
 static const double ERROR_FOOT = 1e-9; /* where a distance of zero is drawn on a logarithmic axis */
+static const double ERROR_NEAR = 100;  /* a panel whose least distance is beyond so many bounds needs no line of it */
 
 /* Point types, so that series differ without colour too. */
 static const int error_points[] = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10};
@@ -26,7 +27,7 @@ static int point_of(int series)
 typedef struct {
     report_composition *c;
     int first, end;
-    bool logarithmic, drawn;
+    bool logarithmic, drawn, bounded; /* bounded: with the line of what exact methods are allowed */
     double x_least, x_most, y_least, y_most;
 } error_panel;
 
@@ -52,8 +53,9 @@ static error_panel open_panel(report_composition *c, int first)
         p.x_least = fmin(p.x_least, cell->x_number), p.x_most = fmax(p.x_most, cell->x_number);
         p.y_least = fmin(p.y_least, height_of(&p, cell)), p.y_most = fmax(p.y_most, height_of(&p, cell));
     }
-    if (p.logarithmic) p.y_least = fmin(p.y_least, REPORT_EXACT_TOLERANCE);
-    if (p.logarithmic) p.y_most = fmax(p.y_most, REPORT_EXACT_TOLERANCE);
+    p.bounded = p.logarithmic && p.y_least < ERROR_NEAR * REPORT_EXACT_TOLERANCE;
+    if (p.bounded) p.y_least = fmin(p.y_least, REPORT_EXACT_TOLERANCE);
+    if (p.bounded) p.y_most = fmax(p.y_most, REPORT_EXACT_TOLERANCE);
     return p;
 }
 
@@ -72,15 +74,26 @@ static void put_x_ticks(const error_panel *p)
     dit_buffer_text(script, ")\n");
 }
 
+/* A logarithmic axis; of few decades 2 and 5 have ticks too. */
+static void put_decades(dit_buffer *script, int from, int to)
+{
+    static const int steps[] = {1, 2, 5};
+    int each = to - from <= 2 ? 3 : 1;
+    canvas_line(script, "set logscale y 10");
+    canvas_line(script, "set yrange [1e%d:1e%d]", from, to);
+    dit_buffer_text(script, "set ytics nomirror out scale 0.4 tc rgb '#222222' (");
+    for (int decade = from; decade < to; decade++)
+        for (int i = 0; i < each; i++) dit_buffer_printf(script, "'%de%d' %de%d, ", steps[i], decade, steps[i], decade);
+    canvas_line(script, "'1e%d' 1e%d)", to, to);
+}
+
 static void put_axes(const error_panel *p)
 {
     dit_buffer *script = &p->c->files->script;
     double margin = p->x_most > p->x_least ? 0.06 * (p->x_most - p->x_least) : 0.5;
     canvas_line(script, "set xrange [%.9g:%.9g]", p->x_least - margin, p->x_most + margin);
     if (p->logarithmic) {
-        canvas_line(script, "set logscale y 10");
-        canvas_line(script, "set yrange [1e%d:1e%d]", (int)floor(log10(p->y_least)), (int)ceil(log10(p->y_most)));
-        canvas_line(script, "set ytics nomirror out scale 0.4 format '%%.0e' tc rgb '#222222'");
+        put_decades(script, (int)floor(log10(p->y_least)), (int)ceil(log10(p->y_most)));
     } else {
         canvas_line(script, "set yrange [%.9g:%.9g]", floor(p->y_least / 10) * 10, ceil(p->y_most / 10) * 10 + 1);
         canvas_line(script, "set ytics nomirror out scale 0.4 tc rgb '#222222'");
@@ -120,7 +133,7 @@ static void put_plots(const error_panel *p)
 {
     dit_buffer *script = &p->c->files->script;
     int count = 0;
-    if (p->logarithmic && p->drawn) {
+    if (p->bounded) {
         dit_buffer_printf(script, "plot %.6g with lines dt 2 lw 1.2 lc rgb '#888888'", REPORT_EXACT_TOLERANCE);
         count++;
     }
@@ -165,7 +178,10 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*n
                                     .repeat = compose_series_repeat(c, i)};
         canvas_add_legend(canvas, &entry);
     }
-    if (c->kind->unit == REPORT_UNIT_RELATIVE) canvas_add_legend(canvas, &allowed);
+    bool bounded = false;
+    for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i))
+        bounded = bounded || open_panel(c, i).bounded;
+    if (bounded) canvas_add_legend(canvas, &allowed);
     canvas_layout(canvas);
     c->files->width = canvas->width;
     c->files->height = canvas->height;
