@@ -168,9 +168,9 @@ dit_status dit_case_hash(const dit_json *doc, char out[33])
 
 dit_status dit_case_read(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"schema",     "program",  "model",     "scheduler", "run",
-                                       "conditions", "parallel", "attention", "platform",  "measure",
-                                       "vae",        "picture",  "emulates",  NULL};
+    static const char *const keys[] = {"schema",     "program",  "model",     "scheduler",  "run",
+                                       "conditions", "parallel", "attention", "platform",   "measure",
+                                       "vae",        "picture",  "emulates",  "simulation", NULL};
     dit_program_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;

@@ -113,6 +113,8 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(dit_case_settle_emulated(&p->kase));
     DIT_TRY(dit_runtime_init(&(dit_runtime_params){.backend = kase->backend,
                                                    .counting = p->counting,
+                                                   .simulated = p->simulated != NULL,
+                                                   .kernels = p->simulated,
                                                    .rank = p->rank,
                                                    .threads = kase->threads_per_rank,
                                                    .parallel = kase->parallel,
@@ -144,6 +146,12 @@ dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out)
 dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, dit_pipeline *out)
 {
     *out = (dit_pipeline){.counting = true, .rank = rank};
+    return make_ready(doc, out);
+}
+
+dit_status dit_pipeline_create_simulated(const dit_json *doc, const dit_kernels *kernels, dit_pipeline *out)
+{
+    *out = (dit_pipeline){.simulated = kernels};
     return make_ready(doc, out);
 }
 
@@ -185,7 +193,7 @@ static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
 static dit_status fill_latents(dit_pipeline *p)
 {
     dit_tensor_view view;
-    if (p->counting) return DIT_OK;
+    if (p->rt.ledger.counting_only) return DIT_OK;
     if (p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view)) return read_latents(p, &view);
     dit_sampler_draw_latents(&p->sampler);
     return DIT_OK;

@@ -10,7 +10,8 @@
 
 typedef struct {
     dit_case kase;
-    bool counting; /* nothing is computed or sent, everything counted, for `rank` */
+    bool counting;                /* nothing is computed or sent, everything counted, for `rank` */
+    const dit_kernels *simulated; /* NULL, or the operators of a simulation, which only take time */
     int rank;
     dit_runtime rt;
     dit_partition partition;
@@ -31,6 +32,8 @@ dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out);
 /* The same for one rank of the case's mesh, computing and sending nothing: parameters, flops, bytes and memory are
  * counted in out->rt when it runs. Not collective. */
 dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, dit_pipeline *out);
+/* The same as a rank of a simulation: `kernels` take virtual time, messages are simulated. Collective. */
+dit_status dit_pipeline_create_simulated(const dit_json *doc, const dit_kernels *kernels, dit_pipeline *out);
 void dit_pipeline_release(dit_pipeline *pipeline);
 
 /* One batch of images: fresh initial noise (or the file's latents), all steps, latents of all ranks in sampler.full.

@@ -1,5 +1,5 @@
 ENGINE_SOURCES := $(sort $(filter-out engine/main.c,$(wildcard engine/*.c engine/*/*.c)))
-ENGINE_SOURCES := $(filter-out engine/tests/%,$(ENGINE_SOURCES))
+ENGINE_SOURCES := $(filter-out engine/tests/% engine/sim/%,$(ENGINE_SOURCES))
 ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
 $(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
@@ -22,6 +22,22 @@ $(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engin
 		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+
+# The same sources as ranks of SimGrid: everything is compiled by smpicc, whose header turns main, the clock and exit into
+# the simulator's. It would also make malloc shared between ranks, which the engine does not want.
+SMPICC := $(shell command -v smpicc 2>/dev/null)
+SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c engine/sim/*.c)) $(ENGINE_SOURCES)
+SIM_OBJECTS := $(patsubst %.c,$(BUILD)/sim/%.o,$(SIM_SOURCES))
+$(BUILD)/sim/%_avx512.o: FILE_CFLAGS += -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
+$(BUILD)/sim/%_avx2.o: FILE_CFLAGS += -mavx2 -mfma
+$(BUILD)/sim/%.o: %.c | $(BUILD)/version.h
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  SIM   $<")
+	$(Q)$(SMPICC) $(filter-out -Wshadow -Werror,$(ALL_CFLAGS)) $(FILE_CFLAGS) -DDITBENCH_SIMULATED -DSMPI_NO_OVERRIDE_MALLOC -fPIC -c $< -o $@
+$(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS)
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(SMPICC) $(LDFLAGS) $^ $(ENGINE_LIBS) -o $@
 
 ENGINE_TESTS := $(patsubst engine/tests/%.c,$(BUILD)/tests/engine_%,$(sort $(wildcard engine/tests/test_*.c)))
 $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a

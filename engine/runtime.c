@@ -45,6 +45,13 @@ static dit_status place_threads(dit_runtime *rt, int threads)
     return dit_pool_create(rt->threads, !rt->oversubscribed, &rt->pool);
 }
 
+/* Ranks of a simulation share the process that simulates them. */
+static dit_status one_thread(dit_runtime *rt)
+{
+    rt->threads = rt->cores = rt->local_size = 1;
+    return dit_pool_create(1, false, &rt->pool);
+}
+
 /* One process that stands for one rank of the mesh. */
 static dit_status counting_init(const dit_runtime_params *params, dit_runtime *rt)
 {
@@ -77,12 +84,15 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
                                        degrees, world_size),
                               "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
     DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
-    rt->ledger.counting_only = params->counting;
+    rt->ledger.counting_only = params->counting || params->simulated;
     if (params->counting) return counting_init(params, rt);
-    DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
+    if (params->simulated)
+        rt->kernels = params->kernels;
+    else
+        DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
     dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
     dit_position_set_mesh(&rt->parallel, rt->coordinates);
-    DIT_TRY_GOTO(st, place_threads(rt, params->threads), done);
+    DIT_TRY_GOTO(st, params->simulated ? one_thread(rt) : place_threads(rt, params->threads), done);
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
         DIT_TRY_GOTO(st, dit_comm_create(&rt->parallel, (dit_axis)axis, &rt->counters, &rt->comm[axis]), done);
 done:

@@ -8,7 +8,12 @@
 #include <string.h>
 
 /* Every communicator implementation. */
-static const dit_comm_ops *const implementations[] = {&dit_comm_mpi};
+static const dit_comm_ops *const implementations[] = {
+    &dit_comm_mpi,
+#ifdef DITBENCH_SIMULATED
+    &dit_comm_simulated,
+#endif
+};
 
 struct dit_comm {
     const dit_comm_ops *ops;
@@ -99,8 +104,12 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
         free(comm);
         return st;
     }
-    *comm = (dit_comm){
-        .ops = current, .group = comm->group, .ranks = ranks, .axis = axis, .counters = counters, .size = size};
+    *comm = (dit_comm){.ops = current->groups ? current->groups : current,
+                       .group = comm->group,
+                       .ranks = ranks,
+                       .axis = axis,
+                       .counters = counters,
+                       .size = size};
     comm->rank = current->rank(comm->group);
     *out = comm;
     return DIT_OK;

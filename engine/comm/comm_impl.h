@@ -4,8 +4,9 @@
 
 #include "engine/comm/comm.h"
 
-typedef struct {
+typedef struct dit_comm_ops {
     const char *name;
+    const struct dit_comm_ops *groups; /* NULL, or what moves bytes between the ranks of an axis instead of these */
     dit_status (*start)(int *argc, char ***argv);
     void (*finish)(void);
     void (*abort)(int exit_code);
@@ -33,6 +34,9 @@ typedef struct {
 } dit_comm_ops;
 
 extern const dit_comm_ops dit_comm_mpi;
+#ifdef DITBENCH_SIMULATED
+extern const dit_comm_ops dit_comm_simulated; /* engine/sim/ */
+#endif
 /* Not started and in no list: groups of it exist beside a running library. Entries that need other processes are NULL.
  */
 extern const dit_comm_ops dit_comm_count;
