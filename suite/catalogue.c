@@ -1,6 +1,7 @@
 #include "suite/catalogue.h"
 
 #include "suite/parameter.h"
+#include "suite/platform.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -236,6 +237,22 @@ static dit_status check_schema(const dit_json *doc, const char *wanted)
     return dit_error_hint(
         dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema \"%s\" is not \"%s\"", schema, wanted),
         "this program reads version 1 of that document");
+}
+
+dit_status suite_catalogue_read(const char *kind, const char *what, const char *name, const char *schema, dit_json *out)
+{
+    const char *own;
+    *out = (dit_json){0};
+    DIT_TRY(read_data_file(kind, what, name, out));
+    dit_status st = check_schema(out, schema);
+    if (st == DIT_OK) st = dit_json_require_string(out, out->root, "", "name", &own);
+    if (st == DIT_OK && strcmp(own, name) != 0)
+        st = dit_json_fail(out, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the %s \"%s\"", name, what, own);
+    if (st != DIT_OK) {
+        dit_json_release(out);
+        *out = (dit_json){0};
+    }
+    return st;
 }
 
 static dit_status read_kind(suite_model *model)
@@ -572,32 +589,58 @@ static dit_status read_word(const dit_json *doc, const char *key, const char *co
     return suite_fail_word(doc, pointer, key, word, words);
 }
 
-static dit_status read_platform(const dit_json *doc, suite_platform *out)
+/* A declared cluster has as many devices, of so much memory each. */
+static dit_status read_cluster(const dit_json *doc, suite_platform *out)
 {
-    static const char *const keys[] = {"schema",    "name",         "title",        "backend", "launcher", "devices",
-                                       "max_ranks", "memory_bytes", "memory_scope", "source",  NULL};
-    static const char *const backends[] = {"cpu", "ref", "cuda", "cost", NULL};
-    static const char *const launchers[] = {"mpirun", "srun", "smpirun", "print", NULL};
+    suite_cluster cluster;
+    suite_accelerator accelerator;
+    DIT_TRY(suite_cluster_read(doc, &cluster));
+    dit_status st = suite_accelerator_load(cluster.accelerator, &accelerator);
+    if (st == DIT_OK && !accelerator.memory_bytes)
+        st = dit_json_fail(doc, "/cluster/accelerator", DIT_ERR_JSON_VALUE, "the memory of a %s is unknown",
+                           cluster.accelerator);
+    out->devices = cluster.nodes * cluster.devices;
+    out->memory_bytes = accelerator.memory_bytes;
+    out->memory_per_device = true;
+    suite_accelerator_release(&accelerator);
+    suite_cluster_release(&cluster);
+    return st;
+}
+
+static dit_status read_machine(const dit_json *doc, suite_platform *out)
+{
     static const char *const scopes[] = {"host", "device", NULL};
-    const char *name, *title = "";
     char scope[16];
     int64_t devices, max_ranks = 0;
-    DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(read_word(doc, "memory_scope", scopes, scope, sizeof scope));
+    DIT_TRY(read_auto(doc, "devices", 65536, machine_cores(), &devices));
+    DIT_TRY(read_auto(doc, "memory_bytes", INT64_C(1) << 52, machine_memory_bytes(), &out->memory_bytes));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "max_ranks", 0, 65536, &max_ranks));
+    out->devices = (int)devices;
+    out->max_ranks = (int)max_ranks;
+    out->memory_per_device = strcmp(scope, "device") == 0;
+    return DIT_OK;
+}
+
+static dit_status read_platform(const dit_json *doc, suite_platform *out)
+{
+    static const char *const machine[] = {"schema",    "name",         "title",        "backend", "launcher", "devices",
+                                          "max_ranks", "memory_bytes", "memory_scope", "source",  NULL};
+    static const char *const simulated[] = {"schema",   "name",    "title",  "backend",
+                                            "launcher", "cluster", "source", NULL};
+    static const char *const backends[] = {"cpu", "ref", "cuda", "cost", NULL};
+    static const char *const launchers[] = {"mpirun", "srun", "smpirun", "print", NULL};
+    const char *name, *title = "";
+    bool declared = member(doc->root, "cluster") != NULL;
+    DIT_TRY(suite_only_keys(doc, doc->root, "", declared ? simulated : machine));
     DIT_TRY(check_schema(doc, "ditbench.platform/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &name));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
     DIT_TRY(read_word(doc, "backend", backends, out->backend, sizeof out->backend));
     DIT_TRY(read_word(doc, "launcher", launchers, out->launcher, sizeof out->launcher));
-    DIT_TRY(read_word(doc, "memory_scope", scopes, scope, sizeof scope));
-    DIT_TRY(read_auto(doc, "devices", 65536, machine_cores(), &devices));
-    DIT_TRY(read_auto(doc, "memory_bytes", INT64_C(1) << 52, machine_memory_bytes(), &out->memory_bytes));
-    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "max_ranks", 0, 65536, &max_ranks));
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->title, sizeof out->title, "%s", title);
-    out->devices = (int)devices;
-    out->max_ranks = (int)max_ranks;
-    out->memory_per_device = strcmp(scope, "device") == 0;
-    return DIT_OK;
+    return declared ? read_cluster(doc, out) : read_machine(doc, out);
 }
 
 dit_status suite_platform_load(const char *name, suite_platform *out)

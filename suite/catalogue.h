@@ -57,12 +57,18 @@ typedef struct {
     bool memory_per_device; /* memory_bytes is each device's; else all ranks share it                 */
 } suite_platform;
 
-/* Loads workloads/platforms/NAME.json and resolves "auto" on this machine. Errors as suite_model_load. */
+/* Loads workloads/platforms/NAME.json and resolves "auto" on this machine; of a simulated platform devices and memory
+ * are those of its cluster (suite/platform.h). Errors as suite_model_load. */
 dit_status suite_platform_load(const char *name, suite_platform *out);
 
-/* Sorted, NULL-terminated names: kind "models", "vaes", "platforms", or "workloads" (as suite_workload_load takes them:
- * "smoke", "cpu/methods"). The caller gives them to suite_names_free.
- * Errors: DIT_ERR_ENVIRONMENT without the folder. */
+/* Reads workloads/KIND/NAME.json, which must be of that schema and carry that name; `what` is its kind in words.
+ * Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_*. */
+dit_status suite_catalogue_read(const char *kind, const char *what, const char *name, const char *schema,
+                                dit_json *out);
+
+/* Sorted, NULL-terminated names: kind "models", "vaes", "platforms", "accelerators", or "workloads" (as
+ * suite_workload_load takes them: "smoke", "cpu/methods"). The caller gives them to suite_names_free. Errors:
+ * DIT_ERR_ENVIRONMENT without the folder. */
 dit_status suite_catalogue_names(const char *kind, char ***names);
 void suite_names_free(char **names);
 

@@ -5,6 +5,7 @@
 #include "suite/index.h"
 #include "suite/method.h"
 #include "suite/parameter.h"
+#include "suite/platform_xml.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -17,19 +18,21 @@ static const char purpose[] =
     "--resolution, --frames), and where its facts come from. A model without a config is not built: only what its\n"
     "authors state is shown. `list methods` tells which axes a method cuts, the fewest ranks it takes, and whether "
     "its\n"
-    "result is exact. `list workloads`, `list platforms` and `list vaes` tell names.";
+    "result is exact. `list workloads`, `list platforms`, `list accelerators` and `list vaes` tell names;\n"
+    "`list platforms --xml NAME` prints a simulated cluster as SimGrid reads it.";
 static const char examples[] = "ditbench list\n"
                                "ditbench list models\n"
                                "ditbench list models --filter wan --resolution 832x480 --frames 33\n"
                                "ditbench list models --json\n"
                                "ditbench list methods\n"
+                               "ditbench list platforms --xml 2x8xl40\n"
                                "ditbench list workloads";
 
 typedef struct {
     suite_cli cli;
     suite_describe_params models;
     suite_single_params single;
-    const char *resolution;
+    const char *resolution, *xml;
 } list_call;
 
 static const char *state_of(const suite_index_session *row)
@@ -224,18 +227,30 @@ static dit_status list_methods(const suite_cli *cli)
     return DIT_OK;
 }
 
+static dit_status print_xml(const char *name)
+{
+    suite_cluster cluster;
+    DIT_TRY(suite_cluster_load(name, &cluster));
+    dit_status st = suite_cluster_write_xml(&cluster, stdout);
+    suite_cluster_release(&cluster);
+    return st;
+}
+
 static dit_status list_what(list_call *call)
 {
-    static const char *const kinds[] = {"models", "methods", "workloads", "platforms", "vaes", "sessions", NULL};
+    static const char *const kinds[] = {"models",    "methods",      "workloads", "vaes",
+                                        "platforms", "accelerators", "sessions",  NULL};
     const char *what = call->cli.operand_count ? call->cli.operands[0] : "sessions";
+    if (call->xml && strcmp(what, "platforms") == 0) return print_xml(call->xml);
+    if (call->xml) return DIT_FAIL(DIT_ERR_USAGE, "--xml is about platforms: list platforms --xml %s", call->xml);
     if (strcmp(what, "sessions") == 0) return list(&call->cli);
     if (strcmp(what, "models") == 0) return list_models(call);
     if (strcmp(what, "methods") == 0) return list_methods(&call->cli);
     for (int i = 2; kinds[i]; i++)
         if (strcmp(what, kinds[i]) == 0) return list_names(&call->cli, what);
     const char *near = dit_nearest_word(what, kinds);
-    dit_status st =
-        DIT_FAIL(DIT_ERR_USAGE, "'%s' is none of models, methods, workloads, platforms, vaes, sessions", what);
+    dit_status st = DIT_FAIL(
+        DIT_ERR_USAGE, "'%s' is none of models, methods, workloads, platforms, accelerators, vaes, sessions", what);
     return near ? dit_error_hint(st, "did you mean %s?", near) : st;
 }
 
@@ -247,10 +262,12 @@ int suite_verb_list(int argc, char **argv)
         {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "models: at this size", &call.resolution, 0, 0},
         {"frames", 0, SUITE_OPTION_INT, "N", "models: clips of this length", &call.models.num_frames, 1, 1 << 20},
         {"filter", 'f', SUITE_OPTION_STRING, "TEXT", "models: only names that contain TEXT", &call.models.filter, 0, 0},
+        {"xml", 0, SUITE_OPTION_STRING, "NAME", "platforms: this cluster for SimGrid", &call.xml, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
         {0},
     };
-    const suite_cli_spec spec = {"list", "[models|methods|workloads|platforms|vaes]", purpose, examples, options, 0, 1};
+    const suite_cli_spec spec = {
+        "list", "[models|methods|workloads|platforms|accelerators|vaes]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
     dit_status st = list_what(&call);
