@@ -1,0 +1,724 @@
+#include "suite/points.h"
+
+#include "base/expr.h"
+#include "base/stats.h"
+#include "suite/catalogue.h"
+#include "suite/parameter.h"
+#include "suite/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *code, *text;
+} skips[] = {
+#define SKIP_ROW(name, code, text) {code, text},
+    SUITE_SKIP_LIST(SKIP_ROW)
+#undef SKIP_ROW
+};
+
+const char *suite_skip_code(suite_skip skip)
+{
+    return skips[skip].code;
+}
+
+const char *suite_skip_text(suite_skip skip)
+{
+    return skips[skip].text;
+}
+
+static dit_status fail_memory(void)
+{
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for published points");
+}
+
+/* ---- what a point says ------------------------------------------------------------------------------------------- */
+
+/* Takes a reason down and returns false, for `return skip(...)` out of a check. */
+static bool __attribute__((format(printf, 3, 4))) skip(suite_point *out, suite_skip why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out->detail, sizeof out->detail, format, arguments);
+    va_end(arguments);
+    out->skip = why;
+    return false;
+}
+
+/* Times of the whole loop, and of one of its steps. */
+static bool check_metric(const suite_published_point *point, suite_point *out)
+{
+    bool whole = strcmp(point->metric, "latency") == 0 || strcmp(point->metric, "latency_dit_forward") == 0;
+    bool step = strcmp(point->metric, "latency_per_step") == 0;
+    if (!whole && !step) return skip(out, SUITE_SKIP_METRIC, "metric %s", point->metric);
+    if (!point->has_value) return skip(out, SUITE_SKIP_VALUE, "printed as %s", point->unit);
+    if (strcmp(point->unit, "s") != 0)
+        return skip(out, SUITE_SKIP_METRIC, "%s in %s, not in seconds", point->metric, point->unit);
+    if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g s is no time", point->value);
+    out->loops = step && point->steps ? (double)point->steps : 1;
+    if (strcmp(point->status, "doubtful") == 0) return skip(out, SUITE_SKIP_DOUBTFUL, "its status is doubtful");
+    return true;
+}
+
+static bool check_method(const suite_published_point *point, const suite_published_method *method, suite_point *out)
+{
+    if (method->why) return skip(out, SUITE_SKIP_METHOD_OTHER, "%s: %s", point->method, method->why);
+    if (method->word[0])
+        return skip(out, SUITE_SKIP_METHOD_UNKNOWN, "\"%s\" of method \"%s\" is in no table", method->word,
+                    point->method);
+    return true;
+}
+
+static bool check_model(const suite_published_names *names, const suite_published_point *point, suite_point *out)
+{
+    const char *why;
+    out->model = suite_published_model(names, point->model, &why);
+    return out->model || skip(out, SUITE_SKIP_MODEL_UNKNOWN, "%s: %s", point->model, why);
+}
+
+static bool check_size(const suite_published_point *point, bool video, suite_point *out)
+{
+    if (!point->resolution[0]) return skip(out, SUITE_SKIP_RESOLUTION, "the point has no resolution");
+    if (!suite_resolution_from_text(point->resolution, &out->width_px, &out->height_px))
+        return skip(out, SUITE_SKIP_RESOLUTION, "\"%s\" is not WIDTHxHEIGHT", point->resolution);
+    if (video && !point->frames) return skip(out, SUITE_SKIP_FRAMES, "%s makes clips", out->model);
+    return point->steps || skip(out, SUITE_SKIP_STEPS, "the point has no steps");
+}
+
+static bool check_platform(const suite_published_names *names, const suite_published_point *point, suite_point *out)
+{
+    const char *hardware = point->hardware, *interconnect = point->interconnect;
+    const char *platform = NULL;
+    suite_published_place found = suite_published_platform(names, hardware, interconnect, point->gpus, &platform);
+    if (found == SUITE_PUBLISHED_HARDWARE_UNSTATED)
+        return skip(out, SUITE_SKIP_HARDWARE_UNSTATED, "hardware is \"%s\"", hardware);
+    if (found == SUITE_PUBLISHED_HARDWARE_UNKNOWN)
+        return skip(out, SUITE_SKIP_HARDWARE_UNKNOWN, "\"%s\" is in no row of the table", hardware);
+    if (found == SUITE_PUBLISHED_INTERCONNECT)
+        return skip(out, SUITE_SKIP_INTERCONNECT, "%d devices of %s, interconnect \"%s\"", (int)point->gpus, hardware,
+                    interconnect);
+    if (found == SUITE_PUBLISHED_DEVICES)
+        return skip(out, SUITE_SKIP_DEVICES, "%d devices, %s has fewer", (int)point->gpus, platform);
+    out->platform = platform;
+    return true;
+}
+
+static bool check_profile(const suite_published_names *names, const suite_published_point *point, const char *asked,
+                          suite_point *out)
+{
+    const char *own = suite_published_profile(names, point->runtime);
+    if (!own) return skip(out, SUITE_SKIP_RUNTIME, "run time \"%s\"", point->runtime);
+    out->profile = asked ? asked : own;
+    return true;
+}
+
+/* ---- its mesh ---------------------------------------------------------------------------------------------------- */
+
+/* Degrees of config and of the method's name; what neither says is 0. */
+static bool take_degrees(const suite_published_point *point, const suite_published_method *method, suite_point *out)
+{
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int stated = point->degree[axis], named = method->degree[axis];
+        if (stated && named && stated != named)
+            return skip(out, SUITE_SKIP_DISAGREE, "method \"%s\", but config has %d for %s", point->method, stated,
+                        dit_axis_key((dit_axis)axis));
+        out->parallel.degree[axis] = stated ? stated : named;
+    }
+    return true;
+}
+
+/* Several devices, a hybrid, and not one degree. */
+static bool is_search(const suite_published_point *point, const suite_published_method *method, const suite_point *out)
+{
+    int stated = 0;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) stated += out->parallel.degree[axis] > 0;
+    return (point->search || method->search) && stated == 0 && point->gpus > 1;
+}
+
+/* Axes that nothing was said of have one rank when the others account for every device, or there is just one. */
+static bool close_degrees(const suite_published_point *point, suite_point *out)
+{
+    bool open = false;
+    int64_t product = 1;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int degree = out->parallel.degree[axis];
+        open = open || !degree;
+        if (degree) product *= degree;
+        if (!degree) out->parallel.degree[axis] = 1;
+        if (product > point->gpus) break;
+    }
+    if (product == point->gpus) return true;
+    if (open) return skip(out, SUITE_SKIP_DEGREES, "\"%s\" on %d devices", point->method, (int)point->gpus);
+    return skip(out, SUITE_SKIP_PRODUCT, "degrees of %d devices multiply to %s%d", (int)point->gpus,
+                product > point->gpus ? "at least " : "", (int)product);
+}
+
+static void write_method(suite_point *out)
+{
+    size_t used;
+    dit_parallel_label(&out->parallel, out->method);
+    used = strlen(out->method);
+    if (out->parallel.num_pipeline_patch)
+        used +=
+            (size_t)snprintf(out->method + used, sizeof out->method - used, " M%d", out->parallel.num_pipeline_patch);
+    if (out->parallel.degree[DIT_AXIS_PIPEFUSION] > 1 || out->parallel.degree[DIT_AXIS_PATCH] > 1)
+        snprintf(out->method + used, sizeof out->method - used, " W%d", out->parallel.warmup_steps);
+}
+
+static bool check_degrees(const suite_published_names *names, const suite_published_point *point,
+                          const suite_published_method *method, suite_point *out)
+{
+    dit_parallel *parallel = &out->parallel;
+    if (point->beyond) return skip(out, SUITE_SKIP_SETTING, "config has %s", point->beyond);
+    if (!take_degrees(point, method, out)) return false;
+    parallel->warmup_steps = point->warmup_steps >= 0    ? point->warmup_steps
+                             : method->warmup_steps >= 0 ? method->warmup_steps
+                                                         : suite_published_warmup(names);
+    snprintf(out->method, sizeof out->method, "hybrid");
+    out->search = is_search(point, method, out);
+    if (out->search) return true;
+    if (!close_degrees(point, out)) return false;
+    if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1) parallel->num_pipeline_patch = point->num_pipeline_patch;
+    write_method(out);
+    return true;
+}
+
+/* ---- its cases --------------------------------------------------------------------------------------------------- */
+
+/* What a hybrid is searched over, in the order in which factors are dealt. */
+static const dit_axis search_axes[] = {DIT_AXIS_CFG, DIT_AXIS_PIPEFUSION, DIT_AXIS_RING, DIT_AXIS_ULYSSES};
+enum { SEARCH_AXES = sizeof search_axes / sizeof *search_axes };
+
+static dit_status add_mesh(cJSON *tied, const int degree[DIT_AXIS_COUNT])
+{
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        cJSON *list = cJSON_GetObjectItemCaseSensitive(tied, dit_axis_key((dit_axis)axis));
+        if (!cJSON_AddItemToArray(list, cJSON_CreateNumber(degree[axis]))) return fail_memory();
+    }
+    return DIT_OK;
+}
+
+/* Adds every way to write `rest` as a product over search_axes[at..]. */
+static dit_status deal(cJSON *tied, int degree[DIT_AXIS_COUNT], int at, int rest)
+{
+    if (at == SEARCH_AXES - 1) {
+        degree[search_axes[at]] = rest;
+        return add_mesh(tied, degree);
+    }
+    for (int factor = 1; factor <= rest; factor++) {
+        if (rest % factor || (search_axes[at] == DIT_AXIS_CFG && factor > 2)) continue;
+        degree[search_axes[at]] = factor;
+        DIT_TRY(deal(tied, degree, at + 1, rest / factor));
+    }
+    return DIT_OK;
+}
+
+static dit_status add_meshes(const suite_point *point, cJSON *workload)
+{
+    int degree[DIT_AXIS_COUNT];
+    cJSON *zip = cJSON_AddArrayToObject(workload, "zip"), *tied = cJSON_CreateObject();
+    if (!tied || !cJSON_AddItemToArray(zip, tied)) return fail_memory();
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        degree[axis] = 1;
+        if (!cJSON_AddArrayToObject(tied, dit_axis_key((dit_axis)axis))) return fail_memory();
+    }
+    return point->search ? deal(tied, degree, 0, (int)point->published->gpus) : add_mesh(tied, point->parallel.degree);
+}
+
+static dit_status add_defaults(const suite_point *point, bool video, cJSON *workload)
+{
+    const suite_published_point *published = point->published;
+    cJSON *defaults = cJSON_AddObjectToObject(workload, "defaults");
+    if (!defaults) return fail_memory();
+    DIT_TRY(dit_json_add_string(defaults, "model", point->model));
+    DIT_TRY(dit_json_add_string(defaults, "platform", "any"));
+    DIT_TRY(dit_json_add_int(defaults, "threads_per_rank", 1));
+    DIT_TRY(dit_json_add_string(defaults, "resolution", published->resolution));
+    DIT_TRY(dit_json_add_int(defaults, "num_inference_steps", published->steps));
+    DIT_TRY(dit_json_add_int(defaults, "num_images", published->batch ? published->batch : 1));
+    DIT_TRY(dit_json_add_int(defaults, "warmup_steps", point->parallel.warmup_steps));
+    if (video) DIT_TRY(dit_json_add_int(defaults, "num_frames", published->frames));
+    if (!point->parallel.num_pipeline_patch) return DIT_OK;
+    return dit_json_add_int(defaults, "num_pipeline_patch", point->parallel.num_pipeline_patch);
+}
+
+/* Virtual time needs no warming up and no second run. */
+static dit_status add_measure(cJSON *workload)
+{
+    cJSON *measure = cJSON_AddObjectToObject(workload, "measure");
+    if (!measure) return fail_memory();
+    DIT_TRY(dit_json_add_int(measure, "warmup_runs", 0));
+    return dit_json_add_int(measure, "iterations", 1);
+}
+
+static dit_status write_workload(const suite_point *point, bool video, cJSON *workload)
+{
+    DIT_TRY(dit_json_add_string(workload, "schema", "ditbench.workload/1"));
+    DIT_TRY(dit_json_add_string(workload, "name", "published"));
+    DIT_TRY(dit_json_add_string(workload, "program", "denoise"));
+    DIT_TRY(add_defaults(point, video, workload));
+    DIT_TRY(add_measure(workload));
+    return add_meshes(point, workload);
+}
+
+static dit_status expand(const suite_point *point, bool video, suite_workload *out)
+{
+    cJSON *document = cJSON_CreateObject();
+    dit_status st = document ? write_workload(point, video, document) : fail_memory();
+    char *text = st == DIT_OK ? cJSON_PrintUnformatted(document) : NULL;
+    if (st == DIT_OK && !text) st = fail_memory();
+    if (st == DIT_OK) st = suite_workload_parse(text, strlen(text), "published point", out);
+    free(text);
+    cJSON_Delete(document);
+    return st;
+}
+
+/* The case is planned without a machine; the simulated one is named here. */
+static dit_status place_case(const suite_point *point, cJSON *document)
+{
+    cJSON *platform = cJSON_GetObjectItemCaseSensitive(document, "platform");
+    cJSON_DeleteItemFromObjectCaseSensitive(platform, "name");
+    cJSON_DeleteItemFromObjectCaseSensitive(platform, "backend");
+    DIT_TRY(dit_json_add_string(platform, "name", point->platform));
+    return dit_json_add_string(platform, "backend", "cost");
+}
+
+static const char *tag_of(const suite_case *one, const char *tag)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one->tags, tag));
+    return text ? text : "";
+}
+
+static dit_status take_cases(suite_point *out)
+{
+    out->cases = calloc((size_t)out->workload.case_count + 1, sizeof *out->cases);
+    if (!out->cases) return fail_memory();
+    for (int i = 0; i < out->workload.case_count; i++) {
+        suite_case *one = &out->workload.cases[i];
+        if (one->is_oracle) continue;
+        DIT_TRY(place_case(out, one->document));
+        out->cases[out->case_count++] =
+            (suite_point_case){out->published, out->platform, out->profile, tag_of(one, "mesh"), one};
+    }
+    return DIT_OK;
+}
+
+static void skip_dropped(suite_point *out)
+{
+    const suite_dropped *dropped = out->workload.dropped;
+    bool unbuilt = dropped->code == DIT_ERR_UNSUPPORTED;
+    skip(out, unbuilt ? SUITE_SKIP_MODEL_NOT_BUILT : SUITE_SKIP_NOT_LEGAL, "%s: %.300s", dit_status_name(dropped->code),
+         dropped->reason);
+}
+
+/* A value that no workload may have is the point's fault: the model's file was read before. */
+static dit_status skip_refused(dit_status st, suite_point *out)
+{
+    out->workload = (suite_workload){0};
+    if (st == DIT_ERR_MEMORY || st == DIT_ERR_IO || st == DIT_ERR_ENVIRONMENT) return st;
+    skip(out, SUITE_SKIP_NOT_LEGAL, "%s: %.300s", dit_status_name(st), dit_error_last()->message);
+    dit_error_clear();
+    return DIT_OK;
+}
+
+static dit_status make_cases(bool video, suite_point *out)
+{
+    dit_status st = expand(out, video, &out->workload);
+    if (st != DIT_OK) return skip_refused(st, out);
+    st = take_cases(out);
+    if (st == DIT_OK && out->case_count == 0) skip_dropped(out);
+    return st;
+}
+
+/* ---- understanding ----------------------------------------------------------------------------------------------- */
+
+/* Whether the model makes clips, and can be run at all; the rest of its file is read again by the expansion. */
+static dit_status look_at_model(suite_point *out, bool *video, bool *built)
+{
+    suite_model model;
+    DIT_TRY(suite_model_load(out->model, &model));
+    *video = model.video;
+    *built = model.config && model.scheduler;
+    suite_model_release(&model);
+    return DIT_OK;
+}
+
+dit_status suite_point_understand(const suite_published_names *names, const suite_published_point *published,
+                                  const char *profile, suite_point *out)
+{
+    suite_published_method method;
+    bool video, built;
+    *out = (suite_point){.published = published, .loops = 1};
+    suite_published_method_read(names, published->method, &method);
+    if (!check_metric(published, out) || !check_method(published, &method, out) || !check_model(names, published, out))
+        return DIT_OK;
+    DIT_TRY(look_at_model(out, &video, &built));
+    if (!built && !skip(out, SUITE_SKIP_MODEL_NOT_BUILT, "%s: architecture facts only", out->model)) return DIT_OK;
+    if (!check_size(published, video, out) || !check_platform(names, published, out) ||
+        !check_profile(names, published, profile, out) || !check_degrees(names, published, &method, out))
+        return DIT_OK;
+    dit_status st = make_cases(video, out);
+    if (st != DIT_OK) suite_point_release(out);
+    return st;
+}
+
+void suite_point_release(suite_point *point)
+{
+    free(point->cases);
+    suite_workload_release(&point->workload);
+    *point = (suite_point){0};
+}
+
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+
+static const char *mesh_of(const suite_point *point)
+{
+    return point->case_count == 1 ? point->cases[0].mesh : "";
+}
+
+static const char *text_variable(const suite_point *point, const char *name)
+{
+    const suite_published_point *published = point->published;
+    const struct {
+        const char *name, *value;
+    } texts[] = {
+        {"status", point->skip ? "skipped" : "understood"},
+        {"reason", suite_skip_code(point->skip)},
+        {"model", point->model ? point->model : published->model},
+        {"source", published->source},
+        {"metric", published->metric},
+        {"method", published->method},
+        {"mesh", mesh_of(point)},
+        {"hardware", published->hardware},
+        {"interconnect", published->interconnect},
+        {"platform", point->platform ? point->platform : ""},
+        {"profile", point->profile ? point->profile : ""},
+        {"runtime", published->runtime},
+        {"provenance", published->provenance},
+        {"resolution", published->resolution},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(texts[i].name, name) == 0) return texts[i].value;
+    return NULL;
+}
+
+static bool number_variable(const suite_point *point, const char *name, double *out)
+{
+    const suite_published_point *published = point->published;
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"index", published->index},
+        {"width_px", (double)point->width_px},
+        {"height_px", (double)point->height_px},
+        {"frames", (double)published->frames},
+        {"steps", (double)published->steps},
+        {"batch", (double)published->batch},
+        {"gpus", (double)published->gpus},
+        {"value", published->has_value ? published->value : 0},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        *out = numbers[i].value;
+        if (strcmp(numbers[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+static dit_status variable(void *context, const char *name, dit_value *out)
+{
+    const suite_point *point = context;
+    *out = (dit_value){.kind = DIT_VALUE_STRING, .string = text_variable(point, name)};
+    if (out->string) return DIT_OK;
+    out->kind = DIT_VALUE_NUMBER;
+    if (number_variable(point, name, &out->number)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_NOT_FOUND, "a published point has no \"%s\"", name);
+}
+
+dit_status suite_point_test(const suite_point *point, const char *expression, bool *out)
+{
+    const dit_expr_scope scope = {.variable = variable, .context = (void *)(uintptr_t)point};
+    return dit_expr_test(expression, &scope, out);
+}
+
+/* ---- predicting -------------------------------------------------------------------------------------------------- */
+
+static void write_label(const suite_point *point, suite_point_result *out)
+{
+    const suite_published_point *published = point->published;
+    const char *model = point->model ? point->model : published->model;
+    char clip[32] = "";
+    if (published->frames) snprintf(clip, sizeof clip, "x%d", (int)published->frames);
+    snprintf(out->label, sizeof out->label, "%.60s %.20s%s, %.40s on %d of %.40s", model,
+             published->resolution[0] ? published->resolution : "?", clip,
+             point->method[0] ? point->method : published->method, (int)published->gpus, published->hardware);
+}
+
+/* Points with one panel differ in method alone, as far as their source says. */
+static void write_panel(const suite_point *point, suite_point_result *out)
+{
+    const suite_published_point *published = point->published;
+    snprintf(out->panel, sizeof out->panel, "%.60s|%.20s|%d|%d|%d|%d|%.60s|%.60s|%.30s|%.30s", point->model,
+             published->resolution, (int)published->frames, (int)published->steps, (int)published->batch,
+             (int)published->gpus, published->hardware, published->interconnect, published->metric, point->profile);
+}
+
+static suite_point_result result_of(const suite_point *point)
+{
+    const suite_published_point *published = point->published;
+    suite_point_result result = {.index = published->index,
+                                 .skip = point->skip,
+                                 .has_published = published->has_value,
+                                 .published = published->value,
+                                 .rounding = published->rounding};
+    snprintf(result.detail, sizeof result.detail, "%s", point->detail);
+    snprintf(result.method, sizeof result.method, "%s", point->method);
+    snprintf(result.mesh, sizeof result.mesh, "%s", mesh_of(point));
+    write_label(point, &result);
+    suite_text_clean(result.label);
+    suite_text_clean(result.detail);
+    if (!point->skip) write_panel(point, &result);
+    return result;
+}
+
+static bool ends_everything(dit_status st)
+{
+    return st == DIT_ERR_INTERRUPTED || st == DIT_ERR_ENVIRONMENT || st == DIT_ERR_IO;
+}
+
+/* Asks about one case; the result keeps the least time, or why there is none. */
+static dit_status predict_case(const suite_point *point, int index, suite_predictor predict, void *context,
+                               suite_point_result *out)
+{
+    const suite_point_case *one = &point->cases[index];
+    double seconds = 0;
+    dit_status st = predict(one, &seconds, context);
+    if (ends_everything(st)) return st;
+    if (st == DIT_OK && !(isfinite(seconds) && seconds > 0))
+        st = DIT_FAIL(DIT_ERR_NONFINITE, "%g s is no time", seconds);
+    if (st != DIT_OK && out->predicted == 0)
+        snprintf(out->detail, sizeof out->detail, "%s: %s: %.280s", one->mesh, dit_status_name(st),
+                 dit_error_last()->message);
+    if (st != DIT_OK) {
+        dit_error_clear();
+        return DIT_OK;
+    }
+    seconds /= point->loops;
+    if (out->predicted > 0 && out->predicted <= seconds) return DIT_OK;
+    out->predicted = seconds;
+    snprintf(out->mesh, sizeof out->mesh, "%s", one->mesh);
+    return DIT_OK;
+}
+
+dit_status suite_point_predict(const suite_point *point, suite_predictor predict, void *context,
+                               suite_point_result *out)
+{
+    *out = result_of(point);
+    if (point->skip || !predict) return DIT_OK;
+    for (int i = 0; i < point->case_count; i++) DIT_TRY(predict_case(point, i, predict, context, out));
+    if (out->predicted > 0)
+        out->detail[0] = '\0';
+    else
+        out->skip = SUITE_SKIP_PREDICTION;
+    return DIT_OK;
+}
+
+/* ---- the fit ----------------------------------------------------------------------------------------------------- */
+
+static dit_status mark_fit(const dit_json *doc, suite_point_result *results, int count)
+{
+    const cJSON *list = NULL;
+    const char *schema;
+    char pointer[64];
+    int at = 0;
+    if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (strcmp(schema, "ditbench.calibration/1") != 0)
+        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not ditbench.calibration/1", schema);
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "points", &list));
+    for (const cJSON *item = list ? list->child : NULL; item; item = item->next, at++) {
+        snprintf(pointer, sizeof pointer, "/points/%d", at);
+        if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble != floor(item->valuedouble))
+            return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected the position of a point, from 0");
+        for (int i = 0; i < count; i++)
+            if ((double)results[i].index == item->valuedouble) results[i].in_fit = true;
+    }
+    return DIT_OK;
+}
+
+dit_status suite_points_fit(const char *path, suite_point_result *results, int count)
+{
+    dit_json doc;
+    DIT_TRY(dit_json_read_file(path, &doc));
+    dit_status st = mark_fit(&doc, results, count);
+    dit_json_release(&doc);
+    return st;
+}
+
+/* ---- how near ---------------------------------------------------------------------------------------------------- */
+
+double suite_point_error(const suite_point_result *result)
+{
+    return result->predicted / result->published - 1;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double suite_points_percentile(const double *values, int count, double share)
+{
+    double *sorted = count > 0 ? malloc((size_t)count * sizeof *sorted) : NULL;
+    if (!sorted) return 0;
+    memcpy(sorted, values, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_numbers);
+    int rank = (int)ceil(share * count - 1e-9);
+    double value = sorted[rank < 1 ? 0 : rank > count ? count - 1 : rank - 1];
+    free(sorted);
+    return value;
+}
+
+const char *suite_points_part_name(suite_points_part part)
+{
+    static const char *const names[] = {"all", "in_fit", "not_in_fit"};
+    return names[part];
+}
+
+static bool is_part(bool in_fit, suite_points_part part)
+{
+    return part == SUITE_POINTS_ALL || in_fit == (part == SUITE_POINTS_IN_FIT);
+}
+
+static bool is_simulated(const suite_point_result *result)
+{
+    return !result->skip && result->has_published && result->predicted > 0;
+}
+
+static void judge_pair(const suite_point_result *a, const suite_point_result *b, suite_points_part part,
+                       suite_points_statistics *out)
+{
+    double printed = a->published - b->published, predicted = a->predicted - b->predicted;
+    if (!is_part(a->in_fit && b->in_fit, part)) return;
+    if (fabs(printed) <= (a->rounding + b->rounding) * (1 + 1e-9) || strcmp(a->method, b->method) == 0) return;
+    out->pairs++;
+    out->ordered += printed * predicted > 0;
+}
+
+static int compare_panels(const void *a, const void *b)
+{
+    const suite_point_result *x = *(const suite_point_result *const *)a, *y = *(const suite_point_result *const *)b;
+    int order = strcmp(x->panel, y->panel);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* `list` is sorted by panel. */
+static void judge_pairs(const suite_point_result **list, int count, suite_points_part part,
+                        suite_points_statistics *out)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count && strcmp(list[i]->panel, list[j]->panel) == 0; j++)
+            judge_pair(list[i], list[j], part, out);
+}
+
+static void judge_errors(const suite_point_result **list, int count, suite_points_part part, double *errors,
+                         suite_points_statistics *out)
+{
+    for (int i = 0; i < count; i++)
+        if (is_part(list[i]->in_fit, part)) errors[out->points++] = fabs(suite_point_error(list[i]));
+    out->median_error = dit_stats_median(errors, out->points);
+    out->p90_error = suite_points_percentile(errors, out->points, 0.9);
+}
+
+void suite_points_summarise(const suite_point_result *results, int count, suite_points_part part,
+                            suite_points_statistics *out)
+{
+    const suite_point_result **list = malloc(((size_t)count + 1) * sizeof *list);
+    double *errors = malloc(((size_t)count + 1) * sizeof *errors);
+    int simulated = 0;
+    *out = (suite_points_statistics){0};
+    for (int i = 0; list && i < count; i++)
+        if (is_simulated(&results[i])) list[simulated++] = &results[i];
+    if (list && errors) {
+        qsort(list, (size_t)simulated, sizeof *list, compare_panels);
+        judge_errors(list, simulated, part, errors, out);
+        judge_pairs(list, simulated, part, out);
+    }
+    free(list);
+    free(errors);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static dit_status add_point(cJSON *list, const suite_point_result *result)
+{
+    cJSON *entry = cJSON_CreateObject();
+    bool simulated = is_simulated(result);
+    if (!entry || !cJSON_AddItemToArray(list, entry)) return fail_memory();
+    DIT_TRY(dit_json_add_int(entry, "index", result->index));
+    DIT_TRY(dit_json_add_string(entry, "status", simulated ? "simulated" : "skipped"));
+    if (!simulated) DIT_TRY(dit_json_add_string(entry, "reason", suite_skip_code(result->skip)));
+    if (!simulated) DIT_TRY(dit_json_add_string(entry, "detail", result->detail));
+    if (result->has_published) DIT_TRY(dit_json_add_number(entry, "published", result->published));
+    if (simulated) DIT_TRY(dit_json_add_number(entry, "predicted", result->predicted));
+    if (simulated) DIT_TRY(dit_json_add_number(entry, "error", suite_point_error(result)));
+    if (!cJSON_AddBoolToObject(entry, "in_fit", result->in_fit)) return fail_memory();
+    if (simulated) DIT_TRY(dit_json_add_string(entry, "mesh", result->mesh));
+    return dit_json_add_string(entry, "label", result->label);
+}
+
+static dit_status add_statistics(cJSON *summary, const suite_point_result *results, int count, suite_points_part part)
+{
+    suite_points_statistics s;
+    suite_points_summarise(results, count, part, &s);
+    cJSON *entry = cJSON_AddObjectToObject(summary, suite_points_part_name(part));
+    if (!entry) return fail_memory();
+    DIT_TRY(dit_json_add_int(entry, "points", s.points));
+    if (s.points) DIT_TRY(dit_json_add_number(entry, "median_error", s.median_error));
+    if (s.points) DIT_TRY(dit_json_add_number(entry, "p90_error", s.p90_error));
+    DIT_TRY(dit_json_add_int(entry, "pairs", s.pairs));
+    DIT_TRY(dit_json_add_int(entry, "ordered", s.ordered));
+    return s.pairs ? dit_json_add_number(entry, "ordered_share", (double)s.ordered / s.pairs) : DIT_OK;
+}
+
+static dit_status add_reasons(cJSON *summary, const suite_point_result *results, int count)
+{
+    cJSON *reasons = cJSON_AddObjectToObject(summary, "reasons");
+    if (!reasons) return fail_memory();
+    for (int skip = SUITE_SKIP_NONE + 1; skip < SUITE_SKIP_COUNT; skip++) {
+        int skipped = 0;
+        for (int i = 0; i < count; i++) skipped += results[i].skip == (suite_skip)skip;
+        if (skipped) DIT_TRY(dit_json_add_int(reasons, suite_skip_code((suite_skip)skip), skipped));
+    }
+    return DIT_OK;
+}
+
+static dit_status fill_answer(const suite_point_result *results, int count, cJSON *document)
+{
+    cJSON *list = cJSON_AddArrayToObject(document, "points"), *summary = cJSON_AddObjectToObject(document, "summary");
+    int simulated = 0;
+    if (!list || !summary) return fail_memory();
+    for (int i = 0; i < count; i++) DIT_TRY(add_point(list, &results[i]));
+    for (int i = 0; i < count; i++) simulated += is_simulated(&results[i]);
+    DIT_TRY(dit_json_add_int(summary, "points", count));
+    DIT_TRY(dit_json_add_int(summary, "simulated", simulated));
+    DIT_TRY(dit_json_add_int(summary, "skipped", count - simulated));
+    DIT_TRY(add_reasons(summary, results, count));
+    for (int part = 0; part < SUITE_POINTS_PART_COUNT; part++)
+        DIT_TRY(add_statistics(summary, results, count, (suite_points_part)part));
+    return DIT_OK;
+}
+
+dit_status suite_points_json(const suite_point_result *results, int count, cJSON **out)
+{
+    *out = cJSON_CreateObject();
+    dit_status st = *out ? fill_answer(results, count, *out) : fail_memory();
+    if (st == DIT_OK) return DIT_OK;
+    cJSON_Delete(*out);
+    *out = NULL;
+    return st;
+}

@@ -1,0 +1,283 @@
+/* ditbench simulate: published numbers as cases for the simulator, and how near it comes. */
+#include "base/expr.h"
+#include "suite/catalogue.h"
+#include "suite/cli.h"
+#include "suite/points.h"
+#include "suite/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "Takes published numbers, makes each that says enough into a case on the machine it was measured on, simulates it\n"
+    "and compares: error is predicted / published - 1. A point is skipped, with a code and the reason, when it is no\n"
+    "time of a denoising loop, names a model, machine or method that is not here, or leaves out its size, steps or\n"
+    "degrees. \"hybrid\" without degrees is the best of all legal meshes of cfg, pipefusion, ring and ulysses. "
+    "Sources\n"
+    "that name no run time mean eager PyTorch; no warm-up steps, xDiT's 1. --list only tells how points are "
+    "understood.\n"
+    "Exit: 0 some were simulated, 4 without a simulator, 77 all skipped.";
+static const char examples[] =
+    "ditbench simulate --points results/published/paper_numbers.json --list\n"
+    "ditbench simulate --points results/published/paper_numbers.json --filter \"model == 'flux.1-dev' && gpus <= 8\"\n"
+    "ditbench simulate --points results/published/single_gpu_latency.json --profile ditbench --json";
+
+typedef struct {
+    suite_cli cli;
+    const char *file, *profile, *calibration, *filter;
+    bool list;
+    suite_published_names names;
+    suite_published published;
+    suite_point_result *results;
+    int count;      /* of results: points that the filter keeps */
+    cJSON *entries; /* --list --json                            */
+} simulate_call;
+
+/* The simulator is the engine compiled for SimGrid; nothing of it is part of this build. */
+static dit_status find_simulator(suite_predictor *predict)
+{
+    *predict = NULL;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT,
+                                   "the simulator is not built here: there is no ditbench-engine-sim "
+                                   "to predict with"),
+                          "--list tells how every point is understood, without it");
+}
+
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+static void print_understood(const suite_point *point, const suite_point_result *result)
+{
+    if (point->skip) {
+        printf("%5d  %-24s %s\n%32s%s\n", result->index, suite_skip_code(point->skip), result->label, "",
+               result->detail);
+        return;
+    }
+    printf("%5d  %-24s %s\n%32s%s, %s, ", result->index, "understood", result->label, "", point->platform,
+           point->profile);
+    if (point->search)
+        printf("best of %d meshes\n", point->case_count);
+    else
+        printf("%s\n", point->cases[0].kase->label);
+}
+
+static dit_status add_cases(cJSON *entry, const suite_point *point)
+{
+    cJSON *list = cJSON_AddArrayToObject(entry, "cases");
+    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of cases");
+    for (int i = 0; i < point->case_count; i++) {
+        cJSON *one = cJSON_CreateObject();
+        if (!one || !cJSON_AddItemToArray(list, one)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+        DIT_TRY(dit_json_add_string(one, "mesh", point->cases[i].mesh));
+        cJSON_AddItemToObject(one, "case", cJSON_Duplicate(point->cases[i].kase->document, true));
+    }
+    return DIT_OK;
+}
+
+static dit_status add_understood(cJSON *list, const suite_point *point, const suite_point_result *result)
+{
+    cJSON *entry = cJSON_CreateObject();
+    if (!entry || !cJSON_AddItemToArray(list, entry)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a point");
+    DIT_TRY(dit_json_add_int(entry, "index", result->index));
+    DIT_TRY(dit_json_add_string(entry, "status", point->skip ? "skipped" : "understood"));
+    DIT_TRY(dit_json_add_string(entry, "label", result->label));
+    if (point->skip) {
+        DIT_TRY(dit_json_add_string(entry, "reason", suite_skip_code(point->skip)));
+        return dit_json_add_string(entry, "detail", result->detail);
+    }
+    DIT_TRY(dit_json_add_string(entry, "platform", point->platform));
+    DIT_TRY(dit_json_add_string(entry, "profile", point->profile));
+    DIT_TRY(dit_json_add_string(entry, "method", point->method));
+    return add_cases(entry, point);
+}
+
+static int count_skipped(const simulate_call *call, suite_skip skip)
+{
+    int count = 0;
+    for (int i = 0; i < call->count; i++) count += call->results[i].skip == skip;
+    return count;
+}
+
+static void print_reasons(const simulate_call *call)
+{
+    for (int skip = SUITE_SKIP_NONE + 1; skip < SUITE_SKIP_COUNT; skip++) {
+        int count = count_skipped(call, (suite_skip)skip);
+        if (count)
+            printf("%7d  %-24s %s\n", count, suite_skip_code((suite_skip)skip), suite_skip_text((suite_skip)skip));
+    }
+}
+
+static void print_list_end(const simulate_call *call)
+{
+    int understood = count_skipped(call, SUITE_SKIP_NONE);
+    printf("\n%s: %d of %d points understood, %d skipped", call->file, understood, call->count,
+           call->count - understood);
+    if (call->published.unknown_keys) printf(", %d members of unknown name", call->published.unknown_keys);
+    printf("\n");
+    print_reasons(call);
+}
+
+static dit_status print_list_json(const simulate_call *call)
+{
+    cJSON *document = cJSON_CreateObject(), *summary, *reasons;
+    int understood = count_skipped(call, SUITE_SKIP_NONE);
+    dit_status st = DIT_OK;
+    cJSON_AddItemReferenceToObject(document, "points", call->entries);
+    summary = cJSON_AddObjectToObject(document, "summary");
+    DIT_KEEP_FIRST(st, dit_json_add_int(summary, "points", call->count));
+    DIT_KEEP_FIRST(st, dit_json_add_int(summary, "understood", understood));
+    DIT_KEEP_FIRST(st, dit_json_add_int(summary, "skipped", call->count - understood));
+    DIT_KEEP_FIRST(st, dit_json_add_int(summary, "unknown_keys", call->published.unknown_keys));
+    reasons = cJSON_AddObjectToObject(summary, "reasons");
+    for (int skip = SUITE_SKIP_NONE + 1; skip < SUITE_SKIP_COUNT; skip++)
+        if (count_skipped(call, (suite_skip)skip))
+            DIT_KEEP_FIRST(st, dit_json_add_int(reasons, suite_skip_code((suite_skip)skip),
+                                                count_skipped(call, (suite_skip)skip)));
+    if (st == DIT_OK) suite_cli_print_json(document);
+    cJSON_Delete(document);
+    return st;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static void print_result(const suite_point_result *result)
+{
+    if (result->skip) return;
+    printf("%5d  %-78s %-12s %10.3f %10.3f %+7.1f %%%s\n", result->index, result->label, result->mesh,
+           result->published, result->predicted, 100 * suite_point_error(result), result->in_fit ? "  fit" : "");
+}
+
+static void print_statistics(const simulate_call *call, suite_points_part part)
+{
+    suite_points_statistics s;
+    suite_points_summarise(call->results, call->count, part, &s);
+    printf("%-10s %7d", suite_points_part_name(part), s.points);
+    if (s.points)
+        printf(" %10.1f %% %10.1f %%", 100 * s.median_error, 100 * s.p90_error);
+    else
+        printf(" %12s %12s", "-", "-");
+    if (s.pairs)
+        printf(" %8d of %d (%.1f %%)\n", s.ordered, s.pairs, 100.0 * s.ordered / s.pairs);
+    else
+        printf(" %8s\n", "-");
+}
+
+static void print_answer(const simulate_call *call)
+{
+    printf("%5s  %-78s %-12s %10s %10s %9s\n", "point", "", "mesh", "published", "predicted", "error");
+    for (int i = 0; i < call->count; i++) print_result(&call->results[i]);
+    printf("\n%-10s %7s %12s %12s %8s\n", "", "points", "median |e|", "90 % |e|", "pairs in the printed order");
+    for (int part = 0; part < SUITE_POINTS_PART_COUNT; part++) print_statistics(call, (suite_points_part)part);
+    printf("\nskipped:\n");
+    print_reasons(call);
+}
+
+static dit_status print_answer_json(const simulate_call *call)
+{
+    cJSON *document;
+    DIT_TRY(suite_points_json(call->results, call->count, &document));
+    suite_cli_print_json(document);
+    cJSON_Delete(document);
+    return DIT_OK;
+}
+
+/* ---- one point after the other ----------------------------------------------------------------------------------- */
+
+static dit_status tell(simulate_call *call, const suite_point *point, const suite_point_result *result)
+{
+    if (!call->list) return DIT_OK;
+    if (call->cli.json) return add_understood(call->entries, point, result);
+    print_understood(point, result);
+    return DIT_OK;
+}
+
+static dit_status take_point(simulate_call *call, int index, suite_predictor predict)
+{
+    suite_point point;
+    suite_point_result *result = &call->results[call->count];
+    bool kept = true;
+    DIT_TRY(suite_point_understand(&call->names, &call->published.points[index], call->profile, &point));
+    dit_status st = call->filter ? suite_point_test(&point, call->filter, &kept) : DIT_OK;
+    if (st == DIT_OK && kept) st = suite_point_predict(&point, predict, NULL, result);
+    if (st == DIT_OK && kept) st = tell(call, &point, result);
+    if (st == DIT_OK && kept) call->count++;
+    suite_point_release(&point);
+    return st;
+}
+
+static dit_status check_profile(const char *profile)
+{
+    char **names = NULL;
+    bool found = false;
+    DIT_TRY(suite_catalogue_names("profiles", &names));
+    for (int i = 0; names[i]; i++) found = found || strcmp(names[i], profile) == 0;
+    const char *near = found ? NULL : dit_nearest_word(profile, (const char *const *)names);
+    dit_status st = found ? DIT_OK : DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no software profile \"%s\"", profile);
+    if (near) dit_error_hint(st, "did you mean \"%s\"?", near);
+    suite_names_free(names);
+    return st;
+}
+
+static dit_status load(simulate_call *call)
+{
+    if (!call->file)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "simulate needs --points FILE"),
+                              "as in --points results/published/paper_numbers.json");
+    DIT_TRY(suite_published_read(call->file, &call->published));
+    if (call->filter) DIT_TRY(dit_expr_check(call->filter));
+    if (call->profile) DIT_TRY(check_profile(call->profile));
+    DIT_TRY(suite_published_names_load(NULL, &call->names));
+    call->results = calloc((size_t)call->published.count + 1, sizeof *call->results);
+    call->entries = cJSON_CreateArray();
+    return call->results && call->entries ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for published points");
+}
+
+static dit_status simulate(simulate_call *call)
+{
+    suite_predictor predict = NULL;
+    DIT_TRY(load(call));
+    if (!call->list) DIT_TRY(find_simulator(&predict));
+    for (int i = 0; i < call->published.count; i++) DIT_TRY(take_point(call, i, predict));
+    if (call->calibration) DIT_TRY(suite_points_fit(call->calibration, call->results, call->count));
+    if (call->cli.json) return call->list ? print_list_json(call) : print_answer_json(call);
+    if (call->list)
+        print_list_end(call);
+    else
+        print_answer(call);
+    return DIT_OK;
+}
+
+static void release(simulate_call *call)
+{
+    cJSON_Delete(call->entries);
+    free(call->results);
+    suite_published_release(&call->published);
+    suite_published_names_release(&call->names);
+    suite_cli_release(&call->cli);
+}
+
+int suite_verb_simulate(int argc, char **argv)
+{
+    simulate_call call = {0};
+    const suite_option options[] = {
+        {"points", 0, SUITE_OPTION_STRING, "FILE", "published numbers, as results/published/ has them", &call.file, 0,
+         0},
+        {"list", 0, SUITE_OPTION_FLAG, NULL, "how each point is understood, or why it is skipped", &call.list, 0, 0},
+        {"profile", 0, SUITE_OPTION_STRING, "NAME", "software of all points (default: what each says)", &call.profile,
+         0, 0},
+        {"calibration", 0, SUITE_OPTION_STRING, "FILE", "fitted values, and the points they were fitted on",
+         &call.calibration, 0, 0},
+        {"filter", 0, SUITE_OPTION_STRING, "EXPR", "only points it holds for: \"gpus <= 8 && status == 'understood'\"",
+         &call.filter, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"simulate", NULL, purpose, examples, options, 0, 0};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
+    if (code >= 0) return code;
+    call.list = call.list || call.cli.dry_run;
+    dit_status st = simulate(&call);
+    code = st != DIT_OK ? suite_cli_fail(&call.cli, st) : DIT_EXIT_OK;
+    if (st == DIT_OK && count_skipped(&call, SUITE_SKIP_NONE) == 0) code = DIT_EXIT_SKIPPED;
+    release(&call);
+    return code;
+}
