@@ -190,6 +190,8 @@ dit_status dit_kernels_get(const char *name, const dit_kernels **out);
 /* Operators that do nothing, for counting flops and bytes over memory that is only address space. Not in the list of
  * names: no case may run on it and call its times measured. */
 const dit_kernels *dit_kernels_counting(void);
+/* The same, each call told to the hook of kernels/cost/operator.h: for simulation. Not in the list of names either. */
+const dit_kernels *dit_kernels_cost(void);
 /* NULL-terminated list of backend names. */
 const char *const *dit_kernels_names(void);
 /* Instruction set in use: "avx512", "avx2" or "plain". */

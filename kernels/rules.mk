@@ -1,4 +1,5 @@
-KERNELS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard kernels/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c)))
+KERNELS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard kernels/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c \
+                     kernels/cost/*.c)))
 $(BUILD)/kernels/kernels.a: $(KERNELS_OBJECTS)
 # One instruction set per file name; only code behind the run-time dispatch may use it.
 # The files are empty on other machines than x86-64, whose compilers do not know these flags.

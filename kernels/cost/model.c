@@ -1,0 +1,123 @@
+/* Seconds of one kernel from its shape. Formulas and sources are in model.h. */
+#include "kernels/cost/model.h"
+
+#include <math.h>
+
+enum { ATTENTION_QUERIES = 128, ATTENTION_KEYS = 64, ATTENTION_FILL_KEYS = 128 };
+
+static double ceil_div(int64_t value, int64_t by)
+{
+    return (double)((value + by - 1) / by);
+}
+
+double dit_cost_curve_at(const dit_cost_curve *curve, double x)
+{
+    int last = curve->count - 1, i = 0;
+    if (curve->count == 0) return 1;
+    if (x <= curve->x[0]) return curve->y[0];
+    if (x >= curve->x[last]) return curve->y[last];
+    while (x > curve->x[i + 1]) i++;
+    double along = log(x / curve->x[i]) / log(curve->x[i + 1] / curve->x[i]);
+    return curve->y[i] + along * (curve->y[i + 1] - curve->y[i]);
+}
+
+static double memory_seconds(const dit_cost_device *device, double bytes)
+{
+    return bytes / (device->bandwidth_bytes_per_s * dit_cost_curve_at(&device->bandwidth_fraction, bytes));
+}
+
+double dit_cost_elementwise_seconds(const dit_cost_device *device, double bytes)
+{
+    return bytes > 0 ? device->launch_s + memory_seconds(device, bytes) : 0;
+}
+
+/* ---- matrix products --------------------------------------------------------------------------------------------- */
+
+/* Output tiles that libraries offer, with the rate of a full one as a fraction of the largest's: a smaller one loads
+ * more operands for each product. One list for all accelerators, chosen on the published A100 products of
+ * tests/test_cost.c. */
+static const struct {
+    int64_t rows, columns;
+    double efficiency;
+} tiles[] = {{128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.9}, {64, 256, 0.8},
+             {256, 64, 0.8},  {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.65}};
+enum { TILE_COUNT = sizeof tiles / sizeof tiles[0] };
+
+static double tiled_seconds(const dit_cost_device *device, int tile, int64_t rows, int64_t n, int64_t k)
+{
+    double waves = ceil(ceil_div(rows, tiles[tile].rows) * ceil_div(n, tiles[tile].columns) / device->processors);
+    double flops = 2.0 * (double)tiles[tile].rows * (double)tiles[tile].columns * ((double)k + device->gemm_fill_k);
+    double rate = device->peak_flops_per_s / device->processors * device->gemm_ceiling * tiles[tile].efficiency;
+    return waves * flops / rate;
+}
+
+static double fastest_tile(const dit_cost_device *device, int64_t rows, int64_t n, int64_t k)
+{
+    double best = tiled_seconds(device, 0, rows, n, k);
+    for (int tile = 1; tile < TILE_COUNT; tile++) best = fmin(best, tiled_seconds(device, tile, rows, n, k));
+    return best;
+}
+
+double dit_cost_conv_seconds(const dit_cost_device *device, int64_t positions, int64_t n, int64_t k, int64_t input)
+{
+    double elements = (double)input + (double)n * (double)k + (double)positions * (double)n;
+    if (positions <= 0 || n <= 0 || k <= 0) return 0;
+    return device->launch_s +
+           fmax(fastest_tile(device, positions, n, k), memory_seconds(device, elements * device->element_bytes));
+}
+
+double dit_cost_gemm_seconds(const dit_cost_device *device, int64_t rows, int64_t n, int64_t k)
+{
+    return dit_cost_conv_seconds(device, rows, n, k, rows * k);
+}
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+static double table_rate(const dit_cost_attention_table *table, double keys)
+{
+    double first = table->flops_per_s.x[0], rate = dit_cost_curve_at(&table->flops_per_s, keys);
+    if (keys >= first) return rate;
+    return rate * keys / (keys + ATTENTION_FILL_KEYS) * (first + ATTENTION_FILL_KEYS) / first;
+}
+
+/* Linear between the head sizes that have a table, the nearest one's outside. */
+static double attention_rate(const dit_cost_device *device, double keys, double head_dim)
+{
+    const dit_cost_attention_table *table = device->attention;
+    int last = device->tables - 1, i = 0;
+    if (head_dim <= (double)table[0].head_dim) return table_rate(table, keys);
+    if (head_dim >= (double)table[last].head_dim) return table_rate(table + last, keys);
+    while (head_dim > (double)table[i + 1].head_dim) i++;
+    double below = (double)table[i].head_dim, above = (double)table[i + 1].head_dim;
+    double along = (head_dim - below) / (above - below);
+    return (1 - along) * table_rate(table + i, keys) + along * table_rate(table + i + 1, keys);
+}
+
+static double attention_compute(const dit_cost_device *device, const dit_cost_attention *a)
+{
+    double keys = ceil_div(a->Sk, ATTENTION_KEYS) * ATTENTION_KEYS;
+    double head_dim = ceil_div(a->D, device->head_granularity) * (double)device->head_granularity;
+    double tile_count = (double)a->B * (double)a->H * ceil_div(a->Sq, ATTENTION_QUERIES);
+    double tile_flops = 4.0 * ATTENTION_QUERIES * keys * head_dim * a->seen;
+    double rate = attention_rate(device, keys, head_dim) * device->attention_scale;
+    return fmax(tile_count, device->processors) * tile_flops / rate;
+}
+
+double dit_cost_attention_seconds(const dit_cost_device *device, const dit_cost_attention *a)
+{
+    double elements = 2.0 * (double)a->B * (double)a->H * (double)a->D * ((double)a->Sq + (double)a->Sk);
+    if (a->B <= 0 || a->H <= 0 || a->Sq <= 0 || a->Sk <= 0 || a->D <= 0) return 0;
+    return device->launch_s +
+           fmax(attention_compute(device, a), memory_seconds(device, elements * device->element_bytes));
+}
+
+/* ---- beside communication ---------------------------------------------------------------------------------------- */
+
+dit_cost_device dit_cost_device_beside(const dit_cost_device *device, double taken)
+{
+    dit_cost_device left = *device;
+    left.processors = fmax(device->processors - fmax(taken, 0), 1);
+    left.peak_flops_per_s *= left.processors / device->processors;
+    left.attention_scale *= left.processors / device->processors;
+    return left;
+}

@@ -1,0 +1,326 @@
+/* Accelerators and profiles from JSON. */
+#include "kernels/cost/read.h"
+
+#include "base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double largest = 1e30;
+enum { POINTER = 128 };
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static dit_status require_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                 double min, double max, double *out)
+{
+    if (!cJSON_GetObjectItemCaseSensitive(object, key))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "there is no '%s'", key);
+    return dit_json_optional_number(doc, object, pointer, key, min, max, out);
+}
+
+static dit_status require_schema(const dit_json *doc, const char *wanted)
+{
+    const char *schema;
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (!strcmp(schema, wanted)) return DIT_OK;
+    return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "'%s', where %s is read", schema, wanted);
+}
+
+static dit_status copy_name(const dit_json *doc, const cJSON *value, const char *pointer, char out[DIT_COST_NAME])
+{
+    if (!cJSON_IsString(value)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "a name is a string");
+    if (snprintf(out, DIT_COST_NAME, "%s", value->valuestring) < DIT_COST_NAME) return DIT_OK;
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "a name has at most %d bytes", DIT_COST_NAME - 1);
+}
+
+/* ---- curves ------------------------------------------------------------------------------------------------------ */
+
+/* Whether knot i can follow the one before; the rule is in model.h. */
+static dit_status check_knot(const dit_json *doc, const char *pointer, const dit_cost_curve *curve, int i)
+{
+    double x = curve->x[i], y = curve->y[i];
+    if (!(x > 0 && y > 0))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "knot %d: size %g and rate %g must be above 0", i, x, y);
+    if (i == 0) return DIT_OK;
+    if (!(x > curve->x[i - 1]))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "sizes do not ascend at knot %d", i);
+    if (y - curve->y[i - 1] <= curve->y[i - 1] * log(x / curve->x[i - 1])) return DIT_OK;
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "the rate rises so fast at knot %d that time would fall", i);
+}
+
+static dit_status add_knot(const dit_json *doc, const char *pointer, const cJSON *x, const cJSON *y,
+                           dit_cost_curve *out)
+{
+    if (!cJSON_IsNumber(x) || !cJSON_IsNumber(y))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "knot %d is not two numbers", out->count);
+    if (out->count == DIT_COST_KNOTS)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "more than %d knots", DIT_COST_KNOTS);
+    out->x[out->count] = x->valuedouble;
+    out->y[out->count] = y->valuedouble;
+    DIT_TRY(check_knot(doc, pointer, out, out->count));
+    out->count++;
+    return DIT_OK;
+}
+
+/* [{"bytes": ..., "fraction": ...}, ...]; none: all of the bandwidth. */
+static dit_status read_fractions(const dit_json *doc, const cJSON *cost, dit_cost_curve *out)
+{
+    const cJSON *list = NULL, *knot;
+    DIT_TRY(dit_json_optional_array(doc, cost, "/cost", "bandwidth_fraction", &list));
+    cJSON_ArrayForEach(knot, list)
+    {
+        const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(knot, "bytes");
+        const cJSON *fraction = cJSON_GetObjectItemCaseSensitive(knot, "fraction");
+        DIT_TRY(add_knot(doc, "/cost/bandwidth_fraction", bytes, fraction, out));
+        if (out->y[out->count - 1] > 1)
+            return dit_json_fail(doc, "/cost/bandwidth_fraction", DIT_ERR_JSON_VALUE, "a fraction is at most 1");
+    }
+    return DIT_OK;
+}
+
+static dit_status read_rates(const dit_json *doc, const cJSON *table, const char *pointer, dit_cost_curve *out)
+{
+    const cJSON *tokens = NULL, *rates = NULL;
+    DIT_TRY(dit_json_optional_array(doc, table, pointer, "tokens", &tokens));
+    DIT_TRY(dit_json_optional_array(doc, table, pointer, "flops_per_s", &rates));
+    int count = cJSON_GetArraySize(tokens);
+    if (count == 0 || count != cJSON_GetArraySize(rates))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%d tokens and %d flops_per_s", count,
+                             cJSON_GetArraySize(rates));
+    for (int i = 0; i < count; i++)
+        DIT_TRY(add_knot(doc, pointer, cJSON_GetArrayItem(tokens, i), cJSON_GetArrayItem(rates, i), out));
+    return DIT_OK;
+}
+
+/* ---- attention tables -------------------------------------------------------------------------------------------- */
+
+static bool has_kernel(const cJSON *tables, const char *kernel)
+{
+    const cJSON *table;
+    cJSON_ArrayForEach(table, tables)
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(table, "kernel"));
+        if (name && !strcmp(name, kernel)) return true;
+    }
+    return false;
+}
+
+static const char *chosen_kernel(const cJSON *tables, const dit_cost_profile *profile)
+{
+    for (int i = 0; i < DIT_COST_KERNELS && profile->attention_kernels[i][0]; i++)
+        if (has_kernel(tables, profile->attention_kernels[i])) return profile->attention_kernels[i];
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(tables, 0), "kernel"));
+}
+
+/* A larger head may not take less time: flops / rate, both with the head size. */
+static dit_status check_heads(const dit_json *doc, const char *pointer, const dit_cost_attention_table *small,
+                              const dit_cost_attention_table *large)
+{
+    double ratio = (double)large->head_dim / (double)small->head_dim;
+    if (large->head_dim <= small->head_dim)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "head sizes of one kernel must ascend");
+    for (int i = 0; i < large->flops_per_s.count; i++)
+        if (large->flops_per_s.y[i] > ratio * dit_cost_curve_at(&small->flops_per_s, large->flops_per_s.x[i]))
+            return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "heads of %lld would take less time than of %lld",
+                                 (long long)large->head_dim, (long long)small->head_dim);
+    return DIT_OK;
+}
+
+static dit_status add_table(const dit_json *doc, const cJSON *value, const char *pointer, dit_cost_device *out)
+{
+    static const char *const keys[] = {"kernel", "head_dim", "tokens", "flops_per_s", "note", NULL};
+    dit_cost_attention_table *table = out->attention + out->tables;
+    if (out->tables == DIT_COST_TABLES)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "more than %d tables of a kernel", DIT_COST_TABLES);
+    DIT_TRY(dit_json_only_keys(doc, value, pointer, keys));
+    DIT_TRY(dit_json_require_int(doc, value, pointer, "head_dim", 1, 1024, &table->head_dim));
+    DIT_TRY(read_rates(doc, value, pointer, &table->flops_per_s));
+    if (out->tables > 0) DIT_TRY(check_heads(doc, pointer, table - 1, table));
+    out->tables++;
+    return DIT_OK;
+}
+
+static dit_status read_attention(const dit_json *doc, const cJSON *cost, const dit_cost_profile *profile,
+                                 dit_cost_device *out)
+{
+    const cJSON *tables = NULL;
+    DIT_TRY(dit_json_optional_array(doc, cost, "/cost", "attention", &tables));
+    const char *kernel = chosen_kernel(tables, profile);
+    if (!kernel)
+        return dit_json_fail(doc, "/cost", DIT_ERR_JSON_MISSING, "attention has no table with a kernel's name");
+    for (int i = 0; i < cJSON_GetArraySize(tables); i++) {
+        const cJSON *table = cJSON_GetArrayItem(tables, i);
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(table, "kernel"));
+        char pointer[POINTER];
+        snprintf(pointer, sizeof pointer, "/cost/attention/%d", i);
+        if (name && !strcmp(name, kernel)) DIT_TRY(add_table(doc, table, pointer, out));
+    }
+    return DIT_OK;
+}
+
+/* ---- accelerators ------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    int bytes;
+} elements[] = {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}};
+enum { ELEMENT_COUNT = sizeof elements / sizeof elements[0] };
+
+static dit_status read_element(const dit_json *doc, const char *element, dit_cost_device *out)
+{
+    const cJSON *peaks;
+    for (int i = 0; i < ELEMENT_COUNT; i++)
+        if (!strcmp(element, elements[i].name)) out->element_bytes = elements[i].bytes;
+    if (!out->element_bytes)
+        return DIT_FAIL(DIT_ERR_NOT_FOUND, "no element type '%s'; there are fp32, fp16, bf16 and fp8", element);
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "peak_flops_per_s", &peaks));
+    if (!cJSON_GetObjectItemCaseSensitive(peaks, element))
+        return dit_error_hint(dit_json_fail(doc, "/peak_flops_per_s", DIT_ERR_UNSUPPORTED,
+                                            "%s does not compute with %s", out->name, element),
+                              "choose an element type that the file has a peak of");
+    return require_number(doc, peaks, "/peak_flops_per_s", element, 1, largest, &out->peak_flops_per_s);
+}
+
+static dit_status read_facts(const dit_json *doc, dit_cost_device *out)
+{
+    int64_t processors;
+    DIT_TRY(copy_name(doc, cJSON_GetObjectItemCaseSensitive(doc->root, "name"), "/name", out->name));
+    DIT_TRY(dit_json_require_int(doc, doc->root, "", "memory_bytes", 1, (int64_t)1 << 50, &out->memory_bytes));
+    DIT_TRY(dit_json_require_int(doc, doc->root, "", "streaming_multiprocessors", 1, 65536, &processors));
+    out->processors = (double)processors;
+    return require_number(doc, doc->root, "", "memory_bandwidth_bytes_per_s", 1, largest, &out->bandwidth_bytes_per_s);
+}
+
+static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_device *out)
+{
+    static const char *const keys[] = {
+        "gemm_ceiling",       "gemm_fill_k", "attention", "attention_scale", "head_granularity",
+        "bandwidth_fraction", "launch_s",    "evidence",  "source",          NULL};
+    out->attention_scale = 1;
+    out->head_granularity = 32;
+    DIT_TRY(dit_json_only_keys(doc, cost, "/cost", keys));
+    DIT_TRY(require_number(doc, cost, "/cost", "gemm_ceiling", 1e-3, 1, &out->gemm_ceiling));
+    DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "gemm_fill_k", 0, 1e6, &out->gemm_fill_k));
+    DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "attention_scale", 1e-3, 1e3, &out->attention_scale));
+    DIT_TRY(dit_json_optional_int(doc, cost, "/cost", "head_granularity", 1, 1024, &out->head_granularity));
+    DIT_TRY(require_number(doc, cost, "/cost", "launch_s", 0, 1, &out->launch_s));
+    return read_fractions(doc, cost, &out->bandwidth_fraction);
+}
+
+/* Tables are of fp16. A type with a lower peak is slower in that ratio; one with a higher peak is no faster, since few
+ * attention kernels have it. */
+static double type_scale(const dit_json *doc, const dit_cost_device *device)
+{
+    const cJSON *peaks = cJSON_GetObjectItemCaseSensitive(doc->root, "peak_flops_per_s");
+    const cJSON *half = cJSON_GetObjectItemCaseSensitive(peaks, "fp16");
+    return cJSON_IsNumber(half) ? fmin(1, device->peak_flops_per_s / half->valuedouble) : 1;
+}
+
+static dit_status read_device(const dit_json *doc, const char *element, const dit_cost_profile *profile,
+                              dit_cost_device *out)
+{
+    const cJSON *cost = NULL;
+    DIT_TRY(require_schema(doc, "ditbench.accelerator/1"));
+    DIT_TRY(read_facts(doc, out));
+    DIT_TRY(read_element(doc, element, out));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "cost", &cost));
+    if (!cost)
+        return dit_error_hint(
+            dit_json_fail(doc, "", DIT_ERR_UNSUPPORTED, "%s has no parameters of a cost model", out->name),
+            "add `cost`, as the other files of workloads/accelerators have it");
+    DIT_TRY(read_cost(doc, cost, out));
+    out->attention_scale *= type_scale(doc, out);
+    return read_attention(doc, cost, profile, out);
+}
+
+dit_status dit_cost_device_read(const char *path, const char *element, const dit_cost_profile *profile,
+                                dit_cost_device *out)
+{
+    dit_json doc = {0};
+    dit_status st = DIT_OK;
+    *out = (dit_cost_device){0};
+    DIT_TRY_GOTO(st, dit_json_read_file(path, &doc), done);
+    DIT_TRY_GOTO(st, read_device(&doc, element, profile, out), done);
+done:
+    dit_json_release(&doc);
+    return st;
+}
+
+/* ---- profiles ---------------------------------------------------------------------------------------------------- */
+
+static dit_status read_part(const dit_json *doc, const cJSON *parts, dit_cost_part part, dit_cost_profile *out)
+{
+    static const char *const keys[] = {"kernels", "passes", "why", NULL};
+    const cJSON *value;
+    char pointer[POINTER];
+    DIT_TRY(dit_json_require_object(doc, parts, "/parts", dit_cost_part_name(part), &value));
+    snprintf(pointer, sizeof pointer, "/parts/%s", dit_cost_part_name(part));
+    DIT_TRY(dit_json_only_keys(doc, value, pointer, keys));
+    DIT_TRY(require_number(doc, value, pointer, "kernels", 0, 1000, &out->parts[part].kernels));
+    return require_number(doc, value, pointer, "passes", 0, 1000, &out->parts[part].passes);
+}
+
+static dit_status read_parts(const dit_json *doc, dit_cost_profile *out)
+{
+    const char *keys[DIT_COST_PART_COUNT + 1] = {0};
+    const cJSON *parts;
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "parts", &parts));
+    for (int i = 0; i < DIT_COST_PART_COUNT; i++) keys[i] = dit_cost_part_name((dit_cost_part)i);
+    DIT_TRY(dit_json_only_keys(doc, parts, "/parts", keys));
+    for (int i = 0; i < DIT_COST_PART_COUNT; i++) DIT_TRY(read_part(doc, parts, (dit_cost_part)i, out));
+    return DIT_OK;
+}
+
+static dit_status read_kernels(const dit_json *doc, dit_cost_profile *out)
+{
+    const cJSON *list = NULL;
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "attention_kernels", &list));
+    int count = cJSON_GetArraySize(list);
+    if (count > DIT_COST_KERNELS)
+        return dit_json_fail(doc, "/attention_kernels", DIT_ERR_JSON_VALUE, "more than %d kernels", DIT_COST_KERNELS);
+    for (int i = 0; i < count; i++)
+        DIT_TRY(copy_name(doc, cJSON_GetArrayItem(list, i), "/attention_kernels", out->attention_kernels[i]));
+    return DIT_OK;
+}
+
+static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
+{
+    static const char *const keys[] = {"schema",
+                                       "name",
+                                       "title",
+                                       "dispatch_s",
+                                       "collective_dispatch_s",
+                                       "synchronise_s",
+                                       "communication_processors",
+                                       "packed_linear",
+                                       "attention_kernels",
+                                       "parts",
+                                       "evidence",
+                                       "source",
+                                       NULL};
+    const cJSON *root = doc->root;
+    DIT_TRY(require_schema(doc, "ditbench.profile/1"));
+    DIT_TRY(dit_json_only_keys(doc, root, "", keys));
+    DIT_TRY(copy_name(doc, cJSON_GetObjectItemCaseSensitive(root, "name"), "/name", out->name));
+    DIT_TRY(require_number(doc, root, "", "dispatch_s", 0, 1, &out->dispatch_s));
+    DIT_TRY(require_number(doc, root, "", "collective_dispatch_s", 0, 1, &out->collective_dispatch_s));
+    DIT_TRY(require_number(doc, root, "", "synchronise_s", 0, 1, &out->synchronise_s));
+    DIT_TRY(require_number(doc, root, "", "communication_processors", 0, 1024, &out->communication_processors));
+    DIT_TRY(dit_json_optional_bool(doc, root, "", "packed_linear", &out->packed_linear));
+    DIT_TRY(read_kernels(doc, out));
+    return read_parts(doc, out);
+}
+
+dit_status dit_cost_profile_read(const char *path, dit_cost_profile *out)
+{
+    dit_json doc = {0};
+    dit_status st = DIT_OK;
+    *out = (dit_cost_profile){0};
+    DIT_TRY_GOTO(st, dit_json_read_file(path, &doc), done);
+    DIT_TRY_GOTO(st, read_profile(&doc, out), done);
+done:
+    dit_json_release(&doc);
+    return st;
+}

@@ -1,0 +1,26 @@
+/* Reads the cost model's parameters: accelerators (workloads/accelerators) and software profiles (workloads/profiles).
+ */
+#ifndef DIT_KERNELS_COST_READ_H
+#define DIT_KERNELS_COST_READ_H
+
+#include "base/status.h"
+#include "kernels/cost/operator.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A profile, schema ditbench.profile/1. Every part must be there. Errors: DIT_ERR_IO, DIT_ERR_JSON_*. */
+dit_status dit_cost_profile_read(const char *path, dit_cost_profile *out);
+/* An accelerator, schema ditbench.accelerator/1, computing with `element` (a key of its peak_flops_per_s: "fp32",
+ * "fp16", "bf16", "fp8"); attention as the first of profile's kernels that the file has tables of, else the file's
+ * first; the tables are of fp16, and a type with a lower peak is slower in that ratio.
+ * Errors: DIT_ERR_IO, DIT_ERR_JSON_*; DIT_ERR_NOT_FOUND when no such type is known here; DIT_ERR_UNSUPPORTED when the
+ * file has no `cost`, or no peak of `element`. */
+dit_status dit_cost_device_read(const char *path, const char *element, const dit_cost_profile *profile,
+                                dit_cost_device *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
