@@ -158,14 +158,13 @@ static bool close_degrees(const suite_published_point *point, suite_point *out)
 
 static void write_method(suite_point *out)
 {
-    size_t used;
-    dit_parallel_label(&out->parallel, out->method);
-    used = strlen(out->method);
-    if (out->parallel.num_pipeline_patch)
-        used +=
-            (size_t)snprintf(out->method + used, sizeof out->method - used, " M%d", out->parallel.num_pipeline_patch);
-    if (out->parallel.degree[DIT_AXIS_PIPEFUSION] > 1 || out->parallel.degree[DIT_AXIS_PATCH] > 1)
-        snprintf(out->method + used, sizeof out->method - used, " W%d", out->parallel.warmup_steps);
+    const dit_parallel *parallel = &out->parallel;
+    bool displaced = parallel->degree[DIT_AXIS_PIPEFUSION] > 1 || parallel->degree[DIT_AXIS_PATCH] > 1;
+    char label[64], bands[16] = "", warmup[16] = "";
+    dit_parallel_label(parallel, label);
+    if (parallel->num_pipeline_patch) snprintf(bands, sizeof bands, " M%d", parallel->num_pipeline_patch);
+    if (displaced) snprintf(warmup, sizeof warmup, " W%d", parallel->warmup_steps);
+    snprintf(out->method, sizeof out->method, "%.33s%s%s", label, bands, warmup);
 }
 
 static bool check_degrees(const suite_published_names *names, const suite_published_point *point,

@@ -94,7 +94,7 @@ typedef struct {
     char panel[320];            /* what is compared with each other: equal but for the method */
     char method[64];            /* suite_point.method                                 */
     char mesh[64];              /* of a search the winner                             */
-    char label[192];            /* for people                                         */
+    char label[256];            /* for people                                         */
 } suite_point_result;
 
 /* Asks the predictor about every case of a point that is not skipped; the least time counts. `predict` NULL: *out tells

@@ -25,7 +25,7 @@ static const cJSON *member(const cJSON *object, const char *key)
 typedef struct {
     const dit_json *doc;
     const cJSON *object;
-    char pointer[64];
+    const char *pointer; /* of `object` */
 } place;
 
 static bool is_said(const place *at, const char *key)
@@ -105,12 +105,13 @@ static dit_status read_degrees(const place *at, suite_published_point *point)
 
 static dit_status read_config(const place *outer, suite_published_point *point)
 {
-    place at = {.doc = outer->doc};
+    char pointer[96];
+    place at = {.doc = outer->doc, .pointer = pointer};
     int64_t number;
     point->warmup_steps = -1;
     if (!is_said(outer, "config")) return DIT_OK;
     DIT_TRY(dit_json_require_object(outer->doc, outer->object, outer->pointer, "config", &at.object));
-    snprintf(at.pointer, sizeof at.pointer, "%s/config", outer->pointer);
+    snprintf(pointer, sizeof pointer, "%s/config", outer->pointer);
     DIT_TRY(read_degrees(&at, point));
     DIT_TRY(read_count(&at, "num_pipeline_patch", &number));
     point->num_pipeline_patch = (int)number;
@@ -196,48 +197,51 @@ static dit_status read_entry(const place *at, suite_published_point *point)
     return read_value(at, "latency_s", point);
 }
 
+/* What the two forms may have; the rest is passed over. */
+static const char *const point_keys[] = {"source",
+                                         "paper",
+                                         "figure_or_table",
+                                         "model",
+                                         "resolution",
+                                         "frames",
+                                         "steps",
+                                         "steps_inferred",
+                                         "batch",
+                                         "hardware",
+                                         "interconnect",
+                                         "gpus",
+                                         "method",
+                                         "config",
+                                         "config_known",
+                                         "config_source",
+                                         "metric",
+                                         "value",
+                                         "unit",
+                                         "error_abs",
+                                         "provenance",
+                                         "digitised",
+                                         "note",
+                                         "runtime",
+                                         "status",
+                                         "attention",
+                                         "interconnect_note",
+                                         "seq_len",
+                                         "heads",
+                                         "head_dim",
+                                         "kv_groups",
+                                         NULL};
+static const char *const entry_keys[] = {"model",     "gpu",   "resolution", "frames",   "steps", "batch",
+                                         "dtype",     "quant", "attention",  "compiled", "scope", "latency_s",
+                                         "error_abs", "notes", "source",     "status",   NULL};
+
 static dit_status read_list(const cJSON *list, bool entries, suite_published *out)
 {
-    static const char *const point_keys[] = {"source",
-                                             "paper",
-                                             "figure_or_table",
-                                             "model",
-                                             "resolution",
-                                             "frames",
-                                             "steps",
-                                             "steps_inferred",
-                                             "batch",
-                                             "hardware",
-                                             "interconnect",
-                                             "gpus",
-                                             "method",
-                                             "config",
-                                             "config_known",
-                                             "config_source",
-                                             "metric",
-                                             "value",
-                                             "unit",
-                                             "error_abs",
-                                             "provenance",
-                                             "digitised",
-                                             "note",
-                                             "runtime",
-                                             "status",
-                                             "attention",
-                                             "interconnect_note",
-                                             "seq_len",
-                                             "heads",
-                                             "head_dim",
-                                             "kv_groups",
-                                             NULL};
-    static const char *const entry_keys[] = {"model",     "gpu",   "resolution", "frames",   "steps", "batch",
-                                             "dtype",     "quant", "attention",  "compiled", "scope", "latency_s",
-                                             "error_abs", "notes", "source",     "status",   NULL};
     int index = 0;
     for (const cJSON *item = list->child; item; item = item->next, index++) {
-        place at = {.doc = &out->source, .object = item};
+        char pointer[64];
+        place at = {&out->source, item, pointer};
         suite_published_point *point = &out->points[index];
-        snprintf(at.pointer, sizeof at.pointer, "%s/%d", entries ? "/entries" : "", index);
+        snprintf(pointer, sizeof pointer, "%s/%d", entries ? "/entries" : "", index);
         if (!cJSON_IsObject(item))
             return dit_json_fail(&out->source, at.pointer, DIT_ERR_JSON_TYPE, "a point is an object");
         point->index = index;

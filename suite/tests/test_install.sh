@@ -19,4 +19,7 @@ report $? "its report is drawn"
 report $? "its records verify"
 [ -s "$work/prefix/share/ditbench/results/schema/record.schema.json" ]
 report $? "the schemas are there"
+"$work/prefix/bin/ditbench" simulate --points "$work/prefix/share/ditbench/results/published/paper_numbers.json" --list \
+    >"$work/log" 2>&1
+report $? "so are published numbers, and the names they use"
 tap_end
