@@ -1,10 +1,12 @@
 /* For test_matrix.sh: every model class with every method, as the registries list them.
  *
- *   matrix --models FILE --methods FILE --overrides FILE write     prints a workload: the models that are built, cut to
- *       the small ones of exact.json, times every method of program denoise on 2, 4 or 8 ranks, approximate ones with
- *       0, 1 and all steps synchronous. FILEs are `ditbench list models --json`, `list methods --json`, exact.json.
- *   matrix --plan FILE --folder DIR run                            runs the cases of `ditbench expand --json` that have
- *       as many ranks as there are, in this one launch; those of one rank leave their latents in DIR for the others.
+ *   matrix --models FILE --methods FILE --overrides FILE --variants N write
+ *       Prints a workload: the models that are built, cut to the small ones of exact.json, times every method of
+ * program denoise on 2, 4 or 8 ranks; approximate ones with the first N of 1, 0 and all steps synchronous. FILEs are
+ *       `ditbench list models --json`, `list methods --json`, exact.json.
+ *   matrix --plan FILE --folder DIR run
+ *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch; those of
+ *       one rank leave their latents in DIR for the others.
  *
  * A case passes when it sends what the closed form says, when its memory by class is, to the byte, what is counted
  * without computing, on every rank, and when its latents are those of one rank, or with stale steps of the oracle.
@@ -130,17 +132,17 @@ static void add_cell(cJSON *tied, const char *method, int ranks, int warmup_step
     append_number(member(tied, "warmup_steps"), warmup_steps);
 }
 
-static void add_method(const cJSON *method, cJSON *tied)
+static void add_method(const cJSON *method, int most_variants, cJSON *tied)
 {
     static const int warmup_steps[] = {1, 0, STEPS};
     const char *name = text_of(method, "name");
     int least = (int)number_or(method, "least_ranks", 1), most = least == 1 ? 1 : least > 4 ? 8 : 4;
-    int variants = cJSON_IsTrue(member(method, "exact")) ? 1 : 3;
+    int variants = cJSON_IsTrue(member(method, "exact")) ? 1 : most_variants;
     for (int ranks = least; ranks <= most; ranks *= 2)
         for (int i = 0; i < variants; i++) add_cell(tied, name, ranks, warmup_steps[i]);
 }
 
-static void add_methods(const cJSON *methods, cJSON *zip)
+static void add_methods(const cJSON *methods, int most_variants, cJSON *zip)
 {
     static const char *const keys[] = {"method", "world_size", "warmup_steps"};
     const cJSON *item;
@@ -149,11 +151,11 @@ static void add_methods(const cJSON *methods, cJSON *zip)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) cJSON_AddArrayToObject(tied, keys[i]);
     cJSON_ArrayForEach(item, methods)
     {
-        if (strcmp(text_of(item, "program"), "denoise") == 0) add_method(item, tied);
+        if (strcmp(text_of(item, "program"), "denoise") == 0) add_method(item, most_variants, tied);
     }
 }
 
-static int write_workload(const cJSON *models, const cJSON *methods, const cJSON *overrides)
+static int write_workload(const cJSON *models, const cJSON *methods, const cJSON *overrides, int most_variants)
 {
     cJSON *root = cJSON_CreateObject(), *defaults, *zip;
     cJSON_AddStringToObject(root, "schema", "ditbench.workload/1");
@@ -167,7 +169,7 @@ static int write_workload(const cJSON *models, const cJSON *methods, const cJSON
     cJSON_AddNumberToObject(defaults, "num_inference_steps", STEPS);
     zip = cJSON_AddArrayToObject(root, "zip");
     int missing = add_models(member(models, "models"), overrides, zip);
-    add_methods(member(methods, "methods"), zip);
+    add_methods(member(methods, "methods"), most_variants, zip);
     char *text = cJSON_Print(root);
     puts(text ? text : "");
     free(text);
@@ -382,7 +384,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[argc - 1], "write") == 0) {
         wrong =
             write_workload(read_option(argc, argv, "--models", &models), read_option(argc, argv, "--methods", &methods),
-                           read_option(argc, argv, "--overrides", &overrides));
+                           read_option(argc, argv, "--overrides", &overrides), atoi(option(argc, argv, "--variants")));
     } else {
         if (dit_comm_start("mpi", &argc, &argv) != DIT_OK || dit_comm_size(dit_comm_world()) > MOST_RANKS) return 4;
         wrong = run_plan(read_option(argc, argv, "--plan", &plan), option(argc, argv, "--folder"));

@@ -14,8 +14,11 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers
 "$build/bin/ditbench" list models --resolution 256x256 --frames 9 --json >"$work/models.json" 2>"$work/log" &&
     "$build/bin/ditbench" list methods --json >"$work/methods.json" 2>>"$work/log"
 report $? "the registries are listed"
+variants=3
+[ -z "${SANITIZE:-}" ] || variants=1 # minutes matter there: one synchronous step
 write() { # models
-    "$build/tests/engine_matrix" --models "$1" --methods "$work/methods.json" --overrides engine/tests/exact.json write
+    "$build/tests/engine_matrix" --models "$1" --methods "$work/methods.json" --overrides engine/tests/exact.json \
+        --variants "$variants" write
 }
 write "$work/models.json" >"$work/matrix.json" 2>"$work/log"
 status=$?
@@ -81,6 +84,6 @@ sed '/"name":.*"pixart-sigma-xl-2"/,/"class":/s/PixArtTransformer2DModel/LaterTr
 report $? "a class without a small model is noticed"
 # With stale steps and without, an approximate method is another thing than one rank: the oracle is no copy of it.
 awk '$5 == "ok" && $7 !~ /nan/ { split($6, exact, "="); total++; if (exact[2] > 1e-5) other++ }
-    END { exit !(total > 100 && other > 0.9 * total) }' "$work/lines"
+    END { exit !(total > 80 && other > 0.9 * total) }' "$work/lines"
 report $? "latents of stale steps differ from those of one rank"
 tap_end
