@@ -395,7 +395,7 @@ dit_status suite_cluster_load(const char *name, suite_cluster *out)
     else
         st =
             dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "platform %s declares no cluster: it is a real machine", name),
-                           "`ditbench list platforms` shows which are simulated");
+                           "name a simulated one, for example 8xa100-sxm");
     dit_json_release(&doc);
     return st;
 }
