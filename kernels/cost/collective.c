@@ -2,6 +2,7 @@
 #include "kernels/cost/collective.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double base_latency_s[DIT_COST_PROTOCOL_COUNT] = {6.6e-6, 14e-6, 8.4e-6};
 static const double hop_latency_s[DIT_COST_LINK_COUNT][DIT_COST_PROTOCOL_COUNT] = {
@@ -30,6 +31,20 @@ const char *dit_cost_protocol_name(dit_cost_protocol protocol)
     return protocol < DIT_COST_PROTOCOL_COUNT ? names[protocol] : "unknown";
 }
 
+dit_cost_generation dit_cost_generation_of(const char *architecture)
+{
+    static const struct {
+        const char *word;
+        dit_cost_generation generation;
+    } words[] = {{"Volta", DIT_COST_VOLTA},
+                 {"Turing", DIT_COST_VOLTA},
+                 {"Hopper", DIT_COST_HOPPER},
+                 {"Blackwell", DIT_COST_BLACKWELL}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (!strncmp(architecture, words[i].word, strlen(words[i].word))) return words[i].generation;
+    return DIT_COST_AMPERE;
+}
+
 /* 0: that protocol does not run there. */
 static double protocol_bandwidth(const dit_cost_group *g, dit_cost_protocol protocol)
 {
@@ -42,17 +57,25 @@ static double protocol_bandwidth(const dit_cost_group *g, dit_cost_protocol prot
     }
 }
 
+/* The fields that follow from protocol, steps and latency. links_s: the simulated links' own part of the latency. */
+static dit_cost_exchange finished(const dit_cost_group *g, dit_cost_exchange e, double moved_bytes, double links_s)
+{
+    double bandwidth = protocol_bandwidth(g, e.protocol);
+    e.step_latency_s = fmax(e.latency_s - links_s, 0) / e.steps;
+    e.bandwidth_factor = bandwidth / g->bandwidth_bytes_per_s;
+    e.seconds = bandwidth > 0 ? e.latency_s + moved_bytes / bandwidth : INFINITY;
+    return e;
+}
+
 static dit_cost_exchange ring(const dit_cost_group *g, dit_cost_collective collective, dit_cost_protocol protocol,
                               double bytes)
 {
-    int rounds = collective == DIT_COST_ALL_REDUCE ? 2 : 1, network = rounds * (g->nodes > 1 ? g->nodes - 1 : 0);
-    dit_cost_exchange e = {.protocol = protocol, .steps = rounds * (g->ranks - 1)};
-    double bandwidth = protocol_bandwidth(g, protocol);
-    e.latency_s = base_latency_s[protocol] + (e.steps - network) * hop_latency_s[g->inside][protocol] +
+    int rounds = collective == DIT_COST_ALL_REDUCE ? 2 : 1;
+    int network = rounds * (g->nodes > 1 ? g->nodes - 1 : 0), inside = rounds * (g->ranks - 1) - network;
+    dit_cost_exchange e = {.protocol = protocol, .steps = inside + network};
+    e.latency_s = base_latency_s[protocol] + inside * hop_latency_s[g->inside][protocol] +
                   network * hop_latency_s[DIT_COST_NETWORK][protocol];
-    e.bandwidth_factor = bandwidth / g->bandwidth_bytes_per_s;
-    e.seconds = bandwidth > 0 ? e.latency_s + bytes * e.steps / (g->ranks * bandwidth) : INFINITY;
-    return e;
+    return finished(g, e, bytes * e.steps / g->ranks, inside * g->inside_latency_s + network * g->network_latency_s);
 }
 
 static dit_cost_exchange fastest_ring(const dit_cost_group *g, dit_cost_collective collective, double bytes)
@@ -68,11 +91,8 @@ static dit_cost_exchange fastest_ring(const dit_cost_group *g, dit_cost_collecti
 static dit_cost_exchange at_once(const dit_cost_group *g, dit_cost_protocol protocol, double bytes)
 {
     dit_cost_exchange e = {.protocol = protocol, .steps = 1};
-    double bandwidth = protocol_bandwidth(g, protocol);
     e.latency_s = base_latency_s[protocol] + hop_latency_s[g->nodes > 1 ? DIT_COST_NETWORK : g->inside][protocol];
-    e.bandwidth_factor = bandwidth / g->bandwidth_bytes_per_s;
-    e.seconds = e.latency_s + bytes / bandwidth;
-    return e;
+    return finished(g, e, bytes, g->nodes > 1 ? g->network_latency_s : g->inside_latency_s);
 }
 
 static dit_cost_exchange messages(const dit_cost_group *g, dit_cost_collective collective, double bytes)
@@ -86,8 +106,7 @@ dit_cost_exchange dit_cost_exchange_of(const dit_cost_group *group, dit_cost_col
 {
     dit_cost_exchange e = {.protocol = DIT_COST_LL, .bandwidth_factor = 1};
     if (group->ranks <= 1 || !(bytes > 0)) return e;
-    e = collective == DIT_COST_ALL_TO_ALL || collective == DIT_COST_SEND_RECV ? messages(group, collective, bytes)
-                                                                              : fastest_ring(group, collective, bytes);
-    e.step_latency_s = e.latency_s / e.steps;
-    return e;
+    if (collective == DIT_COST_ALL_TO_ALL || collective == DIT_COST_SEND_RECV)
+        return messages(group, collective, bytes);
+    return fastest_ring(group, collective, bytes);
 }

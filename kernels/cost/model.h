@@ -32,7 +32,7 @@ typedef struct {
 
 /* One accelerator computing with one element type. */
 typedef struct {
-    char name[DIT_COST_NAME];
+    char name[DIT_COST_NAME], architecture[DIT_COST_NAME];
     int64_t memory_bytes;
     int element_bytes;            /* of activations and weights                                                     */
     double peak_flops_per_s;      /* of matrix products of that type, dense                                         */

@@ -187,6 +187,8 @@ static dit_status read_facts(const dit_json *doc, dit_cost_device *out)
 {
     int64_t processors;
     DIT_TRY(copy_name(doc, cJSON_GetObjectItemCaseSensitive(doc->root, "name"), "/name", out->name));
+    DIT_TRY(copy_name(doc, cJSON_GetObjectItemCaseSensitive(doc->root, "architecture"), "/architecture",
+                      out->architecture));
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "memory_bytes", 1, (int64_t)1 << 50, &out->memory_bytes));
     DIT_TRY(dit_json_require_int(doc, doc->root, "", "streaming_multiprocessors", 1, 65536, &processors));
     out->processors = (double)processors;

@@ -643,7 +643,11 @@ static void messages_stand_in_the_queue_of_the_device_and_not_of_the_host(void *
 
 static dit_cost_group group_of(dit_cost_link_kind inside, double bandwidth, int ranks, int nodes)
 {
-    return (dit_cost_group){inside, DIT_COST_AMPERE, bandwidth, ranks, nodes};
+    return (dit_cost_group){.inside = inside,
+                            .generation = DIT_COST_AMPERE,
+                            .bandwidth_bytes_per_s = bandwidth,
+                            .ranks = ranks,
+                            .nodes = nodes};
 }
 
 static void latencies_are_those_of_the_tuner(void **state)
@@ -669,6 +673,50 @@ static void latencies_are_those_of_the_tuner(void **state)
     e = dit_cost_exchange_of(&nodes, DIT_COST_ALL_REDUCE, 1e9);
     assert_close(e.latency_s, 8.4e-6 + 28 * 3.4e-6 + 2 * 14e-6, 1e-12);
     assert_close(e.step_latency_s * 30, e.latency_s, 1e-12);
+    nodes.inside_latency_s = 1e-6; /* the links' own, which are not put in front once more */
+    nodes.network_latency_s = 5e-6;
+    e = dit_cost_exchange_of(&nodes, DIT_COST_ALL_REDUCE, 1e9);
+    assert_close(e.step_latency_s * 30, 8.4e-6 + 28 * 2.4e-6 + 2 * 9e-6, 1e-12);
+    nodes.network_latency_s = 1;
+    assert_close(dit_cost_exchange_of(&nodes, DIT_COST_ALL_REDUCE, 1e9).step_latency_s, 0, 0);
+}
+
+static void generations_are_read_from_the_architecture(void **state)
+{
+    dit_cost_profile eager = profile_named("pytorch-eager");
+    (void)state;
+    assert_int_equal(dit_cost_generation_of(device_named("t4", &eager).architecture), DIT_COST_VOLTA);
+    assert_int_equal(dit_cost_generation_of(device_named("v100-sxm-32", &eager).architecture), DIT_COST_VOLTA);
+    assert_int_equal(dit_cost_generation_of(device_named("l40", &eager).architecture), DIT_COST_AMPERE);
+    assert_int_equal(dit_cost_generation_of(device_named("h20", &eager).architecture), DIT_COST_HOPPER);
+    assert_int_equal(dit_cost_generation_of(device_named("b200-sxm-180", &eager).architecture), DIT_COST_BLACKWELL);
+}
+
+/* all_reduce of 8 ranks, nccl-tests: stas00/ml-engineering, network/README.md. NCCL's working bandwidths of links. */
+static const struct {
+    dit_cost_generation generation;
+    double link_gb_per_s, bytes, us;
+} reduce_rows[] = {
+    {DIT_COST_AMPERE, 240, 32768, 43.83},        {DIT_COST_AMPERE, 240, 262144, 61.38},
+    {DIT_COST_AMPERE, 240, 4194304, 101.5},      {DIT_COST_AMPERE, 240, 33554432, 424},
+    {DIT_COST_AMPERE, 240, 134217728, 1327.6},   {DIT_COST_AMPERE, 240, 1073741824, 8203.9},
+    {DIT_COST_AMPERE, 240, 17179869184, 127997}, {DIT_COST_HOPPER, 371, 17179869184, 17179869184 * 1.75 / 367.6e3},
+};
+enum { REDUCE_ROWS = sizeof reduce_rows / sizeof reduce_rows[0] };
+
+static void large_reductions_are_as_fast_as_measured_and_small_ones_no_slower(void **state)
+{
+    (void)state;
+    for (int i = 0; i < REDUCE_ROWS; i++) {
+        dit_cost_group g = group_of(DIT_COST_NVLINK, reduce_rows[i].link_gb_per_s * 1e9, 8, 1);
+        g.generation = reduce_rows[i].generation;
+        dit_cost_exchange e = dit_cost_exchange_of(&g, DIT_COST_ALL_REDUCE, reduce_rows[i].bytes);
+        double ratio = 1e6 * e.seconds / reduce_rows[i].us;
+        print_message("# all_reduce %12.0f bytes over 8 of %s: %9.1f us, model %9.1f us (%s), %.2f of it\n",
+                      reduce_rows[i].bytes, g.generation == DIT_COST_HOPPER ? "H200" : "A100", reduce_rows[i].us,
+                      1e6 * e.seconds, dit_cost_protocol_name(e.protocol), ratio);
+        assert_true(ratio > (reduce_rows[i].bytes >= 1e9 ? 0.95 : 0.3) && ratio < 1.05);
+    }
 }
 
 static void messages_between_two_ranks_change_protocol_at_16_kib(void **state)
@@ -706,7 +754,8 @@ static void no_exchange_gets_faster_with_bytes_or_ranks(void **state)
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static const char whole_device[] =
-    "{\"schema\":\"ditbench.accelerator/1\",\"name\":\"d\",\"memory_bytes\":1,\"memory_bandwidth_bytes_per_s\":1e12,"
+    "{\"schema\":\"ditbench.accelerator/"
+    "1\",\"name\":\"d\",\"architecture\":\"a\",\"memory_bytes\":1,\"memory_bandwidth_bytes_per_s\":1e12,"
     "\"streaming_multiprocessors\":8,\"peak_flops_per_s\":{\"fp16\":1e12},\"cost\":{\"gemm_ceiling\":0.5,\"launch_s\":"
     "1e-6,"
     "\"attention\":[{\"kernel\":\"k\",\"head_dim\":64,\"tokens\":[1024,2048],\"flops_per_s\":[1e11,1.2e11]},"
@@ -788,6 +837,8 @@ int main(void)
         cmocka_unit_test(a_step_takes_what_the_slower_of_host_and_device_needs),
         cmocka_unit_test(messages_stand_in_the_queue_of_the_device_and_not_of_the_host),
         cmocka_unit_test(latencies_are_those_of_the_tuner),
+        cmocka_unit_test(generations_are_read_from_the_architecture),
+        cmocka_unit_test(large_reductions_are_as_fast_as_measured_and_small_ones_no_slower),
         cmocka_unit_test(messages_between_two_ranks_change_protocol_at_16_kib),
         cmocka_unit_test(no_exchange_gets_faster_with_bytes_or_ranks),
         cmocka_unit_test(bad_parameters_are_refused_by_name),
