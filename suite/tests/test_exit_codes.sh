@@ -26,6 +26,11 @@ ok "no engine: 4" exits 4 "$ditbench" run tiny.json --engine /no/such/engine
 ok "unknown launcher: 2" exits 2 "$ditbench" run tiny.json --launcher mpirum
 ok "bad filter: 2" exits 2 "$ditbench" run tiny.json --filter 'world_size <'
 ok "filter that keeps nothing: 77" exits 77 "$ditbench" run tiny.json -q --filter 'world_size > 64'
+printf '[{"model":"FLUX.1-dev","hardware":"H20","gpus":1,"method":"single","metric":"latency","value":9,"unit":"s"}]' >points.json
+printf '[{"model":7}]' >damaged.json
+ok "damaged published numbers: 2" exits 2 "$ditbench" simulate --points damaged.json --list
+ok "published numbers none of which says enough: 77" exits 77 "$ditbench" simulate --points points.json --list
+ok "no simulator: 4" exits 4 "$ditbench" simulate --points points.json
 errors_in_json() { "$ditbench" show nothing --json | grep -q '"code":.*"E_NOT_FOUND"'; }
 ok "--json reports errors as JSON on stdout" errors_in_json
 

@@ -542,6 +542,18 @@ static void a_hybrid_is_the_best_of_all_legal_meshes(void **state)
     suite_point_release(&point);
 }
 
+static void a_hybrid_splits_guidance_where_there_is_any(void **state)
+{
+    suite_point point = understood("\"model\":\"PixArt-alpha\",\"resolution\":\"1024x1024\",\"steps\":20," SAYS
+                                   ",\"gpus\":4,\"method\":\"hybrid\",\"value\":2");
+    int split = 0;
+    (void)state;
+    for (int i = 0; i < point.case_count; i++) split += strstr(point.cases[i].mesh, "cfg2") != NULL;
+    assert_int_equal(point.case_count, 9); /* 6 ways to write 4 as a product of three, and 3 to write 2 */
+    assert_int_equal(split, 3);
+    suite_point_release(&point);
+}
+
 static void meshes_that_fail_are_left_out(void **state)
 {
     oracle told = {"r8", 9, DIT_ERR_CRASH, 0};
@@ -743,6 +755,7 @@ int main(void)
         cmocka_unit_test(displaced_patches_and_clips_are_cases_too),
         cmocka_unit_test(filters_see_what_a_point_says),
         cmocka_unit_test(a_hybrid_is_the_best_of_all_legal_meshes),
+        cmocka_unit_test(a_hybrid_splits_guidance_where_there_is_any),
         cmocka_unit_test(meshes_that_fail_are_left_out),
         cmocka_unit_test(a_time_of_zero_is_no_prediction),
         cmocka_unit_test(a_step_is_a_part_of_the_loop),
