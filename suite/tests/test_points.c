@@ -653,7 +653,7 @@ static bool is_listed(char **list, const char *word)
 
 static void tables_name_what_exists(void **state)
 {
-    char **platforms;
+    char **platforms, **profiles;
     const cJSON *item;
     (void)state;
     assert_int_equal(suite_catalogue_names("platforms", &platforms), DIT_OK);
@@ -665,6 +665,11 @@ static void tables_name_what_exists(void **state)
     cJSON_ArrayForEach(
         item, cJSON_GetObjectItem(names.models.root, "aliases")) if (!is_listed(names.catalogue, item->valuestring))
         fail_msg("there is no model %s", item->valuestring);
+    assert_int_equal(suite_catalogue_names("profiles", &profiles), DIT_OK);
+    cJSON_ArrayForEach(item,
+                       cJSON_GetObjectItem(names.methods.root, "runtimes")) if (!is_listed(profiles, item->valuestring))
+        fail_msg("there is no profile %s", item->valuestring);
+    suite_names_free(profiles);
     suite_names_free(platforms);
 }
 

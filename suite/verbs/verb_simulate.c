@@ -34,14 +34,13 @@ typedef struct {
     cJSON *entries; /* --list --json                            */
 } simulate_call;
 
-/* The simulator is the engine compiled for SimGrid; nothing of it is part of this build. */
+/* A predictor that runs the engine compiled for SimGrid; this build has none. */
 static dit_status find_simulator(suite_predictor *predict)
 {
     *predict = NULL;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT,
-                                   "the simulator is not built here: there is no ditbench-engine-sim "
-                                   "to predict with"),
-                          "--list tells how every point is understood, without it");
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_ENVIRONMENT, "the simulator is not built in: there is nothing to predict a case with"),
+        "--list tells how every point is understood, without it");
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
