@@ -123,7 +123,8 @@ int main(int argc, char **argv)
     dit_runtime_params params = {.backend = "cpu", .threads = 1};
     if (dit_comm_start("mpi", &argc, &argv) != DIT_OK) return 4;
     params.parallel.degree[DIT_AXIS_TENSOR] = dit_comm_size(dit_comm_world());
-    params.facts = (dit_facts){.heads = dit_comm_size(dit_comm_world()), .head_dim = WIDTH, .num_images = 1};
+    params.facts =
+        (dit_facts){.heads = dit_comm_size(dit_comm_world()), .head_dim = WIDTH, .image_tokens = 1, .num_images = 1};
     if (dit_comm_size(dit_comm_world()) > MOST_RANKS || dit_runtime_init(&params, &rt) != DIT_OK) dit_comm_abort(4);
     dit_share share = dit_tp_share(&rt);
     check_shares(&share);

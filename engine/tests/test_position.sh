@@ -103,7 +103,7 @@ steps_of() { sed -nE 's/.*image ([0-9]+), step ([0-9]+).*/\1 \2/p' "$1" | { read
 
 ask_live() {
     local first second
-    start_case live 2 "${endless/1000/3}"
+    start_case live 2 "${endless/1000/12}"
     both_run "$work/live" || return 1
     ask live 2 && first=$(steps_of live/position-1.txt) && sleep 0.3 && ask live 2 && second=$(steps_of live/position-1.txt) || return 1
     echo "steps $first, $second"
