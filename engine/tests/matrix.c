@@ -1,6 +1,6 @@
 /* For test_matrix.sh: every model class with every method, as the registries list them.
  *
- *   matrix --models FILE --methods FILE --overrides FILE --variants N write
+ *   matrix --models FILE --methods FILE --overrides FILE --variants N --resolution WxH write
  *       Prints a workload: the models that are built, cut to the small ones of exact.json, times every method of
  * program denoise on 2, 4 or 8 ranks; approximate ones with the first N of 1, 0 and all steps synchronous. FILEs are
  *       `ditbench list models --json`, `list methods --json`, exact.json.
@@ -155,7 +155,8 @@ static void add_methods(const cJSON *methods, int most_variants, cJSON *zip)
     }
 }
 
-static int write_workload(const cJSON *models, const cJSON *methods, const cJSON *overrides, int most_variants)
+static int write_workload(const cJSON *models, const cJSON *methods, const cJSON *overrides, int most_variants,
+                          const char *resolution)
 {
     cJSON *root = cJSON_CreateObject(), *defaults, *zip;
     cJSON_AddStringToObject(root, "schema", "ditbench.workload/1");
@@ -164,7 +165,7 @@ static int write_workload(const cJSON *models, const cJSON *methods, const cJSON
     defaults = cJSON_AddObjectToObject(root, "defaults");
     cJSON_AddStringToObject(defaults, "platform", "local-cpu");
     cJSON_AddNumberToObject(defaults, "threads_per_rank", 1);
-    cJSON_AddStringToObject(defaults, "resolution", "128x128");
+    cJSON_AddStringToObject(defaults, "resolution", resolution);
     cJSON_AddNumberToObject(defaults, "num_images", 2);
     cJSON_AddNumberToObject(defaults, "num_inference_steps", STEPS);
     zip = cJSON_AddArrayToObject(root, "zip");
@@ -384,7 +385,8 @@ int main(int argc, char **argv)
     if (strcmp(argv[argc - 1], "write") == 0) {
         wrong =
             write_workload(read_option(argc, argv, "--models", &models), read_option(argc, argv, "--methods", &methods),
-                           read_option(argc, argv, "--overrides", &overrides), atoi(option(argc, argv, "--variants")));
+                           read_option(argc, argv, "--overrides", &overrides), atoi(option(argc, argv, "--variants")),
+                           option(argc, argv, "--resolution"));
     } else {
         if (dit_comm_start("mpi", &argc, &argv) != DIT_OK || dit_comm_size(dit_comm_world()) > MOST_RANKS) return 4;
         wrong = run_plan(read_option(argc, argv, "--plan", &plan), option(argc, argv, "--folder"));
