@@ -51,7 +51,7 @@ help: ## List the targets
 # ---- folders ---------------------------------------------------------------------------------------------------------
 include base/rules.mk kernels/rules.mk engine/rules.mk reports/rules.mk suite/rules.mk
 
-all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine ## Build the programs into build/bin
+all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/bin/ditbench-engine-sim)) ## Build the programs into build/bin
 tests: $(TESTS)
 .PHONY: tests
 

@@ -205,8 +205,10 @@ dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_
     p->sampler.step_ns = step_ns;
     if (!p->counting) DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
+    double began_s = p->now_s ? p->now_s() : 0;
     DIT_TRY(dit_sampler_run(&p->sampler, &p->condition));
     DIT_TRY(dit_sampler_gather(&p->sampler));
     *elapsed_ns = dit_clock_ns() - began;
+    if (p->now_s) p->elapsed_s = p->now_s() - began_s;
     return DIT_OK;
 }

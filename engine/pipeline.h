@@ -12,6 +12,8 @@ typedef struct {
     dit_case kase;
     bool counting;                /* nothing is computed or sent, everything counted, for `rank` */
     const dit_kernels *simulated; /* NULL, or the operators of a simulation, which only take time */
+    double (*now_s)(void);        /* of a simulation, whose time is finer than nanoseconds; NULL: no such clock */
+    double elapsed_s;             /* of the newest run, by that clock                              */
     int rank;
     dit_runtime rt;
     dit_partition partition;

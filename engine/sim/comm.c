@@ -3,38 +3,63 @@
 #include "engine/comm/comm_impl.h"
 #include "engine/sim/sim.h"
 
-static dit_status simulated_all_to_all(void *group, const void *send, void *recv, int64_t block_bytes)
+#include <stdlib.h>
+
+/* A group of MPI's, and on how many nodes its ranks are. */
+typedef struct {
+    void *mpi;
+    int size, nodes;
+} sim_group;
+
+static dit_status simulated_all_to_all(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
-    void *buffer = dit_sim_buffer(block_bytes * dit_comm_mpi.size(group));
+    sim_group *group = opaque;
+    double stretch =
+        dit_sim_enter(DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), group->size, group->nodes);
+    int64_t wire = dit_sim_wire(block_bytes, stretch);
+    void *buffer = dit_sim_buffer(wire * group->size);
     (void)send, (void)recv;
-    dit_sim_flush();
-    return dit_comm_mpi.all_to_all(group, buffer, buffer, block_bytes);
+    DIT_TRY(dit_comm_mpi.all_to_all(group->mpi, buffer, buffer, wire));
+    dit_sim_leave();
+    return DIT_OK;
 }
 
-static dit_status simulated_all_gather(void *group, const void *send, void *recv, int64_t block_bytes)
+static dit_status simulated_all_gather(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
-    void *buffer = dit_sim_buffer(block_bytes * dit_comm_mpi.size(group));
+    sim_group *group = opaque;
+    double stretch = dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes);
+    int64_t wire = dit_sim_wire(block_bytes, stretch);
+    void *buffer = dit_sim_buffer(wire * group->size);
     (void)send, (void)recv;
-    dit_sim_flush();
-    return dit_comm_mpi.all_gather(group, buffer, buffer, block_bytes);
+    DIT_TRY(dit_comm_mpi.all_gather(group->mpi, buffer, buffer, wire));
+    dit_sim_leave();
+    return DIT_OK;
 }
 
-static dit_status simulated_exchange_begin(void *group, const void *send, int to, void *recv, int from, int64_t bytes,
+static dit_status simulated_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
                                            dit_comm_exchange *out)
 {
-    void *buffer = dit_sim_buffer(bytes);
+    sim_group *group = opaque;
+    double stretch = dit_sim_enter(DIT_COST_SEND_RECV, (double)bytes, group->size, group->nodes);
+    int64_t wire = dit_sim_wire(bytes, stretch);
+    void *buffer = dit_sim_buffer(wire);
     (void)send, (void)recv;
-    dit_sim_flush();
-    return dit_comm_mpi.exchange_begin(group, buffer, to, buffer, from, bytes, out);
+    DIT_TRY(dit_comm_mpi.exchange_begin(group->mpi, buffer, to, buffer, from, wire, out));
+    dit_sim_leave();
+    return DIT_OK;
 }
 
-static dit_status simulated_all_gather_begin(void *group, const void *send, void *recv, int64_t block_bytes,
+static dit_status simulated_all_gather_begin(void *opaque, const void *send, void *recv, int64_t block_bytes,
                                              dit_comm_exchange *out)
 {
-    void *buffer = dit_sim_buffer(block_bytes * dit_comm_mpi.size(group));
+    sim_group *group = opaque;
+    double stretch = dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes);
+    int64_t wire = dit_sim_wire(block_bytes, stretch);
+    void *buffer = dit_sim_buffer(wire * group->size);
     (void)send, (void)recv;
-    dit_sim_flush();
-    return dit_comm_mpi.all_gather_begin(group, buffer, buffer, block_bytes, out);
+    DIT_TRY(dit_comm_mpi.all_gather_begin(group->mpi, buffer, buffer, wire, out));
+    dit_sim_leave();
+    return DIT_OK;
 }
 
 /* Simulated messages move whether or not their ranks look. */
@@ -43,38 +68,49 @@ static void simulated_exchange_poll(void *group, dit_comm_exchange *exchange)
     (void)group, (void)exchange;
 }
 
-static dit_status simulated_exchange_wait(void *group, dit_comm_exchange *exchange)
+static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *exchange)
 {
-    dit_sim_flush();
-    return dit_comm_mpi.exchange_wait(group, exchange);
+    dit_sim_enter_wait();
+    DIT_TRY(dit_comm_mpi.exchange_wait(((sim_group *)opaque)->mpi, exchange));
+    dit_sim_leave();
+    return DIT_OK;
 }
 
-static dit_status simulated_barrier(void *group)
+static dit_status simulated_barrier(void *opaque)
 {
-    dit_sim_flush();
-    return dit_comm_mpi.barrier(group);
+    dit_sim_enter_wait();
+    DIT_TRY(dit_comm_mpi.barrier(((sim_group *)opaque)->mpi));
+    dit_sim_leave();
+    dit_sim_synchronise();
+    return DIT_OK;
 }
 
-static dit_status simulated_all_gather_varying(void *group, const void *data, int64_t bytes, void *out,
+static dit_status simulated_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out,
                                                const int64_t *offsets)
 {
-    void *buffer = dit_sim_buffer(offsets[dit_comm_mpi.size(group)]);
+    sim_group *group = opaque;
+    void *buffer = dit_sim_buffer(offsets[group->size]);
     (void)out;
-    dit_sim_flush();
-    return dit_comm_mpi.all_gather_varying(group, data ? buffer : NULL, bytes, buffer, offsets);
+    dit_sim_enter_wait();
+    DIT_TRY(dit_comm_mpi.all_gather_varying(group->mpi, data ? buffer : NULL, bytes, buffer, offsets));
+    dit_sim_leave();
+    return DIT_OK;
 }
 
-static void simulated_free(void *group)
+static void simulated_free(void *opaque)
 {
-    dit_comm_mpi.free(group);
+    sim_group *group = opaque;
+    if (!group) return;
+    dit_comm_mpi.free(group->mpi);
+    free(group);
 }
 static int simulated_rank(void *group)
 {
-    return dit_comm_mpi.rank(group);
+    return dit_comm_mpi.rank(((sim_group *)group)->mpi);
 }
 static int simulated_size(void *group)
 {
-    return dit_comm_mpi.size(group);
+    return ((sim_group *)group)->size;
 }
 
 static const dit_comm_ops groups = {
@@ -114,23 +150,34 @@ static void local(int *local_rank, int *local_size)
 {
     *local_rank = 0, *local_size = 1;
 }
-static dit_status create(const int *ranks, int size, void **group)
+static dit_status create(const int *ranks, int size, void **out)
 {
-    return dit_comm_mpi.create(ranks, size, group);
+    sim_group *group = calloc(1, sizeof *group);
+    *out = group;
+    if (!group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
+    dit_status st = dit_comm_mpi.create(ranks, size, &group->mpi);
+    if (st != DIT_OK) {
+        free(group);
+        *out = NULL;
+        return st;
+    }
+    group->size = dit_comm_mpi.size(group->mpi);
+    group->nodes = ranks ? dit_sim_nodes(ranks, size) : 1;
+    return DIT_OK;
 }
 
 static dit_status world_all_to_all(void *group, const void *send, void *recv, int64_t block_bytes)
 {
-    return dit_comm_mpi.all_to_all(group, send, recv, block_bytes);
+    return dit_comm_mpi.all_to_all(((sim_group *)group)->mpi, send, recv, block_bytes);
 }
 static dit_status world_all_gather(void *group, const void *send, void *recv, int64_t block_bytes)
 {
-    return dit_comm_mpi.all_gather(group, send, recv, block_bytes);
+    return dit_comm_mpi.all_gather(((sim_group *)group)->mpi, send, recv, block_bytes);
 }
 static dit_status world_all_gather_varying(void *group, const void *data, int64_t bytes, void *out,
                                            const int64_t *offsets)
 {
-    return dit_comm_mpi.all_gather_varying(group, data, bytes, out, offsets);
+    return dit_comm_mpi.all_gather_varying(((sim_group *)group)->mpi, data, bytes, out, offsets);
 }
 
 const dit_comm_ops dit_comm_simulated = {

@@ -1,34 +1,141 @@
 #include "engine/sim/sim.h"
 
 #include "base/clock.h"
+#include "kernels/cost/clock.h"
+#include "kernels/cost/read.h"
 
 #include <mpi.h>
 #include <smpi/smpi.h>
+#include <stdio.h>
+#include <string.h>
 
-static double charged_s;
+/* Of this rank: the simulator gives every rank globals of its own. */
+static dit_cost_clock timeline;
+static dit_cost_device device;
+static dit_cost_profile profile;
+static dit_cost_group links; /* ranks and nodes are a group's */
+static int devices_per_node = 1;
+static double entered_s;
 static void *buffer;
 static int64_t buffer_bytes;
 
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+double dit_sim_now(void)
+{
+    double now = timeline.device_s > timeline.host_s ? timeline.device_s : timeline.host_s;
+    return now > timeline.charged_s ? now : timeline.charged_s;
+}
+
 static int64_t virtual_ns(void)
 {
-    return (int64_t)((MPI_Wtime() + charged_s) * 1e9);
+    return (int64_t)(dit_sim_now() * 1e9 + 0.5);
+}
+
+static void charge(void *context, double seconds)
+{
+    (void)context;
+    smpi_execute(seconds);
 }
 
 void dit_sim_start(void)
 {
+    timeline.charge = charge;
     dit_clock_set_source(virtual_ns);
 }
 
-void dit_sim_charge(double seconds)
+static void take_time(void *context, const dit_cost_op *op)
 {
-    charged_s += seconds;
+    dit_cost_time time = dit_cost_op_time(&device, &profile, op);
+    (void)context;
+    dit_cost_clock_dispatch(&timeline, time.host_s, time.device_s);
 }
 
-void dit_sim_flush(void)
+/* ---- the case ---------------------------------------------------------------------------------------------------- */
+
+static dit_status read_links(const dit_json *doc, const cJSON *object, const char *at)
 {
-    double seconds = charged_s;
-    charged_s = 0;
-    if (seconds > 0) smpi_execute(seconds);
+    const char *inside;
+    int64_t devices;
+    DIT_TRY(dit_json_require_string(doc, object, at, "inside", &inside));
+    DIT_TRY(dit_json_require_int(doc, object, at, "devices_per_node", 1, 1 << 20, &devices));
+    DIT_TRY(dit_json_optional_number(doc, object, at, "bandwidth_bytes_per_s", 1, 1e18, &links.bandwidth_bytes_per_s));
+    DIT_TRY(dit_json_optional_number(doc, object, at, "inside_latency_s", 0, 1, &links.inside_latency_s));
+    DIT_TRY(dit_json_optional_number(doc, object, at, "network_latency_s", 0, 1, &links.network_latency_s));
+    devices_per_node = (int)devices;
+    links.inside = strcmp(inside, "nvlink") == 0 ? DIT_COST_NVLINK : DIT_COST_PCIE;
+    links.generation = dit_cost_generation_of(device.architecture);
+    return DIT_OK;
+}
+
+dit_status dit_sim_read(const dit_json *doc)
+{
+    static const char *const keys[] = {
+        "accelerator",           "profile",          "element",           "devices_per_node", "inside",
+        "bandwidth_bytes_per_s", "inside_latency_s", "network_latency_s", "replay",           NULL};
+    const char *accelerator, *stack, *element, *at = "/simulation";
+    const cJSON *object;
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "simulation", &object));
+    DIT_TRY(dit_json_only_keys(doc, object, at, keys));
+    DIT_TRY(dit_json_require_string(doc, object, at, "accelerator", &accelerator));
+    DIT_TRY(dit_json_require_string(doc, object, at, "profile", &stack));
+    DIT_TRY(dit_json_require_string(doc, object, at, "element", &element));
+    DIT_TRY(dit_cost_profile_read(stack, &profile));
+    DIT_TRY(dit_cost_device_read(accelerator, element, &profile, &device));
+    dit_cost_set_hook(take_time, NULL);
+    return read_links(doc, object, at);
+}
+
+const dit_kernels *dit_sim_kernels(void)
+{
+    return dit_kernels_cost();
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+int dit_sim_nodes(const int *ranks, int size)
+{
+    int nodes = 0;
+    for (int i = 0; i < size; i++) {
+        bool known = false;
+        for (int j = 0; j < i && !known; j++) known = ranks[j] / devices_per_node == ranks[i] / devices_per_node;
+        nodes += !known;
+    }
+    return nodes;
+}
+
+double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes)
+{
+    dit_cost_group group = links;
+    group.ranks = ranks, group.nodes = nodes;
+    dit_cost_exchange exchange =
+        dit_cost_exchange_of(&group, collective, bytes * device.element_bytes / (double)sizeof(float));
+    dit_cost_clock_enter(&timeline, profile.collective_dispatch_s);
+    entered_s = MPI_Wtime();
+    if (exchange.latency_s > 0) smpi_execute(exchange.step_latency_s * exchange.steps);
+    return exchange.bandwidth_factor > 0 ? 1 / exchange.bandwidth_factor : 1;
+}
+
+void dit_sim_enter_wait(void)
+{
+    dit_cost_clock_enter(&timeline, 0);
+    entered_s = MPI_Wtime();
+}
+
+void dit_sim_leave(void)
+{
+    dit_cost_clock_leave(&timeline, MPI_Wtime() - entered_s);
+}
+
+void dit_sim_synchronise(void)
+{
+    dit_cost_clock_synchronise(&timeline, 0);
+}
+
+int64_t dit_sim_wire(int64_t bytes, double stretch)
+{
+    double wire = (double)bytes * device.element_bytes / (double)sizeof(float) * stretch;
+    return ((int64_t)wire + 3) / 4 * 4;
 }
 
 /* Never given back: messages may be under way that say they lie there. */
@@ -39,15 +146,4 @@ void *dit_sim_buffer(int64_t bytes)
     buffer_bytes = bytes > least ? bytes : least;
     buffer = SMPI_SHARED_MALLOC((size_t)buffer_bytes);
     return buffer;
-}
-
-dit_status dit_sim_read(const dit_json *doc)
-{
-    (void)doc;
-    return DIT_OK;
-}
-
-const dit_kernels *dit_sim_kernels(void)
-{
-    return dit_kernels_counting();
 }

@@ -1,28 +1,44 @@
 /* Simulation: the engine as ranks of SimGrid. Only what smpicc compiles has this folder (ditbench-engine-sim).
  *
- * A rank's operators take virtual time, which is charged to the simulated device when the rank next talks to another;
- * messages go through SimGrid's links and carry nothing. Everything between is the engine's own code.
+ * A rank's operators take virtual time on two timelines, host and device (kernels/cost/clock.h); what has come together
+ * is charged to the simulated device when the rank next talks to another. Messages go through SimGrid's links and carry
+ * nothing. Everything between is the engine's own code.
  * Source: Degomme et al., Simulating MPI applications: the SMPI approach (TPDS 2017); DESIGN.md section 7.
  */
 #ifndef DIT_ENGINE_SIM_H
 #define DIT_ENGINE_SIM_H
 
 #include "base/json.h"
+#include "kernels/cost/collective.h"
 #include "kernels/kernels.h"
 
 #include <stdint.h>
 
-/* Reads the case's "simulation": what operators cost. Errors: DIT_ERR_JSON_*. */
+/* From now on dit_clock_ns is virtual time, what is not charged yet included. */
+void dit_sim_start(void);
+/* The same in seconds, of this rank. */
+double dit_sim_now(void);
+/* Reads the case's "simulation": {"accelerator": FILE, "profile": FILE, "element": "fp16", "devices_per_node": 8,
+ * "inside": "nvlink" or "pcie", "bandwidth_bytes_per_s", "inside_latency_s", "network_latency_s", and
+ * "replay": true where every step is to be simulated}, and has operators
+ * charged by them. Errors: DIT_ERR_JSON_*, DIT_ERR_IO, DIT_ERR_UNSUPPORTED. */
 dit_status dit_sim_read(const dit_json *doc);
-/* Operators that compute nothing and charge what they cost. */
+/* Operators that compute nothing and are charged. */
 const dit_kernels *dit_sim_kernels(void);
 
-/* From now on dit_clock_ns is virtual time, charged seconds included. */
-void dit_sim_start(void);
-/* The device is busy for so long. */
-void dit_sim_charge(double seconds);
-/* Lets the charged time pass: before anything is sent or waited for. */
-void dit_sim_flush(void);
+/* How many nodes the ranks of a group are on. */
+int dit_sim_nodes(const int *ranks, int size);
+/* Before messages of a collective of `bytes` (as NCCL counts them) over so many ranks and nodes: charged time passes,
+ * and the latency that the library puts in front. Returns by how much its protocol stretches each message, >= 1. */
+double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes);
+/* Before waiting for messages that are under way: charged time passes. */
+void dit_sim_enter_wait(void);
+/* After either. */
+void dit_sim_leave(void);
+/* Host and device wait for each other: nothing is issued ahead. */
+void dit_sim_synchronise(void);
+/* Bytes on the wire of `bytes` fp32 bytes, in the element type of the simulation and stretched. */
+int64_t dit_sim_wire(int64_t bytes, double stretch);
 /* Memory that messages are said to come from and go to: shared by all, never read. At least so many bytes. */
 void *dit_sim_buffer(int64_t bytes);
 

@@ -2,7 +2,7 @@
 #include "base/expr.h"
 #include "suite/catalogue.h"
 #include "suite/cli.h"
-#include "suite/points.h"
+#include "suite/simulate.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -33,15 +33,6 @@ typedef struct {
     int count;      /* of results: points that the filter keeps */
     cJSON *entries; /* --list --json                            */
 } simulate_call;
-
-/* A predictor that runs the engine compiled for SimGrid; this build has none. */
-static dit_status find_simulator(suite_predictor *predict)
-{
-    *predict = NULL;
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_ENVIRONMENT, "the simulator is not built in: there is nothing to predict a case with"),
-        "--list tells how every point is understood, without it");
-}
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
@@ -190,14 +181,15 @@ static dit_status tell(simulate_call *call, const suite_point *point, const suit
     return DIT_OK;
 }
 
-static dit_status take_point(simulate_call *call, int index, suite_predictor predict)
+static dit_status take_point(simulate_call *call, int index)
 {
+    suite_simulate_params how = {.element = "fp16", .deadline_s = 600};
     suite_point point;
     suite_point_result *result = &call->results[call->count];
     bool kept = true;
     DIT_TRY(suite_point_understand(&call->names, &call->published.points[index], call->profile, &point));
     dit_status st = call->filter ? suite_point_test(&point, call->filter, &kept) : DIT_OK;
-    if (st == DIT_OK && kept) st = suite_point_predict(&point, predict, NULL, result);
+    if (st == DIT_OK && kept) st = suite_point_predict(&point, call->list ? NULL : suite_simulate_point, &how, result);
     if (st == DIT_OK && kept) st = tell(call, &point, result);
     if (st == DIT_OK && kept) call->count++;
     suite_point_release(&point);
@@ -233,10 +225,9 @@ static dit_status load(simulate_call *call)
 
 static dit_status simulate(simulate_call *call)
 {
-    suite_predictor predict = NULL;
     DIT_TRY(load(call));
-    if (!call->list) DIT_TRY(find_simulator(&predict));
-    for (int i = 0; i < call->published.count; i++) DIT_TRY(take_point(call, i, predict));
+    if (!call->list) DIT_TRY(suite_simulate_check(&(suite_simulate_params){0}));
+    for (int i = 0; i < call->published.count; i++) DIT_TRY(take_point(call, i));
     if (call->calibration) DIT_TRY(suite_points_fit(call->calibration, call->results, call->count));
     if (call->cli.json) return call->list ? print_list_json(call) : print_answer_json(call);
     if (call->list)

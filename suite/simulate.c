@@ -1,0 +1,237 @@
+#include "suite/simulate.h"
+
+#include "suite/catalogue.h"
+#include "suite/command.h"
+#include "suite/launch.h"
+#include "suite/platform_xml.h"
+#include "suite/process.h"
+#include "suite/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what is needed ---------------------------------------------------------------------------------------------- */
+
+static dit_status find_engine(const suite_simulate_params *params, char out[SUITE_PATH])
+{
+    char plain[SUITE_PATH];
+    if (params->engine) return suite_path(out, "%s", params->engine);
+    DIT_TRY(suite_launch_engine(NULL, plain));
+    return suite_path(out, "%s-sim", plain);
+}
+
+static bool is_in_path(const char *program)
+{
+    char path[SUITE_PATH], *folders = strdup(getenv("PATH") ? getenv("PATH") : ""), *rest = folders, *folder;
+    bool found = false;
+    while (folders && !found && (folder = strtok_r(rest, ":", &rest)))
+        found = suite_path(path, "%s/%s", folder, program) == DIT_OK && access(path, X_OK) == 0;
+    free(folders);
+    return found;
+}
+
+dit_status suite_simulate_check(const suite_simulate_params *params)
+{
+    char engine[SUITE_PATH];
+    if (!is_in_path("smpirun"))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "SimGrid's smpirun is not installed: nothing is simulated"),
+                              "apt-get install libsimgrid-dev, then make");
+    DIT_TRY(find_engine(params, engine));
+    if (access(engine, X_OK) == 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s: %s", engine, strerror(errno)),
+                          "with SimGrid installed, make builds it");
+}
+
+/* ---- files of one simulation ------------------------------------------------------------------------------------- */
+
+static dit_status write_to(const char *folder, const char *name, const suite_cluster *cluster, int ranks)
+{
+    char path[SUITE_PATH];
+    DIT_TRY(suite_path(path, "%s/%s", folder, name));
+    FILE *file = fopen(path, "w");
+    if (!file) return DIT_FAIL(DIT_ERR_IO, "%s: %s", path, strerror(errno));
+    dit_status st = ranks ? suite_cluster_write_hostfile(cluster, ranks, file) : suite_cluster_write_xml(cluster, file);
+    if (fclose(file) != 0 && st == DIT_OK) st = DIT_FAIL(DIT_ERR_IO, "%s: %s", path, strerror(errno));
+    return st;
+}
+
+static dit_status write_parameters(const char *folder, const char *accelerator, const char *profile)
+{
+    char path[SUITE_PATH];
+    suite_accelerator device = {0};
+    dit_json stack = {0};
+    dit_status st = DIT_OK;
+    DIT_TRY_GOTO(st, suite_accelerator_load(accelerator, &device), done);
+    DIT_TRY_GOTO(st, suite_path(path, "%s/accelerator.json", folder), done);
+    DIT_TRY_GOTO(st, dit_json_write_file(device.source.root, path, false), done);
+    DIT_TRY_GOTO(st, suite_catalogue_read("profiles", "profile", profile, "ditbench.profile/1", &stack), done);
+    DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
+    DIT_TRY_GOTO(st, dit_json_write_file(stack.root, path, false), done);
+done:
+    suite_accelerator_release(&device);
+    dit_json_release(&stack);
+    return st;
+}
+
+/* What the collective library needs to know of the links: those between the first two devices, and between nodes. */
+static dit_status add_links(cJSON *simulation, const suite_cluster *cluster)
+{
+    double latency_s = 0, bandwidth = 1e12, network_s = 0, network_bandwidth;
+    bool nvlink = cluster->topology != SUITE_TOPOLOGY_TREE;
+    if (cluster->nodes * cluster->devices > 1)
+        suite_cluster_pair(cluster, 0, cluster->devices > 1 ? 1 : cluster->devices, &latency_s, &bandwidth);
+    if (cluster->nodes > 1) suite_cluster_pair(cluster, 0, cluster->devices, &network_s, &network_bandwidth);
+    DIT_TRY(dit_json_add_string(simulation, "inside", nvlink ? "nvlink" : "pcie"));
+    DIT_TRY(dit_json_add_int(simulation, "devices_per_node", cluster->devices));
+    DIT_TRY(dit_json_add_number(simulation, "bandwidth_bytes_per_s", bandwidth));
+    DIT_TRY(dit_json_add_number(simulation, "inside_latency_s", latency_s));
+    return dit_json_add_number(simulation, "network_latency_s", network_s);
+}
+
+static dit_status write_case(const char *folder, const cJSON *document, const suite_cluster *cluster,
+                             const suite_simulate_params *params)
+{
+    char path[SUITE_PATH];
+    cJSON *kase = cJSON_Duplicate(document, true), *simulation;
+    dit_status st = kase && (simulation = cJSON_AddObjectToObject(kase, "simulation"))
+                        ? DIT_OK
+                        : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    DIT_TRY_GOTO(st, suite_path(path, "%s/accelerator.json", folder), done);
+    DIT_TRY_GOTO(st, dit_json_add_string(simulation, "accelerator", path), done);
+    DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
+    DIT_TRY_GOTO(st, dit_json_add_string(simulation, "profile", path), done);
+    DIT_TRY_GOTO(st, dit_json_add_string(simulation, "element", params->element), done);
+    if (params->replay) cJSON_AddBoolToObject(simulation, "replay", true);
+    DIT_TRY_GOTO(st, add_links(simulation, cluster), done);
+    DIT_TRY_GOTO(st, suite_path(path, "%s/case.json", folder), done);
+    st = dit_json_write_file(kase, path, false);
+done:
+    cJSON_Delete(kase);
+    return st;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* Computation is charged by the engine, not measured; messages carry memory that all ranks share; NCCL's exchanges are
+ * pairs of sends and receives, its gathers rings. */
+static dit_status build_command(const char *folder, const char *engine, int ranks, suite_command *out)
+{
+    static const char *const model[] = {"--cfg=smpi/simulate-computation:no",
+                                        "--cfg=smpi/shared-malloc:global",
+                                        "--cfg=smpi/shared-malloc-blocksize:67108864",
+                                        "--cfg=smpi/alltoall:pair",
+                                        "--cfg=smpi/allgather:ring",
+                                        "--log=root.thres:critical",
+                                        SUITE_SMPI_MODEL,
+                                        NULL};
+    DIT_TRY(suite_command_word(out, "smpirun"));
+    DIT_TRY(suite_command_word(out, "-np"));
+    DIT_TRY(suite_command_word(out, "%d", ranks));
+    DIT_TRY(suite_command_word(out, "-platform"));
+    DIT_TRY(suite_command_word(out, "%s/platform.xml", folder));
+    DIT_TRY(suite_command_word(out, "-hostfile"));
+    DIT_TRY(suite_command_word(out, "%s/hosts", folder));
+    DIT_TRY(suite_command_words(out, model));
+    DIT_TRY(suite_command_word(out, "%s", engine));
+    DIT_TRY(suite_command_word(out, "--case"));
+    DIT_TRY(suite_command_word(out, "%s/case.json", folder));
+    DIT_TRY(suite_command_word(out, "--out"));
+    return suite_command_word(out, "%s/out", folder);
+}
+
+static dit_status judge(const suite_process_result *result, const char *log)
+{
+    char tail[600];
+    if (result->end == SUITE_PROCESS_EXITED && result->exit_code == 0) return DIT_OK;
+    if (result->end == SUITE_PROCESS_INTERRUPTED) return DIT_FAIL(DIT_ERR_INTERRUPTED, "stopped by a signal");
+    if (result->end == SUITE_PROCESS_TIMEOUT)
+        return DIT_FAIL(DIT_ERR_TIMEOUT, "the simulation took longer than %.0f s", (double)result->elapsed_ns * 1e-9);
+    suite_text_tail(log, tail, sizeof tail);
+    return DIT_FAIL(DIT_ERR_INTERNAL, "the simulation ended with code %d: %s", result->exit_code, tail);
+}
+
+static dit_status read_outcome(const char *folder, suite_simulated *out)
+{
+    char path[SUITE_PATH];
+    const cJSON *memory;
+    dit_json doc = {0};
+    bool match = false;
+    DIT_TRY(suite_path(path, "%s/out/simulated.json", folder));
+    dit_status st = dit_json_read_file(path, &doc);
+    *out = (suite_simulated){0};
+    if (st == DIT_OK) st = dit_json_optional_number(&doc, doc.root, "", "latency_s", 0, 1e12, &out->seconds);
+    if (st == DIT_OK) st = dit_json_require_int(&doc, doc.root, "", "simulated_steps", 1, 100000, &out->steps);
+    if (st == DIT_OK)
+        st = dit_json_require_int(&doc, doc.root, "", "sent_bytes", 0, INT64_C(1) << 53, &out->sent_bytes);
+    if (st == DIT_OK) st = dit_json_require_object(&doc, doc.root, "", "memory", &memory);
+    if (st == DIT_OK)
+        st = dit_json_require_int(&doc, memory, "/memory", "total", 0, INT64_C(1) << 53, &out->memory_bytes);
+    if (st == DIT_OK) st = dit_json_optional_bool(&doc, doc.root, "", "communication_match", &match);
+    if (st == DIT_OK && !match)
+        st = DIT_FAIL(DIT_ERR_BYTES_MISMATCH, "the simulated ranks did not send what the closed form says");
+    dit_json_release(&doc);
+    return st;
+}
+
+static dit_status run_in(const char *folder, const suite_simulate_params *params, int ranks, suite_simulated *out)
+{
+    char engine[SUITE_PATH], log[SUITE_PATH];
+    suite_command command = {0};
+    suite_process_result result;
+    dit_status st;
+    DIT_TRY(find_engine(params, engine));
+    DIT_TRY(suite_path(log, "%s/log", folder));
+    DIT_TRY_GOTO(st, build_command(folder, engine, ranks, &command), done);
+    DIT_TRY_GOTO(st,
+                 suite_process_run(&(suite_process_params){.argv = command.argv,
+                                                           .env = command.env,
+                                                           .attempt = folder,
+                                                           .log_path = log,
+                                                           .deadline_s = params->deadline_s},
+                                   &result),
+                 done);
+    DIT_TRY_GOTO(st, judge(&result, log), done);
+    st = read_outcome(folder, out);
+done:
+    suite_command_release(&command);
+    return st;
+}
+
+static dit_status prepare(const char *folder, const suite_simulate_params *params, const cJSON *document, int ranks,
+                          const char *platform, const char *profile)
+{
+    suite_cluster cluster = {0};
+    dit_status st = DIT_OK;
+    DIT_TRY_GOTO(st, suite_cluster_load(platform, &cluster), done);
+    DIT_TRY_GOTO(st, write_to(folder, "platform.xml", &cluster, 0), done);
+    DIT_TRY_GOTO(st, write_to(folder, "hosts", &cluster, ranks), done);
+    DIT_TRY_GOTO(st, write_parameters(folder, cluster.accelerator, profile), done);
+    st = write_case(folder, document, &cluster, params);
+done:
+    suite_cluster_release(&cluster);
+    return st;
+}
+
+dit_status suite_simulate_case(const suite_simulate_params *params, const cJSON *document, int world_size,
+                               const char *platform, const char *profile, suite_simulated *out)
+{
+    char folder[SUITE_PATH];
+    const char *parent = getenv("TMPDIR");
+    DIT_TRY(suite_path(folder, "%s/ditbench-sim-XXXXXX", parent && *parent == '/' ? parent : "/tmp"));
+    if (!mkdtemp(folder)) return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", folder, strerror(errno));
+    dit_status st = prepare(folder, params, document, world_size, platform, profile);
+    if (st == DIT_OK) st = run_in(folder, params, world_size, out);
+    suite_path_remove(folder);
+    return st;
+}
+
+dit_status suite_simulate_point(const suite_point_case *one, double *seconds, void *context)
+{
+    suite_simulated simulated;
+    DIT_TRY(suite_simulate_case(context, one->kase->document, one->kase->world_size, one->platform, one->profile,
+                                &simulated));
+    *seconds = simulated.seconds;
+    return DIT_OK;
+}

@@ -1,0 +1,106 @@
+/* Simulations of whole cases: the same bytes again, steps that repeat, what is sent, who waits for whom. Skipped
+ * without SimGrid. */
+#include "suite/simulate.h"
+
+#include "suite/tests/workload_fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static suite_simulate_params params = {.element = "fp16", .deadline_s = 120};
+
+static const suite_case *only_case(const suite_workload *workload)
+{
+    for (int i = 0; i < workload->case_count; i++)
+        if (!workload->cases[i].is_oracle && !workload->cases[i].is_reference) return &workload->cases[i];
+    return NULL;
+}
+
+/* FLUX of four blocks, 512x512, on `settings` of the mesh. */
+static suite_simulated simulate(const char *settings, const char *platform, const char *profile, bool replay)
+{
+    char text[2048];
+    suite_workload workload;
+    suite_simulated out = {0};
+    snprintf(
+        text, sizeof text,
+        "{\"schema\": \"ditbench.workload/1\", \"name\": \"s\", \"program\": \"denoise\", \"defaults\": {\"model\": "
+        "{\"name\": \"flux.1-dev\", \"as\": \"four\", \"override\": {\"num_layers\": 2, \"num_single_layers\": 2}}, "
+        "\"resolution\": \"512x512\", \"platform\": \"any\", \"threads_per_rank\": 1, \"num_inference_steps\": 20, "
+        "%s}, \"repeat\": {\"processes\": 1}}",
+        settings);
+    assert_int_equal(suite_workload_parse(text, strlen(text), "s", &workload), DIT_OK);
+    const suite_case *one = only_case(&workload);
+    assert_non_null(one);
+    params.replay = replay;
+    dit_status st = suite_simulate_case(&params, one->document, one->world_size, platform, profile, &out);
+    if (st != DIT_OK) dit_error_print("simulate");
+    assert_int_equal(st, DIT_OK);
+    suite_workload_release(&workload);
+    return out;
+}
+
+static const char *const meshes[] = {
+    "\"ulysses_degree\": 4",
+    "\"ring_degree\": 4",
+    "\"pipefusion_degree\": 4, \"num_pipeline_patch\": 4, \"warmup_steps\": 1",
+    "\"pipefusion_degree\": 4, \"num_pipeline_patch\": 2, \"warmup_steps\": 2",
+    "\"patch_degree\": 4, \"patch_method\": \"distrifusion\", \"warmup_steps\": 1",
+    "\"tensor_degree\": 4",
+};
+enum { MESHES = sizeof meshes / sizeof *meshes };
+
+static void the_same_case_takes_the_same_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MESHES; i += 2) {
+        suite_simulated first = simulate(meshes[i], "8xa100-sxm", "pytorch-eager", false);
+        suite_simulated second = simulate(meshes[i], "8xa100-sxm", "pytorch-eager", false);
+        assert_memory_equal(&first, &second, sizeof first);
+    }
+}
+
+static void steps_that_repeat_need_no_replay(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MESHES; i++) {
+        suite_simulated told = simulate(meshes[i], "4xa100-pcie", "pytorch-eager", false);
+        suite_simulated replayed = simulate(meshes[i], "4xa100-pcie", "pytorch-eager", true);
+        assert_int_equal(replayed.steps, 20);
+        assert_true(told.steps < 20);
+        assert_true(fabs(told.seconds - replayed.seconds) <= 1e-9 * replayed.seconds);
+        assert_int_equal(told.sent_bytes, replayed.sent_bytes);
+        assert_true(llabs(told.memory_bytes - replayed.memory_bytes) < 4096); /* solvers have tables of steps */
+    }
+}
+
+static void a_slower_link_and_a_slower_host_take_longer(void **state)
+{
+    (void)state;
+    suite_simulated nvlink = simulate(meshes[0], "8xa100-sxm", "ditbench", false);
+    suite_simulated pcie = simulate(meshes[0], "4xa100-pcie", "ditbench", false);
+    suite_simulated eager = simulate(meshes[0], "8xa100-sxm", "pytorch-eager", false);
+    assert_true(pcie.seconds > nvlink.seconds);
+    assert_true(eager.seconds > nvlink.seconds);
+    assert_int_equal(pcie.sent_bytes, nvlink.sent_bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_case_takes_the_same_time),
+        cmocka_unit_test(steps_that_repeat_need_no_replay),
+        cmocka_unit_test(a_slower_link_and_a_slower_host_take_longer),
+    };
+    char engine[4096];
+    const char *build = getenv("DITBENCH_BUILD");
+    snprintf(engine, sizeof engine, "%s/bin/ditbench-engine-sim", build ? build : "build");
+    params.engine = engine;
+    if (suite_simulate_check(&params) != DIT_OK) {
+        printf("1..0 # SKIP %s\n", dit_error_last()->message);
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
