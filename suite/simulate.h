@@ -30,7 +30,14 @@ dit_status suite_simulate_check(const suite_simulate_params *params);
  * what the engine says of the case. */
 dit_status suite_simulate_case(const suite_simulate_params *params, const cJSON *document, int world_size,
                                const char *platform, const char *profile, suite_simulated *out);
-/* A suite_predictor; context: suite_simulate_params. */
+/* Simulations by parameters, each distinct case once. Release takes a zeroed one. */
+typedef struct {
+    suite_simulate_params params;
+    struct suite_simulated_case *known;
+    int known_count;
+} suite_simulator;
+void suite_simulator_release(suite_simulator *simulator);
+/* A suite_predictor; context: suite_simulator. */
 dit_status suite_simulate_point(const suite_point_case *one, double *seconds, void *context);
 
 #endif

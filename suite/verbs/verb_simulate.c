@@ -32,6 +32,7 @@ typedef struct {
     suite_point_result *results;
     int count;      /* of results: points that the filter keeps */
     cJSON *entries; /* --list --json                            */
+    suite_simulator simulator;
 } simulate_call;
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
@@ -152,10 +153,21 @@ static void print_statistics(const simulate_call *call, suite_points_part part)
         printf(" %8s\n", "-");
 }
 
-static void print_answer(const simulate_call *call)
+/* Which points a fit was made on is known when all are there; without one, a line as soon as it is known. */
+static bool prints_as_it_goes(const simulate_call *call)
+{
+    return !call->list && !call->cli.json && !call->calibration;
+}
+
+static void print_heading(void)
 {
     printf("%5s  %-78s %-12s %10s %10s %9s\n", "point", "", "mesh", "published", "predicted", "error");
-    for (int i = 0; i < call->count; i++) print_result(&call->results[i]);
+}
+
+static void print_answer(const simulate_call *call)
+{
+    if (!prints_as_it_goes(call)) print_heading();
+    for (int i = 0; i < call->count && !prints_as_it_goes(call); i++) print_result(&call->results[i]);
     printf("\n%-10s %7s %12s %12s %8s\n", "", "points", "median |e|", "90 % |e|", "pairs in the printed order");
     for (int part = 0; part < SUITE_POINTS_PART_COUNT; part++) print_statistics(call, (suite_points_part)part);
     printf("\nskipped:\n");
@@ -175,6 +187,10 @@ static dit_status print_answer_json(const simulate_call *call)
 
 static dit_status tell(simulate_call *call, const suite_point *point, const suite_point_result *result)
 {
+    if (prints_as_it_goes(call)) {
+        print_result(result);
+        fflush(stdout);
+    }
     if (!call->list) return DIT_OK;
     if (call->cli.json) return add_understood(call->entries, point, result);
     print_understood(point, result);
@@ -183,13 +199,13 @@ static dit_status tell(simulate_call *call, const suite_point *point, const suit
 
 static dit_status take_point(simulate_call *call, int index)
 {
-    suite_simulate_params how = {.element = "fp16", .deadline_s = 600};
     suite_point point;
     suite_point_result *result = &call->results[call->count];
     bool kept = true;
     DIT_TRY(suite_point_understand(&call->names, &call->published.points[index], call->profile, &point));
     dit_status st = call->filter ? suite_point_test(&point, call->filter, &kept) : DIT_OK;
-    if (st == DIT_OK && kept) st = suite_point_predict(&point, call->list ? NULL : suite_simulate_point, &how, result);
+    if (st == DIT_OK && kept)
+        st = suite_point_predict(&point, call->list ? NULL : suite_simulate_point, &call->simulator, result);
     if (st == DIT_OK && kept) st = tell(call, &point, result);
     if (st == DIT_OK && kept) call->count++;
     suite_point_release(&point);
@@ -226,7 +242,9 @@ static dit_status load(simulate_call *call)
 static dit_status simulate(simulate_call *call)
 {
     DIT_TRY(load(call));
-    if (!call->list) DIT_TRY(suite_simulate_check(&(suite_simulate_params){0}));
+    call->simulator.params = (suite_simulate_params){.element = "fp16", .deadline_s = 600};
+    if (!call->list) DIT_TRY(suite_simulate_check(&call->simulator.params));
+    if (prints_as_it_goes(call)) print_heading();
     for (int i = 0; i < call->published.count; i++) DIT_TRY(take_point(call, i));
     if (call->calibration) DIT_TRY(suite_points_fit(call->calibration, call->results, call->count));
     if (call->cli.json) return call->list ? print_list_json(call) : print_answer_json(call);
@@ -239,6 +257,7 @@ static dit_status simulate(simulate_call *call)
 
 static void release(simulate_call *call)
 {
+    suite_simulator_release(&call->simulator);
     cJSON_Delete(call->entries);
     free(call->results);
     suite_published_release(&call->published);
