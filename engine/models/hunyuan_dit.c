@@ -425,17 +425,11 @@ static dit_status hunyuan_begin(dit_model *model, const float *timestep)
     return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->temb, B, 1, C), "aux.time_extra_emb");
 }
 
-/* A view of [batch, image rows of the window, cols]. */
-static dit_rows window_rows(const dit_model *model, float *data, int64_t cols)
-{
-    return rows_dense(data, model->view.batch, model->view.image_count, cols);
-}
-
 static dit_status hunyuan_embed(dit_model *model, const float *latents)
 {
     hunyuan *m = model->state;
-    dit_rows x = window_rows(model, m->x, m->C);
-    layer_linear(model->params.rt, &m->patch_proj, window_rows(model, (float *)latents, m->patch_proj.k), x,
+    dit_rows x = rows_window(model, m->x, m->C);
+    layer_linear(model->params.rt, &m->patch_proj, rows_window(model, (float *)latents, m->patch_proj.k), x,
                  DIT_ACT_NONE);
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed");
 }
@@ -444,7 +438,7 @@ static dit_status hunyuan_embed(dit_model *model, const float *latents)
 static dit_rows skip_rows(const dit_model *model, int64_t slot)
 {
     const hunyuan *m = model->state;
-    return window_rows(model, m->skips + slot * dit_model_skip_elements(model), m->C);
+    return rows_window(model, m->skips + slot * dit_model_skip_elements(model), m->C);
 }
 
 static void take_skip(dit_model *model, int64_t index)
@@ -452,7 +446,7 @@ static void take_skip(dit_model *model, int64_t index)
     const hunyuan *m = model->state;
     const hunyuan_block *block = &m->blocks[index];
     dit_runtime *rt = model->params.rt;
-    dit_rows x = window_rows(model, m->x, m->C), both = window_rows(model, m->wide, 2 * m->C);
+    dit_rows x = rows_window(model, m->x, m->C), both = rows_window(model, m->wide, 2 * m->C);
     layer_copy(rt, x, rows_columns(both, 0, m->C));
     layer_copy(rt, skip_rows(model, m->c.layers - 1 - index), rows_columns(both, m->C, m->C));
     layer_norm(rt, both, both, &block->norm_skip);
@@ -473,8 +467,8 @@ static dit_status self_attention(dit_model *model, int64_t index)
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
     int64_t B = m->B, C = m->C, A = m->A;
-    dit_rows x = window_rows(model, m->x, C), normed = window_rows(model, m->normed, C);
-    dit_rows attended = window_rows(model, m->attended, A), qkv = window_rows(model, m->wide, 3 * A);
+    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
+    dit_rows attended = rows_window(model, m->attended, A), qkv = rows_window(model, m->wide, 3 * A);
     dit_layer_norm norm1 = block->norm1;
     norm1.shift = m->modulation, norm1.modulation_stride = C;
     embed_linear(rt, &block->shift, m->activated, B, m->modulation);
@@ -495,8 +489,8 @@ static dit_status cross_attention(dit_model *model, int64_t index)
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
     int64_t C = m->C, A = m->A;
-    dit_rows x = window_rows(model, m->x, C), normed = window_rows(model, m->normed, C);
-    dit_rows attended = window_rows(model, m->attended, A), query = window_rows(model, m->wide, A);
+    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
+    dit_rows attended = rows_window(model, m->attended, A), query = rows_window(model, m->wide, A);
     dit_rows text = rows_dense(block->text_kv, m->B, m->text_tokens, 2 * A);
     layer_norm(rt, x, normed, &block->norm2);
     layer_linear(rt, &block->cross_q, normed, query, DIT_ACT_NONE);
@@ -512,12 +506,12 @@ static dit_status hunyuan_forward_block(dit_model *model, int64_t index)
     dit_runtime *rt = model->params.rt;
     const hunyuan_block *block = &m->blocks[index];
     int64_t half = m->c.layers / 2;
-    dit_rows x = window_rows(model, m->x, m->C), normed = window_rows(model, m->normed, m->C);
+    dit_rows x = rows_window(model, m->x, m->C), normed = rows_window(model, m->normed, m->C);
     if (index > half) take_skip(model, index);
     DIT_TRY(self_attention(model, index));
     DIT_TRY(cross_attention(model, index));
     layer_norm(rt, x, normed, &block->norm3);
-    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, window_rows(model, m->wide, m->own_inner), x, NULL, 0));
+    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_window(model, m->wide, m->own_inner), x, NULL, 0));
     if (index < half - 1) layer_copy(rt, x, skip_rows(model, index));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }
@@ -527,12 +521,12 @@ static dit_status hunyuan_head(dit_model *model, float *output)
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
-    dit_rows normed = window_rows(model, m->normed, m->C);
+    dit_rows normed = rows_window(model, m->normed, m->C);
     dit_layer_norm norm = {
         .eps = EPS, .scale = m->modulation, .shift = m->modulation + m->C, .modulation_stride = 2 * m->C};
     embed_linear(rt, &m->norm_out, m->activated, m->B, m->modulation);
-    layer_norm(rt, window_rows(model, m->x, m->C), normed, &norm);
-    layer_linear(rt, &m->proj_out, normed, window_rows(model, output, m->proj_out.n), DIT_ACT_NONE);
+    layer_norm(rt, rows_window(model, m->x, m->C), normed, &norm);
+    layer_linear(rt, &m->proj_out, normed, rows_window(model, output, m->proj_out.n), DIT_ACT_NONE);
     return DIT_OK;
 }
 

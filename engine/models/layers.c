@@ -15,6 +15,11 @@ dit_rows rows_dense(float *data, int64_t batch, int64_t rows, int64_t cols)
     return (dit_rows){data, batch, rows, cols, cols, rows * cols};
 }
 
+dit_rows rows_window(const dit_model *model, float *data, int64_t cols)
+{
+    return rows_dense(data, model->view.batch, model->view.image_count, cols);
+}
+
 dit_rows rows_part(dit_rows x, int64_t first, int64_t count)
 {
     x.data += first * x.ld;

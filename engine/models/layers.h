@@ -16,6 +16,8 @@ typedef struct {
 
 /* Dense [batch, rows, cols]. */
 dit_rows rows_dense(float *data, int64_t batch, int64_t rows, int64_t cols);
+/* Dense [batch, image rows of the window, cols]. */
+dit_rows rows_window(const dit_model *model, float *data, int64_t cols);
 /* Rows [first, first + count) of every batch entry. */
 dit_rows rows_part(dit_rows x, int64_t first, int64_t count);
 /* Columns [first, first + count). */

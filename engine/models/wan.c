@@ -338,17 +338,11 @@ static dit_status wan_begin(dit_model *model, const float *timestep)
                         "aux.condition_embedder.1");
 }
 
-/* A view of [batch, image rows of the window, cols]. */
-static dit_rows window_rows(const dit_model *model, float *data, int64_t cols)
-{
-    return rows_dense(data, model->view.batch, model->view.image_count, cols);
-}
-
 static dit_status wan_embed(dit_model *model, const float *latents)
 {
     wan *m = model->state;
-    dit_rows x = window_rows(model, m->x, m->C);
-    layer_linear(model->params.rt, &m->patch_proj, window_rows(model, (float *)latents, m->patch_proj.k), x,
+    dit_rows x = rows_window(model, m->x, m->C);
+    layer_linear(model->params.rt, &m->patch_proj, rows_window(model, (float *)latents, m->patch_proj.k), x,
                  DIT_ACT_NONE);
     return dit_tap_rows(model, DIT_LAYOUT_PLANES, x, "aux.patch_embedding");
 }
@@ -366,7 +360,7 @@ static dit_status self_attention(dit_model *model, const wan_block *block, dit_r
     const wan *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t A = m->A;
-    dit_rows normed = window_rows(model, m->normed, m->C), qkv = window_rows(model, m->wide, 3 * A);
+    dit_rows normed = rows_window(model, m->normed, m->C), qkv = rows_window(model, m->wide, 3 * A);
     dit_rows q = rows_columns(qkv, 0, A), k = rows_columns(qkv, A, A), v = rows_columns(qkv, 2 * A, A);
     dit_layer_norm norm = modulated_norm(m, SHIFT_MSA, SCALE_MSA);
     dit_head_norm rotate = {.H = m->H,
@@ -394,8 +388,8 @@ static dit_status cross_attention(dit_model *model, const wan_block *block, dit_
 {
     const wan *m = model->state;
     dit_runtime *rt = model->params.rt;
-    dit_rows normed = window_rows(model, m->normed, m->C), q = window_rows(model, m->wide, m->A);
-    dit_rows recalled = window_rows(model, m->normed, m->A); /* of the image, in the place of what is projected */
+    dit_rows normed = rows_window(model, m->normed, m->C), q = rows_window(model, m->wide, m->A);
+    dit_rows recalled = rows_window(model, m->normed, m->A); /* of the image, in the place of what is projected */
     if (m->c.cross_norm)
         layer_norm(rt, x, normed,
                    &(dit_layer_norm){
@@ -415,8 +409,8 @@ static dit_status wan_forward_block(dit_model *model, int64_t index)
     dit_runtime *rt = model->params.rt;
     const wan_block *block = &m->blocks[index];
     int64_t C = m->C, stride = MODULATIONS * C;
-    dit_rows x = window_rows(model, m->x, C), normed = window_rows(model, m->normed, C);
-    dit_rows attended = window_rows(model, m->attended, m->A);
+    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
+    dit_rows attended = rows_window(model, m->attended, m->A);
     dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
     layer_modulation(m->modulated, block->table, m->B, stride, m->gates);
 
@@ -429,7 +423,7 @@ static dit_status wan_forward_block(dit_model *model, int64_t index)
     DIT_TRY(layer_joined_add(rt, &block->cross_out, attended, x, NULL, 0));
 
     layer_norm(rt, x, normed, &before_mlp);
-    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, window_rows(model, m->wide, m->inner), x, m->gates + GATE_MLP * C,
+    DIT_TRY(layer_mlp_add(rt, &block->mlp, normed, rows_window(model, m->wide, m->inner), x, m->gates + GATE_MLP * C,
                           stride));
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }
@@ -439,7 +433,7 @@ static dit_status wan_head(dit_model *model, float *output)
 {
     wan *m = model->state;
     int64_t C = m->C;
-    dit_rows x = window_rows(model, m->x, C), normed = window_rows(model, m->normed, C);
+    dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
     float *shift = m->gates, *scale = m->gates + m->B * C;
     layer_modulation(m->temb, m->table, m->B, C, shift);
     layer_modulation(m->temb, m->table + C, m->B, C, scale);
