@@ -355,8 +355,10 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
     int64_t rows = s.batch * (s.moving_rows + s.replicated_rows), C = s.hidden * s.t;
     int64_t per_row = (4 + facts->mlp_ratio) * s.hidden + 3 * C;
     int64_t text = facts->joint ? 0 : s.batch * facts->text_tokens * s.hidden;
-    int64_t kept = s.blocks.count * kept_elements(&s, parallel, s.moving_rows, s.replicated_rows) +
-                   s.blocks.image_layers * kept_elements(&s, parallel, s.image_rows, 0);
+    int64_t kept = 0;
+    if (dit_parallel_stale_steps(parallel, facts))
+        kept = s.blocks.count * kept_elements(&s, parallel, s.moving_rows, s.replicated_rows) +
+               s.blocks.image_layers * kept_elements(&s, parallel, s.image_rows, 0);
     bytes[0] = own_parameters(&s, facts) * ELEMENT_BYTES;
     bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * s.blocks.count * text + kept) * ELEMENT_BYTES;
     bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * ELEMENT_BYTES;

@@ -332,8 +332,8 @@ static kept_rows kept_by_patch(const subject *s, int patch)
 
 static kept_rows kept_of(const subject *s, const int coordinates[DIT_AXIS_COUNT])
 {
-    if (s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1) return kept_by_pipeline(s);
     if (dit_parallel_stale_steps(&s->parallel, &s->facts) == 0) return (kept_rows){0, 0};
+    if (s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1) return kept_by_pipeline(s);
     return kept_by_patch(s, coordinates[DIT_AXIS_PATCH]);
 }
 
@@ -404,7 +404,8 @@ static dit_status add_patch_exchange(cJSON *list, const subject *s, int degree)
 static dit_status add_attention_exchanges(cJSON *list, const subject *s)
 {
     const int *degree = s->parallel.degree;
-    bool store = degree[DIT_AXIS_PIPEFUSION] > 1, text = s->facts.joint && text_rows(s) == s->facts.text_tokens;
+    bool store = degree[DIT_AXIS_PIPEFUSION] > 1 && dit_parallel_stale_steps(&s->parallel, &s->facts) > 0;
+    bool text = s->facts.joint && text_rows(s) == s->facts.text_tokens;
     if (degree[DIT_AXIS_ULYSSES] > 1)
         DIT_TRY(add_exchange(list, "q, k, v: one all_to_all each over %d ulysses ranks, tokens for heads",
                              degree[DIT_AXIS_ULYSSES]));

@@ -55,8 +55,10 @@ static dit_status find_policy(const dit_runtime *rt, const char *name, const dit
 
 static dit_status prepare_store(dit_attention *attention)
 {
+    const dit_runtime *rt = attention->rt;
     dit_attention_shape exchanged = attention_ulysses_exchanged(attention, &attention->shape);
-    if (dit_comm_size(attention->rt->comm[DIT_AXIS_PIPEFUSION]) == 1 || exchanged.calls == 0) return DIT_OK;
+    bool stale = dit_parallel_stale_steps(&rt->parallel, &rt->facts) > 0; /* a synchronous pipeline keeps nothing */
+    if (dit_comm_size(rt->comm[DIT_AXIS_PIPEFUSION]) == 1 || exchanged.calls == 0 || !stale) return DIT_OK;
     return attention_store_create(attention->rt, &exchanged, &attention->store);
 }
 

@@ -67,7 +67,7 @@ static void open_runtime(fixture *f)
     rt->parallel = (dit_parallel){.num_pipeline_patch = f->s.bands};
     rt->parallel.degree[DIT_AXIS_PIPEFUSION] = f->s.alone ? 1 : 2;
     rt->parallel.degree[DIT_AXIS_ULYSSES] = f->s.u, rt->parallel.degree[DIT_AXIS_RING] = f->s.r;
-    rt->facts = (dit_facts){.heads = H, .head_dim = D, .image_tokens = f->s.u * f->s.r * ROWS};
+    rt->facts = (dit_facts){.heads = H, .head_dim = D, .image_tokens = f->s.u * f->s.r * ROWS, .steps = 9};
     rt->ledger.counting_only = f->s.counting;
     dit_arena_init(&rt->image, &rt->ledger, DIT_MEMORY_STATE);
     dit_arena_init(&rt->step, &rt->ledger, DIT_MEMORY_ACTIVATIONS);
