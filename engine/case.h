@@ -28,7 +28,8 @@ typedef struct {
     int steps;
     uint64_t seed;
     int warmup_runs, iterations;
-    bool trace; /* one more run, recorded as a timeline */
+    bool simulation; /* there is one: only ditbench-engine-sim knows what to do with it */
+    bool trace;      /* one more run, recorded as a timeline */
 } dit_case;
 
 /* Pointers stay inside `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */

@@ -108,13 +108,15 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
     DIT_TRY(dit_case_read(doc, &p->kase));
+    if (p->kase.simulation && !p->simulated)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "the case is to be simulated, this engine computes"),
+                              "ditbench-engine-sim under smpirun takes it; ditbench simulate starts it");
     DIT_TRY(open_conditions(p));
     DIT_TRY(settle_facts(p));
     DIT_TRY(dit_case_settle_emulated(&p->kase));
     DIT_TRY(dit_runtime_init(&(dit_runtime_params){.backend = kase->backend,
                                                    .counting = p->counting,
-                                                   .simulated = p->simulated != NULL,
-                                                   .kernels = p->simulated,
+                                                   .simulated = p->simulated,
                                                    .rank = p->rank,
                                                    .threads = kase->threads_per_rank,
                                                    .parallel = kase->parallel,

@@ -84,10 +84,10 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
                                        degrees, world_size),
                               "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
     DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
-    rt->ledger.counting_only = params->counting || params->simulated;
+    rt->ledger.counting_only = params->counting || params->simulated != NULL;
     if (params->counting) return counting_init(params, rt);
     if (params->simulated)
-        rt->kernels = params->kernels;
+        rt->kernels = params->simulated;
     else
         DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
     dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);

@@ -36,9 +36,8 @@ typedef struct {
     const char *backend; /* "cpu", "ref" */
     bool counting;       /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
                             all is counted, for `rank` of a mesh that need not run */
-    const dit_kernels *kernels; /* of a simulation */
-    bool simulated; /* operators only take (virtual) time, memory is address space; ranks are real ones of a simulation
-                     */
+    const dit_kernels *simulated; /* NULL, or operators that only take virtual time, over address space: a rank of a
+                                     simulation, which sends what it would send */
     int rank;
     int threads; /* per rank; 0: cores / ranks of this machine, at least 1 */
     dit_parallel parallel;

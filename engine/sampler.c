@@ -118,7 +118,6 @@ static dit_status create_parts(dit_sampler *s, const dit_scheduler_params *sched
         dit_sampler_part *part = &s->parts[i];
         part->sampler = s;
         part->rows = dit_range_cut(partition->segment_count, s->part_count, i);
-        part->band = s->part_count > 1 ? (int)i : DIT_WINDOW_ALL;
         part->elements = params.elements = outer * part->rows.count * s->channels;
         part->latents = s->latents + outer * part->rows.first * s->channels;
         params.noise_context = part;

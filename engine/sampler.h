@@ -16,7 +16,6 @@ struct dit_executor;
 typedef struct {
     dit_sampler *sampler;
     dit_range rows; /* of each segment of this rank's rows                    */
-    int band;       /* DIT_WINDOW_ALL: the only part                          */
     dit_scheduler *scheduler;
     int64_t elements; /* images * segments * rows.count * channels            */
     float *latents;   /* [images, segments, rows.count, channels], the state  */
