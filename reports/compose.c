@@ -77,6 +77,12 @@ const char *compose_series_colour(const report_composition *c, int series)
     return series < COMPOSE_COLOURS ? c->colours[series] : report_colour_at(series);
 }
 
+int compose_point_type(int series)
+{
+    static const int types[] = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10};
+    return types[(size_t)series % (sizeof types / sizeof types[0])];
+}
+
 const char *compose_part_colour(const report_composition *c, int part)
 {
     const char *colour = report_colour_known(c->kind->parts[part]);

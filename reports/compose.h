@@ -46,6 +46,8 @@ void compose_y_label(const report_composition *c, const char *symbol, char out[C
  * the figure has. Series that share a colour differ in `repeat`: 0 solid, then hatched or dashed. */
 const char *compose_series_colour(const report_composition *c, int series);
 int compose_series_repeat(const report_composition *c, int series);
+/* gnuplot's point type of a series, so that series differ without colour too. */
+int compose_point_type(int series);
 const char *compose_part_colour(const report_composition *c, int part);
 
 #endif

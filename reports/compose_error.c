@@ -16,14 +16,6 @@ enum {
 static const double ERROR_FOOT = 1e-9; /* where a distance of zero is drawn on a logarithmic axis */
 static const double ERROR_NEAR = 100;  /* a panel whose least distance is beyond so many bounds needs no line of it */
 
-/* Point types, so that series differ without colour too. */
-static const int error_points[] = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10};
-
-static int point_of(int series)
-{
-    return error_points[(size_t)series % (sizeof error_points / sizeof error_points[0])];
-}
-
 typedef struct {
     report_composition *c;
     int first, end;
@@ -126,7 +118,7 @@ static void put_series(const error_panel *p, int series, int *count)
     dit_buffer_printf(&c->files->script,
                       "%s'%s.dat' index %d using 1:2 with linespoints lw 1.6 %s pt %d ps 0.9 lc rgb '%s'",
                       (*count)++ ? ", \\\n     " : "plot ", c->id, block, canvas_dash(compose_series_repeat(c, series)),
-                      point_of(series), compose_series_colour(c, series));
+                      compose_point_type(series), compose_series_colour(c, series));
 }
 
 static void put_plots(const error_panel *p)
@@ -174,7 +166,7 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*n
         const canvas_entry entry = {.name = names[i],
                                     .colour = compose_series_colour(c, i),
                                     .glyph = CANVAS_LINE,
-                                    .point = point_of(i),
+                                    .point = compose_point_type(i),
                                     .repeat = compose_series_repeat(c, i)};
         canvas_add_legend(canvas, &entry);
     }

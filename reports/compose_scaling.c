@@ -14,14 +14,6 @@ enum {
     SCALING_OCTAVES = 60,
 };
 
-/* Point types, so that series differ without colour too. */
-static const int scaling_points[] = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10};
-
-static int point_of(int series)
-{
-    return scaling_points[(size_t)series % (sizeof scaling_points / sizeof scaling_points[0])];
-}
-
 typedef struct {
     report_composition *c;
     int first, end;
@@ -122,7 +114,7 @@ static void put_series(scaling_panel *p, int series, int *count)
                       "0.005,90 fixed lw 1.2 lc rgb '%s'",
                       block, colour);
     dit_buffer_printf(script, ", \\\n     '' index %d every ::1 using 1:2 with points pt %d ps 0.9 lc rgb '%s'", block,
-                      point_of(series), colour);
+                      compose_point_type(series), colour);
 }
 
 static void put_plots(scaling_panel *p)
@@ -160,7 +152,7 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas)
         const canvas_entry entry = {.name = c->grid->series[i],
                                     .colour = compose_series_colour(c, i),
                                     .glyph = CANVAS_LINE,
-                                    .point = point_of(i),
+                                    .point = compose_point_type(i),
                                     .repeat = compose_series_repeat(c, i)};
         canvas_add_legend(canvas, &entry);
     }

@@ -18,10 +18,7 @@ report $? "options without effect merge: $references references, $cases cases"
 
 "$build/bin/ditbench" run engine/tests/attention.json --output "$work/session" >"$work/log" 2>&1
 status=$?
-while read -r verdict label; do
-    [ "$verdict" = ok ]
-    report $? "exact: $label"
-done < <(sed -nE 's/^\[[0-9]+\/[0-9]+\] +([a-z]+) +(.*)$/\1 \2/p' "$work/log")
+report_runs "$work/log"
 [ "$status" -eq 0 ] && [ "$number" -eq $((cases + 1)) ]
 report $? "all $cases configurations ran"
 [ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"

@@ -16,10 +16,7 @@ report $? "every model has a reference and its meshes"
 
 "$build/bin/ditbench" run engine/tests/exact.json --output "$work/session" >"$work/log" 2>&1
 status=$?
-while read -r verdict label; do
-    [ "$verdict" = ok ]
-    report $? "exact: $label"
-done < <(sed -nE 's/^\[[0-9]+\/[0-9]+\] +([a-z]+) +(.*)$/\1 \2/p' "$work/log")
+report_runs "$work/log"
 [ "$status" -eq 0 ] && [ "$number" -eq $((cases + 1)) ]
 report $? "all $cases configurations ran"
 [ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"

@@ -4,32 +4,9 @@
 #include "reports/gnuplot.h"
 #include "reports/report.h"
 
-#include "reports/tests/fixture.h"
+#include "reports/tests/scratch.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
-
-static char scratch[] = "/tmp/reports_test_XXXXXX";
-
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk)
-{
-    (void)info;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    return mkdtemp(scratch) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static void need_gnuplot(void)
 {
