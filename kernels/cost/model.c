@@ -34,7 +34,7 @@ double dit_cost_elementwise_seconds(const dit_cost_device *device, double bytes)
 /* ---- matrix products --------------------------------------------------------------------------------------------- */
 
 /* Output tiles that libraries offer, with the rate of a full one as a fraction of the largest's: a smaller one loads
- * more operands for each product. One list for all accelerators, chosen on the published A100 products of
+ * more operands for each product. One list for all accelerators, chosen on the published products of
  * tests/test_cost.c. */
 static const struct {
     int64_t rows, columns;
