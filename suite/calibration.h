@@ -1,0 +1,89 @@
+/* Calibration: fitted values, laid over what the files of accelerators, links and software profiles say.
+ *
+ * A file of schema ditbench.calibration/1 (results/schema/calibration.schema.json) has the values and the points that
+ * they were fitted on. Names and keys are checked against the data files when it is read, so a value that nothing takes
+ * is an error, never passed over.
+ */
+#ifndef DIT_SUITE_CALIBRATION_H
+#define DIT_SUITE_CALIBRATION_H
+
+#include "suite/platform.h"
+
+typedef enum {
+    SUITE_CALIBRATED_ACCELERATOR,
+    SUITE_CALIBRATED_LINK,
+    SUITE_CALIBRATED_PROFILE,
+    SUITE_CALIBRATED_OF_COUNT
+} suite_calibrated_of;
+const char *suite_calibrated_of_name(suite_calibrated_of of); /* "accelerator", "link", "profile" */
+
+/* What can be fitted: constant, of, key, least and most. The key is that of the data file. */
+#define SUITE_CALIBRATED_LIST(X)                                                                                       \
+    X(GEMM_CEILING, ACCELERATOR, "gemm_ceiling", 1e-3, 1)                                                              \
+    X(ATTENTION_SCALE, ACCELERATOR, "attention_scale", 1e-3, 1e3)                                                      \
+    X(BANDWIDTH_SCALE, ACCELERATOR, "bandwidth_scale", 1e-3, 1e3)                                                      \
+    X(BANDWIDTH_EFFICIENCY, LINK, "bandwidth_efficiency", 1e-3, 10)                                                    \
+    X(MANY_PEERS_EFFICIENCY, LINK, "many_peers_efficiency", 1e-3, 10)                                                  \
+    X(DISPATCH_S, PROFILE, "dispatch_s", 0, 1)                                                                         \
+    X(COLLECTIVE_DISPATCH_S, PROFILE, "collective_dispatch_s", 0, 1)
+
+typedef enum {
+#define SUITE_CALIBRATED_ENUM(name, of, key, least, most) SUITE_CALIBRATED_##name,
+    SUITE_CALIBRATED_LIST(SUITE_CALIBRATED_ENUM)
+#undef SUITE_CALIBRATED_ENUM
+        SUITE_CALIBRATED_COUNT
+} suite_calibrated_key;
+/* What has the key, the key itself, and the range of its values. */
+suite_calibrated_of suite_calibrated_key_of(suite_calibrated_key key);
+const char *suite_calibrated_key_name(suite_calibrated_key key);
+void suite_calibrated_key_range(suite_calibrated_key key, double *least, double *most);
+
+/* One value: of the accelerator, class of links or profile of that name. */
+typedef struct {
+    suite_calibrated_key key;
+    char name[64];
+    double value;
+} suite_calibrated;
+
+/* A case that values were fitted on. */
+typedef struct {
+    char case_id[40], platform[64], profile[64];
+} suite_calibrated_case;
+
+/* Zeroed: nothing is fitted, everything is as the data files have it. release takes a zeroed one. */
+typedef struct {
+    dit_json source; /* root NULL: not from a file */
+    suite_calibrated *values;
+    int value_count;
+    suite_calibrated_case *cases;
+    int case_count;
+} suite_calibration;
+
+/* Reads and checks a file. `path` NULL: results/calibration/published.json beside the workloads folder or here, and
+ * nothing where there is none; "none": nothing.
+ * Errors: DIT_ERR_IO, DIT_ERR_JSON_* with place and, for names that do not exist, the nearest one as hint. */
+dit_status suite_calibration_load(const char *path, suite_calibration *out);
+/* The same for a document in memory, which is taken, also on failure. */
+dit_status suite_calibration_take(dit_json *doc, suite_calibration *out);
+void suite_calibration_release(suite_calibration *calibration);
+/* Reads one value of a list "parameters": {"of", "name", "key"} of `object`, checked as in a file; the value is left.
+ */
+dit_status suite_calibrated_read(const dit_json *doc, const cJSON *object, const char *pointer, suite_calibrated *out);
+
+/* What the data file says, which is where a fit starts. Errors: DIT_ERR_NOT_FOUND, DIT_ERR_JSON_*. */
+dit_status suite_calibrated_prior(suite_calibrated_key key, const char *name, double *out);
+/* Sets one value; one of the same key and name is replaced. Errors: DIT_ERR_MEMORY. */
+dit_status suite_calibration_set(suite_calibration *calibration, const suite_calibrated *value);
+
+/* Each lays the values over one thing, `calibration` NULL or without values for it: nothing changes. */
+/* The document of an accelerator or of a profile, whose name it carries. Errors: DIT_ERR_MEMORY. */
+dit_status suite_calibration_accelerator(const suite_calibration *calibration, cJSON *accelerator);
+dit_status suite_calibration_profile(const suite_calibration *calibration, cJSON *profile);
+/* Links and fabric of a cluster that has been loaded. */
+void suite_calibration_cluster(const suite_calibration *calibration, suite_cluster *cluster);
+
+/* Whether the case on that platform with that profile is one of those that values were fitted on. */
+bool suite_calibration_has(const suite_calibration *calibration, const char *case_id, const char *platform,
+                           const char *profile);
+
+#endif
