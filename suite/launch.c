@@ -1,6 +1,7 @@
 #include "suite/launch.h"
 
 #include "base/buffer.h"
+#include "suite/platform_xml.h"
 #include "suite/positions.h"
 #include "suite/scratch.h"
 
@@ -101,12 +102,41 @@ static dit_status srun_command(const suite_launch_plan *plan, suite_command *out
     return engine_words(plan, out);
 }
 
+/* What suite_simulate_prepare left in the out folder. Computation is charged by the engine, not measured; messages
+ * carry memory that all ranks share; NCCL's exchanges are pairs of sends and receives, its gathers rings. */
+static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *out)
+{
+    static const char *const model[] = {"--cfg=smpi/simulate-computation:no",
+                                        "--cfg=smpi/shared-malloc:global",
+                                        "--cfg=smpi/shared-malloc-blocksize:67108864",
+                                        "--cfg=smpi/alltoall:pair",
+                                        "--cfg=smpi/allgather:ring",
+                                        "--log=root.thres:critical",
+                                        SUITE_SMPI_MODEL,
+                                        NULL};
+    DIT_TRY(suite_command_word(out, "smpirun"));
+    DIT_TRY(suite_command_word(out, "-np"));
+    DIT_TRY(suite_command_word(out, "%d", plan->world_size));
+    DIT_TRY(suite_command_word(out, "-platform"));
+    DIT_TRY(suite_command_word(out, "%s/platform.xml", plan->out_dir));
+    DIT_TRY(suite_command_word(out, "-hostfile"));
+    DIT_TRY(suite_command_word(out, "%s/hosts", plan->out_dir));
+    DIT_TRY(suite_command_words(out, model));
+    if (plan->scratch) DIT_TRY(suite_command_word(out, "--cfg=smpi/tmpdir:%s", plan->scratch));
+    DIT_TRY(suite_command_word(out, "%s", plan->engine));
+    DIT_TRY(suite_command_word(out, "--case"));
+    DIT_TRY(suite_command_word(out, "%s/case.json", plan->out_dir));
+    DIT_TRY(suite_command_word(out, "--out"));
+    return suite_command_word(out, "%s", plan->out_dir);
+}
+
 /* name, help, runs, command */
 const suite_launcher suite_launchers[] = {
     {"mpirun", "Open MPI on this machine (default)", true, mpirun_command},
     {"local", "the engine alone, without MPI's launcher; one rank", true, local_command},
     {"print", "print the mpirun commands instead of running them", false, mpirun_command},
     {"srun", "Slurm, inside an allocation; prints the commands", false, srun_command},
+    {"smpirun", "SimGrid; starts the cases of simulated platforms, whatever is said of others", true, smpirun_command},
     {NULL, NULL, false, NULL},
 };
 
@@ -120,7 +150,8 @@ dit_status suite_launcher_find(const char *name, const suite_launcher **out)
     }
     const char *near = dit_nearest_word(name, names);
     dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "no launcher '%s'", name);
-    return dit_error_hint(st, near ? "did you mean %s?" : "launchers: mpirun, local, print, srun%s", near ? near : "");
+    return dit_error_hint(st, near ? "did you mean %s?" : "launchers: mpirun, local, print, srun, smpirun%s",
+                          near ? near : "");
 }
 
 /* ---- outcome ----------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 #include "suite/simulate.h"
 
 #include "suite/catalogue.h"
-#include "suite/command.h"
 #include "suite/launch.h"
 #include "suite/platform_xml.h"
 #include "suite/process.h"
@@ -15,10 +14,10 @@
 
 /* ---- what is needed ---------------------------------------------------------------------------------------------- */
 
-static dit_status find_engine(const suite_simulate_params *params, char out[SUITE_PATH])
+dit_status suite_simulate_engine(const char *given, char out[SUITE_PATH])
 {
     char plain[SUITE_PATH];
-    if (params->engine) return suite_path(out, "%s", params->engine);
+    if (given) return suite_path(out, "%s", given);
     DIT_TRY(suite_launch_engine(NULL, plain));
     return suite_path(out, "%s-sim", plain);
 }
@@ -39,7 +38,7 @@ dit_status suite_simulate_check(const suite_simulate_params *params)
     if (!is_in_path("smpirun"))
         return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "SimGrid's smpirun is not installed: nothing is simulated"),
                               "apt-get install libsimgrid-dev, then make");
-    DIT_TRY(find_engine(params, engine));
+    DIT_TRY(suite_simulate_engine(params->engine, engine));
     if (access(engine, X_OK) == 0) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s: %s", engine, strerror(errno)),
                           "with SimGrid installed, make builds it");
@@ -113,34 +112,22 @@ done:
     return st;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
-
-/* Computation is charged by the engine, not measured; messages carry memory that all ranks share; NCCL's exchanges are
- * pairs of sends and receives, its gathers rings. */
-static dit_status build_command(const char *folder, const char *engine, int ranks, suite_command *out)
+dit_status suite_simulate_prepare(const suite_simulate_params *params, const char *folder, const cJSON *document,
+                                  int world_size, const char *platform, const char *profile)
 {
-    static const char *const model[] = {"--cfg=smpi/simulate-computation:no",
-                                        "--cfg=smpi/shared-malloc:global",
-                                        "--cfg=smpi/shared-malloc-blocksize:67108864",
-                                        "--cfg=smpi/alltoall:pair",
-                                        "--cfg=smpi/allgather:ring",
-                                        "--log=root.thres:critical",
-                                        SUITE_SMPI_MODEL,
-                                        NULL};
-    DIT_TRY(suite_command_word(out, "smpirun"));
-    DIT_TRY(suite_command_word(out, "-np"));
-    DIT_TRY(suite_command_word(out, "%d", ranks));
-    DIT_TRY(suite_command_word(out, "-platform"));
-    DIT_TRY(suite_command_word(out, "%s/platform.xml", folder));
-    DIT_TRY(suite_command_word(out, "-hostfile"));
-    DIT_TRY(suite_command_word(out, "%s/hosts", folder));
-    DIT_TRY(suite_command_words(out, model));
-    DIT_TRY(suite_command_word(out, "%s", engine));
-    DIT_TRY(suite_command_word(out, "--case"));
-    DIT_TRY(suite_command_word(out, "%s/case.json", folder));
-    DIT_TRY(suite_command_word(out, "--out"));
-    return suite_command_word(out, "%s/out", folder);
+    suite_cluster cluster = {0};
+    dit_status st = DIT_OK;
+    DIT_TRY_GOTO(st, suite_cluster_load(platform, &cluster), done);
+    DIT_TRY_GOTO(st, write_to(folder, "platform.xml", &cluster, 0), done);
+    DIT_TRY_GOTO(st, write_to(folder, "hosts", &cluster, world_size), done);
+    DIT_TRY_GOTO(st, write_parameters(folder, cluster.accelerator, profile), done);
+    st = write_case(folder, document, &cluster, params);
+done:
+    suite_cluster_release(&cluster);
+    return st;
 }
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
 
 static dit_status judge(const suite_process_result *result, const char *log)
 {
@@ -159,7 +146,7 @@ static dit_status read_outcome(const char *folder, suite_simulated *out)
     const cJSON *memory;
     dit_json doc = {0};
     bool match = false;
-    DIT_TRY(suite_path(path, "%s/out/simulated.json", folder));
+    DIT_TRY(suite_path(path, "%s/simulated.json", folder));
     dit_status st = dit_json_read_file(path, &doc);
     *out = (suite_simulated){0};
     if (st == DIT_OK) st = dit_json_optional_number(&doc, doc.root, "", "latency_s", 0, 1e12, &out->seconds);
@@ -179,12 +166,15 @@ static dit_status read_outcome(const char *folder, suite_simulated *out)
 static dit_status run_in(const char *folder, const suite_simulate_params *params, int ranks, suite_simulated *out)
 {
     char engine[SUITE_PATH], log[SUITE_PATH];
+    const suite_launch_plan plan = {.engine = engine, .out_dir = folder, .world_size = ranks, .threads_per_rank = 1};
+    const suite_launcher *launcher;
     suite_command command = {0};
     suite_process_result result;
     dit_status st;
-    DIT_TRY(find_engine(params, engine));
-    DIT_TRY(suite_path(log, "%s/log", folder));
-    DIT_TRY_GOTO(st, build_command(folder, engine, ranks, &command), done);
+    DIT_TRY(suite_simulate_engine(params->engine, engine));
+    DIT_TRY(suite_path(log, "%s/engine.log", folder));
+    DIT_TRY(suite_launcher_find("smpirun", &launcher));
+    DIT_TRY_GOTO(st, launcher->command(&plan, &command), done);
     DIT_TRY_GOTO(st,
                  suite_process_run(&(suite_process_params){.argv = command.argv,
                                                            .env = command.env,
@@ -200,21 +190,6 @@ done:
     return st;
 }
 
-static dit_status prepare(const char *folder, const suite_simulate_params *params, const cJSON *document, int ranks,
-                          const char *platform, const char *profile)
-{
-    suite_cluster cluster = {0};
-    dit_status st = DIT_OK;
-    DIT_TRY_GOTO(st, suite_cluster_load(platform, &cluster), done);
-    DIT_TRY_GOTO(st, write_to(folder, "platform.xml", &cluster, 0), done);
-    DIT_TRY_GOTO(st, write_to(folder, "hosts", &cluster, ranks), done);
-    DIT_TRY_GOTO(st, write_parameters(folder, cluster.accelerator, profile), done);
-    st = write_case(folder, document, &cluster, params);
-done:
-    suite_cluster_release(&cluster);
-    return st;
-}
-
 dit_status suite_simulate_case(const suite_simulate_params *params, const cJSON *document, int world_size,
                                const char *platform, const char *profile, suite_simulated *out)
 {
@@ -222,7 +197,7 @@ dit_status suite_simulate_case(const suite_simulate_params *params, const cJSON 
     const char *parent = getenv("TMPDIR");
     DIT_TRY(suite_path(folder, "%s/ditbench-sim-XXXXXX", parent && *parent == '/' ? parent : "/tmp"));
     if (!mkdtemp(folder)) return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", folder, strerror(errno));
-    dit_status st = prepare(folder, params, document, world_size, platform, profile);
+    dit_status st = suite_simulate_prepare(params, folder, document, world_size, platform, profile);
     if (st == DIT_OK) st = run_in(folder, params, world_size, out);
     suite_path_remove(folder);
     return st;

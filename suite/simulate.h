@@ -7,6 +7,7 @@
 #define DIT_SUITE_SIMULATE_H
 
 #include "suite/points.h"
+#include "suite/text.h"
 
 /* What a simulation is told beside the case. */
 typedef struct {
@@ -25,6 +26,13 @@ typedef struct {
 
 /* Finds smpirun and the engine. Errors: DIT_ERR_ENVIRONMENT with what to install or build. */
 dit_status suite_simulate_check(const suite_simulate_params *params);
+/* Path of the engine: `given`, else ditbench-engine-sim beside the running program. Errors: DIT_ERR_ENVIRONMENT. */
+dit_status suite_simulate_engine(const char *given, char out[SUITE_PATH]);
+/* Leaves in `folder`, which exists, what the launcher smpirun starts from: platform.xml, hosts, accelerator.json,
+ * profile.json and case.json, which is `document` with "simulation". Needs no SimGrid. Errors: DIT_ERR_NOT_FOUND,
+ * DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_PLATFORM, DIT_ERR_IO. */
+dit_status suite_simulate_prepare(const suite_simulate_params *params, const char *folder, const cJSON *document,
+                                  int world_size, const char *platform, const char *profile);
 /* Simulates `document` (a denoise case of `world_size` ranks) on workloads/platforms/PLATFORM with the profile.
  * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_PLATFORM, DIT_ERR_TIMEOUT, DIT_ERR_INTERRUPTED, and
  * what the engine says of the case. */
