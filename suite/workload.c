@@ -485,10 +485,13 @@ static dit_status check_tags(const dit_json *doc, const cJSON *entry, const char
 
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
 {
-    static const char *const keys[] = {"id", "kind", "title", "where", "x", "series", "panel", NULL};
-    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication", "memory", "balance",
-                                        "error",        "psnr",    "timeline",   "schedule",      NULL};
-    const char *kind, *title, *where = NULL;
+    static const char *const keys[] = {"id",    "kind", "title", "where", "x", "series",
+                                       "panel", "axis", "best",  "pair",  NULL};
+    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication", "memory",
+                                        "balance",      "error",   "psnr",       "timeline",      "schedule",
+                                        "latency",      "speedup", "phases",     "agreement",     NULL};
+    static const char *const axes[] = {"linear", "log", NULL};
+    const char *kind, *title, *where = NULL, *axis = axes[0], *best = NULL;
     char at[POINTER_BYTES];
     int known = 0;
     DIT_TRY(suite_only_keys(doc, plot, pointer, keys));
@@ -501,6 +504,11 @@ static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSO
     DIT_TRY(check_tags(doc, plot, pointer, "x"));
     DIT_TRY(check_tags(doc, plot, pointer, "series"));
     DIT_TRY(check_tags(doc, plot, pointer, "panel"));
+    DIT_TRY(check_tags(doc, plot, pointer, "pair"));
+    DIT_TRY(dit_json_optional_string(doc, plot, pointer, "best", &best));
+    DIT_TRY(dit_json_optional_string(doc, plot, pointer, "axis", &axis));
+    suite_pointer_join(at, sizeof at, pointer, "axis");
+    if (strcmp(axis, axes[0]) != 0 && strcmp(axis, axes[1]) != 0) return suite_fail_word(doc, at, "axis", axis, axes);
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "where", &where));
     suite_pointer_join(at, sizeof at, pointer, "where");
     return where ? check_syntax(doc, at, where) : DIT_OK;
@@ -508,8 +516,8 @@ static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSO
 
 static dit_status check_claim(const dit_json *doc, const cJSON *array, const cJSON *claim, const char *pointer)
 {
-    static const char *const keys[] = {"id", "claim", "source", "expr", "requires", NULL};
-    const char *text, *expr, *source = NULL, *required = NULL;
+    static const char *const keys[] = {"id", "claim", "source", "expr", "partly", "because", "requires", NULL};
+    const char *text, *expr, *source = NULL, *partly = NULL, *because = NULL, *required = NULL;
     char at[POINTER_BYTES];
     DIT_TRY(suite_only_keys(doc, claim, pointer, keys));
     DIT_TRY(require_new_id(doc, array, claim, pointer));
@@ -519,6 +527,10 @@ static dit_status check_claim(const dit_json *doc, const cJSON *array, const cJS
     DIT_TRY(dit_json_optional_string(doc, claim, pointer, "requires", &required));
     suite_pointer_join(at, sizeof at, pointer, "expr");
     DIT_TRY(check_syntax(doc, at, expr));
+    DIT_TRY(dit_json_optional_string(doc, claim, pointer, "because", &because));
+    DIT_TRY(dit_json_optional_string(doc, claim, pointer, "partly", &partly));
+    suite_pointer_join(at, sizeof at, pointer, "partly");
+    if (partly) DIT_TRY(check_syntax(doc, at, partly));
     suite_pointer_join(at, sizeof at, pointer, "requires");
     return required ? check_syntax(doc, at, required) : DIT_OK;
 }
