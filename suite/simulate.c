@@ -57,16 +57,19 @@ static dit_status write_to(const char *folder, const char *name, const suite_clu
     return st;
 }
 
-static dit_status write_parameters(const char *folder, const char *accelerator, const char *profile)
+static dit_status write_parameters(const char *folder, const suite_calibration *calibration, const char *accelerator,
+                                   const char *profile)
 {
     char path[SUITE_PATH];
     suite_accelerator device = {0};
     dit_json stack = {0};
     dit_status st = DIT_OK;
     DIT_TRY_GOTO(st, suite_accelerator_load(accelerator, &device), done);
+    DIT_TRY_GOTO(st, suite_calibration_accelerator(calibration, device.source.root), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/accelerator.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(device.source.root, path, false), done);
     DIT_TRY_GOTO(st, suite_catalogue_read("profiles", "profile", profile, "ditbench.profile/1", &stack), done);
+    DIT_TRY_GOTO(st, suite_calibration_profile(calibration, stack.root), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(stack.root, path, false), done);
 done:
@@ -118,9 +121,10 @@ dit_status suite_simulate_prepare(const suite_simulate_params *params, const cha
     suite_cluster cluster = {0};
     dit_status st = DIT_OK;
     DIT_TRY_GOTO(st, suite_cluster_load(platform, &cluster), done);
+    suite_calibration_cluster(params->calibration, &cluster);
     DIT_TRY_GOTO(st, write_to(folder, "platform.xml", &cluster, 0), done);
     DIT_TRY_GOTO(st, write_to(folder, "hosts", &cluster, world_size), done);
-    DIT_TRY_GOTO(st, write_parameters(folder, cluster.accelerator, profile), done);
+    DIT_TRY_GOTO(st, write_parameters(folder, params->calibration, cluster.accelerator, profile), done);
     st = write_case(folder, document, &cluster, params);
 done:
     suite_cluster_release(&cluster);

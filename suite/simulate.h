@@ -6,15 +6,17 @@
 #ifndef DIT_SUITE_SIMULATE_H
 #define DIT_SUITE_SIMULATE_H
 
+#include "suite/calibration.h"
 #include "suite/points.h"
 #include "suite/text.h"
 
 /* What a simulation is told beside the case. */
 typedef struct {
-    const char *engine;  /* NULL: ditbench-engine-sim beside this program */
-    const char *element; /* "fp16": of the published numbers              */
-    double deadline_s;   /* of one case                                   */
-    bool replay;         /* every step, not as many as it takes until they repeat */
+    const char *engine;                   /* NULL: ditbench-engine-sim beside this program */
+    const char *element;                  /* "fp16": of the published numbers              */
+    double deadline_s;                    /* of one case                                   */
+    bool replay;                          /* every step, not as many as it takes until they repeat */
+    const suite_calibration *calibration; /* laid over accelerator, profile and links; NULL: nothing */
 } suite_simulate_params;
 
 /* What came back. Bytes and memory are those of fp32, of the rank that has most. */
