@@ -276,6 +276,11 @@ void suite_calibration_release(suite_calibration *calibration)
     *calibration = (suite_calibration){0};
 }
 
+const char *suite_calibration_path(const suite_calibration *calibration)
+{
+    return calibration->source.path ? calibration->source.path : "none";
+}
+
 dit_status suite_calibration_set(suite_calibration *calibration, const suite_calibrated *value)
 {
     for (int i = 0; i < calibration->value_count; i++) {

@@ -66,6 +66,8 @@ dit_status suite_calibration_load(const char *path, suite_calibration *out);
 /* The same for a document in memory, which is taken, also on failure. */
 dit_status suite_calibration_take(dit_json *doc, suite_calibration *out);
 void suite_calibration_release(suite_calibration *calibration);
+/* The file that the values are from; "none" without one. */
+const char *suite_calibration_path(const suite_calibration *calibration);
 /* Reads one value of a list "parameters": {"of", "name", "key"} of `object`, checked as in a file; the value is left.
  */
 dit_status suite_calibrated_read(const dit_json *doc, const cJSON *object, const char *pointer, suite_calibrated *out);

@@ -527,34 +527,13 @@ dit_status suite_point_predict(const suite_point *point, suite_predictor predict
 
 /* ---- the fit ----------------------------------------------------------------------------------------------------- */
 
-static dit_status mark_fit(const dit_json *doc, suite_point_result *results, int count)
+bool suite_point_in_fit(const suite_point *point, const suite_calibration *calibration)
 {
-    const cJSON *list = NULL;
-    const char *schema;
-    char pointer[64];
-    int at = 0;
-    if (!cJSON_IsObject(doc->root)) return dit_json_fail(doc, "", DIT_ERR_JSON_TYPE, "expected an object");
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, "ditbench.calibration/1") != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not ditbench.calibration/1", schema);
-    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "points", &list));
-    for (const cJSON *item = list ? list->child : NULL; item; item = item->next, at++) {
-        snprintf(pointer, sizeof pointer, "/points/%d", at);
-        if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble != floor(item->valuedouble))
-            return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected the position of a point, from 0");
-        for (int i = 0; i < count; i++)
-            if ((double)results[i].index == item->valuedouble) results[i].in_fit = true;
+    for (int i = 0; i < point->case_count; i++) {
+        const suite_point_case *one = &point->cases[i];
+        if (suite_calibration_has(calibration, one->kase->case_id, one->platform, one->profile)) return true;
     }
-    return DIT_OK;
-}
-
-dit_status suite_points_fit(const char *path, suite_point_result *results, int count)
-{
-    dit_json doc;
-    DIT_TRY(dit_json_read_file(path, &doc));
-    dit_status st = mark_fit(&doc, results, count);
-    dit_json_release(&doc);
-    return st;
+    return false;
 }
 
 /* ---- how near ---------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #ifndef DIT_SUITE_POINTS_H
 #define DIT_SUITE_POINTS_H
 
+#include "suite/calibration.h"
 #include "suite/published.h"
 #include "suite/workload.h"
 
@@ -102,9 +103,8 @@ typedef struct {
 dit_status suite_point_predict(const suite_point *point, suite_predictor predict, void *context,
                                suite_point_result *out);
 
-/* The points that a calibration was fitted on: {"schema": "ditbench.calibration/1", "points": [index, ...]}, everything
- * else in it passed over. Sets in_fit of `results`. Errors: DIT_ERR_IO, DIT_ERR_JSON_*. */
-dit_status suite_points_fit(const char *path, suite_point_result *results, int count);
+/* Whether a case of the point is one that values were fitted on, in whatever file or row that one stood. */
+bool suite_point_in_fit(const suite_point *point, const suite_calibration *calibration);
 
 /* ---- how near ---------------------------------------------------------------------------------------------------- */
 

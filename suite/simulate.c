@@ -184,7 +184,8 @@ static dit_status run_in(const char *folder, const suite_simulate_params *params
                                                            .env = command.env,
                                                            .attempt = folder,
                                                            .log_path = log,
-                                                           .deadline_s = params->deadline_s},
+                                                           .deadline_s = params->deadline_s,
+                                                           .signals = params->signals},
                                    &result),
                  done);
     DIT_TRY_GOTO(st, judge(&result, log), done);
@@ -205,58 +206,4 @@ dit_status suite_simulate_case(const suite_simulate_params *params, const cJSON 
     if (st == DIT_OK) st = run_in(folder, params, world_size, out);
     suite_path_remove(folder);
     return st;
-}
-
-/* ---- points ------------------------------------------------------------------------------------------------------ */
-
-struct suite_simulated_case {
-    char case_id[sizeof((suite_case *)NULL)->case_id], platform[64], profile[64];
-    double seconds;
-};
-
-void suite_simulator_release(suite_simulator *simulator)
-{
-    free(simulator->known);
-    simulator->known = NULL;
-    simulator->known_count = 0;
-}
-
-static const struct suite_simulated_case *find_known(const suite_simulator *simulator, const suite_point_case *one)
-{
-    for (int i = 0; i < simulator->known_count; i++) {
-        const struct suite_simulated_case *known = &simulator->known[i];
-        if (strcmp(known->case_id, one->kase->case_id) == 0 && strcmp(known->platform, one->platform) == 0 &&
-            strcmp(known->profile, one->profile) == 0)
-            return known;
-    }
-    return NULL;
-}
-
-static dit_status remember(suite_simulator *simulator, const suite_point_case *one, double seconds)
-{
-    size_t count = (size_t)simulator->known_count + 1;
-    struct suite_simulated_case *grown = realloc(simulator->known, count * sizeof *grown);
-    if (!grown) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %zu simulated cases", count);
-    simulator->known = grown;
-    struct suite_simulated_case *known = &grown[simulator->known_count++];
-    snprintf(known->case_id, sizeof known->case_id, "%s", one->kase->case_id);
-    snprintf(known->platform, sizeof known->platform, "%s", one->platform);
-    snprintf(known->profile, sizeof known->profile, "%s", one->profile);
-    known->seconds = seconds;
-    return DIT_OK;
-}
-
-dit_status suite_simulate_point(const suite_point_case *one, double *seconds, void *context)
-{
-    suite_simulator *simulator = context;
-    suite_simulated simulated;
-    const struct suite_simulated_case *known = find_known(simulator, one);
-    if (known) {
-        *seconds = known->seconds;
-        return DIT_OK;
-    }
-    DIT_TRY(suite_simulate_case(&simulator->params, one->kase->document, one->kase->world_size, one->platform,
-                                one->profile, &simulated));
-    *seconds = simulated.seconds;
-    return remember(simulator, one, simulated.seconds);
 }

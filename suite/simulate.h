@@ -7,7 +7,7 @@
 #define DIT_SUITE_SIMULATE_H
 
 #include "suite/calibration.h"
-#include "suite/points.h"
+#include "suite/process.h"
 #include "suite/text.h"
 
 /* What a simulation is told beside the case. */
@@ -16,6 +16,7 @@ typedef struct {
     const char *element;                  /* "fp16": of the published numbers              */
     double deadline_s;                    /* of one case                                   */
     bool replay;                          /* every step, not as many as it takes until they repeat */
+    suite_signals *signals;               /* NULL: a signal ends the program, as usual */
     const suite_calibration *calibration; /* laid over accelerator, profile and links; NULL: nothing */
 } suite_simulate_params;
 
@@ -40,14 +41,5 @@ dit_status suite_simulate_prepare(const suite_simulate_params *params, const cha
  * what the engine says of the case. */
 dit_status suite_simulate_case(const suite_simulate_params *params, const cJSON *document, int world_size,
                                const char *platform, const char *profile, suite_simulated *out);
-/* Simulations by parameters, each distinct case once. Release takes a zeroed one. */
-typedef struct {
-    suite_simulate_params params;
-    struct suite_simulated_case *known;
-    int known_count;
-} suite_simulator;
-void suite_simulator_release(suite_simulator *simulator);
-/* A suite_predictor; context: suite_simulator. */
-dit_status suite_simulate_point(const suite_point_case *one, double *seconds, void *context);
 
 #endif

@@ -194,31 +194,6 @@ static void the_answer_leaves_out_what_does_not_exist(void **state)
     cJSON_Delete(document);
 }
 
-static void a_calibration_names_its_points(void **state)
-{
-    char path[] = "/tmp/ditbench-fit-XXXXXX";
-    suite_point_result results[] = {{.index = 2}, {.index = 5}, {.index = 6}};
-    const struct {
-        const char *text;
-        dit_status st;
-    } files[] = {{"{\"schema\":\"ditbench.calibration/1\",\"points\":[5,2,99],\"links\":{}}", DIT_OK},
-                 {"{\"schema\":\"ditbench.calibration/1\",\"points\":[5.5]}", DIT_ERR_JSON_TYPE},
-                 {"{\"schema\":\"ditbench.calibration/1\",\"points\":[-1]}", DIT_ERR_JSON_TYPE},
-                 {"{\"schema\":\"ditbench.calibration/2\"}", DIT_ERR_JSON_VALUE},
-                 {"[]", DIT_ERR_JSON_TYPE}};
-    int file = mkstemp(path);
-    (void)state;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        assert_int_equal(ftruncate(file, 0), 0);
-        assert_true(pwrite(file, files[i].text, strlen(files[i].text), 0) > 0);
-        assert_int_equal(suite_points_fit(path, results, 3), files[i].st);
-    }
-    assert_true(results[0].in_fit && results[1].in_fit && !results[2].in_fit);
-    close(file);
-    unlink(path);
-    assert_int_equal(suite_points_fit(path, results, 3), DIT_ERR_IO);
-}
-
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 #define SAYS   "\"hardware\":\"8xA100\",\"interconnect\":\"NVLink\",\"metric\":\"latency\",\"unit\":\"s\""
@@ -748,7 +723,6 @@ int main(void)
         cmocka_unit_test(one_method_twice_is_no_pair),
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(the_answer_leaves_out_what_does_not_exist),
-        cmocka_unit_test(a_calibration_names_its_points),
         cmocka_unit_test(what_is_wrong_is_named_with_its_place),
         cmocka_unit_test(unknown_members_are_counted),
         cmocka_unit_test(no_damage_crashes_the_reader),

@@ -1,8 +1,10 @@
 /* ditbench simulate: published numbers as cases for the simulator, and how near it comes. */
+#include "base/clock.h"
 #include "base/expr.h"
 #include "suite/catalogue.h"
 #include "suite/cli.h"
-#include "suite/simulate.h"
+#include "suite/progress.h"
+#include "suite/simulator.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -27,12 +29,18 @@ typedef struct {
     suite_cli cli;
     const char *file, *profile, *calibration, *filter;
     bool list;
+    int64_t jobs;
     suite_published_names names;
     suite_published published;
+    suite_calibration fitted;
+    suite_point *points; /* that the filter keeps */
     suite_point_result *results;
-    int count;      /* of results: points that the filter keeps */
+    int count;      /* of both */
+    int told;       /* results that have been printed */
     cJSON *entries; /* --list --json                            */
     suite_simulator simulator;
+    suite_progress progress;
+    int64_t started_ns;
 } simulate_call;
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
@@ -153,12 +161,6 @@ static void print_statistics(const simulate_call *call, suite_points_part part)
         printf(" %8s\n", "-");
 }
 
-/* Which points a fit was made on is known when all are there; without one, a line as soon as it is known. */
-static bool prints_as_it_goes(const simulate_call *call)
-{
-    return !call->list && !call->cli.json && !call->calibration;
-}
-
 static void print_heading(void)
 {
     printf("%5s  %-78s %-12s %10s %10s %9s\n", "point", "", "mesh", "published", "predicted", "error");
@@ -166,10 +168,9 @@ static void print_heading(void)
 
 static void print_answer(const simulate_call *call)
 {
-    if (!prints_as_it_goes(call)) print_heading();
-    for (int i = 0; i < call->count && !prints_as_it_goes(call); i++) print_result(&call->results[i]);
     printf("\n%-10s %7s %12s %12s %8s\n", "", "points", "median |e|", "90 % |e|", "pairs in the printed order");
     for (int part = 0; part < SUITE_POINTS_PART_COUNT; part++) print_statistics(call, (suite_points_part)part);
+    printf("\ncalibration: %s, %d values\n", suite_calibration_path(&call->fitted), call->fitted.value_count);
     printf("\nskipped:\n");
     print_reasons(call);
 }
@@ -178,20 +179,17 @@ static dit_status print_answer_json(const simulate_call *call)
 {
     cJSON *document;
     DIT_TRY(suite_points_json(call->results, call->count, &document));
-    suite_cli_print_json(document);
+    dit_status st = dit_json_add_string(document, "calibration", suite_calibration_path(&call->fitted));
+    if (st == DIT_OK) suite_cli_print_json(document);
     cJSON_Delete(document);
-    return DIT_OK;
+    return st;
 }
 
-/* ---- one point after the other ----------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
-static dit_status tell(simulate_call *call, const suite_point *point, const suite_point_result *result)
+static dit_status list_point(simulate_call *call, const suite_point *point, suite_point_result *result)
 {
-    if (prints_as_it_goes(call)) {
-        print_result(result);
-        fflush(stdout);
-    }
-    if (!call->list) return DIT_OK;
+    DIT_TRY(suite_point_predict(point, NULL, NULL, result));
     if (call->cli.json) return add_understood(call->entries, point, result);
     print_understood(point, result);
     return DIT_OK;
@@ -199,16 +197,66 @@ static dit_status tell(simulate_call *call, const suite_point *point, const suit
 
 static dit_status take_point(simulate_call *call, int index)
 {
-    suite_point point;
-    suite_point_result *result = &call->results[call->count];
+    suite_point *point = &call->points[call->count];
     bool kept = true;
-    DIT_TRY(suite_point_understand(&call->names, &call->published.points[index], call->profile, &point));
-    dit_status st = call->filter ? suite_point_test(&point, call->filter, &kept) : DIT_OK;
+    DIT_TRY(suite_point_understand(&call->names, &call->published.points[index], call->profile, point));
+    dit_status st = call->filter ? suite_point_test(point, call->filter, &kept) : DIT_OK;
+    if (st == DIT_OK && kept && call->list) st = list_point(call, point, &call->results[call->count]);
     if (st == DIT_OK && kept)
-        st = suite_point_predict(&point, call->list ? NULL : suite_simulate_point, &call->simulator, result);
-    if (st == DIT_OK && kept) st = tell(call, &point, result);
-    if (st == DIT_OK && kept) call->count++;
-    suite_point_release(&point);
+        call->count++;
+    else
+        suite_point_release(point);
+    return st;
+}
+
+static bool is_known(const simulate_call *call, const suite_point *point)
+{
+    for (int i = 0; i < point->case_count; i++)
+        if (!suite_simulator_knows(&call->simulator, &point->cases[i])) return false;
+    return true;
+}
+
+/* Points whose cases have all been simulated, in their order, up to the first that has to wait. */
+static dit_status tell_known(simulate_call *call)
+{
+    for (; call->told < call->count && is_known(call, &call->points[call->told]); call->told++) {
+        const suite_point *point = &call->points[call->told];
+        suite_point_result *result = &call->results[call->told];
+        DIT_TRY(suite_point_predict(point, suite_simulator_predict, &call->simulator, result));
+        result->in_fit = suite_point_in_fit(point, &call->fitted);
+        if (!call->cli.json) print_result(result);
+    }
+    if (!call->cli.json) fflush(stdout);
+    return DIT_OK;
+}
+
+static dit_status hear(void *context, int done, int total)
+{
+    simulate_call *call = context;
+    suite_progress *progress = &call->progress;
+    progress->total = total;
+    progress->done = progress->timed = done;
+    progress->timed_s = (double)(dit_clock_ns() - call->started_ns) * 1e-9;
+    suite_progress_end(progress);
+    dit_status st = tell_known(call);
+    progress->label = "simulations";
+    if (done < total) suite_progress_tick(progress, 0);
+    return st;
+}
+
+static dit_status simulate_points(simulate_call *call)
+{
+    int count = 0, used = 0;
+    for (int i = 0; i < call->count; i++) count += call->points[i].case_count;
+    const suite_point_case **cases = calloc((size_t)count + 1, sizeof *cases);
+    if (!cases) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d cases", count);
+    for (int i = 0; i < call->count; i++)
+        for (int j = 0; j < call->points[i].case_count; j++) cases[used++] = &call->points[i].cases[j];
+    suite_progress_init(&call->progress, 0, 0, call->cli.quiet);
+    call->started_ns = dit_clock_ns();
+    dit_status st = suite_simulator_run(&call->simulator, cases, count, hear, call);
+    free(cases);
+    if (st == DIT_OK) st = tell_known(call); /* without a case, nothing was heard */
     return st;
 }
 
@@ -233,32 +281,42 @@ static dit_status load(simulate_call *call)
     DIT_TRY(suite_published_read(call->file, &call->published));
     if (call->filter) DIT_TRY(dit_expr_check(call->filter));
     if (call->profile) DIT_TRY(check_profile(call->profile));
+    DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
     DIT_TRY(suite_published_names_load(NULL, &call->names));
+    call->points = calloc((size_t)call->published.count + 1, sizeof *call->points);
     call->results = calloc((size_t)call->published.count + 1, sizeof *call->results);
     call->entries = cJSON_CreateArray();
-    return call->results && call->entries ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for published points");
+    return call->points && call->results && call->entries ? DIT_OK
+                                                          : DIT_FAIL(DIT_ERR_MEMORY, "no memory for published points");
 }
 
 static dit_status simulate(simulate_call *call)
 {
     DIT_TRY(load(call));
-    call->simulator.params = (suite_simulate_params){.element = "fp16", .deadline_s = 600};
+    call->simulator.params =
+        (suite_simulate_params){.element = "fp16", .deadline_s = 600, .calibration = &call->fitted};
+    call->simulator.at_once = (int)call->jobs;
     if (!call->list) DIT_TRY(suite_simulate_check(&call->simulator.params));
-    if (prints_as_it_goes(call)) print_heading();
     for (int i = 0; i < call->published.count; i++) DIT_TRY(take_point(call, i));
-    if (call->calibration) DIT_TRY(suite_points_fit(call->calibration, call->results, call->count));
-    if (call->cli.json) return call->list ? print_list_json(call) : print_answer_json(call);
-    if (call->list)
+    if (call->list && call->cli.json) return print_list_json(call);
+    if (call->list) {
         print_list_end(call);
-    else
-        print_answer(call);
+        return DIT_OK;
+    }
+    if (!call->cli.json) print_heading();
+    DIT_TRY(simulate_points(call));
+    if (call->cli.json) return print_answer_json(call);
+    print_answer(call);
     return DIT_OK;
 }
 
 static void release(simulate_call *call)
 {
     suite_simulator_release(&call->simulator);
+    suite_calibration_release(&call->fitted);
     cJSON_Delete(call->entries);
+    for (int i = 0; call->points && i < call->count; i++) suite_point_release(&call->points[i]);
+    free(call->points);
     free(call->results);
     suite_published_release(&call->published);
     suite_published_names_release(&call->names);
@@ -274,8 +332,10 @@ int suite_verb_simulate(int argc, char **argv)
         {"list", 0, SUITE_OPTION_FLAG, NULL, "how each point is understood, or why it is skipped", &call.list, 0, 0},
         {"profile", 0, SUITE_OPTION_STRING, "NAME", "software of all points (default: what each says)", &call.profile,
          0, 0},
-        {"calibration", 0, SUITE_OPTION_STRING, "FILE", "fitted values, and the points they were fitted on",
+        {"calibration", 0, SUITE_OPTION_STRING, "FILE",
+         "fitted values and the points they were fitted on, or \"none\" (default: results/calibration/published.json)",
          &call.calibration, 0, 0},
+        {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
         {"filter", 0, SUITE_OPTION_STRING, "EXPR", "only points it holds for: \"gpus <= 8 && status == 'understood'\"",
          &call.filter, 0, 0},
         {0},
