@@ -36,25 +36,25 @@ double dit_cost_elementwise_seconds(const dit_cost_device *device, double bytes)
 /* Output tiles that libraries offer, with the rate of a full one as a fraction of the largest's: a smaller one loads
  * more operands for each product. One list for all accelerators, chosen on the published products of
  * tests/test_cost.c. */
-static const struct {
-    int64_t rows, columns;
-    double efficiency;
-} tiles[] = {{128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.9}, {64, 256, 0.8},
-             {256, 64, 0.8},  {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.65}};
+static const dit_cost_tile tiles[] = {{128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.9}, {64, 256, 0.8},
+                                      {256, 64, 0.8},  {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.65}};
 enum { TILE_COUNT = sizeof tiles / sizeof tiles[0] };
 
-static double tiled_seconds(const dit_cost_device *device, int tile, int64_t rows, int64_t n, int64_t k)
+static double tiled_seconds(const dit_cost_device *device, const dit_cost_tile *tile, int64_t rows, int64_t n,
+                            int64_t k)
 {
-    double waves = ceil(ceil_div(rows, tiles[tile].rows) * ceil_div(n, tiles[tile].columns) / device->processors);
-    double flops = 2.0 * (double)tiles[tile].rows * (double)tiles[tile].columns * ((double)k + device->gemm_fill_k);
-    double rate = device->peak_flops_per_s / device->processors * device->gemm_ceiling * tiles[tile].efficiency;
+    double waves = ceil(ceil_div(rows, tile->rows) * ceil_div(n, tile->columns) / device->processors);
+    double flops = 2.0 * (double)tile->rows * (double)tile->columns * ((double)k + device->gemm_fill_k);
+    double rate = device->peak_flops_per_s / device->processors * device->gemm_ceiling * tile->efficiency;
     return waves * flops / rate;
 }
 
 static double fastest_tile(const dit_cost_device *device, int64_t rows, int64_t n, int64_t k)
 {
-    double best = tiled_seconds(device, 0, rows, n, k);
-    for (int tile = 1; tile < TILE_COUNT; tile++) best = fmin(best, tiled_seconds(device, tile, rows, n, k));
+    const dit_cost_tile *tile = device->tiles ? device->tile : tiles;
+    int count = device->tiles ? device->tiles : TILE_COUNT;
+    double best = tiled_seconds(device, tile, rows, n, k);
+    for (int i = 1; i < count; i++) best = fmin(best, tiled_seconds(device, tile + i, rows, n, k));
     return best;
 }
 
@@ -95,10 +95,12 @@ static double attention_rate(const dit_cost_device *device, double keys, double 
 
 static double attention_compute(const dit_cost_device *device, const dit_cost_attention *a)
 {
-    double keys = ceil_div(a->Sk, ATTENTION_KEYS) * ATTENTION_KEYS;
+    int64_t queries = device->attention_queries ? device->attention_queries : ATTENTION_QUERIES;
+    int64_t filled = device->attention_keys ? device->attention_keys : ATTENTION_KEYS;
+    double keys = ceil_div(a->Sk, filled) * (double)filled;
     double head_dim = ceil_div(a->D, device->head_granularity) * (double)device->head_granularity;
-    double tile_count = (double)a->B * (double)a->H * ceil_div(a->Sq, ATTENTION_QUERIES);
-    double tile_flops = 4.0 * ATTENTION_QUERIES * keys * head_dim * a->seen;
+    double tile_count = (double)a->B * (double)a->H * ceil_div(a->Sq, queries);
+    double tile_flops = 4.0 * (double)queries * keys * head_dim * a->seen;
     double rate = attention_rate(device, keys, head_dim) * device->attention_scale;
     return fmax(tile_count, device->processors) * tile_flops / rate;
 }
@@ -120,4 +122,17 @@ dit_cost_device dit_cost_device_beside(const dit_cost_device *device, double tak
     left.peak_flops_per_s *= left.processors / device->processors;
     left.attention_scale *= left.processors / device->processors;
     return left;
+}
+
+dit_cost_device dit_cost_device_together(const dit_cost_device *device, int ranks)
+{
+    dit_cost_device busy = *device;
+    const dit_cost_together *full = &device->together;
+    if (full->ranks <= 1 || ranks <= 1) return busy;
+    double share = fmin(1, (ranks - 1) / (full->ranks - 1));
+    double compute = 1 - share * (1 - full->compute), bandwidth = 1 - share * (1 - full->bandwidth);
+    busy.peak_flops_per_s *= compute;
+    busy.attention_scale *= compute;
+    busy.bandwidth_bytes_per_s *= bandwidth;
+    return busy;
 }

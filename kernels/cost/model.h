@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { DIT_COST_KNOTS = 16, DIT_COST_TABLES = 8, DIT_COST_NAME = 64 };
+enum { DIT_COST_KNOTS = 16, DIT_COST_TABLES = 8, DIT_COST_TILES = 8, DIT_COST_NAME = 64 };
 
 /* y over x, linear in log(x) between knots, constant outside. x ascending and above 0, y above 0. Where y is a rate and
  * x a size, time x / y must not fall: y[i+1] - y[i] <= y[i] log(x[i+1] / x[i]). count 0: 1 everywhere. */
@@ -30,6 +30,18 @@ typedef struct {
     dit_cost_curve flops_per_s;
 } dit_cost_attention_table;
 
+/* An output tile that a library offers, with the rate of a full one as a fraction of the largest's. */
+typedef struct {
+    int64_t rows, columns;
+    double efficiency;
+} dit_cost_tile;
+
+/* What working at the same time costs cores that share memory: rates of each beside `ranks` - 1 others, as fractions of
+ * those of one alone. ranks 0: nothing is shared. */
+typedef struct {
+    double ranks, compute, bandwidth;
+} dit_cost_together;
+
 /* One accelerator computing with one element type. */
 typedef struct {
     char name[DIT_COST_NAME], architecture[DIT_COST_NAME];
@@ -41,9 +53,13 @@ typedef struct {
     double launch_s;              /* from one kernel's end to the next one's first result, both queued              */
     double gemm_ceiling;          /* of the peak, in (0, 1]: the best that a matrix product of any shape gets       */
     double gemm_fill_k;           /* steps of k that a tile's start and end are worth                               */
-    double attention_scale;       /* on all rates of the tables: 1, or what a fit says                              */
-    int64_t head_granularity;     /* heads are computed as the next multiple of it: 32 in FlashAttention-2          */
-    int tables;                   /* at least 1, head_dim ascending                                                 */
+    int tiles;                    /* 0: those of GPU libraries                                                      */
+    dit_cost_tile tile[DIT_COST_TILES];
+    double attention_scale;   /* on all rates of the tables: 1, or what a fit says                              */
+    int64_t head_granularity; /* heads are computed as the next multiple of it: 32 in FlashAttention-2          */
+    int64_t attention_queries, attention_keys; /* of a tile; 0: 128 queries, keys filled up to 64 */
+    dit_cost_together together;
+    int tables; /* at least 1, head_dim ascending                                                 */
     dit_cost_attention_table attention[DIT_COST_TABLES];
     dit_cost_curve bandwidth_fraction; /* of bandwidth_bytes_per_s, over the bytes of a kernel                        */
 } dit_cost_device;
@@ -70,14 +86,18 @@ typedef struct {
  * takes for one 4 128 Sk D' seen / (rate / processors), and the device max(tiles, processors) / processors times that:
  * fewer tiles than processors leave some idle. Sk is filled up to 64 and D to D', as the kernel computes them; the rate
  * is read from the tables at Sk and D'. Below a table's first knot x0 a tile has a start and an end worth 128 keys:
- * rate(Sk) = rate(x0) Sk / (Sk + 128) (x0 + 128) / x0. Source of tiles and head sizes: FlashAttention-2 (Dao,
- * arXiv:2307.08691) and its published kernels; keys are never cut over processors. */
+ * rate(Sk) = rate(x0) Sk / (Sk + 128) (x0 + 128) / x0. An accelerator may say other tiles. Source of tiles and head
+ * sizes: FlashAttention-2 (Dao, arXiv:2307.08691) and its published kernels; keys are never cut over processors. */
 double dit_cost_attention_seconds(const dit_cost_device *device, const dit_cost_attention *shape);
 
 /* The device while a communication kernel holds `taken` of its processors (at most all but one): rates fall with the
  * processors that are left, waves are counted anew; memory is not shared out. Source: computation beside collectives is
  * slower by 18.9 % in the mean (arXiv:2507.03114), which 17 of 108 processors give. */
 dit_cost_device dit_cost_device_beside(const dit_cost_device *device, double taken);
+
+/* One of `ranks` cores that work at the same time: between 1 and together.ranks rates fall evenly, beyond that they
+ * stay. */
+dit_cost_device dit_cost_device_together(const dit_cost_device *device, int ranks);
 
 #ifdef __cplusplus
 }

@@ -74,10 +74,12 @@ static void at_least_one_kernel(part_sum *sum, const dit_cost_op *op)
     sum->passes = fmax(sum->passes, op->kind == DIT_COST_OP_GROUP_MOMENTS ? 1 : 2);
 }
 
-/* All passes together, as kernels of equal size: what one of them moves decides how much of the bandwidth it gets. */
+/* All passes together, as kernels of equal size: what one of them moves decides how much of the bandwidth it gets.
+ * Parts that are no kernel of their own are not launched. */
 static double parts_seconds(const dit_cost_device *device, double kernels, double bytes)
 {
-    return kernels > 0 ? kernels * dit_cost_elementwise_seconds(device, bytes / kernels) : 0;
+    if (kernels > 0) return kernels * dit_cost_elementwise_seconds(device, bytes / kernels);
+    return bytes > 0 ? dit_cost_elementwise_seconds(device, bytes) - device->launch_s : 0;
 }
 
 dit_cost_time dit_cost_op_time(const dit_cost_device *device, const dit_cost_profile *profile, const dit_cost_op *op)

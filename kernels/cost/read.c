@@ -195,19 +195,54 @@ static dit_status read_facts(const dit_json *doc, dit_cost_device *out)
     return require_number(doc, doc->root, "", "memory_bandwidth_bytes_per_s", 1, largest, &out->bandwidth_bytes_per_s);
 }
 
+/* [{"rows", "columns", "efficiency"}, ...] and {"queries", "keys"}; none: those of GPU libraries. */
+static dit_status read_tiles(const dit_json *doc, const cJSON *cost, dit_cost_device *out)
+{
+    static const char *const keys[] = {"rows", "columns", "efficiency", NULL}, *const own[] = {"queries", "keys", NULL};
+    const cJSON *list = NULL, *value, *attention = NULL;
+    char at[POINTER];
+    DIT_TRY(dit_json_optional_array(doc, cost, "/cost", "gemm_tiles", &list));
+    cJSON_ArrayForEach(value, list)
+    {
+        dit_cost_tile *tile = out->tile + out->tiles;
+        snprintf(at, sizeof at, "/cost/gemm_tiles/%d", out->tiles);
+        if (out->tiles == DIT_COST_TILES)
+            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "more than %d tiles", DIT_COST_TILES);
+        DIT_TRY(dit_json_only_keys(doc, value, at, keys));
+        DIT_TRY(dit_json_require_int(doc, value, at, "rows", 1, 65536, &tile->rows));
+        DIT_TRY(dit_json_require_int(doc, value, at, "columns", 1, 65536, &tile->columns));
+        DIT_TRY(require_number(doc, value, at, "efficiency", 1e-3, 1, &tile->efficiency));
+        out->tiles++;
+    }
+    DIT_TRY(dit_json_optional_object(doc, cost, "/cost", "attention_tile", &attention));
+    if (!attention) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, attention, "/cost/attention_tile", own));
+    DIT_TRY(dit_json_require_int(doc, attention, "/cost/attention_tile", "queries", 1, 65536, &out->attention_queries));
+    return dit_json_require_int(doc, attention, "/cost/attention_tile", "keys", 1, 65536, &out->attention_keys);
+}
+
+/* {"ranks", "compute", "bandwidth"}; none: nothing is shared. */
+static dit_status read_together(const dit_json *doc, const cJSON *cost, dit_cost_together *out)
+{
+    static const char *const keys[] = {"ranks", "compute", "bandwidth", NULL};
+    const cJSON *object = NULL;
+    DIT_TRY(dit_json_optional_object(doc, cost, "/cost", "together", &object));
+    if (!object) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, object, "/cost/together", keys));
+    DIT_TRY(require_number(doc, object, "/cost/together", "ranks", 2, 65536, &out->ranks));
+    DIT_TRY(require_number(doc, object, "/cost/together", "compute", 1e-3, 1, &out->compute));
+    return require_number(doc, object, "/cost/together", "bandwidth", 1e-3, 1, &out->bandwidth);
+}
+
 static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_device *out)
 {
-    static const char *const keys[] = {"gemm_ceiling",
-                                       "gemm_fill_k",
-                                       "attention",
-                                       "attention_scale",
-                                       "head_granularity",
-                                       "bandwidth_fraction",
-                                       "bandwidth_scale",
-                                       "launch_s",
-                                       "evidence",
-                                       "source",
-                                       NULL};
+    static const char *const keys[] = {"gemm_ceiling",     "gemm_fill_k",
+                                       "attention",        "attention_scale",
+                                       "head_granularity", "bandwidth_fraction",
+                                       "gemm_tiles",       "attention_tile",
+                                       "together",         "bandwidth_scale",
+                                       "launch_s",         "evidence",
+                                       "source",           NULL};
     double bandwidth_scale = 1;
     out->attention_scale = 1;
     out->head_granularity = 32;
@@ -219,6 +254,8 @@ static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_dev
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "bandwidth_scale", 1e-3, 1e3, &bandwidth_scale));
     out->bandwidth_bytes_per_s *= bandwidth_scale;
     DIT_TRY(require_number(doc, cost, "/cost", "launch_s", 0, 1, &out->launch_s));
+    DIT_TRY(read_tiles(doc, cost, out));
+    DIT_TRY(read_together(doc, cost, &out->together));
     return read_fractions(doc, cost, &out->bandwidth_fraction);
 }
 
