@@ -22,7 +22,7 @@ typedef struct {
 } suite_calibrate_measured_params;
 
 /* Measures unless there is a raw file, fits, and writes raw.json (ditbench.calibration-raw/1),
- * accelerators/cpu-core.json, profiles/cpu.json, links/links.json and platforms/local-cpu-simulated.json under the
+ * accelerators/cpu-core.json, profiles/cpu.json, links/local.json and platforms/local-cpu-simulated.json under the
  * folder: the same raw times give the same bytes. *summary belongs to the caller: {"output", "raw", "ranks",
  * "products", "attention", "messages": {"count", "median_error"}, "together"}. Errors: DIT_ERR_IO, DIT_ERR_JSON_*,
  * DIT_ERR_ENVIRONMENT, DIT_ERR_INTERRUPTED, and what the engine says. */

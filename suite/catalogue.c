@@ -2,6 +2,7 @@
 
 #include "suite/parameter.h"
 #include "suite/platform.h"
+#include "suite/session.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -198,12 +199,25 @@ static bool is_plain_name(const char *name)
     return name[0] && name[0] != '.' && !strchr(name, '/');
 }
 
+bool suite_catalogue_local(const char *kind, const char *name, char path[SUITE_PATH])
+{
+    static const char *const kinds[] = {"accelerators", "profiles", "platforms", "links", NULL};
+    char root[SUITE_PATH], file[SUITE_PATH];
+    bool own = false;
+    for (int i = 0; kinds[i]; i++) own = own || strcmp(kinds[i], kind) == 0;
+    if (!own || suite_session_root(root) != DIT_OK) return false;
+    if (suite_path(file, "%s/calibration/%s/%s.json", root, kind, name) != DIT_OK || !is_file(file)) return false;
+    memcpy(path, file, sizeof file);
+    return true;
+}
+
 static dit_status read_data_file(const char *kind, const char *what, const char *name, dit_json *out)
 {
-    char path[PATH_MAX];
+    char path[SUITE_PATH];
     const char *root = suite_workloads_folder();
     if (!root) return DIT_ERR_ENVIRONMENT;
     snprintf(path, sizeof path, "%s/%s/%s.json", root, kind, name);
+    if (is_plain_name(name)) suite_catalogue_local(kind, name, path);
     if (!is_plain_name(name) || !is_file(path)) return fail_not_found(kind, what, name);
     return dit_json_read_file(path, out);
 }
@@ -601,7 +615,8 @@ static dit_status read_cluster(const dit_json *doc, suite_platform *out)
                            cluster.accelerator);
     out->devices = cluster.nodes * cluster.devices;
     out->memory_bytes = accelerator.memory_bytes;
-    out->memory_per_device = true;
+    out->memory_per_device = cluster.topology != SUITE_TOPOLOGY_CORES;
+    out->max_ranks = cluster.topology == SUITE_TOPOLOGY_CORES ? cluster.ranks : 0;
     suite_accelerator_release(&accelerator);
     suite_cluster_release(&cluster);
     return st;

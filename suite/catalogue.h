@@ -6,6 +6,7 @@
 #define DIT_SUITE_CATALOGUE_H
 
 #include "base/json.h"
+#include "suite/text.h"
 #include "suite/workload.h"
 
 /* A model file, after an override if there was one. Pointers lie inside `source`. */
@@ -65,6 +66,11 @@ dit_status suite_platform_load(const char *name, suite_platform *out);
  * Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_*. */
 dit_status suite_catalogue_read(const char *kind, const char *what, const char *name, const char *schema,
                                 dit_json *out);
+
+/* Whether `ditbench calibrate --from measured` left a file KIND/NAME.json on this machine (under calibration/ of the
+ * folder of sessions), which is then read in place of that of workloads/: its path. Kinds: accelerators, profiles,
+ * platforms, and links, whose list is called local there and is looked into first. */
+bool suite_catalogue_local(const char *kind, const char *name, char path[SUITE_PATH]);
 
 /* Sorted, NULL-terminated names: kind "models", "vaes", "platforms", "accelerators", or "workloads" (as
  * suite_workload_load takes them: "smoke", "cpu/methods"). The caller gives them to suite_names_free. Errors:

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char node_at[] = "/cluster/node";
-static const char *const topology_names[] = {"switch", "tree", "mesh", NULL};
+static const char *const topology_names[] = {"switch", "tree", "mesh", "cores", NULL};
 
 const char *suite_topology_name(suite_topology topology)
 {
@@ -315,17 +315,36 @@ static dit_status read_mesh(const cluster_reader *reader)
     return read_host_links(reader);
 }
 
+/* ---- cores ------------------------------------------------------------------------------------------------------- */
+
+static const char *const cores_keys[] = {"devices", "topology", "device_link", "max_ranks", NULL};
+
+static dit_status read_cores(const cluster_reader *reader)
+{
+    static const char *const facts[] = {NULL};
+    suite_cluster *cluster = reader->cluster;
+    int64_t ranks = cluster->devices;
+    if (cluster->nodes > 1)
+        return dit_json_fail(reader->doc, "/cluster/nodes", DIT_ERR_JSON_VALUE, "cores are those of one node");
+    DIT_TRY(suite_evidence_check(reader->doc, reader->node, node_at, cores_keys, facts));
+    DIT_TRY(dit_json_optional_int(reader->doc, reader->node, node_at, "max_ranks", cluster->devices, 1024, &ranks));
+    DIT_TRY(add_links(reader, "device_link", "memory", 1, 1, 0, &cluster->device_link));
+    cluster->ranks = (int)ranks;
+    return DIT_OK;
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static dit_status read_node(const cluster_reader *reader)
 {
-    static dit_status (*const read[])(const cluster_reader *) = {read_switch, read_tree, read_mesh};
+    static dit_status (*const read[])(const cluster_reader *) = {read_switch, read_tree, read_mesh, read_cores};
     suite_cluster *cluster = reader->cluster;
     int64_t devices;
     const char *word;
     DIT_TRY(dit_json_require_int(reader->doc, reader->node, node_at, "devices", 1, SUITE_NODE_DEVICES, &devices));
     DIT_TRY(dit_json_require_string(reader->doc, reader->node, node_at, "topology", &word));
     cluster->devices = (int)devices;
+    cluster->ranks = cluster->nodes * cluster->devices;
     if (!suite_topology_from_name(word, &cluster->topology))
         return suite_fail_word(reader->doc, "/cluster/node/topology", "topology", word, topology_names);
     DIT_TRY(read[cluster->topology](reader));
@@ -483,6 +502,7 @@ int suite_cluster_path(const suite_cluster *cluster, int from, int to, suite_hop
     if (to == SUITE_OUTSIDE) return outside_path(cluster, from, out);
     if (cluster->topology == SUITE_TOPOLOGY_TREE) return tree_path(cluster, from, to, out);
     if (cluster->topology == SUITE_TOPOLOGY_MESH) return mesh_path(cluster, from, to, out);
+    if (cluster->topology == SUITE_TOPOLOGY_CORES) return hop(out, 0, cluster->device_link, false);
     int count = hop(out, 0, cluster->device_link + from, false);
     return hop(out, count, cluster->device_link + to, true);
 }

@@ -74,7 +74,15 @@ typedef struct {
     bool down;
 } suite_hop;
 
-typedef enum { SUITE_TOPOLOGY_SWITCH, SUITE_TOPOLOGY_TREE, SUITE_TOPOLOGY_MESH, SUITE_TOPOLOGY_COUNT } suite_topology;
+/* Cores: a machine whose devices are the cores of one host. Ranks may outnumber them and then share them; messages are
+ * copies that the ranks' cores make, so that device_link is no link of the simulation, but says how fast they copy. */
+typedef enum {
+    SUITE_TOPOLOGY_SWITCH,
+    SUITE_TOPOLOGY_TREE,
+    SUITE_TOPOLOGY_MESH,
+    SUITE_TOPOLOGY_CORES,
+    SUITE_TOPOLOGY_COUNT
+} suite_topology;
 
 const char *suite_topology_name(suite_topology topology);
 bool suite_topology_from_name(const char *name, suite_topology *out);
@@ -82,6 +90,7 @@ bool suite_topology_from_name(const char *name, suite_topology *out);
 typedef struct {
     char name[64], accelerator[64];
     int nodes, devices; /* devices: of one node */
+    int ranks;          /* at most; more than nodes * devices of cores only */
     suite_topology topology;
     int sockets, switches_per_socket; /* trees; 0 switches: devices hang at the root complex */
     bool peer_to_peer;                /* trees; else copies pass through host memory         */

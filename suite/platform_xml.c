@@ -45,6 +45,15 @@ static void write_routes(const suite_cluster *cluster, int node, FILE *file)
     }
 }
 
+/* One host with so many cores. What ranks send each other costs their cores time, which the engine charges, and nothing
+ * more: the link is as good as none. */
+static void write_cores(const suite_cluster *cluster, FILE *file)
+{
+    fprintf(file, "    <host id=\"device0\" speed=\"1f\" core=\"%d\"/>\n", cluster->devices);
+    fputs("    <link id=\"node0.memory0\" bandwidth=\"1e18Bps\" latency=\"0s\" sharing_policy=\"FATPIPE\"/>\n", file);
+    fputs("    <route src=\"device0\" dst=\"device0\"><link_ctn id=\"node0.memory0\"/></route>\n", file);
+}
+
 static void write_node(const suite_cluster *cluster, int node, FILE *file)
 {
     fprintf(file, "    <zone id=\"node%d\" routing=\"Full\">\n", node);
@@ -96,7 +105,9 @@ dit_status suite_cluster_write_xml(const suite_cluster *cluster, FILE *file)
     fputs("<platform version=\"4.1\">\n", file);
     write_config(file);
     fprintf(file, "  <zone id=\"cluster\" routing=\"%s\">\n", cluster->nodes > 1 ? "Floyd" : "Full");
-    for (int node = 0; node < cluster->nodes; node++) write_node(cluster, node, file);
+    bool cores = cluster->topology == SUITE_TOPOLOGY_CORES;
+    if (cores) write_cores(cluster, file);
+    for (int node = 0; node < cluster->nodes && !cores; node++) write_node(cluster, node, file);
     write_fabric(cluster, file);
     fputs("  </zone>\n</platform>\n", file);
     return check_written(file, "a platform");
@@ -105,8 +116,9 @@ dit_status suite_cluster_write_xml(const suite_cluster *cluster, FILE *file)
 dit_status suite_cluster_write_hostfile(const suite_cluster *cluster, int ranks, FILE *file)
 {
     int devices = cluster->nodes * cluster->devices;
-    if (ranks > devices)
+    bool cores = cluster->topology == SUITE_TOPOLOGY_CORES;
+    if (ranks > cluster->ranks)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_PLATFORM, "%d ranks on the %d devices of %s", ranks, devices, cluster->name);
-    for (int rank = 0; rank < ranks; rank++) fprintf(file, "device%d\n", rank);
+    for (int rank = 0; rank < ranks; rank++) fprintf(file, "device%d\n", cores ? 0 : rank);
     return check_written(file, "a list of hosts");
 }
