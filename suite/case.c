@@ -173,6 +173,14 @@ static dit_status add_mesh(cJSON *document, const suite_cell *cell)
     return dit_parallel_to_json(&cell->emulated, part);
 }
 
+/* Virtual time needs no warming up and no second run. */
+static dit_status add_virtual_measure(const suite_matrix *matrix, cJSON *measure)
+{
+    DIT_TRY(dit_json_add_int(measure, "warmup_runs", 0));
+    DIT_TRY(dit_json_add_int(measure, "iterations", 1));
+    return strcmp(matrix->scope, "denoise") == 0 ? DIT_OK : dit_json_add_string(measure, "scope", matrix->scope);
+}
+
 dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
     const suite_matrix *matrix = workload->matrix;
@@ -182,7 +190,10 @@ dit_status suite_case_placement(const suite_workload *workload, const suite_cell
     DIT_TRY(dit_json_add_string(part, "name", cell->platform->name));
     DIT_TRY(dit_json_add_string(part, "backend", cell->platform->backend));
     DIT_TRY(dit_json_add_int(part, "threads_per_rank", cell->threads_per_rank));
+    if (cell->simulated) DIT_TRY(dit_json_add_string(part, "profile", cell->profile));
+    if (cell->simulated) DIT_TRY(dit_json_add_string(part, "element", cell->element));
     DIT_TRY(add_object(document, "measure", &part));
+    if (cell->simulated) return add_virtual_measure(matrix, part);
     DIT_TRY(dit_json_add_int(part, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs));
     DIT_TRY(dit_json_add_int(part, "iterations", cell->emulates ? 1 : matrix->iterations));
     if (!matrix->trace || cell->emulates || cJSON_AddTrueToObject(part, "trace")) return DIT_OK;
@@ -313,6 +324,8 @@ static dit_status fill_tags(cJSON *tags, const suite_workload *workload, const s
     DIT_TRY(fill_mesh_tags(tags, cell));
     if (!cell->vae && !cell->attends) DIT_TRY(fill_displaced_tags(tags, cell));
     DIT_TRY(dit_json_add_string(tags, "platform", cell->platform->name));
+    DIT_TRY(dit_json_add_string(tags, "profile", cell->profile));
+    DIT_TRY(dit_json_add_string(tags, "element", cell->element));
     return dit_json_add_int(tags, "threads_per_rank", cell->threads_per_rank);
 }
 
@@ -393,7 +406,7 @@ static dit_status write_label(const suite_workload *workload, const suite_cell *
     size_t used = (size_t)snprintf(out, size, "%s %s", subject, mesh);
     for (int p = 0; p < SUITE_PARAMETER_COUNT && used < size; p++) {
         char *value = NULL;
-        if (!workload->matrix->varies[p] || is_named_by_label((suite_parameter)p)) continue;
+        if (!workload->matrix->varies[p] || !cell->values[p] || is_named_by_label((suite_parameter)p)) continue;
         if (cell->emulates && p == SUITE_PARAMETER_THREADS_PER_RANK) continue;
         const cJSON *item = cell->values[p];
         if (!cJSON_IsString(item)) DIT_TRY(dit_json_canonical(item, &value));
@@ -417,7 +430,7 @@ dit_status suite_workload_trace(suite_workload *workload)
 {
     for (int i = 0; i < workload->case_count; i++) {
         suite_case *one = &workload->cases[i];
-        if (one->is_oracle) continue;
+        if (one->is_oracle || one->is_simulated) continue;
         cJSON *measure = cJSON_GetObjectItemCaseSensitive(one->document, "measure");
         cJSON_DeleteItemFromObjectCaseSensitive(measure, "trace");
         if (measure && !cJSON_AddTrueToObject(measure, "trace"))
@@ -484,10 +497,11 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     DIT_TRY(write_label(workload, cell, out->label, sizeof out->label));
     DIT_TRY(hash_document(out->document, out->case_id));
     out->is_oracle = cell->emulates;
-    out->is_reference = cell->world_size == 1 && !cell->emulates;
+    out->is_simulated = cell->simulated;
+    out->is_reference = cell->world_size == 1 && !cell->emulates && !cell->simulated;
     if (cell->vae) return finish_decoding(cell, out);
     predict_bytes(&prediction, out);
     suite_cell_memory(cell, memory);
     out->predicted_memory_bytes = memory[0] + memory[1] + memory[2] + memory[3];
-    return hash_reference(cell, out->document, out->reference_id);
+    return cell->simulated ? DIT_OK : hash_reference(cell, out->document, out->reference_id);
 }

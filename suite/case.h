@@ -13,6 +13,9 @@ typedef struct {
     const suite_platform *platform;
     int64_t width_px, height_px, num_frames, text_tokens; /* num_frames: 1 for images */
     int threads_per_rank, world_size;
+    bool simulated;                /* the platform is a cluster that is simulated             */
+    const char *profile, *element; /* of a simulated cell; of others "none", and what they compute with */
+    int search_index;              /* which mesh of a search                                  */
     dit_parallel parallel;
     char method[64], mesh[64];
     const char *attention; /* what the degrees amount to */

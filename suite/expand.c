@@ -84,6 +84,10 @@ static dit_status resolve_degrees(suite_cell *cell)
     const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *world = cell->values[SUITE_PARAMETER_WORLD_SIZE];
     const cJSON *patch_method = cell->values[SUITE_PARAMETER_PATCH_METHOD];
     cell->parallel.rows_degree = integer_or(cell->values[SUITE_PARAMETER_ROWS_DEGREE], 1);
+    if (method && suite_method_is_search(method->valuestring)) {
+        suite_method_mesh(integer_or(world, 1), cell->search_index, &cell->parallel);
+        return DIT_OK;
+    }
     if (method) return suite_method_resolve(method->valuestring, integer_or(world, 1), &cell->parallel);
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
         cell->parallel.degree[degrees[i].axis] = integer_or(cell->values[degrees[i].parameter], 1);
@@ -112,6 +116,7 @@ static dit_status resolve_mesh(suite_cell *cell)
     dit_parallel_label(&cell->parallel, cell->mesh);
     int share = cell->platform->devices / cell->world_size;
     cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);
+    if (cell->simulated) cell->threads_per_rank = 1; /* of an accelerator */
     if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
     if (cell->attends && strcmp(cell->attention, "ring") == 0 && dit_ring_method_from_name(asked->valuestring, &ring)) {
         cell->attention = dit_ring_method_name(ring);
@@ -121,12 +126,26 @@ static dit_status resolve_mesh(suite_cell *cell)
                     cell->mesh, cell->attention);
 }
 
-static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, suite_cell *cell)
+/* Software and element type mean something where time is modelled; elsewhere they would keep equal cells apart. */
+static void resolve_simulation(suite_cell *cell)
 {
-    *cell = (suite_cell){0};
+    const cJSON *profile = cell->values[SUITE_PARAMETER_PROFILE], *element = cell->values[SUITE_PARAMETER_ELEMENT];
+    cell->simulated = strcmp(cell->platform->backend, "cost") == 0;
+    cell->profile = !cell->simulated ? "none" : profile ? profile->valuestring : "ditbench";
+    cell->element = !cell->simulated ? "fp32" : element ? element->valuestring : "fp16";
+    if (!cell->simulated) cell->values[SUITE_PARAMETER_PROFILE] = cell->values[SUITE_PARAMETER_ELEMENT] = NULL;
+}
+
+static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int mesh, suite_cell *cell)
+{
+    *cell = (suite_cell){.search_index = mesh};
     take_values(matrix, index, cell);
     find_data(matrix, cell);
+    resolve_simulation(cell);
     cell->attends = matrix->attends;
+    if (cell->simulated && (matrix->attends || matrix->decodes))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and simulations are of program denoise, not %s",
+                        cell->platform->name, matrix->program);
     if (cell->attends) {
         DIT_TRY(resolve_mesh(cell));
         suite_layer_resolve(cell);
@@ -254,7 +273,8 @@ static dit_status judge_cell(const suite_workload *workload, const suite_cell *c
             : cell->attends ? dit_layer_check(&cell->parallel, &cell->layer)
                             : dit_parallel_check(&cell->parallel, &cell->facts));
     DIT_TRY(judge_platform(cell));
-    return cell->vae ? DIT_OK : judge_memory(cell);
+    /* What does not fit a simulated device is a result: its memory is counted, not estimated. */
+    return cell->vae || cell->simulated ? DIT_OK : judge_memory(cell);
 }
 
 /* A broken rule is a reason to drop; everything else is an error of the files. */
@@ -288,9 +308,9 @@ static dit_status read_facts(const suite_workload *workload, suite_cell *cell, c
     return st;
 }
 
-static dit_status build_case(const suite_workload *workload, int64_t index, suite_cell *cell, suite_case *out)
+static dit_status build_case(const suite_workload *workload, int64_t index, int mesh, suite_cell *cell, suite_case *out)
 {
-    DIT_TRY(resolve_cell(workload->matrix, index, cell));
+    DIT_TRY(resolve_cell(workload->matrix, index, mesh, cell));
     DIT_TRY(suite_case_document(workload, cell, &out->document));
     if (cell->model && !cell->vae) {
         DIT_TRY(read_facts(workload, cell, out->document));
@@ -351,7 +371,23 @@ static void forget_case(suite_case *one)
     *one = (suite_case){0};
 }
 
-static dit_status drop_cell(suite_workload *workload, int64_t index, const char *what, dit_status code)
+/* Which mesh of its search the cell is. */
+static dit_status name_mesh(int64_t world_size, int mesh, cJSON *dropped)
+{
+    dit_parallel parallel = {0};
+    char label[64];
+    suite_method_mesh((int)world_size, mesh, &parallel);
+    dit_parallel_label(&parallel, label);
+    return dit_json_add_string(dropped, "mesh", label);
+}
+
+static bool is_search(const suite_cell *cell)
+{
+    const cJSON *method = cell->values[SUITE_PARAMETER_METHOD];
+    return method && suite_method_is_search(method->valuestring);
+}
+
+static dit_status drop_cell(suite_workload *workload, int64_t index, int mesh, const char *what, dit_status code)
 {
     suite_cell cell = {0};
     suite_dropped *dropped = &workload->dropped[workload->dropped_count];
@@ -373,14 +409,16 @@ static dit_status drop_cell(suite_workload *workload, int64_t index, const char 
         if (!cJSON_AddItemReferenceToObject(dropped->cell, key, (cJSON *)(uintptr_t)cell.values[p]))
             return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
     }
-    return DIT_OK;
+    if (!is_search(&cell)) return DIT_OK;
+    return name_mesh(integer_or(cell.values[SUITE_PARAMETER_WORLD_SIZE], 1), mesh, dropped->cell);
 }
 
 /* Behind an approximate case its oracle, unless an earlier case has the same; one that cannot run is dropped alone. */
 static dit_status add_oracle(suite_workload *workload, int64_t index, const suite_cell *cell, id_set *seen)
 {
     suite_case *approximate = &workload->cases[workload->case_count - 1], *one = approximate + 1;
-    if (cell->vae || cell->attends || !dit_parallel_stale_steps(&cell->parallel, &cell->facts)) return DIT_OK;
+    if (cell->vae || cell->attends || cell->simulated || !dit_parallel_stale_steps(&cell->parallel, &cell->facts))
+        return DIT_OK;
     dit_status st = build_oracle(workload, cell, one);
     if (st == DIT_OK) memcpy(approximate->oracle_id, one->case_id, sizeof one->case_id);
     if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
@@ -388,33 +426,66 @@ static dit_status add_oracle(suite_workload *workload, int64_t index, const suit
         return DIT_OK;
     }
     forget_case(one);
-    return st == DIT_OK ? DIT_OK : is_drop(st) ? drop_cell(workload, index, "the oracle of this cell: ", st) : st;
+    return st == DIT_OK  ? DIT_OK
+           : is_drop(st) ? drop_cell(workload, index, cell->search_index, "the oracle of this cell: ", st)
+                         : st;
 }
 
-static dit_status expand_cell(suite_workload *workload, int64_t index, id_set *seen)
+/* `mesh`: of a search; 0 of others. */
+static dit_status expand_cell(suite_workload *workload, int64_t index, int mesh, id_set *seen)
 {
     suite_case *one = &workload->cases[workload->case_count];
     suite_cell cell;
-    dit_status st = build_case(workload, index, &cell, one);
+    dit_status st = build_case(workload, index, mesh, &cell, one);
     if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
         workload->case_count++;
         return add_oracle(workload, index, &cell, seen);
     }
     forget_case(one);
     if (st == DIT_OK) workload->merged_count++;
-    return st == DIT_OK ? DIT_OK : is_drop(st) ? drop_cell(workload, index, "", st) : st;
+    return st == DIT_OK ? DIT_OK : is_drop(st) ? drop_cell(workload, index, mesh, "", st) : st;
+}
+
+/* How many cells one cell of the product stands for. */
+static int meshes_of(const suite_matrix *matrix, int64_t index)
+{
+    suite_cell cell = {0};
+    take_values(matrix, index, &cell);
+    return is_search(&cell) ? suite_method_mesh_count(integer_or(cell.values[SUITE_PARAMETER_WORLD_SIZE], 1)) : 1;
+}
+
+static dit_status expand_meshes(suite_workload *workload, int64_t index, id_set *seen)
+{
+    int meshes = meshes_of(workload->matrix, index);
+    for (int mesh = 0; mesh < meshes; mesh++) DIT_TRY(expand_cell(workload, index, mesh, seen));
+    return DIT_OK;
+}
+
+static dit_status count_meshes(const suite_workload *workload, int64_t *out)
+{
+    *out = 0;
+    for (int64_t index = 0; index < workload->matrix->cell_count; index++) {
+        *out += meshes_of(workload->matrix, index);
+        if (*out > SUITE_MAX_CELLS)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_WORKLOAD, "%s: the meshes of its searches are more than %d cells",
+                                           workload->source.path, SUITE_MAX_CELLS),
+                                  "name the meshes, or search at fewer world sizes");
+    }
+    return DIT_OK;
 }
 
 dit_status suite_expand(suite_workload *workload)
 {
-    int64_t cells = workload->matrix->cell_count, most = 2 * cells; /* each may have an oracle */
+    int64_t cells = workload->matrix->cell_count, most;
     id_set seen = {0};
+    DIT_TRY(count_meshes(workload, &most));
+    most *= 2; /* each may have an oracle */
     dit_status st = id_set_init(&seen, most);
     workload->cases = calloc((size_t)most, sizeof *workload->cases);
     workload->dropped = calloc((size_t)most, sizeof *workload->dropped);
     if (st == DIT_OK && (!workload->cases || !workload->dropped))
         st = DIT_FAIL(DIT_ERR_MEMORY, "no memory to expand %lld cells", (long long)cells);
-    for (int64_t index = 0; st == DIT_OK && index < cells; index++) st = expand_cell(workload, index, &seen);
+    for (int64_t index = 0; st == DIT_OK && index < cells; index++) st = expand_meshes(workload, index, &seen);
     free(seen.slots);
     return st;
 }

@@ -50,6 +50,52 @@ const char *const *suite_method_names(void)
     return names;
 }
 
+static const char search_word[] = "hybrid";
+
+const char *const *suite_method_words(void)
+{
+    static const char *words[METHOD_COUNT + 2];
+    for (int i = 0; i < METHOD_COUNT; i++) words[i] = suite_methods[i].name;
+    words[METHOD_COUNT] = search_word;
+    return words;
+}
+
+bool suite_method_is_search(const char *word)
+{
+    return strcmp(word, search_word) == 0;
+}
+
+/* Counts the ways to write `rest` as a product over the axes from `at` on; the one numbered *wanted is left in
+ * `degree`, and *wanted falls with every one passed. */
+static int deal_meshes(int at, int rest, int degree[DIT_AXIS_COUNT], int *wanted)
+{
+    static const dit_axis axes[] = {DIT_AXIS_CFG, DIT_AXIS_PIPEFUSION, DIT_AXIS_RING, DIT_AXIS_ULYSSES};
+    enum { LAST = sizeof axes / sizeof *axes - 1 };
+    int count = 0;
+    if (at == LAST) {
+        if (*wanted >= 0) degree[axes[at]] = rest;
+        return (*wanted)--, 1;
+    }
+    for (int factor = 1; factor <= rest; factor++) {
+        if (rest % factor || (axes[at] == DIT_AXIS_CFG && factor > 2)) continue;
+        if (*wanted >= 0) degree[axes[at]] = factor;
+        count += deal_meshes(at + 1, rest / factor, degree, wanted);
+    }
+    return count;
+}
+
+int suite_method_mesh_count(int world_size)
+{
+    int none = -1, degree[DIT_AXIS_COUNT];
+    return deal_meshes(0, world_size, degree, &none);
+}
+
+void suite_method_mesh(int world_size, int index, dit_parallel *out)
+{
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) out->degree[axis] = 1;
+    deal_meshes(0, world_size, out->degree, &index);
+}
+
 bool suite_method_is_exact(const suite_method *method)
 {
     for (int i = 0; i < method->axis_count; i++)

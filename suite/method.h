@@ -23,6 +23,15 @@ typedef struct {
 extern const suite_method suite_methods[];
 /* All names, NULL-terminated. */
 const char *const *suite_method_names(void);
+/* What a workload may say: all names and "hybrid", NULL-terminated. */
+const char *const *suite_method_words(void);
+
+/* "hybrid" is no method but a search: every mesh of cfg (1 or 2), pipefusion, ring and ulysses at a world size. */
+bool suite_method_is_search(const char *word);
+int suite_method_mesh_count(int world_size);
+/* Sets the degrees of mesh `index` < suite_method_mesh_count: cfg slowest, ulysses fastest; everything else is left
+ * alone. */
+void suite_method_mesh(int world_size, int index, dit_parallel *out);
 /* Whether a method gives the one-rank result whatever its warm-up; the others do where every step is synchronous. */
 bool suite_method_is_exact(const suite_method *method);
 /* The fewest ranks above one that a method runs on; 1 for single. */

@@ -24,6 +24,7 @@ static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
 };
 static const char *const layout_words[] = {"basic", "zigzag", "stripe", NULL};
 static const char *const joint_text_words[] = {"auto", "split", "replicate", NULL};
+static const char *const element_words[] = {"fp32", "fp16", "bf16", "fp8", NULL};
 
 /* Words of patch_method, as base/ has them. */
 static const char *const *patch_method_words(void)
@@ -74,6 +75,8 @@ static const struct {
     {"ring_impl_type", "it is \"layout\" here, for program attention"},
     {"use_qkvpack", "it is \"packed\" here, for program attention"},
     {"num_kv_heads", "it is \"kv_heads\" here, for program attention"},
+    {"dtype", "it is \"element\" here, of simulated platforms"},
+    {"software", "it is \"profile\" here, of simulated platforms"},
     {"max_sequence_length", "it is \"text_tokens\" here"},
     {"num_warmup", "it is \"warmup_runs\" of \"measure\" here"},
     {"warmup_steps", "synchronous steps of an approximate method are a parameter, under \"defaults\" or \"axes\"; the "
@@ -297,8 +300,9 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
     case SUITE_KIND_RESOLUTION: return check_resolution(doc, pointer, parameter, value);
     case SUITE_KIND_THREADS: return check_threads(doc, pointer, parameter, value);
     case SUITE_KIND_NAME: return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, parameter, "a name", value);
-    case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_names());
+    case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_words());
     case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words());
+    case SUITE_KIND_ELEMENT: return check_word(doc, pointer, parameter, value, element_words);
     case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);
     case SUITE_KIND_PATCH_METHOD: return check_word(doc, pointer, parameter, value, patch_method_words());
     case SUITE_KIND_STAGE_BLOCKS: return check_stage_blocks(doc, pointer, parameter, value);

@@ -13,13 +13,14 @@ typedef enum {
     SUITE_KIND_RESOLUTION,   /* "WIDTHxHEIGHT" in pixels             */
     SUITE_KIND_THREADS,      /* an integer, or "auto"                */
     SUITE_KIND_NAME,         /* any non-empty string                 */
-    SUITE_KIND_METHOD,       /* a row of the table in method.c       */
+    SUITE_KIND_METHOD,       /* a row of the table in method.c, or a search */
     SUITE_KIND_ATTENTION,    /* local, ulysses, ring, usp, ...       */
     SUITE_KIND_JOINT_TEXT,   /* auto, split, replicate               */
     SUITE_KIND_PATCH_METHOD, /* distrifusion, pcpp, naive-patch      */
     SUITE_KIND_STAGE_BLOCKS, /* a list: blocks of each stage         */
     SUITE_KIND_FRACTION,     /* a number in (0, 1]                   */
     SUITE_KIND_LAYOUT,       /* basic, zigzag, stripe                */
+    SUITE_KIND_ELEMENT,      /* fp32, fp16, bf16, fp8                */
     SUITE_KIND_SWITCH,       /* true or false                        */
     SUITE_KIND_INTEGER,
     SUITE_KIND_NUMBER,
@@ -57,6 +58,8 @@ typedef enum {
     X(JOINT_TEXT, "joint_text", JOINT_TEXT, 0, 0)                                                                      \
     X(ATTENTION, "attention", ATTENTION, 0, 0)                                                                         \
     X(PLATFORM, "platform", NAME, 0, 0)                                                                                \
+    X(PROFILE, "profile", NAME, 0, 0)                                                                                  \
+    X(ELEMENT, "element", ELEMENT, 0, 0)                                                                               \
     X(THREADS_PER_RANK, "threads_per_rank", THREADS, 1, 4096)                                                          \
     X(TILING, "tiling", SWITCH, 0, 1)                                                                                  \
     X(TOKENS, "tokens", INTEGER, 1, 1 << 24)                                                                           \

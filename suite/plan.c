@@ -19,15 +19,20 @@ static void shuffle(int *indices, int count, uint64_t seed, int block)
     }
 }
 
-/* One pass of block 0: what others are compared with, or the rest. */
-static int take(const suite_workload *workload, const int *indices, bool compared_with, suite_run_item *items,
-                int order)
+/* The passes of block 0. */
+typedef enum { COMPARED_WITH, MEASURED, SIMULATED } pass;
+
+static pass pass_of(const suite_case *one)
 {
-    for (int i = 0; i < workload->case_count; i++) {
-        const suite_case *one = &workload->cases[indices[i]];
-        if ((one->is_reference || one->is_oracle) == compared_with)
+    if (one->is_simulated) return SIMULATED;
+    return one->is_reference || one->is_oracle ? COMPARED_WITH : MEASURED;
+}
+
+static int take(const suite_workload *workload, const int *indices, pass wanted, suite_run_item *items, int order)
+{
+    for (int i = 0; i < workload->case_count; i++)
+        if (pass_of(&workload->cases[indices[i]]) == wanted)
             items[order] = (suite_run_item){indices[i], 0, 0, order}, order++;
-    }
     return order;
 }
 
@@ -36,12 +41,14 @@ static int plan_block(const suite_workload *workload, int block, int *indices, s
     for (int i = 0; i < workload->case_count; i++) indices[i] = i;
     shuffle(indices, workload->case_count, workload->plan_seed, block);
     if (block == 0) {
-        order = take(workload, indices, true, items, order);
-        return take(workload, indices, false, items, order);
+        for (pass one = COMPARED_WITH; one <= SIMULATED; one++) order = take(workload, indices, one, items, order);
+        return order;
     }
-    for (int i = 0; i < workload->case_count; i++)
-        if (!workload->cases[indices[i]].is_oracle)
+    for (int i = 0; i < workload->case_count; i++) {
+        const suite_case *one = &workload->cases[indices[i]];
+        if (!one->is_oracle && !one->is_simulated)
             items[order] = (suite_run_item){indices[i], block, block, order}, order++;
+    }
     return order;
 }
 

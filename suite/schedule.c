@@ -12,6 +12,13 @@ int suite_case_threads(const cJSON *document)
     return cJSON_IsNumber(threads) && threads->valueint > 0 ? threads->valueint : 1;
 }
 
+bool suite_case_simulated(const cJSON *document)
+{
+    const cJSON *platform = cJSON_GetObjectItemCaseSensitive(document, "platform");
+    const char *backend = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(platform, "backend"));
+    return backend && strcmp(backend, "cost") == 0;
+}
+
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static dit_status tag_value(void *context, const char *name, dit_value *out)
@@ -228,6 +235,7 @@ static dit_status case_from_json(const dit_json *doc, const cJSON *row, suite_ca
     strncpy(out->oracle_id, oracle_id, sizeof out->oracle_id - 1);
     strncpy(out->label, label, sizeof out->label - 1);
     out->world_size = (int)world_size;
+    out->is_simulated = suite_case_simulated(document);
     out->tags = cJSON_Duplicate(tags, true);
     out->document = cJSON_Duplicate(document, true);
     return out->tags && out->document ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for case %s", label);

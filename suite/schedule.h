@@ -29,6 +29,8 @@ dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *se
 dit_status suite_schedule_load(const suite_session *session, suite_schedule *out);
 void suite_schedule_release(suite_schedule *schedule);
 
+/* Whether a case document is to be simulated: its platform has backend cost. */
+bool suite_case_simulated(const cJSON *document);
 /* platform.threads_per_rank of a case document, 1 when absent. */
 int suite_case_threads(const cJSON *document);
 

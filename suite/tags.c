@@ -38,6 +38,8 @@ static const char *const tag_names[] = {
     "joint_text",
     "attention",
     "platform",
+    "profile",
+    "element",
     "threads_per_rank",
     "tiling",
     "tokens",

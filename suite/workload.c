@@ -75,19 +75,24 @@ static dit_status read_repeat(suite_workload *workload)
 
 static dit_status read_measure(suite_workload *workload)
 {
-    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", "trace", NULL};
+    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", "trace", "scope", NULL};
+    static const char *const scopes[] = {"denoise", "pipeline", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     const cJSON *measure = NULL;
     matrix->warmup_runs = 1;
     matrix->iterations = 3;
     matrix->deadline_s = 600;
+    matrix->scope = scopes[0];
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
     if (!measure) return DIT_OK;
     DIT_TRY(suite_only_keys(doc, measure, "/measure", keys));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, 1000, &matrix->warmup_runs));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, 100000, &matrix->iterations));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
+    DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));
+    if (strcmp(matrix->scope, scopes[0]) != 0 && strcmp(matrix->scope, scopes[1]) != 0)
+        return suite_fail_word(doc, "/measure/scope", "scope", matrix->scope, scopes);
     return dit_json_optional_int(doc, measure, "/measure", "deadline_s", 1, 604800, &matrix->deadline_s);
 }
 
@@ -141,6 +146,15 @@ static dit_status add_platform(suite_workload *workload, const char *pointer, co
     return DIT_OK;
 }
 
+/* A profile is read where it is used; here it only has to be there. */
+static dit_status check_profile(suite_workload *workload, const char *pointer, const cJSON *value)
+{
+    dit_json profile = {0};
+    dit_status st = suite_catalogue_read("profiles", "profile", value->valuestring, "ditbench.profile/1", &profile);
+    dit_json_release(&profile);
+    return place_not_found(&workload->source, pointer, st);
+}
+
 /* One value of a parameter, wherever it stands. */
 static dit_status take_value(suite_workload *workload, const char *pointer, suite_parameter parameter,
                              const cJSON *value)
@@ -148,6 +162,7 @@ static dit_status take_value(suite_workload *workload, const char *pointer, suit
     DIT_TRY(suite_parameter_check(&workload->source, pointer, parameter, value));
     if (parameter == SUITE_PARAMETER_MODEL) return add_model(workload, pointer, value);
     if (parameter == SUITE_PARAMETER_PLATFORM) return add_platform(workload, pointer, value);
+    if (parameter == SUITE_PARAMETER_PROFILE) return check_profile(workload, pointer, value);
     return DIT_OK;
 }
 
@@ -353,6 +368,30 @@ static dit_status check_meant(const suite_workload *workload)
     return DIT_OK;
 }
 
+/* Software, element type and scope are of the cost model: with nothing simulated they would be wishes without effect,
+ * and a measured time never covers more than the denoising. */
+static dit_status check_simulated(const suite_workload *workload)
+{
+    static const suite_parameter modelled[] = {SUITE_PARAMETER_PROFILE, SUITE_PARAMETER_ELEMENT};
+    const suite_matrix *matrix = workload->matrix;
+    int simulated = 0;
+    char at[POINTER_BYTES];
+    for (int i = 0; i < matrix->platform_count; i++)
+        simulated += strcmp(matrix->platforms[i].platform.backend, "cost") == 0;
+    for (size_t i = 0; i < sizeof modelled / sizeof *modelled; i++) {
+        if (!matrix->declared[modelled[i]] || simulated) continue;
+        place_of(workload, modelled[i], at, sizeof at);
+        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD,
+                                            "%s is of simulated platforms, and there is none",
+                                            suite_parameter_key(modelled[i])),
+                              "leave it out, or name a platform of backend cost (ditbench list platforms)");
+    }
+    if (strcmp(matrix->scope, "denoise") == 0 || simulated == matrix->platform_count) return DIT_OK;
+    return dit_error_hint(dit_json_fail(&workload->source, "/measure/scope", DIT_ERR_WORKLOAD,
+                                        "scope %s is of simulated platforms, and not all are", matrix->scope),
+                          "measured times are of denoising; program vae_decode measures decoders");
+}
+
 static dit_status check_pairs(const suite_workload *workload)
 {
     const suite_matrix *matrix = workload->matrix;
@@ -535,6 +574,20 @@ static dit_status check_claim(const dit_json *doc, const cJSON *array, const cJS
     return required ? check_syntax(doc, at, required) : DIT_OK;
 }
 
+/* Points of a file of results/published that an expression over points holds for. */
+static dit_status check_published(const dit_json *doc, const cJSON *array, const cJSON *entry, const char *pointer)
+{
+    static const char *const keys[] = {"file", "where", NULL};
+    const char *file, *where = NULL;
+    char at[POINTER_BYTES];
+    (void)array;
+    DIT_TRY(suite_only_keys(doc, entry, pointer, keys));
+    DIT_TRY(require_identifier(doc, entry, pointer, "file", &file));
+    DIT_TRY(dit_json_optional_string(doc, entry, pointer, "where", &where));
+    suite_pointer_join(at, sizeof at, pointer, "where");
+    return where ? check_syntax(doc, at, where) : DIT_OK;
+}
+
 static dit_status read_entries(const dit_json *doc, const char *key, const cJSON **out,
                                dit_status (*check)(const dit_json *, const cJSON *, const cJSON *, const char *))
 {
@@ -592,9 +645,9 @@ static dit_status check_model_named(const suite_workload *workload)
 
 static dit_status read_workload(suite_workload *workload)
 {
-    static const char *const keys[] = {"schema",   "name",    "title", "description", "program",
-                                       "defaults", "axes",    "zip",   "exclude",     "constraints",
-                                       "repeat",   "measure", "plots", "expect",      NULL};
+    static const char *const keys[] = {"schema", "name",   "title",     "description", "program", "defaults",
+                                       "axes",   "zip",    "exclude",   "constraints", "repeat",  "measure",
+                                       "plots",  "expect", "published", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
@@ -609,10 +662,12 @@ static dit_status read_workload(suite_workload *workload)
     DIT_TRY(check_pairs(workload));
     DIT_TRY(check_all_schedulers(workload));
     if (!matrix->declared[SUITE_PARAMETER_PLATFORM]) DIT_TRY(add_platform(workload, "/defaults", NULL));
+    DIT_TRY(check_simulated(workload));
     DIT_TRY(count_cells(workload));
     DIT_TRY(read_expressions(doc, "exclude", &matrix->exclude));
     DIT_TRY(read_expressions(doc, "constraints", &matrix->constraints));
     DIT_TRY(read_entries(doc, "plots", &workload->plots, check_plot));
+    DIT_TRY(read_entries(doc, "published", &workload->published, check_published));
     return read_entries(doc, "expect", &workload->expect, check_claim);
 }
 

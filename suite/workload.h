@@ -17,6 +17,7 @@ typedef struct {
                                         platform, measure); "" for programs without one */
     bool is_reference;               /* world size 1: the one-rank reference of its reference_id */
     bool is_oracle;                  /* one rank that emulates an approximate method; nothing a user asked for */
+    bool is_simulated;               /* of a platform with backend cost: compared with nothing, run once */
     char oracle_id[DIT_HASH_HEX];    /* the case that an approximate one must agree with; "" for exact ones */
     cJSON *document;                 /* the case */
     cJSON *tags;                     /* flat {"model","resolution","method",...}: what plots and filters see */
@@ -45,6 +46,7 @@ typedef struct {
     int processes;               /* repeat.processes: fresh process groups per case */
     uint64_t plan_seed;          /* repeat.seed */
     const cJSON *plots, *expect; /* inside source; NULL when absent */
+    const cJSON *published;      /* the same: [{"file", "where"}], published numbers to be shown beside the results */
     struct suite_matrix *matrix; /* axes, models and platforms; case documents share the models' configs with it */
 } suite_workload;
 
@@ -74,7 +76,8 @@ typedef struct {
 } suite_run_item;
 /* Randomised blocks: block p holds process p of every case in a shuffled order (seeded); within block 0 the one-rank
  * references and the oracles come first so that later cases can state their distance to them. An oracle is no
- * measurement: it has one process. *items from malloc. */
+ * measurement: it has one process. Neither is a simulation, which gives the same again: one process, behind the others
+ * of block 0, so that none runs beside a measurement. *items from malloc. */
 dit_status suite_plan(const suite_workload *workload, suite_run_item **items, int *count);
 
 #endif

@@ -14,6 +14,7 @@ static cJSON *case_json(const suite_case *one)
     cJSON_AddStringToObject(entry, "reference_id", one->reference_id);
     cJSON_AddBoolToObject(entry, "is_reference", one->is_reference);
     if (one->is_oracle) cJSON_AddTrueToObject(entry, "is_oracle");
+    if (one->is_simulated) cJSON_AddTrueToObject(entry, "is_simulated");
     if (one->oracle_id[0]) cJSON_AddStringToObject(entry, "oracle_id", one->oracle_id);
     cJSON_AddItemReferenceToObject(entry, "tags", one->tags);
     cJSON_AddItemReferenceToObject(entry, "case", one->document);
@@ -56,9 +57,10 @@ static void print_text(const suite_workload *workload)
 {
     for (int i = 0; i < workload->case_count; i++)
         printf("keep  %.12s  %s%s\n", workload->cases[i].case_id, workload->cases[i].label,
-               workload->cases[i].is_reference ? "  (reference)"
-               : workload->cases[i].is_oracle  ? "  (oracle)"
-                                               : "");
+               workload->cases[i].is_reference   ? "  (reference)"
+               : workload->cases[i].is_oracle    ? "  (oracle)"
+               : workload->cases[i].is_simulated ? "  (simulated)"
+                                                 : "");
     for (int i = 0; i < workload->dropped_count; i++) print_dropped(&workload->dropped[i]);
     printf("%s: %d cases, %d dropped, %d merged into an equal case\n", workload->name, workload->case_count,
            workload->dropped_count, workload->merged_count);
@@ -73,7 +75,9 @@ int suite_verb_expand(int argc, char **argv)
         .purpose =
             "Multiplies the axes of a workload out: the cases that would run, and every dropped cell with a code\n"
             "and a reason. Cells that resolve to the same case are merged. A case of an approximate method comes with\n"
-            "its oracle, one rank that computes what the method must give. --json holds the case documents.",
+            "its oracle, one rank that computes what the method must give; a simulated one stands alone. Method "
+            "hybrid\n"
+            "gives every mesh of cfg, pipefusion, ring and ulysses at its world size. --json holds the case documents.",
         .examples = "ditbench expand smoke\nditbench expand cpu/methods --json",
         .options = none,
         .min_operands = 1,

@@ -23,6 +23,7 @@ static cJSON *item_json(const suite_workload *workload, const suite_run_item *it
     if (one->predicted_memory_bytes)
         cJSON_AddNumberToObject(entry, "predicted_memory_bytes", (double)one->predicted_memory_bytes);
     cJSON_AddNumberToObject(entry, "deadline_s", (double)one->deadline_s);
+    if (one->is_simulated) cJSON_AddTrueToObject(entry, "is_simulated");
     return entry;
 }
 
@@ -48,8 +49,8 @@ static void print_text(const suite_workload *workload, const suite_run_item *ite
         char memory[32] = "-";
         if (one->predicted_memory_bytes)
             snprintf(memory, sizeof memory, "%.1f", (double)one->predicted_memory_bytes / (1024.0 * 1024.0));
-        printf("%5d %5d  %.12s %5d %14lld %10s  %s\n", items[i].order, items[i].block, one->case_id, one->world_size,
-               (long long)one->predicted_bytes, memory, one->label);
+        printf("%5d %5d  %.12s %5d %14lld %10s  %s%s\n", items[i].order, items[i].block, one->case_id, one->world_size,
+               (long long)one->predicted_bytes, memory, one->label, one->is_simulated ? "  (simulated)" : "");
     }
     printf("%s: %d runs of %d cases, seed %llu\n", workload->name, count, workload->case_count,
            (unsigned long long)workload->plan_seed);
