@@ -82,11 +82,13 @@ done:
 static dit_status add_links(cJSON *simulation, const suite_cluster *cluster)
 {
     double latency_s = 0, bandwidth = 1e12, network_s = 0, network_bandwidth;
-    bool nvlink = cluster->topology != SUITE_TOPOLOGY_TREE;
-    if (cluster->nodes * cluster->devices > 1)
+    bool nvlink = cluster->topology != SUITE_TOPOLOGY_TREE, cores = cluster->topology == SUITE_TOPOLOGY_CORES;
+    if (cores)
+        suite_cluster_pair(cluster, 0, 0, &latency_s, &bandwidth);
+    else if (cluster->nodes * cluster->devices > 1)
         suite_cluster_pair(cluster, 0, cluster->devices > 1 ? 1 : cluster->devices, &latency_s, &bandwidth);
     if (cluster->nodes > 1) suite_cluster_pair(cluster, 0, cluster->devices, &network_s, &network_bandwidth);
-    DIT_TRY(dit_json_add_string(simulation, "inside", nvlink ? "nvlink" : "pcie"));
+    DIT_TRY(dit_json_add_string(simulation, "inside", cores ? "memory" : nvlink ? "nvlink" : "pcie"));
     DIT_TRY(dit_json_add_int(simulation, "devices_per_node", cluster->devices));
     DIT_TRY(dit_json_add_number(simulation, "bandwidth_bytes_per_s", bandwidth));
     DIT_TRY(dit_json_add_number(simulation, "inside_latency_s", latency_s));
