@@ -25,8 +25,20 @@ typedef struct {
 
 const char *report_verdict_name(report_verdict verdict)
 {
-    static const char *const names[] = {"holds", "fails", "undecided"};
+    static const char *const names[] = {"holds", "partly", "fails", "undecided"};
     return names[verdict];
+}
+
+const char *report_verdict_reproduction(report_verdict verdict)
+{
+    static const char *const words[] = {"reproduced", "partly", "not reproduced", "undecided"};
+    return words[verdict];
+}
+
+const char *report_judgement_evidence(const report_judgement *judgement)
+{
+    if (judgement->measured && judgement->simulated) return "measured and simulated";
+    return judgement->measured ? "measured" : judgement->simulated ? "simulated" : "";
 }
 
 void report_judgement_release(report_judgement *judgement)
@@ -112,7 +124,10 @@ static dit_status select_cases(claim_state *state, const dit_expr_argument *argu
         bool wanted = false;
         if (report_case_is_oracle(&table->cases[i])) continue;
         st = matches(state, &table->cases[i], arguments, count, &wanted);
-        if (wanted) (*out)[(*found)++] = &table->cases[i];
+        if (!wanted) continue;
+        (*out)[(*found)++] = &table->cases[i];
+        *(report_case_is_simulated(&table->cases[i]) ? &state->judgement->simulated : &state->judgement->measured) =
+            true;
     }
     if (st != DIT_OK) free(*out);
     return st;
@@ -221,12 +236,23 @@ static dit_status require_numbers(claim_state *state, const report_metric_info *
     return DIT_OK;
 }
 
-static dit_status note_timing(claim_state *state, const report_metric_info *info, int n)
+/* Virtual time is exact: it needs no n. */
+static void note_timing(claim_state *state, const report_metric_info *info, const report_case *kase, int n)
 {
-    if (!info->timing) return DIT_OK;
+    if (!info->timing || (report_case_is_simulated(kase) && !info->comparison)) return;
     state->timing = true;
     if (n < CLAIM_ENOUGH) state->low_n = true;
-    return DIT_OK;
+}
+
+/* Leaves the cases that have a counterpart, where a metric compares; one without a number of its own stays. */
+static int keep_compared(const report_metric_info *info, report_metric metric, const report_case **cases, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        bool alone = info->comparison && cases[i]->metric[metric].n == 0 && cases[i]->ok_count > 0;
+        if (!alone) cases[kept++] = cases[i];
+    }
+    return kept;
 }
 
 static dit_status fold_metric(claim_state *state, double (*fold)(const double *, int), report_metric metric,
@@ -236,7 +262,7 @@ static dit_status fold_metric(claim_state *state, double (*fold)(const double *,
     folded value = {0};
     DIT_TRY(require_numbers(state, info, metric, cases, count));
     DIT_TRY(fold_cases(fold, metric, cases, count, &value));
-    DIT_TRY(note_timing(state, info, value.n));
+    for (int i = 0; i < count; i++) note_timing(state, info, cases[i], cases[i]->metric[metric].n);
     if (!state->probing) note_folded(state, info, &value);
     *out = (dit_value){DIT_VALUE_NUMBER, value.median, NULL};
     if (state->probing && info->timing) out->number = state->ends >> state->calls & 1 ? value.high : value.low;
@@ -255,6 +281,7 @@ static dit_status call_fold(claim_state *state, const char *name, double (*fold)
     }
     if (!state->probing) note_call(state, name, arguments, count);
     DIT_TRY(select_cases(state, arguments + 1, count - 1, &cases, &found));
+    found = keep_compared(report_metric_get(metric), metric, cases, found);
     dit_status st = fold_metric(state, fold, metric, cases, found, out);
     free(cases);
     return st;
@@ -273,13 +300,12 @@ static dit_status call_count(claim_state *state, const dit_expr_argument *argume
 }
 
 /* Notes which metrics an expression over single cases reads, so that timing needs its n there too. */
-static dit_status note_metrics_in(claim_state *state, const char *expr, const report_case *kase)
+static void note_metrics_in(claim_state *state, const char *expr, const report_case *kase)
 {
     for (int m = 0; m < REPORT_METRIC_COUNT; m++) {
         const report_metric_info *info = report_metric_get((report_metric)m);
-        if (strstr(expr, info->name)) DIT_TRY(note_timing(state, info, kase->metric[m].n));
+        if (strstr(expr, info->name)) note_timing(state, info, kase, kase->metric[m].n);
     }
-    return DIT_OK;
 }
 
 static dit_status test_cases(claim_state *state, const char *expr, const report_case *const *cases, int count, bool all,
@@ -290,7 +316,7 @@ static dit_status test_cases(claim_state *state, const char *expr, const report_
     if (count == 0) return leave_undecided(state, "no case matches %s", "the arguments");
     for (int i = 0; i < count; i++) {
         bool truth = false;
-        DIT_TRY(note_metrics_in(state, expr, cases[i]));
+        note_metrics_in(state, expr, cases[i]);
         DIT_TRY(test_case(state, cases[i], expr, &truth));
         true_count += truth;
         if (!truth && exception < 0) exception = i;
@@ -363,6 +389,27 @@ static bool survives_intervals(claim_state *state, const char *expr, bool truth,
     return true;
 }
 
+/* Settles `expr`: true and its truth, or false with the reason noted. */
+static bool settle(claim_state *state, const char *expr, bool *truth, dit_status *st)
+{
+    report_judgement *out = state->judgement;
+    state->timing = state->low_n = state->probing = false;
+    if (!evaluate(state, expr, truth, st)) return false;
+    int calls = state->calls;
+    if (state->low_n) {
+        snprintf(out->reason, sizeof out->reason, "low_n: a verdict on timing needs n >= %d processes a case",
+                 CLAIM_ENOUGH);
+        return false;
+    }
+    if (state->timing && calls > CLAIM_CALLS) {
+        snprintf(out->reason, sizeof out->reason, "more than %d timing values in one claim", CLAIM_CALLS);
+        return false;
+    }
+    if (!state->timing || survives_intervals(state, expr, *truth, st)) return true;
+    if (!state->undecided) snprintf(out->reason, sizeof out->reason, "the intervals allow both answers");
+    return false;
+}
+
 static dit_status judge(claim_state *state, const report_claim *claim)
 {
     report_judgement *out = state->judgement;
@@ -371,24 +418,13 @@ static dit_status judge(claim_state *state, const report_claim *claim)
     out->verdict = REPORT_CLAIM_UNDECIDED;
     if (claim->requires && !evaluate(state, claim->requires, &required, &st)) return st;
     if (!required) return snprintf(out->reason, sizeof out->reason, "requires: %.400s", claim->requires), DIT_OK;
-    state->timing = state->low_n = false; /* what is required is not what is claimed */
-    if (!evaluate(state, claim->expr, &truth, &st)) return st;
-    int calls = state->calls;
-    if (state->low_n) {
-        return snprintf(out->reason, sizeof out->reason, "low_n: a verdict on timing needs n >= %d processes a case",
-                        CLAIM_ENOUGH),
-               DIT_OK;
-    }
-    if (state->timing && calls > CLAIM_CALLS) {
-        return snprintf(out->reason, sizeof out->reason, "more than %d timing values in one claim", CLAIM_CALLS),
-               DIT_OK;
-    }
-    if (state->timing && !survives_intervals(state, claim->expr, truth, &st)) {
-        if (!state->undecided) snprintf(out->reason, sizeof out->reason, "the intervals allow both answers");
-        return st;
-    }
+    out->measured = out->simulated = false; /* what is required is not what is claimed */
+    if (!settle(state, claim->expr, &truth, &st)) return st;
     out->verdict = truth ? REPORT_CLAIM_HOLDS : REPORT_CLAIM_FAILS;
-    return DIT_OK;
+    if (truth || !claim->partly) return DIT_OK;
+    dit_buffer_text(&out->numbers, "\npartly, when:");
+    if (settle(state, claim->partly, &truth, &st) && truth) out->verdict = REPORT_CLAIM_PARTLY;
+    return st;
 }
 
 dit_status report_claim_judge(const report_table *table, const report_claim *claim, report_judgement *out)

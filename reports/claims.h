@@ -5,32 +5,48 @@
  *   count(tag=value, ...)                                       cases, whatever their status; status='ok' selects
  *   all('expr', tag=value, ...), any('expr', ...)               expr sees the tags and metrics of one case at a time
  *
- * Verdicts: holds, fails, undecided. Undecided is: no case matches, a case that matches has no number, n < 6 where a
- * timing metric decides, intervals that allow both answers, `requires` not met, or an expression that cannot be
- * evaluated. Metrics that do not come from a clock (bytes, messages, flops, rel_l2) decide with any n.
+ * Verdicts: holds, partly (`expr` fails, `partly` holds), fails, undecided. Undecided is: no case matches, a case that
+ * matches has no number, n < 6 where a timing metric decides, intervals that allow both answers, `requires` not met, or
+ * an expression that cannot be evaluated. Metrics that do not come from a clock (bytes, messages, flops, rel_l2), and
+ * virtual time, decide with any n. Where simulated cases decide, the words are reproduced, partly, not reproduced.
+ *
+ * Metrics that compare (error_to_published, error_to_measured) are folded over the cases that have a counterpart.
  */
 #ifndef DIT_REPORTS_CLAIMS_H
 #define DIT_REPORTS_CLAIMS_H
 
 #include "reports/records.h"
 
-typedef enum { REPORT_CLAIM_HOLDS, REPORT_CLAIM_FAILS, REPORT_CLAIM_UNDECIDED, REPORT_CLAIM_COUNT } report_verdict;
+typedef enum {
+    REPORT_CLAIM_HOLDS,
+    REPORT_CLAIM_PARTLY,
+    REPORT_CLAIM_FAILS,
+    REPORT_CLAIM_UNDECIDED,
+    REPORT_CLAIM_COUNT
+} report_verdict;
 
 const char *report_verdict_name(report_verdict verdict);
+/* "reproduced", "partly", "not reproduced", "undecided". */
+const char *report_verdict_reproduction(report_verdict verdict);
 
 /* As declared; strings stay owned by the workload. */
 typedef struct {
     const char *id, *claim, *source, *expr, *requires;
+    const char *partly;  /* judged when expr fails; NULL: none */
+    const char *because; /* why it need not hold, shown when it does not; NULL: not said */
 } report_claim;
 
 typedef struct {
     report_verdict verdict;
-    char reason[512];   /* why undecided; "" otherwise */
+    bool measured, simulated; /* evidence of the cases that were looked at */
+    char reason[512];         /* why undecided; "" otherwise */
     dit_buffer numbers; /* "median('latency_s', method='ring') = 1.2 s [1.1 s, 1.3 s], 2 cases, n = 6", a line each */
 } report_judgement;
 
 /* Judges one claim. Errors: DIT_ERR_MEMORY only; everything else is an undecided verdict. */
 dit_status report_claim_judge(const report_table *table, const report_claim *claim, report_judgement *out);
+/* "measured", "simulated", "measured and simulated", or "" when no case was looked at. */
+const char *report_judgement_evidence(const report_judgement *judgement);
 void report_judgement_release(report_judgement *judgement);
 
 #endif

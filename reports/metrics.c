@@ -12,7 +12,9 @@ static const double metrics_s_per_ns = 1e-9;
 
 static const report_metric_info metrics[REPORT_METRIC_COUNT] = {
 #define ROW(id, name, unit, better, timing, path, factor, meaning)                                                     \
-    [REPORT_##id] = {name, REPORT_UNIT_##unit, REPORT_BETTER_##better, timing, path, factor, meaning}
+    [REPORT_##id] = {name, REPORT_UNIT_##unit, REPORT_BETTER_##better, timing, false, path, factor, meaning}
+#define COMPARISON(id, name, timing, meaning)                                                                          \
+    [REPORT_##id] = {name, REPORT_UNIT_RELATIVE, REPORT_BETTER_LOWER, timing, true, NULL, 0, meaning}
     ROW(LATENCY, "latency_s", SECONDS, LOWER, true, NULL, 0, "one iteration: all steps of all images, slowest rank"),
     ROW(STEP, "step_s", SECONDS, LOWER, true, NULL, 0, "one denoising step, slowest rank"),
     ROW(COMPUTE, "compute_s", SECONDS, LOWER, true, "time_split/compute_ns", 1e-9, "computing, on the critical rank"),
@@ -53,6 +55,14 @@ static const report_metric_info metrics[REPORT_METRIC_COUNT] = {
         "hops of ranks with nothing to compute, of all"),
     ROW(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, true, "balance/waiting_share", 1,
         "time held up by messages over time, all ranks"),
+    ROW(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, true, "phases/text_encoder_ns", 1e-9, "text encoders"),
+    ROW(DENOISE, "denoise_s", SECONDS, LOWER, true, "phases/denoise_ns", 1e-9, "all denoising steps"),
+    ROW(VAE_DECODE, "vae_decode_s", SECONDS, LOWER, true, "phases/vae_decode_ns", 1e-9, "decoding the latents"),
+    COMPARISON(ERROR_TO_PUBLISHED, "error_to_published", false,
+               "|predicted / published - 1| of the latency, median over the points that are this case"),
+    COMPARISON(ERROR_TO_MEASURED, "error_to_measured", true,
+               "|predicted / measured - 1| of the latency of the measured twin"),
+#undef COMPARISON
 #undef ROW
 };
 

@@ -1,7 +1,7 @@
 /* Metrics: the one table of what a record can say in numbers, with unit and direction.
  *
- * The value of a process comes from its record; the value of a case is the median over its processes. speedup and
- * efficiency are made afterwards, from two cases.
+ * The value of a process comes from its record; the value of a case is the median over its processes. speedup,
+ * efficiency and the errors of simulated cases are made afterwards, by comparing cases.
  */
 #ifndef DIT_REPORTS_METRICS_H
 #define DIT_REPORTS_METRICS_H
@@ -38,6 +38,11 @@ typedef enum {
     REPORT_IDLE_SHARE,
     REPORT_IDLE_SLOT_SHARE,
     REPORT_WAITING_SHARE,
+    REPORT_TEXT_ENCODER,
+    REPORT_DENOISE,
+    REPORT_VAE_DECODE,
+    REPORT_ERROR_TO_PUBLISHED,
+    REPORT_ERROR_TO_MEASURED,
     REPORT_METRIC_COUNT
 } report_metric;
 
@@ -48,6 +53,7 @@ typedef struct {
     report_unit unit;
     report_better better;
     bool timing;         /* depends on a clock: a verdict on it needs n >= 6    */
+    bool comparison;     /* only cases with a counterpart have it               */
     const char *path;    /* "memory/weights_bytes" inside the record, or NULL   */
     double factor;       /* path's unit to ours                                 */
     const char *meaning; /* one clause for the page                             */

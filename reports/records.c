@@ -1,6 +1,8 @@
 #include "reports/records.h"
 
 #include "base/file.h"
+#include "reports/agreement.h"
+#include "reports/published.h"
 #include "reports/text.h"
 
 #include <math.h>
@@ -11,7 +13,7 @@
 static const char records_schema[] = "ditbench.journal/1";
 static const size_t records_limit = (size_t)4 << 30;
 static const double records_number_limit = 1e30;
-enum { RECORDS_RANKS = 1 << 24, RECORDS_BUCKETS = 1 << 14 };
+enum { RECORDS_RANKS = 1 << 24, RECORDS_BUCKETS = 1 << 14, RECORDS_PUBLISHED = 10000 };
 
 static const char *const status_names[REPORT_STATUS_COUNT + 1] = {"ok",  "failed",  "timeout",
                                                                   "oom", "skipped", "invalid"};
@@ -74,7 +76,7 @@ static void failure_release(report_failure *failure)
     *failure = (report_failure){0};
 }
 
-static void case_release(report_case *kase)
+void report_case_release(report_case *kase)
 {
     traffic_release(kase);
     trace_release(&kase->trace);
@@ -88,12 +90,14 @@ static void case_release(report_case *kase)
 
 void report_table_release(report_table *table)
 {
-    for (int i = 0; i < table->case_count; i++) case_release(&table->cases[i]);
+    for (int i = 0; i < table->case_count; i++) report_case_release(&table->cases[i]);
     for (int i = 0; i < table->dropped_count; i++) {
         free(table->dropped[i].code);
         free(table->dropped[i].reason);
         free(table->dropped[i].cell);
     }
+    for (int i = 0; i < table->published_count; i++) report_published_release(&table->published[i]);
+    free(table->published);
     free(table->cases);
     free(table->dropped);
     free(table->end_reason);
@@ -266,6 +270,64 @@ static dit_status read_trace(const dit_json *doc, const cJSON *record, int64_t p
     return set_text(&kase->trace.digest, digest);
 }
 
+dit_status report_tags_check(const dit_json *doc, const cJSON *tags, const char *pointer)
+{
+    static const char *const reserved[] = {"status", "evidence", "label"};
+    const cJSON *tag;
+    cJSON_ArrayForEach(tag, tags)
+    {
+        report_metric metric;
+        bool taken = report_metric_from_name(tag->string, &metric);
+        for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+            taken = taken || strcmp(tag->string, reserved[i]) == 0;
+        }
+        if (taken) {
+            return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"%.60s\" comes from records, it is no tag",
+                                 tag->string);
+        }
+    }
+    return DIT_OK;
+}
+
+/* What the records of a line's case must say: "simulated" where the cost model stands for the hardware. */
+static dit_status read_expected_evidence(const dit_json *doc, const char **out)
+{
+    const cJSON *kase = NULL, *platform = NULL;
+    const char *backend = "";
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "case", &kase));
+    if (kase) DIT_TRY(dit_json_optional_object(doc, kase, "/case", "platform", &platform));
+    if (platform) DIT_TRY(dit_json_optional_string(doc, platform, "/case/platform", "backend", &backend));
+    *out = strcmp(backend, "cost") == 0 ? "simulated" : "measured";
+    return DIT_OK;
+}
+
+/* Where a case stands by its lines: one that is measured here and simulated there is no case. */
+static dit_status describe_evidence(const dit_json *doc, report_case *kase)
+{
+    const char *expected = NULL;
+    DIT_TRY(read_expected_evidence(doc, &expected));
+    if (!kase->evidence) return set_text(&kase->evidence, expected);
+    if (strcmp(kase->evidence, expected) == 0) return DIT_OK;
+    return dit_json_fail(doc, "/case", DIT_ERR_JSON_VALUE, "this case is %s here and %s in an earlier line", expected,
+                         kase->evidence);
+}
+
+/* A record must say what its case is. */
+static dit_status check_evidence(const dit_json *doc, const cJSON *record, const report_case *kase)
+{
+    const char *evidence = "measured";
+    const cJSON *simulation = NULL;
+    DIT_TRY(dit_json_optional_string(doc, record, "/record", "evidence", &evidence));
+    DIT_TRY(dit_json_optional_object(doc, record, "/record", "simulation", &simulation));
+    if (strcmp(evidence, kase->evidence) != 0) {
+        return dit_json_fail(doc, "/record/evidence", DIT_ERR_JSON_VALUE,
+                             "the record says \"%.60s\", the platform of its case makes it %s", evidence,
+                             kase->evidence);
+    }
+    if (!simulation || report_case_is_simulated(kase)) return DIT_OK;
+    return dit_json_fail(doc, "/record/simulation", DIT_ERR_JSON_VALUE, "a measured record holds no simulation");
+}
+
 /* Tags and label come from the first line of a case. */
 static dit_status describe_case(const dit_json *doc, report_case *kase)
 {
@@ -273,6 +335,8 @@ static dit_status describe_case(const dit_json *doc, report_case *kase)
     const char *label = kase->case_id;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "tags", &tags));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "label", &label));
+    DIT_TRY(report_tags_check(doc, tags, "/tags"));
+    DIT_TRY(describe_evidence(doc, kase));
     if (kase->tags) return DIT_OK;
     kase->tags = tags ? cJSON_Duplicate(tags, 1) : cJSON_CreateObject();
     if (!kase->tags) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for tags");
@@ -301,12 +365,10 @@ static double images_of(const report_case *kase)
 static dit_status read_record(const dit_json *doc, report_case *kase, report_process *process)
 {
     const cJSON *record = NULL;
-    const char *evidence = "measured";
     for (int i = 0; i < REPORT_METRIC_COUNT; i++) process->metric[i] = NAN;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "record", &record));
     if (!record) return DIT_OK;
-    DIT_TRY(dit_json_optional_string(doc, record, "/record", "evidence", &evidence));
-    if (!kase->evidence) DIT_TRY(set_text(&kase->evidence, evidence));
+    if (process->status == REPORT_STATUS_OK) DIT_TRY(check_evidence(doc, record, kase)); /* no other gives numbers */
     DIT_TRY(report_metrics_read(doc, record, "/record", images_of(kase), process->metric));
     DIT_TRY(read_trace(doc, record, process->process, kase));
     return read_traffic(doc, record, kase);
@@ -374,6 +436,26 @@ static dit_status read_end(const dit_json *doc, report_table *table)
     return copy_member(doc, doc->root, "", "end_reason", &table->end_reason);
 }
 
+/* Of a point that a run and a resume both wrote, the later line counts. */
+static dit_status read_published(const dit_json *doc, report_table *table)
+{
+    report_published point = {0};
+    int at = 0;
+    dit_status st = report_published_read(doc, &point);
+    while (at < table->published_count && strcmp(table->published[at].kase.case_id, point.kase.case_id) != 0) at++;
+    if (st == DIT_OK && at == RECORDS_PUBLISHED) {
+        st = dit_json_fail(doc, "", DIT_ERR_JSON_VALUE, "more than %d published points", RECORDS_PUBLISHED);
+    }
+    if (st == DIT_OK && at == table->published_count) {
+        st = grow((void **)&table->published, at, &table->published_capacity, sizeof *table->published);
+        if (st == DIT_OK) table->published_count++;
+    }
+    if (st != DIT_OK) return report_published_release(&point), st;
+    report_published_release(&table->published[at]);
+    table->published[at] = point;
+    return DIT_OK;
+}
+
 /* Takes the document when it is the session line. Kinds that this version does not know are passed over. */
 static dit_status read_line(dit_json *doc, report_table *table)
 {
@@ -395,6 +477,7 @@ static dit_status read_line(dit_json *doc, report_table *table)
         return DIT_OK;
     }
     if (strcmp(kind, "result") == 0) return read_result(doc, table);
+    if (strcmp(kind, "published") == 0) return read_published(doc, table);
     if (strcmp(kind, "dropped") == 0) return read_dropped(doc, table);
     if (strcmp(kind, "end") == 0) return read_end(doc, table);
     if (strcmp(kind, "resume") == 0) table->complete = false; /* until its own end line */
@@ -440,6 +523,11 @@ static dit_status summarise_case(report_case *kase)
             if (process->status == REPORT_STATUS_OK && isfinite(process->metric[m])) values[n++] = process->metric[m];
         }
         kase->metric[m] = dit_stats_summarise(values, n);
+        /* A simulation answers the same each time: one run of it is exact. */
+        if (n > 0 && report_case_is_simulated(kase) && kase->metric[m].min == kase->metric[m].max) {
+            kase->metric[m].low_n = false;
+            kase->metric[m].level = 1;
+        }
     }
     free(values);
     return DIT_OK;
@@ -456,7 +544,6 @@ static dit_status close_case(report_case *kase)
         else
             kase->status = kase->processes[i].status;
     }
-    if (!kase->evidence) DIT_TRY(set_text(&kase->evidence, "measured"));
     return summarise_case(kase);
 }
 
@@ -466,7 +553,7 @@ static bool is_baseline_of(const report_case *base, const report_case *kase)
     static const char *const same[] = {"program",    "model",  "resolution", "height_px",        "width_px",
                                        "num_frames", "steps",  "seed",       "num_images",       "guidance_scale",
                                        "num_layers", "tiling", "platform",   "threads_per_rank", "tokens",
-                                       "batch",      "causal"};
+                                       "batch",      "causal", "profile",    "element"};
     char x[128], y[128];
     if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0 || report_case_is_oracle(base)) return false;
     if (strcmp(base->evidence, kase->evidence) != 0) return false;
@@ -509,6 +596,7 @@ static dit_status close_table(report_table *table)
     for (int i = 0; i < table->case_count; i++) DIT_TRY(close_case(&table->cases[i]));
     if (table->case_count) qsort(table->cases, (size_t)table->case_count, sizeof *table->cases, compare_cases);
     for (int i = 0; i < table->case_count; i++) compare_with_baseline(table, &table->cases[i]);
+    DIT_TRY(report_agreement_close(table));
     free(table->buckets); /* indices changed with the order */
     table->buckets = NULL;
     table->bucket_count = 0;
@@ -577,6 +665,16 @@ bool report_case_number(const report_case *kase, const char *tag, double *out)
     if (!cJSON_IsNumber(item)) return false;
     *out = item->valuedouble;
     return true;
+}
+
+bool report_case_is_simulated(const report_case *kase)
+{
+    return strcmp(kase->evidence, "simulated") == 0;
+}
+
+bool report_case_is_published(const report_case *kase)
+{
+    return strcmp(kase->evidence, "published") == 0;
 }
 
 bool report_case_is_oracle(const report_case *kase)

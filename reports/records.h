@@ -1,8 +1,12 @@
-/* Records: a session's journal as a table of cases.
+/* Records: a session's journal as a table of cases, and of published numbers beside them.
  *
  * Each line is parsed strictly; a last line without its newline is a write that was cut and is left out. Where a
  * (case, process) pair occurs twice, the later line counts. Only processes with status ok and no error give numbers.
  * Cases keep a fixed order (world size, then label), whatever the random order they ran in.
+ *
+ * Evidence is measured, simulated or published, and never what a tag or a label says: a case on backend cost is
+ * simulated, any other is measured, and a record that says otherwise is refused; published numbers are lines of their
+ * own kind.
  */
 #ifndef DIT_REPORTS_RECORDS_H
 #define DIT_REPORTS_RECORDS_H
@@ -51,7 +55,7 @@ typedef struct {
 } report_failure;
 
 typedef struct {
-    char *case_id, *label, *evidence;
+    char *case_id, *label, *evidence; /* evidence: "measured", "simulated"; "published" of a published point */
     cJSON *tags;
     int64_t world_size;
     report_process *processes;
@@ -66,6 +70,21 @@ typedef struct {
     dit_summary metric[REPORT_METRIC_COUNT]; /* over ok processes; n = 0 when none has it */
 } report_case;
 
+/* A number that somebody printed, as a case: its evidence is published, its one metric has the reading error as
+ * interval, status oom says that the source printed "out of memory". */
+typedef struct {
+    report_case kase; /* case_id: FILE#INDEX */
+    char *file, *source, *provenance, *status, *twin_id;
+    int64_t index;
+    report_metric metric; /* REPORT_LATENCY or REPORT_TOTAL_BYTES */
+    double value, rounding;
+    bool in_fit; /* a calibration was fitted on it */
+    char **warnings;
+    int warning_count;
+    const report_case *twin; /* simulated: the same case, or of a search the fastest; NULL: none in this session */
+    char *panel;             /* what is compared with each other: equal but for the method */
+} report_published;
+
 typedef struct {
     char *code, *reason, *cell;
 } report_dropped;
@@ -74,6 +93,8 @@ typedef struct {
     dit_json session; /* the first line */
     report_case *cases;
     int case_count, case_capacity;
+    report_published *published; /* by source, then position in their file */
+    int published_count, published_capacity;
     report_dropped *dropped;
     int dropped_count, dropped_capacity;
     int result_lines;
@@ -90,6 +111,8 @@ dit_status report_table_parse(const char *text, size_t length, const char *path,
 /* Accepts a zeroed table. */
 void report_table_release(report_table *table);
 
+bool report_case_is_simulated(const report_case *kase);
+bool report_case_is_published(const report_case *kase);
 /* Whether the case is an oracle: what an approximate method is checked against, and no method itself. Tables show it;
  * figures, claims and speedups leave it out. */
 bool report_case_is_oracle(const report_case *kase);

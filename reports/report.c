@@ -133,6 +133,8 @@ static void list_claims(report_work *work)
         claim->source = string_member(item, "source", "");
         claim->expr = string_member(item, "expr", "");
         claim->requires = string_member(item, "requires", NULL);
+        claim->partly = string_member(item, "partly", NULL);
+        claim->because = string_member(item, "because", NULL);
     }
 }
 
@@ -247,7 +249,7 @@ static dit_status make_figures(report_work *work)
 
 static dit_status judge_claims(report_work *work)
 {
-    int *const counts[] = {&work->summary->claims_held, &work->summary->claims_failed,
+    int *const counts[] = {&work->summary->claims_held, &work->summary->claims_partly, &work->summary->claims_failed,
                            &work->summary->claims_undecided};
     for (int i = 0; i < work->claim_count; i++) {
         DIT_TRY(report_claim_judge(&work->table, &work->claims[i], &work->judgements[i]));
@@ -291,6 +293,11 @@ static dit_status add_claim(const report_claim *claim, const report_judgement *j
     DIT_TRY(dit_json_add_string(row, "claim", claim->claim));
     DIT_TRY(dit_json_add_string(row, "expr", claim->expr));
     DIT_TRY(dit_json_add_string(row, "verdict", report_verdict_name(judgement->verdict)));
+    if (judgement->simulated) {
+        DIT_TRY(dit_json_add_string(row, "reproduction", report_verdict_reproduction(judgement->verdict)));
+    }
+    DIT_TRY(dit_json_add_string(row, "evidence", report_judgement_evidence(judgement)));
+    if (claim->because) DIT_TRY(dit_json_add_string(row, "because", claim->because));
     DIT_TRY(dit_json_add_string(row, "reason", judgement->reason));
     return dit_json_add_string(row, "numbers", judgement->numbers.data);
 }

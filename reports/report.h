@@ -21,7 +21,7 @@ typedef struct {
     int cases, cases_ok; /* ok: every process of the case is */
     int results, dropped;
     int figures, figures_failed;
-    int claims_held, claims_failed, claims_undecided;
+    int claims_held, claims_partly, claims_failed, claims_undecided;
     bool complete, torn;    /* the run finished; the journal's last line was cut */
     char page[REPORT_PATH]; /* path of the HTML page */
 } report_summary;

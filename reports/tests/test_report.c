@@ -166,7 +166,7 @@ static void hostile_strings_stay_strings(void **state)
         "\"expect\":[{\"id\":\"c\",\"claim\":\"" HOSTILE "\",\"expr\":\"" HOSTILE "\"},null]}",
         "{\"kind\":\"result\",\"case_id\":\"" HOSTILE "\",\"label\":\"" HOSTILE "\",\"process\":0,\"status\":\"ok\","
         "\"tags\":{\"model\":\"" HOSTILE "\",\"method\":\"" HOSTILE "\",\"mesh\":\"" HOSTILE "\",\"world_size\":1},"
-        "\"record\":{\"evidence\":\"" HOSTILE "\",\"samples\":{\"latency_ns\":[5]},\"memory\":{\"weights_bytes\":5}}}\n"
+        "\"record\":{\"evidence\":\"measured\",\"samples\":{\"latency_ns\":[5]},\"memory\":{\"weights_bytes\":5}}}\n"
         "{\"kind\":\"result\",\"case_id\":\"d\",\"label\":\"d\",\"process\":0,\"status\":\"failed\",\"tags\":{},"
         "\"error\":{\"code\":\"" HOSTILE "\",\"message\":\"" HOSTILE "\",\"log\":\"" HOSTILE "\"}}\n"
         "{\"kind\":\"dropped\",\"cell\":{\"a\":\"" HOSTILE "\"},\"code\":\"" HOSTILE "\",\"reason\":\"" HOSTILE "\"}\n",

@@ -22,9 +22,11 @@ static int exit_code_of(const report_summary *summary)
 
 static void print_text(const report_summary *summary)
 {
-    printf("%d of %d cases ok, %d figures, claims: %d hold, %d fail, %d undecided%s\n%s\n", summary->cases_ok,
-           summary->cases, summary->figures, summary->claims_held, summary->claims_failed, summary->claims_undecided,
-           summary->complete ? "" : "; the session is unfinished", summary->page);
+    char partly[32] = "";
+    if (summary->claims_partly) snprintf(partly, sizeof partly, "%d partly, ", summary->claims_partly);
+    printf("%d of %d cases ok, %d figures, claims: %d hold, %s%d fail, %d undecided%s\n%s\n", summary->cases_ok,
+           summary->cases, summary->figures, summary->claims_held, partly, summary->claims_failed,
+           summary->claims_undecided, summary->complete ? "" : "; the session is unfinished", summary->page);
 }
 
 static void print_json(const suite_session *session, const report_summary *summary)
@@ -42,6 +44,7 @@ static void print_json(const suite_session *session, const report_summary *summa
                    {"figures", summary->figures},
                    {"figures_failed", summary->figures_failed},
                    {"claims_held", summary->claims_held},
+                   {"claims_partly", summary->claims_partly},
                    {"claims_failed", summary->claims_failed},
                    {"claims_undecided", summary->claims_undecided}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
