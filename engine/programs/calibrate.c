@@ -45,10 +45,6 @@ static const double round_s = 1e-3, shape_s = 0.12, shape_limit_s = 1.0;
     {                                                                                                                  \
         .op = DIT_OPERATOR_COMBINE, .n = elements, .k = count                                                          \
     }
-#define ACTIVATE(elements, f)                                                                                          \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_ACTIVATE, .n = elements, .flags = f                                                         \
-    }
 #define MERGE(s, h, d)                                                                                                 \
     {                                                                                                                  \
         .op = DIT_OPERATOR_ATTENTION_MERGE, .B = 1, .H = h, .Sq = s, .D = d                                            \
@@ -99,30 +95,26 @@ static const dit_kernel_case shapes[] = {
     ATTENTION(8, 512, 512, 128),
     ATTENTION(4, 1024, 1024, 128),
     ATTENTION(2, 2048, 2048, 128),
-    MERGE(128, 8, 64),
     MERGE(1024, 8, 64),
-    NORM(128, 1152, 0),
-    NORM(1024, 1152, 0),
-    NORM(128, 1152, DIT_CASE_MODULATE),
-    NORM(1024, 1152, DIT_CASE_MODULATE),
-    HEADS(1024, 16, 72, DIT_CASE_NORM),
-    HEADS(1024, 16, 72, DIT_CASE_NORM | DIT_CASE_RMS),
-    HEADS(1024, 16, 72, DIT_CASE_ROPE),
-    HEADS(1024, 16, 72, DIT_CASE_NORM | DIT_CASE_RMS | DIT_CASE_ROPE),
-    COPY(16, 4, 64),
+    NORM(512, 1152, 0),
+    NORM(512, 1152, DIT_CASE_MODULATE),
+    HEADS(512, 16, 72, DIT_CASE_NORM),
+    HEADS(512, 16, 72, DIT_CASE_NORM | DIT_CASE_RMS),
+    HEADS(512, 16, 72, DIT_CASE_ROPE),
     COPY(64, 8, 64),
-    COPY(256, 8, 64),
     COPY(512, 16, 64),
-    COPY(1024, 16, 128),
-    COPY(4096, 16, 128),
-    COMBINE(1 << 16, 1),
-    COMBINE(1 << 20, 1),
+    COMBINE(16, 1),
+    COMBINE(1 << 12, 2),
+    COMBINE(1 << 14, 2),
     COMBINE(1 << 16, 2),
+    COMBINE(3 << 16, 2),
+    COMBINE(1 << 19, 2),
     COMBINE(1 << 20, 2),
-    COMBINE(1 << 16, 3),
-    COMBINE(1 << 20, 3),
-    ACTIVATE(1 << 16, DIT_CASE_GELU),
-    ACTIVATE(1 << 20, DIT_CASE_GELU),
+    COMBINE(1 << 21, 2),
+    COMBINE(1 << 22, 2),
+    COMBINE(1 << 23, 2),
+    COMBINE(1 << 19, 1),
+    COMBINE(1 << 19, 3),
 };
 enum { SHAPE_COUNT = sizeof shapes / sizeof shapes[0] };
 
@@ -246,7 +238,7 @@ static dit_status time_operators(const dit_kernels *table, cJSON *times)
 
 typedef struct {
     dit_comm *comm;
-    char *send, *recv; /* [ranks][largest message] */
+    char *send, *recv; /* [MESSAGE_ROOM]: one block for each rank */
 } message_run;
 
 static dit_status call_exchange(message_run *m, int64_t bytes)
@@ -274,7 +266,7 @@ static const struct {
     bool all; /* a block to everybody, not one message */
 } message_kinds[] = {
     {"exchange", call_exchange, false}, {"all_to_all", call_all_to_all, true}, {"all_gather", call_all_gather, true}};
-enum { MESSAGE_KINDS = sizeof message_kinds / sizeof message_kinds[0], MESSAGE_ROUNDS = 41 };
+enum { MESSAGE_KINDS = sizeof message_kinds / sizeof message_kinds[0], MESSAGE_ROUNDS = 41, MESSAGE_ROOM = 64 << 20 };
 
 static dit_status time_message(message_run *m, int kind, int64_t bytes, cJSON *times)
 {
@@ -300,7 +292,7 @@ static dit_status time_message(message_run *m, int kind, int64_t bytes, cJSON *t
 static dit_status time_messages(cJSON *times)
 {
     int ranks = dit_comm_size(dit_comm_world());
-    size_t room = (size_t)ranks * (size_t)message_bytes[MESSAGE_COUNT - 1];
+    size_t room = MESSAGE_ROOM;
     dit_parallel parallel = {.degree = {[DIT_AXIS_ULYSSES] = ranks}};
     dit_comm_counters counters = {0};
     message_run m = {.send = calloc(1, room), .recv = calloc(1, room)};
@@ -308,7 +300,8 @@ static dit_status time_messages(cJSON *times)
     if (st == DIT_OK) st = dit_comm_create(&parallel, DIT_AXIS_ULYSSES, &counters, &m.comm);
     if (st == DIT_OK) memset(m.send, 1, room), memset(m.recv, 2, room);
     for (int kind = 0; kind < MESSAGE_KINDS; kind++)
-        for (int i = 0; i < MESSAGE_COUNT && st == DIT_OK; i++) st = time_message(&m, kind, message_bytes[i], times);
+        for (int i = 0; i < MESSAGE_COUNT && st == DIT_OK && message_bytes[i] * ranks <= MESSAGE_ROOM; i++)
+            st = time_message(&m, kind, message_bytes[i], times);
     dit_comm_free(m.comm);
     free(m.send);
     free(m.recv);
