@@ -1,15 +1,24 @@
-/* NCCL's choice of protocol, from the constants of its tuning.cc. Seconds and bytes/s. */
+/* NCCL's choice of algorithm and protocol, from the constants of its tuning.cc. Seconds and bytes/s.
+ *
+ * Bandwidths are those that a ring would need to be as fast ("bus bandwidth"): a collective of `bytes` takes latency +
+ * bytes * steps / ranks / bandwidth, with a ring's steps, whatever its algorithm.
+ */
 #include "kernels/cost/collective.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double base_latency_s[DIT_COST_PROTOCOL_COUNT] = {6.6e-6, 14e-6, 8.4e-6};
-static const double hop_latency_s[DIT_COST_LINK_COUNT][DIT_COST_PROTOCOL_COUNT] = {
-    [DIT_COST_NVLINK] = {0.6e-6, 1.9e-6, 3.4e-6},
-    [DIT_COST_PCIE] = {1.0e-6, 2.5e-6, 5.7e-6},
-    [DIT_COST_NETWORK] = {2.7e-6, 4.0e-6, 14e-6},
+/* ring, tree */
+static const double base_latency_s[2][DIT_COST_PROTOCOL_COUNT] = {{6.6e-6, 14e-6, 8.4e-6}, {6.8e-6, 14e-6, 8.4e-6}};
+static const double hop_latency_s[2][DIT_COST_LINK_COUNT][DIT_COST_PROTOCOL_COUNT] = {
+    [DIT_COST_RING] = {[DIT_COST_NVLINK] = {0.6e-6, 1.9e-6, 3.4e-6},
+                       [DIT_COST_PCIE] = {1.0e-6, 2.5e-6, 5.7e-6},
+                       [DIT_COST_NETWORK] = {2.7e-6, 4.0e-6, 14e-6}},
+    [DIT_COST_TREE] = {[DIT_COST_NVLINK] = {0.6e-6, 1.25e-6, 4.0e-6},
+                       [DIT_COST_PCIE] = {1.0e-6, 1.9e-6, 4.0e-6},
+                       [DIT_COST_NETWORK] = {5.0e-6, 8.5e-6, 14e-6}},
 };
+static const double nvls_latency_s = 25e-6, nvls_network_hop_s = 20.9e-6, network_post_s = 1e-6;
 /* LL's ceiling on one node, two nodes, and more. */
 static const double ll_bytes_per_s[DIT_COST_GENERATION_COUNT][3] = {
     [DIT_COST_VOLTA] = {39e9, 39e9, 20.4e9},
@@ -18,11 +27,37 @@ static const double ll_bytes_per_s[DIT_COST_GENERATION_COUNT][3] = {
     [DIT_COST_BLACKWELL] = {282e9, 90e9, 70e9},
 };
 static const double ll_share = 0.5, ll128_share = 0.92, p2p_ll_bytes = 16384;
+static const double tree_share = 0.92, tree_ll_share = 1 / 3.8, tree_ll128_share[2] = {7.0 / 9, 120.0 / 128};
+/* Trees fall short of the model at medium sizes: of the bandwidth at 64 bytes, 128, ... 512 MiB and all above. */
+enum { TREE_SIZES = 24 };
+static const double tree_correction[DIT_COST_PROTOCOL_COUNT][TREE_SIZES] = {
+    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
+    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, 1},
+};
+/* One for every device of a node, at one of these speeds. */
+enum { NVLS_CHANNELS = 32, CHANNEL_SPEEDS = 12 };
+static const double nvls_efficiency[DIT_COST_GENERATION_COUNT] = {0, 0, 0.85, 0.74};
+static const double channel_bytes_per_s[DIT_COST_GENERATION_COUNT][CHANNEL_SPEEDS] = {
+    [DIT_COST_HOPPER] = {60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9},
+    [DIT_COST_BLACKWELL] = {90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9},
+};
+/* Of a channel of NVLS trees, on two nodes and more. */
+static const double nvls_tree_bytes_per_s[DIT_COST_GENERATION_COUNT][2] = {
+    [DIT_COST_HOPPER] = {57.7e9, 45.5e9},
+    [DIT_COST_BLACKWELL] = {96e9, 80e9},
+};
 
 const char *dit_cost_collective_name(dit_cost_collective collective)
 {
     static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"};
     return collective < DIT_COST_COLLECTIVE_COUNT ? names[collective] : "unknown";
+}
+
+const char *dit_cost_algorithm_name(dit_cost_algorithm algorithm)
+{
+    static const char *const names[] = {"ring", "tree", "nvls", "nvls tree"};
+    return algorithm < DIT_COST_ALGORITHM_COUNT ? names[algorithm] : "unknown";
 }
 
 const char *dit_cost_protocol_name(dit_cost_protocol protocol)
@@ -45,68 +80,224 @@ dit_cost_generation dit_cost_generation_of(const char *architecture)
     return DIT_COST_AMPERE;
 }
 
-/* 0: that protocol does not run there. */
-static double protocol_bandwidth(const dit_cost_group *g, dit_cost_protocol protocol)
+/* ---- links ------------------------------------------------------------------------------------------------------- */
+
+static double node_bandwidth(const dit_cost_group *g)
 {
-    double link = g->bandwidth_bytes_per_s;
-    int scale = g->nodes <= 1 ? 0 : g->nodes == 2 ? 1 : 2;
-    switch (protocol) {
-    case DIT_COST_LL: return fmin(ll_bytes_per_s[g->generation][scale], ll_share * link);
-    case DIT_COST_LL128: return g->inside == DIT_COST_NVLINK && g->nodes <= 1 ? ll128_share * link : 0;
-    default: return link;
-    }
+    return g->network_bandwidth_bytes_per_s > 0 ? g->network_bandwidth_bytes_per_s : g->bandwidth_bytes_per_s;
 }
 
-/* The fields that follow from protocol, steps and latency. links_s: the simulated links' own part of the latency. */
-static dit_cost_exchange finished(const dit_cost_group *g, dit_cost_exchange e, double moved_bytes, double links_s)
+/* What each rank can send if every node sends `times` what a ring does. */
+static double link_bandwidth(const dit_cost_group *g, double times)
 {
-    double bandwidth = protocol_bandwidth(g, e.protocol);
-    e.step_latency_s = fmax(e.latency_s - links_s, 0) / e.steps;
-    e.bandwidth_factor = bandwidth / g->bandwidth_bytes_per_s;
+    return g->nodes > 1 ? fmin(g->bandwidth_bytes_per_s, times * node_bandwidth(g)) : g->bandwidth_bytes_per_s;
+}
+
+static double simulated_bandwidth(const dit_cost_group *g)
+{
+    return g->ring_bandwidth_bytes_per_s > 0 ? g->ring_bandwidth_bytes_per_s : link_bandwidth(g, 1);
+}
+
+static double message_latency(const dit_cost_group *g)
+{
+    return g->nodes > 1 ? g->network_latency_s : g->inside_latency_s;
+}
+
+/* 0: one node, 1: two, 2: more. */
+static int scale_of(const dit_cost_group *g)
+{
+    return g->nodes <= 1 ? 0 : g->nodes == 2 ? 1 : 2;
+}
+
+static double ll_ceiling(const dit_cost_group *g)
+{
+    return ll_bytes_per_s[g->generation][scale_of(g)];
+}
+
+static bool has_ll128(const dit_cost_group *g)
+{
+    return g->inside == DIT_COST_NVLINK && g->nodes <= 1;
+}
+
+static double whole_log2(double value)
+{
+    return floor(log2(value));
+}
+
+/* The fields that follow from algorithm, protocol and latency. bandwidth 0: that does not run there. */
+static dit_cost_exchange finished(const dit_cost_group *g, dit_cost_exchange e, double bandwidth, double moved_bytes,
+                                  double links_s)
+{
+    e.front_latency_s = fmax(e.latency_s - links_s, 0);
+    e.steps = 1, e.step_latency_s = e.front_latency_s;
+    e.bandwidth_factor = bandwidth / simulated_bandwidth(g);
     e.seconds = bandwidth > 0 ? e.latency_s + moved_bytes / bandwidth : INFINITY;
     return e;
 }
 
-static dit_cost_exchange ring(const dit_cost_group *g, dit_cost_collective collective, dit_cost_protocol protocol,
-                              double bytes)
+/* ---- rings and trees --------------------------------------------------------------------------------------------- */
+
+static double ring_steps(const dit_cost_group *g, dit_cost_collective collective)
 {
-    int rounds = collective == DIT_COST_ALL_REDUCE ? 2 : 1;
-    int network = rounds * (g->nodes > 1 ? g->nodes - 1 : 0), inside = rounds * (g->ranks - 1) - network;
-    dit_cost_exchange e = {.protocol = protocol, .steps = inside + network};
-    e.latency_s = base_latency_s[protocol] + inside * hop_latency_s[g->inside][protocol] +
-                  network * hop_latency_s[DIT_COST_NETWORK][protocol];
-    return finished(g, e, bytes * e.steps / g->ranks, inside * g->inside_latency_s + network * g->network_latency_s);
+    return (collective == DIT_COST_ALL_REDUCE ? 2.0 : 1.0) * (g->ranks - 1);
 }
 
-static dit_cost_exchange fastest_ring(const dit_cost_group *g, dit_cost_collective collective, double bytes)
+static double ring_bandwidth(const dit_cost_group *g, dit_cost_protocol protocol)
 {
-    dit_cost_exchange best = ring(g, collective, DIT_COST_SIMPLE, bytes);
-    for (dit_cost_protocol protocol = DIT_COST_LL; protocol < DIT_COST_SIMPLE; protocol++) {
-        dit_cost_exchange other = ring(g, collective, protocol, bytes);
-        if (other.seconds < best.seconds) best = other;
+    double link = link_bandwidth(g, 1);
+    switch (protocol) {
+    case DIT_COST_LL: return fmin(ll_ceiling(g), ll_share * link);
+    case DIT_COST_LL128: return has_ll128(g) ? ll128_share * link : 0;
+    default: return link;
+    }
+}
+
+/* Between nodes every step is posted to the network, and with one rank a node nothing hides its hops. */
+static double ring_latency(const dit_cost_group *g, dit_cost_collective collective, dit_cost_protocol protocol)
+{
+    double rounds = collective == DIT_COST_ALL_REDUCE ? 2 : 1, network = g->nodes > 1 ? rounds * (g->nodes - 1) : 0;
+    double inside = ring_steps(g, collective) - network, hop = hop_latency_s[DIT_COST_RING][g->inside][protocol];
+    int way = g->ranks == g->nodes ? DIT_COST_TREE : DIT_COST_RING;
+    if (g->nodes > 1) hop = fmax(hop, protocol == DIT_COST_SIMPLE ? 3 * network_post_s : network_post_s);
+    double latency = base_latency_s[DIT_COST_RING][protocol] + inside * hop +
+                     network * hop_latency_s[way][DIT_COST_NETWORK][protocol];
+    bool plateau = protocol == DIT_COST_SIMPLE && g->nodes > 1 && collective == DIT_COST_ALL_REDUCE;
+    return plateau ? latency * (g->generation == DIT_COST_VOLTA ? 1.9 : 1.4) : latency;
+}
+
+/* NCCL takes the next smaller size's; between two sizes the time would fall there. */
+static double correction_of(dit_cost_protocol protocol, double bytes)
+{
+    double at = fmin(fmax(log2(bytes / 64), 0), TREE_SIZES - 1), below = floor(at);
+    int left = (int)below, right = left + 1 < TREE_SIZES ? left + 1 : left;
+    return tree_correction[protocol][left] +
+           (at - below) * (tree_correction[protocol][right] - tree_correction[protocol][left]);
+}
+
+static double tree_bandwidth(const dit_cost_group *g, dit_cost_protocol protocol, double bytes)
+{
+    double link = tree_share * link_bandwidth(g, g->nodes == 2 ? 2 : 1), rank_share = (g->ranks - 1.0) / g->ranks;
+    if (protocol == DIT_COST_LL) link = fmin(link * tree_ll_share, ll_ceiling(g));
+    if (protocol == DIT_COST_LL128) link = has_ll128(g) ? link * tree_ll128_share[g->nodes > 1] : 0;
+    return link * correction_of(protocol, bytes) * rank_share;
+}
+
+static double tree_latency(const dit_cost_group *g, dit_cost_protocol protocol)
+{
+    return base_latency_s[DIT_COST_TREE][protocol] +
+           2 * (((double)g->ranks / g->nodes - 1) * hop_latency_s[DIT_COST_TREE][g->inside][protocol] +
+                whole_log2(g->nodes) * hop_latency_s[DIT_COST_TREE][DIT_COST_NETWORK][protocol]);
+}
+
+/* ---- the switch -------------------------------------------------------------------------------------------------- */
+
+static int nvls_channels(const dit_cost_group *g)
+{
+    int devices = g->ranks / g->nodes;
+    return devices < NVLS_CHANNELS ? devices : NVLS_CHANNELS;
+}
+
+/* Of one node, before a collective's own factor; 0: its switch does not add. */
+static double nvls_node_bandwidth(const dit_cost_group *g)
+{
+    int channels = nvls_channels(g);
+    if (!g->nvswitch || channels < 2) return 0;
+    for (int i = 0; i < CHANNEL_SPEEDS; i++) {
+        double speed = channel_bytes_per_s[g->generation][i];
+        if (speed > 0 && speed * channels <= g->bandwidth_bytes_per_s)
+            return speed * (channels - 1) * nvls_efficiency[g->generation];
+    }
+    return 0;
+}
+
+static double nvls_bandwidth(const dit_cost_group *g, dit_cost_collective collective)
+{
+    double share = (g->ranks - 1.0) / g->ranks, node = nvls_node_bandwidth(g);
+    if (g->nodes > 1) return 0;
+    return collective == DIT_COST_ALL_REDUCE ? 2 * node : share * share * node;
+}
+
+static double nvls_tree_bandwidth(const dit_cost_group *g, double bytes)
+{
+    if (g->nodes <= 1) return 0;
+    double most = nvls_tree_bytes_per_s[g->generation][g->nodes > 2] * nvls_channels(g);
+    double node = fmin(2 * nvls_node_bandwidth(g), (g->nodes == 2 ? 2 : 1) * node_bandwidth(g));
+    return fmin(node, most) * (g->generation == DIT_COST_BLACKWELL ? correction_of(DIT_COST_SIMPLE, bytes) : 1);
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+static double latency_of(const dit_cost_group *g, dit_cost_collective collective, dit_cost_algorithm algorithm,
+                         dit_cost_protocol protocol)
+{
+    switch (algorithm) {
+    case DIT_COST_RING: return ring_latency(g, collective, protocol);
+    case DIT_COST_TREE: return tree_latency(g, protocol);
+    case DIT_COST_NVLS: return nvls_latency_s;
+    default: return nvls_latency_s + 2 * whole_log2(g->nodes) * nvls_network_hop_s;
+    }
+}
+
+static double bandwidth_of(const dit_cost_group *g, dit_cost_collective collective, dit_cost_algorithm algorithm,
+                           dit_cost_protocol protocol, double bytes)
+{
+    bool sum = collective == DIT_COST_ALL_REDUCE, simple = protocol == DIT_COST_SIMPLE;
+    switch (algorithm) {
+    case DIT_COST_RING: return ring_bandwidth(g, protocol);
+    case DIT_COST_TREE: return sum ? tree_bandwidth(g, protocol, bytes) : 0;
+    case DIT_COST_NVLS: return simple ? nvls_bandwidth(g, collective) : 0;
+    default: return sum && simple ? nvls_tree_bandwidth(g, bytes) : 0;
+    }
+}
+
+static dit_cost_exchange of_all(const dit_cost_group *g, dit_cost_collective collective, double bytes)
+{
+    dit_cost_exchange best = {.seconds = INFINITY};
+    for (dit_cost_algorithm algorithm = DIT_COST_RING; algorithm < DIT_COST_ALGORITHM_COUNT; algorithm++) {
+        for (dit_cost_protocol protocol = DIT_COST_LL; protocol < DIT_COST_PROTOCOL_COUNT; protocol++) {
+            dit_cost_exchange e = {.algorithm = algorithm, .protocol = protocol};
+            e.latency_s = latency_of(g, collective, algorithm, protocol);
+            e = finished(g, e, bandwidth_of(g, collective, algorithm, protocol, bytes),
+                         bytes * ring_steps(g, collective) / g->ranks, message_latency(g));
+            if (e.seconds < best.seconds) best = e;
+        }
     }
     return best;
 }
 
-static dit_cost_exchange at_once(const dit_cost_group *g, dit_cost_protocol protocol, double bytes)
+/* ---- messages between two ---------------------------------------------------------------------------------------- */
+
+/* Of a rank's bandwidth, with so many peers at once. */
+static double peers_share(const dit_cost_group *g, int peers)
 {
-    dit_cost_exchange e = {.protocol = protocol, .steps = 1};
-    e.latency_s = base_latency_s[protocol] + hop_latency_s[g->nodes > 1 ? DIT_COST_NETWORK : g->inside][protocol];
-    return finished(g, e, bytes, g->nodes > 1 ? g->network_latency_s : g->inside_latency_s);
+    double inside = g->inside_many_peers_efficiency, network = g->network_many_peers_efficiency;
+    double efficiency = inside > 0 ? inside : 1;
+    if (g->nodes > 1 && network > 0) efficiency = fmin(efficiency, network);
+    return pow(efficiency, log2(peers));
 }
 
-static dit_cost_exchange messages(const dit_cost_group *g, dit_cost_collective collective, double bytes)
+/* The peers' messages follow each other through the links that a rank has. */
+static dit_cost_exchange at_once(const dit_cost_group *g, dit_cost_protocol protocol, int peers, double bytes)
 {
-    double each = collective == DIT_COST_ALL_TO_ALL ? bytes / (g->ranks - 1) : bytes;
-    dit_cost_exchange simple = at_once(g, DIT_COST_SIMPLE, bytes), ll = at_once(g, DIT_COST_LL, bytes);
-    return each <= p2p_ll_bytes && ll.seconds < simple.seconds ? ll : simple;
+    double link = simulated_bandwidth(g) * peers_share(g, peers);
+    dit_cost_exchange e = {.algorithm = DIT_COST_RING, .protocol = protocol};
+    e.latency_s = base_latency_s[DIT_COST_RING][protocol] +
+                  hop_latency_s[DIT_COST_RING][g->nodes > 1 ? DIT_COST_NETWORK : g->inside][protocol];
+    return finished(g, e, protocol == DIT_COST_LL ? fmin(ll_ceiling(g), ll_share * link) : link, bytes,
+                    peers * message_latency(g));
+}
+
+static dit_cost_exchange messages(const dit_cost_group *g, int peers, double bytes)
+{
+    dit_cost_exchange simple = at_once(g, DIT_COST_SIMPLE, peers, bytes), ll = at_once(g, DIT_COST_LL, peers, bytes);
+    return bytes / peers <= p2p_ll_bytes && ll.seconds < simple.seconds ? ll : simple;
 }
 
 dit_cost_exchange dit_cost_exchange_of(const dit_cost_group *group, dit_cost_collective collective, double bytes)
 {
-    dit_cost_exchange e = {.protocol = DIT_COST_LL, .bandwidth_factor = 1};
-    if (group->ranks <= 1 || !(bytes > 0)) return e;
-    if (collective == DIT_COST_ALL_TO_ALL || collective == DIT_COST_SEND_RECV)
-        return messages(group, collective, bytes);
-    return fastest_ring(group, collective, bytes);
+    dit_cost_exchange nothing = {.protocol = DIT_COST_LL, .bandwidth_factor = 1};
+    if (group->ranks <= 1 || !(bytes > 0)) return nothing;
+    if (collective == DIT_COST_ALL_TO_ALL) return messages(group, group->ranks - 1, bytes);
+    if (collective == DIT_COST_SEND_RECV) return messages(group, 1, bytes);
+    return of_all(group, collective, bytes);
 }

@@ -1,8 +1,11 @@
-/* What a collective library adds to its messages: the protocol it picks, the latency it puts in front, and the share of
- * the link that its protocol can use. Pure functions, with NCCL's own constants; the messages themselves are simulated.
+/* What a collective library adds to its messages: the algorithm and protocol it picks, the latency it puts in front,
+ * and the share of the links that they can use. Pure functions, with NCCL's own constants; the messages themselves are
+ * simulated.
  */
 #ifndef DIT_KERNELS_COST_COLLECTIVE_H
 #define DIT_KERNELS_COST_COLLECTIVE_H
+
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +20,16 @@ typedef enum {
     DIT_COST_COLLECTIVE_COUNT
 } dit_cost_collective;
 const char *dit_cost_collective_name(dit_cost_collective collective);
+
+/* NVLS: the switch adds up and copies; its tree: a switch in every node, a tree between nodes. */
+typedef enum {
+    DIT_COST_RING,
+    DIT_COST_TREE,
+    DIT_COST_NVLS,
+    DIT_COST_NVLS_TREE,
+    DIT_COST_ALGORITHM_COUNT
+} dit_cost_algorithm;
+const char *dit_cost_algorithm_name(dit_cost_algorithm algorithm);
 
 typedef enum { DIT_COST_LL, DIT_COST_LL128, DIT_COST_SIMPLE, DIT_COST_PROTOCOL_COUNT } dit_cost_protocol;
 const char *dit_cost_protocol_name(dit_cost_protocol protocol);
@@ -34,34 +47,50 @@ typedef enum {
  */
 dit_cost_generation dit_cost_generation_of(const char *architecture);
 
-/* The links that a group's messages take. Ranks of one node are `inside`, nodes are joined by DIT_COST_NETWORK. */
+/* The links that a group's messages take, bandwidths of one direction. Ranks of one node are `inside`, nodes are joined
+ * by DIT_COST_NETWORK. */
 typedef struct {
-    dit_cost_link_kind inside; /* NVLINK or PCIE */
+    dit_cost_link_kind inside; /* NVLINK or PCIE                                                     */
+    bool nvswitch;             /* over a switch, which can add up from Hopper on                     */
     dit_cost_generation generation;
-    double bandwidth_bytes_per_s;               /* of one rank, one direction, on the slowest link of the ring */
-    int ranks, nodes;                           /* nodes <= ranks */
+    double bandwidth_bytes_per_s;         /* of one rank to the next of its node                     */
+    double network_bandwidth_bytes_per_s; /* of one node: all adapters that its ranks have. 0: as inside */
+    double ring_bandwidth_bytes_per_s;    /* of simulated messages from every rank to the next at once; 0: the least of
+                                             the two */
+    int ranks, nodes;                     /* nodes <= ranks                                          */
     double inside_latency_s, network_latency_s; /* that the simulated links take for a message by themselves */
+    double inside_many_peers_efficiency, network_many_peers_efficiency; /* 0: 1                      */
 } dit_cost_group;
 
 typedef struct {
+    dit_cost_algorithm algorithm; /* of all_to_all and send_recv: none, said to be a ring                   */
     dit_cost_protocol protocol;
-    int steps;               /* messages that follow each other                                       */
-    double latency_s;        /* of the whole collective, that of the links included                   */
-    double step_latency_s;   /* in front of each message: what the simulated links leave of latency_s */
-    double bandwidth_factor; /* of the link's bandwidth, in (0, 1]                                    */
-    double seconds;          /* latency + bytes over that bandwidth: what the library itself expects  */
+    double latency_s;        /* of the whole collective, that of the links included                         */
+    int steps;               /* messages that follow each other                                             */
+    double step_latency_s;   /* of front_latency_s, in front of each                                         */
+    double front_latency_s;  /* in front of the messages: what the simulated links leave of latency_s       */
+    double bandwidth_factor; /* of what simulated messages have: above 1 where the library does better      */
+    double seconds;          /* latency + bytes over that bandwidth: what the library itself expects        */
 } dit_cost_exchange;
 
-/* The protocol with the least expected time, as NCCL chooses, for a ring:
- *   latency = base + inside steps * hop + network steps * network hop,
- * all_reduce 2 (ranks - 1) steps, all_gather and reduce_scatter ranks - 1, of which 2 (nodes - 1) and nodes - 1 over
- * the network; bandwidth LL min(LL's ceiling, 1/2), LL128 0.92, Simple 1 of the link. LL128 only over NVLink in one
- * node. `bytes` is what NCCL counts: all_reduce the buffer, all_gather and reduce_scatter all ranks' pieces together,
+/* The algorithm and protocol with the least expected time, as NCCL chooses, and that time.
+ *   ring      latency = base + inside steps * hop + network steps * network hop; all_reduce 2 (ranks - 1) steps,
+ *             all_gather and reduce_scatter ranks - 1, of which 2 (nodes - 1) and nodes - 1 over the network
+ *   tree      all_reduce: base + 2 ((ranks of a node - 1) hop + log2(nodes) network hop), half of 0.92 of the link
+ *   NVLS      all three, in one node with NVSwitch, Hopper and newer
+ *   its tree  all_reduce over such nodes
+ * and a protocol's share of the link: LL min(its ceiling, 1/2), LL128 0.92, only over NVLink in one node, Simple 1.
+ * `bytes` is what NCCL counts: all_reduce the buffer, all_gather and reduce_scatter all ranks' pieces together,
  * all_to_all and send_recv what one rank sends. Those two are groups of messages that the tuner does not model: LL up
- * to 16 KiB a message where it is faster, else Simple; one step, all peers at once; base and hop those of rings, an
- * assumption. Trees and NVLS are not modelled. One rank, or no bytes: all 0, factor 1.
- * Source: NCCL src/graph/tuning.cc (baseLat, hwLat, llMaxBws, ncclTopoTuneModel), NCCL_P2P_LL_THRESHOLD; shares of the
- * peak: arXiv:2507.04786. The tuner compares protocols; measured times of small collectives are up to three times its.
+ * to 16 KiB a message where it is faster, else Simple; all peers at once; base and hop those of rings, an assumption.
+ * For every doubling of the peers that a rank speaks with at once, 1 for send_recv and ranks - 1 for all_to_all, the
+ * bandwidth falls by many_peers_efficiency, the lesser one where there are nodes.
+ * The messages to be simulated: of all_gather and reduce_scatter, one from every rank to the next, as long as all that
+ * passes it in a ring; of all_reduce one twice as long; of all_to_all one to every other. One rank, or no bytes: all 0,
+ * factor 1.
+ * Source: NCCL 2.30 src/graph/tuning.cc (ncclTopoTuneModel, ncclTopoGetAlgoTime) and search.cc (speeds of channels),
+ * NCCL_P2P_LL_THRESHOLD; shares of the peak: arXiv:2507.04786. The tuner compares algorithms; measured times of small
+ * collectives are up to three times its.
  */
 dit_cost_exchange dit_cost_exchange_of(const dit_cost_group *group, dit_cost_collective collective, double bytes);
 
