@@ -58,6 +58,7 @@ dit_status suite_history_visit(void *context, int line, const dit_json *document
     if (line == 1) return incomplete(document, line, "the first line must be of kind session");
     if (strcmp(kind, "result") == 0) return take_result(history, line, document);
     if (strcmp(kind, "dropped") == 0) history->dropped_count++;
+    if (strcmp(kind, "published") == 0) history->published_count++;
     if (strcmp(kind, "end") == 0) {
         const char *ended = text_of(document->root, "ended");
         history->complete = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(document->root, "complete"));

@@ -19,7 +19,7 @@ typedef struct {
     cJSON *session; /* first line; NULL in an empty journal    */
     suite_history_result *results;
     int result_count, capacity;
-    int dropped_count;
+    int dropped_count, published_count;
     bool complete;  /* the last line says that all was run   */
     char ended[40]; /* of the last end line; "" when none    */
     suite_journal_extent extent;

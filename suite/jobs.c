@@ -31,7 +31,8 @@ typedef struct {
     const suite_jobs *jobs;
     job_slot *slots;
     int slot_count, next;
-    suite_signals signals;
+    bool closed; /* no more jobs are started */
+    suite_signals own, *signals;
 } job_pool;
 
 static size_t answer_bytes(const suite_jobs *jobs)
@@ -99,8 +100,12 @@ static dit_status start_job(job_pool *pool, job_slot *slot)
 
 static dit_status fill_slots(job_pool *pool)
 {
-    for (int i = 0; i < pool->slot_count && pool->next < pool->jobs->count; i++)
-        if (!pool->slots[i].pid) DIT_TRY(start_job(pool, &pool->slots[i]));
+    const suite_jobs *jobs = pool->jobs;
+    for (int i = 0; i < pool->slot_count && pool->next < jobs->count && !pool->closed; i++) {
+        if (pool->slots[i].pid) continue;
+        pool->closed = jobs->goes_on && !jobs->goes_on(jobs->context);
+        if (!pool->closed) DIT_TRY(start_job(pool, &pool->slots[i]));
+    }
     return DIT_OK;
 }
 
@@ -173,8 +178,8 @@ static void stop_all(job_pool *pool)
 
 static dit_status run_pool(job_pool *pool)
 {
-    while (pool->next < pool->jobs->count || count_running(pool) > 0) {
-        if (suite_signals_poll(&pool->signals)) return DIT_FAIL(DIT_ERR_INTERRUPTED, "stopped by a signal");
+    while ((pool->next < pool->jobs->count && !pool->closed) || count_running(pool) > 0) {
+        if (suite_signals_poll(pool->signals)) return DIT_FAIL(DIT_ERR_INTERRUPTED, "stopped by a signal");
         DIT_TRY(fill_slots(pool));
         DIT_TRY(listen_to_all(pool));
     }
@@ -200,10 +205,11 @@ dit_status suite_jobs_run(const suite_jobs *jobs)
     job_pool pool = {.jobs = jobs};
     dit_status st = make_slots(&pool);
     if (st == DIT_OK) {
-        suite_signals_block(&pool.signals);
+        pool.signals = jobs->signals ? jobs->signals : &pool.own;
+        if (!jobs->signals) suite_signals_block(&pool.own);
         st = run_pool(&pool);
         stop_all(&pool);
-        suite_signals_restore(&pool.signals);
+        if (!jobs->signals) suite_signals_restore(&pool.own);
     }
     for (int i = 0; pool.slots && i < pool.slot_count; i++) free(pool.slots[i].bytes);
     free(pool.slots);

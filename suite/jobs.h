@@ -18,6 +18,8 @@ typedef struct {
     /* In the caller, in the order in which jobs end. `st` is what run returned; of a failure, dit_error_last() is the
      * job's. A status that it returns ends everything. */
     dit_status (*done)(int job, dit_status st, const void *result, void *context);
+    bool (*goes_on)(void *context); /* asked before each job: false starts no more; NULL: always */
+    suite_signals *signals;         /* blocked by the caller, who wants to know what came; NULL: own */
 } suite_jobs;
 
 /* Runs them all. When it returns no job is left. Errors: DIT_ERR_INTERRUPTED after SIGINT or SIGTERM,

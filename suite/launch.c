@@ -165,6 +165,12 @@ static void set_error(suite_outcome *out, suite_outcome_status status, dit_statu
     suite_text_add(out->error, "message", message);
 }
 
+void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message)
+{
+    *out = (suite_outcome){0};
+    set_error(out, SUITE_OUTCOME_FAILED, code, message);
+}
+
 /* The status that an engine's error code leads to. */
 static suite_outcome_status status_of(dit_status code, int exit_code)
 {
@@ -231,10 +237,39 @@ static void read_record(const suite_launch_plan *plan, suite_outcome *out)
     dit_json_release(&document);
 }
 
+/* What was simulated never passes for measured, nor the reverse, whatever wrote the record. */
+static bool check_evidence(const suite_launch_plan *plan, suite_outcome *out)
+{
+    const char *expected = plan->simulated ? "simulated" : "measured", *said = expected;
+    const cJSON *evidence = cJSON_GetObjectItemCaseSensitive(out->record, "evidence");
+    char message[256];
+    if (evidence || plan->simulated) said = cJSON_IsString(evidence) ? evidence->valuestring : "nothing";
+    if (strcmp(said, expected) == 0) return true;
+    snprintf(message, sizeof message, "the record's evidence is %.100s, that of its platform is %s", said, expected);
+    set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_INTEGRITY, message);
+    return false;
+}
+
+/* Counted, not allocated: a simulated device that is too small is the simulation's result, with its figures. */
+static void check_device_memory(const suite_launch_plan *plan, suite_outcome *out)
+{
+    const cJSON *memory = cJSON_GetObjectItemCaseSensitive(out->record, "memory");
+    const cJSON *total = cJSON_GetObjectItemCaseSensitive(memory, "total_bytes");
+    const double limit = (double)plan->device_memory_bytes, gib = 1024.0 * 1024 * 1024;
+    char message[160];
+    if (!plan->device_memory_bytes || !cJSON_IsNumber(total) || total->valuedouble <= limit) return;
+    snprintf(message, sizeof message, "needs %.2f GiB on a device, the accelerator has %.2f GiB",
+             total->valuedouble / gib, limit / gib);
+    set_error(out, SUITE_OUTCOME_OOM, DIT_ERR_MEMORY, message);
+    cJSON_AddNumberToObject(out->error, "needed_bytes", total->valuedouble);
+    cJSON_AddNumberToObject(out->error, "device_bytes", limit);
+}
+
 /* A record that says of itself that it is wrong is not a result, whatever the exit code was. */
-static void check_record(suite_outcome *out)
+static void check_record(const suite_launch_plan *plan, suite_outcome *out)
 {
     const cJSON *validation = cJSON_GetObjectItemCaseSensitive(out->record, "validation");
+    if (!check_evidence(plan, out)) return;
     if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(out->record, "communication_match")))
         set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_BYTES_MISMATCH, "counted bytes differ from the closed form");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "finite")))
@@ -243,6 +278,8 @@ static void check_record(suite_outcome *out)
         set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_MISMATCH,
                   cJSON_HasObjectItem(validation, "oracle_rel_l2") ? "the result differs from its oracle"
                                                                    : "the result differs from the one-rank reference");
+    else
+        check_device_memory(plan, out);
 }
 
 static void add_log(const suite_launch_plan *plan, suite_outcome *out)
@@ -281,21 +318,20 @@ static void judge(const suite_launch_plan *plan, const suite_launch_options *opt
         if (failed && !read_error(plan, out)) describe_crash(result, out);
         if (!failed && !out->record && !out->error)
             set_error(out, SUITE_OUTCOME_FAILED, DIT_ERR_CRASH, "the engine ended without writing record.json");
-        if (!out->error) check_record(out);
+        if (!out->error) check_record(plan, out);
     }
     add_log(plan, out);
 }
 
-dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_plan *plan,
-                            const suite_launch_options *options, suite_outcome *out)
+/* `positions` gets what ranks said when they were late; NULL: they are not asked. */
+static dit_status run_process(const suite_launcher *launcher, const suite_launch_plan *plan,
+                              const suite_launch_options *options, suite_positions *positions,
+                              suite_process_result *out)
 {
     char scratch[SUITE_PATH], log_path[SUITE_PATH];
     suite_launch_plan own = *plan;
     suite_command command = {0};
-    suite_process_result result;
-    suite_positions positions = {.out_dir = plan->out_dir, .world_size = plan->world_size};
     dit_status st = DIT_OK;
-    *out = (suite_outcome){0};
     DIT_TRY(suite_path(log_path, "%s/engine.log", plan->out_dir));
     DIT_TRY(suite_scratch_open(scratch));
     if (!own.scratch) own.scratch = scratch;
@@ -310,14 +346,40 @@ dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_p
         .signals = options->signals,
         .tick = options->tick,
         .context = options->context,
-        .late = suite_positions_ask,
-        .late_context = &positions,
+        .late = positions ? suite_positions_ask : NULL,
+        .late_context = positions,
     };
-    DIT_TRY_GOTO(st, suite_process_run(&params, &result), done);
-    judge(plan, options, &result, positions.lines, out);
+    DIT_TRY_GOTO(st, suite_process_run(&params, out), done);
     DIT_TRY_GOTO(st, suite_scratch_empty(), done);
 done:
     suite_command_release(&command);
+    return st;
+}
+
+dit_status suite_launch_process(const suite_launcher *launcher, const suite_launch_plan *plan,
+                                const suite_launch_options *options, suite_process_result *out)
+{
+    return run_process(launcher, plan, options, NULL, out);
+}
+
+void suite_launch_judge(const suite_launch_plan *plan, const suite_launch_options *options,
+                        const suite_process_result *result, suite_outcome *out)
+{
+    *out = (suite_outcome){0};
+    judge(plan, options, result, NULL, out);
+}
+
+dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_plan *plan,
+                            const suite_launch_options *options, suite_outcome *out)
+{
+    suite_process_result result;
+    suite_positions positions = {.out_dir = plan->out_dir, .world_size = plan->world_size};
+    *out = (suite_outcome){0};
+    dit_status st = run_process(launcher, plan, options, &positions, &result);
+    if (st == DIT_OK)
+        judge(plan, options, &result, positions.lines, out);
+    else
+        cJSON_Delete(positions.lines);
     return st;
 }
 

@@ -33,8 +33,10 @@ typedef struct {
     const char *oracle;    /* --oracle, of approximate methods; NULL when there is none            */
     const char *scratch;   /* for session folders and shared-memory segments; NULL: the default's  */
     int world_size, threads_per_rank;
-    int cores;        /* of this machine                                                      */
-    bool single_copy; /* ranks may read each other's memory (suite_launch_single_copy)        */
+    int cores;                   /* of this machine                                                      */
+    bool single_copy;            /* ranks may read each other's memory (suite_launch_single_copy)        */
+    bool simulated;              /* out_dir holds what suite_simulate_prepare left; case_file is not read */
+    int64_t device_memory_bytes; /* of a simulated device: what counts more is out of memory; 0: no limit */
 } suite_launch_plan;
 
 /* A way to start `world_size` processes. */
@@ -71,6 +73,15 @@ typedef struct {
  * started, DIT_ERR_IO, DIT_ERR_MEMORY. */
 dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_plan *plan,
                             const suite_launch_options *options, suite_outcome *out);
+/* The two halves of it, for whoever runs the case in one process and judges in another: the process is run to its end
+ * (errors as above), then what it left in out_dir becomes an outcome. A record whose evidence is not that of the plan,
+ * simulated or measured, is invalid. */
+dit_status suite_launch_process(const suite_launcher *launcher, const suite_launch_plan *plan,
+                                const suite_launch_options *options, suite_process_result *out);
+void suite_launch_judge(const suite_launch_plan *plan, const suite_launch_options *options,
+                        const suite_process_result *result, suite_outcome *out);
+/* The outcome of a case that could not even be started: failed, with this code and message. */
+void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message);
 void suite_outcome_release(suite_outcome *outcome);
 
 /* Path of the engine: `given`, else ditbench-engine beside the running program. Errors: DIT_ERR_ENVIRONMENT. */

@@ -9,7 +9,7 @@ enum { BAR_CELLS = 24 };
 
 void suite_progress_init(suite_progress *progress, int total, int done, bool quiet)
 {
-    *progress = (suite_progress){.total = total, .done = done, .quiet = quiet};
+    *progress = (suite_progress){.total = total, .done = done, .at_once = 1, .quiet = quiet};
     progress->terminal = !quiet && dit_log_is_terminal();
 }
 
@@ -39,7 +39,7 @@ void suite_progress_tick(void *context, double elapsed_s)
     for (int i = 0; i < BAR_CELLS; i++) bar[i] = i < full ? '=' : i == full ? '>' : ' ';
     bar[BAR_CELLS] = '\0';
     if (progress->timed) {
-        double each = progress->timed_s / progress->timed;
+        double each = progress->timed_s / progress->timed / progress->at_once;
         double seconds = each * (progress->total - progress->done) - elapsed_s;
         suite_progress_duration(seconds > 0 ? seconds : 0, left);
     }

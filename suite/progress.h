@@ -8,6 +8,7 @@
 
 typedef struct {
     int total, done; /* runs of this session, done ones included         */
+    int at_once;     /* cases that run side by side                      */
     int timed;       /* finished by this process ...                     */
     double timed_s;  /* ... and how long they took: the rate for the ETA */
     bool terminal, quiet;

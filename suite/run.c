@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "suite/batch.h"
 #include "suite/environment.h"
 #include "suite/history.h"
 #include "suite/progress.h"
@@ -24,9 +25,10 @@ typedef struct {
     suite_history history;
     suite_journal *journal;
     const suite_launcher *launcher;
-    char engine[SUITE_PATH];
-    int *status;       /* per item: an outcome, or NOT_RUN                        */
-    int *good_process; /* per case: a process that ended ok, or NOT_RUN           */
+    suite_calibration calibration; /* of simulated cases */
+    char engine[SUITE_PATH];       /* of measured cases; "" without one */
+    int *status;                   /* per item: an outcome, or NOT_RUN                        */
+    int *good_process;             /* per case: a process that ended ok, or NOT_RUN           */
     int cores;
     bool single_copy;
     suite_progress progress;
@@ -37,6 +39,7 @@ static void run_release(run_state *run)
     suite_journal_close(run->journal);
     suite_schedule_release(&run->schedule);
     suite_history_release(&run->history);
+    suite_calibration_release(&run->calibration);
     free(run->status);
     free(run->good_process);
     suite_scratch_close();
@@ -48,10 +51,42 @@ static dit_status run_init(run_state *run, const suite_run_params *params, suite
     *summary = (suite_run_summary){0};
     *run = (run_state){.params = params, .signals = signals, .summary = summary, .session = &summary->session};
     DIT_TRY(suite_launcher_find(params->launcher ? params->launcher : "mpirun", &run->launcher));
-    DIT_TRY(suite_launch_engine(params->engine, run->engine));
     run->cores = suite_launch_cores();
-    run->single_copy = suite_launch_single_copy();
     return DIT_OK;
+}
+
+static int count_simulated(const suite_schedule *schedule)
+{
+    int count = 0;
+    for (int i = 0; i < schedule->case_count; i++) count += schedule->cases[i].is_simulated;
+    return count;
+}
+
+static dit_status find_simulator(const run_state *run)
+{
+    const suite_simulate_params params = {0};
+    if (run->params->dry_run || !run->launcher->runs) return DIT_OK; /* commands can be shown anywhere */
+    dit_status st = suite_simulate_check(&params);
+    return st == DIT_OK ? st : dit_error_note(st, "the workload has simulated cases");
+}
+
+static dit_status find_engine(run_state *run)
+{
+    const suite_launcher *simulator;
+    DIT_TRY(suite_launcher_find("smpirun", &simulator));
+    if (run->launcher == simulator)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "launcher smpirun starts no measured cases, and there are some"),
+                              "leave --launcher out: simulated cases are started by it anyway");
+    run->single_copy = suite_launch_single_copy();
+    return suite_launch_engine(run->params->engine, run->engine);
+}
+
+/* What the planned cases need of this machine, before anything is run. */
+static dit_status find_programs(run_state *run)
+{
+    int simulated = count_simulated(&run->schedule);
+    if (simulated) DIT_TRY(find_simulator(run));
+    return simulated == run->schedule.case_count && simulated ? DIT_OK : find_engine(run);
 }
 
 /* Places for what is known of each item and case, all still unknown. */
@@ -125,6 +160,30 @@ static dit_status add_machine(cJSON *line)
     return st;
 }
 
+/* What laid values over the files of machines and software; nothing when nothing did. */
+static dit_status add_calibration(cJSON *simulation, const suite_calibration *calibration)
+{
+    char *text = NULL, hash[DIT_HASH_HEX];
+    if (!calibration->source.root) return DIT_OK;
+    DIT_TRY(dit_json_canonical(calibration->source.root, &text));
+    dit_hash(text, strlen(text), hash);
+    free(text);
+    cJSON *object = cJSON_AddObjectToObject(simulation, "calibration");
+    DIT_TRY(suite_text_add(object, "file", suite_calibration_path(calibration)));
+    return dit_json_add_string(object, "hash", hash);
+}
+
+/* Of sessions with simulated cases. */
+static dit_status add_simulation(const run_state *run, cJSON *line)
+{
+    char version[256];
+    if (!count_simulated(&run->schedule)) return DIT_OK;
+    cJSON *simulation = cJSON_AddObjectToObject(line, "simulation");
+    suite_environment_probe("smpirun --version 2>/dev/null", version, sizeof version);
+    DIT_TRY(suite_text_add(simulation, "simulator", version));
+    return add_calibration(simulation, &run->calibration);
+}
+
 static dit_status fill_session_line(run_state *run, cJSON *line)
 {
     DIT_TRY(dit_json_add_string(line, "schema", "ditbench.journal/1"));
@@ -133,26 +192,33 @@ static dit_status fill_session_line(run_state *run, cJSON *line)
     cJSON_AddItemToObject(line, "workload", cJSON_Duplicate(run->schedule.workload, true));
     DIT_TRY(add_command_line(line, run->params));
     DIT_TRY(add_plan(line, &run->schedule));
+    DIT_TRY(add_simulation(run, line));
     return add_machine(line);
 }
 
-/* The session line and the dropped lines, as far as the journal lacks them. */
+/* Lines of `kind` for the entries of a list of the plan that the journal does not have yet. */
+static dit_status write_list(run_state *run, const char *kind, const cJSON *list, int written)
+{
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, list)
+    {
+        if (written-- > 0) continue;
+        cJSON *line = cJSON_Duplicate(entry, true);
+        cJSON_AddStringToObject(line, "kind", kind);
+        DIT_TRY(finish_line(run, line, DIT_OK));
+    }
+    return DIT_OK;
+}
+
+/* The session line, and those of dropped cells and published points, as far as the journal lacks them. */
 static dit_status write_head(run_state *run)
 {
-    const cJSON *dropped;
-    int at = 0;
     if (suite_journal_lines(run->journal) == 0) {
         cJSON *line = start_line("session");
         DIT_TRY(finish_line(run, line, fill_session_line(run, line)));
     }
-    cJSON_ArrayForEach(dropped, run->schedule.dropped)
-    {
-        if (at++ < run->history.dropped_count) continue;
-        cJSON *line = cJSON_Duplicate(dropped, true);
-        cJSON_AddStringToObject(line, "kind", "dropped");
-        DIT_TRY(finish_line(run, line, DIT_OK));
-    }
-    return DIT_OK;
+    DIT_TRY(write_list(run, "dropped", run->schedule.dropped, run->history.dropped_count));
+    return write_list(run, "published", run->schedule.published, run->history.published_count);
 }
 
 static dit_status write_resume(run_state *run)
@@ -307,6 +373,75 @@ static dit_status run_item(run_state *run, int index)
     return st;
 }
 
+/* ---- simulated items --------------------------------------------------------------------------------------------- */
+
+/* Simulated items that follow each other. */
+typedef struct {
+    run_state *run;
+    const int *indices; /* of the schedule's items */
+    double max_time_s;  /* 0: no limit             */
+    int64_t started;
+    bool out_of_time;
+} run_batch;
+
+static const suite_case *case_of(const run_state *run, int index)
+{
+    return &run->schedule.cases[run->schedule.items[index].case_index];
+}
+
+static bool is_over_time(int64_t started, double max_time_s)
+{
+    return max_time_s > 0 && (double)(dit_clock_ns() - started) * 1e-9 > max_time_s;
+}
+
+static bool batch_goes_on(void *context)
+{
+    run_batch *batch = context;
+    batch->out_of_time = is_over_time(batch->started, batch->max_time_s);
+    return !batch->out_of_time;
+}
+
+static dit_status batch_done(int item, const char *started, suite_outcome *outcome, void *context)
+{
+    const run_batch *batch = context;
+    const item_paths none = {0};
+    int index = batch->indices[item];
+    suite_progress_start(&batch->run->progress, case_of(batch->run, index)->label);
+    return record_outcome(batch->run, index, started, &none, outcome);
+}
+
+static dit_status fill_batch(const run_batch *batch, suite_batch_item *items, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const suite_case *one = case_of(batch->run, batch->indices[i]);
+        items[i] = (suite_batch_item){.kase = one, .deadline_s = deadline_of(batch->run, one)};
+        DIT_TRY(suite_session_process_dir(batch->run->session, one->case_id,
+                                          batch->run->schedule.items[batch->indices[i]].process, items[i].out_dir));
+    }
+    return DIT_OK;
+}
+
+static dit_status run_simulated(run_batch *batch, int count)
+{
+    run_state *run = batch->run;
+    suite_batch_item *items = calloc((size_t)count + 1, sizeof *items);
+    const suite_batch params = {.items = items,
+                                .count = count,
+                                .at_once = run->params->jobs,
+                                .calibration = &run->calibration,
+                                .signals = run->signals,
+                                .goes_on = batch_goes_on,
+                                .done = batch_done,
+                                .context = batch};
+    dit_status st = items ? fill_batch(batch, items, count) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a batch");
+    run->progress.at_once = run->params->jobs > 0 ? run->params->jobs : run->cores;
+    if (st == DIT_OK) suite_progress_start(&run->progress, case_of(run, batch->indices[0])->label);
+    if (st == DIT_OK) st = suite_batch_run(&params);
+    run->progress.at_once = 1;
+    free(items);
+    return st;
+}
+
 /* ---- all items --------------------------------------------------------------------------------------------------- */
 
 static void fill_summary(run_state *run)
@@ -318,9 +453,11 @@ static void fill_summary(run_state *run)
     summary->planned = run->schedule.item_count;
     summary->dropped = cJSON_GetArraySize(run->schedule.dropped);
     memset(summary->counts, 0, sizeof summary->counts);
+    summary->verdicts = 0;
     for (int i = 0; i < run->schedule.item_count; i++) {
         if (run->status[i] == NOT_RUN) continue;
         summary->counts[run->status[i]]++;
+        summary->verdicts += run->status[i] == SUITE_OUTCOME_OOM && case_of(run, i)->is_simulated;
         done++;
     }
     summary->complete = done == run->schedule.item_count;
@@ -334,23 +471,40 @@ static int count_left(const run_state *run)
     return left;
 }
 
+/* What is left, in order: simulated items that follow each other side by side, measured ones alone. */
+static dit_status run_left(run_state *run, const int *left, int count, bool *out_of_time)
+{
+    run_batch batch = {.run = run, .max_time_s = run->params->max_time_s, .started = dit_clock_ns()};
+    for (int i = 0, next; i < count && !*out_of_time; i = next) {
+        next = i + 1;
+        if (suite_signals_poll(run->signals)) break;
+        *out_of_time = is_over_time(batch.started, batch.max_time_s);
+        if (*out_of_time) break;
+        if (!case_of(run, left[i])->is_simulated) {
+            DIT_TRY(run_item(run, left[i]));
+            continue;
+        }
+        while (next < count && case_of(run, left[next])->is_simulated) next++;
+        batch.indices = left + i;
+        DIT_TRY(run_simulated(&batch, next - i));
+        *out_of_time = batch.out_of_time;
+    }
+    return DIT_OK;
+}
+
 static dit_status run_items(run_state *run)
 {
-    int64_t started = dit_clock_ns();
-    double max_time_s = run->params->max_time_s;
     const char *reason = "finished";
-    int left = count_left(run);
-    dit_status st = DIT_OK;
+    bool out_of_time = false;
+    int left = count_left(run), count = 0;
+    int *indices = malloc(sizeof *indices * ((size_t)left + 1));
+    if (!indices) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the run");
+    for (int i = 0; i < run->schedule.item_count; i++)
+        if (run->status[i] == NOT_RUN) indices[count++] = i;
     suite_progress_init(&run->progress, run->schedule.item_count, run->schedule.item_count - left, run->params->quiet);
-    for (int i = 0; i < run->schedule.item_count && st == DIT_OK; i++) {
-        if (run->status[i] != NOT_RUN) continue;
-        if (suite_signals_poll(run->signals)) break;
-        if (max_time_s > 0 && (double)(dit_clock_ns() - started) * 1e-9 > max_time_s) {
-            reason = "time_limit";
-            break;
-        }
-        st = run_item(run, i);
-    }
+    dit_status st = run_left(run, indices, count, &out_of_time);
+    free(indices);
+    if (out_of_time) reason = "time_limit";
     suite_progress_end(&run->progress);
     fill_summary(run);
     if (run->signals->received) reason = "interrupted";
@@ -372,13 +526,31 @@ static char *command_text(const suite_launcher *launcher, const suite_launch_pla
     return text;
 }
 
+/* A printed command can be run: unless nothing is to be written, what a simulation starts from is left for it. */
+static dit_status preview_simulated(const run_state *run, const suite_case *one, const char *out_dir, char **text)
+{
+    const suite_launcher *launcher;
+    suite_launch_plan plan;
+    char engine[SUITE_PATH];
+    DIT_TRY(suite_launcher_find("smpirun", &launcher));
+    DIT_TRY(suite_batch_plan(one, out_dir, engine, &plan));
+    if (!run->params->dry_run) DIT_TRY(suite_path_make(out_dir));
+    if (!run->params->dry_run) DIT_TRY(suite_batch_prepare(one, &run->calibration, out_dir));
+    *text = command_text(launcher, &plan);
+    return DIT_OK;
+}
+
 static dit_status preview_item(const run_state *run, const suite_run_item *item, cJSON *list)
 {
     const suite_case *one = &run->schedule.cases[item->case_index];
     item_paths paths;
     suite_launch_plan plan;
+    char *text = NULL;
     DIT_TRY(make_launch_plan(run, item, &paths, &plan));
-    char *text = command_text(run->launcher, &plan);
+    if (one->is_simulated)
+        DIT_TRY(preview_simulated(run, one, paths.out_dir, &text));
+    else
+        text = command_text(run->launcher, &plan);
     if (run->params->json) {
         cJSON *row = cJSON_CreateObject();
         cJSON_AddItemToArray(list, row);
@@ -427,6 +599,8 @@ static dit_status plan_workload(run_state *run, const char *path)
     if (run->params->processes > 0) workload.processes = run->params->processes;
     if (run->params->trace) DIT_TRY_GOTO(st, suite_workload_trace(&workload), done);
     DIT_TRY_GOTO(st, suite_schedule_make(&workload, run->params->filter, &run->schedule), done);
+    DIT_TRY_GOTO(st, find_programs(run), done);
+    DIT_TRY_GOTO(st, suite_calibration_load(run->params->calibration, &run->calibration), done);
     st = run_make_tables(run);
 done:
     suite_workload_release(&workload);
@@ -441,6 +615,16 @@ static dit_status open_session(run_state *run)
     DIT_TRY(suite_journal_open(run->session->journal, NULL, NULL, &run->journal));
     DIT_TRY(suite_schedule_save(&run->schedule, run->session));
     return write_head(run);
+}
+
+dit_status suite_run_check(const char *workload, const suite_run_params *params)
+{
+    suite_run_summary summary;
+    run_state run;
+    dit_status st = run_init(&run, params, NULL, &summary);
+    if (st == DIT_OK) st = plan_workload(&run, workload);
+    run_release(&run);
+    return st;
 }
 
 dit_status suite_run_workload(const char *workload, const suite_run_params *params, suite_signals *signals,
@@ -469,7 +653,8 @@ static void take_history(run_state *run)
         const suite_run_item *item = &run->schedule.items[i];
         const suite_case *one = &run->schedule.cases[item->case_index];
         const suite_history_result *result = suite_history_find(&run->history, one->case_id, item->process);
-        if (!result || (run->params->retry_failed && is_worth_retrying(result->status))) continue;
+        bool verdict = result && result->status == SUITE_OUTCOME_OOM && one->is_simulated;
+        if (!result || (run->params->retry_failed && !verdict && is_worth_retrying(result->status))) continue;
         note_status(run, i, result->status);
     }
 }
@@ -498,6 +683,24 @@ static dit_status check_same_hardware(const run_state *run)
                           "run the workload anew here, or allow the mixture with --other-hardware");
 }
 
+/* Of the session: results with other values would not belong together. */
+static dit_status load_same_calibration(run_state *run)
+{
+    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(run->history.session, "simulation");
+    const cJSON *then = cJSON_GetObjectItemCaseSensitive(simulation, "calibration");
+    const char *file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(then, "file"));
+    if (!simulation) return suite_calibration_load(run->history.session ? "none" : NULL, &run->calibration);
+    DIT_TRY(suite_calibration_load(file ? file : "none", &run->calibration));
+    cJSON *now = cJSON_CreateObject();
+    dit_status st = now ? add_calibration(now, &run->calibration) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a name");
+    const cJSON *loaded = cJSON_GetObjectItemCaseSensitive(now, "calibration");
+    if (st == DIT_OK && then && !cJSON_Compare(then, loaded, true))
+        st = dit_error_hint(DIT_FAIL(DIT_ERR_INTEGRITY, "%s is not what this session was begun with", file),
+                            "put the file back, or run the workload anew");
+    cJSON_Delete(now);
+    return st;
+}
+
 static dit_status reopen_session(run_state *run, const char *name)
 {
     char prefix[SUITE_PATH];
@@ -511,6 +714,8 @@ static dit_status reopen_session(run_state *run, const char *name)
     if (st != DIT_OK) return dit_error_note(st, "reading the plan of session %s", run->session->name);
     DIT_TRY(check_same_plan(run));
     DIT_TRY(check_same_hardware(run));
+    DIT_TRY(find_programs(run));
+    DIT_TRY(load_same_calibration(run));
     DIT_TRY(run_make_tables(run));
     take_history(run);
     return DIT_OK;
@@ -550,9 +755,10 @@ int suite_run_exit_code(const suite_run_summary *summaries, int count)
         interrupted |= one->signal_number == SIGINT;
         terminated |= one->signal_number == SIGTERM;
         wrong |= one->counts[SUITE_OUTCOME_INVALID] > 0;
-        failed |=
-            one->counts[SUITE_OUTCOME_FAILED] + one->counts[SUITE_OUTCOME_TIMEOUT] + one->counts[SUITE_OUTCOME_OOM] > 0;
-        ran |= one->counts[SUITE_OUTCOME_OK] > 0;
+        failed |= one->counts[SUITE_OUTCOME_FAILED] + one->counts[SUITE_OUTCOME_TIMEOUT] +
+                      one->counts[SUITE_OUTCOME_OOM] - one->verdicts >
+                  0;
+        ran |= one->counts[SUITE_OUTCOME_OK] + one->verdicts > 0;
         skipped |= one->counts[SUITE_OUTCOME_SKIPPED] > 0 || one->planned == 0;
     }
     if (interrupted || terminated) return interrupted ? DIT_EXIT_INTERRUPTED : DIT_EXIT_TERMINATED;

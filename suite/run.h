@@ -14,9 +14,11 @@ typedef struct {
     const char *engine, *launcher; /* path; row of suite_launchers                          */
     const char *filter;            /* expression over tags                                  */
     const char *output;            /* the session's folder                                  */
+    const char *calibration;       /* laid over simulated machines; "none"; of a new session */
     double timeout_s;              /* instead of every case's own deadline                  */
     double max_time_s;             /* start no case after so long                           */
     int processes;                 /* instead of the workload's repeat.processes            */
+    int jobs;                      /* simulated cases at a time; as many as cores           */
     bool retry_failed;             /* resume: run failed, timed-out and oom results again   */
     bool other_hardware;           /* resume: allow a machine with another hardware_id      */
     bool trace;                    /* every case leaves a timeline                          */
@@ -30,13 +32,17 @@ typedef struct {
     char workload[128];
     int planned, dropped;
     int counts[SUITE_OUTCOME_COUNT]; /* newest result of each (case, process)               */
+    int verdicts;                    /* of them, simulations that say out of memory: results, not failures      */
     bool complete;
     int signal_number; /* what stopped it, 0 for nothing                                     */
 } suite_run_summary;
 
+/* Whether the workload can be run here at all: it is valid, and there is a simulator if it has simulated cases. For
+ * several workloads, of which the last should not be refused when the first have run for hours. Errors: as below. */
+dit_status suite_run_check(const char *workload, const suite_run_params *params);
 /* Loads, plans and runs one workload in a session of its own. With dry_run, or a launcher that only prints, the
  * commands go to stdout and nothing is run. `signals` must be blocked (suite_signals_block). Errors: those of loading;
- * DIT_ERR_ENVIRONMENT without an engine or launcher; DIT_ERR_IO for the session. */
+ * DIT_ERR_ENVIRONMENT without an engine, launcher or simulator that it needs; DIT_ERR_IO for the session. */
 dit_status suite_run_workload(const char *workload, const suite_run_params *params, suite_signals *signals,
                               suite_run_summary *out);
 /* Runs what a session still lacks. Errors: as above; DIT_ERR_INTEGRITY when the plan is not the one that was started;

@@ -197,6 +197,7 @@ dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *se
     DIT_TRY_GOTO(st, dit_json_add_string(document, "schema", "ditbench.plan/1"), done);
     add_copy(document, "workload", schedule->workload);
     add_copy(document, "dropped", schedule->dropped);
+    add_copy(document, "published", schedule->published);
     for (int i = 0; i < schedule->case_count && st == DIT_OK; i++) st = case_to_json(&schedule->cases[i], cases);
     for (int i = 0; i < schedule->item_count && st == DIT_OK; i++) st = item_to_json(&schedule->items[i], items);
     if (st != DIT_OK) goto done;
@@ -258,11 +259,13 @@ static dit_status load_lists(const dit_json *doc, suite_schedule *out)
     const cJSON *items = cJSON_GetObjectItemCaseSensitive(doc->root, "items");
     if (!cJSON_IsArray(cases) || !cJSON_IsArray(items))
         return DIT_FAIL(DIT_ERR_JSON_MISSING, "%s: needs the lists \"cases\" and \"items\"", doc->path);
-    const cJSON *dropped = NULL, *workload = NULL;
+    const cJSON *dropped = NULL, *published = NULL, *workload = NULL;
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "dropped", &dropped));
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "published", &published));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "workload", &workload));
     out->workload = cJSON_Duplicate(workload, true);
     out->dropped = dropped ? cJSON_Duplicate(dropped, true) : cJSON_CreateArray();
+    out->published = published ? cJSON_Duplicate(published, true) : NULL;
     out->cases = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->cases);
     out->items = calloc((size_t)cJSON_GetArraySize(items) + 1, sizeof *out->items);
     if (!out->cases || !out->items) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the plan");
@@ -297,5 +300,6 @@ void suite_schedule_release(suite_schedule *schedule)
     free(schedule->items);
     cJSON_Delete(schedule->workload);
     cJSON_Delete(schedule->dropped);
+    cJSON_Delete(schedule->published);
     *schedule = (suite_schedule){0};
 }

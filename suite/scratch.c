@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 static char own_path[SUITE_PATH]; /* one per process; "" when not open */
+static pid_t owner;               /* a forked process inherits the path, and owns none */
 
 static const char *scratch_parent(void)
 {
@@ -43,6 +44,7 @@ static void remove_stale(const char *parent)
 
 dit_status suite_scratch_open(char out[SUITE_PATH])
 {
+    if (owner != getpid()) own_path[0] = '\0';
     if (!own_path[0]) {
         char path[SUITE_PATH];
         remove_stale(scratch_parent());
@@ -51,13 +53,14 @@ dit_status suite_scratch_open(char out[SUITE_PATH])
         if (mkdir(path, 0700) != 0 && errno != EEXIST)
             return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", path, strerror(errno));
         memcpy(own_path, path, sizeof own_path);
+        owner = getpid();
     }
     return suite_path(out, "%s", own_path);
 }
 
 dit_status suite_scratch_empty(void)
 {
-    if (!own_path[0]) return DIT_OK;
+    if (!own_path[0] || owner != getpid()) return DIT_OK;
     DIT_TRY(suite_path_remove(own_path));
     return mkdir(own_path, 0700) == 0 || errno == EEXIST
                ? DIT_OK
@@ -66,6 +69,6 @@ dit_status suite_scratch_empty(void)
 
 void suite_scratch_close(void)
 {
-    if (own_path[0]) suite_path_remove(own_path);
+    if (own_path[0] && owner == getpid()) suite_path_remove(own_path);
     own_path[0] = '\0';
 }

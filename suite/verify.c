@@ -217,12 +217,25 @@ static void check_row(verifier *v, int rank, const cJSON *row, dit_volume_table 
     *expected = (dit_volume){0, 0}; /* seen */
 }
 
+/* The closed form is of fp32; a simulated case says what its ranks send instead. */
+static void resize_volume(const cJSON *kase, dit_volume_table *volume)
+{
+    const cJSON *platform = member(kase, "platform");
+    const char *element = cJSON_GetStringValue(member(platform, "element"));
+    int bytes = !element || strcmp(element, "fp32") == 0 ? 4 : strcmp(element, "fp8") == 0 ? 1 : 2;
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
+        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
+            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++)
+                volume->at[axis][collective][phase].bytes = volume->at[axis][collective][phase].bytes / 4 * bytes;
+}
+
 /* Every counted row of `rank` against the closed form, and no predicted row missing. */
-static void check_rank(verifier *v, const suite_prediction *prediction, int rank, const cJSON *rows)
+static void check_rank(verifier *v, const suite_prediction *prediction, const cJSON *kase, int rank, const cJSON *rows)
 {
     const cJSON *row;
     dit_volume_table predicted;
     suite_predict_volume(prediction, rank, &predicted);
+    resize_volume(kase, &predicted);
     cJSON_ArrayForEach(row, rows) check_row(v, rank, row, &predicted);
     int64_t missing = dit_volume_total_bytes(&predicted);
     if (missing)
@@ -241,7 +254,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
         return;
     }
     int ranks = dit_parallel_world_size(&prediction.parallel);
-    check_rank(v, &prediction, 0, rows);
+    check_rank(v, &prediction, kase, 0, rows);
     cJSON_ArrayForEach(one, member(record, "ranks"))
     {
         double rank = -1;
@@ -250,7 +263,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
         if (!number_of(one, "rank", &rank) || rank < 0 || rank >= ranks || rank != (double)(int)rank)
             problem(v, DIT_ERR_INTEGRITY, "ranks has an entry that is none of the %d ranks", ranks);
         else
-            check_rank(v, &prediction, (int)rank, own);
+            check_rank(v, &prediction, kase, (int)rank, own);
     }
 }
 
@@ -304,6 +317,17 @@ static void check_record(verifier *v, const suite_history_result *result, const 
         check_file(v, path, record, false);
 }
 
+/* Simulated, and only simulated, is what the case's platform says is to be simulated. */
+static void check_evidence(verifier *v, const suite_history_result *result, const cJSON *record)
+{
+    bool simulated = suite_case_simulated(member(result->document, "case"));
+    const char *expected = simulated ? "simulated" : "measured", *said = simulated ? "nothing" : expected;
+    const cJSON *evidence = member(record, "evidence");
+    if (evidence) said = cJSON_IsString(evidence) ? evidence->valuestring : "no word";
+    if (strcmp(said, expected) != 0)
+        problem(v, DIT_ERR_INTEGRITY, "the record's evidence is %.40s, that of its platform is %s", said, expected);
+}
+
 static void check_result(verifier *v, const suite_history_result *result)
 {
     const cJSON *record = member(result->document, "record"), *error = member(result->document, "error");
@@ -313,6 +337,7 @@ static void check_result(verifier *v, const suite_history_result *result)
         problem(v, DIT_ERR_INTEGRITY, "status ok %s", error ? "with an error" : "without a record");
     if (result->status == SUITE_OUTCOME_OK && cJSON_IsFalse(member(record, "communication_match")))
         problem(v, DIT_ERR_BYTES_MISMATCH, "status ok although communication_match is false");
+    if (record && result->status == SUITE_OUTCOME_OK) check_evidence(v, result, record);
     if (record && result->status == SUITE_OUTCOME_OK) check_record(v, result, record);
 }
 

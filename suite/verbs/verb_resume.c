@@ -33,6 +33,7 @@ int suite_verb_resume(int argc, char **argv)
 {
     suite_cli cli;
     suite_run_params params = {.argc = argc, .argv = argv};
+    int64_t jobs = 0;
     suite_run_summary summary;
     suite_signals signals;
     const suite_option options[] = {
@@ -42,13 +43,16 @@ int suite_verb_resume(int argc, char **argv)
          &params.other_hardware, 0, 0},
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "start no case after TIME", &params.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &params.timeout_s, 0, 0},
-        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, local, print, srun", &params.launcher, 0, 0},
+        {"jobs", 0, SUITE_OPTION_INT, "N", "simulated cases at a time (default: cores)", &jobs, 1, 1000},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "of measured cases: mpirun, local, print, srun", &params.launcher,
+         0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &params.engine, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {"resume", "[SESSION]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
+    params.jobs = (int)jobs;
     params.dry_run = cli.dry_run;
     params.quiet = cli.quiet;
     params.json = cli.json;

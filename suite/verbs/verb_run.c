@@ -3,19 +3,26 @@
 #include "suite/run.h"
 #include "suite/verbs/verbs.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char purpose[] =
-    "Runs workloads. WORKLOAD is a file, or a name under the workloads folder (smoke, cpu/methods). Each makes a "
-    "session\n"
-    "of its own under results/local; with --output, DIR itself (DIR/NAME when there are several workloads).\n"
-    "Exit: 0; 3 a case failed or timed out; 6 wrong numbers or bytes; 77 all skipped; 130/143 interrupted.";
+    "Runs workloads. WORKLOAD is a file, a folder (all its files), or a name under the workloads folder (smoke,\n"
+    "cpu/methods). Each makes a session of its own under results/local; with --output, DIR itself (DIR/NAME when "
+    "there\n"
+    "are several workloads). Cases of simulated platforms run under SimGrid, several at a time; that one of them does\n"
+    "not fit its device is a result.\n"
+    "Exit: 0; 3 a case failed or timed out; 4 no simulator where one is needed; 6 wrong numbers or bytes; 77 all "
+    "skipped;\n"
+    "130/143 interrupted.";
 
 static const char examples[] = "ditbench run smoke\n"
                                "ditbench run cpu/methods --filter 'world_size <= 2' --processes 5\n"
                                "ditbench run smoke --dry-run\n"
+                               "ditbench run workloads/papers/xdit workloads/papers/pipefusion --jobs 2\n"
                                "ditbench run smoke --timeout 2m --max-time 1h --json";
 
 /* With several workloads each gets DIR/NAME, NAME the file's without folder and suffix. */
@@ -28,26 +35,84 @@ static dit_status output_of(const char *output, const char *workload, char out[S
 typedef struct {
     suite_cli cli;
     suite_run_params params;
+    char **workloads; /* operands, folders replaced by their files */
+    int workload_count;
     suite_signals signals;
     suite_run_summary *summaries;
     int count;
 } run_call;
 
+static dit_status add_workload(run_call *call, const char *name)
+{
+    char **grown = realloc(call->workloads, sizeof *grown * ((size_t)call->workload_count + 1));
+    if (!grown) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the workloads");
+    call->workloads = grown;
+    grown[call->workload_count] = strdup(name);
+    return grown[call->workload_count++] ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the workloads");
+}
+
+/* Every workload file of a folder, in the order of their names. */
+static dit_status add_folder(run_call *call, const char *folder)
+{
+    char pattern[SUITE_PATH];
+    glob_t found = {0};
+    DIT_TRY(suite_path(pattern, "%.*s/*.json", (int)(strlen(folder) - (folder[strlen(folder) - 1] == '/')), folder));
+    int code = glob(pattern, 0, NULL, &found);
+    dit_status st = DIT_OK;
+    for (size_t i = 0; code == 0 && st == DIT_OK && i < found.gl_pathc; i++) st = add_workload(call, found.gl_pathv[i]);
+    globfree(&found);
+    if (code == 0) return st;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "folder %s holds no workload files", folder),
+                          "`ditbench list workloads` shows what there is");
+}
+
+static dit_status list_workloads(run_call *call)
+{
+    struct stat facts;
+    for (int i = 0; i < call->cli.operand_count; i++) {
+        const char *name = call->cli.operands[i];
+        bool folder = stat(name, &facts) == 0 && S_ISDIR(facts.st_mode);
+        DIT_TRY(folder ? add_folder(call, name) : add_workload(call, name));
+    }
+    call->summaries = calloc((size_t)call->workload_count, sizeof *call->summaries);
+    return call->summaries ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the summaries");
+}
+
+/* What is wrong with the last of several is said before the first has run. */
+static dit_status check_all(const run_call *call)
+{
+    for (int i = 0; i < call->workload_count && call->workload_count > 1; i++) {
+        dit_status st = suite_run_check(call->workloads[i], &call->params);
+        if (st != DIT_OK) return dit_error_note(st, "reading workload %s", call->workloads[i]);
+    }
+    return DIT_OK;
+}
+
 /* Stops at the first error of the harness and at a signal; a failed case is neither. */
 static dit_status run_all(run_call *call)
 {
-    for (int i = 0; i < call->cli.operand_count && !call->signals.received; i++) {
+    DIT_TRY(list_workloads(call));
+    DIT_TRY(check_all(call));
+    for (int i = 0; i < call->workload_count && !call->signals.received; i++) {
         suite_run_params params = call->params;
         char output[SUITE_PATH];
-        if (params.output && call->cli.operand_count > 1) {
-            DIT_TRY(output_of(params.output, call->cli.operands[i], output));
+        if (params.output && call->workload_count > 1) {
+            DIT_TRY(output_of(params.output, call->workloads[i], output));
             params.output = output;
         }
-        dit_status st = suite_run_workload(call->cli.operands[i], &params, &call->signals, &call->summaries[i]);
-        if (st != DIT_OK) return dit_error_note(st, "running workload %s", call->cli.operands[i]);
+        dit_status st = suite_run_workload(call->workloads[i], &params, &call->signals, &call->summaries[i]);
+        if (st != DIT_OK) return dit_error_note(st, "running workload %s", call->workloads[i]);
         call->count = i + 1;
     }
     return DIT_OK;
+}
+
+static void release(run_call *call)
+{
+    for (int i = 0; i < call->workload_count; i++) free(call->workloads[i]);
+    free(call->workloads);
+    free(call->summaries);
+    suite_cli_release(&call->cli);
 }
 
 static void print_json(const run_call *call, dit_status st, int code)
@@ -63,9 +128,9 @@ static void print_json(const run_call *call, dit_status st, int code)
 static int report(const run_call *call, dit_status st)
 {
     int code = st == DIT_OK ? suite_run_exit_code(call->summaries, call->count) : dit_status_exit_code(st);
-    bool only_printed = call->cli.dry_run || (call->params.launcher && strcmp(call->params.launcher, "mpirun") != 0 &&
-                                              strcmp(call->params.launcher, "local") != 0);
-    if (st == DIT_OK && only_printed) return DIT_EXIT_OK;
+    const suite_launcher *launcher = NULL;
+    if (st == DIT_OK && call->params.launcher) st = suite_launcher_find(call->params.launcher, &launcher);
+    if (st == DIT_OK && (call->cli.dry_run || (launcher && !launcher->runs))) return DIT_EXIT_OK;
     if (call->cli.json) {
         print_json(call, st, code);
         return code;
@@ -78,7 +143,7 @@ static int report(const run_call *call, dit_status st)
 int suite_verb_run(int argc, char **argv)
 {
     run_call call = {.params = {.argc = argc, .argv = argv}};
-    int64_t processes = 0;
+    int64_t processes = 0, jobs = 0;
     const suite_option options[] = {
         {"processes", 'p', SUITE_OPTION_INT, "N", "fresh process groups per case", &processes, 1, 1000},
         {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.params.filter, 0, 0},
@@ -86,7 +151,12 @@ int suite_verb_run(int argc, char **argv)
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.params.timeout_s, 0, 0},
         {"trace", 0, SUITE_OPTION_FLAG, NULL, "one more run of every case, recorded as a timeline", &call.params.trace,
          0, 0},
-        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, local, print, srun", &call.params.launcher, 0, 0},
+        {"jobs", 0, SUITE_OPTION_INT, "N", "simulated cases at a time (default: cores)", &jobs, 1, 1000},
+        {"calibration", 0, SUITE_OPTION_STRING, "FILE",
+         "fitted values for simulated cases, or \"none\" (default: results/calibration/published.json)",
+         &call.params.calibration, 0, 0},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "of measured cases: mpirun, local, print, srun",
+         &call.params.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.params.engine, 0, 0},
         {0},
     };
@@ -94,16 +164,15 @@ int suite_verb_run(int argc, char **argv)
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
     call.params.processes = (int)processes;
+    call.params.jobs = (int)jobs;
     call.params.output = call.cli.output;
     call.params.dry_run = call.cli.dry_run;
     call.params.quiet = call.cli.quiet;
     call.params.json = call.cli.json;
-    call.summaries = calloc((size_t)call.cli.operand_count, sizeof *call.summaries);
     suite_signals_block(&call.signals);
-    dit_status st = call.summaries ? run_all(&call) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the summaries");
+    dit_status st = run_all(&call);
     code = report(&call, st);
     suite_signals_restore(&call.signals);
-    free(call.summaries);
-    suite_cli_release(&call.cli);
+    release(&call);
     return code;
 }
