@@ -245,13 +245,14 @@ dit_status suite_calibration_take(dit_json *doc, suite_calibration *out)
     return st;
 }
 
-static dit_status find_default(char out[SUITE_PATH])
+dit_status suite_calibration_default(char out[SUITE_PATH])
 {
     static const char name[] = "results/calibration/published.json";
     const char *workloads = suite_workloads_folder();
     if (!workloads) return dit_error_last()->status;
     DIT_TRY(suite_path(out, "%s/../%s", workloads, name));
-    return access(out, F_OK) == 0 ? DIT_OK : suite_path(out, "%s", name);
+    if (access(out, F_OK) == 0 || access(name, F_OK) != 0) return DIT_OK;
+    return suite_path(out, "%s", name);
 }
 
 dit_status suite_calibration_load(const char *path, suite_calibration *out)
@@ -261,7 +262,7 @@ dit_status suite_calibration_load(const char *path, suite_calibration *out)
     *out = (suite_calibration){0};
     if (path && strcmp(path, "none") == 0) return DIT_OK;
     if (!path) {
-        DIT_TRY(find_default(found));
+        DIT_TRY(suite_calibration_default(found));
         if (access(found, F_OK) != 0 && errno == ENOENT) return DIT_OK;
     }
     DIT_TRY(dit_json_read_file(path ? path : found, &doc));

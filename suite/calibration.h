@@ -8,6 +8,7 @@
 #define DIT_SUITE_CALIBRATION_H
 
 #include "suite/platform.h"
+#include "suite/text.h"
 
 typedef enum {
     SUITE_CALIBRATED_ACCELERATOR,
@@ -59,8 +60,10 @@ typedef struct {
     int case_count;
 } suite_calibration;
 
-/* Reads and checks a file. `path` NULL: results/calibration/published.json beside the workloads folder or here, and
- * nothing where there is none; "none": nothing.
+/* results/calibration/published.json beside the workloads folder; here, where there is none. Errors:
+ * DIT_ERR_ENVIRONMENT without a workloads folder. */
+dit_status suite_calibration_default(char out[SUITE_PATH]);
+/* Reads and checks a file. `path` NULL: the default one, and nothing where there is none; "none": nothing.
  * Errors: DIT_ERR_IO, DIT_ERR_JSON_* with place and, for names that do not exist, the nearest one as hint. */
 dit_status suite_calibration_load(const char *path, suite_calibration *out);
 /* The same for a document in memory, which is taken, also on failure. */

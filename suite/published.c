@@ -301,7 +301,7 @@ static bool is_folder(const char *path)
     return stat(path, &what) == 0 && S_ISDIR(what.st_mode);
 }
 
-static dit_status find_folder(char out[SUITE_PATH])
+dit_status suite_published_folder(char out[SUITE_PATH])
 {
     const char *workloads = suite_workloads_folder();
     if (!workloads) return dit_error_last()->status;
@@ -398,7 +398,7 @@ dit_status suite_published_names_load(const char *folder, suite_published_names 
 {
     char found[SUITE_PATH];
     *out = (suite_published_names){0};
-    if (!folder) DIT_TRY(find_folder(found));
+    if (!folder) DIT_TRY(suite_published_folder(found));
     dit_status st = load_names(folder ? folder : found, out);
     if (st != DIT_OK) suite_published_names_release(out);
     return st;

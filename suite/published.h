@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/mesh.h"
+#include "suite/text.h"
 
 /* One number as it was printed. Texts are never NULL: "" is what the file does not say. They lie in the file. */
 typedef struct {
@@ -49,7 +50,10 @@ typedef struct {
     char **catalogue; /* names of models */
 } suite_published_names;
 
-/* `folder` NULL: results/published beside the workloads folder, or here. Errors: DIT_ERR_ENVIRONMENT without the
+/* results/published beside the workloads folder, or here. Errors: DIT_ERR_ENVIRONMENT. */
+dit_status suite_published_folder(char out[SUITE_PATH]);
+
+/* `folder` NULL: that one. Errors: DIT_ERR_ENVIRONMENT without the
  * folder, DIT_ERR_IO, DIT_ERR_JSON_* in one of its files. */
 dit_status suite_published_names_load(const char *folder, suite_published_names *out);
 void suite_published_names_release(suite_published_names *names);

@@ -19,6 +19,7 @@
     X(plan, "show the order of runs, messages and memory before running")                                              \
     X(explain, "every mesh for a model and a number of devices: bytes, memory, or why not")                            \
     X(simulate, "published numbers as cases: which say enough, and how near a simulation comes")                       \
+    X(calibrate, "fit the cost model's parameters to published or measured times")                                     \
     X(generate, "make one image or clip by hand, as PNG")                                                              \
     X(golden, "compare the engine with tensors made by diffusers")                                                     \
     X(kernels, "check and time the operators")                                                                         \

@@ -1,0 +1,235 @@
+/* ditbench calibrate: fits the cost model's few parameters, and shows what was fitted on what. */
+#include "suite/calibrate.h"
+#include "suite/calibrate_measured.h"
+#include "suite/cli.h"
+#include "suite/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "Fits the few parameters of accelerators, classes of links and software profiles, and writes them with the points\n"
+    "they were fitted on to results/calibration/published.json, which every simulation then takes (simulate "
+    "--calibration\n"
+    "none: without). --from published: on the published points that workloads/calibrations/published.json names, "
+    "stage\n"
+    "after stage, each point simulated again and again: least is the sum of squared ln(predicted / published), a "
+    "point\n"
+    "beyond 20 % pulling no harder, and of the distances from what the data files say. Equal input gives equal bytes:\n"
+    "--check fits again and compares. With --stage nothing is written unless --output says where.\n"
+    "Exit: 0 done, 4 without a simulator, 6 --check found a difference.";
+static const char examples[] = "ditbench calibrate --show\n"
+                               "ditbench calibrate --from published --dry-run\n"
+                               "ditbench calibrate --from published\n"
+                               "ditbench calibrate --from published --stage t4 --check";
+
+typedef struct {
+    suite_cli cli;
+    const char *from, *plan, *stage, *raw;
+    bool check, show;
+    int64_t jobs;
+    char path[SUITE_PATH]; /* of the calibration that is written, checked or shown */
+} calibrate_call;
+
+/* ---- reading documents of our own -------------------------------------------------------------------------------- */
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(member(object, key));
+    return text ? text : "";
+}
+
+static double number_of(const cJSON *object, const char *key)
+{
+    const cJSON *value = member(object, key);
+    return cJSON_IsNumber(value) ? value->valuedouble : 0;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static void print_parameter(const cJSON *entry, bool fitted)
+{
+    printf("  %-12s %-22s %-22s %10.4g", text_of(entry, "of"), text_of(entry, "name"), text_of(entry, "key"),
+           number_of(entry, "prior"));
+    if (fitted)
+        printf(" %10.4g %+8.2f\n", number_of(entry, "value"), number_of(entry, "deviation"));
+    else
+        printf(" %10.4g %10.4g %8.2f\n", number_of(entry, "least"), number_of(entry, "most"),
+               number_of(entry, "prior_deviation"));
+}
+
+static void print_point(const cJSON *entry, bool fitted)
+{
+    printf("  %-24s %5.0f  %-66.66s %10.4g", text_of(entry, "file"), number_of(entry, "index"), text_of(entry, "label"),
+           number_of(entry, "published"));
+    if (!fitted) {
+        printf("  %s\n", text_of(entry, "why"));
+        return;
+    }
+    double published = number_of(entry, "published");
+    printf(" %+8.1f %% %+8.1f %%\n", 100 * (number_of(entry, "before") / published - 1),
+           100 * (number_of(entry, "after") / published - 1));
+}
+
+static void print_listed(const cJSON *document)
+{
+    const cJSON *stage, *entry;
+    cJSON_ArrayForEach(stage, member(document, "stages"))
+    {
+        printf("%s: %s\n", text_of(stage, "name"), text_of(stage, "why"));
+        printf("  %-12s %-22s %-22s %10s %10s %10s %8s\n", "of", "name", "key", "prior", "least", "most", "deviation");
+        cJSON_ArrayForEach(entry, member(stage, "parameters")) print_parameter(entry, false);
+        cJSON_ArrayForEach(entry, member(stage, "points")) print_point(entry, false);
+        printf("\n");
+    }
+}
+
+static void print_errors(const cJSON *summary, const char *key)
+{
+    const cJSON *errors = member(summary, key);
+    printf("%-7s median |error| %5.1f %%, 90 %% of them at most %5.1f %%\n", key,
+           100 * number_of(errors, "median_error"), 100 * number_of(errors, "p90_error"));
+}
+
+static void print_fitted(const cJSON *document)
+{
+    const cJSON *entry, *summary = member(document, "summary");
+    printf("  %-12s %-22s %-22s %10s %10s %8s\n", "of", "name", "key", "prior", "value", "moved");
+    cJSON_ArrayForEach(entry, member(document, "parameters")) print_parameter(entry, true);
+    printf("\n  %-24s %5s  %-66s %10s %10s %10s\n", "file", "index", "point", "published", "before", "after");
+    cJSON_ArrayForEach(entry, member(document, "points")) print_point(entry, true);
+    printf("\n%.0f points of %.0f cases; moved is in deviations of the prior\n", number_of(summary, "points"),
+           number_of(summary, "cases"));
+    print_errors(summary, "before");
+    print_errors(summary, "after");
+}
+
+static void print_document(const calibrate_call *call, const cJSON *document, void (*print)(const cJSON *))
+{
+    if (call->cli.json)
+        suite_cli_print_json(document);
+    else
+        print(document);
+}
+
+/* ---- what is done ------------------------------------------------------------------------------------------------ */
+
+static void tell(void *context, const char *stage, int round, double objective)
+{
+    const calibrate_call *call = context;
+    if (!call->cli.quiet) fprintf(stderr, "%-24s round %d: %.5g\n", stage, round, objective);
+}
+
+static dit_status show(const calibrate_call *call)
+{
+    suite_calibration calibration;
+    DIT_TRY(suite_calibration_load(call->path, &calibration));
+    print_document(call, calibration.source.root, print_fitted);
+    suite_calibration_release(&calibration);
+    return DIT_OK;
+}
+
+static dit_status write_file(const calibrate_call *call, const cJSON *document)
+{
+    char folder[SUITE_PATH];
+    DIT_TRY(suite_path(folder, "%s", call->path));
+    char *slash = strrchr(folder, '/');
+    if (slash && slash != folder) {
+        *slash = '\0';
+        DIT_TRY(suite_path_make(folder));
+    }
+    DIT_TRY(dit_json_write_file(document, call->path, false));
+    if (!call->cli.quiet) fprintf(stderr, "wrote %s\n", call->path);
+    return DIT_OK;
+}
+
+static dit_status finish(const calibrate_call *call, const cJSON *document)
+{
+    if (call->check) DIT_TRY(suite_calibrate_compare(document, call->stage, call->path));
+    if (!call->check && (!call->stage || call->cli.output)) DIT_TRY(write_file(call, document));
+    print_document(call, document, print_fitted);
+    if (call->check && !call->cli.quiet) fprintf(stderr, "the same bytes as %s\n", call->path);
+    return DIT_OK;
+}
+
+static dit_status calibrate_published(calibrate_call *call)
+{
+    const suite_calibrate_params params = {.plan = call->plan,
+                                           .stage = call->stage,
+                                           .simulate = {.element = "fp16", .deadline_s = 600},
+                                           .at_once = (int)call->jobs,
+                                           .tell = tell,
+                                           .context = call};
+    cJSON *document = NULL;
+    dit_status st =
+        call->cli.dry_run ? suite_calibrate_list(&params, &document) : suite_calibrate_fit(&params, &document);
+    if (st == DIT_OK && call->cli.dry_run)
+        print_document(call, document, print_listed);
+    else if (st == DIT_OK)
+        st = finish(call, document);
+    cJSON_Delete(document);
+    return st;
+}
+
+static dit_status calibrate_measured(calibrate_call *call)
+{
+    const suite_calibrate_measured_params params = {.output = call->cli.output, .raw = call->raw, .deadline_s = 600};
+    cJSON *summary = NULL;
+    DIT_TRY(suite_calibrate_measured(&params, &summary));
+    suite_cli_print_json(summary);
+    cJSON_Delete(summary);
+    return DIT_OK;
+}
+
+static const struct {
+    const char *from;
+    dit_status (*calibrate)(calibrate_call *call);
+} sources[] = {{"published", calibrate_published}, {"measured", calibrate_measured}};
+enum { SOURCE_COUNT = sizeof sources / sizeof *sources };
+
+static dit_status calibrate(calibrate_call *call)
+{
+    const char *names[SOURCE_COUNT + 1] = {0};
+    DIT_TRY(call->cli.output ? suite_path(call->path, "%s", call->cli.output) : suite_calibration_default(call->path));
+    if (call->show) return show(call);
+    for (int i = 0; i < SOURCE_COUNT; i++) {
+        names[i] = sources[i].from;
+        if (call->from && strcmp(call->from, names[i]) == 0) return sources[i].calibrate(call);
+    }
+    if (!call->from) return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "calibrate needs --from or --show"), "%s", examples);
+    const char *near = dit_nearest_word(call->from, names);
+    dit_status st = DIT_FAIL(DIT_ERR_USAGE, "nothing is calibrated from \"%s\"", call->from);
+    return dit_error_hint(st, "did you mean \"%s\"?", near ? near : names[0]);
+}
+
+int suite_verb_calibrate(int argc, char **argv)
+{
+    calibrate_call call = {0};
+    const suite_option options[] = {
+        {"from", 0, SUITE_OPTION_STRING, "WHAT", "published, or measured: on this machine", &call.from, 0, 0},
+        {"plan", 0, SUITE_OPTION_STRING, "FILE", "what is fitted on what (default: calibrations/published.json)",
+         &call.plan, 0, 0},
+        {"stage", 0, SUITE_OPTION_STRING, "NAME", "one stage of the plan; others as the calibration has them",
+         &call.stage, 0, 0},
+        {"raw", 0, SUITE_OPTION_STRING, "FILE", "of measured: times taken before, instead of taking them now",
+         &call.raw, 0, 0},
+        {"check", 0, SUITE_OPTION_FLAG, NULL, "fit again and compare with what is there, byte for byte", &call.check, 0,
+         0},
+        {"show", 0, SUITE_OPTION_FLAG, NULL, "the calibration that is there: values, points, errors", &call.show, 0, 0},
+        {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
+        {0},
+    };
+    const suite_cli_spec spec = {"calibrate", NULL, purpose, examples, options, 0, 0};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
+    if (code >= 0) return code;
+    dit_status st = calibrate(&call);
+    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&call.cli, st);
+    suite_cli_release(&call.cli);
+    return code;
+}
