@@ -6,6 +6,7 @@
 #include "suite/environment.h"
 #include "suite/history.h"
 #include "suite/progress.h"
+#include "suite/published_lines.h"
 #include "suite/schedule.h"
 #include "suite/scratch.h"
 
@@ -601,6 +602,7 @@ static dit_status plan_workload(run_state *run, const char *path)
     DIT_TRY_GOTO(st, suite_schedule_make(&workload, run->params->filter, &run->schedule), done);
     DIT_TRY_GOTO(st, find_programs(run), done);
     DIT_TRY_GOTO(st, suite_calibration_load(run->params->calibration, &run->calibration), done);
+    DIT_TRY_GOTO(st, suite_published_lines(&workload, &run->calibration, &run->schedule.published), done);
     st = run_make_tables(run);
 done:
     suite_workload_release(&workload);

@@ -1,0 +1,286 @@
+#include "suite/published_lines.h"
+
+#include "suite/points.h"
+#include "suite/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is needed of one selection. */
+typedef struct {
+    const suite_workload *workload;
+    const suite_calibration *calibration;
+    const suite_published_names *names;
+    const char *file, *where; /* where NULL: all */
+    suite_published published;
+    dit_json contradictions; /* root NULL: none */
+    int index;               /* of the selection */
+} selection;
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(member(object, key));
+    return text ? text : "";
+}
+
+/* ---- what is printed --------------------------------------------------------------------------------------------- */
+
+/* Metrics that a line may have, by what sources call them; `factor` makes bytes or seconds of a unit. */
+static const struct {
+    const char *metric, *unit, *line_metric;
+    double factor;
+} metrics[] = {
+    {"latency", "s", "latency_s", 1},
+    {"latency_dit_forward", "s", "latency_s", 1},
+    {"latency_per_step", "s", "latency_s", 1},
+    {"latency", "OOM", "latency_s", 0},
+    {"peak_memory", "GB", "peak_memory_bytes", 1e9},
+    {"peak_memory", "MB", "peak_memory_bytes", 1e6},
+    {"peak_memory", "OOM", "peak_memory_bytes", 0},
+};
+enum { METRIC_COUNT = sizeof metrics / sizeof *metrics };
+
+/* Row of the table, or -1; a number must have a value, a lack of memory none. */
+static int metric_of(const suite_published_point *point)
+{
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        if (strcmp(point->metric, metrics[i].metric) != 0 || strcmp(point->unit, metrics[i].unit) != 0) continue;
+        return (metrics[i].factor > 0) == (point->has_value && point->value > 0) ? i : -1;
+    }
+    return -1;
+}
+
+static bool is_per_step(const suite_published_point *point)
+{
+    return strcmp(point->metric, "latency_per_step") == 0;
+}
+
+static dit_status add_value(cJSON *line, const suite_published_point *point, int metric)
+{
+    double factor = metrics[metric].factor * (is_per_step(point) && point->steps ? (double)point->steps : 1);
+    DIT_TRY(dit_json_add_string(line, "metric", metrics[metric].line_metric));
+    if (factor == 0)
+        return cJSON_AddTrueToObject(line, "out_of_memory") ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
+    DIT_TRY(dit_json_add_number(line, "value", point->value * factor));
+    return dit_json_add_number(line, "rounding", point->rounding * factor);
+}
+
+/* ---- what it is of ----------------------------------------------------------------------------------------------- */
+
+/* Whether a case of the session computes the same: all that decides the image and how it is shared. */
+static bool is_same_case(const cJSON *one, const cJSON *other)
+{
+    static const char *const parts[] = {"program", "run", "parallel", "attention", "scheduler", "model"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!cJSON_Compare(member(one, parts[i]), member(other, parts[i]), true)) return false;
+    return true;
+}
+
+static const suite_case *find_twin(const suite_workload *workload, const suite_point *point)
+{
+    if (point->search) return NULL;
+    for (int i = 0; i < workload->case_count; i++) {
+        const suite_case *one = &workload->cases[i];
+        if (!one->is_simulated || one->world_size != point->cases[0].kase->world_size) continue;
+        if (strcmp(text_of(one->tags, "platform"), point->platform) != 0) continue;
+        if (strcmp(text_of(one->tags, "profile"), point->profile) != 0) continue;
+        if (is_same_case(one->document, point->cases[0].kase->document)) return one;
+    }
+    return NULL;
+}
+
+static dit_status replace_text(cJSON *object, const char *key, const char *text)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    return dit_json_add_string(object, key, text);
+}
+
+/* A search has no mesh of its own; what else it shares with any of its cases stays. */
+static dit_status forget_mesh(cJSON *tags)
+{
+    static const char *const of_mesh[] = {"mesh",        "attention",          "joint_text",
+                                          "stale_steps", "num_pipeline_patch", "attn_layer_num_for_pp"};
+    for (size_t i = 0; i < sizeof of_mesh / sizeof *of_mesh; i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(tags, of_mesh[i]);
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        cJSON_DeleteItemFromObjectCaseSensitive(tags, dit_axis_key((dit_axis)axis));
+    return replace_text(tags, "method", "hybrid");
+}
+
+/* The tags of its case, on the machine and with the software that the source had. */
+static dit_status add_tags(cJSON *line, const suite_point *point)
+{
+    cJSON *tags = cJSON_Duplicate(point->cases[0].kase->tags, true);
+    if (!tags || !cJSON_AddItemToObject(line, "tags", tags)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for tags");
+    DIT_TRY(replace_text(tags, "platform", point->platform));
+    DIT_TRY(replace_text(tags, "profile", point->profile));
+    DIT_TRY(replace_text(tags, "element", "fp16"));
+    return point->search ? forget_mesh(tags) : DIT_OK;
+}
+
+/* ---- what speaks against it -------------------------------------------------------------------------------------- */
+
+static bool concerns(const cJSON *contradiction, int index)
+{
+    const cJSON *point;
+    cJSON_ArrayForEach(point, member(contradiction, "points"))
+    {
+        const cJSON *at = member(point, "index");
+        if (cJSON_IsNumber(at) && at->valuedouble == index) return true;
+    }
+    return false;
+}
+
+/* "WHAT: BELIEVE" */
+static dit_status add_warning(cJSON *line, const char *what, const char *believe)
+{
+    char text[2000];
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(line, "warnings");
+    snprintf(text, sizeof text, "%.1000s: %.900s", what, believe);
+    suite_text_clean(text);
+    if (!list) list = cJSON_AddArrayToObject(line, "warnings");
+    if (list && cJSON_AddItemToArray(list, cJSON_CreateString(text))) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a warning");
+}
+
+/* Whether simulated times of the workload cover more than the source's time does. */
+static bool covers_more(const suite_workload *workload, const suite_published_point *point)
+{
+    const suite_case *first = workload->case_count ? &workload->cases[0] : NULL;
+    const char *scope = first ? text_of(member(first->document, "measure"), "scope") : "";
+    bool loop_alone = is_per_step(point) || strcmp(point->metric, "latency_dit_forward") == 0;
+    return loop_alone && strcmp(scope, "pipeline") == 0;
+}
+
+static dit_status add_warnings(cJSON *line, const selection *chosen, const suite_published_point *point)
+{
+    const cJSON *root = chosen->contradictions.root, *one;
+    bool same_file = strcmp(text_of(root, "file"), chosen->file) == 0;
+    cJSON_ArrayForEach(one, member(root, "contradictions"))
+    {
+        if (!same_file || !concerns(one, point->index)) continue;
+        DIT_TRY(add_warning(line, text_of(one, "what"), text_of(one, "believe")));
+    }
+    if (!covers_more(chosen->workload, point)) return DIT_OK;
+    return add_warning(line, "the printed time is of denoising alone",
+                       "it is compared with a time that covers text encoders and VAE too");
+}
+
+/* ---- one point --------------------------------------------------------------------------------------------------- */
+
+static dit_status fill_line(const selection *chosen, const suite_point *point, int metric, cJSON *line)
+{
+    const suite_published_point *published = point->published;
+    const suite_case *twin = find_twin(chosen->workload, point);
+    suite_point_result result;
+    DIT_TRY(suite_point_predict(point, NULL, NULL, &result)); /* for the label alone */
+    DIT_TRY(suite_text_add(line, "file", chosen->file));
+    DIT_TRY(dit_json_add_int(line, "index", published->index));
+    DIT_TRY(suite_text_add(line, "source", published->source));
+    DIT_TRY(suite_text_add(line, "label", result.label));
+    DIT_TRY(add_value(line, published, metric));
+    DIT_TRY(suite_text_add(line, "provenance", published->provenance));
+    if (published->status[0]) DIT_TRY(suite_text_add(line, "status", published->status));
+    if (!cJSON_AddBoolToObject(line, "in_fit", suite_point_in_fit(point, chosen->calibration)))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
+    if (twin) DIT_TRY(dit_json_add_string(line, "case_id", twin->case_id));
+    DIT_TRY(add_tags(line, point));
+    return add_warnings(line, chosen, published);
+}
+
+/* An error of the expression, with its place in the workload. */
+static dit_status fail_where(const selection *chosen, dit_status st)
+{
+    char at[64], message[1024], hint[512];
+    snprintf(at, sizeof at, "/published/%d/where", chosen->index);
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
+    return dit_error_hint(dit_json_fail(&chosen->workload->source, at, st, "%s", message), "%s", hint);
+}
+
+/* Everything but the number decides the place: a memory, a lack of it, and a doubtful time are placed like a good one.
+ */
+static dit_status take_point(const selection *chosen, const suite_published_point *published, cJSON *lines)
+{
+    suite_published_point as_time = *published;
+    suite_point point;
+    bool kept = true;
+    int metric = metric_of(published);
+    as_time.metric = "latency", as_time.unit = "s", as_time.status = "";
+    as_time.has_value = true, as_time.value = 1;
+    if (metric < 0) return DIT_OK;
+    DIT_TRY(suite_point_understand(chosen->names, &as_time, NULL, &point));
+    point.published = published;
+    dit_status st = chosen->where ? suite_point_test(&point, chosen->where, &kept) : DIT_OK;
+    if (st != DIT_OK) st = fail_where(chosen, st);
+    if (st == DIT_OK && kept && !point.skip) {
+        cJSON *line = cJSON_CreateObject();
+        st = line && cJSON_AddItemToArray(lines, line) ? fill_line(chosen, &point, metric, line)
+                                                       : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
+    }
+    suite_point_release(&point);
+    return st;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static dit_status take_selection(selection *chosen, cJSON *lines)
+{
+    char folder[SUITE_PATH], path[SUITE_PATH];
+    DIT_TRY(suite_published_folder(folder));
+    DIT_TRY(suite_path(path, "%s/%s", folder, chosen->file));
+    dit_status st = suite_published_read(path, &chosen->published);
+    for (int i = 0; st == DIT_OK && i < chosen->published.count; i++)
+        st = take_point(chosen, &chosen->published.points[i], lines);
+    suite_published_release(&chosen->published);
+    return st;
+}
+
+static dit_status read_contradictions(dit_json *out)
+{
+    char folder[SUITE_PATH], path[SUITE_PATH];
+    DIT_TRY(suite_published_folder(folder));
+    DIT_TRY(suite_path(path, "%s/contradictions.json", folder));
+    return dit_json_read_file(path, out);
+}
+
+static dit_status take_all(const suite_workload *workload, const suite_calibration *calibration, cJSON *lines)
+{
+    suite_published_names names = {0};
+    dit_json contradictions = {0};
+    const cJSON *one;
+    int index = 0;
+    dit_status st = suite_published_names_load(NULL, &names);
+    if (st == DIT_OK) st = read_contradictions(&contradictions);
+    cJSON_ArrayForEach(one, workload->published)
+    {
+        selection chosen = {.workload = workload,
+                            .calibration = calibration,
+                            .names = &names,
+                            .file = text_of(one, "file"),
+                            .where = cJSON_GetStringValue(member(one, "where")),
+                            .contradictions = contradictions,
+                            .index = index++};
+        if (st == DIT_OK) st = take_selection(&chosen, lines);
+    }
+    dit_json_release(&contradictions);
+    suite_published_names_release(&names);
+    return st;
+}
+
+dit_status suite_published_lines(const suite_workload *workload, const suite_calibration *calibration, cJSON **out)
+{
+    *out = NULL;
+    if (!workload->published) return DIT_OK;
+    *out = cJSON_CreateArray();
+    dit_status st = *out ? take_all(workload, calibration, *out) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for lines");
+    if (st == DIT_OK) return DIT_OK;
+    cJSON_Delete(*out);
+    *out = NULL;
+    return st;
+}
