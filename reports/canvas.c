@@ -59,6 +59,13 @@ const char *canvas_fill(int repeat)
     return fills[(unsigned)repeat % (sizeof fills / sizeof fills[0])];
 }
 
+const char *canvas_pale_fill(int repeat)
+{
+    static const char *const fills[] = {"solid 0.35 border", "pattern 2 border", "pattern 6 border",
+                                        "pattern 7 border"};
+    return fills[(unsigned)repeat % (sizeof fills / sizeof fills[0])];
+}
+
 const char *canvas_dash(int repeat)
 {
     static const char *const dashes[] = {"dt 1", "dt (7,3)", "dt (3,3)", "dt (10,3,2,3)"};
@@ -151,15 +158,18 @@ static void put_glyph(const report_canvas *canvas, const canvas_entry *entry, do
     if (entry->glyph == CANVAS_SWATCH) {
         canvas_line(canvas->script, "set object rect from screen %.5f,%.5f to screen %.5f,%.5f fc rgb '%s' fs %s front",
                     screen_x(canvas, x + 4), screen_y(canvas, y + 5), screen_x(canvas, x + 18), screen_y(canvas, y - 5),
-                    entry->colour, canvas_fill(entry->repeat));
+                    entry->colour, entry->fill ? entry->fill : canvas_fill(entry->repeat));
         return;
     }
-    canvas_line(canvas->script, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 2 %s lc rgb '%s' front",
-                left, middle, right, middle,
-                entry->glyph == CANVAS_LINE && !entry->point ? "dt 2" : canvas_dash(entry->repeat), entry->colour);
+    const char *dash = entry->dash ? entry->dash : canvas_dash(entry->repeat);
+    if (entry->glyph != CANVAS_POINT) {
+        canvas_line(canvas->script,
+                    "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 2 %s lc rgb '%s' front", left,
+                    middle, right, middle, entry->glyph == CANVAS_LINE && !entry->point ? "dt 2" : dash, entry->colour);
+    }
     if (entry->point) {
-        canvas_line(canvas->script, "set label '' at screen %.5f,%.5f point pt %d ps 0.9 lc rgb '%s' front",
-                    screen_x(canvas, x + 10), middle, entry->point, entry->colour);
+        canvas_line(canvas->script, "set label '' at screen %.5f,%.5f point pt %d ps %s lc rgb '%s' front",
+                    screen_x(canvas, x + 10), middle, entry->point, entry->size ? entry->size : "0.9", entry->colour);
     }
 }
 

@@ -10,12 +10,14 @@
 
 enum { CANVAS_LEGEND = 24, CANVAS_WIDEST = 1100 };
 
-typedef enum { CANVAS_SWATCH, CANVAS_MARKER, CANVAS_LINE } canvas_glyph;
+typedef enum { CANVAS_SWATCH, CANVAS_MARKER, CANVAS_LINE, CANVAS_POINT } canvas_glyph;
 typedef struct {
     const char *name, *colour;
     canvas_glyph glyph;
     int point;  /* gnuplot point type of a line's points; 0: none    */
     int repeat; /* 0 solid; above, another look of the same colour   */
+    /* gnuplot's words for point size, stroke and fill; NULL: 0.9, and what `repeat` says. */
+    const char *size, *dash, *fill;
 } canvas_entry;
 
 typedef struct {
@@ -33,6 +35,8 @@ void canvas_add_legend(report_canvas *canvas, const canvas_entry *entry);
 /* gnuplot's words for the fill of a bar, and for the stroke of a line, of the `repeat`-th series of a colour. */
 const char *canvas_fill(int repeat);
 const char *canvas_dash(int repeat);
+/* The fill of a bar of simulated numbers: paler, with an edge. */
+const char *canvas_pale_fill(int repeat);
 /* Computes the layout from panels, panel_width and panel_height; may widen panels to fill the row. */
 void canvas_layout(report_canvas *canvas);
 /* Pixels between the margins of a panel. */

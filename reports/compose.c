@@ -17,6 +17,13 @@ int compose_group_end(const report_grid *grid, int first)
     return end;
 }
 
+int compose_slots(const report_grid *grid, int first, int end)
+{
+    int slots = 0;
+    for (int i = first; i < end; i++) slots += !grid->cells[i].shares;
+    return slots;
+}
+
 double compose_bar_sum(const report_bar *bar)
 {
     double sum = 0;
@@ -79,8 +86,108 @@ const char *compose_series_colour(const report_composition *c, int series)
 
 int compose_point_type(int series)
 {
-    static const int types[] = {7, 5, 9, 13, 11, 6, 4, 8, 12, 10};
+    static const int types[] = {7, 5, 9, 13, 11, 15};
     return types[(size_t)series % (sizeof types / sizeof types[0])];
+}
+
+/* ---- looks ------------------------------------------------------------------------------------------------------- */
+
+compose_look compose_look_of(const report_cell *cell)
+{
+    if (report_case_is_published(cell->kase)) return COMPOSE_PUBLISHED;
+    if (!report_case_is_simulated(cell->kase)) return COMPOSE_MEASURED;
+    return cell->best ? COMPOSE_BEST : COMPOSE_SIMULATED;
+}
+
+int compose_look_point(int series, compose_look look)
+{
+    int solid = compose_point_type(series);
+    return look == COMPOSE_PUBLISHED ? solid - 1 : solid; /* gnuplot's hollow shape comes before its solid one */
+}
+
+const char *compose_look_size(compose_look look)
+{
+    static const char *const sizes[COMPOSE_LOOK_COUNT] = {"0.9", "0.45", "0.45", "1.1"};
+    return sizes[look];
+}
+
+const char *compose_look_dash(const report_composition *c, int series, compose_look look)
+{
+    if (look == COMPOSE_BEST) return "dt (2,4)";
+    return look == COMPOSE_MEASURED ? canvas_dash(compose_series_repeat(c, series)) : canvas_dash(0);
+}
+
+const char *compose_look_columns(compose_look look)
+{
+    static const char *const columns[COMPOSE_LOOK_COUNT] = {"x median low high; measured", "x value; simulated",
+                                                            "x value; simulated, best of a search",
+                                                            "x value low high; published"};
+    return columns[look];
+}
+
+const char *compose_look_fill(compose_look look, int repeat)
+{
+    return look == COMPOSE_MEASURED ? canvas_fill(repeat) : canvas_pale_fill(repeat);
+}
+
+const char *compose_oom_word(const report_cell *cell)
+{
+    return report_case_is_published(cell->kase) ? "(OOM)" : "OOM";
+}
+
+compose_look compose_series_look(const report_composition *c, int series)
+{
+    const report_cell *cell = c->grid->cells;
+    while (cell->series_index != series) cell++;
+    return compose_look_of(cell);
+}
+
+void compose_add_series(const report_composition *c, report_canvas *canvas, int series, canvas_glyph glyph)
+{
+    compose_look look = compose_series_look(c, series);
+    const canvas_entry entry = {.name = c->grid->series[series],
+                                .colour = compose_series_colour(c, series),
+                                .glyph = glyph == CANVAS_LINE && look == COMPOSE_PUBLISHED ? CANVAS_POINT : glyph,
+                                .point = compose_look_point(series, look),
+                                .size = compose_look_size(look),
+                                .dash = compose_look_dash(c, series, look),
+                                .fill = compose_look_fill(look, compose_series_repeat(c, series))};
+    canvas_add_legend(canvas, &entry);
+}
+
+static bool has_oom(const report_composition *c, bool published)
+{
+    for (int i = 0; i < c->grid->count; i++) {
+        const report_cell *cell = &c->grid->cells[i];
+        if (report_cell_is_oom(cell) && report_case_is_published(cell->kase) == published) return true;
+    }
+    return false;
+}
+
+static void add_look(report_canvas *canvas, const char *name, compose_look look, canvas_glyph glyph)
+{
+    const canvas_entry entry = {.name = name,
+                                .colour = "#555555",
+                                .glyph = glyph,
+                                .point = compose_look_point(0, look),
+                                .size = compose_look_size(look),
+                                .dash = canvas_dash(0),
+                                .fill = compose_look_fill(look, 0)};
+    canvas_add_legend(canvas, &entry);
+}
+
+void compose_add_evidence(const report_composition *c, report_canvas *canvas, canvas_glyph glyph)
+{
+    const report_grid *grid = c->grid;
+    const canvas_entry oom = {.name = "OOM: out of memory", .colour = "#555555", .glyph = CANVAS_POINT},
+                       printed = {
+                           .name = "(OOM): out of memory, published", .colour = "#555555", .glyph = CANVAS_POINT};
+    if (!grid->simulated && !grid->published) return;
+    if (grid->measured) add_look(canvas, "measured", COMPOSE_MEASURED, glyph);
+    if (grid->simulated) add_look(canvas, "simulated", COMPOSE_SIMULATED, glyph);
+    if (grid->published) add_look(canvas, "published, with reading error", COMPOSE_PUBLISHED, CANVAS_POINT);
+    if (has_oom(c, false)) canvas_add_legend(canvas, &oom);
+    if (has_oom(c, true)) canvas_add_legend(canvas, &printed);
 }
 
 const char *compose_part_colour(const report_composition *c, int part)
@@ -110,12 +217,14 @@ static void csv_head(const report_composition *c, dit_buffer *csv)
     for (const char *const *part = c->kind->parts; part && *part; part++) csv_text(csv, *part);
     dit_buffer_text(csv, ",low,high,low_n");
     if (c->kind->marker) csv_text(csv, c->kind->marker);
+    if (c->kind->drawing == REPORT_DRAW_AGREEMENT) dit_buffer_text(csv, ",reference,reference_evidence");
     dit_buffer_text(csv, ",unit,reason\n");
 }
 
 static void csv_row(const report_composition *c, const report_cell *cell, dit_buffer *csv)
 {
     const report_bar *bar = &cell->bar;
+    bool published = report_case_is_published(cell->kase); /* one number, whatever its parts */
     int part_count = 1;
     while (c->kind->parts && c->kind->parts[part_count]) part_count++;
     report_append_csv(csv, cell->panel);
@@ -126,11 +235,15 @@ static void csv_row(const report_composition *c, const report_cell *cell, dit_bu
     csv_text(csv, cell->kase->evidence);
     csv_text(csv, report_status_name(cell->kase->status));
     dit_buffer_printf(csv, ",%d", bar->n);
-    for (int i = 0; i < part_count; i++) csv_number(csv, bar->n > 0, bar->part[i]);
+    for (int i = 0; i < part_count; i++) csv_number(csv, bar->n > 0 && (i == 0 || !published), bar->part[i]);
     csv_number(csv, bar->n > 0 && bar->has_interval, bar->low);
     csv_number(csv, bar->n > 0 && bar->has_interval, bar->high);
     csv_text(csv, bar->n == 0 || !bar->has_interval ? "" : bar->low_n ? "true" : "false");
     if (c->kind->marker) csv_number(csv, bar->has_marker, bar->marker);
+    if (c->kind->drawing == REPORT_DRAW_AGREEMENT) {
+        csv_number(csv, true, cell->x_number);
+        csv_text(csv, cell->twin ? cell->twin->evidence : "published");
+    }
     csv_text(csv, report_unit_name(c->kind->unit));
     csv_text(csv, bar->reason);
     dit_buffer_char(csv, '\n');
@@ -144,11 +257,12 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
     choose_colours(&c);
     csv_head(&c, &out->csv);
     for (int i = 0; i < grid->count; i++) csv_row(&c, &grid->cells[i], &out->csv);
-    dit_status st = kind->drawing == REPORT_DRAW_SCALING    ? compose_scaling(&c)
-                    : kind->drawing == REPORT_DRAW_ERROR    ? compose_error(&c)
-                    : kind->drawing == REPORT_DRAW_TIMELINE ? compose_timeline(&c)
-                    : kind->drawing == REPORT_DRAW_SCHEDULE ? compose_schedule(&c)
-                                                            : compose_bars(&c);
+    static dit_status (*const compose[])(report_composition *) = {
+        [REPORT_DRAW_BARS] = compose_bars,           [REPORT_DRAW_LINES] = compose_lines,
+        [REPORT_DRAW_AGREEMENT] = compose_agreement, [REPORT_DRAW_ERROR] = compose_error,
+        [REPORT_DRAW_TIMELINE] = compose_timeline,   [REPORT_DRAW_SCHEDULE] = compose_schedule,
+    };
+    dit_status st = compose[kind->drawing](&c);
     if (st == DIT_OK && (out->data.failed || out->script.failed || out->csv.failed)) {
         st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", id);
     }

@@ -29,7 +29,7 @@ typedef struct {
 
 static double group_width(const report_grid *grid, int first, int end, const bars_layout *layout)
 {
-    double bars = (end - first) * layout->bar;
+    double bars = compose_slots(grid, first, end) * layout->bar;
     double label = report_text_width(grid->cells[first].x, BARS_TICK_FONT) + 4;
     if (layout->rotated) label = BARS_TICK_FONT + 4;
     return (bars > label ? bars : label) + (layout->rotated ? BARS_GAP / 2 : BARS_GAP);
@@ -58,7 +58,7 @@ static double widest_panel(const report_grid *grid, const bars_layout *layout)
 static bool labels_are_wide(const report_grid *grid, const bars_layout *layout)
 {
     for (int i = 0; i < grid->count; i = compose_group_end(grid, i)) {
-        double bars = (compose_group_end(grid, i) - i) * layout->bar;
+        double bars = compose_slots(grid, i, compose_group_end(grid, i)) * layout->bar;
         if (report_text_width(grid->cells[i].x, BARS_TICK_FONT) > bars) return true;
     }
     return false;
@@ -92,28 +92,42 @@ static double title_needs(const report_grid *grid)
     return widest < 460 ? widest : 460;
 }
 
+/* Drawn as a hollow point, never as a bar. */
+static bool is_published(const report_cell *cell)
+{
+    return report_case_is_published(cell->kase);
+}
+
 static bool part_is_used(const report_grid *grid, int part)
 {
     for (int i = 0; i < grid->count; i++) {
-        if (grid->cells[i].bar.n > 0 && grid->cells[i].bar.part[part] > 0) return true;
+        const report_cell *cell = &grid->cells[i];
+        if (!is_published(cell) && cell->bar.n > 0 && cell->bar.part[part] > 0) return true;
     }
     return false;
+}
+
+static bool has_markers(const report_grid *grid)
+{
+    for (int i = 0; i < grid->count; i++) {
+        if (grid->cells[i].bar.n > 0 && grid->cells[i].bar.has_marker) return true;
+    }
+    return !grid->simulated; /* measured records have them, or the page says that they lack them */
 }
 
 static void fill_legend(const report_composition *c, report_canvas *canvas)
 {
     const char *const *parts = c->kind->parts;
     for (int i = 0; parts && parts[i]; i++) {
-        const canvas_entry entry = {.name = parts[i], .colour = compose_part_colour(c, i)};
+        compose_look look = c->grid->simulated && !c->grid->measured ? COMPOSE_SIMULATED : COMPOSE_MEASURED;
+        const canvas_entry entry = {
+            .name = parts[i], .colour = compose_part_colour(c, i), .fill = compose_look_fill(look, 0)};
         if (part_is_used(c->grid, i)) canvas_add_legend(canvas, &entry);
     }
-    for (int i = 0; !parts && i < c->grid->series_count; i++) {
-        const canvas_entry entry = {
-            .name = c->grid->series[i], .colour = compose_series_colour(c, i), .repeat = compose_series_repeat(c, i)};
-        canvas_add_legend(canvas, &entry);
-    }
+    for (int i = 0; !parts && i < c->grid->series_count; i++) compose_add_series(c, canvas, i, CANVAS_SWATCH);
     const canvas_entry marker = {.name = c->kind->marker, .colour = "#111111", .glyph = CANVAS_MARKER};
-    if (marker.name) canvas_add_legend(canvas, &marker);
+    if (marker.name && has_markers(c->grid)) canvas_add_legend(canvas, &marker);
+    compose_add_evidence(c, canvas, CANVAS_SWATCH);
 }
 
 static void set_up_canvas(report_composition *c, const bars_layout *layout, report_canvas *canvas)
@@ -203,11 +217,12 @@ static double bar_centre(const bars_panel *p, int cell)
     double width;
     int start = group_start(p, cell), end = compose_group_end(p->c->grid, start);
     double left = group_left(p, start, &width);
-    return left + width / 2 + (cell - start - (end - start - 1) / 2.0) * p->layout->bar;
+    int slot = compose_slots(p->c->grid, start, cell + 1) - 1;
+    return left + width / 2 + (slot - (compose_slots(p->c->grid, start, end) - 1) / 2.0) * p->layout->bar;
 }
 
-/* Writes the block of rectangles of one part (stacked) or one series (grouped); -1 when it has none. */
-static int write_rectangles(bars_panel *p, int which)
+/* Writes the block of rectangles of one part (stacked) or one series (grouped) in one look; -1 when it has none. */
+static int write_rectangles(bars_panel *p, int which, compose_look look)
 {
     const report_grid *grid = p->c->grid;
     bool stacked = p->c->kind->parts != NULL;
@@ -216,7 +231,8 @@ static int write_rectangles(bars_panel *p, int which)
     for (int i = p->first; i < p->end; i++) {
         const report_cell *cell = &grid->cells[i];
         double base = 0, half = p->layout->bar * 0.44, x = bar_centre(p, i);
-        if (cell->bar.n == 0 || (!stacked && cell->series_index != which)) continue;
+        if (cell->bar.n == 0 || compose_look_of(cell) != look) continue;
+        if (!stacked && cell->series_index != which) continue;
         for (int part = 0; stacked && part < which; part++) base += cell->bar.part[part];
         double value = cell->bar.part[stacked ? which : 0];
         if (stacked && value == 0) continue;
@@ -234,6 +250,7 @@ static int write_intervals(bars_panel *p, bool low_n)
     for (int i = p->first; i < p->end; i++) {
         const report_bar *bar = &p->c->grid->cells[i].bar;
         if (bar->n == 0 || !bar->has_interval || bar->low_n != low_n) continue;
+        if (is_published(&p->c->grid->cells[i])) continue;
         if (block < 0)
             block = compose_block(p->c, low_n ? "range, n < 6" : "interval of the median", "x median low high");
         dit_buffer_printf(&p->c->files->data, "%.2f %.6g %.6g %.6g\n", bar_centre(p, i), bar->part[0] * p->scale.factor,
@@ -255,12 +272,34 @@ static int write_markers(bars_panel *p)
     return block;
 }
 
-/* Where the number of a bar stands: on its top, or on what is drawn right above it. */
-static double value_height(const bars_panel *p, const report_bar *bar)
+/* Published points of one series, in their own colour; of a stacked kind all, since a total is no part. */
+static int write_published(bars_panel *p, int series)
 {
+    int block = -1;
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *cell = &p->c->grid->cells[i];
+        const report_bar *bar = &cell->bar;
+        if (bar->n == 0 || !is_published(cell) || (!p->c->kind->parts && cell->series_index != series)) continue;
+        if (block < 0) block = compose_block(p->c, "published", compose_look_columns(COMPOSE_PUBLISHED));
+        dit_buffer_printf(&p->c->files->data, "%.2f %.6g %.6g %.6g\n", bar_centre(p, i), bar->part[0] * p->scale.factor,
+                          (bar->has_interval ? bar->low : bar->part[0]) * p->scale.factor,
+                          (bar->has_interval ? bar->high : bar->part[0]) * p->scale.factor);
+    }
+    return block;
+}
+
+/* Where the number of a bar stands: on its top, or on what is drawn right above it. */
+static double value_height(const bars_panel *p, int cell)
+{
+    const report_cell *cells = p->c->grid->cells;
+    const report_bar *bar = &cells[cell].bar;
     double height = compose_bar_sum(bar), near = 0.07 * p->top / p->scale.factor;
     if (bar->has_interval && bar->high > height) height = bar->high;
     if (bar->has_marker && bar->marker > height - near / 4 && bar->marker < height + near) height = bar->marker;
+    for (int i = cell + 1; i < p->end && cells[i].shares; i++) {
+        double middle = cells[i].bar.part[0], top = fmax(cell_top(&cells[i]), middle + near / 3);
+        if (middle > height - near / 2 && middle < height + 1.3 * near) height = fmax(height, top);
+    }
     return height * p->scale.factor;
 }
 
@@ -275,7 +314,7 @@ static void put_value(const bars_panel *p, int cell)
     snprintf(text, sizeof text, value >= 100 ? "%.0f" : value < 1 ? "%.2g" : "%.3g", value);
     canvas_line(&p->c->files->script,
                 "set label '%s%s%s' at first %.2f,%.6g center offset 0,0.55 font ',%d' tc rgb '#444444' front", text,
-                bar->low_n ? "*" : "", shared ? "†" : "", bar_centre(p, cell), value_height(p, bar), BARS_VALUE_FONT);
+                bar->low_n ? "*" : "", shared ? "†" : "", bar_centre(p, cell), value_height(p, cell), BARS_VALUE_FONT);
 }
 
 /* A gap says why it is one. */
@@ -285,7 +324,10 @@ static void put_gap(const bars_panel *p, int cell)
     const char *code =
         kase->failure.code && kase->failure.code[0] ? kase->failure.code : report_status_name(kase->status);
     char text[40];
-    snprintf(text, sizeof text, "× %.32s", kase->ok_count ? "no data" : code);
+    if (report_cell_is_oom(&p->c->grid->cells[cell]))
+        snprintf(text, sizeof text, "%s", compose_oom_word(&p->c->grid->cells[cell]));
+    else
+        snprintf(text, sizeof text, "× %.32s", kase->ok_count ? "no data" : code);
     dit_buffer_text(&p->c->files->script, "set label ");
     report_append_quoted(&p->c->files->script, text);
     canvas_line(&p->c->files->script, " at first %.2f, graph 0.02 rotate by 90 left font ',%d' tc rgb '#b04000' front",
@@ -320,6 +362,37 @@ static void add_plot(dit_buffer *script, int *count, const char *id, int block, 
     dit_buffer_printf(script, "%s'%s.dat' index %d using %s", (*count)++ ? ", \\\n     " : "plot ", id, block, how);
 }
 
+static void put_rectangles(bars_panel *p, int which, compose_look look, int *count)
+{
+    const report_composition *c = p->c;
+    bool stacked = c->kind->parts != NULL;
+    char how[160];
+    snprintf(how, sizeof how, "1:5:2:3:4:5 with boxxyerror lc rgb '%s' fs %s",
+             stacked ? compose_part_colour(c, which) : compose_series_colour(c, which),
+             compose_look_fill(look, stacked ? 0 : compose_series_repeat(c, which)));
+    add_plot(&c->files->script, count, c->id, write_rectangles(p, which, look), how);
+}
+
+/* Hollow points over the bars, with a white edge so that they are seen on any colour. */
+static void put_published(bars_panel *p, int *count)
+{
+    const report_composition *c = p->c;
+    int sets = c->kind->parts ? 1 : c->grid->series_count;
+    for (int i = 0; i < sets; i++) {
+        int block = write_published(p, i), point = compose_look_point(c->kind->parts ? 0 : i, COMPOSE_PUBLISHED);
+        const char *colour = c->kind->parts ? "#111111" : compose_series_colour(c, i);
+        char how[200];
+        snprintf(how, sizeof how,
+                 "1:($4-$3>%.4g?$3:NaN):(0):($4-$3) with vectors heads size first 4,90 fixed lw 1.2 lc rgb '%s'",
+                 COMPOSE_POINT_SHARE * p->top, colour);
+        add_plot(&c->files->script, count, c->id, block, how);
+        snprintf(how, sizeof how, "1:2 with points pt %d ps 1.2 lw 3.6 lc rgb '#ffffff'", point);
+        add_plot(&c->files->script, count, c->id, block, how);
+        snprintf(how, sizeof how, "1:2 with points pt %d ps 1.1 lw 1.6 lc rgb '%s'", point, colour);
+        add_plot(&c->files->script, count, c->id, block, how);
+    }
+}
+
 static void put_plots(bars_panel *p)
 {
     const report_composition *c = p->c;
@@ -327,17 +400,15 @@ static void put_plots(bars_panel *p)
     int count = 0, colours = 0;
     while (c->kind->parts ? c->kind->parts[colours] != NULL : colours < c->grid->series_count) colours++;
     for (int i = 0; i < colours; i++) {
-        char how[160];
-        const char *colour = c->kind->parts ? compose_part_colour(c, i) : compose_series_colour(c, i);
-        snprintf(how, sizeof how, "1:5:2:3:4:5 with boxxyerror lc rgb '%s' fs %s", colour,
-                 canvas_fill(c->kind->parts ? 0 : compose_series_repeat(c, i)));
-        add_plot(script, &count, c->id, write_rectangles(p, i), how);
+        put_rectangles(p, i, COMPOSE_MEASURED, &count);
+        put_rectangles(p, i, COMPOSE_SIMULATED, &count);
     }
     add_plot(script, &count, c->id, write_intervals(p, false),
              "1:3:(0):($4-$3) with vectors heads size first 4,90 fixed lw 1.4 lc rgb '#111111'");
     add_plot(script, &count, c->id, write_intervals(p, true),
              "1:3:(0):($4-$3) with vectors heads size first 4,90 fixed lw 1 lc rgb '#555555'");
     add_plot(script, &count, c->id, write_markers(p), "1:2:3:4 with vectors nohead lw 2.2 lc rgb '#111111'");
+    put_published(p, &count);
     dit_buffer_text(script, count ? "\n" : "plot NaN notitle\n"); /* every case of the panel is a gap */
 }
 
@@ -350,10 +421,10 @@ static void write_panel(report_composition *c, const bars_layout *layout, const 
     canvas_panel(canvas, index, c->grid->cells[first].panel, y_label);
     put_axes(&p);
     for (int i = p.first; i < p.end; i++) {
-        if (c->grid->cells[i].bar.n)
-            put_value(&p, i);
-        else
+        if (c->grid->cells[i].bar.n == 0)
             put_gap(&p, i);
+        else if (!is_published(&c->grid->cells[i]))
+            put_value(&p, i);
     }
     put_plots(&p);
 }

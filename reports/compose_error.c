@@ -115,10 +115,11 @@ static void put_series(const error_panel *p, int series, int *count)
     const report_composition *c = p->c;
     int block = write_series(p, series);
     if (block < 0) return;
+    compose_look look = compose_series_look(c, series);
     dit_buffer_printf(&c->files->script,
-                      "%s'%s.dat' index %d using 1:2 with linespoints lw 1.6 %s pt %d ps 0.9 lc rgb '%s'",
-                      (*count)++ ? ", \\\n     " : "plot ", c->id, block, canvas_dash(compose_series_repeat(c, series)),
-                      compose_point_type(series), compose_series_colour(c, series));
+                      "%s'%s.dat' index %d using 1:2 with linespoints lw 1.6 %s pt %d ps %s lc rgb '%s'",
+                      (*count)++ ? ", \\\n     " : "plot ", c->id, block, compose_look_dash(c, series, look),
+                      compose_look_point(series, look), compose_look_size(look), compose_series_colour(c, series));
 }
 
 static void put_plots(const error_panel *p)
@@ -167,7 +168,8 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*n
                                     .colour = compose_series_colour(c, i),
                                     .glyph = CANVAS_LINE,
                                     .point = compose_point_type(i),
-                                    .repeat = compose_series_repeat(c, i)};
+                                    .size = compose_look_size(compose_series_look(c, i)),
+                                    .dash = compose_look_dash(c, i, compose_series_look(c, i))};
         canvas_add_legend(canvas, &entry);
     }
     bool bounded = false;

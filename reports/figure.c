@@ -41,6 +41,8 @@ const char *report_tag_title(const char *tag)
         {"text_tokens", "text tokens"},
         {"threads_per_rank", "threads per rank"},
         {"steps", "denoising steps"},
+        {"num_inference_steps", "denoising steps"},
+        {"num_frames", "frames"},
         {"num_images", "images"},
         {"warmup_steps", "synchronous first steps"},
         {"num_pipeline_patch", "bands"},
@@ -65,6 +67,7 @@ const char *report_tag_title(const char *tag)
 #define WINE  "#882255"
 #define TEAL  "#44aa99"
 #define OLIVE "#999933"
+#define INK   "#333333"
 
 const char *report_colour_known(const char *name)
 {
@@ -89,6 +92,10 @@ const char *report_colour_known(const char *name)
         {"activations", ORANGE},
         {"communication buffers", VERMILLION},
         {"gather of latents", GREY},
+        {"hybrid", INK},
+        {"text encoders", SKY},
+        {"denoising", BLUE},
+        {"VAE decode", ORANGE},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i][0], name) == 0) return known[i][1];

@@ -13,6 +13,9 @@ enum { REPORT_PARTS = 9, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
 /* What a workload declares under "plots"; absent keys are filled from the kind. */
 typedef struct {
     const char *id, *kind, *title, *where, *x, *series, *panel; /* tags; panel and series may list several: "a, b" */
+    const char *axis; /* "linear" or "log", of lines                                                                */
+    const char *best; /* one more series: the least over all cases of a panel at each x; NULL: none                 */
+    const char *pair; /* tags in which a simulated case and its measured twin may differ, beside evidence           */
 } report_plot;
 
 /* One case as drawn. A stacked kind fills several parts, from the axis upward; a grouped one fills part 0. */
@@ -28,7 +31,8 @@ typedef struct {
 
 typedef enum {
     REPORT_DRAW_BARS,
-    REPORT_DRAW_SCALING,
+    REPORT_DRAW_LINES,
+    REPORT_DRAW_AGREEMENT,
     REPORT_DRAW_ERROR,
     REPORT_DRAW_TIMELINE,
     REPORT_DRAW_SCHEDULE
@@ -45,13 +49,19 @@ typedef struct {
     const char *const *parts; /* names of the stacked parts, NULL-terminated; NULL: one part, coloured by series */
     const char *marker;       /* what the marker is, or NULL */
     const char *reading;      /* one sentence for the caption: how to read it */
+    bool on_request;          /* drawn when a workload asks for it, not by itself */
+    bool takes_published;     /* published points of this metric stand in it, too */
+    report_metric published;
     /* Fills `out` (zeroed by the caller); leaves n at 0 and a reason when the case has no such numbers. */
     void (*measure)(const report_case *kase, report_bar *out);
 } report_figure_kind;
 
 #define REPORT_FIGURE_KIND_LIST(X)                                                                                     \
     X(latency_bars)                                                                                                    \
-    X(scaling) X(time_split) X(communication) X(memory) X(balance) X(error) X(psnr) X(timeline) X(schedule)
+    X(scaling)                                                                                                         \
+    X(time_split)                                                                                                      \
+    X(communication)                                                                                                   \
+    X(memory) X(balance) X(error) X(psnr) X(timeline) X(schedule) X(latency) X(speedup) X(phases) X(agreement)
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;
 REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
 #undef REPORT_FIGURE_DECLARE
@@ -60,14 +70,25 @@ REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
 const report_figure_kind *const *report_figure_kinds(void);
 const report_figure_kind *report_figure_kind_find(const char *kind);
 
-/* A case placed in a picture. */
+/* A case placed in a picture; how it is drawn follows from its evidence. */
 typedef struct {
-    const report_case *kase;
-    char *panel, *x, *series; /* as shown */
-    double x_number;          /* of a numeric x; NAN otherwise */
+    const report_case *kase;           /* of a published point its own */
+    const report_published *published; /* NULL: none; of an agreement what the case is held against */
+    const report_case *twin;           /* measured, of an agreement; NULL: none */
+    char *panel, *x, *series;          /* as shown */
+    double x_number;                   /* of a numeric x; NAN otherwise. Of an agreement the reference's value */
+    double x_low, x_high;              /* its interval */
+    bool best;                         /* the least of a search, for the mesh it has */
+    bool shares;                       /* published, at the place of the cell before it */
     int series_index;
     report_bar bar;
 } report_cell;
+
+/* A published point that a picture has no place for. */
+typedef struct {
+    const report_published *point;
+    char reason[REPORT_REASON_TEXT];
+} report_unplaced;
 
 /* The cells of a picture, sorted by panel, x and series: panels and groups are runs. */
 typedef struct {
@@ -75,17 +96,23 @@ typedef struct {
     int count;
     char **series; /* distinct, in drawing order */
     int series_count;
-    int panel_count, drawn_count; /* drawn: cells that are no gap */
-    int left_out;                 /* selected, but beyond what one picture holds */
-    bool low_n, oversubscribed;   /* of any drawn cell */
-    int n_min, n_max;
+    int panel_count, drawn_count;        /* drawn: cells that are no gap */
+    int left_out;                        /* selected, but beyond what one picture holds */
+    bool low_n, oversubscribed;          /* of any drawn cell */
+    bool measured, simulated, published; /* evidence of any cell */
+    int n_min, n_max;                    /* of the measured ones */
+    report_unplaced *unplaced;
+    int unplaced_count;
 } report_grid;
 
 /* Selects (where), places and measures. When two cases fall on one place, tags that tell them apart are added to the
- * series or the panel. Errors: DIT_ERR_EXPRESSION in where; DIT_ERR_MEMORY. release takes a zeroed grid. */
+ * series or the panel. Published points go where their tags put them, into panels that have cases. Errors:
+ * DIT_ERR_EXPRESSION in where; DIT_ERR_MEMORY. release takes a zeroed grid. */
 dit_status report_grid_build(const report_table *table, const report_plot *plot, const report_figure_kind *kind,
                              report_grid *out);
 void report_grid_release(report_grid *grid);
+/* Whether a cell is one that lacked memory, and is drawn as such. */
+bool report_cell_is_oom(const report_cell *cell);
 
 /* Files of one figure, as text. */
 typedef struct {
@@ -97,6 +124,9 @@ void report_figure_files_release(report_figure_files *files);
 /* Writes script, data and CSV of the grid. `id` is a safe file name; `footer` lines stand under the picture. */
 dit_status report_figure_compose(const report_grid *grid, const report_plot *plot, const report_figure_kind *kind,
                                  const char *id, const char *footer, report_figure_files *out);
+
+/* The published points of a grid, each once; from malloc, *count of them. Errors: DIT_ERR_MEMORY. */
+dit_status report_grid_published(const report_grid *grid, const report_published ***out, int *count);
 
 /* Words for a tag on an axis: "world_size" -> "ranks". */
 const char *report_tag_title(const char *tag);

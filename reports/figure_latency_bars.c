@@ -23,5 +23,7 @@ const report_figure_kind report_figure_latency_bars = {
     .y_label = "latency",
     .reading =
         "Bars: median over processes of one iteration (all steps), slowest rank. Whiskers: interval of the median.",
+    .takes_published = true,
+    .published = REPORT_LATENCY,
     .measure = measure_latency,
 };

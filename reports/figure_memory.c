@@ -22,5 +22,7 @@ const report_figure_kind report_figure_memory = {
     .parts = memory_parts,
     .marker = "resident set of the process",
     .reading = "Bars: peak of each class, maximum over ranks. The marker adds code, libraries and MPI.",
+    .takes_published = true,
+    .published = REPORT_TOTAL_BYTES,
     .measure = measure_memory,
 };

@@ -19,9 +19,11 @@ const report_figure_kind report_figure_scaling = {
                  .x = "world_size",
                  .series = "method",
                  .panel = "model, resolution"},
-    .drawing = REPORT_DRAW_SCALING,
+    .drawing = REPORT_DRAW_LINES,
     .unit = REPORT_UNIT_SECONDS,
     .y_label = "latency",
     .reading = "Both axes are logarithmic to base 2; dashed: the one-rank median over the number of ranks.",
+    .takes_published = true,
+    .published = REPORT_LATENCY,
     .measure = measure_scaling,
 };

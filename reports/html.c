@@ -1,5 +1,6 @@
 #include "reports/html.h"
 
+#include "reports/html_pieces.h"
 #include "reports/html_style.h"
 
 #include <stdio.h>
@@ -7,40 +8,6 @@
 #include <string.h>
 
 enum { HTML_ROWS = 5000, HTML_FACTS = 300 };
-
-/* ---- small pieces ------------------------------------------------------------------------------------------------ */
-
-static void put(dit_buffer *out, const char *html)
-{
-    dit_buffer_text(out, html);
-}
-static void put_text(dit_buffer *out, const char *text)
-{
-    report_append_html(out, text ? text : "");
-}
-
-/* <TAG>text</TAG>; attributes such as ` class="num"` may follow the tag's name in `open`. */
-static void put_element(dit_buffer *out, const char *open, const char *tag, const char *text)
-{
-    dit_buffer_printf(out, "<%s>", open);
-    put_text(out, text);
-    dit_buffer_printf(out, "</%s>", tag);
-}
-
-static void put_cell(dit_buffer *out, const char *text)
-{
-    put_element(out, "td", "td", text);
-}
-static void put_number(dit_buffer *out, const char *text)
-{
-    put_element(out, "td class=\"num\"", "td", text);
-}
-
-/* `word` is one of our own names and a class of the style sheet. */
-static void put_badge(dit_buffer *out, const char *word)
-{
-    dit_buffer_printf(out, "<span class=\"verdict %s\">%s</span>", word, word);
-}
 
 static void put_base64(dit_buffer *out, const char *bytes, size_t length)
 {
@@ -71,6 +38,21 @@ static void put_tile(dit_buffer *out, const char *number, const char *what)
     put(out, "</div>\n");
 }
 
+static bool has_simulated(const report_table *table)
+{
+    for (int i = 0; i < table->case_count; i++) {
+        if (report_case_is_simulated(&table->cases[i])) return true;
+    }
+    return false;
+}
+
+static bool has_measured(const report_table *table)
+{
+    bool any = table->case_count == 0;
+    for (int i = 0; i < table->case_count; i++) any = any || !report_case_is_simulated(&table->cases[i]);
+    return any;
+}
+
 static void put_tiles(const report_page *page, dit_buffer *out)
 {
     const report_summary *s = page->summary;
@@ -82,8 +64,14 @@ static void put_tiles(const report_page *page, dit_buffer *out)
     put_tile(out, text, "processes run");
     snprintf(text, sizeof text, "%d", s->dropped);
     put_tile(out, text, "cells dropped, with reason");
-    snprintf(text, sizeof text, "%d / %d / %d", s->claims_held, s->claims_failed, s->claims_undecided);
-    put_tile(out, text, "claims hold / fail / undecided");
+    if (has_simulated(page->table) || s->claims_partly) {
+        snprintf(text, sizeof text, "%d / %d / %d / %d", s->claims_held, s->claims_partly, s->claims_failed,
+                 s->claims_undecided);
+        put_tile(out, text, "claims reproduced / partly / not / undecided");
+    } else {
+        snprintf(text, sizeof text, "%d / %d / %d", s->claims_held, s->claims_failed, s->claims_undecided);
+        put_tile(out, text, "claims hold / fail / undecided");
+    }
     put(out, "</div>\n");
 }
 
@@ -131,6 +119,7 @@ static void put_head(const report_page *page, dit_buffer *out)
     put_element(out, "strong", "strong", state_of(table));
     put(out, ".</p>\n");
     put_tiles(page, out);
+    html_put_agreement(page->table, out);
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -138,16 +127,23 @@ static void put_head(const report_page *page, dit_buffer *out)
 static void put_claim(const report_claim *claim, const report_judgement *judgement, dit_buffer *out)
 {
     put(out, "<tr><td>");
-    put_badge(out, report_verdict_name(judgement->verdict));
-    put(out, "</td><td>");
+    put_badge(out, report_verdict_name(judgement->verdict),
+              judgement->simulated ? report_verdict_reproduction(judgement->verdict)
+                                   : report_verdict_name(judgement->verdict));
+    put(out, "</td>");
+    put_cell(out, report_judgement_evidence(judgement));
+    put(out, "<td>");
     put_text(out, claim->claim);
     if (claim->source[0]) put_element(out, "div class=\"soft small\"", "div", claim->source);
     put(out, "<details><summary class=\"small\">expression</summary><pre>");
     put_text(out, claim->expr);
     if (claim->requires) put(out, "\nrequires ");
     put_text(out, claim->requires);
+    if (claim->partly) put(out, "\npartly ");
+    put_text(out, claim->partly);
     put(out, "</pre></details></td><td>");
     if (judgement->reason[0]) put_element(out, "div", "div", judgement->reason);
+    if (claim->because && judgement->verdict != REPORT_CLAIM_HOLDS) put_element(out, "div", "div", claim->because);
     put_element(out, "pre", "pre", judgement->numbers.data);
     put(out, "</td></tr>\n");
 }
@@ -158,8 +154,12 @@ static void put_claims(const report_page *page, dit_buffer *out)
     put(out,
         "<h2 id=\"claims\">Claims</h2>\n<p class=\"soft\">What the workload expects, judged on these records. A "
         "verdict on "
-        "time needs at least 6 processes a case and must hold at both ends of every interval.</p>\n"
-        "<div class=\"scroll\"><table><thead><tr><th>verdict</th><th>claim</th><th>numbers</th></tr></thead><tbody>\n");
+        "measured time needs at least 6 processes a case and must hold at both ends of every interval; simulated time "
+        "is "
+        "exact, and what it says of the real machine is no more than the agreement shown here.</p>\n"
+        "<div "
+        "class=\"scroll\"><table><thead><tr><th>verdict</th><th>evidence</th><th>claim</th><th>numbers</th></tr></"
+        "thead><tbody>\n");
     for (int i = 0; i < page->claim_count; i++) put_claim(&page->claims[i], &page->judgements[i], out);
     put(out, "</tbody></table></div>\n");
 }
@@ -209,6 +209,7 @@ static void put_figure(const report_page *page, const report_drawing_result *fig
         dit_buffer_printf(out, "<a href=\"%s.gp\">script</a>, <a href=\"%s.dat\">data</a>", id, id);
     }
     put(out, ".</p>\n");
+    html_put_figure_agreement(&figure->grid, out);
     if (figure->grid.left_out) {
         dit_buffer_printf(out, "<p>One picture holds so much: %d further cases are not drawn.</p>\n",
                           figure->grid.left_out);
@@ -298,12 +299,13 @@ static void put_result(const report_case *kase, dit_buffer *out)
     put(out, "<tr>");
     put_element(out, "td class=\"label\"", "td", short_label(kase));
     put(out, "<td>");
-    put_badge(out, report_status_name(kase->status));
+    put_badge(out, report_status_name(kase->status), report_status_name(kase->status));
+    put_element(out, "div class=\"small\"", "div", kase->evidence);
     if (kase->oversubscribed) put(out, "<div class=\"small\">ranks share cores</div>");
     if (kase->communication_mismatch) put(out, "<div class=\"small\">bytes differ from the closed form</div>");
     dit_buffer_printf(out, "</td><td class=\"num\">%d", n);
     if (kase->ok_count != kase->process_count) dit_buffer_printf(out, " of %d", kase->process_count);
-    if (n > 0 && n < 6)
+    if (kase->metric[REPORT_LATENCY].low_n && n > 0)
         put(out, " <span class=\"verdict lown\" title=\"n &lt; 6: a range, never a verdict\">low n</span>");
     put(out, "</td>");
     for (int i = 0; i < RESULT_COLUMNS; i++) put_metric(kase, result_columns[i], out);
@@ -358,7 +360,7 @@ static void put_failure(const report_case *kase, dit_buffer *out)
     put(out, "<tr>");
     put_cell(out, kase->label);
     put(out, "<td>");
-    put_badge(out, report_status_name(kase->status));
+    put_badge(out, report_status_name(kase->status), report_status_name(kase->status));
     dit_buffer_printf(out, "</td><td class=\"num\">%d of %d</td><td>", kase->process_count - kase->ok_count,
                       kase->process_count);
     put_element(out, "code", "code", failure->code);
@@ -412,6 +414,21 @@ static void put_dropped(const report_page *page, dit_buffer *out)
 }
 
 /* ---- method and environment -------------------------------------------------------------------------------------- */
+
+static void put_simulation(dit_buffer *out)
+{
+    static const char *const paragraphs[] = {
+        "Simulated cases ran the engine's own code, methods and messages, on a declared machine that is not here: each "
+        "operator charges the time that a cost model gives it to its rank's virtual clock, messages share the links of "
+        "the declared network. Their latency is virtual time, the same in every run, so n is 1 and no interval is "
+        "shown. Memory is counted, not allocated, in the element type of the simulation.",
+        "Published numbers are what others printed, with the reading error of the source. They are drawn as hollow "
+        "points and enter no median, no claim and no line.",
+    };
+    put(out, "<h2 id=\"simulation\">How it was simulated</h2>\n");
+    for (size_t i = 0; i < sizeof paragraphs / sizeof paragraphs[0]; i++) put_element(out, "p", "p", paragraphs[i]);
+    put(out, "\n");
+}
 
 static void put_method(dit_buffer *out)
 {
@@ -495,10 +512,12 @@ void report_html_write(const report_page *page, dit_buffer *out)
     put_head(page, out);
     put_claims(page, out);
     put_figures(page, out);
+    html_put_published(page, out);
     put_results(page, out);
     put_failures(page, out);
     put_dropped(page, out);
-    put_method(out);
+    if (has_measured(page->table)) put_method(out);
+    if (has_simulated(page->table)) put_simulation(out);
     put_environment(page, out);
     put(out, "</main>\n</body>\n</html>\n");
 }

@@ -32,6 +32,12 @@ typedef struct {
     const report_summary *summary;
 } report_page;
 
+/* Of html_agreement.c: how near the session's simulated cases come to published numbers, for the page's head and a
+ * figure's caption; the table of all points, and those that stand in no figure. Nothing without published points. */
+void html_put_agreement(const report_table *table, dit_buffer *out);
+void html_put_figure_agreement(const report_grid *grid, dit_buffer *out);
+void html_put_published(const report_page *page, dit_buffer *out);
+
 /* Appends the page. */
 void report_html_write(const report_page *page, dit_buffer *out);
 

@@ -2,12 +2,15 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "reports/agreement.h"
 #include "reports/gnuplot.h"
 #include "reports/html.h"
 #include "reports/picture.h"
+#include "reports/published.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +78,8 @@ static void choose_id(const report_work *work, const char *wanted, char out[REPO
     }
     if (used == 0) out[used++] = '_';
     out[used] = '\0';
-    bool taken = strcmp(out, "results") == 0 || strcmp(out, "claims") == 0 || strcmp(out, "report") == 0;
+    bool taken = strcmp(out, "results") == 0 || strcmp(out, "claims") == 0 || strcmp(out, "report") == 0 ||
+                 strcmp(out, "published") == 0;
     for (int i = 0; i < work->figure_count; i++) taken = taken || strcmp(work->figures[i].id, out) == 0;
     if (taken) snprintf(out + used, REPORT_ID - used, "_%d", work->figure_count + 1);
 }
@@ -101,6 +105,9 @@ static void add_figure(report_work *work, const cJSON *declared, const report_fi
         .x = string_member(declared, "x", fallback->x),
         .series = string_member(declared, "series", fallback->series),
         .panel = string_member(declared, "panel", fallback->panel),
+        .axis = string_member(declared, "axis", fallback->axis),
+        .best = string_member(declared, "best", fallback->best),
+        .pair = string_member(declared, "pair", fallback->pair),
     };
     choose_id(work, figure->plot.id, figure->id);
     work->figure_count++;
@@ -117,7 +124,9 @@ static void list_figures(report_work *work)
         add_figure(work, plot, report_figure_kind_find(string_member(plot, "kind", "")));
     }
     const report_figure_kind *const *kinds = report_figure_kinds();
-    for (int i = 0; cJSON_GetArraySize(plots) == 0 && kinds[i]; i++) add_figure(work, NULL, kinds[i]);
+    for (int i = 0; cJSON_GetArraySize(plots) == 0 && kinds[i]; i++) {
+        if (!kinds[i]->on_request) add_figure(work, NULL, kinds[i]);
+    }
 }
 
 static void list_claims(report_work *work)
@@ -140,13 +149,11 @@ static void list_claims(report_work *work)
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-static void write_footer(const report_work *work, const report_drawing_result *figure, dit_buffer *out)
+/* "measured · n = 3 to 6 processes a case"; nothing for a figure without measured cases. */
+static void write_measured(const report_drawing_result *figure, dit_buffer *out)
 {
     const report_grid *grid = &figure->grid;
-    const report_table *table = &work->table;
-    const cJSON *suite = cJSON_GetObjectItemCaseSensitive(table->session.root, "suite");
-    bool dirty = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(suite, "dirty"));
-    dit_buffer_printf(out, "%s · n = %d", grid->count ? grid->cells[0].kase->evidence : "measured", grid->n_min);
+    dit_buffer_printf(out, "measured · n = %d", grid->n_min);
     if (grid->n_max != grid->n_min) dit_buffer_printf(out, " to %d", grid->n_max);
     dit_buffer_printf(out, " process%s a case", grid->n_max == 1 ? "" : "es");
     if (!figure->kind->parts && grid->n_max >= 6) {
@@ -155,9 +162,29 @@ static void write_footer(const report_work *work, const report_drawing_result *f
     if (grid->low_n) dit_buffer_text(out, " · * n < 6: no verdict");
     if (grid->low_n && grid->n_max > 1) dit_buffer_text(out, ", whiskers are the range");
     if (figure->kind->unit == REPORT_UNIT_SECONDS && grid->oversubscribed) {
-        bool marked = figure->kind != &report_figure_scaling; /* lines carry no marks */
+        bool marked = figure->kind->drawing == REPORT_DRAW_BARS; /* lines carry no marks */
         dit_buffer_printf(out, " · %s ranks share cores (oversubscribed)", marked ? "†" : "some");
     }
+}
+
+/* Which evidence the picture shows, and how it is told apart. */
+static void write_evidence(const report_drawing_result *figure, dit_buffer *out)
+{
+    const report_grid *grid = &figure->grid;
+    if (grid->measured) write_measured(figure, out);
+    if (grid->simulated) {
+        dit_buffer_printf(out, "%ssimulated by the engine's own code on a cost model: virtual time, no hardware",
+                          grid->measured ? " · " : "");
+    }
+    if (grid->published) dit_buffer_text(out, " · hollow: published by others");
+}
+
+static void write_footer(const report_work *work, const report_drawing_result *figure, dit_buffer *out)
+{
+    const report_table *table = &work->table;
+    const cJSON *suite = cJSON_GetObjectItemCaseSensitive(table->session.root, "suite");
+    bool dirty = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(suite, "dirty"));
+    write_evidence(figure, out);
     dit_buffer_printf(out, "\ncommit %.40s%s · hardware %.12s · session %.80s",
                       report_session_text(table, "suite/commit"), dirty ? " (dirty)" : "",
                       report_session_text(table, "hardware/hardware_id"), report_session_text(table, "session_id"));
@@ -205,7 +232,7 @@ static dit_status compose_and_draw(const report_work *work, report_drawing_resul
 static bool worth_drawing(const report_drawing_result *figure)
 {
     const report_grid *grid = &figure->grid;
-    bool several = figure->kind->drawing != REPORT_DRAW_SCALING && figure->kind->drawing != REPORT_DRAW_ERROR;
+    bool several = figure->kind->drawing != REPORT_DRAW_LINES && figure->kind->drawing != REPORT_DRAW_ERROR;
     for (int i = 1; i < grid->count; i++) several = several || strcmp(grid->cells[i].x, grid->cells[0].x) != 0;
     return grid->drawn_count > 0 && several;
 }
@@ -281,6 +308,42 @@ static dit_status write_results(const report_work *work)
         }
     }
     dit_status st = write_text(work, "results", ".csv", &csv);
+    dit_buffer_release(&csv);
+    return st;
+}
+
+/* One row per published point, with what the simulation says of the same case. */
+static dit_status write_published(const report_work *work)
+{
+    dit_buffer csv = {0};
+    if (work->table.published_count == 0) return DIT_OK;
+    dit_buffer_text(&csv, "file,index,source,label,metric,published,rounding,predicted,error,in_fit,out_of_memory,"
+                          "case_id,case,status,provenance,warnings\n");
+    for (int i = 0; i < work->table.published_count; i++) {
+        const report_published *point = &work->table.published[i];
+        double predicted = report_published_predicted(point), error = report_published_error(point);
+        const char *const texts[] = {point->twin ? point->twin->case_id : "", point->twin ? point->twin->label : "",
+                                     point->status, point->provenance};
+        report_append_csv(&csv, point->file);
+        dit_buffer_printf(&csv, ",%lld,", (long long)point->index);
+        report_append_csv(&csv, point->source);
+        dit_buffer_char(&csv, ',');
+        report_append_csv(&csv, point->kase.label);
+        dit_buffer_printf(&csv, ",%s,", report_metric_get(point->metric)->name);
+        if (report_published_has_value(point)) dit_buffer_printf(&csv, "%.9g", point->value);
+        dit_buffer_printf(&csv, ",%.9g,", point->rounding);
+        if (isfinite(predicted)) dit_buffer_printf(&csv, "%.9g", predicted);
+        dit_buffer_char(&csv, ',');
+        if (isfinite(error)) dit_buffer_printf(&csv, "%.6g", error);
+        dit_buffer_printf(&csv, ",%s,%s", point->in_fit ? "true" : "false",
+                          report_published_has_value(point) ? "false" : "true");
+        for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+            dit_buffer_char(&csv, ',');
+            report_append_csv(&csv, texts[t]);
+        }
+        dit_buffer_printf(&csv, ",%d\n", point->warning_count);
+    }
+    dit_status st = write_text(work, "published", ".csv", &csv);
     dit_buffer_release(&csv);
     return st;
 }
@@ -377,6 +440,7 @@ static dit_status make(report_work *work)
     DIT_TRY(prepare(work));
     DIT_TRY(judge_claims(work));
     DIT_TRY(write_results(work));
+    DIT_TRY(write_published(work));
     DIT_TRY(write_claims(work));
     DIT_TRY(make_figures(work));
     return write_page(work);

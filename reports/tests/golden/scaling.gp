@@ -35,18 +35,19 @@ set label 'toy · 64x64' at screen 0.03667,0.82850 left font ',12' tc rgb '#2222
 set label 'latency [s]' at screen 0.04000,0.50242 center rotate by 90 tc rgb '#222222' front
 set logscale xy 2
 set xrange [0.85:2.36]
-set yrange [0.4016:1.25875]
 set xtics nomirror out scale 0.4 tc rgb '#222222' ('1' 1, '1.25' 1.25, '1.5' 1.5, '1.75' 1.75, '2' 2)
-set ytics nomirror out scale 0.4 tc rgb '#222222' ('0.4375' 0.4375, '0.5' 0.5, '0.625' 0.625, '0.75' 0.75, '0.875' 0.875, '1' 1, '1.25' 1.25)
 set xlabel 'ranks' offset 0,0.4 tc rgb '#222222'
+set yrange [0.4016:1.25875]
+set ytics nomirror out scale 0.4 tc rgb '#222222' ('0.4375' 0.4375, '0.5' 0.5, '0.625' 0.625, '0.75' 0.75, '0.875' 0.875, '1' 1, '1.25' 1.25)
 plot 1.004/x with lines dt 2 lw 1.2 lc rgb '#888888', \
      'scaling.dat' index 0 using 1:2 with lines lw 1.6 dt 1 lc rgb '#8c8c8c', \
-     '' index 0 every ::1 using 1:3:(0):($4-$3) with vectors heads size screen 0.005,90 fixed lw 1.2 lc rgb '#8c8c8c', \
-     '' index 0 every ::1 using 1:2 with points pt 7 ps 0.9 lc rgb '#8c8c8c', \
-     'scaling.dat' index 1 using 1:2 with lines lw 1.6 dt 1 lc rgb '#0072b2', \
-     '' index 1 every ::1 using 1:3:(0):($4-$3) with vectors heads size screen 0.005,90 fixed lw 1.2 lc rgb '#0072b2', \
-     '' index 1 every ::1 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072b2', \
-     'scaling.dat' index 2 using 1:2 with lines lw 1.6 dt 1 lc rgb '#e69f00', \
-     '' index 2 every ::1 using 1:3:(0):($4-$3) with vectors heads size screen 0.005,90 fixed lw 1.2 lc rgb '#e69f00', \
-     '' index 2 every ::1 using 1:2 with points pt 9 ps 0.9 lc rgb '#e69f00'
+     'scaling.dat' index 1 using 1:3:(0):($4-$3) with vectors heads size screen 0.005,90 fixed lw 1.2 lc rgb '#8c8c8c', \
+     'scaling.dat' index 1 using 1:2 with points pt 7 ps 0.9 lw 1 lc rgb '#8c8c8c', \
+     'scaling.dat' index 2 using 1:2 with lines lw 1.6 dt 1 lc rgb '#0072b2', \
+     'scaling.dat' index 3 using 1:3:(0):($4-$3) with vectors heads size screen 0.005,90 fixed lw 1.2 lc rgb '#0072b2', \
+     'scaling.dat' index 3 using 1:2 with points pt 5 ps 0.9 lw 1 lc rgb '#0072b2', \
+     'scaling.dat' index 4 using 1:2 with lines lw 1.6 dt 1 lc rgb '#e69f00', \
+     'scaling.dat' index 5 using 1:3:(0):($4-$3) with vectors heads size screen 0.005,90 fixed lw 1.2 lc rgb '#e69f00', \
+     'scaling.dat' index 5 using 1:2 with points pt 9 ps 0.9 lw 1 lc rgb '#e69f00'
+unset logscale
 unset multiplot

@@ -1,0 +1,31 @@
+/* Speedup: latency of one device over latency, against devices. */
+#include "reports/figure.h"
+
+static void measure_speedup(const report_case *kase, report_bar *out)
+{
+    const dit_summary *speedup = &kase->metric[REPORT_SPEEDUP];
+    out->n = speedup->low > 0 ? speedup->n : 0;
+    out->part[0] = speedup->median;
+    out->has_interval = speedup->n > 1;
+    out->low = speedup->low;
+    out->high = speedup->high;
+    out->low_n = speedup->low_n;
+}
+
+const report_figure_kind report_figure_speedup = {
+    .kind = "speedup",
+    .defaults = {.id = "speedup",
+                 .title = "Speedup over one device",
+                 .x = "world_size",
+                 .series = "method",
+                 .panel = "model, resolution"},
+    .drawing = REPORT_DRAW_LINES,
+    .unit = REPORT_UNIT_FACTOR,
+    .y_label = "speedup",
+    .reading = "Latency of one device over latency, each over the one-device number of its own evidence and source; "
+               "dashed: as many times faster as there are devices.",
+    .on_request = true,
+    .takes_published = true,
+    .published = REPORT_SPEEDUP,
+    .measure = measure_speedup,
+};
