@@ -99,7 +99,7 @@ static dit_status read_conditions(const dit_json *doc, dit_case *out)
 
 dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"warmup_runs", "iterations", "trace", NULL};
+    static const char *const keys[] = {"warmup_runs", "iterations", "trace", "scope", NULL};
     const cJSON *measure = NULL;
     int64_t warmup_runs = 1, iterations = 1;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
@@ -168,9 +168,9 @@ dit_status dit_case_hash(const dit_json *doc, char out[33])
 
 dit_status dit_case_read(const dit_json *doc, dit_case *out)
 {
-    static const char *const keys[] = {"schema",     "program",  "model",     "scheduler",  "run",
-                                       "conditions", "parallel", "attention", "platform",   "measure",
-                                       "vae",        "picture",  "emulates",  "simulation", NULL};
+    static const char *const keys[] = {"schema",   "program",    "model",         "scheduler", "run", "conditions",
+                                       "parallel", "attention",  "platform",      "measure",   "vae", "picture",
+                                       "emulates", "simulation", "text_encoders", NULL};
     dit_program_platform platform = {.parallel = &out->parallel};
     memset(out, 0, sizeof *out);
     out->doc = doc;

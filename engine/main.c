@@ -7,6 +7,7 @@
 #include "engine/comm/comm.h"
 #include "engine/position.h"
 #include "engine/programs/program.h"
+#include "engine/record.h"
 #include "version.h"
 
 #include <getopt.h>
@@ -109,25 +110,6 @@ static dit_status run_program(dit_program_args *args, dit_json *doc, bool *skipp
     return program->run(args, skipped);
 }
 
-/* error.json: what the harness shows. Written by whichever rank failed. */
-static void write_error(const char *folder)
-{
-    const dit_error *error = dit_error_last();
-    char path[4096], message[2048], hint[512], notes[2048];
-    cJSON *root = cJSON_CreateObject();
-    dit_status code = error->status;
-    snprintf(message, sizeof message, "%s", error->message);
-    snprintf(hint, sizeof hint, "%s", error->hint);
-    snprintf(notes, sizeof notes, "%s", error->notes);
-    snprintf(path, sizeof path, "%s/error.json", folder);
-    if (root && cJSON_AddStringToObject(root, "code", dit_status_name(code)) &&
-        cJSON_AddStringToObject(root, "message", message) && cJSON_AddStringToObject(root, "hint", hint) &&
-        cJSON_AddStringToObject(root, "notes", notes) &&
-        cJSON_AddNumberToObject(root, "rank", dit_comm_rank(dit_comm_world())))
-        dit_json_write_file(root, path, false);
-    cJSON_Delete(root);
-}
-
 int main(int argc, char **argv)
 {
     dit_program_args args = {0};
@@ -152,7 +134,7 @@ int main(int argc, char **argv)
     if (st == DIT_OK) st = run_program(&args, &doc, &skipped);
     if (st != DIT_OK) {
         dit_error_print("ditbench-engine");
-        write_error(args.out_folder);
+        dit_record_write_error(args.out_folder);
         if (dit_comm_size(dit_comm_world()) > 1) dit_comm_abort(dit_status_exit_code(st));
     }
     dit_json_release(&doc);

@@ -334,8 +334,12 @@ bool dit_validation_judge(const dit_validation *v, bool *pass)
 
 static void add_validation(builder *b, cJSON *record, const dit_validation *v)
 {
-    bool pass, judged = dit_validation_judge(v, &pass);
     cJSON *validation = add_object(b, record, "validation");
+    if (!v) {
+        add_string(b, validation, "reason", "nothing was computed");
+        return;
+    }
+    bool pass, judged = dit_validation_judge(v, &pass);
     add_string(b, validation, v->digest_key ? v->digest_key : "latent_digest", v->digest);
     add_bool(b, validation, "finite", true);
     add_number(b, validation, "tolerance", v->tolerance);
@@ -396,7 +400,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) estimated += estimate[klass];
     if (!rt->facts.parameters) estimated = -1; /* facts from a config alone: no estimate */
     add_string(&b, record, "schema", "ditbench.record/1");
-    add_string(&b, record, "evidence", "measured");
+    add_string(&b, record, "evidence", params->evidence ? params->evidence : "measured");
     add_string(&b, record, "program", params->program);
     add_string(&b, record, "case_id", params->kase->case_id);
     add_int(&b, record, "world_size", world_size);
@@ -454,6 +458,21 @@ static dit_status check_each(const dit_measurement *ranks, int world_size, const
     return DIT_OK;
 }
 
+dit_status dit_record_write_merged(const dit_record_params *params, const dit_measurement *ranks)
+{
+    int world_size = dit_parallel_world_size(&params->rt->parallel);
+    char path[4096];
+    dit_volume_table *predicted = calloc((size_t)world_size, sizeof *predicted);
+    if (!predicted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d measurements", world_size);
+    predict_each(params, world_size, predicted);
+    bool match = check_each(ranks, world_size, predicted) == DIT_OK;
+    snprintf(path, sizeof path, "%s/record.json", params->out_folder);
+    dit_status st = write_merged(params, ranks, predicted, match, path);
+    if (st == DIT_OK && !match) st = check_each(ranks, world_size, predicted); /* raises the error again, last */
+    free(predicted);
+    return st;
+}
+
 dit_status dit_record_write(const dit_record_params *params)
 {
     const dit_measurement *own = params->own;
@@ -484,4 +503,22 @@ done:
     free(predicted);
     free(offsets);
     return st;
+}
+
+void dit_record_write_error(const char *folder)
+{
+    const dit_error *error = dit_error_last();
+    char path[4096], message[2048], hint[512], notes[2048];
+    cJSON *root = cJSON_CreateObject();
+    dit_status code = error->status;
+    snprintf(message, sizeof message, "%s", error->message);
+    snprintf(hint, sizeof hint, "%s", error->hint);
+    snprintf(notes, sizeof notes, "%s", error->notes);
+    snprintf(path, sizeof path, "%s/error.json", folder);
+    if (root && cJSON_AddStringToObject(root, "code", dit_status_name(code)) &&
+        cJSON_AddStringToObject(root, "message", message) && cJSON_AddStringToObject(root, "hint", hint) &&
+        cJSON_AddStringToObject(root, "notes", notes) &&
+        cJSON_AddNumberToObject(root, "rank", dit_comm_rank(dit_comm_world())))
+        dit_json_write_file(root, path, false);
+    cJSON_Delete(root);
 }

@@ -52,12 +52,13 @@ dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volu
 
 /* What a record is made of. */
 typedef struct {
-    const char *program; /* "denoise" */
+    const char *program;  /* "denoise" */
+    const char *evidence; /* NULL: "measured" */
     const dit_case *kase;
     const dit_runtime *rt;
     const char *attention; /* the policy's name; NULL: the program attends to nothing over ranks */
     const dit_measurement *own;
-    const dit_validation *validation;
+    const dit_validation *validation;  /* NULL: nothing was computed */
     const dit_volume_table *predicted; /* the closed form; NULL: that of rt->parallel and rt->facts */
     bool predicted_each;               /* `predicted` has a table for each rank */
     const cJSON *more;                 /* an object whose members the merged record gets too, on rank 0; NULL: none */
@@ -66,5 +67,10 @@ typedef struct {
 /* Collective: writes rank-N.json on every rank and record.json on rank 0. The volume check's verdict goes into the
  * record; a mismatch is returned after the record is written. */
 dit_status dit_record_write(const dit_record_params *params);
+/* Not collective: writes record.json alone, from the measurements of all ranks; params->own is not looked at. Errors as
+ * above. */
+dit_status dit_record_write_merged(const dit_record_params *params, const dit_measurement *ranks);
+/* error.json of the newest error: what the harness shows. Written by whichever rank failed. */
+void dit_record_write_error(const char *folder);
 
 #endif

@@ -254,6 +254,7 @@ int64_t dit_sampler_begin_step(dit_sampler *s, int step)
     dit_runtime_set_step(s->rt, step);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     dit_fault_at_step(step, s->latents);
+    if (s->on_begin) s->on_begin(s, step, s->context);
     return dit_clock_ns();
 }
 

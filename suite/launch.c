@@ -111,6 +111,7 @@ static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *
                                         "--cfg=smpi/shared-malloc-blocksize:67108864",
                                         "--cfg=smpi/alltoall:pair",
                                         "--cfg=smpi/allgather:ring",
+                                        "--cfg=smpi/send-is-detached-thresh:0",
                                         "--log=root.thres:critical",
                                         SUITE_SMPI_MODEL,
                                         NULL};

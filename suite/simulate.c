@@ -135,7 +135,23 @@ done:
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
 
-static dit_status judge(const suite_process_result *result, const char *log)
+/* What the engine left says so. */
+static bool ran_out_of_memory(const char *folder)
+{
+    char path[SUITE_PATH];
+    dit_json doc = {0};
+    const char *code = "";
+    if (suite_path(path, "%s/error.json", folder) != DIT_OK || dit_json_read_file(path, &doc) != DIT_OK) {
+        dit_error_clear();
+        return false;
+    }
+    if (dit_json_optional_string(&doc, doc.root, "", "code", &code) != DIT_OK) dit_error_clear();
+    bool memory = strcmp(code, dit_status_name(DIT_ERR_MEMORY)) == 0;
+    dit_json_release(&doc);
+    return memory;
+}
+
+static dit_status judge(const suite_process_result *result, const char *folder, const char *log)
 {
     char tail[600];
     if (result->end == SUITE_PROCESS_EXITED && result->exit_code == 0) return DIT_OK;
@@ -143,28 +159,56 @@ static dit_status judge(const suite_process_result *result, const char *log)
     if (result->end == SUITE_PROCESS_TIMEOUT)
         return DIT_FAIL(DIT_ERR_TIMEOUT, "the simulation took longer than %.0f s", (double)result->elapsed_ns * 1e-9);
     suite_text_tail(log, tail, sizeof tail);
+    if (ran_out_of_memory(folder)) return DIT_FAIL(DIT_ERR_MEMORY, "out of memory: %s", tail);
     return DIT_FAIL(DIT_ERR_INTERNAL, "the simulation ended with code %d: %s", result->exit_code, tail);
+}
+
+/* What the busiest rank sent. */
+static dit_status read_traffic(const dit_json *doc, suite_simulated *out)
+{
+    const cJSON *ranks = NULL, *rank, *row;
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "ranks", &ranks));
+    cJSON_ArrayForEach(rank, ranks)
+    {
+        double bytes = 0;
+        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(rank, "communication"))
+        {
+            const cJSON *sent = cJSON_GetObjectItemCaseSensitive(row, "bytes");
+            if (cJSON_IsNumber(sent)) bytes += sent->valuedouble;
+        }
+        if (bytes > (double)out->sent_bytes) out->sent_bytes = (int64_t)bytes;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_record(const dit_json *doc, suite_simulated *out)
+{
+    const cJSON *memory, *samples, *simulation;
+    const cJSON *latency = NULL;
+    bool match = false;
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "samples", &samples));
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "simulation", &simulation));
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "memory", &memory));
+    DIT_TRY(dit_json_optional_array(doc, samples, "/samples", "latency_ns", &latency));
+    if (!latency || !cJSON_IsNumber(latency->child) || latency->child->valuedouble <= 0)
+        return dit_json_fail(doc, "/samples/latency_ns", DIT_ERR_JSON_VALUE, "expected a time");
+    out->seconds = latency->child->valuedouble * 1e-9;
+    DIT_TRY(dit_json_require_int(doc, simulation, "/simulation", "steps_simulated", 1, 100000, &out->steps));
+    DIT_TRY(dit_json_require_int(doc, memory, "/memory", "total_bytes", 0, INT64_C(1) << 53, &out->memory_bytes));
+    DIT_TRY(read_traffic(doc, out));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "communication_match", &match));
+    if (match) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_BYTES_MISMATCH, "the simulated ranks did not send what the closed form says");
 }
 
 static dit_status read_outcome(const char *folder, suite_simulated *out)
 {
     char path[SUITE_PATH];
-    const cJSON *memory;
     dit_json doc = {0};
-    bool match = false;
-    DIT_TRY(suite_path(path, "%s/simulated.json", folder));
-    dit_status st = dit_json_read_file(path, &doc);
     *out = (suite_simulated){0};
-    if (st == DIT_OK) st = dit_json_optional_number(&doc, doc.root, "", "latency_s", 0, 1e12, &out->seconds);
-    if (st == DIT_OK) st = dit_json_require_int(&doc, doc.root, "", "simulated_steps", 1, 100000, &out->steps);
-    if (st == DIT_OK)
-        st = dit_json_require_int(&doc, doc.root, "", "sent_bytes", 0, INT64_C(1) << 53, &out->sent_bytes);
-    if (st == DIT_OK) st = dit_json_require_object(&doc, doc.root, "", "memory", &memory);
-    if (st == DIT_OK)
-        st = dit_json_require_int(&doc, memory, "/memory", "total", 0, INT64_C(1) << 53, &out->memory_bytes);
-    if (st == DIT_OK) st = dit_json_optional_bool(&doc, doc.root, "", "communication_match", &match);
-    if (st == DIT_OK && !match)
-        st = DIT_FAIL(DIT_ERR_BYTES_MISMATCH, "the simulated ranks did not send what the closed form says");
+    DIT_TRY(suite_path(path, "%s/record.json", folder));
+    dit_status st = dit_json_read_file(path, &doc);
+    if (st == DIT_OK) st = read_record(&doc, out);
     dit_json_release(&doc);
     return st;
 }
@@ -190,7 +234,7 @@ static dit_status run_in(const char *folder, const suite_simulate_params *params
                                                            .signals = params->signals},
                                    &result),
                  done);
-    DIT_TRY_GOTO(st, judge(&result, log), done);
+    DIT_TRY_GOTO(st, judge(&result, folder, log), done);
     st = read_outcome(folder, out);
 done:
     suite_command_release(&command);

@@ -20,7 +20,7 @@ typedef struct {
     const suite_calibration *calibration; /* laid over accelerator, profile and links; NULL: nothing */
 } suite_simulate_params;
 
-/* What came back. Bytes and memory are those of fp32, of the rank that has most. */
+/* What came back. Bytes and memory are those of the element, of the rank that has most. */
 typedef struct {
     double seconds;
     int64_t steps; /* that were simulated; the rest repeated */

@@ -36,7 +36,7 @@ void dit_program_list(void)
 
 dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out)
 {
-    static const char *const keys[] = {"name", "backend", "threads_per_rank", "launcher", NULL};
+    static const char *const keys[] = {"name", "backend", "threads_per_rank", "launcher", "profile", "element", NULL};
     const cJSON *parallel = NULL, *platform = NULL;
     int64_t threads = 0;
     out->attention = "auto";

@@ -15,7 +15,7 @@ static dit_status simulated_all_to_all(void *opaque, const void *send, void *rec
 {
     sim_group *group = opaque;
     double stretch =
-        dit_sim_enter(DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), group->size, group->nodes);
+        dit_sim_enter(DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), group->size, group->nodes, false);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
     void *buffer = dit_sim_buffer(wire * group->size);
     (void)send, (void)recv;
@@ -27,7 +27,8 @@ static dit_status simulated_all_to_all(void *opaque, const void *send, void *rec
 static dit_status simulated_all_gather(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
     sim_group *group = opaque;
-    double stretch = dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes);
+    double stretch =
+        dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes, false);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
     void *buffer = dit_sim_buffer(wire * group->size);
     (void)send, (void)recv;
@@ -40,7 +41,7 @@ static dit_status simulated_exchange_begin(void *opaque, const void *send, int t
                                            dit_comm_exchange *out)
 {
     sim_group *group = opaque;
-    double stretch = dit_sim_enter(DIT_COST_SEND_RECV, (double)bytes, group->size, group->nodes);
+    double stretch = dit_sim_enter(DIT_COST_SEND_RECV, (double)bytes, group->size, group->nodes, to != DIT_COMM_NOBODY);
     int64_t wire = dit_sim_wire(bytes, stretch);
     void *buffer = dit_sim_buffer(wire);
     (void)send, (void)recv;
@@ -53,7 +54,8 @@ static dit_status simulated_all_gather_begin(void *opaque, const void *send, voi
                                              dit_comm_exchange *out)
 {
     sim_group *group = opaque;
-    double stretch = dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes);
+    double stretch =
+        dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes, true);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
     void *buffer = dit_sim_buffer(wire * group->size);
     (void)send, (void)recv;

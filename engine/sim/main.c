@@ -3,16 +3,18 @@
  *   smpirun -np N -platform FILE.xml -hostfile FILE ditbench-engine-sim --case FILE --out DIR
  *
  * The case is a denoise case with "simulation" (results/schema/README.md). Everything runs as in ditbench-engine, but
- * operators only take virtual time. Writes simulated.json: {"schema": "ditbench.simulated/1", "evidence": "simulated",
- * "latency_s", "num_inference_steps", "simulated_steps", "sent_bytes", "communication_match", "memory"}; bytes and
- * memory in fp32, of the rank that has most.
+ * operators only take virtual time. Writes record.json with "evidence": "simulated"; bytes and memory are those of the
+ * simulation's element type. A rank that needs more memory than the accelerator has is an error after the record is
+ * written. On failure error.json and an exit code, as ditbench-engine has them.
  */
+#include "engine/attention/attention.h"
 #include "engine/pipeline.h"
+#include "engine/sim/serial.h"
 #include "engine/sim/sim.h"
+#include "engine/sim/stretch.h"
 #include "version.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,143 +40,213 @@ static dit_status parse(int argc, char **argv, arguments *out)
                           "ditbench-engine-sim " DITBENCH_VERSION " is started by smpirun");
 }
 
-/* What one simulation of `steps` steps gave, the greatest over ranks. */
-typedef struct {
-    double seconds;
-    bool match;
-    int64_t memory[DIT_MEMORY_CLASS_COUNT], total_memory, sent_bytes;
-} outcome;
+/* ---- the record -------------------------------------------------------------------------------------------------- */
 
-static int64_t sent_bytes(const dit_comm_counters *counters)
+/* This rank's measurement, in the simulation's element. The arrays are `it` and outcome's. */
+static dit_measurement measurement_of(const dit_sim_outcome *outcome, int steps, dit_iteration *it)
 {
-    int64_t total = 0;
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) total += counters->at[axis][collective][phase].bytes;
-    return total;
+    dit_sim_account account = outcome->account;
+    dit_measurement m = {.iterations = 1, .steps = steps, .iteration = it, .step_ns = outcome->step_ns};
+    dit_sim_account_resize(&account, dit_sim_element_bytes());
+    *it = account.counted;
+    it->latency_ns = (int64_t)(account.seconds * 1e9 + 0.5);
+    m.head.rank = dit_comm_rank(dit_comm_world());
+    memcpy(m.head.coordinates, outcome->coordinates, sizeof m.head.coordinates);
+    memcpy(m.head.peak, account.peak, sizeof m.head.peak);
+    m.head.total_peak = account.total_peak;
+    m.head.setup_ns = outcome->setup_ns, m.head.weights_ns = outcome->weights_ns;
+    m.head.load_peak = outcome->load_peak / (int64_t)sizeof(float) * dit_sim_element_bytes();
+    return m;
 }
 
-/* Of all ranks, on every rank: the slowest and the largest. */
-static dit_status gather_outcome(outcome *own)
+/* All ranks live in one process: what they have is told by its address, not copied to everybody. */
+static dit_status meet(const dit_measurement *own, dit_measurement **out)
 {
-    char *all;
+    const dit_measurement **all;
     int size = dit_comm_size(dit_comm_world());
     int64_t *offsets = calloc((size_t)size + 1, sizeof *offsets);
-    if (!offsets) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", size);
-    dit_status st = dit_comm_collect(dit_comm_world(), own, (int64_t)sizeof *own, &all, offsets);
-    for (int rank = 0; rank < size && st == DIT_OK; rank++) {
-        outcome other;
-        memcpy(&other, all + offsets[rank], sizeof other);
-        if (other.seconds > own->seconds) own->seconds = other.seconds;
-        if (other.total_memory > own->total_memory) own->total_memory = other.total_memory;
-        if (other.sent_bytes > own->sent_bytes) own->sent_bytes = other.sent_bytes;
-        own->match = own->match && other.match;
-        for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++)
-            if (other.memory[i] > own->memory[i]) own->memory[i] = other.memory[i];
+    *out = own->head.rank == 0 ? calloc((size_t)size, sizeof **out) : NULL;
+    if (!offsets || (own->head.rank == 0 && !*out)) {
+        free(offsets);
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", size);
     }
+    dit_status st = dit_comm_collect(dit_comm_world(), &own, (int64_t)sizeof own, (char **)(void *)&all, offsets);
+    for (int rank = 0; rank < size && st == DIT_OK && *out; rank++) (*out)[rank] = *all[rank];
     if (st == DIT_OK) free(all);
     free(offsets);
     return st;
 }
 
-static bool matches(const dit_runtime *rt)
+/* Everything the record is made of; on rank 0 alone. */
+typedef struct {
+    const dit_json *doc;
+    const char *folder, *case_id;
+    const dit_measurement *ranks;
+    const dit_sim_outcome *outcome;
+    const dit_sim_serial *serial;
+} report;
+
+static double slowest_seconds(const report *r, int world_size)
 {
-    dit_volume_table table;
-    dit_volume_predict(&rt->parallel, &rt->facts, dit_comm_rank(dit_comm_world()), &table);
-    return dit_volume_total_bytes(&table) == sent_bytes(&rt->counters);
+    int64_t slowest_ns = 0;
+    for (int rank = 0; rank < world_size; rank++)
+        if (r->ranks[rank].iteration[0].latency_ns > slowest_ns) slowest_ns = r->ranks[rank].iteration[0].latency_ns;
+    return (double)slowest_ns * 1e-9;
 }
 
-static dit_status simulate(const dit_json *doc, int steps, outcome *out)
+/* "simulation": how the numbers came about. */
+static dit_status describe(const report *r, int world_size, cJSON *more)
 {
-    dit_pipeline p = {0};
-    dit_status st;
-    int64_t elapsed_ns;
-    cJSON *run = cJSON_GetObjectItemCaseSensitive(doc->root, "run");
-    cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(run, "num_inference_steps"), steps);
-    *out = (outcome){0};
-    DIT_TRY_GOTO(st, dit_pipeline_create_simulated(doc, dit_sim_kernels(), &p), done);
-    p.now_s = dit_sim_now;
-    DIT_TRY_GOTO(st, dit_pipeline_run(&p, NULL, &elapsed_ns), done);
-    *out = (outcome){.seconds = p.elapsed_s,
-                     .match = matches(&p.rt),
-                     .total_memory = p.rt.ledger.total_peak,
-                     .sent_bytes = sent_bytes(&p.rt.counters)};
-    memcpy(out->memory, p.rt.ledger.peak, sizeof out->memory);
-    st = gather_outcome(out);
-done:
-    dit_pipeline_release(&p);
-    return st;
+    int64_t messages = 0;
+    cJSON *simulation = cJSON_AddObjectToObject(more, "simulation");
+    if (!simulation) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    for (int rank = 0; rank < world_size; rank++) messages += dit_sim_counted_messages(&r->ranks[rank].iteration[0]);
+    DIT_TRY(dit_json_add_string(simulation, "accelerator", dit_sim_accelerator()));
+    DIT_TRY(dit_json_add_string(simulation, "profile", dit_sim_profile()));
+    DIT_TRY(dit_json_add_int(simulation, "element_bytes", dit_sim_element_bytes()));
+    DIT_TRY(dit_json_add_int(simulation, "steps_simulated", r->outcome->steps));
+    if (r->outcome->layers) DIT_TRY(dit_json_add_int(simulation, "layers_simulated", r->outcome->layers));
+    DIT_TRY(dit_json_add_int(simulation, "messages", messages));
+    DIT_TRY(dit_json_add_int(simulation, "text_encoder_ns", (int64_t)(r->serial->text_encoder_s * 1e9 + 0.5)));
+    DIT_TRY(dit_json_add_int(simulation, "denoise_ns", (int64_t)(slowest_seconds(r, world_size) * 1e9 + 0.5)));
+    return dit_json_add_int(simulation, "vae_decode_ns", (int64_t)(r->serial->vae_decode_s * 1e9 + 0.5));
 }
 
-/* Steps repeat: three simulations of k, k + 1 and k + 2 steps whose differences agree tell of any number of steps; k
- * grows until they do. */
-static dit_status simulate_all(const dit_json *doc, int steps, int warmup_steps, bool replay, outcome *out,
-                               int *simulated)
+/* What comes around the denoising is on every rank; the first one decodes. */
+static void add_serial(const report *r, int world_size, dit_measurement *ranks)
 {
-    outcome runs[3];
-    for (int k = warmup_steps + 2; k + 2 < steps && !replay; k *= 2) {
-        for (int i = 0; i < 3; i++) DIT_TRY(simulate(doc, k + i, &runs[i]));
-        double before = runs[1].seconds - runs[0].seconds, after = runs[2].seconds - runs[1].seconds;
-        if (fabs(after - before) > 1e-9 * runs[2].seconds) continue;
-        *out = runs[2];
-        out->seconds += after * (steps - k - 2);
-        out->sent_bytes += (runs[2].sent_bytes - runs[1].sent_bytes) * (steps - k - 2);
-        out->match = runs[0].match && runs[1].match && runs[2].match;
-        *simulated = k + 2;
-        return DIT_OK;
+    const dit_sim_serial *serial = r->serial;
+    int64_t ns = (int64_t)((serial->text_encoder_s + serial->vae_decode_s) * 1e9 + 0.5);
+    int64_t elements = (serial->text_encoder_bytes + serial->vae_bytes) / (int64_t)sizeof(float);
+    int64_t weights = elements * dit_sim_element_bytes();
+    int64_t decode = serial->vae_peak_bytes / (int64_t)sizeof(float) * dit_sim_element_bytes();
+    for (int rank = 0; rank < world_size; rank++) {
+        dit_measurement *m = &ranks[rank];
+        int64_t held = m->head.peak[DIT_MEMORY_WEIGHTS] + weights;
+        m->iteration[0].latency_ns += ns;
+        m->iteration[0].time_ns[DIT_TIME_DECODE] = (int64_t)(serial->vae_decode_s * 1e9 + 0.5);
+        m->iteration[0].time_ns[DIT_TIME_PREPARE] += (int64_t)(serial->text_encoder_s * 1e9 + 0.5);
+        m->head.peak[DIT_MEMORY_WEIGHTS] = held;
+        m->head.total_peak += weights;
+        if (rank == 0 && held + decode > m->head.total_peak) m->head.total_peak = held + decode;
     }
-    *simulated = steps;
-    return simulate(doc, steps, out);
 }
 
-/* simulated.json */
-static dit_status write_outcome(const outcome *o, int steps, int simulated, const char *folder)
+/* The closed form of every rank, in the simulation's element. */
+static dit_status predict(const dit_pipeline *whole, int world_size, dit_volume_table **out)
 {
-    char path[4096];
-    cJSON *root = cJSON_CreateObject(), *memory = root ? cJSON_AddObjectToObject(root, "memory") : NULL;
-    dit_status st = memory ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the outcome");
-    snprintf(path, sizeof path, "%s/simulated.json", folder);
-    DIT_TRY_GOTO(st, dit_json_add_string(root, "schema", "ditbench.simulated/1"), done);
-    DIT_TRY_GOTO(st, dit_json_add_string(root, "evidence", "simulated"), done);
-    DIT_TRY_GOTO(st, dit_json_add_number(root, "latency_s", o->seconds), done);
-    DIT_TRY_GOTO(st, dit_json_add_int(root, "num_inference_steps", steps), done);
-    DIT_TRY_GOTO(st, dit_json_add_int(root, "simulated_steps", simulated), done);
-    DIT_TRY_GOTO(st, dit_json_add_int(root, "sent_bytes", o->sent_bytes), done);
-    cJSON_AddBoolToObject(root, "communication_match", o->match);
-    for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++)
-        DIT_TRY_GOTO(st, dit_json_add_int(memory, dit_memory_class_name((dit_memory_class)i), o->memory[i]), done);
-    DIT_TRY_GOTO(st, dit_json_add_int(memory, "total", o->total_memory), done);
-    st = dit_json_write_file(root, path, false);
+    *out = calloc((size_t)world_size, sizeof **out);
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", world_size);
+    for (int rank = 0; rank < world_size; rank++) {
+        dit_volume_predict(&whole->rt.parallel, &whole->rt.facts, rank, &(*out)[rank]);
+        dit_sim_volume_resize(&(*out)[rank], dit_sim_element_bytes());
+    }
+    return DIT_OK;
+}
+
+static dit_status check_memory(const dit_measurement *ranks, int world_size)
+{
+    const double gib = 1024.0 * 1024 * 1024;
+    int64_t there = dit_sim_memory_bytes();
+    for (int rank = 0; rank < world_size; rank++)
+        if (there && ranks[rank].head.total_peak > there)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_MEMORY, "rank %d needs %.2f GiB, %s has %.2f GiB", rank,
+                                           (double)ranks[rank].head.total_peak / gib, dit_sim_accelerator(),
+                                           (double)there / gib),
+                                  "methods that cut the weights or the picture need less: see ditbench explain");
+    return DIT_OK;
+}
+
+static dit_status write_record(const report *r, const dit_pipeline *whole, dit_measurement *ranks)
+{
+    int world_size = dit_comm_size(dit_comm_world());
+    dit_volume_table *predicted = NULL;
+    cJSON *more = cJSON_CreateObject();
+    dit_runtime rt = whole->rt;
+    rt.facts.parameters = 0; /* the estimate is one of fp32 */
+    dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    DIT_TRY_GOTO(st, describe(r, world_size, more), done);
+    DIT_TRY_GOTO(st, predict(whole, world_size, &predicted), done);
+    add_serial(r, world_size, ranks);
+    st = dit_record_write_merged(&(dit_record_params){.program = "denoise",
+                                                      .evidence = "simulated",
+                                                      .kase = &whole->kase,
+                                                      .rt = &rt,
+                                                      .attention = dit_attention_name(whole->model->attention[0]),
+                                                      .predicted = predicted,
+                                                      .predicted_each = true,
+                                                      .more = more,
+                                                      .out_folder = r->folder},
+                                 ranks);
+    if (st == DIT_OK) st = check_memory(ranks, world_size);
 done:
-    cJSON_Delete(root);
+    cJSON_Delete(more);
+    free(predicted);
     return st;
+}
+
+/* All of the case's steps and blocks, counted on one rank. */
+static dit_status write_report(const report *r, dit_measurement *ranks)
+{
+    dit_pipeline whole = {0};
+    cJSON *simulation = cJSON_DetachItemFromObjectCaseSensitive(r->doc->root, "simulation");
+    dit_status st = dit_pipeline_create_counting(r->doc, 0, &whole);
+    memcpy(whole.kase.case_id, r->case_id, sizeof whole.kase.case_id);
+    if (st == DIT_OK) st = write_record(r, &whole, ranks);
+    dit_pipeline_release(&whole);
+    cJSON_AddItemToObject(r->doc->root, "simulation", simulation);
+    return st;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* The case as the harness knows it is the document without "simulation". */
+static dit_status hash_case(const dit_json *doc, char out[33])
+{
+    cJSON *simulation = cJSON_DetachItemFromObjectCaseSensitive(doc->root, "simulation");
+    dit_status st = dit_case_hash(doc, out);
+    cJSON_AddItemToObject(doc->root, "simulation", simulation);
+    return st;
+}
+
+static dit_status read_stretch(const dit_json *doc, dit_sim_stretch *out)
+{
+    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(doc->root, "simulation");
+    *out = (dit_sim_stretch){0};
+    DIT_TRY(dit_json_optional_bool(doc, simulation, "/simulation", "replay", &out->replay));
+    return dit_json_optional_bool(doc, simulation, "/simulation", "layered", &out->layered);
 }
 
 static dit_status simulate_case(const dit_json *doc, const char *folder)
 {
-    const cJSON *parallel, *run;
-    int64_t steps, warmup_steps = 0;
-    int simulated;
-    bool replay = false;
-    outcome result;
-    DIT_TRY(dit_json_require_object(doc, doc->root, "", "run", &run));
-    DIT_TRY(dit_json_require_int(doc, run, "/run", "num_inference_steps", 1, 10000, &steps));
-    DIT_TRY(dit_json_require_object(doc, doc->root, "", "parallel", &parallel));
-    DIT_TRY(dit_json_optional_int(doc, parallel, "/parallel", "warmup_steps", 0, 100000, &warmup_steps));
+    dit_sim_stretch stretch;
+    dit_sim_outcome outcome;
+    dit_sim_serial serial = {0};
+    dit_case kase;
+    dit_iteration it;
+    dit_measurement own, *ranks = NULL;
+    char case_id[sizeof kase.case_id];
     DIT_TRY(dit_sim_read(doc));
-    DIT_TRY(dit_json_optional_bool(doc, cJSON_GetObjectItemCaseSensitive(doc->root, "simulation"), "/simulation",
-                                   "replay", &replay));
-    DIT_TRY(simulate_all(doc, (int)steps, (int)warmup_steps, replay, &result, &simulated));
-    if (dit_comm_rank(dit_comm_world()) != 0) return DIT_OK;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return DIT_FAIL(DIT_ERR_IO, "cannot make %s: %s", folder, strerror(errno));
-    return write_outcome(&result, (int)steps, simulated, folder);
+    DIT_TRY(read_stretch(doc, &stretch));
+    DIT_TRY(hash_case(doc, case_id));
+    DIT_TRY(dit_case_read(doc, &kase));
+    dit_status st = dit_sim_stretched(doc, &stretch, &outcome);
+    if (st == DIT_OK) own = measurement_of(&outcome, kase.steps, &it);
+    if (st == DIT_OK) st = meet(&own, &ranks);
+    if (st == DIT_OK && ranks) st = dit_sim_serial_run(doc, &kase, &serial);
+    if (st == DIT_OK && ranks) st = write_report(&(report){doc, folder, case_id, ranks, &outcome, &serial}, ranks);
+    if (st == DIT_OK) st = dit_comm_barrier(dit_comm_world()); /* what others have is read until then */
+    free(ranks);
+    free(outcome.step_ns);
+    return st;
 }
 
 static dit_status run(const arguments *args)
 {
     dit_json doc = {0};
     dit_status st = dit_json_read_file(args->case_path, &doc);
+    if (st == DIT_OK && mkdir(args->out_folder, 0777) != 0 && errno != EEXIST)
+        st = DIT_FAIL(DIT_ERR_IO, "cannot make %s: %s", args->out_folder, strerror(errno));
     if (st == DIT_OK) st = simulate_case(&doc, args->out_folder);
     dit_json_release(&doc);
     return st;
@@ -188,6 +260,7 @@ int main(int argc, char **argv)
     if (st == DIT_OK) st = run(&args);
     if (st != DIT_OK) {
         dit_error_print("ditbench-engine-sim");
+        if (args.out_folder) dit_record_write_error(args.out_folder);
         dit_comm_abort(dit_status_exit_code(st));
     }
     dit_comm_finish();

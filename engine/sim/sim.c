@@ -15,7 +15,8 @@ static dit_cost_device device;
 static dit_cost_profile profile;
 static dit_cost_group links; /* ranks and nodes are a group's */
 static int devices_per_node = 1;
-static double entered_s;
+static double entered_s, beside_until_s; /* until when messages hold processors, on the device's timeline */
+static dit_cost_device left;             /* the device as they leave it                                  */
 static void *buffer;
 static int64_t buffer_bytes;
 
@@ -25,6 +26,11 @@ double dit_sim_now(void)
 {
     double now = timeline.device_s > timeline.host_s ? timeline.device_s : timeline.host_s;
     return now > timeline.charged_s ? now : timeline.charged_s;
+}
+
+double dit_sim_host_now(void)
+{
+    return timeline.host_s;
 }
 
 static int64_t virtual_ns(void)
@@ -38,17 +44,44 @@ static void charge(void *context, double seconds)
     smpi_execute(seconds);
 }
 
+/* Ranks live in one process: the first one's buffer is everybody's, mapped once. */
+static void share_buffer(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    buffer_bytes = INT64_C(1) << 30;
+    if (rank == 0) buffer = SMPI_SHARED_MALLOC((size_t)buffer_bytes);
+    MPI_Bcast(&buffer, (int)sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
 void dit_sim_start(void)
 {
+    share_buffer();
     timeline.charge = charge;
     dit_clock_set_source(virtual_ns);
 }
 
-static void take_time(void *context, const dit_cost_op *op)
+/* Beside messages an operator is slower; what is left of it when they are done is not. */
+static double device_seconds(const dit_cost_op *op, const dit_cost_time *time)
+{
+    double starts_s = timeline.host_s + time->host_s;
+    if (starts_s < timeline.device_s) starts_s = timeline.device_s;
+    double beside_s = beside_until_s - starts_s;
+    if (!(beside_s > 0)) return time->device_s;
+    double slow_s = dit_cost_op_time(&left, &profile, op).device_s;
+    return slow_s <= beside_s ? slow_s : beside_s + (1 - beside_s / slow_s) * time->device_s;
+}
+
+void dit_sim_charge(const dit_cost_op *op)
 {
     dit_cost_time time = dit_cost_op_time(&device, &profile, op);
+    dit_cost_clock_dispatch(&timeline, time.host_s, device_seconds(op, &time));
+}
+
+static void take_time(void *context, const dit_cost_op *op)
+{
     (void)context;
-    dit_cost_clock_dispatch(&timeline, time.host_s, time.device_s);
+    dit_sim_charge(op);
 }
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
@@ -71,8 +104,8 @@ static dit_status read_links(const dit_json *doc, const cJSON *object, const cha
 dit_status dit_sim_read(const dit_json *doc)
 {
     static const char *const keys[] = {
-        "accelerator",           "profile",          "element",           "devices_per_node", "inside",
-        "bandwidth_bytes_per_s", "inside_latency_s", "network_latency_s", "replay",           NULL};
+        "accelerator",      "profile",           "element", "devices_per_node", "inside", "bandwidth_bytes_per_s",
+        "inside_latency_s", "network_latency_s", "replay",  "layered",          NULL};
     const char *accelerator, *stack, *element, *at = "/simulation";
     const cJSON *object;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "simulation", &object));
@@ -82,8 +115,26 @@ dit_status dit_sim_read(const dit_json *doc)
     DIT_TRY(dit_json_require_string(doc, object, at, "element", &element));
     DIT_TRY(dit_cost_profile_read(stack, &profile));
     DIT_TRY(dit_cost_device_read(accelerator, element, &profile, &device));
+    left = dit_cost_device_beside(&device, profile.communication_processors);
     dit_cost_set_hook(take_time, NULL);
     return read_links(doc, object, at);
+}
+
+int dit_sim_element_bytes(void)
+{
+    return device.element_bytes;
+}
+const char *dit_sim_accelerator(void)
+{
+    return device.name;
+}
+const char *dit_sim_profile(void)
+{
+    return profile.name;
+}
+int64_t dit_sim_memory_bytes(void)
+{
+    return device.memory_bytes;
 }
 
 const dit_kernels *dit_sim_kernels(void)
@@ -104,7 +155,7 @@ int dit_sim_nodes(const int *ranks, int size)
     return nodes;
 }
 
-double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes)
+double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes, bool beside)
 {
     dit_cost_group group = links;
     group.ranks = ranks, group.nodes = nodes;
@@ -113,6 +164,8 @@ double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, in
     dit_cost_clock_enter(&timeline, profile.collective_dispatch_s);
     entered_s = MPI_Wtime();
     if (exchange.latency_s > 0) smpi_execute(exchange.step_latency_s * exchange.steps);
+    double done_s = timeline.charged_s + exchange.seconds;
+    if (beside && done_s > beside_until_s) beside_until_s = done_s;
     return exchange.bandwidth_factor > 0 ? 1 / exchange.bandwidth_factor : 1;
 }
 
@@ -141,9 +194,8 @@ int64_t dit_sim_wire(int64_t bytes, double stretch)
 /* Never given back: messages may be under way that say they lie there. */
 void *dit_sim_buffer(int64_t bytes)
 {
-    const int64_t least = INT64_C(1) << 30;
     if (bytes <= buffer_bytes) return buffer;
-    buffer_bytes = bytes > least ? bytes : least;
+    buffer_bytes = bytes;
     buffer = SMPI_SHARED_MALLOC((size_t)buffer_bytes);
     return buffer;
 }

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "kernels/cost/collective.h"
+#include "kernels/cost/operator.h"
 #include "kernels/kernels.h"
 
 #include <stdint.h>
@@ -18,19 +19,31 @@
 void dit_sim_start(void);
 /* The same in seconds, of this rank. */
 double dit_sim_now(void);
+/* When this rank's host has issued everything so far: before or after. */
+double dit_sim_host_now(void);
 /* Reads the case's "simulation": {"accelerator": FILE, "profile": FILE, "element": "fp16", "devices_per_node": 8,
  * "inside": "nvlink" or "pcie", "bandwidth_bytes_per_s", "inside_latency_s", "network_latency_s", and
  * "replay": true where every step is to be simulated}, and has operators
  * charged by them. Errors: DIT_ERR_JSON_*, DIT_ERR_IO, DIT_ERR_UNSUPPORTED. */
 dit_status dit_sim_read(const dit_json *doc);
+/* Names that were read, for the record; never NULL. */
+const char *dit_sim_accelerator(void);
+const char *dit_sim_profile(void);
+int64_t dit_sim_memory_bytes(void);
+/* How many bytes an element has there. */
+int dit_sim_element_bytes(void);
+/* Charges one call that no operator of the table makes. */
+void dit_sim_charge(const dit_cost_op *op);
 /* Operators that compute nothing and are charged. */
 const dit_kernels *dit_sim_kernels(void);
 
 /* How many nodes the ranks of a group are on. */
 int dit_sim_nodes(const int *ranks, int size);
 /* Before messages of a collective of `bytes` (as NCCL counts them) over so many ranks and nodes: charged time passes,
- * and the latency that the library puts in front. Returns by how much its protocol stretches each message, >= 1. */
-double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes);
+ * and the latency that the library puts in front. Returns by how much its protocol stretches each message, >= 1.
+ * `beside`: the rank goes on computing meanwhile, with the processors that the messages leave it, for as long as the
+ * library expects them to take. */
+double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes, bool beside);
 /* Before waiting for messages that are under way: charged time passes. */
 void dit_sim_enter_wait(void);
 /* After either. */
