@@ -40,12 +40,15 @@ static cJSON *rows_of(const suite_prediction *prediction, int rank, int64_t extr
     return rows;
 }
 
+static const char *evidence; /* of the record; NULL: it has none */
+
 static cJSON *record_of(const suite_case *one, int wrong_rank)
 {
     const dit_json view = {.root = one->document, .path = (char *)"case"};
     suite_prediction prediction;
     cJSON *record = cJSON_CreateObject();
     assert_int_equal(suite_predict_case(&view, &prediction), DIT_OK);
+    if (evidence) cJSON_AddStringToObject(record, "evidence", evidence);
     cJSON_AddItemToObject(record, "communication", rows_of(&prediction, 0, 0));
     cJSON *ranks = cJSON_AddArrayToObject(record, "ranks");
     for (int rank = 0; rank < one->world_size; rank++) {
@@ -134,11 +137,44 @@ static void any_rank_that_sent_more_is_named(void **state)
     }
 }
 
+/* The journal hashes and the bytes agree: only the word is wrong. */
+static void evidence_is_that_of_the_platform(void **state)
+{
+    static const char simulated[] = "\"defaults\":{" MODEL ",\"ring_degree\":4,\"platform\":\"8xa100-sxm\","
+                                    "\"element\":\"fp32\"}";
+    static const char measured[] = "\"defaults\":{" MODEL ",\"ring_degree\":4}";
+    static const struct {
+        const char *members, *evidence;
+        int problems;
+    } cases[] = {{measured, "measured", 0},   {measured, "simulated", 1}, {measured, "published", 1},
+                 {simulated, "simulated", 0}, {simulated, "measured", 1}, {simulated, NULL, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        evidence = cases[i].evidence;
+        if (problems_of(cases[i].members, NOBODY) != cases[i].problems) fail_msg("%zu: %s", i, said);
+        if (cases[i].problems && !strstr(said, "E_INTEGRITY the record's evidence")) fail_msg("%zu: %s", i, said);
+    }
+    evidence = NULL;
+}
+
+/* Ranks that compute in half precision send half of what the closed form says of fp32. */
+static void simulated_bytes_are_of_their_element(void **state)
+{
+    static const char half[] = "\"defaults\":{" MODEL ",\"ring_degree\":4,\"platform\":\"8xa100-sxm\"}";
+    (void)state;
+    evidence = "simulated";
+    assert_true(problems_of(half, NOBODY) > 0);
+    assert_non_null(strstr(said, "E_BYTES_MISMATCH"));
+    evidence = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_that_sent_what_they_should_are_sound),
         cmocka_unit_test(any_rank_that_sent_more_is_named),
+        cmocka_unit_test(evidence_is_that_of_the_platform),
+        cmocka_unit_test(simulated_bytes_are_of_their_element),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

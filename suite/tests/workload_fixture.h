@@ -42,6 +42,27 @@ static inline void fixture_platform(const char *name, int devices, int max_ranks
     fixture_write(path, text);
 }
 
+/* What lies in the folder of the shipped data, under the same name. */
+static const char *const fixture_links[] = {
+    "models",
+    "vaes",
+    "accelerators",
+    "links",
+    "profiles",
+    "platforms/any.json",
+    "platforms/8xa100-sxm.json",
+    "platforms/4xt4.json",
+};
+enum { FIXTURE_LINKS = sizeof fixture_links / sizeof *fixture_links };
+
+static inline void fixture_link(const char *name)
+{
+    char target[512], path[256];
+    snprintf(target, sizeof target, "%s/workloads/%s", DITBENCH_SOURCE_DIR, name);
+    snprintf(path, sizeof path, "%s/%s", fixture_folder, name);
+    assert_int_equal(symlink(target, path), 0);
+}
+
 static inline int fixture_setup(void **state)
 {
     char path[256];
@@ -50,10 +71,7 @@ static inline int fixture_setup(void **state)
     assert_non_null(mkdtemp(fixture_folder));
     snprintf(path, sizeof path, "%s/platforms", fixture_folder);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/models", fixture_folder);
-    assert_int_equal(symlink(DITBENCH_SOURCE_DIR "/workloads/models", path), 0);
-    snprintf(path, sizeof path, "%s/vaes", fixture_folder);
-    assert_int_equal(symlink(DITBENCH_SOURCE_DIR "/workloads/vaes", path), 0);
+    for (int i = 0; i < FIXTURE_LINKS; i++) fixture_link(fixture_links[i]);
     fixture_platform("local-cpu", 2, 8, "68719476736");
     fixture_platform("tiny", 2, 0, "1073741824");
     return setenv("DITBENCH_WORKLOADS", fixture_folder, 1);
@@ -61,9 +79,13 @@ static inline int fixture_setup(void **state)
 
 static inline int fixture_teardown(void **state)
 {
-    static const char *const files[] = {"platforms/local-cpu.json", "platforms/tiny.json", "models", "vaes"};
+    static const char *const files[] = {"platforms/local-cpu.json", "platforms/tiny.json"};
     char path[256];
     (void)state;
+    for (int i = 0; i < FIXTURE_LINKS; i++) {
+        snprintf(path, sizeof path, "%s/%s", fixture_folder, fixture_links[i]);
+        unlink(path);
+    }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/%s", fixture_folder, files[i]);
         unlink(path);
