@@ -147,19 +147,33 @@ static dit_status add_rows(cJSON *document, const suite_cell *cell)
     return dit_json_add_int(parallel, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree);
 }
 
-static dit_status add_vae(cJSON *document, const suite_cell *cell)
+static dit_status add_vae(cJSON *document, const suite_cell *cell, const suite_vae *of)
 {
-    cJSON *vae, *weights, *run;
+    cJSON *vae, *weights;
     double seed;
     DIT_TRY(add_object(document, "vae", &vae));
-    DIT_TRY(add_reference(vae, "config", cell->vae->config));
+    DIT_TRY(add_reference(vae, "config", of->config));
     DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
     DIT_TRY(add_object(vae, "weights", &weights));
     DIT_TRY(dit_json_add_string(weights, "kind", "seeded"));
     DIT_TRY(dit_json_add_number(weights, "seed", seed));
     cJSON_AddBoolToObject(vae, "tiling", cJSON_IsTrue(cell->values[SUITE_PARAMETER_TILING]));
+    return DIT_OK;
+}
+
+static dit_status add_decoding(cJSON *document, const suite_cell *cell)
+{
+    cJSON *run;
+    DIT_TRY(add_vae(document, cell, cell->vae));
     DIT_TRY(add_sizes(document, cell, &run));
     return add_rows(document, cell);
+}
+
+/* What a pipeline does around its denoising, as far as the model's file names it. */
+static dit_status add_pipeline(cJSON *document, const suite_cell *cell)
+{
+    if (cell->model->text_encoders) DIT_TRY(add_reference(document, "text_encoders", cell->model->text_encoders));
+    return cell->decoder ? add_vae(document, cell, cell->decoder) : DIT_OK;
 }
 
 static dit_status add_mesh(cJSON *document, const suite_cell *cell)
@@ -204,10 +218,11 @@ static dit_status fill_document(cJSON *document, const suite_workload *workload,
 {
     DIT_TRY(dit_json_add_string(document, "schema", "ditbench.case/1"));
     DIT_TRY(dit_json_add_string(document, "program", workload->matrix->program));
-    if (cell->vae) return add_vae(document, cell);
+    if (cell->vae) return add_decoding(document, cell);
     if (cell->attends) return suite_layer_document(cell, document);
     DIT_TRY(add_model(document, cell));
     DIT_TRY(add_scheduler(document, workload, cell));
+    if (strcmp(workload->matrix->scope, "pipeline") == 0) DIT_TRY(add_pipeline(document, cell));
     return add_run(document, cell);
 }
 

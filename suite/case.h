@@ -9,7 +9,8 @@
 typedef struct {
     const cJSON *values[SUITE_PARAMETER_COUNT]; /* NULL: the model's own default */
     const suite_model *model;
-    const suite_vae *vae; /* program vae_decode; else NULL */
+    const suite_vae *vae;     /* program vae_decode; else NULL */
+    const suite_vae *decoder; /* that comes after denoising, where the scope is a pipeline; else NULL */
     const suite_platform *platform;
     int64_t width_px, height_px, num_frames, text_tokens; /* num_frames: 1 for images */
     int threads_per_rank, world_size;

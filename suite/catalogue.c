@@ -3,6 +3,7 @@
 #include "suite/parameter.h"
 #include "suite/platform.h"
 #include "suite/session.h"
+#include "suite/text_encoder.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -122,8 +123,8 @@ static dit_status list_folder(name_list *list, const char *folder, const char *p
 
 static bool holds_workloads(const char *name)
 {
-    static const char *const others[] = {"models",       "vaes",  "platforms", "schema",
-                                         "accelerators", "links", "profiles",  "calibrations"};
+    static const char *const others[] = {"models", "vaes",     "platforms",    "schema",       "accelerators",
+                                         "links",  "profiles", "calibrations", "text_encoders"};
     if (name[0] == '.') return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0) return false;
@@ -308,12 +309,12 @@ static dit_status check_variants(const suite_model *model)
 
 static dit_status read_model(suite_model *model)
 {
-    static const char *const keys[] = {"schema",   "name",    "title",    "kind",        "architecture", "latent",
-                                       "text",     "vae",     "guidance", "default_run", "config",       "scheduler",
-                                       "variants", "derived", "source",   NULL};
+    static const char *const keys[] = {
+        "schema",      "name",   "title",     "kind",     "architecture", "latent", "text",          "vae", "guidance",
+        "default_run", "config", "scheduler", "variants", "derived",      "source", "text_encoders", NULL};
     static const char *const guidances[] = {"cfg", "distilled", "none", NULL};
     const dit_json *doc = &model->source;
-    const cJSON *object = NULL;
+    const cJSON *object = NULL, *encoders = NULL;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(check_schema(doc, "ditbench.model/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &model->name));
@@ -328,6 +329,7 @@ static dit_status read_model(suite_model *model)
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "scheduler", &object));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "variants", &object));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "vae", &model->vae));
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "text_encoders", &encoders));
     DIT_TRY(read_kind(model));
     model->latent = member(doc->root, "latent");
     model->text = member(doc->root, "text");
@@ -335,6 +337,8 @@ static dit_status read_model(suite_model *model)
     model->config = member(doc->root, "config");
     model->scheduler = member(doc->root, "scheduler");
     model->variants = member(doc->root, "variants");
+    model->text_encoders = member(doc->root, "text_encoders");
+    DIT_TRY(suite_text_encoders_resolve(doc, model->text_encoders, strcmp(model->guidance, "cfg") == 0 ? 2 : 1));
     if (model->config && !model->scheduler)
         return dit_json_fail(doc, "/config", DIT_ERR_JSON_MISSING, "a model with a config needs its scheduler too");
     return check_variants(model);

@@ -29,7 +29,9 @@ static void find_data(const suite_matrix *matrix, suite_cell *cell)
         const suite_model_value *one = &matrix->models[i];
         if (one->value != cell->values[SUITE_PARAMETER_MODEL]) continue;
         cell->model = &one->model;
-        if (one->vae.config) cell->vae = &one->vae;
+        const suite_vae *vae = one->vae.config ? &one->vae : NULL;
+        cell->vae = matrix->decodes ? vae : NULL;
+        cell->decoder = matrix->decodes ? NULL : vae;
     }
     for (int i = 0; i < matrix->platform_count; i++)
         if (matrix->platforms[i].value == cell->values[SUITE_PARAMETER_PLATFORM])

@@ -187,44 +187,16 @@ static bool check_degrees(const suite_published_names *names, const suite_publis
 
 /* ---- its cases --------------------------------------------------------------------------------------------------- */
 
-/* What a hybrid is searched over, in the order in which factors are dealt. */
-static const dit_axis search_axes[] = {DIT_AXIS_CFG, DIT_AXIS_PIPEFUSION, DIT_AXIS_RING, DIT_AXIS_ULYSSES};
-enum { SEARCH_AXES = sizeof search_axes / sizeof *search_axes };
-
-static dit_status add_mesh(cJSON *tied, const int degree[DIT_AXIS_COUNT])
+/* Its degrees; of a search every legal mesh. */
+static dit_status add_mesh(const suite_point *point, cJSON *defaults)
 {
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
-        cJSON *list = cJSON_GetObjectItemCaseSensitive(tied, dit_axis_key((dit_axis)axis));
-        if (!cJSON_AddItemToArray(list, cJSON_CreateNumber(degree[axis]))) return fail_memory();
+    if (point->search) {
+        DIT_TRY(dit_json_add_string(defaults, "method", "hybrid"));
+        return dit_json_add_int(defaults, "world_size", point->published->gpus);
     }
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        DIT_TRY(dit_json_add_int(defaults, dit_axis_key((dit_axis)axis), point->parallel.degree[axis]));
     return DIT_OK;
-}
-
-/* Adds every way to write `rest` as a product over search_axes[at..]. */
-static dit_status deal(cJSON *tied, int degree[DIT_AXIS_COUNT], int at, int rest)
-{
-    if (at == SEARCH_AXES - 1) {
-        degree[search_axes[at]] = rest;
-        return add_mesh(tied, degree);
-    }
-    for (int factor = 1; factor <= rest; factor++) {
-        if (rest % factor || (search_axes[at] == DIT_AXIS_CFG && factor > 2)) continue;
-        degree[search_axes[at]] = factor;
-        DIT_TRY(deal(tied, degree, at + 1, rest / factor));
-    }
-    return DIT_OK;
-}
-
-static dit_status add_meshes(const suite_point *point, cJSON *workload)
-{
-    int degree[DIT_AXIS_COUNT];
-    cJSON *zip = cJSON_AddArrayToObject(workload, "zip"), *tied = cJSON_CreateObject();
-    if (!tied || !cJSON_AddItemToArray(zip, tied)) return fail_memory();
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
-        degree[axis] = 1;
-        if (!cJSON_AddArrayToObject(tied, dit_axis_key((dit_axis)axis))) return fail_memory();
-    }
-    return point->search ? deal(tied, degree, 0, (int)point->published->gpus) : add_mesh(tied, point->parallel.degree);
 }
 
 static dit_status add_defaults(const suite_point *point, bool video, cJSON *workload)
@@ -233,8 +205,10 @@ static dit_status add_defaults(const suite_point *point, bool video, cJSON *work
     cJSON *defaults = cJSON_AddObjectToObject(workload, "defaults");
     if (!defaults) return fail_memory();
     DIT_TRY(dit_json_add_string(defaults, "model", point->model));
-    DIT_TRY(dit_json_add_string(defaults, "platform", "any"));
-    DIT_TRY(dit_json_add_int(defaults, "threads_per_rank", 1));
+    DIT_TRY(dit_json_add_string(defaults, "platform", point->platform));
+    DIT_TRY(dit_json_add_string(defaults, "profile", point->profile));
+    DIT_TRY(dit_json_add_string(defaults, "element", "fp16"));
+    DIT_TRY(add_mesh(point, defaults));
     DIT_TRY(dit_json_add_string(defaults, "resolution", published->resolution));
     DIT_TRY(dit_json_add_int(defaults, "num_inference_steps", published->steps));
     DIT_TRY(dit_json_add_int(defaults, "num_images", published->batch ? published->batch : 1));
@@ -244,13 +218,13 @@ static dit_status add_defaults(const suite_point *point, bool video, cJSON *work
     return dit_json_add_int(defaults, "num_pipeline_patch", point->parallel.num_pipeline_patch);
 }
 
-/* Virtual time needs no warming up and no second run. */
-static dit_status add_measure(cJSON *workload)
+/* A latency is printed of a whole pipeline, text encoders and VAE included; other times are of its loop. */
+static dit_status add_measure(const suite_point *point, cJSON *workload)
 {
     cJSON *measure = cJSON_AddObjectToObject(workload, "measure");
     if (!measure) return fail_memory();
-    DIT_TRY(dit_json_add_int(measure, "warmup_runs", 0));
-    return dit_json_add_int(measure, "iterations", 1);
+    return dit_json_add_string(measure, "scope",
+                               strcmp(point->published->metric, "latency") == 0 ? "pipeline" : "denoise");
 }
 
 static dit_status write_workload(const suite_point *point, bool video, cJSON *workload)
@@ -259,8 +233,7 @@ static dit_status write_workload(const suite_point *point, bool video, cJSON *wo
     DIT_TRY(dit_json_add_string(workload, "name", "published"));
     DIT_TRY(dit_json_add_string(workload, "program", "denoise"));
     DIT_TRY(add_defaults(point, video, workload));
-    DIT_TRY(add_measure(workload));
-    return add_meshes(point, workload);
+    return add_measure(point, workload);
 }
 
 static dit_status expand(const suite_point *point, bool video, suite_workload *out)
@@ -275,16 +248,6 @@ static dit_status expand(const suite_point *point, bool video, suite_workload *o
     return st;
 }
 
-/* The case is planned without a machine; the simulated one is named here. */
-static dit_status place_case(const suite_point *point, cJSON *document)
-{
-    cJSON *platform = cJSON_GetObjectItemCaseSensitive(document, "platform");
-    cJSON_DeleteItemFromObjectCaseSensitive(platform, "name");
-    cJSON_DeleteItemFromObjectCaseSensitive(platform, "backend");
-    DIT_TRY(dit_json_add_string(platform, "name", point->platform));
-    return dit_json_add_string(platform, "backend", "cost");
-}
-
 static const char *tag_of(const suite_case *one, const char *tag)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one->tags, tag));
@@ -297,8 +260,6 @@ static dit_status take_cases(suite_point *out)
     if (!out->cases) return fail_memory();
     for (int i = 0; i < out->workload.case_count; i++) {
         suite_case *one = &out->workload.cases[i];
-        if (one->is_oracle) continue;
-        DIT_TRY(place_case(out, one->document));
         out->cases[out->case_count++] =
             (suite_point_case){out->published, out->platform, out->profile, tag_of(one, "mesh"), one};
     }

@@ -126,7 +126,8 @@ static dit_status add_model(suite_workload *workload, const char *pointer, const
     DIT_TRY(place_not_found(doc, name == value ? pointer : at, suite_model_load(name->valuestring, model)));
     snprintf(larger[matrix->model_count].pointer, sizeof larger->pointer, "%.120s", pointer);
     larger[matrix->model_count++].value = value;
-    if (matrix->decodes && model->vae) DIT_TRY(suite_vae_load(model->vae, &larger[matrix->model_count - 1].vae));
+    bool wants_vae = matrix->decodes || strcmp(matrix->scope, "pipeline") == 0;
+    if (wants_vae && model->vae) DIT_TRY(suite_vae_load(model->vae, &larger[matrix->model_count - 1].vae));
     if (!override) return DIT_OK;
     if (as) DIT_TRY(require_identifier(doc, value, pointer, "as", &suffix));
     suite_pointer_join(at, sizeof at, pointer, "override");
