@@ -3,7 +3,6 @@
 #include "suite/parameter.h"
 #include "suite/platform.h"
 #include "suite/session.h"
-#include "suite/text_encoder.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -338,7 +337,6 @@ static dit_status read_model(suite_model *model)
     model->scheduler = member(doc->root, "scheduler");
     model->variants = member(doc->root, "variants");
     model->text_encoders = member(doc->root, "text_encoders");
-    DIT_TRY(suite_text_encoders_resolve(doc, model->text_encoders, strcmp(model->guidance, "cfg") == 0 ? 2 : 1));
     if (model->config && !model->scheduler)
         return dit_json_fail(doc, "/config", DIT_ERR_JSON_MISSING, "a model with a config needs its scheduler too");
     return check_variants(model);

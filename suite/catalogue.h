@@ -16,7 +16,7 @@ typedef struct {
     const char *vae;                     /* name of a file of workloads/vaes; NULL: not stated   */
     cJSON *config, *scheduler;           /* NULL: architecture facts only, cannot be run         */
     cJSON *latent, *text, *default_run;
-    cJSON *text_encoders; /* a list, as suite/text_encoder.h resolves it; NULL: not stated        */
+    cJSON *text_encoders; /* a list, which suite/text_encoder.h resolves; NULL: not stated        */
     cJSON *variants;      /* NULL: none; members are {"override", "why"}                  */
     bool video;           /* kind: makes clips, so that a run has num_frames              */
     int64_t parameters;   /* as its authors state them, in step with overrides; 0: not stated */

@@ -3,6 +3,7 @@
 
 #include "base/expr.h"
 #include "suite/matrix.h"
+#include "suite/text_encoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,15 @@ static dit_status place_not_found(const dit_json *doc, const char *pointer, dit_
     return dit_error_hint(dit_json_fail(doc, pointer, st, "%s", message), "%s", hint);
 }
 
+/* What comes before and after the transformer, as far as the program or its scope has it. */
+static dit_status load_around(const suite_matrix *matrix, suite_model_value *one)
+{
+    bool pipeline = strcmp(matrix->scope, "pipeline") == 0;
+    int texts = strcmp(one->model.guidance, "cfg") == 0 ? 2 : 1;
+    if (pipeline) DIT_TRY(suite_text_encoders_resolve(&one->model.source, one->model.text_encoders, texts));
+    return (pipeline || matrix->decodes) && one->model.vae ? suite_vae_load(one->model.vae, &one->vae) : DIT_OK;
+}
+
 static dit_status add_model(suite_workload *workload, const char *pointer, const cJSON *value)
 {
     const dit_json *doc = &workload->source;
@@ -126,8 +136,7 @@ static dit_status add_model(suite_workload *workload, const char *pointer, const
     DIT_TRY(place_not_found(doc, name == value ? pointer : at, suite_model_load(name->valuestring, model)));
     snprintf(larger[matrix->model_count].pointer, sizeof larger->pointer, "%.120s", pointer);
     larger[matrix->model_count++].value = value;
-    bool wants_vae = matrix->decodes || strcmp(matrix->scope, "pipeline") == 0;
-    if (wants_vae && model->vae) DIT_TRY(suite_vae_load(model->vae, &larger[matrix->model_count - 1].vae));
+    DIT_TRY(load_around(matrix, &larger[matrix->model_count - 1]));
     if (!override) return DIT_OK;
     if (as) DIT_TRY(require_identifier(doc, value, pointer, "as", &suffix));
     suite_pointer_join(at, sizeof at, pointer, "override");
@@ -575,14 +584,33 @@ static dit_status check_claim(const dit_json *doc, const cJSON *array, const cJS
     return required ? check_syntax(doc, at, required) : DIT_OK;
 }
 
+/* What is taken for stated where a source is silent. */
+static dit_status check_assume(const dit_json *doc, const cJSON *entry, const char *pointer)
+{
+    static const char *const keys[] = {"steps", "frames", "hardware", "interconnect", NULL};
+    const cJSON *assume = NULL;
+    const char *text;
+    char at[POINTER_BYTES];
+    int64_t count;
+    suite_pointer_join(at, sizeof at, pointer, "assume");
+    DIT_TRY(dit_json_optional_object(doc, entry, pointer, "assume", &assume));
+    if (!assume) return DIT_OK;
+    DIT_TRY(suite_only_keys(doc, assume, at, keys));
+    DIT_TRY(dit_json_optional_int(doc, assume, at, "steps", 1, 100000, &count));
+    DIT_TRY(dit_json_optional_int(doc, assume, at, "frames", 1, 1 << 20, &count));
+    DIT_TRY(dit_json_optional_string(doc, assume, at, "hardware", &text));
+    return dit_json_optional_string(doc, assume, at, "interconnect", &text);
+}
+
 /* Points of a file of results/published that an expression over points holds for. */
 static dit_status check_published(const dit_json *doc, const cJSON *array, const cJSON *entry, const char *pointer)
 {
-    static const char *const keys[] = {"file", "where", NULL};
+    static const char *const keys[] = {"file", "where", "assume", NULL};
     const char *file, *where = NULL;
     char at[POINTER_BYTES];
     (void)array;
     DIT_TRY(suite_only_keys(doc, entry, pointer, keys));
+    DIT_TRY(check_assume(doc, entry, pointer));
     DIT_TRY(require_identifier(doc, entry, pointer, "file", &file));
     DIT_TRY(dit_json_optional_string(doc, entry, pointer, "where", &where));
     suite_pointer_join(at, sizeof at, pointer, "where");
