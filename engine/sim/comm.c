@@ -14,6 +14,7 @@ typedef struct {
 static dit_status simulated_all_to_all(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
     sim_group *group = opaque;
+    dit_sim_copy(group->size - 1, (double)(block_bytes * group->size)); /* the own block is copied, too */
     double stretch =
         dit_sim_enter(DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), group->size, group->nodes, false);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
@@ -27,6 +28,7 @@ static dit_status simulated_all_to_all(void *opaque, const void *send, void *rec
 static dit_status simulated_all_gather(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
     sim_group *group = opaque;
+    dit_sim_copy(group->size - 1, (double)(block_bytes * group->size));
     double stretch =
         dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes, false);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
@@ -41,6 +43,8 @@ static dit_status simulated_exchange_begin(void *opaque, const void *send, int t
                                            dit_comm_exchange *out)
 {
     sim_group *group = opaque;
+    int ends = (to != DIT_COMM_NOBODY) + (from != DIT_COMM_NOBODY);
+    dit_sim_copy(ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
     double stretch = dit_sim_enter(DIT_COST_SEND_RECV, (double)bytes, group->size, group->nodes, to != DIT_COMM_NOBODY);
     int64_t wire = dit_sim_wire(bytes, stretch);
     void *buffer = dit_sim_buffer(wire);
@@ -54,6 +58,7 @@ static dit_status simulated_all_gather_begin(void *opaque, const void *send, voi
                                              dit_comm_exchange *out)
 {
     sim_group *group = opaque;
+    dit_sim_copy(group->size - 1, (double)(block_bytes * group->size));
     double stretch =
         dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes, true);
     int64_t wire = dit_sim_wire(block_bytes, stretch);

@@ -15,6 +15,7 @@ static dit_cost_device device;
 static dit_cost_profile profile;
 static dit_cost_group links; /* ranks and nodes are a group's */
 static int devices_per_node = 1;
+static bool shares_memory;               /* devices are cores of one host, and messages copies that they make */
 static double entered_s, beside_until_s; /* until when messages hold processors, on the device's timeline */
 static dit_cost_device left;             /* the device as they leave it                                  */
 static void *buffer;
@@ -40,8 +41,11 @@ static int64_t virtual_ns(void)
 
 static void charge(void *context, double seconds)
 {
+    double began_s = MPI_Wtime();
     (void)context;
     smpi_execute(seconds);
+    double late_s = MPI_Wtime() - began_s - seconds; /* more ranks than cores: what others took */
+    if (shares_memory && late_s > 0) dit_cost_clock_leave(&timeline, late_s);
 }
 
 /* Ranks live in one process: the first one's buffer is everybody's, mapped once. */
@@ -97,6 +101,7 @@ static dit_status read_links(const dit_json *doc, const cJSON *object, const cha
     DIT_TRY(dit_json_optional_number(doc, object, at, "network_latency_s", 0, 1, &links.network_latency_s));
     devices_per_node = (int)devices;
     links.inside = strcmp(inside, "nvlink") == 0 ? DIT_COST_NVLINK : DIT_COST_PCIE;
+    shares_memory = strcmp(inside, "memory") == 0;
     links.generation = dit_cost_generation_of(device.architecture);
     return DIT_OK;
 }
@@ -108,6 +113,7 @@ dit_status dit_sim_read(const dit_json *doc)
         "inside_latency_s", "network_latency_s", "replay",  "layered",          NULL};
     const char *accelerator, *stack, *element, *at = "/simulation";
     const cJSON *object;
+    int ranks = 1;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "simulation", &object));
     DIT_TRY(dit_json_only_keys(doc, object, at, keys));
     DIT_TRY(dit_json_require_string(doc, object, at, "accelerator", &accelerator));
@@ -115,9 +121,12 @@ dit_status dit_sim_read(const dit_json *doc)
     DIT_TRY(dit_json_require_string(doc, object, at, "element", &element));
     DIT_TRY(dit_cost_profile_read(stack, &profile));
     DIT_TRY(dit_cost_device_read(accelerator, element, &profile, &device));
+    DIT_TRY(read_links(doc, object, at));
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    device = dit_cost_device_together(&device, ranks < devices_per_node ? ranks : devices_per_node);
     left = dit_cost_device_beside(&device, profile.communication_processors);
     dit_cost_set_hook(take_time, NULL);
-    return read_links(doc, object, at);
+    return DIT_OK;
 }
 
 int dit_sim_element_bytes(void)
@@ -163,10 +172,17 @@ double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, in
         dit_cost_exchange_of(&group, collective, bytes * device.element_bytes / (double)sizeof(float));
     dit_cost_clock_enter(&timeline, profile.collective_dispatch_s);
     entered_s = MPI_Wtime();
+    if (shares_memory) return 1;
     if (exchange.latency_s > 0) smpi_execute(exchange.step_latency_s * exchange.steps);
     double done_s = timeline.charged_s + exchange.seconds;
     if (beside && done_s > beside_until_s) beside_until_s = done_s;
     return exchange.bandwidth_factor > 0 ? 1 / exchange.bandwidth_factor : 1;
+}
+
+void dit_sim_copy(int messages, double bytes)
+{
+    double seconds = messages * links.inside_latency_s + bytes / links.bandwidth_bytes_per_s;
+    if (shares_memory && messages > 0) dit_cost_clock_dispatch(&timeline, 0, seconds);
 }
 
 void dit_sim_enter_wait(void)

@@ -22,7 +22,7 @@ double dit_sim_now(void);
 /* When this rank's host has issued everything so far: before or after. */
 double dit_sim_host_now(void);
 /* Reads the case's "simulation": {"accelerator": FILE, "profile": FILE, "element": "fp16", "devices_per_node": 8,
- * "inside": "nvlink" or "pcie", "bandwidth_bytes_per_s", "inside_latency_s", "network_latency_s", and
+ * "inside": "nvlink", "pcie" or "memory", "bandwidth_bytes_per_s", "inside_latency_s", "network_latency_s", and
  * "replay": true where every step is to be simulated}, and has operators
  * charged by them. Errors: DIT_ERR_JSON_*, DIT_ERR_IO, DIT_ERR_UNSUPPORTED. */
 dit_status dit_sim_read(const dit_json *doc);
@@ -44,6 +44,9 @@ int dit_sim_nodes(const int *ranks, int size);
  * `beside`: the rank goes on computing meanwhile, with the processors that the messages leave it, for as long as the
  * library expects them to take. */
 double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes, bool beside);
+/* Of ranks that share memory: their own core takes the time of `messages` messages, and of copying so many bytes of
+ * them. Others: nothing. */
+void dit_sim_copy(int messages, double bytes);
 /* Before waiting for messages that are under way: charged time passes. */
 void dit_sim_enter_wait(void);
 /* After either. */
