@@ -222,6 +222,7 @@ static dit_status give_error_to_published(const report_table *table, report_case
         if (point->twin != kase || point->metric != REPORT_LATENCY) continue;
         double error = report_published_error(point);
         if (isfinite(error)) errors[count++] = fabs(error);
+        kase->unanswered = kase->unanswered || (report_published_has_value(point) && !isfinite(error));
     }
     double median = dit_stats_median(errors, count);
     if (count) kase->metric[REPORT_ERROR_TO_PUBLISHED] = dit_stats_summarise(&median, 1);
@@ -233,6 +234,7 @@ static dit_status give_error_to_published(const report_table *table, report_case
 static void give_error_to_measured(report_case *kase, const report_case *twin)
 {
     const dit_summary *predicted = &kase->metric[REPORT_LATENCY], *measured = &twin->metric[REPORT_LATENCY];
+    kase->unanswered = kase->unanswered || (predicted->n == 0 && measured->n > 0);
     if (predicted->n == 0 || measured->n == 0 || measured->low <= 0) return;
     double least = fabs(predicted->median / measured->high - 1), most = fabs(predicted->median / measured->low - 1);
     bool inside = predicted->median >= measured->low && predicted->median <= measured->high;

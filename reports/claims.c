@@ -244,12 +244,12 @@ static void note_timing(claim_state *state, const report_metric_info *info, cons
     if (n < CLAIM_ENOUGH) state->low_n = true;
 }
 
-/* Leaves the cases that have a counterpart, where a metric compares; one without a number of its own stays. */
+/* Where a metric compares: leaves the cases that are held against a number, even those that have none themselves. */
 static int keep_compared(const report_metric_info *info, report_metric metric, const report_case **cases, int count)
 {
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        bool alone = info->comparison && cases[i]->metric[metric].n == 0 && cases[i]->ok_count > 0;
+        bool alone = info->comparison && cases[i]->metric[metric].n == 0 && !cases[i]->unanswered;
         if (!alone) cases[kept++] = cases[i];
     }
     return kept;

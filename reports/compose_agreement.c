@@ -134,7 +134,9 @@ static void fill_legend(const report_composition *c, report_canvas *canvas)
                                         "published, in the fit"};
     bool used[AGAINST_COUNT] = {false};
     for (int i = 0; i < c->grid->series_count; i++) {
-        const canvas_entry entry = {.name = c->grid->series[i], .colour = compose_series_colour(c, i)};
+        const canvas_entry entry = {.name = c->grid->series[i],
+                                    .colour = compose_series_colour(c, i),
+                                    .fill = compose_look_fill(COMPOSE_SIMULATED, 0)};
         canvas_add_legend(canvas, &entry);
     }
     for (int i = 0; i < c->grid->count; i++) used[against_of(&c->grid->cells[i])] = true;

@@ -302,7 +302,7 @@ static dit_status select_published(const report_table *table, const char *where,
         if (st == DIT_ERR_MEMORY) return st;
         if (st != DIT_OK) leave_out(grid, point, "where: %.200s", dit_error_last()->message);
         dit_error_clear();
-        if (!wanted) continue;
+        if (st != DIT_OK || !wanted) continue;
         report_cell *cell = &grid->cells[grid->count++];
         cell->kase = &point->kase;
         cell->published = point;

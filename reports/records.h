@@ -65,6 +65,7 @@ typedef struct {
     report_traffic *traffic; /* of the newest ok process */
     int traffic_count;
     report_trace trace;
+    bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
     bool communication_mismatch;
     bool oversubscribed;                     /* more ranks x threads than cores: its times say nothing about scaling */
     dit_summary metric[REPORT_METRIC_COUNT]; /* over ok processes; n = 0 when none has it */
