@@ -153,7 +153,8 @@ static dit_status fit_stage(fit_call *call)
     double values[SUITE_FIT_VALUES], *weights = calloc((size_t)stage->point_count, sizeof *weights);
     if (!weights) return fail_memory();
     for (int j = 0; j < stage->value_count; j++) ranges[j] = stage->values[j].range;
-    for (int i = 0; i < stage->point_count; i++) weights[i] = call->points[i].weight;
+    for (int i = 0; i < stage->point_count; i++)
+        weights[i] = call->points[i].weight / (call->plan->deviation * call->plan->deviation);
     const suite_fit fit = {.values = ranges,
                            .value_count = stage->value_count,
                            .weights = weights,
@@ -282,6 +283,12 @@ static dit_status run_fit(calibration_run *run)
 
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
+/* To 1 / `per`; never -0, which prints differently. */
+static double round_to(double value, double per)
+{
+    return round(value * per) / per + 0.0;
+}
+
 static cJSON *add_object(cJSON *list)
 {
     cJSON *entry = cJSON_CreateObject();
@@ -309,12 +316,12 @@ static dit_status add_parameter(const calibration_run *run, const suite_planned_
     DIT_TRY(add_what(entry, &planned->what));
     DIT_TRY(dit_json_add_number(entry, "prior", range->prior));
     DIT_TRY(dit_json_add_number(entry, "value", value));
-    return dit_json_add_number(entry, "deviation", round(moved * 100) / 100);
+    return dit_json_add_number(entry, "deviation", round_to(moved, 100));
 }
 
 static double error_of(const fitted_point *point, double seconds)
 {
-    return round((seconds / point->planned->point->published->value - 1) * 1e4) / 1e4;
+    return round_to(seconds / point->planned->point->published->value - 1, 1e4);
 }
 
 static dit_status add_point(const suite_planned_stage *stage, const fitted_point *point, cJSON *list)

@@ -221,7 +221,7 @@ static dit_status read_stages(plan_reader *reader)
 
 static dit_status read_plan(suite_calibration_plan *plan)
 {
-    static const char *const keys[] = {"schema", "name", "title", "huber", "rounds", "stages", NULL};
+    static const char *const keys[] = {"schema", "name", "title", "deviation", "huber", "rounds", "stages", NULL};
     static const char schema[] = "ditbench.calibration_plan/1";
     const dit_json *doc = &plan->source;
     plan_reader reader = {.doc = doc, .plan = plan};
@@ -233,7 +233,9 @@ static dit_status read_plan(suite_calibration_plan *plan)
         return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not %s", word, schema);
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &plan->name));
+    plan->deviation = 0.1;
     plan->huber = 0.2;
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "deviation", 1e-3, 1e3, &plan->deviation));
     DIT_TRY(dit_json_optional_number(doc, doc->root, "", "huber", 1e-3, 1e3, &plan->huber));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "rounds", 1, 1000, &rounds));
     plan->rounds = (int)rounds;

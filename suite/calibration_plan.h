@@ -43,8 +43,9 @@ typedef struct {
     dit_json source;
     char hash[DIT_HASH_HEX];
     const char *name;
-    double huber; /* an error beyond which a point pulls no harder */
-    int rounds;   /* of the fit of one stage, at most              */
+    double deviation; /* of ln(predicted / published): how much is believed in a point, as in a prior */
+    double huber;     /* an error beyond which a point pulls no harder */
+    int rounds;       /* of the fit of one stage, at most              */
     suite_planned_stage *stages;
     int stage_count;
     suite_planned_file files[8];

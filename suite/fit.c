@@ -6,9 +6,10 @@
 #include <string.h>
 
 enum { HALVINGS = 5 };
-static const double difference = 0.02; /* of a logarithm, for derivatives                         */
-static const double small_step = 0.02; /* below it derivatives are kept                           */
-static const double no_step = 2e-4;    /* below it the fit is over: four digits no longer change much */
+static const double difference = 0.02; /* of a logarithm, for derivatives                        */
+static const double small_step = 0.02; /* below it derivatives are kept                          */
+static const double no_step = 1e-3;    /* of a logarithm, below it the fit is over: 0.1 %        */
+static const double no_gain = 1e-4;    /* as a share of what is least: below it, too             */
 
 typedef struct {
     const suite_fit *fit;
@@ -176,14 +177,16 @@ static dit_status iterate(fit_state *s)
     s->objective = objective_of(s, s->at, s->errors);
     tell(s, 0);
     for (int round = 1; round <= s->fit->rounds; round++) {
+        double before = s->objective;
         bool fresh = length > small_step;
         if (fresh) DIT_TRY(differentiate(s));
         build_normal(s);
         bounded_step(s, step);
         DIT_TRY(take_step(s, step, &length));
-        if (length > 0) tell(s, round);
-        if (length <= no_step && fresh) return DIT_OK;
-        if (length <= no_step) length = 1; /* old derivatives no longer help: once more with new ones */
+        tell(s, round);
+        bool over = length <= no_step || before - s->objective <= no_gain * before;
+        if (over && fresh) return DIT_OK;
+        if (over) length = 1; /* old derivatives no longer help: once more with new ones */
     }
     return DIT_OK;
 }
