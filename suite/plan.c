@@ -36,13 +36,32 @@ static int take(const suite_workload *workload, const int *indices, pass wanted,
     return order;
 }
 
+/* Those that send most take longest, and come first: the last ones then leave no core waiting for long. */
+static int compare_work(const void *a, const void *b, void *context)
+{
+    const suite_run_item *x = a, *y = b;
+    const suite_case *cases = context, *one = &cases[x->case_index], *other = &cases[y->case_index];
+    double work = (double)one->predicted_bytes * one->world_size;
+    double more = (double)other->predicted_bytes * other->world_size;
+    return work != more ? (work < more) - (work > more) : x->case_index - y->case_index;
+}
+
+static int plan_simulated(const suite_workload *workload, const int *indices, suite_run_item *items, int order)
+{
+    int end = take(workload, indices, SIMULATED, items, order);
+    qsort_r(items + order, (size_t)(end - order), sizeof *items, compare_work, workload->cases);
+    for (int i = order; i < end; i++) items[i].order = i;
+    return end;
+}
+
 static int plan_block(const suite_workload *workload, int block, int *indices, suite_run_item *items, int order)
 {
     for (int i = 0; i < workload->case_count; i++) indices[i] = i;
     shuffle(indices, workload->case_count, workload->plan_seed, block);
     if (block == 0) {
-        for (pass one = COMPARED_WITH; one <= SIMULATED; one++) order = take(workload, indices, one, items, order);
-        return order;
+        order = take(workload, indices, COMPARED_WITH, items, order);
+        order = take(workload, indices, MEASURED, items, order);
+        return plan_simulated(workload, indices, items, order);
     }
     for (int i = 0; i < workload->case_count; i++) {
         const suite_case *one = &workload->cases[indices[i]];

@@ -225,6 +225,8 @@ static void simulated_cases_run_once_behind_the_first_block(void **state)
         assert_int_equal(workload.cases[items[i].case_index].is_simulated, i >= 3 && i < 6);
         assert_int_equal(items[i].order, i);
     }
+    assert_true(workload.cases[items[3].case_index].predicted_bytes > 0); /* most work first */
+    assert_int_equal(workload.cases[items[5].case_index].predicted_bytes, 0);
     free(items);
     suite_workload_release(&workload);
 }
@@ -413,6 +415,37 @@ static void an_expression_selects(void **state)
     suite_workload_release(&workload);
 }
 
+static void what_a_source_leaves_out_may_be_assumed(void **state)
+{
+    static const char silent[] = "[{\"source\":\"a paper\",\"model\":\"PixArt-alpha\",\"resolution\":\"1024x1024\","
+                                 "\"hardware\":\"not stated\",\"interconnect\":\"not stated\",\"gpus\":8,"
+                                 "\"method\":\"ulysses\",\"config\":{\"ulysses\":8},\"metric\":\"peak_memory\","
+                                 "\"value\":12.5,\"unit\":\"GB\",\"provenance\":\"text-table\"}]";
+    (void)state;
+    write_published(silent);
+    cJSON *lines = all_lines("");
+    assert_int_equal(cJSON_GetArraySize(lines), 0);
+    cJSON_Delete(lines);
+    lines = all_lines(",\"assume\":{\"steps\":20,\"hardware\":\"8xA100\",\"interconnect\":\"NVLink\"}");
+    const cJSON *line = line_of(lines, 0), *tags = cJSON_GetObjectItem(line, "tags");
+    assert_string_equal(text_of(tags, "platform"), "8xa100-sxm");
+    assert_true(fixture_number(tags, "steps") == 20);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(line, "warnings")), 3); /* a contradiction, and both */
+    cJSON_Delete(lines);
+}
+
+static void what_a_source_states_is_never_assumed(void **state)
+{
+    (void)state;
+    write_six_points();
+    cJSON *lines = all_lines(",\"assume\":{\"steps\":28,\"hardware\":\"8xL40\",\"interconnect\":\"PCIe\"}");
+    const cJSON *tags = cJSON_GetObjectItem(line_of(lines, 4), "tags");
+    assert_string_equal(text_of(tags, "platform"), "8xa100-sxm");
+    assert_true(fixture_number(tags, "steps") == 20);
+    assert_false(cJSON_HasObjectItem(line_of(lines, 4), "warnings"));
+    cJSON_Delete(lines);
+}
+
 static int remove_published(void **state)
 {
     char path[512];
@@ -446,6 +479,8 @@ int main(void)
         cmocka_unit_test_teardown(a_line_names_the_case_that_is_the_same, remove_published),
         cmocka_unit_test_teardown(a_line_says_what_speaks_against_it, remove_published),
         cmocka_unit_test_teardown(an_expression_selects, remove_published),
+        cmocka_unit_test_teardown(what_a_source_leaves_out_may_be_assumed, remove_published),
+        cmocka_unit_test_teardown(what_a_source_states_is_never_assumed, remove_published),
     };
     return cmocka_run_group_tests(tests, set_up, fixture_teardown);
 }

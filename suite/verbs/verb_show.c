@@ -3,6 +3,7 @@
 #include "suite/cli.h"
 #include "suite/history.h"
 #include "suite/session.h"
+#include "suite/schedule.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -63,19 +64,29 @@ static void format_bytes(const cJSON *result, char out[32])
 
 /* ---- table of cases ---------------------------------------------------------------------------------------------- */
 
+/* What was simulated has one value, no interval, and says so. */
+static bool is_simulated(const suite_history_result *result)
+{
+    return suite_case_simulated(member(result->document, "case"));
+}
+
 /* Latency of a case: median over processes, and its interval. */
 static void format_latency(const suite_history *history, const char *case_id, char out[64])
 {
     double *values = malloc(sizeof *values * (size_t)(history->result_count + 1));
+    bool simulated = false;
     int count = 0;
     for (int i = 0; values && i < history->result_count; i++) {
         const suite_history_result *result = &history->results[i];
         if (result->superseded || result->status != SUITE_OUTCOME_OK || strcmp(result->case_id, case_id) != 0) continue;
+        simulated = is_simulated(result);
         double latency_ns = suite_history_latency_ns(result->document);
         if (latency_ns >= 0) values[count++] = latency_ns * 1e-6;
     }
     dit_summary summary = dit_stats_summarise(values, count);
-    if (count)
+    if (count && simulated)
+        snprintf(out, 64, "%.2f simulated", summary.median);
+    else if (count)
         snprintf(out, 64, "%.2f [%.2f, %.2f]%s", summary.median, summary.low, summary.high,
                  summary.low_n ? " low_n" : "");
     else
@@ -152,8 +163,8 @@ static void print_session(const suite_session *session, const suite_history *his
 static void print_process(const suite_history_result *result)
 {
     const cJSON *samples = member(result->document, "record/samples/latency_ns"), *sample;
-    printf("process %d  %s%s  journal line %d\n", result->process, suite_outcome_name(result->status),
-           result->superseded ? " (superseded)" : "", result->line);
+    printf("process %d  %s%s%s  journal line %d\n", result->process, suite_outcome_name(result->status),
+           is_simulated(result) ? " (simulated)" : "", result->superseded ? " (superseded)" : "", result->line);
     if (cJSON_IsArray(samples)) {
         printf("  latency ms ");
         cJSON_ArrayForEach(sample, samples) printf(" %.3f", sample->valuedouble * 1e-6);
