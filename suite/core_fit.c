@@ -288,6 +288,7 @@ static dit_status fit_attention(const raw_run *run, suite_core_fit *fit)
 static double passes_for(const suite_core_fit *fit, double seconds, double elements)
 {
     double least = 0, most = 1e4;
+    if (!(seconds > 0)) return 0;
     for (int i = 0; i < 100; i++) {
         double middle = 0.5 * (least + most);
         if (memory_seconds(fit, middle * elements * FLOAT) < seconds)

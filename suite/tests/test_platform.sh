@@ -56,6 +56,7 @@ all_are_taken() {
     for file in workloads/platforms/*.json; do
         name=$(basename "$file" .json)
         grep -q '"cluster"' "$file" || continue
+        grep -q '"topology": "cores"' "$file" && continue # one host: nothing goes over its links
         last=$("$ditbench" list platforms --xml "$name" | grep -c '<host ') || return 1
         simulate "$name" 1000 0 $((last - 1)) || return 1
         [ "$(grep -vc execute "$work/times")" -eq 1 ] || { echo "$name: nothing arrived"; return 1; }
