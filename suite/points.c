@@ -106,10 +106,11 @@ static bool check_platform(const suite_published_names *names, const suite_publi
     return true;
 }
 
-static bool check_profile(const suite_published_names *names, const suite_published_point *point, const char *asked,
-                          suite_point *out)
+static bool check_profile(const suite_published_names *names, const suite_published_point *point,
+                          const suite_published_method *method, const char *asked, suite_point *out)
 {
-    const char *own = suite_published_profile(names, point->runtime);
+    const char *runtime = point->runtime[0] || !method->runtime ? point->runtime : method->runtime;
+    const char *own = suite_published_profile(names, runtime);
     if (!own) return skip(out, SUITE_SKIP_RUNTIME, "run time \"%s\"", point->runtime);
     out->profile = asked ? asked : own;
     return true;
@@ -318,7 +319,7 @@ dit_status suite_point_understand(const suite_published_names *names, const suit
     DIT_TRY(look_at_model(out, &video, &built));
     if (!built && !skip(out, SUITE_SKIP_MODEL_NOT_BUILT, "%s: architecture facts only", out->model)) return DIT_OK;
     if (!check_size(published, video, out) || !check_platform(names, published, out) ||
-        !check_profile(names, published, profile, out) || !check_degrees(names, published, &method, out))
+        !check_profile(names, published, &method, profile, out) || !check_degrees(names, published, &method, out))
         return DIT_OK;
     dit_status st = make_cases(video, out);
     if (st != DIT_OK) suite_point_release(out);

@@ -390,6 +390,7 @@ static dit_status load_names(const char *folder, suite_published_names *out)
     DIT_TRY(check_texts(&out->methods, "settings"));
     DIT_TRY(check_texts(&out->methods, "refused"));
     DIT_TRY(check_texts(&out->methods, "runtimes"));
+    DIT_TRY(check_texts(&out->methods, "method_runtimes"));
     DIT_TRY(check_strings(&out->methods, out->methods.root, "", "neutral"));
     return suite_catalogue_names("models", &out->catalogue);
 }
@@ -503,7 +504,9 @@ void suite_published_method_read(const suite_published_names *names, const char 
     *out = (suite_published_method){.warmup_steps = -1};
     while ((method = take_word(method, word, &number))) {
         const char *setting = cJSON_GetStringValue(member(member(root, "settings"), word));
+        const char *runtime = cJSON_GetStringValue(member(member(root, "method_runtimes"), word));
         if (setting) take_setting(setting, number, out);
+        if (runtime) out->runtime = runtime;
         if (setting || list_has(member(root, "neutral"), word)) continue;
         snprintf(out->word, sizeof out->word, "%s", word);
         out->why = cJSON_GetStringValue(member(member(root, "refused"), word));

@@ -84,6 +84,7 @@ typedef struct {
     bool search;                /* "hybrid"                                                   */
     char word[32];              /* that makes the method none of ours; "" when there is none  */
     const char *why;            /* what the word means; NULL: it is in no table               */
+    const char *runtime;        /* of a method whose own code has one, where nothing else is said; NULL: none */
 } suite_published_method;
 void suite_published_method_read(const suite_published_names *names, const char *method, suite_published_method *out);
 
