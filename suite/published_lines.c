@@ -11,7 +11,8 @@ typedef struct {
     const suite_workload *workload;
     const suite_calibration *calibration;
     const suite_published_names *names;
-    const char *file, *where; /* where NULL: all */
+    const char *file, *where; /* where NULL: all     */
+    const cJSON *assume;      /* NULL: nothing       */
     suite_published published;
     dit_json contradictions; /* root NULL: none */
     int index;               /* of the selection */
@@ -203,11 +204,51 @@ static dit_status fail_where(const selection *chosen, dit_status st)
     return dit_error_hint(dit_json_fail(&chosen->workload->source, at, st, "%s", message), "%s", hint);
 }
 
+/* ---- what it leaves out ------------------------------------------------------------------------------------------ */
+
+static void assume_count(const cJSON *assume, const char *key, int64_t *count)
+{
+    const cJSON *value = member(assume, key);
+    if (*count == 0 && value) *count = (int64_t)value->valuedouble;
+}
+
+/* What the workload assumes of everything that the source does not state. */
+static suite_published_point fill_in(const selection *chosen, const suite_published_point *printed)
+{
+    const char *hardware = text_of(chosen->assume, "hardware"), *interconnect = text_of(chosen->assume, "interconnect");
+    suite_published_point filled = *printed;
+    const char *platform;
+    assume_count(chosen->assume, "steps", &filled.steps);
+    assume_count(chosen->assume, "frames", &filled.frames);
+    suite_published_place place =
+        suite_published_platform(chosen->names, printed->hardware, printed->interconnect, printed->gpus, &platform);
+    if (hardware[0] && place == SUITE_PUBLISHED_HARDWARE_UNSTATED)
+        filled.hardware = hardware, filled.interconnect = interconnect;
+    return filled;
+}
+
+static dit_status warn_of_assumed(cJSON *line, const suite_published_point *printed,
+                                  const suite_published_point *filled)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%lld are assumed", (long long)filled->steps);
+    if (filled->steps != printed->steps)
+        DIT_TRY(add_warning(line, "the source does not state the number of steps", text));
+    snprintf(text, sizeof text, "%lld are assumed", (long long)filled->frames);
+    if (filled->frames != printed->frames)
+        DIT_TRY(add_warning(line, "the source does not state the number of frames", text));
+    snprintf(text, sizeof text, "%.100s, %.100s is assumed", filled->hardware, filled->interconnect);
+    if (filled->hardware != printed->hardware)
+        DIT_TRY(add_warning(line, "the source does not state the hardware", text));
+    return DIT_OK;
+}
+
 /* Everything but the number decides the place: a memory, a lack of it, and a doubtful time are placed like a good one.
  */
-static dit_status take_point(const selection *chosen, const suite_published_point *published, cJSON *lines)
+static dit_status take_point(const selection *chosen, const suite_published_point *printed, cJSON *lines)
 {
-    suite_published_point as_time = *published;
+    const suite_published_point filled = fill_in(chosen, printed), *published = &filled;
+    suite_published_point as_time = filled;
     suite_point point;
     bool kept = true;
     int metric = metric_of(published);
@@ -222,6 +263,7 @@ static dit_status take_point(const selection *chosen, const suite_published_poin
         cJSON *line = cJSON_CreateObject();
         st = line && cJSON_AddItemToArray(lines, line) ? fill_line(chosen, &point, metric, line)
                                                        : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
+        if (st == DIT_OK) st = warn_of_assumed(line, printed, published);
     }
     suite_point_release(&point);
     return st;
@@ -264,6 +306,7 @@ static dit_status take_all(const suite_workload *workload, const suite_calibrati
                             .names = &names,
                             .file = text_of(one, "file"),
                             .where = cJSON_GetStringValue(member(one, "where")),
+                            .assume = member(one, "assume"),
                             .contradictions = contradictions,
                             .index = index++};
         if (st == DIT_OK) st = take_selection(&chosen, lines);

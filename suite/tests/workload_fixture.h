@@ -46,6 +46,7 @@ static inline void fixture_platform(const char *name, int devices, int max_ranks
 static const char *const fixture_links[] = {
     "models",
     "vaes",
+    "text_encoders",
     "accelerators",
     "links",
     "profiles",
