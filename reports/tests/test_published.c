@@ -40,11 +40,11 @@ static void add_simulated(dit_buffer *out, const made_case *made)
         dit_buffer_printf(
             out,
             "\"status\":\"ok\",\"record\":{\"evidence\":\"simulated\",\"samples\":{\"latency_ns\":[%.0f]},"
-            "\"phases\":{\"text_encoder_ns\":1e7,\"denoise_ns\":%.0f,\"vae_decode_ns\":2e7},"
+            "\"simulation\":{\"text_encoder_ns\":1e7,\"denoise_ns\":%.0f,\"vae_decode_ns\":2e7},"
             "\"time_split\":{\"compute_ns\":1e9,\"exposed_communication_ns\":2e8,\"other_ns\":1e7},"
             "\"communication\":[{\"axis\":\"ring\",\"bytes\":1000,\"messages\":1}],"
             "\"memory\":{\"weights_bytes\":1e9,\"state_bytes\":1e9,\"activations_bytes\":2e9,"
-            "\"communication_bytes\":1e8,\"total_bytes\":4e9},\"simulation\":{\"messages\":1}}}\n",
+            "\"communication_bytes\":1e8,\"total_bytes\":4e9}}}\n",
             made->seconds * 1e9, made->seconds * 1e9 - 3e7);
         return;
     }
@@ -729,7 +729,7 @@ static void a_simulated_number_is_never_drawn_or_tabled_as_measured(void **state
             "\"platform\":\"local-cpu\",\"backend\":\"cpu\",\"kind\":\"measured\"},\"case\":{\"evidence\":"
             "\"measured\",\"platform\":{\"name\":\"local-cpu\",\"evidence\":\"measured\",\"backend\":"
             "\"cost\"}},\"record\":{\"evidence\":\"simulated\",\"Evidence\":\"measured\",\"samples\":"
-            "{\"latency_ns\":[%d]},\"phases\":{\"denoise_ns\":5},\"memory\":{\"weights_bytes\":5},"
+            "{\"latency_ns\":[%d]},\"simulation\":{\"denoise_ns\":5},\"memory\":{\"weights_bytes\":5},"
             "\"time_split\":{\"compute_ns\":5}}}\n",
             i, ranks[i], ranks[i], ranks[i], 1000000000 / ranks[i]);
     }
