@@ -261,7 +261,7 @@ static void check_device_memory(const suite_launch_plan *plan, suite_outcome *ou
     if (!plan->device_memory_bytes || !cJSON_IsNumber(total) || total->valuedouble <= limit) return;
     snprintf(message, sizeof message, "needs %.2f GiB on a device, the accelerator has %.2f GiB",
              total->valuedouble / gib, limit / gib);
-    set_error(out, SUITE_OUTCOME_OOM, DIT_ERR_MEMORY, message);
+    if (!out->error) set_error(out, SUITE_OUTCOME_OOM, DIT_ERR_MEMORY, message); /* else the engine has said so */
     cJSON_AddNumberToObject(out->error, "needed_bytes", total->valuedouble);
     cJSON_AddNumberToObject(out->error, "device_bytes", limit);
 }
@@ -279,8 +279,6 @@ static void check_record(const suite_launch_plan *plan, suite_outcome *out)
         set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_MISMATCH,
                   cJSON_HasObjectItem(validation, "oracle_rel_l2") ? "the result differs from its oracle"
                                                                    : "the result differs from the one-rank reference");
-    else
-        check_device_memory(plan, out);
 }
 
 static void add_log(const suite_launch_plan *plan, suite_outcome *out)
@@ -319,7 +317,8 @@ static void judge(const suite_launch_plan *plan, const suite_launch_options *opt
         if (failed && !read_error(plan, out)) describe_crash(result, out);
         if (!failed && !out->record && !out->error)
             set_error(out, SUITE_OUTCOME_FAILED, DIT_ERR_CRASH, "the engine ended without writing record.json");
-        if (!out->error) check_record(plan, out);
+        if (!out->error || (out->status == SUITE_OUTCOME_OOM && out->record)) check_record(plan, out);
+        if (!out->error || out->status == SUITE_OUTCOME_OOM) check_device_memory(plan, out);
     }
     add_log(plan, out);
 }
