@@ -96,6 +96,7 @@ const char *report_colour_known(const char *name)
         {"text encoders", SKY},
         {"denoising", BLUE},
         {"VAE decode", ORANGE},
+        {"decoding", PURPLE},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i][0], name) == 0) return known[i][1];

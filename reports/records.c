@@ -370,6 +370,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     if (!record) return DIT_OK;
     if (process->status == REPORT_STATUS_OK) DIT_TRY(check_evidence(doc, record, kase)); /* no other gives numbers */
     DIT_TRY(report_metrics_read(doc, record, "/record", images_of(kase), process->metric));
+    if (report_case_is_simulated(kase)) process->metric[REPORT_RSS_BYTES] = NAN; /* memory is counted, not resident */
     DIT_TRY(read_trace(doc, record, process->process, kase));
     return read_traffic(doc, record, kase);
 }

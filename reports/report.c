@@ -173,10 +173,9 @@ static void write_evidence(const report_drawing_result *figure, dit_buffer *out)
     const report_grid *grid = &figure->grid;
     if (grid->measured) write_measured(figure, out);
     if (grid->simulated) {
-        dit_buffer_printf(out, "%ssimulated by the engine's own code on a cost model: virtual time, no hardware",
-                          grid->measured ? " · " : "");
+        dit_buffer_printf(out, "%ssimulated: virtual time of a cost model, no hardware", grid->measured ? " · " : "");
     }
-    if (grid->published) dit_buffer_text(out, " · hollow: published by others");
+    if (grid->published) dit_buffer_text(out, " · hollow: published");
 }
 
 static void write_footer(const report_work *work, const report_drawing_result *figure, dit_buffer *out)

@@ -692,7 +692,7 @@ static void assert_nothing_measured(const char *name)
         assert_null(strstr(script, "pt 7 ps 0.9"));
         assert_null(strstr(script, "'measured'")); /* of the legend */
         assert_null(strstr(script, "measured · n ="));
-        assert_contains(script, "'simulated by the");
+        assert_contains(script, "'simulated: virtual time");
         free(script);
         snprintf(file, sizeof file, "%s.dat", plot_ids[i]);
         char *data = read_output(name, file);
