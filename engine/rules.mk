@@ -38,6 +38,11 @@ $(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS)
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(SMPICC) $(LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+$(BUILD)/tests/engine_simulated_collectives: $(BUILD)/sim/engine/tests/simulated_collectives.o \
+		$(filter-out $(BUILD)/sim/engine/sim/main.o,$(SIM_OBJECTS))
+	@mkdir -p $(dir $@)
+	$(Q)$(SMPICC) $(LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+TESTS += $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/tests/engine_simulated_collectives))
 
 ENGINE_TESTS := $(patsubst engine/tests/%.c,$(BUILD)/tests/engine_%,$(sort $(wildcard engine/tests/test_*.c)))
 $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a

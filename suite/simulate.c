@@ -78,21 +78,47 @@ done:
     return st;
 }
 
+/* The class of what joins the devices of a node, and the worse of those between nodes. */
+static dit_status add_peers(cJSON *simulation, const suite_cluster *cluster)
+{
+    int first = cluster->device_link >= 0 ? cluster->device_link : 0; /* of a mesh: a pair's */
+    if (cluster->link_count > first)
+        DIT_TRY(dit_json_add_number(simulation, "inside_many_peers_efficiency",
+                                    cluster->links[first].link_class.many_peers_efficiency));
+    if (cluster->nodes <= 1) return DIT_OK;
+    double efficiency = cluster->links[cluster->nic_link].link_class.many_peers_efficiency;
+    if (cluster->fabric.link_class.many_peers_efficiency < efficiency)
+        efficiency = cluster->fabric.link_class.many_peers_efficiency;
+    return dit_json_add_number(simulation, "network_many_peers_efficiency", efficiency);
+}
+
+/* An adapter of one node to one of another. */
+static dit_status add_network(cJSON *simulation, const suite_cluster *cluster)
+{
+    double latency_s, bandwidth;
+    if (cluster->nodes <= 1) return DIT_OK;
+    suite_cluster_pair(cluster, 0, cluster->devices, &latency_s, &bandwidth);
+    DIT_TRY(dit_json_add_int(simulation, "adapters_per_node", cluster->nics));
+    DIT_TRY(dit_json_add_number(simulation, "network_bandwidth_bytes_per_s", bandwidth));
+    return dit_json_add_number(simulation, "network_latency_s", latency_s);
+}
+
 /* What the collective library needs to know of the links: those between the first two devices, and between nodes. */
 static dit_status add_links(cJSON *simulation, const suite_cluster *cluster)
 {
-    double latency_s = 0, bandwidth = 1e12, network_s = 0, network_bandwidth;
+    double latency_s = 0, bandwidth = 1e12;
     bool nvlink = cluster->topology != SUITE_TOPOLOGY_TREE, cores = cluster->topology == SUITE_TOPOLOGY_CORES;
     if (cores)
         suite_cluster_pair(cluster, 0, 0, &latency_s, &bandwidth);
     else if (cluster->nodes * cluster->devices > 1)
         suite_cluster_pair(cluster, 0, cluster->devices > 1 ? 1 : cluster->devices, &latency_s, &bandwidth);
-    if (cluster->nodes > 1) suite_cluster_pair(cluster, 0, cluster->devices, &network_s, &network_bandwidth);
     DIT_TRY(dit_json_add_string(simulation, "inside", cores ? "memory" : nvlink ? "nvlink" : "pcie"));
+    cJSON_AddBoolToObject(simulation, "nvswitch", cluster->topology == SUITE_TOPOLOGY_SWITCH);
     DIT_TRY(dit_json_add_int(simulation, "devices_per_node", cluster->devices));
     DIT_TRY(dit_json_add_number(simulation, "bandwidth_bytes_per_s", bandwidth));
     DIT_TRY(dit_json_add_number(simulation, "inside_latency_s", latency_s));
-    return dit_json_add_number(simulation, "network_latency_s", network_s);
+    DIT_TRY(add_peers(simulation, cluster));
+    return add_network(simulation, cluster);
 }
 
 static dit_status write_case(const char *folder, const cJSON *document, const suite_cluster *cluster,

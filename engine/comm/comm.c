@@ -262,15 +262,24 @@ dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t elements,
     return DIT_OK;
 }
 
+/* The halves of a sum: parts to whoever adds them, and what they add up to, to all. */
+static dit_status sum_halves(dit_comm *comm, float *values, int64_t part, float *out, dit_comm_add add, void *context)
+{
+    int64_t bytes = part * (int64_t)sizeof *values;
+    DIT_TRY(waited(comm->ops->all_to_all(comm->group, values, out, bytes)));
+    add(context, out, comm->size, part, values);
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes, dit_clock_ns());
+    return waited(comm->ops->all_gather(comm->group, values, out, bytes));
+}
+
 dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *out, dit_comm_add add, void *context)
 {
     int64_t began = dit_clock_ns(), part = elements / comm->size, bytes = part * (int64_t)sizeof *values;
-    const char *name = dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE);
-    wait_for_all(comm, name, (comm->size - 1) * bytes, began);
-    DIT_TRY(waited(comm->ops->all_to_all(comm->group, values, out, bytes)));
-    add(context, out, comm->size, part, values);
-    wait_for_all(comm, name, (comm->size - 1) * bytes, dit_clock_ns());
-    DIT_TRY(waited(comm->ops->all_gather(comm->group, values, out, bytes)));
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes, began);
+    if (comm->ops->sum)
+        DIT_TRY(waited(comm->ops->sum(comm->group, values, elements, out, add, context)));
+    else
+        DIT_TRY(sum_halves(comm, values, part, out, add, context));
     int64_t messages = 2 * (comm->size - 1), ended = count(comm, DIT_COLLECTIVE_ALL_REDUCE, messages, bytes, began);
     count_span(comm, DIT_COLLECTIVE_ALL_REDUCE, messages * bytes, began, ended);
     return DIT_OK;

@@ -1,4 +1,4 @@
-/* What a communicator implementation provides. All entries are required. */
+/* What a communicator implementation provides. All entries but `sum` are required. */
 #ifndef DIT_ENGINE_COMM_IMPL_H
 #define DIT_ENGINE_COMM_IMPL_H
 
@@ -31,6 +31,8 @@ typedef struct dit_comm_ops {
     dit_status (*barrier)(void *group);
     /* data NULL: the own piece lies in `out` already */
     dit_status (*all_gather_varying)(void *group, const void *data, int64_t bytes, void *out, const int64_t *offsets);
+    /* dit_comm_sum of a library that adds while it sends; NULL: all_to_all, add, all_gather */
+    dit_status (*sum)(void *group, float *values, int64_t count, float *out, dit_comm_add add, void *context);
 } dit_comm_ops;
 
 extern const dit_comm_ops dit_comm_mpi;

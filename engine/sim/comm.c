@@ -1,22 +1,34 @@
 /* Communicator of a simulation: MPI's own calls, under SimGrid, with messages that carry nothing. What ranks tell each
  * other outside the measured region (the world) is real. */
 #include "engine/comm/comm_impl.h"
+#include "engine/sim/links.h"
 #include "engine/sim/sim.h"
 
+#include <simgrid/barrier.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* A group of MPI's, and on how many nodes its ranks are. */
+/* A group of MPI's. `meeting` is one thing that all its ranks wait at. */
 typedef struct {
     void *mpi;
-    int size, nodes;
+    int rank, size;
+    int *ranks;           /* of the world; NULL: the world, which talks outside the measured region */
+    dit_cost_group links; /* ranks 0: not asked for yet                                             */
+    sg_bar_t meeting;
 } sim_group;
+
+/* Of groups that never talk the routes are not looked up. */
+static double enter(sim_group *group, dit_cost_collective collective, double bytes, bool beside)
+{
+    if (!group->links.ranks) group->links = dit_sim_links_group(group->ranks, group->size);
+    return dit_sim_enter(&group->links, collective, bytes, beside);
+}
 
 static dit_status simulated_all_to_all(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
     sim_group *group = opaque;
     dit_sim_copy(group->size - 1, (double)(block_bytes * group->size)); /* the own block is copied, too */
-    double stretch =
-        dit_sim_enter(DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), group->size, group->nodes, false);
+    double stretch = enter(group, DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), false);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
     void *buffer = dit_sim_buffer(wire * group->size);
     (void)send, (void)recv;
@@ -25,18 +37,61 @@ static dit_status simulated_all_to_all(void *opaque, const void *send, void *rec
     return DIT_OK;
 }
 
+/* What a ring does, as one message from every rank to the next: all `passed_bytes` that pass there. The ring of one
+ * rank is empty. */
+static dit_status pass_on(sim_group *group, double passed_bytes, double stretch, dit_comm_exchange *out)
+{
+    int next = (group->rank + 1) % group->size, last = (group->rank + group->size - 1) % group->size;
+    int64_t wire = dit_sim_wire((int64_t)passed_bytes, stretch);
+    void *buffer = dit_sim_buffer(wire);
+    if (group->size == 1) next = last = DIT_COMM_NOBODY;
+    return dit_comm_mpi.exchange_begin(group->mpi, buffer, next, buffer, last, wire, out);
+}
+
+/* A collective of `bytes`, as NCCL counts them, in which each needs something of every other: none gets on before all
+ * are there. */
+static dit_status pass_round(sim_group *group, dit_cost_collective collective, double bytes)
+{
+    double rounds = collective == DIT_COST_ALL_REDUCE ? 2 : 1, share = (group->size - 1.0) / group->size;
+    dit_comm_exchange exchange;
+    dit_sim_copy(group->size - 1, bytes);
+    double stretch = enter(group, collective, bytes, false);
+    if (group->size > 1) sg_barrier_wait(group->meeting);
+    DIT_TRY(pass_on(group, rounds * share * bytes, stretch, &exchange));
+    DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, &exchange));
+    dit_sim_leave();
+    return DIT_OK;
+}
+
 static dit_status simulated_all_gather(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
     sim_group *group = opaque;
-    dit_sim_copy(group->size - 1, (double)(block_bytes * group->size));
-    double stretch =
-        dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes, false);
-    int64_t wire = dit_sim_wire(block_bytes, stretch);
-    void *buffer = dit_sim_buffer(wire * group->size);
     (void)send, (void)recv;
-    DIT_TRY(dit_comm_mpi.all_gather(group->mpi, buffer, buffer, wire));
-    dit_sim_leave();
-    return DIT_OK;
+    return pass_round(group, DIT_COST_ALL_GATHER, (double)block_bytes * group->size);
+}
+
+static dit_status simulated_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out,
+                                               const int64_t *offsets)
+{
+    sim_group *group = opaque;
+    (void)data, (void)bytes, (void)out;
+    return pass_round(group, DIT_COST_ALL_GATHER, (double)(offsets[group->size] - offsets[0]));
+}
+
+/* Cores add what they have copied; a collective library adds while it sends. */
+static dit_status simulated_sum(void *opaque, float *values, int64_t count, float *out, dit_comm_add add, void *context)
+{
+    sim_group *group = opaque;
+    int64_t part = count / group->size, bytes = part * (int64_t)sizeof *values;
+    if (dit_sim_shares_memory()) {
+        DIT_TRY(simulated_all_to_all(group, values, out, bytes));
+        add(context, out, group->size, part, values);
+        return simulated_all_gather(group, values, out, bytes);
+    }
+    dit_sim_free_of_charge(true);
+    add(context, out, group->size, part, values);
+    dit_sim_free_of_charge(false);
+    return pass_round(group, DIT_COST_ALL_REDUCE, (double)count * sizeof *values);
 }
 
 static dit_status simulated_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
@@ -45,7 +100,7 @@ static dit_status simulated_exchange_begin(void *opaque, const void *send, int t
     sim_group *group = opaque;
     int ends = (to != DIT_COMM_NOBODY) + (from != DIT_COMM_NOBODY);
     dit_sim_copy(ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
-    double stretch = dit_sim_enter(DIT_COST_SEND_RECV, (double)bytes, group->size, group->nodes, to != DIT_COMM_NOBODY);
+    double stretch = enter(group, DIT_COST_SEND_RECV, (double)bytes, to != DIT_COMM_NOBODY);
     int64_t wire = dit_sim_wire(bytes, stretch);
     void *buffer = dit_sim_buffer(wire);
     (void)send, (void)recv;
@@ -54,17 +109,16 @@ static dit_status simulated_exchange_begin(void *opaque, const void *send, int t
     return DIT_OK;
 }
 
+/* Nobody waits for the others here; who is late is so for the next of the ring. */
 static dit_status simulated_all_gather_begin(void *opaque, const void *send, void *recv, int64_t block_bytes,
                                              dit_comm_exchange *out)
 {
     sim_group *group = opaque;
-    dit_sim_copy(group->size - 1, (double)(block_bytes * group->size));
-    double stretch =
-        dit_sim_enter(DIT_COST_ALL_GATHER, (double)(block_bytes * group->size), group->size, group->nodes, true);
-    int64_t wire = dit_sim_wire(block_bytes, stretch);
-    void *buffer = dit_sim_buffer(wire * group->size);
+    double bytes = (double)block_bytes * group->size;
     (void)send, (void)recv;
-    DIT_TRY(dit_comm_mpi.all_gather_begin(group->mpi, buffer, buffer, wire, out));
+    dit_sim_copy(group->size - 1, bytes);
+    double stretch = enter(group, DIT_COST_ALL_GATHER, bytes, true);
+    DIT_TRY(pass_on(group, bytes - (double)block_bytes, stretch, out));
     dit_sim_leave();
     return DIT_OK;
 }
@@ -92,23 +146,12 @@ static dit_status simulated_barrier(void *opaque)
     return DIT_OK;
 }
 
-static dit_status simulated_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out,
-                                               const int64_t *offsets)
-{
-    sim_group *group = opaque;
-    void *buffer = dit_sim_buffer(offsets[group->size]);
-    (void)out;
-    dit_sim_enter_wait();
-    DIT_TRY(dit_comm_mpi.all_gather_varying(group->mpi, data ? buffer : NULL, bytes, buffer, offsets));
-    dit_sim_leave();
-    return DIT_OK;
-}
-
 static void simulated_free(void *opaque)
 {
     sim_group *group = opaque;
     if (!group) return;
     dit_comm_mpi.free(group->mpi);
+    free(group->ranks);
     free(group);
 }
 static int simulated_rank(void *group)
@@ -133,6 +176,7 @@ static const dit_comm_ops groups = {
     .exchange_wait = simulated_exchange_wait,
     .barrier = simulated_barrier,
     .all_gather_varying = simulated_all_gather_varying,
+    .sum = simulated_sum,
 };
 
 static dit_status start(int *argc, char ***argv)
@@ -157,20 +201,46 @@ static void local(int *local_rank, int *local_size)
 {
     *local_rank = 0, *local_size = 1;
 }
+
+/* Made by the first rank of a group; all are of one process, so the others take its address. Lives as long as the
+ * simulation. */
+static dit_status meet(sim_group *group)
+{
+    dit_comm_exchange exchange;
+    bool first = group->rank == 0;
+    if (first) group->meeting = sg_barrier_init((unsigned)group->size);
+    for (int rank = 1; rank < group->size; rank++) {
+        if (!first && rank != group->rank) continue;
+        DIT_TRY(dit_comm_mpi.exchange_begin(group->mpi, &group->meeting, first ? rank : DIT_COMM_NOBODY,
+                                            &group->meeting, first ? DIT_COMM_NOBODY : 0,
+                                            (int64_t)sizeof group->meeting, &exchange));
+        DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, &exchange));
+    }
+    return DIT_OK;
+}
+
+static dit_status fill(sim_group *group, const int *ranks, int size)
+{
+    DIT_TRY(dit_comm_mpi.create(ranks, size, &group->mpi));
+    group->size = dit_comm_mpi.size(group->mpi);
+    group->rank = dit_comm_mpi.rank(group->mpi);
+    if (!ranks) return DIT_OK;
+    group->ranks = calloc((size_t)size, sizeof *ranks);
+    if (!group->ranks) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", size);
+    memcpy(group->ranks, ranks, (size_t)size * sizeof *ranks);
+    return meet(group);
+}
+
 static dit_status create(const int *ranks, int size, void **out)
 {
     sim_group *group = calloc(1, sizeof *group);
     *out = group;
     if (!group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
-    dit_status st = dit_comm_mpi.create(ranks, size, &group->mpi);
-    if (st != DIT_OK) {
-        free(group);
-        *out = NULL;
-        return st;
-    }
-    group->size = dit_comm_mpi.size(group->mpi);
-    group->nodes = ranks ? dit_sim_nodes(ranks, size) : 1;
-    return DIT_OK;
+    dit_status st = fill(group, ranks, size);
+    if (st == DIT_OK) return DIT_OK;
+    simulated_free(group);
+    *out = NULL;
+    return st;
 }
 
 static dit_status world_all_to_all(void *group, const void *send, void *recv, int64_t block_bytes)

@@ -1,6 +1,7 @@
 #include "engine/sim/sim.h"
 
 #include "base/clock.h"
+#include "engine/sim/links.h"
 #include "kernels/cost/clock.h"
 #include "kernels/cost/read.h"
 
@@ -13,9 +14,7 @@
 static dit_cost_clock timeline;
 static dit_cost_device device;
 static dit_cost_profile profile;
-static dit_cost_group links; /* ranks and nodes are a group's */
-static int devices_per_node = 1;
-static bool shares_memory;               /* devices are cores of one host, and messages copies that they make */
+static bool charged = true;              /* operators are                                               */
 static double entered_s, beside_until_s; /* until when messages hold processors, on the device's timeline */
 static dit_cost_device left;             /* the device as they leave it                                  */
 static void *buffer;
@@ -45,7 +44,7 @@ static void charge(void *context, double seconds)
     (void)context;
     smpi_execute(seconds);
     double late_s = MPI_Wtime() - began_s - seconds; /* more ranks than cores: what others took */
-    if (shares_memory && late_s > 0) dit_cost_clock_leave(&timeline, late_s);
+    if (dit_sim_shares_memory() && late_s > 0) dit_cost_clock_leave(&timeline, late_s);
 }
 
 /* Ranks live in one process: the first one's buffer is everybody's, mapped once. */
@@ -82,38 +81,26 @@ void dit_sim_charge(const dit_cost_op *op)
     dit_cost_clock_dispatch(&timeline, time.host_s, device_seconds(op, &time));
 }
 
+void dit_sim_free_of_charge(bool free)
+{
+    charged = !free;
+}
+
 static void take_time(void *context, const dit_cost_op *op)
 {
     (void)context;
-    dit_sim_charge(op);
+    if (charged) dit_sim_charge(op);
 }
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
 
-static dit_status read_links(const dit_json *doc, const cJSON *object, const char *at)
-{
-    const char *inside;
-    int64_t devices;
-    DIT_TRY(dit_json_require_string(doc, object, at, "inside", &inside));
-    DIT_TRY(dit_json_require_int(doc, object, at, "devices_per_node", 1, 1 << 20, &devices));
-    DIT_TRY(dit_json_optional_number(doc, object, at, "bandwidth_bytes_per_s", 1, 1e18, &links.bandwidth_bytes_per_s));
-    DIT_TRY(dit_json_optional_number(doc, object, at, "inside_latency_s", 0, 1, &links.inside_latency_s));
-    DIT_TRY(dit_json_optional_number(doc, object, at, "network_latency_s", 0, 1, &links.network_latency_s));
-    devices_per_node = (int)devices;
-    links.inside = strcmp(inside, "nvlink") == 0 ? DIT_COST_NVLINK : DIT_COST_PCIE;
-    shares_memory = strcmp(inside, "memory") == 0;
-    links.generation = dit_cost_generation_of(device.architecture);
-    return DIT_OK;
-}
-
 dit_status dit_sim_read(const dit_json *doc)
 {
-    static const char *const keys[] = {
-        "accelerator",      "profile",           "element", "devices_per_node", "inside", "bandwidth_bytes_per_s",
-        "inside_latency_s", "network_latency_s", "replay",  "layered",          NULL};
+    static const char *const keys[] = {"accelerator", "profile",         "element", "replay",
+                                       "layered",     DIT_SIM_LINK_KEYS, NULL};
     const char *accelerator, *stack, *element, *at = "/simulation";
     const cJSON *object;
-    int ranks = 1;
+    int ranks = 1, devices;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "simulation", &object));
     DIT_TRY(dit_json_only_keys(doc, object, at, keys));
     DIT_TRY(dit_json_require_string(doc, object, at, "accelerator", &accelerator));
@@ -121,9 +108,10 @@ dit_status dit_sim_read(const dit_json *doc)
     DIT_TRY(dit_json_require_string(doc, object, at, "element", &element));
     DIT_TRY(dit_cost_profile_read(stack, &profile));
     DIT_TRY(dit_cost_device_read(accelerator, element, &profile, &device));
-    DIT_TRY(read_links(doc, object, at));
+    DIT_TRY(dit_sim_links_read(doc, object, at, device.architecture));
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    device = dit_cost_device_together(&device, ranks < devices_per_node ? ranks : devices_per_node);
+    devices = dit_sim_devices_per_node();
+    device = dit_cost_device_together(&device, ranks < devices ? ranks : devices);
     left = dit_cost_device_beside(&device, profile.communication_processors);
     dit_cost_set_hook(take_time, NULL);
     return DIT_OK;
@@ -153,36 +141,23 @@ const dit_kernels *dit_sim_kernels(void)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-int dit_sim_nodes(const int *ranks, int size)
+double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside)
 {
-    int nodes = 0;
-    for (int i = 0; i < size; i++) {
-        bool known = false;
-        for (int j = 0; j < i && !known; j++) known = ranks[j] / devices_per_node == ranks[i] / devices_per_node;
-        nodes += !known;
-    }
-    return nodes;
-}
-
-double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes, bool beside)
-{
-    dit_cost_group group = links;
-    group.ranks = ranks, group.nodes = nodes;
     dit_cost_exchange exchange =
-        dit_cost_exchange_of(&group, collective, bytes * device.element_bytes / (double)sizeof(float));
+        dit_cost_exchange_of(group, collective, bytes * device.element_bytes / (double)sizeof(float));
     dit_cost_clock_enter(&timeline, profile.collective_dispatch_s);
     entered_s = MPI_Wtime();
-    if (shares_memory) return 1;
-    if (exchange.latency_s > 0) smpi_execute(exchange.step_latency_s * exchange.steps);
+    if (dit_sim_shares_memory()) return 1;
+    if (exchange.front_latency_s > 0) smpi_execute(exchange.front_latency_s);
     double done_s = timeline.charged_s + exchange.seconds;
     if (beside && done_s > beside_until_s) beside_until_s = done_s;
-    return exchange.bandwidth_factor > 0 ? 1 / exchange.bandwidth_factor : 1;
+    return 1 / exchange.bandwidth_factor;
 }
 
 void dit_sim_copy(int messages, double bytes)
 {
-    double seconds = messages * links.inside_latency_s + bytes / links.bandwidth_bytes_per_s;
-    if (shares_memory && messages > 0) dit_cost_clock_dispatch(&timeline, 0, seconds);
+    double seconds = dit_sim_copy_seconds(messages, bytes);
+    if (dit_sim_shares_memory() && messages > 0) dit_cost_clock_dispatch(&timeline, 0, seconds);
 }
 
 void dit_sim_enter_wait(void)

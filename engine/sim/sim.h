@@ -21,10 +21,9 @@ void dit_sim_start(void);
 double dit_sim_now(void);
 /* When this rank's host has issued everything so far: before or after. */
 double dit_sim_host_now(void);
-/* Reads the case's "simulation": {"accelerator": FILE, "profile": FILE, "element": "fp16", "devices_per_node": 8,
- * "inside": "nvlink", "pcie" or "memory", "bandwidth_bytes_per_s", "inside_latency_s", "network_latency_s", and
- * "replay": true where every step is to be simulated}, and has operators
- * charged by them. Errors: DIT_ERR_JSON_*, DIT_ERR_IO, DIT_ERR_UNSUPPORTED. */
+/* Reads the case's "simulation": {"accelerator": FILE, "profile": FILE, "element": "fp16", "replay": true where every
+ * step is to be simulated, and what links.h says}, and has operators charged by them. Errors: DIT_ERR_JSON_*,
+ * DIT_ERR_IO, DIT_ERR_UNSUPPORTED. */
 dit_status dit_sim_read(const dit_json *doc);
 /* Names that were read, for the record; never NULL. */
 const char *dit_sim_accelerator(void);
@@ -37,13 +36,13 @@ void dit_sim_charge(const dit_cost_op *op);
 /* Operators that compute nothing and are charged. */
 const dit_kernels *dit_sim_kernels(void);
 
-/* How many nodes the ranks of a group are on. */
-int dit_sim_nodes(const int *ranks, int size);
-/* Before messages of a collective of `bytes` (as NCCL counts them) over so many ranks and nodes: charged time passes,
- * and the latency that the library puts in front. Returns by how much its protocol stretches each message, >= 1.
- * `beside`: the rank goes on computing meanwhile, with the processors that the messages leave it, for as long as the
- * library expects them to take. */
-double dit_sim_enter(dit_cost_collective collective, double bytes, int ranks, int nodes, bool beside);
+/* Operators take no time from now on: of a collective library that adds while it sends. */
+void dit_sim_free_of_charge(bool free);
+/* Before messages of a collective of `bytes` (as NCCL counts them): charged time passes, and the latency that the
+ * library puts in front. Returns by how much its algorithm and protocol stretch the messages; below 1 where they are
+ * faster than the simulated links. `beside`: the rank goes on computing meanwhile, with the processors that the
+ * messages leave it, for as long as the library expects them to take. */
+double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside);
 /* Of ranks that share memory: their own core takes the time of `messages` messages, and of copying so many bytes of
  * them. Others: nothing. */
 void dit_sim_copy(int messages, double bytes);

@@ -129,7 +129,6 @@ static dit_cost_exchange finished(const dit_cost_group *g, dit_cost_exchange e, 
                                   double links_s)
 {
     e.front_latency_s = fmax(e.latency_s - links_s, 0);
-    e.steps = 1, e.step_latency_s = e.front_latency_s;
     e.bandwidth_factor = bandwidth / simulated_bandwidth(g);
     e.seconds = bandwidth > 0 ? e.latency_s + moved_bytes / bandwidth : INFINITY;
     return e;

@@ -66,8 +66,6 @@ typedef struct {
     dit_cost_algorithm algorithm; /* of all_to_all and send_recv: none, said to be a ring                   */
     dit_cost_protocol protocol;
     double latency_s;        /* of the whole collective, that of the links included                         */
-    int steps;               /* messages that follow each other                                             */
-    double step_latency_s;   /* of front_latency_s, in front of each                                         */
     double front_latency_s;  /* in front of the messages: what the simulated links leave of latency_s       */
     double bandwidth_factor; /* of what simulated messages have: above 1 where the library does better      */
     double seconds;          /* latency + bytes over that bandwidth: what the library itself expects        */
