@@ -1,5 +1,6 @@
 #include "suite/explain.h"
 
+#include "suite/catalogue.h"
 #include "suite/describe.h"
 #include "suite/timetable.h"
 #include "suite/workload.h"
@@ -603,6 +604,34 @@ static dit_status fill_meshes(const subject *subjects, int count, const cJSON *r
     return DIT_OK;
 }
 
+static dit_status reject_mesh(cJSON *mesh, const suite_platform *platform, cJSON *rejected)
+{
+    char reason[256];
+    cJSON *entry = cJSON_CreateObject();
+    if (!entry || !cJSON_AddItemToArray(rejected, entry)) return fail_memory();
+    snprintf(reason, sizeof reason, "needs %.1f GiB per rank in fp32, %s has %.1f GiB",
+             number_of(mesh, "memory_bytes") / (1 << 30), platform->name, (double)platform->memory_bytes / (1 << 30));
+    DIT_TRY(dit_json_add_string(entry, "mesh", cJSON_GetStringValue(member(mesh, "mesh"))));
+    DIT_TRY(dit_json_add_string(entry, "code", dit_status_name(DIT_ERR_CONSTRAINT_MEMORY)));
+    return dit_json_add_string(entry, "reason", reason);
+}
+
+/* No cell of a simulated platform is dropped for memory, because its simulation counts it. So does this. */
+static dit_status reject_too_large(const suite_explain_params *params, cJSON *meshes, cJSON *rejected)
+{
+    suite_platform platform;
+    if (!params->platform) return DIT_OK;
+    DIT_TRY(suite_platform_load(params->platform, &platform));
+    if (strcmp(platform.backend, "cost") != 0 || !platform.memory_per_device) return DIT_OK;
+    for (int i = cJSON_GetArraySize(meshes) - 1; i >= 0; i--) {
+        cJSON *mesh = cJSON_GetArrayItem(meshes, i);
+        if (number_of(mesh, "memory_bytes") <= (double)platform.memory_bytes) continue;
+        DIT_TRY(reject_mesh(mesh, &platform, rejected));
+        cJSON_DeleteItemFromArray(meshes, i);
+    }
+    return DIT_OK;
+}
+
 static dit_status fill_answer(const suite_explain_params *params, const suite_workload *workload,
                               const subject *subjects, int subject_count, const cJSON *record, cJSON *out)
 {
@@ -614,6 +643,7 @@ static dit_status fill_answer(const suite_explain_params *params, const suite_wo
         !cJSON_AddItemToObject(out, "run", cJSON_Duplicate(member(workload->cases[0].document, "run"), true)))
         return fail_memory();
     DIT_TRY(fill_meshes(subjects, subject_count, record, meshes, rejected));
+    DIT_TRY(reject_too_large(params, meshes, rejected));
     for (int i = 0; i < workload->dropped_count; i++)
         DIT_TRY(add_dropped(rejected, &workload->dropped[i], params->mesh));
     return sort_meshes(meshes);

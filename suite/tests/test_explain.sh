@@ -77,6 +77,10 @@ report $? "four images may be divided by data parallelism; --json holds it all"
 "$ditbench" explain --model hunyuanvideo --gpus 2 --platform local-cpu >"$work/text" 2>&1
 grep -q 'E_CONSTRAINT_MEMORY' "$work/text"
 report $? "a platform drops what does not fit it"
+"$ditbench" explain --model flux.1-dev --gpus 4 --platform 8xrtx-4090 >"$work/text" 2>&1
+grep -q '^u4 .*E_CONSTRAINT_MEMORY: needs .* per rank in fp32, 8xrtx-4090 has' "$work/text" && ! grep -q '^u4 *ulysses' "$work/text" &&
+    grep -q '^pp4 *local' "$work/text"
+report $? "so does a simulated one, by what is counted"
 "$ditbench" explain --model pixart-alpha-xl-2 >/dev/null 2>&1
 [ $? -eq 2 ]
 report $? "without a number of devices it is a usage error"
