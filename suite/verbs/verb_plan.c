@@ -133,9 +133,11 @@ int suite_verb_plan(int argc, char **argv)
         .operands = "WORKLOAD",
         .purpose =
             "Shows the order in which every process of every case would run: one randomised block per repetition,\n"
-            "one-rank references and oracles of approximate methods first in the first, oracles in no other. Bytes\n"
-            "are the closed form of what a rank sends per image, the most of any rank (with --mesh, least and most\n"
-            "where they differ); memory is an estimate of a rank's peak. The same seed gives the same bytes of output.",
+            "one-rank references and oracles of approximate methods first in the first, oracles in no other; "
+            "simulated\n"
+            "cases once, behind the first block, those that send most first. Bytes are the closed form of what a rank\n"
+            "sends per image in fp32, the most of any rank (with --mesh, least and most where they differ); memory is\n"
+            "an estimate of a rank's peak. The same seed gives the same bytes of output.",
         .examples = "ditbench plan smoke\nditbench plan cpu/methods --seed 11 --json\nditbench plan smoke --mesh",
         .options = options,
         .min_operands = 1,
