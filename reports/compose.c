@@ -74,6 +74,7 @@ int compose_series_repeat(const report_composition *c, int series)
 {
     int repeat = 0;
     for (int i = 0; i < series; i++) {
+        if (compose_series_look(c, i) != compose_series_look(c, series)) continue; /* they differ already */
         repeat += strcmp(compose_series_colour(c, i), compose_series_colour(c, series)) == 0;
     }
     return repeat;

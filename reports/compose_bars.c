@@ -288,8 +288,9 @@ static int write_published(bars_panel *p, int series)
     return block;
 }
 
-/* Where the number of a bar stands: on its top, or on what is drawn right above it. */
-static double value_height(const bars_panel *p, int cell)
+/* Where the number of a bar stands: on its top, or on what is drawn right above it; inside the bar when a published
+ * point above it would seem to have that number. */
+static double value_height(const bars_panel *p, int cell, bool *inside)
 {
     const report_cell *cells = p->c->grid->cells;
     const report_bar *bar = &cells[cell].bar;
@@ -298,7 +299,8 @@ static double value_height(const bars_panel *p, int cell)
     if (bar->has_marker && bar->marker > height - near / 4 && bar->marker < height + near) height = bar->marker;
     for (int i = cell + 1; i < p->end && cells[i].shares; i++) {
         double middle = cells[i].bar.part[0], top = fmax(cell_top(&cells[i]), middle + near / 3);
-        if (middle > height - near / 2 && middle < height + 1.3 * near) height = fmax(height, top);
+        *inside = *inside || (middle > height + near / 3 && middle < height + 1.3 * near);
+        if (fabs(middle - height) <= near / 2 && !*inside) height = fmax(height, top);
     }
     return height * p->scale.factor;
 }
@@ -310,11 +312,14 @@ static void put_value(const bars_panel *p, int cell)
     bool shared = p->c->kind->unit == REPORT_UNIT_SECONDS && p->c->grid->cells[cell].kase->oversubscribed;
     char text[REPORT_NUMBER_TEXT];
     double value = compose_bar_sum(bar) * p->scale.factor;
+    bool inside = false;
+    double height = value_height(p, cell, &inside);
     if (p->layout->bar < 24) return;
     snprintf(text, sizeof text, value >= 100 ? "%.0f" : value < 1 ? "%.2g" : "%.3g", value);
     canvas_line(&p->c->files->script,
-                "set label '%s%s%s' at first %.2f,%.6g center offset 0,0.55 font ',%d' tc rgb '#444444' front", text,
-                bar->low_n ? "*" : "", shared ? "†" : "", bar_centre(p, cell), value_height(p, cell), BARS_VALUE_FONT);
+                "set label '%s%s%s' at first %.2f,%.6g center offset 0,%s font ',%d' tc rgb '#444444' front", text,
+                bar->low_n ? "*" : "", shared ? "†" : "", bar_centre(p, cell), height, inside ? "-0.6" : "0.55",
+                BARS_VALUE_FONT);
 }
 
 /* A gap says why it is one. */

@@ -26,8 +26,7 @@ typedef struct {
     report_scale scale;
     double x_least, x_most;
     double y_least, y_most; /* over drawn cells, unscaled */
-    double start;           /* number of the one-rank case, 0 without one: where lines over ranks begin */
-    int start_cell;
+    int start[2]; /* the one-rank case, measured and simulated; -1 without one: where lines over ranks begin */
     bool rotated; /* words along x stand at an angle */
 } lines_panel;
 
@@ -67,10 +66,19 @@ static void extend_y(lines_panel *p, const report_cell *cell)
     p->y_least = p->y_least > 0 ? fmin(p->y_least, low) : low;
 }
 
-static bool is_start(const lines_panel *p, const report_cell *cell)
+static void note_start(lines_panel *p, int at)
 {
-    return is_over_ranks(p->c) && cell->x_number == 1 && cell->bar.n > 0 && p->start == 0 &&
-           !report_case_is_published(cell->kase);
+    const report_cell *cell = &p->c->grid->cells[at];
+    int *start = &p->start[report_case_is_simulated(cell->kase)];
+    bool one = is_over_ranks(p->c) && cell->x_number == 1 && cell->bar.n > 0;
+    if (one && *start < 0 && !report_case_is_published(cell->kase)) *start = at;
+}
+
+/* Number of the one-rank case that ideal scaling starts from: the measured one, if there is one; 0 without any. */
+static double ideal_of(const lines_panel *p)
+{
+    int start = p->start[0] >= 0 ? p->start[0] : p->start[1];
+    return start >= 0 ? p->c->grid->cells[start].bar.part[0] : 0;
 }
 
 static void find_kind_of_x(lines_panel *p)
@@ -94,7 +102,7 @@ static void measure_words(lines_panel *p)
 
 static lines_panel open_panel(report_composition *c, int first)
 {
-    lines_panel p = {.c = c, .first = first, .end = compose_panel_end(c->grid, first)};
+    lines_panel p = {.c = c, .first = first, .end = compose_panel_end(c->grid, first), .start = {-1, -1}};
     find_kind_of_x(&p);
     measure_words(&p);
     p.x_least = INFINITY;
@@ -104,10 +112,10 @@ static lines_panel open_panel(report_composition *c, int first)
         if (!is_drawn(&p, cell) && !report_cell_is_oom(cell)) continue;
         p.x_least = fmin(p.x_least, x), p.x_most = fmax(p.x_most, x);
         if (is_drawn(&p, cell)) extend_y(&p, cell);
-        if (is_start(&p, cell)) p.start = cell->bar.part[0], p.start_cell = i;
+        note_start(&p, i);
     }
     if (c->kind == &report_figure_scaling) p.x_least = 1, p.x_most = fmax(p.x_most, 1);
-    if (c->kind == &report_figure_scaling && p.start > 0) p.y_least = fmin(p.y_least, p.start / p.x_most);
+    if (c->kind == &report_figure_scaling && ideal_of(&p) > 0) p.y_least = fmin(p.y_least, ideal_of(&p) / p.x_most);
     p.scale = report_scale_for(c->kind->unit, p.y_most);
     return p;
 }
@@ -213,9 +221,13 @@ static int write_line(lines_panel *p, int series, compose_look look)
     for (int i = p->first; i < p->end; i++) {
         const report_cell *cell = &grid->cells[i];
         if (!is_drawn(p, cell) || !is_of(cell, series, look)) continue;
-        bool starts = block < 0 && p->start > 0 && cell->x_number > 1 && look != COMPOSE_PUBLISHED;
+        int start = p->start[look != COMPOSE_MEASURED];
+        bool starts = block < 0 && start >= 0 && cell->x_number > 1;
         if (block < 0) block = compose_block(p->c, grid->series[series], "x y; a line");
-        if (starts) dit_buffer_printf(data, "1 %.6g\n", p->start * p->scale.factor), before = p->start_cell;
+        if (starts) {
+            dit_buffer_printf(data, "1 %.6g\n", grid->cells[start].bar.part[0] * p->scale.factor);
+            before = start;
+        }
         if (before >= 0 && skips_a_place(p, before, i)) dit_buffer_text(data, "\n");
         dit_buffer_printf(data, "%.9g %.6g\n", place_of(p, i), cell->bar.part[0] * p->scale.factor);
         before = i;
@@ -285,8 +297,8 @@ static void put_plots(lines_panel *p)
 {
     dit_buffer *script = &p->c->files->script;
     int count = 0;
-    if (p->c->kind == &report_figure_scaling && p->start > 0) {
-        dit_buffer_printf(script, "plot %.6g/x with lines dt 2 lw 1.2 lc rgb '#888888'", p->start * p->scale.factor);
+    if (p->c->kind == &report_figure_scaling && ideal_of(p) > 0) {
+        dit_buffer_printf(script, "plot %.6g/x with lines dt 2 lw 1.2 lc rgb '#888888'", ideal_of(p) * p->scale.factor);
         count++;
     }
     if (p->c->kind == &report_figure_speedup && is_over_ranks(p->c)) {
@@ -370,8 +382,9 @@ static void fill_legend(report_composition *c, report_canvas *canvas)
     bool ideal = false;
     for (int i = 0; i < c->grid->series_count; i++) compose_add_series(c, canvas, i, CANVAS_LINE);
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
-        bool scaling = c->kind == &report_figure_scaling && open_panel(c, i).start > 0;
-        ideal = ideal || scaling || (c->kind == &report_figure_speedup && is_over_ranks(c));
+        lines_panel p = open_panel(c, i);
+        ideal = ideal || (c->kind == &report_figure_scaling && ideal_of(&p) > 0) ||
+                (c->kind == &report_figure_speedup && is_over_ranks(c));
     }
     const canvas_entry entry = {.name = "ideal", .colour = "#888888", .glyph = CANVAS_LINE};
     if (ideal) canvas_add_legend(canvas, &entry);

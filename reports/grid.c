@@ -24,7 +24,8 @@ static int known_order(const char *text)
     static const char *const order[] = {"single", "data", "cfg",        "tensor",      "ulysses",
                                         "ring",   "usp",  "pipefusion", "distrifusion"};
     int i = 0, count = (int)(sizeof order / sizeof order[0]);
-    while (i < count && strcmp(order[i], text) != 0) i++;
+    size_t length = strcspn(text, " "); /* "usp" of "usp · u2 r2" */
+    while (i < count && (strlen(order[i]) != length || strncmp(order[i], text, length) != 0)) i++;
     return i;
 }
 

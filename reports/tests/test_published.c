@@ -777,6 +777,10 @@ static void looks_differ_by_evidence(void **state)
     assert_contains(csv, ",ulysses · simulated,u2 1024x1024,");
     assert_contains(csv, ",hybrid · simulated,");
     free(csv);
+    char *data = read_output("both", "lines.dat"); /* each line starts at the one-rank case of its own evidence */
+    assert_contains(data, ": ulysses · measured\n# x y; a line\n1 2.1\n2 1\n");
+    assert_contains(data, ": ulysses · simulated\n# x y; a line\n1 2\n2 1.2\n");
+    free(data);
     csv = read_output("both", "agreement.csv");
     assert_contains(csv, ",reference,reference_evidence,");
     assert_int_equal(count_of(csv, ",measured,"), 2);
