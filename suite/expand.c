@@ -145,8 +145,8 @@ static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int me
     find_data(matrix, cell);
     resolve_simulation(cell);
     cell->attends = matrix->attends;
-    if (cell->simulated && (matrix->attends || matrix->decodes))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and simulations are of program denoise, not %s",
+    if (cell->simulated && matrix->decodes)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and simulations are of denoise and attention, not %s",
                         cell->platform->name, matrix->program);
     if (cell->attends) {
         DIT_TRY(resolve_mesh(cell));

@@ -2,9 +2,9 @@
  *
  * Hop 0 attends to the rank's own K, V (replicated joint text included, so that it counts once), hops 1..r-1 to what
  * arrived; the next block is on the wire during each hop's computation, which runs in pieces so that MPI gets to move
- * data. Sends per call: (r-1) messages of 2 B n Hk D floats, n the travelling rows, Hk the heads of K and V. With a
- * pipeline all that is kept travels in every call, whichever band it is about: M times the bytes in a step. Where
- * tokens have an order (causal masks), a hop computes only what some query sees.
+ * data (one piece where nothing is computed). Sends per call: (r-1) messages of 2 B n Hk D floats, n the travelling
+ * rows, Hk the heads of K and V. With a pipeline all that is kept travels in every call, whichever band it is about: M
+ * times the bytes in a step. Where tokens have an order (causal masks), a hop computes only what some query sees.
  * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889); PARALLEL.md 3.3.
  */
 #include "engine/attention/policy.h"
@@ -53,6 +53,10 @@ void attention_in_pieces(dit_attention *attention, const dit_attention_args *who
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
     enum { PIECES = 4 };
     int64_t per_piece = (whole->H + PIECES - 1) / PIECES;
+    if (attention->rt->ledger.counting_only) { /* messages move by themselves: one kernel, as on accelerators */
+        ops_attention(attention->rt, whole);
+        return;
+    }
     for (int64_t b = 0; b < whole->B; b++) {
         for (int64_t head = 0; head < whole->H; head += per_piece) {
             dit_attention_args piece = *whole;

@@ -1,0 +1,164 @@
+#include "engine/sim/denoise.h"
+
+#include "engine/attention/attention.h"
+#include "engine/pipeline.h"
+#include "engine/sim/report.h"
+#include "engine/sim/serial.h"
+#include "engine/sim/sim.h"
+#include "engine/sim/stretch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the record -------------------------------------------------------------------------------------------------- */
+
+/* This rank's measurement, in the simulation's element. The arrays are `it` and outcome's. */
+static dit_measurement measurement_of(const dit_sim_outcome *outcome, int steps, dit_iteration *it)
+{
+    dit_sim_account account = outcome->account;
+    dit_measurement m = {.iterations = 1, .steps = steps, .iteration = it, .step_ns = outcome->step_ns};
+    dit_sim_account_resize(&account, dit_sim_element_bytes());
+    *it = account.counted;
+    it->latency_ns = (int64_t)(account.seconds * 1e9 + 0.5);
+    m.head.rank = dit_comm_rank(dit_comm_world());
+    memcpy(m.head.coordinates, outcome->coordinates, sizeof m.head.coordinates);
+    memcpy(m.head.peak, account.peak, sizeof m.head.peak);
+    m.head.total_peak = account.total_peak;
+    m.head.setup_ns = outcome->setup_ns, m.head.weights_ns = outcome->weights_ns;
+    m.head.load_peak = outcome->load_peak / (int64_t)sizeof(float) * dit_sim_element_bytes();
+    return m;
+}
+
+/* Everything the record is made of; on rank 0 alone. */
+typedef struct {
+    const dit_json *doc;
+    const char *folder, *case_id;
+    const dit_measurement *ranks;
+    const dit_sim_outcome *outcome;
+    const dit_sim_serial *serial;
+} report;
+
+static double slowest_seconds(const report *r, int world_size)
+{
+    int64_t slowest_ns = 0;
+    for (int rank = 0; rank < world_size; rank++)
+        if (r->ranks[rank].iteration[0].latency_ns > slowest_ns) slowest_ns = r->ranks[rank].iteration[0].latency_ns;
+    return (double)slowest_ns * 1e-9;
+}
+
+/* "simulation": how the numbers came about. */
+static dit_status describe(const report *r, int world_size, cJSON *more)
+{
+    cJSON *simulation;
+    DIT_TRY(dit_sim_describe(r->ranks, world_size, r->outcome->steps, more, &simulation));
+    if (r->outcome->layers) DIT_TRY(dit_json_add_int(simulation, "layers_simulated", r->outcome->layers));
+    DIT_TRY(dit_json_add_int(simulation, "text_encoder_ns", (int64_t)(r->serial->text_encoder_s * 1e9 + 0.5)));
+    DIT_TRY(dit_json_add_int(simulation, "denoise_ns", (int64_t)(slowest_seconds(r, world_size) * 1e9 + 0.5)));
+    return dit_json_add_int(simulation, "vae_decode_ns", (int64_t)(r->serial->vae_decode_s * 1e9 + 0.5));
+}
+
+/* What comes around the denoising is on every rank; the first one decodes. */
+static void add_serial(const report *r, int world_size, dit_measurement *ranks)
+{
+    const dit_sim_serial *serial = r->serial;
+    int64_t ns = (int64_t)((serial->text_encoder_s + serial->vae_decode_s) * 1e9 + 0.5);
+    int64_t elements = (serial->text_encoder_bytes + serial->vae_bytes) / (int64_t)sizeof(float);
+    int64_t weights = elements * dit_sim_element_bytes();
+    int64_t decode = serial->vae_peak_bytes / (int64_t)sizeof(float) * dit_sim_element_bytes();
+    for (int rank = 0; rank < world_size; rank++) {
+        dit_measurement *m = &ranks[rank];
+        int64_t held = m->head.peak[DIT_MEMORY_WEIGHTS] + weights;
+        m->iteration[0].latency_ns += ns;
+        m->iteration[0].time_ns[DIT_TIME_DECODE] = (int64_t)(serial->vae_decode_s * 1e9 + 0.5);
+        m->iteration[0].time_ns[DIT_TIME_PREPARE] += (int64_t)(serial->text_encoder_s * 1e9 + 0.5);
+        m->head.peak[DIT_MEMORY_WEIGHTS] = held;
+        m->head.total_peak += weights;
+        if (rank == 0 && held + decode > m->head.total_peak) m->head.total_peak = held + decode;
+    }
+}
+
+/* The closed form of every rank, in the simulation's element. */
+static dit_status predict(const dit_pipeline *whole, int world_size, dit_volume_table **out)
+{
+    *out = calloc((size_t)world_size, sizeof **out);
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", world_size);
+    for (int rank = 0; rank < world_size; rank++) {
+        dit_volume_predict(&whole->rt.parallel, &whole->rt.facts, rank, &(*out)[rank]);
+        dit_sim_volume_resize(&(*out)[rank], dit_sim_element_bytes());
+    }
+    return DIT_OK;
+}
+
+static dit_status write_record(const report *r, const dit_pipeline *whole, dit_measurement *ranks)
+{
+    int world_size = dit_comm_size(dit_comm_world());
+    dit_volume_table *predicted = NULL;
+    cJSON *more = cJSON_CreateObject();
+    dit_runtime rt = whole->rt;
+    rt.facts.parameters = 0; /* the estimate is one of fp32 */
+    dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    DIT_TRY_GOTO(st, describe(r, world_size, more), done);
+    DIT_TRY_GOTO(st, predict(whole, world_size, &predicted), done);
+    add_serial(r, world_size, ranks);
+    st = dit_record_write_merged(&(dit_record_params){.program = "denoise",
+                                                      .evidence = "simulated",
+                                                      .kase = &whole->kase,
+                                                      .rt = &rt,
+                                                      .attention = dit_attention_name(whole->model->attention[0]),
+                                                      .predicted = predicted,
+                                                      .predicted_each = true,
+                                                      .more = more,
+                                                      .out_folder = r->folder},
+                                 ranks);
+    if (st == DIT_OK) st = dit_sim_check_memory(ranks, world_size);
+done:
+    cJSON_Delete(more);
+    free(predicted);
+    return st;
+}
+
+/* All of the case's steps and blocks, counted on one rank. */
+static dit_status write_report(const report *r, dit_measurement *ranks)
+{
+    dit_pipeline whole = {0};
+    cJSON *simulation = cJSON_DetachItemFromObjectCaseSensitive(r->doc->root, "simulation");
+    dit_status st = dit_pipeline_create_counting(r->doc, 0, &whole);
+    memcpy(whole.kase.case_id, r->case_id, sizeof whole.kase.case_id);
+    if (st == DIT_OK) st = write_record(r, &whole, ranks);
+    dit_pipeline_release(&whole);
+    cJSON_AddItemToObject(r->doc->root, "simulation", simulation);
+    return st;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static dit_status read_stretch(const dit_json *doc, dit_sim_stretch *out)
+{
+    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(doc->root, "simulation");
+    *out = (dit_sim_stretch){0};
+    DIT_TRY(dit_json_optional_bool(doc, simulation, "/simulation", "replay", &out->replay));
+    return dit_json_optional_bool(doc, simulation, "/simulation", "layered", &out->layered);
+}
+
+dit_status dit_sim_denoise(const dit_json *doc, const char *folder)
+{
+    dit_sim_stretch stretch;
+    dit_sim_outcome outcome;
+    dit_sim_serial serial = {0};
+    dit_case kase;
+    dit_iteration it;
+    dit_measurement own, *ranks = NULL;
+    char case_id[sizeof kase.case_id];
+    DIT_TRY(read_stretch(doc, &stretch));
+    DIT_TRY(dit_sim_hash_case(doc, case_id));
+    DIT_TRY(dit_case_read(doc, &kase));
+    dit_status st = dit_sim_stretched(doc, &stretch, &outcome);
+    if (st == DIT_OK) own = measurement_of(&outcome, kase.steps, &it);
+    if (st == DIT_OK) st = dit_sim_meet(&own, &ranks);
+    if (st == DIT_OK && ranks) st = dit_sim_serial_run(doc, &kase, &serial);
+    if (st == DIT_OK && ranks) st = write_report(&(report){doc, folder, case_id, ranks, &outcome, &serial}, ranks);
+    if (st == DIT_OK) st = dit_comm_barrier(dit_comm_world()); /* what others have is read until then */
+    free(ranks);
+    free(outcome.step_ns);
+    return st;
+}

@@ -1,0 +1,184 @@
+#include "engine/sim/layer.h"
+
+#include "engine/attention/balance.h"
+#include "engine/case.h"
+#include "engine/programs/program.h"
+#include "engine/sim/report.h"
+#include "engine/sim/sim.h"
+#include "engine/sim/steady.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const dit_json *doc;
+    const char *folder;
+    dit_case kase; /* id, parallel, attention */
+    dit_layer layer;
+    dit_runtime rt;
+    dit_layer_run run;
+    dit_sim_marks marks;
+    bool steady;
+    int forwards; /* that were simulated, the warm-up included */
+    double seconds;
+    dit_iteration iteration;
+    dit_measurement measured;
+} sim_layer;
+
+static dit_status read_case(sim_layer *p)
+{
+    dit_program_platform platform = {.parallel = &p->kase.parallel};
+    DIT_TRY(dit_sim_hash_case(p->doc, p->kase.case_id));
+    DIT_TRY(dit_layer_from_case(p->doc, p->doc->root, "", &p->layer));
+    DIT_TRY(dit_program_read_platform(p->doc, &platform));
+    p->kase.attention = platform.attention;
+    return dit_layer_check(&p->kase.parallel, &p->layer);
+}
+
+static dit_status set_up(sim_layer *p)
+{
+    int64_t began_ns = dit_clock_ns();
+    dit_runtime_params params = {.simulated = dit_sim_kernels(), .parallel = p->kase.parallel};
+    int sequence = dit_parallel_sequence_degree(&p->kase.parallel);
+    params.facts = (dit_facts){.image_tokens = sequence, .heads = sequence}; /* legality is base/layer.h's */
+    params.facts.num_images = params.facts.guidance_branches = params.facts.steps = 1;
+    DIT_TRY(dit_runtime_init(&params, &p->rt));
+    DIT_TRY(dit_layer_run_create(&p->rt, &p->layer, p->kase.attention, 0, &p->run));
+    p->measured.head.setup_ns = dit_clock_ns() - began_ns;
+    return DIT_OK;
+}
+
+static void tear_down(sim_layer *p)
+{
+    dit_layer_run_release(&p->run);
+    dit_runtime_release(&p->rt);
+}
+
+/* ---- forwards ---------------------------------------------------------------------------------------------------- */
+
+/* What a forward takes that never gets to be the same: the mean of the newer half, of the slowest rank. */
+static dit_status mean_of_half(const double *began_s, int forwards, double *seconds)
+{
+    double own = (began_s[forwards] - began_s[forwards / 2]) / (forwards - forwards / 2);
+    int size = dit_comm_size(dit_comm_world());
+    double *all = calloc((size_t)size, sizeof *all);
+    if (!all) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", size);
+    dit_status st = dit_comm_all_gather(dit_comm_world(), &own, all, (int64_t)sizeof own);
+    *seconds = 0;
+    for (int rank = 0; rank < size && st == DIT_OK; rank++)
+        if (all[rank] > *seconds) *seconds = all[rank];
+    free(all);
+    return st;
+}
+
+enum { FIRST_PROBE = DIT_SIM_MARKS + 1, LAST_PROBE = 64 };
+
+/* A warm-up and `forwards` forwards, from a barrier on. The runtime stays. */
+static dit_status run_forwards(sim_layer *p, int forwards)
+{
+    double began_s[LAST_PROBE + 1];
+    dit_status st = DIT_OK;
+    p->marks = (dit_sim_marks){0};
+    p->forwards = forwards + 1;
+    DIT_TRY(set_up(p));
+    DIT_TRY(dit_comm_barrier(dit_comm_world()));
+    DIT_TRY(dit_layer_run_forward(&p->run));
+    dit_runtime_reset_account(&p->rt);
+    for (int i = 0; i <= forwards && st == DIT_OK; i++) {
+        dit_sim_mark(&p->marks, &p->rt);
+        began_s[i] = p->marks.began_s[DIT_SIM_MARKS - 1];
+        if (i < forwards) DIT_TIMED(&p->rt, DIT_TIME_BLOCKS, st = dit_layer_run_forward(&p->run));
+    }
+    if (st == DIT_OK) st = dit_sim_is_steady(&p->marks, &p->steady, &p->seconds);
+    return st == DIT_OK && !p->steady ? mean_of_half(began_s, forwards, &p->seconds) : st;
+}
+
+/* As many as it takes until they are all alike. */
+static dit_status simulate(sim_layer *p)
+{
+    for (int forwards = FIRST_PROBE; !p->steady && forwards <= LAST_PROBE; forwards *= 2) {
+        tear_down(p);
+        DIT_TRY(run_forwards(p, forwards));
+    }
+    return DIT_OK;
+}
+
+/* One forward on this rank, in the simulation's element. */
+static void take_measurement(sim_layer *p)
+{
+    dit_measurement *m = &p->measured;
+    dit_sim_account account = dit_sim_marked(&p->marks);
+    memcpy(account.peak, p->rt.ledger.peak, sizeof account.peak);
+    account.total_peak = p->rt.ledger.total_peak;
+    dit_sim_account_resize(&account, dit_sim_element_bytes());
+    p->iteration = account.counted;
+    p->iteration.latency_ns = (int64_t)(p->seconds * 1e9 + 0.5);
+    m->iterations = m->steps = 1;
+    m->iteration = &p->iteration, m->step_ns = &p->iteration.latency_ns;
+    m->head.rank = dit_comm_rank(dit_comm_world());
+    memcpy(m->head.coordinates, p->rt.coordinates, sizeof m->head.coordinates);
+    memcpy(m->head.peak, account.peak, sizeof m->head.peak);
+    m->head.total_peak = m->head.load_peak = account.total_peak;
+}
+
+/* ---- the record -------------------------------------------------------------------------------------------------- */
+
+static dit_status describe(const sim_layer *p, const dit_measurement *ranks, cJSON *more)
+{
+    cJSON *simulation;
+    DIT_TRY(dit_sim_describe(ranks, dit_comm_size(dit_comm_world()), p->forwards, more, &simulation));
+    if (cJSON_AddBoolToObject(simulation, "steady", p->steady)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+}
+
+static dit_status write_record(const sim_layer *p, const dit_measurement *ranks, cJSON *more)
+{
+    dit_volume_table predicted;
+    DIT_TRY(describe(p, ranks, more));
+    dit_layer_volume(&p->rt.parallel, &p->layer, &predicted);
+    dit_sim_volume_resize(&predicted, dit_sim_element_bytes());
+    DIT_TRY(dit_record_write_merged(&(dit_record_params){.program = "attention",
+                                                         .evidence = "simulated",
+                                                         .kase = &p->kase,
+                                                         .rt = &p->rt,
+                                                         .attention = dit_attention_name(p->run.attention),
+                                                         .predicted = &predicted,
+                                                         .more = more,
+                                                         .out_folder = p->folder},
+                                    ranks));
+    return dit_sim_check_memory(ranks, dit_comm_size(dit_comm_world()));
+}
+
+/* "layer" and "balance" are told by all ranks; nothing was computed that a plain operator could be held against. */
+static dit_status report(const sim_layer *p)
+{
+    dit_layer_share share = {.flops = p->iteration.flops.attention,
+                             .latency_ns = p->iteration.latency_ns,
+                             .exposed_ns = dit_comm_exposed_ns(&p->iteration.counters)};
+    dit_measurement *ranks = NULL;
+    double rel_l2;
+    cJSON *more = cJSON_CreateObject();
+    dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    if (st == DIT_OK) st = dit_sim_meet(&p->measured, &ranks);
+    if (st == DIT_OK) st = dit_layer_report(&p->run, &share, 0, more, &rel_l2);
+    cJSON_DeleteItemFromObjectCaseSensitive(more, "operator_check");
+    if (st == DIT_OK && ranks) st = write_record(p, ranks, more);
+    if (st == DIT_OK) st = dit_comm_barrier(dit_comm_world()); /* what others have is read until then */
+    cJSON_Delete(more);
+    free(ranks);
+    return st;
+}
+
+dit_status dit_sim_layer(const dit_json *doc, const char *folder)
+{
+    sim_layer *p = calloc(1, sizeof *p);
+    if (!p) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a layer");
+    p->doc = doc, p->folder = folder;
+    dit_status st = read_case(p);
+    if (st == DIT_OK) st = simulate(p);
+    if (st == DIT_OK) take_measurement(p);
+    if (st == DIT_OK) st = report(p);
+    tear_down(p);
+    free(p);
+    return st;
+}
