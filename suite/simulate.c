@@ -177,16 +177,24 @@ static bool ran_out_of_memory(const char *folder)
     return memory;
 }
 
+/* smpirun ends with 0 when all ranks are stuck, too. */
+static bool has_record(const char *folder)
+{
+    char path[SUITE_PATH];
+    return suite_path(path, "%s/record.json", folder) == DIT_OK && access(path, F_OK) == 0;
+}
+
 static dit_status judge(const suite_process_result *result, const char *folder, const char *log)
 {
     char tail[600];
-    if (result->end == SUITE_PROCESS_EXITED && result->exit_code == 0) return DIT_OK;
+    if (result->end == SUITE_PROCESS_EXITED && result->exit_code == 0 && has_record(folder)) return DIT_OK;
     if (result->end == SUITE_PROCESS_INTERRUPTED) return DIT_FAIL(DIT_ERR_INTERRUPTED, "stopped by a signal");
     if (result->end == SUITE_PROCESS_TIMEOUT)
         return DIT_FAIL(DIT_ERR_TIMEOUT, "the simulation took longer than %.0f s", (double)result->elapsed_ns * 1e-9);
     suite_text_tail(log, tail, sizeof tail);
     if (ran_out_of_memory(folder)) return DIT_FAIL(DIT_ERR_MEMORY, "out of memory: %s", tail);
-    return DIT_FAIL(DIT_ERR_INTERNAL, "the simulation ended with code %d: %s", result->exit_code, tail);
+    return DIT_FAIL(DIT_ERR_INTERNAL, "the simulation ended with code %d and %s: %s", result->exit_code,
+                    has_record(folder) ? "a record" : "no record", tail);
 }
 
 /* What the busiest rank sent. */
