@@ -21,6 +21,7 @@
  * latents, images n token_channels e after all steps but the very last, and not after the fill. In the end the last one
  * gives its latents to all others cfg       the last stage gathers the prediction: images n token_channels e, a pass
  * without the fill At the end the latents are gathered over ulysses, then ring or patch, then data.
+ * With text_with_every_band, what is of text goes in each of F + Z M micro-steps.
  */
 #include "base/mesh.h"
 
@@ -43,6 +44,7 @@ const char *dit_phase_name(dit_phase phase)
 /* Forwards of all rows, and stale steps, which go band by band. */
 typedef struct {
     int64_t whole, stale, bands;
+    int64_t text; /* forwards of joint text: once a stale step, or with every band */
 } passes;
 
 typedef struct {
@@ -60,10 +62,10 @@ static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
 
 static passes passes_of(const dit_parallel *parallel, const dit_facts *facts)
 {
-    int64_t stale = dit_parallel_stale_steps(parallel, facts);
-    return (passes){.whole = facts->steps - stale + dit_parallel_has_fill(parallel, facts),
-                    .stale = stale,
-                    .bands = dit_parallel_bands(parallel, facts)};
+    int64_t stale = dit_parallel_stale_steps(parallel, facts), bands = dit_parallel_bands(parallel, facts);
+    int64_t whole = facts->steps - stale + dit_parallel_has_fill(parallel, facts);
+    int64_t texts = parallel->text_with_every_band ? bands : 1;
+    return (passes){.whole = whole, .stale = stale, .bands = bands, .text = whole + stale * texts};
 }
 
 static dit_block_run stage_blocks(const dit_parallel *parallel, const dit_facts *facts, int stage)
@@ -128,6 +130,14 @@ static void add_passes(dit_volume *volume, const passes *often, int64_t messages
     volume->bytes += count_forwards(often) * messages * bytes_each;
 }
 
+/* The same of image and text rows together. */
+static void add_joint_passes(dit_volume *volume, const passes *often, int64_t messages, int64_t image_bytes,
+                             int64_t text_bytes)
+{
+    add_passes(volume, often, messages, image_bytes);
+    volume->bytes += often->text * messages * text_bytes;
+}
+
 /* ---- within a stage ---------------------------------------------------------------------------------------------- */
 
 /* `rows` travelling and `replicated` rows of each of `batch` attention calls */
@@ -135,11 +145,11 @@ static void predict_ulysses(const shape *s, int64_t layer_calls, int64_t batch, 
                             dit_volume_table *out)
 {
     dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_ULYSSES];
-    int64_t slice = s->hidden / s->u * ELEMENT_BYTES, forwards = count_forwards(&s->passes);
-    add_passes(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], &s->passes, layer_calls * 4 * batch * (s->u - 1),
-               rows * slice);
+    int64_t slice = s->hidden / s->u * ELEMENT_BYTES, image = s->image_rows / s->segments;
+    add_joint_passes(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], &s->passes, layer_calls * 4 * batch * (s->u - 1),
+                     image * slice, (rows - image) * slice);
     if (replicated)
-        add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], forwards * layer_calls * batch * (s->u - 1),
+        add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], s->passes.text * layer_calls * batch * (s->u - 1),
             replicated * slice);
 }
 
@@ -178,12 +188,11 @@ static void predict_tensor(const shape *s, const dit_facts *facts, dit_volume_ta
     dit_volume *volume = &out->at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP];
     const dit_block_run *blocks = &s->blocks;
     int64_t part = s->batch * s->hidden * ELEMENT_BYTES, row = s->batch * (int64_t)sizeof(double);
-    int64_t rows = s->moving_rows + s->replicated_rows, text_rows = rows - s->image_rows, others = s->t - 1;
-    int64_t forwards = count_forwards(&s->passes);
+    int64_t text_rows = s->moving_rows + s->replicated_rows - s->image_rows, others = s->t - 1;
     add_passes(volume, &s->passes, blocks->sums.image * 2 * others, s->image_rows * part);
-    add_passes(volume, &s->passes, blocks->sums.both * 2 * others, rows * part);
+    add_joint_passes(volume, &s->passes, blocks->sums.both * 2 * others, s->image_rows * part, text_rows * part);
     add_passes(volume, &s->passes, blocks->sums.norms * others, s->image_rows * row);
-    add(volume, forwards * blocks->sums.text * 2 * others, text_rows * part);
+    add(volume, s->passes.text * blocks->sums.text * 2 * others, text_rows * part);
     add(volume, blocks->sums.memory * others, facts->text_tokens * row);
     if (facts->picture_tokens) add(volume, blocks->sums.memory * others, facts->picture_tokens * row);
 }
@@ -210,7 +219,8 @@ static int64_t latent_bytes(const shape *s, const dit_facts *facts)
 static void predict_stream(const shape *s, const dit_parallel *parallel, const dit_facts *facts, dit_volume *volume)
 {
     int64_t row_bytes = s->batch * s->hidden * s->t * ELEMENT_BYTES;
-    add_passes(volume, &s->passes, 1, (s->moving_rows + s->replicated_rows) * row_bytes);
+    int64_t text_rows = s->moving_rows + s->replicated_rows - s->image_rows;
+    add_joint_passes(volume, &s->passes, 1, s->image_rows * row_bytes, text_rows * row_bytes);
     for (int64_t to = s->stage + 1; to < s->stages; to++) {
         int64_t skips = count_skips(parallel, facts, (int)s->stage, (int)to);
         if (skips) add_passes(volume, &s->passes, 1, skips * s->image_rows * row_bytes);
@@ -220,7 +230,7 @@ static void predict_stream(const shape *s, const dit_parallel *parallel, const d
 static void predict_stages(const shape *s, const dit_parallel *parallel, const dit_facts *facts, dit_volume_table *out)
 {
     dit_volume *volume = out->at[DIT_AXIS_PIPEFUSION][DIT_COLLECTIVE_SEND_RECV];
-    passes back = {facts->steps - s->passes.stale, s->passes.stale, s->passes.bands};
+    passes back = {.whole = facts->steps - s->passes.stale, .stale = s->passes.stale, .bands = s->passes.bands};
     if (s->stage < s->stages - 1) {
         predict_stream(s, parallel, facts, &volume[DIT_PHASE_STEP]);
         return;
@@ -235,7 +245,7 @@ static void predict_stages(const shape *s, const dit_parallel *parallel, const d
 
 static void predict_guidance(const shape *s, const dit_facts *facts, dit_volume_table *out)
 {
-    passes steps = {facts->steps - s->passes.stale, s->passes.stale, s->passes.bands};
+    passes steps = {.whole = facts->steps - s->passes.stale, .stale = s->passes.stale, .bands = s->passes.bands};
     if (s->stage < s->stages - 1) return;
     add_passes(&out->at[DIT_AXIS_CFG][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], &steps, s->cfg - 1,
                latent_bytes(s, facts));

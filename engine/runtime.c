@@ -84,6 +84,10 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
                                        degrees, world_size),
                               "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
     DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
+    if (params->parallel.text_with_every_band && !params->counting && !params->simulated)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "text_with_every_band is of simulations: xDiT's way"),
+                              "without it the text is computed with the first band, and results depend on no number "
+                              "of stages");
     rt->ledger.counting_only = params->counting || params->simulated != NULL;
     if (params->counting) return counting_init(params, rt);
     if (params->simulated)

@@ -149,7 +149,8 @@ dit_window dit_sampler_window(const dit_sampler *s, int band, int step)
 {
     if (band == DIT_WINDOW_ALL) return dit_model_whole(s->model, step);
     const dit_range *rows = &s->parts[band].rows;
-    return (dit_window){.first = rows->first, .count = rows->count, .text = band == 0, .band = band, .step = step};
+    bool text = band == 0 || (s->rt->facts.joint && s->rt->parallel.text_with_every_band);
+    return (dit_window){.first = rows->first, .count = rows->count, .text = text, .band = band, .step = step};
 }
 
 /* The parts that the window's rows belong to. */

@@ -65,6 +65,7 @@ static dit_status check_rows(const attention_store *store, int64_t call, const d
     if (!all && (window->band < 0 || window->band >= store->bands))
         return DIT_FAIL(DIT_ERR_INTERNAL, "band %d of %lld", window->band, (long long)store->bands);
     int64_t expected = all ? store->rows : attention_store_band(store, window->band).count;
+    if (!all && window->band > 0 && window->text) expected += store->replicated + store->ulysses * store->text;
     if (rows != expected)
         return DIT_FAIL(DIT_ERR_INTERNAL, "call %lld: K and V of %lld rows for band %d, which has %lld",
                         (long long)call, (long long)rows, window->band, (long long)expected);
@@ -118,6 +119,20 @@ static void copy_all(const attention_store *store, dit_runtime *rt, int64_t call
     }
 }
 
+/* A band that brings the text along: the text goes where the first band's is. */
+static void copy_with_text(const attention_store *store, dit_runtime *rt, int64_t call, int64_t band,
+                           const attention_keys *keys)
+{
+    dit_range piece = piece_of_rank(store, band);
+    int64_t apart = store->text + piece.count, first_piece = piece_of_rank(store, 0).count;
+    copy_runs(store, rt, call, keys, 0, 0, 1, store->replicated, 0);
+    for (int64_t rank = 0; rank < store->ulysses; rank++)
+        copy_runs(store, rt, call, keys, store->replicated + rank * apart, 0, 1, store->text,
+                  first_row(store, 0) + rank * first_piece);
+    copy_runs(store, rt, call, keys, store->replicated + store->text, apart, store->ulysses, piece.count,
+              first_row(store, band));
+}
+
 dit_status attention_store_put(attention_store *store, dit_runtime *rt, int64_t call, const dit_window *window,
                                const attention_keys *keys)
 {
@@ -129,7 +144,10 @@ dit_status attention_store_put(attention_store *store, dit_runtime *rt, int64_t 
         return DIT_OK;
     }
     DIT_TRY(check_steps(store, call, window));
-    copy_runs(store, rt, call, keys, 0, 0, 1, keys->rows, attention_store_band(store, window->band).first);
+    if (window->band > 0 && window->text)
+        copy_with_text(store, rt, call, window->band, keys);
+    else
+        copy_runs(store, rt, call, keys, 0, 0, 1, keys->rows, attention_store_band(store, window->band).first);
     steps[window->band] = window->step;
     return DIT_OK;
 }

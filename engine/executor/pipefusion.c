@@ -82,7 +82,9 @@ static int64_t message_floats(const pipeline *p, const channel *l, int band)
 /* Where a band's message lies in the buffer of what leaves. */
 static float *leaving_at(const pipeline *p, const channel *l, int band)
 {
-    return band <= 0 ? l->buffer : l->buffer + floats_of(p, l, p->sampler->parts[band].rows.first, true);
+    int64_t texts = p->sampler->rt->parallel.text_with_every_band ? band : 1;
+    int64_t text = floats_of(p, l, 0, true), rows = band <= 0 ? 0 : p->sampler->parts[band].rows.first;
+    return band <= 0 ? l->buffer : l->buffer + texts * text + floats_of(p, l, rows, false);
 }
 
 /* Outputs of blocks `from` that blocks `to` take. */
@@ -123,7 +125,9 @@ static dit_status add_leaving(pipeline *p, channel l)
     dit_runtime *rt = p->sampler->rt;
     DIT_TRY(take_exchanges(rt, p->sampler->part_count + 1, &l));
     l.buffer = p->sampler->latents;
-    if (l.kind != LATENTS) DIT_TRY(dit_arena_floats(&rt->comm_arena, message_floats(p, &l, DIT_WINDOW_ALL), &l.buffer));
+    int64_t texts = rt->parallel.text_with_every_band ? p->sampler->part_count - 1 : 0;
+    int64_t floats = message_floats(p, &l, DIT_WINDOW_ALL) + texts * floats_of(p, &l, 0, true);
+    if (l.kind != LATENTS) DIT_TRY(dit_arena_floats(&rt->comm_arena, floats, &l.buffer));
     p->leaving[p->leaving_count++] = l;
     return DIT_OK;
 }

@@ -84,6 +84,7 @@ typedef struct {
     double collective_dispatch_s;    /* host time for one collective                                                */
     double synchronise_s;            /* from the device's end until the host goes on                                */
     double communication_processors; /* that a collective's kernel holds                                         */
+    bool text_with_every_band;       /* joint text passes a pipeline with every band, not only the first   */
     bool packed_linear;              /* matrices that the engine packs together are one product                     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* best first, "" ends: whose tables are read       */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];

@@ -344,6 +344,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "collective_dispatch_s",
                                        "synchronise_s",
                                        "communication_processors",
+                                       "text_with_every_band",
                                        "packed_linear",
                                        "attention_kernels",
                                        "parts",
@@ -358,6 +359,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(require_number(doc, root, "", "collective_dispatch_s", 0, 1, &out->collective_dispatch_s));
     DIT_TRY(require_number(doc, root, "", "synchronise_s", 0, 1, &out->synchronise_s));
     DIT_TRY(require_number(doc, root, "", "communication_processors", 0, 1024, &out->communication_processors));
+    DIT_TRY(dit_json_optional_bool(doc, root, "", "text_with_every_band", &out->text_with_every_band));
     DIT_TRY(dit_json_optional_bool(doc, root, "", "packed_linear", &out->packed_linear));
     DIT_TRY(read_kernels(doc, out));
     return read_parts(doc, out);
