@@ -129,6 +129,10 @@ const char *dit_sim_profile(void)
 {
     return profile.name;
 }
+bool dit_sim_text_with_every_band(void)
+{
+    return profile.text_with_every_band;
+}
 int64_t dit_sim_memory_bytes(void)
 {
     return device.memory_bytes;

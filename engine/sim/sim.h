@@ -29,6 +29,7 @@ dit_status dit_sim_read(const dit_json *doc);
 const char *dit_sim_accelerator(void);
 const char *dit_sim_profile(void);
 int64_t dit_sim_memory_bytes(void);
+bool dit_sim_text_with_every_band(void);
 /* How many bytes an element has there. */
 int dit_sim_element_bytes(void);
 /* Charges one call that no operator of the table makes. */

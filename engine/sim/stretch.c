@@ -2,68 +2,15 @@
 
 #include "engine/pipeline.h"
 #include "engine/sim/sim.h"
+#include "engine/sim/steady.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left between two steps that take the same time, as a share of all time so far: rounding. */
-static const double SAME = 1e-9;
-
-/* ---- where steps begin ------------------------------------------------------------------------------------------- */
-
-enum { MARKS = 3 };
-/* When this rank began its newest steps, and what it had counted by then; the newest last. */
-typedef struct {
-    int count;
-    double began_s[MARKS], host_s[MARKS];
-    dit_iteration counted[MARKS];
-} marks;
-
 static void mark(dit_sampler *sampler, int step, void *context)
 {
-    marks *m = context;
     (void)step;
-    memmove(m->began_s, m->began_s + 1, sizeof m->began_s - sizeof *m->began_s);
-    memmove(m->host_s, m->host_s + 1, sizeof m->host_s - sizeof *m->host_s);
-    memmove(m->counted, m->counted + 1, sizeof m->counted - sizeof *m->counted);
-    m->began_s[MARKS - 1] = dit_sim_now();
-    m->host_s[MARKS - 1] = dit_sim_host_now();
-    m->counted[MARKS - 1] = dit_sim_counted(sampler->rt);
-    m->count++;
-}
-
-/* One more step: the newest that has another one behind it. */
-static dit_sim_account step_of(const marks *m)
-{
-    dit_sim_account step = {.seconds = m->began_s[MARKS - 1] - m->began_s[MARKS - 2]};
-    dit_sim_counted_grow(&step.counted, 1, &m->counted[MARKS - 1], &m->counted[MARKS - 2]);
-    return step;
-}
-
-/* Collective: whether the last two steps took all ranks the same time, and no host longer: one that is still ahead of
- * its device but slower would hold it up later. *seconds: what a step takes. */
-static dit_status is_steady(const marks *m, bool *steady, double *seconds)
-{
-    double own[4] = {m->began_s[2] - m->began_s[1], m->began_s[1] - m->began_s[0], m->began_s[2],
-                     m->host_s[2] - m->host_s[1]};
-    int size = dit_comm_size(dit_comm_world());
-    char *all;
-    int64_t *offsets = calloc((size_t)size + 1, sizeof *offsets);
-    if (!offsets) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", size);
-    dit_status st = dit_comm_collect(dit_comm_world(), own, (int64_t)sizeof own, &all, offsets);
-    *steady = st == DIT_OK && m->count >= MARKS;
-    for (int rank = 0; rank < size && st == DIT_OK; rank++) {
-        double other[4];
-        memcpy(other, all + offsets[rank], sizeof other);
-        if (rank == 0) *seconds = other[0];
-        double allowed = SAME * fabs(other[2]);
-        *steady = *steady && fabs(other[0] - other[1]) <= allowed && fabs(other[0] - *seconds) <= allowed &&
-                  other[3] <= *seconds + allowed;
-    }
-    if (st == DIT_OK) free(all);
-    free(offsets);
-    return st;
+    dit_sim_mark(context, sampler->rt);
 }
 
 /* ---- some steps -------------------------------------------------------------------------------------------------- */
@@ -99,12 +46,12 @@ static void take_facts(const dit_pipeline *p, dit_sim_outcome *out)
 }
 
 /* Runs the case as it stands; step_ns [probe]. */
-static dit_status run_steps(const dit_json *doc, marks *m, int64_t *step_ns, dit_sim_outcome *out)
+static dit_status run_steps(const dit_json *doc, dit_sim_marks *m, int64_t *step_ns, dit_sim_outcome *out)
 {
     dit_pipeline p = {0};
     dit_status st;
     int64_t elapsed_ns;
-    *m = (marks){0};
+    *m = (dit_sim_marks){0};
     DIT_TRY_GOTO(st, dit_pipeline_create_simulated(doc, dit_sim_kernels(), &p), done);
     p.now_s = dit_sim_now;
     p.sampler.on_begin = mark;
@@ -123,9 +70,9 @@ done:
 }
 
 /* The steps that were left out, before the last. step_ns has `steps` places, of which the first `probe` are filled. */
-static void add_steps(int probe, int steps, double seconds, const marks *m, dit_sim_outcome *out)
+static void add_steps(int probe, int steps, double seconds, const dit_sim_marks *m, dit_sim_outcome *out)
 {
-    const dit_sim_account step = step_of(m), nothing = {0};
+    const dit_sim_account step = dit_sim_marked(m), nothing = {0};
     int left_out = steps - probe;
     out->account.seconds += seconds * left_out;
     dit_sim_counted_grow(&out->account.counted, left_out, &step.counted, &nothing.counted);
@@ -137,7 +84,7 @@ static void add_steps(int probe, int steps, double seconds, const marks *m, dit_
 /* `steps` steps, of as many blocks as the document has now. */
 static dit_status simulate_steps(const dit_json *doc, int steps, int first_probe, dit_sim_outcome *out)
 {
-    marks *m = malloc(sizeof *m);
+    dit_sim_marks *m = malloc(sizeof *m);
     double seconds = 0;
     bool steady = false;
     dit_status st = m ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for marks");
@@ -148,7 +95,7 @@ static dit_status simulate_steps(const dit_json *doc, int steps, int first_probe
         out->steps = probe;
         DIT_TRY_GOTO(st, run_steps(doc, m, out->step_ns, out), done);
         if (probe == steps) break;
-        DIT_TRY_GOTO(st, is_steady(m, &steady, &seconds), done);
+        DIT_TRY_GOTO(st, dit_sim_is_steady(m, &steady, &seconds), done);
         if (steady) add_steps(probe, steps, seconds, m, out);
     }
 done:
@@ -223,7 +170,18 @@ static dit_status take_steps(int steps, dit_sim_outcome *out)
 
 /* A first step is often unlike the second, which may still carry what the host was ahead. Where steps cost minutes the
  * first try is the shortest there is. */
-enum { FIRST_PROBE = MARKS + 2 };
+enum { FIRST_PROBE = DIT_SIM_MARKS + 2 };
+
+/* The software's way with joint text in a pipeline. */
+static dit_status bring_text(const dit_json *doc)
+{
+    cJSON *parallel = cJSON_GetObjectItemCaseSensitive(doc->root, "parallel");
+    const cJSON *stages = cJSON_GetObjectItemCaseSensitive(parallel, "pipefusion_degree");
+    if (!dit_sim_text_with_every_band() || !stages || stages->valueint <= 1) return DIT_OK;
+    if (cJSON_GetObjectItemCaseSensitive(parallel, "text_with_every_band")) return DIT_OK;
+    bool added = cJSON_AddTrueToObject(parallel, "text_with_every_band") != NULL;
+    return added ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
 
 /* scratch: two outcomes */
 static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_stretch *stretch, dit_sim_outcome *scratch,
@@ -231,9 +189,10 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
 {
     const cJSON *warmup = member(doc, "parallel", "warmup_steps");
     bool layered = repeats_blocks(doc, stretch);
-    int probe = stretch->replay ? steps : (warmup ? warmup->valueint : 0) + (layered ? MARKS + 1 : FIRST_PROBE);
+    int probe = stretch->replay ? steps : (warmup ? warmup->valueint : 0) + (layered ? DIT_SIM_MARKS + 1 : FIRST_PROBE);
     DIT_TRY(take_steps(steps, out));
     DIT_TRY(keep_final_order(doc, steps));
+    DIT_TRY(bring_text(doc));
     if (!layered) return simulate_steps(doc, steps, probe, out);
     DIT_TRY(take_steps(steps, &scratch[0]));
     DIT_TRY(take_steps(steps, &scratch[1]));
