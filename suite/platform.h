@@ -54,7 +54,8 @@ typedef struct {
     double bandwidth_bytes_per_s; /* of a direction; 0: "attached", the sum of what is attached         */
     double latency_s;             /* 0 where it is unknown                                              */
     double bandwidth_efficiency;  /* fitted; the simulated link has bandwidth times this                */
-    double many_peers_efficiency; /* fitted; for exchanges with many peers at once, not in the links    */
+    double many_peers_efficiency; /* fitted; of a rank's bandwidth for every doubling of the peers that it exchanges
+                                     with at once: not in the links, but of the collective library      */
 } suite_link_class;
 
 /* Reads one class of workloads/links/links.json. Errors: DIT_ERR_NOT_FOUND naming the nearest class, DIT_ERR_JSON_*. */

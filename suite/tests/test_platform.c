@@ -3,6 +3,7 @@
 #include "suite/catalogue.h"
 #include "suite/place.h"
 #include "suite/platform_xml.h"
+#include "suite/simulate.h"
 #include "suite/tests/workload_fixture.h"
 
 #include <math.h>
@@ -519,6 +520,61 @@ static void a_fitted_efficiency_narrows_the_simulated_link(void **state)
     suite_cluster_release(&cluster);
 }
 
+/* ---- what a simulation is told -------------------------------------------------------------------------------------
+ */
+
+static double told(const char *platform, const suite_calibration *calibration, const char *key)
+{
+    static const char *const files[] = {"case.json", "platform.xml", "hosts", "accelerator.json", "profile.json"};
+    char folder[] = "/tmp/ditbench-platform-XXXXXX", path[256];
+    suite_simulate_params params = {.element = "fp16", .calibration = calibration};
+    dit_json doc;
+    cJSON *kase = cJSON_CreateObject();
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(suite_simulate_prepare(&params, folder, kase, 2, platform, "ditbench"), DIT_OK);
+    snprintf(path, sizeof path, "%s/case.json", folder);
+    assert_int_equal(dit_json_read_file(path, &doc), DIT_OK);
+    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(doc.root, "simulation");
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(simulation, key);
+    double number = cJSON_IsNumber(value) ? value->valuedouble : cJSON_IsBool(value) ? cJSON_IsTrue(value) : -1;
+    dit_json_release(&doc);
+    cJSON_Delete(kase);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        assert_int_equal(remove(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+    return number;
+}
+
+static void fit_peers(suite_calibration *calibration, const char *link, double value)
+{
+    suite_calibrated one = {.key = SUITE_CALIBRATED_MANY_PEERS_EFFICIENCY, .value = value};
+    snprintf(one.name, sizeof one.name, "%s", link);
+    assert_int_equal(suite_calibration_set(calibration, &one), DIT_OK);
+}
+
+static void a_simulation_is_told_of_switches_adapters_and_fitted_links(void **state)
+{
+    suite_calibration calibration = {0};
+    (void)state;
+    assert_true(told("2xp5", NULL, "nvswitch") == 1 && told("8xl40", NULL, "nvswitch") == 0);
+    assert_true(told("8xv100-sxm", NULL, "nvswitch") == 0);
+    assert_near(told("2xp5", NULL, "adapters_per_node"), 8, "32 cards of 8 devices");
+    assert_near(told("2xp4d", NULL, "adapters_per_node"), 4, "4 cards of 8 devices");
+    assert_near(told("2xp4d", NULL, "network_bandwidth_bytes_per_s"), 12.5e9 * 0.908, "one of them");
+    assert_true(told("8xl40", NULL, "network_bandwidth_bytes_per_s") < 0); /* one node */
+    assert_near(told("2xp5", NULL, "inside_many_peers_efficiency"), 1, "not fitted");
+    fit_peers(&calibration, "nvlink-h100", 0.9);
+    fit_peers(&calibration, "efa-v2", 0.5);
+    fit_peers(&calibration, "pcie4-x16", 0.25);
+    assert_near(told("2xp5", &calibration, "inside_many_peers_efficiency"), 0.9, "NVLink");
+    assert_near(told("2xp5", &calibration, "network_many_peers_efficiency"), 0.5,
+                "EFA, the lesser of it and the fabric");
+    assert_near(told("8xl40", &calibration, "inside_many_peers_efficiency"), 0.25, "PCIe");
+    suite_calibration_release(&calibration);
+}
+
 /* ---- XML --------------------------------------------------------------------------------------------------------- */
 
 static char *xml_of(const char *platform, size_t *length)
@@ -632,6 +688,7 @@ int main(void)
         cmocka_unit_test(clusters_that_make_no_sense_are_refused_with_place_and_reason),
         cmocka_unit_test(a_machine_is_no_cluster),
         cmocka_unit_test(an_unknown_class_names_the_nearest),
+        cmocka_unit_test(a_simulation_is_told_of_switches_adapters_and_fitted_links),
         cmocka_unit_test(text_grows_with_the_nodes_not_with_their_pairs),
         cmocka_unit_test(the_xml_of_two_devices_is_this),
         cmocka_unit_test(ranks_fill_nodes_one_after_the_other),
