@@ -48,6 +48,19 @@ static bool __attribute__((format(printf, 3, 4))) skip(suite_point *out, suite_s
     return false;
 }
 
+/* Forwards of a layer in a second. */
+static bool check_rate(const suite_published_point *point, suite_point *out)
+{
+    if (strcmp(point->metric, "throughput") != 0)
+        return skip(out, SUITE_SKIP_METRIC, "metric %s of a layer, not throughput", point->metric);
+    if (!point->has_value) return skip(out, SUITE_SKIP_VALUE, "printed as %s", point->unit);
+    if (strcmp(point->unit, "iter/s") != 0)
+        return skip(out, SUITE_SKIP_METRIC, "throughput in %s, not in iterations a second", point->unit);
+    if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g iterations a second is no rate", point->value);
+    if (strcmp(point->status, "doubtful") == 0) return skip(out, SUITE_SKIP_DOUBTFUL, "its status is doubtful");
+    return true;
+}
+
 /* Times of the whole loop, and of one of its steps. */
 static bool check_metric(const suite_published_point *point, suite_point *out)
 {
@@ -69,6 +82,8 @@ static bool check_method(const suite_published_point *point, const suite_publish
     if (method->word[0])
         return skip(out, SUITE_SKIP_METHOD_UNKNOWN, "\"%s\" of method \"%s\" is in no table", method->word,
                     point->method);
+    if ((method->layout || method->packed) && !out->is_layer)
+        return skip(out, SUITE_SKIP_SETTING, "\"%s\" is of one attention layer", point->method);
     return true;
 }
 
@@ -186,6 +201,19 @@ static bool check_degrees(const suite_published_names *names, const suite_publis
     return true;
 }
 
+/* What a layer needs beside its degrees. */
+static bool check_layer(const suite_published_point *point, const suite_published_method *method, suite_point *out)
+{
+    if (!point->seq_len) return skip(out, SUITE_SKIP_LAYER, "the point has no seq_len");
+    if (!point->heads || !point->head_dim) return skip(out, SUITE_SKIP_LAYER, "the point has no heads or head_dim");
+    if (point->kv_groups && point->heads % point->kv_groups)
+        return skip(out, SUITE_SKIP_NOT_LEGAL, "%d heads are no groups of %d", (int)point->heads,
+                    (int)point->kv_groups);
+    out->layout = method->layout ? method->layout : "basic";
+    out->packed = method->packed;
+    return true;
+}
+
 /* ---- its cases --------------------------------------------------------------------------------------------------- */
 
 /* Its degrees; of a search every legal mesh. */
@@ -195,9 +223,28 @@ static dit_status add_mesh(const suite_point *point, cJSON *defaults)
         DIT_TRY(dit_json_add_string(defaults, "method", "hybrid"));
         return dit_json_add_int(defaults, "world_size", point->published->gpus);
     }
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        DIT_TRY(dit_json_add_int(defaults, dit_axis_key((dit_axis)axis), point->parallel.degree[axis]));
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int degree = point->parallel.degree[axis];
+        if (point->is_layer && degree == 1) continue; /* most axes mean nothing to a layer */
+        DIT_TRY(dit_json_add_int(defaults, dit_axis_key((dit_axis)axis), degree));
+    }
     return DIT_OK;
+}
+
+static dit_status add_layer(const suite_point *point, cJSON *defaults)
+{
+    const suite_published_point *published = point->published;
+    int64_t group = published->kv_groups ? published->kv_groups : 1;
+    DIT_TRY(dit_json_add_int(defaults, "tokens", published->seq_len));
+    DIT_TRY(dit_json_add_int(defaults, "heads", published->heads));
+    DIT_TRY(dit_json_add_int(defaults, "kv_heads", published->heads / group));
+    DIT_TRY(dit_json_add_int(defaults, "head_dim", published->head_dim));
+    DIT_TRY(dit_json_add_int(defaults, "batch", published->batch ? published->batch : 1));
+    DIT_TRY(dit_json_add_string(defaults, "layout", point->layout));
+    if (cJSON_AddBoolToObject(defaults, "causal", point->is_causal) &&
+        cJSON_AddBoolToObject(defaults, "packed", point->packed))
+        return DIT_OK;
+    return fail_memory();
 }
 
 static dit_status add_defaults(const suite_point *point, bool video, cJSON *workload)
@@ -205,11 +252,12 @@ static dit_status add_defaults(const suite_point *point, bool video, cJSON *work
     const suite_published_point *published = point->published;
     cJSON *defaults = cJSON_AddObjectToObject(workload, "defaults");
     if (!defaults) return fail_memory();
-    DIT_TRY(dit_json_add_string(defaults, "model", point->model));
     DIT_TRY(dit_json_add_string(defaults, "platform", point->platform));
     DIT_TRY(dit_json_add_string(defaults, "profile", point->profile));
     DIT_TRY(dit_json_add_string(defaults, "element", "fp16"));
     DIT_TRY(add_mesh(point, defaults));
+    if (point->is_layer) return add_layer(point, defaults);
+    DIT_TRY(dit_json_add_string(defaults, "model", point->model));
     DIT_TRY(dit_json_add_string(defaults, "resolution", published->resolution));
     DIT_TRY(dit_json_add_int(defaults, "num_inference_steps", published->steps));
     DIT_TRY(dit_json_add_int(defaults, "num_images", published->batch ? published->batch : 1));
@@ -232,9 +280,9 @@ static dit_status write_workload(const suite_point *point, bool video, cJSON *wo
 {
     DIT_TRY(dit_json_add_string(workload, "schema", "ditbench.workload/1"));
     DIT_TRY(dit_json_add_string(workload, "name", "published"));
-    DIT_TRY(dit_json_add_string(workload, "program", "denoise"));
+    DIT_TRY(dit_json_add_string(workload, "program", point->is_layer ? "attention" : "denoise"));
     DIT_TRY(add_defaults(point, video, workload));
-    return add_measure(point, workload);
+    return point->is_layer ? DIT_OK : add_measure(point, workload);
 }
 
 static dit_status expand(const suite_point *point, bool video, suite_workload *out)
@@ -285,12 +333,22 @@ static dit_status skip_refused(dit_status st, suite_point *out)
     return DIT_OK;
 }
 
+/* "u4 r2 zigzag packed": what makes a difference on this mesh. */
+static void write_layer_method(suite_point *out)
+{
+    const suite_case *one = out->cases[0].kase;
+    bool ring = out->parallel.degree[DIT_AXIS_RING] > 1, packed = strcmp(tag_of(one, "packed"), "on") == 0;
+    snprintf(out->method, sizeof out->method, "%.33s%s%.12s%s", tag_of(one, "mesh"), ring ? " " : "",
+             ring ? tag_of(one, "layout") : "", packed ? " packed" : "");
+}
+
 static dit_status make_cases(bool video, suite_point *out)
 {
     dit_status st = expand(out, video, &out->workload);
     if (st != DIT_OK) return skip_refused(st, out);
     st = take_cases(out);
     if (st == DIT_OK && out->case_count == 0) skip_dropped(out);
+    if (st == DIT_OK && out->case_count && out->is_layer && !out->search) write_layer_method(out);
     return st;
 }
 
@@ -307,12 +365,33 @@ static dit_status look_at_model(suite_point *out, bool *video, bool *built)
     return DIT_OK;
 }
 
+static dit_status finish(bool video, suite_point *out)
+{
+    dit_status st = make_cases(video, out);
+    if (st != DIT_OK) suite_point_release(out);
+    return st;
+}
+
+static dit_status understand_layer(const suite_published_names *names, const suite_published_point *published,
+                                   const char *profile, suite_point *out)
+{
+    suite_published_method method;
+    suite_published_method_read(names, published->method, &method);
+    if (!check_rate(published, out) || !check_method(published, &method, out) ||
+        !check_layer(published, &method, out) || !check_platform(names, published, out) ||
+        !check_profile(names, published, &method, profile, out) || !check_degrees(names, published, &method, out))
+        return DIT_OK;
+    return finish(false, out);
+}
+
 dit_status suite_point_understand(const suite_published_names *names, const suite_published_point *published,
                                   const char *profile, suite_point *out)
 {
     suite_published_method method;
     bool video, built;
     *out = (suite_point){.published = published, .loops = 1};
+    out->is_layer = suite_published_layer(names, published->model, &out->is_causal);
+    if (out->is_layer) return understand_layer(names, published, profile, out);
     suite_published_method_read(names, published->method, &method);
     if (!check_metric(published, out) || !check_method(published, &method, out) || !check_model(names, published, out))
         return DIT_OK;
@@ -321,9 +400,7 @@ dit_status suite_point_understand(const suite_published_names *names, const suit
     if (!check_size(published, video, out) || !check_platform(names, published, out) ||
         !check_profile(names, published, &method, profile, out) || !check_degrees(names, published, &method, out))
         return DIT_OK;
-    dit_status st = make_cases(video, out);
-    if (st != DIT_OK) suite_point_release(out);
-    return st;
+    return finish(video, out);
 }
 
 void suite_point_release(suite_point *point)
@@ -374,6 +451,9 @@ static bool number_variable(const suite_point *point, const char *name, double *
         double value;
     } numbers[] = {
         {"index", published->index},
+        {"tokens", (double)published->seq_len},
+        {"heads", (double)published->heads},
+        {"head_dim", (double)published->head_dim},
         {"width_px", (double)point->width_px},
         {"height_px", (double)point->height_px},
         {"frames", (double)published->frames},
@@ -407,9 +487,23 @@ dit_status suite_point_test(const suite_point *point, const char *expression, bo
 
 /* ---- predicting -------------------------------------------------------------------------------------------------- */
 
+/* "layer:32x128 S8192 causal, u4 r2 zigzag packed on 8 of 8xA100-SXM4-80GB" */
+static void write_layer_label(const suite_point *point, suite_point_result *out)
+{
+    const suite_published_point *published = point->published;
+    const char *model = point->case_count ? tag_of(point->cases[0].kase, "model") : "layer";
+    snprintf(out->label, sizeof out->label, "%.60s S%lld%s, %.60s on %d of %.60s", model, (long long)published->seq_len,
+             point->is_causal ? " causal" : "", point->method[0] ? point->method : published->method,
+             (int)published->gpus, published->hardware);
+}
+
 static void write_label(const suite_point *point, suite_point_result *out)
 {
     const suite_published_point *published = point->published;
+    if (point->is_layer) {
+        write_layer_label(point, out);
+        return;
+    }
     const char *model = point->model ? point->model : published->model;
     char clip[32] = "";
     if (published->frames) snprintf(clip, sizeof clip, "x%d", (int)published->frames);
@@ -422,6 +516,12 @@ static void write_label(const suite_point *point, suite_point_result *out)
 static void write_panel(const suite_point *point, suite_point_result *out)
 {
     const suite_published_point *published = point->published;
+    if (point->is_layer) {
+        snprintf(out->panel, sizeof out->panel, "%.60s|%d|%d|%d|%.60s|%.60s|%.30s|%.30s",
+                 tag_of(point->cases[0].kase, "model"), (int)published->seq_len, (int)published->batch,
+                 (int)published->gpus, published->hardware, published->interconnect, published->metric, point->profile);
+        return;
+    }
     snprintf(out->panel, sizeof out->panel, "%.60s|%.20s|%d|%d|%d|%d|%.60s|%.60s|%.30s|%.30s", point->model,
              published->resolution, (int)published->frames, (int)published->steps, (int)published->batch,
              (int)published->gpus, published->hardware, published->interconnect, published->metric, point->profile);
@@ -480,6 +580,7 @@ dit_status suite_point_predict(const suite_point *point, suite_predictor predict
     *out = result_of(point);
     if (point->skip || !predict) return DIT_OK;
     for (int i = 0; i < point->case_count; i++) DIT_TRY(predict_case(point, i, predict, context, out));
+    if (out->predicted > 0 && point->is_layer) out->predicted = 1 / out->predicted; /* forwards a second */
     if (out->predicted > 0)
         out->detail[0] = '\0';
     else

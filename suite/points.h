@@ -14,7 +14,7 @@
 /* Why a point is skipped: constant, stable code, what it means; in the order in which they are looked for. */
 #define SUITE_SKIP_LIST(X)                                                                                             \
     X(NONE, "", "understood")                                                                                          \
-    X(METRIC, "metric_not_latency", "not a time of denoising in seconds")                                              \
+    X(METRIC, "metric_not_latency", "not a time of denoising in seconds, not forwards of a layer in a second")         \
     X(VALUE, "no_value", "no number was printed")                                                                      \
     X(DOUBTFUL, "marked_doubtful", "whoever collected it does not believe it")                                         \
     X(METHOD_OTHER, "method_not_ours", "a method that the engine does not have")                                       \
@@ -22,6 +22,7 @@
     X(MODEL_UNKNOWN, "model_unknown", "no model of the catalogue")                                                     \
     X(MODEL_NOT_BUILT, "model_not_built", "a model whose architecture the engine does not build")                      \
     X(RESOLUTION, "resolution_not_stated", "no size in pixels")                                                        \
+    X(LAYER, "layer_not_stated", "an attention layer without its tokens or heads")                                     \
     X(FRAMES, "frames_not_stated", "a clip without its length")                                                        \
     X(STEPS, "steps_not_stated", "no number of steps")                                                                 \
     X(HARDWARE_UNSTATED, "hardware_not_stated", "the accelerator is not named")                                        \
@@ -50,11 +51,11 @@ typedef struct {
     const suite_published_point *published;
     const char *platform, *profile; /* names of a platform and of a software profile                        */
     const char *mesh;               /* "u2 pp4"                                                             */
-    const suite_case *kase;         /* program denoise, backend cost; document, label and world size        */
+    const suite_case *kase; /* program denoise or attention, backend cost; document, label and world size        */
 } suite_point_case;
 
-/* Seconds of one image or clip, all steps. Errors: DIT_ERR_INTERRUPTED and DIT_ERR_ENVIRONMENT end everything; any
- * other is about this case alone. */
+/* Seconds of one image or clip, all steps, or of one forward of a layer. Errors: DIT_ERR_INTERRUPTED and
+ * DIT_ERR_ENVIRONMENT end everything; any other is about this case alone. */
 typedef dit_status (*suite_predictor)(const suite_point_case *one, double *seconds, void *context);
 
 /* A point as it was understood. Pointers lie in the file, the names and `workload`. release takes a zeroed one. */
@@ -64,10 +65,12 @@ typedef struct {
     char detail[400];                       /* why it is skipped, with values; "" when it is not */
     const char *model, *platform, *profile; /* NULL: not found; profile as asked for, or the one of its run time */
     int64_t width_px, height_px;
-    bool search;           /* every legal mesh, of which the fastest counts */
-    dit_parallel parallel; /* degrees and settings; of a search, settings only                   */
-    char method[64];       /* "u2 pp4 M8 W2", or "hybrid" of a search                                  */
-    double loops;          /* the printed time is that of the whole loop divided by this               */
+    bool is_layer, is_causal, packed; /* program attention: no model, size or steps; the number is a rate */
+    const char *layout;               /* of a layer's tokens                                              */
+    bool search;                      /* every legal mesh, of which the fastest counts */
+    dit_parallel parallel;            /* degrees and settings; of a search, settings only                   */
+    char method[64];                  /* "u2 pp4 M8 W2", or "hybrid" of a search                                  */
+    double loops;                     /* the printed time is that of the whole loop divided by this               */
     suite_workload workload;
     suite_point_case *cases; /* one; of a search every legal mesh */
     int case_count;
@@ -81,7 +84,8 @@ void suite_point_release(suite_point *point);
 
 /* Whether `expression` ("model == 'flux.1-dev' && gpus <= 8") holds. It sees index, status, reason, model, source,
  * metric, method, mesh, hardware, interconnect, platform, profile, runtime, provenance, resolution, width_px,
- * height_px, frames, steps, batch, gpus and value; what is not stated is '' or 0. Errors: DIT_ERR_EXPRESSION. */
+ * height_px, frames, steps, batch, tokens, heads, head_dim, gpus and value; what is not stated is '' or 0. Errors:
+ * DIT_ERR_EXPRESSION. */
 dit_status suite_point_test(const suite_point *point, const char *expression, bool *out);
 
 /* What became of a point. */

@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { MOST_RANKS = 1 << 20 }; /* of anything that is counted */
+enum { MOST_RANKS = 1 << 20, MOST_TOKENS = 1 << 30 }; /* of anything that is counted; of a sequence */
 
 static const cJSON *member(const cJSON *object, const char *key)
 {
@@ -161,6 +161,15 @@ static dit_status read_common(const place *at, suite_published_point *point)
     return read_text(at, "status", false, &point->status);
 }
 
+static dit_status read_layer(const place *at, suite_published_point *point)
+{
+    if (is_said(at, "seq_len"))
+        DIT_TRY(dit_json_optional_int(at->doc, at->object, at->pointer, "seq_len", 1, MOST_TOKENS, &point->seq_len));
+    DIT_TRY(read_count(at, "heads", &point->heads));
+    DIT_TRY(read_count(at, "head_dim", &point->head_dim));
+    return read_count(at, "kv_groups", &point->kv_groups);
+}
+
 static dit_status read_point(const place *at, suite_published_point *point)
 {
     DIT_TRY(read_common(at, point));
@@ -173,6 +182,7 @@ static dit_status read_point(const place *at, suite_published_point *point)
     DIT_TRY(read_text(at, "provenance", false, &point->provenance));
     DIT_TRY(read_text(at, "note", false, &point->note));
     DIT_TRY(dit_json_require_int(at->doc, at->object, at->pointer, "gpus", 1, MOST_RANKS, &point->gpus));
+    DIT_TRY(read_layer(at, point));
     DIT_TRY(read_config(at, point));
     return read_value(at, "value", point);
 }
@@ -384,6 +394,7 @@ static dit_status load_names(const char *folder, suite_published_names *out)
     DIT_TRY(load_table(folder, "models", &out->models));
     DIT_TRY(check_texts(&out->models, "aliases"));
     DIT_TRY(check_texts(&out->models, "unknown"));
+    DIT_TRY(check_texts(&out->models, "layers"));
     DIT_TRY(load_table(folder, "hardware", &out->hardware));
     DIT_TRY(check_hardware(&out->hardware));
     DIT_TRY(load_table(folder, "methods", &out->methods));
@@ -415,6 +426,13 @@ void suite_published_names_release(suite_published_names *names)
 }
 
 /* ---- names: looking up ------------------------------------------------------------------------------------------- */
+
+bool suite_published_layer(const suite_published_names *names, const char *model, bool *causal)
+{
+    const char *mask = cJSON_GetStringValue(member(member(names->models.root, "layers"), model));
+    *causal = mask && strcmp(mask, "causal") == 0;
+    return mask != NULL;
+}
 
 const char *suite_published_model(const suite_published_names *names, const char *model, const char **why)
 {
@@ -490,8 +508,11 @@ static const char *take_word(const char *text, char word[32], int *number)
 
 static void take_setting(const char *key, int number, suite_published_method *out)
 {
+    static const char layout[] = "layout ";
     if (strcmp(key, "warmup_steps") == 0) out->warmup_steps = number;
     if (strcmp(key, "search") == 0) out->search = true;
+    if (strcmp(key, "packed") == 0) out->packed = true;
+    if (strncmp(key, layout, sizeof layout - 1) == 0) out->layout = key + sizeof layout - 1;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         if (strcmp(key, dit_axis_key((dit_axis)axis)) == 0 && number > 0) out->degree[axis] = number;
 }

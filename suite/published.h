@@ -20,10 +20,12 @@ typedef struct {
     int degree[DIT_AXIS_COUNT];         /* 0: not stated                                                    */
     int num_pipeline_patch;             /* 0: not stated                                                    */
     int warmup_steps;                   /* -1: not stated                                                   */
-    bool search;                        /* the best mesh of a sweep, which the source does not name                  */
-    const char *beyond;                 /* key of `config` that we have no method for, NULL: none           */
-    bool has_value;                     /* false: printed as something else, such as out of memory          */
-    double value, rounding;             /* in `unit`; the most that the digits, or their reading, may be off */
+    int64_t seq_len, heads, head_dim,
+        kv_groups;          /* of an attention layer: query heads per head of k and v; 0: not stated */
+    bool search;            /* the best mesh of a sweep, which the source does not name                  */
+    const char *beyond;     /* key of `config` that we have no method for, NULL: none           */
+    bool has_value;         /* false: printed as something else, such as out of memory          */
+    double value, rounding; /* in `unit`; the most that the digits, or their reading, may be off */
 } suite_published_point;
 
 /* A file of them. release takes a zeroed one. */
@@ -58,6 +60,8 @@ dit_status suite_published_folder(char out[SUITE_PATH]);
 dit_status suite_published_names_load(const char *folder, suite_published_names *out);
 void suite_published_names_release(suite_published_names *names);
 
+/* Whether `model` is one attention layer and no model; *causal: under a mask. */
+bool suite_published_layer(const suite_published_names *names, const char *model, bool *causal);
 /* Name of a file of workloads/models, or NULL with `*why` (never NULL) saying what is known of the name. */
 const char *suite_published_model(const suite_published_names *names, const char *model, const char **why);
 
@@ -84,6 +88,8 @@ typedef struct {
     bool search;                /* "hybrid"                                                   */
     char word[32];              /* that makes the method none of ours; "" when there is none  */
     const char *why;            /* what the word means; NULL: it is in no table               */
+    const char *layout;         /* of an attention layer's tokens; NULL: none is named        */
+    bool packed;                /* its exchanges of q, k and v                                */
     const char *runtime;        /* of a method whose own code has one, where nothing else is said; NULL: none */
 } suite_published_method;
 void suite_published_method_read(const suite_published_names *names, const char *method, suite_published_method *out);
