@@ -40,6 +40,8 @@ static const struct {
     {"latency_dit_forward", "s", "latency_s", 1},
     {"latency_per_step", "s", "latency_s", 1},
     {"latency", "OOM", "latency_s", 0},
+    {"throughput", "iter/s", "latency_s", 1},
+    {"throughput", "OOM", "latency_s", 0},
     {"peak_memory", "GB", "peak_memory_bytes", 1e9},
     {"peak_memory", "MB", "peak_memory_bytes", 1e6},
     {"peak_memory", "OOM", "peak_memory_bytes", 0},
@@ -61,14 +63,21 @@ static bool is_per_step(const suite_published_point *point)
     return strcmp(point->metric, "latency_per_step") == 0;
 }
 
+static bool is_rate(const suite_published_point *point)
+{
+    return strcmp(point->metric, "throughput") == 0;
+}
+
 static dit_status add_value(cJSON *line, const suite_published_point *point, int metric)
 {
     double factor = metrics[metric].factor * (is_per_step(point) && point->steps ? (double)point->steps : 1);
     DIT_TRY(dit_json_add_string(line, "metric", metrics[metric].line_metric));
     if (factor == 0)
         return cJSON_AddTrueToObject(line, "out_of_memory") ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
-    DIT_TRY(dit_json_add_number(line, "value", point->value * factor));
-    return dit_json_add_number(line, "rounding", point->rounding * factor);
+    double value = point->value * factor, rounding = point->rounding * factor;
+    if (is_rate(point)) rounding /= value * value, value = 1 / value; /* what one takes */
+    DIT_TRY(dit_json_add_number(line, "value", value));
+    return dit_json_add_number(line, "rounding", rounding);
 }
 
 /* ---- what it is of ----------------------------------------------------------------------------------------------- */
@@ -76,9 +85,11 @@ static dit_status add_value(cJSON *line, const suite_published_point *point, int
 /* Whether a case of the session computes the same: all that decides the image and how it is shared. */
 static bool is_same_case(const cJSON *one, const cJSON *other)
 {
-    static const char *const parts[] = {"program", "run", "parallel", "attention", "scheduler", "model"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!cJSON_Compare(member(one, parts[i]), member(other, parts[i]), true)) return false;
+    static const char *const parts[] = {"program", "run", "parallel", "attention", "scheduler", "model", "layer"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const cJSON *a = member(one, parts[i]), *b = member(other, parts[i]);
+        if ((a || b) && !cJSON_Compare(a, b, true)) return false;
+    }
     return true;
 }
 
@@ -253,6 +264,7 @@ static dit_status take_point(const selection *chosen, const suite_published_poin
     bool kept = true;
     int metric = metric_of(published);
     as_time.metric = "latency", as_time.unit = "s", as_time.status = "";
+    if (is_rate(published)) as_time.metric = published->metric, as_time.unit = "iter/s";
     as_time.has_value = true, as_time.value = 1;
     if (metric < 0) return DIT_OK;
     DIT_TRY(suite_point_understand(chosen->names, &as_time, NULL, &point));

@@ -199,7 +199,10 @@ static void the_answer_leaves_out_what_does_not_exist(void **state)
 #define SAYS   "\"hardware\":\"8xA100\",\"interconnect\":\"NVLink\",\"metric\":\"latency\",\"unit\":\"s\""
 #define FLUX   "\"model\":\"FLUX.1-dev\",\"resolution\":\"1024x1024\",\"steps\":28," SAYS
 #define CONFIG "\"config\":{\"cfg\":1,\"ulysses\":4,\"ring\":1,\"pipefusion\":1,\"tp\":1,\"dp\":1}"
-#define GOOD   "{" FLUX ",\"gpus\":4,\"method\":\"ulysses-4\"," CONFIG ",\"value\":1.5}"
+#define LAYER                                                                                                          \
+    "\"model\":\"attention layer only (causal, forward)\",\"hardware\":\"8xA100\",\"interconnect\":\"NVLink\","        \
+    "\"metric\":\"throughput\",\"unit\":\"iter/s\",\"gpus\":8,\"heads\":32,\"head_dim\":128"
+#define GOOD "{" FLUX ",\"gpus\":4,\"method\":\"ulysses-4\"," CONFIG ",\"value\":1.5}"
 
 static dit_status parse(const char *text, suite_published *out)
 {
@@ -380,6 +383,14 @@ static void every_reason_is_found(void **state)
          "\"model\":\"x\",\"hardware\":\"x\",\"gpus\":1,\"method\":\"x\",\"metric\":\"latency\",\"unit\":"
          "\"x\",\"value\":1"},
         {SUITE_SKIP_VALUE, FLUX ",\"gpus\":4,\"method\":\"ulysses\",\"value\":null," CONFIG},
+        {SUITE_SKIP_NONE, LAYER ",\"seq_len\":8192,\"method\":\"ulysses-8\",\"value\":3"},
+        {SUITE_SKIP_VALUE, LAYER ",\"seq_len\":8192,\"method\":\"ulysses-8\",\"value\":null"},
+        {SUITE_SKIP_LAYER, LAYER ",\"method\":\"ulysses-8\",\"value\":3"},
+        {SUITE_SKIP_METRIC,
+         "\"model\":\"attention layer only (causal, forward)\",\"hardware\":\"8xA100\",\"gpus\":8,\"method\":\"usp\","
+         "\"metric\":\"throughput_fwd_bwd\",\"unit\":\"iter/s\",\"value\":3"},
+        {SUITE_SKIP_SETTING, FLUX ",\"gpus\":4,\"method\":\"ulysses-4 zigzag\",\"value\":2"},
+        {SUITE_SKIP_NOT_LEGAL, LAYER ",\"seq_len\":8192,\"kv_groups\":5,\"method\":\"ulysses-8\",\"value\":3"},
         {SUITE_SKIP_VALUE, FLUX ",\"gpus\":4,\"method\":\"ulysses\",\"value\":0," CONFIG},
         {SUITE_SKIP_DOUBTFUL, FLUX ",\"gpus\":4,\"method\":\"ulysses\",\"value\":1,\"status\":\"doubtful\"," CONFIG},
         {SUITE_SKIP_METHOD_OTHER, FLUX ",\"gpus\":1,\"method\":\"TeaCache\",\"value\":1"},
@@ -460,6 +471,45 @@ static void displaced_patches_and_clips_are_cases_too(void **state)
                        ",\"gpus\":8,\"method\":\"ulysses-8\",\"value\":2");
     assert_int_equal(point.skip, SUITE_SKIP_NONE);
     assert_true(number_at(part_of(&point, "run"), "num_frames") == 129);
+    suite_point_release(&point);
+}
+
+static void a_layer_is_a_case_of_its_own_program(void **state)
+{
+    suite_point point =
+        understood(LAYER ",\"seq_len\":8192,\"batch\":2,\"kv_groups\":4,\"method\":\"usp zigzag/no_packed\","
+                         "\"value\":300,\"config\":{\"cfg\":1,\"ulysses\":2,\"ring\":4,\"pipefusion\":1}");
+    (void)state;
+    assert_int_equal(point.skip, SUITE_SKIP_NONE);
+    assert_int_equal(point.case_count, 1);
+    assert_string_equal(point.method, "u2 r4 zigzag");
+    const cJSON *layer = part_of(&point, "layer");
+    assert_string_equal(cJSON_GetStringValue(part_of(&point, "program")), "attention");
+    assert_true(number_at(layer, "tokens") == 8192 && number_at(layer, "batch") == 2);
+    assert_true(number_at(layer, "heads") == 32 && number_at(layer, "kv_heads") == 8);
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(layer, "causal")));
+    assert_true(cJSON_IsFalse(cJSON_GetObjectItem(layer, "packed")));
+    suite_point_release(&point);
+    point = understood(LAYER ",\"seq_len\":8192,\"method\":\"ulysses-8 stripe/qkvpack\",\"value\":300");
+    assert_string_equal(point.method, "u8 packed"); /* without a ring there is no layout */
+    suite_point_release(&point);
+}
+
+static dit_status quarter_of_a_second(const suite_point_case *one, double *seconds, void *context)
+{
+    (void)one, (void)context;
+    *seconds = 0.25;
+    return DIT_OK;
+}
+
+static void a_rate_is_compared_as_a_rate(void **state)
+{
+    suite_point point = understood(LAYER ",\"seq_len\":8192,\"method\":\"ulysses-8\",\"value\":5");
+    suite_point_result result;
+    (void)state;
+    assert_int_equal(suite_point_predict(&point, quarter_of_a_second, NULL, &result), DIT_OK);
+    assert_true(result.predicted == 4);
+    assert_float_equal(suite_point_error(&result), -0.2, 1e-12);
     suite_point_release(&point);
 }
 
@@ -611,7 +661,7 @@ static void most_printed_latencies_are_understood(void **state)
 {
     int total, unknown_keys;
     (void)state;
-    assert_true(count_understood(PUBLISHED "paper_numbers.json", &total, &unknown_keys) >= 496);
+    assert_true(count_understood(PUBLISHED "paper_numbers.json", &total, &unknown_keys) >= 496 + 227);
     assert_int_equal(total, 1105);
     assert_int_equal(unknown_keys, 0);
     assert_true(count_understood(PUBLISHED "single_gpu_latency.json", &total, &unknown_keys) >= 114);
@@ -732,6 +782,8 @@ int main(void)
         cmocka_unit_test(every_reason_is_found),
         cmocka_unit_test(a_point_becomes_one_case),
         cmocka_unit_test(displaced_patches_and_clips_are_cases_too),
+        cmocka_unit_test(a_layer_is_a_case_of_its_own_program),
+        cmocka_unit_test(a_rate_is_compared_as_a_rate),
         cmocka_unit_test(filters_see_what_a_point_says),
         cmocka_unit_test(a_hybrid_is_the_best_of_all_legal_meshes),
         cmocka_unit_test(a_hybrid_splits_guidance_where_there_is_any),
