@@ -269,10 +269,8 @@ static dit_cost_exchange of_all(const dit_cost_group *g, dit_cost_collective col
 /* Of a rank's bandwidth, with so many peers at once. */
 static double peers_share(const dit_cost_group *g, int peers)
 {
-    double inside = g->inside_many_peers_efficiency, network = g->network_many_peers_efficiency;
-    double efficiency = inside > 0 ? inside : 1;
-    if (g->nodes > 1 && network > 0) efficiency = fmin(efficiency, network);
-    return pow(efficiency, log2(peers));
+    double efficiency = g->nodes > 1 ? g->network_many_peers_efficiency : g->inside_many_peers_efficiency;
+    return efficiency > 0 ? pow(efficiency, log2(peers)) : 1;
 }
 
 /* The peers' messages follow each other through the links that a rank has. */
