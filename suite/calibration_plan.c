@@ -45,7 +45,7 @@ static dit_status check_value(const plan_reader *reader, const char *pointer, co
 static dit_status read_value(const plan_reader *reader, const cJSON *object, const char *pointer,
                              suite_planned_value *out)
 {
-    static const char *const keys[] = {"of", "name", "key", "least", "most", "prior_deviation", NULL};
+    static const char *const keys[] = {"of", "name", "key", "least", "most", "prior_deviation", "start", NULL};
     double least, most;
     DIT_TRY(suite_calibrated_read(reader->doc, object, pointer, &out->what));
     DIT_TRY(suite_only_keys(reader->doc, object, pointer, keys));
@@ -55,6 +55,8 @@ static dit_status read_value(const plan_reader *reader, const cJSON *object, con
     DIT_TRY(require_number(reader->doc, object, pointer, "least", least, most, &out->range.least));
     DIT_TRY(require_number(reader->doc, object, pointer, "most", least, most, &out->range.most));
     DIT_TRY(require_number(reader->doc, object, pointer, "prior_deviation", 1e-3, 10, &out->range.deviation));
+    DIT_TRY(dit_json_optional_number(reader->doc, object, pointer, "start", out->range.least, out->range.most,
+                                     &out->range.start));
     return check_value(reader, pointer, out);
 }
 

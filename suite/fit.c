@@ -197,7 +197,8 @@ static dit_status check(const suite_fit *fit)
         return DIT_FAIL(DIT_ERR_INTERNAL, "a fit of %d values, threshold %g", fit->value_count, fit->huber);
     for (int j = 0; j < fit->value_count; j++) {
         const suite_fit_value *value = &fit->values[j];
-        if (!(value->least > 0 && value->least <= value->prior && value->prior <= value->most && value->deviation > 0))
+        if (!(value->least > 0 && value->least <= value->prior && value->prior <= value->most && value->deviation > 0 &&
+              (value->start == 0 || (value->start >= value->least && value->start <= value->most))))
             return DIT_FAIL(DIT_ERR_INTERNAL, "value %d: prior %g in [%g, %g], deviation %g", j, value->prior,
                             value->least, value->most, value->deviation);
     }
@@ -214,7 +215,7 @@ dit_status suite_fit_run(const suite_fit *fit, double *values, double *objective
     s.errors = block;
     s.tried = block + m;
     s.slopes = block + 2 * m;
-    for (int j = 0; j < s.n; j++) s.at[j] = log(fit->values[j].prior);
+    for (int j = 0; j < s.n; j++) s.at[j] = log(fit->values[j].start > 0 ? fit->values[j].start : fit->values[j].prior);
     dit_status st = iterate(&s);
     for (int j = 0; j < s.n && st == DIT_OK; j++) values[j] = exp(s.at[j]);
     if (objective) *objective = s.objective;

@@ -16,6 +16,7 @@ enum { SUITE_FIT_VALUES = 16 };
 
 typedef struct {
     double prior, least, most; /* 0 < least <= prior <= most                                             */
+    double start;              /* within them; 0: the prior. Where no point would notice a small change  */
     double deviation;          /* of ln(value / prior), above 0: how much is believed in the prior       */
 } suite_fit_value;
 
@@ -31,11 +32,11 @@ typedef struct {
      * the last call with -1, which means that any may: what it does not touch need not be predicted again. An error
      * ends the fit. */
     dit_status (*evaluate)(void *context, const double *values, int changed, double *errors);
-    /* After each round, `rounds` from 0 (the priors); may be NULL. */
+    /* After each round, from 0 (where it starts); may be NULL. */
     void (*tell)(void *context, int round, double objective, const double *values);
 } suite_fit;
 
-/* Starts at the priors and leaves the best values found in values[value_count]; *objective (may be NULL) is theirs.
+/* Leaves the best values found in values[value_count]; *objective (may be NULL) is theirs.
  * Errors: DIT_ERR_INTERNAL for values outside what is said above, DIT_ERR_NONFINITE for a prediction that is no
  * number, DIT_ERR_MEMORY, and what `evaluate` returns. */
 dit_status suite_fit_run(const suite_fit *fit, double *values, double *objective);
