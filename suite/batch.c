@@ -103,6 +103,12 @@ static bool goes_on(void *context)
     return !batch->goes_on || batch->goes_on(batch->context);
 }
 
+static void tick(void *context)
+{
+    const suite_batch *batch = context;
+    if (batch->tick) batch->tick(batch->context);
+}
+
 dit_status suite_batch_run(const suite_batch *batch)
 {
     const suite_jobs jobs = {.count = batch->count,
@@ -112,6 +118,7 @@ dit_status suite_batch_run(const suite_batch *batch)
                              .run = run_one,
                              .done = finish_one,
                              .goes_on = goes_on,
+                             .tick = tick,
                              .signals = batch->signals};
     dit_status st = suite_jobs_run(&jobs);
     if (st != DIT_ERR_INTERRUPTED) return st;

@@ -23,6 +23,7 @@ typedef struct {
     int at_once; /* 0: as many as cores                                             */
     const suite_calibration *calibration;
     suite_signals *signals;         /* blocked                                                         */
+    void (*tick)(void *context);    /* called a few times a second; NULL: nobody                       */
     bool (*goes_on)(void *context); /* asked before each case: false starts no more; NULL: always      */
     /* In the order in which cases end; `started` is UTC. Cases that were interrupted have no outcome. A status that it
      * returns ends everything. */

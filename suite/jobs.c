@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,9 @@
 
 enum { POLL_MS = 100, MOST_AT_ONCE = 1024 };
 
-/* What a job says through its pipe before its result. */
+/* What a job says through its pipe before its result, which lies behind it and may be of any type. */
 typedef struct {
-    dit_status status;
+    _Alignas(max_align_t) dit_status status;
     char message[2000], hint[400];
 } job_report;
 
@@ -162,7 +163,9 @@ static dit_status listen_to_all(job_pool *pool)
         slots[count] = &pool->slots[i];
         waits[count++] = (struct pollfd){.fd = pool->slots[i].pipe, .events = POLLIN};
     }
-    if (poll(waits, count, POLL_MS) <= 0) return DIT_OK;
+    int ready = poll(waits, count, POLL_MS);
+    if (pool->jobs->tick) pool->jobs->tick(pool->jobs->context);
+    if (ready <= 0) return DIT_OK;
     for (nfds_t i = 0; i < count; i++)
         if (waits[i].revents) DIT_TRY(listen_to(pool, slots[i]));
     return DIT_OK;

@@ -19,6 +19,7 @@ typedef struct {
      * job's. A status that it returns ends everything. */
     dit_status (*done)(int job, dit_status st, const void *result, void *context);
     bool (*goes_on)(void *context); /* asked before each job: false starts no more; NULL: always */
+    void (*tick)(void *context);    /* called a few times a second; NULL: nobody */
     suite_signals *signals;         /* blocked by the caller, who wants to know what came; NULL: own */
 } suite_jobs;
 

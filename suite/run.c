@@ -379,10 +379,11 @@ static dit_status run_item(run_state *run, int index)
 /* Simulated items that follow each other. */
 typedef struct {
     run_state *run;
-    const int *indices; /* of the schedule's items */
-    double max_time_s;  /* 0: no limit             */
-    int64_t started;
+    const int *indices;         /* of the schedule's items */
+    double max_time_s;          /* 0: no limit             */
+    int64_t started, newest_ns; /* of the run; when the newest case ended */
     bool out_of_time;
+    char label[48]; /* of the progress bar */
 } run_batch;
 
 static const suite_case *case_of(const run_state *run, int index)
@@ -404,11 +405,20 @@ static bool batch_goes_on(void *context)
 
 static dit_status batch_done(int item, const char *started, suite_outcome *outcome, void *context)
 {
-    const run_batch *batch = context;
+    run_batch *batch = context;
     const item_paths none = {0};
     int index = batch->indices[item];
-    suite_progress_start(&batch->run->progress, case_of(batch->run, index)->label);
-    return record_outcome(batch->run, index, started, &none, outcome);
+    batch->run->progress.label = case_of(batch->run, index)->label;
+    dit_status st = record_outcome(batch->run, index, started, &none, outcome);
+    batch->newest_ns = dit_clock_ns();
+    batch->run->progress.label = batch->label;
+    return st;
+}
+
+static void batch_tick(void *context)
+{
+    const run_batch *batch = context;
+    suite_progress_tick(&batch->run->progress, (double)(dit_clock_ns() - batch->newest_ns) * 1e-9);
 }
 
 static dit_status fill_batch(const run_batch *batch, suite_batch_item *items, int count)
@@ -432,11 +442,14 @@ static dit_status run_simulated(run_batch *batch, int count)
                                 .calibration = &run->calibration,
                                 .signals = run->signals,
                                 .goes_on = batch_goes_on,
+                                .tick = batch_tick,
                                 .done = batch_done,
                                 .context = batch};
     dit_status st = items ? fill_batch(batch, items, count) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a batch");
     run->progress.at_once = run->params->jobs > 0 ? run->params->jobs : run->cores;
-    if (st == DIT_OK) suite_progress_start(&run->progress, case_of(run, batch->indices[0])->label);
+    snprintf(batch->label, sizeof batch->label, "simulations, %d at a time", run->progress.at_once);
+    batch->newest_ns = dit_clock_ns();
+    suite_progress_start(&run->progress, batch->label);
     if (st == DIT_OK) st = suite_batch_run(&params);
     run->progress.at_once = 1;
     free(items);
