@@ -324,7 +324,8 @@ static dit_status refuse_pair(const suite_workload *workload, suite_parameter on
                           "keep one of the two");
 }
 
-enum { DENOISES = 1, DECODES = 2, ATTENDS = 4 };
+/* PIPELINES: denoise whose scope has the decode behind it. */
+enum { DENOISES = 1, DECODES = 2, ATTENDS = 4, PIPELINES = 8 };
 
 /* Which programs read a parameter. */
 static int readers_of(suite_parameter parameter)
@@ -342,8 +343,8 @@ static int readers_of(suite_parameter parameter)
     case SUITE_PARAMETER_PATCH_FRACTION:
     case SUITE_PARAMETER_JOINT_TEXT: return DENOISES;
     case SUITE_PARAMETER_ATTENTION: return DENOISES | ATTENDS;
-    case SUITE_PARAMETER_ROWS_DEGREE:
-    case SUITE_PARAMETER_TILING: return DECODES;
+    case SUITE_PARAMETER_ROWS_DEGREE: return DECODES;
+    case SUITE_PARAMETER_TILING: return DECODES | PIPELINES;
     case SUITE_PARAMETER_MODEL:
     case SUITE_PARAMETER_RESOLUTION:
     case SUITE_PARAMETER_HEIGHT_PX:
@@ -364,6 +365,7 @@ static dit_status check_meant(const suite_workload *workload)
     const suite_matrix *matrix = workload->matrix;
     int program = matrix->decodes ? DECODES : matrix->attends ? ATTENDS : DENOISES;
     char at[POINTER_BYTES];
+    if (strcmp(matrix->scope, "pipeline") == 0) program |= PIPELINES;
     for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
         int readers = readers_of((suite_parameter)p);
         if (!matrix->declared[p] || readers & program) continue;

@@ -100,6 +100,19 @@ static void decodes_are_not_simulated(void **state)
     suite_workload_release(&workload);
 }
 
+static void a_pipeline_may_decode_in_tiles(void **state)
+{
+    (void)state;
+    suite_workload workload = fixture_load("\"defaults\":{" PIXART "," A100 "},\"axes\":{\"tiling\":[false,true]},"
+                                           "\"measure\":{\"scope\":\"pipeline\"}");
+    assert_int_equal(workload.case_count, 2);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *vae = cJSON_GetObjectItem(workload.cases[i].document, "vae");
+        assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(vae, "tiling")), i);
+    }
+    suite_workload_release(&workload);
+}
+
 static void wishes_without_effect_are_refused(void **state)
 {
     static const struct {
@@ -117,6 +130,7 @@ static void wishes_without_effect_are_refused(void **state)
         {"\"defaults\":{" PIXART "," A100 ",\"profile\":\"pytorch-eagre\"}", DIT_ERR_NOT_FOUND, "/defaults/profile"},
         {"\"defaults\":{" PIXART "," A100 ",\"element\":\"fp17\"}", DIT_ERR_JSON_VALUE, "/defaults/element"},
         {"\"defaults\":{" PIXART "," A100 ",\"dtype\":\"fp16\"}", DIT_ERR_JSON_UNKNOWN_KEY, "/defaults/dtype"},
+        {"\"defaults\":{" PIXART "," A100 ",\"tiling\":true}", DIT_ERR_WORKLOAD, "/defaults/tiling"},
         {"\"defaults\":{" PIXART "," A100 "},\"published\":[{\"where\":\"gpus == 1\"}]", DIT_ERR_JSON_MISSING,
          "/published/0"},
         {"\"defaults\":{" PIXART "," A100 "},\"published\":[{\"file\":\"a.json\",\"where\":\"gpus ==\"}]",
@@ -463,6 +477,7 @@ int main(void)
         cmocka_unit_test(memory_drops_no_simulated_cell),
         cmocka_unit_test(software_means_nothing_to_measured_cells),
         cmocka_unit_test(decodes_are_not_simulated),
+        cmocka_unit_test(a_pipeline_may_decode_in_tiles),
         cmocka_unit_test(wishes_without_effect_are_refused),
         cmocka_unit_test(a_search_deals_every_product_once),
         cmocka_unit_test(a_search_gives_cases_of_their_own),
