@@ -53,7 +53,8 @@ static const report_case *find_fastest(const report_table *table, const report_p
     const report_case *best = NULL;
     for (int i = 0; i < table->case_count; i++) {
         const report_case *kase = &table->cases[i];
-        if (!is_candidate(kase) || kase->metric[REPORT_LATENCY].n == 0 || !in_panel_of(point, kase)) continue;
+        if (!is_candidate(kase) || !report_case_is_searched(kase) || !in_panel_of(point, kase)) continue;
+        if (kase->metric[REPORT_LATENCY].n == 0) continue;
         if (!best || kase->metric[REPORT_LATENCY].median < best->metric[REPORT_LATENCY].median) best = kase;
     }
     return best;

@@ -25,6 +25,7 @@ typedef struct {
     const char *id, *title, *footer;
     canvas_entry legend[CANVAS_LEGEND];
     int legend_count;
+    char names[CANVAS_LEGEND + 1][96];     /* room for names of entries that are made up */
     int panels, panel_width, panel_height; /* outer size of one panel */
     int margin_left, margin_right, margin_top, margin_bottom;
     int columns, width, height, header; /* computed */

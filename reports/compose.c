@@ -143,10 +143,20 @@ compose_look compose_series_look(const report_composition *c, int series)
     return compose_look_of(cell);
 }
 
+/* "ranks 4": a number says nothing by itself. */
+static const char *name_series(const report_composition *c, report_canvas *canvas, int series)
+{
+    const char *name = c->grid->series[series];
+    char *room = canvas->names[canvas->legend_count];
+    if (!*name || name[strspn(name, "0123456789.")]) return name;
+    snprintf(room, sizeof canvas->names[0], "%.60s %.30s", report_tag_title(c->plot->series), name);
+    return room;
+}
+
 void compose_add_series(const report_composition *c, report_canvas *canvas, int series, canvas_glyph glyph)
 {
     compose_look look = compose_series_look(c, series);
-    const canvas_entry entry = {.name = c->grid->series[series],
+    const canvas_entry entry = {.name = name_series(c, canvas, series),
                                 .colour = compose_series_colour(c, series),
                                 .glyph = glyph == CANVAS_LINE && look == COMPOSE_PUBLISHED ? CANVAS_POINT : glyph,
                                 .point = compose_look_point(series, look),

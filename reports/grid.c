@@ -408,6 +408,7 @@ static bool competes(const report_cell *a, const report_cell *b, bool across_ser
 {
     if (a->published || b->published || strcmp(a->panel, b->panel) != 0 || strcmp(a->x, b->x) != 0) return false;
     if (strcmp(a->kase->evidence, b->kase->evidence) != 0) return false;
+    if (!report_case_is_searched(a->kase) || !report_case_is_searched(b->kase)) return false;
     return across_series || strcmp(a->series, b->series) == 0;
 }
 
@@ -420,7 +421,7 @@ static bool is_winner(const report_grid *grid, int count, int at, const report_f
         if (i == at || !competes(cell, other, across_series)) continue;
         if (is_better(kind, other, cell) || (i < at && !is_better(kind, cell, other))) return false;
     }
-    return !cell->published;
+    return !cell->published && report_case_is_searched(cell->kase);
 }
 
 static dit_status add_best(report_grid *grid, int at, const grid_keys *keys)
@@ -436,17 +437,17 @@ static dit_status add_best(report_grid *grid, int at, const grid_keys *keys)
 }
 
 /* Cells that only a search gives leave the picture; the best stay. */
-static void keep_winners(report_grid *grid, const bool *winner, int count, bool a_series)
+static void keep_winners(report_grid *grid, const bool *winner, bool a_series)
 {
     int kept = 0;
     for (int i = 0; i < grid->count; i++) {
         report_cell *cell = &grid->cells[i];
-        bool gone = a_series ? has_several_axes(cell->kase) : i < count && !winner[i];
+        bool gone = a_series ? has_several_axes(cell->kase) : !winner[i];
         if (gone && !cell->best && !cell->published) {
             cell_release(cell);
             continue;
         }
-        if (!a_series && !cell->published) cell->best = true;
+        if (!a_series && winner[i]) cell->best = true;
         grid->cells[kept++] = *cell;
     }
     grid->count = kept;
@@ -464,7 +465,7 @@ static dit_status find_best(report_grid *grid, const grid_keys *keys, const repo
     for (int i = 0; i < count && a_series && st == DIT_OK; i++) {
         if (winner[i]) st = add_best(grid, i, keys);
     }
-    if (st == DIT_OK) keep_winners(grid, winner, count, a_series);
+    if (st == DIT_OK) keep_winners(grid, winner, a_series);
     free(winner);
     sort_cells(grid);
     return st;

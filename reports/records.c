@@ -678,6 +678,16 @@ bool report_case_is_published(const report_case *kase)
     return strcmp(kase->evidence, "published") == 0;
 }
 
+bool report_case_is_searched(const report_case *kase)
+{
+    static const char *const others[] = {"tensor_degree", "patch_degree", "rows_degree"};
+    double degree;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (report_case_number(kase, others[i], &degree) && degree > 1) return false;
+    }
+    return true;
+}
+
 bool report_case_is_oracle(const report_case *kase)
 {
     const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kase->tags, "method"));

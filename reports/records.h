@@ -117,6 +117,8 @@ bool report_case_is_published(const report_case *kase);
 /* Whether the case is an oracle: what an approximate method is checked against, and no method itself. Tables show it;
  * figures, claims and speedups leave it out. */
 bool report_case_is_oracle(const report_case *kase);
+/* Whether a search over meshes would try it: it shares its work by data, cfg, pipefusion, ring and ulysses alone. */
+bool report_case_is_searched(const report_case *kase);
 /* Tag as text ("" when absent), into `out`. Numbers print without exponent. "status", "evidence" and "label" are tags
  * too. Returns false when the case has no such tag. */
 bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity);
