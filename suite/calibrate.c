@@ -104,7 +104,8 @@ static bool touches(const suite_calibrated *value, const suite_point_case *one, 
 {
     switch (suite_calibrated_key_of(value->key)) {
     case SUITE_CALIBRATED_ACCELERATOR: return strcmp(value->name, cluster->accelerator) == 0;
-    case SUITE_CALIBRATED_PROFILE: return strcmp(value->name, one->profile) == 0;
+    case SUITE_CALIBRATED_PROFILE: return true; /* also of profiles that are like it */
+    case SUITE_CALIBRATED_PLATFORM: return strcmp(value->name, cluster->name) == 0;
     case SUITE_CALIBRATED_LINK: return one->kase->world_size > 1 && cluster_has(cluster, value->name);
     case SUITE_CALIBRATED_OF_COUNT: break;
     }

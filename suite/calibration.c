@@ -22,7 +22,7 @@ static const struct {
 #undef KEY_ROW
 };
 
-static const char *const of_names[] = {"accelerator", "link", "profile", NULL};
+static const char *const of_names[] = {"accelerator", "link", "profile", "platform", NULL};
 
 const char *suite_calibrated_of_name(suite_calibrated_of of)
 {
@@ -78,15 +78,26 @@ static dit_status profile_prior(suite_calibrated_key key, const char *name, doub
 {
     dit_json doc;
     DIT_TRY(suite_catalogue_read("profiles", "profile", name, "ditbench.profile/1", &doc));
+    *out = key == SUITE_CALIBRATED_CONV_EFFICIENCY ? 1 : 0;
     dit_status st = dit_json_optional_number(&doc, doc.root, "", keys[key].key, keys[key].least, keys[key].most, out);
     dit_json_release(&doc);
     return st;
 }
 
+static dit_status platform_prior(suite_calibrated_key key, const char *name, double *out)
+{
+    suite_cluster cluster = {0};
+    (void)key;
+    DIT_TRY(suite_cluster_load(name, &cluster));
+    *out = cluster.host_scale;
+    suite_cluster_release(&cluster);
+    return DIT_OK;
+}
+
 dit_status suite_calibrated_prior(suite_calibrated_key key, const char *name, double *out)
 {
     static dit_status (*const priors[])(suite_calibrated_key, const char *, double *) = {accelerator_prior, link_prior,
-                                                                                         profile_prior};
+                                                                                         profile_prior, platform_prior};
     *out = 0;
     return priors[keys[key].of](key, name, out);
 }
@@ -320,6 +331,17 @@ dit_status suite_calibration_accelerator(const suite_calibration *calibration, c
 
 dit_status suite_calibration_profile(const suite_calibration *calibration, cJSON *profile)
 {
+    const cJSON *like;
+    cJSON_ArrayForEach(like, member(profile, "like"))
+    {
+        for (int key = 0; key < SUITE_CALIBRATED_COUNT; key++) {
+            const suite_calibrated *value = find(calibration, (suite_calibrated_key)key, like->valuestring);
+            if (!value || keys[key].of != SUITE_CALIBRATED_PROFILE || strcmp(keys[key].key, like->string) != 0)
+                continue;
+            cJSON_DeleteItemFromObjectCaseSensitive(profile, like->string);
+            DIT_TRY(dit_json_add_number(profile, like->string, value->value));
+        }
+    }
     return overlay(calibration, SUITE_CALIBRATED_PROFILE, cJSON_GetStringValue(member(profile, "name")), profile);
 }
 
@@ -337,6 +359,8 @@ static void overlay_link(const suite_calibration *calibration, suite_link *link)
 
 void suite_calibration_cluster(const suite_calibration *calibration, suite_cluster *cluster)
 {
+    const suite_calibrated *host = find(calibration, SUITE_CALIBRATED_HOST_SCALE, cluster->name);
+    if (host) cluster->host_scale = host->value;
     for (int i = 0; i < cluster->link_count; i++) overlay_link(calibration, &cluster->links[i]);
     if (cluster->nodes > 1) overlay_link(calibration, &cluster->fabric);
 }

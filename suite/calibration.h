@@ -14,9 +14,10 @@ typedef enum {
     SUITE_CALIBRATED_ACCELERATOR,
     SUITE_CALIBRATED_LINK,
     SUITE_CALIBRATED_PROFILE,
+    SUITE_CALIBRATED_PLATFORM,
     SUITE_CALIBRATED_OF_COUNT
 } suite_calibrated_of;
-const char *suite_calibrated_of_name(suite_calibrated_of of); /* "accelerator", "link", "profile" */
+const char *suite_calibrated_of_name(suite_calibrated_of of); /* "accelerator", "link", "profile", "platform" */
 
 /* What can be fitted: constant, of, key, least and most. The key is that of the data file. */
 #define SUITE_CALIBRATED_LIST(X)                                                                                       \
@@ -26,7 +27,9 @@ const char *suite_calibrated_of_name(suite_calibrated_of of); /* "accelerator", 
     X(BANDWIDTH_EFFICIENCY, LINK, "bandwidth_efficiency", 1e-3, 10)                                                    \
     X(MANY_PEERS_EFFICIENCY, LINK, "many_peers_efficiency", 1e-3, 10)                                                  \
     X(DISPATCH_S, PROFILE, "dispatch_s", 0, 1)                                                                         \
-    X(COLLECTIVE_DISPATCH_S, PROFILE, "collective_dispatch_s", 0, 1)
+    X(COLLECTIVE_DISPATCH_S, PROFILE, "collective_dispatch_s", 0, 1)                                                   \
+    X(CONV_EFFICIENCY, PROFILE, "conv_efficiency", 1e-3, 1)                                                            \
+    X(HOST_SCALE, PLATFORM, "host_scale", 0.01, 100)
 
 typedef enum {
 #define SUITE_CALIBRATED_ENUM(name, of, key, least, most) SUITE_CALIBRATED_##name,
@@ -39,7 +42,7 @@ suite_calibrated_of suite_calibrated_key_of(suite_calibrated_key key);
 const char *suite_calibrated_key_name(suite_calibrated_key key);
 void suite_calibrated_key_range(suite_calibrated_key key, double *least, double *most);
 
-/* One value: of the accelerator, class of links or profile of that name. */
+/* One value: of the accelerator, class of links, profile or platform of that name. */
 typedef struct {
     suite_calibrated_key key;
     char name[64];
@@ -81,10 +84,11 @@ dit_status suite_calibrated_prior(suite_calibrated_key key, const char *name, do
 dit_status suite_calibration_set(suite_calibration *calibration, const suite_calibrated *value);
 
 /* Each lays the values over one thing, `calibration` NULL or without values for it: nothing changes. */
-/* The document of an accelerator or of a profile, whose name it carries. Errors: DIT_ERR_MEMORY. */
+/* The document of an accelerator or of a profile, whose name it carries; what a profile takes from another ("like")
+ * follows that one's values. Errors: DIT_ERR_MEMORY. */
 dit_status suite_calibration_accelerator(const suite_calibration *calibration, cJSON *accelerator);
 dit_status suite_calibration_profile(const suite_calibration *calibration, cJSON *profile);
-/* Links and fabric of a cluster that has been loaded. */
+/* Links, fabric and host of a cluster that has been loaded. */
 void suite_calibration_cluster(const suite_calibration *calibration, suite_cluster *cluster);
 
 /* Whether the case on that platform with that profile is one of those that values were fitted on. */

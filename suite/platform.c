@@ -369,7 +369,7 @@ static dit_status read_fabric(const cluster_reader *reader)
 
 static dit_status read_members(const cluster_reader *reader)
 {
-    static const char *const keys[] = {"accelerator", "nodes", "node", "fabric_link", NULL};
+    static const char *const keys[] = {"accelerator", "nodes", "node", "fabric_link", "host_scale", NULL};
     static const char *const facts[] = {NULL};
     suite_cluster *cluster = reader->cluster;
     const char *name, *accelerator;
@@ -380,6 +380,9 @@ static dit_status read_members(const cluster_reader *reader)
     DIT_TRY(dit_json_require_string(reader->doc, reader->object, "/cluster", "accelerator", &accelerator));
     DIT_TRY(dit_json_require_int(reader->doc, reader->object, "/cluster", "nodes", 1, SUITE_CLUSTER_NODES, &nodes));
     snprintf(cluster->name, sizeof cluster->name, "%s", name);
+    cluster->host_scale = 1;
+    DIT_TRY(dit_json_optional_number(reader->doc, reader->object, "/cluster", "host_scale", 0.01, 100,
+                                     &cluster->host_scale));
     snprintf(cluster->accelerator, sizeof cluster->accelerator, "%s", accelerator);
     cluster->nodes = (int)nodes;
     DIT_TRY(read_node(reader));

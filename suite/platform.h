@@ -90,6 +90,7 @@ bool suite_topology_from_name(const char *name, suite_topology *out);
 
 typedef struct {
     char name[64], accelerator[64];
+    double host_scale;  /* of what a software profile says that the host's work costs */
     int nodes, devices; /* devices: of one node */
     int ranks;          /* at most; more than nodes * devices of cores only */
     suite_topology topology;

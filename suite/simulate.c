@@ -57,19 +57,34 @@ static dit_status write_to(const char *folder, const char *name, const suite_clu
     return st;
 }
 
-static dit_status write_parameters(const char *folder, const suite_calibration *calibration, const char *accelerator,
-                                   const char *profile)
+/* What the host's work costs on this platform. */
+static dit_status scale_host(const suite_cluster *cluster, cJSON *profile)
+{
+    static const char *const costs[] = {"dispatch_s", "collective_dispatch_s", "synchronise_s"};
+    for (size_t i = 0; i < sizeof costs / sizeof *costs && cluster->host_scale != 1; i++) {
+        const cJSON *cost = cJSON_GetObjectItemCaseSensitive(profile, costs[i]);
+        double seconds = cJSON_IsNumber(cost) ? cost->valuedouble * cluster->host_scale : 0;
+        if (!cost) continue;
+        cJSON_DeleteItemFromObjectCaseSensitive(profile, costs[i]);
+        DIT_TRY(dit_json_add_number(profile, costs[i], seconds));
+    }
+    return DIT_OK;
+}
+
+static dit_status write_parameters(const char *folder, const suite_calibration *calibration,
+                                   const suite_cluster *cluster, const char *profile)
 {
     char path[SUITE_PATH];
     suite_accelerator device = {0};
     dit_json stack = {0};
     dit_status st = DIT_OK;
-    DIT_TRY_GOTO(st, suite_accelerator_load(accelerator, &device), done);
+    DIT_TRY_GOTO(st, suite_accelerator_load(cluster->accelerator, &device), done);
     DIT_TRY_GOTO(st, suite_calibration_accelerator(calibration, device.source.root), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/accelerator.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(device.source.root, path, false), done);
     DIT_TRY_GOTO(st, suite_catalogue_read("profiles", "profile", profile, "ditbench.profile/1", &stack), done);
     DIT_TRY_GOTO(st, suite_calibration_profile(calibration, stack.root), done);
+    DIT_TRY_GOTO(st, scale_host(cluster, stack.root), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(stack.root, path, false), done);
 done:
@@ -152,7 +167,7 @@ dit_status suite_simulate_prepare(const suite_simulate_params *params, const cha
     suite_calibration_cluster(params->calibration, &cluster);
     DIT_TRY_GOTO(st, write_to(folder, "platform.xml", &cluster, 0), done);
     DIT_TRY_GOTO(st, write_to(folder, "hosts", &cluster, world_size), done);
-    DIT_TRY_GOTO(st, write_parameters(folder, params->calibration, cluster.accelerator, profile), done);
+    DIT_TRY_GOTO(st, write_parameters(folder, params->calibration, &cluster, profile), done);
     st = write_case(folder, document, &cluster, params);
 done:
     suite_cluster_release(&cluster);

@@ -53,6 +53,12 @@ static part_sum parts_of(const dit_cost_profile *profile, const dit_cost_op *op)
     return sum;
 }
 
+/* A zeroed profile has none. */
+static double conv_efficiency(const dit_cost_profile *profile)
+{
+    return profile->conv_efficiency > 0 ? profile->conv_efficiency : 1;
+}
+
 /* Kernels of matrix products and attention; the parts' are counted by their passes. */
 static dit_cost_time product_time(const dit_cost_device *device, const dit_cost_profile *profile, const dit_cost_op *op)
 {
@@ -61,7 +67,8 @@ static dit_cost_time product_time(const dit_cost_device *device, const dit_cost_
     if (op->kind == DIT_COST_OP_LINEAR)
         time.device_s = pieces * dit_cost_gemm_seconds(device, op->rows, (op->n + pieces - 1) / pieces, op->k);
     if (op->kind == DIT_COST_OP_CONV)
-        time.device_s = dit_cost_conv_seconds(device, op->rows, op->n, op->k, op->input_elements);
+        time.device_s =
+            dit_cost_conv_seconds(device, op->rows, op->n, op->k, op->input_elements) / conv_efficiency(profile);
     if (op->kind == DIT_COST_OP_ATTENTION) time.device_s = dit_cost_attention_seconds(device, &op->attention);
     if (time.device_s > 0) time.kernels = op->kind == DIT_COST_OP_LINEAR ? pieces : 1;
     return time;

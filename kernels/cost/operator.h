@@ -80,9 +80,10 @@ enum { DIT_COST_KERNELS = 4 };
 /* A software stack. */
 typedef struct {
     char name[DIT_COST_NAME];
-    double dispatch_s;               /* host time for one kernel                                                    */
-    double collective_dispatch_s;    /* host time for one collective                                                */
-    double synchronise_s;            /* from the device's end until the host goes on                                */
+    double dispatch_s;            /* host time for one kernel                                                    */
+    double collective_dispatch_s; /* host time for one collective                                                */
+    double synchronise_s;         /* from the device's end until the host goes on                                */
+    double conv_efficiency;       /* of the rate of matrix products that convolutions get, in (0, 1]                */
     double communication_processors; /* that a collective's kernel holds                                         */
     bool text_with_every_band;       /* joint text passes a pipeline with every band, not only the first   */
     bool packed_linear;              /* matrices that the engine packs together are one product                     */

@@ -335,6 +335,16 @@ static dit_status read_kernels(const dit_json *doc, dit_cost_profile *out)
     return DIT_OK;
 }
 
+/* Where fitted values of another profile are taken: key of this one, name of that one. */
+static dit_status read_like(const dit_json *doc)
+{
+    const cJSON *like = NULL, *item;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "like", &like));
+    cJSON_ArrayForEach(item, like) if (!cJSON_IsString(item)) return dit_json_fail(doc, "/like", DIT_ERR_JSON_TYPE,
+                                                                                   "expected names of profiles");
+    return DIT_OK;
+}
+
 static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
 {
     static const char *const keys[] = {"schema",
@@ -345,6 +355,8 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "synchronise_s",
                                        "communication_processors",
                                        "text_with_every_band",
+                                       "conv_efficiency",
+                                       "like",
                                        "packed_linear",
                                        "attention_kernels",
                                        "parts",
@@ -360,6 +372,9 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(require_number(doc, root, "", "synchronise_s", 0, 1, &out->synchronise_s));
     DIT_TRY(require_number(doc, root, "", "communication_processors", 0, 1024, &out->communication_processors));
     DIT_TRY(dit_json_optional_bool(doc, root, "", "text_with_every_band", &out->text_with_every_band));
+    out->conv_efficiency = 1;
+    DIT_TRY(dit_json_optional_number(doc, root, "", "conv_efficiency", 1e-3, 1, &out->conv_efficiency));
+    DIT_TRY(read_like(doc));
     DIT_TRY(dit_json_optional_bool(doc, root, "", "packed_linear", &out->packed_linear));
     DIT_TRY(read_kernels(doc, out));
     return read_parts(doc, out);
