@@ -91,6 +91,12 @@ double report_published_error(const report_published *point)
     return report_published_has_value(point) ? report_published_predicted(point) / point->value - 1 : NAN;
 }
 
+/* Whoever collected it does not believe it: it is shown, and judges nothing. */
+static bool is_doubtful(const report_published *point)
+{
+    return strcmp(point->status, "doubtful") == 0;
+}
+
 /* ---- speedups of published points -------------------------------------------------------------------------------- */
 
 /* The one-device point of the same source that makes the same images. */
@@ -220,7 +226,7 @@ static dit_status give_error_to_published(const report_table *table, report_case
     if (!errors) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for errors");
     for (int i = 0; i < table->published_count; i++) {
         const report_published *point = &table->published[i];
-        if (point->twin != kase || point->metric != REPORT_LATENCY) continue;
+        if (point->twin != kase || point->metric != REPORT_LATENCY || is_doubtful(point)) continue;
         double error = report_published_error(point);
         if (isfinite(error)) errors[count++] = fabs(error);
         kase->unanswered = kase->unanswered || (report_published_has_value(point) && !isfinite(error));
@@ -296,6 +302,7 @@ static void judge_pair(const report_published *a, const report_published *b, rep
     double printed = a->value - b->value, predicted = report_published_predicted(a) - report_published_predicted(b);
     if (!is_in_part(a->in_fit && b->in_fit, part) || a->twin == b->twin || strcmp(a->panel, b->panel) != 0) return;
     if (report_published_is_search(a) && report_published_is_search(b)) return;
+    if (is_doubtful(a) || is_doubtful(b)) return;
     if (fabs(printed) <= a->rounding + b->rounding) return;
     out->pairs++;
     out->ordered += printed < 0 ? predicted < 0 : predicted > 0;
@@ -304,7 +311,7 @@ static void judge_pair(const report_published *a, const report_published *b, rep
 /* Counts out-of-memory verdicts, and whether both have a number. */
 static bool is_compared(const report_published *point, report_points_part part, report_agreement *out)
 {
-    if (!point->twin || !is_in_part(point->in_fit, part)) return false;
+    if (!point->twin || is_doubtful(point) || !is_in_part(point->in_fit, part)) return false;
     bool twin_oom = point->twin->status == REPORT_STATUS_OOM;
     if (point->kase.status == REPORT_STATUS_OOM) {
         out->oom += twin_oom || point->twin->ok_count > 0;

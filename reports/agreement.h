@@ -28,9 +28,9 @@ typedef struct {
     int oom_wrong;       /* published numbers whose twin is out of memory             */
 } report_agreement;
 
-/* Over the points of `metric`. A pair whose printed values differ by no more than their reading errors together, or
- * that is one case twice, is not judged; equal predictions are no order. A pair is in the fit when both points are.
- * 90th percentile: nearest rank. Errors: DIT_ERR_MEMORY. */
+/* Over the points of `metric` that are not marked doubtful. A pair whose printed values differ by no more than their
+ * reading errors together, or that is one case twice, is not judged; equal predictions are no order. A pair is in the
+ * fit when both points are. 90th percentile: nearest rank. Errors: DIT_ERR_MEMORY. */
 dit_status report_agreement_of(const report_published *const *points, int count, report_metric metric,
                                report_points_part part, report_agreement *out);
 

@@ -83,7 +83,8 @@ void html_put_agreement(const report_table *table, dit_buffer *out)
         "<h2 id=\"agreement\">Agreement with published numbers</h2>\n<p class=\"soft\">Over published points that are "
         "a simulated case of this session: |predicted / published - 1|, and of pairs of methods in one panel (model, "
         "resolution, frames, steps, devices, platform, profile) those that come out in the printed order. A pair "
-        "closer than its reading errors is not judged. In fit: a calibration was fitted on it; only the others test "
+        "closer than its reading errors is not judged, nor is a point marked doubtful. In fit: a calibration was "
+        "fitted on it; only the others test "
         "the model.</p>\n<div class=\"scroll\"><table><thead><tr><th>number</th><th>points</th><th "
         "class=\"num\">compared</th><th class=\"num\">median error</th><th class=\"num\">90th percentile</th><th "
         "class=\"num\">pairs in order</th><th class=\"num\">out of memory, too</th><th class=\"num\">wrongly out of "
@@ -146,6 +147,10 @@ void html_put_figure_agreement(const report_grid *grid, dit_buffer *out)
 {
     const report_published **points = NULL;
     int count = 0;
+    if (grid->simulated || grid->published) {
+        put(out, "<p>Measured numbers are solid, simulated ones thin or pale with small points, published ones "
+                 "hollow.</p>\n");
+    }
     if (!grid->published) return;
     if (report_grid_published(grid, &points, &count) != DIT_OK) {
         out->failed = true;

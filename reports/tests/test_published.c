@@ -310,12 +310,13 @@ static void wrong_orders_and_wrong_memory_are_counted(void **state)
     report_table table;
     report_agreement a;
     dit_buffer lines = {0};
-    const report_published *points[4];
+    const report_published *points[6];
     for (int i = 0; i < CASES; i++) add_simulated(&lines, &cases[i]);
     for (int i = 0; i < 4; i++) add_published(&lines, i, &printed[i], "");
+    for (int i = 4; i < 6; i++) add_published(&lines, i, &printed[i - 4], ",\"status\":\"doubtful\"");
     assert_int_equal(fixture_parse("{}", lines.data, &table), DIT_OK);
-    for (int i = 0; i < 4; i++) points[i] = &table.published[i];
-    assert_int_equal(report_agreement_of(points, 4, REPORT_LATENCY, REPORT_POINTS_ALL, &a), DIT_OK);
+    for (int i = 0; i < 6; i++) points[i] = &table.published[i];
+    assert_int_equal(report_agreement_of(points, 6, REPORT_LATENCY, REPORT_POINTS_ALL, &a), DIT_OK);
     assert_int_equal(a.points, 2);
     assert_int_equal(a.pairs, 1);
     assert_int_equal(a.ordered, 0);
@@ -588,24 +589,20 @@ static char *read_output(const char *name, const char *file)
 }
 
 #define PLOT(id, kind, more) "{\"id\":\"" id "\",\"kind\":\"" kind "\",\"title\":\"t\"" more "}"
-#define ALL_PLOTS                                                                                                                                                                                                                         \
-    "{\"plots\":[" PLOT("bars", "latency_bars", "") "," PLOT("lines", "latency", ",\"best\":\"hybrid\"") "," PLOT(                                                                                                                        \
-        "logs", "latency",                                                                                                                                                                                                                \
-        ",\"axis\":\"log\"") "," PLOT("sizes", "latency",                                                                                                                                                                                 \
-                                      ",\"x\":\"resolution\"") "," PLOT("scaling", "scaling",                                                                                                                                             \
-                                                                        "") "," PLOT("speedup", "speedup",                                                                                                                                \
-                                                                                     "") "," PLOT("phases", "phases",                                                                                                                     \
-                                                                                                  "") "," PLOT("memor"                                                                                                                    \
-                                                                                                               "y",                                                                                                                       \
-                                                                                                               "memor"                                                                                                                    \
-                                                                                                               "y",                                                                                                                       \
-                                                                                                               "") "," PLOT("split",                                                                                                      \
-                                                                                                                            "time_split",                                                                                                 \
-                                                                                                                            "") "," PLOT("agreement",                                                                                     \
-                                                                                                                                         "agreement",                                                                                     \
-                                                                                                                                         "") "],"                                                                                         \
-                                                                                                                                             "\"expect\":[{\"id\":\"c\",\"claim\":\"c\",\"expr\":\"median('latency_s', mesh='u2') > 9\"," \
-                                                                                                                                             "\"because\":\"the mechanism <x> is missing\"}]}"
+#define BY_RANKS             ",\"x\":\"resolution\",\"series\":\"world_size\",\"best\":\"hybrid\""
+#define LINE_PLOTS           PLOT("lines", "latency", ",\"best\":\"hybrid\"") "," PLOT("logs", "latency", ",\"axis\":\"log\"") ","
+#define ALL_PLOTS                                                                                                      \
+    "{\"plots\":[" PLOT("bars", "latency_bars", "") "," LINE_PLOTS                                                     \
+        PLOT("sizes", "latency", BY_RANKS) "," PLOT("scaling", "scaling", "") "," PLOT(                                \
+            "speedup", "speedup",                                                                                      \
+            "") "," PLOT("phases", "phases",                                                                           \
+                         "") "," PLOT("memory", "memory",                                                              \
+                                      "") "," PLOT("split", "time_split",                                              \
+                                                   "") "," PLOT("agreement", "agreement",                              \
+                                                                "") "],"                                               \
+                                                                    "\"expect\":[{\"id\":\"c\",\"claim\":\"c\","       \
+                                                                    "\"expr\":\"median('latency_s', mesh='u2') > 9\"," \
+                                                                    "\"because\":\"the mechanism <x> is missing\"}]}"
 static const char *const plot_ids[] = {"bars",    "lines",  "logs",   "sizes", "scaling",
                                        "speedup", "phases", "memory", "split", "agreement"};
 enum { PLOTS = (int)(sizeof plot_ids / sizeof *plot_ids) };
@@ -637,6 +634,9 @@ static void all_kinds_draw_published_beside_simulated(void **state)
     assert_contains(data, ": ring\n# x y; a line\n1 2\n2 1.4\n\n8 1.1\n"); /* no memory at 4: the line breaks */
     free(script);
     free(data);
+    script = read_output("kinds", "sizes.gp");
+    assert_contains(script, "set label 'ranks 4'");
+    free(script);
     script = read_output("kinds", "agreement.gp");
     assert_contains(script, "plot x with lines");
     assert_contains(script, "x*1.15 with lines dt 2");
