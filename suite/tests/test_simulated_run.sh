@@ -111,6 +111,23 @@ JSON
     [ "$(count_of "$work/oom/journal.jsonl" result)" -eq 2 ]
 }
 
+# traffic JOURNAL PLATFORM: axis, bytes, collective, messages and phase of rank 0, of every case on the platform.
+traffic() {
+    of "$1" result | grep -v '"method":"oracle"' | grep "\"platform\":\"$2\",\"profile\"" |
+        sed 's/.*"record":{"case_id":"[^"]*","communication":\(\[[^]]*\]\).*/\1/; s/"\(span\|time\)_ns":[0-9]*,*//g' | sort
+}
+
+# One session, both kinds of platform: what is counted does not depend on what time is made of.
+bytes_agree() {
+    write_workload "$work/both.json" 1
+    sed -i 's/"platform": "local-cpu",/"element": "fp32",/; s/"world_size": \[1, 2\]/"world_size": [1, 2], "platform": ["local-cpu", "8xa100-sxm"]/
+            s/"single", "ulysses", "ring"/"single", "ulysses", "pipefusion"/; s/"num_layers": 1/"num_layers": 2/' "$work/both.json"
+    exits 0 "$ditbench" run "$work/both.json" -q --output "$work/both" && exits 0 "$ditbench" verify "$work/both" || return 1
+    traffic "$work/both/journal.jsonl" local-cpu >"$work/measured"
+    traffic "$work/both/journal.jsonl" 8xa100-sxm >"$work/simulated"
+    [ "$(grep -c '"bytes":[1-9]' "$work/measured")" -eq 2 ] && diff "$work/measured" "$work/simulated"
+}
+
 published_are_lines() {
     simulated_workload "$work/published.json" '"ulysses"' '"8xa100-sxm"' 2 \
         ', "published": [{"file": "paper_numbers.json", "where": "platform == '"'4xt4'"'"}]'
@@ -182,12 +199,11 @@ with_smpirun() { # script or ""
 }
 
 says_what_is_missing() {
-    local folder PATH_WITHOUT=
+    local folder
     mkdir -p "$work/bin"
-    for folder in env sh bash mpirun gnuplot; do ln -sf "$(command -v $folder)" "$work/bin/$folder"; done
+    for folder in env sh bash mpirun gnuplot; do ln -sf "$(command -v "$folder")" "$work/bin/$folder"; done
     write_workload "$work/tiny.json" 1
-    PATH_WITHOUT=$work/bin
-    PATH=$PATH_WITHOUT exits 4 "$ditbench" run "$work/tiny.json" "$work/methods.json" -q --output "$work/without" 2>"$work/err" ||
+    PATH=$work/bin exits 4 "$ditbench" run "$work/tiny.json" "$work/methods.json" -q --output "$work/without" 2>"$work/err" ||
         return 1
     [ ! -e "$work/without" ] || { echo "something was run"; return 1; }
     grep -q 'libsimgrid-dev' "$work/err"
@@ -249,6 +265,7 @@ ok "and the calibration, which resume insists on" names_the_calibration
 ok "what a simulation started from stays beside its record" keeps_the_files
 ok "two sessions have the same records, whatever runs beside what" two_sessions_agree
 ok "a device that is too small is a result with its figures" too_small_is_a_result
+ok "ranks send the same bytes, measured and simulated" bytes_agree
 ok "published points are lines, once" published_are_lines
 ok "kill -9, then resume: each case once" resumes_after_kill
 set -m # without job control a background job ignores SIGINT
