@@ -151,7 +151,9 @@ static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int me
     if (cell->attends) {
         DIT_TRY(resolve_mesh(cell));
         suite_layer_resolve(cell);
-        return DIT_OK;
+        if (!cell->simulated || cell->layer.ring != DIT_RING_WHOLE_ROWS) return DIT_OK;
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and %s computes its rows with no operator of the table",
+                        cell->platform->name, cell->attention);
     }
     if (matrix->decodes && !cell->vae)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: its file names no VAE", cell->model->name);

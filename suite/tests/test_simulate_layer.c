@@ -1,0 +1,157 @@
+/* Simulations of attention layers: what a kernel takes, what is sent, the same bytes again, what masks and layouts
+ * cost. Skipped without SimGrid. */
+#include "suite/simulate.h"
+
+#include "suite/tests/workload_fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static suite_simulate_params params = {.element = "fp16", .deadline_s = 120};
+
+/* A layer of `members` on 8 A100; *predicted_bytes: the closed form, fp32. */
+static suite_simulated simulate(const char *members, const char *platform, int64_t *predicted_bytes)
+{
+    char text[2048];
+    suite_workload workload;
+    suite_simulated out = {0};
+    snprintf(text, sizeof text,
+             "{\"schema\":\"ditbench.workload/1\",\"name\":\"s\",\"program\":\"attention\",\"defaults\":{\"platform\":"
+             "\"%s\",\"profile\":\"pytorch-eager\",%s}}",
+             platform, members);
+    if (suite_workload_parse(text, strlen(text), "s", &workload) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    assert_int_equal(workload.case_count, 1);
+    const suite_case *one = &workload.cases[0];
+    dit_status st = suite_simulate_case(&params, one->document, one->world_size, platform, "pytorch-eager", &out);
+    if (st != DIT_OK) fail_msg("%s: %s", members, dit_error_last()->message);
+    if (predicted_bytes) *predicted_bytes = one->predicted_bytes;
+    suite_workload_release(&workload);
+    return out;
+}
+
+static double seconds(const char *members)
+{
+    return simulate(members, "8xa100-sxm", NULL).seconds;
+}
+
+#define LARGE "\"tokens\":16384,\"heads\":32,\"head_dim\":128"
+#define SMALL "\"tokens\":4096,\"heads\":16,\"head_dim\":64,\"batch\":2"
+
+/* The A100's kernel runs heads of 128 over 16384 keys at 204 TFLOP/s (workloads/accelerators/a100-sxm-80.json) and
+ * starts in 4 us; under a mask a query sees half of the keys, and itself. */
+static void one_rank_takes_what_its_kernel_takes(void **state)
+{
+    const double tokens = 16384, whole = 4 * tokens * tokens * 32 * 128 / 204e12, start = 4e-6;
+    (void)state;
+    suite_simulated out = simulate(LARGE ",\"method\":\"single\",\"world_size\":1", "8xa100-sxm", NULL);
+    assert_true(fabs(out.seconds - whole - start) < 2e-9); /* records are in nanoseconds */
+    assert_int_equal(out.sent_bytes, 0);
+    double masked = seconds(LARGE ",\"method\":\"single\",\"world_size\":1,\"causal\":true");
+    assert_true(fabs(masked - whole * (tokens + 1) / (2 * tokens) - start) < 2e-9);
+}
+
+static const char *const layers[] = {
+    SMALL ",\"ulysses_degree\":4",
+    SMALL ",\"ulysses_degree\":4,\"packed\":true",
+    SMALL ",\"ring_degree\":4,\"causal\":true",
+    SMALL ",\"ring_degree\":4,\"causal\":true,\"layout\":\"zigzag\"",
+    SMALL ",\"ulysses_degree\":2,\"ring_degree\":4,\"causal\":true,\"layout\":\"stripe\",\"kv_heads\":4",
+    SMALL ",\"ulysses_degree\":4,\"ring_degree\":2,\"packed\":true,\"kv_heads\":2",
+    SMALL ",\"ring_degree\":4,\"attention\":\"token-ring\"",
+    "\"tokens\":4095,\"heads\":6,\"head_dim\":64,\"ulysses_degree\":4,\"pad_tokens\":true,\"pad_heads\":true",
+};
+enum { LAYERS = sizeof layers / sizeof *layers };
+
+/* In two bytes an element, what the closed form has in four. */
+static void bytes_are_the_closed_form(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LAYERS; i++) {
+        int64_t predicted = 0;
+        suite_simulated out = simulate(layers[i], "8xa100-sxm", &predicted);
+        assert_true(predicted > 0);
+        assert_int_equal(out.sent_bytes * 2, predicted);
+    }
+}
+
+static void the_same_layer_takes_the_same_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LAYERS; i += 2) {
+        suite_simulated first = simulate(layers[i], "8xl20", NULL);
+        suite_simulated second = simulate(layers[i], "8xl20", NULL);
+        assert_true(first.seconds == second.seconds);
+        assert_int_equal(first.steps, second.steps);
+        assert_int_equal(first.memory_bytes, second.memory_bytes);
+    }
+}
+
+/* Of a basic ring of 4 the last rank has 7/4 of the mean work, of a zigzag one each the mean. */
+static void layouts_cost_what_their_busiest_rank_has(void **state)
+{
+    (void)state;
+    double basic = seconds(LARGE ",\"ring_degree\":4,\"causal\":true,\"layout\":\"basic\"");
+    double zigzag = seconds(LARGE ",\"ring_degree\":4,\"causal\":true,\"layout\":\"zigzag\"");
+    double stripe = seconds(LARGE ",\"ring_degree\":4,\"causal\":true,\"layout\":\"stripe\"");
+    double unmasked = seconds(LARGE ",\"ring_degree\":4");
+    assert_true(basic > 1.5 * zigzag && basic < 1.75 * zigzag);
+    assert_true(fabs(stripe / zigzag - 1) < 0.01);
+    assert_true(unmasked > 1.6 * zigzag && unmasked < 2 * zigzag);
+}
+
+/* Its rows of scores are no operator's. */
+static void ring_self_attention_is_not_simulated(void **state)
+{
+    static const char text[] =
+        "{\"schema\":\"ditbench.workload/1\",\"name\":\"s\",\"program\":\"attention\",\"defaults\":{"
+        "\"platform\":\"8xa100-sxm\",\"attention\":\"ring-self-attention\",\"ring_degree\":4," SMALL "}}";
+    suite_workload workload;
+    (void)state;
+    assert_int_equal(suite_workload_parse(text, strlen(text), "s", &workload), DIT_OK);
+    assert_int_equal(workload.case_count, 0);
+    assert_int_equal(workload.dropped[0].code, DIT_ERR_UNSUPPORTED);
+    suite_workload_release(&workload);
+}
+
+/* Of small layers the host is the bottleneck: an exchange for all of q, k and v costs it less than one for each. */
+static void packing_spares_the_host(void **state)
+{
+    (void)state;
+    double apart = seconds("\"tokens\":512,\"heads\":8,\"head_dim\":64,\"ulysses_degree\":8");
+    double packed = seconds("\"tokens\":512,\"heads\":8,\"head_dim\":64,\"ulysses_degree\":8,\"packed\":true");
+    assert_true(packed < 0.7 * apart);
+}
+
+static void other_programs_are_refused(void **state)
+{
+    suite_simulated out;
+    cJSON *document = cJSON_Parse("{\"schema\":\"ditbench.case/1\",\"program\":\"golden\",\"platform\":{}}");
+    (void)state;
+    assert_non_null(document);
+    assert_true(suite_simulate_case(&params, document, 1, "8xa100-sxm", "pytorch-eager", &out) != DIT_OK);
+    assert_non_null(strstr(dit_error_last()->message, "denoise and attention are"));
+    cJSON_Delete(document);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank_takes_what_its_kernel_takes),
+        cmocka_unit_test(bytes_are_the_closed_form),
+        cmocka_unit_test(the_same_layer_takes_the_same_time),
+        cmocka_unit_test(layouts_cost_what_their_busiest_rank_has),
+        cmocka_unit_test(ring_self_attention_is_not_simulated),
+        cmocka_unit_test(packing_spares_the_host),
+        cmocka_unit_test(other_programs_are_refused),
+    };
+    char engine[4096];
+    const char *build = getenv("DITBENCH_BUILD");
+    snprintf(engine, sizeof engine, "%s/bin/ditbench-engine-sim", build ? build : "build");
+    params.engine = engine;
+    if (suite_simulate_check(&params) != DIT_OK) {
+        printf("1..0 # SKIP %s\n", dit_error_last()->message);
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
