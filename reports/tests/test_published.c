@@ -588,30 +588,43 @@ static char *read_output(const char *name, const char *file)
     return fixture_read(path, &length);
 }
 
-#define PLOT(id, kind, more) "{\"id\":\"" id "\",\"kind\":\"" kind "\",\"title\":\"t\"" more "}"
-#define BY_RANKS             ",\"x\":\"resolution\",\"series\":\"world_size\",\"best\":\"hybrid\""
-#define LINE_PLOTS           PLOT("lines", "latency", ",\"best\":\"hybrid\"") "," PLOT("logs", "latency", ",\"axis\":\"log\"") ","
-#define ALL_PLOTS                                                                                                      \
-    "{\"plots\":[" PLOT("bars", "latency_bars", "") "," LINE_PLOTS                                                     \
-        PLOT("sizes", "latency", BY_RANKS) "," PLOT("scaling", "scaling", "") "," PLOT(                                \
-            "speedup", "speedup",                                                                                      \
-            "") "," PLOT("phases", "phases",                                                                           \
-                         "") "," PLOT("memory", "memory",                                                              \
-                                      "") "," PLOT("split", "time_split",                                              \
-                                                   "") "," PLOT("agreement", "agreement",                              \
-                                                                "") "],"                                               \
-                                                                    "\"expect\":[{\"id\":\"c\",\"claim\":\"c\","       \
-                                                                    "\"expr\":\"median('latency_s', mesh='u2') > 9\"," \
-                                                                    "\"because\":\"the mechanism <x> is missing\"}]}"
-static const char *const plot_ids[] = {"bars",    "lines",  "logs",   "sizes", "scaling",
-                                       "speedup", "phases", "memory", "split", "agreement"};
-enum { PLOTS = (int)(sizeof plot_ids / sizeof *plot_ids) };
+static const struct {
+    const char *id, *kind, *more;
+} plots[] = {
+    {"bars", "latency_bars", ""},
+    {"lines", "latency", ",\"best\":\"hybrid\""},
+    {"logs", "latency", ",\"axis\":\"log\""},
+    {"sizes", "latency", ",\"x\":\"resolution\",\"series\":\"world_size\",\"best\":\"hybrid\""},
+    {"scaling", "scaling", ""},
+    {"speedup", "speedup", ""},
+    {"phases", "phases", ""},
+    {"memory", "memory", ""},
+    {"split", "time_split", ""},
+    {"agreement", "agreement", ""},
+};
+enum { PLOTS = (int)(sizeof plots / sizeof *plots) };
+
+/* The session with one plot of each way to draw it, and a claim that does not hold. */
+static void report_of_all(const char *name, const char *lines, report_summary *summary)
+{
+    dit_buffer workload = {0};
+    dit_buffer_text(&workload, "{\"plots\":[");
+    for (int i = 0; i < PLOTS; i++) {
+        dit_buffer_printf(&workload, "%s{\"id\":\"%s\",\"kind\":\"%s\",\"title\":\"t\"%s}", i ? "," : "", plots[i].id,
+                          plots[i].kind, plots[i].more);
+    }
+    dit_buffer_text(&workload,
+                    "],\"expect\":[{\"id\":\"c\",\"claim\":\"c\",\"expr\":\"median('latency_s', mesh='u2') > 9\","
+                    "\"because\":\"the mechanism <x> is missing\"}]}");
+    report_of(name, workload.data, lines, summary);
+    dit_buffer_release(&workload);
+}
 
 static void session_report(const char *name, report_summary *summary)
 {
     dit_buffer lines = {0};
     make_session(&lines);
-    report_of(name, ALL_PLOTS, lines.data, summary);
+    report_of_all(name, lines.data, summary);
     dit_buffer_release(&lines);
 }
 
@@ -689,7 +702,7 @@ static void assert_nothing_measured(const char *name)
 {
     for (int i = 0; i < PLOTS; i++) {
         char file[64];
-        snprintf(file, sizeof file, "%s.gp", plot_ids[i]);
+        snprintf(file, sizeof file, "%s.gp", plots[i].id);
         char *script = read_output(name, file);
         assert_null(strstr(script, "solid 1 noborder")); /* bars of measured numbers */
         assert_null(strstr(script, "pt 7 ps 0.9"));
@@ -697,11 +710,11 @@ static void assert_nothing_measured(const char *name)
         assert_null(strstr(script, "measured · n ="));
         assert_contains(script, "'simulated: virtual time");
         free(script);
-        snprintf(file, sizeof file, "%s.dat", plot_ids[i]);
+        snprintf(file, sizeof file, "%s.dat", plots[i].id);
         char *data = read_output(name, file);
         assert_null(strstr(data, "; measured"));
         free(data);
-        snprintf(file, sizeof file, "%s.csv", plot_ids[i]);
+        snprintf(file, sizeof file, "%s.csv", plots[i].id);
         char *csv = read_output(name, file);
         assert_null(strstr(csv, ",measured,"));
         assert_true(count_of(csv, ",simulated,") > 0);
@@ -740,7 +753,7 @@ static void a_simulated_number_is_never_drawn_or_tabled_as_measured(void **state
                             "\"measured\",\"metric\":\"latency_s\",\"value\":1,\"case_id\":\"measured1\",\"tags\":"
                             "{\"model\":\"measured model\",\"resolution\":\"1x1\",\"method\":\"ulysses\",\"mesh\":"
                             "\"u2\",\"world_size\":2,\"platform\":\"local-cpu\"}}\n");
-    report_of("forged", ALL_PLOTS, lines.data, &summary);
+    report_of_all("forged", lines.data, &summary);
     dit_buffer_release(&lines);
     assert_int_equal(summary.figures, PLOTS);
     assert_nothing_measured("forged");
@@ -759,7 +772,7 @@ static void looks_differ_by_evidence(void **state)
     need_gnuplot();
     make_session(&lines);
     for (int i = 0; i < 2; i++) add_measured(&lines, &here[i], 6);
-    report_of("both", ALL_PLOTS, lines.data, &summary);
+    report_of_all("both", lines.data, &summary);
     dit_buffer_release(&lines);
     assert_int_equal(summary.figures, PLOTS);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
@@ -802,9 +815,9 @@ static void the_same_session_gives_the_same_bytes(void **state)
         for (int png = 0; png < 2; png++) {
             char path[512];
             size_t length, again;
-            snprintf(path, sizeof path, "%s/one/report/%s.%s", scratch, plot_ids[i], png ? "png" : "svg");
+            snprintf(path, sizeof path, "%s/one/report/%s.%s", scratch, plots[i].id, png ? "png" : "svg");
             char *first = fixture_read(path, &length);
-            snprintf(path, sizeof path, "%s/two/report/%s.%s", scratch, plot_ids[i], png ? "png" : "svg");
+            snprintf(path, sizeof path, "%s/two/report/%s.%s", scratch, plots[i].id, png ? "png" : "svg");
             char *second = fixture_read(path, &again);
             assert_int_equal(length, again);
             assert_memory_equal(first, second, length);
@@ -840,11 +853,12 @@ static void hostile_points_stay_text(void **state)
             "\",\"world_size\":2}}\n",
             i, i ? "1e30" : "1e-300");
     }
-    report_of(
-        "hostile",
-        "{\"plots\":[" PLOT("a", "latency", ",\"best\":\"" HOSTILE "\"") "," PLOT("b", "latency_bars", "") "," PLOT(
-            "published", "agreement", "") "," PLOT("d", "speedup", ",\"axis\":\"log\"") "]}",
-        lines.data, &summary);
+    report_of("hostile",
+              "{\"plots\":[{\"id\":\"a\",\"kind\":\"latency\",\"title\":\"t\",\"best\":\"" HOSTILE "\"},"
+              "{\"id\":\"b\",\"kind\":\"latency_bars\",\"title\":\"t\"},"
+              "{\"id\":\"published\",\"kind\":\"agreement\",\"title\":\"t\"},"
+              "{\"id\":\"d\",\"kind\":\"speedup\",\"title\":\"t\",\"axis\":\"log\"}]}",
+              lines.data, &summary);
     dit_buffer_release(&lines);
     char *page = read_output("hostile", "report.html");
     assert_null(strstr(page, "<script"));
