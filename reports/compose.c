@@ -138,9 +138,11 @@ const char *compose_oom_word(const report_cell *cell)
 
 compose_look compose_series_look(const report_composition *c, int series)
 {
-    const report_cell *cell = c->grid->cells;
-    while (cell->series_index != series) cell++;
-    return compose_look_of(cell);
+    for (int i = 0; i < c->grid->count; i++) {
+        const report_cell *cell = &c->grid->cells[i];
+        if (cell->series_index == series && !report_case_is_published(cell->kase)) return compose_look_of(cell);
+    }
+    return COMPOSE_PUBLISHED;
 }
 
 /* "ranks 4": a number says nothing by itself. */

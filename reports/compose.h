@@ -40,7 +40,7 @@ dit_status compose_schedule(report_composition *c);
  * with error bars, no line. */
 typedef enum { COMPOSE_MEASURED, COMPOSE_SIMULATED, COMPOSE_BEST, COMPOSE_PUBLISHED, COMPOSE_LOOK_COUNT } compose_look;
 compose_look compose_look_of(const report_cell *cell);
-/* Of the first cell of a series: measured and simulated numbers are never one. */
+/* Of a series: measured and simulated numbers are never one; published where it has no others. */
 compose_look compose_series_look(const report_composition *c, int series);
 /* gnuplot's point type, point size and dash of a series in that look; what a data block of it holds. */
 int compose_look_point(int series, compose_look look);
@@ -51,7 +51,7 @@ const char *compose_look_columns(compose_look look);
 const char *compose_look_fill(compose_look look, int repeat);
 /* "OOM", of a published point "(OOM)". */
 const char *compose_oom_word(const report_cell *cell);
-/* Legend: a series with the glyph of its first cell; and what tells evidences apart, where a figure needs it. */
+/* Legend: a series with the glyph of its look; and what tells evidences apart, where a figure needs it. */
 void compose_add_series(const report_composition *c, report_canvas *canvas, int series, canvas_glyph glyph);
 void compose_add_evidence(const report_composition *c, report_canvas *canvas, canvas_glyph glyph);
 

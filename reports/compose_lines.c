@@ -332,6 +332,13 @@ static double label_height(const lines_panel *p, int cell, bool above)
     return height;
 }
 
+/* Whether a label fits between `height` and the x axis. */
+static bool has_room_below(const lines_panel *p, double height)
+{
+    double share = p->log_y ? log(height * 1.25 / p->y_least) / log(1.6 * p->y_most / p->y_least) : height / p->y_most;
+    return share > LINES_LABEL_SHARE / 2;
+}
+
 /* The mesh that won a search, beside its point where fewer lines are. */
 static void put_winner(const lines_panel *p, int cell)
 {
@@ -339,7 +346,7 @@ static void put_winner(const lines_panel *p, int cell)
     dit_buffer *script = &p->c->files->script;
     char mesh[REPORT_TAG_TEXT];
     bool last = compose_group_end(p->c->grid, cell) >= p->end, first = place_of(p, cell) == p->x_least;
-    bool above = p->c->kind->unit == REPORT_UNIT_FACTOR;
+    bool above = p->c->kind->unit == REPORT_UNIT_FACTOR || !has_room_below(p, label_height(p, cell, false));
     if (!report_case_tag(best->kase, "mesh", mesh, sizeof mesh) || best->kase->world_size == 1) return;
     dit_buffer_text(script, "set label ");
     report_append_quoted(script, mesh);
