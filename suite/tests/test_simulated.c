@@ -392,6 +392,37 @@ static void a_line_names_the_case_that_is_the_same(void **state)
     suite_workload_release(&workload);
 }
 
+/* 250 forwards a second, to the half of one, are 4 ms each, to 8 us; a layer that filled the memory has no number. */
+static void a_rate_of_a_layer_is_the_time_of_one(void **state)
+{
+#define LAYER                                                                                                          \
+    "{\"source\":\"a table\",\"model\":\"attention layer only (causal, forward)\",\"hardware\":\"8xA100\","            \
+    "\"interconnect\":\"NVLink\",\"gpus\":8,\"metric\":\"throughput\",\"seq_len\":4096,\"heads\":16,\"head_dim\":64,"  \
+    "\"batch\":1,\"config\":{\"ulysses\":2,\"ring\":4},\"provenance\":\"figure-label\","
+    static const char layers[] =
+        "[" LAYER "\"method\":\"usp zigzag/no_packed\",\"value\":250,\"unit\":\"iter/s\"}," LAYER
+        "\"method\":\"usp basic/qkvpack\",\"value\":null,\"unit\":\"OOM\"}]";
+    static const char program[] =
+        "\"program\":\"attention\",\"defaults\":{\"tokens\":4096,\"heads\":16,\"head_dim\":64,\"causal\":true,"
+        "\"ulysses_degree\":2,\"ring_degree\":4,\"profile\":\"pytorch-eager\"," A100 "},\"axes\":{\"layout\":["
+        "\"basic\",\"zigzag\"]},\"published\":[{\"file\":\"mine.json\"}]";
+    (void)state;
+    write_published(layers);
+    suite_workload workload = fixture_load(program);
+    cJSON *lines = lines_of(program);
+    const cJSON *first = line_of(lines, 0), *second = line_of(lines, 1), *tags = cJSON_GetObjectItem(first, "tags");
+    assert_string_equal(text_of(first, "metric"), "latency_s");
+    assert_true(fabs(fixture_number(first, "value") - 4e-3) < 1e-12);
+    assert_true(fabs(fixture_number(first, "rounding") - 8e-6) < 1e-12);
+    assert_string_equal(text_of(tags, "layout"), "zigzag");
+    assert_string_equal(text_of(tags, "packed"), "off");
+    assert_string_equal(text_of(first, "case_id"), workload.cases[1].case_id);
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(second, "out_of_memory")));
+    assert_string_equal(text_of(second, "case_id"), ""); /* nothing is packed in this session */
+    cJSON_Delete(lines);
+    suite_workload_release(&workload);
+}
+
 static void a_line_says_what_speaks_against_it(void **state)
 {
     (void)state;
@@ -487,6 +518,7 @@ int main(void)
         cmocka_unit_test(a_plan_remembers_what_is_simulated),
         cmocka_unit_test_teardown(points_become_lines_that_can_be_placed, remove_published),
         cmocka_unit_test_teardown(a_line_names_the_case_that_is_the_same, remove_published),
+        cmocka_unit_test_teardown(a_rate_of_a_layer_is_the_time_of_one, remove_published),
         cmocka_unit_test_teardown(a_line_says_what_speaks_against_it, remove_published),
         cmocka_unit_test_teardown(an_expression_selects, remove_published),
         cmocka_unit_test_teardown(what_a_source_leaves_out_may_be_assumed, remove_published),
