@@ -2,6 +2,7 @@
 
 #include "suite/core_fit.h"
 #include "suite/environment.h"
+#include "suite/platform.h"
 #include "suite/session.h"
 #include "suite/single.h"
 
@@ -76,6 +77,7 @@ static dit_status describe_machine(int cores, cJSON *raw)
 static dit_status measure(const suite_calibrate_measured_params *params, cJSON *raw)
 {
     int cores = suite_launch_cores();
+    if (cores > SUITE_NODE_DEVICES) cores = SUITE_NODE_DEVICES; /* no simulated node has more */
     if (cores < 2)
         return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "messages cannot be measured on one core"),
                               "run it where at least two cores may be used");
