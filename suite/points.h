@@ -87,6 +87,8 @@ void suite_point_release(suite_point *point);
  * height_px, frames, steps, batch, tokens, heads, head_dim, gpus and value; what is not stated is '' or 0. Errors:
  * DIT_ERR_EXPRESSION. */
 dit_status suite_point_test(const suite_point *point, const char *expression, bool *out);
+/* Whether it fails by what was printed alone, so that the point need not be understood. */
+bool suite_point_ruled_out(const suite_published_point *published, const char *expression);
 
 /* What became of a point. */
 typedef struct {

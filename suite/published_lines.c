@@ -266,7 +266,7 @@ static dit_status take_point(const selection *chosen, const suite_published_poin
     as_time.metric = "latency", as_time.unit = "s", as_time.status = "";
     if (is_rate(published)) as_time.metric = published->metric, as_time.unit = "iter/s";
     as_time.has_value = true, as_time.value = 1;
-    if (metric < 0) return DIT_OK;
+    if (metric < 0 || (chosen->where && suite_point_ruled_out(published, chosen->where))) return DIT_OK;
     DIT_TRY(suite_point_understand(chosen->names, &as_time, NULL, &point));
     point.published = published;
     dit_status st = chosen->where ? suite_point_test(&point, chosen->where, &kept) : DIT_OK;

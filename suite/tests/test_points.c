@@ -524,6 +524,13 @@ static void filters_see_what_a_point_says(void **state)
     assert_int_equal(suite_point_test(&point, "status == 'skipped' || reason != '' || frames > 0", &holds), DIT_OK);
     assert_false(holds);
     assert_int_equal(suite_point_test(&point, "colour == 'red'", &holds), DIT_ERR_EXPRESSION);
+    assert_true(suite_point_ruled_out(point.published, "gpus == 3") &&
+                suite_point_ruled_out(point.published, "gpus == 3 && model == 'flux.1-dev'"));
+    assert_false(
+        suite_point_ruled_out(point.published, "gpus == 4") ||
+        suite_point_ruled_out(point.published, "model == 'sd3-medium'") || /* not known before it is understood */
+        suite_point_ruled_out(point.published, "gpus == 4 && mesh == ''") ||
+        suite_point_ruled_out(point.published, "colour == 'red'"));
     suite_point_release(&point);
 }
 
