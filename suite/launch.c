@@ -102,6 +102,12 @@ static dit_status srun_command(const suite_launch_plan *plan, suite_command *out
     return engine_words(plan, out);
 }
 
+/* SimGrid's exchange by pairs wants a power of two; of other groups each step sends by one rank farther round. */
+static bool has_pairs(int world_size)
+{
+    return (world_size & (world_size - 1)) == 0;
+}
+
 /* What suite_simulate_prepare left in the out folder. Computation is charged by the engine, not measured; messages
  * carry memory that all ranks share; NCCL's exchanges are pairs of sends and receives, its gathers rings. */
 static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *out)
@@ -109,7 +115,6 @@ static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *
     static const char *const model[] = {"--cfg=smpi/simulate-computation:no",
                                         "--cfg=smpi/shared-malloc:global",
                                         "--cfg=smpi/shared-malloc-blocksize:67108864",
-                                        "--cfg=smpi/alltoall:pair",
                                         "--cfg=smpi/allgather:ring",
                                         "--cfg=smpi/send-is-detached-thresh:0",
                                         "--log=root.thres:critical",
@@ -123,6 +128,7 @@ static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *
     DIT_TRY(suite_command_word(out, "-hostfile"));
     DIT_TRY(suite_command_word(out, "%s/hosts", plan->out_dir));
     DIT_TRY(suite_command_words(out, model));
+    DIT_TRY(suite_command_word(out, "--cfg=smpi/alltoall:%s", has_pairs(plan->world_size) ? "pair" : "ring"));
     if (plan->scratch) DIT_TRY(suite_command_word(out, "--cfg=smpi/tmpdir:%s", plan->scratch));
     DIT_TRY(suite_command_word(out, "%s", plan->engine));
     DIT_TRY(suite_command_word(out, "--case"));

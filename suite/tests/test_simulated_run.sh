@@ -57,6 +57,14 @@ runs_well() {
     ! grep -q '"evidence":"measured"' "$work/first/journal.jsonl" && exits 0 "$ditbench" verify "$work/first"
 }
 
+# Ulysses on 3 and on 6: exchanges of as many as are no power of two.
+three_ranks_exchange() {
+    simulated_workload "$work/three.json" '"ulysses"' '"8xa100-sxm"' '3, 6'
+    sed -i 's|{"name": "pixart-alpha-xl-2", "as": "two", .*}}|"flux.1-dev~one-of-each"|' "$work/three.json"
+    exits 0 "$ditbench" run "$work/three.json" -q --output "$work/three" || return 1
+    [ "$(of "$work/three/journal.jsonl" result | grep -c '"status":"ok"')" -eq 2 ]
+}
+
 names_the_simulator() {
     of "$work/first/journal.jsonl" session | grep -q '"simulation":{.*"simulator":"SimGrid version'
 }
@@ -260,6 +268,7 @@ dry_run_writes_nothing() {
 ok "a hybrid is every legal mesh, equal ones once" hybrids_are_all_meshes
 ok "one process each, no reference, no oracle" plans_once
 ok "simulated cases run side by side and are sound" runs_well
+ok "three ranks exchange as well as four" three_ranks_exchange
 ok "the session line names the simulator" names_the_simulator
 ok "and the calibration, which resume insists on" names_the_calibration
 ok "what a simulation started from stays beside its record" keeps_the_files
