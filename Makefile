@@ -82,7 +82,7 @@ install: all ## Install programs, workloads and schemas under PREFIX
 	install -m 755 $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(DESTDIR)$(PREFIX)/bin
 	cp -R workloads $(DESTDIR)$(PREFIX)/share/ditbench/
 	install -d $(DESTDIR)$(PREFIX)/share/ditbench/results
-	cp -R results/schema results/published $(DESTDIR)$(PREFIX)/share/ditbench/results/
+	cp -R results/schema results/published results/calibration $(DESTDIR)$(PREFIX)/share/ditbench/results/
 
 lint: ## Static analysis: cppcheck, shellcheck, formatting, gcc and clang warnings
 	$(Q)ci/lint.sh

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# ditbench calibrate: a stage of the plan fitted again is the committed bytes, and simulations take what was fitted.
+# Speaks TAP. What needs the simulator is skipped where SimGrid's MPI is not installed.
+cd "$(dirname "$0")/../.." || exit 4
+. suite/tests/harness.sh
+trap 'rm -rf "$work"' EXIT
+committed=results/calibration/published.json
+points=results/published/single_gpu_latency.json
+one="platform == '8xl40' && model == 'pixart-alpha-xl-2' && resolution == '1024x1024'"
+
+says() { grep -qE "$1" "$work/says"; }
+fails_with() { # CODE WORDS COMMAND...: the exit code, and words on stderr
+    local code=$1 words=$2
+    shift 2
+    exits "$code" "$@" 2>"$work/says" && says "$words"
+}
+lists_everything() {
+    "$ditbench" calibrate --from published --dry-run --json >"$work/list" &&
+        grep -q '"name":[[:space:]]*"a100-and-host"' "$work/list" && grep -q '"prior_deviation"' "$work/list"
+}
+shows_what_is_there() {
+    "$ditbench" calibrate --show >"$work/says" && says 'gemm_ceiling' && says 'median' && says 'before' &&
+        "$ditbench" calibrate --show --json | tr -d '[:space:]' >"$work/shown" &&
+        tr -d '[:space:]' <"$committed" | cmp - "$work/shown"
+}
+
+ok "calibrate --dry-run lists parameters and points" lists_everything
+ok "calibrate --show tells values, points and errors" shows_what_is_there
+ok "calibrate alone says what it needs" fails_with 2 'needs --from' "$ditbench" calibrate
+ok "an unknown source is refused" fails_with 2 'did you mean "published"' "$ditbench" calibrate --from publshed
+ok "an unknown stage is refused with the nearest" fails_with 2 'did you mean "h100"' \
+    "$ditbench" calibrate --from published --stage h101 --dry-run
+sed 's/"gemm_ceiling"/"gemm_cieling"/' "$committed" >"$work/wrong.json"
+ok "simulate refuses a calibration of a parameter that does not exist" fails_with 2 'gemm_cieling' \
+    "$ditbench" simulate --points "$points" --list --calibration "$work/wrong.json"
+
+if ! command -v smpirun >/dev/null || [ ! -x "$build/bin/ditbench-engine-sim" ]; then
+    echo "ok $((test_number + 1)) # SKIP no smpirun here, or no ditbench-engine-sim (Debian: libsimgrid-dev)"
+    echo "1..$((test_number + 1))"
+    exit "$test_failed"
+fi
+
+# The plan's smallest stage takes seconds; all of it is checked by ditbench calibrate --from published --check.
+ok "a stage fitted again is, byte for byte, what is committed" \
+    "$ditbench" calibrate --from published --stage rtx-4090 --check
+change() { # a committed value that no fit gives
+    sed '/"name": *"rtx-4090"/,/"deviation"/ s/"value": *[0-9.e-]*/"value": 0.123/' "$committed" >"$work/changed.json"
+    ! cmp -s "$work/changed.json" "$committed"
+}
+ok "a value can be changed" change
+ok "and then the check fails, naming it" fails_with 6 'parameters 0 of the stage' \
+    "$ditbench" calibrate --from published --stage rtx-4090 --check --output "$work/changed.json"
+
+predicted() {
+    "$ditbench" simulate --points "$points" --filter "$one" --json "$@" | tr -d '[:blank:]' |
+        grep -oE '"(predicted|in_fit)":[^,]*'
+}
+default_is_the_committed_one() {
+    predicted >"$work/default" && predicted --calibration "$committed" >"$work/named" &&
+        predicted --calibration none >"$work/none" && cmp "$work/default" "$work/named" &&
+        ! cmp -s "$work/default" "$work/none"
+}
+in_fit_only_with_it() {
+    grep -q 'in_fit":true' "$work/default" && ! grep -q 'in_fit":false' "$work/default" &&
+        ! grep -q 'in_fit":true' "$work/none"
+}
+ok "simulations take the committed calibration unless told otherwise" default_is_the_committed_one
+ok "points are in the fit with it, and not without" in_fit_only_with_it
+side_by_side() {
+    predicted --jobs 1 >"$work/one" && predicted --jobs 4 >"$work/four" && cmp "$work/one" "$work/four"
+}
+ok "however many run at a time, the answer and its order are the same" side_by_side
+
+echo "1..$test_number"
+exit "$test_failed"
