@@ -60,7 +60,7 @@ runs_well() {
 # Ulysses on 3 and on 6: exchanges of as many as are no power of two.
 three_ranks_exchange() {
     simulated_workload "$work/three.json" '"ulysses"' '"8xa100-sxm"' '3, 6'
-    sed -i 's|{"name": "pixart-alpha-xl-2", "as": "two", .*}}|"flux.1-dev~one-of-each"|' "$work/three.json"
+    sed -i 's|{"name": "pixart-alpha-xl-2", "as": "two", .*}}|"flux.1-dev~one-of-each"|; s|256x256|384x384|' "$work/three.json"
     exits 0 "$ditbench" run "$work/three.json" -q --output "$work/three" || return 1
     [ "$(of "$work/three/journal.jsonl" result | grep -c '"status":"ok"')" -eq 2 ]
 }
