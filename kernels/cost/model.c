@@ -80,13 +80,25 @@ static double table_rate(const dit_cost_attention_table *table, double keys)
     return rate * keys / (keys + ATTENTION_FILL_KEYS) * (first + ATTENTION_FILL_KEYS) / first;
 }
 
-/* Linear between the head sizes that have a table, the nearest one's outside. */
+/* A head size that has no table, from that of another: a pair of query and key takes the products' time, which goes
+ * with the head size, and one exponential's, which does not. */
+static double resized_rate(const dit_cost_device *device, const dit_cost_attention_table *table, double keys,
+                           double head_dim)
+{
+    double rate = table_rate(table, keys), of_table = (double)table->head_dim;
+    double exponential_s = device->exponentials_per_s > 0 ? 1 / device->exponentials_per_s : 0;
+    double products_s = 4 * of_table / rate - exponential_s;
+    if (!(exponential_s > 0) || !(products_s > 0)) return rate;
+    return 4 * head_dim / (products_s * head_dim / of_table + exponential_s);
+}
+
+/* Linear between the head sizes that have a table. */
 static double attention_rate(const dit_cost_device *device, double keys, double head_dim)
 {
     const dit_cost_attention_table *table = device->attention;
     int last = device->tables - 1, i = 0;
-    if (head_dim <= (double)table[0].head_dim) return table_rate(table, keys);
-    if (head_dim >= (double)table[last].head_dim) return table_rate(table + last, keys);
+    if (head_dim <= (double)table[0].head_dim) return resized_rate(device, table, keys, head_dim);
+    if (head_dim >= (double)table[last].head_dim) return resized_rate(device, table + last, keys, head_dim);
     while (head_dim > (double)table[i + 1].head_dim) i++;
     double below = (double)table[i].head_dim, above = (double)table[i + 1].head_dim;
     double along = (head_dim - below) / (above - below);

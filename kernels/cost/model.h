@@ -55,8 +55,9 @@ typedef struct {
     double gemm_fill_k;           /* steps of k that a tile's start and end are worth                               */
     int tiles;                    /* 0: those of GPU libraries                                                      */
     dit_cost_tile tile[DIT_COST_TILES];
-    double attention_scale;   /* on all rates of the tables: 1, or what a fit says                              */
-    int64_t head_granularity; /* heads are computed as the next multiple of it: 32 in FlashAttention-2          */
+    double attention_scale;    /* on all rates of the tables: 1, or what a fit says                              */
+    double exponentials_per_s; /* of all processors; 0: attention of all head sizes has the tables' rate           */
+    int64_t head_granularity;  /* heads are computed as the next multiple of it: 32 in FlashAttention-2          */
     int64_t attention_queries, attention_keys; /* of a tile; 0: 128 queries, keys filled up to 64 */
     dit_cost_together together;
     int tables; /* at least 1, head_dim ascending                                                 */
@@ -85,9 +86,11 @@ typedef struct {
 /* launch + max(compute, memory). Compute: tiles of 128 queries of one head, B H ceil(Sq / 128) of them; one processor
  * takes for one 4 128 Sk D' seen / (rate / processors), and the device max(tiles, processors) / processors times that:
  * fewer tiles than processors leave some idle. Sk is filled up to 64 and D to D', as the kernel computes them; the rate
- * is read from the tables at Sk and D'. Below a table's first knot x0 a tile has a start and an end worth 128 keys:
- * rate(Sk) = rate(x0) Sk / (Sk + 128) (x0 + 128) / x0. An accelerator may say other tiles. Source of tiles and head
- * sizes: FlashAttention-2 (Dao, arXiv:2307.08691) and its published kernels; keys are never cut over processors. */
+ * is read from the tables at Sk and D'; of head sizes outside of them, 4 D' / rate is the products' part of the
+ * nearest table's, in proportion to D', and 1 / exponentials_per_s. Below a table's first knot x0 a tile has a start
+ * and an end worth 128 keys: rate(Sk) = rate(x0) Sk / (Sk + 128) (x0 + 128) / x0. An accelerator may say other tiles.
+ * Source of tiles and head sizes: FlashAttention-2 (Dao, arXiv:2307.08691) and its published kernels; keys are never
+ * cut over processors. */
 double dit_cost_attention_seconds(const dit_cost_device *device, const dit_cost_attention *shape);
 
 /* The device while a communication kernel holds `taken` of its processors (at most all but one): rates fall with the

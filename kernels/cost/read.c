@@ -236,13 +236,10 @@ static dit_status read_together(const dit_json *doc, const cJSON *cost, dit_cost
 
 static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_device *out)
 {
-    static const char *const keys[] = {"gemm_ceiling",     "gemm_fill_k",
-                                       "attention",        "attention_scale",
-                                       "head_granularity", "bandwidth_fraction",
-                                       "gemm_tiles",       "attention_tile",
-                                       "together",         "bandwidth_scale",
-                                       "launch_s",         "evidence",
-                                       "source",           NULL};
+    static const char *const keys[] = {
+        "gemm_ceiling",     "gemm_fill_k",        "attention",  "attention_scale", "exponentials_per_s",
+        "head_granularity", "bandwidth_fraction", "gemm_tiles", "attention_tile",  "together",
+        "bandwidth_scale",  "launch_s",           "evidence",   "source",          NULL};
     double bandwidth_scale = 1;
     out->attention_scale = 1;
     out->head_granularity = 32;
@@ -250,6 +247,7 @@ static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_dev
     DIT_TRY(require_number(doc, cost, "/cost", "gemm_ceiling", 1e-3, 1, &out->gemm_ceiling));
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "gemm_fill_k", 0, 1e6, &out->gemm_fill_k));
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "attention_scale", 1e-3, 1e3, &out->attention_scale));
+    DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "exponentials_per_s", 1e6, 1e18, &out->exponentials_per_s));
     DIT_TRY(dit_json_optional_int(doc, cost, "/cost", "head_granularity", 1, 1024, &out->head_granularity));
     DIT_TRY(dit_json_optional_number(doc, cost, "/cost", "bandwidth_scale", 1e-3, 1e3, &bandwidth_scale));
     out->bandwidth_bytes_per_s *= bandwidth_scale;

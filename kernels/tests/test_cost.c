@@ -136,6 +136,20 @@ static void attention_fills_heads_up_to_the_granularity(void **state)
     assert_close(dit_cost_attention_seconds(&d, &a) - 1e-6, (padded - 1e-6) / 2, 1e-12);
 }
 
+/* 80 TFLOP/s with heads of 128 are 6.4 ps a pair; 0.4 of them an exponential leave 6 for the products, 3 with 64. */
+static void exponentials_cost_small_heads_as_much_as_large_ones(void **state)
+{
+    (void)state;
+    dit_cost_device d = round_device();
+    dit_cost_attention a = {.B = 1, .H = 64, .Sq = 4096, .Sk = 4096, .D = 64, .seen = 1};
+    double pairs = 64.0 * 4096 * 4096, plain_s = dit_cost_attention_seconds(&d, &a) - 1e-6;
+    assert_close(plain_s, pairs * 3.2e-12, 1e-9);
+    d.exponentials_per_s = 2.5e12;
+    assert_close(dit_cost_attention_seconds(&d, &a) - 1e-6, pairs * 3.4e-12, 1e-9);
+    a.D = 128;
+    assert_close(dit_cost_attention_seconds(&d, &a) - 1e-6, pairs * 6.4e-12, 1e-9);
+}
+
 static void few_tiles_leave_processors_idle_and_few_keys_have_a_start(void **state)
 {
     dit_cost_device d = round_device();
@@ -1072,6 +1086,7 @@ int main(void)
         cmocka_unit_test(a_convolution_reads_its_picture_once),
         cmocka_unit_test(curves_are_exact_at_their_knots_and_logarithmic_between),
         cmocka_unit_test(attention_fills_heads_up_to_the_granularity),
+        cmocka_unit_test(exponentials_cost_small_heads_as_much_as_large_ones),
         cmocka_unit_test(few_tiles_leave_processors_idle_and_few_keys_have_a_start),
         cmocka_unit_test(elementwise_is_bytes_over_the_bandwidth_that_so_many_bytes_get),
         cmocka_unit_test(processors_that_communicate_do_not_compute),

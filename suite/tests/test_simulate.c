@@ -28,7 +28,7 @@ static suite_simulated simulate(const char *settings, const char *platform, cons
         text, sizeof text,
         "{\"schema\": \"ditbench.workload/1\", \"name\": \"s\", \"program\": \"denoise\", \"defaults\": {\"model\": "
         "{\"name\": \"flux.1-dev\", \"as\": \"four\", \"override\": {\"num_layers\": 2, \"num_single_layers\": 2}}, "
-        "\"resolution\": \"512x512\", \"platform\": \"any\", \"threads_per_rank\": 1, \"num_inference_steps\": 20, "
+        "\"resolution\": \"512x512\", \"platform\": \"any\", \"threads_per_rank\": 1, \"num_inference_steps\": 60, "
         "%s}, \"repeat\": {\"processes\": 1}}",
         settings);
     assert_int_equal(suite_workload_parse(text, strlen(text), "s", &workload), DIT_OK);
@@ -68,8 +68,8 @@ static void steps_that_repeat_need_no_replay(void **state)
     for (int i = 0; i < MESHES; i++) {
         suite_simulated told = simulate(meshes[i], "4xa100-pcie", "pytorch-eager", false);
         suite_simulated replayed = simulate(meshes[i], "4xa100-pcie", "pytorch-eager", true);
-        assert_int_equal(replayed.steps, 20);
-        assert_true(told.steps < 20);
+        assert_int_equal(replayed.steps, 60);
+        assert_true(told.steps < 60);
         assert_true(fabs(told.seconds - replayed.seconds) <= 1e-9 * replayed.seconds);
         assert_int_equal(told.sent_bytes, replayed.sent_bytes);
         assert_true(llabs(told.memory_bytes - replayed.memory_bytes) < 4096); /* solvers have tables of steps */
