@@ -31,7 +31,7 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo un
 
 # ---- set-up and the two commands -------------------------------------------------------------------------------------
 .PHONY: all test bench deps help install lint format asan clean check fuzz report
-bench: deps ## Run the smoke and CPU workloads for real and write the HTML report (minutes on two cores)
+bench: deps ## Run smoke and CPU workloads for real, simulate the papers' figures, write HTML reports (minutes on two cores)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
 	$(Q)ci/bench.sh $(BUILD) $(WORKLOADS)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs workloads for real, one session each, draws each session, and ends with the path of the last HTML report.
-# Usage: ci/bench.sh [BUILD] [WORKLOAD]...     (default: smoke cpu/methods; with DITBENCH_BENCH_QUICK=1: smoke)
+# Runs workloads, one session each, draws each session, and ends with the path of the last HTML report.
+# Usage: ci/bench.sh [BUILD] [WORKLOAD]...     (default: smoke and cpu/methods for real, then, with SimGrid, the figures of
+# the xDiT and PipeFusion papers, simulated; with DITBENCH_BENCH_QUICK=1: smoke)
 # Exit: that of the first run that did not end with 0; else 4 when a report cannot be drawn. A claim that does not hold
 # is said in the report and is no failure here: `ditbench report` exits with 1 for it.
 set -u
@@ -10,7 +11,13 @@ shift || true
 workloads=("$@")
 if [ ${#workloads[@]} -eq 0 ]; then
     workloads=(smoke cpu/methods)
-    [ "${DITBENCH_BENCH_QUICK:-0}" = 1 ] && workloads=(smoke)
+    if [ "${DITBENCH_BENCH_QUICK:-0}" = 1 ]; then
+        workloads=(smoke)
+    elif command -v smpirun >/dev/null && [ -x "$build/bin/ditbench-engine-sim" ]; then
+        workloads+=(workloads/papers/xdit/xdit-*.json workloads/papers/pipefusion/pf-*.json)
+    else
+        echo "no SimGrid: the papers' figures are left out (apt-get install libsimgrid-dev, then make bench)"
+    fi
 fi
 program=$build/bin/ditbench
 result=0 page=''
