@@ -6,7 +6,7 @@
  * text rows travel with the image rows and computes them u times over; the result is the same, the bytes are fewer.)
  * Where heads do not divide, or query heads of several ranks share a head of k and v, every rank gets as much room as
  * the one that needs most: room that nobody fills travels empty, shared heads travel to each reader. Packed, the three
- * operands of a batch entry travel as rows of one message.
+ * operands of a batch entry travel as rows of one message. Entries after the first ride along with it.
  * Source: Jacobs et al., DeepSpeed Ulysses (arXiv:2309.14509); joint text: PARALLEL.md 3.2.
  */
 #include "base/layer.h"
@@ -194,7 +194,9 @@ static dit_status gather_rows(dit_attention *attention, const dit_attention_shap
         whole->k = to_q + ld, whole->v = to_q + ld + ldk;
         whole->ld = whole->ldk = ldp, whole->batch = whole->batch_k = tokens * ldp;
     }
+    dit_comm *comm = attention->rt->comm[DIT_AXIS_ULYSSES];
     for (int64_t b = 0; b < shape->B; b++) {
+        dit_comm_set_grouped(comm, b > 0);
         const float *k = io->k + b * attention_batch_k(io), *v = io->v + b * attention_batch_k(io);
         if (shape->packed) {
             DIT_TRY(exchange_in_packed(attention, shape, q, kv, io, b, to_q + b * tokens * ldp));
@@ -204,6 +206,7 @@ static dit_status gather_rows(dit_attention *attention, const dit_attention_shap
         DIT_TRY(exchange_in(attention, shape, kv, k, attention_ldk(io), to_k + b * tokens * ldk));
         DIT_TRY(exchange_in(attention, shape, kv, v, attention_ldk(io), to_v + b * tokens * ldk));
     }
+    dit_comm_set_grouped(comm, false);
     return DIT_OK;
 }
 
@@ -211,15 +214,19 @@ dit_status attention_ulysses_around(dit_attention *attention, const dit_attentio
                                     const dit_attention_io *io, attention_inner inner)
 {
     dit_attention_shape exchanged = attention_ulysses_exchanged(attention, shape);
-    int64_t u = dit_comm_size(attention->rt->comm[DIT_AXIS_ULYSSES]);
+    dit_comm *comm = attention->rt->comm[DIT_AXIS_ULYSSES];
+    int64_t u = dit_comm_size(comm);
     dit_head_cut cut = head_cut(attention, shape);
     operand q = {.heads = shape->H, .room = cut.heads, .group = 1, .query_heads = shape->H, .u = u}, kv = q;
     dit_attention_io whole;
     kv.heads = attention_kv_heads(shape), kv.room = cut.kv_heads, kv.group = attention->kv_group;
     DIT_TRY(gather_rows(attention, shape, &q, &kv, io, &whole));
     DIT_TRY(inner(attention, &exchanged, &whole));
-    for (int64_t b = 0; b < shape->B; b++)
+    for (int64_t b = 0; b < shape->B; b++) {
+        dit_comm_set_grouped(comm, b > 0);
         DIT_TRY(exchange_out(attention, shape, &q, whole.out + b * whole.batch_o, io->out + b * io->batch_o, io->ldo));
+    }
+    dit_comm_set_grouped(comm, false);
     return DIT_OK;
 }
 

@@ -88,6 +88,11 @@ void dit_comm_set_trace(dit_comm *comm, dit_trace *trace)
     if (comm) comm->trace = trace;
 }
 
+void dit_comm_set_grouped(dit_comm *comm, bool grouped)
+{
+    if (comm->ops->set_grouped) comm->ops->set_grouped(comm->group, grouped);
+}
+
 dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out)
 {
     int size = dit_parallel_world_size(parallel);

@@ -57,6 +57,10 @@ void dit_comm_set_phase(dit_comm *comm, dit_phase phase);
 /* Everything counted is recorded in `trace` too, which outlives that; NULL: not. Accepts a NULL communicator. */
 void dit_comm_set_trace(dit_comm *comm, struct dit_trace *trace);
 
+/* What follows rides along with what came before, as in a group of NCCL's: one submission for all. Only a simulation
+ * makes a difference of it. */
+void dit_comm_set_grouped(dit_comm *comm, bool grouped);
+
 int dit_comm_rank(const dit_comm *comm);
 int dit_comm_size(const dit_comm *comm);
 /* Rank among, and number of, the processes of this machine. */

@@ -94,6 +94,12 @@ static dit_status simulated_sum(void *opaque, float *values, int64_t count, floa
     return pass_round(group, DIT_COST_ALL_REDUCE, (double)count * sizeof *values);
 }
 
+static void simulated_set_grouped(void *group, bool grouped)
+{
+    (void)group;
+    dit_sim_set_grouped(grouped);
+}
+
 static dit_status simulated_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
                                            dit_comm_exchange *out)
 {
@@ -173,6 +179,7 @@ static const dit_comm_ops groups = {
     .exchange_begin = simulated_exchange_begin,
     .all_gather_begin = simulated_all_gather_begin,
     .exchange_poll = simulated_exchange_poll,
+    .set_grouped = simulated_set_grouped,
     .exchange_wait = simulated_exchange_wait,
     .barrier = simulated_barrier,
     .all_gather_varying = simulated_all_gather_varying,

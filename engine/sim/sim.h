@@ -47,6 +47,9 @@ double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective
 /* Of ranks that share memory: their own core takes the time of `messages` messages, and of copying so many bytes of
  * them. Others: nothing. */
 void dit_sim_copy(int messages, double bytes);
+/* While set, operators and collectives ride along with those before them: the host does nothing for them, and the
+ * library puts no latency in front. */
+void dit_sim_set_grouped(bool grouped);
 /* Before waiting for messages that are under way: charged time passes. */
 void dit_sim_enter_wait(void);
 /* After either. */
