@@ -113,12 +113,21 @@ dit_status suite_cluster_write_xml(const suite_cluster *cluster, FILE *file)
     return check_written(file, "a platform");
 }
 
+int suite_cluster_ranks_per_node(const suite_cluster *cluster, int ranks)
+{
+    int nodes = (ranks + cluster->devices - 1) / cluster->devices;
+    if (cluster->topology == SUITE_TOPOLOGY_CORES || nodes < 2) return cluster->devices;
+    return (ranks + nodes - 1) / nodes;
+}
+
 dit_status suite_cluster_write_hostfile(const suite_cluster *cluster, int ranks, FILE *file)
 {
     int devices = cluster->nodes * cluster->devices;
     bool cores = cluster->topology == SUITE_TOPOLOGY_CORES;
     if (ranks > cluster->ranks)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_PLATFORM, "%d ranks on the %d devices of %s", ranks, devices, cluster->name);
-    for (int rank = 0; rank < ranks; rank++) fprintf(file, "device%d\n", cores ? 0 : rank);
+    int share = suite_cluster_ranks_per_node(cluster, ranks);
+    for (int rank = 0; rank < ranks; rank++)
+        fprintf(file, "device%d\n", cores ? 0 : rank / share * cluster->devices + rank % share);
     return check_written(file, "a list of hosts");
 }

@@ -19,7 +19,10 @@
 
 /* Writes the platform. Errors: DIT_ERR_IO. */
 dit_status suite_cluster_write_xml(const suite_cluster *cluster, FILE *file);
-/* Writes the hosts of ranks 0..ranks-1, one a line: nodes are filled one after the other.
+/* How many ranks share a node: as few nodes as hold them, as even as it goes, as launchers with so many processes a
+ * node place them: 12 ranks on two nodes of 8 are 6 and 6. */
+int suite_cluster_ranks_per_node(const suite_cluster *cluster, int ranks);
+/* Writes the hosts of ranks 0..ranks-1, one a line: one node after the other, as many ranks on each as above.
  * Errors: DIT_ERR_CONSTRAINT_PLATFORM with more ranks than devices, DIT_ERR_IO. */
 dit_status suite_cluster_write_hostfile(const suite_cluster *cluster, int ranks, FILE *file);
 

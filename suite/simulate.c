@@ -119,7 +119,7 @@ static dit_status add_network(cJSON *simulation, const suite_cluster *cluster)
 }
 
 /* What the collective library needs to know of the links: those between the first two devices, and between nodes. */
-static dit_status add_links(cJSON *simulation, const suite_cluster *cluster)
+static dit_status add_links(cJSON *simulation, const suite_cluster *cluster, int ranks)
 {
     double latency_s = 0, bandwidth = 1e12;
     bool nvlink = cluster->topology != SUITE_TOPOLOGY_TREE, cores = cluster->topology == SUITE_TOPOLOGY_CORES;
@@ -129,14 +129,14 @@ static dit_status add_links(cJSON *simulation, const suite_cluster *cluster)
         suite_cluster_pair(cluster, 0, cluster->devices > 1 ? 1 : cluster->devices, &latency_s, &bandwidth);
     DIT_TRY(dit_json_add_string(simulation, "inside", cores ? "memory" : nvlink ? "nvlink" : "pcie"));
     cJSON_AddBoolToObject(simulation, "nvswitch", cluster->topology == SUITE_TOPOLOGY_SWITCH);
-    DIT_TRY(dit_json_add_int(simulation, "devices_per_node", cluster->devices));
+    DIT_TRY(dit_json_add_int(simulation, "devices_per_node", suite_cluster_ranks_per_node(cluster, ranks)));
     DIT_TRY(dit_json_add_number(simulation, "bandwidth_bytes_per_s", bandwidth));
     DIT_TRY(dit_json_add_number(simulation, "inside_latency_s", latency_s));
     DIT_TRY(add_peers(simulation, cluster));
     return add_network(simulation, cluster);
 }
 
-static dit_status write_case(const char *folder, const cJSON *document, const suite_cluster *cluster,
+static dit_status write_case(const char *folder, const cJSON *document, const suite_cluster *cluster, int ranks,
                              const suite_simulate_params *params)
 {
     char path[SUITE_PATH];
@@ -150,7 +150,7 @@ static dit_status write_case(const char *folder, const cJSON *document, const su
     DIT_TRY_GOTO(st, dit_json_add_string(simulation, "profile", path), done);
     DIT_TRY_GOTO(st, dit_json_add_string(simulation, "element", params->element), done);
     if (params->replay) cJSON_AddBoolToObject(simulation, "replay", true);
-    DIT_TRY_GOTO(st, add_links(simulation, cluster), done);
+    DIT_TRY_GOTO(st, add_links(simulation, cluster, ranks), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/case.json", folder), done);
     st = dit_json_write_file(kase, path, false);
 done:
@@ -168,7 +168,7 @@ dit_status suite_simulate_prepare(const suite_simulate_params *params, const cha
     DIT_TRY_GOTO(st, write_to(folder, "platform.xml", &cluster, 0), done);
     DIT_TRY_GOTO(st, write_to(folder, "hosts", &cluster, world_size), done);
     DIT_TRY_GOTO(st, write_parameters(folder, params->calibration, &cluster, profile), done);
-    st = write_case(folder, document, &cluster, params);
+    st = write_case(folder, document, &cluster, world_size, params);
 done:
     suite_cluster_release(&cluster);
     return st;

@@ -644,7 +644,7 @@ static void the_xml_of_two_devices_is_this(void **state)
     suite_cluster_release(&cluster);
 }
 
-static void ranks_fill_nodes_one_after_the_other(void **state)
+static void ranks_share_few_nodes_evenly(void **state)
 {
     suite_cluster cluster;
     char *text = NULL;
@@ -656,6 +656,14 @@ static void ranks_fill_nodes_one_after_the_other(void **state)
     assert_int_equal(suite_cluster_write_hostfile(&cluster, 3, file), DIT_OK);
     fclose(file);
     assert_string_equal(text, "device0\ndevice1\ndevice2\n");
+    assert_int_equal(suite_cluster_ranks_per_node(&cluster, 8), 8);
+    assert_int_equal(suite_cluster_ranks_per_node(&cluster, 12), 6); /* two nodes, even */
+    assert_int_equal(suite_cluster_ranks_per_node(&cluster, 16), 8);
+    free(text);
+    file = open_memstream(&text, &length);
+    assert_int_equal(suite_cluster_write_hostfile(&cluster, 12, file), DIT_OK);
+    fclose(file);
+    assert_non_null(strstr(text, "device5\ndevice8\n"));
     assert_int_equal(suite_cluster_write_hostfile(&cluster, 17, stdout), DIT_ERR_CONSTRAINT_PLATFORM);
     free(text);
     suite_cluster_release(&cluster);
@@ -691,7 +699,7 @@ int main(void)
         cmocka_unit_test(a_simulation_is_told_of_switches_adapters_and_fitted_links),
         cmocka_unit_test(text_grows_with_the_nodes_not_with_their_pairs),
         cmocka_unit_test(the_xml_of_two_devices_is_this),
-        cmocka_unit_test(ranks_fill_nodes_one_after_the_other),
+        cmocka_unit_test(ranks_share_few_nodes_evenly),
         cmocka_unit_test(a_full_disk_is_an_error),
     };
     const struct CMUnitTest parts[] = {
