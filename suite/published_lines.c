@@ -320,8 +320,9 @@ static dit_status take_all(const suite_workload *workload, const suite_calibrati
                             .where = cJSON_GetStringValue(member(one, "where")),
                             .assume = member(one, "assume"),
                             .contradictions = contradictions,
-                            .index = index++};
+                            .index = index};
         if (st == DIT_OK) st = take_selection(&chosen, lines);
+        index++;
     }
     dit_json_release(&contradictions);
     suite_published_names_release(&names);

@@ -7,6 +7,7 @@
 #include "engine/sim/sim.h"
 #include "engine/sim/steady.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ static dit_status run_forwards(sim_layer *p, int forwards)
         began_s[i] = p->marks.began_s[DIT_SIM_MARKS - 1];
         if (i < forwards) DIT_TIMED(&p->rt, DIT_TIME_BLOCKS, st = dit_layer_run_forward(&p->run));
     }
-    if (st == DIT_OK) st = dit_sim_is_steady(&p->marks, &p->steady, &p->seconds);
+    if (st == DIT_OK) st = dit_sim_is_steady(&p->marks, 0, INT_MAX, &p->steady, &p->seconds);
     return st == DIT_OK && !p->steady ? mean_of_half(began_s, forwards, &p->seconds) : st;
 }
 

@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of this rank: the simulator gives every rank globals of its own. */
@@ -18,8 +19,11 @@ static bool charged = true;              /* operators are                       
 static bool grouped;                     /* operators and collectives ride along with those before them   */
 static double entered_s, beside_until_s; /* until when messages hold processors, on the device's timeline */
 static dit_cost_device left;             /* the device as they leave it                                  */
-static void *buffer;
-static int64_t buffer_bytes;
+/* Where all messages of all ranks are said to lie; mapped as it is needed. */
+static struct {
+    void *at;
+    int64_t bytes;
+} * buffer;
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
@@ -48,13 +52,12 @@ static void charge(void *context, double seconds)
     if (dit_sim_shares_memory() && late_s > 0) dit_cost_clock_leave(&timeline, late_s);
 }
 
-/* Ranks live in one process: the first one's buffer is everybody's, mapped once. */
+/* Ranks live in one process: what one of them maps for its messages is everybody's. */
 static void share_buffer(void)
 {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    buffer_bytes = INT64_C(1) << 30;
-    if (rank == 0) buffer = SMPI_SHARED_MALLOC((size_t)buffer_bytes);
+    if (rank == 0) buffer = calloc(1, sizeof *buffer);
     MPI_Bcast(&buffer, (int)sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
@@ -196,8 +199,10 @@ int64_t dit_sim_wire(int64_t bytes, double stretch)
 /* Never given back: messages may be under way that say they lie there. */
 void *dit_sim_buffer(int64_t bytes)
 {
-    if (bytes <= buffer_bytes) return buffer;
-    buffer_bytes = bytes;
-    buffer = SMPI_SHARED_MALLOC((size_t)buffer_bytes);
-    return buffer;
+    const int64_t least = INT64_C(1) << 26;
+    if (!buffer) return NULL;
+    if (bytes <= buffer->bytes) return buffer->at;
+    buffer->bytes = bytes > least ? 2 * bytes : least;
+    buffer->at = SMPI_SHARED_MALLOC((size_t)buffer->bytes);
+    return buffer->at;
 }

@@ -29,25 +29,37 @@ dit_sim_account dit_sim_marked(const dit_sim_marks *m)
     return repeat;
 }
 
-dit_status dit_sim_is_steady(const dit_sim_marks *m, bool *steady, double *seconds)
+typedef struct {
+    double repeat_s, before_s, now_s; /* of the device */
+    double host_repeat_s, host_now_s;
+} own_times;
+
+static bool is_alike(const own_times *rank, double mean_s, double alike, int left)
 {
-    double own[4] = {m->began_s[2] - m->began_s[1], m->began_s[1] - m->began_s[0], m->began_s[2],
-                     m->host_s[2] - m->host_s[1]};
+    double allowed = fmax(SAME * fabs(rank->now_s), alike * fabs(mean_s));
+    return fabs(rank->repeat_s - rank->before_s) <= allowed && fabs(rank->repeat_s - mean_s) <= allowed &&
+           rank->host_now_s + left * rank->host_repeat_s <= rank->now_s + left * (mean_s + allowed) + allowed;
+}
+
+dit_status dit_sim_is_steady(const dit_sim_marks *m, double alike, int left, bool *steady, double *seconds)
+{
+    const own_times own = {.repeat_s = m->began_s[2] - m->began_s[1],
+                           .before_s = m->began_s[1] - m->began_s[0],
+                           .now_s = m->began_s[2],
+                           .host_repeat_s = m->host_s[2] - m->host_s[1],
+                           .host_now_s = m->host_s[2]};
     int size = dit_comm_size(dit_comm_world());
-    char *all;
+    own_times *all;
+    double sum_s = 0;
     int64_t *offsets = calloc((size_t)size + 1, sizeof *offsets);
     if (!offsets) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", size);
-    dit_status st = dit_comm_collect(dit_comm_world(), own, (int64_t)sizeof own, &all, offsets);
-    *steady = st == DIT_OK && m->count >= DIT_SIM_MARKS;
-    for (int rank = 0; rank < size && st == DIT_OK; rank++) {
-        double other[4];
-        memcpy(other, all + offsets[rank], sizeof other);
-        if (rank == 0) *seconds = other[0];
-        double allowed = SAME * fabs(other[2]);
-        *steady = *steady && fabs(other[0] - other[1]) <= allowed && fabs(other[0] - *seconds) <= allowed &&
-                  other[3] <= *seconds + allowed;
-    }
-    if (st == DIT_OK) free(all);
+    dit_status st = dit_comm_collect(dit_comm_world(), &own, (int64_t)sizeof own, (char **)(void *)&all, offsets);
     free(offsets);
-    return st;
+    if (st != DIT_OK) return st;
+    for (int rank = 0; rank < size; rank++) sum_s += all[rank].repeat_s;
+    *seconds = sum_s / size;
+    *steady = m->count >= DIT_SIM_MARKS;
+    for (int rank = 0; rank < size; rank++) *steady = *steady && is_alike(&all[rank], *seconds, alike, left);
+    free(all);
+    return DIT_OK;
 }

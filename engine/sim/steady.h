@@ -21,8 +21,12 @@ typedef struct {
 void dit_sim_mark(dit_sim_marks *marks, const dit_runtime *rt);
 /* One repeat: the newest that has another one behind it. */
 dit_sim_account dit_sim_marked(const dit_sim_marks *marks);
-/* Collective: whether the last two repeats took all ranks the same time, and no host longer: one that is still ahead of
- * its device but slower would hold it up later. *seconds: what a repeat takes. Errors: DIT_ERR_MEMORY, DIT_ERR_MPI. */
-dit_status dit_sim_is_steady(const dit_sim_marks *marks, bool *steady, double *seconds);
+/* Between how far repeats may differ and yet be the same, as a share of one. SimGrid shares links out to 1e-5: where
+ * ranks of several nodes meet on one, repeats go on differing by that. */
+#define DIT_SIM_SHARES_ALIKE 1e-5
+/* Collective: whether the last two repeats took all ranks the same time, to 1e-9 of all time so far or to `alike` of a
+ * repeat, and no host is caught up with in the `left` repeats to come: one that is ahead of its device but slower holds
+ * it up from then on. *seconds: what a repeat takes, the mean of ranks. Errors: DIT_ERR_MEMORY, DIT_ERR_MPI. */
+dit_status dit_sim_is_steady(const dit_sim_marks *marks, double alike, int left, bool *steady, double *seconds);
 
 #endif

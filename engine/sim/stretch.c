@@ -89,13 +89,15 @@ static dit_status simulate_steps(const dit_json *doc, int steps, int first_probe
     bool steady = false;
     dit_status st = m ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for marks");
     for (int probe = first_probe; st == DIT_OK && !steady; probe *= 2) {
-        if (2 * probe > steps && probe > first_probe) probe = steps;
+        if (3 * probe > 2 * steps && probe > first_probe) probe = steps;
         if (probe > steps) probe = steps;
         cJSON_SetNumberValue(member(doc, "run", "num_inference_steps"), probe);
         out->steps = probe;
         DIT_TRY_GOTO(st, run_steps(doc, m, out->step_ns, out), done);
+        out->alike = 0;
         if (probe == steps) break;
-        DIT_TRY_GOTO(st, dit_sim_is_steady(m, &steady, &seconds), done);
+        out->alike = probe > first_probe ? DIT_SIM_SHARES_ALIKE : 0;
+        DIT_TRY_GOTO(st, dit_sim_is_steady(m, out->alike, steps - probe + 1, &steady, &seconds), done);
         if (steady) add_steps(probe, steps, seconds, m, out);
     }
 done:

@@ -22,6 +22,7 @@ typedef struct {
     dit_sim_account account;
     int64_t *step_ns;             /* [steps of the case], from malloc; the caller frees it         */
     int steps, layers;            /* that were simulated; layers 0: all of them                    */
+    double alike;                 /* to which share of a step the repeated ones agree; 0: to 1e-9  */
     int64_t setup_ns, weights_ns; /* of making ready                                               */
     int64_t load_peak;            /* fp32 bytes                                                    */
     int coordinates[DIT_AXIS_COUNT];
