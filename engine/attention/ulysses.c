@@ -6,7 +6,8 @@
  * text rows travel with the image rows and computes them u times over; the result is the same, the bytes are fewer.)
  * Where heads do not divide, or query heads of several ranks share a head of k and v, every rank gets as much room as
  * the one that needs most: room that nobody fills travels empty, shared heads travel to each reader. Packed, the three
- * operands of a batch entry travel as rows of one message. Entries after the first ride along with it.
+ * operands of a batch entry travel as rows of one message. Simulated, the first entry's exchanges carry the
+ * whole batch, as in xDiT.
  * Source: Jacobs et al., DeepSpeed Ulysses (arXiv:2309.14509); joint text: PARALLEL.md 3.2.
  */
 #include "base/layer.h"
@@ -196,7 +197,7 @@ static dit_status gather_rows(dit_attention *attention, const dit_attention_shap
     }
     dit_comm *comm = attention->rt->comm[DIT_AXIS_ULYSSES];
     for (int64_t b = 0; b < shape->B; b++) {
-        dit_comm_set_grouped(comm, b > 0);
+        dit_comm_set_batch(comm, b, shape->B);
         const float *k = io->k + b * attention_batch_k(io), *v = io->v + b * attention_batch_k(io);
         if (shape->packed) {
             DIT_TRY(exchange_in_packed(attention, shape, q, kv, io, b, to_q + b * tokens * ldp));
@@ -206,7 +207,7 @@ static dit_status gather_rows(dit_attention *attention, const dit_attention_shap
         DIT_TRY(exchange_in(attention, shape, kv, k, attention_ldk(io), to_k + b * tokens * ldk));
         DIT_TRY(exchange_in(attention, shape, kv, v, attention_ldk(io), to_v + b * tokens * ldk));
     }
-    dit_comm_set_grouped(comm, false);
+    dit_comm_set_batch(comm, 0, 1);
     return DIT_OK;
 }
 
@@ -223,10 +224,10 @@ dit_status attention_ulysses_around(dit_attention *attention, const dit_attentio
     DIT_TRY(gather_rows(attention, shape, &q, &kv, io, &whole));
     DIT_TRY(inner(attention, &exchanged, &whole));
     for (int64_t b = 0; b < shape->B; b++) {
-        dit_comm_set_grouped(comm, b > 0);
+        dit_comm_set_batch(comm, b, shape->B);
         DIT_TRY(exchange_out(attention, shape, &q, whole.out + b * whole.batch_o, io->out + b * io->batch_o, io->ldo));
     }
-    dit_comm_set_grouped(comm, false);
+    dit_comm_set_batch(comm, 0, 1);
     return DIT_OK;
 }
 

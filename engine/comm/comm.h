@@ -57,9 +57,9 @@ void dit_comm_set_phase(dit_comm *comm, dit_phase phase);
 /* Everything counted is recorded in `trace` too, which outlives that; NULL: not. Accepts a NULL communicator. */
 void dit_comm_set_trace(dit_comm *comm, struct dit_trace *trace);
 
-/* What follows rides along with what came before, as in a group of NCCL's: one submission for all. Only a simulation
- * makes a difference of it. */
-void dit_comm_set_grouped(dit_comm *comm, bool grouped);
+/* What follows is entry `at` of a batch of `of` alike ones, which other libraries exchange at once. Only a simulation
+ * makes a difference of it: there the first entry's exchanges carry all. (0, 1): no batch. */
+void dit_comm_set_batch(dit_comm *comm, int64_t at, int64_t of);
 
 int dit_comm_rank(const dit_comm *comm);
 int dit_comm_size(const dit_comm *comm);

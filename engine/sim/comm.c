@@ -27,11 +27,12 @@ static double enter(sim_group *group, dit_cost_collective collective, double byt
 static dit_status simulated_all_to_all(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
     sim_group *group = opaque;
+    (void)send, (void)recv;
+    if (!dit_sim_batch(&block_bytes)) return DIT_OK;
     dit_sim_copy(group->size - 1, (double)(block_bytes * group->size)); /* the own block is copied, too */
     double stretch = enter(group, DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), false);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
     void *buffer = dit_sim_buffer(wire * group->size);
-    (void)send, (void)recv;
     DIT_TRY(dit_comm_mpi.all_to_all(group->mpi, buffer, buffer, wire));
     dit_sim_leave();
     return DIT_OK;
@@ -67,6 +68,7 @@ static dit_status simulated_all_gather(void *opaque, const void *send, void *rec
 {
     sim_group *group = opaque;
     (void)send, (void)recv;
+    if (!dit_sim_batch(&block_bytes)) return DIT_OK;
     return pass_round(group, DIT_COST_ALL_GATHER, (double)block_bytes * group->size);
 }
 
@@ -94,10 +96,10 @@ static dit_status simulated_sum(void *opaque, float *values, int64_t count, floa
     return pass_round(group, DIT_COST_ALL_REDUCE, (double)count * sizeof *values);
 }
 
-static void simulated_set_grouped(void *group, bool grouped)
+static void simulated_set_batch(void *group, int64_t at, int64_t of)
 {
     (void)group;
-    dit_sim_set_grouped(grouped);
+    if (!dit_sim_shares_memory()) dit_sim_set_batch(at, of); /* this engine's own ranks take entry by entry */
 }
 
 static dit_status simulated_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
@@ -179,7 +181,7 @@ static const dit_comm_ops groups = {
     .exchange_begin = simulated_exchange_begin,
     .all_gather_begin = simulated_all_gather_begin,
     .exchange_poll = simulated_exchange_poll,
-    .set_grouped = simulated_set_grouped,
+    .set_batch = simulated_set_batch,
     .exchange_wait = simulated_exchange_wait,
     .barrier = simulated_barrier,
     .all_gather_varying = simulated_all_gather_varying,

@@ -16,7 +16,7 @@ static dit_cost_clock timeline;
 static dit_cost_device device;
 static dit_cost_profile profile;
 static bool charged = true;              /* operators are                                               */
-static bool grouped;                     /* operators and collectives ride along with those before them   */
+static int64_t batch_at, batch_of = 1;   /* of the entries of a batch                                   */
 static double entered_s, beside_until_s; /* until when messages hold processors, on the device's timeline */
 static dit_cost_device left;             /* the device as they leave it                                  */
 /* Where all messages of all ranks are said to lie; mapped as it is needed. */
@@ -82,7 +82,7 @@ static double device_seconds(const dit_cost_op *op, const dit_cost_time *time)
 void dit_sim_charge(const dit_cost_op *op)
 {
     dit_cost_time time = dit_cost_op_time(&device, &profile, op);
-    if (grouped) time.host_s = 0;
+    if (batch_at > 0) time.host_s = 0;
     dit_cost_clock_dispatch(&timeline, time.host_s, device_seconds(op, &time));
 }
 
@@ -150,19 +150,25 @@ const dit_kernels *dit_sim_kernels(void)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-void dit_sim_set_grouped(bool riding)
+void dit_sim_set_batch(int64_t at, int64_t of)
 {
-    grouped = riding;
+    batch_at = at, batch_of = of;
+}
+
+bool dit_sim_batch(int64_t *bytes)
+{
+    *bytes *= batch_of;
+    return batch_at == 0;
 }
 
 double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside)
 {
     dit_cost_exchange exchange =
         dit_cost_exchange_of(group, collective, bytes * device.element_bytes / (double)sizeof(float));
-    dit_cost_clock_enter(&timeline, grouped ? 0 : profile.collective_dispatch_s);
+    dit_cost_clock_enter(&timeline, profile.collective_dispatch_s);
     entered_s = MPI_Wtime();
     if (dit_sim_shares_memory()) return 1;
-    if (exchange.front_latency_s > 0 && !grouped) smpi_execute(exchange.front_latency_s);
+    if (exchange.front_latency_s > 0) smpi_execute(exchange.front_latency_s);
     double done_s = timeline.charged_s + exchange.seconds;
     if (beside && done_s > beside_until_s) beside_until_s = done_s;
     return 1 / exchange.bandwidth_factor;

@@ -47,9 +47,11 @@ double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective
 /* Of ranks that share memory: their own core takes the time of `messages` messages, and of copying so many bytes of
  * them. Others: nothing. */
 void dit_sim_copy(int messages, double bytes);
-/* While set, operators and collectives ride along with those before them: the host does nothing for them, and the
- * library puts no latency in front. */
-void dit_sim_set_grouped(bool grouped);
+/* What follows is entry `at` of a batch of `of`: the first one's exchanges carry all entries, and the host has issued
+ * the others' operators with the first one's. */
+void dit_sim_set_batch(int64_t at, int64_t of);
+/* Bytes of an entry's exchange as those of the exchange that is made; false: it has been. */
+bool dit_sim_batch(int64_t *bytes);
 /* Before waiting for messages that are under way: charged time passes. */
 void dit_sim_enter_wait(void);
 /* After either. */
