@@ -81,8 +81,9 @@ static void add_steps(int probe, int steps, double seconds, const dit_sim_marks 
     for (int i = probe - 1; i < steps - 1; i++) out->step_ns[i] = out->step_ns[probe - 2];
 }
 
-/* `steps` steps, of as many blocks as the document has now. */
-static dit_status simulate_steps(const dit_json *doc, int steps, int first_probe, dit_sim_outcome *out)
+/* `steps` steps, of as many blocks as the document has now. `close`: SimGrid's own precision is enough from the first
+ * try on. */
+static dit_status simulate_steps(const dit_json *doc, int steps, int first_probe, bool close, dit_sim_outcome *out)
 {
     dit_sim_marks *m = malloc(sizeof *m);
     double seconds = 0;
@@ -96,7 +97,7 @@ static dit_status simulate_steps(const dit_json *doc, int steps, int first_probe
         DIT_TRY_GOTO(st, run_steps(doc, m, out->step_ns, out), done);
         out->alike = 0;
         if (probe == steps) break;
-        out->alike = probe > first_probe ? DIT_SIM_SHARES_ALIKE : 0;
+        out->alike = close || probe > first_probe ? DIT_SIM_SHARES_ALIKE : 0;
         DIT_TRY_GOTO(st, dit_sim_is_steady(m, out->alike, steps - probe + 1, &steady, &seconds), done);
         if (steady) add_steps(probe, steps, seconds, m, out);
     }
@@ -143,7 +144,7 @@ static dit_status simulate_blocks(const dit_json *doc, int steps, int first_prob
         if (all[i] > 1) cJSON_SetNumberValue(layers[i], 1);
         simulated += all[i] > 1 ? 2 : all[i];
     }
-    DIT_TRY(simulate_steps(doc, steps, first_probe, base));
+    DIT_TRY(simulate_steps(doc, steps, first_probe, true, base));
     int64_t *step_ns = out->step_ns;
     memcpy(step_ns, base->step_ns, (size_t)steps * sizeof *step_ns);
     *out = *base;
@@ -151,7 +152,7 @@ static dit_status simulate_blocks(const dit_json *doc, int steps, int first_prob
     for (int i = 0; i < KINDS; i++) {
         if (all[i] <= 1) continue;
         cJSON_SetNumberValue(layers[i], 2);
-        DIT_TRY(simulate_steps(doc, steps, first_probe, more));
+        DIT_TRY(simulate_steps(doc, steps, first_probe, true, more));
         cJSON_SetNumberValue(layers[i], 1);
         dit_sim_account_grow(&out->account, all[i] - 1, &more->account, &base->account);
         for (int step = 0; step < steps; step++)
@@ -191,11 +192,11 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
 {
     const cJSON *warmup = member(doc, "parallel", "warmup_steps");
     bool layered = repeats_blocks(doc, stretch);
-    int probe = stretch->replay ? steps : (warmup ? warmup->valueint : 0) + (layered ? DIT_SIM_MARKS + 1 : FIRST_PROBE);
+    int probe = stretch->replay ? steps : (warmup ? warmup->valueint : 0) + (layered ? DIT_SIM_MARKS : FIRST_PROBE);
     DIT_TRY(take_steps(steps, out));
     DIT_TRY(keep_final_order(doc, steps));
     DIT_TRY(bring_text(doc));
-    if (!layered) return simulate_steps(doc, steps, probe, out);
+    if (!layered) return simulate_steps(doc, steps, probe, false, out);
     DIT_TRY(take_steps(steps, &scratch[0]));
     DIT_TRY(take_steps(steps, &scratch[1]));
     return simulate_blocks(doc, steps, probe, &scratch[0], &scratch[1], out);

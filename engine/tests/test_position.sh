@@ -113,7 +113,7 @@ steps_now() { # folder
 
 ask_live() {
     local first second
-    start_case live 2 "${endless/1000/12}"
+    start_case live 2 "${endless/1000/60}"
     both_run "$work/live" || return 1
     first=$(steps_now live) && sleep 0.3 && second=$(steps_now live) || return 1
     echo "steps $first, $second"
