@@ -171,8 +171,7 @@ static dit_status take_steps(int steps, dit_sim_outcome *out)
     return out->step_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d steps", steps);
 }
 
-/* A first step is often unlike the second, which may still carry what the host was ahead. Where steps cost minutes the
- * first try is the shortest there is. */
+/* A first step is often unlike the second, which may still carry what the host was ahead. */
 enum { FIRST_PROBE = DIT_SIM_MARKS + 2 };
 
 /* The software's way with joint text in a pipeline. */
@@ -192,7 +191,7 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
 {
     const cJSON *warmup = member(doc, "parallel", "warmup_steps");
     bool layered = repeats_blocks(doc, stretch);
-    int probe = stretch->replay ? steps : (warmup ? warmup->valueint : 0) + (layered ? DIT_SIM_MARKS : FIRST_PROBE);
+    int probe = stretch->replay ? steps : (warmup ? warmup->valueint : 0) + FIRST_PROBE;
     DIT_TRY(take_steps(steps, out));
     DIT_TRY(keep_final_order(doc, steps));
     DIT_TRY(bring_text(doc));
