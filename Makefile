@@ -79,7 +79,7 @@ $(BUILD)/tests/%: FILE_CFLAGS += -DDITBENCH_SOURCE_DIR='"$(CURDIR)"'
 # ---- the rest --------------------------------------------------------------------------------------------------------
 install: all ## Install programs, workloads and schemas under PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/ditbench
-	install -m 755 $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(wildcard $(BUILD)/bin/ditbench-engine-sim) $(DESTDIR)$(PREFIX)/bin
 	cp -R workloads $(DESTDIR)$(PREFIX)/share/ditbench/
 	install -d $(DESTDIR)$(PREFIX)/share/ditbench/results
 	cp -R results/schema results/published results/calibration $(DESTDIR)$(PREFIX)/share/ditbench/results/

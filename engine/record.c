@@ -400,7 +400,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) estimated += estimate[klass];
     if (!rt->facts.parameters) estimated = -1; /* facts from a config alone: no estimate */
     add_string(&b, record, "schema", "ditbench.record/1");
-    add_string(&b, record, "evidence", params->evidence ? params->evidence : "measured");
+    add_string(&b, record, "evidence", rt->ledger.counting_only ? "simulated" : "measured");
     add_string(&b, record, "program", params->program);
     add_string(&b, record, "case_id", params->kase->case_id);
     add_int(&b, record, "world_size", world_size);

@@ -52,8 +52,7 @@ dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volu
 
 /* What a record is made of. */
 typedef struct {
-    const char *program;  /* "denoise" */
-    const char *evidence; /* NULL: "measured" */
+    const char *program; /* "denoise" */
     const dit_case *kase;
     const dit_runtime *rt;
     const char *attention; /* the policy's name; NULL: the program attends to nothing over ranks */

@@ -33,7 +33,7 @@ static dit_measurement measurement_of(const dit_sim_outcome *outcome, int steps,
 typedef struct {
     const dit_json *doc;
     const char *folder, *case_id;
-    const dit_measurement *ranks;
+    dit_measurement *ranks;
     const dit_sim_outcome *outcome;
     const dit_sim_serial *serial;
 } report;
@@ -59,7 +59,7 @@ static dit_status describe(const report *r, int world_size, cJSON *more)
 }
 
 /* What comes around the denoising is on every rank; the first one decodes. */
-static void add_serial(const report *r, int world_size, dit_measurement *ranks)
+static void add_serial(const report *r, int world_size)
 {
     const dit_sim_serial *serial = r->serial;
     int64_t ns = (int64_t)((serial->text_encoder_s + serial->vae_decode_s) * 1e9 + 0.5);
@@ -67,7 +67,7 @@ static void add_serial(const report *r, int world_size, dit_measurement *ranks)
     int64_t weights = elements * dit_sim_element_bytes();
     int64_t decode = serial->vae_peak_bytes / (int64_t)sizeof(float) * dit_sim_element_bytes();
     for (int rank = 0; rank < world_size; rank++) {
-        dit_measurement *m = &ranks[rank];
+        dit_measurement *m = &r->ranks[rank];
         int64_t held = m->head.peak[DIT_MEMORY_WEIGHTS] + weights;
         m->iteration[0].latency_ns += ns;
         m->iteration[0].time_ns[DIT_TIME_DECODE] = (int64_t)(serial->vae_decode_s * 1e9 + 0.5);
@@ -90,7 +90,7 @@ static dit_status predict(const dit_pipeline *whole, int world_size, dit_volume_
     return DIT_OK;
 }
 
-static dit_status write_record(const report *r, const dit_pipeline *whole, dit_measurement *ranks)
+static dit_status write_record(const report *r, const dit_pipeline *whole)
 {
     int world_size = dit_comm_size(dit_comm_world());
     dit_volume_table *predicted = NULL;
@@ -98,11 +98,10 @@ static dit_status write_record(const report *r, const dit_pipeline *whole, dit_m
     dit_runtime rt = whole->rt;
     rt.facts.parameters = 0; /* the estimate is one of fp32 */
     dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY_GOTO(st, describe(r, world_size, more), done);
+    DIT_TRY_GOTO(st, describe(r, world_size, more), done); /* the denoising alone */
     DIT_TRY_GOTO(st, predict(whole, world_size, &predicted), done);
-    add_serial(r, world_size, ranks);
+    add_serial(r, world_size);
     st = dit_record_write_merged(&(dit_record_params){.program = "denoise",
-                                                      .evidence = "simulated",
                                                       .kase = &whole->kase,
                                                       .rt = &rt,
                                                       .attention = dit_attention_name(whole->model->attention[0]),
@@ -110,8 +109,8 @@ static dit_status write_record(const report *r, const dit_pipeline *whole, dit_m
                                                       .predicted_each = true,
                                                       .more = more,
                                                       .out_folder = r->folder},
-                                 ranks);
-    if (st == DIT_OK) st = dit_sim_check_memory(ranks, world_size);
+                                 r->ranks);
+    if (st == DIT_OK) st = dit_sim_check_memory(r->ranks, world_size);
 done:
     cJSON_Delete(more);
     free(predicted);
@@ -119,13 +118,15 @@ done:
 }
 
 /* All of the case's steps and blocks, counted on one rank. */
-static dit_status write_report(const report *r, dit_measurement *ranks)
+static dit_status write_report(const report *r)
 {
     dit_pipeline whole = {0};
     cJSON *simulation = cJSON_DetachItemFromObjectCaseSensitive(r->doc->root, "simulation");
     dit_status st = dit_pipeline_create_counting(r->doc, 0, &whole);
-    memcpy(whole.kase.case_id, r->case_id, sizeof whole.kase.case_id);
-    if (st == DIT_OK) st = write_record(r, &whole, ranks);
+    if (st == DIT_OK) {
+        memcpy(whole.kase.case_id, r->case_id, sizeof whole.kase.case_id);
+        st = write_record(r, &whole);
+    }
     dit_pipeline_release(&whole);
     cJSON_AddItemToObject(r->doc->root, "simulation", simulation);
     return st;
@@ -157,7 +158,7 @@ dit_status dit_sim_denoise(const dit_json *doc, const char *folder)
     if (st == DIT_OK) own = measurement_of(&outcome, kase.steps, &it);
     if (st == DIT_OK) st = dit_sim_meet(&own, &ranks);
     if (st == DIT_OK && ranks) st = dit_sim_serial_run(doc, &kase, &serial);
-    if (st == DIT_OK && ranks) st = write_report(&(report){doc, folder, case_id, ranks, &outcome, &serial}, ranks);
+    if (st == DIT_OK && ranks) st = write_report(&(report){doc, folder, case_id, ranks, &outcome, &serial});
     if (st == DIT_OK) st = dit_comm_barrier(dit_comm_world()); /* what others have is read until then */
     free(ranks);
     free(outcome.step_ns);

@@ -142,7 +142,6 @@ static dit_status write_record(const sim_layer *p, const dit_measurement *ranks,
     dit_layer_volume(&p->rt.parallel, &p->layer, &predicted);
     dit_sim_volume_resize(&predicted, dit_sim_element_bytes());
     DIT_TRY(dit_record_write_merged(&(dit_record_params){.program = "attention",
-                                                         .evidence = "simulated",
                                                          .kase = &p->kase,
                                                          .rt = &p->rt,
                                                          .attention = dit_attention_name(p->run.attention),

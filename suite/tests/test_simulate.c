@@ -1,15 +1,12 @@
 /* Simulations of whole cases: the same bytes again, steps that repeat, what is sent, who waits for whom. Skipped
  * without SimGrid. */
-#include "suite/simulate.h"
-
+#include "suite/tests/simulator_fixture.h"
 #include "suite/tests/workload_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static suite_simulate_params params = {.element = "fp16", .deadline_s = 120};
 
 static const suite_case *only_case(const suite_workload *workload)
 {
@@ -94,13 +91,6 @@ int main(void)
         cmocka_unit_test(steps_that_repeat_need_no_replay),
         cmocka_unit_test(a_slower_link_and_a_slower_host_take_longer),
     };
-    char engine[4096];
-    const char *build = getenv("DITBENCH_BUILD");
-    snprintf(engine, sizeof engine, "%s/bin/ditbench-engine-sim", build ? build : "build");
-    params.engine = engine;
-    if (suite_simulate_check(&params) != DIT_OK) {
-        printf("1..0 # SKIP %s\n", dit_error_last()->message);
-        return 77;
-    }
+    if (!has_simulator()) return DIT_EXIT_SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Simulations of attention layers: what a kernel takes, what is sent, the same bytes again, what masks and layouts
  * cost. Skipped without SimGrid. */
-#include "suite/simulate.h"
-
+#include "suite/tests/simulator_fixture.h"
 #include "suite/tests/workload_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static suite_simulate_params params = {.element = "fp16", .deadline_s = 120};
 
 /* A layer of `members` on 8 A100; *predicted_bytes: the closed form, fp32. */
 static suite_simulated simulate(const char *members, const char *platform, int64_t *predicted_bytes)
@@ -145,13 +142,6 @@ int main(void)
         cmocka_unit_test(packing_spares_the_host),
         cmocka_unit_test(other_programs_are_refused),
     };
-    char engine[4096];
-    const char *build = getenv("DITBENCH_BUILD");
-    snprintf(engine, sizeof engine, "%s/bin/ditbench-engine-sim", build ? build : "build");
-    params.engine = engine;
-    if (suite_simulate_check(&params) != DIT_OK) {
-        printf("1..0 # SKIP %s\n", dit_error_last()->message);
-        return 77;
-    }
+    if (!has_simulator()) return DIT_EXIT_SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
