@@ -104,6 +104,11 @@ static dit_status matches(claim_state *state, const report_case *kase, const dit
     return DIT_OK;
 }
 
+static void note_evidence(claim_state *state, const report_case *kase)
+{
+    *(report_case_is_simulated(kase) ? &state->judgement->simulated : &state->judgement->measured) = true;
+}
+
 /* The cases that match, into *out (from malloc). A tag that no case has is a slip of the pen: undecided. */
 static dit_status select_cases(claim_state *state, const dit_expr_argument *arguments, int count,
                                const report_case ***out, int *found)
@@ -126,8 +131,7 @@ static dit_status select_cases(claim_state *state, const dit_expr_argument *argu
         st = matches(state, &table->cases[i], arguments, count, &wanted);
         if (!wanted) continue;
         (*out)[(*found)++] = &table->cases[i];
-        *(report_case_is_simulated(&table->cases[i]) ? &state->judgement->simulated : &state->judgement->measured) =
-            true;
+        note_evidence(state, &table->cases[i]);
     }
     if (st != DIT_OK) free(*out);
     return st;
@@ -287,6 +291,14 @@ static dit_status call_fold(claim_state *state, const char *name, double (*fold)
     return st;
 }
 
+/* That no case matches is what all of them say. */
+static void note_none(claim_state *state)
+{
+    for (int i = 0; i < state->table->case_count; i++) {
+        if (!report_case_is_oracle(&state->table->cases[i])) note_evidence(state, &state->table->cases[i]);
+    }
+}
+
 static dit_status call_count(claim_state *state, const dit_expr_argument *arguments, int count, dit_value *out)
 {
     const report_case **cases = NULL;
@@ -294,6 +306,7 @@ static dit_status call_count(claim_state *state, const dit_expr_argument *argume
     if (!state->probing) note_call(state, "count", arguments, count);
     DIT_TRY(select_cases(state, arguments, count, &cases, &found));
     free(cases);
+    if (found == 0) note_none(state);
     if (!state->probing) dit_buffer_printf(&state->judgement->numbers, " = %d", found);
     *out = (dit_value){DIT_VALUE_NUMBER, found, NULL};
     return DIT_OK;

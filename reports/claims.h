@@ -38,7 +38,7 @@ typedef struct {
 
 typedef struct {
     report_verdict verdict;
-    bool measured, simulated; /* evidence of the cases that were looked at */
+    bool measured, simulated; /* evidence of the cases that were looked at: of all of them where a count finds none */
     char reason[512];         /* why undecided; "" otherwise */
     dit_buffer numbers; /* "median('latency_s', method='ring') = 1.2 s [1.1 s, 1.3 s], 2 cases, n = 6", a line each */
 } report_judgement;

@@ -387,6 +387,8 @@ static void claims_on_simulated_cases_have_their_own_words(void **state)
          "not reproduced"},
         {"median('latency_s', mesh='r4') > 2", "1 == 1", REPORT_CLAIM_UNDECIDED, "undecided"},
         {"count(mesh='r4', status='oom') == 1", NULL, REPORT_CLAIM_HOLDS, "reproduced"},
+        {"count(mesh='u2', status='oom') == 1", NULL, REPORT_CLAIM_FAILS, "not reproduced"},
+        {"count(mesh='u2', status='oom') == 0", NULL, REPORT_CLAIM_HOLDS, "reproduced"},
         {"max('error_to_published', mesh='u2') < 0.25", NULL, REPORT_CLAIM_HOLDS, "reproduced"},
     };
     report_table table;
