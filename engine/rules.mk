@@ -27,6 +27,8 @@ $(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engin
 # the simulator's. It would also make malloc shared between ranks, which the engine does not want.
 SMPICC := $(shell command -v smpicc 2>/dev/null)
 SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c kernels/cost/*.c engine/sim/*.c)) $(ENGINE_SOURCES)
+# Every rank loads the whole program: names are resolved inside it, without a search.
+SIM_LDFLAGS = $(LDFLAGS) -Wl,-Bsymbolic -Wl,-z,now
 SIM_OBJECTS := $(patsubst %.c,$(BUILD)/sim/%.o,$(SIM_SOURCES))
 $(BUILD)/sim/%_avx512.o: FILE_CFLAGS += -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
 $(BUILD)/sim/%_avx2.o: FILE_CFLAGS += -mavx2 -mfma
@@ -37,11 +39,11 @@ $(BUILD)/sim/%.o: %.c | $(BUILD)/version.h
 $(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS)
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(SMPICC) $(LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+	$(Q)$(SMPICC) $(SIM_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
 $(BUILD)/tests/engine_simulated_collectives: $(BUILD)/sim/engine/tests/simulated_collectives.o \
 		$(filter-out $(BUILD)/sim/engine/sim/main.o,$(SIM_OBJECTS))
 	@mkdir -p $(dir $@)
-	$(Q)$(SMPICC) $(LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+	$(Q)$(SMPICC) $(SIM_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
 TESTS += $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/tests/engine_simulated_collectives))
 
 ENGINE_TESTS := $(patsubst engine/tests/%.c,$(BUILD)/tests/engine_%,$(sort $(wildcard engine/tests/test_*.c)))

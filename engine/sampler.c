@@ -250,13 +250,16 @@ dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int ste
     return DIT_OK;
 }
 
-int64_t dit_sampler_begin_step(dit_sampler *s, int step)
+int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began_ns)
 {
+    int due = step;
+    if (s->on_begin) step = s->on_begin(s, due, s->context);
+    if (step > due) dit_model_leave_out(s->model, step - due);
     dit_runtime_set_step(s->rt, step);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     dit_fault_at_step(step, s->latents);
-    if (s->on_begin) s->on_begin(s, step, s->context);
-    return dit_clock_ns();
+    *began_ns = dit_clock_ns();
+    return step;
 }
 
 dit_status dit_sampler_end_step(dit_sampler *s, int step, int64_t began_ns, bool whole)

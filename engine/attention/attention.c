@@ -189,6 +189,11 @@ void dit_attention_begin(dit_attention *attention, const dit_window *window)
     attention->call = 0;
 }
 
+void dit_attention_leave_out(dit_attention *attention, int steps)
+{
+    attention_store_leave_out(&attention->store, steps);
+}
+
 /* Of the largest call, what the window has. */
 static dit_attention_shape shape_of_call(const dit_attention *attention)
 {

@@ -75,6 +75,8 @@ void dit_attention_set_text_bias(dit_attention *attention, const float *bias, in
 
 /* The calls that follow are those of one forward, in order, about the rows of a window. */
 void dit_attention_begin(dit_attention *attention, const dit_window *window);
+/* The next step comes `steps` later than it would: of a simulation. */
+void dit_attention_leave_out(dit_attention *attention, int steps);
 
 /* Collective over the sequence ranks. Communication: as the closed form of the policy (base/volume.c). Errors, in a
  * pipeline: DIT_ERR_INTERNAL when a band comes out of turn. */

@@ -152,6 +152,11 @@ dit_status attention_store_put(attention_store *store, dit_runtime *rt, int64_t 
     return DIT_OK;
 }
 
+void attention_store_leave_out(attention_store *store, int steps)
+{
+    for (int64_t i = 0; i < store->calls * store->bands; i++) store->steps[i] += steps;
+}
+
 attention_keys attention_store_keys(const attention_store *store, int64_t call)
 {
     const float *k = store->kv + call * slot_elements(store);

@@ -33,6 +33,7 @@ typedef struct {
 
 typedef struct {
     int stage, stages, warmup_steps, steps, last_left;
+    int left_out; /* steps that on_begin has left out */
     bool fill;
     int64_t tasks;
     channel arriving[DIT_MAX_STAGES + 2], leaving[DIT_MAX_STAGES + 2];
@@ -49,7 +50,7 @@ static task task_at(const pipeline *p, int64_t index)
     if (p->fill && index-- == 0) return (task){DIT_STEP_FILL, DIT_WINDOW_ALL};
     if (index < p->warmup_steps) return (task){(int)index, DIT_WINDOW_ALL};
     index -= p->warmup_steps;
-    return (task){p->warmup_steps + (int)(index / bands), (int)(index % bands)};
+    return (task){p->warmup_steps + p->left_out + (int)(index / bands), (int)(index % bands)};
 }
 
 /* The band whose latents the task waits for; false: none. Those of a synchronous step come all at once. */
@@ -294,15 +295,25 @@ static dit_status work(pipeline *p, task t, const dit_condition *condition)
     return DIT_OK;
 }
 
+/* Begins the step of task `index`; from now on its tasks are those of the step that comes next. Receives that are
+ * posted for it already are of the same sizes. */
+static void begin_step(pipeline *p, int64_t index, int64_t *began_ns)
+{
+    int step = task_at(p, index).step, left_out = dit_sampler_begin_step(p->sampler, step, began_ns) - step;
+    p->left_out += left_out;
+    p->tasks -= left_out * p->sampler->part_count;
+}
+
 static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
 {
     pipeline *p = s->executor_state;
-    int64_t began = 0;
+    int64_t began_ns = 0;
     DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(post(p, 0)));
     for (int64_t i = 0; i < p->tasks; i++) {
         task t = task_at(p, i);
+        if (t.band <= 0 && t.step != DIT_STEP_FILL) begin_step(p, i, &began_ns);
+        t = task_at(p, i);
         dit_window window = dit_sampler_window(s, t.band, t.step);
-        if (t.band <= 0 && t.step != DIT_STEP_FILL) began = dit_sampler_begin_step(s, t.step);
         dit_model_set_window(s->model, &window);
         DIT_TIMED(s->rt, DIT_TIME_STAGES, {
             DIT_TRY(receive(p, i));
@@ -310,7 +321,7 @@ static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
         });
         DIT_TRY(work(p, t, condition));
         if (t.step != DIT_STEP_FILL && (t.band == DIT_WINDOW_ALL || t.band == s->part_count - 1))
-            DIT_TRY(dit_sampler_end_step(s, t.step, began, false));
+            DIT_TRY(dit_sampler_end_step(s, t.step, began_ns, false));
     }
     DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(settle(p, DIT_WINDOW_ALL)));
     return DIT_OK;

@@ -10,19 +10,22 @@ static dit_status forward(dit_sampler *s, int step, const dit_condition *conditi
         s->model, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step});
 }
 
-static dit_status run_step(dit_sampler *s, int step, const dit_condition *condition)
+/* *step becomes the one after. */
+static dit_status run_step(dit_sampler *s, int *step, const dit_condition *condition)
 {
-    dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
-    int64_t began = dit_sampler_begin_step(s, step);
-    DIT_TRY(forward(s, step, condition));
-    DIT_TRY(dit_sampler_advance(s, &all, step));
-    return dit_sampler_end_step(s, step, began, true);
+    int64_t began_ns;
+    int now = dit_sampler_begin_step(s, *step, &began_ns);
+    dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, now);
+    *step = now + 1;
+    DIT_TRY(forward(s, now, condition));
+    DIT_TRY(dit_sampler_advance(s, &all, now));
+    return dit_sampler_end_step(s, now, began_ns, true);
 }
 
 static dit_status whole_run(dit_sampler *s, const dit_condition *condition)
 {
     if (dit_parallel_has_fill(&s->rt->parallel, &s->rt->facts)) DIT_TRY(forward(s, DIT_STEP_FILL, condition));
-    for (int step = 0; step < s->scheduler->steps; step++) DIT_TRY(run_step(s, step, condition));
+    for (int step = 0; step < s->scheduler->steps;) DIT_TRY(run_step(s, &step, condition));
     return DIT_OK;
 }
 

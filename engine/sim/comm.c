@@ -191,8 +191,7 @@ static const dit_comm_ops groups = {
 static dit_status start(int *argc, char ***argv)
 {
     DIT_TRY(dit_comm_mpi.start(argc, argv));
-    dit_sim_start();
-    return DIT_OK;
+    return dit_sim_start();
 }
 static void finish(void)
 {

@@ -52,20 +52,20 @@ static void charge(void *context, double seconds)
     if (dit_sim_shares_memory() && late_s > 0) dit_cost_clock_leave(&timeline, late_s);
 }
 
-/* Ranks live in one process: what one of them maps for its messages is everybody's. */
-static void share_buffer(void)
+dit_status dit_sim_shared(int64_t bytes, void **out)
 {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) buffer = calloc(1, sizeof *buffer);
-    MPI_Bcast(&buffer, (int)sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (rank == 0) *out = calloc(1, (size_t)bytes);
+    MPI_Bcast(out, (int)sizeof *out, MPI_BYTE, 0, MPI_COMM_WORLD);
+    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for what ranks share");
 }
 
-void dit_sim_start(void)
+dit_status dit_sim_start(void)
 {
-    share_buffer();
     timeline.charge = charge;
     dit_clock_set_source(virtual_ns);
+    return dit_sim_shared((int64_t)sizeof *buffer, (void **)&buffer);
 }
 
 /* Beside messages an operator is slower; what is left of it when they are done is not. */
@@ -205,8 +205,7 @@ int64_t dit_sim_wire(int64_t bytes, double stretch)
 /* Never given back: messages may be under way that say they lie there. */
 void *dit_sim_buffer(int64_t bytes)
 {
-    const int64_t least = INT64_C(1) << 26;
-    if (!buffer) return NULL;
+    const int64_t least = INT64_C(1) << 22;
     if (bytes <= buffer->bytes) return buffer->at;
     buffer->bytes = bytes > least ? 2 * bytes : least;
     buffer->at = SMPI_SHARED_MALLOC((size_t)buffer->bytes);

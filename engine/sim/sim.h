@@ -15,8 +15,11 @@
 
 #include <stdint.h>
 
-/* From now on dit_clock_ns is virtual time, what is not charged yet included. */
-void dit_sim_start(void);
+/* Collective. From now on dit_clock_ns is virtual time, what is not charged yet included. Errors: DIT_ERR_MEMORY. */
+dit_status dit_sim_start(void);
+/* Collective. Zeroed memory that all ranks see: they are of one process. From calloc; whoever is last frees it. Errors:
+ * DIT_ERR_MEMORY. */
+dit_status dit_sim_shared(int64_t bytes, void **out);
 /* The same in seconds, of this rank. */
 double dit_sim_now(void);
 /* When this rank's host has issued everything so far: before or after. */
