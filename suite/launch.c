@@ -114,7 +114,7 @@ static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *
 {
     static const char *const model[] = {"--cfg=smpi/simulate-computation:no",
                                         "--cfg=smpi/shared-malloc:global",
-                                        "--cfg=smpi/shared-malloc-blocksize:67108864",
+                                        "--cfg=smpi/shared-malloc-blocksize:4194304",
                                         "--cfg=smpi/allgather:ring",
                                         "--cfg=smpi/send-is-detached-thresh:0",
                                         "--log=root.thres:critical",
