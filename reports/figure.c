@@ -22,6 +22,23 @@ const report_figure_kind *report_figure_kind_find(const char *kind)
     return NULL;
 }
 
+void report_measure_bar(const report_case *kase, report_metric metric, report_bar *out)
+{
+    const dit_summary *summary = &kase->metric[metric];
+    out->n = summary->n;
+    out->part[0] = summary->median;
+    out->has_interval = summary->n > 1;
+    out->low = summary->low;
+    out->high = summary->high;
+    out->low_n = summary->low_n;
+}
+
+void report_measure_point(const report_case *kase, report_metric metric, report_bar *out)
+{
+    report_measure_bar(kase, metric, out);
+    if (!(out->low > 0)) out->n = 0;
+}
+
 void report_figure_files_release(report_figure_files *files)
 {
     dit_buffer_release(&files->data);

@@ -66,6 +66,11 @@ typedef struct {
 REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
 #undef REPORT_FIGURE_DECLARE
 
+/* For `measure`: the median of a metric into part 0, with its interval. A point is a gap where that is not above zero:
+ * lines may stand on a logarithmic axis. */
+void report_measure_bar(const report_case *kase, report_metric metric, report_bar *out);
+void report_measure_point(const report_case *kase, report_metric metric, report_bar *out);
+
 /* All kinds, NULL-terminated; and one by name, or NULL. */
 const report_figure_kind *const *report_figure_kinds(void);
 const report_figure_kind *report_figure_kind_find(const char *kind);

@@ -3,8 +3,7 @@
 
 static void measure_agreement(const report_case *kase, report_bar *out)
 {
-    out->n = kase->metric[REPORT_LATENCY].low > 0 ? kase->metric[REPORT_LATENCY].n : 0;
-    out->part[0] = kase->metric[REPORT_LATENCY].median;
+    report_measure_point(kase, REPORT_LATENCY, out);
 }
 
 const report_figure_kind report_figure_agreement = {

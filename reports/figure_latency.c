@@ -3,13 +3,7 @@
 
 static void measure_latency(const report_case *kase, report_bar *out)
 {
-    const dit_summary *latency = &kase->metric[REPORT_LATENCY];
-    out->n = latency->low > 0 ? latency->n : 0;
-    out->part[0] = latency->median;
-    out->has_interval = latency->n > 1;
-    out->low = latency->low;
-    out->high = latency->high;
-    out->low_n = latency->low_n;
+    report_measure_point(kase, REPORT_LATENCY, out);
 }
 
 const report_figure_kind report_figure_latency = {

@@ -3,13 +3,7 @@
 
 static void measure_speedup(const report_case *kase, report_bar *out)
 {
-    const dit_summary *speedup = &kase->metric[REPORT_SPEEDUP];
-    out->n = speedup->low > 0 ? speedup->n : 0;
-    out->part[0] = speedup->median;
-    out->has_interval = speedup->n > 1;
-    out->low = speedup->low;
-    out->high = speedup->high;
-    out->low_n = speedup->low_n;
+    report_measure_point(kase, REPORT_SPEEDUP, out);
 }
 
 const report_figure_kind report_figure_speedup = {
