@@ -130,7 +130,7 @@ static dit_status add_attention(const suite_core_fit *fit, cJSON *cost)
 {
     cJSON *list = cJSON_AddArrayToObject(cost, "attention");
     for (int i = 0; i < fit->heads; i++) {
-        const suite_fit_curve *curve = &fit->attention[i];
+        const dit_cost_curve *curve = &fit->attention[i];
         cJSON *table = cJSON_CreateObject();
         cJSON *tokens = cJSON_CreateDoubleArray(curve->x, curve->count);
         cJSON *rates = cJSON_CreateDoubleArray(curve->y, curve->count);

@@ -42,23 +42,43 @@ typedef struct {
     int count, ranks;
 } raw_run;
 
+/* What an operator cannot be without; others are passed over. */
+static const struct {
+    const char *op, *keys[6];
+} needed[] = {{"peak", {"flops_per_s"}},
+              {"linear", {"rows", "n", "k", "seconds"}},
+              {"attention", {"B", "H", "Sq", "Sk", "D", "seconds"}},
+              {"attention_merge", {"B", "H", "Sq", "D", "seconds"}},
+              {"norm", {"rows", "n", "seconds"}},
+              {"qk_norm_rope", {"rows", "H", "D", "seconds"}},
+              {"copy", {"B", "H", "Sq", "D", "seconds"}},
+              {"combine", {"n", "k", "seconds"}},
+              {"exchange", {"bytes", "messages", "seconds"}},
+              {"all_to_all", {"bytes", "messages", "seconds"}},
+              {"all_gather", {"bytes", "messages", "seconds"}}};
+enum { OPS = sizeof needed / sizeof *needed, KEYS = sizeof needed->keys / sizeof *needed->keys };
+
+static dit_status check_needed(const dit_json *doc, const cJSON *object, const char *at, const char *op)
+{
+    for (int i = 0; i < OPS; i++) {
+        if (strcmp(op, needed[i].op) != 0) continue;
+        for (int k = 0; k < KEYS && needed[i].keys[k]; k++)
+            if (!cJSON_GetObjectItemCaseSensitive(object, needed[i].keys[k]))
+                return dit_json_fail(doc, at, DIT_ERR_JSON_MISSING, "a time of \"%s\" needs \"%s\"", op,
+                                     needed[i].keys[k]);
+    }
+    return DIT_OK;
+}
+
 static dit_status read_time(const dit_json *doc, const cJSON *object, const char *at, raw_time *out)
 {
+    const double most = 1e15, shortest_s = 1e-12, longest_s = 1e6, most_flops_per_s = 1e18;
     const struct {
         const char *key;
         double *value;
-    } numbers[] = {{"rows", &out->rows},
-                   {"n", &out->n},
-                   {"k", &out->k},
-                   {"B", &out->B},
-                   {"H", &out->H},
-                   {"Sq", &out->Sq},
-                   {"Sk", &out->Sk},
-                   {"D", &out->D},
-                   {"bytes", &out->bytes},
-                   {"messages", &out->messages},
-                   {"seconds", &out->seconds},
-                   {"flops_per_s", &out->flops_per_s}};
+    } sizes[] = {
+        {"rows", &out->rows}, {"n", &out->n},   {"k", &out->k}, {"B", &out->B},         {"H", &out->H},
+        {"Sq", &out->Sq},     {"Sk", &out->Sk}, {"D", &out->D}, {"bytes", &out->bytes}, {"messages", &out->messages}};
     const struct {
         const char *key;
         bool *value;
@@ -66,13 +86,15 @@ static dit_status read_time(const dit_json *doc, const cJSON *object, const char
                  {"gate", &out->gate},     {"modulation", &out->modulation},
                  {"normed", &out->normed}, {"rms", &out->rms},
                  {"rotary", &out->rotary}};
+    if (!cJSON_IsObject(object)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "a time is an object");
     DIT_TRY(dit_json_require_string(doc, object, at, "op", &out->op));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        DIT_TRY(dit_json_optional_number(doc, object, at, numbers[i].key, 0, 1e18, numbers[i].value));
+    DIT_TRY(check_needed(doc, object, at, out->op));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        DIT_TRY(dit_json_optional_number(doc, object, at, sizes[i].key, 1, most, sizes[i].value));
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         DIT_TRY(dit_json_optional_bool(doc, object, at, marks[i].key, marks[i].value));
-    if (out->seconds > 0 || out->flops_per_s > 0) return DIT_OK;
-    return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "no time above 0");
+    DIT_TRY(dit_json_optional_number(doc, object, at, "flops_per_s", 1, most_flops_per_s, &out->flops_per_s));
+    return dit_json_optional_number(doc, object, at, "seconds", shortest_s, longest_s, &out->seconds);
 }
 
 static dit_status read_run(const dit_json *doc, const cJSON *object, int index, raw_run *out)
@@ -131,27 +153,16 @@ static dit_status missing(const char *what)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static double curve_at(const suite_fit_curve *curve, double x)
-{
-    int last = curve->count - 1, i = 0;
-    if (curve->count == 0) return 1;
-    if (x <= curve->x[0]) return curve->y[0];
-    if (x >= curve->x[last]) return curve->y[last];
-    while (x > curve->x[i + 1]) i++;
-    double along = log(x / curve->x[i]) / log(curve->x[i + 1] / curve->x[i]);
-    return curve->y[i] + along * (curve->y[i + 1] - curve->y[i]);
-}
-
 static double memory_seconds(const suite_core_fit *fit, double bytes)
 {
-    return bytes / (fit->bandwidth_bytes_per_s * curve_at(&fit->bandwidth_fraction, bytes));
+    return bytes / (fit->bandwidth_bytes_per_s * dit_cost_curve_at(&fit->bandwidth_fraction, bytes));
 }
 
 /* Adds a knot of a rate; no higher than the rule of dit_cost_curve allows, that time never falls. */
-static void add_knot(suite_fit_curve *curve, double x, double y)
+static void add_knot(dit_cost_curve *curve, double x, double y)
 {
     int last = curve->count - 1;
-    if (curve->count == SUITE_FIT_KNOTS || (last >= 0 && x <= curve->x[last])) return;
+    if (curve->count == DIT_COST_KNOTS || (last >= 0 && x <= curve->x[last])) return;
     if (last >= 0) y = fmin(y, curve->y[last] * (1 + 0.99 * log(x / curve->x[last])));
     curve->x[curve->count] = x;
     curve->y[curve->count++] = rounded(y);
@@ -161,7 +172,7 @@ static void add_knot(suite_fit_curve *curve, double x, double y)
  * what memory gives by size. */
 static dit_status fit_memory(const raw_run *run, suite_core_fit *fit)
 {
-    suite_fit_curve rates = {0};
+    dit_cost_curve rates = {0};
     fit->launch_s = 1;
     for (int i = 0; i < run->count; i++)
         if (is_op(&run->time[i], "combine")) fit->launch_s = fmin(fit->launch_s, rounded(run->time[i].seconds));
@@ -189,12 +200,20 @@ static double product_bytes(double rows, double n, double k)
     return FLOAT * (rows * k + n * k + rows * n);
 }
 
-double suite_core_fit_product(const suite_core_fit *fit, double rows, double n, double k)
+double suite_core_fit_product(const suite_core_fit *fit, int64_t rows, int64_t n, int64_t k)
 {
-    double rate = fit->peak_flops_per_s * fit->gemm_ceiling, depth = 2 * fit->tile_columns * (k + fit->gemm_fill_k);
-    double whole = tiles_of(fit, rows, n) * fit->tile_rows * depth / rate;
-    double single = rows * ceil(n / fit->tile_columns) * depth / (rate * fit->row_efficiency);
-    return fit->launch_s + fmax(fmin(whole, single), memory_seconds(fit, product_bytes(rows, n, k)));
+    const dit_cost_device core = {
+        .element_bytes = FLOAT,
+        .peak_flops_per_s = fit->peak_flops_per_s,
+        .bandwidth_bytes_per_s = fit->bandwidth_bytes_per_s,
+        .processors = 1,
+        .launch_s = fit->launch_s,
+        .gemm_ceiling = fit->gemm_ceiling,
+        .gemm_fill_k = fit->gemm_fill_k,
+        .tiles = 2,
+        .tile = {{fit->tile_rows, fit->tile_columns, 1}, {1, fit->tile_columns, fit->row_efficiency}},
+        .bandwidth_fraction = fit->bandwidth_fraction};
+    return dit_cost_gemm_seconds(&core, rows, n, k);
 }
 
 /* Products that tiles decide about: several whole ones, and nothing but a bias behind them. */
@@ -223,6 +242,7 @@ static dit_status fit_products(const raw_run *run, suite_core_fit *fit)
     if (fit->products < 3 || !(determinant > 0)) return missing("products of several depths");
     double a = (yk * one - y1 * k1) / determinant, b = (y1 * kk - yk * k1) / determinant;
     if (b < 0) a = yk / kk, b = 0;
+    if (!(a > 0)) return missing("products that take longer the deeper they are");
     fit->gemm_ceiling = fmin(1, rounded(2.0 * fit->tile_rows * fit->tile_columns / (a * fit->peak_flops_per_s)));
     fit->gemm_fill_k = rounded(b / a);
     return DIT_OK;
@@ -242,13 +262,18 @@ static dit_status fit_row(const raw_run *run, suite_core_fit *fit)
     return missing("product of one row that a cache holds");
 }
 
+static double product_seconds(const suite_core_fit *fit, const raw_time *t)
+{
+    return suite_core_fit_product(fit, (int64_t)t->rows, (int64_t)t->n, (int64_t)t->k);
+}
+
 static double median_product_error(const raw_run *run, const suite_core_fit *fit)
 {
     double errors[MOST_TIMES];
     int count = 0;
     for (int i = 0; i < run->count; i++) {
         const raw_time *t = &run->time[i];
-        if (is_plain(t)) errors[count++] = fabs(suite_core_fit_product(fit, t->rows, t->n, t->k) / t->seconds - 1);
+        if (is_plain(t)) errors[count++] = fabs(product_seconds(fit, t) / t->seconds - 1);
     }
     return dit_stats_median(errors, count);
 }
@@ -275,7 +300,7 @@ static dit_status fit_attention(const raw_run *run, suite_core_fit *fit)
         double rate = attention_rate(fit, t);
         if (fit->heads > 1) {
             double ratio = t->D / (double)fit->head_dim[fit->heads - 2];
-            rate = fmin(rate, 0.999 * ratio * curve_at(&fit->attention[fit->heads - 2], t->Sk));
+            rate = fmin(rate, 0.999 * ratio * dit_cost_curve_at(&fit->attention[fit->heads - 2], t->Sk));
         }
         add_knot(&fit->attention[fit->heads - 1], t->Sk, rate);
     }

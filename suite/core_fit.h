@@ -9,14 +9,9 @@
 #define DIT_SUITE_CORE_FIT_H
 
 #include "base/json.h"
+#include "kernels/cost/model.h"
 
-enum { SUITE_FIT_KNOTS = 16, SUITE_FIT_HEADS = 8 };
-
-/* Rates over sizes, ascending. */
-typedef struct {
-    int count;
-    double x[SUITE_FIT_KNOTS], y[SUITE_FIT_KNOTS];
-} suite_fit_curve;
+enum { SUITE_FIT_HEADS = 8 };
 
 /* Of the parts of a profile that are measured: what an element costs, as passes over memory of its operator's size. */
 #define SUITE_FIT_PART_LIST(X)                                                                                         \
@@ -45,13 +40,13 @@ typedef struct {
     int cores;
     int64_t memory_bytes;
     double peak_flops_per_s, bandwidth_bytes_per_s, launch_s;
-    suite_fit_curve bandwidth_fraction;
+    dit_cost_curve bandwidth_fraction;
     int tile_rows, tile_columns;
     double row_efficiency; /* of a tile of one row                     */
     double gemm_ceiling, gemm_fill_k;
     int heads; /* attention: tables by head size, ascending */
     int64_t head_dim[SUITE_FIT_HEADS];
-    suite_fit_curve attention[SUITE_FIT_HEADS];
+    dit_cost_curve attention[SUITE_FIT_HEADS];
     double together_compute, together_bandwidth; /* of all cores at work, of one alone       */
     double message_latency_s, message_bytes_per_s;
     double passes[SUITE_FIT_PART_COUNT];
@@ -59,11 +54,12 @@ typedef struct {
     double product_error, message_error;
 } suite_core_fit;
 
-/* Errors: DIT_ERR_JSON_* with the place; DIT_ERR_UNSUPPORTED when a time that is needed is missing. */
+/* Errors: DIT_ERR_JSON_* with the place; DIT_ERR_UNSUPPORTED when a time that is needed is missing, or times make no
+ * sense together. */
 dit_status suite_core_fit_raw(const dit_json *raw, suite_core_fit *out);
 /* The key of profile files. */
 const char *suite_fit_part_name(suite_fit_part part);
-/* Seconds that the fit gives a product: launch + max(tiles, memory), as dit_cost_gemm_seconds. */
-double suite_core_fit_product(const suite_core_fit *fit, double rows, double n, double k);
+/* What the cost model says of a product, with the fit's tiles and rates. */
+double suite_core_fit_product(const suite_core_fit *fit, int64_t rows, int64_t n, int64_t k);
 
 #endif
