@@ -205,27 +205,18 @@ static dit_status open_run(const suite_calibrate_params *params, calibration_run
     return DIT_OK;
 }
 
-static const suite_calibrated *find_value(const suite_calibration *calibration, const suite_calibrated *wanted)
-{
-    for (int i = 0; i < calibration->value_count; i++) {
-        const suite_calibrated *value = &calibration->values[i];
-        if (value->key == wanted->key && strcmp(value->name, wanted->name) == 0) return value;
-    }
-    return NULL;
-}
-
 /* The values that stages first..last have in the base are taken over. */
 static dit_status take_over(calibration_run *run, int first, int last)
 {
     for (int i = first; i <= last; i++) {
         const suite_planned_stage *stage = &run->plan.stages[i];
         for (int j = 0; j < stage->value_count; j++) {
-            const suite_calibrated *value = find_value(&run->base, &stage->values[j].what);
+            const suite_calibrated *what = &stage->values[j].what;
+            const suite_calibrated *value = suite_calibration_find(&run->base, what->key, what->name);
             if (!value)
                 return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s has no %s of %s, which stage \"%s\" fits",
-                                               suite_calibration_path(&run->base),
-                                               suite_calibrated_key_name(stage->values[j].what.key),
-                                               stage->values[j].what.name, stage->name),
+                                               suite_calibration_path(&run->base), suite_calibrated_key_name(what->key),
+                                               what->name, stage->name),
                                       "fit the whole plan first");
             DIT_TRY(suite_calibration_set(&run->fitted, value));
         }
@@ -311,7 +302,7 @@ static dit_status add_parameter(const calibration_run *run, const suite_planned_
     const suite_fit_value *range = &planned->range;
     cJSON *entry = add_object(list);
     if (!entry) return fail_memory();
-    double value = find_value(&run->fitted, &planned->what)->value;
+    double value = suite_calibration_find(&run->fitted, planned->what.key, planned->what.name)->value;
     double moved = log(value / range->prior) / range->deviation;
     DIT_TRY(dit_json_add_string(entry, "stage", stage->name));
     DIT_TRY(add_what(entry, &planned->what));

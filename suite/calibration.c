@@ -117,34 +117,39 @@ static dit_status read_of(const dit_json *doc, const cJSON *object, const char *
     return suite_fail_word(doc, at, "of", word, of_names);
 }
 
-/* One of the keys that `of` has. */
-static dit_status read_key(const dit_json *doc, const cJSON *object, const char *pointer, suite_calibrated_of of,
+/* One of the keys that `of` has; `at` is the pointer of the word. */
+static dit_status take_key(const dit_json *doc, const char *at, suite_calibrated_of of, const char *word,
                            suite_calibrated_key *out)
 {
-    const char *word, *words[SUITE_CALIBRATED_COUNT + 1] = {0};
-    char at[256];
+    const char *words[SUITE_CALIBRATED_COUNT + 1] = {0};
     int count = 0;
-    DIT_TRY(dit_json_require_string(doc, object, pointer, "key", &word));
     for (int key = 0; key < SUITE_CALIBRATED_COUNT; key++) {
         if (keys[key].of != of) continue;
         words[count++] = keys[key].key;
         *out = (suite_calibrated_key)key;
         if (strcmp(word, keys[key].key) == 0) return DIT_OK;
     }
-    suite_pointer_join(at, sizeof at, pointer, "key");
     return suite_fail_word(doc, at, "key", word, words);
 }
 
-/* A name that no data file has is an error of this document, with the hint of the catalogue. */
-static dit_status check_name(const dit_json *doc, const char *pointer, const suite_calibrated *value)
+static dit_status copy_text(const dit_json *doc, const char *at, const char *text, size_t size, char *out)
 {
-    char at[256], message[512], hint[256];
+    if (strlen(text) >= size)
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "a name has at most %zu characters", size - 1);
+    snprintf(out, size, "%s", text);
+    return DIT_OK;
+}
+
+/* A name that no data file has is an error of this document, with the hint of the catalogue. */
+static dit_status take_name(const dit_json *doc, const char *at, const char *name, suite_calibrated *out)
+{
+    char message[512], hint[256];
     double prior;
-    dit_status st = suite_calibrated_prior(value->key, value->name, &prior);
+    DIT_TRY(copy_text(doc, at, name, sizeof out->name, out->name));
+    dit_status st = suite_calibrated_prior(out->key, out->name, &prior);
     if (st != DIT_ERR_NOT_FOUND) return st;
     snprintf(message, sizeof message, "%s", dit_error_last()->message);
     snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
-    suite_pointer_join(at, sizeof at, pointer, "name");
     st = dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s", message);
     return hint[0] ? dit_error_hint(st, "%s", hint) : st;
 }
@@ -152,26 +157,16 @@ static dit_status check_name(const dit_json *doc, const char *pointer, const sui
 dit_status suite_calibrated_read(const dit_json *doc, const cJSON *object, const char *pointer, suite_calibrated *out)
 {
     suite_calibrated_of of;
-    const char *name;
+    const char *key, *name;
     char at[256];
     if (!cJSON_IsObject(object)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected an object");
     DIT_TRY(read_of(doc, object, pointer, &of));
-    DIT_TRY(read_key(doc, object, pointer, of, &out->key));
+    DIT_TRY(dit_json_require_string(doc, object, pointer, "key", &key));
+    suite_pointer_join(at, sizeof at, pointer, "key");
+    DIT_TRY(take_key(doc, at, of, key, &out->key));
     DIT_TRY(dit_json_require_string(doc, object, pointer, "name", &name));
     suite_pointer_join(at, sizeof at, pointer, "name");
-    if (strlen(name) >= sizeof out->name)
-        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "a name has at most %zu characters", sizeof out->name - 1);
-    snprintf(out->name, sizeof out->name, "%s", name);
-    return check_name(doc, pointer, out);
-}
-
-static const suite_calibrated *find(const suite_calibration *calibration, suite_calibrated_key key, const char *name)
-{
-    for (int i = 0; calibration && i < calibration->value_count; i++) {
-        const suite_calibrated *value = &calibration->values[i];
-        if (value->key == key && strcmp(value->name, name) == 0) return value;
-    }
-    return NULL;
+    return take_name(doc, at, name, out);
 }
 
 static dit_status read_value(const dit_json *doc, const cJSON *object, const char *pointer, suite_calibration *out)
@@ -183,22 +178,27 @@ static dit_status read_value(const dit_json *doc, const cJSON *object, const cha
     if (!member(object, "value")) return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"value\" is required");
     DIT_TRY(
         dit_json_optional_number(doc, object, pointer, "value", keys[one.key].least, keys[one.key].most, &one.value));
-    if (find(out, one.key, one.name))
+    if (suite_calibration_find(out, one.key, one.name))
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s of %s is there twice", keys[one.key].key, one.name);
     return suite_calibration_set(out, &one);
 }
 
+static dit_status read_text(const dit_json *doc, const cJSON *object, const char *pointer, const char *key, size_t size,
+                            char *out)
+{
+    const char *text;
+    char at[256];
+    DIT_TRY(dit_json_require_string(doc, object, pointer, key, &text));
+    suite_pointer_join(at, sizeof at, pointer, key);
+    return copy_text(doc, at, text, size, out);
+}
+
 static dit_status read_case(const dit_json *doc, const cJSON *object, const char *pointer, suite_calibrated_case *out)
 {
-    const char *case_id, *platform, *profile;
     if (!cJSON_IsObject(object)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected an object");
-    DIT_TRY(dit_json_require_string(doc, object, pointer, "case_id", &case_id));
-    DIT_TRY(dit_json_require_string(doc, object, pointer, "platform", &platform));
-    DIT_TRY(dit_json_require_string(doc, object, pointer, "profile", &profile));
-    snprintf(out->case_id, sizeof out->case_id, "%s", case_id);
-    snprintf(out->platform, sizeof out->platform, "%s", platform);
-    snprintf(out->profile, sizeof out->profile, "%s", profile);
-    return DIT_OK;
+    DIT_TRY(read_text(doc, object, pointer, "case_id", sizeof out->case_id, out->case_id));
+    DIT_TRY(read_text(doc, object, pointer, "platform", sizeof out->platform, out->platform));
+    return read_text(doc, object, pointer, "profile", sizeof out->profile, out->profile);
 }
 
 static dit_status read_cases(const dit_json *doc, suite_calibration *out)
@@ -293,12 +293,21 @@ const char *suite_calibration_path(const suite_calibration *calibration)
     return calibration->source.path ? calibration->source.path : "none";
 }
 
+const suite_calibrated *suite_calibration_find(const suite_calibration *calibration, suite_calibrated_key key,
+                                               const char *name)
+{
+    for (int i = 0; calibration && i < calibration->value_count; i++) {
+        const suite_calibrated *value = &calibration->values[i];
+        if (value->key == key && strcmp(value->name, name) == 0) return value;
+    }
+    return NULL;
+}
+
 dit_status suite_calibration_set(suite_calibration *calibration, const suite_calibrated *value)
 {
-    for (int i = 0; i < calibration->value_count; i++) {
-        suite_calibrated *known = &calibration->values[i];
-        if (known->key != value->key || strcmp(known->name, value->name) != 0) continue;
-        *known = *value;
+    const suite_calibrated *known = suite_calibration_find(calibration, value->key, value->name);
+    if (known) {
+        calibration->values[known - calibration->values] = *value;
         return DIT_OK;
     }
     suite_calibrated *grown = realloc(calibration->values, (size_t)(calibration->value_count + 1) * sizeof *grown);
@@ -310,14 +319,18 @@ dit_status suite_calibration_set(suite_calibration *calibration, const suite_cal
 
 /* ---- laying over ------------------------------------------------------------------------------------------------- */
 
+static dit_status replace_number(cJSON *object, const suite_calibrated *value)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(object, keys[value->key].key);
+    return dit_json_add_number(object, keys[value->key].key, value->value);
+}
+
 /* Members of `object` that are keys of `of`, for the thing called `name`. */
 static dit_status overlay(const suite_calibration *calibration, suite_calibrated_of of, const char *name, cJSON *object)
 {
     for (int i = 0; calibration && name && i < calibration->value_count; i++) {
         const suite_calibrated *value = &calibration->values[i];
-        if (keys[value->key].of != of || strcmp(value->name, name) != 0) continue;
-        cJSON_DeleteItemFromObjectCaseSensitive(object, keys[value->key].key);
-        DIT_TRY(dit_json_add_number(object, keys[value->key].key, value->value));
+        if (keys[value->key].of == of && strcmp(value->name, name) == 0) DIT_TRY(replace_number(object, value));
     }
     return DIT_OK;
 }
@@ -329,37 +342,48 @@ dit_status suite_calibration_accelerator(const suite_calibration *calibration, c
     return cost ? overlay(calibration, SUITE_CALIBRATED_ACCELERATOR, name, cost) : DIT_OK;
 }
 
-dit_status suite_calibration_profile(const suite_calibration *calibration, cJSON *profile)
+/* A member of "like": a key of profiles, and the profile whose value it follows. */
+static dit_status read_like(const dit_json *profile, const cJSON *like, suite_calibrated *out)
 {
-    const cJSON *like;
-    cJSON_ArrayForEach(like, member(profile, "like"))
+    char at[256];
+    suite_pointer_join(at, sizeof at, "/like", like->string);
+    DIT_TRY(take_key(profile, at, SUITE_CALIBRATED_PROFILE, like->string, &out->key));
+    if (cJSON_IsString(like)) return take_name(profile, at, like->valuestring, out);
+    return dit_error_hint(dit_json_fail(profile, at, DIT_ERR_JSON_TYPE, "expected the name of a profile"),
+                          "as in \"like\": {\"conv_efficiency\": \"pytorch-eager\"}");
+}
+
+dit_status suite_calibration_profile(const suite_calibration *calibration, dit_json *profile)
+{
+    const cJSON *likes = NULL, *like;
+    DIT_TRY(dit_json_optional_object(profile, profile->root, "", "like", &likes));
+    cJSON_ArrayForEach(like, likes)
     {
-        for (int key = 0; key < SUITE_CALIBRATED_COUNT; key++) {
-            const suite_calibrated *value = find(calibration, (suite_calibrated_key)key, like->valuestring);
-            if (!value || keys[key].of != SUITE_CALIBRATED_PROFILE || strcmp(keys[key].key, like->string) != 0)
-                continue;
-            cJSON_DeleteItemFromObjectCaseSensitive(profile, like->string);
-            DIT_TRY(dit_json_add_number(profile, like->string, value->value));
-        }
+        suite_calibrated followed;
+        DIT_TRY(read_like(profile, like, &followed));
+        const suite_calibrated *value = suite_calibration_find(calibration, followed.key, followed.name);
+        if (value) DIT_TRY(replace_number(profile->root, value));
     }
-    return overlay(calibration, SUITE_CALIBRATED_PROFILE, cJSON_GetStringValue(member(profile, "name")), profile);
+    const char *name = cJSON_GetStringValue(member(profile->root, "name"));
+    return overlay(calibration, SUITE_CALIBRATED_PROFILE, name, profile->root);
 }
 
 static void overlay_link(const suite_calibration *calibration, suite_link *link)
 {
     suite_link_class *own = &link->link_class;
-    const suite_calibrated *value = find(calibration, SUITE_CALIBRATED_BANDWIDTH_EFFICIENCY, own->name);
+    const suite_calibrated *value =
+        suite_calibration_find(calibration, SUITE_CALIBRATED_BANDWIDTH_EFFICIENCY, own->name);
     if (value) {
         link->bandwidth_bytes_per_s *= value->value / own->bandwidth_efficiency;
         own->bandwidth_efficiency = value->value;
     }
-    value = find(calibration, SUITE_CALIBRATED_MANY_PEERS_EFFICIENCY, own->name);
+    value = suite_calibration_find(calibration, SUITE_CALIBRATED_MANY_PEERS_EFFICIENCY, own->name);
     if (value) own->many_peers_efficiency = value->value;
 }
 
 void suite_calibration_cluster(const suite_calibration *calibration, suite_cluster *cluster)
 {
-    const suite_calibrated *host = find(calibration, SUITE_CALIBRATED_HOST_SCALE, cluster->name);
+    const suite_calibrated *host = suite_calibration_find(calibration, SUITE_CALIBRATED_HOST_SCALE, cluster->name);
     if (host) cluster->host_scale = host->value;
     for (int i = 0; i < cluster->link_count; i++) overlay_link(calibration, &cluster->links[i]);
     if (cluster->nodes > 1) overlay_link(calibration, &cluster->fabric);

@@ -80,14 +80,18 @@ dit_status suite_calibrated_read(const dit_json *doc, const cJSON *object, const
 
 /* What the data file says, which is where a fit starts. Errors: DIT_ERR_NOT_FOUND, DIT_ERR_JSON_*. */
 dit_status suite_calibrated_prior(suite_calibrated_key key, const char *name, double *out);
+/* The value of that key and name; NULL: none, also without a calibration. */
+const suite_calibrated *suite_calibration_find(const suite_calibration *calibration, suite_calibrated_key key,
+                                               const char *name);
 /* Sets one value; one of the same key and name is replaced. Errors: DIT_ERR_MEMORY. */
 dit_status suite_calibration_set(suite_calibration *calibration, const suite_calibrated *value);
 
 /* Each lays the values over one thing, `calibration` NULL or without values for it: nothing changes. */
-/* The document of an accelerator or of a profile, whose name it carries; what a profile takes from another ("like")
- * follows that one's values. Errors: DIT_ERR_MEMORY. */
+/* The document of an accelerator, whose name it carries. Errors: DIT_ERR_MEMORY. */
 dit_status suite_calibration_accelerator(const suite_calibration *calibration, cJSON *accelerator);
-dit_status suite_calibration_profile(const suite_calibration *calibration, cJSON *profile);
+/* That of a profile; what it takes from another ("like") follows that one's values. Errors: DIT_ERR_MEMORY;
+ * DIT_ERR_JSON_* with place where "like" has other keys than can be fitted, or names no profile. */
+dit_status suite_calibration_profile(const suite_calibration *calibration, dit_json *profile);
 /* Links, fabric and host of a cluster that has been loaded. */
 void suite_calibration_cluster(const suite_calibration *calibration, suite_cluster *cluster);
 

@@ -161,8 +161,12 @@ static dit_status read_selection(const plan_reader *reader, const cJSON *object,
     DIT_TRY(dit_json_require_string(reader->doc, object, pointer, "file", &name));
     DIT_TRY(dit_json_require_string(reader->doc, object, pointer, "where", &where));
     DIT_TRY(dit_json_optional_string(reader->doc, object, pointer, "why", &why));
-    suite_pointer_join(at, sizeof at, pointer, "where");
+    suite_pointer_join(at, sizeof at, pointer, "file");
+    if (!name[0] || name[0] == '.' || strchr(name, '/'))
+        return dit_error_hint(dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE, "\"%s\" is no name of a file", name),
+                              "files of results/published are named without a folder");
     DIT_TRY(load_file(reader->plan, name, &file));
+    suite_pointer_join(at, sizeof at, pointer, "where");
     return choose(reader, at, file, where, why);
 }
 

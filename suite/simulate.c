@@ -63,8 +63,8 @@ static dit_status scale_host(const suite_cluster *cluster, cJSON *profile)
     static const char *const costs[] = {"dispatch_s", "collective_dispatch_s", "synchronise_s"};
     for (size_t i = 0; i < sizeof costs / sizeof *costs && cluster->host_scale != 1; i++) {
         const cJSON *cost = cJSON_GetObjectItemCaseSensitive(profile, costs[i]);
-        double seconds = cJSON_IsNumber(cost) ? cost->valuedouble * cluster->host_scale : 0;
-        if (!cost) continue;
+        if (!cJSON_IsNumber(cost)) continue; /* the engine says what is wrong with it */
+        double seconds = cost->valuedouble * cluster->host_scale;
         cJSON_DeleteItemFromObjectCaseSensitive(profile, costs[i]);
         DIT_TRY(dit_json_add_number(profile, costs[i], seconds));
     }
@@ -83,7 +83,7 @@ static dit_status write_parameters(const char *folder, const suite_calibration *
     DIT_TRY_GOTO(st, suite_path(path, "%s/accelerator.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(device.source.root, path, false), done);
     DIT_TRY_GOTO(st, suite_catalogue_read("profiles", "profile", profile, "ditbench.profile/1", &stack), done);
-    DIT_TRY_GOTO(st, suite_calibration_profile(calibration, stack.root), done);
+    DIT_TRY_GOTO(st, suite_calibration_profile(calibration, &stack), done);
     DIT_TRY_GOTO(st, scale_host(cluster, stack.root), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(stack.root, path, false), done);

@@ -197,6 +197,7 @@ static dit_status take(const char *text, suite_calibration *out)
 }
 
 #define HEAD    "{\"schema\":\"ditbench.calibration/1\",\"parameters\":["
+#define LONG    "a-name-that-is-longer-than-any-name-which-a-data-file-of-ours-has-got"
 #define CEILING "{\"of\":\"accelerator\",\"name\":\"l40\",\"key\":\"gemm_ceiling\",\"value\":0.5}"
 
 static void refused(const char *text, dit_status wanted, const char *words, const char *hint)
@@ -234,6 +235,66 @@ static void what_nothing_takes_is_refused_with_its_place(void **state)
     refused(HEAD CEILING "," CEILING "]}", DIT_ERR_JSON_VALUE, "there twice", "");
     refused(HEAD CEILING "],\"points\":[{\"case_id\":\"x\"}]}", DIT_ERR_JSON_MISSING, "platform", "");
     refused(HEAD CEILING "],\"points\":[5]}", DIT_ERR_JSON_TYPE, "/points/0", "");
+    refused("{\"schema\":7}", DIT_ERR_JSON_TYPE, "/schema", "");
+    refused("{\"schema\":\"ditbench.calibration/1\",\"parameters\":{}}", DIT_ERR_JSON_TYPE, "/parameters", "");
+    refused("{\"schema\":\"ditbench.calibration/1\",\"points\":\"x\"}", DIT_ERR_JSON_TYPE, "/points", "");
+    refused(HEAD "{\"of\":7}]}", DIT_ERR_JSON_TYPE, "/parameters/0/of", "");
+    refused(HEAD "{\"of\":\"accelerator\",\"key\":[]}]}", DIT_ERR_JSON_TYPE, "/parameters/0/key", "");
+    refused(HEAD "{\"of\":\"accelerator\",\"key\":\"gemm_ceiling\",\"name\":{}}]}", DIT_ERR_JSON_TYPE,
+            "/parameters/0/name", "");
+    refused(HEAD "{\"of\":\"accelerator\",\"key\":\"gemm_ceiling\",\"name\":\"" LONG "\"}]}", DIT_ERR_JSON_VALUE,
+            "/parameters/0/name", "");
+    refused(HEAD "{\"of\":\"accelerator\",\"name\":\"l40\",\"key\":\"gemm_ceiling\",\"value\":\"NaN\"}]}",
+            DIT_ERR_JSON_TYPE, "/parameters/0/value", "");
+    refused(HEAD "{\"of\":\"profile\",\"name\":\"pytorch-eager\",\"key\":\"dispatch_s\",\"value\":1e300}]}",
+            DIT_ERR_JSON_VALUE, "/parameters/0/value", "");
+    refused(HEAD CEILING "],\"points\":[{\"case_id\":\"" LONG "\",\"platform\":\"p\",\"profile\":\"q\"}]}",
+            DIT_ERR_JSON_VALUE, "/points/0/case_id", "");
+    refused(HEAD CEILING "],\"points\":[{\"case_id\":7}]}", DIT_ERR_JSON_TYPE, "/points/0/case_id", "");
+}
+
+static void a_profile_is_like_others_that_exist(void **state)
+{
+    static const struct {
+        const char *like;
+        dit_status status;
+        const char *words, *hint;
+    } refused_likes[] = {
+        {"[\"pytorch-eager\"]", DIT_ERR_JSON_TYPE, "/like", ""},
+        {"7", DIT_ERR_JSON_TYPE, "/like", ""},
+        {"{\"dispatch_s\":7}", DIT_ERR_JSON_TYPE, "p.json:1:11: /like/dispatch_s", "pytorch-eager"},
+        {"{\"dispatch_s\":null}", DIT_ERR_JSON_TYPE, "/like/dispatch_s", "pytorch-eager"},
+        {"{\"dispatch_s\":{\"a\":\"b\"}}", DIT_ERR_JSON_TYPE, "/like/dispatch_s", "pytorch-eager"},
+        {"{\"dispach_s\":\"pytorch-eager\"}", DIT_ERR_JSON_VALUE, "/like/dispach_s", "dispatch_s"},
+        {"{\"gemm_ceiling\":\"pytorch-eager\"}", DIT_ERR_JSON_VALUE, "/like/gemm_ceiling", ""},
+        {"{\"dispatch_s\":\"pytorch-eagre\"}", DIT_ERR_JSON_VALUE, "/like/dispatch_s", "pytorch-eager"},
+        {"{\"dispatch_s\":\"../x\"}", DIT_ERR_JSON_VALUE, "/like/dispatch_s", ""},
+        {"{\"dispatch_s\":\"" LONG "\"}", DIT_ERR_JSON_VALUE, "/like/dispatch_s", ""},
+    };
+    suite_calibration calibration;
+    dit_json doc;
+    char text[512];
+    (void)state;
+    assert_int_equal(take(HEAD "{\"of\":\"profile\",\"name\":\"pytorch-eager\",\"key\":\"dispatch_s\",\"value\":0.5}]}",
+                          &calibration),
+                     DIT_OK);
+    for (size_t i = 0; i < sizeof refused_likes / sizeof *refused_likes; i++) {
+        snprintf(text, sizeof text, "{\"like\": %s}", refused_likes[i].like);
+        assert_int_equal(dit_json_parse(text, strlen(text), "p.json", &doc), DIT_OK);
+        dit_status st = suite_calibration_profile(&calibration, &doc);
+        if (st != refused_likes[i].status) fail_msg("%s: %s", text, dit_status_name(st));
+        if (!strstr(dit_error_last()->message, refused_likes[i].words)) fail_msg("%s", dit_error_last()->message);
+        if (!strstr(dit_error_last()->hint, refused_likes[i].hint)) fail_msg("%s", dit_error_last()->hint);
+        dit_json_release(&doc);
+    }
+    snprintf(text, sizeof text, "{\"like\":{\"dispatch_s\":\"pytorch-eager\"},\"dispatch_s\":1}");
+    assert_int_equal(dit_json_parse(text, strlen(text), "p.json", &doc), DIT_OK);
+    assert_int_equal(suite_calibration_profile(NULL, &doc), DIT_OK);
+    assert_true(cJSON_GetObjectItemCaseSensitive(doc.root, "dispatch_s")->valuedouble == 1);
+    assert_int_equal(suite_calibration_profile(&calibration, &doc), DIT_OK);
+    assert_true(cJSON_GetObjectItemCaseSensitive(doc.root, "dispatch_s")->valuedouble == 0.5);
+    dit_json_release(&doc);
+    suite_calibration_release(&calibration);
 }
 
 static void no_file_is_no_fit_and_a_named_one_must_be_there(void **state)
@@ -283,8 +344,8 @@ static void values_are_laid_over_what_bears_their_name(void **state)
     assert_int_equal(suite_catalogue_read("profiles", "profile", "torch-compile", "ditbench.profile/1", &compile),
                      DIT_OK);
     before = number_at(compile.root, "dispatch_s");
-    assert_int_equal(suite_calibration_profile(&calibration, eager.root), DIT_OK);
-    assert_int_equal(suite_calibration_profile(&calibration, compile.root), DIT_OK);
+    assert_int_equal(suite_calibration_profile(&calibration, &eager), DIT_OK);
+    assert_int_equal(suite_calibration_profile(&calibration, &compile), DIT_OK);
     assert_true(number_at(eager.root, "dispatch_s") == 1e-05 && number_at(compile.root, "dispatch_s") == before);
     dit_json_release(&compile);
     dit_json_release(&eager);
@@ -343,6 +404,39 @@ static void a_simulation_starts_from_fitted_values(void **state)
         dit_json_release(&doc);
     }
     assert_true(ceiling[1] == 0.5 && ceiling[0] != 0.5);
+    cJSON_Delete(kase);
+    suite_calibration_release(&calibration);
+    assert_int_equal(suite_path_remove(folder), DIT_OK);
+}
+
+/* A host that is slower by a factor makes no time of what is none: the engine is to see it, and say so. */
+static void what_is_no_time_is_not_scaled(void **state)
+{
+    char folder[] = "/tmp/ditbench-laid-XXXXXX", path[SUITE_PATH], results[SUITE_PATH];
+    suite_calibration calibration;
+    suite_simulate_params params = {.element = "fp16", .calibration = &calibration};
+    cJSON *kase = cJSON_CreateObject();
+    dit_json doc;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(suite_path(results, "%s/calibration/profiles", folder), DIT_OK);
+    assert_int_equal(suite_path_make(results), DIT_OK);
+    assert_int_equal(suite_path(path, "%s/mine.json", results), DIT_OK);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("{\"schema\":\"ditbench.profile/1\",\"name\":\"mine\",\"dispatch_s\":\"1\",\"synchronise_s\":2}", file);
+    fclose(file);
+    setenv("DITBENCH_RESULTS", folder, 1);
+    assert_int_equal(
+        take(HEAD "{\"of\":\"platform\",\"name\":\"8xl40\",\"key\":\"host_scale\",\"value\":3}]}", &calibration),
+        DIT_OK);
+    assert_int_equal(suite_simulate_prepare(&params, folder, kase, 1, "8xl40", "mine"), DIT_OK);
+    unsetenv("DITBENCH_RESULTS");
+    assert_int_equal(suite_path(path, "%s/profile.json", folder), DIT_OK);
+    assert_int_equal(dit_json_read_file(path, &doc), DIT_OK);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(doc.root, "dispatch_s")), "1");
+    assert_true(number_at(doc.root, "synchronise_s") == 6);
+    dit_json_release(&doc);
     cJSON_Delete(kase);
     suite_calibration_release(&calibration);
     assert_int_equal(suite_path_remove(folder), DIT_OK);
@@ -429,10 +523,11 @@ static void plan_refused(const char *text, dit_status wanted, const char *words)
 }
 
 #define PLAN "{\"schema\":\"ditbench.calibration_plan/1\",\"name\":\"p\",\"stages\":["
-#define GEMM                                                                                                           \
-    "{\"of\":\"accelerator\",\"name\":\"l40\",\"key\":\"gemm_ceiling\",\"least\":0.1,\"most\":1,\"prior_deviation\":"  \
-    "0."                                                                                                               \
-    "2}"
+#define WIDTH(deviation)                                                                                               \
+    "{\"of\":\"accelerator\",\"name\":\"l40\",\"key\":\"gemm_ceiling\",\"least\":0.1,\"most\":1,\"prior_"              \
+    "deviation\":" deviation "}"
+#define GEMM           WIDTH("0.2")
+#define POINTS(points) "{\"name\":\"a\",\"why\":\"w\",\"parameters\":[" GEMM "],\"points\":[" points "]}"
 #define STAGE(name, values, where)                                                                                     \
     "{\"name\":\"" name "\",\"why\":\"w\",\"parameters\":[" values "],\"points\":[{\"file\":\"paper_numbers.json\","   \
     "\"where\":\"" where "\"}]}"
@@ -455,6 +550,22 @@ static void a_plan_that_cannot_be_followed_is_refused(void **state)
                             "\"most\":0.2,\"prior_deviation\":0.2}",
                             ALONE) "]}",
                  DIT_ERR_JSON_VALUE, "not within");
+    plan_refused("[]", DIT_ERR_JSON_TYPE, "expected an object");
+    plan_refused(PLAN "7]}", DIT_ERR_JSON_TYPE, "/stages/0");
+    plan_refused(PLAN "{\"name\":7}]}", DIT_ERR_JSON_TYPE, "/stages/0/name");
+    plan_refused(PLAN "{\"name\":\"a\",\"why\":\"w\",\"parameters\":{}}]}", DIT_ERR_JSON_TYPE, "/stages/0/parameters");
+    plan_refused(PLAN STAGE("a", "7", ALONE) "]}", DIT_ERR_JSON_TYPE, "/stages/0/parameters/0");
+    plan_refused(PLAN STAGE("a", WIDTH("\"NaN\""), ALONE) "]}", DIT_ERR_JSON_TYPE,
+                 "/stages/0/parameters/0/prior_deviation");
+    plan_refused(PLAN STAGE("a", WIDTH("1e300"), ALONE) "]}", DIT_ERR_JSON_VALUE,
+                 "/stages/0/parameters/0/prior_deviation");
+    plan_refused(PLAN STAGE("a", GEMM, ALONE) "],\"rounds\":1e300}", DIT_ERR_JSON_VALUE, "/rounds");
+    plan_refused(PLAN POINTS("7") "]}", DIT_ERR_JSON_TYPE, "/stages/0/points/0");
+    plan_refused(PLAN POINTS("{\"where\":\"gpus == 1\"}") "]}", DIT_ERR_JSON_MISSING, "file");
+    plan_refused(PLAN POINTS("{\"file\":\"a.json\",\"where\":7}") "]}", DIT_ERR_JSON_TYPE, "/stages/0/points/0/where");
+    plan_refused(PLAN POINTS("{\"file\":\"../a.json\",\"where\":\"1\"}") "]}", DIT_ERR_JSON_VALUE,
+                 "/stages/0/points/0/file");
+    plan_refused(PLAN POINTS("{\"file\":\"none.json\",\"where\":\"1\"}") "]}", DIT_ERR_IO, "none.json");
 }
 
 static void doubtful_points_are_never_fitted_on(void **state)
@@ -512,10 +623,12 @@ int main(void)
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(numbers_are_rounded_as_printed),
         cmocka_unit_test(what_nothing_takes_is_refused_with_its_place),
+        cmocka_unit_test(a_profile_is_like_others_that_exist),
         cmocka_unit_test(no_file_is_no_fit_and_a_named_one_must_be_there),
         cmocka_unit_test(values_are_laid_over_what_bears_their_name),
         cmocka_unit_test(links_of_a_class_get_its_share),
         cmocka_unit_test(a_simulation_starts_from_fitted_values),
+        cmocka_unit_test(what_is_no_time_is_not_scaled),
         cmocka_unit_test(a_case_is_in_the_fit_wherever_it_stands),
         cmocka_unit_test(points_of_the_committed_fit_are_still_known),
         cmocka_unit_test(a_plan_that_cannot_be_followed_is_refused),
