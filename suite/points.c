@@ -191,7 +191,7 @@ static bool check_degrees(const suite_published_names *names, const suite_publis
     if (!take_degrees(point, method, out)) return false;
     parallel->warmup_steps = point->warmup_steps >= 0    ? point->warmup_steps
                              : method->warmup_steps >= 0 ? method->warmup_steps
-                                                         : suite_published_warmup(names);
+                                                         : names->warmup_steps;
     snprintf(out->method, sizeof out->method, "hybrid");
     out->search = is_search(point, method, out);
     if (out->search) return true;

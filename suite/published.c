@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { MOST_RANKS = 1 << 20, MOST_TOKENS = 1 << 30 }; /* of anything that is counted; of a sequence */
+enum { MOST_RANKS = 1 << 20, MOST_TOKENS = 1 << 30, MOST_STEPS = 100000 }; /* ranks: of anything else, too */
 
 static const cJSON *member(const cJSON *object, const char *key)
 {
@@ -116,7 +116,7 @@ static dit_status read_config(const place *outer, suite_published_point *point)
     DIT_TRY(read_count(&at, "num_pipeline_patch", &number));
     point->num_pipeline_patch = (int)number;
     if (is_said(&at, "warmup_steps")) {
-        DIT_TRY(dit_json_optional_int(at.doc, at.object, at.pointer, "warmup_steps", 0, 100000, &number));
+        DIT_TRY(dit_json_optional_int(at.doc, at.object, at.pointer, "warmup_steps", 0, MOST_STEPS, &number));
         point->warmup_steps = (int)number;
     }
     point->search = is_said(&at, "hybrid");
@@ -139,6 +139,7 @@ double suite_published_rounding(double value)
 
 static dit_status read_value(const place *at, const char *key, suite_published_point *point)
 {
+    const double least_value = 1e-15; /* whose inverse is a number, too */
     bool stated;
     if (!member(at->object, key))
         return dit_json_fail(at->doc, at->pointer, DIT_ERR_JSON_MISSING,
@@ -146,6 +147,9 @@ static dit_status read_value(const place *at, const char *key, suite_published_p
                              "no number",
                              key);
     DIT_TRY(read_number(at, key, -1e15, &point->has_value, &point->value));
+    if (point->value != 0 && fabs(point->value) < least_value)
+        return dit_json_fail(at->doc, at->pointer, DIT_ERR_JSON_VALUE, "\"%s\" %g is neither 0 nor at least %g", key,
+                             point->value, least_value);
     point->rounding = point->has_value ? suite_published_rounding(point->value) : 0;
     return read_number(at, "error_abs", 0, &stated, &point->rounding);
 }
@@ -363,6 +367,11 @@ static dit_status check_strings(const dit_json *doc, const cJSON *object, const 
     return DIT_OK;
 }
 
+static bool is_count(const cJSON *item)
+{
+    return cJSON_IsNumber(item) && item->valuedouble >= 1 && item->valuedouble <= MOST_RANKS;
+}
+
 static dit_status check_row(const dit_json *doc, const cJSON *row, int index)
 {
     char pointer[64];
@@ -373,9 +382,9 @@ static dit_status check_row(const dit_json *doc, const cJSON *row, int index)
     DIT_TRY(check_strings(doc, row, pointer, "interconnects"));
     DIT_TRY(dit_json_require_string(doc, row, pointer, "platform", &platform));
     const cJSON *gpus = member(row, "gpus");
-    if (cJSON_GetArraySize(gpus) == 2 && cJSON_IsNumber(gpus->child) && cJSON_IsNumber(gpus->child->next))
+    if (cJSON_IsArray(gpus) && cJSON_GetArraySize(gpus) == 2 && is_count(gpus->child) && is_count(gpus->child->next))
         return DIT_OK;
-    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"gpus\" is [least, most]");
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"gpus\" is [least, most], numbers of 1 to %d", MOST_RANKS);
 }
 
 static dit_status check_hardware(const dit_json *doc)
@@ -391,6 +400,7 @@ static dit_status check_hardware(const dit_json *doc)
 
 static dit_status load_names(const char *folder, suite_published_names *out)
 {
+    int64_t warmup;
     DIT_TRY(load_table(folder, "models", &out->models));
     DIT_TRY(check_texts(&out->models, "aliases"));
     DIT_TRY(check_texts(&out->models, "unknown"));
@@ -403,6 +413,8 @@ static dit_status load_names(const char *folder, suite_published_names *out)
     DIT_TRY(check_texts(&out->methods, "runtimes"));
     DIT_TRY(check_texts(&out->methods, "method_runtimes"));
     DIT_TRY(check_strings(&out->methods, out->methods.root, "", "neutral"));
+    DIT_TRY(dit_json_require_int(&out->methods, out->methods.root, "", "warmup_steps", 0, MOST_STEPS, &warmup));
+    out->warmup_steps = (int)warmup;
     return suite_catalogue_names("models", &out->catalogue);
 }
 
@@ -480,12 +492,6 @@ suite_published_place suite_published_platform(const suite_published_names *name
 const char *suite_published_profile(const suite_published_names *names, const char *runtime)
 {
     return cJSON_GetStringValue(member(member(names->methods.root, "runtimes"), runtime));
-}
-
-int suite_published_warmup(const suite_published_names *names)
-{
-    const cJSON *steps = member(names->methods.root, "warmup_steps");
-    return cJSON_IsNumber(steps) && steps->valuedouble >= 0 ? steps->valueint : 1;
 }
 
 /* ---- the words of a method --------------------------------------------------------------------------------------- */

@@ -50,13 +50,14 @@ double suite_published_rounding(double value);
 typedef struct {
     dit_json models, hardware, methods;
     char **catalogue; /* names of models */
+    int warmup_steps; /* of methods that have them, where a source does not say */
 } suite_published_names;
 
 /* results/published beside the workloads folder, or here. Errors: DIT_ERR_ENVIRONMENT. */
 dit_status suite_published_folder(char out[SUITE_PATH]);
 
-/* `folder` NULL: that one. Errors: DIT_ERR_ENVIRONMENT without the
- * folder, DIT_ERR_IO, DIT_ERR_JSON_* in one of its files. */
+/* `folder` NULL: that one. Errors: DIT_ERR_ENVIRONMENT without the folder, DIT_ERR_IO, DIT_ERR_JSON_* in one of its
+ * files. */
 dit_status suite_published_names_load(const char *folder, suite_published_names *out);
 void suite_published_names_release(suite_published_names *names);
 
@@ -78,8 +79,6 @@ suite_published_place suite_published_platform(const suite_published_names *name
 
 /* Name of a software profile, or NULL where there is none like this. */
 const char *suite_published_profile(const suite_published_names *names, const char *runtime);
-/* Synchronous first steps of methods that have them, where a source does not say. */
-int suite_published_warmup(const suite_published_names *names);
 
 /* What the words of a method's name say. */
 typedef struct {

@@ -143,7 +143,7 @@ static bool concerns(const cJSON *contradiction, int index)
     cJSON_ArrayForEach(point, member(contradiction, "points"))
     {
         const cJSON *at = member(point, "index");
-        if (cJSON_IsNumber(at) && at->valuedouble == index) return true;
+        if (at->valuedouble == index) return true;
     }
     return false;
 }
@@ -295,12 +295,51 @@ static dit_status take_selection(selection *chosen, cJSON *lines)
     return st;
 }
 
+static dit_status check_contradiction(const dit_json *doc, const cJSON *one, const char *pointer)
+{
+    const cJSON *points = NULL, *point;
+    const char *word;
+    char at[96];
+    int64_t point_index;
+    int index = 0;
+    DIT_TRY(dit_json_require_string(doc, one, pointer, "what", &word));
+    DIT_TRY(dit_json_require_string(doc, one, pointer, "believe", &word));
+    DIT_TRY(dit_json_optional_array(doc, one, pointer, "points", &points));
+    cJSON_ArrayForEach(point, points)
+    {
+        snprintf(at, sizeof at, "%s/points/%d", pointer, index++);
+        DIT_TRY(dit_json_require_int(doc, point, at, "index", 0, 1 << 30, &point_index));
+    }
+    return DIT_OK;
+}
+
+static dit_status check_contradictions(const dit_json *doc)
+{
+    static const char wanted[] = "ditbench.published_contradictions/1";
+    const cJSON *list = NULL, *one;
+    const char *schema, *file;
+    char at[64];
+    int index = 0;
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (strcmp(schema, wanted) != 0)
+        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not %s", schema, wanted);
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "file", &file));
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "contradictions", &list));
+    cJSON_ArrayForEach(one, list)
+    {
+        snprintf(at, sizeof at, "/contradictions/%d", index++);
+        DIT_TRY(check_contradiction(doc, one, at));
+    }
+    return DIT_OK;
+}
+
 static dit_status read_contradictions(dit_json *out)
 {
     char folder[SUITE_PATH], path[SUITE_PATH];
     DIT_TRY(suite_published_folder(folder));
     DIT_TRY(suite_path(path, "%s/contradictions.json", folder));
-    return dit_json_read_file(path, out);
+    DIT_TRY(dit_json_read_file(path, out));
+    return check_contradictions(out);
 }
 
 static dit_status take_all(const suite_workload *workload, const suite_calibration *calibration, cJSON *lines)

@@ -42,16 +42,6 @@ static void expect_counts(const char *members, int cases, int oracles, int merge
     suite_workload_release(&workload);
 }
 
-static void expect_drop(const char *members, dit_status code, const char *reason)
-{
-    suite_workload workload = fixture_load(members);
-    assert_int_equal(workload.case_count, 0);
-    assert_int_equal(workload.dropped_count, 1);
-    if (workload.dropped[0].code != code || !strstr(workload.dropped[0].reason, reason))
-        fail_msg("%s: %s", dit_status_name(workload.dropped[0].code), workload.dropped[0].reason);
-    suite_workload_release(&workload);
-}
-
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 static void a_pipeline_has_one_synchronous_step_and_a_band_a_stage_by_default(void **state)
@@ -186,18 +176,18 @@ static void a_default_is_the_value_it_stands_for(void **state)
 static void what_cannot_be_shared_is_dropped(void **state)
 {
     (void)state;
-    expect_drop("\"defaults\":{" TINY ",\"pipefusion_degree\":2,\"attn_layer_num_for_pp\":[1,1,2]}",
-                DIT_ERR_CONSTRAINT_STAGES, "lists 3 stages, pipefusion_degree is 2");
-    expect_drop("\"defaults\":{" TINY ",\"pipefusion_degree\":2,\"attn_layer_num_for_pp\":[1,2]}",
-                DIT_ERR_CONSTRAINT_STAGES, "3 blocks together");
-    expect_drop("\"defaults\":{" TINY ",\"pipefusion_degree\":8}", DIT_ERR_CONSTRAINT_STAGES, "number of blocks");
-    expect_drop("\"defaults\":{" TINY ",\"patch_degree\":2,\"ulysses_degree\":2}", DIT_ERR_CONSTRAINT_METHOD,
-                "patch_degree 2");
-    expect_drop("\"defaults\":{" TINY ",\"patch_degree\":3}", DIT_ERR_CONSTRAINT_TOKENS, "patch_degree 3");
-    expect_drop("\"defaults\":{" TINY ",\"patch_degree\":2,\"attention\":\"local\"}", DIT_ERR_CONSTRAINT_METHOD,
-                "which is distrifusion");
-    expect_drop("\"defaults\":{" TINY ",\"method\":\"pipefusion+usp\",\"world_size\":4}", DIT_ERR_CONSTRAINT_METHOD,
-                "3 factors above 1");
+    fixture_dropped("\"defaults\":{" TINY ",\"pipefusion_degree\":2,\"attn_layer_num_for_pp\":[1,1,2]}",
+                    DIT_ERR_CONSTRAINT_STAGES, "lists 3 stages, pipefusion_degree is 2");
+    fixture_dropped("\"defaults\":{" TINY ",\"pipefusion_degree\":2,\"attn_layer_num_for_pp\":[1,2]}",
+                    DIT_ERR_CONSTRAINT_STAGES, "3 blocks together");
+    fixture_dropped("\"defaults\":{" TINY ",\"pipefusion_degree\":8}", DIT_ERR_CONSTRAINT_STAGES, "number of blocks");
+    fixture_dropped("\"defaults\":{" TINY ",\"patch_degree\":2,\"ulysses_degree\":2}", DIT_ERR_CONSTRAINT_METHOD,
+                    "patch_degree 2");
+    fixture_dropped("\"defaults\":{" TINY ",\"patch_degree\":3}", DIT_ERR_CONSTRAINT_TOKENS, "patch_degree 3");
+    fixture_dropped("\"defaults\":{" TINY ",\"patch_degree\":2,\"attention\":\"local\"}", DIT_ERR_CONSTRAINT_METHOD,
+                    "which is distrifusion");
+    fixture_dropped("\"defaults\":{" TINY ",\"method\":\"pipefusion+usp\",\"world_size\":4}", DIT_ERR_CONSTRAINT_METHOD,
+                    "3 factors above 1");
 }
 
 static void values_out_of_range_are_refused(void **state)

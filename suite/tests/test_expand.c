@@ -13,17 +13,6 @@ static int count_dropped(const suite_workload *workload, dit_status code)
     return count;
 }
 
-/* Exactly one cell, dropped for `code` with `reason` in its text. */
-static void expect_drop(const char *members, dit_status code, const char *reason)
-{
-    suite_workload workload = fixture_load(members);
-    assert_int_equal(workload.case_count, 0);
-    assert_int_equal(workload.dropped_count, 1);
-    if (workload.dropped[0].code != code || !strstr(workload.dropped[0].reason, reason))
-        fail_msg("%s: %s", dit_status_name(workload.dropped[0].code), workload.dropped[0].reason);
-    suite_workload_release(&workload);
-}
-
 static void only_case_id(const char *members, char out[DIT_HASH_HEX])
 {
     suite_workload workload = fixture_load(members);
@@ -201,35 +190,35 @@ static void the_case_id_is_the_hash_of_the_document(void **state)
 static void illegal_cells_are_dropped_with_code_and_values(void **state)
 {
     (void)state;
-    expect_drop("\"defaults\":{" PIXART ",\"ulysses_degree\":3}", DIT_ERR_CONSTRAINT_HEADS, "heads 16");
-    expect_drop("\"defaults\":{" PIXART ",\"ring_degree\":3}", DIT_ERR_CONSTRAINT_TOKENS, "256");
-    expect_drop("\"defaults\":{" PIXART ",\"data_degree\":2}", DIT_ERR_CONSTRAINT_BATCH, "num_images 1");
-    expect_drop("\"defaults\":{" PIXART ",\"cfg_degree\":3}", DIT_ERR_CONSTRAINT_DEGREE, "cfg_degree 3");
-    expect_drop("\"defaults\":{\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"250x256\"}",
-                DIT_ERR_CONSTRAINT_RESOLUTION, "250x256");
-    expect_drop("\"defaults\":{" PIXART ",\"tensor_degree\":3}", DIT_ERR_CONSTRAINT_HEADS, "tensor_degree 3");
-    expect_drop("\"defaults\":{" PIXART ",\"pipefusion_degree\":29}", DIT_ERR_CONSTRAINT_STAGES, "blocks");
-    expect_drop("\"defaults\":{" PIXART ",\"ulysses_degree\":2,\"world_size\":4}", DIT_ERR_CONSTRAINT_PRODUCT, "2");
-    expect_drop("\"defaults\":{" PIXART ",\"ulysses_degree\":2,\"attention\":\"ring\"}", DIT_ERR_CONSTRAINT_METHOD,
-                "attention ring");
-    expect_drop("\"defaults\":{" PIXART ",\"method\":\"usp\",\"world_size\":2}", DIT_ERR_CONSTRAINT_METHOD, "usp");
+    fixture_dropped("\"defaults\":{" PIXART ",\"ulysses_degree\":3}", DIT_ERR_CONSTRAINT_HEADS, "heads 16");
+    fixture_dropped("\"defaults\":{" PIXART ",\"ring_degree\":3}", DIT_ERR_CONSTRAINT_TOKENS, "256");
+    fixture_dropped("\"defaults\":{" PIXART ",\"data_degree\":2}", DIT_ERR_CONSTRAINT_BATCH, "num_images 1");
+    fixture_dropped("\"defaults\":{" PIXART ",\"cfg_degree\":3}", DIT_ERR_CONSTRAINT_DEGREE, "cfg_degree 3");
+    fixture_dropped("\"defaults\":{\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"250x256\"}",
+                    DIT_ERR_CONSTRAINT_RESOLUTION, "250x256");
+    fixture_dropped("\"defaults\":{" PIXART ",\"tensor_degree\":3}", DIT_ERR_CONSTRAINT_HEADS, "tensor_degree 3");
+    fixture_dropped("\"defaults\":{" PIXART ",\"pipefusion_degree\":29}", DIT_ERR_CONSTRAINT_STAGES, "blocks");
+    fixture_dropped("\"defaults\":{" PIXART ",\"ulysses_degree\":2,\"world_size\":4}", DIT_ERR_CONSTRAINT_PRODUCT, "2");
+    fixture_dropped("\"defaults\":{" PIXART ",\"ulysses_degree\":2,\"attention\":\"ring\"}", DIT_ERR_CONSTRAINT_METHOD,
+                    "attention ring");
+    fixture_dropped("\"defaults\":{" PIXART ",\"method\":\"usp\",\"world_size\":2}", DIT_ERR_CONSTRAINT_METHOD, "usp");
 }
 
 static void guidance_distilled_models_have_no_cfg_parallel(void **state)
 {
     (void)state;
-    expect_drop("\"defaults\":{\"resolution\":\"256x256\",\"cfg_degree\":2,\"model\":{\"name\":\"flux.1-dev\","
-                "\"override\":{\"num_layers\":1,\"num_single_layers\":1}}}",
-                DIT_ERR_CONSTRAINT_CFG, "two guidance branches");
+    fixture_dropped("\"defaults\":{\"resolution\":\"256x256\",\"cfg_degree\":2,\"model\":{\"name\":\"flux.1-dev\","
+                    "\"override\":{\"num_layers\":1,\"num_single_layers\":1}}}",
+                    DIT_ERR_CONSTRAINT_CFG, "two guidance branches");
 }
 
 static void platforms_limit_ranks_and_memory(void **state)
 {
     (void)state;
-    expect_drop("\"defaults\":{" PIXART ",\"ulysses_degree\":16}", DIT_ERR_CONSTRAINT_PLATFORM, "16 ranks");
-    expect_drop("\"defaults\":{" PIXART ",\"platform\":\"tiny\",\"ulysses_degree\":4}", DIT_ERR_CONSTRAINT_PLATFORM,
-                "tiny has 2");
-    expect_drop("\"defaults\":{\"model\":\"flux.1-dev\",\"platform\":\"tiny\"}", DIT_ERR_CONSTRAINT_MEMORY, "GiB");
+    fixture_dropped("\"defaults\":{" PIXART ",\"ulysses_degree\":16}", DIT_ERR_CONSTRAINT_PLATFORM, "16 ranks");
+    fixture_dropped("\"defaults\":{" PIXART ",\"platform\":\"tiny\",\"ulysses_degree\":4}", DIT_ERR_CONSTRAINT_PLATFORM,
+                    "tiny has 2");
+    fixture_dropped("\"defaults\":{\"model\":\"flux.1-dev\",\"platform\":\"tiny\"}", DIT_ERR_CONSTRAINT_MEMORY, "GiB");
     suite_workload workload = fixture_load("\"defaults\":{" PIXART ",\"ulysses_degree\":4}"); /* 4 ranks on 2 cores */
     assert_int_equal(workload.case_count, 1);
     suite_workload_release(&workload);
@@ -250,8 +239,8 @@ static void auto_threads_share_the_devices(void **state)
 static void catalogue_entries_are_dropped_as_unsupported(void **state)
 {
     (void)state;
-    expect_drop("\"defaults\":{\"model\":\"allegro\"}", DIT_ERR_UNSUPPORTED, "architecture facts only");
-    expect_drop("\"defaults\":{\"model\":\"open-sora-1.2\"}", DIT_ERR_UNSUPPORTED, "architecture facts only");
+    fixture_dropped("\"defaults\":{\"model\":\"allegro\"}", DIT_ERR_UNSUPPORTED, "architecture facts only");
+    fixture_dropped("\"defaults\":{\"model\":\"open-sora-1.2\"}", DIT_ERR_UNSUPPORTED, "architecture facts only");
 }
 
 static void exclude_and_constraints_see_the_tags(void **state)

@@ -238,6 +238,11 @@ static void what_is_wrong_is_named_with_its_place(void **state)
             "/0/error_abs");
     refused("[{" FLUX ",\"gpus\":4,\"gpus\":4,\"method\":\"u\",\"value\":1}]", DIT_ERR_JSON_DUPLICATE_KEY, "gpus");
     refused("{\"entries\":[{\"model\":\"x\",\"gpu\":\"T4\"}]}", DIT_ERR_JSON_MISSING, "latency_s");
+    refused("[{" FLUX ",\"gpus\":1e300,\"method\":\"u\",\"value\":1}]", DIT_ERR_JSON_VALUE, "/0/gpus");
+    refused("[{" FLUX ",\"gpus\":4,\"method\":\"u\",\"value\":1e300}]", DIT_ERR_JSON_VALUE, "/0/value");
+    refused("[{" FLUX ",\"gpus\":4,\"method\":\"u\",\"value\":1e-300}]", DIT_ERR_JSON_VALUE, "\"value\" 1e-300");
+    refused("[{" FLUX ",\"gpus\":4,\"method\":\"u\",\"value\":NaN}]", DIT_ERR_JSON_SYNTAX, "points.json:1:");
+    refused("[{" FLUX ",\"gpus\":4,\"method\":\"u\",\"value\":\"NaN\"}]", DIT_ERR_JSON_TYPE, "/0/value");
 }
 
 static void unknown_members_are_counted(void **state)
@@ -742,26 +747,57 @@ static void contradictions_are_about_points_that_exist(void **state)
     suite_published_release(&published);
 }
 
+static void write_table(const char *folder, const char *name, const char *text)
+{
+    char path[SUITE_PATH];
+    assert_int_equal(suite_path(path, "%s/%s.json", folder, name), DIT_OK);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+#define MODELS       "{\"schema\":\"ditbench.published_models/1\",\"unknown\":{},\"layers\":{},"
+#define ROWS         "{\"schema\":\"ditbench.published_hardware/1\",\"not_stated\":[],\"rows\":["
+#define ROW          "{\"names\":[\"T4\"],\"interconnects\":[],\"platform\":\"4xt4\","
+#define METHODS      "{\"schema\":\"ditbench.published_methods/1\",\"refused\":{},\"runtimes\":{},\"method_runtimes\":{},"
+#define GOOD_METHODS METHODS "\"settings\":{},\"neutral\":[],\"warmup_steps\":1}"
+
 static void damaged_tables_are_refused(void **state)
 {
     static const struct {
-        const char *name, *text;
-    } tables[] = {{"models", "{\"schema\":\"ditbench.published_models/1\",\"aliases\":{\"a/b\":7},\"unknown\":{}}"},
-                  {"models", "{\"schema\":\"ditbench.published_models/2\",\"aliases\":{},\"unknown\":{}}"},
-                  {"models", "[]"}};
-    char folder[] = "/tmp/ditbench-names-XXXXXX", path[SUITE_PATH];
+        const char *name, *text, *words;
+    } tables[] = {
+        {"models", "{\"schema\":\"ditbench.published_models/1\",\"aliases\":{\"a/b\":7},\"unknown\":{}}", "a~1b"},
+        {"models", "{\"schema\":\"ditbench.published_models/2\",\"aliases\":{},\"unknown\":{}}", "/schema"},
+        {"models", "[]", "expected an object"},
+        {"models", MODELS "\"aliases\":[]}", "/aliases"},
+        {"hardware", ROWS "7]}", "/rows/0"},
+        {"hardware", ROWS ROW "\"gpus\":[1,\"4\"]}]}", "/rows/0"},
+        {"hardware", ROWS ROW "\"gpus\":{\"least\":1,\"most\":4}}]}", "/rows/0"},
+        {"hardware", ROWS ROW "\"gpus\":[1,1e300]}]}", "/rows/0"},
+        {"hardware", ROWS ROW "\"gpus\":[1,4],\"names\":[]}]}", "names"},
+        {"hardware", ROWS "{\"names\":[7],\"interconnects\":[],\"platform\":\"4xt4\",\"gpus\":[1,4]}]}",
+         "/rows/0/names"},
+        {"methods", METHODS "\"settings\":{\"ring\":7},\"neutral\":[],\"warmup_steps\":1}", "/settings/ring"},
+        {"methods", METHODS "\"settings\":{},\"neutral\":\"x\",\"warmup_steps\":1}", "/neutral"},
+        {"methods", METHODS "\"settings\":{},\"neutral\":[],\"warmup_steps\":\"1\"}", "/warmup_steps"},
+        {"methods", METHODS "\"settings\":{},\"neutral\":[],\"warmup_steps\":1e300}", "/warmup_steps"}};
+    char folder[] = "/tmp/ditbench-names-XXXXXX";
     suite_published_names read;
     (void)state;
     assert_non_null(mkdtemp(folder));
     assert_int_equal(suite_published_names_load(folder, &read), DIT_ERR_IO);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        assert_int_equal(suite_path(path, "%s/%s.json", folder, tables[i].name), DIT_OK);
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        fputs(tables[i].text, file);
-        fclose(file);
+        write_table(folder, "models", MODELS "\"aliases\":{}}");
+        write_table(folder, "hardware", ROWS ROW "\"gpus\":[1,4]}]}");
+        write_table(folder, "methods", GOOD_METHODS);
+        assert_int_equal(suite_published_names_load(folder, &read), DIT_OK);
+        suite_published_names_release(&read);
+        write_table(folder, tables[i].name, tables[i].text);
         dit_status st = suite_published_names_load(folder, &read);
-        assert_true(st == DIT_ERR_JSON_TYPE || st == DIT_ERR_JSON_VALUE);
+        if (st == DIT_OK || !strstr(dit_error_last()->message, tables[i].words))
+            fail_msg("%s: %s", tables[i].text, st == DIT_OK ? "taken" : dit_error_last()->message);
         assert_null(read.catalogue);
     }
     assert_int_equal(suite_path_remove(folder), DIT_OK);

@@ -66,10 +66,8 @@ static void memory_drops_no_simulated_cell(void **state)
     assert_int_equal(workload.case_count, 1);
     assert_true(workload.cases[0].predicted_memory_bytes > INT64_C(16) << 30);
     suite_workload_release(&workload);
-    workload = fixture_load("\"defaults\":{" PIXART ",\"platform\":\"4xt4\",\"ulysses_degree\":8}");
-    assert_int_equal(workload.case_count, 0);
-    assert_int_equal(workload.dropped[0].code, DIT_ERR_CONSTRAINT_PLATFORM);
-    suite_workload_release(&workload);
+    fixture_dropped("\"defaults\":{" PIXART ",\"platform\":\"4xt4\",\"ulysses_degree\":8}", DIT_ERR_CONSTRAINT_PLATFORM,
+                    "4xt4");
 }
 
 static void software_means_nothing_to_measured_cells(void **state)
@@ -92,12 +90,9 @@ static void software_means_nothing_to_measured_cells(void **state)
 static void decodes_are_not_simulated(void **state)
 {
     (void)state;
-    suite_workload workload = fixture_load("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\","
-                                           "\"resolution\":\"64x64\"," A100 "}");
-    assert_int_equal(workload.case_count, 0);
-    assert_int_equal(workload.dropped[0].code, DIT_ERR_UNSUPPORTED);
-    assert_non_null(strstr(workload.dropped[0].reason, "simulat"));
-    suite_workload_release(&workload);
+    fixture_dropped("\"program\":\"vae_decode\",\"defaults\":{\"model\":\"flux.1-dev\",\"resolution\":\"64x64\"," A100
+                    "}",
+                    DIT_ERR_UNSUPPORTED, "simulat");
 }
 
 static void a_pipeline_may_decode_in_tiles(void **state)
@@ -437,6 +432,38 @@ static void a_line_says_what_speaks_against_it(void **state)
     cJSON_Delete(lines);
 }
 
+static void damaged_contradictions_are_refused_with_their_place(void **state)
+{
+#define CONTRADICTIONS "{\"schema\":\"ditbench.published_contradictions/1\",\"file\":\"mine.json\",\"contradictions\":"
+    static const char *const damaged[][2] = {
+        {"[]", "schema"},
+        {"{\"schema\":\"ditbench.published_models/1\"}", "/schema"},
+        {CONTRADICTIONS "7}", "/contradictions"},
+        {CONTRADICTIONS "[7]}", "what"},
+        {CONTRADICTIONS "[{\"what\":7}]}", "/contradictions/0/what"},
+        {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"points\":{}}]}", "/contradictions/0/points"},
+        {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"points\":[5]}]}", "index"},
+        {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"points\":[{\"index\":1e300}]}]}", "points/0/index"},
+        {CONTRADICTIONS "[{\"what\":\"w\",\"believe\":\"b\",\"points\":[{\"index\":\"NaN\"}]}]}", "points/0/index"},
+    };
+#undef CONTRADICTIONS
+    const suite_calibration nothing = {0};
+    char text[1024];
+    cJSON *lines = NULL;
+    (void)state;
+    write_six_points();
+    snprintf(text, sizeof text, workload_text, "");
+    suite_workload workload = fixture_load(text);
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        fixture_write("results/published/contradictions.json", damaged[i][0]);
+        assert_int_not_equal(suite_published_lines(&workload, &nothing, &lines), DIT_OK);
+        assert_null(lines);
+        if (!strstr(dit_error_last()->message, damaged[i][1])) fail_msg("%s", dit_error_last()->message);
+        assert_non_null(strstr(dit_error_last()->message, "contradictions.json:1:"));
+    }
+    suite_workload_release(&workload);
+}
+
 static void an_expression_selects(void **state)
 {
     const suite_calibration nothing = {0};
@@ -520,6 +547,7 @@ int main(void)
         cmocka_unit_test_teardown(a_line_names_the_case_that_is_the_same, remove_published),
         cmocka_unit_test_teardown(a_rate_of_a_layer_is_the_time_of_one, remove_published),
         cmocka_unit_test_teardown(a_line_says_what_speaks_against_it, remove_published),
+        cmocka_unit_test_teardown(damaged_contradictions_are_refused_with_their_place, remove_published),
         cmocka_unit_test_teardown(an_expression_selects, remove_published),
         cmocka_unit_test_teardown(what_a_source_leaves_out_may_be_assumed, remove_published),
         cmocka_unit_test_teardown(what_a_source_states_is_never_assumed, remove_published),

@@ -119,6 +119,17 @@ static inline dit_status fixture_refused(const char *members)
     return suite_workload_parse(text, (size_t)length, "test.json", &workload);
 }
 
+/* A workload of these members, which must be of one cell that is dropped for `code`, with `reason` in its text. */
+static inline void fixture_dropped(const char *members, dit_status code, const char *reason)
+{
+    suite_workload workload = fixture_load(members);
+    assert_int_equal(workload.case_count, 0);
+    assert_int_equal(workload.dropped_count, 1);
+    if (workload.dropped[0].code != code || !strstr(workload.dropped[0].reason, reason))
+        fail_msg("%s: %s", dit_status_name(workload.dropped[0].code), workload.dropped[0].reason);
+    suite_workload_release(&workload);
+}
+
 /* An object of a case's document. */
 static inline const cJSON *fixture_part(const suite_case *one, const char *key)
 {
