@@ -72,7 +72,7 @@ static dit_status check_needed(const dit_json *doc, const cJSON *object, const c
 
 static dit_status read_time(const dit_json *doc, const cJSON *object, const char *at, raw_time *out)
 {
-    const double most = 1e15, shortest_s = 1e-12, longest_s = 1e6, most_flops_per_s = 1e18;
+    const double most = 1e9, shortest_s = 1e-12, longest_s = 1e6, most_flops_per_s = 1e18;
     const struct {
         const char *key;
         double *value;

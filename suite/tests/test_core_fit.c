@@ -334,7 +334,7 @@ static void wrong_raw_times_are_refused_by_name(void **state)
     assert_refused("\"seconds\":1e-07", "\"seconds\":1e300", false, DIT_ERR_JSON_VALUE, "/seconds");
     assert_refused("\"seconds\":1e-07", "\"seconds\":\"NaN\"", false, DIT_ERR_JSON_TYPE, "/seconds");
     assert_refused(",\"seconds\":1e-07", "", false, DIT_ERR_JSON_MISSING, "\"combine\" needs \"seconds\"");
-    assert_refused("\"k\":1,", "\"k\":1e300,", false, DIT_ERR_JSON_VALUE, "/k");
+    assert_refused("\"k\":64,", "\"k\":1e15,", false, DIT_ERR_JSON_VALUE, "/k");
     assert_refused("\"k\":1,", "\"k\":[1],", false, DIT_ERR_JSON_TYPE, "/k");
     assert_refused("{\"op\":\"peak\"", "7,{\"op\":\"peak\"", false, DIT_ERR_JSON_TYPE, "/runs/0/times/0");
     assert_refused("\"op\":\"peak\"", "\"op\":\"peak\",\"op\":\"peak\"", false, DIT_ERR_JSON_DUPLICATE_KEY, "op");
