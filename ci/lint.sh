@@ -45,7 +45,7 @@ for check in "${checks[@]}"; do
     else
         result=1
         echo "FAILED: $check"
-        grep -v '^  CC\|^  AR\|^  LINK' "$log" | head -n 60
+        grep -vE '^  (CC|SIM|AR|LINK) ' "$log" | head -n 60
     fi
     rm -f "$log"
 done

@@ -151,8 +151,8 @@ static void published_lines_are_read_strictly(void **state)
         LATENCY("\"value\":1,\"warnings\":\"w\""),
         LATENCY("\"value\":1,\"warnings\":[\"a\",1]"),
         "{\"kind\":\"published\",\"index\":1,\"source\":\"s\",\"metric\":\"latency_s\",\"value\":1,\"tags\":{}}\n",
-        "{\"kind\":\"published\",\"file\":\"f\",\"index\":-1,\"source\":\"s\",\"metric\":\"latency_s\",\"value\":1,"
-        "\"tags\":{}}\n",
+        ("{\"kind\":\"published\",\"file\":\"f\",\"index\":-1,\"source\":\"s\",\"metric\":\"latency_s\",\"value\":1,"
+         "\"tags\":{}}\n"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         report_table table;

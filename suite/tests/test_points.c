@@ -757,10 +757,12 @@ static void write_table(const char *folder, const char *name, const char *text)
     fclose(file);
 }
 
-#define MODELS       "{\"schema\":\"ditbench.published_models/1\",\"unknown\":{},\"layers\":{},"
-#define ROWS         "{\"schema\":\"ditbench.published_hardware/1\",\"not_stated\":[],\"rows\":["
-#define ROW          "{\"names\":[\"T4\"],\"interconnects\":[],\"platform\":\"4xt4\","
-#define METHODS      "{\"schema\":\"ditbench.published_methods/1\",\"refused\":{},\"runtimes\":{},\"method_runtimes\":{},"
+#define MODELS "{\"schema\":\"ditbench.published_models/1\",\"unknown\":{},\"layers\":{},"
+#define ROWS   "{\"schema\":\"ditbench.published_hardware/1\",\"not_stated\":[],\"rows\":["
+#define ROW    "{\"names\":[\"T4\"],\"interconnects\":[],\"platform\":\"4xt4\","
+#define METHODS                                                                                                        \
+    "{\"schema\":\"ditbench.published_methods/1\",\"refused\":{},\"runtimes\":{},"                                     \
+    "\"method_runtimes\":{},"
 #define GOOD_METHODS METHODS "\"settings\":{},\"neutral\":[],\"warmup_steps\":1}"
 
 static void damaged_tables_are_refused(void **state)
