@@ -150,6 +150,7 @@ static dit_status write_case(const char *folder, const cJSON *document, const su
     DIT_TRY_GOTO(st, dit_json_add_string(simulation, "profile", path), done);
     DIT_TRY_GOTO(st, dit_json_add_string(simulation, "element", params->element), done);
     if (params->replay) cJSON_AddBoolToObject(simulation, "replay", true);
+    if (params->layered) cJSON_AddBoolToObject(simulation, "layered", true);
     DIT_TRY_GOTO(st, add_links(simulation, cluster, ranks), done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/case.json", folder), done);
     st = dit_json_write_file(kase, path, false);

@@ -16,6 +16,7 @@ typedef struct {
     const char *element;                  /* "fp16": of the published numbers              */
     double deadline_s;                    /* of one case                                   */
     bool replay;                          /* every step, not as many as it takes until they repeat */
+    bool layered;                         /* some blocks and hops of few ranks, too, as of very many */
     suite_signals *signals;               /* NULL: a signal ends the program, as usual */
     const suite_calibration *calibration; /* laid over accelerator, profile and links; NULL: nothing */
 } suite_simulate_params;

@@ -162,6 +162,7 @@ dit_status attention_ring_forward(dit_attention *attention, const dit_attention_
         dit_comm_exchange exchange;
         bool more = hop + 1 < size;
         double flops = rt->flops.attention;
+        if (more) dit_comm_set_hop(ring, hop, size - 1);
         if (more) DIT_TRY(dit_comm_exchange_begin(ring, current, next, arriving, previous, bytes, &exchange));
         int64_t began = dit_clock_ns();
         compute_hop(attention, shape, io, &keys, hop, current, more ? &exchange : NULL);
@@ -171,6 +172,7 @@ dit_status attention_ring_forward(dit_attention *attention, const dit_attention_
                                                    .compute_ns = computed - began,
                                                    .waiting_ns = dit_clock_ns() - computed};
     }
+    dit_comm_set_hop(ring, 0, 1);
     return DIT_OK;
 }
 

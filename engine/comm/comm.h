@@ -60,6 +60,10 @@ void dit_comm_set_trace(dit_comm *comm, struct dit_trace *trace);
 /* What follows is entry `at` of a batch of `of` alike ones, which other libraries exchange at once. Only a simulation
  * makes a difference of it: there the first entry's exchanges carry all. (0, 1): no batch. */
 void dit_comm_set_batch(dit_comm *comm, int64_t at, int64_t of);
+/* The exchange that follows is hop `at` of `of` around the group, all of them alike and beside alike computation. Only
+ * a simulation of very many ranks makes a difference of it: there later hops take as long as the first ones. (0, 1): no
+ * ring. */
+void dit_comm_set_hop(dit_comm *comm, int64_t at, int64_t of);
 
 int dit_comm_rank(const dit_comm *comm);
 int dit_comm_size(const dit_comm *comm);

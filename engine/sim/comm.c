@@ -1,6 +1,7 @@
 /* Communicator of a simulation: MPI's own calls, under SimGrid, with messages that carry nothing. What ranks tell each
- * other outside the measured region (the world) is real. */
+ * other outside the measured region (the world) is real, no message, and takes no time: they are of one process. */
 #include "engine/comm/comm_impl.h"
+#include "engine/sim/hops.h"
 #include "engine/sim/links.h"
 #include "engine/sim/sim.h"
 
@@ -15,13 +16,19 @@ typedef struct {
     int *ranks;           /* of the world; NULL: the world, which talks outside the measured region */
     dit_cost_group links; /* ranks 0: not asked for yet                                             */
     sg_bar_t meeting;
+    dit_sim_ring ring;
 } sim_group;
 
 /* Of groups that never talk the routes are not looked up. */
-static double enter(sim_group *group, dit_cost_collective collective, double bytes, bool beside)
+static const dit_cost_group *links_of(sim_group *group)
 {
     if (!group->links.ranks) group->links = dit_sim_links_group(group->ranks, group->size);
-    return dit_sim_enter(&group->links, collective, bytes, beside);
+    return &group->links;
+}
+
+static double enter(sim_group *group, dit_cost_collective collective, double bytes, bool beside)
+{
+    return dit_sim_enter(links_of(group), collective, bytes, beside);
 }
 
 static dit_status simulated_all_to_all(void *opaque, const void *send, void *recv, int64_t block_bytes)
@@ -107,6 +114,10 @@ static dit_status simulated_exchange_begin(void *opaque, const void *send, int t
 {
     sim_group *group = opaque;
     int ends = (to != DIT_COMM_NOBODY) + (from != DIT_COMM_NOBODY);
+    if (dit_sim_hops_left_out(&group->ring)) {
+        dit_sim_pass_over(links_of(group), (double)bytes);
+        return DIT_OK;
+    }
     dit_sim_copy(ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
     double stretch = enter(group, DIT_COST_SEND_RECV, (double)bytes, to != DIT_COMM_NOBODY);
     int64_t wire = dit_sim_wire(bytes, stretch);
@@ -139,10 +150,21 @@ static void simulated_exchange_poll(void *group, dit_comm_exchange *exchange)
 
 static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *exchange)
 {
+    sim_group *group = opaque;
+    if (dit_sim_hops_left_out(&group->ring)) {
+        dit_sim_wait_until(dit_sim_hops_due(&group->ring));
+        return DIT_OK;
+    }
     dit_sim_enter_wait();
-    DIT_TRY(dit_comm_mpi.exchange_wait(((sim_group *)opaque)->mpi, exchange));
+    DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, exchange));
     dit_sim_leave();
+    dit_sim_hops_arrived(&group->ring, dit_sim_device_now());
     return DIT_OK;
+}
+
+static void simulated_set_hop(void *opaque, int64_t at, int64_t of)
+{
+    dit_sim_hops_next(&((sim_group *)opaque)->ring, at, of);
 }
 
 static dit_status simulated_barrier(void *opaque)
@@ -182,17 +204,13 @@ static const dit_comm_ops groups = {
     .all_gather_begin = simulated_all_gather_begin,
     .exchange_poll = simulated_exchange_poll,
     .set_batch = simulated_set_batch,
+    .set_hop = simulated_set_hop,
     .exchange_wait = simulated_exchange_wait,
     .barrier = simulated_barrier,
     .all_gather_varying = simulated_all_gather_varying,
     .sum = simulated_sum,
 };
 
-static dit_status start(int *argc, char ***argv)
-{
-    DIT_TRY(dit_comm_mpi.start(argc, argv));
-    return dit_sim_start();
-}
 static void finish(void)
 {
     dit_comm_mpi.finish();
@@ -251,18 +269,76 @@ static dit_status create(const int *ranks, int size, void **out)
     return st;
 }
 
-static dit_status world_all_to_all(void *group, const void *send, void *recv, int64_t block_bytes)
+/* ---- the world ----------------------------------------------------------------------------------------------------
+ */
+
+/* What all ranks see: where each has put what it tells. */
+static struct {
+    sg_bar_t meeting;
+    const void *told[];
+} * world;
+
+static dit_status start(int *argc, char ***argv)
 {
-    return dit_comm_mpi.all_to_all(((sim_group *)group)->mpi, send, recv, block_bytes);
+    int ranks;
+    DIT_TRY(dit_comm_mpi.start(argc, argv));
+    DIT_TRY(dit_sim_start(&ranks));
+    DIT_TRY(dit_sim_shared((int64_t)sizeof *world + ranks * (int64_t)sizeof *world->told, (void **)&world));
+    if (!world->meeting) world->meeting = sg_barrier_init((unsigned)ranks);
+    return DIT_OK;
 }
-static dit_status world_all_gather(void *group, const void *send, void *recv, int64_t block_bytes)
+
+/* Everybody has told; nobody tells anything else before all have listened. */
+static void tell(const sim_group *group, const void *what)
 {
-    return dit_comm_mpi.all_gather(((sim_group *)group)->mpi, send, recv, block_bytes);
+    world->told[group->rank] = what;
+    sg_barrier_wait(world->meeting);
 }
-static dit_status world_all_gather_varying(void *group, const void *data, int64_t bytes, void *out,
+static dit_status listened(void)
+{
+    sg_barrier_wait(world->meeting);
+    return DIT_OK;
+}
+
+static dit_status world_all_to_all(void *opaque, const void *send, void *recv, int64_t block_bytes)
+{
+    const sim_group *group = opaque;
+    tell(group, send);
+    for (int rank = 0; rank < group->size; rank++)
+        memcpy((char *)recv + rank * block_bytes, (const char *)world->told[rank] + group->rank * block_bytes,
+               (size_t)block_bytes);
+    return listened();
+}
+
+static dit_status world_all_gather(void *opaque, const void *send, void *recv, int64_t block_bytes)
+{
+    const sim_group *group = opaque;
+    tell(group, send);
+    for (int rank = 0; rank < group->size; rank++)
+        memcpy((char *)recv + rank * block_bytes, world->told[rank], (size_t)block_bytes);
+    return listened();
+}
+
+static dit_status world_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out,
                                            const int64_t *offsets)
 {
-    return dit_comm_mpi.all_gather_varying(((sim_group *)group)->mpi, data, bytes, out, offsets);
+    const sim_group *group = opaque;
+    (void)bytes;
+    tell(group, data ? data : (const char *)out + offsets[group->rank]);
+    for (int rank = 0; rank < group->size; rank++)
+        if (data || rank != group->rank)
+            memcpy((char *)out + offsets[rank], world->told[rank], (size_t)(offsets[rank + 1] - offsets[rank]));
+    return listened();
+}
+
+static dit_status world_barrier(void *opaque)
+{
+    (void)opaque;
+    dit_sim_enter_wait();
+    sg_barrier_wait(world->meeting);
+    dit_sim_leave();
+    dit_sim_synchronise();
+    return DIT_OK;
 }
 
 const dit_comm_ops dit_comm_simulated = {
@@ -279,6 +355,6 @@ const dit_comm_ops dit_comm_simulated = {
     .size = simulated_size,
     .all_to_all = world_all_to_all,
     .all_gather = world_all_gather,
-    .barrier = simulated_barrier,
+    .barrier = world_barrier,
     .all_gather_varying = world_all_gather_varying,
 };

@@ -53,6 +53,7 @@ static dit_status describe(const report *r, int world_size, cJSON *more)
     DIT_TRY(dit_sim_describe(r->ranks, world_size, r->outcome->steps, more, &simulation));
     if (r->outcome->alike > 0) DIT_TRY(dit_json_add_number(simulation, "steps_alike", r->outcome->alike));
     if (r->outcome->layers) DIT_TRY(dit_json_add_int(simulation, "layers_simulated", r->outcome->layers));
+    if (r->outcome->hops) DIT_TRY(dit_json_add_int(simulation, "hops_simulated", r->outcome->hops));
     DIT_TRY(dit_json_add_int(simulation, "text_encoder_ns", (int64_t)(r->serial->text_encoder_s * 1e9 + 0.5)));
     DIT_TRY(dit_json_add_int(simulation, "denoise_ns", (int64_t)(slowest_seconds(r, world_size) * 1e9 + 0.5)));
     return dit_json_add_int(simulation, "vae_decode_ns", (int64_t)(r->serial->vae_decode_s * 1e9 + 0.5));

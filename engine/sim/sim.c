@@ -5,6 +5,7 @@
 #include "kernels/cost/clock.h"
 #include "kernels/cost/read.h"
 
+#include <math.h>
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdio.h>
@@ -61,8 +62,9 @@ dit_status dit_sim_shared(int64_t bytes, void **out)
     return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for what ranks share");
 }
 
-dit_status dit_sim_start(void)
+dit_status dit_sim_start(int *ranks)
 {
+    MPI_Comm_size(MPI_COMM_WORLD, ranks);
     timeline.charge = charge;
     dit_clock_set_source(virtual_ns);
     return dit_sim_shared((int64_t)sizeof *buffer, (void **)&buffer);
@@ -172,6 +174,24 @@ double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective
     double done_s = timeline.charged_s + exchange.seconds;
     if (beside && done_s > beside_until_s) beside_until_s = done_s;
     return 1 / exchange.bandwidth_factor;
+}
+
+void dit_sim_pass_over(const dit_cost_group *group, double bytes)
+{
+    dit_cost_exchange exchange =
+        dit_cost_exchange_of(group, DIT_COST_SEND_RECV, bytes * device.element_bytes / (double)sizeof(float));
+    dit_cost_clock_dispatch(&timeline, profile.collective_dispatch_s, 0);
+    beside_until_s = fmax(beside_until_s, timeline.device_s + exchange.seconds);
+}
+
+double dit_sim_device_now(void)
+{
+    return timeline.device_s;
+}
+
+void dit_sim_wait_until(double device_s)
+{
+    timeline.device_s = fmax(timeline.device_s, device_s);
 }
 
 void dit_sim_copy(int messages, double bytes)

@@ -15,8 +15,9 @@
 
 #include <stdint.h>
 
-/* Collective. From now on dit_clock_ns is virtual time, what is not charged yet included. Errors: DIT_ERR_MEMORY. */
-dit_status dit_sim_start(void);
+/* Collective. From now on dit_clock_ns is virtual time, what is not charged yet included. *ranks: of the world. Errors:
+ * DIT_ERR_MEMORY. */
+dit_status dit_sim_start(int *ranks);
 /* Collective. Zeroed memory that all ranks see: they are of one process. From calloc; whoever is last frees it. Errors:
  * DIT_ERR_MEMORY. */
 dit_status dit_sim_shared(int64_t bytes, void **out);
@@ -47,6 +48,11 @@ void dit_sim_free_of_charge(bool free);
  * faster than the simulated links. `beside`: the rank goes on computing meanwhile, with the processors that the
  * messages leave it, for as long as the library expects them to take. */
 double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside);
+/* The same of an exchange that is not made: the host issues it, the device is not held up. */
+void dit_sim_pass_over(const dit_cost_group *group, double bytes);
+/* When the device is done with everything so far, and that it waits until then. */
+double dit_sim_device_now(void);
+void dit_sim_wait_until(double device_s);
 /* Of ranks that share memory: their own core takes the time of `messages` messages, and of copying so many bytes of
  * them. Others: nothing. */
 void dit_sim_copy(int messages, double bytes);

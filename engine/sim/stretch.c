@@ -1,6 +1,7 @@
 #include "engine/sim/stretch.h"
 
 #include "engine/pipeline.h"
+#include "engine/sim/hops.h"
 #include "engine/sim/sim.h"
 #include "engine/sim/watch.h"
 
@@ -83,8 +84,7 @@ done:
     return st;
 }
 
-/* All steps, of as many blocks as the document has now. */
-static dit_status simulate_steps(const dit_json *doc, const dit_sim_watch_params *watched, dit_sim_outcome *out)
+static dit_status watch_steps(const dit_json *doc, const dit_sim_watch_params *watched, dit_sim_outcome *out)
 {
     own_steps *own = calloc(1, sizeof *own);
     if (!own) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for steps");
@@ -93,6 +93,21 @@ static dit_status simulate_steps(const dit_json *doc, const dit_sim_watch_params
     dit_sim_watch_close(own->watch);
     free(own);
     return st;
+}
+
+/* All steps, of as many blocks as the document has now. *hops: of long rings, more afterwards where so many do not tell
+ * of all; 0: all. */
+static dit_status simulate_steps(const dit_json *doc, const dit_sim_watch_params *watched, int *hops,
+                                 dit_sim_outcome *out)
+{
+    for (bool alike = false, left_out; !alike; *hops *= 4) {
+        dit_sim_hops_set(*hops);
+        DIT_TRY(watch_steps(doc, watched, out));
+        DIT_TRY(dit_sim_hops_are_alike(&alike, &left_out));
+        out->hops = left_out ? *hops : 0;
+        if (alike) return DIT_OK;
+    }
+    return DIT_OK;
 }
 
 /* ---- some blocks ------------------------------------------------------------------------------------------------- */
@@ -121,6 +136,9 @@ static bool repeats_blocks(const dit_json *doc, const dit_sim_stretch *stretch)
     return stretch->layered || dit_comm_size(dit_comm_world()) >= DIT_SIM_LAYERED_WORLD;
 }
 
+/* Hops until a long ring runs evenly. */
+enum { FIRST_HOPS = 8 };
+
 /* One block of each kind, then one more of each kind in turn. `base` and `more` have places of their own for steps. */
 static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_params *watched, dit_sim_outcome *base,
                                   dit_sim_outcome *more, dit_sim_outcome *out)
@@ -133,7 +151,8 @@ static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_param
         if (all[i] > 1) cJSON_SetNumberValue(layers[i], 1);
         simulated += all[i] > 1 ? 2 : all[i];
     }
-    DIT_TRY(simulate_steps(doc, watched, base));
+    int hops = FIRST_HOPS;
+    DIT_TRY(simulate_steps(doc, watched, &hops, base));
     int64_t *step_ns = out->step_ns;
     memcpy(step_ns, base->step_ns, (size_t)steps * sizeof *step_ns);
     *out = *base;
@@ -141,7 +160,7 @@ static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_param
     for (int i = 0; i < KINDS; i++) {
         if (all[i] <= 1) continue;
         cJSON_SetNumberValue(layers[i], 2);
-        DIT_TRY(simulate_steps(doc, watched, more));
+        DIT_TRY(simulate_steps(doc, watched, &hops, more));
         cJSON_SetNumberValue(layers[i], 1);
         dit_sim_account_grow(&out->account, all[i] - 1, &more->account, &base->account);
         for (int step = 0; step < steps; step++)
@@ -185,7 +204,8 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
         .repeats = steps, .first = stretch->replay ? steps : stale, .patient = layered ? 0 : stale + PATIENCE};
     DIT_TRY(take_steps(steps, out));
     DIT_TRY(bring_text(doc));
-    if (!layered) return simulate_steps(doc, &watched, out);
+    int hops = 0;
+    if (!layered) return simulate_steps(doc, &watched, &hops, out);
     DIT_TRY(take_steps(steps, &scratch[0]));
     DIT_TRY(take_steps(steps, &scratch[1]));
     return simulate_blocks(doc, &watched, &scratch[0], &scratch[1], out);

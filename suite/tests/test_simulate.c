@@ -24,7 +24,7 @@ static suite_simulated simulate(const char *settings, const char *platform, cons
     snprintf(
         text, sizeof text,
         "{\"schema\": \"ditbench.workload/1\", \"name\": \"s\", \"program\": \"denoise\", \"defaults\": {\"model\": "
-        "{\"name\": \"flux.1-dev\", \"as\": \"four\", \"override\": {\"num_layers\": 2, \"num_single_layers\": 2}}, "
+        "{\"name\": \"flux.1-dev\", \"as\": \"four\", \"override\": {\"num_layers\": 3, \"num_single_layers\": 3}}, "
         "\"resolution\": \"512x512\", \"platform\": \"any\", \"threads_per_rank\": 1, \"num_inference_steps\": 60, "
         "%s}, \"repeat\": {\"processes\": 1}}",
         settings);
@@ -73,6 +73,21 @@ static void steps_that_repeat_need_no_replay(void **state)
     }
 }
 
+/* Few blocks of each kind and few hops tell of all. */
+static void blocks_and_hops_that_repeat_need_no_replay(void **state)
+{
+    static const char ring[] = "\"ring_degree\": 32";
+    (void)state;
+    params.layered = true;
+    suite_simulated told = simulate(ring, "128x8xh100-sxm", "ditbench", false);
+    params.layered = false;
+    suite_simulated replayed = simulate(ring, "128x8xh100-sxm", "ditbench", true);
+    assert_true(told.steps < 60);
+    assert_true(fabs(told.seconds - replayed.seconds) <= 1e-6 * replayed.seconds);
+    assert_int_equal(told.sent_bytes, replayed.sent_bytes);
+    assert_int_equal(told.memory_bytes, replayed.memory_bytes);
+}
+
 static void a_slower_link_and_a_slower_host_take_longer(void **state)
 {
     (void)state;
@@ -89,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_case_takes_the_same_time),
         cmocka_unit_test(steps_that_repeat_need_no_replay),
+        cmocka_unit_test(blocks_and_hops_that_repeat_need_no_replay),
         cmocka_unit_test(a_slower_link_and_a_slower_host_take_longer),
     };
     if (!has_simulator()) return DIT_EXIT_SKIPPED;
