@@ -52,6 +52,7 @@ help: ## List the targets
 include base/rules.mk kernels/rules.mk engine/rules.mk reports/rules.mk suite/rules.mk
 
 all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/bin/ditbench-engine-sim)) ## Build the programs into build/bin
+	$(if $(SMPICC)$(SANITIZE),,@echo "no smpicc (Debian: libsimgrid-dev): ditbench-engine-sim is not built, nothing can be simulated")
 tests: $(TESTS)
 .PHONY: tests
 
