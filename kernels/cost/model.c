@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { ATTENTION_QUERIES = 128, ATTENTION_KEYS = 64, ATTENTION_FILL_KEYS = 128 };
+enum { ATTENTION_QUERIES = 128, ATTENTION_KEYS = 64, ATTENTION_FILL_KEYS = 128, ATTENTION_RESIDENT = 2 };
 
 static double ceil_div(int64_t value, int64_t by)
 {
@@ -105,6 +105,13 @@ static double attention_rate(const dit_cost_device *device, double keys, double 
     return (1 - along) * table_rate(table + i, keys) + along * table_rate(table + i + 1, keys);
 }
 
+/* Tiles that processors wait for at the end when each is longer than the one before. */
+static double last_tiles(const dit_cost_device *device, double tile_count)
+{
+    double resident = fmin(fmax(tile_count / device->processors, 1), ATTENTION_RESIDENT);
+    return (1 - 1 / device->processors) / 2 * resident;
+}
+
 static double attention_compute(const dit_cost_device *device, const dit_cost_attention *a)
 {
     int64_t queries = device->attention_queries ? device->attention_queries : ATTENTION_QUERIES;
@@ -112,9 +119,11 @@ static double attention_compute(const dit_cost_device *device, const dit_cost_at
     double keys = ceil_div(a->Sk, filled) * (double)filled;
     double head_dim = ceil_div(a->D, device->head_granularity) * (double)device->head_granularity;
     double tile_count = (double)a->B * (double)a->H * ceil_div(a->Sq, queries);
-    double tile_flops = 4.0 * (double)queries * keys * head_dim * a->seen;
+    double tile_flops = 4.0 * (double)queries * keys * head_dim;
     double rate = attention_rate(device, keys, head_dim) * device->attention_scale;
-    return fmax(tile_count, device->processors) * tile_flops / rate;
+    double tiles_in_turn = fmax(tile_count, device->processors) * a->seen;
+    double tiles_in_the_end = device->processors * last_tiles(device, tile_count) * a->uneven;
+    return (tiles_in_turn + tiles_in_the_end) * tile_flops / rate;
 }
 
 double dit_cost_attention_seconds(const dit_cost_device *device, const dit_cost_attention *a)
