@@ -94,7 +94,9 @@ void dit_sim_free_of_charge(bool free)
 static void take_time(void *context, const dit_cost_op *op)
 {
     (void)context;
-    if (charged) dit_sim_charge(op);
+    if (!charged) return;
+    dit_sim_charge(op);
+    dit_sim_start_put_off();
 }
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
@@ -161,11 +163,17 @@ bool dit_sim_batch(int64_t *bytes)
     return batch_at == 0;
 }
 
+bool dit_sim_issue(void)
+{
+    dit_cost_clock_dispatch(&timeline, profile.collective_dispatch_s, 0);
+    return profile.kernels_before_messages && timeline.host_s < timeline.device_s;
+}
+
 double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside)
 {
     dit_cost_exchange exchange =
         dit_cost_exchange_of(group, collective, bytes * device.element_bytes / (double)sizeof(float));
-    dit_cost_clock_enter(&timeline, profile.collective_dispatch_s);
+    dit_cost_clock_enter(&timeline, 0);
     entered_s = MPI_Wtime();
     if (dit_sim_shares_memory()) return 1;
     if (exchange.front_latency_s > 0) smpi_execute(exchange.front_latency_s);

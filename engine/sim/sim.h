@@ -39,7 +39,13 @@ const dit_kernels *dit_sim_kernels(void);
 
 /* Operators take no time from now on: of a collective library that adds while it sends. */
 void dit_sim_free_of_charge(bool free);
-/* Before messages of a collective of `bytes` (as NCCL counts them): charged time passes, and the latency that the
+/* The host issues messages. True: the device will have more to do before it gets to them, and computes first what is
+ * issued next: two kernels of one device that wait for the same third, of which the one in the third's own stream is
+ * not told over, so that it has the processors before the other asks for them. */
+bool dit_sim_issue(void);
+/* In comm.c: starts issued messages that waited for the operator after them, if there are any. */
+void dit_sim_start_put_off(void);
+/* Before issued messages of a collective of `bytes` (as NCCL counts them): charged time passes, and the latency that the
  * library puts in front. Returns by how much its algorithm and protocol stretch the messages; below 1 where they are
  * faster than the simulated links. `beside`: the rank goes on computing meanwhile, with the processors that the
  * messages leave it, for as long as the library expects them to take. */
