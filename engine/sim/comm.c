@@ -18,16 +18,16 @@ typedef struct {
 } sim_group;
 
 /* Of groups that never talk the routes are not looked up. */
-static double enter_issued(sim_group *group, dit_cost_collective collective, double bytes, bool beside)
+static const dit_cost_group *links_of(sim_group *group)
 {
     if (!group->links.ranks) group->links = dit_sim_links_group(group->ranks, group->size);
-    return dit_sim_enter(&group->links, collective, bytes, beside);
+    return &group->links;
 }
 
 static double enter(sim_group *group, dit_cost_collective collective, double bytes, bool beside)
 {
     (void)dit_sim_issue();
-    return enter_issued(group, collective, bytes, beside);
+    return dit_sim_enter(links_of(group), collective, bytes, beside);
 }
 
 static dit_status simulated_all_to_all(void *opaque, const void *send, void *recv, int64_t block_bytes)
@@ -120,9 +120,18 @@ typedef struct {
 static sim_exchange put_off;
 static dit_status put_off_status;
 
+/* PyTorch gives a pair that sends one way a communicator of its own; both ways at once is a batch, of the group's. */
+static double enter_exchange(const sim_exchange *e)
+{
+    bool sends = e->to != DIT_COMM_NOBODY, batch = sends && e->from != DIT_COMM_NOBODY;
+    dit_cost_group links = *links_of(e->group);
+    if (!batch) links.ranks = links.ranks < 2 ? links.ranks : 2;
+    return dit_sim_enter(&links, DIT_COST_SEND_RECV, (double)e->bytes, sends);
+}
+
 static dit_status start_exchange(const sim_exchange *e)
 {
-    double stretch = enter_issued(e->group, DIT_COST_SEND_RECV, (double)e->bytes, e->to != DIT_COMM_NOBODY);
+    double stretch = enter_exchange(e);
     int64_t wire = dit_sim_wire(e->bytes, stretch);
     void *buffer = dit_sim_buffer(wire);
     DIT_TRY(dit_comm_mpi.exchange_begin(e->group->mpi, buffer, e->to, buffer, e->from, wire, e->exchange));
