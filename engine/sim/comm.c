@@ -26,7 +26,7 @@ static const dit_cost_group *links_of(sim_group *group)
 
 static double enter(sim_group *group, dit_cost_collective collective, double bytes, bool beside)
 {
-    (void)dit_sim_issue();
+    if (group->size > 1) (void)dit_sim_issue();
     return dit_sim_enter(links_of(group), collective, bytes, beside);
 }
 
@@ -36,6 +36,8 @@ static dit_status simulated_all_to_all(void *opaque, const void *send, void *rec
     (void)send, (void)recv;
     if (!dit_sim_batch(&block_bytes)) return DIT_OK;
     dit_sim_copy(group->size - 1, (double)(block_bytes * group->size)); /* the own block is copied, too */
+    dit_sim_charge(
+        &(dit_cost_op){.kind = DIT_COST_OP_EXCHANGE, .elements = block_bytes * group->size / (int64_t)sizeof(float)});
     double stretch = enter(group, DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), false);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
     void *buffer = dit_sim_buffer(wire * group->size);

@@ -30,6 +30,7 @@ const char *dit_sim_accelerator(void);
 const char *dit_sim_profile(void);
 int64_t dit_sim_memory_bytes(void);
 bool dit_sim_text_with_every_band(void);
+bool dit_sim_exchanges_alone(void);
 /* How many bytes an element has there. */
 int dit_sim_element_bytes(void);
 /* Charges one call that no operator of the table makes. */
@@ -39,15 +40,15 @@ const dit_kernels *dit_sim_kernels(void);
 
 /* Operators take no time from now on: of a collective library that adds while it sends. */
 void dit_sim_free_of_charge(bool free);
-/* The host issues messages. True: the device will have more to do before it gets to them, and computes first what is
- * issued next: two kernels of one device that wait for the same third, of which the one in the third's own stream is
- * not told over, so that it has the processors before the other asks for them. */
+/* The host issues messages. True: the device will have more to do before it gets to them, and then starts first what is
+ * issued next: of two kernels that wait for the same third, the one in the third's own stream need not be told, so that
+ * it has the processors before the other asks for them. */
 bool dit_sim_issue(void);
-/* In comm.c: starts issued messages that waited for the operator after them, if there are any. */
+/* In comm.c: starts issued messages that waited for the operator after them to leave processors, if there are any. */
 void dit_sim_start_put_off(void);
-/* Before issued messages of a collective of `bytes` (as NCCL counts them): charged time passes, and the latency that the
- * library puts in front. Returns by how much its algorithm and protocol stretch the messages; below 1 where they are
- * faster than the simulated links. `beside`: the rank goes on computing meanwhile, with the processors that the
+/* Before issued messages of a collective of `bytes` (as NCCL counts them): charged time passes, and the latency that
+ * the library puts in front. Returns by how much its algorithm and protocol stretch the messages; below 1 where they
+ * are faster than the simulated links. `beside`: the rank goes on computing meanwhile, with the processors that the
  * messages leave it, for as long as the library expects them to take. */
 double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside);
 /* Of ranks that share memory: their own core takes the time of `messages` messages, and of copying so many bytes of

@@ -98,6 +98,10 @@ typedef struct {
  * cut over processors; order and residence: csrc/flash_attn/src/flash_fwd_kernel.h, blockIdx.x is the tile of queries,
  * and 128 threads with up to 255 registers leave room for two. */
 double dit_cost_attention_seconds(const dit_cost_device *device, const dit_cost_attention *shape);
+/* Of that time, the share that is left when a kernel issued behind it that needs `wanted` whole processors has them: 1
+ * where so many have no tile at all; else the last tiles' share, resident ones over all, less the sqrt(wanted /
+ * processors) of it until both tiles of so many processors are done, as they end one after the other. */
+double dit_cost_attention_last_share(const dit_cost_device *device, const dit_cost_attention *shape, double wanted);
 
 /* The device while a communication kernel holds `taken` of its processors (at most all but one): rates fall with the
  * processors that are left, waves are counted anew; memory is not shared out. Source: computation beside collectives is
