@@ -32,7 +32,8 @@ static bool fits(const dit_attention_policy *policy, const dit_runtime *rt)
     bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
     if (patch && strcmp(policy->name, dit_patch_method_name(rt->parallel.patch_method)) != 0) return false;
     bool ring = dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
-    bool ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1 || exchanges_alone(rt);
+    bool plain_ring = policy == &dit_attention_ring || policy == &dit_attention_usp;
+    bool ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1 || (plain_ring && exchanges_alone(rt));
     return policy->ulysses == ulysses && policy->ring == ring && policy->patch == patch;
 }
 

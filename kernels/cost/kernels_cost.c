@@ -81,17 +81,12 @@ static void cost_attention(dit_pool *pool, const dit_attention_args *a)
     dit_work work = dit_attention_args_work(a), all = dit_attention_work(a->B, a->H, a->Sq, a->Sk, a->D);
     double seen = all.flops > 0 ? work.flops / all.flops : 0;
     (void)pool;
-    tell(&(dit_cost_op){.kind = DIT_COST_OP_ATTENTION,
-                        .flops = work.flops,
-                        .bytes = work.bytes,
-                        .attention = {.B = a->B,
-                                      .H = a->H,
-                                      .Sq = a->Sq,
-                                      .Sk = a->Sk,
-                                      .D = a->D,
-                                      .seen = seen,
-                                      .uneven = unevenness(a)},
-                        .elements = a->B * a->H * a->Sq * a->D});
+    tell(&(dit_cost_op){
+        .kind = DIT_COST_OP_ATTENTION,
+        .flops = work.flops,
+        .bytes = work.bytes,
+        .attention = {.B = a->B, .H = a->H, .Sq = a->Sq, .Sk = a->Sk, .D = a->D, .seen = seen, .uneven = unevenness(a)},
+        .elements = a->B * a->H * a->Sq * a->D});
 }
 
 /* Of calls that only pass over their elements. */

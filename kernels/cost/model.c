@@ -105,13 +105,6 @@ static double attention_rate(const dit_cost_device *device, double keys, double 
     return (1 - along) * table_rate(table + i, keys) + along * table_rate(table + i + 1, keys);
 }
 
-/* Tiles that processors wait for at the end when each is longer than the one before. */
-static double last_tiles(const dit_cost_device *device, double tile_count)
-{
-    double resident = fmin(fmax(tile_count / device->processors, 1), ATTENTION_RESIDENT);
-    return (1 - 1 / device->processors) / 2 * resident;
-}
-
 static int64_t queries_of_tile(const dit_cost_device *device)
 {
     return device->attention_queries ? device->attention_queries : ATTENTION_QUERIES;
@@ -138,7 +131,7 @@ static double attention_compute(const dit_cost_device *device, const dit_cost_at
     double tile_flops = 4.0 * (double)queries_of_tile(device) * keys * head_dim;
     double rate = attention_rate(device, keys, head_dim) * device->attention_scale;
     double tiles_in_turn = fmax(tile_count, device->processors) * a->seen;
-    double tiles_in_the_end = device->processors * last_tiles(device, tile_count) * a->uneven;
+    double tiles_in_the_end = (device->processors - 1) / 2 * a->uneven;
     return (tiles_in_turn + tiles_in_the_end) * tile_flops / rate;
 }
 
