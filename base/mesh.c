@@ -155,13 +155,14 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
 
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
-    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + 2] = {0};
+    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + 3] = {0};
     int64_t rows_degree = 1;
     const char *joint_text = "auto";
     *out = (dit_parallel){0};
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) keys[axis] = axis_rows[axis].key;
     keys[DIT_GROUP_COUNT] = "joint_text";
-    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 1 + i] = displaced_keys[i];
+    keys[DIT_GROUP_COUNT + 1] = "exchange_alone";
+    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 2 + i] = displaced_keys[i];
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int64_t degree = 1;
@@ -171,6 +172,7 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     DIT_TRY(dit_json_optional_int(doc, object, pointer, axis_rows[DIT_AXIS_WORLD].key, 1, MAX_DEGREE, &rows_degree));
     out->rows_degree = (int)rows_degree;
     DIT_TRY(read_displaced(doc, object, pointer, out));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "exchange_alone", &out->exchange_alone));
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "joint_text", &joint_text));
     if (!dit_joint_text_from_name(joint_text, &out->joint_text)) {
         char at[256];

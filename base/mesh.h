@@ -68,6 +68,7 @@ typedef struct {
     dit_patch_method patch_method;    /* of the patch axis */
     double patch_fraction;            /* of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
     bool text_with_every_band; /* joint text passes a pipeline with every band, as in xDiT; else with the first */
+    bool exchange_alone;       /* a ring is within an all-to-all of each rank with itself, as in xDiT; else by itself */
     int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
                         mesh's, and where there is no mesh, so many */
 } dit_parallel;

@@ -225,7 +225,8 @@ static dit_status add_parts(const suite_core_fit *fit, cJSON *parts)
         DIT_TRY(add_part(parts, suite_fit_part_name((suite_fit_part)i), fused[i] ? 0 : 1, fit->passes[i],
                          fused[i] ? "within the operator: what it takes longer, measured" : "one operator, measured"));
     DIT_TRY(add_part(parts, "group_moments", 1, 1, "read; not measured"));
-    return add_part(parts, "group_norm", 1, 2, "read, write; not measured");
+    DIT_TRY(add_part(parts, "group_norm", 1, 2, "read, write; not measured"));
+    return add_part(parts, "exchange", 0, 0, "the engine's own copy is all");
 }
 
 static dit_status build_profile(const suite_core_fit *fit, cJSON *root)

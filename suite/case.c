@@ -192,6 +192,8 @@ static dit_status add_virtual_measure(const suite_matrix *matrix, cJSON *measure
 {
     DIT_TRY(dit_json_add_int(measure, "warmup_runs", 0));
     DIT_TRY(dit_json_add_int(measure, "iterations", 1));
+    if (matrix->waits && !cJSON_AddTrueToObject(measure, "waits"))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
     return strcmp(matrix->scope, "denoise") == 0 ? DIT_OK : dit_json_add_string(measure, "scope", matrix->scope);
 }
 

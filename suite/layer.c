@@ -30,6 +30,7 @@ void suite_layer_resolve(suite_cell *cell)
     dit_ring_method_from_name(cell->attention, &layer->ring);
     if (layout) dit_token_layout_from_name(layout->valuestring, &layer->layout);
     dit_layer_normalise(&cell->parallel, layer);
+    if (cell->simulated) layer->packed = is_on(cell, SUITE_PARAMETER_PACKED); /* stacks have exchanges of one rank */
 }
 
 static dit_status add_switch(cJSON *object, const char *key, bool value)

@@ -267,11 +267,14 @@ static dit_status add_defaults(const suite_point *point, bool video, cJSON *work
     return dit_json_add_int(defaults, "num_pipeline_patch", point->parallel.num_pipeline_patch);
 }
 
-/* A latency is printed of a whole pipeline, text encoders and VAE included; other times are of its loop. */
+/* A latency is printed of a whole pipeline, text encoders and VAE included; other times are of its loop. Layers whose
+ * q, k and v travel apart are timed by a script that waits for the device after every forward (yunchang's
+ * benchmark_longctx.py), packed ones by one that does not (benchmark_longctx_qkvpacked.py). */
 static dit_status add_measure(const suite_point *point, cJSON *workload)
 {
     cJSON *measure = cJSON_AddObjectToObject(workload, "measure");
     if (!measure) return fail_memory();
+    if (point->is_layer) return cJSON_AddBoolToObject(measure, "waits", !point->packed) ? DIT_OK : fail_memory();
     return dit_json_add_string(measure, "scope",
                                strcmp(point->published->metric, "latency") == 0 ? "pipeline" : "denoise");
 }
@@ -282,7 +285,7 @@ static dit_status write_workload(const suite_point *point, bool video, cJSON *wo
     DIT_TRY(dit_json_add_string(workload, "name", "published"));
     DIT_TRY(dit_json_add_string(workload, "program", point->is_layer ? "attention" : "denoise"));
     DIT_TRY(add_defaults(point, video, workload));
-    return point->is_layer ? DIT_OK : add_measure(point, workload);
+    return add_measure(point, workload);
 }
 
 static dit_status expand(const suite_point *point, bool video, suite_workload *out)

@@ -76,7 +76,7 @@ static dit_status read_repeat(suite_workload *workload)
 
 static dit_status read_measure(suite_workload *workload)
 {
-    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", "trace", "scope", NULL};
+    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", "trace", "scope", "waits", NULL};
     static const char *const scopes[] = {"denoise", "pipeline", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
@@ -91,6 +91,7 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, 1000, &matrix->warmup_runs));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, 100000, &matrix->iterations));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
+    DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));
     DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));
     if (strcmp(matrix->scope, scopes[0]) != 0 && strcmp(matrix->scope, scopes[1]) != 0)
         return suite_fail_word(doc, "/measure/scope", "scope", matrix->scope, scopes);
@@ -398,6 +399,10 @@ static dit_status check_simulated(const suite_workload *workload)
                                             suite_parameter_key(modelled[i])),
                               "leave it out, or name a platform of backend cost (ditbench list platforms)");
     }
+    if (matrix->waits && (!matrix->attends || simulated < matrix->platform_count))
+        return dit_error_hint(dit_json_fail(&workload->source, "/measure/waits", DIT_ERR_WORKLOAD,
+                                            "waits is of layers on simulated platforms"),
+                              "leave it out: what is measured waits after every forward");
     if (strcmp(matrix->scope, "denoise") == 0 || simulated == matrix->platform_count) return DIT_OK;
     return dit_error_hint(dit_json_fail(&workload->source, "/measure/scope", DIT_ERR_WORKLOAD,
                                         "scope %s is of simulated platforms, and not all are", matrix->scope),

@@ -20,13 +20,21 @@ static const dit_attention_policy *const policies[] = {
 };
 /* clang-format on */
 
+/* Whether ranks that share no heads are within an all-to-all all the same. */
+static bool exchanges_alone(const dit_runtime *rt)
+{
+    return rt->parallel.exchange_alone && dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
+}
+
 /* Whether it communicates along exactly the axes that the mesh has; of patches it must be the method itself. */
 static bool fits(const dit_attention_policy *policy, const dit_runtime *rt)
 {
     bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
     if (patch && strcmp(policy->name, dit_patch_method_name(rt->parallel.patch_method)) != 0) return false;
-    return policy->ulysses == (dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1) &&
-           policy->ring == (dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1) && policy->patch == patch;
+    bool ring = dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
+    bool plain_ring = policy == &dit_attention_ring || policy == &dit_attention_usp;
+    bool ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1 || (plain_ring && exchanges_alone(rt));
+    return policy->ulysses == ulysses && policy->ring == ring && policy->patch == patch;
 }
 
 static dit_status refuse_policy(const dit_runtime *rt, const char *name)
@@ -42,6 +50,7 @@ static dit_status refuse_policy(const dit_runtime *rt, const char *name)
 static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_policy **out)
 {
     bool automatic = strcmp(name, "auto") == 0;
+    if (strcmp(name, dit_attention_ring.name) == 0 && exchanges_alone(rt)) name = dit_attention_usp.name;
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         if (!automatic && strcmp(policies[i]->name, name) != 0) continue;
         *out = policies[i];

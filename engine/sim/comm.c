@@ -28,6 +28,7 @@ static const dit_cost_group *links_of(sim_group *group)
 
 static double enter(sim_group *group, dit_cost_collective collective, double bytes, bool beside)
 {
+    if (group->size > 1) (void)dit_sim_issue();
     return dit_sim_enter(links_of(group), collective, bytes, beside);
 }
 
@@ -37,6 +38,8 @@ static dit_status simulated_all_to_all(void *opaque, const void *send, void *rec
     (void)send, (void)recv;
     if (!dit_sim_batch(&block_bytes)) return DIT_OK;
     dit_sim_copy(group->size - 1, (double)(block_bytes * group->size)); /* the own block is copied, too */
+    dit_sim_charge(
+        &(dit_cost_op){.kind = DIT_COST_OP_EXCHANGE, .elements = block_bytes * group->size / (int64_t)sizeof(float)});
     double stretch = enter(group, DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), false);
     int64_t wire = dit_sim_wire(block_bytes, stretch);
     void *buffer = dit_sim_buffer(wire * group->size);
@@ -109,22 +112,60 @@ static void simulated_set_batch(void *group, int64_t at, int64_t of)
     if (!dit_sim_shares_memory()) dit_sim_set_batch(at, of); /* this engine's own ranks take entry by entry */
 }
 
+/* Issued messages of two neighbours. */
+typedef struct {
+    sim_group *group; /* NULL: none */
+    int to, from;
+    int64_t bytes;
+    dit_comm_exchange *exchange;
+} sim_exchange;
+
+/* Of this rank, and what became of them: the simulator gives every rank globals of its own. */
+static sim_exchange put_off;
+static dit_status put_off_status;
+
+/* PyTorch gives a pair that sends one way a communicator of its own; both ways at once is a batch, of the group's. */
+static double enter_exchange(const sim_exchange *e)
+{
+    bool sends = e->to != DIT_COMM_NOBODY, batch = sends && e->from != DIT_COMM_NOBODY;
+    dit_cost_group links = *links_of(e->group);
+    if (!batch) links.ranks = links.ranks < 2 ? links.ranks : 2;
+    return dit_sim_enter(&links, DIT_COST_SEND_RECV, (double)e->bytes, sends);
+}
+
+static dit_status start_exchange(const sim_exchange *e)
+{
+    double stretch = enter_exchange(e);
+    int64_t wire = dit_sim_wire(e->bytes, stretch);
+    void *buffer = dit_sim_buffer(wire);
+    DIT_TRY(dit_comm_mpi.exchange_begin(e->group->mpi, buffer, e->to, buffer, e->from, wire, e->exchange));
+    dit_sim_leave();
+    return DIT_OK;
+}
+
+void dit_sim_start_put_off(void)
+{
+    sim_exchange e = put_off;
+    put_off.group = NULL;
+    if (e.group && put_off_status == DIT_OK) put_off_status = start_exchange(&e);
+}
+
 static dit_status simulated_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
                                            dit_comm_exchange *out)
 {
-    sim_group *group = opaque;
     int ends = (to != DIT_COMM_NOBODY) + (from != DIT_COMM_NOBODY);
-    if (dit_sim_hops_left_out(&group->ring)) {
-        dit_sim_pass_over(links_of(group), (double)bytes);
+    sim_exchange e = {.group = opaque, .to = to, .from = from, .bytes = bytes, .exchange = out};
+    (void)send, (void)recv;
+    dit_sim_start_put_off();
+    DIT_TRY(put_off_status);
+    dit_sim_copy(ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
+    bool late = dit_sim_issue();
+    if (dit_sim_hops_left_out(&e.group->ring)) {
+        if (!late) dit_sim_pass_over(links_of(e.group), (double)bytes);
         return DIT_OK;
     }
-    dit_sim_copy(ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
-    double stretch = enter(group, DIT_COST_SEND_RECV, (double)bytes, to != DIT_COMM_NOBODY);
-    int64_t wire = dit_sim_wire(bytes, stretch);
-    void *buffer = dit_sim_buffer(wire);
-    (void)send, (void)recv;
-    DIT_TRY(dit_comm_mpi.exchange_begin(group->mpi, buffer, to, buffer, from, wire, out));
-    dit_sim_leave();
+    if (!late || ends < 2) return start_exchange(&e);
+    put_off = e;
     return DIT_OK;
 }
 
@@ -155,6 +196,8 @@ static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *excha
         dit_sim_wait_until(dit_sim_hops_due(&group->ring));
         return DIT_OK;
     }
+    dit_sim_start_put_off();
+    DIT_TRY(put_off_status);
     dit_sim_enter_wait();
     DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, exchange));
     dit_sim_leave();

@@ -19,6 +19,7 @@ typedef struct {
     dit_runtime rt;
     dit_layer_run run;
     dit_sim_marks marks;
+    bool waits; /* the host, for the device, after every forward */
     bool steady;
     int forwards; /* that were simulated, the warm-up included */
     double seconds;
@@ -36,6 +37,9 @@ static dit_status read_case(sim_layer *p)
     if (p->layer.ring == DIT_RING_WHOLE_ROWS)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s computes its rows with no operator of the table: it is not simulated",
                         platform.attention);
+    const cJSON *measure = cJSON_GetObjectItemCaseSensitive(p->doc->root, "measure");
+    p->waits = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(measure, "waits"));
+    p->kase.parallel.exchange_alone = dit_sim_exchanges_alone() && !p->layer.packed;
     return dit_layer_check(&p->kase.parallel, &p->layer);
 }
 
@@ -92,6 +96,7 @@ static dit_status run_forwards(sim_layer *p, int forwards)
         dit_sim_mark(&p->marks, &p->rt);
         began_s[i] = p->marks.began_s[DIT_SIM_MARKS - 1];
         if (i < forwards) DIT_TIMED(&p->rt, DIT_TIME_BLOCKS, st = dit_layer_run_forward(&p->run));
+        if (p->waits) dit_sim_synchronise();
     }
     if (st == DIT_OK) st = dit_sim_is_steady(&p->marks, 0, INT_MAX, &p->steady, &p->seconds);
     return st == DIT_OK && !p->steady ? mean_of_half(began_s, forwards, &p->seconds) : st;

@@ -18,6 +18,7 @@ static dit_cost_device device;
 static dit_cost_profile profile;
 static bool charged = true;              /* operators are                                               */
 static int64_t batch_at, batch_of = 1;   /* of the entries of a batch                                   */
+static double left_s;                    /* of the newest operator, when other kernels get processors       */
 static double entered_s, beside_until_s; /* until when messages hold processors, on the device's timeline */
 static dit_cost_device left;             /* the device as they leave it                                  */
 /* Where all messages of all ranks are said to lie; mapped as it is needed. */
@@ -86,6 +87,7 @@ void dit_sim_charge(const dit_cost_op *op)
     dit_cost_time time = dit_cost_op_time(&device, &profile, op);
     if (batch_at > 0) time.host_s = 0;
     dit_cost_clock_dispatch(&timeline, time.host_s, device_seconds(op, &time));
+    left_s = time.last_s;
 }
 
 void dit_sim_free_of_charge(bool free)
@@ -96,7 +98,9 @@ void dit_sim_free_of_charge(bool free)
 static void take_time(void *context, const dit_cost_op *op)
 {
     (void)context;
-    if (charged) dit_sim_charge(op);
+    if (!charged) return;
+    dit_sim_charge(op);
+    dit_sim_start_put_off();
 }
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
@@ -140,6 +144,10 @@ bool dit_sim_text_with_every_band(void)
 {
     return profile.text_with_every_band;
 }
+bool dit_sim_exchanges_alone(void)
+{
+    return profile.exchange_alone;
+}
 int64_t dit_sim_memory_bytes(void)
 {
     return device.memory_bytes;
@@ -163,11 +171,19 @@ bool dit_sim_batch(int64_t *bytes)
     return batch_at == 0;
 }
 
+bool dit_sim_issue(void)
+{
+    dit_cost_clock_dispatch(&timeline, profile.collective_dispatch_s, 0);
+    left_s = 0;
+    return profile.kernels_before_messages && timeline.host_s < timeline.device_s;
+}
+
 double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside)
 {
     dit_cost_exchange exchange =
         dit_cost_exchange_of(group, collective, bytes * device.element_bytes / (double)sizeof(float));
-    dit_cost_clock_enter(&timeline, profile.collective_dispatch_s);
+    dit_cost_clock_enter_before(&timeline, left_s);
+    left_s = 0;
     entered_s = MPI_Wtime();
     if (dit_sim_shares_memory()) return 1;
     if (exchange.front_latency_s > 0) smpi_execute(exchange.front_latency_s);
@@ -180,7 +196,6 @@ void dit_sim_pass_over(const dit_cost_group *group, double bytes)
 {
     dit_cost_exchange exchange =
         dit_cost_exchange_of(group, DIT_COST_SEND_RECV, bytes * device.element_bytes / (double)sizeof(float));
-    dit_cost_clock_dispatch(&timeline, profile.collective_dispatch_s, 0);
     beside_until_s = fmax(beside_until_s, timeline.device_s + exchange.seconds);
 }
 

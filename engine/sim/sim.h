@@ -34,6 +34,7 @@ const char *dit_sim_accelerator(void);
 const char *dit_sim_profile(void);
 int64_t dit_sim_memory_bytes(void);
 bool dit_sim_text_with_every_band(void);
+bool dit_sim_exchanges_alone(void);
 /* How many bytes an element has there. */
 int dit_sim_element_bytes(void);
 /* Charges one call that no operator of the table makes. */
@@ -43,12 +44,18 @@ const dit_kernels *dit_sim_kernels(void);
 
 /* Operators take no time from now on: of a collective library that adds while it sends. */
 void dit_sim_free_of_charge(bool free);
-/* Before messages of a collective of `bytes` (as NCCL counts them): charged time passes, and the latency that the
- * library puts in front. Returns by how much its algorithm and protocol stretch the messages; below 1 where they are
- * faster than the simulated links. `beside`: the rank goes on computing meanwhile, with the processors that the
+/* The host issues messages. True: the device will have more to do before it gets to them, and then starts first what is
+ * issued next: of two kernels that wait for the same third, the one in the third's own stream need not be told, so that
+ * it has the processors before the other asks for them. */
+bool dit_sim_issue(void);
+/* In comm.c: starts issued messages that waited for the operator after them to leave processors, if there are any. */
+void dit_sim_start_put_off(void);
+/* Before issued messages of a collective of `bytes` (as NCCL counts them): charged time passes, and the latency that
+ * the library puts in front. Returns by how much its algorithm and protocol stretch the messages; below 1 where they
+ * are faster than the simulated links. `beside`: the rank goes on computing meanwhile, with the processors that the
  * messages leave it, for as long as the library expects them to take. */
 double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside);
-/* The same of an exchange that is not made: the host issues it, the device is not held up. */
+/* Instead of issued messages that are not sent: the device is not held up, what it computes next is beside them. */
 void dit_sim_pass_over(const dit_cost_group *group, double bytes);
 /* When the device is done with everything so far, and that it waits until then. */
 double dit_sim_device_now(void);

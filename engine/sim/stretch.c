@@ -193,6 +193,16 @@ static dit_status bring_text(const dit_json *doc)
     return added ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
 }
 
+/* The software's way with rings that have no Ulysses. */
+static dit_status bring_exchanges(const dit_json *doc)
+{
+    cJSON *parallel = cJSON_GetObjectItemCaseSensitive(doc->root, "parallel");
+    if (!parallel || !dit_sim_exchanges_alone()) return DIT_OK;
+    if (cJSON_GetObjectItemCaseSensitive(parallel, "exchange_alone")) return DIT_OK;
+    bool added = cJSON_AddTrueToObject(parallel, "exchange_alone") != NULL;
+    return added ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
 /* scratch: two outcomes */
 static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_stretch *stretch, dit_sim_outcome *scratch,
                                dit_sim_outcome *out)
@@ -204,6 +214,7 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
         .repeats = steps, .first = stretch->replay ? steps : stale, .patient = layered ? 0 : stale + PATIENCE};
     DIT_TRY(take_steps(steps, out));
     DIT_TRY(bring_text(doc));
+    DIT_TRY(bring_exchanges(doc));
     int hops = 0;
     if (!layered) return simulate_steps(doc, &watched, &hops, out);
     DIT_TRY(take_steps(steps, &scratch[0]));

@@ -53,10 +53,11 @@ ok "in the background, too" takes 8xa100-sxm 8 all_gather_begin "80000000" 628.2
 ok "all wait for who is late" takes 8xa100-sxm 8 all_gather "late 80000000" 1628.2
 ok "and in a sum" takes 8xa100-sxm 8 all_reduce "late 80000000" 2248.0
 ok "all to all" takes 8xa100-sxm 8 all_to_all "70000000" 607.8
-ok "a message" takes 8xa100-sxm 8 send_recv "11745000" 111.8
+ok "a message among four" takes 8xa100-sxm 4 send_recv "11745000" 111.8
+ok "among eight it has half of the channels" takes 8xa100-sxm 8 send_recv "11745000" 211.8
 case_of a100-sxm-80 "$nvlink, \"nvswitch\": true, \"inside_many_peers_efficiency\": 0.5"
 ok "many peers at once have less: a seventh among 8" takes 8xa100-sxm 8 all_to_all "10000000" 607.8
-ok "one has all" takes 8xa100-sxm 8 send_recv "11745000" 111.8
+ok "one has all" takes 8xa100-sxm 4 send_recv "11745000" 111.8
 ok "and a ring" takes 8xa100-sxm 8 all_gather "80000000" 628.2
 case_of h200-sxm-141 "$nvlink, \"nvswitch\": true"
 ok "the switch of Hopper adds up: 272 GB/s of the buffer" takes 8xh200-sxm 8 all_reduce "80000000" 613.2

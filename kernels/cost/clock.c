@@ -24,6 +24,11 @@ double dit_cost_clock_enter(dit_cost_clock *clock, double host_s)
     return charge_up_to(clock, clock->device_s);
 }
 
+double dit_cost_clock_enter_before(dit_cost_clock *clock, double left_s)
+{
+    return charge_up_to(clock, clock->device_s - left_s);
+}
+
 void dit_cost_clock_leave(dit_cost_clock *clock, double elapsed_s)
 {
     clock->charged_s += elapsed_s;

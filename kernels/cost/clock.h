@@ -24,6 +24,9 @@ void dit_cost_clock_dispatch(dit_cost_clock *clock, double host_s, double device
 /* Before messages whose issue costs host_s: the simulated process is charged up to when they can start, which is
  * returned: max(device, host). The host does not wait. */
 double dit_cost_clock_enter(dit_cost_clock *clock, double host_s);
+/* Before messages issued earlier, which start as soon as the device has done all but the last `left_s` seconds of what
+ * was issued since. */
+double dit_cost_clock_enter_before(dit_cost_clock *clock, double left_s);
 /* After them: the simulated process stands elapsed_s later, and so does the device. */
 void dit_cost_clock_leave(dit_cost_clock *clock, double elapsed_s);
 /* The host waits for the device and pays host_s more; the simulated process is charged up to then, which is returned.

@@ -36,7 +36,7 @@ static const double tree_correction[DIT_COST_PROTOCOL_COUNT][TREE_SIZES] = {
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, 1},
 };
 /* One for every device of a node, at one of these speeds. */
-enum { NVLS_CHANNELS = 32, CHANNEL_SPEEDS = 12 };
+enum { P2P_CHANNELS = 32, NVLS_CHANNELS = 32, CHANNEL_SPEEDS = 12 };
 static const double nvls_efficiency[DIT_COST_GENERATION_COUNT] = {0, 0, 0.85, 0.74};
 static const double channel_bytes_per_s[DIT_COST_GENERATION_COUNT][CHANNEL_SPEEDS] = {
     [DIT_COST_HOPPER] = {60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9},
@@ -273,10 +273,20 @@ static double peers_share(const dit_cost_group *g, int peers)
     return efficiency > 0 ? pow(efficiency, log2(peers)) : 1;
 }
 
+/* Of a link's bandwidth that the channels of one message fill: all of them up to four ranks, fewer where every channel
+ * would have more than four of an all-to-all's messages. */
+static double channels_share(const dit_cost_group *g)
+{
+    int channels = P2P_CHANNELS;
+    if (g->nodes > 1 || g->inside != DIT_COST_NVLINK) return 1;
+    while (channels > 1 && channels * g->ranks > 4 * P2P_CHANNELS) channels /= 2;
+    return (double)channels / P2P_CHANNELS;
+}
+
 /* The peers' messages follow each other through the links that a rank has. */
 static dit_cost_exchange at_once(const dit_cost_group *g, dit_cost_protocol protocol, int peers, double bytes)
 {
-    double link = simulated_bandwidth(g) * peers_share(g, peers);
+    double link = simulated_bandwidth(g) * fmin(1, peers * channels_share(g)) * peers_share(g, peers);
     dit_cost_exchange e = {.algorithm = DIT_COST_RING, .protocol = protocol};
     e.latency_s = base_latency_s[DIT_COST_RING][protocol] +
                   hop_latency_s[DIT_COST_RING][g->nodes > 1 ? DIT_COST_NETWORK : g->inside][protocol];

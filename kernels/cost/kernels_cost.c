@@ -53,16 +53,40 @@ static void cost_linear(dit_pool *pool, const dit_linear_args *a)
                         .gate = a->gate != NULL});
 }
 
+/* Of the keys, those that query `row` sees; positions ascend. */
+static double seen_by(const dit_attention_args *a, int64_t row)
+{
+    int64_t least = 0, most = a->Sk;
+    while (least < most) {
+        int64_t middle = (least + most) / 2;
+        if (a->k_position[middle] <= a->q_position[row])
+            least = middle + 1;
+        else
+            most = middle;
+    }
+    return (double)least / (double)a->Sk;
+}
+
+/* By how much what queries see rises over all of them, as it does over the last quarter. */
+static double unevenness(const dit_attention_args *a)
+{
+    int64_t last = a->Sq - 1, before = a->Sq * 3 / 4;
+    if (!a->q_position || !a->k_position || a->Sk <= 0 || before >= last) return 0;
+    double rise = (seen_by(a, last) - seen_by(a, before)) * (double)a->Sq / (double)(last - before);
+    return rise < 1 ? rise : 1;
+}
+
 static void cost_attention(dit_pool *pool, const dit_attention_args *a)
 {
     dit_work work = dit_attention_args_work(a), all = dit_attention_work(a->B, a->H, a->Sq, a->Sk, a->D);
     double seen = all.flops > 0 ? work.flops / all.flops : 0;
     (void)pool;
-    tell(&(dit_cost_op){.kind = DIT_COST_OP_ATTENTION,
-                        .flops = work.flops,
-                        .bytes = work.bytes,
-                        .attention = {.B = a->B, .H = a->H, .Sq = a->Sq, .Sk = a->Sk, .D = a->D, .seen = seen},
-                        .elements = a->B * a->H * a->Sq * a->D});
+    tell(&(dit_cost_op){
+        .kind = DIT_COST_OP_ATTENTION,
+        .flops = work.flops,
+        .bytes = work.bytes,
+        .attention = {.B = a->B, .H = a->H, .Sq = a->Sq, .Sk = a->Sk, .D = a->D, .seen = seen, .uneven = unevenness(a)},
+        .elements = a->B * a->H * a->Sq * a->D});
 }
 
 /* Of calls that only pass over their elements. */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { ATTENTION_QUERIES = 128, ATTENTION_KEYS = 64, ATTENTION_FILL_KEYS = 128 };
+enum { ATTENTION_QUERIES = 128, ATTENTION_KEYS = 64, ATTENTION_FILL_KEYS = 128, ATTENTION_RESIDENT = 2 };
 
 static double ceil_div(int64_t value, int64_t by)
 {
@@ -105,16 +105,34 @@ static double attention_rate(const dit_cost_device *device, double keys, double 
     return (1 - along) * table_rate(table + i, keys) + along * table_rate(table + i + 1, keys);
 }
 
+static int64_t queries_of_tile(const dit_cost_device *device)
+{
+    return device->attention_queries ? device->attention_queries : ATTENTION_QUERIES;
+}
+
+static double tiles_of(const dit_cost_device *device, const dit_cost_attention *a)
+{
+    return (double)a->B * (double)a->H * ceil_div(a->Sq, queries_of_tile(device));
+}
+
+double dit_cost_attention_last_share(const dit_cost_device *device, const dit_cost_attention *a, double wanted)
+{
+    double tile_count = tiles_of(device, a), taken = fmin(wanted / device->processors, 1);
+    if (tile_count <= device->processors - wanted) return 1;
+    return fmin(1, ATTENTION_RESIDENT * device->processors / tile_count) * (1 - sqrt(taken));
+}
+
 static double attention_compute(const dit_cost_device *device, const dit_cost_attention *a)
 {
-    int64_t queries = device->attention_queries ? device->attention_queries : ATTENTION_QUERIES;
     int64_t filled = device->attention_keys ? device->attention_keys : ATTENTION_KEYS;
     double keys = ceil_div(a->Sk, filled) * (double)filled;
     double head_dim = ceil_div(a->D, device->head_granularity) * (double)device->head_granularity;
-    double tile_count = (double)a->B * (double)a->H * ceil_div(a->Sq, queries);
-    double tile_flops = 4.0 * (double)queries * keys * head_dim * a->seen;
+    double tile_count = tiles_of(device, a);
+    double tile_flops = 4.0 * (double)queries_of_tile(device) * keys * head_dim;
     double rate = attention_rate(device, keys, head_dim) * device->attention_scale;
-    return fmax(tile_count, device->processors) * tile_flops / rate;
+    double tiles_in_turn = fmax(tile_count, device->processors) * a->seen;
+    double tiles_in_the_end = (device->processors - 1) / 2 * a->uneven;
+    return (tiles_in_turn + tiles_in_the_end) * tile_flops / rate;
 }
 
 double dit_cost_attention_seconds(const dit_cost_device *device, const dit_cost_attention *a)

@@ -81,17 +81,27 @@ double dit_cost_conv_seconds(const dit_cost_device *device, int64_t positions, i
 
 typedef struct {
     int64_t B, H, Sq, Sk, D;
-    double seen; /* of all pairs of query and key, those that are computed: 1 without positions */
+    double seen;   /* of all pairs of query and key, those that are computed: 1 without positions                 */
+    double uneven; /* of all keys, what a head's last queries see more than its first, where that rises with the
+                      queries: 1 under a causal mask, 0 where all that see anything see as much */
 } dit_cost_attention;
 /* launch + max(compute, memory). Compute: tiles of 128 queries of one head, B H ceil(Sq / 128) of them; one processor
  * takes for one 4 128 Sk D' seen / (rate / processors), and the device max(tiles, processors) / processors times that:
- * fewer tiles than processors leave some idle. Sk is filled up to 64 and D to D', as the kernel computes them; the rate
- * is read from the tables at Sk and D'; of head sizes outside of them, 4 D' / rate is the products' part of the
- * nearest table's, in proportion to D', and 1 / exponentials_per_s. Below a table's first knot x0 a tile has a start
- * and an end worth 128 keys: rate(Sk) = rate(x0) Sk / (Sk + 128) (x0 + 128) / x0. An accelerator may say other tiles.
- * Source of tiles and head sizes: FlashAttention-2 (Dao, arXiv:2307.08691) and its published kernels; keys are never
- * cut over processors. */
+ * fewer tiles than processors leave some idle. Tiles are started in the order of
+ * their queries, so that under a causal mask the longest ones come last; processors end one after the other, over what
+ * a tile takes there, 4 128 Sk D' uneven, and are idle for half of it: + (1 - 1 / processors) / 2 of a tile's time. Sk
+ * is filled up to 64 and D to D', as the kernel computes them; the rate is read from the tables at Sk and D'; of head
+ * sizes outside of them, 4 D' / rate is the products' part of the nearest table's, in proportion to D', and 1 /
+ * exponentials_per_s. Below a table's first knot x0 a tile has a start and an end worth 128 keys: rate(Sk) = rate(x0)
+ * Sk / (Sk + 128) (x0 + 128) / x0. An accelerator may say other tiles. Source of tiles and head sizes: FlashAttention-2
+ * (Dao, arXiv:2307.08691) and its published kernels; keys are never cut over processors; order and residence:
+ * csrc/flash_attn/src/flash_fwd_kernel.h, blockIdx.x is the tile of queries, and 128 threads with up to 255 registers
+ * leave room for two on a processor. */
 double dit_cost_attention_seconds(const dit_cost_device *device, const dit_cost_attention *shape);
+/* Of that time, the share that is left when a kernel issued behind it that needs `wanted` whole processors has them: 1
+ * where so many have no tile at all; else the last tiles' share, resident ones over all, less the sqrt(wanted /
+ * processors) of it until both tiles of so many processors are done, as they end one after the other. */
+double dit_cost_attention_last_share(const dit_cost_device *device, const dit_cost_attention *shape, double wanted);
 
 /* The device while a communication kernel holds `taken` of its processors (at most all but one): rates fall with the
  * processors that are left, waves are counted anew; memory is not shared out. Source: computation beside collectives is

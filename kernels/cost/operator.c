@@ -7,7 +7,7 @@ const char *dit_cost_op_name(dit_cost_op_kind kind)
 {
     static const char *const names[] = {"linear",       "attention",  "attention_merge", "norm",
                                         "qk_norm_rope", "copy",       "combine",         "activate",
-                                        "conv",         "group_norm", "group_moments"};
+                                        "conv",         "group_norm", "group_moments",   "exchange"};
     return kind < DIT_COST_OP_COUNT ? names[kind] : "unknown";
 }
 
@@ -39,6 +39,7 @@ static part_sum parts_of(const dit_cost_profile *profile, const dit_cost_op *op)
     if (op->kind == DIT_COST_OP_MERGE) add_part(&sum, DIT_COST_PART_MERGE, 1);
     if (op->kind == DIT_COST_OP_NORM) add_part(&sum, DIT_COST_PART_NORM, 1);
     if (op->kind == DIT_COST_OP_COPY) add_part(&sum, DIT_COST_PART_COPY, 1);
+    if (op->kind == DIT_COST_OP_EXCHANGE) add_part(&sum, DIT_COST_PART_EXCHANGE, 1);
     if (op->kind == DIT_COST_OP_GROUP_MOMENTS) add_part(&sum, DIT_COST_PART_GROUP_MOMENTS, 1);
     if (op->kind == DIT_COST_OP_GROUP_NORM) add_part(&sum, DIT_COST_PART_GROUP_NORM, 1);
     if (op->kind == DIT_COST_OP_COMBINE) add_part(&sum, DIT_COST_PART_COMBINE, 1);
@@ -94,10 +95,14 @@ dit_cost_time dit_cost_op_time(const dit_cost_device *device, const dit_cost_pro
     dit_cost_time time = product_time(device, profile, op);
     part_sum parts = parts_of(profile, op);
     double pass_bytes = (double)op->elements * device->element_bytes;
+    time.last_s = time.device_s;
+    if (op->kind == DIT_COST_OP_ATTENTION)
+        time.last_s *= dit_cost_attention_last_share(device, &op->attention, profile->communication_processors);
     if (op->elements <= 0) return time;
-    if (time.kernels == 0) at_least_one_kernel(&parts, op);
+    if (time.kernels == 0 && op->kind != DIT_COST_OP_EXCHANGE) at_least_one_kernel(&parts, op);
     time.device_s += parts_seconds(device, parts.kernels, parts.passes * pass_bytes);
     time.kernels += parts.kernels;
+    if (op->kind != DIT_COST_OP_ATTENTION) time.last_s = time.device_s;
     time.host_s = time.kernels * profile->dispatch_s;
     return time;
 }

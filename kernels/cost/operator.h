@@ -26,6 +26,7 @@ typedef enum {
     DIT_COST_OP_CONV,
     DIT_COST_OP_GROUP_NORM,
     DIT_COST_OP_GROUP_MOMENTS,
+    DIT_COST_OP_EXCHANGE, /* what a stack copies around an all-to-all, beside the copy that the engine makes */
     DIT_COST_OP_COUNT
 } dit_cost_op_kind;
 const char *dit_cost_op_name(dit_cost_op_kind kind);
@@ -56,6 +57,7 @@ typedef struct {
     X(QK_RMS_NORM, "qk_rms_norm", "RMS norm of heads")                                                                 \
     X(ROTARY, "rotary", "rotary embedding of heads")                                                                   \
     X(COPY, "copy", "strided copy")                                                                                    \
+    X(EXCHANGE, "exchange", "around an all-to-all, beside the engine's one copy")                                      \
     X(COMBINE, "combine", "a0 x0, and the sum's result")                                                               \
     X(COMBINE_OPERAND, "combine_operand", "plus a1 x1, for each operand after the first")                              \
     X(GROUP_MOMENTS, "group_moments", "mean and variance of groups")                                                   \
@@ -86,6 +88,8 @@ typedef struct {
     double conv_efficiency;       /* of the rate of matrix products that convolutions get, in (0, 1]                */
     double communication_processors; /* that a collective's kernel holds                                         */
     bool text_with_every_band;       /* joint text passes a pipeline with every band, not only the first   */
+    bool kernels_before_messages;    /* a kernel issued after a neighbour's exchange has the processors first      */
+    bool exchange_alone;             /* a ring without Ulysses makes its all-to-alls, too, each rank with itself    */
     bool packed_linear;              /* matrices that the engine packs together are one product                     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* best first, "" ends: whose tables are read       */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];
@@ -93,6 +97,7 @@ typedef struct {
 
 typedef struct {
     double device_s, host_s, kernels;
+    double last_s; /* of device_s, the end in which another kernel gets processors: all of it but for attention */
 } dit_cost_time;
 /* Time of a call: its product, then its parts, each kernel with its launch; host_s = kernels * dispatch. A call that
  * has elements costs at least one kernel. */

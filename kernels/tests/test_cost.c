@@ -166,6 +166,44 @@ static void few_tiles_leave_processors_idle_and_few_keys_have_a_start(void **sta
     assert_close(dit_cost_attention_seconds(&d, &a), 1e-6 + tile_s * 256 / 1152, 1e-12);
 }
 
+/* 200 tiles for 100 processors: half of the pairs, and at the end half of what a whole tile takes. */
+static void under_a_causal_mask_the_last_tiles_are_waited_for(void **state)
+{
+    dit_cost_device d = round_device();
+    dit_cost_attention a = {.B = 1, .H = 200, .Sq = 128, .Sk = 1024, .D = 128, .seen = 0.5};
+    double tile_s = 4.0 * 128 * 1024 * 128 / (50e12 / 100);
+    (void)state;
+    assert_close(dit_cost_attention_seconds(&d, &a), 1e-6 + 200 * 0.5 / 100 * tile_s, 1e-12);
+    a.uneven = 1;
+    assert_close(dit_cost_attention_seconds(&d, &a), 1e-6 + (1 + 0.495) * tile_s, 1e-12);
+    a.H = 2000; /* it is no longer for more tiles */
+    assert_close(dit_cost_attention_seconds(&d, &a), 1e-6 + (10 + 0.495) * tile_s, 1e-12);
+    a.H = 100; /* one on each: as long as the longest */
+    assert_close(dit_cost_attention_seconds(&d, &a), 1e-6 + (0.5 + 0.495) * tile_s, 1e-12);
+    d.processors = 1; /* nobody waits for nobody */
+    assert_close(dit_cost_attention_seconds(&d, &a), 1e-6 + 50 * tile_s / 100, 1e-12);
+}
+
+static void a_kernel_behind_attention_has_processors_at_its_end(void **state)
+{
+    dit_cost_device d = round_device();
+    dit_cost_attention a = {.B = 1, .H = 75, .Sq = 128, .Sk = 1024, .D = 128, .seen = 1};
+    (void)state;
+    assert_close(dit_cost_attention_last_share(&d, &a, 25), 1, 0); /* free from the start */
+    a.H = 76;
+    assert_close(dit_cost_attention_last_share(&d, &a, 25), 0.5, 1e-12);
+    a.H = 800; /* a quarter of the tiles, until both of 25 processors are done: (25 / 100)^(1/2) of that */
+    assert_close(dit_cost_attention_last_share(&d, &a, 25), 0.25 * 0.5, 1e-12);
+    dit_cost_profile p = {.communication_processors = 25};
+    dit_cost_op op = {.kind = DIT_COST_OP_ATTENTION, .attention = a, .elements = 1};
+    dit_cost_time time = dit_cost_op_time(&d, &p, &op);
+    assert_close(time.last_s, 0.125 * time.device_s, 1e-12);
+    op = (dit_cost_op){.kind = DIT_COST_OP_COPY, .elements = 1000};
+    p.parts[DIT_COST_PART_COPY] = (dit_cost_part_work){1, 2};
+    time = dit_cost_op_time(&d, &p, &op);
+    assert_close(time.last_s, time.device_s, 0);
+}
+
 static void elementwise_is_bytes_over_the_bandwidth_that_so_many_bytes_get(void **state)
 {
     dit_cost_device d = round_device();
@@ -455,7 +493,7 @@ static void check_products(const dit_cost_device *d)
 
 static void check_attention(const dit_cost_device *d)
 {
-    dit_cost_attention a = {any_size(3), any_size(6), any_size(17), any_size(17), any_size(9), 0.5};
+    dit_cost_attention a = {any_size(3), any_size(6), any_size(17), any_size(17), any_size(9), 0.5, 0.25};
     int64_t *sizes[] = {&a.B, &a.H, &a.Sq, &a.Sk, &a.D};
     double seconds = dit_cost_attention_seconds(d, &a);
     for (int i = 0; i < 5; i++) {
@@ -464,6 +502,8 @@ static void check_attention(const dit_cost_device *d)
         assert_not_less("attention", dit_cost_attention_seconds(d, &a), seconds);
         *sizes[i] = was;
     }
+    a.uneven = 0.3;
+    assert_not_less("unevenness", dit_cost_attention_seconds(d, &a), seconds);
     a.seen = 0.7;
     assert_not_less("pairs", dit_cost_attention_seconds(d, &a), seconds);
 }
@@ -492,7 +532,7 @@ static void nothing_to_do_takes_no_time(void **state)
     dit_cost_time none = dit_cost_op_time(&d, &eager, &(dit_cost_op){.kind = DIT_COST_OP_LINEAR, .n = 64, .k = 64});
     (void)state;
     assert_close(dit_cost_gemm_seconds(&d, 0, 64, 64), 0, 0);
-    assert_close(dit_cost_attention_seconds(&d, &(dit_cost_attention){1, 1, 0, 64, 64, 1}), 0, 0);
+    assert_close(dit_cost_attention_seconds(&d, &(dit_cost_attention){1, 1, 0, 64, 64, 1, 0}), 0, 0);
     assert_close(none.device_s + none.host_s + none.kernels, 0, 0);
 }
 
@@ -590,6 +630,29 @@ static void masked_attention_counts_the_pairs_that_see_each_other(void **state)
     assert_close(heard[0].attention.seen, 10.0 / 16, 1e-15);
 }
 
+/* What the mask leaves of eight queries and eight keys at these positions. */
+static double uneven_of(const int32_t queries[8], const int32_t keys[8])
+{
+    dit_attention_args a = {.B = 1, .H = 1, .Sq = 8, .Sk = 8, .D = 8, .q_position = queries, .k_position = keys};
+    dit_cost_set_hook(hear, heard);
+    heard_count = 0;
+    dit_kernels_cost()->attention(NULL, &a);
+    dit_cost_set_hook(NULL, NULL);
+    return heard[0].attention.uneven;
+}
+
+/* Zigzag over two ranks: 0 to 3 and 12 to 15 here, 4 to 11 there. */
+static void only_what_rises_with_the_queries_is_uneven(void **state)
+{
+    static const int32_t here[8] = {0, 1, 2, 3, 12, 13, 14, 15}, there[8] = {4, 5, 6, 7, 8, 9, 10, 11};
+    static const int32_t even[8] = {0, 2, 4, 6, 8, 10, 12, 14}, odd[8] = {1, 3, 5, 7, 9, 11, 13, 15};
+    (void)state;
+    assert_close(uneven_of(here, here), 1, 1e-12);
+    assert_close(uneven_of(here, there), 0, 0); /* the later half sees all */
+    assert_close(uneven_of(there, here), 0, 0); /* all see the earlier half */
+    assert_close(uneven_of(even, odd), 1, 1e-12);
+}
+
 static void what_a_stack_fuses_is_fewer_kernels_and_less_time(void **state)
 {
     dit_cost_op op = {.kind = DIT_COST_OP_LINEAR,
@@ -634,6 +697,13 @@ static void time_of_an_operator_is_its_product_and_its_passes(void **state)
     time = dit_cost_op_time(&d, &p, &op);
     assert_close(time.kernels, 1, 0);
     assert_close(time.device_s, 1e-6 + 2 * 2 * 1000 / 1e12, 1e-12);
+    op = (dit_cost_op){.kind = DIT_COST_OP_EXCHANGE, .elements = 1000}; /* the engine's own copy may be all */
+    time = dit_cost_op_time(&d, &p, &op);
+    assert_close(time.kernels + time.device_s + time.host_s, 0, 0);
+    p.parts[DIT_COST_PART_EXCHANGE] = (dit_cost_part_work){1, 2};
+    time = dit_cost_op_time(&d, &p, &op);
+    assert_close(time.host_s, 3e-6, 1e-12);
+    assert_close(time.device_s, 1e-6 + 2 * 2 * 1000 / 1e12, 1e-12);
 }
 
 /* ---- the clock --------------------------------------------------------------------------------------------------- */
@@ -676,6 +746,21 @@ static void messages_stand_in_the_queue_of_the_device_and_not_of_the_host(void *
     assert_close(passed, 12, 0); /* the five seconds passed with the messages */
     dit_cost_clock_dispatch(&c, 3, 0.5);
     assert_close(dit_cost_clock_enter(&c, 0), 20.5, 0); /* the host was late */
+}
+
+static void messages_issued_earlier_start_before_the_device_is_done(void **state)
+{
+    double passed = 0;
+    dit_cost_clock c = {.charge = add_seconds, .context = &passed};
+    (void)state;
+    dit_cost_clock_dispatch(&c, 1, 10);
+    assert_close(dit_cost_clock_enter_before(&c, 4), 7, 0);
+    dit_cost_clock_leave(&c, 1); /* beside the last four seconds */
+    assert_close(c.device_s, 11, 0);
+    assert_close(dit_cost_clock_enter_before(&c, 4), 8, 0); /* they cannot start in the past */
+    dit_cost_clock_leave(&c, 5);
+    assert_close(c.device_s, 13, 0);
+    assert_close(passed, 7, 0);
 }
 
 /* ---- collectives ------------------------------------------------------------------------------------------------- */
@@ -805,6 +890,23 @@ static void many_peers_at_once_have_less_each_for_every_doubling(void **state)
     assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 7e9).bandwidth_factor, 0.01, 1e-12);
     g.network_many_peers_efficiency = 0.9;
     assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 7e9).bandwidth_factor, 0.81, 1e-12);
+}
+
+/* NCCL 2.18: 32 channels, halved until no channel has more than four messages of an all-to-all. */
+static void a_message_among_eight_has_half_of_the_channels(void **state)
+{
+    static const struct {
+        int ranks;
+        double share;
+    } rows[] = {{2, 1}, {4, 1}, {5, 0.5}, {8, 0.5}, {9, 0.25}, {16, 0.25}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_cost_group g = group_of(DIT_COST_NVLINK, 200e9, rows[i].ranks, 1);
+        assert_close(dit_cost_exchange_of(&g, DIT_COST_SEND_RECV, 1e9).bandwidth_factor, rows[i].share, 1e-12);
+        assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_TO_ALL, 1e9).bandwidth_factor, 1, 1e-12);
+        g.inside = DIT_COST_PCIE;
+        assert_close(dit_cost_exchange_of(&g, DIT_COST_SEND_RECV, 1e9).bandwidth_factor, 1, 1e-12);
+    }
 }
 
 static void generations_are_read_from_the_architecture(void **state)
@@ -1088,6 +1190,8 @@ int main(void)
         cmocka_unit_test(attention_fills_heads_up_to_the_granularity),
         cmocka_unit_test(exponentials_cost_small_heads_as_much_as_large_ones),
         cmocka_unit_test(few_tiles_leave_processors_idle_and_few_keys_have_a_start),
+        cmocka_unit_test(under_a_causal_mask_the_last_tiles_are_waited_for),
+        cmocka_unit_test(a_kernel_behind_attention_has_processors_at_its_end),
         cmocka_unit_test(elementwise_is_bytes_over_the_bandwidth_that_so_many_bytes_get),
         cmocka_unit_test(processors_that_communicate_do_not_compute),
         cmocka_unit_test(published_products_are_met_within_10_percent_at_the_median),
@@ -1101,15 +1205,18 @@ int main(void)
         cmocka_unit_test(every_entry_tells_the_hook_what_the_account_of_flops_says),
         cmocka_unit_test(convolutions_and_group_norms_are_told_too),
         cmocka_unit_test(masked_attention_counts_the_pairs_that_see_each_other),
+        cmocka_unit_test(only_what_rises_with_the_queries_is_uneven),
         cmocka_unit_test(what_a_stack_fuses_is_fewer_kernels_and_less_time),
         cmocka_unit_test(time_of_an_operator_is_its_product_and_its_passes),
         cmocka_unit_test(a_step_takes_what_the_slower_of_host_and_device_needs),
         cmocka_unit_test(messages_stand_in_the_queue_of_the_device_and_not_of_the_host),
+        cmocka_unit_test(messages_issued_earlier_start_before_the_device_is_done),
         cmocka_unit_test(latencies_are_those_of_the_tuner),
         cmocka_unit_test(trees_are_for_sums_of_many_nodes),
         cmocka_unit_test(switches_add_up_from_hopper_on),
         cmocka_unit_test(simulated_messages_take_the_librarys_time),
         cmocka_unit_test(many_peers_at_once_have_less_each_for_every_doubling),
+        cmocka_unit_test(a_message_among_eight_has_half_of_the_channels),
         cmocka_unit_test(generations_are_read_from_the_architecture),
         cmocka_unit_test(measured_collectives_are_met_within_the_bounds_of_their_curves),
         cmocka_unit_test(the_switch_is_chosen_from_five_devices_on),
