@@ -3,11 +3,11 @@
 #include "engine/attention/balance.h"
 #include "engine/case.h"
 #include "engine/programs/program.h"
+#include "engine/sim/account.h"
 #include "engine/sim/report.h"
 #include "engine/sim/sim.h"
-#include "engine/sim/steady.h"
+#include "engine/sim/watch.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +18,10 @@ typedef struct {
     dit_layer layer;
     dit_runtime rt;
     dit_layer_run run;
-    dit_sim_marks marks;
-    bool waits; /* the host, for the device, after every forward */
+    dit_iteration before, now; /* counted when the newest two forwards began */
+    bool waits;                /* the host, for the device, after every forward */
     bool steady;
-    int forwards; /* that were simulated, the warm-up included */
+    int forwards; /* that were simulated, without the warm-up */
     double seconds;
     dit_iteration iteration;
     dit_measurement measured;
@@ -79,44 +79,46 @@ static dit_status mean_of_half(const double *began_s, int forwards, double *seco
     return st;
 }
 
-enum { FIRST_PROBE = DIT_SIM_MARKS + 1, LAST_PROBE = 64 };
+/* More are not simulated. */
+enum { FORWARDS = 64 };
 
-/* A warm-up and `forwards` forwards, from a barrier on. The runtime stays. */
-static dit_status run_forwards(sim_layer *p, int forwards)
+/* Forwards until all are alike, or FORWARDS; began_s [FORWARDS + 1]. */
+static dit_status run_forwards(sim_layer *p, dit_sim_watch *watch, double *began_s)
 {
-    double began_s[LAST_PROBE + 1];
-    dit_status st = DIT_OK;
-    p->marks = (dit_sim_marks){0};
-    p->forwards = forwards + 1;
+    for (p->forwards = 0;; p->forwards++) {
+        p->steady = dit_sim_watch_begin(watch, p->forwards) > p->forwards;
+        p->before = p->now, p->now = dit_sim_counted(&p->rt);
+        began_s[p->forwards] = dit_sim_now();
+        if (p->steady || p->forwards == FORWARDS) return DIT_OK;
+        DIT_TIMED(&p->rt, DIT_TIME_BLOCKS, DIT_TRY(dit_layer_run_forward(&p->run)));
+        if (p->waits) dit_sim_synchronise();
+    }
+}
+
+/* A warm-up and as many forwards as it takes, from a barrier on. The runtime stays. */
+static dit_status simulate(sim_layer *p)
+{
+    double began_s[FORWARDS + 1];
+    dit_sim_watch *watch;
     DIT_TRY(set_up(p));
+    DIT_TRY(dit_sim_watch_open(
+        &(dit_sim_watch_params){.repeats = FORWARDS + 2, .patient = FORWARDS + 2, .endless = true}, &watch));
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     DIT_TRY(dit_layer_run_forward(&p->run));
     dit_runtime_reset_account(&p->rt);
-    for (int i = 0; i <= forwards && st == DIT_OK; i++) {
-        dit_sim_mark(&p->marks, &p->rt);
-        began_s[i] = p->marks.began_s[DIT_SIM_MARKS - 1];
-        if (i < forwards) DIT_TIMED(&p->rt, DIT_TIME_BLOCKS, st = dit_layer_run_forward(&p->run));
-        if (p->waits) dit_sim_synchronise();
-    }
-    if (st == DIT_OK) st = dit_sim_is_steady(&p->marks, 0, INT_MAX, &p->steady, &p->seconds);
-    return st == DIT_OK && !p->steady ? mean_of_half(began_s, forwards, &p->seconds) : st;
-}
-
-/* As many as it takes until they are all alike. */
-static dit_status simulate(sim_layer *p)
-{
-    for (int forwards = FIRST_PROBE; !p->steady && forwards <= LAST_PROBE; forwards *= 2) {
-        tear_down(p);
-        DIT_TRY(run_forwards(p, forwards));
-    }
-    return DIT_OK;
+    dit_status st = run_forwards(p, watch, began_s);
+    if (st == DIT_OK && !p->steady) st = mean_of_half(began_s, p->forwards, &p->seconds);
+    if (p->steady) p->seconds = dit_sim_watch_seconds(watch);
+    dit_sim_watch_close(watch);
+    return st;
 }
 
 /* One forward on this rank, in the simulation's element. */
 static void take_measurement(sim_layer *p)
 {
     dit_measurement *m = &p->measured;
-    dit_sim_account account = dit_sim_marked(&p->marks);
+    dit_sim_account account = {0};
+    dit_sim_counted_grow(&account.counted, 1, &p->now, &p->before);
     memcpy(account.peak, p->rt.ledger.peak, sizeof account.peak);
     account.total_peak = p->rt.ledger.total_peak;
     dit_sim_account_resize(&account, dit_sim_element_bytes());
@@ -135,7 +137,7 @@ static void take_measurement(sim_layer *p)
 static dit_status describe(const sim_layer *p, const dit_measurement *ranks, cJSON *more)
 {
     cJSON *simulation;
-    DIT_TRY(dit_sim_describe(ranks, dit_comm_size(dit_comm_world()), p->forwards, more, &simulation));
+    DIT_TRY(dit_sim_describe(ranks, dit_comm_size(dit_comm_world()), p->forwards + 1, more, &simulation));
     if (cJSON_AddBoolToObject(simulation, "steady", p->steady)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
 }

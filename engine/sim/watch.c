@@ -3,6 +3,7 @@
 #include "engine/comm/comm.h"
 #include "engine/sim/sim.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -63,7 +64,7 @@ static bool is_alike(const dit_sim_watch *watch, int at, int rank, double mean_s
     double newer_s = now->device_s - before->device_s, older_s = before->device_s - first->device_s;
     double allowed = fmax(SAME * fabs(now->device_s), alike * fabs(mean_s));
     double host_repeat_s = now->host_s - before->host_s;
-    int left = watch->is.repeats - at;
+    int left = watch->is.endless ? INT_MAX : watch->is.repeats - at;
     return fabs(newer_s - older_s) <= allowed && fabs(newer_s - mean_s) <= allowed &&
            now->host_s + left * host_repeat_s <= now->device_s + left * (mean_s + allowed) + allowed;
 }

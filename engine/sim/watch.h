@@ -17,9 +17,10 @@
 #define DIT_SIM_SHARES_ALIKE 1e-5
 
 typedef struct {
-    int repeats; /* in all                                                                                       */
-    int first;   /* that may be like the one behind it                                                           */
-    int patient; /* from this one on DIT_SIM_SHARES_ALIKE is enough; before, they agree to 1e-9 of all time so far */
+    int repeats;  /* in all                                                                                       */
+    int first;    /* that may be like the one behind it                                                           */
+    int patient;  /* from this one on DIT_SIM_SHARES_ALIKE is enough; before, they agree to 1e-9 of all time so far */
+    bool endless; /* hosts are to stay ahead for ever, not for `repeats`                                          */
 } dit_sim_watch_params;
 
 typedef struct dit_sim_watch dit_sim_watch;
