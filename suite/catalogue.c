@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,6 +271,60 @@ dit_status suite_catalogue_read(const char *kind, const char *what, const char *
     return st;
 }
 
+static int64_t integer_member(const cJSON *object, const char *key)
+{
+    const cJSON *item = member(object, key);
+    return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
+}
+
+/* Layers times width squared: what a transformer's parameters grow with. */
+static double weight_of(const cJSON *config)
+{
+    double hidden =
+        (double)integer_member(config, "num_attention_heads") * (double)integer_member(config, "attention_head_dim");
+    int64_t layers = integer_member(config, "num_layers") + integer_member(config, "num_single_layers");
+    return (double)layers * hidden * hidden;
+}
+
+/* Bytes and flops are products of several sizes, and whole numbers of 64 bits. */
+static dit_status check_numbers(const dit_json *doc, const char *pointer, const cJSON *object)
+{
+    const double most = 1 << 20;
+    const cJSON *item;
+    char at[512], name[32];
+    int index = 0;
+    cJSON_ArrayForEach(item, object)
+    {
+        snprintf(name, sizeof name, "%d", index++);
+        suite_pointer_join(at, sizeof at, pointer, item->string ? item->string : name);
+        if (cJSON_IsNumber(item) && fabs(item->valuedouble) > most)
+            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%g is more than the %.0f that any size here may be",
+                                 item->valuedouble, most);
+        DIT_TRY(check_numbers(doc, at, item));
+    }
+    return DIT_OK;
+}
+
+static dit_status check_weight(const dit_json *doc, const char *pointer, const cJSON *config)
+{
+    const double most = 1e14;
+    if (weight_of(config) <= most) return DIT_OK;
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                         "layers times width squared is %.3g, more than the %.0e that a model may have",
+                         weight_of(config), most);
+}
+
+static dit_status check_sizes(const suite_model *model)
+{
+    static const char *const parts[] = {"latent", "text", "default_run", "config"};
+    char at[64];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        snprintf(at, sizeof at, "/%s", parts[i]);
+        DIT_TRY(check_numbers(&model->source, at, member(model->source.root, parts[i])));
+    }
+    return check_weight(&model->source, "/config", model->config);
+}
+
 static dit_status read_kind(suite_model *model)
 {
     static const char *const kinds[] = {"image", "video", NULL};
@@ -339,6 +394,7 @@ static dit_status read_model(suite_model *model)
     model->text_encoders = member(doc->root, "text_encoders");
     if (model->config && !model->scheduler)
         return dit_json_fail(doc, "/config", DIT_ERR_JSON_MISSING, "a model with a config needs its scheduler too");
+    DIT_TRY(check_sizes(model));
     return check_variants(model);
 }
 
@@ -419,12 +475,6 @@ static dit_status lay_over(const dit_json *doc, const char *pointer, const cJSON
     return DIT_OK;
 }
 
-static int64_t integer_member(const cJSON *object, const char *key)
-{
-    const cJSON *item = member(object, key);
-    return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
-}
-
 /* diffusers ties these to each other; a config that breaks them cannot be built. HunyuanDiT's cross_attention_dim is
  * the width of the text. */
 static dit_status check_widths(const suite_model *model, const dit_json *doc, const char *pointer)
@@ -467,15 +517,6 @@ static void follow_text_widths(suite_model *model)
     }
 }
 
-/* Layers times width squared: what a transformer's parameters grow with. */
-static double weight_of(const cJSON *config)
-{
-    double hidden =
-        (double)integer_member(config, "num_attention_heads") * (double)integer_member(config, "attention_head_dim");
-    int64_t layers = integer_member(config, "num_layers") + integer_member(config, "num_single_layers");
-    return (double)layers * hidden * hidden;
-}
-
 static void name_variant(suite_model *model, const cJSON *override, const char *as)
 {
     size_t size = sizeof model->variant, used = strlen(model->variant);
@@ -499,7 +540,9 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
         return dit_json_fail(doc, pointer, DIT_ERR_UNSUPPORTED,
                              "model %s has architecture facts only, no config to override", model->name);
     double before = weight_of(model->config);
+    DIT_TRY(check_numbers(doc, pointer, override));
     DIT_TRY(lay_over(doc, pointer, override, model->config));
+    DIT_TRY(check_weight(doc, pointer, model->config));
     DIT_TRY(check_widths(model, doc, pointer));
     follow_text_widths(model);
     if (before > 0) model->parameters = (int64_t)((double)model->parameters * weight_of(model->config) / before);

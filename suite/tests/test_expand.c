@@ -95,6 +95,25 @@ static void an_override_shows_in_label_and_tag(void **state)
     suite_workload_release(&workload);
 }
 
+/* Their products would not fit into whole numbers of 64 bits. */
+static void sizes_beyond_any_model_are_refused(void **state)
+{
+    static const char *const overrides[][2] = {
+        {"\"num_attention_heads\":1e300", "/override/num_attention_heads"},
+        {"\"attention_head_dim\":9007199254740992", "/override/attention_head_dim"},
+        {"\"num_attention_heads\":1048576,\"attention_head_dim\":1048576", "layers times width squared"},
+        {"\"num_attention_heads\":-1048576", "layers times width squared"},
+    };
+    char text[512];
+    (void)state;
+    for (size_t i = 0; i < sizeof overrides / sizeof *overrides; i++) {
+        snprintf(text, sizeof text, "\"defaults\":{\"model\":{\"name\":\"pixart-alpha-xl-2\",\"override\":{%s}}}",
+                 overrides[i][0]);
+        assert_int_equal(fixture_refused(text), DIT_ERR_JSON_VALUE);
+        if (!strstr(dit_error_last()->message, overrides[i][1])) fail_msg("%s", dit_error_last()->message);
+    }
+}
+
 static void text_widths_follow_an_override(void **state)
 {
     (void)state;
@@ -314,6 +333,7 @@ int main(void)
         cmocka_unit_test(joint_text_means_nothing_on_one_rank),
         cmocka_unit_test(a_workload_of_defaults_is_one_case),
         cmocka_unit_test(an_override_shows_in_label_and_tag),
+        cmocka_unit_test(sizes_beyond_any_model_are_refused),
         cmocka_unit_test(text_widths_follow_an_override),
         cmocka_unit_test(key_order_never_changes_a_case_id),
         cmocka_unit_test(every_semantic_field_changes_the_case_id),
