@@ -320,8 +320,10 @@ static void judge(const suite_launch_plan *plan, const suite_launch_options *opt
     } else {
         read_record(plan, out);
         bool failed = result->end == SUITE_PROCESS_SIGNALED || result->exit_code != 0;
-        if (failed && !read_error(plan, out)) describe_crash(result, out);
-        if (!failed && !out->record && !out->error)
+        bool silent = !out->record && !out->error;
+        bool said = (failed || silent) && read_error(plan, out); /* smpirun ends well when a rank gives up */
+        if (failed && !said) describe_crash(result, out);
+        if (silent && !failed && !said)
             set_error(out, SUITE_OUTCOME_FAILED, DIT_ERR_CRASH, "the engine ended without writing record.json");
         if (!out->error || (out->status == SUITE_OUTCOME_OOM && out->record)) check_record(plan, out);
         if (!out->error || out->status == SUITE_OUTCOME_OOM) check_device_memory(plan, out);

@@ -2,9 +2,9 @@
  *
  * Steps repeat. Once two steps in a row take every rank the same time, all further ones do: simulation has no chance in
  * it, and the second began as the first did, later. So some first steps are simulated with the last one behind them,
- * and what lies between is added (watch.h). In worlds of DIT_SIM_LAYERED_WORLD ranks and more, blocks of one kind repeat
- * as well: a model of one block of each kind, and one more for each kind in turn, tell of any number of blocks; and of a
- * long ring the first hops tell of all (hops.h).
+ * and what lies between is added (watch.h). In worlds of DIT_SIM_LAYERED_WORLD ranks and more, blocks of one kind
+ * repeat as well: a model of one block of each kind, and one more for each kind in turn, tell of any number of blocks;
+ * and of a long ring the first hops tell of all (hops.h).
  */
 #ifndef DIT_ENGINE_SIM_STRETCH_H
 #define DIT_ENGINE_SIM_STRETCH_H
