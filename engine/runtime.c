@@ -88,6 +88,10 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "text_with_every_band is of simulations: xDiT's way"),
                               "without it the text is computed with the first band, and results depend on no number "
                               "of stages");
+    if (params->parallel.stores_filled && !params->counting && !params->simulated)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "stores_filled is of simulations: xDiT's way"),
+                              "without it a synchronous forward fills the stores, and results depend on no request "
+                              "before");
     rt->ledger.counting_only = params->counting || params->simulated != NULL;
     if (params->counting) return counting_init(params, rt);
     if (params->simulated)

@@ -174,15 +174,20 @@ static dit_status take_steps(int steps, dit_sim_outcome *out)
 /* A first step is often unlike the second, which may still carry what the host was ahead. */
 enum { FIRST_PROBE = DIT_SIM_MARKS + 2 };
 
-/* The software's way with joint text in a pipeline. */
-static dit_status bring_text(const dit_json *doc)
+static dit_status add_way(cJSON *parallel, const char *key)
+{
+    if (cJSON_GetObjectItemCaseSensitive(parallel, key) || cJSON_AddTrueToObject(parallel, key)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+/* The software's way with joint text in a pipeline, and with stores that no step has filled. */
+static dit_status bring_ways(const dit_json *doc)
 {
     cJSON *parallel = cJSON_GetObjectItemCaseSensitive(doc->root, "parallel");
     const cJSON *stages = cJSON_GetObjectItemCaseSensitive(parallel, "pipefusion_degree");
-    if (!dit_sim_text_with_every_band() || !stages || stages->valueint <= 1) return DIT_OK;
-    if (cJSON_GetObjectItemCaseSensitive(parallel, "text_with_every_band")) return DIT_OK;
-    bool added = cJSON_AddTrueToObject(parallel, "text_with_every_band") != NULL;
-    return added ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    if (!stages || stages->valueint <= 1) return DIT_OK;
+    if (dit_sim_text_with_every_band()) DIT_TRY(add_way(parallel, "text_with_every_band"));
+    return dit_sim_stores_filled() ? add_way(parallel, "stores_filled") : DIT_OK;
 }
 
 /* scratch: two outcomes */
@@ -194,7 +199,7 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
     int probe = stretch->replay ? steps : (warmup ? warmup->valueint : 0) + FIRST_PROBE;
     DIT_TRY(take_steps(steps, out));
     DIT_TRY(keep_final_order(doc, steps));
-    DIT_TRY(bring_text(doc));
+    DIT_TRY(bring_ways(doc));
     if (!layered) return simulate_steps(doc, steps, probe, false, out);
     DIT_TRY(take_steps(steps, &scratch[0]));
     DIT_TRY(take_steps(steps, &scratch[1]));

@@ -86,6 +86,7 @@ typedef struct {
     double conv_efficiency;       /* of the rate of matrix products that convolutions get, in (0, 1]                */
     double communication_processors; /* that a collective's kernel holds                                         */
     bool text_with_every_band;       /* joint text passes a pipeline with every band, not only the first   */
+    bool stores_filled;              /* a pipeline without warm-up steps reads what the request before left */
     bool packed_linear;              /* matrices that the engine packs together are one product                     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* best first, "" ends: whose tables are read       */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];
