@@ -125,7 +125,8 @@ static dit_status read_stages(const dit_json *doc, const cJSON *object, const ch
 
 /* What only pipelines and patches have; elsewhere it would say something that is not so. */
 static const char *const displaced_keys[] = {"warmup_steps", "num_pipeline_patch", "attn_layer_num_for_pp",
-                                             "patch_method", "patch_fraction",     "text_with_every_band"};
+                                             "patch_method", "patch_fraction",     "text_with_every_band",
+                                             "stores_filled"};
 enum { DISPLACED_KEYS = sizeof displaced_keys / sizeof *displaced_keys };
 
 static dit_status read_displaced(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
@@ -144,6 +145,7 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
     DIT_TRY(dit_json_optional_number(doc, object, pointer, "patch_fraction", 0, 1, &out->patch_fraction));
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "patch_method", &method));
     DIT_TRY(dit_json_optional_bool(doc, object, pointer, "text_with_every_band", &out->text_with_every_band));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "stores_filled", &out->stores_filled));
     out->warmup_steps = (int)warmup_steps;
     out->num_pipeline_patch = (int)bands;
     DIT_TRY(read_stages(doc, object, pointer, out));
@@ -194,6 +196,8 @@ static dit_status add_displaced(const dit_parallel *parallel, cJSON *object)
     if (parallel->num_pipeline_patch)
         DIT_TRY(dit_json_add_int(object, "num_pipeline_patch", parallel->num_pipeline_patch));
     if (parallel->text_with_every_band && !cJSON_AddTrueToObject(object, "text_with_every_band"))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a mesh");
+    if (parallel->stores_filled && !cJSON_AddTrueToObject(object, "stores_filled"))
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a mesh");
     if (!parallel->stage_blocks[0]) return DIT_OK;
     cJSON *stages = cJSON_AddArrayToObject(object, "attn_layer_num_for_pp");

@@ -69,8 +69,9 @@ typedef struct {
     double patch_fraction;            /* of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
     bool text_with_every_band; /* joint text passes a pipeline with every band, as in xDiT; else with the first */
     bool exchange_alone;       /* a ring is within an all-to-all of each rank with itself, as in xDiT; else by itself */
-    int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
-                        mesh's, and where there is no mesh, so many */
+    bool stores_filled; /* without warmup_steps: what the request before left in the stores is taken, as in xDiT */
+    int rows_degree;    /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
+                           mesh's, and where there is no mesh, so many */
 } dit_parallel;
 
 /* Blocks alike that follow each other. Each has one self-attention over the sequence (joint: with the text), and

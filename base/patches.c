@@ -41,7 +41,8 @@ int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *fact
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts)
 {
     bool alone = degree_of(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
-    return !alone && parallel->warmup_steps == 0 && dit_parallel_stale_steps(parallel, facts) > 0;
+    return !alone && !parallel->stores_filled && parallel->warmup_steps == 0 &&
+           dit_parallel_stale_steps(parallel, facts) > 0;
 }
 
 static double fraction_of(const dit_parallel *parallel)

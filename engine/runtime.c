@@ -91,6 +91,10 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
     if (params->parallel.exchange_alone && !params->counting && !params->simulated)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "exchange_alone is of simulations: xDiT's way"),
                               "without it a ring's ranks copy nothing to themselves");
+    if (params->parallel.stores_filled && !params->counting && !params->simulated)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "stores_filled is of simulations: xDiT's way"),
+                              "without it a synchronous forward fills the stores, and results depend on no request "
+                              "before");
     rt->ledger.counting_only = params->counting || params->simulated != NULL;
     if (params->counting) return counting_init(params, rt);
     if (params->simulated)

@@ -224,7 +224,7 @@ static dit_status fill_document(cJSON *document, const suite_workload *workload,
     if (cell->attends) return suite_layer_document(cell, document);
     DIT_TRY(add_model(document, cell));
     DIT_TRY(add_scheduler(document, workload, cell));
-    if (strcmp(workload->matrix->scope, "pipeline") == 0) DIT_TRY(add_pipeline(document, cell));
+    if (strcmp(workload->matrix->scope, "denoise") != 0) DIT_TRY(add_pipeline(document, cell));
     return add_run(document, cell);
 }
 

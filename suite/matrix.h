@@ -40,9 +40,10 @@ typedef struct suite_matrix {
     bool attends;                       /* program attention: a layer, no model */
     const cJSON *exclude, *constraints; /* arrays of strings, or NULL */
     int64_t warmup_runs, iterations, deadline_s;
-    bool trace;        /* one more run of every case, recorded */
-    bool waits;        /* simulated: the host waits for the device after every forward of a layer */
-    const char *scope; /* what a simulation's time covers: denoise, or pipeline: text encoders and VAE too */
+    bool trace; /* one more run of every case, recorded */
+    bool waits; /* simulated: the host waits for the device after every forward of a layer */
+    const char
+        *scope; /* what a simulation's time covers: denoise; latents: text encoders, too; pipeline: and the VAE */
     suite_model_value *models;
     int model_count;
     suite_platform_value *platforms;

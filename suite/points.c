@@ -121,10 +121,10 @@ static bool check_platform(const suite_published_names *names, const suite_publi
     return true;
 }
 
-static bool check_profile(const suite_published_names *names, const suite_published_point *point,
-                          const suite_published_method *method, const char *asked, suite_point *out)
+static bool check_profile(const suite_published_names *names, const suite_published_point *point, const char *asked,
+                          suite_point *out)
 {
-    const char *runtime = point->runtime[0] || !method->runtime ? point->runtime : method->runtime;
+    const char *runtime = point->runtime[0] || !out->habits.runtime ? point->runtime : out->habits.runtime;
     const char *own = suite_published_profile(names, runtime);
     if (!own) return skip(out, SUITE_SKIP_RUNTIME, "run time \"%s\"", point->runtime);
     out->profile = asked ? asked : own;
@@ -183,17 +183,26 @@ static void write_method(suite_point *out)
     snprintf(out->method, sizeof out->method, "%.33s%s%s", label, bands, warmup);
 }
 
+/* What is said of this point, else what its source does with pipelines, else xDiT's default. */
+static int warmup_steps_of(const suite_published_names *names, const suite_published_point *point,
+                           const suite_published_method *method, const suite_point *out)
+{
+    bool pipeline = out->search || out->parallel.degree[DIT_AXIS_PIPEFUSION] > 1;
+    if (point->warmup_steps >= 0) return point->warmup_steps;
+    if (method->warmup_steps >= 0) return method->warmup_steps;
+    if (pipeline && out->habits.pipefusion_warmup_steps >= 0) return out->habits.pipefusion_warmup_steps;
+    return names->warmup_steps;
+}
+
 static bool check_degrees(const suite_published_names *names, const suite_published_point *point,
                           const suite_published_method *method, suite_point *out)
 {
     dit_parallel *parallel = &out->parallel;
     if (point->beyond) return skip(out, SUITE_SKIP_SETTING, "config has %s", point->beyond);
     if (!take_degrees(point, method, out)) return false;
-    parallel->warmup_steps = point->warmup_steps >= 0    ? point->warmup_steps
-                             : method->warmup_steps >= 0 ? method->warmup_steps
-                                                         : names->warmup_steps;
     snprintf(out->method, sizeof out->method, "hybrid");
     out->search = is_search(point, method, out);
+    parallel->warmup_steps = warmup_steps_of(names, point, method, out);
     if (out->search) return true;
     if (!close_degrees(point, out)) return false;
     if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1) parallel->num_pipeline_patch = point->num_pipeline_patch;
@@ -247,6 +256,11 @@ static dit_status add_layer(const suite_point *point, cJSON *defaults)
     return fail_memory();
 }
 
+static bool is_latency(const suite_point *point)
+{
+    return strcmp(point->published->metric, "latency") == 0;
+}
+
 static dit_status add_defaults(const suite_point *point, bool video, cJSON *workload)
 {
     const suite_published_point *published = point->published;
@@ -263,20 +277,21 @@ static dit_status add_defaults(const suite_point *point, bool video, cJSON *work
     DIT_TRY(dit_json_add_int(defaults, "num_images", published->batch ? published->batch : 1));
     DIT_TRY(dit_json_add_int(defaults, "warmup_steps", point->parallel.warmup_steps));
     if (video) DIT_TRY(dit_json_add_int(defaults, "num_frames", published->frames));
+    if (video && point->habits.tiling && is_latency(point) && !cJSON_AddTrueToObject(defaults, "tiling"))
+        return fail_memory();
     if (!point->parallel.num_pipeline_patch) return DIT_OK;
     return dit_json_add_int(defaults, "num_pipeline_patch", point->parallel.num_pipeline_patch);
 }
 
-/* A latency is printed of a whole pipeline, text encoders and VAE included; other times are of its loop. Layers whose
- * q, k and v travel apart are timed by a script that waits for the device after every forward (yunchang's
- * benchmark_longctx.py), packed ones by one that does not (benchmark_longctx_qkvpacked.py). */
+/* A latency is printed of a whole pipeline, text encoders and, where its source decodes, the VAE included; other times
+ * are of its loop. Layers whose q, k and v travel apart are timed by a script that waits for the device after every
+ * forward (yunchang's benchmark_longctx.py), packed ones by one that does not (benchmark_longctx_qkvpacked.py). */
 static dit_status add_measure(const suite_point *point, cJSON *workload)
 {
     cJSON *measure = cJSON_AddObjectToObject(workload, "measure");
     if (!measure) return fail_memory();
     if (point->is_layer) return cJSON_AddBoolToObject(measure, "waits", !point->packed) ? DIT_OK : fail_memory();
-    return dit_json_add_string(measure, "scope",
-                               strcmp(point->published->metric, "latency") == 0 ? "pipeline" : "denoise");
+    return dit_json_add_string(measure, "scope", is_latency(point) ? point->habits.scope : "denoise");
 }
 
 static dit_status write_workload(const suite_point *point, bool video, cJSON *workload)
@@ -382,7 +397,7 @@ static dit_status understand_layer(const suite_published_names *names, const sui
     suite_published_method_read(names, published->method, &method);
     if (!check_rate(published, out) || !check_method(published, &method, out) ||
         !check_layer(published, &method, out) || !check_platform(names, published, out) ||
-        !check_profile(names, published, &method, profile, out) || !check_degrees(names, published, &method, out))
+        !check_profile(names, published, profile, out) || !check_degrees(names, published, &method, out))
         return DIT_OK;
     return finish(false, out);
 }
@@ -395,13 +410,14 @@ dit_status suite_point_understand(const suite_published_names *names, const suit
     *out = (suite_point){.published = published, .loops = 1};
     out->is_layer = suite_published_layer(names, published->model, &out->is_causal);
     if (out->is_layer) return understand_layer(names, published, profile, out);
+    suite_published_habits_of(names, published, &out->habits);
     suite_published_method_read(names, published->method, &method);
     if (!check_metric(published, out) || !check_method(published, &method, out) || !check_model(names, published, out))
         return DIT_OK;
     DIT_TRY(look_at_model(out, &video, &built));
     if (!built && !skip(out, SUITE_SKIP_MODEL_NOT_BUILT, "%s: architecture facts only", out->model)) return DIT_OK;
     if (!check_size(published, video, out) || !check_platform(names, published, out) ||
-        !check_profile(names, published, &method, profile, out) || !check_degrees(names, published, &method, out))
+        !check_profile(names, published, profile, out) || !check_degrees(names, published, &method, out))
         return DIT_OK;
     return finish(video, out);
 }

@@ -70,6 +70,7 @@ typedef struct {
     bool search;                      /* every legal mesh, of which the fastest counts */
     dit_parallel parallel;            /* degrees and settings; of a search, settings only                   */
     char method[64];                  /* "u2 pp4 M8 W2", or "hybrid" of a search                                  */
+    suite_published_habits habits;    /* of its source                                                 */
     double loops;                     /* the printed time is that of the whole loop divided by this               */
     suite_workload workload;
     suite_point_case *cases; /* one; of a search every legal mesh */

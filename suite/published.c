@@ -398,6 +398,35 @@ static dit_status check_hardware(const dit_json *doc)
     return DIT_OK;
 }
 
+/* Rows of "sources": what a source's name begins with, and what is known of its scripts. */
+static dit_status check_source(const dit_json *doc, const cJSON *row, int index)
+{
+    char pointer[64];
+    const char *text, *scope = "pipeline", *model = "", *runtime = "";
+    int64_t steps = 0;
+    bool tiling = false;
+    snprintf(pointer, sizeof pointer, "/sources/%d", index);
+    if (!cJSON_IsObject(row)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "a row is an object");
+    DIT_TRY(dit_json_require_string(doc, row, pointer, "source", &text));
+    DIT_TRY(dit_json_require_string(doc, row, pointer, "why", &text));
+    DIT_TRY(dit_json_optional_string(doc, row, pointer, "model", &model));
+    DIT_TRY(dit_json_optional_string(doc, row, pointer, "runtime", &runtime));
+    DIT_TRY(dit_json_optional_int(doc, row, pointer, "pipefusion_warmup_steps", 0, 100000, &steps));
+    DIT_TRY(dit_json_optional_bool(doc, row, pointer, "tiling", &tiling));
+    DIT_TRY(dit_json_optional_string(doc, row, pointer, "scope", &scope));
+    if (strcmp(scope, "pipeline") == 0 || strcmp(scope, "latents") == 0) return DIT_OK;
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "scope \"%s\" is neither pipeline nor latents", scope);
+}
+
+static dit_status check_sources(const dit_json *doc)
+{
+    const cJSON *rows = NULL;
+    int index = 0;
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "sources", &rows));
+    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) DIT_TRY(check_source(doc, row, index++));
+    return DIT_OK;
+}
+
 static dit_status load_names(const char *folder, suite_published_names *out)
 {
     int64_t warmup;
@@ -411,10 +440,10 @@ static dit_status load_names(const char *folder, suite_published_names *out)
     DIT_TRY(check_texts(&out->methods, "settings"));
     DIT_TRY(check_texts(&out->methods, "refused"));
     DIT_TRY(check_texts(&out->methods, "runtimes"));
-    DIT_TRY(check_texts(&out->methods, "method_runtimes"));
     DIT_TRY(check_strings(&out->methods, out->methods.root, "", "neutral"));
     DIT_TRY(dit_json_require_int(&out->methods, out->methods.root, "", "warmup_steps", 0, MOST_STEPS, &warmup));
     out->warmup_steps = (int)warmup;
+    DIT_TRY(check_sources(&out->methods));
     return suite_catalogue_names("models", &out->catalogue);
 }
 
@@ -494,6 +523,28 @@ const char *suite_published_profile(const suite_published_names *names, const ch
     return cJSON_GetStringValue(member(member(names->methods.root, "runtimes"), runtime));
 }
 
+static bool begins(const char *text, const cJSON *with)
+{
+    const char *start = cJSON_GetStringValue(with);
+    return !start || strncmp(text, start, strlen(start)) == 0;
+}
+
+void suite_published_habits_of(const suite_published_names *names, const suite_published_point *point,
+                               suite_published_habits *out)
+{
+    const cJSON *rows = member(names->methods.root, "sources");
+    *out = (suite_published_habits){.pipefusion_warmup_steps = -1, .scope = "pipeline"};
+    for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
+        const cJSON *steps = member(row, "pipefusion_warmup_steps"), *scope = member(row, "scope");
+        if (!begins(point->source, member(row, "source")) || !begins(point->model, member(row, "model"))) continue;
+        if (steps) out->pipefusion_warmup_steps = steps->valueint;
+        if (scope) out->scope = cJSON_GetStringValue(scope);
+        out->runtime = cJSON_GetStringValue(member(row, "runtime"));
+        out->tiling = cJSON_IsTrue(member(row, "tiling"));
+        return;
+    }
+}
+
 /* ---- the words of a method --------------------------------------------------------------------------------------- */
 
 /* Cuts the next run of letters, in small letters, and the number behind it: "Ulysses-2 x" gives "ulysses" and 2. What
@@ -531,9 +582,7 @@ void suite_published_method_read(const suite_published_names *names, const char 
     *out = (suite_published_method){.warmup_steps = -1};
     while ((method = take_word(method, word, &number))) {
         const char *setting = cJSON_GetStringValue(member(member(root, "settings"), word));
-        const char *runtime = cJSON_GetStringValue(member(member(root, "method_runtimes"), word));
         if (setting) take_setting(setting, number, out);
-        if (runtime) out->runtime = runtime;
         if (setting || list_has(member(root, "neutral"), word)) continue;
         snprintf(out->word, sizeof out->word, "%s", word);
         out->why = cJSON_GetStringValue(member(member(root, "refused"), word));

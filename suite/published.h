@@ -80,6 +80,18 @@ suite_published_place suite_published_platform(const suite_published_names *name
 /* Name of a software profile, or NULL where there is none like this. */
 const char *suite_published_profile(const suite_published_names *names, const char *runtime);
 
+/* How a source ran and timed its software, beyond what a point says: what its scripts do. */
+typedef struct {
+    const char *runtime;         /* where a point names none; NULL: not known                      */
+    int pipefusion_warmup_steps; /* -1: not known                                                  */
+    const char *scope;           /* of a latency: "pipeline", or "latents" where none were decoded */
+    bool tiling;                 /* clips are decoded in tiles                                     */
+} suite_published_habits;
+/* The first row of methods.json's "sources" that the point's source, and its model where the row has one, begin with;
+ * none: what xDiT does by itself. */
+void suite_published_habits_of(const suite_published_names *names, const suite_published_point *point,
+                               suite_published_habits *out);
+
 /* What the words of a method's name say. */
 typedef struct {
     int degree[DIT_AXIS_COUNT]; /* 0: no number beside the word; "ulysses-2 x cfg2" gives two */
@@ -89,7 +101,6 @@ typedef struct {
     const char *why;            /* what the word means; NULL: it is in no table               */
     const char *layout;         /* of an attention layer's tokens; NULL: none is named        */
     bool packed;                /* its exchanges of q, k and v                                */
-    const char *runtime;        /* of a method whose own code has one, where nothing else is said; NULL: none */
 } suite_published_method;
 void suite_published_method_read(const suite_published_names *names, const char *method, suite_published_method *out);
 

@@ -93,10 +93,12 @@ done:
     return st;
 }
 
-/* The class of what joins the devices of a node, and the worse of those between nodes. */
+/* The class of what joins the devices of a node, staged ones' copies before their bus, and the worse of those between
+ * nodes. */
 static dit_status add_peers(cJSON *simulation, const suite_cluster *cluster)
 {
     int first = cluster->device_link >= 0 ? cluster->device_link : 0; /* of a mesh: a pair's */
+    if (cluster->staging_link >= 0) first = cluster->staging_link;
     if (cluster->link_count > first)
         DIT_TRY(dit_json_add_number(simulation, "inside_many_peers_efficiency",
                                     cluster->links[first].link_class.many_peers_efficiency));
@@ -130,6 +132,7 @@ static dit_status add_links(cJSON *simulation, const suite_cluster *cluster, int
     DIT_TRY(dit_json_add_string(simulation, "inside", cores ? "memory" : nvlink ? "nvlink" : "pcie"));
     cJSON_AddBoolToObject(simulation, "nvswitch", cluster->topology == SUITE_TOPOLOGY_SWITCH);
     DIT_TRY(dit_json_add_int(simulation, "devices_per_node", suite_cluster_ranks_per_node(cluster, ranks)));
+    DIT_TRY(dit_json_add_int(simulation, "node_devices", cluster->devices));
     DIT_TRY(dit_json_add_number(simulation, "bandwidth_bytes_per_s", bandwidth));
     DIT_TRY(dit_json_add_number(simulation, "inside_latency_s", latency_s));
     DIT_TRY(add_peers(simulation, cluster));

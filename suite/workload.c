@@ -77,7 +77,7 @@ static dit_status read_repeat(suite_workload *workload)
 static dit_status read_measure(suite_workload *workload)
 {
     static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", "trace", "scope", "waits", NULL};
-    static const char *const scopes[] = {"denoise", "pipeline", NULL};
+    static const char *const scopes[] = {"denoise", "latents", "pipeline", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     const cJSON *measure = NULL;
@@ -93,8 +93,9 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));
     DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));
-    if (strcmp(matrix->scope, scopes[0]) != 0 && strcmp(matrix->scope, scopes[1]) != 0)
-        return suite_fail_word(doc, "/measure/scope", "scope", matrix->scope, scopes);
+    int found = 0;
+    while (scopes[found] && strcmp(matrix->scope, scopes[found]) != 0) found++;
+    if (!scopes[found]) return suite_fail_word(doc, "/measure/scope", "scope", matrix->scope, scopes);
     return dit_json_optional_int(doc, measure, "/measure", "deadline_s", 1, 604800, &matrix->deadline_s);
 }
 
@@ -113,7 +114,7 @@ static dit_status place_not_found(const dit_json *doc, const char *pointer, dit_
 /* What comes before and after the transformer, as far as the program or its scope has it. */
 static dit_status load_around(const suite_matrix *matrix, suite_model_value *one)
 {
-    bool pipeline = strcmp(matrix->scope, "pipeline") == 0;
+    bool pipeline = strcmp(matrix->scope, "denoise") != 0;
     int texts = strcmp(one->model.guidance, "cfg") == 0 ? 2 : 1;
     if (pipeline) DIT_TRY(suite_text_encoders_resolve(&one->model.source, one->model.text_encoders, texts));
     return (pipeline || matrix->decodes) && one->model.vae ? suite_vae_load(one->model.vae, &one->vae) : DIT_OK;
@@ -325,7 +326,7 @@ static dit_status refuse_pair(const suite_workload *workload, suite_parameter on
                           "keep one of the two");
 }
 
-/* PIPELINES: denoise whose scope has the decode behind it. */
+/* PIPELINES: denoise whose scope has what is around it. */
 enum { DENOISES = 1, DECODES = 2, ATTENDS = 4, PIPELINES = 8 };
 
 /* Which programs read a parameter. */
@@ -366,7 +367,7 @@ static dit_status check_meant(const suite_workload *workload)
     const suite_matrix *matrix = workload->matrix;
     int program = matrix->decodes ? DECODES : matrix->attends ? ATTENDS : DENOISES;
     char at[POINTER_BYTES];
-    if (strcmp(matrix->scope, "pipeline") == 0) program |= PIPELINES;
+    if (strcmp(matrix->scope, "denoise") != 0) program |= PIPELINES;
     for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
         int readers = readers_of((suite_parameter)p);
         if (!matrix->declared[p] || readers & program) continue;

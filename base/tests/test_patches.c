@@ -299,6 +299,23 @@ static void patches_keep_what_decides_what_they_see(void **state)
                 "\"joint_text\":\"auto\"}");
 }
 
+/* Without a warm-up step a synchronous forward fills the stores, unless the request before has. */
+static void filled_stores_need_no_fill(void **state)
+{
+    dice d = {.seed = 4};
+    dit_parallel parallel;
+    dit_facts facts;
+    int fills = 0;
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        roll_legal(&d, &parallel, &facts);
+        fills += dit_parallel_has_fill(&parallel, &facts);
+        parallel.stores_filled = true;
+        assert_false(dit_parallel_has_fill(&parallel, &facts));
+    }
+    assert_true(fills > 0);
+}
+
 static void forms_are_legal_and_their_own_form(void **state)
 {
     dice d = {.seed = 3};
@@ -572,6 +589,7 @@ int main(void)
         cmocka_unit_test(shared_rows_are_rounded_up_and_at_most_all),
         cmocka_unit_test(all_pipelines_of_equal_bands_have_one_form),
         cmocka_unit_test(patches_keep_what_decides_what_they_see),
+        cmocka_unit_test(filled_stores_need_no_fill),
         cmocka_unit_test(forms_are_legal_and_their_own_form),
         cmocka_unit_test(closed_forms_are_what_a_walk_through_the_run_counts),
         cmocka_unit_test(every_stage_takes_part_in_every_micro_step),

@@ -196,13 +196,15 @@ static void poll_newest(const dit_attention *attention)
         dit_comm_exchange_poll(patch_comm(attention), attention->displaced.newest + i);
 }
 
-/* Heads [head, head + heads) of batch entry `b`. Its bias is that of all keys, of which there may be fewer. */
+/* Heads [head, head + heads) of `entries` of the batch. Its bias is that of all keys, of which there may be
+ * fewer. */
 static void attend_piece(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
-                         const attention_keys *keys, int64_t b, int64_t head, int64_t heads)
+                         const attention_keys *keys, dit_range entries, int64_t head, int64_t heads)
 {
+    int64_t b = entries.first;
     const float *bias = attention_bias(attention, 0);
     ops_attention(attention->rt, &(dit_attention_args){
-                                     .B = 1,
+                                     .B = entries.count,
                                      .H = heads,
                                      .Sq = shape->tokens,
                                      .Sk = keys->rows,
@@ -213,16 +215,21 @@ static void attend_piece(dit_attention *attention, const dit_attention_shape *sh
                                      .ldq = io->ld,
                                      .ldk = keys->ld,
                                      .ldv = keys->ld,
+                                     .batch_q = io->batch,
+                                     .batch_k = keys->batch,
+                                     .batch_v = keys->batch,
                                      .bias = bias ? bias + b * attention->bias_keys : NULL,
                                      .kv_group = attention->kv_group,
                                      .kv_first = attention->kv_first + head,
                                      .scale = attention->scale,
                                      .out = io->out + b * io->batch_o + head * shape->D,
                                      .ldo = io->ldo,
+                                     .batch_o = io->batch_o,
                                  });
 }
 
-/* In pieces while something is under way. */
+/* Entry by entry, and in pieces while something is under way; simulated messages move by themselves: one kernel, as on
+ * accelerators. */
 static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                    const attention_keys *keys)
 {
@@ -230,10 +237,12 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
     int64_t heads = attention->displaced.under_way ? (shape->H + PIECES - 1) / PIECES : shape->H;
     int64_t began = dit_clock_ns();
     double flops = attention->rt->flops.attention;
-    for (int64_t b = 0; b < shape->B; b++)
+    bool at_once = attention->rt->ledger.counting_only;
+    if (at_once) attend_piece(attention, shape, io, keys, (dit_range){0, shape->B}, 0, shape->H);
+    for (int64_t b = 0; b < shape->B && !at_once; b++)
         for (int64_t head = 0; head < shape->H; head += heads) {
             int64_t left = shape->H - head;
-            attend_piece(attention, shape, io, keys, b, head, left < heads ? left : heads);
+            attend_piece(attention, shape, io, keys, (dit_range){b, 1}, head, left < heads ? left : heads);
             poll_newest(attention);
         }
     attention->hops[0] =

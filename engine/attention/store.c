@@ -50,7 +50,8 @@ dit_status attention_store_create(dit_runtime *rt, const dit_attention_shape *ex
     DIT_TRY(dit_arena_floats(&rt->image, out->calls * slot_elements(out), &out->kv));
     DIT_TRY(dit_arena_alloc(&rt->image, out->calls * out->bands * (int64_t)sizeof *out->steps, &memory));
     out->steps = memory;
-    for (int64_t i = 0; i < out->calls * out->bands; i++) out->steps[i] = NEVER;
+    int32_t newest = rt->parallel.stores_filled ? DIT_STEP_FILL : NEVER;
+    for (int64_t i = 0; i < out->calls * out->bands; i++) out->steps[i] = newest;
     return DIT_OK;
 }
 

@@ -32,7 +32,8 @@ typedef struct {
     dit_collective collective;
     int64_t began_ns, bytes; /* that are sent */
     int64_t received_bytes;
-    int to, from; /* of the group, or DIT_COMM_NOBODY */
+    int to, from;  /* of the group, or DIT_COMM_NOBODY */
+    double ends_s; /* of a simulation: not before, on its clock */
 } dit_comm_exchange;
 
 /* Starts the library (once per process), e.g. "mpi". *argc, *argv as in main. Collective over all processes. */

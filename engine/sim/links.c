@@ -6,8 +6,9 @@
 #include <string.h>
 
 /* Of this rank: the simulator gives every rank globals of its own. */
-static dit_cost_group links; /* ranks, nodes and what follows from them are a group's */
-static int64_t devices_per_node = 1, adapters_per_node = 1;
+static dit_cost_group links;                                /* ranks, nodes and what follows from them are a group's */
+static int64_t devices_per_node = 1, adapters_per_node = 1; /* devices that have ranks  */
+static int64_t node_devices = 1;                            /* all that a node has      */
 static bool shares_memory;
 
 dit_status dit_sim_links_read(const dit_json *doc, const cJSON *object, const char *at, const char *architecture)
@@ -17,6 +18,8 @@ dit_status dit_sim_links_read(const dit_json *doc, const cJSON *object, const ch
     DIT_TRY(dit_json_optional_bool(doc, object, at, "nvswitch", &links.nvswitch));
     DIT_TRY(dit_json_require_int(doc, object, at, "devices_per_node", 1, 1 << 20, &devices_per_node));
     DIT_TRY(dit_json_optional_int(doc, object, at, "adapters_per_node", 1, 1 << 20, &adapters_per_node));
+    node_devices = devices_per_node;
+    DIT_TRY(dit_json_optional_int(doc, object, at, "node_devices", devices_per_node, 1 << 20, &node_devices));
     const struct {
         const char *key;
         double least, most, *to;
@@ -50,12 +53,18 @@ static int nodes_of(const int *ranks, int size)
     return nodes;
 }
 
+/* Nodes may have more devices than ranks. */
+static void name_device(int rank, char out[32])
+{
+    snprintf(out, 32, "device%lld", (long long)(rank / devices_per_node * node_devices + rank % devices_per_node));
+}
+
 /* Of the narrowest link between two ranks; what the case says where they share a host. */
 static double route_bandwidth(int from, int to)
 {
     char names[2][32];
-    snprintf(names[0], sizeof names[0], "device%d", from);
-    snprintf(names[1], sizeof names[1], "device%d", to);
+    name_device(from, names[0]);
+    name_device(to, names[1]);
     sg_host_t a = sg_host_by_name(names[0]), b = sg_host_by_name(names[1]);
     return a && b && a != b ? sg_host_get_route_bandwidth(a, b) : links.bandwidth_bytes_per_s;
 }

@@ -9,15 +9,17 @@
 
 /* Keys of the case's "simulation" that are read here. */
 #define DIT_SIM_LINK_KEYS                                                                                              \
-    "inside", "nvswitch", "devices_per_node", "bandwidth_bytes_per_s", "inside_latency_s",                             \
+    "inside", "nvswitch", "devices_per_node", "node_devices", "bandwidth_bytes_per_s", "inside_latency_s",             \
         "inside_many_peers_efficiency", "adapters_per_node", "network_bandwidth_bytes_per_s", "network_latency_s",     \
         "network_many_peers_efficiency"
 
 /* Reads them: "inside" is "nvlink", "pcie" or "memory" (devices are cores of one host), "nvswitch" whether over a
- * switch, network_bandwidth_bytes_per_s that of one adapter. What is optional: nvswitch false, many_peers 1, the others
- * 0. `architecture` is the accelerator's. Errors: DIT_ERR_JSON_*. */
+ * switch, network_bandwidth_bytes_per_s that of one adapter, devices_per_node those with ranks, node_devices all. What
+ * is optional: nvswitch false, many_peers 1, node_devices as many as have ranks, the others 0. `architecture` is the
+ * accelerator's. Errors: DIT_ERR_JSON_*. */
 dit_status dit_sim_links_read(const dit_json *doc, const cJSON *object, const char *at, const char *architecture);
-/* Of the group of these ranks of the world, in group order, ascending. Rank R is host "deviceR". */
+/* Of the group of these ranks of the world, in group order, ascending. Rank R is host "deviceR" where all devices have
+ * ranks. */
 dit_cost_group dit_sim_links_group(const int *ranks, int size);
 /* Devices are cores of one host, and messages copies that they make. */
 bool dit_sim_shares_memory(void);

@@ -157,7 +157,10 @@ dit_status dit_sim_serial_run(const dit_json *doc, const dit_case *kase, dit_sim
     const char *scope = cJSON_GetStringValue(
         cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(doc->root, "measure"), "scope"));
     *out = (dit_sim_serial){0};
-    if (!scope || strcmp(scope, "pipeline") != 0) return DIT_OK;
+    bool latents = scope && strcmp(scope, "latents") == 0;
+    if (!scope || (!latents && strcmp(scope, "pipeline") != 0)) return DIT_OK;
     DIT_TRY(encode(doc, out));
-    return decode(doc, kase, out);
+    DIT_TRY(decode(doc, kase, out));
+    if (latents) out->vae_decode_s = 0, out->vae_peak_bytes = 0; /* its weights are there */
+    return DIT_OK;
 }

@@ -16,11 +16,13 @@
 static dit_cost_clock timeline;
 static dit_cost_device device;
 static dit_cost_profile profile;
-static bool charged = true;              /* operators are                                               */
-static int64_t batch_at, batch_of = 1;   /* of the entries of a batch                                   */
-static double left_s;                    /* of the newest operator, when other kernels get processors       */
-static double entered_s, beside_until_s; /* until when messages hold processors, on the device's timeline */
-static dit_cost_device left;             /* the device as they leave it                                  */
+static bool charged = true;            /* operators are                                               */
+static int64_t batch_at, batch_of = 1; /* of the entries of a batch                                   */
+static double left_s;                  /* of the newest operator, when other kernels get processors   */
+static double expected_s;              /* of the newest messages, by their library                    */
+static double entered_s, ends_s;       /* and how long it takes at least                              */
+static double beside_until_s;          /* until when messages hold processors, on the device's timeline */
+static dit_cost_device left;           /* the device as they leave it                                  */
 /* Where all messages of all ranks are said to lie; mapped as it is needed. */
 static struct {
     void *at;
@@ -148,6 +150,10 @@ bool dit_sim_exchanges_alone(void)
 {
     return profile.exchange_alone;
 }
+bool dit_sim_stores_filled(void)
+{
+    return profile.stores_filled;
+}
 int64_t dit_sim_memory_bytes(void)
 {
     return device.memory_bytes;
@@ -185,9 +191,13 @@ double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective
     dit_cost_clock_enter_before(&timeline, left_s);
     left_s = 0;
     entered_s = MPI_Wtime();
+    ends_s = expected_s = 0;
     if (dit_sim_shares_memory()) return 1;
+    if (!beside) ends_s = exchange.ends_s;
+    expected_s = exchange.seconds;
     if (exchange.front_latency_s > 0) smpi_execute(exchange.front_latency_s);
-    double done_s = timeline.charged_s + exchange.seconds;
+    bool queued = collective == DIT_COST_ALL_GATHER && beside_until_s > timeline.charged_s;
+    double done_s = (queued ? beside_until_s : timeline.charged_s) + exchange.seconds;
     if (beside && done_s > beside_until_s) beside_until_s = done_s;
     return 1 / exchange.bandwidth_factor;
 }
@@ -209,6 +219,17 @@ void dit_sim_wait_until(double device_s)
     timeline.device_s = fmax(timeline.device_s, device_s);
 }
 
+double dit_sim_done_after(double free_s)
+{
+    return (free_s > entered_s ? free_s : entered_s) + expected_s;
+}
+
+void dit_sim_not_before(double when_s)
+{
+    double left_s = when_s - MPI_Wtime();
+    if (left_s > 0) smpi_execute(left_s);
+}
+
 void dit_sim_copy(int messages, double bytes)
 {
     double seconds = dit_sim_copy_seconds(messages, bytes);
@@ -223,6 +244,8 @@ void dit_sim_enter_wait(void)
 
 void dit_sim_leave(void)
 {
+    if (ends_s > 0) dit_sim_not_before(entered_s + ends_s);
+    ends_s = 0;
     dit_cost_clock_leave(&timeline, MPI_Wtime() - entered_s);
 }
 

@@ -35,6 +35,7 @@ const char *dit_sim_profile(void);
 int64_t dit_sim_memory_bytes(void);
 bool dit_sim_text_with_every_band(void);
 bool dit_sim_exchanges_alone(void);
+bool dit_sim_stores_filled(void);
 /* How many bytes an element has there. */
 int dit_sim_element_bytes(void);
 /* Charges one call that no operator of the table makes. */
@@ -70,7 +71,12 @@ void dit_sim_set_batch(int64_t at, int64_t of);
 bool dit_sim_batch(int64_t *bytes);
 /* Before waiting for messages that are under way: charged time passes. */
 void dit_sim_enter_wait(void);
-/* After either. */
+/* When the messages entered last are done, by their library, if it begins them at `free_s` or now, whichever is later.
+ */
+double dit_sim_done_after(double free_s);
+/* Time passes until then. */
+void dit_sim_not_before(double when_s);
+/* After either, when the ranks' ends are done, too. */
 void dit_sim_leave(void);
 /* Host and device wait for each other: nothing is issued ahead. */
 void dit_sim_synchronise(void);

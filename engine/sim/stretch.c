@@ -182,25 +182,22 @@ static dit_status take_steps(int steps, dit_sim_outcome *out)
 /* SimGrid's precision is enough for steps that are still not the same after so many. */
 enum { PATIENCE = 5 };
 
-/* The software's way with joint text in a pipeline. */
-static dit_status bring_text(const dit_json *doc)
+static dit_status add_way(cJSON *parallel, const char *key)
+{
+    if (cJSON_GetObjectItemCaseSensitive(parallel, key) || cJSON_AddTrueToObject(parallel, key)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+/* The software's ways with joint text in a pipeline, stores that no step has filled, and rings that have no Ulysses. */
+static dit_status bring_ways(const dit_json *doc)
 {
     cJSON *parallel = cJSON_GetObjectItemCaseSensitive(doc->root, "parallel");
     const cJSON *stages = cJSON_GetObjectItemCaseSensitive(parallel, "pipefusion_degree");
-    if (!dit_sim_text_with_every_band() || !stages || stages->valueint <= 1) return DIT_OK;
-    if (cJSON_GetObjectItemCaseSensitive(parallel, "text_with_every_band")) return DIT_OK;
-    bool added = cJSON_AddTrueToObject(parallel, "text_with_every_band") != NULL;
-    return added ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-}
-
-/* The software's way with rings that have no Ulysses. */
-static dit_status bring_exchanges(const dit_json *doc)
-{
-    cJSON *parallel = cJSON_GetObjectItemCaseSensitive(doc->root, "parallel");
-    if (!parallel || !dit_sim_exchanges_alone()) return DIT_OK;
-    if (cJSON_GetObjectItemCaseSensitive(parallel, "exchange_alone")) return DIT_OK;
-    bool added = cJSON_AddTrueToObject(parallel, "exchange_alone") != NULL;
-    return added ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    bool pipeline = stages && stages->valueint > 1;
+    if (!parallel) return DIT_OK;
+    if (pipeline && dit_sim_text_with_every_band()) DIT_TRY(add_way(parallel, "text_with_every_band"));
+    if (pipeline && dit_sim_stores_filled()) DIT_TRY(add_way(parallel, "stores_filled"));
+    return dit_sim_exchanges_alone() ? add_way(parallel, "exchange_alone") : DIT_OK;
 }
 
 /* scratch: two outcomes */
@@ -213,8 +210,7 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
     dit_sim_watch_params watched = {
         .repeats = steps, .first = stretch->replay ? steps : stale, .patient = layered ? 0 : stale + PATIENCE};
     DIT_TRY(take_steps(steps, out));
-    DIT_TRY(bring_text(doc));
-    DIT_TRY(bring_exchanges(doc));
+    DIT_TRY(bring_ways(doc));
     int hops = 0;
     if (!layered) return simulate_steps(doc, &watched, &hops, out);
     DIT_TRY(take_steps(steps, &scratch[0]));

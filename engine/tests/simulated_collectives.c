@@ -1,9 +1,10 @@
 /* One collective of the simulated communicator, on the links of a case.
  *
- * Usage, under smpirun: simulated_collectives CASE all_reduce|all_gather|all_gather_begin|all_to_all|send_recv
- * FLOATS... All ranks are one group. Prints "FLOATS US" for each: from when all start to when the last rank has it.
- * FLOATS are those of NCCL's count: of the buffer, of all pieces together, of what one rank sends. "late" before a
- * number: the last rank comes a millisecond after the others.
+ * Usage, under smpirun: simulated_collectives CASE
+ * all_reduce|all_gather|all_gather_begin|all_gather_twice|all_to_all|send_recv FLOATS... All ranks are one group.
+ * Prints "FLOATS US" for each: from when all start to when the last rank has it. FLOATS are those of NCCL's count: of
+ * the buffer, of all pieces together, of what one rank sends. "late" before a number: the last rank comes a millisecond
+ * after the others.
  */
 #include "base/json.h"
 #include "engine/comm/comm.h"
@@ -32,12 +33,22 @@ static dit_status begin_and_wait(dit_comm *comm, const char *what, int64_t bytes
     return dit_comm_exchange_wait(comm, &exchange);
 }
 
+static dit_status begin_two(dit_comm *comm, int64_t bytes)
+{
+    dit_comm_exchange exchanges[2];
+    for (int i = 0; i < 2; i++)
+        DIT_TRY(dit_comm_all_gather_begin(comm, NULL, NULL, bytes / dit_comm_size(comm), &exchanges[i]));
+    for (int i = 0; i < 2; i++) DIT_TRY(dit_comm_exchange_wait(comm, &exchanges[i]));
+    return DIT_OK;
+}
+
 static dit_status call(dit_comm *comm, const char *what, int64_t floats)
 {
     int size = dit_comm_size(comm);
     int64_t bytes = floats * (int64_t)sizeof(float);
     if (strcmp(what, "all_reduce") == 0) return dit_comm_sum(comm, NULL, floats, NULL, add_nothing, NULL);
     if (strcmp(what, "all_gather") == 0) return dit_comm_all_gather(comm, NULL, NULL, bytes / size);
+    if (strcmp(what, "all_gather_twice") == 0) return begin_two(comm, bytes);
     if (strcmp(what, "all_to_all") == 0) return dit_comm_all_to_all(comm, NULL, NULL, bytes / (size - 1));
     return begin_and_wait(comm, what, bytes);
 }

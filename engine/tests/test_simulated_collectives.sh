@@ -68,6 +68,9 @@ case_of l40 "$pcie"
 ok "PCIe: the ring crosses the socket link once each way" takes 8xl40 8 all_gather "8000000" 1448.3
 ok "in the background, too" takes 8xl40 8 all_gather_begin "8000000" 1448.3
 ok "a ring of one socket does not" takes 8xl40 4 all_gather "8400000" 425.5
+case_of t4 "$pcie"
+ok "copies through host memory" takes 4xt4 4 all_gather_begin "8200000" 3039.5
+ok "gathers in the background follow each other" takes 4xt4 4 all_gather_twice "8200000" 6051.0
 case_of h100-sxm-80 "$nvlink, \"nvswitch\": true, \"adapters_per_node\": 8, \"network_bandwidth_bytes_per_s\": 5e10,
     \"network_latency_s\": 2.7e-6"
 ok "two nodes: a ring over all adapters is as fast as inside" takes 2xp5 16 all_gather "80000000" 478.0

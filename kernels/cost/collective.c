@@ -283,15 +283,24 @@ static double channels_share(const dit_cost_group *g)
     return (double)channels / P2P_CHANNELS;
 }
 
-/* The peers' messages follow each other through the links that a rank has. */
+static double protocol_bandwidth(const dit_cost_group *g, dit_cost_protocol protocol, double link)
+{
+    return protocol == DIT_COST_LL ? fmin(ll_ceiling(g), ll_share * link) : link;
+}
+
+/* The peers' messages follow each other through the links that a rank has. What several peers take away is lost at the
+ * ranks' own ends: slower senders leave the links that they share with others no fuller. Between nodes it is lost on
+ * the network. */
 static dit_cost_exchange at_once(const dit_cost_group *g, dit_cost_protocol protocol, int peers, double bytes)
 {
-    double link = simulated_bandwidth(g) * fmin(1, peers * channels_share(g)) * peers_share(g, peers);
+    double link = simulated_bandwidth(g) * fmin(1, peers * channels_share(g)), left = link * peers_share(g, peers);
     dit_cost_exchange e = {.algorithm = DIT_COST_RING, .protocol = protocol};
     e.latency_s = base_latency_s[DIT_COST_RING][protocol] +
                   hop_latency_s[DIT_COST_RING][g->nodes > 1 ? DIT_COST_NETWORK : g->inside][protocol];
-    return finished(g, e, protocol == DIT_COST_LL ? fmin(ll_ceiling(g), ll_share * link) : link, bytes,
-                    peers * message_latency(g));
+    e = finished(g, e, protocol_bandwidth(g, protocol, g->nodes > 1 ? left : link), bytes, peers * message_latency(g));
+    if (g->nodes <= 1 && left < link) e.ends_s = e.latency_s + bytes / protocol_bandwidth(g, protocol, left);
+    e.seconds = fmax(e.seconds, e.ends_s);
+    return e;
 }
 
 static dit_cost_exchange messages(const dit_cost_group *g, int peers, double bytes)

@@ -69,6 +69,7 @@ typedef struct {
     double front_latency_s;  /* in front of the messages: what the simulated links leave of latency_s       */
     double bandwidth_factor; /* of what simulated messages have: above 1 where the library does better      */
     double seconds;          /* latency + bytes over that bandwidth: what the library itself expects        */
+    double ends_s;           /* at least: what the ranks' own ends need, whatever lies between; 0: no more  */
 } dit_cost_exchange;
 
 /* The algorithm and protocol with the least expected time, as NCCL chooses, and that time.
@@ -82,13 +83,14 @@ typedef struct {
  * all_to_all and send_recv what one rank sends. Those two are groups of messages that the tuner does not model: LL up
  * to 16 KiB a message where it is faster, else Simple; all peers at once; base and hop those of rings, an assumption.
  * For every doubling of the peers that a rank speaks with at once, 1 for send_recv and ranks - 1 for all_to_all, the
- * bandwidth falls by many_peers_efficiency, that of the network where there are nodes: it is what they wait for.
- * Over NVLink a message has 32 channels, of more than four ranks so many fewer that no channel has more than four of an
- * all-to-all's: half of the link's bandwidth to one of 8 ranks. (enqueue.cc of NCCL 2.18, nChannelsMax; from 2.20 on
- * only between nodes.) Messages of a pair that has a communicator of its own are a group of two. The messages to be
- * simulated: of all_gather and reduce_scatter, one from every rank to the next, as long as all that passes it in a
- * ring; of all_reduce one twice as long; of all_to_all one to every other. One rank, or no bytes: all 0, factor 1.
- * Source: NCCL 2.30 src/graph/tuning.cc (ncclTopoTuneModel, ncclTopoGetAlgoTime) and search.cc (speeds of channels),
+ * bandwidth falls by many_peers_efficiency, that of the network where there are nodes: it is what they wait for. Inside
+ * a node that is lost at the ranks' ends (ends_s): links that many ranks share pass no more bytes for it. Over NVLink a
+ * message has 32 channels, of more than four ranks so many fewer that no channel has more than four of an all-to-all's:
+ * half of the link's bandwidth to one of 8 ranks. (enqueue.cc of NCCL 2.18, nChannelsMax; from 2.20 on only between
+ * nodes.) Messages of a pair that has a communicator of its own are a group of two. The messages to be simulated: of
+ * all_gather and reduce_scatter, one from every rank to the next, as long as all that passes it in a ring; of
+ * all_reduce one twice as long; of all_to_all one to every other. One rank, or no bytes: all 0, factor 1. Source:
+ * NCCL 2.30 src/graph/tuning.cc (ncclTopoTuneModel, ncclTopoGetAlgoTime) and search.cc (speeds of channels),
  * NCCL_P2P_LL_THRESHOLD; shares of the peak: arXiv:2507.04786. The tuner compares algorithms; measured times of small
  * collectives are up to three times its.
  */

@@ -90,6 +90,7 @@ typedef struct {
     bool text_with_every_band;       /* joint text passes a pipeline with every band, not only the first   */
     bool kernels_before_messages;    /* a kernel issued after a neighbour's exchange has the processors first      */
     bool exchange_alone;             /* a ring without Ulysses makes its all-to-alls, too, each rank with itself    */
+    bool stores_filled;              /* a pipeline without warm-up steps reads what the request before left */
     bool packed_linear;              /* matrices that the engine packs together are one product                     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* best first, "" ends: whose tables are read       */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];

@@ -355,6 +355,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "text_with_every_band",
                                        "kernels_before_messages",
                                        "exchange_alone",
+                                       "stores_filled",
                                        "conv_efficiency",
                                        "like",
                                        "packed_linear",
@@ -374,6 +375,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(dit_json_optional_bool(doc, root, "", "text_with_every_band", &out->text_with_every_band));
     DIT_TRY(dit_json_optional_bool(doc, root, "", "kernels_before_messages", &out->kernels_before_messages));
     DIT_TRY(dit_json_optional_bool(doc, root, "", "exchange_alone", &out->exchange_alone));
+    DIT_TRY(dit_json_optional_bool(doc, root, "", "stores_filled", &out->stores_filled));
     out->conv_efficiency = 1;
     DIT_TRY(dit_json_optional_number(doc, root, "", "conv_efficiency", 1e-3, 1, &out->conv_efficiency));
     DIT_TRY(read_like(doc));

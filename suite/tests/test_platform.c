@@ -133,7 +133,7 @@ static void pairs_have_the_latency_and_bandwidth_of_their_narrowest_link(void **
         {"2x8xl40", 0, 15, 24e-6, 12.5e9 * 0.8},
         {"2x8xl40", 0, 11, 24e-6, 12.5e9},
         {"4xt4", 0, 3, 15e-6, 4.1e9},
-        {"4xa100-pcie", 1, 2, 1e-6, 31.5e9},
+        {"4xa100-pcie", 1, 2, 15e-6, 4.1e9},
         {"8xrtx-4090", 0, 1, 15e-6, 4.1e9},
         {"8xv100-sxm", 0, 1, 0.6e-6, 20e9},
         {"8xv100-sxm", 0, 4, 0.6e-6, 40e9},

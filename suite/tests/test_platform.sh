@@ -75,7 +75,7 @@ ok "through host memory: 15 us and 4.1 GB/s" takes 8xrtx-4090 4100000 "0 1" 1015
 ok "T4, too" takes 4xt4 4100000 "0 1 2 3" 1015 1015
 ok "through host memory up and down the root complex" crosses 8xrtx-4090 0 1 "device0 root0 staging0 root0 device1"
 ok "and past the socket link" crosses 8xrtx-4090 0 5 "device0 root0 staging0 socket0 root1 device5"
-ok "without staging where peers reach each other" crosses 4xa100-pcie 0 1 "device0 root0 device1"
+ok "without staging where peers reach each other" crosses 8xl40 0 1 "device0 root0 device1"
 ok "a mesh: two links of 20 GB/s, and one device between two others" takes 8xv100-sxm 20000000 "0 4 2 7" 500.6 1001.2
 ok "four cards of 100 Gb for each device" takes 2xp5 50000000 "0 9" 1002.7
 

@@ -436,6 +436,74 @@ static const cJSON *part_of(const suite_point *point, const char *key)
     return cJSON_GetObjectItemCaseSensitive(point->cases[0].kase->document, key);
 }
 
+/* Degrees and word of a pipeline, a source, its model: what the case then is. */
+static void what_a_source_does_is_known(void **state)
+{
+    static const struct {
+        const char *source, *model, *scope;
+        int warmup_steps;
+    } cases[] = {
+        {"xdit-project/xdit_assets: performance/pixart/a.png", "PixArt-alpha", "latents", 0},
+        {"xdit-project/xdit_assets: performance/flux/a.png", "FLUX.1-dev", "pipeline", 1},
+        {"xdit-project/xdit_assets: latency-L20.png", "PixArt-alpha", "latents", 1},
+        {"github xdit-project/xdit_assets @e051d26e", "PixArt-alpha", "latents", 1},
+        {"github xdit-project/xdit_assets @e051d26e", "FLUX.1-dev", "pipeline", 1},
+        {"somebody else", "PixArt-alpha", "pipeline", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char members[1024];
+        snprintf(members, sizeof members,
+                 "\"source\":\"%s\",\"model\":\"%s\",\"resolution\":\"1024x1024\",\"steps\":20," SAYS
+                 ",\"gpus\":4,\"method\":\"pipefusion\",\"value\":2,\"config\":{\"cfg\":1,\"ulysses\":1,"
+                 "\"ring\":1,\"pipefusion\":4,\"tp\":1,\"dp\":1}",
+                 cases[i].source, cases[i].model);
+        suite_point point = understood(members);
+        assert_int_equal(point.skip, SUITE_SKIP_NONE);
+        assert_true(number_at(part_of(&point, "parallel"), "warmup_steps") == cases[i].warmup_steps);
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(part_of(&point, "measure"), "scope")),
+                            cases[i].scope);
+        suite_point_release(&point);
+    }
+}
+
+static void a_decode_is_tiled_where_the_source_does_so(void **state)
+{
+    (void)state;
+    for (int ours = 0; ours < 2; ours++) {
+        char members[1024];
+        snprintf(members, sizeof members,
+                 "\"source\":\"%s\",\"model\":\"CogVideoX-5B\",\"resolution\":\"720x480\",\"frames\":49,"
+                 "\"steps\":50," SAYS ",\"gpus\":1,\"method\":\"single\",\"value\":2,\"config\":{\"cfg\":1,"
+                 "\"ulysses\":1,\"ring\":1,\"pipefusion\":1,\"tp\":1,\"dp\":1}",
+                 ours ? "xdit-project/xdit_assets: performance/cogvideo/a.png" : "somebody else");
+        suite_point point = understood(members);
+        assert_int_equal(point.skip, SUITE_SKIP_NONE);
+        assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(part_of(&point, "vae"), "tiling")), ours);
+        suite_point_release(&point);
+    }
+}
+
+/* DistriFusion's own code replays graphs; others run it op by op. */
+static void a_run_time_is_that_of_the_source(void **state)
+{
+    static const char *const sources[][2] = {{"mit-han-lab/distrifuser: assets/a.jpg", "pytorch-cuda-graphs"},
+                                             {"PipeFusion/PipeFusion: legacy/scripts/plots/a.py", "pytorch-eager"}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char members[1024];
+        snprintf(members, sizeof members,
+                 "\"source\":\"%s\",\"model\":\"PixArt-alpha\",\"resolution\":\"1024x1024\",\"steps\":20," SAYS
+                 ",\"gpus\":4,\"method\":\"distrifusion\",\"value\":2,\"config\":{\"cfg\":1,\"ulysses\":1,"
+                 "\"ring\":1,\"pipefusion\":1,\"tp\":1,\"dp\":1,\"distrifusion\":4}",
+                 sources[i][0]);
+        suite_point point = understood(members);
+        assert_int_equal(point.skip, SUITE_SKIP_NONE);
+        assert_string_equal(point.profile, sources[i][1]);
+        suite_point_release(&point);
+    }
+}
+
 static void a_point_becomes_one_case(void **state)
 {
     suite_point point =
@@ -826,6 +894,9 @@ int main(void)
         cmocka_unit_test(words_of_a_method_give_degrees),
         cmocka_unit_test(every_reason_is_found),
         cmocka_unit_test(a_point_becomes_one_case),
+        cmocka_unit_test(what_a_source_does_is_known),
+        cmocka_unit_test(a_decode_is_tiled_where_the_source_does_so),
+        cmocka_unit_test(a_run_time_is_that_of_the_source),
         cmocka_unit_test(displaced_patches_and_clips_are_cases_too),
         cmocka_unit_test(a_layer_is_a_case_of_its_own_program),
         cmocka_unit_test(a_rate_is_compared_as_a_rate),

@@ -108,6 +108,16 @@ static void a_pipeline_may_decode_in_tiles(void **state)
     suite_workload_release(&workload);
 }
 
+static void latents_are_a_pipeline_without_its_decode(void **state)
+{
+    (void)state;
+    suite_workload workload = fixture_load("\"defaults\":{" PIXART "," A100 "},\"measure\":{\"scope\":\"latents\"}");
+    const cJSON *document = workload.cases[0].document, *measure = fixture_part(&workload.cases[0], "measure");
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(measure, "scope")), "latents");
+    assert_true(cJSON_HasObjectItem(document, "text_encoders") && cJSON_HasObjectItem(document, "vae"));
+    suite_workload_release(&workload);
+}
+
 static void wishes_without_effect_are_refused(void **state)
 {
     static const struct {
@@ -536,6 +546,7 @@ int main(void)
         cmocka_unit_test(software_means_nothing_to_measured_cells),
         cmocka_unit_test(decodes_are_not_simulated),
         cmocka_unit_test(a_pipeline_may_decode_in_tiles),
+        cmocka_unit_test(latents_are_a_pipeline_without_its_decode),
         cmocka_unit_test(wishes_without_effect_are_refused),
         cmocka_unit_test(a_search_deals_every_product_once),
         cmocka_unit_test(a_search_gives_cases_of_their_own),
