@@ -180,40 +180,20 @@ done:
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
 
-/* What the engine left says so. */
-static bool ran_out_of_memory(const char *folder)
+/* What became of the run, as an error of this program; DIT_OK: there is a record. */
+static dit_status fail_as(const suite_outcome *outcome)
 {
-    char path[SUITE_PATH];
-    dit_json doc = {0};
-    const char *code = "";
-    if (suite_path(path, "%s/error.json", folder) != DIT_OK || dit_json_read_file(path, &doc) != DIT_OK) {
-        dit_error_clear();
-        return false;
-    }
-    if (dit_json_optional_string(&doc, doc.root, "", "code", &code) != DIT_OK) dit_error_clear();
-    bool memory = strcmp(code, dit_status_name(DIT_ERR_MEMORY)) == 0;
-    dit_json_release(&doc);
-    return memory;
-}
-
-/* smpirun ends with 0 when all ranks are stuck, too. */
-static bool has_record(const char *folder)
-{
-    char path[SUITE_PATH];
-    return suite_path(path, "%s/record.json", folder) == DIT_OK && access(path, F_OK) == 0;
-}
-
-static dit_status judge(const suite_process_result *result, const char *folder, const char *log)
-{
-    char tail[600];
-    if (result->end == SUITE_PROCESS_EXITED && result->exit_code == 0 && has_record(folder)) return DIT_OK;
-    if (result->end == SUITE_PROCESS_INTERRUPTED) return DIT_FAIL(DIT_ERR_INTERRUPTED, "stopped by a signal");
-    if (result->end == SUITE_PROCESS_TIMEOUT)
-        return DIT_FAIL(DIT_ERR_TIMEOUT, "the simulation took longer than %.0f s", (double)result->elapsed_ns * 1e-9);
-    suite_text_tail(log, tail, sizeof tail);
-    if (ran_out_of_memory(folder)) return DIT_FAIL(DIT_ERR_MEMORY, "out of memory: %s", tail);
-    return DIT_FAIL(DIT_ERR_INTERNAL, "the simulation ended with code %d and %s: %s", result->exit_code,
-                    has_record(folder) ? "a record" : "no record", tail);
+    const cJSON *code = cJSON_GetObjectItemCaseSensitive(outcome->error, "code");
+    const cJSON *message = cJSON_GetObjectItemCaseSensitive(outcome->error, "message");
+    const cJSON *log = cJSON_GetObjectItemCaseSensitive(outcome->error, "log");
+    const char *name = cJSON_IsString(code) ? code->valuestring : "", *text = "the simulation failed";
+    dit_status st = DIT_ERR_INTERNAL;
+    if (outcome->interrupted) return DIT_FAIL(DIT_ERR_INTERRUPTED, "stopped by a signal");
+    if (!outcome->error) return DIT_OK;
+    if (cJSON_IsString(message)) text = message->valuestring;
+    dit_status_from_name(name, &st);
+    if (!cJSON_IsString(log)) return DIT_FAIL(st, "%s", text);
+    return dit_error_hint(DIT_FAIL(st, "%s", text), "it said: %.500s", log->valuestring);
 }
 
 /* What the busiest rank sent. */
@@ -268,29 +248,18 @@ static dit_status read_outcome(const char *folder, suite_simulated *out)
 
 static dit_status run_in(const char *folder, const suite_simulate_params *params, int ranks, suite_simulated *out)
 {
-    char engine[SUITE_PATH], log[SUITE_PATH];
-    const suite_launch_plan plan = {.engine = engine, .out_dir = folder, .world_size = ranks, .threads_per_rank = 1};
+    char engine[SUITE_PATH];
+    const suite_launch_plan plan = {
+        .engine = engine, .out_dir = folder, .world_size = ranks, .threads_per_rank = 1, .simulated = true};
+    const suite_launch_options options = {.deadline_s = params->deadline_s, .signals = params->signals};
     const suite_launcher *launcher;
-    suite_command command = {0};
-    suite_process_result result;
-    dit_status st;
+    suite_outcome outcome;
     DIT_TRY(suite_simulate_engine(params->engine, engine));
-    DIT_TRY(suite_path(log, "%s/engine.log", folder));
     DIT_TRY(suite_launcher_find("smpirun", &launcher));
-    DIT_TRY_GOTO(st, launcher->command(&plan, &command), done);
-    DIT_TRY_GOTO(st,
-                 suite_process_run(&(suite_process_params){.argv = command.argv,
-                                                           .env = command.env,
-                                                           .attempt = folder,
-                                                           .log_path = log,
-                                                           .deadline_s = params->deadline_s,
-                                                           .signals = params->signals},
-                                   &result),
-                 done);
-    DIT_TRY_GOTO(st, judge(&result, folder, log), done);
-    st = read_outcome(folder, out);
-done:
-    suite_command_release(&command);
+    DIT_TRY(suite_launch_run(launcher, &plan, &options, &outcome));
+    dit_status st = fail_as(&outcome);
+    if (st == DIT_OK) st = read_outcome(folder, out);
+    suite_outcome_release(&outcome);
     return st;
 }
 
