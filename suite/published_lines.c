@@ -166,7 +166,7 @@ static bool covers_more(const suite_workload *workload, const suite_published_po
     const suite_case *first = workload->case_count ? &workload->cases[0] : NULL;
     const char *scope = first ? text_of(member(first->document, "measure"), "scope") : "";
     bool loop_alone = is_per_step(point) || strcmp(point->metric, "latency_dit_forward") == 0;
-    return loop_alone && strcmp(scope, "pipeline") == 0;
+    return loop_alone && scope[0] && strcmp(scope, "denoise") != 0;
 }
 
 static dit_status add_warnings(cJSON *line, const selection *chosen, const suite_published_point *point)
