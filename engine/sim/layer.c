@@ -101,8 +101,7 @@ static dit_status simulate(sim_layer *p)
     double began_s[FORWARDS + 1];
     dit_sim_watch *watch;
     DIT_TRY(set_up(p));
-    DIT_TRY(dit_sim_watch_open(
-        &(dit_sim_watch_params){.repeats = FORWARDS + 2, .patient = FORWARDS + 2, .endless = true}, &watch));
+    DIT_TRY(dit_sim_watch_open(&(dit_sim_watch_params){.repeats = FORWARDS + 2, .endless = true}, &watch));
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     DIT_TRY(dit_layer_run_forward(&p->run));
     dit_runtime_reset_account(&p->rt);

@@ -179,9 +179,6 @@ static dit_status take_steps(int steps, dit_sim_outcome *out)
     return out->step_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d steps", steps);
 }
 
-/* SimGrid's precision is enough for steps that are still not the same after so many. */
-enum { PATIENCE = 5 };
-
 static dit_status add_way(cJSON *parallel, const char *key)
 {
     if (cJSON_GetObjectItemCaseSensitive(parallel, key) || cJSON_AddTrueToObject(parallel, key)) return DIT_OK;
@@ -200,6 +197,14 @@ static dit_status bring_ways(const dit_json *doc)
     return dit_sim_exchanges_alone() ? add_way(parallel, "exchange_alone") : DIT_OK;
 }
 
+/* Whether a step begins with messages under way: of stages, and of patches whose K and V come a step later. */
+static bool carries_messages(const dit_json *doc)
+{
+    const cJSON *stages = member(doc, "parallel", "pipefusion_degree"),
+                *patches = member(doc, "parallel", "patch_degree");
+    return (stages && stages->valueint > 1) || (patches && patches->valueint > 1);
+}
+
 /* scratch: two outcomes */
 static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_stretch *stretch, dit_sim_outcome *scratch,
                                dit_sim_outcome *out)
@@ -208,7 +213,7 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
     bool layered = repeats_blocks(doc, stretch);
     int stale = warmup ? warmup->valueint : 0;
     dit_sim_watch_params watched = {
-        .repeats = steps, .first = stretch->replay ? steps : stale, .patient = layered ? 0 : stale + PATIENCE};
+        .repeats = steps, .first = stretch->replay ? steps : stale, .carries = carries_messages(doc), .close = layered};
     DIT_TRY(take_steps(steps, out));
     DIT_TRY(bring_ways(doc));
     int hops = 0;

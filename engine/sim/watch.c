@@ -69,15 +69,47 @@ static bool is_alike(const dit_sim_watch *watch, int at, int rank, double mean_s
            now->host_s + left * host_repeat_s <= now->device_s + left * (mean_s + allowed) + allowed;
 }
 
+static bool are_alike(const dit_sim_watch *watch, int at, double alike)
+{
+    double mean_s = mean_seconds(watch, at);
+    for (int rank = 0; rank < watch->ranks; rank++)
+        if (!is_alike(watch, at, rank, mean_s, alike)) return false;
+    return true;
+}
+
+enum { SOME = 3 };
+
+/* Whether the newest SOME repeats took as long as those before them. */
+static bool keep_alike(const dit_sim_watch *watch, int at)
+{
+    double allowed = 0.1 * DIT_SIM_SHARES_ALIKE * SOME * mean_seconds(watch, at);
+    if (watch->is.endless || at < watch->is.first + 2 * SOME) return false;
+    for (int rank = 0; rank < watch->ranks; rank++) {
+        double now_s = row(watch, at)[rank].device_s, before_s = row(watch, at - SOME)[rank].device_s;
+        double first_s = row(watch, at - 2 * SOME)[rank].device_s;
+        if (fabs(now_s - before_s - (before_s - first_s)) > allowed) return false;
+    }
+    return true;
+}
+
+/* To 1e-9, as many as it takes. */
+static bool are_the_same(const dit_sim_watch *watch, int at)
+{
+    int oldest = watch->is.carries ? at - 2 * SOME + 2 : at;
+    if (oldest < watch->is.first + 2) return false;
+    for (int newest = at; newest >= oldest; newest--)
+        if (!are_alike(watch, newest, 0)) return false;
+    return true;
+}
+
 /* All ranks have begun `at`. */
 static void look(dit_sim_watch *watch, int at)
 {
-    double mean_s = mean_seconds(watch, at), alike = at < watch->is.patient ? 0 : DIT_SIM_SHARES_ALIKE;
-    for (int rank = 0; rank < watch->ranks; rank++)
-        if (!is_alike(watch, at, rank, mean_s, alike)) return;
+    bool same = are_the_same(watch, at), close = watch->is.close || keep_alike(watch, at);
+    if (!same && !(close && are_alike(watch, at, DIT_SIM_SHARES_ALIKE))) return;
     if (watch->furthest + 1 >= watch->is.repeats - 1) return;
     watch->left_out = watch->furthest + 1;
-    watch->seconds = mean_s, watch->alike = alike;
+    watch->seconds = mean_seconds(watch, at), watch->alike = same ? 0 : DIT_SIM_SHARES_ALIKE;
 }
 
 int dit_sim_watch_begin(dit_sim_watch *watch, int at)

@@ -16,11 +16,16 @@
  * ranks of several nodes meet on one, repeats go on differing by that. */
 #define DIT_SIM_SHARES_ALIKE 1e-5
 
+/* Repeats are alike when the newest two are, to 1e-9 of all time so far; with messages that are under way from one into
+ * the next, when the newest six are: what drains from a busy link changes nothing for a few of them, and then does.
+ * Those that never become so: when the newest two agree to DIT_SIM_SHARES_ALIKE, and the newest three together with the
+ * three before to a tenth of it. */
 typedef struct {
-    int repeats;  /* in all                                                                                       */
-    int first;    /* that may be like the one behind it                                                           */
-    int patient;  /* from this one on DIT_SIM_SHARES_ALIKE is enough; before, they agree to 1e-9 of all time so far */
-    bool endless; /* hosts are to stay ahead for ever, not for `repeats`                                          */
+    int repeats;  /* in all                                                                              */
+    int first;    /* that may be like the one behind it                                                  */
+    bool carries; /* messages are under way from one repeat into the next                                */
+    bool close;   /* two that agree to DIT_SIM_SHARES_ALIKE are enough                                   */
+    bool endless; /* hosts are to stay ahead for ever, not for `repeats`; and only 1e-9 is enough        */
 } dit_sim_watch_params;
 
 typedef struct dit_sim_watch dit_sim_watch;
