@@ -113,6 +113,7 @@ static bool has_pairs(int world_size)
 static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *out)
 {
     static const char *const model[] = {"--cfg=smpi/simulate-computation:no",
+                                        "--cfg=smpi/cpu-threshold:-1",
                                         "--cfg=smpi/shared-malloc:global",
                                         "--cfg=smpi/shared-malloc-blocksize:4194304",
                                         "--cfg=smpi/allgather:ring",

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <mpi.h>
+#include <simgrid/engine.h>
 #include <smpi/smpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,10 +50,10 @@ static int64_t virtual_ns(void)
 
 static void charge(void *context, double seconds)
 {
-    double began_s = MPI_Wtime();
+    double began_s = simgrid_get_clock();
     (void)context;
     smpi_execute(seconds);
-    double late_s = MPI_Wtime() - began_s - seconds; /* more ranks than cores: what others took */
+    double late_s = simgrid_get_clock() - began_s - seconds; /* more ranks than cores: what others took */
     if (dit_sim_shares_memory() && late_s > 0) dit_cost_clock_leave(&timeline, late_s);
 }
 
@@ -190,7 +191,7 @@ double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective
         dit_cost_exchange_of(group, collective, bytes * device.element_bytes / (double)sizeof(float));
     dit_cost_clock_enter_before(&timeline, left_s);
     left_s = 0;
-    entered_s = MPI_Wtime();
+    entered_s = simgrid_get_clock();
     ends_s = expected_s = 0;
     if (dit_sim_shares_memory()) return 1;
     if (!beside) ends_s = exchange.ends_s;
@@ -226,7 +227,7 @@ double dit_sim_done_after(double free_s)
 
 void dit_sim_not_before(double when_s)
 {
-    double left_s = when_s - MPI_Wtime();
+    double left_s = when_s - simgrid_get_clock();
     if (left_s > 0) smpi_execute(left_s);
 }
 
@@ -239,14 +240,14 @@ void dit_sim_copy(int messages, double bytes)
 void dit_sim_enter_wait(void)
 {
     dit_cost_clock_enter(&timeline, 0);
-    entered_s = MPI_Wtime();
+    entered_s = simgrid_get_clock();
 }
 
 void dit_sim_leave(void)
 {
     if (ends_s > 0) dit_sim_not_before(entered_s + ends_s);
     ends_s = 0;
-    dit_cost_clock_leave(&timeline, MPI_Wtime() - entered_s);
+    dit_cost_clock_leave(&timeline, simgrid_get_clock() - entered_s);
 }
 
 void dit_sim_synchronise(void)

@@ -197,23 +197,26 @@ static dit_status bring_ways(const dit_json *doc)
     return dit_sim_exchanges_alone() ? add_way(parallel, "exchange_alone") : DIT_OK;
 }
 
-/* Whether a step begins with messages under way: of stages, and of patches whose K and V come a step later. */
-static bool carries_messages(const dit_json *doc)
+/* Stages and patches begin a step with messages under way, and have synchronous steps first. Of others all are alike.
+ */
+static dit_sim_watch_params watch_of(const dit_json *doc, int steps, const dit_sim_stretch *stretch, bool layered)
 {
     const cJSON *stages = member(doc, "parallel", "pipefusion_degree"),
                 *patches = member(doc, "parallel", "patch_degree");
-    return (stages && stages->valueint > 1) || (patches && patches->valueint > 1);
+    const cJSON *warmup = member(doc, "parallel", "warmup_steps");
+    dit_sim_watch_params watched = {.repeats = steps, .close = layered};
+    watched.carries = (stages && stages->valueint > 1) || (patches && patches->valueint > 1);
+    if (watched.carries && warmup) watched.first = warmup->valueint;
+    if (stretch->replay) watched.first = steps;
+    return watched;
 }
 
 /* scratch: two outcomes */
 static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_stretch *stretch, dit_sim_outcome *scratch,
                                dit_sim_outcome *out)
 {
-    const cJSON *warmup = member(doc, "parallel", "warmup_steps");
     bool layered = repeats_blocks(doc, stretch);
-    int stale = warmup ? warmup->valueint : 0;
-    dit_sim_watch_params watched = {
-        .repeats = steps, .first = stretch->replay ? steps : stale, .carries = carries_messages(doc), .close = layered};
+    dit_sim_watch_params watched = watch_of(doc, steps, stretch, layered);
     DIT_TRY(take_steps(steps, out));
     DIT_TRY(bring_ways(doc));
     int hops = 0;
