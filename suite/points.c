@@ -685,8 +685,12 @@ static void judge_pair(const suite_point_result *a, const suite_point_result *b,
     double printed = a->published - b->published, predicted = a->predicted - b->predicted;
     if (!is_part(a->in_fit && b->in_fit, part)) return;
     if (fabs(printed) <= (a->rounding + b->rounding) * (1 + 1e-9) || strcmp(a->method, b->method) == 0) return;
+    bool ordered = printed * predicted > 0,
+         apart = fabs(printed) > SUITE_POINTS_APART * fmin(a->published, b->published);
     out->pairs++;
-    out->ordered += printed * predicted > 0;
+    out->ordered += ordered;
+    out->pairs_apart += apart;
+    out->ordered_apart += apart && ordered;
 }
 
 static int compare_panels(const void *a, const void *b)
@@ -762,7 +766,9 @@ static dit_status add_statistics(cJSON *summary, const suite_point_result *resul
     if (s.points) DIT_TRY(dit_json_add_number(entry, "p90_error", s.p90_error));
     DIT_TRY(dit_json_add_int(entry, "pairs", s.pairs));
     DIT_TRY(dit_json_add_int(entry, "ordered", s.ordered));
-    return s.pairs ? dit_json_add_number(entry, "ordered_share", (double)s.ordered / s.pairs) : DIT_OK;
+    if (s.pairs) DIT_TRY(dit_json_add_number(entry, "ordered_share", (double)s.ordered / s.pairs));
+    DIT_TRY(dit_json_add_int(entry, "pairs_apart", s.pairs_apart));
+    return dit_json_add_int(entry, "ordered_apart", s.ordered_apart);
 }
 
 static dit_status add_reasons(cJSON *summary, const suite_point_result *results, int count)

@@ -128,11 +128,15 @@ typedef enum {
 } suite_points_part;
 const char *suite_points_part_name(suite_points_part part); /* "all", "in_fit", "not_in_fit" */
 
+/* Of the smaller one: nearer values are often in one order on one machine and in the other on the next. */
+#define SUITE_POINTS_APART 0.1
+
 /* Of simulated points. */
 typedef struct {
     int points;
     double median_error, p90_error; /* of |error|; 0 without points */
     int pairs, ordered; /* of methods in one panel, and those that the prediction puts in the printed order */
+    int pairs_apart, ordered_apart; /* of these, whose printed values differ by more than SUITE_POINTS_APART */
 } suite_points_statistics;
 /* A pair whose printed values differ by no more than their rounding together, or that is one method twice, is not
  * judged; equal predictions are no order. A pair is in the fit when both of its points are, else it is not. */
@@ -141,8 +145,9 @@ void suite_points_summarise(const suite_point_result *results, int count, suite_
 
 /* {"points": [{"index", "status": "simulated" | "skipped", "reason"?, "detail"?, "published"?, "predicted"?, "error"?,
  * "in_fit", "label", "mesh"?}], "summary": {"points", "simulated", "skipped", "reasons": {code: count}, "all",
- * "in_fit", "not_in_fit": {"points", "median_error"?, "p90_error"?, "pairs", "ordered", "ordered_share"?}}}; what does
- * not exist is left out. *out belongs to the caller. Errors: DIT_ERR_MEMORY, DIT_ERR_NONFINITE. */
+ * "in_fit", "not_in_fit": {"points", "median_error"?, "p90_error"?, "pairs", "ordered", "ordered_share"?,
+ * "pairs_apart", "ordered_apart"}}}; what does not exist is left out. *out belongs to the caller. Errors:
+ * DIT_ERR_MEMORY, DIT_ERR_NONFINITE. */
 dit_status suite_points_json(const suite_point_result *results, int count, cJSON **out);
 
 #endif

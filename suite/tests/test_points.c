@@ -108,6 +108,21 @@ static void pairs_of_a_panel_are_in_order_or_not(void **state)
     suite_points_summarise(results, 5, SUITE_POINTS_ALL, &s);
     assert_int_equal(s.pairs, 4);
     assert_int_equal(s.ordered, 3);
+    assert_int_equal(s.pairs_apart, 4); /* u4 < r4 < tp4, far apart; 5.25 and 4.25 */
+    assert_int_equal(s.ordered_apart, 3);
+}
+
+static void values_near_each_other_are_counted_apart(void **state)
+{
+    suite_points_statistics s;
+    const suite_point_result results[] = {simulated(0, "a", "u4", 10.1, 5), simulated(1, "a", "r4", 11.0, 4),
+                                          simulated(2, "a", "tp4", 13.0, 6)};
+    (void)state;
+    suite_points_summarise(results, 3, SUITE_POINTS_ALL, &s);
+    assert_int_equal(s.pairs, 3);
+    assert_int_equal(s.ordered, 2);
+    assert_int_equal(s.pairs_apart, 2);
+    assert_int_equal(s.ordered_apart, 2);
 }
 
 static void what_rounding_hides_is_not_judged(void **state)
@@ -881,6 +896,7 @@ int main(void)
         cmocka_unit_test(nothing_gives_no_statistics),
         cmocka_unit_test(errors_have_a_median_and_a_percentile),
         cmocka_unit_test(pairs_of_a_panel_are_in_order_or_not),
+        cmocka_unit_test(values_near_each_other_are_counted_apart),
         cmocka_unit_test(what_rounding_hides_is_not_judged),
         cmocka_unit_test(equal_predictions_are_no_order),
         cmocka_unit_test(one_method_twice_is_no_pair),

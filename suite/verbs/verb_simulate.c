@@ -155,10 +155,11 @@ static void print_statistics(const simulate_call *call, suite_points_part part)
         printf(" %10.1f %% %10.1f %%", 100 * s.median_error, 100 * s.p90_error);
     else
         printf(" %12s %12s", "-", "-");
-    if (s.pairs)
-        printf(" %8d of %d (%.1f %%)\n", s.ordered, s.pairs, 100.0 * s.ordered / s.pairs);
-    else
+    if (!s.pairs)
         printf(" %8s\n", "-");
+    else
+        printf(" %8d of %d (%.1f %%), %d of the %d more than %.0f %% apart\n", s.ordered, s.pairs,
+               100.0 * s.ordered / s.pairs, s.ordered_apart, s.pairs_apart, 100 * SUITE_POINTS_APART);
 }
 
 static void print_heading(void)
