@@ -322,10 +322,20 @@ static void put_value(const bars_panel *p, int cell)
                 BARS_VALUE_FONT);
 }
 
-/* A gap says why it is one. */
+/* The cell whose bar stands where this one's would; itself: there is none. */
+static int bar_under(const bars_panel *p, int cell)
+{
+    int owner = cell;
+    while (owner > p->first && p->c->grid->cells[owner].shares) owner--;
+    return p->c->grid->cells[owner].bar.n > 0 ? owner : cell;
+}
+
+/* A gap says why it is one, along itself; over a bar that stands there, above its number. */
 static void put_gap(const bars_panel *p, int cell)
 {
     const report_case *kase = p->c->grid->cells[cell].kase;
+    int under = bar_under(p, cell);
+    bool inside = false;
     const char *code =
         kase->failure.code && kase->failure.code[0] ? kase->failure.code : report_status_name(kase->status);
     char text[40];
@@ -335,8 +345,13 @@ static void put_gap(const bars_panel *p, int cell)
         snprintf(text, sizeof text, "× %.32s", kase->ok_count ? "no data" : code);
     dit_buffer_text(&p->c->files->script, "set label ");
     report_append_quoted(&p->c->files->script, text);
-    canvas_line(&p->c->files->script, " at first %.2f, graph 0.02 rotate by 90 left font ',%d' tc rgb '#b04000' front",
-                bar_centre(p, cell), BARS_VALUE_FONT);
+    if (under != cell)
+        canvas_line(&p->c->files->script, " at first %.2f,%.6g center offset 0,1.6 font ',%d' tc rgb '#b04000' front",
+                    bar_centre(p, cell), value_height(p, under, &inside), BARS_VALUE_FONT);
+    else
+        canvas_line(&p->c->files->script,
+                    " at first %.2f, graph 0.02 rotate by 90 left font ',%d' tc rgb '#b04000' front",
+                    bar_centre(p, cell), BARS_VALUE_FONT);
 }
 
 static void put_axes(const bars_panel *p)
