@@ -68,6 +68,12 @@ static bool is_rate(const suite_published_point *point)
     return strcmp(point->metric, "throughput") == 0;
 }
 
+/* Denoising alone, without what comes around it. */
+static bool is_of_loop(const suite_published_point *point)
+{
+    return is_per_step(point) || strcmp(point->metric, "latency_dit_forward") == 0;
+}
+
 static dit_status add_value(cJSON *line, const suite_published_point *point, int metric)
 {
     double factor = metrics[metric].factor * (is_per_step(point) && point->steps ? (double)point->steps : 1);
@@ -82,10 +88,12 @@ static dit_status add_value(cJSON *line, const suite_published_point *point, int
 
 /* ---- what it is of ----------------------------------------------------------------------------------------------- */
 
-/* Whether a case of the session computes the same: all that decides the image and how it is shared. */
+/* Whether a case of the session computes the same, and its time covers the same: all that decides the image, how it is
+ * shared and what is timed. */
 static bool is_same_case(const cJSON *one, const cJSON *other)
 {
-    static const char *const parts[] = {"program", "run", "parallel", "attention", "scheduler", "model", "layer"};
+    static const char *const parts[] = {"program", "run",   "parallel", "attention", "scheduler",
+                                        "model",   "layer", "vae",      "measure"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const cJSON *a = member(one, parts[i]), *b = member(other, parts[i]);
         if ((a || b) && !cJSON_Compare(a, b, true)) return false;
@@ -165,7 +173,7 @@ static bool covers_more(const suite_workload *workload, const suite_published_po
 {
     const suite_case *first = workload->case_count ? &workload->cases[0] : NULL;
     const char *scope = first ? text_of(member(first->document, "measure"), "scope") : "";
-    bool loop_alone = is_per_step(point) || strcmp(point->metric, "latency_dit_forward") == 0;
+    bool loop_alone = is_of_loop(point);
     return loop_alone && scope[0] && strcmp(scope, "denoise") != 0;
 }
 
@@ -263,7 +271,7 @@ static dit_status take_point(const selection *chosen, const suite_published_poin
     suite_point point;
     bool kept = true;
     int metric = metric_of(published);
-    as_time.metric = "latency", as_time.unit = "s", as_time.status = "";
+    as_time.metric = is_of_loop(published) ? "latency_dit_forward" : "latency", as_time.unit = "s", as_time.status = "";
     if (is_rate(published)) as_time.metric = published->metric, as_time.unit = "iter/s";
     as_time.has_value = true, as_time.value = 1;
     if (metric < 0 || (chosen->where && suite_point_ruled_out(published, chosen->where))) return DIT_OK;

@@ -379,7 +379,8 @@ static void points_become_lines_that_can_be_placed(void **state)
 
 static void a_line_names_the_case_that_is_the_same(void **state)
 {
-    static const char *const meshes[] = {"u2", "pp2", NULL, "1", "u8"}; /* a search is no case */
+    /* a search is no case, and a step's time is not that of a pipeline with its text encoders and VAE */
+    static const char *const meshes[] = {"u2", NULL, NULL, "1", "u8"};
     char text[1024];
     (void)state;
     write_six_points();
@@ -410,7 +411,7 @@ static void a_rate_of_a_layer_is_the_time_of_one(void **state)
     static const char program[] =
         "\"program\":\"attention\",\"defaults\":{\"tokens\":4096,\"heads\":16,\"head_dim\":64,\"causal\":true,"
         "\"ulysses_degree\":2,\"ring_degree\":4,\"profile\":\"pytorch-eager\"," A100 "},\"axes\":{\"layout\":["
-        "\"basic\",\"zigzag\"]},\"published\":[{\"file\":\"mine.json\"}]";
+        "\"basic\",\"zigzag\"]},\"measure\":{\"waits\":true},\"published\":[{\"file\":\"mine.json\"}]";
     (void)state;
     write_published(layers);
     suite_workload workload = fixture_load(program);
