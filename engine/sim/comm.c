@@ -317,8 +317,7 @@ static dit_status create(const int *ranks, int size, void **out)
     return st;
 }
 
-/* ---- the world ----------------------------------------------------------------------------------------------------
- */
+/* ---- the world --------------------------------------------------------------------------------------------------- */
 
 /* What all ranks see: where each has put what it tells. */
 static struct {
