@@ -18,20 +18,15 @@ static cJSON *member(const dit_json *doc, const char *object, const char *key)
 /* The steps of one rank, and what it had counted when it began them. */
 typedef struct {
     dit_sim_watch *watch;
-    dit_iteration before, now, step; /* of the newest two, and what lies between the last ones that were not left out */
+    dit_iteration before, now; /* the newest two */
 } own_steps;
 
 static int begin(dit_sampler *sampler, int step, void *context)
 {
     own_steps *own = context;
-    dit_iteration nothing = {0};
-    int next = dit_sim_watch_begin(own->watch, step);
     own->before = own->now;
     own->now = dit_sim_counted(sampler->rt);
-    if (next == step) return step;
-    own->step = nothing;
-    dit_sim_counted_grow(&own->step, 1, &own->now, &own->before);
-    return next;
+    return dit_sim_watch_begin(own->watch, step);
 }
 
 static dit_status check_volume(const dit_pipeline *p, const dit_comm_counters *counters)
@@ -41,16 +36,15 @@ static dit_status check_volume(const dit_pipeline *p, const dit_comm_counters *c
     return dit_volume_check(counters, &table, dit_comm_rank(dit_comm_world()), 0);
 }
 
-/* The steps that were left out, before the last. */
+/* The steps that were left out, before the last: each as the newest that was done whole. */
 static void add_steps(const own_steps *own, int steps, dit_sim_outcome *out)
 {
-    const dit_iteration nothing = {0};
     int left_out = dit_sim_watch_left_out(own->watch), first = steps - 1 - left_out;
     double seconds = dit_sim_watch_seconds(own->watch);
     out->steps = steps - left_out;
     out->alike = dit_sim_watch_alike(own->watch);
     out->account.seconds += seconds * left_out;
-    dit_sim_counted_grow(&out->account.counted, left_out, &own->step, &nothing);
+    dit_sim_counted_grow(&out->account.counted, left_out, &own->now, &own->before);
     out->account.counted.latency_ns += (int64_t)(seconds * left_out * 1e9 + 0.5);
     for (int i = first; i < steps - 1; i++) out->step_ns[i] = out->step_ns[first - 1];
 }

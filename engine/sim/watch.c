@@ -16,7 +16,7 @@ typedef struct {
 
 struct dit_sim_watch {
     dit_sim_watch_params is;
-    int ranks, users;
+    int ranks, closed;
     int furthest; /* that a rank has begun                                     */
     int left_out; /* the first of them; is.repeats: none                       */
     double seconds, alike;
@@ -33,14 +33,13 @@ dit_status dit_sim_watch_open(const dit_sim_watch_params *params, dit_sim_watch 
     watch->is = *params, watch->ranks = (int)ranks, watch->left_out = params->repeats; /* every rank writes the same */
     watch->beginning = (beginning *)(watch + 1);
     watch->begun = (int *)(watch->beginning + all);
-    watch->users++;
     *out = watch;
     return DIT_OK;
 }
 
 void dit_sim_watch_close(dit_sim_watch *watch)
 {
-    if (watch && --watch->users == 0) free(watch);
+    if (watch && ++watch->closed == watch->ranks) free(watch);
 }
 
 static const beginning *row(const dit_sim_watch *watch, int at)
