@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 64, BLOCK_BYTES = 1 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+enum { ALIGNMENT = 64, DEVICE_ALIGNMENT = 256, BLOCK_BYTES = 1 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
 struct dit_arena_block {
     dit_arena_block *older;
@@ -68,8 +68,17 @@ static char *get_memory(bool counting, int64_t alignment, int64_t size)
     return data == MAP_FAILED ? NULL : data;
 }
 
+/* Room on the device beyond `end` is free again. */
+static void drop_room(dit_arena *arena, int64_t end)
+{
+    const dit_memory_device *device = arena->ledger ? arena->ledger->device : NULL;
+    if (device && arena->device_end != end) device->drop(device->context, arena->klass, end);
+    arena->device_end = end;
+}
+
 void dit_arena_release(dit_arena *arena)
 {
+    drop_room(arena, 0);
     free_blocks(&arena->blocks);
     free_blocks(&arena->spare);
     if (arena->ledger) ledger_add(arena, -arena->used);
@@ -82,7 +91,7 @@ static dit_status new_block(dit_arena *arena, int64_t bytes)
     int64_t alignment = size >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : ALIGNMENT;
     size = (size + alignment - 1) / alignment * alignment;
     dit_arena_block *block = calloc(1, sizeof *block);
-    bool counting = arena->ledger->counting_only;
+    bool counting = arena->ledger->counting_only || arena->ledger->on_device;
     char *data = block ? get_memory(counting, alignment, size) : NULL;
     if (!data) {
         free(block);
@@ -108,6 +117,7 @@ void dit_arena_reset(dit_arena *arena)
     bool single = arena->blocks && !arena->blocks->older && !arena->spare;
     int64_t total = capacity(arena->blocks) + capacity(arena->spare);
     ledger_add(arena, -arena->used);
+    drop_room(arena, 0);
     if (total && !single) {
         free_blocks(&arena->blocks);
         free_blocks(&arena->spare);
@@ -129,45 +139,88 @@ static dit_status grow(dit_arena *arena, int64_t bytes)
     return new_block(arena, bytes);
 }
 
-static dit_status take(dit_arena *arena, int64_t bytes, void **out)
+static int64_t rounded_up(int64_t bytes, int64_t alignment)
+{
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/* `bytes` of addresses, which count as `counted` bytes. */
+static dit_status take(dit_arena *arena, int64_t bytes, int64_t counted, void **out)
 {
     dit_memory_ledger *ledger = arena->ledger;
     *out = NULL;
     if (bytes < 0 || bytes > INT64_MAX / 2)
         return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld bytes", (long long)bytes);
-    bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (ledger->limit && ledger->total_used + bytes > ledger->limit)
+    bytes = rounded_up(bytes, ALIGNMENT);
+    if (ledger->limit && ledger->total_used + counted > ledger->limit)
         return dit_error_hint(DIT_FAIL(DIT_ERR_MEMORY, "class %s asks for %lld bytes, %lld of %lld are in use",
-                                       dit_memory_class_name(arena->klass), (long long)bytes,
+                                       dit_memory_class_name(arena->klass), (long long)counted,
                                        (long long)ledger->total_used, (long long)ledger->limit),
                               "raise memory_limit_bytes, lower the resolution, or shard the weights");
     if (!arena->blocks || arena->blocks->size - arena->blocks->used < bytes) DIT_TRY(grow(arena, bytes));
     *out = arena->blocks->data + arena->blocks->used;
     arena->blocks->used += bytes;
-    ledger_add(arena, bytes);
+    ledger_add(arena, counted);
     return DIT_OK;
+}
+
+/* Memory of the host: on a device's ledger it counts nothing. */
+static dit_status take_host(dit_arena *arena, int64_t bytes, void **out)
+{
+    return take(arena, bytes, arena->ledger->on_device || bytes < 0 ? 0 : rounded_up(bytes, ALIGNMENT), out);
 }
 
 dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out)
 {
-    DIT_TRY(take(arena, bytes, out));
+    DIT_TRY(take_host(arena, bytes, out));
     if (!arena->ledger->counting_only) memset(*out, 0, (size_t)bytes);
     return DIT_OK;
 }
 
-dit_status dit_arena_floats(dit_arena *arena, int64_t count, float **out)
+dit_status dit_arena_array(dit_arena *arena, int64_t count, dit_element element, void **out)
+{
+    const dit_memory_device *device = arena->ledger->device;
+    int64_t stored = dit_element_bytes(element), address = stored > 4 ? stored : 4;
+    *out = NULL;
+    if (count < 0 || count > INT64_MAX / 16)
+        return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld elements", (long long)count);
+    if (!arena->ledger->on_device) return take_host(arena, count * stored, out);
+    DIT_TRY(take(arena, count * address, rounded_up(count * stored, DEVICE_ALIGNMENT), out));
+    return device ? device->place(device->context, arena->klass, *out, count, element, &arena->device_end) : DIT_OK;
+}
+
+static dit_status take_floats(dit_arena *arena, int64_t count, dit_element element, float **out)
 {
     void *data;
-    if (count < 0 || count > INT64_MAX / 8)
+    dit_status st = dit_arena_array(arena, count, element, &data);
+    *out = data;
+    return st;
+}
+
+dit_status dit_arena_floats(dit_arena *arena, int64_t count, float **out)
+{
+    return take_floats(arena, count, arena->ledger->element, out);
+}
+
+dit_status dit_arena_exact(dit_arena *arena, int64_t count, float **out)
+{
+    return take_floats(arena, count, DIT_ELEMENT_FP32, out);
+}
+
+dit_status dit_arena_host_floats(dit_arena *arena, int64_t count, float **out)
+{
+    void *data;
+    *out = NULL;
+    if (count < 0 || count > INT64_MAX / 16)
         return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld floats", (long long)count);
-    DIT_TRY(take(arena, count * (int64_t)sizeof(float), &data));
+    DIT_TRY(take_host(arena, count * (int64_t)sizeof(float), &data));
     *out = data;
     return DIT_OK;
 }
 
 dit_arena_mark dit_arena_get_mark(const dit_arena *arena)
 {
-    return (dit_arena_mark){arena->blocks, arena->blocks ? arena->blocks->used : 0, arena->used};
+    return (dit_arena_mark){arena->blocks, arena->blocks ? arena->blocks->used : 0, arena->used, arena->device_end};
 }
 
 /* Blocks grown after the mark are kept as spare: scratch that grows settles in the first pass and then stays. */
@@ -175,5 +228,6 @@ void dit_arena_release_to(dit_arena *arena, dit_arena_mark mark)
 {
     while (arena->blocks && arena->blocks != mark.block) push(&arena->spare, pop(&arena->blocks));
     if (arena->blocks) arena->blocks->used = mark.block_used;
+    drop_room(arena, mark.device_end);
     ledger_add(arena, mark.used - arena->used);
 }

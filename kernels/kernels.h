@@ -122,6 +122,38 @@ typedef struct {
     dit_activation activation;
 } dit_activate_args;
 
+/* Sinusoid of diffusers' Timesteps(dim, flip_sin_to_cos=True, downscale_freq_shift=0): y [count, dim] = [cos | sin] of
+ * (t unit) f_i, f_i = exp(-log(10000) i / (dim / 2)). In float32 and in the library's order, because t f is rounded
+ * before cos and sin (golden/NOTES.md). */
+typedef struct {
+    int64_t count, dim;
+    const float *t; /* [count] */
+    float unit;     /* what t is multiplied by first; 1: nothing */
+    float *y;
+} dit_timestep_args;
+
+/* y += gate * (x + bias), row by row. */
+typedef struct {
+    int64_t rows, cols;
+    const float *x; /* [rows, cols] stride ldx */
+    int64_t ldx;
+    const float *bias, *gate; /* [cols] or NULL */
+    float *y;                 /* inout [rows, cols] stride ldy; not x */
+    int64_t ldy;
+} dit_gated_add_args;
+
+/* The two halves of an RMS norm over rows that lie over several ranks: squares[b, r] = sum over this rank's cols of
+ * x^2; then in place x = x / sqrt(sum of squares of all ranks / total_cols + eps) * weight. */
+typedef struct {
+    int64_t batch, rows, cols; /* x [batch, rows, cols], rows ld and entries `stride` apart */
+    float *x;
+    int64_t ld, stride;
+    double *squares; /* of row_squares: out [batch, rows]; of row_scale: in [ranks, batch, rows], added in order */
+    int64_t ranks, total_cols; /* of row_scale */
+    float eps;
+    const float *weight; /* [cols] */
+} dit_row_norm_args;
+
 /* Convolution over time, height and width on channels-last data, each extent with its own kernel, stride and padding:
  *   y[t, y, x, :] = residual + act(b + sum over taps of W[:, tap, :] u[t st - pt + dt, y sy - py + dy, x sx - px + dx,
  * :]) u is x with each pixel repeated up x up times (nearest), and zero outside; frames before the first come from

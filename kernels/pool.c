@@ -24,6 +24,7 @@ struct dit_pool {
     int threads, started;
     bool spin;
     float *scratch;
+    struct dit_device *device;
     worker *workers; /* [threads], entry 0 is the caller's and has no thread */
 
     dit_pool_task task; /* the job; written only while closed and without users */
@@ -179,6 +180,15 @@ void dit_pool_free(dit_pool *pool)
 int dit_pool_threads(const dit_pool *pool)
 {
     return pool->threads;
+}
+
+void dit_pool_set_device(dit_pool *pool, struct dit_device *device)
+{
+    pool->device = device;
+}
+struct dit_device *dit_pool_device(const dit_pool *pool)
+{
+    return pool->device;
 }
 
 float *dit_pool_scratch(dit_pool *pool, int worker_index)

@@ -19,6 +19,10 @@ typedef struct dit_pool dit_pool;
 dit_status dit_pool_create(int threads, bool spin, dit_pool **out);
 void dit_pool_free(dit_pool *pool); /* accepts NULL */
 int dit_pool_threads(const dit_pool *pool);
+/* The device whose operators are called with this pool (kernels/device.h), or NULL; not owned. */
+struct dit_device;
+void dit_pool_set_device(dit_pool *pool, struct dit_device *device);
+struct dit_device *dit_pool_device(const dit_pool *pool);
 
 /* Calls task(context, begin, end, worker) over disjoint ranges that cover [0, count), in pieces of about `grain`, and
  * returns when all are done. Pieces are handed out dynamically; which worker gets which is not fixed. */

@@ -1,0 +1,196 @@
+/* All devices in one list, and the interface over them. */
+#include "kernels/device.h"
+
+#include <dlfcn.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* `library`: file that defines dit_device_<name>, beside the program's folder in lib/; NULL: built in. */
+static const struct {
+    const char *name, *library, *variable;
+    const dit_device_ops *ops;
+} devices[] = {
+    {"host", NULL, NULL, &dit_device_host},
+    {"cuda", "ditbench-cuda.so", "DITBENCH_CUDA_LIBRARY", NULL},
+};
+enum { DEVICES = sizeof devices / sizeof *devices };
+
+/* ---- finding one ------------------------------------------------------------------------------------------------- */
+
+static int index_of(const char *name)
+{
+    for (int i = 0; i < DEVICES; i++)
+        if (strcmp(devices[i].name, name) == 0) return i;
+    return -1;
+}
+
+bool dit_device_is_one(const char *name)
+{
+    return index_of(name) >= 0;
+}
+
+/* PROGRAM/../lib/LIBRARY, or what the variable says. */
+static void library_path(int index, char out[PATH_MAX])
+{
+    char program[PATH_MAX] = "";
+    const char *said = getenv(devices[index].variable);
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length > 0) program[length] = '\0';
+    if (said)
+        snprintf(out, PATH_MAX, "%s", said);
+    else if (snprintf(out, PATH_MAX, "%s/../lib/%s", dirname(program), devices[index].library) >= PATH_MAX)
+        out[0] = '\0';
+}
+
+static dit_status load(int index, void **out)
+{
+    static void *handles[DEVICES];
+    char path[PATH_MAX];
+    if (!handles[index]) {
+        library_path(index, path);
+        if (access(path, R_OK) != 0)
+            return dit_error_hint(
+                DIT_FAIL(DIT_ERR_ENVIRONMENT, "backend %s is not built: there is no %s", devices[index].name, path),
+                "make builds it where there is a toolkit (CUDA_HOME)");
+        handles[index] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!handles[index])
+            return DIT_FAIL(DIT_ERR_ENVIRONMENT, "backend %s cannot be loaded: %s", devices[index].name, dlerror());
+    }
+    *out = handles[index];
+    return DIT_OK;
+}
+
+static dit_status find(const char *name, const dit_device_ops **out)
+{
+    int index = index_of(name);
+    char symbol[64];
+    void *handle;
+    *out = NULL;
+    if (index < 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no device backend '%s'; there are host and cuda", name);
+    *out = devices[index].ops;
+    if (*out) return DIT_OK;
+    DIT_TRY(load(index, &handle));
+    snprintf(symbol, sizeof symbol, "dit_device_%s", name);
+    *out = dlsym(handle, symbol);
+    if (!*out) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "backend %s has no %s: it is another version's", name, symbol);
+    return DIT_OK;
+}
+
+const void *dit_device_symbol(const char *device, const char *symbol)
+{
+    int index = index_of(device);
+    void *handle;
+    if (index < 0 || !devices[index].library) return NULL;
+    if (load(index, &handle) == DIT_OK) return dlsym(handle, symbol);
+    dit_error_clear();
+    return NULL;
+}
+
+int dit_device_count(const char *name)
+{
+    const dit_device_ops *ops;
+    return find(name, &ops) == DIT_OK ? ops->count() : 0;
+}
+
+dit_status dit_device_open(const char *name, const dit_device_params *params, dit_device **out)
+{
+    const dit_device_ops *ops;
+    dit_device_params complete = *params;
+    *out = NULL;
+    DIT_TRY(find(name, &ops));
+    if (complete.deadline_s <= 0) complete.deadline_s = DIT_DEVICE_DEADLINE_S;
+    return ops->open(&complete, out);
+}
+
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
+
+void dit_device_close(dit_device *device)
+{
+    if (device) device->ops->close(device);
+}
+
+const char *dit_device_name(const dit_device *device)
+{
+    return device->ops->name;
+}
+dit_space *dit_device_space(const dit_device *device)
+{
+    return device->space;
+}
+const dit_kernels *dit_device_kernels(const dit_device *device)
+{
+    return device->kernels;
+}
+
+/* Where `elements` from `address` on lie: all in one array. */
+static dit_status locate(const dit_device *device, const void *address, int64_t elements, dit_spot *out)
+{
+    if (!dit_space_find(device->space, address, out))
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%p is no address of the device's arrays", address);
+    if (elements < 0 || elements > out->left)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%lld elements asked for, the array has %lld more", (long long)elements,
+                        (long long)out->left);
+    return DIT_OK;
+}
+
+dit_status dit_device_put(dit_device *device, const void *address, int64_t elements)
+{
+    dit_spot spot;
+    if (!elements) return DIT_OK;
+    DIT_TRY(locate(device, address, elements, &spot));
+    return device->ops->put(device, &spot, address, elements);
+}
+
+dit_status dit_device_get(dit_device *device, const void *address, int64_t elements)
+{
+    dit_spot spot;
+    if (!elements) return DIT_OK;
+    DIT_TRY(locate(device, address, elements, &spot));
+    return device->ops->get(device, &spot, (void *)address, elements);
+}
+
+dit_status dit_device_wait(dit_device *device)
+{
+    return device->ops->wait(device);
+}
+
+int64_t dit_device_mark(dit_device *device)
+{
+    return device->ops->mark(device);
+}
+int64_t dit_device_elapsed_ns(dit_device *device, int64_t from, int64_t to)
+{
+    return from < 0 || to < 0 ? -1 : device->ops->elapsed_ns(device, from, to);
+}
+void dit_device_forget_marks(dit_device *device)
+{
+    device->ops->forget_marks(device);
+}
+
+dit_status dit_device_record_begin(dit_device *device)
+{
+    if (!device->ops->record_begin)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "device %s records no graphs", device->ops->name);
+    return device->ops->record_begin(device);
+}
+dit_status dit_device_record_end(dit_device *device, dit_device_graph **out)
+{
+    return device->ops->record_end(device, out);
+}
+dit_status dit_device_launch(dit_device *device, dit_device_graph *graph)
+{
+    return device->ops->launch(device, graph);
+}
+void dit_device_graph_free(dit_device *device, dit_device_graph *graph)
+{
+    if (graph) device->ops->graph_free(device, graph);
+}
+
+dit_status dit_device_describe(dit_device *device, struct cJSON *out)
+{
+    return device->ops->describe(device, out);
+}

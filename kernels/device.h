@@ -1,0 +1,107 @@
+/* Devices: accelerators with memory of their own and a queue of work. One per rank, beside its pool of threads.
+ *
+ * Operators of a device get their operands by address like all others (kernels/space.h finds the room); they return
+ * before the work is done. What fails meanwhile is reported by the next wait, put or get. Implementations are in the
+ * table of device.c; `cuda` is a library of its own, loaded when it is asked for, so that the engine runs without it.
+ *
+ * Order: everything that is asked of a device happens in that order, but for what a communicator has under way.
+ */
+#ifndef DIT_KERNELS_DEVICE_H
+#define DIT_KERNELS_DEVICE_H
+
+#include "kernels/kernels.h"
+#include "kernels/space.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cJSON;
+typedef struct dit_device dit_device;
+typedef struct dit_device_graph dit_device_graph;
+
+typedef struct {
+    int index;                               /* among the devices that this process may use                    */
+    dit_element element;                     /* of activations and weights: fp32, bf16 or fp16                 */
+    int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* bytes of each class, got at once; 0: as needed                 */
+    double deadline_s;                       /* of every wait; 0: DIT_DEVICE_DEADLINE_S                        */
+    const char *cache_folder;                /* where choices of algorithms are kept between runs; NULL: nowhere */
+    bool fp8_linear;                         /* linear layers in fp8: another result, which the case declares  */
+} dit_device_params;
+enum { DIT_DEVICE_DEADLINE_S = 600 };
+
+/* Errors: DIT_ERR_NOT_FOUND (name), DIT_ERR_ENVIRONMENT (no such library or device here, and why), DIT_ERR_UNSUPPORTED
+ * (element), DIT_ERR_MEMORY. */
+dit_status dit_device_open(const char *name, const dit_device_params *params, dit_device **out);
+void dit_device_close(dit_device *device); /* accepts NULL; ends what is under way */
+/* Whether the backend of that name is a device. */
+bool dit_device_is_one(const char *name);
+/* How many devices of that backend this machine has; 0 with the reason in dit_error_last(). */
+int dit_device_count(const char *name);
+/* An object of a device's library by name ("dit_comm_nccl"), or NULL. */
+const void *dit_device_symbol(const char *device, const char *symbol);
+
+const char *dit_device_name(const dit_device *device);
+dit_space *dit_device_space(const dit_device *device);
+const dit_kernels *dit_device_kernels(const dit_device *device);
+
+/* Elements from `address` on, of one array: from the host's memory at those addresses to the device's room, or back.
+ * Rounds to the array's elements, and makes floats of them. put returns when the host may write there again, get when
+ * the values are there. Errors: DIT_ERR_INTERNAL (no array's addresses), DIT_ERR_DEVICE, DIT_ERR_TIMEOUT. */
+dit_status dit_device_put(dit_device *device, const void *address, int64_t elements);
+dit_status dit_device_get(dit_device *device, const void *address, int64_t elements);
+/* Until everything that was asked for is done. Errors: the first failure since the last wait; DIT_ERR_TIMEOUT. */
+dit_status dit_device_wait(dit_device *device);
+
+/* A point in the queue, and nanoseconds between two that were reached (after a wait). Marks are forgotten together;
+ * DIT_DEVICE_MARKS may be remembered. -1: a mark while a graph is recorded, or one too many. */
+enum { DIT_DEVICE_MARKS = 16384 };
+int64_t dit_device_mark(dit_device *device);
+int64_t dit_device_elapsed_ns(dit_device *device, int64_t from, int64_t to); /* -1: not known */
+void dit_device_forget_marks(dit_device *device);
+
+/* What is asked for between begin and end is not done but recorded; launch does it, with the same addresses. A device
+ * that cannot record returns DIT_ERR_UNSUPPORTED from begin. */
+dit_status dit_device_record_begin(dit_device *device);
+dit_status dit_device_record_end(dit_device *device, dit_device_graph **out);
+dit_status dit_device_launch(dit_device *device, dit_device_graph *graph);
+void dit_device_graph_free(dit_device *device, dit_device_graph *graph);
+
+/* Adds to `out`: name, memory, driver and library versions, clocks, power, throttle reasons, ECC, links: what can be
+ * known of this device now. */
+dit_status dit_device_describe(dit_device *device, struct cJSON *out);
+
+/* ---- for implementers -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    int (*count)(void);
+    dit_status (*open)(const dit_device_params *params, dit_device **out);
+    void (*close)(dit_device *device);
+    dit_status (*put)(dit_device *device, const dit_spot *spot, const void *host, int64_t elements);
+    dit_status (*get)(dit_device *device, const dit_spot *spot, void *host, int64_t elements);
+    dit_status (*wait)(dit_device *device);
+    int64_t (*mark)(dit_device *device);
+    int64_t (*elapsed_ns)(dit_device *device, int64_t from, int64_t to);
+    void (*forget_marks)(dit_device *device);
+    dit_status (*record_begin)(dit_device *device); /* NULL: cannot record, nor are the next three there */
+    dit_status (*record_end)(dit_device *device, dit_device_graph **out);
+    dit_status (*launch)(dit_device *device, dit_device_graph *graph);
+    void (*graph_free)(dit_device *device, dit_device_graph *graph);
+    dit_status (*describe)(dit_device *device, struct cJSON *out);
+} dit_device_ops;
+
+/* The first member of every implementation's own. */
+struct dit_device {
+    const dit_device_ops *ops;
+    const dit_kernels *kernels;
+    dit_space *space;
+    dit_element element;
+};
+
+extern const dit_device_ops dit_device_host; /* host_device.c */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

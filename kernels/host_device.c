@@ -1,0 +1,192 @@
+/* Device "host": memory apart from the addresses, on this machine, and the cpu backend's operators over it.
+ *
+ * It computes nothing faster. It shows on any machine that what the host and the operators exchange goes through put
+ * and get, and it is the shortest example of a device: everything is done when a call returns.
+ */
+#include "kernels/device.h"
+
+#include "base/clock.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    dit_device device;
+    const dit_kernels *cpu;
+    bool lost; /* an operand was no array's: reported by the next wait */
+    int64_t marks[DIT_DEVICE_MARKS], mark_count;
+} host_device;
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Whoever reads what nobody wrote gets NaN. */
+static void *get_memory(void *context, int64_t bytes)
+{
+    (void)context;
+    void *memory = malloc((size_t)bytes);
+    if (memory) memset(memory, 0xFF, (size_t)bytes);
+    return memory;
+}
+
+static void give_back(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+static dit_status host_put(dit_device *device, const dit_spot *spot, const void *host, int64_t elements)
+{
+    (void)device;
+    memcpy(spot->data, host, (size_t)(elements * dit_element_bytes(spot->element)));
+    return DIT_OK;
+}
+
+static dit_status host_get(dit_device *device, const dit_spot *spot, void *host, int64_t elements)
+{
+    (void)device;
+    memcpy(host, spot->data, (size_t)(elements * dit_element_bytes(spot->element)));
+    return DIT_OK;
+}
+
+/* The room of an operand, NULL for NULL. */
+static void *room(host_device *d, const void *address)
+{
+    dit_spot spot;
+    if (!address) return NULL;
+    if (dit_space_find(d->device.space, address, &spot)) return spot.data;
+    d->lost = true;
+    return NULL;
+}
+
+/* ---- operators --------------------------------------------------------------------------------------------------- */
+
+/* Packed weights are the operators' own: they stay where the cpu backend puts them. */
+static dit_status host_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w,
+                                   const float *const *bias, const int64_t *rows, dit_linear *out)
+{
+    const dit_kernels *cpu;
+    DIT_TRY(dit_kernels_get("cpu", &cpu));
+    return cpu->linear_pack(arena, k, pieces, w, bias, rows, out);
+}
+
+/* An operator whose operands are first found on the device. */
+#define HOST_OPERATOR(name, args_type, ...)                                                                            \
+    static void host_##name(dit_pool *pool, const args_type *asked)                                                    \
+    {                                                                                                                  \
+        host_device *d = (host_device *)dit_pool_device(pool);                                                         \
+        args_type a = *asked;                                                                                          \
+        __VA_ARGS__;                                                                                                   \
+        if (!d->lost) d->cpu->name(pool, &a);                                                                          \
+    }
+#define ROOM(pointer) pointer = room(d, pointer)
+
+HOST_OPERATOR(linear, dit_linear_args, ROOM(a.x); ROOM(a.y); ROOM(a.residual); ROOM(a.gate))
+HOST_OPERATOR(attention, dit_attention_args, ROOM(a.q); ROOM(a.k); ROOM(a.v); ROOM(a.bias); ROOM(a.q_position);
+              ROOM(a.k_position); ROOM(a.out); ROOM(a.lse))
+HOST_OPERATOR(attention_merge, dit_merge_args, ROOM(a.out); ROOM(a.lse); ROOM(a.block_out); ROOM(a.block_lse))
+HOST_OPERATOR(norm, dit_norm_args, ROOM(a.x); ROOM(a.y); ROOM(a.weight); ROOM(a.bias); ROOM(a.scale); ROOM(a.shift))
+HOST_OPERATOR(qk_norm_rope, dit_qk_norm_rope_args, ROOM(a.x); ROOM(a.weight); ROOM(a.bias); ROOM(a.cos); ROOM(a.sin))
+HOST_OPERATOR(copy, dit_copy_args, ROOM(a.src); ROOM(a.dst))
+HOST_OPERATOR(combine, dit_combine_args, for (int i = 0; i < a.count; i++) ROOM(a.x[i]); ROOM(a.y))
+HOST_OPERATOR(activate, dit_activate_args, ROOM(a.x); ROOM(a.y))
+HOST_OPERATOR(conv, dit_conv_args, ROOM(a.x); ROOM(a.front); ROOM(a.above); ROOM(a.below); ROOM(a.y); ROOM(a.residual))
+HOST_OPERATOR(group_norm, dit_group_norm_args, ROOM(a.x); ROOM(a.y); ROOM(a.weight); ROOM(a.bias); ROOM(a.scale);
+              ROOM(a.shift); ROOM(a.moments); ROOM(a.workspace))
+HOST_OPERATOR(group_moments, dit_group_norm_args, ROOM(a.x); ROOM(a.moments); ROOM(a.workspace))
+
+static const dit_kernels host_table = {
+    .name = "host",
+    .linear_pack = host_linear_pack,
+    .linear = host_linear,
+    .attention = host_attention,
+    .attention_merge = host_attention_merge,
+    .norm = host_norm,
+    .qk_norm_rope = host_qk_norm_rope,
+    .copy = host_copy,
+    .combine = host_combine,
+    .activate = host_activate,
+    .conv = host_conv,
+    .group_norm = host_group_norm,
+    .group_moments = host_group_moments,
+};
+
+/* ---- the device -------------------------------------------------------------------------------------------------- */
+
+static int host_count(void)
+{
+    return 1;
+}
+
+static void host_close(dit_device *device)
+{
+    dit_space_free(device->space);
+    free(device);
+}
+
+static dit_status host_open(const dit_device_params *params, dit_device **out)
+{
+    static const dit_space_memory memory = {.get = get_memory, .give_back = give_back};
+    if (params->element != DIT_ELEMENT_FP32)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "device host computes in fp32, not in %s", dit_element_name(params->element)),
+            "leave out platform.element");
+    host_device *d = calloc(1, sizeof *d);
+    if (!d) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a device");
+    d->device = (dit_device){.ops = &dit_device_host, .kernels = &host_table, .element = params->element};
+    dit_status st = dit_kernels_get("cpu", &d->cpu);
+    if (st == DIT_OK) st = dit_space_create(&memory, params->planned, &d->device.space);
+    if (st == DIT_OK)
+        *out = &d->device;
+    else
+        host_close(&d->device);
+    return st;
+}
+
+static dit_status host_wait(dit_device *device)
+{
+    host_device *d = (host_device *)device;
+    if (!d->lost) return DIT_OK;
+    d->lost = false;
+    return DIT_FAIL(DIT_ERR_INTERNAL, "an operator was given memory that is not the device's");
+}
+
+static int64_t host_mark(dit_device *device)
+{
+    host_device *d = (host_device *)device;
+    if (d->mark_count == DIT_DEVICE_MARKS) return -1;
+    d->marks[d->mark_count] = dit_clock_ns();
+    return d->mark_count++;
+}
+
+static int64_t host_elapsed_ns(dit_device *device, int64_t from, int64_t to)
+{
+    const host_device *d = (host_device *)device;
+    return d->marks[to] - d->marks[from];
+}
+
+static void host_forget_marks(dit_device *device)
+{
+    ((host_device *)device)->mark_count = 0;
+}
+
+static dit_status host_describe(dit_device *device, struct cJSON *out)
+{
+    (void)device;
+    if (!cJSON_AddStringToObject(out, "name", "host")) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a device's name");
+    return DIT_OK;
+}
+
+const dit_device_ops dit_device_host = {
+    .name = "host",
+    .count = host_count,
+    .open = host_open,
+    .close = host_close,
+    .put = host_put,
+    .get = host_get,
+    .wait = host_wait,
+    .mark = host_mark,
+    .elapsed_ns = host_elapsed_ns,
+    .forget_marks = host_forget_marks,
+    .describe = host_describe,
+};
