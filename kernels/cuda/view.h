@@ -1,0 +1,109 @@
+/* Views: device memory with the type of its elements told at run time, read and written as floats.
+ *
+ * The switch on the type is the same for all threads of a kernel and comes once per eight elements: a kernel that is
+ * bound by memory does not notice. Vector accesses need 16-byte alignment of the first element, which view_is_wide
+ * checks on the host.
+ */
+#ifndef DIT_KERNELS_CUDA_VIEW_H
+#define DIT_KERNELS_CUDA_VIEW_H
+
+#include "base/element.h"
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+typedef struct {
+    void *data; /* NULL: nothing */
+    dit_element element;
+} view;
+
+enum { VIEW_WIDTH = 8 };
+
+static __host__ __device__ inline int64_t view_bytes(view v)
+{
+    return v.element == DIT_ELEMENT_FP32 || v.element == DIT_ELEMENT_INT32 ? 4 : v.element == DIT_ELEMENT_FP64 ? 8 : 2;
+}
+
+/* The view that begins `elements` further. */
+static __host__ __device__ inline view view_at(view v, int64_t elements)
+{
+    view moved = {(char *)v.data + elements * view_bytes(v), v.element};
+    return moved;
+}
+
+/* Whether eight elements at any multiple of eight from `v` on can be read at once, rows ld apart. */
+static inline bool view_is_wide(view v, int64_t ld)
+{
+    return (uintptr_t)v.data % 16 == 0 && ld * view_bytes(v) % 16 == 0;
+}
+
+static __device__ inline float view_load(view v, int64_t i)
+{
+    switch (v.element) {
+    case DIT_ELEMENT_BF16: return __bfloat162float(((const __nv_bfloat16 *)v.data)[i]);
+    case DIT_ELEMENT_FP16: return __half2float(((const __half *)v.data)[i]);
+    case DIT_ELEMENT_FP64: return (float)((const double *)v.data)[i];
+    default: return ((const float *)v.data)[i];
+    }
+}
+
+static __device__ inline void view_store(view v, int64_t i, float x)
+{
+    switch (v.element) {
+    case DIT_ELEMENT_BF16: ((__nv_bfloat16 *)v.data)[i] = __float2bfloat16_rn(x); break;
+    case DIT_ELEMENT_FP16: ((__half *)v.data)[i] = __float2half_rn(x); break;
+    case DIT_ELEMENT_FP64: ((double *)v.data)[i] = x; break;
+    default: ((float *)v.data)[i] = x;
+    }
+}
+
+/* Elements i to i + 7; v and i as view_is_wide allows. */
+static __device__ inline void view_load_wide(view v, int64_t i, float out[VIEW_WIDTH])
+{
+    if (v.element == DIT_ELEMENT_FP32) {
+        const float4 *p = (const float4 *)((const float *)v.data + i);
+        float4 a = p[0], b = p[1];
+        out[0] = a.x, out[1] = a.y, out[2] = a.z, out[3] = a.w;
+        out[4] = b.x, out[5] = b.y, out[6] = b.z, out[7] = b.w;
+        return;
+    }
+    uint4 raw = *(const uint4 *)((const uint16_t *)v.data + i);
+    const uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        if (v.element == DIT_ELEMENT_BF16) {
+            out[2 * j] = __uint_as_float(words[j] << 16);
+            out[2 * j + 1] = __uint_as_float(words[j] & 0xFFFF0000u);
+        } else {
+            out[2 * j] = __half2float(__ushort_as_half((unsigned short)(words[j] & 0xFFFFu)));
+            out[2 * j + 1] = __half2float(__ushort_as_half((unsigned short)(words[j] >> 16)));
+        }
+    }
+}
+
+static __device__ inline void view_store_wide(view v, int64_t i, const float x[VIEW_WIDTH])
+{
+    if (v.element == DIT_ELEMENT_FP32) {
+        float4 *p = (float4 *)((float *)v.data + i);
+        p[0] = make_float4(x[0], x[1], x[2], x[3]);
+        p[1] = make_float4(x[4], x[5], x[6], x[7]);
+        return;
+    }
+    uint32_t words[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        uint32_t low, high;
+        if (v.element == DIT_ELEMENT_BF16) {
+            low = __bfloat16_as_ushort(__float2bfloat16_rn(x[2 * j]));
+            high = __bfloat16_as_ushort(__float2bfloat16_rn(x[2 * j + 1]));
+        } else {
+            low = __half_as_ushort(__float2half_rn(x[2 * j]));
+            high = __half_as_ushort(__float2half_rn(x[2 * j + 1]));
+        }
+        words[j] = low | high << 16;
+    }
+    *(uint4 *)((uint16_t *)v.data + i) = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+#endif
