@@ -76,7 +76,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) group_sums(moments_opera
 {
     enum { PARTS = WIDTH / PART };
     SHARED(double, shared);
-    int64_t entry = blockIdx.x / o.blocks, block = blockIdx.x - entry * o.blocks;
+    int64_t entry = blockIdx.x / (uint32_t)o.blocks, block = blockIdx.x % (uint32_t)o.blocks;
     int64_t p = (int64_t)blockIdx.y * blockDim.x + threadIdx.x, first = block * o.block_rows;
     int64_t end = first + o.block_rows < o.rows ? first + o.block_rows : o.rows;
     bool present = p < o.C / WIDTH;
@@ -162,28 +162,27 @@ template <int PART> static void launch_sums(dit_cuda *cuda, const moments_operan
 
 typedef struct {
     view x, y, weight, bias, scale, shift;
-    int64_t rows, C, group_width, groups;
-    int64_t blocks; /* of rows, per batch entry */
-    int64_t frames, height, width, field_frames, field_height, field_width, ldf;
+    int64_t rows, C, groups, blocks, ldf; /* blocks: of rows, per batch entry */
+    uint32_t group_width, frames, height, width, field_frames, field_height, field_width;
     const float2 *statistics;
     bool first_apart;
     dit_activation activation;
 } apply_operands;
 
 /* The position of the field that row `row` of a batch entry sees. */
-static __device__ inline int64_t field_position(const apply_operands &o, int64_t row)
+static __device__ inline int64_t field_position(const apply_operands &o, uint32_t row)
 {
-    int64_t line = divide(row, o.width), x = row - line * o.width, t = divide(line, o.height), y = line - t * o.height;
-    int64_t frame = divide(t * o.field_frames, o.frames);
-    if (o.first_apart) frame = t == 0 ? 0 : 1 + divide((t - 1) * (o.field_frames - 1), o.frames - 1);
-    return (frame * o.field_height + divide(y * o.field_height, o.height)) * o.field_width +
-           divide(x * o.field_width, o.width);
+    uint32_t line = row / o.width, x = row % o.width, t = line / o.height, y = line % o.height;
+    uint32_t frame = t * o.field_frames / o.frames;
+    if (o.first_apart) frame = t == 0 ? 0 : 1 + (t - 1) * (o.field_frames - 1) / (o.frames - 1);
+    int64_t field_line = (int64_t)frame * o.field_height + y * o.field_height / o.height;
+    return field_line * o.field_width + x * o.field_width / o.width;
 }
 
-/* What a thread knows of its channels: (x - mean) * factor + bias is x * factor + offset. The offset's rounding moves y
- * by as much as that of the mean to float does. */
+/* What a thread knows of its channels: y = (x - mean) * factor + offset. A product less would do with offset - mean *
+ * factor, which rounds to something where a group of equal values has to give nothing. */
 template <int WIDTH> struct channels {
-    float factor[WIDTH], offset[WIDTH];
+    float mean[WIDTH], factor[WIDTH], offset[WIDTH];
 };
 
 template <int ELEMENT, int WIDTH>
@@ -194,16 +193,16 @@ static __device__ inline void channels_load(const apply_operands &o, int64_t ent
     piece_load_or<ELEMENT, WIDTH>(o.bias, c, 0.0f, out->offset);
 #pragma unroll
     for (int i = 0; i < WIDTH; i++) {
-        float2 statistics = o.statistics[entry * o.groups + divide(c + i, o.group_width)];
+        float2 statistics = o.statistics[entry * o.groups + (uint32_t)(c + i) / o.group_width];
+        out->mean[i] = statistics.x;
         out->factor[i] = statistics.y * weight[i];
-        out->offset[i] = fmaf(-statistics.x, out->factor[i], out->offset[i]);
     }
 }
 
 template <int ELEMENT, int WIDTH>
 static __device__ inline void apply_field(const apply_operands &o, int64_t row, int64_t c, float v[WIDTH])
 {
-    int64_t at = field_position(o, row) * o.ldf + c;
+    int64_t at = field_position(o, (uint32_t)row) * o.ldf + c;
     float scale[WIDTH], shift[WIDTH];
     piece_load<ELEMENT, WIDTH>(o.scale, at, scale);
     piece_load<ELEMENT, WIDTH>(o.shift, at, shift);
@@ -215,7 +214,7 @@ static __device__ inline void apply_field(const apply_operands &o, int64_t row, 
 template <int ELEMENT, int WIDTH>
 static __global__ void __launch_bounds__(BLOCK_THREADS) group_apply(apply_operands o)
 {
-    int64_t entry = blockIdx.x / o.blocks, block = blockIdx.x - entry * o.blocks;
+    int64_t entry = blockIdx.x / (uint32_t)o.blocks, block = blockIdx.x % (uint32_t)o.blocks;
     int64_t c = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
     int64_t row = (block * blockDim.y * GROUP_TURNS + threadIdx.y) * GROUP_ROWS;
     channels<WIDTH> channel;
@@ -235,7 +234,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) group_apply(apply_operan
             if (row + k >= o.rows) return;
             raw[k].floats(o.x, v);
 #pragma unroll
-            for (int i = 0; i < WIDTH; i++) v[i] = fmaf(v[i], channel.factor[i], channel.offset[i]);
+            for (int i = 0; i < WIDTH; i++) v[i] = fmaf(v[i] - channel.mean[i], channel.factor[i], channel.offset[i]);
             if (o.scale.data) apply_field<ELEMENT, WIDTH>(o, row + k, c, v);
             activate<WIDTH>(o.activation, v);
             piece_store<ELEMENT, WIDTH>(o.y, begin + k * o.C, v);
@@ -300,6 +299,19 @@ static void run_moments(dit_cuda *cuda, moments_operands *o, piece_variant varia
     LAUNCH(cuda, group_moments_of, grid_x(o->batch * o->groups), BLOCK_THREADS, WARP * sizeof(double), *o);
 }
 
+/* Positions, channels and products of two extents fit 32 bits, in which divisions are fast. */
+static bool fits(dit_cuda *cuda, const dit_group_norm_args *args)
+{
+    int64_t extents[] = {args->frames, args->height, args->width, args->field_frames, args->field_height,
+                         args->field_width};
+    bool is = args->frames * args->height * args->width <= UINT32_MAX && args->C <= INT32_MAX;
+    for (int64_t extent : extents) is = is && extent < 1 << 16;
+    if (!is)
+        cuda_fail(cuda, "group norm of %lld x %lld x %lld positions, %lld channels: too large", (long long)args->frames,
+                  (long long)args->height, (long long)args->width, (long long)args->C);
+    return is;
+}
+
 static bool is_empty(const dit_group_norm_args *args)
 {
     return args->batch <= 0 || args->frames <= 0 || args->height <= 0 || args->width <= 0 || args->C <= 0;
@@ -317,7 +329,7 @@ static bool moments_operands_of(dit_cuda *cuda, const dit_group_norm_args *args,
     o->moments = (double *)moments.data;
     *variant = piece_variant_of(o->C, {{o->x, 0}});
     *part = part_of(o->C / o->groups, variant->wide);
-    if (!o->x.data || (args->moments && !moments.data)) return false;
+    if (!o->x.data || (args->moments && !moments.data) || !fits(cuda, args)) return false;
     if (moments.data && moments.element != DIT_ELEMENT_FP64) {
         cuda_fail(cuda, "moments of %s, fp64 expected", dit_element_name(moments.element));
         return false;
@@ -331,10 +343,10 @@ static apply_operands apply_operands_of(dit_cuda *cuda, const dit_group_norm_arg
     o.x = m->x, o.y = view_of(cuda, args->y);
     o.weight = view_of(cuda, args->weight), o.bias = view_of(cuda, args->bias);
     o.scale = view_of(cuda, args->scale), o.shift = view_of(cuda, args->shift);
-    o.rows = m->rows, o.C = m->C, o.groups = m->groups, o.group_width = m->C / m->groups;
-    o.frames = args->frames, o.height = args->height, o.width = args->width;
-    o.field_frames = args->field_frames, o.field_height = args->field_height, o.field_width = args->field_width;
-    o.ldf = args->ldf, o.first_apart = args->first_apart;
+    o.rows = m->rows, o.C = m->C, o.groups = m->groups, o.group_width = (uint32_t)(m->C / m->groups);
+    o.frames = (uint32_t)args->frames, o.height = (uint32_t)args->height, o.width = (uint32_t)args->width;
+    o.field_frames = (uint32_t)args->field_frames, o.field_height = (uint32_t)args->field_height;
+    o.field_width = (uint32_t)args->field_width, o.ldf = args->ldf, o.first_apart = args->first_apart;
     o.statistics = m->statistics;
     o.activation = args->activation;
     return o;

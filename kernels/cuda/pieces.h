@@ -26,7 +26,7 @@ template <int ELEMENT, int WIDTH> struct piece;
 template <int ELEMENT> struct piece<ELEMENT, VIEW_WIDTH> {
     view_raw raw;
     __device__ void read(view v, int64_t i) { raw = view_read(view_as<ELEMENT>(v), i); }
-    __device__ void clear() { raw.low = raw.high = make_uint4(0, 0, 0, 0); }
+    __device__ void clear() { raw = view_raw(); }
     __device__ void floats(view v, float out[VIEW_WIDTH]) const { view_floats(view_as<ELEMENT>(v).element, raw, out); }
 };
 
