@@ -62,8 +62,7 @@ static __device__ inline void sum_pieces(const sum_operands &o, int64_t first, i
     }
 }
 
-template <int ELEMENT, int WIDTH>
-static __global__ void __launch_bounds__(BLOCK_THREADS) sum_elements(sum_operands o)
+template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) sum_elements(sum_operands o)
 {
     int64_t pieces = o.elements / WIDTH, step = (int64_t)gridDim.x * BLOCK_THREADS * SUM_PIECES;
     int64_t first = (int64_t)blockIdx.x * BLOCK_THREADS * SUM_PIECES + threadIdx.x;
@@ -115,8 +114,14 @@ void cuda_activate(dit_pool *pool, const dit_activate_args *args)
 
 enum { ADD_ROWS = 4 }; /* of a thread, with one gate and one bias */
 
+/* Blocks of a multiprocessor: as many as go without spilling, 64 to 96 KiB of operands under way. */
+static constexpr int add_blocks(int element)
+{
+    return element == DIT_ELEMENT_BF16 || element == DIT_ELEMENT_FP16 ? 3 : 2;
+}
+
 template <int ELEMENT, int WIDTH>
-static __global__ void __launch_bounds__(BLOCK_THREADS) add_rows(epilogue_args o)
+static __global__ void __launch_bounds__(BLOCK_THREADS, add_blocks(ELEMENT)) add_rows(epilogue_args o)
 {
     int64_t c = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * WIDTH;
     int64_t step = (int64_t)gridDim.y * blockDim.y * ADD_ROWS;
@@ -183,13 +188,33 @@ typedef struct {
     int64_t n[COPY_LEVELS], inner, from[COPY_LEVELS], to[COPY_LEVELS], rows;
 } copy_operands;
 
-/* Where row `row` begins in both. */
-static __device__ inline void copy_row(const copy_operands &o, int64_t row, int64_t *from, int64_t *to)
+/* A row and where it begins in both. */
+typedef struct {
+    int64_t i1, i2, from, to;
+} copy_place;
+
+static __device__ inline copy_place copy_find(const copy_operands &o, int64_t row)
 {
-    int64_t outer = o.n[2] == 1 ? row : divide(row, o.n[2]), i2 = row - outer * o.n[2];
-    int64_t i0 = o.n[1] == 1 ? outer : divide(outer, o.n[1]), i1 = outer - i0 * o.n[1];
-    *from = i0 * o.from[0] + i1 * o.from[1] + i2 * o.from[2];
-    *to = i0 * o.to[0] + i1 * o.to[1] + i2 * o.to[2];
+    copy_place p;
+    int64_t outer = o.n[2] == 1 ? row : divide(row, o.n[2]);
+    int64_t i0 = o.n[1] == 1 ? outer : divide(outer, o.n[1]);
+    p.i2 = row - outer * o.n[2];
+    p.i1 = outer - i0 * o.n[1];
+    p.from = i0 * o.from[0] + p.i1 * o.from[1] + p.i2 * o.from[2];
+    p.to = i0 * o.to[0] + p.i1 * o.to[1] + p.i2 * o.to[2];
+    return p;
+}
+
+/* The next row. */
+static __device__ inline void copy_advance(const copy_operands &o, copy_place *p)
+{
+    p->from += o.from[2], p->to += o.to[2];
+    if (++p->i2 < o.n[2]) return;
+    p->i2 = 0;
+    p->from += o.from[1] - o.n[2] * o.from[2], p->to += o.to[1] - o.n[2] * o.to[2];
+    if (++p->i1 < o.n[1]) return;
+    p->i1 = 0;
+    p->from += o.from[0] - o.n[1] * o.from[1], p->to += o.to[0] - o.n[1] * o.to[1];
 }
 
 template <typename UNIT> static __global__ void __launch_bounds__(BLOCK_THREADS) copy_rows(copy_operands o)
@@ -197,13 +222,14 @@ template <typename UNIT> static __global__ void __launch_bounds__(BLOCK_THREADS)
     int64_t c = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = (int64_t)gridDim.y * blockDim.y * COPY_ROWS;
     if (c >= o.inner) return;
     for (int64_t row = ((int64_t)blockIdx.y * blockDim.y + threadIdx.y) * COPY_ROWS; row < o.rows; row += step) {
+        copy_place place = copy_find(o, row);
         UNIT unit[COPY_ROWS];
-        int64_t from, to[COPY_ROWS];
+        int64_t to[COPY_ROWS];
 #pragma unroll
         for (int k = 0; k < COPY_ROWS; k++) {
-            int64_t present = row + k < o.rows ? row + k : row; /* the first again: its unit is not stored twice */
-            copy_row(o, present, &from, &to[k]);
-            unit[k] = ((const UNIT *)o.src.data)[from + c];
+            to[k] = place.to;
+            if (row + k < o.rows) unit[k] = ((const UNIT *)o.src.data)[place.from + c];
+            copy_advance(o, &place);
         }
 #pragma unroll
         for (int k = 0; k < COPY_ROWS; k++)
@@ -213,14 +239,13 @@ template <typename UNIT> static __global__ void __launch_bounds__(BLOCK_THREADS)
 
 template <int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) convert_rows(copy_operands o)
 {
-    int64_t c = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * WIDTH, from, to;
-    int64_t step = (int64_t)gridDim.y * blockDim.y;
+    int64_t c = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * WIDTH, step = (int64_t)gridDim.y * blockDim.y;
     if (c >= o.inner) return;
     for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < o.rows; row += step) {
+        copy_place place = copy_find(o, row);
         float value[WIDTH];
-        copy_row(o, row, &from, &to);
-        piece_load<ANY_ELEMENT, WIDTH>(o.src, from + c, value);
-        piece_store<ANY_ELEMENT, WIDTH>(o.dst, to + c, value);
+        piece_load<ANY_ELEMENT, WIDTH>(o.src, place.from + c, value);
+        piece_store<ANY_ELEMENT, WIDTH>(o.dst, place.to + c, value);
     }
 }
 

@@ -13,10 +13,10 @@
 #include "kernels/cuda/pieces.h"
 
 enum {
-    GROUP_ROWS = 4,        /* of a thread at a time */
-    GROUP_WIDEST = 64,     /* pieces of a row that a block takes */
-    GROUP_TURNS = 2,       /* of a thread of group_apply: what it knows of its channels serves GROUP_ROWS rows each */
-    GROUP_BLOCKS = 8,      /* of group_sums per multiprocessor */
+    GROUP_ROWS = 4,    /* of a thread at a time */
+    GROUP_WIDEST = 64, /* pieces of a row that a block takes */
+    GROUP_TURNS = 2,   /* of a thread of group_apply: what it knows of its channels serves GROUP_ROWS rows each */
+    GROUP_BLOCKS = 8,  /* of group_sums per multiprocessor */
     GROUP_MOST_BLOCKS = 4096
 };
 
@@ -97,20 +97,6 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) group_sums(moments_opera
     }
     double *out = o.sums + ((int64_t)blockIdx.x * o.parts + p * PARTS) * 2;
     store_column<2 * PARTS>(&sums[0][0], shared, present ? out : NULL);
-}
-
-/* Sum over the block, the same on every thread; `scratch`: shared, a double per warp. */
-static __device__ inline double block_sum_exact(double x, double *scratch)
-{
-    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, warps = (int)blockDim.x / WARP;
-#pragma unroll
-    for (int step = WARP / 2; step > 0; step /= 2) x += __shfl_xor_sync((unsigned)WHOLE_WARP, x, step);
-    if (lane == 0) scratch[warp] = x;
-    __syncthreads();
-    x = 0;
-    for (int w = 0; w < warps; w++) x += scratch[w];
-    __syncthreads(); /* scratch may be written for the next sum */
-    return x;
 }
 
 static __device__ inline void store_statistics(const moments_operands &o, int64_t i, double mean, double variance)
@@ -211,8 +197,7 @@ static __device__ inline void apply_field(const apply_operands &o, int64_t row, 
 }
 
 /* blockIdx.x: entry and block of rows, blockIdx.y: pieces of the row. */
-template <int ELEMENT, int WIDTH>
-static __global__ void __launch_bounds__(BLOCK_THREADS) group_apply(apply_operands o)
+template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) group_apply(apply_operands o)
 {
     int64_t entry = blockIdx.x / (uint32_t)o.blocks, block = blockIdx.x % (uint32_t)o.blocks;
     int64_t c = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
@@ -302,8 +287,8 @@ static void run_moments(dit_cuda *cuda, moments_operands *o, piece_variant varia
 /* Positions, channels and products of two extents fit 32 bits, in which divisions are fast. */
 static bool fits(dit_cuda *cuda, const dit_group_norm_args *args)
 {
-    int64_t extents[] = {args->frames, args->height, args->width, args->field_frames, args->field_height,
-                         args->field_width};
+    int64_t extents[] = {args->frames,       args->height,       args->width,
+                         args->field_frames, args->field_height, args->field_width};
     bool is = args->frames * args->height * args->width <= UINT32_MAX && args->C <= INT32_MAX;
     for (int64_t extent : extents) is = is && extent < 1 << 16;
     if (!is)

@@ -8,7 +8,11 @@
  * Bytes: rows x C read and written once. */
 #include "kernels/cuda/pieces.h"
 
-enum { NORM_PIECES = 4, NORM_THREADS = 256, NORM_ROWS_PER_BLOCK = 8 }; /* rows of a warp each */
+/* Which operands there are, as far as a kernel knows when it is compiled: what is told at run time costs its share of
+ * instructions even when it is not there. */
+enum { NORM_PLAIN, NORM_MODULATED, NORM_ANY };
+enum { NORM_PIECES = 4, NORM_THREADS = 256, MOST_WARPS = NORM_THREADS / WARP };
+enum { NORM_ROWS_PER_BLOCK = 8 }; /* rows of a warp each */
 
 typedef struct {
     view x, y, weight, bias, scale, shift;
@@ -18,25 +22,27 @@ typedef struct {
 } norm_operands;
 
 /* y = norm * weight + bias, then * (1 + scale) + shift, at columns from c on. */
-template <int ELEMENT, int WIDTH> static __device__ inline void norm_modulate(const norm_operands &o, int64_t c, float *v)
+template <int ELEMENT, int WIDTH, int OPERANDS>
+static __device__ inline void norm_modulate(const norm_operands &o, int64_t c, float *v)
 {
+    const bool modulated = OPERANDS == NORM_MODULATED, any = OPERANDS == NORM_ANY;
     float operand[WIDTH];
-    if (o.weight.data) {
+    if (any && o.weight.data) {
         piece_load<ELEMENT, WIDTH>(o.weight, c, operand);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) v[i] *= operand[i];
     }
-    if (o.bias.data) {
+    if (any && o.bias.data) {
         piece_load<ELEMENT, WIDTH>(o.bias, c, operand);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) v[i] += operand[i];
     }
-    if (o.scale.data) {
+    if (modulated || (any && o.scale.data)) {
         piece_load<ELEMENT, WIDTH>(o.scale, c, operand);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) v[i] = fmaf(v[i], operand[i], v[i]);
     }
-    if (o.shift.data) {
+    if (modulated || (any && o.shift.data)) {
         piece_load<ELEMENT, WIDTH>(o.shift, c, operand);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) v[i] += operand[i];
@@ -44,6 +50,13 @@ template <int ELEMENT, int WIDTH> static __device__ inline void norm_modulate(co
 }
 
 /* ---- rows in registers ------------------------------------------------------------------------------------------- */
+
+static __device__ inline float sum_eight(float x)
+{
+#pragma unroll
+    for (int step = MOST_WARPS / 2; step > 0; step /= 2) x += __shfl_xor_sync((unsigned)WHOLE_WARP, x, step);
+    return x;
+}
 
 /* Elements that a warp holds: only a thread's last piece may be beyond the row. */
 template <int PIECES> static __device__ inline float elements_of_warp(int pieces, int threads, int warp)
@@ -53,19 +66,15 @@ template <int PIECES> static __device__ inline float elements_of_warp(int pieces
     return (float)(VIEW_WIDTH * (WARP * (PIECES - 1) + last));
 }
 
-/* Mean and squared deviations of the row from those of its warps. */
+/* Mean and squared deviations of the row from those of its warps, of which each eighth lane takes one. */
 template <int PIECES>
 static __device__ inline float2 merge_warps(const float2 *moments, int warps, int pieces, float reciprocal_C)
 {
-    float mean = 0.0f, squares = 0.0f;
-    for (int w = 0; w < warps; w++)
-        mean = fmaf(elements_of_warp<PIECES>(pieces, warps * WARP, w) * reciprocal_C, moments[w].x, mean);
-    for (int w = 0; w < warps; w++) {
-        float difference = moments[w].x - mean;
-        squares += moments[w].y;
-        squares = fmaf(elements_of_warp<PIECES>(pieces, warps * WARP, w) * difference, difference, squares);
-    }
-    return make_float2(mean, squares);
+    int w = (int)threadIdx.x % MOST_WARPS;
+    float elements = w < warps ? elements_of_warp<PIECES>(pieces, warps * WARP, w) : 0.0f;
+    float2 own = w < warps ? moments[w] : make_float2(0.0f, 0.0f);
+    float mean = sum_eight(elements * reciprocal_C * own.x), difference = own.x - mean;
+    return make_float2(mean, sum_eight(fmaf(elements * difference, difference, own.y)));
 }
 
 /* The warp's mean, taken from v; in *squares its squared deviations. */
@@ -79,7 +88,7 @@ static __device__ inline float centre_warp(const norm_operands &o, bool whole, f
         for (int j = 0; j < PIECES; j++)
 #pragma unroll
             for (int i = 0; i < VIEW_WIDTH; i++) sum += v[j][i];
-        mean = elements > 0.0f ? warp_sum(sum) / elements : 0.0f;
+        mean = elements > 0.0f ? __fdividef(warp_sum(sum), elements) : 0.0f; /* about: what is left is counted too */
     }
     *squares = 0.0f;
 #pragma unroll
@@ -93,7 +102,7 @@ static __device__ inline float centre_warp(const norm_operands &o, bool whole, f
     return mean;
 }
 
-template <int ELEMENT, int PIECES>
+template <int ELEMENT, int PIECES, int OPERANDS>
 static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_wide(norm_operands o)
 {
     SHARED(float2, shared); /* [2][warps]: rows take turns */
@@ -127,18 +136,31 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_wide(norm_opera
             if (j == PIECES - 1 && !whole) continue;
 #pragma unroll
             for (int i = 0; i < VIEW_WIDTH; i++) v[j][i] = fmaf(v[j][i], reciprocal, offset);
-            norm_modulate<ELEMENT, VIEW_WIDTH>(o, c, v[j]);
+            norm_modulate<ELEMENT, VIEW_WIDTH, OPERANDS>(o, c, v[j]);
             piece_store<ELEMENT, VIEW_WIDTH>(o.y, row * o.ldy + c, v[j]);
         }
     }
 }
 
-template <int ELEMENT, int PIECES> static void launch_pieces(dit_cuda *cuda, const norm_operands *o, int threads)
+template <int ELEMENT, int PIECES, int OPERANDS>
+static void launch_operands(dit_cuda *cuda, const norm_operands *o, int threads)
 {
     int rows = threads == WARP ? NORM_ROWS_PER_BLOCK : 1;
     dim3 block((unsigned)threads, (unsigned)rows);
     size_t shared = 2 * (size_t)(threads / WARP) * sizeof(float2);
-    LAUNCH(cuda, (norm_rows_wide<ELEMENT, PIECES>), grid_x(divide_up(o->rows, rows)), block, shared, *o);
+    LAUNCH(cuda, (norm_rows_wide<ELEMENT, PIECES, OPERANDS>), grid_x(divide_up(o->rows, rows)), block, shared, *o);
+}
+
+template <int ELEMENT, int PIECES> static void launch_pieces(dit_cuda *cuda, const norm_operands *o, int threads)
+{
+    const bool known = ELEMENT == DIT_ELEMENT_BF16 || ELEMENT == DIT_ELEMENT_FP16;
+    bool affine = o->weight.data || o->bias.data, modulated = o->scale.data && o->shift.data;
+    if (known && !affine && modulated)
+        launch_operands<ELEMENT, PIECES, known ? NORM_MODULATED : NORM_ANY>(cuda, o, threads);
+    else if (known && !affine && !o->scale.data && !o->shift.data)
+        launch_operands<ELEMENT, PIECES, known ? NORM_PLAIN : NORM_ANY>(cuda, o, threads);
+    else
+        launch_operands<ELEMENT, PIECES, NORM_ANY>(cuda, o, threads);
 }
 
 template <int ELEMENT> static void launch_wide(dit_cuda *cuda, const norm_operands *o)
@@ -171,7 +193,7 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_any(norm_operan
         float reciprocal = rsqrtf(fmaf(block_sum(squares, scratch), o.reciprocal_C, o.eps));
         for (int64_t c = threadIdx.x; c < o.C; c += blockDim.x) {
             float value = (view_load(o.x, row * o.ldx + c) - mean) * reciprocal;
-            norm_modulate<ANY_ELEMENT, 1>(o, c, &value);
+            norm_modulate<ANY_ELEMENT, 1, NORM_ANY>(o, c, &value);
             view_store(o.y, row * o.ldy + c, value);
         }
     }
@@ -208,8 +230,8 @@ void cuda_norm(dit_pool *pool, const dit_norm_args *args)
     dit_cuda *cuda = cuda_of(pool);
     norm_operands o = norm_operands_of(cuda, args);
     if (!o.x.data || !o.y.data) return;
-    piece_variant variant = piece_variant_of(
-        o.C, {{o.x, o.ldx}, {o.y, o.ldy}, {o.weight, 0}, {o.bias, 0}, {o.scale, 0}, {o.shift, 0}});
+    piece_variant variant =
+        piece_variant_of(o.C, {{o.x, o.ldx}, {o.y, o.ldy}, {o.weight, 0}, {o.bias, 0}, {o.scale, 0}, {o.shift, 0}});
     if (!variant.wide || o.C > NORM_THREADS * NORM_PIECES * VIEW_WIDTH)
         launch_any(cuda, &o);
     else if (variant.element == DIT_ELEMENT_BF16)

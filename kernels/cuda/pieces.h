@@ -26,6 +26,7 @@ template <int ELEMENT, int WIDTH> struct piece;
 template <int ELEMENT> struct piece<ELEMENT, VIEW_WIDTH> {
     view_raw raw;
     __device__ void read(view v, int64_t i) { raw = view_read(view_as<ELEMENT>(v), i); }
+    __device__ void read_only(view v, int64_t i) { raw = view_read_only(view_as<ELEMENT>(v), i); }
     __device__ void clear() { raw = view_raw(); }
     __device__ void floats(view v, float out[VIEW_WIDTH]) const { view_floats(view_as<ELEMENT>(v).element, raw, out); }
 };
@@ -33,14 +34,16 @@ template <int ELEMENT> struct piece<ELEMENT, VIEW_WIDTH> {
 template <int ELEMENT> struct piece<ELEMENT, 1> {
     float value;
     __device__ void read(view v, int64_t i) { value = view_load(view_as<ELEMENT>(v), i); }
+    __device__ void read_only(view v, int64_t i) { read(v, i); }
     __device__ void clear() { value = 0.0f; }
     __device__ void floats(view, float out[1]) const { out[0] = value; }
 };
 
+/* Of what no thread of the kernel writes. */
 template <int ELEMENT, int WIDTH> static __device__ inline void piece_load(view v, int64_t i, float out[WIDTH])
 {
     piece<ELEMENT, WIDTH> p;
-    p.read(v, i);
+    p.read_only(v, i);
     p.floats(v, out);
 }
 

@@ -70,13 +70,18 @@ static __device__ inline void norm_heads(const rope_operands &o, int place, floa
 template <int ELEMENT, int HEADS>
 static __device__ inline void weigh_heads(const rope_operands &o, int d, float v[HEADS][VIEW_WIDTH])
 {
-    float weight[VIEW_WIDTH], bias[VIEW_WIDTH];
-    piece_load<ELEMENT, VIEW_WIDTH>(o.weight, d, weight);
-    piece_load_or<ELEMENT, VIEW_WIDTH>(o.bias, d, 0.0f, bias);
+    float operand[VIEW_WIDTH];
+    piece_load<ELEMENT, VIEW_WIDTH>(o.weight, d, operand);
 #pragma unroll
     for (int k = 0; k < HEADS; k++)
 #pragma unroll
-        for (int i = 0; i < VIEW_WIDTH; i++) v[k][i] = fmaf(v[k][i], weight[i], bias[i]);
+        for (int i = 0; i < VIEW_WIDTH; i++) v[k][i] *= operand[i];
+    if (!o.bias.data) return;
+    piece_load<ELEMENT, VIEW_WIDTH>(o.bias, d, operand);
+#pragma unroll
+    for (int k = 0; k < HEADS; k++)
+#pragma unroll
+        for (int i = 0; i < VIEW_WIDTH; i++) v[k][i] += operand[i];
 }
 
 /* cosines and sines: of the thread's place in the row. */
@@ -93,52 +98,49 @@ static __device__ inline void rotate_heads(const float *cosines, const float *si
         }
 }
 
-/* TABLES: the elements of the angles, or ANY_ELEMENT. Three full blocks: 80 registers, with which a multiprocessor has 48
- * KiB of heads at a time; with elements told at run time that would spill. */
+/* blockIdx.x: row, blockIdx.y: heads. TABLES: the elements of the angles, or ANY_ELEMENT. Three full blocks: 80
+ * registers, with which a multiprocessor has 48 KiB of heads at a time; with elements told at run time that would
+ * spill. */
 template <int ELEMENT, int TABLES, int HEADS>
-static __global__ void __launch_bounds__(ROPE_WARPS *WARP, ELEMENT == ANY_ELEMENT ? 2 : 3) norm_rope_wide(rope_operands o)
+static __global__ void __launch_bounds__(ROPE_WARPS *WARP, ELEMENT == ANY_ELEMENT ? 2 : 3)
+    norm_rope_wide(rope_operands o)
 {
     int lane = (int)threadIdx.x % WARP, slot = lane / o.lanes, place = lane % o.lanes, d = place * VIEW_WIDTH;
-    int heads_at_once = (int)blockDim.x / WARP * o.heads;
-    int64_t first = (int64_t)threadIdx.x / WARP * o.heads + slot;
-    for (int64_t row = blockIdx.x; row < o.rows; row += gridDim.x)
-        for (int64_t base = 0; base < o.H; base += (int64_t)heads_at_once * HEADS) {
-            piece<ELEMENT, VIEW_WIDTH> raw[HEADS];
-            piece<TABLES, VIEW_WIDTH> cosines, sines;
-            float v[HEADS][VIEW_WIDTH];
-            int64_t head = base + first;
+    int heads_at_once = (int)blockDim.x / WARP * o.heads, first = (int)threadIdx.x / WARP * o.heads + slot;
+    int64_t row = blockIdx.x, step = heads_at_once * o.D, head = (int64_t)blockIdx.y * heads_at_once * HEADS + first;
+    int64_t begin = row * o.ldx + head * o.D + d, left = slot < o.heads ? o.H - head : 0;
+    piece<ELEMENT, VIEW_WIDTH> raw[HEADS];
+    piece<TABLES, VIEW_WIDTH> cosines, sines;
+    float v[HEADS][VIEW_WIDTH];
 #pragma unroll
-            for (int k = 0; k < HEADS; k++) {
-                raw[k].clear();
-                if (slot < o.heads && head + k * heads_at_once < o.H)
-                    raw[k].read(o.x, row * o.ldx + (head + k * heads_at_once) * o.D + d);
-            }
-            cosines.clear(), sines.clear();
-            if (o.cosines.data) cosines.read(o.cosines, row * o.D + d), sines.read(o.sines, row * o.D + d);
+    for (int k = 0; k < HEADS; k++) /* a head that is not there is the first again, which no branch delays */
+        raw[k].read(o.x, k * heads_at_once < left ? begin + k * step : row * o.ldx + d);
+    cosines.clear(), sines.clear();
+    if (o.cosines.data) cosines.read_only(o.cosines, row * o.D + d), sines.read_only(o.sines, row * o.D + d);
 #pragma unroll
-            for (int k = 0; k < HEADS; k++) raw[k].floats(o.x, v[k]);
-            if (o.weight.data) {
-                norm_heads<HEADS>(o, place, v);
-                weigh_heads<ELEMENT, HEADS>(o, d, v);
-            }
-            if (o.cosines.data) {
-                float c[VIEW_WIDTH], s[VIEW_WIDTH];
-                cosines.floats(o.cosines, c), sines.floats(o.sines, s);
-                rotate_heads<HEADS>(c, s, v);
-            }
+    for (int k = 0; k < HEADS; k++) raw[k].floats(o.x, v[k]);
+    if (o.weight.data) {
+        norm_heads<HEADS>(o, place, v);
+        weigh_heads<ELEMENT, HEADS>(o, d, v);
+    }
+    if (o.cosines.data) {
+        float c[VIEW_WIDTH], s[VIEW_WIDTH];
+        cosines.floats(o.cosines, c), sines.floats(o.sines, s);
+        rotate_heads<HEADS>(c, s, v);
+    }
 #pragma unroll
-            for (int k = 0; k < HEADS; k++)
-                if (slot < o.heads && head + k * heads_at_once < o.H)
-                    piece_store<ELEMENT, VIEW_WIDTH>(o.x, row * o.ldx + (head + k * heads_at_once) * o.D + d, v[k]);
-        }
+    for (int k = 0; k < HEADS; k++)
+        if (k * heads_at_once < left) piece_store<ELEMENT, VIEW_WIDTH>(o.x, begin + k * step, v[k]);
 }
 
 template <int ELEMENT, int TABLES> static void launch_wide(dit_cuda *cuda, const rope_operands *o)
 {
     int64_t warps = divide_up(o->H, o->heads * ROPE_HEADS);
     if (warps > ROPE_WARPS) warps = ROPE_WARPS;
-    unsigned grid = grid_x(o->rows), block = (unsigned)(warps * WARP);
-    switch (divide_up(o->H, warps * o->heads)) {
+    int64_t heads = divide_up(o->H, warps * o->heads);
+    dim3 grid((unsigned)o->rows, (unsigned)divide_up(heads, ROPE_HEADS));
+    unsigned block = (unsigned)(warps * WARP);
+    switch (heads) {
     case 1: LAUNCH(cuda, (norm_rope_wide<ELEMENT, TABLES, 1>), grid, block, 0, *o); break;
     case 2: LAUNCH(cuda, (norm_rope_wide<ELEMENT, TABLES, 2>), grid, block, 0, *o); break;
     case 3: LAUNCH(cuda, (norm_rope_wide<ELEMENT, TABLES, 3>), grid, block, 0, *o); break;
@@ -238,7 +240,7 @@ void cuda_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *args)
     if (!o.x.data || (args->weight && !o.weight.data) || (args->cos && (!o.cosines.data || !o.sines.data))) return;
     piece_variant own = piece_variant_of(o.D, {{o.x, o.ldx}, {o.weight, 0}, {o.bias, 0}});
     piece_variant tables = piece_variant_of(o.D, {{o.cosines, o.D}, {o.sines, o.D}});
-    if (own.wide && tables.wide && o.D <= WARP * VIEW_WIDTH)
+    if (own.wide && tables.wide && o.D <= WARP * VIEW_WIDTH && o.rows <= INT32_MAX && o.H <= UINT16_MAX)
         launch_lanes(cuda, &o, own.element, !args->cos || tables.element == DIT_ELEMENT_FP32);
     else
         LAUNCH(cuda, norm_rope_any, grid_x(divide_up(o.rows * o.H, BLOCK_THREADS / WARP)), BLOCK_THREADS, 0, o);

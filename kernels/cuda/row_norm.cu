@@ -20,22 +20,7 @@ static __device__ inline int64_t row_begin(const row_operands &o, int64_t row)
     return entry * o.stride + (row - entry * o.rows) * o.ld;
 }
 
-/* Sum over the block on its first thread; `scratch`: shared, a double per warp. */
-static __device__ inline double block_sum_exact(double x, double *scratch)
-{
-    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, warps = (int)blockDim.x / WARP;
-#pragma unroll
-    for (int step = WARP / 2; step > 0; step /= 2) x += __shfl_xor_sync((unsigned)WHOLE_WARP, x, step);
-    if (lane == 0) scratch[warp] = x;
-    __syncthreads();
-    x = 0;
-    for (int w = 0; w < warps; w++) x += scratch[w];
-    __syncthreads(); /* scratch may be written for the next sum */
-    return x;
-}
-
-template <int ELEMENT, int WIDTH>
-static __global__ void __launch_bounds__(BLOCK_THREADS) square_rows(row_operands o)
+template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) square_rows(row_operands o)
 {
     SHARED(double, scratch);
     int64_t pieces = o.cols / WIDTH;
@@ -71,8 +56,7 @@ static __device__ inline float row_factor(const row_operands &o, int64_t row)
     return (float)(1.0 / sqrt(sum / o.total_cols + o.eps));
 }
 
-template <int ELEMENT, int WIDTH>
-static __global__ void __launch_bounds__(BLOCK_THREADS) scale_rows(row_operands o)
+template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) scale_rows(row_operands o)
 {
     int64_t pieces = o.cols / WIDTH;
     for (int64_t row = blockIdx.x; row < o.batch * o.rows; row += gridDim.x) {

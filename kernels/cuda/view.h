@@ -75,6 +75,16 @@ static __device__ inline view_raw view_read(view v, int64_t i)
     return raw;
 }
 
+/* The same of what no thread of the kernel writes: may be read before what is written above it. */
+static __device__ inline view_raw view_read_only(view v, int64_t i)
+{
+    view_raw raw;
+    const uint4 *p = (const uint4 *)((const char *)v.data + i * view_bytes(v));
+    raw.low = raw.high = __ldg(p);
+    if (v.element == DIT_ELEMENT_FP32) raw.high = __ldg(p + 1);
+    return raw;
+}
+
 static __device__ inline void view_floats(dit_element element, view_raw raw, float out[VIEW_WIDTH])
 {
     const uint32_t words[8] = {raw.low.x,  raw.low.y,  raw.low.z,  raw.low.w,
@@ -96,12 +106,13 @@ static __device__ inline void view_load_wide(view v, int64_t i, float out[VIEW_W
     view_floats(v.element, view_read(v, i), out);
 }
 
+/* Stored with the default policy; an assignment the compiler takes apart into four at times. */
 static __device__ inline void view_store_wide(view v, int64_t i, const float x[VIEW_WIDTH])
 {
     if (v.element == DIT_ELEMENT_FP32) {
         float4 *p = (float4 *)((float *)v.data + i);
-        p[0] = make_float4(x[0], x[1], x[2], x[3]);
-        p[1] = make_float4(x[4], x[5], x[6], x[7]);
+        __stwb(p, make_float4(x[0], x[1], x[2], x[3]));
+        __stwb(p + 1, make_float4(x[4], x[5], x[6], x[7]));
         return;
     }
     uint32_t words[4];
@@ -117,7 +128,7 @@ static __device__ inline void view_store_wide(view v, int64_t i, const float x[V
         }
         words[j] = low | high << 16;
     }
-    *(uint4 *)((uint16_t *)v.data + i) = make_uint4(words[0], words[1], words[2], words[3]);
+    __stwb((uint4 *)((uint16_t *)v.data + i), make_uint4(words[0], words[1], words[2], words[3]));
 }
 
 #endif

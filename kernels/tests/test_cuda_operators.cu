@@ -1,5 +1,5 @@
-/* The cuda device's own kernels that are no products, on the emulation, against the reference: every element type, mixed
- * types, awkward sizes, alignments and strides, in place.
+/* The cuda device's own kernels that are no products, on the emulation, against the reference: every element type,
+ * mixed types, awkward sizes, alignments and strides, in place.
  *
  * An array has host floats, which the reference computes on, and memory of the device with its own elements, which the
  * operators find by the floats' addresses. Both begin with the same values, rounded to those elements; device memory is
@@ -166,7 +166,8 @@ static double worst(const void *address, double tolerance)
     double floor = tolerance * sqrt(squares / (double)a->count) + 0x1p-25; /* fp16 near zero */
     for (int64_t i = 0; i < a->count; i++) {
         double got = view_load(array_view(a), i), wanted = a->host[i];
-        double error = fabs(got - wanted) / (unit_roundoff(a->element) * fabs(wanted) + tolerance * fabs(wanted) + floor);
+        double error =
+            fabs(got - wanted) / (unit_roundoff(a->element) * fabs(wanted) + tolerance * fabs(wanted) + floor);
         most = error > most || isnan(error) ? error : most;
         if (isnan(most)) return INFINITY;
     }
@@ -215,7 +216,8 @@ static dit_norm_args norm_args_of(const norm_case *c, const types *t)
     args.y = c->flags & IN_PLACE ? (float *)args.x : array_of_normal(count, t->y);
     if (c->flags & WEIGHT) args.weight = array_of_normal(c->C, t->small);
     if (c->flags & BIAS) args.bias = array_of_normal(c->C, t->small);
-    if (c->flags & MODULATED) args.scale = array_of_normal(c->C, t->small), args.shift = array_of_normal(c->C, t->small);
+    if (c->flags & MODULATED)
+        args.scale = array_of_normal(c->C, t->small), args.shift = array_of_normal(c->C, t->small);
     return args;
 }
 
@@ -316,6 +318,17 @@ typedef struct {
     int flags;
 } head_case;
 
+/* Each value twice, as the operator may expect. */
+static float *table_of_pairs(int64_t count, dit_element element)
+{
+    float *table = array_of_normal(count, element);
+    for (int64_t i = 0; i + 1 < count; i += 2) {
+        table[i + 1] = table[i];
+        view_store(view_of(&device, table), i + 1, table[i]);
+    }
+    return table;
+}
+
 static void check_heads(const head_case *c, const types *t)
 {
     int64_t offset = c->flags & UNALIGNED ? 1 : 0, ld = c->heads * c->D + c->padding;
@@ -326,8 +339,8 @@ static void check_heads(const head_case *c, const types *t)
     args.x = array_at((c->rows - 1) * ld + c->heads * c->D, t->x, offset, 1.0f, 2.0f);
     if (c->flags & NORMED) args.weight = array_of_normal(c->D, t->small);
     if (c->flags & NORMED && c->flags & BIAS) args.bias = array_of_normal(c->D, t->small);
-    if (c->flags & TURNED) args.cos = array_of_normal(c->rows * c->D, tables);
-    if (c->flags & TURNED) args.sin = array_of_normal(c->rows * c->D, tables);
+    if (c->flags & TURNED) args.cos = table_of_pairs(c->rows * c->D, tables);
+    if (c->flags & TURNED) args.sin = table_of_pairs(c->rows * c->D, tables);
     cuda_qk_norm_rope(pool, &args);
     dit_ref_qk_norm_rope(pool, &args);
     CHECK(args.x, NORM_TOLERANCE, "%d rows, %d heads of %d, padding %d, flags %d, types %d %d", (int)c->rows,
@@ -382,7 +395,8 @@ static void activations_are_the_reference(void **)
                     args.y = in_place ? (float *)args.x : array_of_normal(count, t.y);
                     cuda_activate(pool, &args);
                     dit_ref_activate(pool, &args);
-                    CHECK(args.y, ELEMENT_TOLERANCE, "activation %d of %d, types %d %d", activation, (int)count, t.x, t.y);
+                    CHECK(args.y, ELEMENT_TOLERANCE, "activation %d of %d, types %d %d", activation, (int)count, t.x,
+                          t.y);
                     forget_arrays();
                 }
 }
@@ -462,8 +476,8 @@ static void check_epilogue(int64_t rows, int64_t cols, int64_t padding, int flag
 
 static void epilogues_are_their_equation(void **)
 {
-    static const int64_t shapes[][3] = {{1, 8, 0},    {5, 72, 0},  {9, 1152, 16}, {3, 3072, 0}, {70, 8, 8},
-                                        {3, 4104, 0}, {1, 1, 0},   {6, 7, 3},     {5, 1152, 1}, {2, 4097, 0}};
+    static const int64_t shapes[][3] = {{1, 8, 0},    {5, 72, 0}, {9, 1152, 16}, {3, 3072, 0}, {70, 8, 8},
+                                        {3, 4104, 0}, {1, 1, 0},  {6, 7, 3},     {5, 1152, 1}, {2, 4097, 0}};
     static const int flags[] = {0, RESIDUAL, GATED | RESIDUAL, GATED | BIASED | IN_PLACE, BIASED};
     for (const int64_t *shape : shapes)
         for (const types &t : all_types)
@@ -581,14 +595,10 @@ typedef struct {
     float cosine, sine;
 } timestep_entry;
 static const timestep_entry timestep_entries[] = {
-    {3500.0f, 1.0f, 13, -0x1.a950e2p-1f, -0x1.1d0b62p-1f},
-    {3500.0f, 1.0f, 14, -0x1.bc9e98p-1f, 0x1.fbc508p-2f},
-    {3500.0f, 1.0f, 40, -0x1.cfaa7ep-2f, 0x1.c88176p-1f},
-    {3500.0f, 1.0f, 127, 0x1.dc36p-1f, 0x1.781f7ep-2f},
-    {3.5f, 1000.0f, 33, 0x1.099cccp-1f, -0x1.b5b6ecp-1f},
-    {0.731f, 1000.0f, 26, 0x1.ba174ap-1f, -0x1.02433ap-1f},
-    {0.731f, 1000.0f, 44, 0x1.a9778ap-1f, -0x1.1cd1aap-1f},
-    {999.0f, 1.0f, 0, 0x1.ffd21cp-1f, -0x1.b1887p-6f},
+    {3500.0f, 1.0f, 13, -0x1.a950e2p-1f, -0x1.1d0b62p-1f},  {3500.0f, 1.0f, 14, -0x1.bc9e98p-1f, 0x1.fbc508p-2f},
+    {3500.0f, 1.0f, 40, -0x1.cfaa7ep-2f, 0x1.c88176p-1f},   {3500.0f, 1.0f, 127, 0x1.dc36p-1f, 0x1.781f7ep-2f},
+    {3.5f, 1000.0f, 33, 0x1.099cccp-1f, -0x1.b5b6ecp-1f},   {0.731f, 1000.0f, 26, 0x1.ba174ap-1f, -0x1.02433ap-1f},
+    {0.731f, 1000.0f, 44, 0x1.a9778ap-1f, -0x1.1cd1aap-1f}, {999.0f, 1.0f, 0, 0x1.ffd21cp-1f, -0x1.b1887p-6f},
     {999.0f, 1.0f, 26, -0x1.fd793p-1f, 0x1.966ac8p-4f},
 };
 
@@ -650,8 +660,7 @@ static dit_group_norm_args group_args_of(const group_case *c, const types *t)
     args.y = c->flags & IN_PLACE ? (float *)args.x : array_of_normal(count, t->y);
     if (!(c->flags & PLAIN)) args.weight = array_of_normal(c->C, t->small), args.bias = array_of_normal(c->C, t->small);
     if (c->flags & FIELD) add_field(&args, t);
-    if (c->flags & GIVEN)
-        args.moments = (double *)(void *)array_of_normal(c->batch * c->groups * 2, DIT_ELEMENT_FP64);
+    if (c->flags & GIVEN) args.moments = (double *)(void *)array_of_normal(c->batch * c->groups * 2, DIT_ELEMENT_FP64);
     return args;
 }
 
