@@ -17,6 +17,7 @@ KERNELS_TESTS := $(patsubst kernels/tests/%.c,$(BUILD)/tests/kernels_%,$(sort $(
 $(BUILD)/tests/kernels_%: $(BUILD)/kernels/tests/%.o $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(BASE_LIBS) -o $@
+$(BUILD)/tests/kernels_test_algorithms: $(BUILD)/kernels/cuda/algorithms.o
 TESTS += $(KERNELS_TESTS)
 
 include kernels/cuda/rules.mk
