@@ -121,8 +121,7 @@ typedef struct {
 /* So many that a cache has forgotten the first when the last is done. */
 static int copies_wanted(const dit_kernel_case *c, dit_element element, int64_t cache_bytes)
 {
-    double bytes = dit_case_work(c).bytes / 4 * (double)dit_element_bytes(element);
-    double wanted = ceil(2 * (double)cache_bytes / bytes);
+    double wanted = ceil(2 * (double)cache_bytes / dit_case_bytes(c, element));
     return wanted < 1 ? 1 : wanted > MOST_COPIES ? MOST_COPIES : (int)wanted;
 }
 
