@@ -25,7 +25,7 @@ const char *dnn_conv_declines(const dit_conv_args *args, const dnn_conv_operands
     if (!dnn_type_of(operands->x, &type)) return "type other than fp32, bf16 and fp16";
     if (operands->weight != operands->x || operands->y != operands->x) return "types of x, weights and y differ";
     if (args->residual && operands->residual != operands->x) return "type of the residual differs";
-    if (args->weights->bias && operands->bias != operands->x) return "type of the bias differs";
+    if (operands->has_bias && operands->bias != operands->x) return "type of the bias differs";
     if (!operands->aligned) return "not aligned to 16 bytes";
     return NULL;
 }
@@ -111,7 +111,7 @@ dnn_conv dnn_conv_of(const dit_conv_args *args, const dnn_conv_operands *operand
     c.out_stride[0] = args->out[1] * c.out_stride[1];
     c.flat = c.kernel[0] == 1 && c.stride[0] == 1 && c.before[0] == 0 && c.after[0] == 0;
     c.activation = args->activation;
-    c.bias = args->weights->bias != NULL, c.residual = args->residual != NULL;
+    c.bias = operands->has_bias, c.residual = args->residual != NULL;
     dnn_type_of(operands->x, &c.type);
     return c;
 }

@@ -18,6 +18,7 @@ extern "C" {
 /* What the operands of a call are made of. */
 typedef struct {
     dit_element x, weight, bias, y, residual; /* bias, residual: where there are */
+    bool has_bias;                            /* on the device */
     bool aligned;                             /* all to DNN_ALIGNMENT            */
 } dnn_conv_operands;
 

@@ -295,6 +295,24 @@ dit_status dnn_plan_run(const dnn_plan *plan, cudnnHandle_t handle, int count, c
 
 /* ---- devices and versions ---------------------------------------------------------------------------------------- */
 
+dit_status dnn_target_open(dnn_target *target, cudaStream_t stream)
+{
+    *target = (dnn_target){0};
+    if (dnn_status(cudnnCreate(&target->handle), "cudnnCreate") != DIT_OK) {
+        target->handle = NULL;
+        char said[512];
+        snprintf(said, sizeof said, "%s", dit_error_last()->message);
+        return DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s", said);
+    }
+    return dnn_status(cudnnSetStream(target->handle, stream), "cudnnSetStream");
+}
+
+void dnn_target_close(dnn_target *target)
+{
+    if (target->handle) cudnnDestroy(target->handle);
+    target->handle = NULL;
+}
+
 static dit_status properties_finish(cudnnBackendDescriptor_t properties, const char *json)
 {
     DNN_SET(properties, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)strlen(json) + 1, json);

@@ -102,6 +102,9 @@ dit_status dnn_plan_run(const dnn_plan *plan, cudnnHandle_t handle, int count, c
 
 /* ---- devices and versions ---------------------------------------------------------------------------------------- */
 
+/* The current device, its work on `stream`. Errors: DIT_ERR_ENVIRONMENT with what cuDNN says. */
+dit_status dnn_target_open(dnn_target *target, cudaStream_t stream);
+void dnn_target_close(dnn_target *target); /* accepts a zeroed one; not properties */
 /* Properties of a device from what cuDNN writes of one as JSON; the caller destroys them. */
 dit_status dnn_properties_read(const char *json, cudnnBackendDescriptor_t *out);
 /* CUDNN_DATA_BFLOAT16 of DIT_ELEMENT_BF16, ...; false: cuDNN has none, or we use none. */
