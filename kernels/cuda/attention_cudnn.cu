@@ -99,8 +99,10 @@ static int pointers_set(const dnn_attention *a, const views *on, float *scale, f
     return n;
 }
 
-/* cuDNN's refusal at the last moment is taken back to the caller, as nothing was written; other failures are its end. */
-static bool plan_run(dit_cuda *cuda, dnn_entry *entry, int n, const int64_t *ids, void *const *pointers, void *workspace)
+/* cuDNN's refusal at the last moment is taken back to the caller, as nothing was written; other failures are its end.
+ */
+static bool plan_run(dit_cuda *cuda, dnn_entry *entry, int n, const int64_t *ids, void *const *pointers,
+                     void *workspace)
 {
     dit_status st = dnn_plan_run(&entry->plan, cuda->attention->cache.target.handle, n, ids, pointers, workspace);
     if (st == DIT_OK) return true;

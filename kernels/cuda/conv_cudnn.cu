@@ -51,8 +51,9 @@ typedef struct {
 static views views_of(dit_cuda *cuda, const dit_conv_args *args)
 {
     const cuda_weights *w = weights_of(args->weights);
-    return views{view_of(cuda, args->x),     view_of(cuda, args->y),     view_of(cuda, args->residual), w->weight, w->bias,
-                 view_of(cuda, args->front), view_of(cuda, args->above), view_of(cuda, args->below)};
+    return views{
+        view_of(cuda, args->x),     view_of(cuda, args->y),     view_of(cuda, args->residual), w->weight, w->bias,
+        view_of(cuda, args->front), view_of(cuda, args->above), view_of(cuda, args->below)};
 }
 
 static dnn_conv_operands operands_of(const views *on)
@@ -60,8 +61,12 @@ static dnn_conv_operands operands_of(const views *on)
     uintptr_t bits = (uintptr_t)on->x.data | (uintptr_t)on->y.data | (uintptr_t)on->residual.data |
                      (uintptr_t)on->weight.data | (uintptr_t)on->bias.data;
     bool there = on->x.data && on->y.data && on->weight.data;
-    return dnn_conv_operands{on->x.element,        on->weight.element,      on->bias.element,
-                             on->y.element,        on->residual.element,    on->bias.data != NULL,
+    return dnn_conv_operands{on->x.element,
+                             on->weight.element,
+                             on->bias.element,
+                             on->y.element,
+                             on->residual.element,
+                             on->bias.data != NULL,
                              there && bits % DNN_ALIGNMENT == 0};
 }
 
@@ -165,7 +170,6 @@ bool cuda_conv_library_run(dit_cuda *cuda, const dit_conv_args *args)
     views on = views_of(cuda, args);
     dnn_conv_operands operands = operands_of(&on);
     if (dnn_conv_declines(args, &operands, cuda->sm)) return false;
-    return dnn_conv_gathers(args) ? run_by_bands(cuda, args, &operands, &on)
-                                  : run_in_place(cuda, args, &operands, &on);
+    return dnn_conv_gathers(args) ? run_by_bands(cuda, args, &operands, &on) : run_in_place(cuda, args, &operands, &on);
 }
 #endif

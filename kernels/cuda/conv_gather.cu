@@ -62,5 +62,6 @@ void cuda_conv_gather(dit_cuda *cuda, const cuda_gather *gather)
     int64_t pieces = gather->extent[0] * gather->extent[1] * gather->extent[2] * gather->channels / width;
     int64_t blocks = (pieces + THREADS - 1) / THREADS, most = 1 << 20;
     if (pieces <= 0) return;
-    LAUNCH(cuda, gather_kernel, dim3((unsigned)(blocks < most ? blocks : most)), dim3(THREADS), 0, *gather, pieces, width);
+    LAUNCH(cuda, gather_kernel, dim3((unsigned)(blocks < most ? blocks : most)), dim3(THREADS), 0, *gather, pieces,
+           width);
 }

@@ -118,8 +118,7 @@ dit_status dnn_graph_add_product(dnn_graph *graph, cudnnBackendDescriptor_t a, c
 dit_status dnn_graph_close(dnn_graph *graph, const dnn_target *target)
 {
     DIT_TRY(dnn_graph_add(graph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, &graph->whole));
-    if (target->handle)
-        DNN_SET(graph->whole, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target->handle);
+    if (target->handle) DNN_SET(graph->whole, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target->handle);
     DNN_SET(graph->whole, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, graph->operation_count,
             graph->operations);
     return dnn_finish(graph->whole, "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR");
@@ -164,8 +163,7 @@ static dit_status suggestions_get(suggestions *list, const dnn_graph *graph, con
 
 static bool is_rounding(const cudnnBackendNumericalNote_t *notes, int64_t count)
 {
-    for (int64_t i = 0; i < count; i++)
-        switch (notes[i]) {
+    for (int64_t i = 0; i < count; i++) switch (notes[i]) {
         case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
         case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
         case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
@@ -187,9 +185,9 @@ static dit_status engine_of(cudnnBackendDescriptor_t config, int64_t *number, bo
                                                         CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine),
                                "CUDNN_ATTR_ENGINECFG_ENGINE");
     if (st == DIT_OK)
-        st = dnn_status(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count,
-                                                 number),
-                        "CUDNN_ATTR_ENGINE_GLOBAL_INDEX");
+        st = dnn_status(
+            cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, number),
+            "CUDNN_ATTR_ENGINE_GLOBAL_INDEX");
     count = 0;
     if (st == DIT_OK)
         st = dnn_status(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,

@@ -97,8 +97,8 @@ dit_status dnn_plans_make(const dnn_graph *graph, const dnn_target *target, cons
                           dnn_plan *out, int *count);
 void dnn_plan_release(dnn_plan *plan); /* accepts a zeroed one */
 /* Asynchronous on the handle's stream. pointers[i] is of the tensor ids[i]. */
-dit_status dnn_plan_run(const dnn_plan *plan, cudnnHandle_t handle, int count, const int64_t *ids, void *const *pointers,
-                        void *workspace);
+dit_status dnn_plan_run(const dnn_plan *plan, cudnnHandle_t handle, int count, const int64_t *ids,
+                        void *const *pointers, void *workspace);
 
 /* ---- devices and versions ---------------------------------------------------------------------------------------- */
 
