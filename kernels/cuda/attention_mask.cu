@@ -40,7 +40,7 @@ static __global__ void mask_finish_kernel(finish f)
 {
     int64_t b = blockIdx.y, first = (int64_t)blockIdx.x * ROWS;
     if (f.keys[b]) return;
-    int64_t rows = f.S - first < ROWS ? f.S - first : ROWS, width = f.H * f.D;
+    int64_t left = f.S - first, rows = left < ROWS ? left : (int64_t)ROWS, width = f.H * f.D;
     for (int64_t i = threadIdx.x; i < rows * width; i += blockDim.x)
         view_store(f.out, b * f.batch + (first + i / width) * f.ld + i % width, 0.0f);
     for (int64_t i = threadIdx.x; f.lse.data && i < rows * f.H; i += blockDim.x)

@@ -10,7 +10,10 @@
 #include "kernels/cuda/cudnn_conv.h"
 #include <stdlib.h>
 
-enum { WORKSPACE_STEP = 256, COPY_SHARE = 4 /* of which the plan's workspace has one */ };
+enum {
+    WORKSPACE_STEP = 256,
+    SHARES = 2 /* of the workspace: a copy, and what the plan wants, which may be a copy of y */
+};
 
 struct dit_cuda_conv_library {
     dnn_cache cache;
@@ -145,7 +148,7 @@ static bool band_plan(dit_cuda *cuda, const dit_conv_args *args, const dnn_conv_
  * residual: what has been added cannot be done again by another kernel. */
 static bool run_by_bands(dit_cuda *cuda, const dit_conv_args *args, const dnn_conv_operands *operands, const views *on)
 {
-    int64_t room = cuda->workspace_bytes - cuda->workspace_bytes / COPY_SHARE, height = args->out[1];
+    int64_t room = cuda->workspace_bytes / SHARES, height = args->out[1];
     int64_t fit = dnn_conv_band_rows(args, dit_element_bytes(operands->x), room);
     if (fit <= 0) return false;
     int64_t bands = (height + fit - 1) / fit, rows = (height + bands - 1) / bands, last = height - (bands - 1) * rows;
