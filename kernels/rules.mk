@@ -16,21 +16,8 @@ $(BUILD)/tests/gemm_peers: $(BUILD)/kernels/peers/gemm_peers.o $(BUILD)/kernels/
 KERNELS_TESTS := $(patsubst kernels/tests/%.c,$(BUILD)/tests/kernels_%,$(sort $(wildcard kernels/tests/test_*.c)))
 $(BUILD)/tests/kernels_%: $(BUILD)/kernels/tests/%.o $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(KERNELS_TEST_LIBS) $(BASE_LIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(KERNELS_TEST_LIBS) $(BASE_LIBS) -o $@
+$(BUILD)/tests/kernels_test_algorithms: $(BUILD)/kernels/cuda/algorithms.o
 TESTS += $(KERNELS_TESTS)
 
-# cuDNN's plans are made without a device where cuDNN is (CUDA_HOME/include/cudnn.h); sanitizers cannot load it.
-ifeq ($(SANITIZE),)
-ifneq ($(wildcard $(CUDA_HOME)/include/cudnn.h),)
-CUDNN_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard kernels/cuda/cudnn_*.c)))
-CUDNN_FLAGS   := -DDIT_CUDA_CUDNN -isystem $(CUDA_HOME)/include
-CUDNN_LIBS    := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudnn
-$(CUDNN_OBJECTS) $(BUILD)/kernels/tests/test_cudnn.o: FILE_CFLAGS += $(CUDNN_FLAGS)
-$(BUILD)/kernels/tests/test_cudnn.o: FILE_CFLAGS += -DDITBENCH_DRIVER_WITHOUT_DEVICE='"$(abspath $(BUILD))/tests/driver/libcuda.so.1"'
-$(BUILD)/tests/kernels_test_cudnn: $(CUDNN_OBJECTS) | $(BUILD)/tests/driver/libcuda.so.1
-$(BUILD)/tests/kernels_test_cudnn: KERNELS_TEST_LIBS = $(CUDNN_LIBS) -ldl
-$(BUILD)/tests/driver/libcuda.so.1: kernels/tests/driver_without_device.c
-	@mkdir -p $(dir $@)
-	$(Q)$(CC) $(WARNINGS) -Wno-missing-prototypes -shared -fPIC -Wl,-soname,libcuda.so.1 $< -o $@
-endif
-endif
+include kernels/cuda/rules.mk

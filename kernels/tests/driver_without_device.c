@@ -4,14 +4,12 @@
  */
 enum { NO_DEVICE = 100 /* CUDA_ERROR_NO_DEVICE */ };
 
-int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count)
 {
     *count = 0;
     return 0;
 }
 
-int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version)
 {
     *version = 13000;
@@ -19,7 +17,6 @@ int cuDriverGetVersion(int *version)
 }
 
 #define FAILS(function)                                                                                                \
-    int function(void);                                                                                                \
     int function(void)                                                                                                 \
     {                                                                                                                  \
         return NO_DEVICE;                                                                                              \

@@ -411,7 +411,7 @@ int main(void)
         cmocka_unit_test(the_version_is_that_of_the_library),
     };
     /* Found by its name from now on. */
-    if (!dlopen(DITBENCH_DRIVER_WITHOUT_DEVICE, RTLD_NOW)) {
+    if (!dlopen(DITBENCH_NO_DEVICE, RTLD_NOW)) {
         printf("Bail out! %s\n", dlerror());
         return 1;
     }

@@ -10,6 +10,16 @@ extern "C" {
 #include <cmocka.h>
 }
 
+#ifndef DIT_CUDA_CUDNN
+
+int main()
+{
+    puts("1..0 # SKIP cuDNN's header is not there, or this is a sanitized build");
+    return 77;
+}
+
+#else
+
 #include "base/rng.h"
 #include "kernels/cuda/cuda.h"
 extern "C" {
@@ -433,3 +443,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, open_libraries, close_libraries);
 }
+#endif
