@@ -1,16 +1,23 @@
 /* Attention by cuDNN: the device code of cudnn_attention.h.
  *
- * A plan per shape, made when the shape is first seen outside a recording. Workspace: [mask | keys | the plan's].
+ * A plan per shape, made when the shape is first seen outside a recording; where it is worth it, plans are timed on the
+ * call itself, whose result each of them writes. Workspace: [mask | keys | the plan's].
  */
 #include "kernels/cuda/cuda.h"
 
 #ifdef DIT_CUDA_CUDNN
+#include "base/clock.h"
 #include "kernels/cuda/beside_cudnn.h"
 #include "kernels/cuda/cudnn_attention.h"
 #include "kernels/cuda/cudnn_cache.h"
 #include <stdlib.h>
 
-enum { WORKSPACE_STEP = 256 };
+enum { WORKSPACE_STEP = 256, TIMED_RUNS = 3 };
+#ifdef DIT_CUDA_EMULATED
+static constexpr double TIMED_FLOPS = 0;
+#else
+static constexpr double TIMED_FLOPS = 5e10; /* some 0.1 ms: above it plans are compared */
+#endif
 
 struct dit_cuda_attention_library {
     dnn_cache cache;
@@ -72,48 +79,120 @@ static int64_t up_to_step(int64_t bytes)
     return (bytes + WORKSPACE_STEP - 1) / WORKSPACE_STEP * WORKSPACE_STEP;
 }
 
-/* The plan of a shape, if there is one that fits, and it may be looked for now. */
-static dnn_entry *plan_of(dit_cuda *cuda, const dnn_attention *a, int64_t room)
+/* A call, ready for any plan. */
+typedef struct {
+    dit_cuda *cuda;
+    dnn_attention shape;
+    int count;
+    int64_t ids[DNN_BIAS];
+    void *pointers[DNN_BIAS];
+    float scale; /* read before the call returns */
+    void *workspace;
+    int64_t room;
+} call;
+
+static void pointer_add(call *c, int64_t id, void *pointer)
 {
-    dnn_cache *cache = &cuda->attention->cache;
-    dnn_entry *entry = dnn_cache_find(cache, a);
-    dnn_limits limits = {};
-    limits.workspace_bytes = room;
-    if (!entry && !cuda->recording) entry = dnn_cache_make(cache, a, &limits);
-    return entry && entry->plan.plan && entry->plan.workspace_bytes <= room ? entry : NULL;
+    c->ids[c->count] = id;
+    c->pointers[c->count++] = pointer;
 }
 
-/* The ids and pointers of a call; the scale is read before the call returns. */
-static int pointers_set(const dnn_attention *a, const views *on, float *scale, float *mask, int64_t ids[DNN_BIAS],
-                        void *pointers[DNN_BIAS])
+static void pointers_set(call *c, const views *on, float *mask)
 {
-    int n = 0;
-    int64_t skip = a->first_key_head * a->D;
-    ids[n] = DNN_Q, pointers[n++] = on->q.data;
-    ids[n] = DNN_K, pointers[n++] = view_at(on->k, skip).data;
-    ids[n] = DNN_V, pointers[n++] = view_at(on->v, skip).data;
-    ids[n] = DNN_OUT, pointers[n++] = on->out.data;
-    ids[n] = DNN_SCALE, pointers[n++] = scale;
-    if (a->stats) ids[n] = DNN_STATS, pointers[n++] = on->lse.data;
-    if (a->bias) ids[n] = DNN_BIAS, pointers[n++] = mask;
-    return n;
+    int64_t skip = c->shape.first_key_head * c->shape.D;
+    pointer_add(c, DNN_Q, on->q.data);
+    pointer_add(c, DNN_K, view_at(on->k, skip).data);
+    pointer_add(c, DNN_V, view_at(on->v, skip).data);
+    pointer_add(c, DNN_OUT, on->out.data);
+    pointer_add(c, DNN_SCALE, &c->scale);
+    if (c->shape.stats) pointer_add(c, DNN_STATS, on->lse.data);
+    if (c->shape.bias) pointer_add(c, DNN_BIAS, mask);
+}
+
+static dit_status call_run(const call *c, const dnn_plan *plan)
+{
+    return dnn_plan_run(plan, c->cuda->attention->cache.target.handle, c->count, c->ids, c->pointers, c->workspace);
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+/* Until the device has come to the event, or the deadline: then not even this plan is of use. */
+static bool event_wait(const dit_cuda *cuda, cudaEvent_t event)
+{
+    double given = cuda->params.deadline_s, seconds = given > 0 ? given : (double)DIT_DEVICE_DEADLINE_S;
+    int64_t until_ns = dit_clock_ns() + (int64_t)(seconds * 1e9);
+    cudaError_t code = cudaEventQuery(event);
+    while (code == cudaErrorNotReady && dit_clock_ns() < until_ns) code = cudaEventQuery(event);
+    return code == cudaSuccess;
+}
+
+static double timed(const call *c, const dnn_plan *plan, cudaEvent_t from, cudaEvent_t to)
+{
+    float ms = -1;
+    bool done = call_run(c, plan) == DIT_OK && CUDA_CHECK(c->cuda, cudaEventRecord(from, c->cuda->stream));
+    for (int i = 0; done && i < TIMED_RUNS; i++) done = call_run(c, plan) == DIT_OK;
+    done = done && CUDA_CHECK(c->cuda, cudaEventRecord(to, c->cuda->stream)) && event_wait(c->cuda, to);
+    if (!done || cudaEventElapsedTime(&ms, from, to) != cudaSuccess) return -1;
+    return ms;
+}
+
+static double plan_measure(void *context, const dnn_plan *plan)
+{
+    const call *c = (const call *)context;
+    cudaEvent_t from = NULL, to = NULL;
+    double ms = -1;
+    if (CUDA_CHECK(c->cuda, cudaEventCreate(&from)) && CUDA_CHECK(c->cuda, cudaEventCreate(&to)))
+        ms = timed(c, plan, from, to);
+    if (from) cudaEventDestroy(from);
+    if (to) cudaEventDestroy(to);
+    return ms;
+}
+
+static bool is_worth_timing(const dnn_attention *a)
+{
+    return 4.0 * (double)a->B * (double)a->H * (double)a->Sq * (double)a->Sk * (double)a->D >= TIMED_FLOPS;
+}
+
+static bool is_usable(const call *c, const dnn_entry *entry)
+{
+    return entry && entry->plan.plan && entry->plan.workspace_bytes <= c->room;
+}
+
+/* False: there is no plan of the shape, or it may not be looked for while a graph is recorded. */
+static bool may_have_plan(const call *c)
+{
+    const dnn_entry *entry = dnn_cache_find(&c->cuda->attention->cache, &c->shape);
+    return entry ? is_usable(c, entry) : !c->cuda->recording;
+}
+
+/* Needs the mask, as plans may be timed. */
+static dnn_entry *plan_of(call *c)
+{
+    dnn_cache *cache = &c->cuda->attention->cache;
+    dnn_entry *entry = dnn_cache_find(cache, &c->shape);
+    dnn_stopwatch watch = {plan_measure, c};
+    dnn_limits limits = {};
+    limits.workspace_bytes = c->room;
+    if (!entry) entry = dnn_cache_make(cache, &c->shape, &limits, is_worth_timing(&c->shape) ? &watch : NULL);
+    return is_usable(c, entry) ? entry : NULL;
 }
 
 /* cuDNN's refusal at the last moment is taken back to the caller, as nothing was written; other failures are its end.
  */
-static bool plan_run(dit_cuda *cuda, dnn_entry *entry, int n, const int64_t *ids, void *const *pointers,
-                     void *workspace)
+static bool plan_run(const call *c, dnn_entry *entry)
 {
-    dit_status st = dnn_plan_run(&entry->plan, cuda->attention->cache.target.handle, n, ids, pointers, workspace);
+    dit_status st = call_run(c, &entry->plan);
     if (st == DIT_OK) return true;
     if (st == DIT_ERR_UNSUPPORTED) {
         dnn_plan_release(&entry->plan);
         dit_error_clear();
         return false;
     }
-    cuda_fail(cuda, "attention: %s", dit_error_last()->message);
+    cuda_fail(c->cuda, "attention: %s", dit_error_last()->message);
     return true;
 }
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 bool cuda_attention_library_run(dit_cuda *cuda, const dit_attention_args *args)
 {
@@ -121,19 +200,20 @@ bool cuda_attention_library_run(dit_cuda *cuda, const dit_attention_args *args)
     views on = views_of(cuda, args);
     dnn_attention_operands operands = operands_of(&on);
     if (dnn_attention_declines(args, &operands, cuda->sm)) return false;
-    dnn_attention a = dnn_attention_of(args, &operands);
-    int64_t mask_bytes = a.bias ? up_to_step(args->B * args->Sk * (int64_t)sizeof(float)) : 0;
-    int64_t used = mask_bytes + (a.bias ? up_to_step(args->B * (int64_t)sizeof(int32_t)) : 0);
-    dnn_entry *entry = used <= cuda->workspace_bytes ? plan_of(cuda, &a, cuda->workspace_bytes - used) : NULL;
-    if (!entry) return false;
-    float scale = args->scale, *mask = (float *)cuda->workspace;
+    call c = {};
+    c.cuda = cuda, c.shape = dnn_attention_of(args, &operands), c.scale = args->scale;
+    int64_t mask_bytes = c.shape.bias ? up_to_step(args->B * args->Sk * (int64_t)sizeof(float)) : 0;
+    int64_t used = mask_bytes + (c.shape.bias ? up_to_step(args->B * (int64_t)sizeof(int32_t)) : 0);
+    if (used > cuda->workspace_bytes) return false;
+    c.workspace = (char *)cuda->workspace + used, c.room = cuda->workspace_bytes - used;
+    float *mask = (float *)cuda->workspace;
     int32_t *keys = (int32_t *)((char *)cuda->workspace + mask_bytes);
-    int64_t ids[DNN_BIAS];
-    void *pointers[DNN_BIAS];
-    int n = pointers_set(&a, &on, &scale, mask, ids, pointers);
-    if (a.bias) cuda_mask_prepare(cuda, on.bias, args->B, args->Sk, mask, keys);
-    bool done = plan_run(cuda, entry, n, ids, pointers, (char *)cuda->workspace + used);
-    if (done && a.bias) cuda_mask_finish(cuda, args, on.out, on.lse, keys);
+    if (!may_have_plan(&c)) return false;
+    pointers_set(&c, &on, mask);
+    if (c.shape.bias) cuda_mask_prepare(cuda, on.bias, args->B, args->Sk, mask, keys);
+    dnn_entry *entry = plan_of(&c);
+    bool done = entry && plan_run(&c, entry);
+    if (done && c.shape.bias) cuda_mask_finish(cuda, args, on.out, on.lse, keys);
     return done;
 }
 #endif

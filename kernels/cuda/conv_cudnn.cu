@@ -81,7 +81,7 @@ static dnn_entry *plan_of(dit_cuda *cuda, const dnn_conv *c, int64_t room)
     dnn_limits limits = {};
     limits.workspace_bytes = room;
     limits.exact = c->type == CUDNN_DATA_FLOAT;
-    if (!entry && !cuda->recording) entry = dnn_cache_make(cache, c, &limits);
+    if (!entry && !cuda->recording) entry = dnn_cache_make(cache, c, &limits, NULL);
     return entry && entry->plan.plan && entry->plan.workspace_bytes <= room ? entry : NULL;
 }
 

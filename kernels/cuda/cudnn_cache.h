@@ -30,10 +30,17 @@ typedef struct {
 } dnn_cache;
 
 void dnn_cache_release(dnn_cache *cache); /* accepts a zeroed one */
+/* How long a plan takes, in any unit; negative: it does not run. */
+typedef struct {
+    double (*measure)(void *context, const dnn_plan *plan);
+    void *context;
+} dnn_stopwatch;
+
 /* NULL: not seen yet. */
 dnn_entry *dnn_cache_find(const dnn_cache *cache, const void *key);
-/* Takes from milliseconds to a second or two, as kernels may be compiled. NULL: no memory of the host's. */
-dnn_entry *dnn_cache_make(dnn_cache *cache, const void *key, const dnn_limits *limits);
+/* The first plan there is, or with a watch the fastest of two of each way. Takes from milliseconds to some seconds, as
+ * kernels may be compiled. NULL: no memory of the host's. */
+dnn_entry *dnn_cache_make(dnn_cache *cache, const void *key, const dnn_limits *limits, const dnn_stopwatch *watch);
 
 #ifdef __cplusplus
 }

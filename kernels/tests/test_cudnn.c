@@ -373,16 +373,57 @@ static void a_shape_is_planned_once_and_failures_are_remembered(void **state)
     dnn_attention a = dnn_attention_of(&args, &BF16), odd = a;
     cache.target = target_of(&devices[2]);
     assert_null(dnn_cache_find(&cache, &a));
-    dnn_entry *entry = dnn_cache_make(&cache, &a, &ROOMY);
+    dnn_entry *entry = dnn_cache_make(&cache, &a, &ROOMY, NULL);
     assert_non_null(entry->plan.plan);
     assert_int_equal(described, 2);
     assert_ptr_equal(dnn_cache_find(&cache, &a), entry);
     odd.D = 12;
     assert_null(dnn_cache_find(&cache, &odd));
-    entry = dnn_cache_make(&cache, &odd, &ROOMY);
+    entry = dnn_cache_make(&cache, &odd, &ROOMY, NULL);
     assert_null(entry->plan.plan);
     assert_non_null(strstr(entry->why, "cuDNN"));
     assert_ptr_equal(dnn_cache_find(&cache, &odd), entry);
+    cudnnBackendDestroyDescriptor(cache.target.properties);
+    dnn_cache_release(&cache);
+}
+
+static dit_status describe_in_parts(dnn_graph *graph, const dnn_target *target, const void *key)
+{
+    return dnn_attention_parts(graph, target, key);
+}
+
+/* The third plan takes least, the first does not run. */
+static double known_times(void *context, const dnn_plan *plan)
+{
+    static const double times[] = {-1, 5, 2, 3};
+    int *asked = context;
+    assert_non_null(plan->plan);
+    assert_in_range(*asked, 0, 3);
+    return times[(*asked)++];
+}
+
+static void the_fastest_plan_of_all_ways_is_kept(void **state)
+{
+    (void)state;
+    dnn_cache cache = {.key_bytes = sizeof(dnn_attention), .ways = {describe_attention, describe_in_parts}};
+    dit_attention_args args = fused(1, 2, 64, 128);
+    dnn_attention a = dnn_attention_of(&args, &BF16), odd = a;
+    int asked = 0;
+    dnn_stopwatch watch = {known_times, &asked};
+    cache.target = target_of(&devices[2]);
+    dnn_plan first[1];
+    dnn_graph parts = {0};
+    int count;
+    assert_ok(dnn_attention_parts(&parts, &cache.target, &a));
+    assert_ok(dnn_plans_make(&parts, &cache.target, &ROOMY, 1, first, &count));
+    dnn_entry *entry = dnn_cache_make(&cache, &a, &ROOMY, &watch);
+    assert_int_equal(asked, 4); /* 9.19 has two plans either way on 9.0 */
+    assert_int_equal(entry->plan.engine, first[0].engine);
+    assert_int_equal(entry->graph.operation_count, parts.operation_count);
+    odd.D = 12;
+    assert_null(dnn_cache_make(&cache, &odd, &ROOMY, &watch)->plan.plan);
+    dnn_plan_release(first);
+    dnn_graph_release(&parts);
     cudnnBackendDestroyDescriptor(cache.target.properties);
     dnn_cache_release(&cache);
 }
@@ -408,6 +449,7 @@ int main(void)
         cmocka_unit_test(bands_fit_the_room_they_are_cut_for),
         cmocka_unit_test(an_error_names_the_attribute_and_what_cudnn_says),
         cmocka_unit_test(a_shape_is_planned_once_and_failures_are_remembered),
+        cmocka_unit_test(the_fastest_plan_of_all_ways_is_kept),
         cmocka_unit_test(the_version_is_that_of_the_library),
     };
     /* Found by its name from now on. */

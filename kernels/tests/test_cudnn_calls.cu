@@ -150,6 +150,13 @@ static void assert_done(int64_t runs)
     assert_int_equal(emulated_cudnn_runs, runs);
 }
 
+/* Plans of attention are timed when a shape is first seen: how often is not the calls' business. */
+static void assert_done_by_plans()
+{
+    if (cuda.failure != DIT_OK) fail_msg("%s", cuda.failure_text);
+    assert_true(emulated_cudnn_runs > 0);
+}
+
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
 /* q, k and v inside one projection of `wide` columns a token, with lse. */
@@ -174,7 +181,7 @@ static void attention_agrees(const dit_attention_args *a, dit_element element)
 {
     assert_true(cuda_attention_library_run(&cuda, a));
     dit_ref_attention(pool, a);
-    assert_done(1);
+    assert_done_by_plans();
     double out = distance(a->out, a->B * a->batch_o);
     if (!(out < tolerance(element))) fail_msg("out is %g away", out);
     if (!a->lse) return;
@@ -236,7 +243,10 @@ static void what_does_not_fit_or_comes_while_recording_is_declined(void **)
     assert_true(cuda_attention_library_run(&cuda, &other));
     cuda.recording = true;
     assert_true(cuda_attention_library_run(&cuda, &other)); /* its plan is there */
-    assert_done(2);
+    assert_done_by_plans();
+    emulated_cudnn_runs = 0;
+    assert_true(cuda_attention_library_run(&cuda, &other));
+    assert_done(1); /* timed no more */
     device_use(1023);
     assert_false(cuda_attention_library_run(&cuda, &other));
     a.bias = bias, device_use(255);
@@ -254,7 +264,7 @@ static void lse_of_some_heads_may_begin_anywhere(void **)
     a.lse = all + 5;
     assert_true(cuda_attention_library_run(&cuda, &a));
     dit_ref_attention(pool, &a);
-    assert_done(1);
+    assert_done_by_plans();
     assert_true(distance(all, 15) < 1e-5);
 }
 
