@@ -86,14 +86,33 @@ $(CUDA_EMULATED): $(EMULATE_OBJECTS)
 # ---- tests -----------------------------------------------------------------------------------------------------------
 # Tests in CUDA take of the emulation what they do not define themselves.
 $(BUILD)/cuda-emulated/emulated.a: $(EMULATE_OBJECTS)
-EMULATED_TESTS := $(patsubst kernels/tests/%.cu,$(BUILD)/tests/kernels_%,$(sort $(wildcard kernels/tests/test_*.cu)))
+EMULATED_TESTS := $(patsubst kernels/tests/%.cu,$(BUILD)/tests/kernels_%,$(sort $(filter-out %/test_cudnn_calls.cu,$(wildcard \
+                    kernels/tests/test_*.cu))))
 $(EMULATED_TESTS): $(BUILD)/tests/kernels_%: $(BUILD)/cuda-emulated/kernels/tests/%.cu.o $(BUILD)/cuda-emulated/emulated.a \
 		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -ldl -o $@
 $(BUILD)/tests/kernels_test_nvml: $(BUILD)/kernels/cuda/nvml.o
+# cuDNN without a device. Its plans, by the library, which wants a driver (one that has no device); and what is asked of
+# it, carried out on the host, of which only its header is needed.
+CUDNN_PLANS := $(if $(CUDNN),$(patsubst %,$(BUILD)/cuda/%.o,$(filter %.c,$(CUDA_OVER_DNN))))
+CUDNN_CALLS := $(patsubst %,$(BUILD)/cuda-emulated/kernels/%.o,tests/test_cudnn_calls.cu $(if $(CUDNN),tests/cudnn_on_host.cpp \
+                 cuda/attention_cudnn.cu cuda/conv_cudnn.cu cuda/attention_mask.cu cuda/conv_gather.cu))
+NO_DEVICE   := $(BUILD)/tests/no_device/libcuda.so.1
+ifneq ($(CUDNN),)
+$(CUDNN_CALLS): EMULATE_FLAGS += $(CUDA_DEFINES) $(CUDA_INCLUDES)
+$(BUILD)/kernels/tests/test_cudnn.o: FILE_CFLAGS += $(CUDA_DEFINES) $(CUDA_INCLUDES) -DDITBENCH_NO_DEVICE='"$(abspath $(NO_DEVICE))"'
+$(BUILD)/tests/kernels_test_cudnn: KERNELS_TEST_LIBS = $(CUDA_DIRS:%=-L%) $(CUDA_DIRS:%=-Wl,-rpath,%) -lcudnn -ldl
+endif
+$(BUILD)/tests/kernels_test_cudnn: $(CUDNN_PLANS) $(if $(CUDNN),| $(NO_DEVICE))
+$(NO_DEVICE): kernels/tests/driver_without_device.c
+	@mkdir -p $(dir $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -MF $(BUILD)/tests/no_device.d -fPIC -shared -Wl,-soname,$(notdir $@) $< -o $@
+$(BUILD)/tests/kernels_test_cudnn_calls: $(CUDNN_CALLS) $(CUDNN_PLANS) $(if $(CUDNN),$(EMULATE_RUNTIME)) $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -ldl -o $@
 # A management library with known answers.
 $(BUILD)/tests/fake_nvml.so: kernels/tests/fake_nvml.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $(@:.so=.d) -fPIC -shared $(ALL_LDFLAGS) $< -o $@
-TESTS += $(EMULATED_TESTS) $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)
+TESTS += $(EMULATED_TESTS) $(BUILD)/tests/kernels_test_cudnn_calls $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)

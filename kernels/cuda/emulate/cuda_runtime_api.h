@@ -1,0 +1,2 @@
+/* What cuDNN's headers include. */
+#include "cuda_runtime.h"
