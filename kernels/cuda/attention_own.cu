@@ -1,0 +1,397 @@
+/* out = softmax(scale q k^T + bias) v per head over the keys that a query sees: the reference and fallback of the
+ * library's attention. Contract: kernels/kernels.h; flops and bytes: kernels/ref/attention.c.
+ *
+ *   attention_fwd_mma   q, k, v all bf16 or all fp16, D a multiple of 8 up to 256, rows 16-byte aligned: tensor cores,
+ *                       sums in fp32. A block has 4 warps of 32 queries (D > 128: 16) and walks over the keys, 64 (32)
+ *                       at a time. K is copied to shared memory while P V of the keys before is computed, V while Q K^T
+ *                       is; S, P and the output stay in registers.
+ *                       Dao, FlashAttention-2, arXiv:2307.08691; online softmax: Milakov and Gimelshein, arXiv:1805.02867.
+ *   attention_fp32      everything else: any elements, strides and head size; products and sums in fp32.
+ *
+ * Both skip the keys that nobody of a block sees: positions never descend, so what a query sees is a number of keys from
+ * the first on, found by halving in the positions on the device, and the last query of a block sees the most.
+ * A row that sees nothing has the maximum -inf and the sum 0: out 0, lse -inf. A NaN among the logits of a row makes its
+ * sum NaN and so the row, although fmaxf passes over it.
+ */
+#include "kernels/cuda/mma.h"
+
+#include <math.h>
+
+namespace
+{
+
+/* dit_attention_args with what lies at the addresses; strides in elements. */
+struct attention_call {
+    view q, k, v, bias, out, lse;             /* bias, lse: data NULL for none */
+    const int32_t *q_position, *k_position;   /* both NULL, or both not */
+    int64_t ldq, ldk, ldv, ldo, batch_q, batch_k, batch_v, batch_o;
+    int B, H, Sq, Sk, D, kv_group, kv_first;
+    float scale;
+};
+
+/* What one block works on. */
+struct attention_block {
+    int b, h, row0;
+};
+
+__device__ __forceinline__ int key_head(const attention_call &call, int h)
+{
+    return (call.kv_first + h) / call.kv_group;
+}
+
+/* How many keys, from the first, that query sees. */
+__device__ __forceinline__ int keys_seen(const attention_call &call, int query)
+{
+    int low = 0, high = call.Sk, position = call.q_position[query];
+    while (low < high) { /* the first key behind the query */
+        int middle = low + (high - low) / 2;
+        if (call.k_position[middle] <= position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of a grid [tiles of queries, H, B]: tiles vary fastest, so that neighbours in time read the same keys; where later
+ * queries see more, the longest come first. */
+__device__ __forceinline__ attention_block block_of(const attention_call &call, int queries)
+{
+    int tile = (int)(call.q_position ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
+    return {(int)blockIdx.z, (int)blockIdx.y, tile * queries};
+}
+
+/* ---- tensor cores ------------------------------------------------------------------------------------------------ */
+
+constexpr float LOG2_E = 1.44269504088896340736f, LN_2 = 0.69314718055994530942f;
+enum { MMA_WARPS = 4, MMA_THREADS = MMA_WARPS * WARP, QUAD = 4 };
+
+/* Tiles of head size up to WIDTH (a multiple of 16; channels beyond D are zeros). Rows in shared memory are 16 bytes
+ * longer than they need be: an odd number of 16-byte pieces apart, so that the eight rows of a matrix of ldmatrix lie in
+ * different banks. */
+template <int WIDTH> struct mma_tile {
+    static constexpr int row_tiles = WIDTH <= 128 ? 2 : 1; /* of 16 queries, per warp */
+    static constexpr int warp_queries = 16 * row_tiles;
+    static constexpr int queries = MMA_WARPS * warp_queries;
+    static constexpr int keys = WIDTH <= 96 ? 64 : WIDTH <= 128 ? 48 : 32; /* at a time; what registers are there for */
+    static constexpr int stride = WIDTH + 8;
+    static constexpr bool keeps_q = WIDTH <= 64; /* in registers: wider, they are needed for the output */
+    static constexpr int shared_bytes = (queries + 2 * keys) * stride * (int)sizeof(uint16_t);
+};
+
+/* One warp's part: of each row tile, rows g and g + 8 of the lane (mma.h). */
+template <int WIDTH> struct mma_state {
+    using tile = mma_tile<WIDTH>;
+    float out[tile::row_tiles][WIDTH / 8][4];
+    float scores[tile::row_tiles][tile::keys / 8][4];
+    float max[tile::row_tiles][2]; /* of the logits so far, in units of log 2 */
+    float sum[tile::row_tiles][2]; /* of this lane's columns only */
+    int seen[tile::row_tiles][2];  /* keys that the row sees */
+    int least, most;               /* of the warp's rows */
+    float bias[2];                 /* of keys 2 lane, 2 lane + 1 of the tile, in units of log 2 */
+};
+
+/* Where a thread begins to copy in rows of the tile's width: the same channels of every few rows. */
+template <int WIDTH> struct mma_copy {
+    static constexpr int pieces = WIDTH / 8, step = MMA_THREADS / pieces; /* of 16 bytes a row; rows apart */
+    int row, channel;
+    __device__ __forceinline__ mma_copy() : row((int)threadIdx.x / pieces), channel((int)threadIdx.x % pieces * 8) {}
+    __device__ __forceinline__ const uint16_t *source(const uint16_t *first, int64_t ld) const
+    {
+        return first + row * ld + channel;
+    }
+};
+
+/* ROWS rows, ld apart, to shared memory; those beyond `rows` are zeros. `source` is the thread's own (mma_copy) and
+ * goes on to the rows behind: one running address, for registers are scarce. */
+template <int WIDTH, int ROWS>
+__device__ __forceinline__ void copy_rows(uint16_t *tile, const uint16_t *&source, int64_t ld, int rows, int D)
+{
+    constexpr int step = mma_copy<WIDTH>::step, passes = (ROWS + step - 1) / step;
+    mma_copy<WIDTH> copy;
+    if (MMA_THREADS % mma_copy<WIDTH>::pieces && copy.row >= step) return;
+    tile += copy.row * mma_tile<WIDTH>::stride + copy.channel;
+    int left = copy.channel < D ? rows - copy.row : 0;
+#pragma unroll
+    for (int i = 0; i < passes; i++) {
+        if (ROWS % step == 0 || copy.row + i * step < ROWS)
+            cp_async_16(tile + i * step * mma_tile<WIDTH>::stride, source, i * step < left);
+        source += step * ld;
+    }
+    source += (ROWS - passes * step) * ld;
+}
+
+template <int WIDTH, bool PLACED>
+__device__ __forceinline__ void state_begin(mma_state<WIDTH> &s, const attention_call &call, int warp_row0)
+{
+    using tile = mma_tile<WIDTH>;
+    int lane = (int)threadIdx.x % WARP, seen = call.Sk;
+    if (PLACED) seen = keys_seen(call, min(warp_row0 + lane % tile::warp_queries, call.Sq - 1));
+    s.least = __shfl_sync((unsigned)WHOLE_WARP, seen, 0);
+    s.most = __shfl_sync((unsigned)WHOLE_WARP, seen, tile::warp_queries - 1);
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            s.seen[m][half] = PLACED ? __shfl_sync((unsigned)WHOLE_WARP, seen, m * 16 + half * 8 + lane / QUAD) : seen;
+            s.max[m][half] = -INFINITY;
+            s.sum[m][half] = 0;
+        }
+#pragma unroll
+        for (int n = 0; n < WIDTH / 8; n++) s.out[m][n][0] = s.out[m][n][1] = s.out[m][n][2] = s.out[m][n][3] = 0;
+    }
+}
+
+/* Q of a warp, channels 16 k on, as A of the product. */
+template <int WIDTH>
+__device__ __forceinline__ void load_q(uint32_t q[mma_tile<WIDTH>::row_tiles][4], const uint16_t *warp_q, int k)
+{
+    int lane = (int)threadIdx.x % WARP;
+#pragma unroll
+    for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++)
+        ldmatrix_x4(q[m], warp_q + (m * 16 + lane % 16) * mma_tile<WIDTH>::stride + k * 16 + lane / 16 * 8);
+}
+
+/* scores = Q K^T. `kept`: Q in registers, where the tile keeps it there. */
+template <dit_element ELEMENT, int WIDTH, int KEPT>
+__device__ __forceinline__ void compute_scores(mma_state<WIDTH> &s, const uint32_t (&kept)[KEPT][mma_tile<WIDTH>::row_tiles][4],
+                                               const uint16_t *warp_q, const uint16_t *k_tile)
+{
+    using tile = mma_tile<WIDTH>;
+    int lane = (int)threadIdx.x % WARP;
+    const uint16_t *k_row = k_tile + (lane % 8 + lane / 16 * 8) * tile::stride + lane / 8 % 2 * 8;
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+        for (int n = 0; n < tile::keys / 8; n++)
+            s.scores[m][n][0] = s.scores[m][n][1] = s.scores[m][n][2] = s.scores[m][n][3] = 0;
+#pragma unroll(tile::keeps_q ? WIDTH / 16 : 2)
+    for (int k = 0; k < WIDTH / 16; k++) {
+        uint32_t q[tile::row_tiles][4];
+        if (tile::keeps_q)
+            memcpy(q, kept[tile::keeps_q ? k : 0], sizeof q);
+        else
+            load_q<WIDTH>(q, warp_q, k);
+#pragma unroll
+        for (int n = 0; n < tile::keys / 16; n++) {
+            uint32_t b[4]; /* of keys 16 n to 16 n + 7, then of the next eight */
+            ldmatrix_x4(b, k_row + n * 16 * tile::stride + k * 16);
+#pragma unroll
+            for (int m = 0; m < tile::row_tiles; m++) {
+                mma_m16n8k16<ELEMENT>(s.scores[m][2 * n], q[m], b);
+                mma_m16n8k16<ELEMENT>(s.scores[m][2 * n + 1], q[m], b + 2);
+            }
+        }
+    }
+}
+
+/* The lane's share of the biases of the keys from key0 on. */
+template <int WIDTH>
+__device__ __forceinline__ void load_bias(mma_state<WIDTH> &s, const attention_call &call, int b, int key0)
+{
+    int lane = (int)threadIdx.x % WARP;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        int in_tile = 2 * lane + i, key = key0 + in_tile;
+        bool there = in_tile < mma_tile<WIDTH>::keys && key < call.Sk;
+        s.bias[i] = there ? view_load(call.bias, (int64_t)b * call.Sk + key) * LOG2_E : 0.0f;
+    }
+}
+
+/* scores = factor scores + bias, from here on in units of log 2. */
+template <int WIDTH> __device__ __forceinline__ void add_bias(mma_state<WIDTH> &s, float factor)
+{
+    int lane = (int)threadIdx.x % WARP;
+#pragma unroll
+    for (int n = 0; n < mma_tile<WIDTH>::keys / 8; n++) {
+        float even = __shfl_sync((unsigned)WHOLE_WARP, s.bias[0], n * QUAD + lane % QUAD);
+        float odd = __shfl_sync((unsigned)WHOLE_WARP, s.bias[1], n * QUAD + lane % QUAD);
+#pragma unroll
+        for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                s.scores[m][n][2 * half] = fmaf(s.scores[m][n][2 * half], factor, even);
+                s.scores[m][n][2 * half + 1] = fmaf(s.scores[m][n][2 * half + 1], factor, odd);
+            }
+        }
+    }
+}
+
+/* Keys that a row does not see, and those beyond the last, do not exist. */
+template <int WIDTH> __device__ __forceinline__ void hide_unseen(mma_state<WIDTH> &s, int key0)
+{
+    int column = key0 + 2 * ((int)threadIdx.x % QUAD);
+#pragma unroll
+    for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++)
+#pragma unroll
+        for (int n = 0; n < mma_tile<WIDTH>::keys / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                if (column + 8 * n + i % 2 >= s.seen[m][i / 2]) s.scores[m][n][i] = -INFINITY;
+}
+
+/* P of one row of the lane in place of its scores. Returns what brings the sums before this tile to the new maximum. */
+template <int WIDTH>
+__device__ __forceinline__ float softmax_row(mma_state<WIDTH> &s, int m, int half, float factor)
+{
+    using tile = mma_tile<WIDTH>;
+    float top = -INFINITY, sum = 0;
+#pragma unroll
+    for (int n = 0; n < tile::keys / 8; n++)
+        top = fmaxf(top, fmaxf(s.scores[m][n][2 * half], s.scores[m][n][2 * half + 1]));
+    top = fmaxf(top, __shfl_xor_sync((unsigned)WHOLE_WARP, top, 1));
+    top = fmaxf(top, __shfl_xor_sync((unsigned)WHOLE_WARP, top, 2));
+    top = fmaxf(s.max[m][half], top * factor);
+    float base = top == -INFINITY ? 0.0f : top; /* -inf - -inf is NaN */
+    float shrink = exp2_fast(s.max[m][half] - base);
+#pragma unroll
+    for (int n = 0; n < tile::keys / 8; n++)
+#pragma unroll
+        for (int i = 2 * half; i < 2 * half + 2; i++) {
+            s.scores[m][n][i] = exp2_fast(fmaf(s.scores[m][n][i], factor, -base));
+            sum += s.scores[m][n][i];
+        }
+    s.max[m][half] = top;
+    s.sum[m][half] = s.sum[m][half] * shrink + sum;
+    return shrink;
+}
+
+/* P of all rows. The outputs are multiplied only where some row of the warp has a new maximum, which gets rare soon. */
+template <int WIDTH> __device__ __forceinline__ void softmax(mma_state<WIDTH> &s, float factor)
+{
+    using tile = mma_tile<WIDTH>;
+    float shrink[tile::row_tiles][2];
+    bool same = true;
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            shrink[m][half] = softmax_row<WIDTH>(s, m, half, factor);
+            same = same && shrink[m][half] == 1.0f;
+        }
+    if (__all_sync((unsigned)WHOLE_WARP, same)) return;
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+        for (int n = 0; n < WIDTH / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) s.out[m][n][i] *= shrink[m][i / 2];
+}
+
+/* out += P V. */
+template <dit_element ELEMENT, int WIDTH>
+__device__ __forceinline__ void add_values(mma_state<WIDTH> &s, const uint16_t *v_tile)
+{
+    using tile = mma_tile<WIDTH>;
+    int lane = (int)threadIdx.x % WARP;
+    const uint16_t *v_row = v_tile + lane % 16 * tile::stride + lane / 16 * 8;
+#pragma unroll
+    for (int k = 0; k < tile::keys / 16; k++) {
+        uint32_t p[tile::row_tiles][4];
+#pragma unroll
+        for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const float *pair = s.scores[m][2 * k + i / 2] + i % 2 * 2;
+                p[m][i] = pack_pair<ELEMENT>(pair[0], pair[1]);
+            }
+#pragma unroll
+        for (int n = 0; n < WIDTH / 16; n++) {
+            uint32_t b[4]; /* of channels 16 n to 16 n + 7, then of the next eight */
+            ldmatrix_x4_trans(b, v_row + k * 16 * tile::stride + n * 16);
+#pragma unroll
+            for (int m = 0; m < tile::row_tiles; m++) {
+                mma_m16n8k16<ELEMENT>(s.out[m][2 * n], p[m], b);
+                mma_m16n8k16<ELEMENT>(s.out[m][2 * n + 1], p[m], b + 2);
+            }
+        }
+    }
+}
+
+/* One row of the lane: its part of out, in ELEMENT or fp32, and, from the first of the four lanes, lse. */
+template <dit_element ELEMENT, int WIDTH>
+__device__ __forceinline__ void store_row(mma_state<WIDTH> &s, const attention_call &call, attention_block block, int m,
+                                          int half, int row)
+{
+    int lane = (int)threadIdx.x % WARP;
+    float sum = s.sum[m][half];
+    sum += __shfl_xor_sync((unsigned)WHOLE_WARP, sum, 1);
+    sum += __shfl_xor_sync((unsigned)WHOLE_WARP, sum, 2);
+    if (row >= call.Sq) return;
+    float inverse = sum == 0 ? 0.0f : 1 / sum;
+    int64_t first = block.b * call.batch_o + row * call.ldo + (int64_t)block.h * call.D + lane % QUAD * 2;
+#pragma unroll
+    for (int n = 0; n < WIDTH / 8; n++) {
+        float even = s.out[m][n][2 * half] * inverse, odd = s.out[m][n][2 * half + 1] * inverse;
+        if (n * 8 >= call.D) continue;
+        if (call.out.element == DIT_ELEMENT_FP32)
+            *(float2 *)((float *)call.out.data + first + n * 8) = make_float2(even, odd);
+        else
+            *(uint32_t *)((uint16_t *)call.out.data + first + n * 8) = pack_pair<ELEMENT>(even, odd);
+    }
+    if (call.lse.data && lane % QUAD == 0)
+        view_store(call.lse, ((int64_t)block.b * call.H + block.h) * call.Sq + row,
+                   (s.max[m][half] + log2f(sum)) * LN_2);
+}
+
+template <dit_element ELEMENT, int WIDTH, bool BIASED, bool PLACED>
+__global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call call)
+{
+    using tile = mma_tile<WIDTH>;
+    SHARED(uint16_t, q_tile);
+    uint16_t *k_tile = q_tile + tile::queries * tile::stride, *v_tile = k_tile + tile::keys * tile::stride;
+    attention_block block = block_of(call, tile::queries);
+    int warp = (int)threadIdx.x / WARP, warp_row0 = block.row0 + warp * tile::warp_queries;
+    int64_t head = (int64_t)key_head(call, block.h) * call.D;
+    mma_copy<WIDTH> copy;
+    const uint16_t *q = copy.source((const uint16_t *)call.q.data + block.b * call.batch_q + block.row0 * call.ldq +
+                                        (int64_t)block.h * call.D,
+                                    call.ldq);
+    const uint16_t *k = copy.source((const uint16_t *)call.k.data + block.b * call.batch_k + head, call.ldk);
+    const uint16_t *v = copy.source((const uint16_t *)call.v.data + block.b * call.batch_v + head, call.ldv);
+
+    copy_rows<WIDTH, tile::queries>(q_tile, q, call.ldq, call.Sq - block.row0, call.D);
+    copy_rows<WIDTH, tile::keys>(k_tile, k, call.ldk, call.Sk, call.D);
+    cp_async_commit();
+
+    mma_state<WIDTH> s;
+    state_begin<WIDTH, PLACED>(s, call, warp_row0);
+    int seen = PLACED ? keys_seen(call, min(block.row0 + tile::queries, call.Sq) - 1) : call.Sk; /* by anyone */
+    float factor = call.scale * LOG2_E;
+    const uint16_t *warp_q = q_tile + warp * tile::warp_queries * tile::stride;
+    uint32_t kept[tile::keeps_q ? WIDTH / 16 : 1][tile::row_tiles][4];
+
+    for (int key0 = 0; key0 < seen; key0 += tile::keys) {
+        bool sees = !PLACED || key0 < s.most; /* the same for the whole warp */
+        cp_async_wait<0>();
+        __syncthreads(); /* K is there, and nobody reads the last V any more */
+        copy_rows<WIDTH, tile::keys>(v_tile, v, call.ldv, call.Sk - key0, call.D);
+        cp_async_commit();
+        if (BIASED) load_bias<WIDTH>(s, call, block.b, key0);
+        if (tile::keeps_q && key0 == 0) {
+#pragma unroll
+            for (int i = 0; i < (tile::keeps_q ? WIDTH / 16 : 0); i++) load_q<WIDTH>(kept[i], warp_q, i);
+        }
+        if (sees) compute_scores<ELEMENT, WIDTH>(s, kept, warp_q, k_tile);
+        cp_async_wait<0>();
+        __syncthreads(); /* V is there, and nobody reads this K any more */
+        if (key0 + tile::keys < seen) {
+            copy_rows<WIDTH, tile::keys>(k_tile, k, call.ldk, call.Sk - key0 - tile::keys, call.D);
+            cp_async_commit();
+        }
+        if (!sees) continue;
+        if (BIASED) add_bias<WIDTH>(s, factor);
+        if (key0 + tile::keys > s.least) hide_unseen<WIDTH>(s, key0);
+        softmax<WIDTH>(s, BIASED ? 1.0f : factor);
+        add_values<ELEMENT, WIDTH>(s, v_tile);
+    }
+    cp_async_wait<0>(); /* of a block that sees no key at all */
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+            store_row<ELEMENT, WIDTH>(s, call, block, m, half,
+                                      warp_row0 + m * 16 + half * 8 + (int)threadIdx.x % WARP / QUAD);
+}
+
+} // namespace
