@@ -249,8 +249,8 @@ static dit_status linear_prepare(dit_case_run *run, const dit_kernels *table, co
     int64_t rows[2] = {c->n / 3, c->n - c->n / 3};
     const float *w[2] = {run->in[1], run->in[1] + rows[0] * c->k};
     const float *b[2] = {bias ? run->in[2] : NULL, bias ? run->in[2] + rows[0] : NULL};
-    DIT_TRY(table->linear_pack(&run->arena, c->k, 2, w, b, rows, &run->packed));
-    DIT_TRY(reference->linear_pack(&run->arena, c->k, 2, w, b, rows, &run->packed_reference));
+    DIT_TRY(table->linear_pack(run->pool, &run->arena, c->k, 2, w, b, rows, &run->packed));
+    DIT_TRY(reference->linear_pack(run->pool, &run->arena, c->k, 2, w, b, rows, &run->packed_reference));
     return prepare_outputs(run, c->rows * padded(c, c->n), 0);
 }
 
@@ -453,8 +453,8 @@ static dit_status conv_prepare(dit_case_run *run, const dit_kernels *table, cons
     DIT_TRY(fill(run, 4, (shape.padding[0] + c->B) * c->Sq * c->k, 0, 1));
     DIT_TRY(fill(run, 5, (shape.padding[0] + c->B) * c->Sq * c->k, 0, 1));
     const float *w[1] = {run->in[1]}, *b[1] = {c->flags & DIT_CASE_BIAS ? run->in[2] : NULL};
-    DIT_TRY(table->linear_pack(&run->arena, k, 1, w, b, &c->n, &run->packed));
-    DIT_TRY(reference->linear_pack(&run->arena, k, 1, w, b, &c->n, &run->packed_reference));
+    DIT_TRY(table->linear_pack(run->pool, &run->arena, k, 1, w, b, &c->n, &run->packed));
+    DIT_TRY(reference->linear_pack(run->pool, &run->arena, k, 1, w, b, &c->n, &run->packed_reference));
     return prepare_outputs(run, shape.out[0] * shape.out[1] * shape.out[2] * c->n, 0);
 }
 

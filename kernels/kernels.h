@@ -200,8 +200,8 @@ typedef struct {
     const char *name; /* "ref", "cpu" */
     /* Packs W [n, k] row-major (+ bias [n] or NULL, copied) into `arena`. Collects `pieces` matrices stacked along n:
      * w[i] is [rows[i], k]; bias[i] may be NULL only if all are. The sources may be freed afterwards. */
-    dit_status (*linear_pack)(dit_arena *arena, int64_t k, int pieces, const float *const *w, const float *const *bias,
-                              const int64_t *rows, dit_linear *out);
+    dit_status (*linear_pack)(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
+                              const float *const *bias, const int64_t *rows, dit_linear *out);
     void (*linear)(dit_pool *pool, const dit_linear_args *args);
     void (*attention)(dit_pool *pool, const dit_attention_args *args);
     void (*attention_merge)(dit_pool *pool, const dit_merge_args *args);
