@@ -89,35 +89,41 @@ template <int WIDTH> struct mma_state {
     float max[tile::row_tiles][2]; /* of the logits so far, in units of log 2 */
     float sum[tile::row_tiles][2]; /* of this lane's columns only */
     int seen[tile::row_tiles][2];  /* keys that the row sees */
-    int most;                      /* of the warp's rows */
     float bias[2];                 /* of keys 2 lane, 2 lane + 1 of the tile, in units of log 2 */
 };
 
-/* Where a thread begins to copy in rows of the tile's width: the same channels of every few rows. */
+/* What a thread copies of rows of the tile's width: the same channels of every few rows. */
 template <int WIDTH> struct mma_copy {
     static constexpr int pieces = WIDTH / 8, step = MMA_THREADS / pieces; /* of 16 bytes a row; rows apart */
-    int row, channel;
-    __device__ __forceinline__ mma_copy() : row((int)threadIdx.x / pieces), channel((int)threadIdx.x % pieces * 8) {}
-    __device__ __forceinline__ const uint16_t *source(const uint16_t *first, int64_t ld) const
+    static constexpr int beyond = 1 << 30;
+    int row;   /* the first, or beyond all: no such channels */
+    int place; /* in a tile */
+    __device__ __forceinline__ mma_copy(int D)
     {
-        return first + row * ld + channel;
+        row = channel() < D ? own_row() : beyond;
+        place = own_row() * mma_tile<WIDTH>::stride + channel();
+    }
+    static __device__ __forceinline__ int own_row() { return (int)threadIdx.x / pieces; }
+    static __device__ __forceinline__ int channel() { return (int)threadIdx.x % pieces * 8; }
+    static __device__ __forceinline__ const uint16_t *source(const uint16_t *first, int64_t ld)
+    {
+        return first + own_row() * ld + channel();
     }
 };
 
 /* ROWS rows, ld apart, to shared memory; those beyond `rows` are zeros. `source` is the thread's own (mma_copy) and
  * goes on to the rows behind: one running address, for registers are scarce. */
 template <int WIDTH, int ROWS>
-__device__ __forceinline__ void copy_rows(uint16_t *tile, const uint16_t *&source, int64_t ld, int rows, int D)
+__device__ __forceinline__ void copy_rows(const mma_copy<WIDTH> &copy, uint16_t *tile, const uint16_t *&source,
+                                          int64_t ld, int rows)
 {
     constexpr int step = mma_copy<WIDTH>::step, passes = (ROWS + step - 1) / step;
-    mma_copy<WIDTH> copy;
-    if (MMA_THREADS % mma_copy<WIDTH>::pieces && copy.row >= step) return;
-    tile += copy.row * mma_tile<WIDTH>::stride + copy.channel;
-    int left = copy.channel < D ? rows - copy.row : 0;
+    if (MMA_THREADS % mma_copy<WIDTH>::pieces && copy.own_row() >= step) return;
+    int left = rows - copy.row;
 #pragma unroll
     for (int i = 0; i < passes; i++) {
-        if (ROWS % step == 0 || copy.row + i * step < ROWS)
-            cp_async_16(tile + i * step * mma_tile<WIDTH>::stride, source, i * step < left);
+        if (ROWS % step == 0 || copy.own_row() + i * step < ROWS)
+            cp_async_16(tile + copy.place + i * step * mma_tile<WIDTH>::stride, source, i * step < left);
         source += step * ld;
     }
     source += (ROWS - passes * step) * ld;
@@ -129,7 +135,6 @@ __device__ __forceinline__ void state_begin(mma_state<WIDTH> &s, const attention
     using tile = mma_tile<WIDTH>;
     int lane = (int)threadIdx.x % WARP, seen = call.Sk;
     if (MASKED) seen = keys_seen(call, min(warp_row0 + lane % tile::warp_queries, call.Sq - 1));
-    s.most = MASKED ? __shfl_sync((unsigned)WHOLE_WARP, seen, tile::warp_queries - 1) : seen;
 #pragma unroll
     for (int m = 0; m < tile::row_tiles; m++) {
 #pragma unroll
@@ -345,15 +350,15 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
     attention_block block = block_of(call, tile::queries);
     int warp = (int)threadIdx.x / WARP, warp_row0 = block.row0 + warp * tile::warp_queries;
     int64_t head = (int64_t)key_head(call, block.h) * call.D;
-    mma_copy<WIDTH> copy;
+    mma_copy<WIDTH> copy(call.D);
     const uint16_t *q = copy.source((const uint16_t *)call.q.data + block.b * call.batch_q + block.row0 * call.ldq +
                                         (int64_t)block.h * call.D,
                                     call.ldq);
     const uint16_t *k = copy.source((const uint16_t *)call.k.data + block.b * call.batch_k + head, call.ldk);
     const uint16_t *v = copy.source((const uint16_t *)call.v.data + block.b * call.batch_v + head, call.ldv);
 
-    copy_rows<WIDTH, tile::queries>(q_tile, q, call.ldq, call.Sq - block.row0, call.D);
-    copy_rows<WIDTH, tile::keys>(k_tile, k, call.ldk, call.Sk, call.D);
+    copy_rows<WIDTH, tile::queries>(copy, q_tile, q, call.ldq, call.Sq - block.row0);
+    copy_rows<WIDTH, tile::keys>(copy, k_tile, k, call.ldk, call.Sk);
     cp_async_commit();
 
     mma_state<WIDTH> s;
@@ -365,21 +370,21 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
     uint32_t kept[tile::keeps_q ? WIDTH / 16 : 1][tile::row_tiles][4];
 
     for (int key0 = 0; key0 < seen; key0 += tile::keys) {
-        bool sees = !MASKED || key0 < s.most; /* the same for the whole warp */
+        bool sees = !MASKED || __any_sync((unsigned)WHOLE_WARP, key0 < s.seen[tile::row_tiles - 1][1]); /* someone */
         cp_async_wait<0>();
         __syncthreads(); /* K is there, and nobody reads the last V any more */
-        copy_rows<WIDTH, tile::keys>(v_tile, v, call.ldv, call.Sk - key0, call.D);
+        copy_rows<WIDTH, tile::keys>(copy, v_tile, v, call.ldv, call.Sk - key0);
         cp_async_commit();
-        if (biased) load_bias<WIDTH>(s, call, block.b, key0);
         if (tile::keeps_q && key0 == 0) {
 #pragma unroll
             for (int i = 0; i < (tile::keeps_q ? WIDTH / 16 : 0); i++) load_q<WIDTH>(kept[i], warp_q, i);
         }
         if (sees) compute_scores<ELEMENT, WIDTH>(s, kept, warp_q, k_tile);
+        if (biased) load_bias<WIDTH>(s, call, block.b, key0);
         cp_async_wait<0>();
         __syncthreads(); /* V is there, and nobody reads this K any more */
         if (key0 + tile::keys < seen) {
-            copy_rows<WIDTH, tile::keys>(k_tile, k, call.ldk, call.Sk - key0 - tile::keys, call.D);
+            copy_rows<WIDTH, tile::keys>(copy, k_tile, k, call.ldk, call.Sk - key0 - tile::keys);
             cp_async_commit();
         }
         if (!sees) continue;
