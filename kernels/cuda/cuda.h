@@ -116,7 +116,8 @@ dit_status cuda_conv_library_open(dit_cuda *cuda, dit_cuda_conv_library **out);
 void cuda_conv_library_close(dit_cuda_conv_library *library);
 bool cuda_conv_library_run(dit_cuda *cuda, const dit_conv_args *args);
 
-/* Which parts of a request a library's product does itself; a pass over it does the others. `part` is what is left of
+/* Which parts of a request a library's product does itself, none without those before it; a pass over it does the
+ * others. The residual is the product's only where there is no activation and no gate. `part` is what is left of
  * the request for the product, with `weights` for its own; its y is the request's or the workspace. */
 typedef struct {
     bool bias, activation, residual;
