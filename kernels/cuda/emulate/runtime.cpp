@@ -169,6 +169,12 @@ cudaError_t cudaDeviceGetPCIBusId(char *out, int length, int)
     return cudaSuccess;
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    *can = 0;
+    return said(device == peer || peer >= emulated_devices ? cudaErrorInvalidDevice : cudaSuccess);
+}
+
 cudaError_t cudaDeviceSynchronize(void)
 {
     return not_recording();
