@@ -5,11 +5,8 @@
  * workspace in y's element, which rounds it once more than the own kernels do, as frameworks round it.
  * Workspace: [the library's | scale and parts of quantising | e4m3 of x | product]. Requests that need more of it than
  * there is are done in groups of rows.
- *
- * Bytes of the pass: product, residual and y once each, of rows * n elements.
  */
-#include "kernels/cuda/finish.h"
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/epilogue.h"
 
 enum {
     LIBRARY_BYTES = 32 << 20, /* what cuBLAS asks for by default on sm_90 */
@@ -17,9 +14,7 @@ enum {
     SCALE_FLOATS = 64,
     ALIGNMENT = 256,
     FP8_LEAST = 1024, /* rows and columns of W: smaller layers lose accuracy and gain nothing */
-    FP8_MULTIPLE = 16,
-    FINISH_THREADS = 128,
-    FINISH_ROWS = 32768 /* blocks along the rows; more rows take turns */
+    FP8_MULTIPLE = 16
 };
 static_assert((SCALE_FLOATS + CUDA_QUANTISE_PARTIAL) * sizeof(float) <= QUANTISE_BYTES, "scale and parts");
 
@@ -84,57 +79,6 @@ dit_status cuda_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pie
 
 /* ---- the pass after a product ------------------------------------------------------------------------------------ */
 
-typedef struct {
-    finish f;
-    view product;
-    int64_t ldp, rows, n;
-    bool wide;
-} pass;
-
-static __device__ inline void pass_wide(const pass &p, int64_t row, int64_t column)
-{
-    const int64_t i = row * p.f.ldy + column;
-    float value[VIEW_WIDTH], other[VIEW_WIDTH];
-    view_load_wide(p.product, row * p.ldp + column, value);
-    if (p.f.bias.data) {
-        view_load_wide(p.f.bias, column, other);
-#pragma unroll
-        for (int j = 0; j < VIEW_WIDTH; j++) value[j] += other[j];
-    }
-#pragma unroll
-    for (int j = 0; j < VIEW_WIDTH; j++) value[j] = activation_of(value[j], p.f.activation);
-    if (p.f.gate.data) {
-        view_load_wide(p.f.gate, column, other);
-#pragma unroll
-        for (int j = 0; j < VIEW_WIDTH; j++) value[j] *= other[j];
-    }
-    if (p.f.residual.data) {
-        view_load_wide(p.f.residual, i, other);
-#pragma unroll
-        for (int j = 0; j < VIEW_WIDTH; j++) value[j] += other[j];
-    }
-    view_store_wide(p.f.y, i, value);
-}
-
-static __global__ void __launch_bounds__(FINISH_THREADS) finish_pass(pass p)
-{
-    const int64_t each = p.wide ? (int64_t)VIEW_WIDTH : 1;
-    const int64_t column = ((int64_t)blockIdx.x * FINISH_THREADS + (int)threadIdx.x) * each;
-    if (column >= p.n) return;
-    for (int64_t row = blockIdx.y; row < p.rows; row += gridDim.y) {
-        if (p.wide)
-            pass_wide(p, row, column);
-        else
-            finish_store(p.f, row, column, view_load(p.product, row * p.ldp + column));
-    }
-}
-
-static bool pass_is_wide(const pass *p)
-{
-    return p->n % VIEW_WIDTH == 0 && view_is_wide(p->product, p->ldp) && view_is_wide(p->f.y, p->f.ldy) &&
-           view_is_wide(p->f.residual, p->f.ldy) && view_is_wide(p->f.bias, 0) && view_is_wide(p->f.gate, 0);
-}
-
 static const view nothing = {NULL, DIT_ELEMENT_FP32};
 
 /* Whether a pass has anything to do. */
@@ -147,19 +91,16 @@ static bool is_finished(const cuda_matmul_args *whole, cuda_linear_parts parts)
 void cuda_linear_finish(dit_cuda *cuda, const cuda_matmul_args *whole, cuda_linear_parts parts,
                         const cuda_matmul_args *part)
 {
-    pass p = {};
+    epilogue_args e = {};
     if (is_finished(whole, parts)) return;
-    p.product = part->y, p.ldp = part->ldy, p.rows = whole->rows, p.n = whole->n;
-    p.f.bias = parts.bias ? nothing : whole->weights->bias;
-    p.f.gate = parts.residual ? nothing : whole->gate;
-    p.f.residual = parts.residual ? nothing : whole->residual;
-    p.f.activation = parts.activation ? DIT_ACT_NONE : whole->activation;
-    p.f.y = whole->y, p.f.ldy = whole->ldy;
-    p.wide = pass_is_wide(&p);
-    const int64_t columns = FINISH_THREADS * (p.wide ? (int64_t)VIEW_WIDTH : 1);
-    const dim3 grid((unsigned)((p.n + columns - 1) / columns),
-                    (unsigned)(p.rows < FINISH_ROWS ? p.rows : (int64_t)FINISH_ROWS));
-    LAUNCH(cuda, finish_pass, grid, FINISH_THREADS, 0, p);
+    e.rows = whole->rows, e.cols = whole->n;
+    e.x = part->y, e.ldx = part->ldy;
+    e.bias = parts.bias ? nothing : whole->weights->bias;
+    e.activation = parts.activation ? DIT_ACT_NONE : whole->activation;
+    e.gate = parts.residual ? nothing : whole->gate;
+    e.residual = parts.residual ? nothing : whole->residual, e.ldr = whole->ldy;
+    e.y = whole->y, e.ldy = whole->ldy;
+    epilogue_add(cuda, &e);
 }
 
 /* ---- the workspace ----------------------------------------------------------------------------------------------- */

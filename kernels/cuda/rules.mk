@@ -88,8 +88,13 @@ $(CUDA_EMULATED): $(EMULATE_OBJECTS)
 $(BUILD)/tests/kernels_test_emulation: $(BUILD)/cuda-emulated/kernels/tests/test_emulation.cu.o $(EMULATE_RUNTIME) $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -o $@
+$(BUILD)/tests/kernels_test_cuda_parts: $(BUILD)/cuda-emulated/kernels/tests/test_cuda_parts.cu.o $(EMULATE_OBJECTS) \
+                                        $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -ldl -o $@
+$(BUILD)/tests/kernels_test_cuda_linear: | $(CUDA_EMULATED)
 # A management library with known answers.
 $(BUILD)/tests/fake_nvml.so: kernels/tests/fake_nvml.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $(@:.so=.d) -fPIC -shared $(ALL_LDFLAGS) $< -o $@
-TESTS += $(BUILD)/tests/kernels_test_emulation $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)
+TESTS += $(BUILD)/tests/kernels_test_emulation $(BUILD)/tests/kernels_test_cuda_parts $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)
