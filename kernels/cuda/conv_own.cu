@@ -12,12 +12,12 @@ typedef struct {
     int64_t out[3];
 } picture;
 
-/* A row is a position of y, its depth the taps, channels fastest. The place in the depth is kept as a tap and a channel,
- * and moved on without divisions. */
+/* A row is a position of y, its depth the taps, channels fastest. The place in the depth is kept as a tap and a
+ * channel, and moved on without divisions. */
 typedef struct pixel_source {
     picture p;
     int64_t rows;
-    bool wide; /* eight channels from a multiple of eight on can be read at once, and never belong to two taps */
+    bool wide;       /* eight channels from a multiple of eight on can be read at once, and never belong to two taps */
     int64_t t, y, x; /* of the first tap; t beyond all frames: no row */
     int dt, dy, dx, channel;
 
@@ -43,8 +43,8 @@ typedef struct pixel_source {
         channel = 0;
         move((int)k);
     }
-    /* The plane or line that position (frame, line) of the upsampled input lies in and where it begins there; data NULL:
-     * zeros. */
+    /* The plane or line that position (frame, line) of the upsampled input lies in and where it begins there; data
+     * NULL: zeros. */
     __device__ inline view line_of(int64_t frame, int64_t line, int64_t *begin) const
     {
         const view zeros = {NULL, DIT_ELEMENT_FP32};
@@ -55,7 +55,8 @@ typedef struct pixel_source {
             if (line < -p.up || line >= (p.height + 1) * p.up) return zeros;
             return line < 0 ? p.above : p.below;
         }
-        *begin = (line >> p.halve) * row + (frame < 0 ? (frame + p.padding[0]) * p.front_frame : frame * p.height * row);
+        *begin =
+            (line >> p.halve) * row + (frame < 0 ? (frame + p.padding[0]) * p.front_frame : frame * p.height * row);
         return frame < 0 ? p.front : p.x;
     }
     /* The pixel of the tap: where its channels begin. */

@@ -1,5 +1,6 @@
-/* e4m3: eight bits of a sign, four of exponent (bias 7) and three of mantissa; no infinity, 0x7F is NaN, 448 the largest.
- * Source: FP8 Formats for Deep Learning (Micikevicius et al.), arXiv:2209.05433, table 1. The same on host and device.
+/* e4m3: eight bits of a sign, four of exponent (bias 7) and three of mantissa; no infinity, 0x7F is NaN, 448 the
+ * largest. Source: FP8 Formats for Deep Learning (Micikevicius et al.), arXiv:2209.05433, table 1. The same on host and
+ * device.
  */
 #ifndef DIT_KERNELS_CUDA_E4M3_H
 #define DIT_KERNELS_CUDA_E4M3_H

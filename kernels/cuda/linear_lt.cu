@@ -1,8 +1,8 @@
 /* Linear layers by cuBLASLt.
  *
  * y = x W^T with rows contiguous is, in the library's columns, y^T [n, rows] = W^T^T x^T: A is W as a k x n matrix of
- * columns, transposed; B is x as k x rows; C and D are n x rows. Sums are in fp32 and never in TF32; parts of a sum that
- * is split are kept in fp32 too (the reduction scheme), because the output's element would round them.
+ * columns, transposed; B is x as k x rows; C and D are n x rows. Sums are in fp32 and never in TF32; parts of a sum
+ * that is split are kept in fp32 too (the reduction scheme), because the output's element would round them.
  *
  * A request is what decides which algorithms there are: extents, strides, elements, epilogue, alignment. The first call
  * of a request outside of a recording times the library's candidates, in every way the whole can be done:
@@ -32,7 +32,7 @@ static_assert(sizeof(cublasLtMatmulAlgo_t) == DIT_ALGORITHM_BYTES, "an algorithm
 /* Compared as bytes: no padding, and zero before it is filled. */
 typedef struct {
     int64_t rows, n, k, ldx, ldy;
-    int32_t x, y; /* cudaDataType; W is as x */
+    int32_t x, y;           /* cudaDataType; W is as x */
     int32_t bias, residual; /* whether the library adds them */
     int32_t activation;
     int32_t passes; /* whether something is left for a pass whatever the way */
@@ -90,8 +90,8 @@ static cuda_linear_parts parts_of(const cuda_matmul_args *whole, int way)
 {
     const view bias = whole->weights->bias;
     cuda_linear_parts parts;
-    parts.bias = bias.data && bias.element == whole->y.element &&
-                 !(whole->x_scale && whole->y.element == DIT_ELEMENT_FP32);
+    parts.bias =
+        bias.data && bias.element == whole->y.element && !(whole->x_scale && whole->y.element == DIT_ELEMENT_FP32);
     const bool biased = parts.bias || !bias.data; /* whether the sums are whole when the rest comes */
     parts.activation = way == WAY_ACTIVATION && biased;
     parts.residual = whole->residual.data && !whole->gate.data && whole->activation == DIT_ACT_NONE &&
@@ -144,11 +144,12 @@ static void request_of(dit_cuda *cuda, const cuda_matmul_args *whole, request *r
 /* Everything that the choice depends on. */
 static void key_of(const dit_cuda *cuda, const request *r, char out[DIT_ALGORITHM_KEY])
 {
-    snprintf(out, DIT_ALGORITHM_KEY,
-             "%s|rows%lld,n%lld,k%lld|ld%lld,%lld|type%d,%d|bias%d,residual%d,activation%d,pass%d|align%d,%d,%d,%d|%lld",
-             cuda->linear->machine, (long long)r->rows, (long long)r->n, (long long)r->k, (long long)r->ldx,
-             (long long)r->ldy, r->x, r->y, r->bias, r->residual, r->activation, r->passes, r->align_w, r->align_x,
-             r->align_y, r->align_c, (long long)cuda_linear_library_bytes(cuda));
+    snprintf(
+        out, DIT_ALGORITHM_KEY,
+        "%s|rows%lld,n%lld,k%lld|ld%lld,%lld|type%d,%d|bias%d,residual%d,activation%d,pass%d|align%d,%d,%d,%d|%lld",
+        cuda->linear->machine, (long long)r->rows, (long long)r->n, (long long)r->k, (long long)r->ldx,
+        (long long)r->ldy, r->x, r->y, r->bias, r->residual, r->activation, r->passes, r->align_w, r->align_x,
+        r->align_y, r->align_c, (long long)cuda_linear_library_bytes(cuda));
 }
 
 /* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv */
@@ -182,7 +183,8 @@ static dit_status set(cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes
 static dit_status make_product(const request *r, int way, cublasLtMatmulDesc_t *out)
 {
     const int32_t transposed = CUBLAS_OP_T;
-    const int8_t fast = 1; /* sums of e4m3 products in the tensor core's own accumulator: approximate, and declared so */
+    const int8_t fast =
+        1; /* sums of e4m3 products in the tensor core's own accumulator: approximate, and declared so */
     uint32_t epilogue = r->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     if (way == WAY_ACTIVATION) epilogue = r->bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
     LT_TRY(cublasLtMatmulDescCreate(out, CUBLAS_COMPUTE_32F, CUDA_R_32F));
@@ -400,9 +402,9 @@ static void take_first(dit_cuda *cuda, plan *p, const cuda_matmul_args *whole)
 static void report(const request *r, const char *key, const dit_algorithm *best, int tried)
 {
     static const char *const ways[] = {"plain", "activation", "own"};
-    dit_log_debug("linear %s: %s, %.1f us, %.1f TFLOP/s, of %d", key, ways[best->way], (double)best->time_ns * 1e-3,
-                  2e-3 * (double)r->rows * (double)r->n * (double)r->k / (double)(best->time_ns > 0 ? best->time_ns : 1),
-                  tried);
+    dit_log_debug(
+        "linear %s: %s, %.1f us, %.1f TFLOP/s, of %d", key, ways[best->way], (double)best->time_ns * 1e-3,
+        2e-3 * (double)r->rows * (double)r->n * (double)r->k / (double)(best->time_ns > 0 ? best->time_ns : 1), tried);
 }
 
 /* Times the candidates and keeps the fastest; where that cannot be, the heuristic's first. */

@@ -1,5 +1,5 @@
-/* e4m3 with one scale for a whole tensor: its largest magnitude first, in parts, then the codes. The maximum is the same
- * in any order, so that the codes are too. */
+/* e4m3 with one scale for a whole tensor: its largest magnitude first, in parts, then the codes. The maximum is the
+ * same in any order, so that the codes are too. */
 #include "kernels/cuda/tile.h"
 
 enum { QUANTISE_THREADS = 256 };

@@ -4,8 +4,8 @@
  *   seek(row, k)  the next values are those of that row from depth k on; rows and depths beyond the last are zeros
  *   take(out)     eight values, and on by TILE_DEPTH
  * Half of the threads read x and half W, for the next step while they multiply for this one; a step's values lie in
- * shared memory by depth, so that a thread reads its four rows and its four columns as one vector each. Every thousandth
- * or so product begins a new sum, which keeps the error of long rows near that of short ones.
+ * shared memory by depth, so that a thread reads its four rows and its four columns as one vector each. Every
+ * thousandth or so product begins a new sum, which keeps the error of long rows near that of short ones.
  */
 #ifndef DIT_KERNELS_CUDA_TILE_H
 #define DIT_KERNELS_CUDA_TILE_H
@@ -119,8 +119,7 @@ static __device__ inline void tile_multiply(source x, matrix_source w, const fin
     for (int64_t k = 0; k < w.depth; k += TILE_DEPTH, step++) {
         float *now = shared + step % 2 * 2 * TILE_STEP_FLOATS;
 #pragma unroll
-        for (int j = 0; j < VIEW_WIDTH; j++)
-            now[half * TILE_STEP_FLOATS + (chunk + j) * TILE_PITCH + line] = next[j];
+        for (int j = 0; j < VIEW_WIDTH; j++) now[half * TILE_STEP_FLOATS + (chunk + j) * TILE_PITCH + line] = next[j];
         __syncthreads(); /* the step before the last is done with these floats too */
         if (k + TILE_DEPTH < w.depth) {
             if (half == 0)

@@ -105,8 +105,7 @@ static void what_is_quantised_is_its_codes_times_the_scale(void **)
     cuda_quantise(cuda, view_of(cuda, x), ROWS, K, LD, d_codes, d_scale, (float *)view_of(cuda, partial).data);
     for (int i = 0; i < ROWS * K; i++) largest = fmaxf(largest, fabsf(x[i / K * LD + i % K]));
     assert_true(*d_scale == largest / 448);
-    for (int i = 0; i < ROWS * K; i++)
-        assert_int_equal(d_codes[i], e4m3_from_float(x[i / K * LD + i % K] / *d_scale));
+    for (int i = 0; i < ROWS * K; i++) assert_int_equal(d_codes[i], e4m3_from_float(x[i / K * LD + i % K] / *d_scale));
     memset(x, 0, ROWS * LD * sizeof *x); /* nothing has a scale of 1 */
     assert_int_equal(dit_device_put(&cuda->device, x, ROWS * LD), DIT_OK);
     cuda_quantise(cuda, view_of(cuda, x), ROWS, K, LD, d_codes, d_scale, (float *)view_of(cuda, partial).data);
