@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -549,8 +550,36 @@ static void convolutions_in_any_mix_of_elements(void **state)
     }
 }
 
-int main(void)
+/* ---- over a library ---------------------------------------------------------------------------------------------- */
+
+/* This program once more, with a cuBLASLt of the host (fake/) under linear layers, unless it runs over one already. */
+static void the_same_over_a_library_that_multiplies(void **state)
 {
+    static const char *const filters[] = {"linear_in_any*", "linear_with_every*", "linear_from*", "recorded*",
+                                          "*stranger*"};
+    char program[PATH_MAX] = "", library[PATH_MAX];
+    (void)state;
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    const char *end = strrchr(program, '/');
+    snprintf(library, sizeof library, "%.*s/ditbench-cuda-fake-lt.so", (int)(end - program), program);
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        int status;
+        pid_t child = fork();
+        if (!child) {
+            setenv("DITBENCH_CUDA_LIBRARY", library, 1);
+            if (!freopen("/dev/null", "w", stdout)) _exit(1);
+            execl(program, program, filters[i], (char *)NULL);
+            _exit(1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (status) fail_msg("%s over a library: %d", filters[i], status);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    const bool chosen = getenv("DITBENCH_CUDA_LIBRARY") != NULL;
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_in_any_mix_of_elements),
         cmocka_unit_test(linear_with_every_epilogue),
@@ -564,5 +593,8 @@ int main(void)
         cmocka_unit_test(convolutions_of_every_field),
         cmocka_unit_test(convolutions_in_any_mix_of_elements),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest over[] = {cmocka_unit_test(the_same_over_a_library_that_multiplies)};
+    if (count > 1) cmocka_set_test_filter(arguments[1]);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return count > 1 || chosen ? failed : failed + cmocka_run_group_tests(over, NULL, NULL);
 }
