@@ -106,6 +106,7 @@ typedef struct {
     int64_t parameters;        /* estimate from the shapes; weights of one full copy   */
     int64_t mlp_ratio;         /* inner width of the MLP over hidden                   */
     int64_t picture_tokens;    /* of a conditioning picture (Wan); 0: none             */
+    int64_t element_bytes;     /* of activations; 0: 4. Latents have 4 always          */
 } dit_facts;
 /* Appends `count` blocks like `run`; does nothing for 0. Errors: DIT_ERR_UNSUPPORTED when there are too many kinds. */
 dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block_run *run);

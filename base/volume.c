@@ -1,9 +1,10 @@
 /* Closed forms: what each method sends, per rank and image. PARALLEL.md section 2, exact for joint text.
  *
  * Notation: B batch rows of this rank (images x guidance branches), n its image rows, T its rows of joint text (all of
- * them where the text is replicated), C hidden, e = 4 bytes, N the degree of the axis. F forwards are of all rows:
- * every step of exact methods, warm-up steps and the fill of displaced ones; Z steps are stale. A pipeline makes these
- * in M bands of rows, so that what goes once a forward ("a pass") goes in F + Z M messages of the bytes of F + Z.
+ * them where the text is replicated), C hidden, e an element's bytes (of latents 4), N the degree of the axis. F
+ * forwards are of all rows: every step of exact methods, warm-up steps and the fill of displaced ones; Z steps are
+ * stale. A pipeline makes these in M bands of rows, so that what goes once a forward ("a pass") goes in F + Z M
+ * messages of the bytes of F + Z.
  *
  * Attention, per layer of the rank's own stage, with C/t instead of C on one of t tensor ranks:
  *   Ulysses   Q, K, V out and the result back, one all-to-all per operand and batch row: 4 B (N-1) n C/N e a pass;
@@ -30,7 +31,7 @@
 static const char *const collective_names[DIT_COLLECTIVE_COUNT] = {"all_to_all", "all_gather", "send_recv",
                                                                    "all_reduce"};
 static const char *const phase_names[DIT_PHASE_COUNT] = {"step", "gather", "decode"};
-enum { ELEMENT_BYTES = 4 };
+enum { LATENT_BYTES = 4 };
 
 const char *dit_collective_name(dit_collective collective)
 {
@@ -50,6 +51,7 @@ typedef struct {
 typedef struct {
     int64_t u, r, t, patch, stages, cfg, data, images, batch, segments, image_rows, moving_rows, replicated_rows;
     int64_t hidden;      /* of a tensor rank                           */
+    int64_t element;     /* bytes of an activation                     */
     int64_t stage, part; /* this rank on the pipefusion and patch axes */
     passes passes;       /* of a run, the fill included                */
     dit_block_run blocks;
@@ -78,7 +80,8 @@ static shape mesh_of(const dit_parallel *parallel, const dit_facts *facts, int r
 {
     int coordinates[DIT_AXIS_COUNT];
     dit_mesh_coordinates(parallel, rank, coordinates);
-    return (shape){.u = degree_of(parallel, DIT_AXIS_ULYSSES),
+    return (shape){.element = facts->element_bytes ? facts->element_bytes : LATENT_BYTES,
+                   .u = degree_of(parallel, DIT_AXIS_ULYSSES),
                    .r = degree_of(parallel, DIT_AXIS_RING),
                    .t = degree_of(parallel, DIT_AXIS_TENSOR),
                    .patch = degree_of(parallel, DIT_AXIS_PATCH),
@@ -145,7 +148,7 @@ static void predict_ulysses(const shape *s, int64_t layer_calls, int64_t batch, 
                             dit_volume_table *out)
 {
     dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_ULYSSES];
-    int64_t slice = s->hidden / s->u * ELEMENT_BYTES, image = s->image_rows / s->segments;
+    int64_t slice = s->hidden / s->u * s->element, image = s->image_rows / s->segments;
     add_joint_passes(&at[DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP], &s->passes, layer_calls * 4 * batch * (s->u - 1),
                      image * slice, (rows - image) * slice);
     if (replicated)
@@ -155,7 +158,7 @@ static void predict_ulysses(const shape *s, int64_t layer_calls, int64_t batch, 
 
 static void predict_ring(const shape *s, int64_t layer_calls, int64_t batch, int64_t rows, dit_volume_table *out)
 {
-    int64_t kv_bytes = 2 * batch * s->u * rows * (s->hidden / s->u) * ELEMENT_BYTES;
+    int64_t kv_bytes = 2 * batch * s->u * rows * (s->hidden / s->u) * s->element;
     add(&out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP],
         count_micro_steps(&s->passes) * layer_calls * (s->r - 1), kv_bytes);
 }
@@ -164,7 +167,7 @@ static void predict_patches(const shape *s, const dit_parallel *parallel, int64_
                             int64_t rows, dit_volume_table *out)
 {
     dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_PATCH];
-    int64_t row_bytes = 2 * batch * s->hidden * ELEMENT_BYTES, neighbours = (s->part > 0) + (s->part < s->patch - 1);
+    int64_t row_bytes = 2 * batch * s->hidden * s->element, neighbours = (s->part > 0) + (s->part < s->patch - 1);
     int64_t later = s->passes.stale > 0 ? s->passes.stale - 1 : 0, gathers = s->passes.whole;
     if (parallel->patch_method == DIT_PATCH_DISTRIFUSION) gathers += later;
     add(&at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_STEP], gathers * layer_calls * (s->patch - 1), rows * row_bytes);
@@ -187,7 +190,7 @@ static void predict_tensor(const shape *s, const dit_facts *facts, dit_volume_ta
 {
     dit_volume *volume = &out->at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP];
     const dit_block_run *blocks = &s->blocks;
-    int64_t part = s->batch * s->hidden * ELEMENT_BYTES, row = s->batch * (int64_t)sizeof(double);
+    int64_t part = s->batch * s->hidden * s->element, row = s->batch * (int64_t)sizeof(double);
     int64_t text_rows = s->moving_rows + s->replicated_rows - s->image_rows, others = s->t - 1;
     add_passes(volume, &s->passes, blocks->sums.image * 2 * others, s->image_rows * part);
     add_joint_passes(volume, &s->passes, blocks->sums.both * 2 * others, s->image_rows * part, text_rows * part);
@@ -212,13 +215,13 @@ static int64_t count_skips(const dit_parallel *parallel, const dit_facts *facts,
 
 static int64_t latent_bytes(const shape *s, const dit_facts *facts)
 {
-    return s->images * s->image_rows * facts->token_channels * ELEMENT_BYTES;
+    return s->images * s->image_rows * facts->token_channels * LATENT_BYTES;
 }
 
 /* A stage that is not the last one. */
 static void predict_stream(const shape *s, const dit_parallel *parallel, const dit_facts *facts, dit_volume *volume)
 {
-    int64_t row_bytes = s->batch * s->hidden * s->t * ELEMENT_BYTES;
+    int64_t row_bytes = s->batch * s->hidden * s->t * s->element;
     int64_t text_rows = s->moving_rows + s->replicated_rows - s->image_rows;
     add_joint_passes(volume, &s->passes, 1, s->image_rows * row_bytes, text_rows * row_bytes);
     for (int64_t to = s->stage + 1; to < s->stages; to++) {
@@ -369,8 +372,8 @@ void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, in
     if (dit_parallel_stale_steps(parallel, facts))
         kept = s.blocks.count * kept_elements(&s, parallel, s.moving_rows, s.replicated_rows) +
                s.blocks.image_layers * kept_elements(&s, parallel, s.image_rows, 0);
-    bytes[0] = own_parameters(&s, facts) * ELEMENT_BYTES;
-    bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * s.blocks.count * text + kept) * ELEMENT_BYTES;
-    bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * ELEMENT_BYTES;
-    bytes[3] = message_elements(&s, parallel, facts, kept) * ELEMENT_BYTES;
+    bytes[0] = own_parameters(&s, facts) * s.element;
+    bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * s.blocks.count * text + kept) * s.element;
+    bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * s.element;
+    bytes[3] = message_elements(&s, parallel, facts, kept) * s.element;
 }

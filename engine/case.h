@@ -2,6 +2,7 @@
 #ifndef DIT_ENGINE_CASE_H
 #define DIT_ENGINE_CASE_H
 
+#include "base/element.h"
 #include "base/json.h"
 #include "base/mesh.h"
 #include "engine/condition.h"
@@ -16,6 +17,7 @@ typedef struct {
     uint64_t weights_seed;
     const char *conditions_path; /* embeddings (and latents) by the pipelines' names; NULL: seeded with `seed` */
     const char *attention, *backend;
+    dit_element element; /* of a device's activations and weights; fp32 elsewhere */
     int threads_per_rank;
     dit_parallel parallel;
     dit_parallel emulated; /* whose staleness the one rank is to emulate; its canonical form once it is settled */

@@ -104,6 +104,18 @@ static dit_status make_conditions(dit_pipeline *p)
                               &kase->facts.latent, p->ops->layout, &kase->run, &p->condition);
 }
 
+/* Bytes of each class that this rank will need on a device: the same case, counted. */
+static dit_status plan_memory(const dit_json *doc, int64_t planned[DIT_MEMORY_CLASS_COUNT])
+{
+    dit_pipeline counted;
+    int64_t elapsed_ns;
+    dit_status st = dit_pipeline_create_counting(doc, dit_comm_rank(dit_comm_world()), &counted);
+    if (st == DIT_OK) st = dit_pipeline_run(&counted, NULL, &elapsed_ns);
+    if (st == DIT_OK) memcpy(planned, counted.rt.ledger.peak, sizeof counted.rt.ledger.peak);
+    dit_pipeline_release(&counted);
+    return st == DIT_OK ? st : dit_error_note(st, "planning the device's memory");
+}
+
 static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
@@ -114,14 +126,18 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(open_conditions(p));
     DIT_TRY(settle_facts(p));
     DIT_TRY(dit_case_settle_emulated(&p->kase));
-    DIT_TRY(dit_runtime_init(&(dit_runtime_params){.backend = kase->backend,
-                                                   .counting = p->counting,
-                                                   .simulated = p->simulated,
-                                                   .rank = p->rank,
-                                                   .threads = kase->threads_per_rank,
-                                                   .parallel = kase->parallel,
-                                                   .facts = kase->facts},
-                             &p->rt));
+    dit_runtime_params params = {.backend = kase->backend,
+                                 .element = kase->element,
+                                 .counting = p->counting,
+                                 .simulated = p->simulated,
+                                 .rank = p->rank,
+                                 .threads = kase->threads_per_rank,
+                                 .parallel = kase->parallel,
+                                 .facts = kase->facts};
+    bool on_device = dit_device_is_one(kase->backend);
+    if (on_device) params.facts.element_bytes = dit_element_bytes(kase->element);
+    if (on_device && !p->counting) DIT_TRY(plan_memory(doc, params.planned));
+    DIT_TRY(dit_runtime_init(&params, &p->rt));
     p->partition = dit_partition_of(&p->rt);
     DIT_TRY(create_model(p));
     p->sampler = (dit_sampler){.rt = &p->rt,
@@ -205,11 +221,13 @@ dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_
 {
     DIT_TRY(fill_latents(p));
     p->sampler.step_ns = step_ns;
+    DIT_TRY(dit_runtime_settle(&p->rt)); /* what was put before is not part of it */
     if (!p->counting) DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     double began_s = p->now_s ? p->now_s() : 0;
     DIT_TRY(dit_sampler_run(&p->sampler, &p->condition));
     DIT_TRY(dit_sampler_gather(&p->sampler));
+    DIT_TRY(dit_runtime_settle(&p->rt));
     *elapsed_ns = dit_clock_ns() - began;
     if (p->now_s) p->elapsed_s = p->now_s() - began_s;
     return DIT_OK;

@@ -55,58 +55,102 @@ static dit_status one_thread(dit_runtime *rt)
 /* One process that stands for one rank of the mesh. */
 static dit_status counting_init(const dit_runtime_params *params, dit_runtime *rt)
 {
-    dit_status st = DIT_OK;
     rt->kernels = dit_kernels_counting();
     rt->threads = rt->cores = rt->local_size = 1;
     dit_mesh_coordinates(&rt->parallel, params->rank, rt->coordinates);
-    DIT_TRY_GOTO(st, dit_pool_create(1, false, &rt->pool), done);
+    DIT_TRY(dit_pool_create(1, false, &rt->pool));
+    DIT_TRY(dit_timing_create(NULL, &rt->timing));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        DIT_TRY_GOTO(
-            st, dit_comm_create_counting(&rt->parallel, params->rank, (dit_axis)axis, &rt->counters, &rt->comm[axis]),
-            done);
-done:
-    if (st != DIT_OK) dit_runtime_release(rt);
-    return st;
+        DIT_TRY(dit_comm_create_counting(&rt->parallel, params->rank, (dit_axis)axis, &rt->counters, &rt->comm[axis]));
+    return DIT_OK;
 }
 
-dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
+/* What only simulations do: xDiT's ways, for its figures. */
+static dit_status refuse_simulated_only(const dit_parallel *parallel)
 {
-    dit_status st = DIT_OK;
-    int degrees = dit_parallel_world_size(&params->parallel);
-    int world_size = params->counting ? degrees : dit_comm_size(dit_comm_world());
-    *rt = (dit_runtime){.parallel = params->parallel, .facts = params->facts};
+    const struct {
+        bool asked;
+        const char *what, *without;
+    } only[] = {
+        {parallel->text_with_every_band, "text_with_every_band",
+         "without it the text is computed with the first band, and results depend on no number of stages"},
+        {parallel->exchange_alone, "exchange_alone", "without it a ring's ranks copy nothing to themselves"},
+        {parallel->stores_filled, "stores_filled",
+         "without it a synchronous forward fills the stores, and results depend on no request before"},
+    };
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
+        if (only[i].asked)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of simulations: xDiT's way", only[i].what), "%s",
+                                  only[i].without);
+    return DIT_OK;
+}
+
+/* Ranks of a machine take its devices in turn. */
+static dit_status open_device(const dit_runtime_params *params, dit_runtime *rt)
+{
+    int count = dit_device_count(params->backend);
+    dit_device_params wanted = {.element = params->element};
+    memcpy(wanted.planned, params->planned, sizeof wanted.planned);
+    if (count < 1) return dit_error_last()->status != DIT_OK ? dit_error_last()->status : DIT_ERR_ENVIRONMENT;
+    wanted.index = rt->local_rank % count;
+    rt->devices = count;
+    DIT_TRY(dit_device_open(params->backend, &wanted, &rt->device));
+    rt->kernels = dit_device_kernels(rt->device);
+    rt->ledger.device = dit_space_device(dit_device_space(rt->device));
+    dit_pool_set_device(rt->pool, rt->device);
+    return DIT_OK;
+}
+
+static dit_status choose_kernels(const dit_runtime_params *params, dit_runtime *rt)
+{
+    if (params->simulated)
+        rt->kernels = params->simulated;
+    else if (dit_device_is_one(params->backend))
+        return open_device(params, rt);
+    else
+        return dit_kernels_get(params->backend, &rt->kernels);
+    return DIT_OK;
+}
+
+static void init_arenas(const dit_runtime_params *params, dit_runtime *rt)
+{
+    rt->ledger.counting_only = params->counting || params->simulated != NULL;
+    rt->ledger.on_device = params->backend && dit_device_is_one(params->backend);
+    rt->ledger.element = rt->ledger.on_device ? params->element : DIT_ELEMENT_FP32;
     dit_arena_init(&rt->run, &rt->ledger, DIT_MEMORY_WEIGHTS);
     dit_arena_init(&rt->image, &rt->ledger, DIT_MEMORY_STATE);
     dit_arena_init(&rt->step, &rt->ledger, DIT_MEMORY_ACTIVATIONS);
     dit_arena_init(&rt->comm_arena, &rt->ledger, DIT_MEMORY_COMM);
+}
+
+/* A rank among others. */
+static dit_status join(const dit_runtime_params *params, dit_runtime *rt)
+{
+    dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
+    dit_position_set_mesh(&rt->parallel, rt->coordinates);
+    DIT_TRY(params->simulated ? one_thread(rt) : place_threads(rt, params->threads));
+    DIT_TRY(choose_kernels(params, rt));
+    DIT_TRY(dit_timing_create(rt->device, &rt->timing));
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
+        DIT_TRY(dit_comm_create(&rt->parallel, (dit_axis)axis, &rt->counters, &rt->comm[axis]));
+        DIT_TRY(dit_comm_set_device(rt->comm[axis], rt->device, rt->timing));
+    }
+    return DIT_OK;
+}
+
+dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
+{
+    int degrees = dit_parallel_world_size(&params->parallel);
+    int world_size = params->counting ? degrees : dit_comm_size(dit_comm_world());
+    *rt = (dit_runtime){.parallel = params->parallel, .facts = params->facts};
+    init_arenas(params, rt);
     if (degrees != world_size)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, the run has %d ranks",
                                        degrees, world_size),
                               "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
     DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
-    if (params->parallel.text_with_every_band && !params->counting && !params->simulated)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "text_with_every_band is of simulations: xDiT's way"),
-                              "without it the text is computed with the first band, and results depend on no number "
-                              "of stages");
-    if (params->parallel.exchange_alone && !params->counting && !params->simulated)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "exchange_alone is of simulations: xDiT's way"),
-                              "without it a ring's ranks copy nothing to themselves");
-    if (params->parallel.stores_filled && !params->counting && !params->simulated)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "stores_filled is of simulations: xDiT's way"),
-                              "without it a synchronous forward fills the stores, and results depend on no request "
-                              "before");
-    rt->ledger.counting_only = params->counting || params->simulated != NULL;
-    if (params->counting) return counting_init(params, rt);
-    if (params->simulated)
-        rt->kernels = params->simulated;
-    else
-        DIT_TRY(dit_kernels_get(params->backend, &rt->kernels));
-    dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
-    dit_position_set_mesh(&rt->parallel, rt->coordinates);
-    DIT_TRY_GOTO(st, params->simulated ? one_thread(rt) : place_threads(rt, params->threads), done);
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        DIT_TRY_GOTO(st, dit_comm_create(&rt->parallel, (dit_axis)axis, &rt->counters, &rt->comm[axis]), done);
-done:
+    if (!params->counting && !params->simulated) DIT_TRY(refuse_simulated_only(&params->parallel));
+    dit_status st = params->counting ? counting_init(params, rt) : join(params, rt);
     if (st != DIT_OK) dit_runtime_release(rt);
     return st;
 }
@@ -114,11 +158,13 @@ done:
 void dit_runtime_release(dit_runtime *rt)
 {
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) dit_comm_free(rt->comm[axis]);
-    dit_pool_free(rt->pool);
     dit_arena_release(&rt->comm_arena);
     dit_arena_release(&rt->step);
     dit_arena_release(&rt->image);
     dit_arena_release(&rt->run);
+    dit_timing_free(rt->timing);
+    dit_device_close(rt->device);
+    dit_pool_free(rt->pool);
     memset(rt, 0, sizeof *rt);
 }
 
@@ -145,10 +191,35 @@ void dit_runtime_set_patch(dit_runtime *rt, int band)
     dit_position_set_patch(band);
 }
 
-void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began_ns)
+void dit_runtime_trace_end(dit_runtime *rt, dit_trace_category category, const char *name, int64_t began)
 {
-    dit_trace_end(rt->trace, DIT_TRACE_PHASE, dit_time_name(which), began_ns);
+    if (!rt->trace) return;
+    dit_timing_record(rt->timing, rt->trace,
+                      &(dit_trace_event){
+                          .name = name, .category = category, .begin_ns = began, .end_ns = dit_timing_now(rt->timing)});
+}
+
+void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began)
+{
+    dit_timing_add(rt->timing, began, dit_timing_now(rt->timing), &rt->time_ns[which]);
+    if (!rt->trace) return;
+    dit_runtime_trace_end(rt, DIT_TRACE_PHASE, dit_time_name(which), began);
     rt->trace->phase = NULL;
+}
+
+dit_status dit_runtime_put(dit_runtime *rt, const void *address, int64_t elements)
+{
+    return rt->device ? dit_device_put(rt->device, address, elements) : DIT_OK;
+}
+
+dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t elements)
+{
+    return rt->device ? dit_device_get(rt->device, address, elements) : DIT_OK;
+}
+
+dit_status dit_runtime_settle(dit_runtime *rt)
+{
+    return dit_timing_settle(rt->timing);
 }
 
 void dit_runtime_reset_account(dit_runtime *rt)
@@ -163,9 +234,9 @@ void dit_runtime_reset_account(dit_runtime *rt)
 /* Runs an operator; its interval goes into the trace, where there is one. */
 #define TRACED(rt, name, call)                                                                                         \
     do {                                                                                                               \
-        int64_t traced_began_ = dit_trace_begin((rt)->trace);                                                          \
+        int64_t traced_began_ = dit_runtime_trace_begin(rt);                                                           \
         call;                                                                                                          \
-        dit_trace_end((rt)->trace, DIT_TRACE_COMPUTE, name, traced_began_);                                            \
+        dit_runtime_trace_end(rt, DIT_TRACE_COMPUTE, name, traced_began_);                                             \
     } while (0)
 
 void ops_linear(dit_runtime *rt, const dit_linear_args *args)

@@ -3,6 +3,10 @@
  * Everything above (models, attention policies, sampler, programs) takes a runtime as its first argument. Arenas by
  * lifetime: `run` (weights, plans), `image` (latents, conditions), `step` (activations, allocated once, reused by every
  * step), `comm` (message buffers). The ops_* functions dispatch an operator and add its flops to the account.
+ *
+ * Where a device computes, operators find their operands by the addresses that arenas gave, and so do messages. The
+ * host's own memory lies at the same addresses: what it writes there is `put`, what it reads has been got (`get`).
+ * Elsewhere both do nothing, and every array that operators see comes from an arena all the same.
  */
 #ifndef DIT_ENGINE_RUNTIME_H
 #define DIT_ENGINE_RUNTIME_H
@@ -12,8 +16,8 @@
 #include "base/mesh.h"
 #include "engine/comm/comm.h"
 #include "engine/position.h"
-#include "engine/trace.h"
-#include "kernels/kernels.h"
+#include "engine/timing.h"
+#include "kernels/device.h"
 
 typedef enum {
     DIT_TIME_PREPARE,   /* text projections and their K, V: once per image */
@@ -33,9 +37,11 @@ typedef struct {
 } dit_flops;
 
 typedef struct {
-    const char *backend; /* "cpu", "ref" */
-    bool counting;       /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
-                            all is counted, for `rank` of a mesh that need not run */
+    const char *backend;                     /* "cpu", "ref", or a device's: "cuda" (kernels/device.h) */
+    dit_element element;                     /* of a device's activations and weights */
+    int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* of a device: bytes that will be needed; 0: not known */
+    bool counting; /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
+                      all is counted, for `rank` of a mesh that need not run */
     const dit_kernels *simulated; /* NULL, or operators that only take virtual time, over address space: a rank of a
                                      simulation, which sends what it would send */
     int rank;
@@ -47,7 +53,9 @@ typedef struct {
 typedef struct dit_runtime {
     const dit_kernels *kernels;
     dit_pool *pool;
-    int threads, cores, local_rank, local_size;
+    dit_device *device; /* NULL: the pool's threads compute */
+    dit_timing *timing;
+    int threads, cores, local_rank, local_size, devices; /* devices: of this machine, which its ranks share */
     bool oversubscribed, bound;
     dit_memory_ledger ledger;
     dit_arena run, image, step, comm_arena;
@@ -82,28 +90,47 @@ void dit_runtime_set_patch(dit_runtime *rt, int band);
 /* Forgets counters, times and flops, and lowers the memory peaks to what is in use: the start of a measured region. */
 void dit_runtime_reset_account(dit_runtime *rt);
 
-/* Runs a statement and adds its wall time to rt->time_ns[which]. */
+/* Elements from `address` on, of one array: what the host wrote there is the device's from now on; what the device has
+ * is where the host reads. Nothing without a device, and where memory is only counted. Errors: DIT_ERR_DEVICE,
+ * DIT_ERR_TIMEOUT. */
+dit_status dit_runtime_put(dit_runtime *rt, const void *address, int64_t elements);
+dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t elements);
+/* Whether messages move without calls of the thread that computes: of accelerators and of simulations. Then there is no
+ * use in cutting a computation to poll between its pieces. */
+static inline bool dit_runtime_messages_move(const dit_runtime *rt)
+{
+    return rt->ledger.counting_only || rt->device;
+}
+/* Waits until everything is done, and adds up the times of pieces. Errors: what failed since the last wait. */
+dit_status dit_runtime_settle(dit_runtime *rt);
+
+/* Runs a statement and adds the time it took to rt->time_ns[which]. */
 #define DIT_TIMED(rt, which, ...)                                                                                      \
     do {                                                                                                               \
-        int64_t timed_began_ = dit_clock_ns();                                                                         \
+        int64_t timed_began_ = dit_timing_now((rt)->timing);                                                           \
         if ((rt)->trace) (rt)->trace->phase = dit_time_name(which);                                                    \
         dit_position_set_phase(dit_time_name(which));                                                                  \
         __VA_ARGS__;                                                                                                   \
         dit_position_set_phase(NULL);                                                                                  \
-        (rt)->time_ns[which] += dit_clock_ns() - timed_began_;                                                         \
-        if ((rt)->trace) dit_runtime_end_phase(rt, which, timed_began_);                                               \
+        dit_runtime_end_phase(rt, which, timed_began_);                                                                \
     } while (0)
-/* What DIT_TIMED tells a trace. */
-void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began_ns);
+void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began);
+
+/* The two ends of something that a trace shows. */
+static inline int64_t dit_runtime_trace_begin(dit_runtime *rt)
+{
+    return rt->trace ? dit_timing_now(rt->timing) : 0;
+}
+void dit_runtime_trace_end(dit_runtime *rt, dit_trace_category category, const char *name, int64_t began);
 
 /* Runs a statement as block `index` of the transformer, from 0, for trace and position. */
 #define DIT_LAYER(rt, index, ...)                                                                                      \
     do {                                                                                                               \
-        int64_t layer_began_ = dit_trace_begin((rt)->trace);                                                           \
+        int64_t layer_began_ = dit_runtime_trace_begin(rt);                                                            \
         if ((rt)->trace) (rt)->trace->layer = (int32_t)(index);                                                        \
         dit_position_set_layer(index);                                                                                 \
         __VA_ARGS__;                                                                                                   \
-        dit_trace_end((rt)->trace, DIT_TRACE_LAYER, "block", layer_began_);                                            \
+        dit_runtime_trace_end(rt, DIT_TRACE_LAYER, "block", layer_began_);                                             \
         if ((rt)->trace) (rt)->trace->layer = -1;                                                                      \
         dit_position_set_layer(-1);                                                                                    \
     } while (0)

@@ -250,7 +250,7 @@ dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int ste
     return DIT_OK;
 }
 
-int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began_ns)
+int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began)
 {
     int due = step;
     if (s->on_begin) step = s->on_begin(s, due, s->context);
@@ -258,13 +258,16 @@ int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began_ns)
     dit_runtime_set_step(s->rt, step);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     dit_fault_at_step(step, s->latents);
-    *began_ns = dit_clock_ns();
+    *began = dit_timing_now(s->rt->timing);
     return step;
 }
 
-dit_status dit_sampler_end_step(dit_sampler *s, int step, int64_t began_ns, bool whole)
+dit_status dit_sampler_end_step(dit_sampler *s, int step, int64_t began, bool whole)
 {
-    if (s->step_ns) s->step_ns[step] = dit_clock_ns() - began_ns;
+    if (s->step_ns) {
+        s->step_ns[step] = 0;
+        dit_timing_add(s->rt->timing, began, dit_timing_now(s->rt->timing), &s->step_ns[step]);
+    }
     return whole && s->on_step ? s->on_step(s, step, s->context) : DIT_OK;
 }
 

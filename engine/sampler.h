@@ -84,9 +84,9 @@ void dit_sampler_fill_timestep(dit_sampler *sampler, int step);
  * each part's scheduler. Clocked. */
 dit_status dit_sampler_advance(dit_sampler *sampler, const dit_window *window, int step);
 /* Marks the begin of a step on this rank for trace, faults and on_begin. Returns the step that is to be done: this one,
- * or a later one where on_begin leaves some out. *began_ns: the clock. */
-int dit_sampler_begin_step(dit_sampler *sampler, int step, int64_t *began_ns);
+ * or a later one where on_begin leaves some out. *began: the moment (engine/timing.h). */
+int dit_sampler_begin_step(dit_sampler *sampler, int step, int64_t *began);
 /* Its end: step_ns, and on_step where `whole`: all rows are at this step. */
-dit_status dit_sampler_end_step(dit_sampler *sampler, int step, int64_t began_ns, bool whole);
+dit_status dit_sampler_end_step(dit_sampler *sampler, int step, int64_t began, bool whole);
 
 #endif

@@ -53,9 +53,8 @@ dit_status dit_device_get(dit_device *device, const void *address, int64_t eleme
 /* Until everything that was asked for is done. Errors: the first failure since the last wait; DIT_ERR_TIMEOUT. */
 dit_status dit_device_wait(dit_device *device);
 
-/* A point in the queue, and nanoseconds between two that were reached (after a wait). Marks are forgotten together;
- * DIT_DEVICE_MARKS may be remembered. -1: a mark while a graph is recorded, or one too many. */
-enum { DIT_DEVICE_MARKS = 16384 };
+/* A point in the queue, and nanoseconds between two that were reached (after a wait). Marks are forgotten together and
+ * used again. -1: a mark while a graph is recorded, or no memory for one. */
 int64_t dit_device_mark(dit_device *device);
 int64_t dit_device_elapsed_ns(dit_device *device, int64_t from, int64_t to); /* -1: not known */
 void dit_device_forget_marks(dit_device *device);

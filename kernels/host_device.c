@@ -15,7 +15,7 @@ typedef struct {
     dit_device device;
     const dit_kernels *cpu;
     bool lost; /* an operand was no array's: reported by the next wait */
-    int64_t marks[DIT_DEVICE_MARKS], mark_count;
+    int64_t *marks, mark_count, mark_room;
 } host_device;
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -121,6 +121,7 @@ static int host_count(void)
 static void host_close(dit_device *device)
 {
     dit_space_free(device->space);
+    free(((host_device *)device)->marks);
     free(device);
 }
 
@@ -154,7 +155,13 @@ static dit_status host_wait(dit_device *device)
 static int64_t host_mark(dit_device *device)
 {
     host_device *d = (host_device *)device;
-    if (d->mark_count == DIT_DEVICE_MARKS) return -1;
+    if (d->mark_count == d->mark_room) {
+        int64_t room = d->mark_room ? 2 * d->mark_room : 1024;
+        int64_t *grown = realloc(d->marks, (size_t)room * sizeof *grown);
+        if (!grown) return -1;
+        d->marks = grown;
+        d->mark_room = room;
+    }
     d->marks[d->mark_count] = dit_clock_ns();
     return d->mark_count++;
 }

@@ -187,6 +187,15 @@ const char *dit_attention_name(const dit_attention *attention)
     return attention->policy->name;
 }
 
+void attention_hop_end(dit_attention *attention, int hop, double flops_before, int64_t began, int64_t computed)
+{
+    dit_timing *timing = attention->rt->timing;
+    dit_attention_hop *at = &attention->hops[hop];
+    *at = (dit_attention_hop){.flops = attention->rt->flops.attention - flops_before};
+    dit_timing_add(timing, began, computed, &at->compute_ns);
+    dit_timing_add(timing, computed, dit_timing_now(timing), &at->waiting_ns);
+}
+
 const dit_attention_hop *dit_attention_hops(const dit_attention *attention)
 {
     return attention->hops;

@@ -228,16 +228,16 @@ static void attend_piece(dit_attention *attention, const dit_attention_shape *sh
                                  });
 }
 
-/* Entry by entry, and in pieces while something is under way; simulated messages move by themselves: one kernel, as on
- * accelerators. */
+/* Entry by entry, and in pieces while something is under way; one kernel where messages move by themselves. */
 static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                    const attention_keys *keys)
 {
     enum { PIECES = 4 };
     int64_t heads = attention->displaced.under_way ? (shape->H + PIECES - 1) / PIECES : shape->H;
-    int64_t began = dit_clock_ns();
+    dit_timing *timing = attention->rt->timing;
+    int64_t began = dit_timing_now(timing);
     double flops = attention->rt->flops.attention;
-    bool at_once = attention->rt->ledger.counting_only;
+    bool at_once = dit_runtime_messages_move(attention->rt);
     if (at_once) attend_piece(attention, shape, io, keys, (dit_range){0, shape->B}, 0, shape->H);
     for (int64_t b = 0; b < shape->B && !at_once; b++)
         for (int64_t head = 0; head < shape->H; head += heads) {
@@ -245,8 +245,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
             attend_piece(attention, shape, io, keys, (dit_range){b, 1}, head, left < heads ? left : heads);
             poll_newest(attention);
         }
-    attention->hops[0] =
-        (dit_attention_hop){.flops = attention->rt->flops.attention - flops, .compute_ns = dit_clock_ns() - began};
+    attention_hop_end(attention, 0, flops, began, dit_timing_now(timing));
 }
 
 /* Everybody's rows of this call, fresh, in `keys`. */

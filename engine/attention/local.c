@@ -33,11 +33,10 @@ void attention_over_keys(dit_attention *attention, const dit_attention_shape *sh
         .ldo = io->ldo,
         .batch_o = io->batch_o,
     };
-    int64_t began = dit_clock_ns();
+    int64_t began = dit_timing_now(rt->timing);
     double flops = rt->flops.attention;
     if (shape->H && own.rows) ops_attention(rt, &args);
-    attention->hops[0] =
-        (dit_attention_hop){.flops = rt->flops.attention - flops, .compute_ns = dit_clock_ns() - began};
+    attention_hop_end(attention, 0, flops, began, dit_timing_now(rt->timing));
 }
 
 dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,

@@ -50,6 +50,8 @@ extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, di
     dit_attention_rsa, dit_attention_token_ring, dit_attention_distrifusion, dit_attention_pcpp,
     dit_attention_naive_patch, dit_attention_oracle;
 
+/* Hop `hop` is over: what it computed since `flops_before`, between `began` and `computed`, and then waited for. */
+void attention_hop_end(dit_attention *attention, int hop, double flops_before, int64_t began, int64_t computed);
 /* Rows of `shape` that every sequence rank holds: replicated text. */
 static inline int64_t attention_replicated(const dit_attention_shape *shape)
 {

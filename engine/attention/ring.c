@@ -53,7 +53,7 @@ void attention_in_pieces(dit_attention *attention, const dit_attention_args *who
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
     enum { PIECES = 4 };
     int64_t per_piece = (whole->H + PIECES - 1) / PIECES;
-    if (attention->rt->ledger.counting_only) { /* messages move by themselves: one kernel, as on accelerators */
+    if (dit_runtime_messages_move(attention->rt)) { /* one kernel */
         ops_attention(attention->rt, whole);
         return;
     }
@@ -164,13 +164,11 @@ dit_status attention_ring_forward(dit_attention *attention, const dit_attention_
         double flops = rt->flops.attention;
         if (more) dit_comm_set_hop(ring, hop, size - 1);
         if (more) DIT_TRY(dit_comm_exchange_begin(ring, current, next, arriving, previous, bytes, &exchange));
-        int64_t began = dit_clock_ns();
+        int64_t began = dit_timing_now(rt->timing);
         compute_hop(attention, shape, io, &keys, hop, current, more ? &exchange : NULL);
-        int64_t computed = dit_clock_ns();
+        int64_t computed = dit_timing_now(rt->timing);
         if (more) DIT_TRY(dit_comm_exchange_wait(ring, &exchange));
-        attention->hops[hop] = (dit_attention_hop){.flops = rt->flops.attention - flops,
-                                                   .compute_ns = computed - began,
-                                                   .waiting_ns = dit_clock_ns() - computed};
+        attention_hop_end(attention, hop, flops, began, computed);
     }
     dit_comm_set_hop(ring, 0, 1);
     return DIT_OK;

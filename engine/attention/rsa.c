@@ -43,6 +43,10 @@ static dit_status rsa_prepare(dit_attention *attention)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
             "it belongs to program attention; in a model \"ring\" gives the same result");
+    if (rt->device)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for this machine's cores alone",
+                                       attention->policy->name),
+                              "\"ring\" gives the same result");
     for (int i = 0; i < 2; i++)
         DIT_TRY(dit_arena_floats(&rt->comm_arena, block_floats(shape), &attention->rsa.block[i]));
     return dit_arena_floats(&rt->step, shape->B * shape->H * shape->tokens * ring_size(attention) * shape->tokens,

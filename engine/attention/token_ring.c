@@ -135,16 +135,15 @@ static dit_status run_hop(dit_attention *attention, const dit_attention_shape *s
         DIT_TRY(dit_comm_exchange_begin(ring, t->queries[hop & 1], (rank + 1) % size, t->queries[(hop + 1) & 1],
                                         (rank + size - 1) % size, query_floats(shape) * (int64_t)sizeof(float),
                                         &queries));
-    int64_t began = dit_clock_ns();
+    dit_timing *timing = attention->rt->timing;
+    int64_t began = dit_timing_now(timing);
     attend(attention, shape, io, hop, more ? &queries : NULL);
-    int64_t computed = dit_clock_ns();
+    int64_t computed = dit_timing_now(timing);
     if (hop > 1) DIT_TRY(merge(attention, shape, io, hop - 1));
     if (hop > 0) DIT_TRY(begin_results(attention, shape, hop));
     if (more) DIT_TRY(dit_comm_exchange_wait(ring, &queries));
     if (hop > 0 && !more) DIT_TRY(merge(attention, shape, io, hop));
-    attention->hops[hop] = (dit_attention_hop){.flops = attention->rt->flops.attention - flops,
-                                               .compute_ns = computed - began,
-                                               .waiting_ns = dit_clock_ns() - computed};
+    attention_hop_end(attention, hop, flops, began, computed);
     return DIT_OK;
 }
 

@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 #include "engine/position.h"
-#include "engine/trace.h"
+#include "engine/timing.h"
+#include "kernels/device.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,15 @@ static const dit_comm_ops *const implementations[] = {
 };
 
 struct dit_comm {
-    const dit_comm_ops *ops;
+    const dit_comm_ops *ops; /* of arrays                                           */
     void *group;
+    const dit_comm_ops *host_ops; /* of the host's memory: the same without a device */
+    void *host_group;
+    dit_device *device; /* NULL: arrays are the host's     */
+    dit_timing *timing; /* NULL: the host's clock          */
     int rank, size;
-    int *ranks; /* [size] by their rank in the world; NULL: the world */
+    int *ranks;       /* [size] by their rank in the world; NULL: the world */
+    int64_t *offsets; /* [size + 1], scratch; NULL: the world               */
     dit_axis axis;
     dit_phase phase;
     dit_comm_counters *counters; /* NULL: uncounted (the world) */
@@ -37,6 +43,7 @@ dit_status dit_comm_start(const char *implementation, int *argc, char ***argv)
         DIT_TRY(current->start(argc, argv));
         world = (dit_comm){.ops = current, .axis = DIT_AXIS_WORLD};
         DIT_TRY(current->create(NULL, 0, &world.group));
+        world.host_ops = current, world.host_group = world.group;
         world.rank = current->rank(world.group);
         world.size = current->size(world.group);
         return DIT_OK;
@@ -102,8 +109,10 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
 {
     int size = dit_parallel_world_size(parallel);
     int *ranks = calloc((size_t)size, sizeof *ranks);
+    int64_t *offsets = calloc((size_t)size + 1, sizeof *offsets);
     dit_comm *comm = calloc(1, sizeof *comm);
-    dit_status st = ranks && comm ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator of %d", size);
+    dit_status st =
+        ranks && comm && offsets ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator of %d", size);
     *out = NULL;
     if (st == DIT_OK) {
         size = dit_mesh_group(parallel, world.rank, axis, ranks);
@@ -111,12 +120,16 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
     }
     if (st != DIT_OK) {
         free(ranks);
+        free(offsets);
         free(comm);
         return st;
     }
     *comm = (dit_comm){.ops = current->groups ? current->groups : current,
                        .group = comm->group,
+                       .host_ops = current,
+                       .host_group = comm->group,
                        .ranks = ranks,
+                       .offsets = offsets,
                        .axis = axis,
                        .counters = counters,
                        .size = size};
@@ -136,6 +149,7 @@ dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_
     *comm =
         (dit_comm){.ops = &dit_comm_count, .rank = coordinates[axis], .size = size, .axis = axis, .counters = counters};
     dit_status st = dit_comm_count_group(comm->rank, size, &comm->group);
+    comm->host_ops = comm->ops, comm->host_group = comm->group;
     if (st != DIT_OK)
         free(comm);
     else
@@ -143,11 +157,23 @@ dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_
     return st;
 }
 
+dit_status dit_comm_set_device(dit_comm *comm, dit_device *device, dit_timing *timing)
+{
+    comm->timing = timing;
+    comm->device = device;
+    if (!device || comm->size == 1) return DIT_OK;
+    if (strcmp(dit_device_name(device), "host") == 0) return DIT_OK; /* whose memory any process can send */
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: messages of device %s", dit_axis_name(comm->axis),
+                    dit_device_name(device));
+}
+
 void dit_comm_free(dit_comm *comm)
 {
     if (!comm) return;
-    comm->ops->free(comm->group);
+    if (comm->group != comm->host_group) comm->ops->free(comm->group);
+    comm->host_ops->free(comm->host_group);
     free(comm->ranks);
+    free(comm->offsets);
     free(comm);
 }
 
@@ -155,7 +181,7 @@ void dit_comm_free(dit_comm *comm)
 
 /* A wait of the rank's own thread begins: for every other rank of the group, for bytes of which all are received and
  * sent alike. */
-static void wait_for_all(const dit_comm *comm, const char *what, int64_t bytes, int64_t began_ns)
+static void wait_for_all(const dit_comm *comm, const char *what, int64_t bytes)
 {
     dit_position_wait_begin(&(dit_position_wait){.collective = what,
                                                  .axis = dit_axis_name(comm->axis),
@@ -165,10 +191,10 @@ static void wait_for_all(const dit_comm *comm, const char *what, int64_t bytes, 
                                                  .from = DIT_POSITION_EVERYBODY,
                                                  .to = DIT_POSITION_NOBODY,
                                                  .received_bytes = bytes,
-                                                 .began_ns = began_ns});
+                                                 .began_ns = dit_clock_ns()});
 }
 
-static void wait_for_exchange(const dit_comm *comm, const dit_comm_exchange *exchange, int64_t began_ns)
+static void wait_for_exchange(const dit_comm *comm, const dit_comm_exchange *exchange)
 {
     dit_position_wait_begin(&(dit_position_wait){.collective = dit_collective_name(DIT_COLLECTIVE_SEND_RECV),
                                                  .axis = dit_axis_name(comm->axis),
@@ -179,7 +205,7 @@ static void wait_for_exchange(const dit_comm *comm, const dit_comm_exchange *exc
                                                  .to = exchange->to,
                                                  .received_bytes = exchange->received_bytes,
                                                  .sent_bytes = exchange->bytes,
-                                                 .began_ns = began_ns});
+                                                 .began_ns = dit_clock_ns()});
 }
 
 /* Returns what the call that held the thread up returned. */
@@ -191,70 +217,164 @@ static dit_status waited(dit_status st)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-static void record(dit_comm *comm, dit_trace_category category, dit_collective collective, int64_t bytes,
-                   int64_t began_ns, int64_t ended_ns)
+/* A moment on the clock that tells when arrays were moved. */
+static int64_t moment(const dit_comm *comm)
 {
-    dit_trace_record(comm->trace, &(dit_trace_event){.name = dit_collective_name(collective),
-                                                     .axis = dit_axis_name(comm->axis),
-                                                     .category = category,
-                                                     .bytes = bytes,
-                                                     .begin_ns = began_ns,
-                                                     .end_ns = ended_ns});
+    return comm->timing ? dit_timing_now(comm->timing) : dit_clock_ns();
 }
 
-/* A call that held the thread up from `began_ns` to now, and the bytes that it handed over. Returns now. */
-static int64_t count(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began_ns)
+static void add_time(dit_comm *comm, int64_t began, int64_t ended, int64_t *sum)
+{
+    if (comm->timing)
+        dit_timing_add(comm->timing, began, ended, sum);
+    else
+        *sum += ended - began;
+}
+
+static void record(dit_comm *comm, dit_trace_category category, dit_collective collective, int64_t bytes, int64_t began,
+                   int64_t ended)
+{
+    dit_trace_event event = {.name = dit_collective_name(collective),
+                             .axis = dit_axis_name(comm->axis),
+                             .category = category,
+                             .bytes = bytes,
+                             .begin_ns = began,
+                             .end_ns = ended};
+    if (comm->timing)
+        dit_timing_record(comm->timing, comm->trace, &event);
+    else
+        dit_trace_record(comm->trace, &event);
+}
+
+/* A call that held up whoever computes from `began` to now, and the bytes that it handed over. Returns now. */
+static int64_t count(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began)
+{
+    int64_t ended = moment(comm);
+    if (!comm->counters) return ended;
+    dit_comm_counter *counter = &comm->counters->at[comm->axis][collective][comm->phase];
+    counter->messages += messages;
+    counter->bytes += messages * bytes_each;
+    add_time(comm, began, ended, &counter->time_ns);
+    if (comm->trace) record(comm, DIT_TRACE_WAIT, collective, 0, began, ended);
+    return ended;
+}
+
+/* A transfer is complete that began at `began`. */
+static void count_span(dit_comm *comm, dit_collective collective, int64_t bytes, int64_t began, int64_t ended)
+{
+    if (!comm->counters) return;
+    add_time(comm, began, ended, &comm->counters->at[comm->axis][collective][comm->phase].span_ns);
+    if (comm->trace) record(comm, DIT_TRACE_COMMUNICATION, collective, bytes, began, ended);
+}
+
+/* A collective is over: it was all waiting. */
+static void count_blocking(dit_comm *comm, dit_collective collective, int64_t bytes_each, int64_t began)
+{
+    int64_t messages = comm->size - 1, ended = count(comm, collective, messages, bytes_each, began);
+    count_span(comm, collective, messages * bytes_each, began, ended);
+}
+
+/* The same on the host's own clock. */
+static void count_on_host(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each,
+                          int64_t began_ns)
 {
     int64_t ended_ns = dit_clock_ns();
-    if (!comm->counters) return ended_ns;
+    if (!comm->counters) return;
     dit_comm_counter *counter = &comm->counters->at[comm->axis][collective][comm->phase];
     counter->messages += messages;
     counter->bytes += messages * bytes_each;
     counter->time_ns += ended_ns - began_ns;
-    if (comm->trace) record(comm, DIT_TRACE_WAIT, collective, 0, began_ns, ended_ns);
-    return ended_ns;
+    counter->span_ns += ended_ns - began_ns;
+    if (!comm->trace || comm->device) return;
+    record(comm, DIT_TRACE_WAIT, collective, 0, began_ns, ended_ns);
+    record(comm, DIT_TRACE_COMMUNICATION, collective, messages * bytes_each, began_ns, ended_ns);
 }
 
-/* A transfer is complete that began at `began_ns`. */
-static void count_span(dit_comm *comm, dit_collective collective, int64_t bytes, int64_t began_ns, int64_t ended_ns)
+/* ---- arrays of a device ------------------------------------------------------------------------------------------ */
+
+/* A piece of an array where it lies, and its length there. */
+typedef struct {
+    void *data;
+    int64_t bytes;
+} piece;
+
+/* `bytes` by the count of addresses from `address` on. */
+static dit_status find_piece(const dit_comm *comm, const void *address, int64_t bytes, piece *out)
 {
-    if (!comm->counters) return;
-    comm->counters->at[comm->axis][collective][comm->phase].span_ns += ended_ns - began_ns;
-    if (comm->trace) record(comm, DIT_TRACE_COMMUNICATION, collective, bytes, began_ns, ended_ns);
+    dit_spot spot;
+    *out = (piece){(void *)address, bytes};
+    if (!comm->device) return DIT_OK;
+    if (!bytes) return DIT_OK; /* nobody looks at the pointer */
+    if (!dit_space_find(dit_device_space(comm->device), address, &spot))
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of memory that is not the device's",
+                        dit_axis_name(comm->axis));
+    int64_t unit = spot.element == DIT_ELEMENT_FP64 ? 8 : 4, elements = bytes / unit;
+    if (bytes % unit || elements > spot.left)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of %lld bytes, the array has %lld elements more",
+                        dit_axis_name(comm->axis), (long long)bytes, (long long)spot.left);
+    *out = (piece){spot.data, elements * dit_element_bytes(spot.element)};
+    return DIT_OK;
 }
 
-/* A collective is over: it was all waiting. */
-static void count_blocking(dit_comm *comm, dit_collective collective, int64_t bytes_each, int64_t began_ns)
+/* Both ends of a message: their elements must be the same. NULL: there is no such end. */
+static dit_status find_ends(const dit_comm *comm, const void *from, const void *to, int64_t bytes, piece *out_from,
+                            piece *out_to)
 {
-    int64_t messages = comm->size - 1, ended_ns = count(comm, collective, messages, bytes_each, began_ns);
-    count_span(comm, collective, messages * bytes_each, began_ns, ended_ns);
+    *out_from = (piece){(void *)from, comm->device ? 0 : bytes};
+    *out_to = (piece){(void *)to, comm->device ? 0 : bytes};
+    if (!comm->device) return DIT_OK;
+    if (from) DIT_TRY(find_piece(comm, from, bytes, out_from));
+    if (to) DIT_TRY(find_piece(comm, to, bytes, out_to));
+    if (from && to && out_from->bytes != out_to->bytes)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: the two arrays of a message differ in their elements",
+                        dit_axis_name(comm->axis));
+    return DIT_OK;
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
 dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int64_t block_bytes)
 {
-    int64_t began = dit_clock_ns();
-    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_TO_ALL), (comm->size - 1) * block_bytes, began);
-    DIT_TRY(waited(comm->ops->all_to_all(comm->group, send, recv, block_bytes)));
-    count_blocking(comm, DIT_COLLECTIVE_ALL_TO_ALL, block_bytes, began);
+    int64_t began = moment(comm);
+    piece from, to;
+    DIT_TRY(find_ends(comm, send, recv, block_bytes, &from, &to));
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_TO_ALL), (comm->size - 1) * from.bytes);
+    DIT_TRY(waited(comm->ops->all_to_all(comm->group, from.data, to.data, from.bytes)));
+    count_blocking(comm, DIT_COLLECTIVE_ALL_TO_ALL, from.bytes, began);
+    return DIT_OK;
+}
+
+static dit_status gather(dit_comm *comm, dit_collective collective, const void *send, void *recv, int64_t block_bytes)
+{
+    int64_t began = moment(comm);
+    piece from, to;
+    DIT_TRY(find_ends(comm, send, recv, block_bytes, &from, &to));
+    wait_for_all(comm, dit_collective_name(collective), (comm->size - 1) * from.bytes);
+    DIT_TRY(waited(comm->ops->all_gather(comm->group, from.data, to.data, from.bytes)));
+    count_blocking(comm, collective, from.bytes, began);
     return DIT_OK;
 }
 
 dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int64_t block_bytes)
 {
-    int64_t began = dit_clock_ns();
-    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_GATHER), (comm->size - 1) * block_bytes, began);
-    DIT_TRY(waited(comm->ops->all_gather(comm->group, send, recv, block_bytes)));
-    count_blocking(comm, DIT_COLLECTIVE_ALL_GATHER, block_bytes, began);
-    return DIT_OK;
+    return gather(comm, DIT_COLLECTIVE_ALL_GATHER, send, recv, block_bytes);
+}
+
+dit_status dit_comm_gather_terms(dit_comm *comm, const double *values, int64_t elements, double *gathered)
+{
+    return gather(comm, DIT_COLLECTIVE_ALL_REDUCE, values, gathered, elements * (int64_t)sizeof *values);
 }
 
 dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t *offsets)
 {
-    int64_t began = dit_clock_ns(), bytes = offsets[comm->rank + 1] - offsets[comm->rank];
-    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_GATHER), offsets[comm->size] - offsets[0] - bytes, began);
-    DIT_TRY(waited(comm->ops->all_gather_varying(comm->group, NULL, bytes, data, offsets)));
+    int64_t began = moment(comm), all = offsets[comm->size];
+    piece whole;
+    DIT_TRY(find_piece(comm, data, all, &whole));
+    int64_t scale = whole.bytes ? all / whole.bytes : 1; /* an element's bytes of address by those that it has */
+    for (int i = 0; i <= comm->size; i++) comm->offsets[i] = offsets[i] / scale;
+    int64_t bytes = comm->offsets[comm->rank + 1] - comm->offsets[comm->rank];
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_GATHER), whole.bytes - bytes);
+    DIT_TRY(waited(comm->ops->all_gather_varying(comm->group, NULL, bytes, whole.data, comm->offsets)));
     count_blocking(comm, DIT_COLLECTIVE_ALL_GATHER, bytes, began);
     return DIT_OK;
 }
@@ -262,54 +382,67 @@ dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t 
 dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t elements, double *gathered)
 {
     int64_t began = dit_clock_ns(), bytes = elements * (int64_t)sizeof *values;
-    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes, began);
-    DIT_TRY(waited(comm->ops->all_gather(comm->group, values, gathered, bytes)));
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes);
+    DIT_TRY(waited(comm->host_ops->all_gather(comm->host_group, values, gathered, bytes)));
     for (int64_t i = 0; i < elements; i++) {
         values[i] = gathered[i];
         for (int rank = 1; rank < comm->size; rank++) values[i] += gathered[rank * elements + i];
     }
-    count_blocking(comm, DIT_COLLECTIVE_ALL_REDUCE, bytes, began);
+    count_on_host(comm, DIT_COLLECTIVE_ALL_REDUCE, comm->size - 1, bytes, began);
     return DIT_OK;
 }
 
-/* The halves of a sum: parts to whoever adds them, and what they add up to, to all. */
-static dit_status sum_halves(dit_comm *comm, float *values, int64_t part, float *out, dit_comm_add add, void *context)
+/* The halves of a sum: parts to whoever adds them, and what they add up to, to all. `add` takes addresses. */
+static dit_status sum_halves(dit_comm *comm, float *values, float *out, const piece *from, const piece *to,
+                             int64_t part, dit_comm_add add, void *context)
 {
-    int64_t bytes = part * (int64_t)sizeof *values;
-    DIT_TRY(waited(comm->ops->all_to_all(comm->group, values, out, bytes)));
+    int64_t bytes = from->bytes / comm->size;
+    DIT_TRY(waited(comm->ops->all_to_all(comm->group, from->data, to->data, bytes)));
     add(context, out, comm->size, part, values);
-    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes, dit_clock_ns());
-    return waited(comm->ops->all_gather(comm->group, values, out, bytes));
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes);
+    return waited(comm->ops->all_gather(comm->group, from->data, to->data, bytes));
 }
 
 dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *out, dit_comm_add add, void *context)
 {
-    int64_t began = dit_clock_ns(), part = elements / comm->size, bytes = part * (int64_t)sizeof *values;
-    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes, began);
+    int64_t began = moment(comm), part = elements / comm->size;
+    piece from, to;
+    DIT_TRY(find_ends(comm, values, out, elements * (int64_t)sizeof *values, &from, &to));
+    int64_t bytes = from.bytes / comm->size;
+    wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_REDUCE), (comm->size - 1) * bytes);
     if (comm->ops->sum)
-        DIT_TRY(waited(comm->ops->sum(comm->group, values, elements, out, add, context)));
+        DIT_TRY(waited(comm->ops->sum(comm->group, &(dit_comm_sum_args){.values = from.data,
+                                                                        .out = to.data,
+                                                                        .elements = elements,
+                                                                        .bytes = from.bytes,
+                                                                        .add = add,
+                                                                        .context = context})));
     else
-        DIT_TRY(sum_halves(comm, values, part, out, add, context));
+        DIT_TRY(sum_halves(comm, values, out, &from, &to, part, add, context));
     int64_t messages = 2 * (comm->size - 1), ended = count(comm, DIT_COLLECTIVE_ALL_REDUCE, messages, bytes, began);
     count_span(comm, DIT_COLLECTIVE_ALL_REDUCE, messages * bytes, began, ended);
     return DIT_OK;
 }
 
 /* A transfer is under way. */
-static void begun(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began_ns,
+static void begun(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began,
                   dit_comm_exchange *exchange)
 {
     exchange->collective = collective;
-    exchange->began_ns = began_ns;
+    exchange->began_ns = began;
     exchange->bytes = messages * bytes_each;
-    count(comm, collective, messages, bytes_each, began_ns);
+    count(comm, collective, messages, bytes_each, began);
 }
 
 dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, void *recv, int from, int64_t bytes,
                                    dit_comm_exchange *out)
 {
-    int64_t began = dit_clock_ns();
-    DIT_TRY(comm->ops->exchange_begin(comm->group, send, to, recv, from, bytes, out));
+    int64_t began = moment(comm);
+    piece leaves, arrives;
+    DIT_TRY(find_ends(comm, to != DIT_COMM_NOBODY ? send : NULL, from != DIT_COMM_NOBODY ? recv : NULL, bytes, &leaves,
+                      &arrives));
+    bytes = leaves.bytes > arrives.bytes ? leaves.bytes : arrives.bytes;
+    DIT_TRY(comm->ops->exchange_begin(comm->group, leaves.data, to, arrives.data, from, bytes, out));
     begun(comm, DIT_COLLECTIVE_SEND_RECV, to != DIT_COMM_NOBODY, bytes, began, out);
     out->received_bytes = from != DIT_COMM_NOBODY ? bytes : 0;
     out->to = to;
@@ -320,14 +453,17 @@ dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, voi
 dit_status dit_comm_all_gather_begin(dit_comm *comm, const void *send, void *recv, int64_t block_bytes,
                                      dit_comm_exchange *out)
 {
-    int64_t began = dit_clock_ns();
-    DIT_TRY(comm->ops->all_gather_begin(comm->group, send, recv, block_bytes, out));
-    begun(comm, DIT_COLLECTIVE_ALL_GATHER, comm->size - 1, block_bytes, began, out);
+    int64_t began = moment(comm);
+    piece from, to;
+    DIT_TRY(find_ends(comm, send, recv, block_bytes, &from, &to));
+    DIT_TRY(comm->ops->all_gather_begin(comm->group, from.data, to.data, from.bytes, out));
+    begun(comm, DIT_COLLECTIVE_ALL_GATHER, comm->size - 1, from.bytes, began, out);
     return DIT_OK;
 }
 
 void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
 {
+    if (comm->device) return; /* a device needs no calls to move data */
     int64_t began = dit_clock_ns();
     comm->ops->exchange_poll(comm->group, exchange);
     count(comm, exchange->collective, 0, 0, began);
@@ -335,11 +471,11 @@ void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
 
 dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
 {
-    int64_t began = dit_clock_ns();
+    int64_t began = moment(comm);
     if (exchange->collective == DIT_COLLECTIVE_SEND_RECV)
-        wait_for_exchange(comm, exchange, began);
+        wait_for_exchange(comm, exchange);
     else
-        wait_for_all(comm, dit_collective_name(exchange->collective), exchange->bytes, began);
+        wait_for_all(comm, dit_collective_name(exchange->collective), exchange->bytes);
     DIT_TRY(waited(comm->ops->exchange_wait(comm->group, exchange)));
     int64_t ended = count(comm, exchange->collective, 0, 0, began);
     count_span(comm, exchange->collective, exchange->bytes, exchange->began_ns, ended);
@@ -348,8 +484,8 @@ dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
 
 dit_status dit_comm_barrier(dit_comm *comm)
 {
-    wait_for_all(comm, "barrier", 0, dit_clock_ns());
-    return waited(comm->ops->barrier(comm->group));
+    wait_for_all(comm, "barrier", 0);
+    return waited(comm->host_ops->barrier(comm->host_group));
 }
 
 dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, char **out, int64_t *offsets)
@@ -357,13 +493,13 @@ dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, cha
     int64_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
     dit_status st = sizes ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d sizes", comm->size);
     *out = NULL;
-    wait_for_all(comm, "collect", 0, dit_clock_ns());
-    if (st == DIT_OK) st = comm->ops->all_gather(comm->group, &bytes, sizes, (int64_t)sizeof bytes);
+    wait_for_all(comm, "collect", 0);
+    if (st == DIT_OK) st = comm->host_ops->all_gather(comm->host_group, &bytes, sizes, (int64_t)sizeof bytes);
     if (st == DIT_OK) {
         offsets[0] = 0;
         for (int i = 0; i < comm->size; i++) offsets[i + 1] = offsets[i] + sizes[i];
         *out = calloc(1, (size_t)offsets[comm->size] + 1);
-        st = *out ? comm->ops->all_gather_varying(comm->group, data ? data : "", bytes, *out, offsets)
+        st = *out ? comm->host_ops->all_gather_varying(comm->host_group, data ? data : "", bytes, *out, offsets)
                   : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %lld collected bytes", (long long)offsets[comm->size]);
     }
     dit_position_wait_end();

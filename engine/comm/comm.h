@@ -1,7 +1,9 @@
 /* Communicators: one per mesh axis and one of all ranks, with counters that the closed forms are held against.
  *
  * Everything a rank sends in the measured region goes through here. The interface functions check, count and dispatch;
- * the implementations (mpi.c; the table is in comm.c) only move bytes. Buffers are host memory of the caller.
+ * the implementations (mpi.c; the table is in comm.c) only move bytes. Buffers belong to the caller: the host's memory,
+ * or, of a group with a device, arrays by address. There, lengths are those of the addresses (four bytes an element);
+ * what travels, and is counted, are the array's elements.
  */
 #ifndef DIT_ENGINE_COMM_H
 #define DIT_ENGINE_COMM_H
@@ -25,6 +27,8 @@ typedef struct {
 
 typedef struct dit_comm dit_comm;
 struct dit_trace;
+struct dit_device;
+struct dit_timing;
 
 /* A transfer under way between begin and wait. */
 typedef struct {
@@ -53,6 +57,9 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
 /* The same for `rank` of a mesh that does not run: nothing moves, everything is counted. Not collective. */
 dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_axis axis, dit_comm_counters *counters,
                                     dit_comm **out);
+/* From now on the group's buffers are arrays of `device` (NULL: of the host), moved in the order of its queue, and what
+ * holds up that queue is timed by `timing`. Collective over the group. Errors: DIT_ERR_DEVICE. */
+dit_status dit_comm_set_device(dit_comm *comm, struct dit_device *device, struct dit_timing *timing);
 void dit_comm_free(dit_comm *comm); /* accepts NULL */
 void dit_comm_set_phase(dit_comm *comm, dit_phase phase);
 /* Everything counted is recorded in `trace` too, which outlives that; NULL: not. Accepts a NULL communicator. */
@@ -77,12 +84,18 @@ dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int
 /* recv block j = rank j's send, which may be block `rank` of recv already. Collective. Sends (size-1) messages of
  * block_bytes. */
 dit_status dit_comm_all_gather(dit_comm *comm, const void *send, void *recv, int64_t block_bytes);
-/* Every rank's piece, bytes [offsets[rank], offsets[rank + 1]) of `data`, to all; the own one lies there already.
+/* Every rank's piece, bytes [offsets[rank], offsets[rank + 1]) of `data`, to all; the own one lies there already, and
+ * offsets[0] is 0.
  * Collective. Sends (size-1) messages of the own piece's bytes. */
 dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t *offsets);
 /* values[i] = sum over ranks of values[i], added in the order of ranks: the same bits on every rank. Collective. Every
- * rank sends its values to all others, so this is for few. gathered: scratch [size][count]. */
+ * rank sends its values to all others, so this is for few. Always the host's memory. gathered: scratch [size][count].
+ */
 dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t count, double *gathered);
+/* Every rank's values to all, for a sum that each makes itself, in the order of ranks: the same bits on every rank.
+ * Collective, counted as an all-reduce; as every rank sends its values to all others, this is for few. gathered
+ * [size][count]. */
+dit_status dit_comm_gather_terms(dit_comm *comm, const double *values, int64_t count, double *gathered);
 /* out = sum over ranks of values, the same bits on every rank, for many: every rank adds one part of it, as it comes
  * from all others, in the order of ranks by `add`, and gives it to them. Collective. Sends 2 (size-1) messages of
  * count/size floats; size divides count. values are overwritten; out [count], apart from them.

@@ -4,6 +4,15 @@
 
 #include "engine/comm/comm.h"
 
+/* `values` and `out`: where they lie, `elements` in `bytes`; `add` takes addresses, which these are without a device.
+ */
+typedef struct {
+    void *values, *out;
+    int64_t elements, bytes;
+    dit_comm_add add;
+    void *context;
+} dit_comm_sum_args;
+
 typedef struct dit_comm_ops {
     const char *name;
     const struct dit_comm_ops *groups; /* NULL, or what moves bytes between the ranks of an axis instead of these */
@@ -34,7 +43,7 @@ typedef struct dit_comm_ops {
     /* data NULL: the own piece lies in `out` already */
     dit_status (*all_gather_varying)(void *group, const void *data, int64_t bytes, void *out, const int64_t *offsets);
     /* dit_comm_sum of a library that adds while it sends; NULL: all_to_all, add, all_gather */
-    dit_status (*sum)(void *group, float *values, int64_t count, float *out, dit_comm_add add, void *context);
+    dit_status (*sum)(void *group, const dit_comm_sum_args *args);
 } dit_comm_ops;
 
 extern const dit_comm_ops dit_comm_mpi;

@@ -59,13 +59,13 @@ static dit_status run_stale(dit_sampler *s, int step)
 static dit_status run_step(dit_sampler *s, int step, const dit_condition *condition)
 {
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
-    int64_t began_ns;
-    dit_sampler_begin_step(s, step, &began_ns);
+    int64_t began;
+    dit_sampler_begin_step(s, step, &began);
     dit_sampler_fill_input(s, &all, step, condition);
     DIT_TRY(step < s->emulates->warmup_steps ? forward(s, DIT_ORACLE_ALL, step, s->output) : run_stale(s, step));
     dit_oracle_end_step(&((oracle_state *)s->executor_state)->oracle);
     DIT_TRY(dit_sampler_advance(s, &all, step));
-    return dit_sampler_end_step(s, step, began_ns, true);
+    return dit_sampler_end_step(s, step, began, true);
 }
 
 /* Without synchronous steps the first step's inputs give the K and V before it. */

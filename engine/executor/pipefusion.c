@@ -297,9 +297,9 @@ static dit_status work(pipeline *p, task t, const dit_condition *condition)
 
 /* Begins the step of task `index`; from now on its tasks are those of the step that comes next. Receives that are
  * posted for it already are of the same sizes. */
-static void begin_step(pipeline *p, int64_t index, int64_t *began_ns)
+static void begin_step(pipeline *p, int64_t index, int64_t *began)
 {
-    int step = task_at(p, index).step, left_out = dit_sampler_begin_step(p->sampler, step, began_ns) - step;
+    int step = task_at(p, index).step, left_out = dit_sampler_begin_step(p->sampler, step, began) - step;
     p->left_out += left_out;
     p->tasks -= left_out * p->sampler->part_count;
 }
@@ -307,11 +307,11 @@ static void begin_step(pipeline *p, int64_t index, int64_t *began_ns)
 static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
 {
     pipeline *p = s->executor_state;
-    int64_t began_ns = 0;
+    int64_t began = 0;
     DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(post(p, 0)));
     for (int64_t i = 0; i < p->tasks; i++) {
         task t = task_at(p, i);
-        if (t.band <= 0 && t.step != DIT_STEP_FILL) begin_step(p, i, &began_ns);
+        if (t.band <= 0 && t.step != DIT_STEP_FILL) begin_step(p, i, &began);
         t = task_at(p, i);
         dit_window window = dit_sampler_window(s, t.band, t.step);
         dit_model_set_window(s->model, &window);
@@ -321,7 +321,7 @@ static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
         });
         DIT_TRY(work(p, t, condition));
         if (t.step != DIT_STEP_FILL && (t.band == DIT_WINDOW_ALL || t.band == s->part_count - 1))
-            DIT_TRY(dit_sampler_end_step(s, t.step, began_ns, false));
+            DIT_TRY(dit_sampler_end_step(s, t.step, began, false));
     }
     DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(settle(p, DIT_WINDOW_ALL)));
     return DIT_OK;

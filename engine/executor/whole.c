@@ -13,13 +13,13 @@ static dit_status forward(dit_sampler *s, int step, const dit_condition *conditi
 /* *step becomes the one after. */
 static dit_status run_step(dit_sampler *s, int *step, const dit_condition *condition)
 {
-    int64_t began_ns;
-    int now = dit_sampler_begin_step(s, *step, &began_ns);
+    int64_t began;
+    int now = dit_sampler_begin_step(s, *step, &began);
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, now);
     *step = now + 1;
     DIT_TRY(forward(s, now, condition));
     DIT_TRY(dit_sampler_advance(s, &all, now));
-    return dit_sampler_end_step(s, now, began_ns, true);
+    return dit_sampler_end_step(s, now, began, true);
 }
 
 static dit_status whole_run(dit_sampler *s, const dit_condition *condition)

@@ -1,5 +1,7 @@
 #include "engine/programs/program.h"
 
+#include "kernels/device.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +36,24 @@ void dit_program_list(void)
     for (int i = 0; i < PROGRAM_COUNT; i++) printf("  %-10s %s\n", programs[i]->name, programs[i]->help);
 }
 
+/* What a device computes in: bf16 where nothing is said. Other backends have fp32 alone, and say so of anything else.
+ */
+static dit_status read_element(const dit_json *doc, const cJSON *platform, const char *backend, dit_element *out)
+{
+    bool is_device = dit_device_is_one(backend), simulated = strcmp(backend, "cost") == 0;
+    const char *name = strcmp(backend, "cuda") == 0 ? "bf16" : "fp32";
+    DIT_TRY(dit_json_optional_string(doc, platform, "/platform", "element", &name));
+    *out = DIT_ELEMENT_FP32;
+    if (simulated) return DIT_OK; /* whose elements are the simulator's affair */
+    if (!dit_element_from_name(name, out) || dit_element_bytes(*out) > 4 || *out == DIT_ELEMENT_INT32)
+        return dit_json_fail(doc, "/platform/element", DIT_ERR_JSON_VALUE, "\"%s\" is not fp32, bf16 or fp16", name);
+    if (*out != DIT_ELEMENT_FP32 && !is_device)
+        return dit_error_hint(dit_json_fail(doc, "/platform/element", DIT_ERR_UNSUPPORTED,
+                                            "backend %s computes in fp32, not in %s", backend, name),
+                              "leave out the element");
+    return DIT_OK;
+}
+
 dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out)
 {
     static const char *const keys[] = {"name", "backend", "threads_per_rank", "launcher", "profile", "element", NULL};
@@ -41,6 +61,7 @@ dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *
     int64_t threads = 0;
     out->attention = "auto";
     out->backend = "cpu";
+    out->element = DIT_ELEMENT_FP32;
     *out->parallel = (dit_parallel){0};
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "parallel", &parallel));
     if (parallel) DIT_TRY(dit_parallel_from_json(doc, parallel, "/parallel", out->parallel));
@@ -51,5 +72,5 @@ dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *
     DIT_TRY(dit_json_optional_string(doc, platform, "/platform", "backend", &out->backend));
     DIT_TRY(dit_json_optional_int(doc, platform, "/platform", "threads_per_rank", 0, 1024, &threads));
     out->threads = (int)threads;
-    return DIT_OK;
+    return read_element(doc, platform, out->backend, &out->element);
 }

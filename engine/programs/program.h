@@ -2,6 +2,7 @@
 #ifndef DIT_ENGINE_PROGRAM_H
 #define DIT_ENGINE_PROGRAM_H
 
+#include "base/element.h"
 #include "base/json.h"
 #include "base/mesh.h"
 #include "base/status.h"
@@ -30,6 +31,7 @@ void dit_program_list(void);
 /* Shared by programs: parallel, attention, platform of a case. */
 typedef struct {
     const char *attention, *backend;
+    dit_element element; /* of a device's activations and weights; fp32 elsewhere */
     int threads;
     dit_parallel *parallel;
 } dit_program_platform;

@@ -92,19 +92,19 @@ static dit_status simulated_all_gather_varying(void *opaque, const void *data, i
 }
 
 /* Cores add what they have copied; a collective library adds while it sends. */
-static dit_status simulated_sum(void *opaque, float *values, int64_t count, float *out, dit_comm_add add, void *context)
+static dit_status simulated_sum(void *opaque, const dit_comm_sum_args *args)
 {
     sim_group *group = opaque;
-    int64_t part = count / group->size, bytes = part * (int64_t)sizeof *values;
+    int64_t part = args->elements / group->size, bytes = args->bytes / group->size;
     if (dit_sim_shares_memory()) {
-        DIT_TRY(simulated_all_to_all(group, values, out, bytes));
-        add(context, out, group->size, part, values);
-        return simulated_all_gather(group, values, out, bytes);
+        DIT_TRY(simulated_all_to_all(group, args->values, args->out, bytes));
+        args->add(args->context, args->out, group->size, part, args->values);
+        return simulated_all_gather(group, args->values, args->out, bytes);
     }
     dit_sim_free_of_charge(true);
-    add(context, out, group->size, part, values);
+    args->add(args->context, args->out, group->size, part, args->values);
     dit_sim_free_of_charge(false);
-    return pass_round(group, DIT_COST_ALL_REDUCE, (double)count * sizeof *values);
+    return pass_round(group, DIT_COST_ALL_REDUCE, (double)args->bytes);
 }
 
 static void simulated_set_batch(void *group, int64_t at, int64_t of)

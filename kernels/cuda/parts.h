@@ -14,8 +14,8 @@ typedef struct {
 } cuda_staging;
 
 typedef struct dit_cuda_marks {
-    cudaEvent_t events[DIT_DEVICE_MARKS];
-    int64_t created, used;
+    cudaEvent_t *events; /* [room], created up to `created` */
+    int64_t room, created, used;
 } dit_cuda_marks;
 
 enum { CUDA_LINEAR, CUDA_ATTENTION, CUDA_CONV, CUDA_LIBRARIES };

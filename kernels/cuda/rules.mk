@@ -64,7 +64,6 @@ EMULATE_FLAGS = -std=c++17 -O2 -g1 -fPIC -fno-math-errno -ffp-contract=off -fno-
                 -Wno-unknown-pragmas -DDIT_CUDA_EMULATED -D_GNU_SOURCE -Ikernels/cuda/emulate -I. -I$(BUILD) -MMD -MP \
                 $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 EMULATE_OBJECTS := $(patsubst %,$(BUILD)/cuda-emulated/%.o,$(CUDA_OWN) $(sort $(wildcard kernels/cuda/emulate/*.cpp)))
-EMULATE_RUNTIME := $(filter $(BUILD)/cuda-emulated/kernels/cuda/emulate/%,$(EMULATE_OBJECTS))
 CUDA_EMULATED := $(BUILD)/tests/ditbench-cuda-emulated.so
 
 $(BUILD)/cuda-emulated/%.cu.o: %.cu | $(BUILD)/version.h
@@ -85,13 +84,14 @@ $(CUDA_EMULATED): $(EMULATE_OBJECTS)
 	$(Q)$(CXX) -shared $(ALL_LDFLAGS) $^ -lcjson -ldl -o $@
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
-$(BUILD)/tests/kernels_test_emulation: $(BUILD)/cuda-emulated/kernels/tests/test_emulation.cu.o $(EMULATE_RUNTIME) $(BUILD)/base/base.a
-	@mkdir -p $(dir $@)
-	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -o $@
-$(BUILD)/tests/kernels_test_cuda_parts: $(BUILD)/cuda-emulated/kernels/tests/test_cuda_parts.cu.o $(EMULATE_OBJECTS) \
-                                        $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+# Tests in CUDA take of the emulation what they do not define themselves.
+$(BUILD)/cuda-emulated/emulated.a: $(EMULATE_OBJECTS)
+EMULATED_TESTS := $(patsubst kernels/tests/%.cu,$(BUILD)/tests/kernels_%,$(sort $(wildcard kernels/tests/test_*.cu)))
+$(EMULATED_TESTS): $(BUILD)/tests/kernels_%: $(BUILD)/cuda-emulated/kernels/tests/%.cu.o $(BUILD)/cuda-emulated/emulated.a \
+		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -ldl -o $@
+$(BUILD)/tests/kernels_test_nvml: $(BUILD)/kernels/cuda/nvml.o
 $(BUILD)/tests/kernels_test_cuda_linear: | $(CUDA_EMULATED) $(BUILD)/tests/ditbench-cuda-fake-lt.so
 # linear_lt.cu over a cuBLASLt of the host: in a test's program, and as a library under kernels_test_cuda_linear.
 FAKE_LT := $(BUILD)/cuda-fake-lt
@@ -100,7 +100,7 @@ FAKE_LT_OBJECTS := $(FAKE_LT)/linear_lt.o $(FAKE_LT)/absent.o $(FAKE_LT)/cublasl
 $(FAKE_LT)/linear_lt.o: kernels/cuda/linear_lt.cu
 $(FAKE_LT)/absent.o: kernels/cuda/absent.cu
 $(FAKE_LT)/cublaslt.o: kernels/tests/fake/cublaslt.cpp
-$(FAKE_LT)/test_cuda_lt.o: kernels/tests/test_cuda_lt.cu
+$(FAKE_LT)/test_cuda_lt.o: kernels/tests/fake/test_cuda_lt.cu
 $(FAKE_LT)/%.o: | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  CXX   $<")
@@ -115,4 +115,4 @@ $(BUILD)/tests/ditbench-cuda-fake-lt.so: $(FAKE_LT_OBJECTS)
 $(BUILD)/tests/fake_nvml.so: kernels/tests/fake_nvml.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $(@:.so=.d) -fPIC -shared $(ALL_LDFLAGS) $< -o $@
-TESTS += $(BUILD)/tests/kernels_test_emulation $(BUILD)/tests/kernels_test_cuda_parts $(BUILD)/tests/kernels_test_cuda_lt $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)
+TESTS += $(EMULATED_TESTS) $(BUILD)/tests/kernels_test_cuda_lt $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)
