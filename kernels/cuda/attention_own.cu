@@ -1,13 +1,14 @@
 /* out = softmax(scale q k^T + bias) v per head over the keys that a query sees: the reference and fallback of the
  * library's attention. Contract: kernels/kernels.h; flops and bytes: kernels/ref/attention.c.
  *
- *   attention_fwd_mma   q, k, v all bf16 or all fp16, D a multiple of 8 up to 256, rows 16-byte aligned: tensor cores,
- *                       sums in fp32. A block has 4 warps of 32 queries (D > 128: 16) and walks over the keys, 64 (32)
- *                       at a time. K is copied to shared memory while P V of the keys before is computed, V while Q K^T
- *                       is; S, P and the output stay in registers.
- *                       Dao, FlashAttention-2, arXiv:2307.08691; online softmax: Milakov and Gimelshein,
- * arXiv:1805.02867. attention_fp32      everything else: any elements, strides and head size; products and sums in
- * fp32.
+ *   attention_fwd_mma
+ *       q, k, v all bf16 or all fp16, D a multiple of 8 up to 512, rows 16-byte aligned, out in the same or in fp32:
+ *       tensor cores, sums in fp32. A block has 4 warps of 32 queries (D > 128: 16) and walks over the keys, 64 at a
+ *       time (D > 96: 48, D > 128: 32). K is copied to shared memory while P V of the keys before is computed, V while
+ *       Q K^T is; S, P and the output stay in registers.
+ *       Dao, FlashAttention-2, arXiv:2307.08691; online softmax: Milakov and Gimelshein, arXiv:1805.02867.
+ *   attention_fp32
+ *       everything else: any elements, strides and head size; products and sums in fp32.
  *
  * Both skip the keys that nobody of a block sees: positions never descend, so what a query sees is a number of keys
  * from the first on, found by halving in the positions on the device, and the last query of a block sees the most. A
@@ -66,29 +67,29 @@ __device__ __forceinline__ attention_block block_of(const attention_call &call, 
 /* ---- tensor cores ------------------------------------------------------------------------------------------------ */
 
 constexpr float LOG2_E = 1.44269504088896340736f, LN_2 = 0.69314718055994530942f;
-enum { MMA_WARPS = 4, MMA_THREADS = MMA_WARPS * WARP, QUAD = 4 };
+enum { MMA_WARPS = 4, MMA_THREADS = MMA_WARPS * WARP, QUAD = 4, MMA_PADDING = 8 };
 
-/* Tiles of head size up to WIDTH (a multiple of 16; channels beyond D are zeros). Rows in shared memory are 16 bytes
- * longer than they need be: an odd number of 16-byte pieces apart, so that the eight rows of a matrix of ldmatrix lie
- * in different banks. */
-template <int WIDTH> struct mma_tile {
+/* Tiles of head size up to WIDTH (a multiple of 16; channels beyond D are zeros), of which a block has OUT channels of
+ * the output: as many as there are registers for. Rows in shared memory are 16 bytes longer than they need be: an odd
+ * number of 16-byte pieces apart, so that the eight rows of a matrix of ldmatrix lie in different banks. */
+template <int WIDTH, int OUT> struct mma_tile {
+    static constexpr int width = WIDTH, out = OUT;
     static constexpr int row_tiles = WIDTH <= 128 ? 2 : 1; /* of 16 queries, per warp */
     static constexpr int warp_queries = 16 * row_tiles;
     static constexpr int queries = MMA_WARPS * warp_queries;
     static constexpr int keys = WIDTH <= 96 ? 64 : WIDTH <= 128 ? 48 : 32; /* at a time; what registers are there for */
-    static constexpr int stride = WIDTH + 8;
+    static constexpr int stride = WIDTH + MMA_PADDING, v_stride = OUT + MMA_PADDING;
     static constexpr bool keeps_q = WIDTH <= 64; /* in registers: wider, they are needed for the output */
-    static constexpr int shared_bytes = (queries + 2 * keys) * stride * (int)sizeof(uint16_t);
+    static constexpr int shared_bytes = ((queries + keys) * stride + keys * v_stride) * (int)sizeof(uint16_t);
 };
 
 /* One warp's part: of each row tile, rows g and g + 8 of the lane (mma.h). */
-template <int WIDTH> struct mma_state {
-    using tile = mma_tile<WIDTH>;
-    float out[tile::row_tiles][WIDTH / 8][4];
-    float scores[tile::row_tiles][tile::keys / 8][4];
-    float max[tile::row_tiles][2]; /* of the logits so far, in units of log 2 */
-    float sum[tile::row_tiles][2]; /* of this lane's columns only */
-    int seen[tile::row_tiles][2];  /* keys that the row sees */
+template <class TILE> struct mma_state {
+    float out[TILE::row_tiles][TILE::out / 8][4];
+    float scores[TILE::row_tiles][TILE::keys / 8][4];
+    float max[TILE::row_tiles][2]; /* of the logits so far, in units of log 2 */
+    float sum[TILE::row_tiles][2]; /* of this lane's columns only */
+    int seen[TILE::row_tiles][2];  /* keys that the row sees */
     float bias[2];                 /* of keys 2 lane, 2 lane + 1 of the tile, in units of log 2 */
 };
 
@@ -101,7 +102,7 @@ template <int WIDTH> struct mma_copy {
     __device__ __forceinline__ mma_copy(int D)
     {
         row = channel() < D ? own_row() : beyond;
-        place = own_row() * mma_tile<WIDTH>::stride + channel();
+        place = own_row() * (WIDTH + MMA_PADDING) + channel();
     }
     static __device__ __forceinline__ int own_row() { return (int)threadIdx.x / pieces; }
     static __device__ __forceinline__ int channel() { return (int)threadIdx.x % pieces * 8; }
@@ -113,7 +114,7 @@ template <int WIDTH> struct mma_copy {
 
 /* ROWS rows, ld apart, to shared memory; those beyond `rows` are zeros. `source` is the thread's own (mma_copy) and
  * goes on to the rows behind: one running address, for registers are scarce. */
-template <int WIDTH, int ROWS>
+template <int ROWS, int WIDTH>
 __device__ __forceinline__ void copy_rows(const mma_copy<WIDTH> &copy, uint16_t *tile, const uint16_t *&source,
                                           int64_t ld, int rows)
 {
@@ -123,20 +124,19 @@ __device__ __forceinline__ void copy_rows(const mma_copy<WIDTH> &copy, uint16_t 
 #pragma unroll
     for (int i = 0; i < passes; i++) {
         if (ROWS % step == 0 || copy.own_row() + i * step < ROWS)
-            cp_async_16(tile + copy.place + i * step * mma_tile<WIDTH>::stride, source, i * step < left);
+            cp_async_16(tile + copy.place + i * step * (WIDTH + MMA_PADDING), source, i * step < left);
         source += step * ld;
     }
     source += (ROWS - passes * step) * ld;
 }
 
-template <int WIDTH, bool MASKED>
-__device__ __forceinline__ void state_begin(mma_state<WIDTH> &s, const attention_call &call, int warp_row0)
+template <class TILE, bool MASKED>
+__device__ __forceinline__ void state_begin(mma_state<TILE> &s, const attention_call &call, int warp_row0)
 {
-    using tile = mma_tile<WIDTH>;
     int lane = (int)threadIdx.x % WARP, seen = call.Sk;
-    if (MASKED) seen = keys_seen(call, min(warp_row0 + lane % tile::warp_queries, call.Sq - 1));
+    if (MASKED) seen = keys_seen(call, min(warp_row0 + lane % TILE::warp_queries, call.Sq - 1));
 #pragma unroll
-    for (int m = 0; m < tile::row_tiles; m++) {
+    for (int m = 0; m < TILE::row_tiles; m++) {
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             s.seen[m][half] = MASKED ? __shfl_sync((unsigned)WHOLE_WARP, seen, m * 16 + half * 8 + lane / QUAD) : seen;
@@ -144,47 +144,45 @@ __device__ __forceinline__ void state_begin(mma_state<WIDTH> &s, const attention
             s.sum[m][half] = 0;
         }
 #pragma unroll
-        for (int n = 0; n < WIDTH / 8; n++) s.out[m][n][0] = s.out[m][n][1] = s.out[m][n][2] = s.out[m][n][3] = 0;
+        for (int n = 0; n < TILE::out / 8; n++) s.out[m][n][0] = s.out[m][n][1] = s.out[m][n][2] = s.out[m][n][3] = 0;
     }
 }
 
 /* Q of a warp, channels 16 k on, as A of the product. */
-template <int WIDTH>
-__device__ __forceinline__ void load_q(uint32_t q[mma_tile<WIDTH>::row_tiles][4], const uint16_t *warp_q, int k)
+template <class TILE>
+__device__ __forceinline__ void load_q(uint32_t q[TILE::row_tiles][4], const uint16_t *warp_q, int k)
 {
     int lane = (int)threadIdx.x % WARP;
 #pragma unroll
-    for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++)
-        ldmatrix_x4(q[m], warp_q + (m * 16 + lane % 16) * mma_tile<WIDTH>::stride + k * 16 + lane / 16 * 8);
+    for (int m = 0; m < TILE::row_tiles; m++)
+        ldmatrix_x4(q[m], warp_q + (m * 16 + lane % 16) * TILE::stride + k * 16 + lane / 16 * 8);
 }
 
 /* scores = Q K^T. `kept`: Q in registers, where the tile keeps it there. */
-template <dit_element ELEMENT, int WIDTH, int KEPT>
-__device__ __forceinline__ void compute_scores(mma_state<WIDTH> &s,
-                                               const uint32_t (&kept)[KEPT][mma_tile<WIDTH>::row_tiles][4],
+template <dit_element ELEMENT, class TILE, int KEPT>
+__device__ __forceinline__ void compute_scores(mma_state<TILE> &s, const uint32_t (&kept)[KEPT][TILE::row_tiles][4],
                                                const uint16_t *warp_q, const uint16_t *k_tile)
 {
-    using tile = mma_tile<WIDTH>;
     int lane = (int)threadIdx.x % WARP;
-    const uint16_t *k_row = k_tile + (lane % 8 + lane / 16 * 8) * tile::stride + lane / 8 % 2 * 8;
+    const uint16_t *k_row = k_tile + (lane % 8 + lane / 16 * 8) * TILE::stride + lane / 8 % 2 * 8;
 #pragma unroll
-    for (int m = 0; m < tile::row_tiles; m++)
+    for (int m = 0; m < TILE::row_tiles; m++)
 #pragma unroll
-        for (int n = 0; n < tile::keys / 8; n++)
+        for (int n = 0; n < TILE::keys / 8; n++)
             s.scores[m][n][0] = s.scores[m][n][1] = s.scores[m][n][2] = s.scores[m][n][3] = 0;
-#pragma unroll(tile::keeps_q ? WIDTH / 16 : 2)
-    for (int k = 0; k < WIDTH / 16; k++) {
-        uint32_t q[tile::row_tiles][4];
-        if (tile::keeps_q)
-            memcpy(q, kept[tile::keeps_q ? k : 0], sizeof q);
+#pragma unroll(TILE::keeps_q ? TILE::width / 16 : 2)
+    for (int k = 0; k < TILE::width / 16; k++) {
+        uint32_t q[TILE::row_tiles][4];
+        if (TILE::keeps_q)
+            memcpy(q, kept[TILE::keeps_q ? k : 0], sizeof q);
         else
-            load_q<WIDTH>(q, warp_q, k);
+            load_q<TILE>(q, warp_q, k);
 #pragma unroll
-        for (int n = 0; n < tile::keys / 16; n++) {
+        for (int n = 0; n < TILE::keys / 16; n++) {
             uint32_t b[4]; /* of keys 16 n to 16 n + 7, then of the next eight */
-            ldmatrix_x4(b, k_row + n * 16 * tile::stride + k * 16);
+            ldmatrix_x4(b, k_row + n * 16 * TILE::stride + k * 16);
 #pragma unroll
-            for (int m = 0; m < tile::row_tiles; m++) {
+            for (int m = 0; m < TILE::row_tiles; m++) {
                 mma_m16n8k16<ELEMENT>(s.scores[m][2 * n], q[m], b);
                 mma_m16n8k16<ELEMENT>(s.scores[m][2 * n + 1], q[m], b + 2);
             }
@@ -193,28 +191,28 @@ __device__ __forceinline__ void compute_scores(mma_state<WIDTH> &s,
 }
 
 /* The lane's share of the biases of the keys from key0 on. */
-template <int WIDTH>
-__device__ __forceinline__ void load_bias(mma_state<WIDTH> &s, const attention_call &call, int b, int key0)
+template <class TILE>
+__device__ __forceinline__ void load_bias(mma_state<TILE> &s, const attention_call &call, int b, int key0)
 {
     int lane = (int)threadIdx.x % WARP;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         int in_tile = 2 * lane + i, key = key0 + in_tile;
-        bool there = in_tile < mma_tile<WIDTH>::keys && key < call.Sk;
+        bool there = in_tile < TILE::keys && key < call.Sk;
         s.bias[i] = there ? view_load(call.bias, (int64_t)b * call.Sk + key) * LOG2_E : 0.0f;
     }
 }
 
 /* scores = factor scores + bias, from here on in units of log 2. */
-template <int WIDTH> __device__ __forceinline__ void add_bias(mma_state<WIDTH> &s, float factor)
+template <class TILE> __device__ __forceinline__ void add_bias(mma_state<TILE> &s, float factor)
 {
     int lane = (int)threadIdx.x % WARP;
 #pragma unroll
-    for (int n = 0; n < mma_tile<WIDTH>::keys / 8; n++) {
+    for (int n = 0; n < TILE::keys / 8; n++) {
         float even = __shfl_sync((unsigned)WHOLE_WARP, s.bias[0], n * QUAD + lane % QUAD);
         float odd = __shfl_sync((unsigned)WHOLE_WARP, s.bias[1], n * QUAD + lane % QUAD);
 #pragma unroll
-        for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++) {
+        for (int m = 0; m < TILE::row_tiles; m++) {
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 s.scores[m][n][2 * half] = fmaf(s.scores[m][n][2 * half], factor, even);
@@ -225,25 +223,24 @@ template <int WIDTH> __device__ __forceinline__ void add_bias(mma_state<WIDTH> &
 }
 
 /* Keys that a row does not see, and those beyond the last, do not exist. */
-template <int WIDTH> __device__ __forceinline__ void hide_unseen(mma_state<WIDTH> &s, int key0)
+template <class TILE> __device__ __forceinline__ void hide_unseen(mma_state<TILE> &s, int key0)
 {
     int column = key0 + 2 * ((int)threadIdx.x % QUAD);
 #pragma unroll
-    for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++)
+    for (int m = 0; m < TILE::row_tiles; m++)
 #pragma unroll
-        for (int n = 0; n < mma_tile<WIDTH>::keys / 8; n++)
+        for (int n = 0; n < TILE::keys / 8; n++)
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 if (column + 8 * n + i % 2 >= s.seen[m][i / 2]) s.scores[m][n][i] = -INFINITY;
 }
 
 /* P of one row of the lane in place of its scores. Returns what brings the sums before this tile to the new maximum. */
-template <int WIDTH> __device__ __forceinline__ float softmax_row(mma_state<WIDTH> &s, int m, int half, float factor)
+template <class TILE> __device__ __forceinline__ float softmax_row(mma_state<TILE> &s, int m, int half, float factor)
 {
-    using tile = mma_tile<WIDTH>;
     float top = -INFINITY, sum = 0;
 #pragma unroll
-    for (int n = 0; n < tile::keys / 8; n++)
+    for (int n = 0; n < TILE::keys / 8; n++)
         top = fmaxf(top, fmaxf(s.scores[m][n][2 * half], s.scores[m][n][2 * half + 1]));
     top = fmaxf(top, __shfl_xor_sync((unsigned)WHOLE_WARP, top, 1));
     top = fmaxf(top, __shfl_xor_sync((unsigned)WHOLE_WARP, top, 2));
@@ -251,7 +248,7 @@ template <int WIDTH> __device__ __forceinline__ float softmax_row(mma_state<WIDT
     float base = top == -INFINITY ? 0.0f : top; /* -inf - -inf is NaN */
     float shrink = exp2_fast(s.max[m][half] - base);
 #pragma unroll
-    for (int n = 0; n < tile::keys / 8; n++)
+    for (int n = 0; n < TILE::keys / 8; n++)
 #pragma unroll
         for (int i = 2 * half; i < 2 * half + 2; i++) {
             s.scores[m][n][i] = exp2_fast(fmaf(s.scores[m][n][i], factor, -base));
@@ -263,50 +260,48 @@ template <int WIDTH> __device__ __forceinline__ float softmax_row(mma_state<WIDT
 }
 
 /* P of all rows. The outputs are multiplied only where some row of the warp has a new maximum, which gets rare soon. */
-template <int WIDTH> __device__ __forceinline__ void softmax(mma_state<WIDTH> &s, float factor)
+template <class TILE> __device__ __forceinline__ void softmax(mma_state<TILE> &s, float factor)
 {
-    using tile = mma_tile<WIDTH>;
-    float shrink[tile::row_tiles][2];
+    float shrink[TILE::row_tiles][2];
     bool same = true;
 #pragma unroll
-    for (int m = 0; m < tile::row_tiles; m++)
+    for (int m = 0; m < TILE::row_tiles; m++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            shrink[m][half] = softmax_row<WIDTH>(s, m, half, factor);
+            shrink[m][half] = softmax_row<TILE>(s, m, half, factor);
             same = same && shrink[m][half] == 1.0f;
         }
     if (__all_sync((unsigned)WHOLE_WARP, same)) return;
 #pragma unroll
-    for (int m = 0; m < tile::row_tiles; m++)
+    for (int m = 0; m < TILE::row_tiles; m++)
 #pragma unroll
-        for (int n = 0; n < WIDTH / 8; n++)
+        for (int n = 0; n < TILE::out / 8; n++)
 #pragma unroll
             for (int i = 0; i < 4; i++) s.out[m][n][i] *= shrink[m][i / 2];
 }
 
 /* out += P V. */
-template <dit_element ELEMENT, int WIDTH>
-__device__ __forceinline__ void add_values(mma_state<WIDTH> &s, const uint16_t *v_tile)
+template <dit_element ELEMENT, class TILE>
+__device__ __forceinline__ void add_values(mma_state<TILE> &s, const uint16_t *v_tile)
 {
-    using tile = mma_tile<WIDTH>;
     int lane = (int)threadIdx.x % WARP;
-    const uint16_t *v_row = v_tile + lane % 16 * tile::stride + lane / 16 * 8;
+    const uint16_t *v_row = v_tile + lane % 16 * TILE::v_stride + lane / 16 * 8;
 #pragma unroll
-    for (int k = 0; k < tile::keys / 16; k++) {
-        uint32_t p[tile::row_tiles][4];
+    for (int k = 0; k < TILE::keys / 16; k++) {
+        uint32_t p[TILE::row_tiles][4];
 #pragma unroll
-        for (int m = 0; m < tile::row_tiles; m++)
+        for (int m = 0; m < TILE::row_tiles; m++)
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 const float *pair = s.scores[m][2 * k + i / 2] + i % 2 * 2;
                 p[m][i] = pack_pair<ELEMENT>(pair[0], pair[1]);
             }
 #pragma unroll
-        for (int n = 0; n < WIDTH / 16; n++) {
+        for (int n = 0; n < TILE::out / 16; n++) {
             uint32_t b[4]; /* of channels 16 n to 16 n + 7, then of the next eight */
-            ldmatrix_x4_trans(b, v_row + k * 16 * tile::stride + n * 16);
+            ldmatrix_x4_trans(b, v_row + k * 16 * TILE::v_stride + n * 16);
 #pragma unroll
-            for (int m = 0; m < tile::row_tiles; m++) {
+            for (int m = 0; m < TILE::row_tiles; m++) {
                 mma_m16n8k16<ELEMENT>(s.out[m][2 * n], p[m], b);
                 mma_m16n8k16<ELEMENT>(s.out[m][2 * n + 1], p[m], b + 2);
             }
@@ -315,9 +310,9 @@ __device__ __forceinline__ void add_values(mma_state<WIDTH> &s, const uint16_t *
 }
 
 /* One row of the lane: its part of out, in ELEMENT or fp32, and, from the first of the four lanes, lse. */
-template <dit_element ELEMENT, int WIDTH>
-__device__ __forceinline__ void store_row(mma_state<WIDTH> &s, const attention_call &call, attention_block block, int m,
-                                          int half, int row)
+template <dit_element ELEMENT, class TILE>
+__device__ __forceinline__ void store_row(mma_state<TILE> &s, const attention_call &call, attention_block block,
+                                          int channel0, int m, int half, int row)
 {
     int lane = (int)threadIdx.x % WARP;
     float sum = s.sum[m][half];
@@ -325,81 +320,85 @@ __device__ __forceinline__ void store_row(mma_state<WIDTH> &s, const attention_c
     sum += __shfl_xor_sync((unsigned)WHOLE_WARP, sum, 2);
     if (row >= call.Sq) return;
     float inverse = sum == 0 ? 0.0f : 1 / sum;
-    int64_t first = block.b * call.batch_o + row * call.ldo + (int64_t)block.h * call.D + lane % QUAD * 2;
+    int64_t first = block.b * call.batch_o + row * call.ldo + (int64_t)block.h * call.D + channel0 + lane % QUAD * 2;
 #pragma unroll
-    for (int n = 0; n < WIDTH / 8; n++) {
+    for (int n = 0; n < TILE::out / 8; n++) {
         float even = s.out[m][n][2 * half] * inverse, odd = s.out[m][n][2 * half + 1] * inverse;
-        if (n * 8 >= call.D) continue;
+        if (channel0 + n * 8 >= call.D) continue;
         if (call.out.element == DIT_ELEMENT_FP32)
             *(float2 *)((float *)call.out.data + first + n * 8) = make_float2(even, odd);
         else
             *(uint32_t *)((uint16_t *)call.out.data + first + n * 8) = pack_pair<ELEMENT>(even, odd);
     }
-    if (call.lse.data && lane % QUAD == 0)
+    if (call.lse.data && lane % QUAD == 0 && channel0 == 0)
         view_store(call.lse, ((int64_t)block.b * call.H + block.h) * call.Sq + row,
                    (s.max[m][half] + log2f(sum)) * LN_2);
 }
 
-/* MASKED: with a bias, or positions, or both. */
-template <dit_element ELEMENT, int WIDTH, bool MASKED>
-__global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call call)
+/* MASKED: with a bias, or positions, or both. Channels of the output from channel0 on. */
+template <dit_element ELEMENT, class TILE, bool MASKED>
+__global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call call, int channel0)
 {
-    using tile = mma_tile<WIDTH>;
     SHARED(uint16_t, q_tile);
-    uint16_t *k_tile = q_tile + tile::queries * tile::stride, *v_tile = k_tile + tile::keys * tile::stride;
-    attention_block block = block_of(call, tile::queries);
-    int warp = (int)threadIdx.x / WARP, warp_row0 = block.row0 + warp * tile::warp_queries;
+    uint16_t *k_tile = q_tile + TILE::queries * TILE::stride, *v_tile = k_tile + TILE::keys * TILE::stride;
+    attention_block block = block_of(call, TILE::queries);
+    int warp = (int)threadIdx.x / WARP, warp_row0 = block.row0 + warp * TILE::warp_queries;
+    int64_t q_first = block.b * call.batch_q + block.row0 * call.ldq + (int64_t)block.h * call.D;
     int64_t head = (int64_t)key_head(call, block.h) * call.D;
-    mma_copy<WIDTH> copy(call.D);
-    const uint16_t *q = copy.source((const uint16_t *)call.q.data + block.b * call.batch_q + block.row0 * call.ldq +
-                                        (int64_t)block.h * call.D,
-                                    call.ldq);
+    mma_copy<TILE::width> copy(call.D);
+    mma_copy<TILE::out> v_copy(call.D - channel0);
+    const uint16_t *q = copy.source((const uint16_t *)call.q.data + q_first, call.ldq);
     const uint16_t *k = copy.source((const uint16_t *)call.k.data + block.b * call.batch_k + head, call.ldk);
-    const uint16_t *v = copy.source((const uint16_t *)call.v.data + block.b * call.batch_v + head, call.ldv);
+    const uint16_t *v =
+        v_copy.source((const uint16_t *)call.v.data + block.b * call.batch_v + head + channel0, call.ldv);
 
-    copy_rows<WIDTH, tile::queries>(copy, q_tile, q, call.ldq, call.Sq - block.row0);
-    copy_rows<WIDTH, tile::keys>(copy, k_tile, k, call.ldk, call.Sk);
+    copy_rows<TILE::queries>(copy, q_tile, q, call.ldq, call.Sq - block.row0);
+    copy_rows<TILE::keys>(copy, k_tile, k, call.ldk, call.Sk);
     cp_async_commit();
 
-    mma_state<WIDTH> s;
-    state_begin<WIDTH, MASKED>(s, call, warp_row0);
-    int seen = MASKED ? keys_seen(call, min(block.row0 + tile::queries, call.Sq) - 1) : call.Sk; /* by anyone */
+    mma_state<TILE> s;
+    state_begin<TILE, MASKED>(s, call, warp_row0);
+    int seen = MASKED ? keys_seen(call, min(block.row0 + TILE::queries, call.Sq) - 1) : call.Sk; /* by anyone */
     bool biased = MASKED && call.bias.data;
     float factor = call.scale * LOG2_E;
-    const uint16_t *warp_q = q_tile + warp * tile::warp_queries * tile::stride;
-    uint32_t kept[tile::keeps_q ? WIDTH / 16 : 1][tile::row_tiles][4];
+    const uint16_t *warp_q = q_tile + warp * TILE::warp_queries * TILE::stride;
+    uint32_t kept[TILE::keeps_q ? TILE::width / 16 : 1][TILE::row_tiles][4];
 
-    for (int key0 = 0; key0 < seen; key0 += tile::keys) {
-        bool sees = !MASKED || __any_sync((unsigned)WHOLE_WARP, key0 < s.seen[tile::row_tiles - 1][1]); /* someone */
+    for (int key0 = 0; key0 < seen; key0 += TILE::keys) {
+        bool sees = true, hides = key0 + TILE::keys > s.seen[0][0]; /* a lane's first row sees least, its last most */
+        if (MASKED) {
+            sees = __any_sync((unsigned)WHOLE_WARP, key0 < s.seen[TILE::row_tiles - 1][1]);
+            hides = __any_sync((unsigned)WHOLE_WARP, hides);
+        }
         cp_async_wait<0>();
         __syncthreads(); /* K is there, and nobody reads the last V any more */
-        copy_rows<WIDTH, tile::keys>(copy, v_tile, v, call.ldv, call.Sk - key0);
+        copy_rows<TILE::keys>(v_copy, v_tile, v, call.ldv, call.Sk - key0);
         cp_async_commit();
-        if (tile::keeps_q && key0 == 0) {
+        if (TILE::keeps_q && key0 == 0) {
 #pragma unroll
-            for (int i = 0; i < (tile::keeps_q ? WIDTH / 16 : 0); i++) load_q<WIDTH>(kept[i], warp_q, i);
+            for (int i = 0; i < (TILE::keeps_q ? TILE::width / 16 : 0); i++) load_q<TILE>(kept[i], warp_q, i);
         }
-        if (sees) compute_scores<ELEMENT, WIDTH>(s, kept, warp_q, k_tile);
-        if (biased) load_bias<WIDTH>(s, call, block.b, key0);
+        if (sees) compute_scores<ELEMENT, TILE>(s, kept, warp_q, k_tile);
+        if (biased) load_bias<TILE>(s, call, block.b, key0);
         cp_async_wait<0>();
         __syncthreads(); /* V is there, and nobody reads this K any more */
-        if (key0 + tile::keys < seen) {
-            copy_rows<WIDTH, tile::keys>(copy, k_tile, k, call.ldk, call.Sk - key0 - tile::keys);
+        if (key0 + TILE::keys < seen) {
+            copy_rows<TILE::keys>(copy, k_tile, k, call.ldk, call.Sk - key0 - TILE::keys);
             cp_async_commit();
         }
         if (!sees) continue;
-        if (biased) add_bias<WIDTH>(s, factor);
-        if (key0 + tile::keys > s.seen[0][0]) hide_unseen<WIDTH>(s, key0); /* the first of the lane's rows sees least */
-        softmax<WIDTH>(s, biased ? 1.0f : factor);
-        add_values<ELEMENT, WIDTH>(s, v_tile);
+        if (biased) add_bias<TILE>(s, factor);
+        if (hides) hide_unseen<TILE>(s, key0);
+        softmax<TILE>(s, biased ? 1.0f : factor);
+        add_values<ELEMENT, TILE>(s, v_tile);
     }
     cp_async_wait<0>(); /* of a block that sees no key at all */
 #pragma unroll
-    for (int m = 0; m < tile::row_tiles; m++)
+    for (int m = 0; m < TILE::row_tiles; m++)
 #pragma unroll
         for (int half = 0; half < 2; half++)
-            store_row<ELEMENT, WIDTH>(s, call, block, m, half,
-                                      warp_row0 + m * 16 + half * 8 + (int)threadIdx.x % WARP / QUAD);
+            store_row<ELEMENT, TILE>(s, call, block, channel0, m, half,
+                                     warp_row0 + m * 16 + half * 8 + (int)threadIdx.x % WARP / QUAD);
 }
 
 /* ---- anything else ----------------------------------------------------------------------------------------------- */
@@ -602,40 +601,39 @@ void run_any(dit_cuda *cuda, const attention_call &call)
         run_fp32<256>(cuda, call);
 }
 
-template <dit_element ELEMENT, int WIDTH, bool MASKED> void run_mma(dit_cuda *cuda, const attention_call &call)
+template <dit_element ELEMENT, class TILE, bool MASKED> void run_tile(dit_cuda *cuda, const attention_call &call)
 {
-    using tile = mma_tile<WIDTH>;
-    auto *kernel = attention_fwd_mma<ELEMENT, WIDTH, MASKED>;
+    auto *kernel = attention_fwd_mma<ELEMENT, TILE, MASKED>;
     if (!CUDA_CHECK(cuda,
-                    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, tile::shared_bytes)))
+                    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, TILE::shared_bytes)))
         return;
-    LAUNCH(cuda, kernel, grid_of(call, tile::queries), dim3(MMA_THREADS), tile::shared_bytes, call);
+    for (int channel0 = 0; channel0 < call.D; channel0 += TILE::out)
+        LAUNCH(cuda, kernel, grid_of(call, TILE::queries), dim3(MMA_THREADS), TILE::shared_bytes, call, channel0);
 }
 
-template <dit_element ELEMENT, int WIDTH> void run_width(dit_cuda *cuda, const attention_call &call)
+/* False: more shared memory than this device has. */
+template <dit_element ELEMENT, class TILE> bool run_mask(dit_cuda *cuda, const attention_call &call)
 {
+    if (cuda->shared_bytes < TILE::shared_bytes) return false;
     if (call.bias.data || call.q_position)
-        run_mma<ELEMENT, WIDTH, true>(cuda, call);
+        run_tile<ELEMENT, TILE, true>(cuda, call);
     else
-        run_mma<ELEMENT, WIDTH, false>(cuda, call);
+        run_tile<ELEMENT, TILE, false>(cuda, call);
+    return true;
 }
 
-template <dit_element ELEMENT> void run_element(dit_cuda *cuda, const attention_call &call)
+template <dit_element ELEMENT> bool run_mma(dit_cuda *cuda, const attention_call &call)
 {
-    if (call.D <= 64)
-        run_width<ELEMENT, 64>(cuda, call);
-    else if (call.D <= 80)
-        run_width<ELEMENT, 80>(cuda, call);
-    else if (call.D <= 96)
-        run_width<ELEMENT, 96>(cuda, call);
-    else if (call.D <= 128)
-        run_width<ELEMENT, 128>(cuda, call);
-    else
-        run_width<ELEMENT, 256>(cuda, call);
+    if (call.D <= 64) return run_mask<ELEMENT, mma_tile<64, 64>>(cuda, call);
+    if (call.D <= 80) return run_mask<ELEMENT, mma_tile<80, 80>>(cuda, call);
+    if (call.D <= 96) return run_mask<ELEMENT, mma_tile<96, 96>>(cuda, call);
+    if (call.D <= 128) return run_mask<ELEMENT, mma_tile<128, 128>>(cuda, call);
+    if (call.D <= 256) return run_mask<ELEMENT, mma_tile<256, 256>>(cuda, call);
+    return call.D <= 512 && run_mask<ELEMENT, mma_tile<512, 256>>(cuda, call);
 }
 
 /* Heads lie D apart, so that D a multiple of 8 keeps what is 16-byte aligned so. */
-bool takes_mma(const dit_cuda *cuda, const attention_call &call)
+bool takes_mma(const attention_call &call)
 {
     dit_element element = call.q.element;
     bool halves = element == DIT_ELEMENT_BF16 || element == DIT_ELEMENT_FP16;
@@ -646,8 +644,7 @@ bool takes_mma(const dit_cuda *cuda, const attention_call &call)
     bool out = call.out.element == element || call.out.element == DIT_ELEMENT_FP32;
     int64_t pair = 2 * view_bytes(call.out); /* written together */
     out = out && (uintptr_t)call.out.data % (uintptr_t)pair == 0 && call.ldo % 2 == 0 && call.batch_o % 2 == 0;
-    return halves && same && wide && out && call.D % 8 == 0 && call.D <= 256 && call.scale > 0 &&
-           cuda->shared_bytes >= mma_tile<256>::shared_bytes; /* the most of all widths */
+    return halves && same && wide && out && call.D % 8 == 0 && call.scale > 0;
 }
 
 const int32_t *positions_of(dit_cuda *cuda, const int32_t *address)
@@ -693,10 +690,10 @@ void cuda_attention_own(dit_cuda *cuda, const dit_attention_args *args)
     call.D = (int)args->D;
     call.kv_group = args->kv_group ? (int)args->kv_group : 1, call.kv_first = (int)args->kv_first;
     call.scale = args->scale;
-    if (!takes_mma(cuda, call))
-        run_any(cuda, call);
-    else if (call.q.element == DIT_ELEMENT_BF16)
-        run_element<DIT_ELEMENT_BF16>(cuda, call);
-    else
-        run_element<DIT_ELEMENT_FP16>(cuda, call);
+    bool done = false;
+    if (takes_mma(call) && call.q.element == DIT_ELEMENT_BF16)
+        done = run_mma<DIT_ELEMENT_BF16>(cuda, call);
+    else if (takes_mma(call))
+        done = run_mma<DIT_ELEMENT_FP16>(cuda, call);
+    if (!done) run_any(cuda, call);
 }

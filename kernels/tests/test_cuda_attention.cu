@@ -372,7 +372,10 @@ static void head_sizes_of_any_kind(void **)
         attention_case sizes[] = {{2, 2, 70, 131, D, 0}, {1, 1, 33, 99, D, BIAS | ABSENT}, {1, 1, 140, 160, D, CAUSAL}};
         CHECK_ALL(sizes);
     }
-    static const attention_case wide[] = {{1, 1, 65, 70, 512, 0}, {1, 2, 5, 9, 300, CAUSAL}};
+    static const attention_case wide[] = {
+        {1, 1, 65, 70, 512, 0}, {1, 2, 5, 9, 300, CAUSAL}, {1, 1, 70, 65, 328, BIAS}, {1, 1, 33, 40, 640, 0}};
+    CHECK_ALL(wide);
+    device.shared_bytes = 227 << 10; /* the most: tiles of 512 channels fit */
     CHECK_ALL(wide);
 }
 
