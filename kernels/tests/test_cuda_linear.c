@@ -88,7 +88,7 @@ static float *host_copy(const float *from, int64_t count)
 {
     float *data;
     assert_int_equal(dit_arena_host_floats(&host_arena, count, &data), DIT_OK);
-    memcpy(data, from, (size_t)count * sizeof *data);
+    if (count) memcpy(data, from, (size_t)count * sizeof *data);
     return data;
 }
 
