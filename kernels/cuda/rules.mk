@@ -11,25 +11,26 @@ ifeq ($(origin CXX),default)
 CXX        := g++
 endif
 
+# ---- sources ---------------------------------------------------------------------------------------------------------
+# Files over a library are named after it.
+CUDA_ALL      := $(sort $(wildcard kernels/cuda/*.cu kernels/cuda/*.c))
+CUDA_OVER_LT  := $(strip $(foreach file,$(CUDA_ALL),$(if $(findstring _lt.,$(file)),$(file))))
+CUDA_OVER_DNN := $(strip $(foreach file,$(CUDA_ALL),$(if $(findstring cudnn,$(file)),$(file))))
+CUDA_OWN      := $(filter-out $(CUDA_OVER_LT) $(CUDA_OVER_DNN),$(CUDA_ALL))
+
 # ---- what is there ---------------------------------------------------------------------------------------------------
 # A sanitized build has the emulation; the toolkit's compiler knows no sanitizer.
 NVCC := $(if $(SANITIZE)$(filter 0,$(CUDA)),,$(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null)))
 CUDA_ROOT := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_LIB   = $(firstword $(wildcard $(1)/lib64 $(1)/lib))
-CUBLASLT  := $(if $(NVCC),$(wildcard $(CUDA_ROOT)/include/cublasLt.h))
-CUDNN     := $(if $(NVCC),$(firstword $(wildcard $(CUDNN_HOME)/include/cudnn.h /usr/include/cudnn.h)))
+CUBLASLT  := $(if $(NVCC),$(if $(CUDA_OVER_LT),$(wildcard $(CUDA_ROOT)/include/cublasLt.h)))
+CUDNN     := $(if $(NVCC),$(if $(CUDA_OVER_DNN),$(firstword $(wildcard $(CUDNN_HOME)/include/cudnn.h /usr/include/cudnn.h))))
 NCCL      := $(if $(NVCC),$(firstword $(wildcard $(NCCL_HOME)/include/nccl.h /usr/include/nccl.h)))
 CUDA_MESSAGE := $(if $(SANITIZE),a sanitized build has no cuda device but the emulated one,$(if $(NVCC),cuda: $(NVCC)$(if \
     $(CUBLASLT),$(comma) cuBLASLt,; no cuBLASLt: own linear layers only)$(if $(CUDNN),$(comma) cuDNN,; no cuDNN: own \
     attention and convolutions only)$(if $(NCCL),$(comma) NCCL,; no NCCL: ranks exchange through the host),$(if $(filter \
     0,$(CUDA)),CUDA=0,no CUDA toolkit in $(CUDA_HOME) or on PATH): the cuda device is not built$(comma) but for tests))
 
-# ---- sources ---------------------------------------------------------------------------------------------------------
-# Files over a library are named after it.
-CUDA_ALL      := $(sort $(wildcard kernels/cuda/*.cu kernels/cuda/*.c))
-CUDA_OVER_LT  := $(foreach file,$(CUDA_ALL),$(if $(findstring _lt.,$(file)),$(file)))
-CUDA_OVER_DNN := $(foreach file,$(CUDA_ALL),$(if $(findstring cudnn,$(file)),$(file)))
-CUDA_OWN      := $(filter-out $(CUDA_OVER_LT) $(CUDA_OVER_DNN),$(CUDA_ALL))
 # Of other folders, into the same library (engine/comm/nccl.c).
 CUDA_EXTRA_SOURCES ?=
 CUDA_SOURCES  := $(CUDA_OWN) $(if $(CUBLASLT),$(CUDA_OVER_LT)) $(if $(CUDNN),$(CUDA_OVER_DNN)) $(CUDA_EXTRA_SOURCES)
