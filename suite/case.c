@@ -52,6 +52,7 @@ suite_cell suite_cell_oracle(const suite_cell *cell)
     oracle.world_size = 1;
     oracle.threads_per_rank = cell->platform->devices < MOST_THREADS ? cell->platform->devices : MOST_THREADS;
     if (cell->platform->on_device) oracle.threads_per_rank = 0;
+    oracle.no_graphs = false;
     oracle.attention = suite_attention_name(&oracle.parallel);
     snprintf(oracle.method, sizeof oracle.method, "oracle");
     dit_parallel_label(&oracle.parallel, oracle.mesh);
