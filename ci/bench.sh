@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 4
 build=${1:-build}
 shift || true
 workloads=("$@")
-gpu_filter="base_model in ['pixart-alpha-xl-2', 'flux.1-schnell']"
+quick=''
 if [ ${#workloads[@]} -eq 0 ]; then
     workloads=(smoke cpu/methods)
     if [ "${DITBENCH_BENCH_QUICK:-0}" = 1 ]; then
@@ -22,7 +22,8 @@ if [ ${#workloads[@]} -eq 0 ]; then
     fi
     gpus=$("$build/bin/ditbench-engine" --devices cuda 2>/dev/null)
     if [[ $gpus =~ \"count\":[1-9] ]]; then
-        workloads+=(gpu/single)
+        quick=gpu/single
+        workloads+=("$quick")
     elif [[ $gpus =~ \"message\":\"([^\"]*)\" ]]; then
         echo "no GPU: workloads/gpu is left out (${BASH_REMATCH[1]//$PWD\//})"
     fi
@@ -39,7 +40,7 @@ for workload in "${workloads[@]}"; do
     [ -z "$page" ] || show "page $page"
     echo "== $workload"
     options=()
-    [ "$workload" != gpu/single ] || options=(--filter "$gpu_filter")
+    [ "$workload" != "$quick" ] || options=(--filter "base_model in ['pixart-alpha-xl-2', 'flux.1-schnell']")
     answer=$("$program" run "$workload" "${options[@]}")
     keep_first $?
     show "$answer"
