@@ -19,6 +19,11 @@ bool suite_backend_is_device(const char *backend)
     return false;
 }
 
+const char *suite_backend_platform(const char *backend)
+{
+    return strcmp(backend, "cuda") == 0 ? "local-gpu" : strcmp(backend, "host") == 0 ? "host-device" : "local-cpu";
+}
+
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* The last line that is an object: libraries may have written others. */

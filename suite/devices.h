@@ -19,6 +19,8 @@ bool suite_backend_is_device(const char *backend);
 /* Asks the engine (NULL: the one beside this program) once; answers are kept. No error: whatever goes wrong is the
  * reason why there are none. */
 void suite_devices_find(const char *engine, const char *backend, suite_devices *out);
+/* The shipped platform of a backend, for cases that no workload places. */
+const char *suite_backend_platform(const char *backend);
 /* The reason why `ranks` ranks cannot have a device each, or, `shared`, one at all: "" when they can. */
 void suite_devices_refusal(const suite_devices *devices, const char *backend, int ranks, bool shared, char out[640]);
 
