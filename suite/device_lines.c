@@ -99,9 +99,9 @@ static void describe_links(const cJSON *device, dit_buffer *out)
     const cJSON *pcie = member(device, "pcie"), *nvlink = member(device, "nvlink");
     double generation, width, links, active, peers;
     if (number_of(pcie, "generation", &generation) && number_of(pcie, "width", &width)) {
-        double most_generation = generation, most_width = width;
-        number_of(pcie, "generation_max", &most_generation);
-        number_of(pcie, "width_max", &most_width);
+        double most_generation, most_width;
+        if (!number_of(pcie, "generation_max", &most_generation)) most_generation = generation;
+        if (!number_of(pcie, "width_max", &most_width)) most_width = width;
         put(out, "PCIe %.0f x%.0f of %.0f x%.0f", generation, width, most_generation, most_width);
     }
     if (number_of(nvlink, "links", &links) && number_of(nvlink, "links_active", &active)) {
