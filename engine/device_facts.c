@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* Of all reasons for clocks below the highest, those that are not of rest or of a choice: a load met a limit. */
-static const char *const limits[] = {"power_cap",     "thermal_slowdown", "hardware_thermal_slowdown",
-                                     "power_brake",   "hardware_slowdown", NULL};
+static const char *const limits[] = {"power_cap",   "thermal_slowdown",  "hardware_thermal_slowdown",
+                                     "power_brake", "hardware_slowdown", NULL};
 
 const char *dit_device_facts_reason(int bit)
 {

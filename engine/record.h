@@ -23,9 +23,9 @@ typedef struct {
         unsigned throttled; /* bits of dit_device_facts_reason: what held the device back meanwhile    */
     } head;
     int iterations, warmup_runs, steps;
-    dit_iteration *iteration; /* [iterations]        */
-    int64_t *step_ns;         /* [iterations][steps] */
-    int64_t *warmup_ns;       /* [warmup_runs]       */
+    dit_iteration *iteration;            /* [iterations]        */
+    int64_t *step_ns;                    /* [iterations][steps] */
+    int64_t *warmup_ns;                  /* [warmup_runs]       */
     cJSON *device_before, *device_after; /* of this rank's device alone; NULL without one */
 } dit_measurement;
 

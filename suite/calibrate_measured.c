@@ -101,7 +101,8 @@ static dit_status describe_devices(const suite_devices *devices, cJSON *raw)
     DIT_TRY(suite_text_add(machine, "device", name ? name : "unknown"));
     DIT_TRY(dit_json_add_int(machine, "devices", devices->count));
     DIT_TRY(add_number_or(machine, "multiprocessors", first, 1));
-    return add_number_or(machine, "memory_bytes", first, (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+    return add_number_or(machine, "memory_bytes", first,
+                         (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 }
 
 /* One rank alone, then one on every device. */

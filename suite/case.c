@@ -350,7 +350,10 @@ static dit_status fill_tags(cJSON *tags, const suite_workload *workload, const s
     DIT_TRY(dit_json_add_string(tags, "platform", cell->platform->name));
     DIT_TRY(dit_json_add_string(tags, "profile", cell->profile));
     DIT_TRY(dit_json_add_string(tags, "element", cell->element));
-    DIT_TRY(dit_json_add_string(tags, "fp8_linear", !cell->platform->on_device ? "none" : cell->fp8_linear ? "on" : "off"));
+    DIT_TRY(dit_json_add_string(tags, "fp8_linear",
+                                !cell->platform->on_device ? "none"
+                                : cell->fp8_linear         ? "on"
+                                                           : "off"));
     DIT_TRY(dit_json_add_string(tags, "graphs", !cell->platform->on_device ? "none" : cell->no_graphs ? "off" : "on"));
     return dit_json_add_int(tags, "threads_per_rank", cell->threads_per_rank);
 }

@@ -710,9 +710,9 @@ static dit_status read_machine(const dit_json *doc, suite_platform *out)
 
 static dit_status read_platform(const dit_json *doc, suite_platform *out)
 {
-    static const char *const machine[] = {"schema",    "name",         "title",        "backend", "launcher", "devices",
-                                          "max_ranks", "memory_bytes", "memory_scope", "source",  "share_devices",
-                                          NULL};
+    static const char *const machine[] = {"schema",       "name",    "title",         "backend",
+                                          "launcher",     "devices", "max_ranks",     "memory_bytes",
+                                          "memory_scope", "source",  "share_devices", NULL};
     static const char *const simulated[] = {"schema",   "name",    "title",  "backend",
                                             "launcher", "cluster", "source", NULL};
     static const char *const backends[] = {"cpu", "ref", "cuda", "host", "cost", NULL};

@@ -201,8 +201,8 @@ static void add_knot(dit_cost_curve *curve, double x, double y)
     curve->y[curve->count++] = rounded(y);
 }
 
-/* What sums of k operands read and write of an element. On accelerators they are steps of a scheduler: the latent, which
- * is read and written, is fp32, what a model said is not. */
+/* What sums of k operands read and write of an element. On accelerators they are steps of a scheduler: the latent,
+ * which is read and written, is fp32, what a model said is not. */
 static double combine_bytes(const suite_core_fit *fit, double k)
 {
     return fit->device ? 2 * FLOAT + (k - 1) * fit->element_bytes : (k + 1) * FLOAT;

@@ -190,7 +190,8 @@ void suite_device_line_libraries(const suite_devices *devices, dit_buffer *out)
     put_text(out, first, "cublaslt", "cuBLASLt");
     put_text(out, first, "cudnn", "cuDNN");
     put_text(out, devices->list, "nccl", "NCCL");
-    cJSON_ArrayForEach(used, member(first, "libraries")) put_text(out, member(first, "libraries"), used->string, used->string);
+    cJSON_ArrayForEach(used, member(first, "libraries"))
+        put_text(out, member(first, "libraries"), used->string, used->string);
     if (!out->used) put(out, "loaded");
 }
 

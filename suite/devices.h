@@ -8,8 +8,8 @@
  * could not be asked. */
 typedef struct {
     int count;
-    int64_t memory_bytes;             /* of the smallest; 0: not told */
-    char reason[512], hint[512];      /* why there are none */
+    int64_t memory_bytes;        /* of the smallest; 0: not told */
+    char reason[512], hint[512]; /* why there are none */
     const cJSON *list;
 } suite_devices;
 

@@ -119,7 +119,7 @@ static dit_status resolve_mesh(suite_cell *cell)
     int share = cell->platform->devices / cell->world_size;
     cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);
     if (cell->platform->on_device) cell->threads_per_rank = integer_or(threads, 0); /* 0: cores / ranks, of the host */
-    if (cell->simulated) cell->threads_per_rank = 1; /* of an accelerator */
+    if (cell->simulated) cell->threads_per_rank = 1;                                /* of an accelerator */
     if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
     if (cell->attends && strcmp(cell->attention, "ring") == 0 && dit_ring_method_from_name(asked->valuestring, &ring)) {
         cell->attention = dit_ring_method_name(ring);
@@ -140,7 +140,8 @@ static dit_status resolve_device(const suite_matrix *matrix, suite_cell *cell)
     cell->no_graphs = cJSON_IsFalse(cell->values[SUITE_PARAMETER_GRAPHS]);
     bool half = strcmp(cell->element, "bf16") == 0 || strcmp(cell->element, "fp16") == 0;
     if (strcmp(cell->element, "fp8") == 0)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "element fp8 is of simulated platforms; %s is of backend %s",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                       "element fp8 is of simulated platforms; %s is of backend %s",
                                        cell->platform->name, cell->platform->backend),
                               "linear layers alone can be: element bf16 with fp8_linear");
     if (half && !cuda)
@@ -156,8 +157,8 @@ static dit_status resolve_device(const suite_matrix *matrix, suite_cell *cell)
     return DIT_OK;
 }
 
-/* Software and element type mean something where time is modelled, and on devices; elsewhere they would keep equal cells
- * apart. */
+/* Software and element type mean something where time is modelled, and on devices; elsewhere they would keep equal
+ * cells apart. */
 static void resolve_simulation(suite_cell *cell)
 {
     const cJSON *profile = cell->values[SUITE_PARAMETER_PROFILE], *element = cell->values[SUITE_PARAMETER_ELEMENT];
@@ -285,8 +286,7 @@ static dit_status judge_memory(const suite_cell *cell)
     needed = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) * (alone ? 1 : cell->world_size);
     if (needed <= platform->memory_bytes) return DIT_OK;
     return DIT_FAIL(DIT_ERR_CONSTRAINT_MEMORY, "needs %.1f GiB %s, %s has %.1f GiB", (double)needed / gib,
-                    alone ? "per rank" : "over all ranks", platform->name,
-                    (double)platform->memory_bytes / gib);
+                    alone ? "per rank" : "over all ranks", platform->name, (double)platform->memory_bytes / gib);
 }
 
 /* The ranks of a decode share its rows; it has no mesh. */
@@ -457,7 +457,8 @@ static dit_status drop_cell(suite_workload *workload, int64_t index, int mesh, c
 static dit_status add_oracle(suite_workload *workload, int64_t index, const suite_cell *cell, id_set *seen)
 {
     suite_case *approximate = &workload->cases[workload->case_count - 1], *one = approximate + 1;
-    if (cell->vae || cell->attends || cell->simulated || cell->fp8_linear || !dit_parallel_stale_steps(&cell->parallel, &cell->facts))
+    if (cell->vae || cell->attends || cell->simulated || cell->fp8_linear ||
+        !dit_parallel_stale_steps(&cell->parallel, &cell->facts))
         return DIT_OK;
     dit_status st = build_oracle(workload, cell, one);
     if (st == DIT_OK) memcpy(approximate->oracle_id, one->case_id, sizeof one->case_id);

@@ -50,7 +50,8 @@ static dit_status new_adapter(const char *folder, const char *kind, cJSON *list,
     return add_driver(folder, *out);
 }
 
-/* What has no device behind it (loopback, bridges, tunnels) is no adapter. A speed that is not known is -1 or nothing. */
+/* What has no device behind it (loopback, bridges, tunnels) is no adapter. A speed that is not known is -1 or nothing.
+ */
 static dit_status add_ethernet(const char *folder, cJSON *list)
 {
     char device[SUITE_PATH], text[128];

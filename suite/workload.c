@@ -404,13 +404,15 @@ static dit_status check_simulated(const suite_workload *workload)
         bool meant = (special[i].of_simulated && simulated) || (special[i].of_devices && on_device);
         if (!matrix->declared[special[i].parameter] || meant) continue;
         place_of(workload, special[i].parameter, at, sizeof at);
-        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s is of %s%s%s platforms, and there is none",
-                                            suite_parameter_key(special[i].parameter),
-                                            special[i].of_simulated ? "simulated" : "",
-                                            special[i].of_simulated && special[i].of_devices ? " and " : "",
-                                            special[i].of_devices ? "devices'" : ""),
-                              "leave it out, or name a platform of backend %s (ditbench list platforms)",
-                              !special[i].of_simulated ? "cuda" : special[i].of_devices ? "cuda or cost" : "cost");
+        return dit_error_hint(
+            dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s is of %s%s%s platforms, and there is none",
+                          suite_parameter_key(special[i].parameter), special[i].of_simulated ? "simulated" : "",
+                          special[i].of_simulated && special[i].of_devices ? " and " : "",
+                          special[i].of_devices ? "devices'" : ""),
+            "leave it out, or name a platform of backend %s (ditbench list platforms)",
+            !special[i].of_simulated ? "cuda"
+            : special[i].of_devices  ? "cuda or cost"
+                                     : "cost");
     }
     if (matrix->waits && (!matrix->attends || simulated < matrix->platform_count))
         return dit_error_hint(dit_json_fail(&workload->source, "/measure/waits", DIT_ERR_WORKLOAD,

@@ -6,8 +6,8 @@
  * ranks. The record is {"schema": "ditbench.record/1", "program": "calibrate", "ranks", "times": [{"op", ...,
  * "seconds"}]}.
  *
- * On a device operators are timed by its own marks, behind a call that leaves nothing of theirs in its caches: that call
- * is so long that the host has issued all the rest by then, and no time of the host's is in between.
+ * On a device operators are timed by its own marks, behind a call that leaves nothing of theirs in its caches: that
+ * call is so long that the host has issued all the rest by then, and no time of the host's is in between.
  */
 #include "engine/programs/program.h"
 
@@ -423,7 +423,8 @@ static dit_status time_device_calls(device_timer *t, dit_case_run *run, double *
     DIT_TRY(dit_device_wait(t->device));
     for (int i = 0; i < DEVICE_ROUNDS; i++) {
         int64_t elapsed_ns = dit_device_elapsed_ns(t->device, from[i], to[i]);
-        if (elapsed_ns < 0) return DIT_FAIL(DIT_ERR_DEVICE, "device %s does not tell the time", dit_device_name(t->device));
+        if (elapsed_ns < 0)
+            return DIT_FAIL(DIT_ERR_DEVICE, "device %s does not tell the time", dit_device_name(t->device));
         seconds[i] = 1e-9 * (double)(elapsed_ns > 0 ? elapsed_ns : 1);
     }
     dit_device_forget_marks(t->device);

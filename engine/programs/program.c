@@ -67,8 +67,8 @@ static dit_status read_fp8(const dit_json *doc, const cJSON *platform, dit_progr
 
 dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out)
 {
-    static const char *const keys[] = {"name", "backend", "threads_per_rank", "launcher", "profile",
-                                       "element", "fp8_linear", NULL};
+    static const char *const keys[] = {"name",    "backend", "threads_per_rank", "launcher",
+                                       "profile", "element", "fp8_linear",       NULL};
     const cJSON *parallel = NULL, *platform = NULL;
     int64_t threads = 0;
     out->attention = "auto";

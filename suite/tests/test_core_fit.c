@@ -192,8 +192,8 @@ static void a_made_up_machine_is_found_again(void **state)
 
 /* ---- a made-up accelerator --------------------------------------------------------------------------------------- */
 
-/* Two of 100 processors with 500 TFLOP/s in bf16, of which products get 0.9, a tile's start being worth 32 steps; 2 TB/s
- * for all sizes, 3 us a launch, attention at 300 TFLOP/s; messages 10 us and 200 GB/s; the host 4 us a call. */
+/* Two of 100 processors with 500 TFLOP/s in bf16, of which products get 0.9, a tile's start being worth 32 steps; 2
+ * TB/s for all sizes, 3 us a launch, attention at 300 TFLOP/s; messages 10 us and 200 GB/s; the host 4 us a call. */
 static const double device_memory_rate = 2e12, device_launch_s = 3e-6, device_attention_rate = 3e14;
 static const dit_cost_device made_device = {.element_bytes = 2,
                                             .peak_flops_per_s = 5e14,

@@ -183,9 +183,13 @@ static dit_status calibrate_published(calibrate_call *call)
 
 static dit_status calibrate_measured(calibrate_call *call)
 {
-    const suite_calibrate_measured_params params = {.output = call->cli.output, .raw = call->raw, .deadline_s = 600,
-                                                    .backend = call->backend, .element = call->element,
-                                                    .engine = call->engine, .few = call->few};
+    const suite_calibrate_measured_params params = {.output = call->cli.output,
+                                                    .raw = call->raw,
+                                                    .deadline_s = 600,
+                                                    .backend = call->backend,
+                                                    .element = call->element,
+                                                    .engine = call->engine,
+                                                    .few = call->few};
     cJSON *summary = NULL;
     DIT_TRY(suite_calibrate_measured(&params, &summary));
     suite_cli_print_json(summary);

@@ -15,11 +15,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static const char purpose[] = "Checks this machine: launching of two ranks (really done), topology, plotting, memory, "
-                              "disk, and what is optional:\n"
-                              "GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. --json also "
-                              "tells all that is\n"
-                              "known of each device and adapter. Exit: 0 usable, 4 when something necessary is missing.";
+static const char purpose[] =
+    "Checks this machine: launching of two ranks (really done), topology, plotting, memory, "
+    "disk, and what is optional:\n"
+    "GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. --json also "
+    "tells all that is\n"
+    "known of each device and adapter. Exit: 0 usable, 4 when something necessary is missing.";
 static const char examples[] = "ditbench doctor\nditbench doctor --json";
 
 typedef enum { CHECK_OK, CHECK_MISSING, CHECK_WARNING, CHECK_FAILED } check_level;
@@ -316,12 +317,24 @@ static const struct {
     const char *name;
     void (*check)(finding *out, const char *engine);
 } checks[] = {
-    {"hardware", check_hardware}, {"memory", check_memory}, {"shared memory", check_shared_memory},
-    {"disk", check_disk},         {"engine", check_engine}, {"workloads", check_workloads},
-    {"mpirun", check_mpirun},     {"launch", check_launch}, {"single copy", check_single_copy},
-    {"gnuplot", check_gnuplot},   {"gpu", check_gpu},       {"gpu state", check_gpu_state},
-    {"gpu links", check_gpu_links}, {"cuda engine", check_cuda_engine}, {"cuda toolkit", check_cuda},
-    {"nccl", check_nccl},         {"network", check_network}, {"simgrid", check_simgrid},
+    {"hardware", check_hardware},
+    {"memory", check_memory},
+    {"shared memory", check_shared_memory},
+    {"disk", check_disk},
+    {"engine", check_engine},
+    {"workloads", check_workloads},
+    {"mpirun", check_mpirun},
+    {"launch", check_launch},
+    {"single copy", check_single_copy},
+    {"gnuplot", check_gnuplot},
+    {"gpu", check_gpu},
+    {"gpu state", check_gpu_state},
+    {"gpu links", check_gpu_links},
+    {"cuda engine", check_cuda_engine},
+    {"cuda toolkit", check_cuda},
+    {"nccl", check_nccl},
+    {"network", check_network},
+    {"simgrid", check_simgrid},
 };
 
 /* ---- answer ------------------------------------------------------------------------------------------------------ */
