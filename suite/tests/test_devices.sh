@@ -148,6 +148,31 @@ ok "a device that is this machine runs and is verified; its record tells of it" 
 by_hand() { exits 0 "$ditbench" generate pixart-alpha-xl-2~two-blocks --height 64 --width 64 --num_inference_steps 1 --backend host --output_type latent --output "$work/hand.png"; }
 ok "generate takes a device" by_hand
 
+# ---- through a GPU that is emulated -----------------------------------------------------------------------------
+emulated=$build/tests/ditbench-cuda-emulated.so
+on_emulated() { DITBENCH_CUDA_LIBRARY=$emulated "$@"; }
+in_bf16() {
+    workload half.json '"platform": "local-gpu", "threads_per_rank": 1,' '"element": ["fp32", "bf16"]'
+    exits 0 on_emulated "$ditbench" run half.json -q --output "$work/half" >/dev/null &&
+        "$ditbench" verify "$work/half" >/dev/null && [ "$(grep -c '"status":"ok"' half/journal.jsonl)" -eq 2 ] &&
+        grep -q '"device":{[^}]*"element":"bf16"' half/journal.jsonl && grep -q '"gpus":\[{' half/journal.jsonl
+}
+fitted() { # BACKEND ELEMENT
+    exits 0 on_emulated "$ditbench" calibrate --from measured --backend "$1" --element "$2" --few --output "$work/$1" &&
+        grep -q '"name":.*"local-gpu"' "$1/accelerators/local-gpu.json" && grep -q "\"$2\": *[0-9]" "$1/accelerators/local-gpu.json" &&
+        grep -q '"dispatch_s"' "$1/profiles/local-gpu.json" && [ ! -e "$1/platforms" ]
+}
+if [ -e "$emulated" ]; then
+    ok "an emulated GPU runs cases of both elements" in_bf16
+    ok "an emulated GPU is calibrated" fitted cuda bf16
+    ok "a device that is this machine is calibrated" fitted host fp32
+else
+    for name in runs "is calibrated"; do
+        test_number=$((test_number + 1))
+        echo "ok $test_number - an emulated GPU $name # SKIP no $emulated"
+    done
+fi
+
 # ---- what ships -------------------------------------------------------------------------------------------------
 ships() {
     local file
