@@ -155,7 +155,7 @@ in_bf16() {
     workload half.json '"platform": "local-gpu", "threads_per_rank": 1,' '"element": ["fp32", "bf16"]'
     exits 0 on_emulated "$ditbench" run half.json -q --output "$work/half" >/dev/null &&
         "$ditbench" verify "$work/half" >/dev/null && [ "$(grep -c '"status":"ok"' half/journal.jsonl)" -eq 2 ] &&
-        grep -q '"device":{[^}]*"element":"bf16"' half/journal.jsonl && grep -q '"gpus":\[{' half/journal.jsonl
+        grep -q '"count":1,"element":"bf16","shared":false' half/journal.jsonl && grep -q '"gpus":\[{' half/journal.jsonl
 }
 fitted() { # BACKEND ELEMENT
     exits 0 on_emulated "$ditbench" calibrate --from measured --backend "$1" --element "$2" --few --output "$work/$1" &&
