@@ -162,12 +162,27 @@ fitted() { # BACKEND ELEMENT
         grep -q '"name":.*"local-gpu"' "$1/accelerators/local-gpu.json" && grep -q "\"$2\": *[0-9]" "$1/accelerators/local-gpu.json" &&
         grep -q '"dispatch_s"' "$1/profiles/local-gpu.json" && [ ! -e "$1/platforms" ]
 }
+# A management library that says one thing: the device is at its power limit.
+throttled() {
+    cat >nvml.c <<'C'
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **device) { *device = (void *)id; return 0; }
+int nvmlDeviceGetCurrentClocksEventReasons(void *device, unsigned long long *reasons) { *reasons = device ? 5 : 0; return 0; }
+C
+    "${CC:-cc}" -shared -fPIC nvml.c -o nvml.so && workload hot.json '"platform": "local-gpu", "threads_per_rank": 1,' '"seed": [1]' &&
+        DITBENCH_NVML_LIBRARY=$work/nvml.so exits 0 on_emulated "$ditbench" run hot.json -q --output "$work/hot" >/dev/null &&
+        grep -q '"throttle_reasons":\["idle","power_cap"\]' hot/journal.jsonl &&
+        grep -q '"warnings":\["throttled: power_cap"\]' hot/journal.jsonl && "$ditbench" report "$work/hot" >/dev/null
+    grep -q 'throttled: power_cap' hot/report/report.html
+}
 if [ -e "$emulated" ]; then
+    ok "what held a device back is said in its record and in reports" throttled
     ok "an emulated GPU runs cases of both elements" in_bf16
     ok "an emulated GPU is calibrated" fitted cuda bf16
     ok "a device that is this machine is calibrated" fitted host fp32
 else
-    for name in runs "is calibrated"; do
+    for name in runs "is calibrated" "is held back"; do
         test_number=$((test_number + 1))
         echo "ok $test_number - an emulated GPU $name # SKIP no $emulated"
     done
