@@ -369,14 +369,6 @@ static void add_exactness(builder *b, cJSON *record, const dit_case *kase)
     if (b->st == DIT_OK) b->st = dit_parallel_to_json(&kase->emulated, emulates);
 }
 
-/* What carries the messages of this mesh; "none" where nothing is sent. */
-static const char *communicator_of(const dit_runtime *rt)
-{
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        if (rt->comm[axis] && dit_comm_size(rt->comm[axis]) > 1) return dit_comm_name(rt->comm[axis]);
-    return "none";
-}
-
 static void add_state(builder *b, cJSON *device, const char *key, const cJSON *state)
 {
     if (b->st != DIT_OK || !state) return;
@@ -426,7 +418,6 @@ static void add_environment(builder *b, cJSON *record, const dit_runtime *rt, co
     add_string(b, environment, "compiler", "gcc " __VERSION__);
 #endif
     add_string(b, environment, "version", DITBENCH_VERSION);
-    add_string(b, environment, "communicator", communicator_of(rt));
     add_device(b, environment, rt, own);
 }
 

@@ -69,10 +69,6 @@ const char *dit_comm_library(void)
 {
     return current ? current->library() : "none";
 }
-const char *dit_comm_name(const dit_comm *comm)
-{
-    return comm->ops->name;
-}
 dit_comm *dit_comm_world(void)
 {
     return &world;

@@ -48,8 +48,6 @@ void dit_comm_finish(void);
 void dit_comm_abort(int exit_code) __attribute__((noreturn));
 /* "Open MPI v4.1.4": for records. */
 const char *dit_comm_library(void);
-/* What carries a group's messages: the name of its implementation. */
-const char *dit_comm_name(const dit_comm *comm);
 
 /* The communicator of all ranks; owned by the library, uncounted. */
 dit_comm *dit_comm_world(void);
