@@ -157,6 +157,11 @@ int dit_case_stale_steps(const dit_case *kase)
     return dit_parallel_stale_steps(kase->emulates ? &kase->emulated : &kase->parallel, &kase->facts);
 }
 
+bool dit_case_is_approximate(const dit_case *kase)
+{
+    return dit_case_stale_steps(kase) > 0 || kase->fp8_linear;
+}
+
 dit_status dit_case_hash(const dit_json *doc, char out[33])
 {
     char *canonical;
@@ -190,6 +195,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     out->attention = platform.attention;
     out->backend = platform.backend;
     out->element = platform.element;
+    out->fp8_linear = platform.fp8_linear;
     out->threads_per_rank = platform.threads;
     DIT_TRY(read_emulated(doc, out));
     return out->has_facts ? dit_facts_from_case(doc, doc->root, "", &out->facts) : DIT_OK;

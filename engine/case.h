@@ -18,6 +18,7 @@ typedef struct {
     const char *conditions_path; /* embeddings (and latents) by the pipelines' names; NULL: seeded with `seed` */
     const char *attention, *backend;
     dit_element element; /* of a device's activations and weights; fp32 elsewhere */
+    bool fp8_linear;     /* of a device: linear layers in fp8; the result is approximate */
     int threads_per_rank;
     dit_parallel parallel;
     dit_parallel emulated; /* whose staleness the one rank is to emulate; its canonical form once it is settled */
@@ -41,6 +42,8 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out);
 dit_status dit_case_settle_emulated(dit_case *kase);
 /* Steps of the mesh, or of what is emulated, that work with K and V of the step before; 0: the latents are exact. */
 int dit_case_stale_steps(const dit_case *kase);
+/* Whether the latents are to differ from one rank's: by stale steps, or by linear layers in fp8. */
+bool dit_case_is_approximate(const dit_case *kase);
 /* {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);

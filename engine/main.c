@@ -1,10 +1,12 @@
 /* ditbench-engine: one process per rank; runs one case and writes its records.
  *
  *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]
+ *   ditbench-engine --devices BACKEND
  */
 #include "base/json.h"
 #include "base/log.h"
 #include "engine/comm/comm.h"
+#include "engine/devices.h"
 #include "engine/position.h"
 #include "engine/programs/program.h"
 #include "engine/record.h"
@@ -40,13 +42,15 @@ static void check_leaks(void) {}
 
 static void print_help(void)
 {
-    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]\n\n"
+    printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]\n"
+           "       ditbench-engine --devices BACKEND\n\n"
            "Runs one case (ditbench.case/1), one process per rank under mpirun, and writes record.json,\n"
            "rank-N.json and latents.safetensors into DIR; on failure error.json and an exit code.\n\n"
            "  --case FILE        the case document\n"
            "  --out DIR          existing or new folder for the records\n"
            "  --reference FILE   latents.safetensors of the one-rank case, to state the distance to it\n"
            "  --oracle FILE      latents.safetensors of the one-rank case that emulates this approximate one\n"
+           "  --devices BACKEND  the devices of this machine (cuda, host) as JSON, or why there are none\n"
            "  --version, --help\n\nprograms:\n");
     dit_program_list();
     printf("\nexit codes: 0 ok, 2 bad case, 3 failed, 4 environment, 6 wrong numbers, 77 skipped\n");
@@ -60,12 +64,24 @@ static void die_with_parent(void)
     if (getppid() != parent) _exit(DIT_EXIT_CASE);
 }
 
+static dit_status print_devices(const char *backend)
+{
+    cJSON *list;
+    DIT_TRY(dit_devices_list(backend, &list));
+    char *text = cJSON_PrintUnformatted(list);
+    if (text) puts(text);
+    cJSON_Delete(list);
+    free(text);
+    return text ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the list of devices");
+}
+
 static dit_status parse(int argc, char **argv, dit_program_args *args, bool *done)
 {
     static const struct option options[] = {{"case", required_argument, NULL, 'c'},
                                             {"out", required_argument, NULL, 'o'},
                                             {"reference", required_argument, NULL, 'r'},
                                             {"oracle", required_argument, NULL, 'O'},
+                                            {"devices", required_argument, NULL, 'd'},
                                             {"version", no_argument, NULL, 'V'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
@@ -77,6 +93,7 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
         case 'o': args->out_folder = optarg; break;
         case 'r': args->reference = optarg; break;
         case 'O': args->oracle = optarg; break;
+        case 'd': *done = true; return print_devices(optarg);
         case 'V':
             *done = true;
             printf("ditbench-engine %s\n", DITBENCH_VERSION);
@@ -117,7 +134,7 @@ int main(int argc, char **argv)
     bool done = false, skipped = false;
     char prefix[32];
     dit_status st = parse(argc, argv, &args, &done);
-    if (done) return DIT_EXIT_OK;
+    if (done && st == DIT_OK) return DIT_EXIT_OK;
     if (st != DIT_OK) {
         dit_error_print("ditbench-engine");
         return dit_status_exit_code(st);

@@ -1,6 +1,7 @@
 #include "engine/measure.h"
 
 #include "base/hash.h"
+#include "engine/device_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ void dit_measurement_release(dit_measurement *m)
     free(m->iteration);
     free(m->step_ns);
     free(m->warmup_ns);
+    cJSON_Delete(m->device_before);
+    cJSON_Delete(m->device_after);
     *m = (dit_measurement){0};
 }
 
@@ -34,6 +37,7 @@ dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
 {
     for (int i = 0; i < m->warmup_runs; i++) DIT_TRY(dit_pipeline_run(p, NULL, &m->warmup_ns[i]));
     dit_runtime_reset_account(&p->rt);
+    DIT_TRY(dit_device_facts_begin(m, &p->rt));
     int64_t calls = p->rt.ledger.calls;
     for (int i = 0; i < m->iterations; i++) {
         dit_iteration *it = &m->iteration[i];
@@ -41,6 +45,7 @@ dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
         memcpy(it->time_ns, p->rt.time_ns, sizeof it->time_ns);
         it->counters = p->rt.counters;
         it->flops = p->rt.flops;
+        DIT_TRY(dit_device_facts_update(m, &p->rt));
         if (i + 1 < m->iterations) dit_runtime_reset_account(&p->rt);
     }
     m->head.loop_allocations = p->rt.ledger.calls - calls;

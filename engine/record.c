@@ -2,6 +2,7 @@
 
 #include "base/stats.h"
 #include "engine/comm/comm.h"
+#include "engine/device_facts.h"
 #include "version.h"
 
 #include <math.h>
@@ -225,19 +226,23 @@ static void add_memory(builder *b, cJSON *parent, const dit_measurement *ranks, 
 {
     static const char *const keys[DIT_MEMORY_CLASS_COUNT] = {"weights_bytes", "state_bytes", "activations_bytes",
                                                              "communication_bytes"};
-    int64_t peak[DIT_MEMORY_CLASS_COUNT] = {0}, total = 0, rss = 0, load = 0;
+    int64_t peak[DIT_MEMORY_CLASS_COUNT] = {0}, total = 0, rss = 0, load = 0, reserved = 0, unplanned = 0;
     for (int rank = 0; rank < count; rank++) {
         for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++)
             if (ranks[rank].head.peak[klass] > peak[klass]) peak[klass] = ranks[rank].head.peak[klass];
         if (ranks[rank].head.total_peak > total) total = ranks[rank].head.total_peak;
         if (ranks[rank].head.rss_bytes > rss) rss = ranks[rank].head.rss_bytes;
         if (ranks[rank].head.load_peak > load) load = ranks[rank].head.load_peak;
+        if (ranks[rank].head.device_reserved_bytes > reserved) reserved = ranks[rank].head.device_reserved_bytes;
+        if (ranks[rank].head.device_unplanned_blocks > unplanned) unplanned = ranks[rank].head.device_unplanned_blocks;
     }
     cJSON *memory = add_object(b, parent, "memory");
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) add_int(b, memory, keys[klass], peak[klass]);
     add_int(b, memory, "total_bytes", total);
     add_int(b, memory, "load_peak_bytes", load);
     add_int(b, memory, "rss_bytes", rss);
+    if (reserved) add_int(b, memory, "device_reserved_bytes", reserved);
+    if (reserved) add_int(b, memory, "device_unplanned_blocks", unplanned);
     if (predicted >= 0) add_int(b, memory, "predicted_total_bytes", predicted);
 }
 
@@ -356,14 +361,51 @@ static void add_validation(builder *b, cJSON *record, const dit_validation *v)
 static void add_exactness(builder *b, cJSON *record, const dit_case *kase)
 {
     int stale_steps = dit_case_stale_steps(kase);
-    add_bool(b, record, "exact", stale_steps == 0);
+    add_bool(b, record, "exact", !dit_case_is_approximate(kase));
     add_int(b, record, "stale_steps", stale_steps);
+    if (kase->fp8_linear) add_bool(b, record, "fp8_linear", true);
     if (!kase->emulates) return;
     cJSON *emulates = add_object(b, record, "emulates");
     if (b->st == DIT_OK) b->st = dit_parallel_to_json(&kase->emulated, emulates);
 }
 
-static void add_environment(builder *b, cJSON *record, const dit_runtime *rt)
+static void add_state(builder *b, cJSON *device, const char *key, const cJSON *state)
+{
+    if (b->st != DIT_OK || !state) return;
+    if (!cJSON_AddItemReferenceToObject(device, key, (cJSON *)(uintptr_t)state))
+        b->st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+}
+
+/* Rank 0's device, and whether ranks of this machine had to share it. */
+static void add_device(builder *b, cJSON *environment, const dit_runtime *rt, const dit_measurement *own)
+{
+    if (!rt->device) return;
+    cJSON *device = add_object(b, environment, "device");
+    add_string(b, device, "backend", dit_device_name(rt->device));
+    add_string(b, device, "element", dit_element_name(rt->ledger.element));
+    add_int(b, device, "count", rt->devices);
+    add_bool(b, device, "shared", rt->local_size > rt->devices);
+    add_state(b, device, "before", own->device_before);
+    add_state(b, device, "after", own->device_after);
+}
+
+/* What makes the times doubtful, in words. */
+static void add_warnings(builder *b, cJSON *record, const dit_measurement *ranks, int world_size)
+{
+    const char *reason;
+    unsigned reasons = 0;
+    char text[64];
+    for (int rank = 0; rank < world_size; rank++) reasons |= ranks[rank].head.throttled;
+    cJSON *list = reasons ? add_array(b, record, "warnings") : NULL;
+    for (int bit = 0; list && b->st == DIT_OK && (reason = dit_device_facts_reason(bit)); bit++) {
+        if (!(reasons & 1u << bit)) continue;
+        snprintf(text, sizeof text, "throttled: %s", reason);
+        cJSON *item = cJSON_CreateString(text);
+        if (!item || !cJSON_AddItemToArray(list, item)) b->st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    }
+}
+
+static void add_environment(builder *b, cJSON *record, const dit_runtime *rt, const dit_measurement *own)
 {
     cJSON *environment = add_object(b, record, "environment");
     add_string(b, environment, "mpi", dit_comm_library());
@@ -376,6 +418,7 @@ static void add_environment(builder *b, cJSON *record, const dit_runtime *rt)
     add_string(b, environment, "compiler", "gcc " __VERSION__);
 #endif
     add_string(b, environment, "version", DITBENCH_VERSION);
+    add_device(b, environment, rt, own);
 }
 
 static void add_more(builder *b, cJSON *record, const cJSON *more)
@@ -424,7 +467,8 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     cJSON *list = add_array(&b, record, "ranks");
     for (int rank = 0; rank < world_size; rank++)
         add_rank(&b, add_object(&b, list, NULL), &ranks[rank], median, &predicted[rank]);
-    add_environment(&b, record, rt);
+    add_warnings(&b, record, ranks, world_size);
+    add_environment(&b, record, rt, &ranks[0]);
     DIT_KEEP_FIRST(b.st, b.st == DIT_OK ? dit_json_write_file(record, path, false) : b.st);
     cJSON_Delete(record);
     return b.st;

@@ -19,11 +19,14 @@ typedef struct {
         int rank, coordinates[DIT_AXIS_COUNT], bound;
         int64_t setup_ns, weights_ns; /* communicators and buffers; loading or generating weights */
         int64_t peak[DIT_MEMORY_CLASS_COUNT], total_peak, load_peak, rss_bytes, loop_allocations;
+        int64_t device_reserved_bytes, device_unplanned_blocks; /* 0 without a device                  */
+        unsigned throttled; /* bits of dit_device_facts_reason: what held the device back meanwhile    */
     } head;
     int iterations, warmup_runs, steps;
-    dit_iteration *iteration; /* [iterations]        */
-    int64_t *step_ns;         /* [iterations][steps] */
-    int64_t *warmup_ns;       /* [warmup_runs]       */
+    dit_iteration *iteration;            /* [iterations]        */
+    int64_t *step_ns;                    /* [iterations][steps] */
+    int64_t *warmup_ns;                  /* [warmup_runs]       */
+    cJSON *device_before, *device_after; /* of this rank's device alone; NULL without one */
 } dit_measurement;
 
 /* Outcome of comparing latents: with one rank's, and where steps were stale with what a plain emulation gives. An exact

@@ -89,7 +89,7 @@ static dit_status refuse_simulated_only(const dit_parallel *parallel)
 static dit_status open_device(const dit_runtime_params *params, dit_runtime *rt)
 {
     int count = dit_device_count(params->backend);
-    dit_device_params wanted = {.element = params->element};
+    dit_device_params wanted = {.element = params->element, .fp8_linear = params->fp8_linear};
     memcpy(wanted.planned, params->planned, sizeof wanted.planned);
     if (count < 1) return dit_error_last()->status != DIT_OK ? dit_error_last()->status : DIT_ERR_ENVIRONMENT;
     wanted.index = rt->local_rank % count;

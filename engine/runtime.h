@@ -39,6 +39,7 @@ typedef struct {
 typedef struct {
     const char *backend;                     /* "cpu", "ref", or a device's: "cuda" (kernels/device.h) */
     dit_element element;                     /* of a device's activations and weights */
+    bool fp8_linear;                         /* of a device: linear layers in fp8 */
     int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* of a device: bytes that will be needed; 0: not known */
     bool counting; /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
                       all is counted, for `rank` of a mesh that need not run */

@@ -302,6 +302,7 @@ static void put_result(const report_case *kase, dit_buffer *out)
     put_badge(out, report_status_name(kase->status), report_status_name(kase->status));
     put_element(out, "div class=\"small\"", "div", kase->evidence);
     if (kase->oversubscribed) put(out, "<div class=\"small\">ranks share cores</div>");
+    if (kase->warning[0]) put_element(out, "div class=\"warning small\"", "div", kase->warning);
     if (kase->communication_mismatch) put(out, "<div class=\"small\">bytes differ from the closed form</div>");
     dit_buffer_printf(out, "</td><td class=\"num\">%d", n);
     if (kase->ok_count != kase->process_count) dit_buffer_printf(out, " of %d", kase->process_count);

@@ -362,6 +362,18 @@ static double images_of(const report_case *kase)
     return report_case_number(kase, "num_images", &images) ? images : 1;
 }
 
+static void read_warnings(const cJSON *record, report_case *kase)
+{
+    const cJSON *warning;
+    size_t used = 0;
+    cJSON_ArrayForEach(warning, cJSON_GetObjectItemCaseSensitive(record, "warnings"))
+    {
+        if (!cJSON_IsString(warning) || used >= sizeof kase->warning) continue;
+        used += (size_t)snprintf(kase->warning + used, sizeof kase->warning - used, "%s%.60s", used ? ", " : "",
+                                 warning->valuestring);
+    }
+}
+
 static dit_status read_record(const dit_json *doc, report_case *kase, report_process *process)
 {
     const cJSON *record = NULL;
@@ -371,6 +383,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     if (process->status == REPORT_STATUS_OK) DIT_TRY(check_evidence(doc, record, kase)); /* no other gives numbers */
     DIT_TRY(report_metrics_read(doc, record, "/record", images_of(kase), process->metric));
     if (report_case_is_simulated(kase)) process->metric[REPORT_RSS_BYTES] = NAN; /* memory is counted, not resident */
+    read_warnings(record, kase);
     DIT_TRY(read_trace(doc, record, process->process, kase));
     return read_traffic(doc, record, kase);
 }

@@ -16,6 +16,8 @@ typedef struct {
     const char *engine;                            /* NULL: ditbench-engine beside this program          */
     const char *output;                            /* folder; NULL: the one that is looked into first    */
     const char *raw;                               /* raw times measured before; NULL: they are measured */
+    const char *backend, *element;                 /* NULL: cpu; of a device "cuda" ..., and its element */
+    bool few;                                      /* as few shapes as will do: of emulated devices      */
     double deadline_s;                             /* of one measurement                                 */
     void (*tick)(void *context, double elapsed_s); /* while something is measured; may be NULL           */
     void *context;
@@ -23,9 +25,10 @@ typedef struct {
 
 /* Measures unless there is a raw file, fits, and writes raw.json (ditbench.calibration-raw/1),
  * accelerators/cpu-core.json, profiles/cpu.json, links/local.json and platforms/local-cpu-simulated.json under the
- * folder: the same raw times give the same bytes. *summary belongs to the caller: {"output", "raw", "ranks",
- * "products", "attention", "messages": {"count", "median_error"}, "together"}. Errors: DIT_ERR_IO, DIT_ERR_JSON_*,
- * DIT_ERR_ENVIRONMENT, DIT_ERR_INTERRUPTED, and what the engine says. */
+ * folder: the same raw times give the same bytes. Of a device accelerators/local-gpu.json and profiles/local-gpu.json,
+ * and where there are several a class of links and platforms/local-gpu-simulated.json. *summary belongs to the caller:
+ * {"output", "raw", "ranks", "products", "attention", "messages": {"count", "median_error"}, "together"}. Errors:
+ * DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_ENVIRONMENT, DIT_ERR_INTERRUPTED, and what the engine says. */
 dit_status suite_calibrate_measured(const suite_calibrate_measured_params *params, cJSON **summary);
 
 #endif

@@ -26,7 +26,8 @@ dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, 
 static int64_t oracle_memory(const dit_facts *facts)
 {
     int64_t rows = facts->num_images * facts->guidance_branches * (facts->image_tokens + facts->text_tokens);
-    return 2 * 2 * rows * facts->heads * facts->head_dim * facts->layers * (int64_t)sizeof(float);
+    int64_t element = facts->element_bytes ? facts->element_bytes : (int64_t)sizeof(float);
+    return 2 * 2 * rows * facts->heads * facts->head_dim * facts->layers * element;
 }
 
 void suite_cell_memory(const suite_cell *cell, int64_t bytes[4])
@@ -50,6 +51,8 @@ suite_cell suite_cell_oracle(const suite_cell *cell)
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) oracle.parallel.degree[axis] = 1;
     oracle.world_size = 1;
     oracle.threads_per_rank = cell->platform->devices < MOST_THREADS ? cell->platform->devices : MOST_THREADS;
+    if (cell->platform->on_device) oracle.threads_per_rank = 0;
+    oracle.no_graphs = false;
     oracle.attention = suite_attention_name(&oracle.parallel);
     snprintf(oracle.method, sizeof oracle.method, "oracle");
     dit_parallel_label(&oracle.parallel, oracle.mesh);
@@ -207,7 +210,11 @@ dit_status suite_case_placement(const suite_workload *workload, const suite_cell
     DIT_TRY(dit_json_add_string(part, "backend", cell->platform->backend));
     DIT_TRY(dit_json_add_int(part, "threads_per_rank", cell->threads_per_rank));
     if (cell->simulated) DIT_TRY(dit_json_add_string(part, "profile", cell->profile));
-    if (cell->simulated) DIT_TRY(dit_json_add_string(part, "element", cell->element));
+    if (cell->simulated || cell->platform->on_device) DIT_TRY(dit_json_add_string(part, "element", cell->element));
+    if (cell->fp8_linear && !cJSON_AddTrueToObject(part, "fp8_linear"))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    if (cell->no_graphs && !cJSON_AddFalseToObject(part, "graphs"))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
     DIT_TRY(add_object(document, "measure", &part));
     if (cell->simulated) return add_virtual_measure(matrix, part);
     DIT_TRY(dit_json_add_int(part, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs));
@@ -343,6 +350,11 @@ static dit_status fill_tags(cJSON *tags, const suite_workload *workload, const s
     DIT_TRY(dit_json_add_string(tags, "platform", cell->platform->name));
     DIT_TRY(dit_json_add_string(tags, "profile", cell->profile));
     DIT_TRY(dit_json_add_string(tags, "element", cell->element));
+    DIT_TRY(dit_json_add_string(tags, "fp8_linear",
+                                !cell->platform->on_device ? "none"
+                                : cell->fp8_linear         ? "on"
+                                                           : "off"));
+    DIT_TRY(dit_json_add_string(tags, "graphs", !cell->platform->on_device ? "none" : cell->no_graphs ? "off" : "on"));
     return dit_json_add_int(tags, "threads_per_rank", cell->threads_per_rank);
 }
 
@@ -457,7 +469,18 @@ dit_status suite_workload_trace(suite_workload *workload)
     return DIT_OK;
 }
 
-/* What the image depends on: the case without how and where it is computed. */
+/* Devices round as their element does: only the same backend and element must give the same image. Linear layers in
+ * fp8 and graphs are ways to it, and the reference is without the first. */
+static dit_status add_rounding(const suite_cell *cell, cJSON *part)
+{
+    cJSON *device;
+    if (!cell->platform->on_device) return DIT_OK;
+    DIT_TRY(add_object(part, "device", &device));
+    DIT_TRY(dit_json_add_string(device, "backend", cell->platform->backend));
+    return dit_json_add_string(device, "element", cell->element);
+}
+
+/* What the image depends on: the case without how and where it is computed, but for what a device rounds to. */
 static dit_status hash_reference(const suite_cell *cell, const cJSON *document, char out[DIT_HASH_HEX])
 {
     static const char *const members[] = {"schema", "program", "model", "vae", "scheduler", "run"};
@@ -467,6 +490,7 @@ static dit_status hash_reference(const suite_cell *cell, const cJSON *document, 
         st = copy_member(part, document, members[i]);
     if (st == DIT_OK && cell->attends) st = add_object(part, "layer", &layer);
     if (st == DIT_OK && cell->attends) st = suite_layer_identity(cell, layer);
+    if (st == DIT_OK) st = add_rounding(cell, part);
     if (st == DIT_OK) st = hash_document(part, out);
     cJSON_Delete(part);
     return st;
@@ -515,7 +539,7 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     DIT_TRY(hash_document(out->document, out->case_id));
     out->is_oracle = cell->emulates;
     out->is_simulated = cell->simulated;
-    out->is_reference = cell->world_size == 1 && !cell->emulates && !cell->simulated;
+    out->is_reference = cell->world_size == 1 && !cell->emulates && !cell->simulated && !cell->fp8_linear;
     if (cell->vae) return finish_decoding(cell, out);
     predict_bytes(&prediction, out);
     suite_cell_memory(cell, memory);

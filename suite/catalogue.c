@@ -1,6 +1,7 @@
 #include "suite/catalogue.h"
 
 #include "suite/parameter.h"
+#include "suite/devices.h"
 #include "suite/platform.h"
 #include "suite/session.h"
 
@@ -600,6 +601,9 @@ void suite_vae_release(suite_vae *vae)
 
 /* ---- platforms --------------------------------------------------------------------------------------------------- */
 
+enum { MOST_DEVICES = 65536 };
+static const int64_t MOST_BYTES = INT64_C(1) << 52;
+
 static int machine_cores(void)
 {
     cpu_set_t allowed;
@@ -668,28 +672,50 @@ static dit_status read_cluster(const dit_json *doc, suite_platform *out)
     return st;
 }
 
+/* Of an accelerator as it says itself, where there is one. */
+static int64_t device_memory_bytes(const suite_platform *platform, bool each)
+{
+    suite_devices devices;
+    if (!platform->on_device || !each) return machine_memory_bytes();
+    suite_devices_find(NULL, platform->backend, &devices);
+    return devices.memory_bytes ? devices.memory_bytes : MOST_BYTES;
+}
+
+static bool is_auto(const dit_json *doc, const char *key)
+{
+    const char *word = cJSON_GetStringValue(member(doc->root, key));
+    return word && strcmp(word, "auto") == 0;
+}
+
+/* Devices are looked for when a case is to run on them: what cases there are does not depend on the machine. */
 static dit_status read_machine(const dit_json *doc, suite_platform *out)
 {
     static const char *const scopes[] = {"host", "device", NULL};
     char scope[16];
-    int64_t devices, max_ranks = 0;
+    int64_t devices, max_ranks = 0, memory = 0;
     DIT_TRY(read_word(doc, "memory_scope", scopes, scope, sizeof scope));
-    DIT_TRY(read_auto(doc, "devices", 65536, machine_cores(), &devices));
-    DIT_TRY(read_auto(doc, "memory_bytes", INT64_C(1) << 52, machine_memory_bytes(), &out->memory_bytes));
-    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "max_ranks", 0, 65536, &max_ranks));
+    out->memory_per_device = strcmp(scope, "device") == 0;
+    DIT_TRY(read_auto(doc, "devices", MOST_DEVICES, out->on_device ? MOST_DEVICES : machine_cores(), &devices));
+    if (is_auto(doc, "memory_bytes")) memory = device_memory_bytes(out, out->memory_per_device);
+    DIT_TRY(read_auto(doc, "memory_bytes", MOST_BYTES, memory, &out->memory_bytes));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "max_ranks", 0, MOST_DEVICES, &max_ranks));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "share_devices", &out->share_devices));
     out->devices = (int)devices;
     out->max_ranks = (int)max_ranks;
-    out->memory_per_device = strcmp(scope, "device") == 0;
-    return DIT_OK;
+    if (!out->share_devices || out->on_device) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, "/share_devices", DIT_ERR_JSON_VALUE,
+                                        "backend %s has no devices that ranks could share", out->backend),
+                          "of cores say max_ranks");
 }
 
 static dit_status read_platform(const dit_json *doc, suite_platform *out)
 {
-    static const char *const machine[] = {"schema",    "name",         "title",        "backend", "launcher", "devices",
-                                          "max_ranks", "memory_bytes", "memory_scope", "source",  NULL};
+    static const char *const machine[] = {"schema",       "name",    "title",         "backend",
+                                          "launcher",     "devices", "max_ranks",     "memory_bytes",
+                                          "memory_scope", "source",  "share_devices", NULL};
     static const char *const simulated[] = {"schema",   "name",    "title",  "backend",
                                             "launcher", "cluster", "source", NULL};
-    static const char *const backends[] = {"cpu", "ref", "cuda", "cost", NULL};
+    static const char *const backends[] = {"cpu", "ref", "cuda", "host", "cost", NULL};
     static const char *const launchers[] = {"mpirun", "srun", "smpirun", "print", NULL};
     const char *name, *title = "";
     bool declared = member(doc->root, "cluster") != NULL;
@@ -698,6 +724,7 @@ static dit_status read_platform(const dit_json *doc, suite_platform *out)
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &name));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
     DIT_TRY(read_word(doc, "backend", backends, out->backend, sizeof out->backend));
+    out->on_device = suite_backend_is_device(out->backend);
     DIT_TRY(read_word(doc, "launcher", launchers, out->launcher, sizeof out->launcher));
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->title, sizeof out->title, "%s", title);

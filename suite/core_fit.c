@@ -8,6 +8,8 @@
 #include <string.h>
 
 enum { MOST_TIMES = 256, FLOAT = 4 };
+/* Of accelerators (kernels/cost/model.h): queries and keys of attention's tile, heads in multiples of 8. */
+enum { DEVICE_QUERIES = 128, DEVICE_KEYS = 64, DEVICE_HEAD_STEP = 8 };
 
 const char *suite_fit_part_name(suite_fit_part part)
 {
@@ -53,6 +55,8 @@ static const struct {
               {"qk_norm_rope", {"rows", "H", "D", "seconds"}},
               {"copy", {"B", "H", "Sq", "D", "seconds"}},
               {"combine", {"n", "k", "seconds"}},
+              {"dispatch", {"seconds"}},
+              {"synchronise", {"seconds"}},
               {"exchange", {"bytes", "messages", "seconds"}},
               {"all_to_all", {"bytes", "messages", "seconds"}},
               {"all_gather", {"bytes", "messages", "seconds"}}};
@@ -118,26 +122,55 @@ static dit_status read_run(const dit_json *doc, const cJSON *object, int index, 
     return DIT_OK;
 }
 
-static dit_status read_machine(const dit_json *doc, suite_core_fit *out)
+static dit_status read_cores(const dit_json *doc, const cJSON *machine, suite_core_fit *out)
 {
-    static const char *const keys[] = {"schema", "machine", "isa", "runs", NULL};
-    const cJSON *machine;
-    const char *schema, *cpu, *isa;
+    const char *cpu, *isa;
     int64_t cores;
-    DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, "ditbench.calibration-raw/1") != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema \"%s\" is not \"ditbench.calibration-raw/1\"",
-                             schema);
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "isa", &isa));
-    DIT_TRY(dit_json_require_object(doc, doc->root, "", "machine", &machine));
     DIT_TRY(dit_json_require_string(doc, machine, "/machine", "cpu", &cpu));
     DIT_TRY(dit_json_require_int(doc, machine, "/machine", "cores", 2, 128, &cores));
     DIT_TRY(dit_json_require_int(doc, machine, "/machine", "memory_bytes", 1, INT64_C(1) << 52, &out->memory_bytes));
     snprintf(out->cpu, sizeof out->cpu, "%s", cpu);
     snprintf(out->isa, sizeof out->isa, "%s", isa);
     out->cores = (int)cores;
+    out->element_bytes = FLOAT;
+    out->processors = 1;
     return DIT_OK;
+}
+
+static dit_status read_device(const dit_json *doc, const cJSON *machine, suite_core_fit *out)
+{
+    const char *name, *element;
+    int64_t devices, processors;
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "element", &element));
+    DIT_TRY(dit_json_require_string(doc, machine, "/machine", "device", &name));
+    DIT_TRY(dit_json_require_int(doc, machine, "/machine", "devices", 1, 128, &devices));
+    DIT_TRY(dit_json_require_int(doc, machine, "/machine", "multiprocessors", 1, 65536, &processors));
+    DIT_TRY(dit_json_require_int(doc, machine, "/machine", "memory_bytes", 1, INT64_C(1) << 52, &out->memory_bytes));
+    if (strcmp(element, "fp32") != 0 && strcmp(element, "bf16") != 0 && strcmp(element, "fp16") != 0)
+        return dit_json_fail(doc, "/element", DIT_ERR_JSON_VALUE, "\"%.16s\" is not fp32, bf16 or fp16", element);
+    snprintf(out->cpu, sizeof out->cpu, "%s", name);
+    snprintf(out->element, sizeof out->element, "%s", element);
+    out->device = true;
+    out->cores = (int)devices;
+    out->processors = (int)processors;
+    out->element_bytes = strcmp(element, "fp32") == 0 ? FLOAT : 2;
+    return DIT_OK;
+}
+
+static dit_status read_machine(const dit_json *doc, suite_core_fit *out)
+{
+    static const char *const keys[] = {"schema", "machine", "isa", "element", "runs", NULL};
+    const cJSON *machine;
+    const char *schema;
+    DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (strcmp(schema, "ditbench.calibration-raw/1") != 0)
+        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema \"%s\" is not \"ditbench.calibration-raw/1\"",
+                             schema);
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "machine", &machine));
+    bool device = cJSON_GetObjectItemCaseSensitive(machine, "device") != NULL;
+    return device ? read_device(doc, machine, out) : read_cores(doc, machine, out);
 }
 
 static bool is_op(const raw_time *time, const char *op)
@@ -168,6 +201,13 @@ static void add_knot(dit_cost_curve *curve, double x, double y)
     curve->y[curve->count++] = rounded(y);
 }
 
+/* What sums of k operands read and write of an element. On accelerators they are steps of a scheduler: the latent,
+ * which is read and written, is fp32, what a model said is not. */
+static double combine_bytes(const suite_core_fit *fit, double k)
+{
+    return fit->device ? 2 * FLOAT + (k - 1) * fit->element_bytes : (k + 1) * FLOAT;
+}
+
 /* The least call of all is the start of any. Sums of two operands over more and more elements, three passes each, are
  * what memory gives by size. */
 static dit_status fit_memory(const raw_run *run, suite_core_fit *fit)
@@ -178,7 +218,9 @@ static dit_status fit_memory(const raw_run *run, suite_core_fit *fit)
         if (is_op(&run->time[i], "combine")) fit->launch_s = fmin(fit->launch_s, rounded(run->time[i].seconds));
     for (int i = 0; i < run->count; i++) {
         const raw_time *t = &run->time[i];
-        double bytes = 3 * FLOAT * t->n;
+        double bytes = combine_bytes(fit, 2) * t->n;
+        /* marks of a device tell no less than a fraction of its launch */
+        if (fit->device && t->seconds < 2 * fit->launch_s) continue;
         if (is_op(t, "combine") && t->k == 2) add_knot(&rates, bytes, bytes / fmax(t->seconds - fit->launch_s, 1e-9));
     }
     if (rates.count < 2) return missing("sums of two operands");
@@ -200,8 +242,23 @@ static double product_bytes(double rows, double n, double k)
     return FLOAT * (rows * k + n * k + rows * n);
 }
 
+/* Of an accelerator, with the tiles of GPU libraries. */
+static dit_cost_device accelerator_of(const suite_core_fit *fit)
+{
+    return (dit_cost_device){.element_bytes = fit->element_bytes,
+                             .peak_flops_per_s = fit->peak_flops_per_s,
+                             .bandwidth_bytes_per_s = fit->bandwidth_bytes_per_s,
+                             .processors = fit->processors,
+                             .launch_s = fit->launch_s,
+                             .gemm_ceiling = fit->gemm_ceiling,
+                             .gemm_fill_k = fit->gemm_fill_k,
+                             .bandwidth_fraction = fit->bandwidth_fraction};
+}
+
 double suite_core_fit_product(const suite_core_fit *fit, int64_t rows, int64_t n, int64_t k)
 {
+    const dit_cost_device accelerator = accelerator_of(fit);
+    if (fit->device) return dit_cost_gemm_seconds(&accelerator, rows, n, k);
     const dit_cost_device core = {
         .element_bytes = FLOAT,
         .peak_flops_per_s = fit->peak_flops_per_s,
@@ -278,11 +335,72 @@ static double median_product_error(const raw_run *run, const suite_core_fit *fit
     return dit_stats_median(errors, count);
 }
 
+/* ---- products of an accelerator ---------------------------------------------------------------------------------- */
+
+/* The rate that all processors would have with nothing but whole tiles: the best that any product shows of it. */
+static dit_status find_peak(const raw_run *run, suite_core_fit *fit)
+{
+    dit_cost_device ideal = accelerator_of(fit);
+    ideal.peak_flops_per_s = 1e12;
+    ideal.gemm_ceiling = 1;
+    ideal.gemm_fill_k = 0;
+    ideal.bandwidth_bytes_per_s = 1e30;
+    for (int i = 0; i < run->count; i++) {
+        const raw_time *t = &run->time[i];
+        if (!is_plain(t)) continue;
+        double work = dit_cost_gemm_seconds(&ideal, (int64_t)t->rows, (int64_t)t->n, (int64_t)t->k) - fit->launch_s;
+        double rate = 1e12 * work / fmax(t->seconds - fit->launch_s, 1e-9);
+        fit->peak_flops_per_s = fmax(fit->peak_flops_per_s, rounded(rate));
+        fit->products++;
+    }
+    return fit->products < 3 ? missing("products of several depths") : DIT_OK;
+}
+
+static double product_distance(const raw_run *run, const suite_core_fit *fit)
+{
+    double sum = 0;
+    for (int i = 0; i < run->count; i++) {
+        double away = is_plain(&run->time[i]) ? log(product_seconds(fit, &run->time[i]) / run->time[i].seconds) : 0;
+        sum += away * away;
+    }
+    return sum;
+}
+
+/* Ceiling and start of a tile: the best of a grid, which is finer than what times tell apart. */
+static dit_status fit_device_products(const raw_run *run, suite_core_fit *fit)
+{
+    enum { FILLS = 65, FILL_STEP = 8, CEILINGS = 141 };
+    suite_core_fit tried;
+    double least = INFINITY;
+    DIT_TRY(find_peak(run, fit));
+    tried = *fit;
+    for (int fill = 0; fill < FILLS; fill++) {
+        for (int ceiling = 0; ceiling < CEILINGS; ceiling++) {
+            tried.gemm_fill_k = fill * FILL_STEP;
+            tried.gemm_ceiling = rounded(0.3 + 0.005 * ceiling);
+            double distance = product_distance(run, &tried);
+            if (distance >= least) continue;
+            least = distance;
+            fit->gemm_fill_k = tried.gemm_fill_k;
+            fit->gemm_ceiling = tried.gemm_ceiling;
+        }
+    }
+    return DIT_OK;
+}
+
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-/* Queries are computed as whole tiles of columns, keys as they are. */
+static double whole(double size, double step)
+{
+    return ceil(size / step) * step;
+}
+
+/* Queries are computed as whole tiles of columns, keys as they are; on accelerators as the cost model cuts them. */
 static double attention_rate(const suite_core_fit *fit, const raw_time *t)
 {
+    if (fit->device)
+        return 4 * t->B * t->H * whole(t->Sq, DEVICE_QUERIES) * whole(t->Sk, DEVICE_KEYS) *
+               whole(t->D, DEVICE_HEAD_STEP) / fmax(t->seconds - fit->launch_s, 1e-9);
     double queries = ceil(t->Sq / fit->tile_columns) * fit->tile_columns;
     return 4 * t->B * t->H * queries * t->Sk * t->D / fmax(t->seconds - fit->launch_s, 1e-9);
 }
@@ -316,7 +434,7 @@ static double passes_for(const suite_core_fit *fit, double seconds, double eleme
     if (!(seconds > 0)) return 0;
     for (int i = 0; i < 100; i++) {
         double middle = 0.5 * (least + most);
-        if (memory_seconds(fit, middle * elements * FLOAT) < seconds)
+        if (memory_seconds(fit, middle * elements * fit->element_bytes) < seconds)
             least = middle;
         else
             most = middle;
@@ -476,8 +594,26 @@ static dit_status fit_core(const raw_run *alone, suite_core_fit *fit)
     return DIT_OK;
 }
 
+static dit_status fit_accelerator(const raw_run *alone, suite_core_fit *fit)
+{
+    for (int i = 0; i < alone->count; i++) {
+        if (is_op(&alone->time[i], "dispatch")) fit->dispatch_s = rounded(alone->time[i].seconds);
+        if (is_op(&alone->time[i], "synchronise")) fit->synchronise_s = rounded(alone->time[i].seconds);
+    }
+    DIT_TRY(fit_memory(alone, fit));
+    DIT_TRY(fit_device_products(alone, fit));
+    DIT_TRY(fit_attention(alone, fit));
+    DIT_TRY(fit_parts(alone, fit));
+    fit->product_error = median_product_error(alone, fit);
+    return DIT_OK;
+}
+
 static dit_status fit_runs(const raw_run *alone, const raw_run *all, suite_core_fit *fit)
 {
+    if (fit->device) {
+        DIT_TRY(fit_accelerator(alone, fit));
+        return fit->cores > 1 ? fit_messages(all, fit) : DIT_OK;
+    }
     DIT_TRY(fit_core(alone, fit));
     fit->together_compute = share_of(alone, all, is_compute);
     fit->together_bandwidth = share_of(alone, all, is_memory);
@@ -491,7 +627,7 @@ dit_status suite_core_fit_raw(const dit_json *raw, suite_core_fit *out)
     DIT_TRY(read_machine(raw, out));
     DIT_TRY(dit_json_optional_array(raw, raw->root, "", "runs", &runs));
     int count = cJSON_GetArraySize(runs);
-    if (count < 2)
+    if (count < 2 && (!out->device || out->cores > 1 || count < 1))
         return dit_json_fail(raw, "/runs", DIT_ERR_JSON_VALUE, "a run of one rank and one of all cores are needed");
     raw_run *both = calloc(2, sizeof *both);
     if (!both) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for raw times");

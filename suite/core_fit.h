@@ -1,9 +1,12 @@
 /* Core fit: from raw times of one machine's operators and messages (ditbench.calibration-raw/1) to the few parameters
- * that the cost model (kernels/cost/model.h, operator.h) has of a core and of what its ranks send each other.
+ * that the cost model (kernels/cost/model.h, operator.h) has of a core, or of an accelerator of the machine, and of
+ * what its ranks send each other.
  *
  * Raw: {"schema", "machine": {"cpu", "cores", "memory_bytes"}, "isa", "runs": [{"ranks", "times": [{"op", sizes,
- * "seconds"}]}]}, the first run of one rank, the last of as many as there are cores. A pure function; values have four
- * significant digits, so that the same raw times give the same bytes wherever it runs.
+ * "seconds"}]}]}, the first run of one rank, the last of as many as there are cores. Of accelerators machine is
+ * {"device", "devices", "multiprocessors", "memory_bytes"}, there is "element" in place of "isa", and one device has
+ * one run. A pure function; values have four significant digits, so that the same raw times give the same bytes
+ * wherever it runs.
  */
 #ifndef DIT_SUITE_CORE_FIT_H
 #define DIT_SUITE_CORE_FIT_H
@@ -36,8 +39,12 @@ typedef enum {
 } suite_fit_part;
 
 typedef struct {
-    char cpu[128], isa[16];
-    int cores;
+    char cpu[128], isa[16]; /* of an accelerator its name, and "" */
+    int cores;              /* or accelerators                    */
+    bool device;            /* an accelerator: the next four, and no tiles, row_efficiency and together */
+    char element[8];
+    int element_bytes, processors;    /* of cores 4 and 1 */
+    double dispatch_s, synchronise_s; /* of the host      */
     int64_t memory_bytes;
     double peak_flops_per_s, bandwidth_bytes_per_s, launch_s;
     dit_cost_curve bandwidth_fraction;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "suite/device_lines.h"
 #include "suite/text.h"
 #include "version.h"
 
@@ -81,6 +82,26 @@ static void cpu_model(hwloc_topology_t topology, char *out, size_t capacity)
     suite_text_clean(out);
 }
 
+/* Of every GPU what does not change by the day; nothing where there is none, so that such a machine stays itself. */
+static dit_status add_gpus(cJSON *hardware)
+{
+    static const char *const facts[] = {"name", "memory_bytes", "compute_capability", "driver", NULL};
+    suite_devices devices;
+    const cJSON *device, *fact;
+    suite_devices_find(NULL, "cuda", &devices);
+    if (!devices.count) return DIT_OK;
+    cJSON *list = cJSON_AddArrayToObject(hardware, "gpus");
+    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(devices.list, "devices"))
+    {
+        cJSON *row = cJSON_CreateObject();
+        if (!row || !cJSON_AddItemToArray(list, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the GPUs");
+        for (int i = 0; facts[i]; i++)
+            if ((fact = cJSON_GetObjectItemCaseSensitive(device, facts[i])))
+                cJSON_AddItemToObject(row, facts[i], cJSON_Duplicate(fact, true));
+    }
+    return DIT_OK;
+}
+
 /* The facts that make the identity. Not the memory: a hypervisor changes it while we run. */
 static dit_status add_stable(hwloc_topology_t topology, cJSON *hardware)
 {
@@ -91,7 +112,8 @@ static dit_status add_stable(hwloc_topology_t topology, cJSON *hardware)
     DIT_TRY(dit_json_add_int(hardware, "cores", count_of(topology, HWLOC_OBJ_CORE)));
     DIT_TRY(dit_json_add_int(hardware, "processing_units", count_of(topology, HWLOC_OBJ_PU)));
     DIT_TRY(dit_json_add_int(hardware, "numa_nodes", count_of(topology, HWLOC_OBJ_NUMANODE)));
-    return add_caches(topology, hardware);
+    DIT_TRY(add_caches(topology, hardware));
+    return add_gpus(hardware);
 }
 
 static dit_status add_identity(cJSON *hardware)
@@ -105,12 +127,14 @@ static dit_status add_identity(cJSON *hardware)
 
 static dit_status add_gpu(cJSON *hardware)
 {
-    char line[256] = "";
-    if (access("/usr/bin/nvidia-smi", X_OK) == 0 || access("/usr/local/bin/nvidia-smi", X_OK) == 0)
-        suite_environment_probe("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null", line,
-                                sizeof line);
-    return line[0] ? dit_json_add_string(hardware, "gpu", line)
-                   : dit_json_add_string(hardware, "gpu_reason", "nvidia-smi not found or no device");
+    suite_devices devices;
+    dit_buffer line = {0};
+    suite_devices_find(NULL, "cuda", &devices);
+    suite_device_line_models(&devices, &line);
+    dit_status st = devices.count && line.data ? suite_text_add(hardware, "gpu", line.data)
+                                               : suite_text_add(hardware, "gpu_reason", devices.reason);
+    dit_buffer_release(&line);
+    return st;
 }
 
 static int64_t memory_bytes(void)

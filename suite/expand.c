@@ -118,7 +118,8 @@ static dit_status resolve_mesh(suite_cell *cell)
     dit_parallel_label(&cell->parallel, cell->mesh);
     int share = cell->platform->devices / cell->world_size;
     cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);
-    if (cell->simulated) cell->threads_per_rank = 1; /* of an accelerator */
+    if (cell->platform->on_device) cell->threads_per_rank = integer_or(threads, 0); /* 0: cores / ranks, of the host */
+    if (cell->simulated) cell->threads_per_rank = 1;                                /* of an accelerator */
     if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
     if (cell->attends && strcmp(cell->attention, "ring") == 0 && dit_ring_method_from_name(asked->valuestring, &ring)) {
         cell->attention = dit_ring_method_name(ring);
@@ -128,14 +129,46 @@ static dit_status resolve_mesh(suite_cell *cell)
                     cell->mesh, cell->attention);
 }
 
-/* Software and element type mean something where time is modelled; elsewhere they would keep equal cells apart. */
+/* What a device computes in. Only pipelines of denoising have been built for other elements than fp32, and only cuda
+ * has others. */
+static dit_status resolve_device(const suite_matrix *matrix, suite_cell *cell)
+{
+    bool cuda = strcmp(cell->platform->backend, "cuda") == 0, denoises = !matrix->decodes && !matrix->attends;
+    const cJSON *element = cell->values[SUITE_PARAMETER_ELEMENT];
+    cell->element = element ? element->valuestring : cuda && denoises ? "bf16" : "fp32";
+    cell->fp8_linear = cJSON_IsTrue(cell->values[SUITE_PARAMETER_FP8_LINEAR]);
+    cell->no_graphs = cJSON_IsFalse(cell->values[SUITE_PARAMETER_GRAPHS]);
+    bool half = strcmp(cell->element, "bf16") == 0 || strcmp(cell->element, "fp16") == 0;
+    if (strcmp(cell->element, "fp8") == 0)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                       "element fp8 is of simulated platforms; %s is of backend %s",
+                                       cell->platform->name, cell->platform->backend),
+                              "linear layers alone can be: element bf16 with fp8_linear");
+    if (half && !cuda)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of backend %s, which computes in fp32, not in %s",
+                        cell->platform->name, cell->platform->backend, cell->element);
+    if (half && !denoises)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "program %s computes in fp32 on devices, not in %s", matrix->program,
+                        cell->element);
+    if ((cell->fp8_linear && !half) || ((cell->fp8_linear || cell->no_graphs) && !cuda))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of backend cuda%s; this is %s in %s",
+                        cell->fp8_linear ? "fp8_linear" : "graphs", cell->fp8_linear ? " with bf16 or fp16" : "",
+                        cell->platform->backend, cell->element);
+    return DIT_OK;
+}
+
+/* Software and element type mean something where time is modelled, and on devices; elsewhere they would keep equal
+ * cells apart. */
 static void resolve_simulation(suite_cell *cell)
 {
     const cJSON *profile = cell->values[SUITE_PARAMETER_PROFILE], *element = cell->values[SUITE_PARAMETER_ELEMENT];
     cell->simulated = strcmp(cell->platform->backend, "cost") == 0;
     cell->profile = !cell->simulated ? "none" : profile ? profile->valuestring : "ditbench";
     cell->element = !cell->simulated ? "fp32" : element ? element->valuestring : "fp16";
-    if (!cell->simulated) cell->values[SUITE_PARAMETER_PROFILE] = cell->values[SUITE_PARAMETER_ELEMENT] = NULL;
+    if (!cell->simulated) cell->values[SUITE_PARAMETER_PROFILE] = NULL;
+    if (!cell->simulated && !cell->platform->on_device) cell->values[SUITE_PARAMETER_ELEMENT] = NULL;
+    if (cell->platform->on_device) return;
+    cell->values[SUITE_PARAMETER_FP8_LINEAR] = cell->values[SUITE_PARAMETER_GRAPHS] = NULL;
 }
 
 static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int mesh, suite_cell *cell)
@@ -145,6 +178,7 @@ static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int me
     find_data(matrix, cell);
     resolve_simulation(cell);
     cell->attends = matrix->attends;
+    if (cell->platform->on_device) DIT_TRY(resolve_device(matrix, cell));
     if (cell->simulated && matrix->decodes)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and simulations are of denoise and attention, not %s",
                         cell->platform->name, matrix->program);
@@ -233,7 +267,8 @@ static dit_status judge_expressions(const suite_workload *workload, const char *
 static dit_status judge_platform(const suite_cell *cell)
 {
     const suite_platform *platform = cell->platform;
-    int64_t devices = (int64_t)cell->world_size * cell->threads_per_rank;
+    int64_t devices = (int64_t)cell->world_size * (platform->on_device ? 1 : cell->threads_per_rank);
+    if (platform->on_device && platform->share_devices) return DIT_OK;
     if (devices <= platform->devices || cell->world_size <= platform->max_ranks) return DIT_OK;
     return DIT_FAIL(DIT_ERR_CONSTRAINT_PLATFORM,
                     "%d ranks of %d threads need %lld devices, %s has %d and takes at most %d ranks", cell->world_size,
@@ -247,11 +282,11 @@ static dit_status judge_memory(const suite_cell *cell)
     int64_t bytes[4], needed;
     const double gib = 1024.0 * 1024.0 * 1024.0;
     suite_cell_memory(cell, bytes);
-    needed = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) * (platform->memory_per_device ? 1 : cell->world_size);
+    bool alone = platform->memory_per_device && !platform->share_devices;
+    needed = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) * (alone ? 1 : cell->world_size);
     if (needed <= platform->memory_bytes) return DIT_OK;
     return DIT_FAIL(DIT_ERR_CONSTRAINT_MEMORY, "needs %.1f GiB %s, %s has %.1f GiB", (double)needed / gib,
-                    platform->memory_per_device ? "per rank" : "over all ranks", platform->name,
-                    (double)platform->memory_bytes / gib);
+                    alone ? "per rank" : "over all ranks", platform->name, (double)platform->memory_bytes / gib);
 }
 
 /* The ranks of a decode share its rows; it has no mesh. */
@@ -318,6 +353,7 @@ static dit_status build_case(const suite_workload *workload, int64_t index, int 
     DIT_TRY(suite_case_document(workload, cell, &out->document));
     if (cell->model && !cell->vae) {
         DIT_TRY(read_facts(workload, cell, out->document));
+        if (cell->platform->on_device) cell->facts.element_bytes = strcmp(cell->element, "fp32") == 0 ? 4 : 2;
         DIT_TRY(resolve_displaced(cell));
     }
     DIT_TRY(suite_case_placement(workload, cell, out->document));
@@ -421,7 +457,8 @@ static dit_status drop_cell(suite_workload *workload, int64_t index, int mesh, c
 static dit_status add_oracle(suite_workload *workload, int64_t index, const suite_cell *cell, id_set *seen)
 {
     suite_case *approximate = &workload->cases[workload->case_count - 1], *one = approximate + 1;
-    if (cell->vae || cell->attends || cell->simulated || !dit_parallel_stale_steps(&cell->parallel, &cell->facts))
+    if (cell->vae || cell->attends || cell->simulated || cell->fp8_linear ||
+        !dit_parallel_stale_steps(&cell->parallel, &cell->facts))
         return DIT_OK;
     dit_status st = build_oracle(workload, cell, one);
     if (st == DIT_OK) memcpy(approximate->oracle_id, one->case_id, sizeof one->case_id);

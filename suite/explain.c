@@ -2,6 +2,8 @@
 
 #include "suite/catalogue.h"
 #include "suite/describe.h"
+#include "suite/devices.h"
+#include "suite/schedule.h"
 #include "suite/timetable.h"
 #include "suite/workload.h"
 
@@ -255,9 +257,11 @@ static dit_status describe_kinds(const subject *subjects, int count, const suite
     return st;
 }
 
-/* Sums over the kinds of traffic; the final gather of latents apart. */
-static dit_status add_traffic(cJSON *out, const cJSON *counted)
+/* Sums over the kinds of traffic; the final gather of latents apart. What is counted without a device is of addresses,
+ * four bytes an element: of devices the closed form stands for it. */
+static dit_status add_traffic(cJSON *out, const subject *s, const cJSON *counted)
 {
+    bool on_device = suite_backend_is_device(suite_case_platform(s->kase->document, "backend"));
     double bytes = 0, predicted = 0, messages = 0, gather = 0, steps = number_of(counted, "steps");
     const cJSON *row;
     cJSON_ArrayForEach(row, member(counted, "communication"))
@@ -266,7 +270,7 @@ static dit_status add_traffic(cJSON *out, const cJSON *counted)
             gather += number_of(row, "bytes");
             continue;
         }
-        bytes += number_of(row, "bytes");
+        bytes += number_of(row, on_device ? "predicted_bytes" : "bytes");
         predicted += number_of(row, "predicted_bytes");
         messages += number_of(row, "messages");
     }
@@ -456,7 +460,7 @@ static dit_status add_rank(cJSON *list, const subject *s, int rank, const cJSON 
     DIT_TRY(dit_json_add_int(out, "rank", rank));
     DIT_TRY(dit_json_add_int(out, "stage", coordinates[DIT_AXIS_PIPEFUSION]));
     DIT_TRY(dit_json_add_int(out, "blocks", blocks.count));
-    DIT_TRY(add_traffic(out, counted));
+    DIT_TRY(add_traffic(out, s, counted));
     DIT_TRY(add_work(out, s, counted));
     return add_terms(out, s, coordinates, blocks);
 }

@@ -179,6 +179,13 @@ void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message
     set_error(out, SUITE_OUTCOME_FAILED, code, message);
 }
 
+void suite_outcome_skip(suite_outcome *out, const char *reason, const char *hint)
+{
+    *out = (suite_outcome){.exit_code = DIT_EXIT_SKIPPED};
+    set_error(out, SUITE_OUTCOME_SKIPPED, DIT_ERR_ENVIRONMENT, reason);
+    if (hint[0]) suite_text_add(out->error, "hint", hint);
+}
+
 /* The status that an engine's error code leads to. */
 static suite_outcome_status status_of(dit_status code, int exit_code)
 {

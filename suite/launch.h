@@ -82,6 +82,8 @@ void suite_launch_judge(const suite_launch_plan *plan, const suite_launch_option
                         const suite_process_result *result, suite_outcome *out);
 /* The outcome of a case that could not even be started: failed, with this code and message. */
 void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message);
+/* The outcome of a case that cannot run on this machine: skipped, for this reason; `hint` may be "". */
+void suite_outcome_skip(suite_outcome *out, const char *reason, const char *hint);
 void suite_outcome_release(suite_outcome *outcome);
 
 /* Path of the engine: `given`, else ditbench-engine beside the running program. Errors: DIT_ERR_ENVIRONMENT. */

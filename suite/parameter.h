@@ -60,6 +60,8 @@ typedef enum {
     X(PLATFORM, "platform", NAME, 0, 0)                                                                                \
     X(PROFILE, "profile", NAME, 0, 0)                                                                                  \
     X(ELEMENT, "element", ELEMENT, 0, 0)                                                                               \
+    X(FP8_LINEAR, "fp8_linear", SWITCH, 0, 1)                                                                          \
+    X(GRAPHS, "graphs", SWITCH, 0, 1)                                                                                  \
     X(THREADS_PER_RANK, "threads_per_rank", THREADS, 1, 4096)                                                          \
     X(TILING, "tiling", SWITCH, 0, 1)                                                                                  \
     X(TOKENS, "tokens", INTEGER, 1, 1 << 24)                                                                           \

@@ -1,5 +1,8 @@
 #include "suite/predict.h"
 
+#include "suite/devices.h"
+#include "suite/schedule.h"
+
 #include <string.h>
 
 static bool is_program(const dit_json *document, const char *name)
@@ -24,10 +27,20 @@ static dit_status read_layer(const dit_json *document, suite_prediction *out)
     return dit_layer_check(&out->parallel, &out->layer);
 }
 
+/* What a device's ranks send and keep, as the engine reads it of a case; 0, which is fp32, elsewhere. */
+static int64_t element_bytes(const dit_json *document)
+{
+    const char *element = suite_case_platform(document->root, "element");
+    if (!suite_backend_is_device(suite_case_platform(document->root, "backend"))) return 0;
+    if (!element[0]) return strcmp(suite_case_platform(document->root, "backend"), "cuda") == 0 ? 2 : 4;
+    return strcmp(element, "fp32") == 0 ? 4 : 2;
+}
+
 static dit_status read_sampling(const dit_json *document, suite_prediction *out)
 {
     out->kind = SUITE_PREDICT_SAMPLING;
     DIT_TRY(dit_facts_from_case(document, document->root, "", &out->facts));
+    out->facts.element_bytes = element_bytes(document);
     return dit_parallel_check(&out->parallel, &out->facts);
 }
 

@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/lenient.h"
 #include "suite/catalogue.h"
+#include "suite/devices.h"
 #include "suite/text.h"
 
 #include <errno.h>
@@ -433,9 +434,12 @@ static dit_status add_placement(const suite_request *r, cJSON *document)
     DIT_TRY(dit_parallel_to_json(&r->parallel, part));
     DIT_TRY(dit_json_add_string(document, "attention", r->attention));
     DIT_TRY(add_object(document, "platform", &part));
-    DIT_TRY(dit_json_add_string(part, "name", "local-cpu"));
+    DIT_TRY(dit_json_add_string(part, "name", suite_backend_platform(r->backend)));
     DIT_TRY(dit_json_add_string(part, "backend", r->backend));
     DIT_TRY(dit_json_add_int(part, "threads_per_rank", r->threads));
+    if (r->element) DIT_TRY(dit_json_add_string(part, "element", r->element));
+    if (r->fp8_linear) cJSON_AddTrueToObject(part, "fp8_linear");
+    if (r->no_graphs) cJSON_AddFalseToObject(part, "graphs");
     if (!r->trace) return DIT_OK;
     DIT_TRY(add_object(document, "measure", &part));
     return cJSON_AddTrueToObject(part, "trace") ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");

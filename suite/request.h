@@ -18,9 +18,9 @@ typedef struct {
     const char *weights;                       /* of the transformer, for a model of the catalogue */
     int64_t height, width, num_frames, num_inference_steps, num_images, seed, weights_seed, frames_per_s, threads;
     double guidance_scale, flow_shift;
-    bool tiling, latents_only, numbered, trace;
+    bool tiling, latents_only, numbered, trace, fp8_linear, no_graphs;
     dit_parallel parallel;
-    const char *attention, *backend;
+    const char *attention, *backend, *element; /* element: of devices; NULL: as the backend has it */
 } suite_request;
 
 /* The case document of program "generate"; the caller deletes *out. `picture` names the file. *notes (caller frees, may

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "suite/batch.h"
+#include "suite/catalogue.h"
+#include "suite/devices.h"
 #include "suite/environment.h"
 #include "suite/history.h"
 #include "suite/progress.h"
@@ -348,6 +350,22 @@ static dit_status record_outcome(run_state *run, int index, const char *started,
     return DIT_OK;
 }
 
+/* A case of devices that this machine does not have, or not enough of, is skipped with the reason. */
+static bool is_skipped(const run_state *run, const suite_case *one, suite_outcome *outcome)
+{
+    const char *backend = suite_case_platform(one->document, "backend");
+    suite_platform platform = {0};
+    suite_devices devices;
+    char reason[640];
+    if (!suite_backend_is_device(backend)) return false;
+    if (suite_platform_load(suite_case_platform(one->document, "name"), &platform) != DIT_OK) dit_error_clear();
+    suite_devices_find(run->engine, backend, &devices);
+    suite_devices_refusal(&devices, backend, one->world_size, platform.share_devices, reason);
+    if (!reason[0]) return false;
+    suite_outcome_skip(outcome, reason, devices.hint);
+    return true;
+}
+
 static dit_status run_item(run_state *run, int index)
 {
     const suite_run_item *item = &run->schedule.items[index];
@@ -367,7 +385,8 @@ static dit_status run_item(run_state *run, int index)
     DIT_TRY(suite_path_make(paths.out_dir));
     suite_progress_start(&run->progress, one->label);
     dit_clock_utc(started);
-    dit_status st = suite_launch_run(run->launcher, &plan, &options, &outcome);
+    dit_status st = DIT_OK;
+    if (!is_skipped(run, one, &outcome)) st = suite_launch_run(run->launcher, &plan, &options, &outcome);
     if (st == DIT_OK && !outcome.interrupted) st = record_outcome(run, index, started, &paths, &outcome);
     if (st != DIT_OK) dit_error_note(st, "running %s, process %d", one->label, item->process);
     suite_outcome_release(&outcome);

@@ -12,11 +12,16 @@ int suite_case_threads(const cJSON *document)
     return cJSON_IsNumber(threads) && threads->valueint > 0 ? threads->valueint : 1;
 }
 
-bool suite_case_simulated(const cJSON *document)
+const char *suite_case_platform(const cJSON *document, const char *key)
 {
     const cJSON *platform = cJSON_GetObjectItemCaseSensitive(document, "platform");
-    const char *backend = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(platform, "backend"));
-    return backend && strcmp(backend, "cost") == 0;
+    const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(platform, key));
+    return word ? word : "";
+}
+
+bool suite_case_simulated(const cJSON *document)
+{
+    return strcmp(suite_case_platform(document, "backend"), "cost") == 0;
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */

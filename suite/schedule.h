@@ -32,6 +32,8 @@ void suite_schedule_release(suite_schedule *schedule);
 
 /* Whether a case document is to be simulated: its platform has backend cost. */
 bool suite_case_simulated(const cJSON *document);
+/* What a case's platform says under `key`; "" where it is no word. */
+const char *suite_case_platform(const cJSON *document, const char *key);
 /* platform.threads_per_rank of a case document, 1 when absent. */
 int suite_case_threads(const cJSON *document);
 

@@ -40,6 +40,8 @@ static const char *const tag_names[] = {
     "platform",
     "profile",
     "element",
+    "fp8_linear",
+    "graphs",
     "threads_per_rank",
     "tiling",
     "tokens",

@@ -382,23 +382,37 @@ static dit_status check_meant(const suite_workload *workload)
     return DIT_OK;
 }
 
-/* Software, element type and scope are of the cost model: with nothing simulated they would be wishes without effect,
- * and a measured time never covers more than the denoising. */
+/* Software and scope are of the cost model, the element type of it and of devices: with neither they would be wishes
+ * without effect, and a measured time never covers more than the denoising. */
 static dit_status check_simulated(const suite_workload *workload)
 {
-    static const suite_parameter modelled[] = {SUITE_PARAMETER_PROFILE, SUITE_PARAMETER_ELEMENT};
+    static const struct {
+        suite_parameter parameter;
+        bool of_simulated, of_devices;
+    } special[] = {{SUITE_PARAMETER_PROFILE, true, false},
+                   {SUITE_PARAMETER_ELEMENT, true, true},
+                   {SUITE_PARAMETER_FP8_LINEAR, false, true},
+                   {SUITE_PARAMETER_GRAPHS, false, true}};
     const suite_matrix *matrix = workload->matrix;
-    int simulated = 0;
+    int simulated = 0, on_device = 0;
     char at[POINTER_BYTES];
-    for (int i = 0; i < matrix->platform_count; i++)
+    for (int i = 0; i < matrix->platform_count; i++) {
         simulated += strcmp(matrix->platforms[i].platform.backend, "cost") == 0;
-    for (size_t i = 0; i < sizeof modelled / sizeof *modelled; i++) {
-        if (!matrix->declared[modelled[i]] || simulated) continue;
-        place_of(workload, modelled[i], at, sizeof at);
-        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD,
-                                            "%s is of simulated platforms, and there is none",
-                                            suite_parameter_key(modelled[i])),
-                              "leave it out, or name a platform of backend cost (ditbench list platforms)");
+        on_device += matrix->platforms[i].platform.on_device;
+    }
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        bool meant = (special[i].of_simulated && simulated) || (special[i].of_devices && on_device);
+        if (!matrix->declared[special[i].parameter] || meant) continue;
+        place_of(workload, special[i].parameter, at, sizeof at);
+        return dit_error_hint(
+            dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s is of %s%s%s platforms, and there is none",
+                          suite_parameter_key(special[i].parameter), special[i].of_simulated ? "simulated" : "",
+                          special[i].of_simulated && special[i].of_devices ? " and " : "",
+                          special[i].of_devices ? "devices'" : ""),
+            "leave it out, or name a platform of backend %s (ditbench list platforms)",
+            !special[i].of_simulated ? "cuda"
+            : special[i].of_devices  ? "cuda or cost"
+                                     : "cost");
     }
     if (matrix->waits && (!matrix->attends || simulated < matrix->platform_count))
         return dit_error_hint(dit_json_fail(&workload->source, "/measure/waits", DIT_ERR_WORKLOAD,

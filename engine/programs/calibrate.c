@@ -5,13 +5,18 @@
  * messages by the clock, since waiting is part of them. A time is the lower quartile of its rounds, the mean over
  * ranks. The record is {"schema": "ditbench.record/1", "program": "calibrate", "ranks", "times": [{"op", ...,
  * "seconds"}]}.
+ *
+ * On a device operators are timed by its own marks, behind a call that leaves nothing of theirs in its caches: that
+ * call is so long that the host has issued all the rest by then, and no time of the host's is in between.
  */
 #include "engine/programs/program.h"
 
 #include "base/clock.h"
 #include "base/stats.h"
 #include "engine/comm/comm.h"
+#include "engine/timing.h"
 #include "kernels/cases.h"
+#include "kernels/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +122,107 @@ static const dit_kernel_case shapes[] = {
     COMBINE(1 << 19, 3),
 };
 enum { SHAPE_COUNT = sizeof shapes / sizeof shapes[0] };
+
+/* Plain: as models have it, q, k and v apart. */
+#define HEADS_OF(h, q, d)                                                                                              \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_ATTENTION, .B = 1, .H = h, .Sq = q, .Sk = q, .D = d                                         \
+    }
+
+/* What fills an accelerator, and what does not; attention with as many heads as keep all of it busy. */
+static const dit_kernel_case device_shapes[] = {
+    LINEAR(1, 3072, 256, DIT_CASE_BIAS),
+    LINEAR(1, 18432, 3072, DIT_CASE_BIAS),
+    LINEAR(128, 3072, 3072, DIT_CASE_BIAS),
+    LINEAR(256, 1152, 1152, DIT_CASE_BIAS),
+    LINEAR(256, 3072, 3072, DIT_CASE_BIAS),
+    LINEAR(512, 1536, 1536, DIT_CASE_BIAS),
+    LINEAR(512, 3072, 12288, DIT_CASE_BIAS),
+    LINEAR(1024, 1152, 4608, DIT_CASE_BIAS),
+    LINEAR(1024, 3072, 3072, DIT_CASE_BIAS),
+    LINEAR(2048, 1536, 6144, DIT_CASE_BIAS),
+    LINEAR(2048, 9216, 3072, DIT_CASE_BIAS),
+    LINEAR(4096, 1152, 1152, DIT_CASE_BIAS),
+    LINEAR(4096, 4608, 1152, DIT_CASE_BIAS),
+    LINEAR(4096, 3072, 3072, DIT_CASE_BIAS),
+    LINEAR(4096, 12288, 3072, DIT_CASE_BIAS),
+    LINEAR(4608, 3072, 15360, DIT_CASE_BIAS),
+    LINEAR(8192, 8192, 8192, DIT_CASE_BIAS),
+    LINEAR(16384, 3072, 3072, DIT_CASE_BIAS),
+    LINEAR(16384, 3072, 64, DIT_CASE_BIAS),
+    LINEAR(16384, 3072, 64, DIT_CASE_BIAS | DIT_CASE_GELU),
+    LINEAR(16384, 3072, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL),
+    LINEAR(16384, 3072, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL | DIT_CASE_GATE),
+    HEADS_OF(128, 512, 64),
+    HEADS_OF(64, 1024, 64),
+    HEADS_OF(32, 2048, 64),
+    HEADS_OF(24, 4096, 64),
+    HEADS_OF(24, 8192, 64),
+    HEADS_OF(24, 16384, 64),
+    HEADS_OF(128, 512, 72),
+    HEADS_OF(64, 1024, 72),
+    HEADS_OF(32, 2048, 72),
+    HEADS_OF(24, 4096, 72),
+    HEADS_OF(24, 8192, 72),
+    HEADS_OF(24, 16384, 72),
+    HEADS_OF(128, 512, 128),
+    HEADS_OF(64, 1024, 128),
+    HEADS_OF(32, 2048, 128),
+    HEADS_OF(24, 4096, 128),
+    HEADS_OF(24, 8192, 128),
+    HEADS_OF(24, 16384, 128),
+    MERGE(8192, 24, 128),
+    NORM(16384, 3072, 0),
+    NORM(16384, 3072, DIT_CASE_MODULATE),
+    HEADS(16384, 24, 128, DIT_CASE_NORM),
+    HEADS(16384, 24, 128, DIT_CASE_NORM | DIT_CASE_RMS),
+    HEADS(16384, 24, 128, DIT_CASE_ROPE),
+    COPY(8192, 24, 128),
+    COMBINE(1 << 10, 1),
+    COMBINE(1 << 18, 2),
+    COMBINE(1 << 19, 2),
+    COMBINE(1 << 20, 2),
+    COMBINE(1 << 21, 2),
+    COMBINE(1 << 22, 2),
+    COMBINE(1 << 23, 2),
+    COMBINE(1 << 24, 2),
+    COMBINE(1 << 25, 2),
+    COMBINE(1 << 26, 2),
+    COMBINE(1 << 24, 1),
+    COMBINE(1 << 24, 3),
+};
+enum { DEVICE_SHAPE_COUNT = sizeof device_shapes / sizeof device_shapes[0] };
+
+/* The least that a fit can be made of, for devices that are emulated: a test of the way, not of anything's speed. */
+static const dit_kernel_case few_shapes[] = {
+    LINEAR(1, 64, 32, DIT_CASE_BIAS),
+    LINEAR(64, 64, 32, DIT_CASE_BIAS),
+    LINEAR(64, 64, 128, DIT_CASE_BIAS),
+    LINEAR(128, 128, 256, DIT_CASE_BIAS),
+    LINEAR(64, 128, 64, DIT_CASE_BIAS),
+    LINEAR(64, 128, 64, DIT_CASE_BIAS | DIT_CASE_GELU),
+    LINEAR(64, 128, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL),
+    LINEAR(64, 128, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL | DIT_CASE_GATE),
+    HEADS_OF(2, 64, 64),
+    HEADS_OF(2, 128, 64),
+    MERGE(64, 2, 64),
+    NORM(64, 128, 0),
+    NORM(64, 128, DIT_CASE_MODULATE),
+    HEADS(64, 2, 64, DIT_CASE_NORM),
+    HEADS(64, 2, 64, DIT_CASE_NORM | DIT_CASE_RMS),
+    HEADS(64, 2, 64, DIT_CASE_ROPE),
+    COPY(64, 2, 64),
+    COMBINE(64, 1),
+    COMBINE(1 << 12, 2),
+    COMBINE(1 << 14, 2),
+    COMBINE(1 << 16, 2),
+    COMBINE(1 << 12, 1),
+    COMBINE(1 << 12, 3),
+};
+enum { FEW_SHAPE_COUNT = sizeof few_shapes / sizeof few_shapes[0] };
+
+/* Elements that are read and written, four bytes each: more than any cache of a device holds. */
+enum { FLUSH_FLOATS = 1 << 25, FEW_FLUSH_FLOATS = 1 << 10 };
 
 /* Of a message, or of each block of a collective. */
 static const int64_t message_bytes[] = {64,     1024,   4096,    16384,   65536,   131072,
@@ -224,7 +330,7 @@ static dit_status time_shape(const dit_kernel_case *c, const dit_kernels *table,
     return dit_json_add_number(item, "seconds", seconds);
 }
 
-static dit_status time_operators(const dit_kernels *table, cJSON *times)
+static dit_status time_host_operators(const dit_kernels *table, cJSON *times)
 {
     dit_pool *pool;
     cJSON *item;
@@ -247,11 +353,150 @@ static dit_status time_operators(const dit_kernels *table, cJSON *times)
     return st;
 }
 
+/* ---- operators of a device --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    dit_device *device;
+    const dit_kernels *table, *host; /* host: packs weights that nobody looks at */
+    dit_pool *pool;
+    dit_memory_ledger ledger; /* of `flush` alone: cases have their own, of another class */
+    dit_arena arena;
+    dit_combine_args flush;
+    const dit_kernel_case *shapes;
+    int count;
+    bool few;
+} device_timer;
+
+enum { DEVICE_ROUNDS = 20, DISPATCHES = 200 };
+
+/* Two arrays that nothing else uses. */
+static dit_status prepare_flush(device_timer *t)
+{
+    const int64_t floats = t->few ? FEW_FLUSH_FLOATS : FLUSH_FLOATS;
+    float *x, *y;
+    t->ledger = (dit_memory_ledger){.on_device = true, .device = dit_space_device(dit_device_space(t->device))};
+    dit_arena_init(&t->arena, &t->ledger, DIT_MEMORY_STATE);
+    DIT_TRY(dit_arena_exact(&t->arena, floats, &x));
+    DIT_TRY(dit_arena_exact(&t->arena, floats, &y));
+    t->flush = (dit_combine_args){.elements = floats, .count = 1, .y = y};
+    t->flush.x[0] = x;
+    t->flush.a[0] = 1;
+    return dit_device_put(t->device, x, floats);
+}
+
+static dit_status open_device(const char *backend, dit_element element, device_timer *t)
+{
+    int count = dit_device_count(backend), local, locals;
+    if (count < 1) return dit_error_last()->status != DIT_OK ? dit_error_last()->status : DIT_ERR_ENVIRONMENT;
+    dit_comm_local(&local, &locals);
+    DIT_TRY(dit_device_open(backend, &(dit_device_params){.index = local % count, .element = element}, &t->device));
+    DIT_TRY(dit_pool_create(1, false, &t->pool));
+    DIT_TRY(dit_kernels_get("ref", &t->host));
+    t->table = dit_device_kernels(t->device);
+    dit_pool_set_device(t->pool, t->device);
+    t->shapes = t->few ? few_shapes : device_shapes;
+    t->count = t->few ? FEW_SHAPE_COUNT : DEVICE_SHAPE_COUNT;
+    return prepare_flush(t);
+}
+
+static void close_device(device_timer *t)
+{
+    dit_arena_release(&t->arena);
+    dit_pool_free(t->pool);
+    dit_device_close(t->device);
+}
+
+/* Seconds of a call that finds nothing in the caches: the median over rounds, after two that choose algorithms. */
+static dit_status time_device_calls(device_timer *t, dit_case_run *run, double *out)
+{
+    double seconds[DEVICE_ROUNDS];
+    int64_t from[DEVICE_ROUNDS], to[DEVICE_ROUNDS];
+    dit_case_call(run, t->table);
+    dit_case_call(run, t->table);
+    DIT_TRY(dit_device_wait(t->device));
+    for (int i = 0; i < DEVICE_ROUNDS; i++) {
+        t->table->combine(t->pool, &t->flush);
+        from[i] = dit_device_mark(t->device);
+        dit_case_call(run, t->table);
+        to[i] = dit_device_mark(t->device);
+    }
+    DIT_TRY(dit_device_wait(t->device));
+    for (int i = 0; i < DEVICE_ROUNDS; i++) {
+        int64_t elapsed_ns = dit_device_elapsed_ns(t->device, from[i], to[i]);
+        if (elapsed_ns < 0)
+            return DIT_FAIL(DIT_ERR_DEVICE, "device %s does not tell the time", dit_device_name(t->device));
+        seconds[i] = 1e-9 * (double)(elapsed_ns > 0 ? elapsed_ns : 1);
+    }
+    dit_device_forget_marks(t->device);
+    *out = dit_stats_median(seconds, DEVICE_ROUNDS);
+    return DIT_OK;
+}
+
+static dit_status time_device_shape(device_timer *t, const dit_kernel_case *c, cJSON *times)
+{
+    dit_case_run run;
+    cJSON *item;
+    double seconds = 0;
+    DIT_TRY(dit_case_prepare(c, t->pool, t->table, t->host, &run));
+    dit_status st = dit_comm_barrier(dit_comm_world());
+    if (st == DIT_OK) st = time_device_calls(t, &run, &seconds);
+    dit_case_release(&run);
+    DIT_TRY(st);
+    DIT_TRY(mean_over_ranks(&seconds));
+    DIT_TRY(new_item(times, &item));
+    DIT_TRY(add_shape(item, c));
+    return dit_json_add_number(item, "seconds", seconds);
+}
+
+static dit_status add_host_time(cJSON *times, const char *op, double seconds)
+{
+    cJSON *item;
+    DIT_TRY(mean_over_ranks(&seconds));
+    DIT_TRY(new_item(times, &item));
+    DIT_TRY(dit_json_add_string(item, "op", op));
+    return dit_json_add_number(item, "seconds", seconds);
+}
+
+/* What the host needs to ask for an operator, while the device is busy with what was asked before; and to learn that
+ * there is nothing left to do. */
+static dit_status time_host(device_timer *t, cJSON *times)
+{
+    static const dit_kernel_case small = COMBINE(1 << 10, 2);
+    dit_case_run run;
+    double seconds[DEVICE_ROUNDS];
+    DIT_TRY(dit_case_prepare(&small, t->pool, t->table, t->host, &run));
+    dit_status st = DIT_OK;
+    for (int i = 0; i < DEVICE_ROUNDS && st == DIT_OK; i++) {
+        double begun = clock_seconds();
+        for (int k = 0; k < DISPATCHES; k++) dit_case_call(&run, t->table);
+        seconds[i] = (clock_seconds() - begun) / DISPATCHES;
+        st = dit_device_wait(t->device);
+    }
+    if (st == DIT_OK) st = add_host_time(times, "dispatch", dit_stats_median(seconds, DEVICE_ROUNDS));
+    for (int i = 0; i < DEVICE_ROUNDS && st == DIT_OK; i++) {
+        double begun = clock_seconds();
+        st = dit_device_wait(t->device);
+        seconds[i] = clock_seconds() - begun;
+    }
+    if (st == DIT_OK) st = add_host_time(times, "synchronise", dit_stats_median(seconds, DEVICE_ROUNDS));
+    dit_case_release(&run);
+    return st;
+}
+
+static dit_status time_device_operators(device_timer *t, cJSON *times)
+{
+    for (int i = 0; i < t->count; i++) DIT_TRY(time_device_shape(t, &t->shapes[i], times));
+    return time_host(t, times);
+}
+
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     dit_comm *comm;
-    char *send, *recv; /* [MESSAGE_ROOM]: one block for each rank */
+    dit_device *device; /* NULL: the host's memory */
+    char *send, *recv;  /* [MESSAGE_ROOM]: one block for each rank */
+    dit_memory_ledger ledger;
+    dit_arena arena;
 } message_run;
 
 static dit_status call_exchange(message_run *m, int64_t bytes)
@@ -291,6 +536,7 @@ static dit_status time_message(message_run *m, int kind, int64_t bytes, cJSON *t
         DIT_TRY(dit_comm_barrier(dit_comm_world()));
         double begun = clock_seconds();
         for (int i = 0; i < calls; i++) DIT_TRY(message_kinds[kind].call(m, bytes));
+        if (m->device) DIT_TRY(dit_device_wait(m->device));
         seconds[round] = (clock_seconds() - begun) / calls;
     }
     lower = dit_stats_summarise(seconds, MESSAGE_ROUNDS).q1;
@@ -302,28 +548,56 @@ static dit_status time_message(message_run *m, int kind, int64_t bytes, cJSON *t
     return dit_json_add_number(item, "seconds", lower);
 }
 
-static dit_status time_messages(cJSON *times)
+/* Written once before it is timed, wherever it lies. */
+static dit_status take_room(message_run *m)
+{
+    const int64_t floats = MESSAGE_ROOM / (int64_t)sizeof(float);
+    float *send, *recv;
+    if (m->device) {
+        m->ledger.on_device = true;
+        m->ledger.device = dit_space_device(dit_device_space(m->device));
+    }
+    dit_arena_init(&m->arena, &m->ledger, DIT_MEMORY_COMM);
+    DIT_TRY(dit_arena_exact(&m->arena, floats, &send));
+    DIT_TRY(dit_arena_exact(&m->arena, floats, &recv));
+    m->send = (char *)send;
+    m->recv = (char *)recv;
+    memset(m->send, 1, MESSAGE_ROOM);
+    memset(m->recv, 2, MESSAGE_ROOM);
+    if (!m->device) return DIT_OK;
+    DIT_TRY(dit_device_put(m->device, send, floats));
+    return dit_device_put(m->device, recv, floats);
+}
+
+static dit_status time_messages(dit_device *device, cJSON *times)
 {
     int ranks = dit_comm_size(dit_comm_world());
-    size_t room = MESSAGE_ROOM;
     dit_parallel parallel = {.degree = {[DIT_AXIS_ULYSSES] = ranks}};
     dit_comm_counters counters = {0};
-    message_run m = {.send = calloc(1, room), .recv = calloc(1, room)};
-    dit_status st = m.send && m.recv ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for messages of %d ranks", ranks);
+    dit_timing *timing = NULL;
+    message_run m = {.device = device};
+    dit_status st = take_room(&m);
+    if (st == DIT_OK) st = dit_timing_create(device, &timing);
     if (st == DIT_OK) st = dit_comm_create(&parallel, DIT_AXIS_ULYSSES, &counters, &m.comm);
-    if (st == DIT_OK) memset(m.send, 1, room), memset(m.recv, 2, room);
+    if (st == DIT_OK) st = dit_comm_set_device(m.comm, device, timing);
     for (int kind = 0; kind < MESSAGE_KINDS; kind++)
         for (int i = 0; i < MESSAGE_COUNT && st == DIT_OK && message_bytes[i] * ranks <= MESSAGE_ROOM; i++)
             st = time_message(&m, kind, message_bytes[i], times);
     dit_comm_free(m.comm);
-    free(m.send);
-    free(m.recv);
+    dit_timing_free(timing);
+    dit_arena_release(&m.arena);
     return st;
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
 
-static dit_status write_times(cJSON *times, const char *folder)
+typedef struct {
+    const char *backend;
+    dit_element element; /* of a device */
+    bool few;
+} request;
+
+static dit_status write_times(const request *asked, const cJSON *device, cJSON *times, const char *folder)
 {
     char path[4096];
     cJSON *record = cJSON_CreateObject();
@@ -332,6 +606,9 @@ static dit_status write_times(cJSON *times, const char *folder)
                            : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_KEEP_FIRST(st, dit_json_add_string(record, "program", "calibrate"));
     DIT_KEEP_FIRST(st, dit_json_add_string(record, "isa", dit_kernels_isa()));
+    if (device) DIT_KEEP_FIRST(st, dit_json_add_string(record, "element", dit_element_name(asked->element)));
+    if (st == DIT_OK && device && !cJSON_AddItemReferenceToObject(record, "device", (cJSON *)(uintptr_t)device))
+        st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_KEEP_FIRST(st, dit_json_add_int(record, "ranks", dit_comm_size(dit_comm_world())));
     if (st == DIT_OK && !cJSON_AddItemReferenceToObject(record, "times", times))
         st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
@@ -340,20 +617,51 @@ static dit_status write_times(cJSON *times, const char *folder)
     return st;
 }
 
+static dit_status read_request(const dit_json *doc, request *out)
+{
+    static const char *const keys[] = {"schema", "program", "backend", "element", "few", NULL};
+    const char *element = NULL;
+    *out = (request){.backend = "cpu"};
+    DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "backend", &out->backend));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "element", &element));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "few", &out->few));
+    out->element = strcmp(out->backend, "cuda") == 0 ? DIT_ELEMENT_BF16 : DIT_ELEMENT_FP32;
+    if (!element || dit_element_from_name(element, &out->element)) return DIT_OK;
+    return dit_json_fail(doc, "/element", DIT_ERR_JSON_VALUE, "\"%s\" is no element type", element);
+}
+
+static dit_status time_host_machine(const request *asked, cJSON *times)
+{
+    const dit_kernels *table;
+    DIT_TRY(dit_kernels_get(asked->backend, &table));
+    DIT_TRY(time_host_operators(table, times));
+    return dit_comm_size(dit_comm_world()) > 1 ? time_messages(NULL, times) : DIT_OK;
+}
+
+static dit_status time_device(const request *asked, cJSON *device, cJSON *times)
+{
+    device_timer t = {.few = asked->few};
+    dit_status st = open_device(asked->backend, asked->element, &t);
+    if (st == DIT_OK) st = dit_device_describe(t.device, device);
+    if (st == DIT_OK) st = time_device_operators(&t, times);
+    if (st == DIT_OK && dit_comm_size(dit_comm_world()) > 1) st = time_messages(t.device, times);
+    close_device(&t);
+    return st;
+}
+
 static dit_status calibrate_run(const dit_program_args *args, bool *skipped)
 {
-    static const char *const keys[] = {"schema", "program", "backend", NULL};
-    const char *backend = "cpu";
-    const dit_kernels *table;
+    request asked;
     (void)skipped;
-    DIT_TRY(dit_json_only_keys(args->doc, args->doc->root, "", keys));
-    DIT_TRY(dit_json_optional_string(args->doc, args->doc->root, "", "backend", &backend));
-    DIT_TRY(dit_kernels_get(backend, &table));
-    cJSON *times = cJSON_CreateArray();
-    dit_status st = times ? time_operators(table, times) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the times");
-    if (st == DIT_OK && dit_comm_size(dit_comm_world()) > 1) st = time_messages(times);
-    if (st == DIT_OK && dit_comm_rank(dit_comm_world()) == 0) st = write_times(times, args->out_folder);
+    DIT_TRY(read_request(args->doc, &asked));
+    bool on_device = dit_device_is_one(asked.backend);
+    cJSON *times = cJSON_CreateArray(), *device = on_device ? cJSON_CreateObject() : NULL;
+    dit_status st = times && (device || !on_device) ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the times");
+    if (st == DIT_OK) st = on_device ? time_device(&asked, device, times) : time_host_machine(&asked, times);
+    if (st == DIT_OK && dit_comm_rank(dit_comm_world()) == 0) st = write_times(&asked, device, times, args->out_folder);
     cJSON_Delete(times);
+    cJSON_Delete(device);
     return st;
 }
 

@@ -54,14 +54,27 @@ static dit_status read_element(const dit_json *doc, const cJSON *platform, const
     return DIT_OK;
 }
 
+/* Of devices that compute in half precision: it takes the place of bf16 or fp16 in products alone. */
+static dit_status read_fp8(const dit_json *doc, const cJSON *platform, dit_program_platform *out)
+{
+    DIT_TRY(dit_json_optional_bool(doc, platform, "/platform", "fp8_linear", &out->fp8_linear));
+    if (!out->fp8_linear || (dit_device_is_one(out->backend) && dit_element_bytes(out->element) == 2)) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, "/platform/fp8_linear", DIT_ERR_UNSUPPORTED,
+                                        "backend %s in %s has no linear layers in fp8", out->backend,
+                                        dit_element_name(out->element)),
+                          "it is of backend cuda with element bf16 or fp16");
+}
+
 dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out)
 {
-    static const char *const keys[] = {"name", "backend", "threads_per_rank", "launcher", "profile", "element", NULL};
+    static const char *const keys[] = {"name",    "backend", "threads_per_rank", "launcher",
+                                       "profile", "element", "fp8_linear",       NULL};
     const cJSON *parallel = NULL, *platform = NULL;
     int64_t threads = 0;
     out->attention = "auto";
     out->backend = "cpu";
     out->element = DIT_ELEMENT_FP32;
+    out->fp8_linear = false;
     *out->parallel = (dit_parallel){0};
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "parallel", &parallel));
     if (parallel) DIT_TRY(dit_parallel_from_json(doc, parallel, "/parallel", out->parallel));
@@ -72,5 +85,6 @@ dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *
     DIT_TRY(dit_json_optional_string(doc, platform, "/platform", "backend", &out->backend));
     DIT_TRY(dit_json_optional_int(doc, platform, "/platform", "threads_per_rank", 0, 1024, &threads));
     out->threads = (int)threads;
-    return read_element(doc, platform, out->backend, &out->element);
+    DIT_TRY(read_element(doc, platform, out->backend, &out->element));
+    return read_fp8(doc, platform, out);
 }

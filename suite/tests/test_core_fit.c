@@ -1,5 +1,6 @@
 /* A machine's cores from raw times: made-up machines are found again, stored times give the shipped files byte for
  * byte, and what is wrong with raw times is said. */
+#include "kernels/cost/read.h"
 #include "suite/calibrate_measured.h"
 #include "suite/catalogue.h"
 #include "suite/core_fit.h"
@@ -189,6 +190,123 @@ static void a_made_up_machine_is_found_again(void **state)
     free(raw);
 }
 
+/* ---- a made-up accelerator --------------------------------------------------------------------------------------- */
+
+/* Two of 100 processors with 500 TFLOP/s in bf16, of which products get 0.9, a tile's start being worth 32 steps; 2
+ * TB/s for all sizes, 3 us a launch, attention at 300 TFLOP/s; messages 10 us and 200 GB/s; the host 4 us a call. */
+static const double device_memory_rate = 2e12, device_launch_s = 3e-6, device_attention_rate = 3e14;
+static const dit_cost_device made_device = {.element_bytes = 2,
+                                            .peak_flops_per_s = 5e14,
+                                            .bandwidth_bytes_per_s = 2e12,
+                                            .processors = 100,
+                                            .launch_s = 3e-6,
+                                            .gemm_ceiling = 0.9,
+                                            .gemm_fill_k = 32};
+
+static void put_device_products(raw_text *raw)
+{
+    static const int sizes[][3] = {{256, 1152, 1152}, {1024, 3072, 3072},  {4096, 1152, 4608},
+                                   {4096, 3072, 512}, {4096, 12288, 3072}, {8192, 8192, 8192}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        put(raw, "%s{\"op\":\"linear\",\"rows\":%d,\"n\":%d,\"k\":%d,\"seconds\":%.15g}", i ? "," : "", sizes[i][0],
+            sizes[i][1], sizes[i][2], dit_cost_gemm_seconds(&made_device, sizes[i][0], sizes[i][1], sizes[i][2]));
+}
+
+/* So many passes over elements of two bytes. */
+static void put_device_part(raw_text *raw, const char *shape, double passes, double elements)
+{
+    put(raw, ",{%s,\"seconds\":%.15g}", shape, device_launch_s + passes * 2 * elements / device_memory_rate);
+}
+
+static void put_device_parts(raw_text *raw)
+{
+    static const char *const epilogues[] = {"\"gelu\":false", "\"gelu\":true", "\"residual\":true",
+                                            "\"residual\":true,\"gate\":true"};
+    static const double passes[] = {0, 0.5, 2, 2.25};
+    double plain = dit_cost_gemm_seconds(&made_device, 16384, 3072, 64), elements = 16384.0 * 3072;
+    for (int i = 0; i < 4; i++)
+        put(raw, ",{\"op\":\"linear\",\"rows\":16384,\"n\":3072,\"k\":64,%s,\"seconds\":%.15g}", epilogues[i],
+            plain + passes[i] * 2 * elements / device_memory_rate);
+    put_device_part(raw, "\"op\":\"norm\",\"rows\":16384,\"n\":3072", 2, elements);
+    put_device_part(raw, "\"op\":\"norm\",\"rows\":16384,\"n\":3072,\"modulation\":true", 2.25, elements);
+    put_device_part(raw, "\"op\":\"qk_norm_rope\",\"rows\":16384,\"H\":24,\"D\":128,\"normed\":true", 3, elements);
+    put_device_part(raw, "\"op\":\"qk_norm_rope\",\"rows\":16384,\"H\":24,\"D\":128,\"normed\":true,\"rms\":true", 2,
+                    elements);
+    put_device_part(raw, "\"op\":\"qk_norm_rope\",\"rows\":16384,\"H\":24,\"D\":128,\"rotary\":true", 2.5, elements);
+    put_device_part(raw, "\"op\":\"attention_merge\",\"B\":1,\"H\":24,\"Sq\":8192,\"D\":128", 5, 24.0 * 8192 * 128);
+    put_device_part(raw, "\"op\":\"copy\",\"B\":1,\"H\":24,\"Sq\":8192,\"D\":128", 2, 24.0 * 8192 * 128);
+    put_device_part(raw, "\"op\":\"combine\",\"n\":16777216,\"k\":1", 4, 16777216);
+    put_device_part(raw, "\"op\":\"combine\",\"n\":16777216,\"k\":3", 6, 16777216);
+}
+
+/* The latent is read and written in fp32, the other operand in bf16: 10 bytes an element. */
+static void put_device_run(raw_text *raw, int ranks)
+{
+    put(raw, "{\"ranks\":%d,\"times\":[", ranks);
+    put_device_products(raw);
+    for (int D = 72; D <= 128; D += 56)
+        for (int S = 512; S <= 8192; S *= 2)
+            put(raw, ",{\"op\":\"attention\",\"B\":1,\"H\":64,\"Sq\":%d,\"Sk\":%d,\"D\":%d,\"seconds\":%.15g}", S, S, D,
+                device_launch_s + 4.0 * 64 * S * S * D / device_attention_rate);
+    put(raw, ",{\"op\":\"combine\",\"n\":1024,\"k\":1,\"seconds\":%.15g}", device_launch_s);
+    put(raw, ",{\"op\":\"combine\",\"n\":4096,\"k\":2,\"seconds\":%.15g}", device_launch_s + 1e-9);
+    for (int n = 1 << 20; n <= 1 << 26; n *= 4)
+        put(raw, ",{\"op\":\"combine\",\"n\":%d,\"k\":2,\"seconds\":%.15g}", n,
+            device_launch_s + 10.0 * n / device_memory_rate);
+    put_device_parts(raw);
+    put(raw, ",{\"op\":\"dispatch\",\"seconds\":4e-06},{\"op\":\"synchronise\",\"seconds\":5e-06}");
+    for (int bytes = 64; ranks > 1 && bytes <= 8 << 20; bytes *= 8)
+        put(raw, ",{\"op\":\"exchange\",\"bytes\":%d,\"messages\":1,\"seconds\":%.15g}", bytes,
+            1e-5 + (bytes > 4096 ? bytes / 2e11 : 0));
+    put(raw, "]}");
+}
+
+static void made_up_devices(raw_text *raw, int devices)
+{
+    raw->used = 0;
+    put(raw,
+        "{\"schema\":\"ditbench.calibration-raw/1\",\"element\":\"bf16\",\"machine\":{\"device\":\"Made up\","
+        "\"devices\":%d,\"multiprocessors\":100,\"memory_bytes\":85899345920},\"runs\":[",
+        devices);
+    put_device_run(raw, 1);
+    if (devices > 1) put(raw, ",");
+    if (devices > 1) put_device_run(raw, devices);
+    put(raw, "]}");
+}
+
+static void a_made_up_accelerator_is_found_again(void **state)
+{
+    static const int sizes[][3] = {{512, 1536, 1536}, {2048, 9216, 3072}, {16384, 3072, 3072}};
+    raw_text *raw = malloc(sizeof *raw);
+    suite_core_fit fit;
+    (void)state;
+    assert_non_null(raw);
+    made_up_devices(raw, 2);
+    if (fit_text(raw->text, &fit) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    assert_true(fit.device && fit.cores == 2 && fit.processors == 100 && fit.element_bytes == 2);
+    assert_near(fit.launch_s, device_launch_s, 1e-3);
+    assert_near(fit.bandwidth_bytes_per_s, device_memory_rate, 1e-3);
+    for (int i = 0; i < fit.bandwidth_fraction.count; i++) assert_near(fit.bandwidth_fraction.y[i], 1, 1e-3);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) /* that it was not fitted to */
+        assert_near(suite_core_fit_product(&fit, sizes[i][0], sizes[i][1], sizes[i][2]),
+                    dit_cost_gemm_seconds(&made_device, sizes[i][0], sizes[i][1], sizes[i][2]), 0.03);
+    assert_int_equal(fit.heads, 2);
+    for (int i = 0; i < fit.attention[1].count; i++) assert_near(fit.attention[1].y[i], device_attention_rate, 1e-3);
+    assert_near(fit.dispatch_s, 4e-6, 1e-3);
+    assert_near(fit.synchronise_s, 5e-6, 1e-3);
+    assert_near(fit.passes[SUITE_FIT_PART_ACTIVATION], 0.5, 0.02);
+    assert_near(fit.passes[SUITE_FIT_PART_GATE], 0.25, 0.02);
+    assert_near(fit.passes[SUITE_FIT_PART_NORM], 2, 0.01);
+    assert_near(fit.passes[SUITE_FIT_PART_COMBINE], 4, 0.01);
+    assert_near(fit.passes[SUITE_FIT_PART_COMBINE_OPERAND], 1, 0.01);
+    assert_near(fit.message_latency_s, 1e-5, 1e-3);
+    assert_near(fit.message_bytes_per_s, 2e11, 1e-3);
+    made_up_devices(raw, 1); /* which has nobody to send anything to */
+    if (fit_text(raw->text, &fit) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    assert_int_equal(fit.messages, 0);
+    free(raw);
+}
+
 /* ---- stored times ------------------------------------------------------------------------------------------------ */
 
 static char folder[] = "/tmp/ditbench-core-XXXXXX";
@@ -291,6 +409,53 @@ static void what_a_calibration_leaves_is_read_first(void **state)
     suite_cluster_release(&cluster);
 }
 
+static void write_raw(const raw_text *text, char path[SUITE_PATH])
+{
+    assert_int_equal(suite_path(path, "%s/made-up.json", folder), DIT_OK);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text->text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Beside what a calibration of the cores left. */
+static void a_calibration_of_devices_is_read_as_a_machine(void **state)
+{
+    char raw[SUITE_PATH], path[SUITE_PATH];
+    suite_cluster cluster;
+    suite_link_class link_class;
+    dit_cost_profile profile;
+    dit_cost_device device;
+    cJSON *summary;
+    raw_text *text = malloc(sizeof *text);
+    (void)state;
+    assert_non_null(text);
+    made_up_devices(text, 2);
+    write_raw(text, raw);
+    free(text);
+    suite_calibrate_measured_params params = {.raw = raw};
+    if (suite_calibrate_measured(&params, &summary) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(summary, "device")), "Made up");
+    cJSON_Delete(summary);
+    if (suite_cluster_load("local-gpu-simulated", &cluster) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    assert_int_equal(cluster.devices, 2);
+    suite_cluster_release(&cluster);
+    assert_int_equal(suite_link_class_load("local-gpu", &link_class), DIT_OK);
+    assert_near(link_class.bandwidth_bytes_per_s, 2e11, 1e-3);
+    assert_int_equal(suite_link_class_load("memory", &link_class), DIT_OK);
+    assert_near(link_class.bandwidth_bytes_per_s, message_rate, 1e-3);
+    assert_true(suite_catalogue_local("profiles", "local-gpu", path));
+    if (dit_cost_profile_read(path, &profile) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    assert_true(suite_catalogue_local("accelerators", "local-gpu", path));
+    if (dit_cost_device_read(path, "bf16", &profile, &device) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    assert_near(dit_cost_gemm_seconds(&device, 4096, 3072, 3072), dit_cost_gemm_seconds(&made_device, 4096, 3072, 3072),
+                0.03);
+    const dit_cost_attention shape = {.B = 1, .H = 64, .Sq = 4096, .Sk = 4096, .D = 128, .seen = 1};
+    assert_near(dit_cost_attention_seconds(&device, &shape),
+                device_launch_s + 4.0 * 64 * 4096 * 4096 * 128 / device_attention_rate, 0.01);
+    assert_int_equal(dit_cost_device_read(path, "fp32", &profile, &device), DIT_ERR_UNSUPPORTED);
+}
+
 /* ---- what is wrong ----------------------------------------------------------------------------------------------- */
 
 /* The made-up times with the first `from` replaced, or all of them. */
@@ -345,8 +510,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_made_up_machine_is_found_again),
+        cmocka_unit_test(a_made_up_accelerator_is_found_again),
         cmocka_unit_test(stored_times_give_the_shipped_files_byte_for_byte),
         cmocka_unit_test(what_a_calibration_leaves_is_read_first),
+        cmocka_unit_test(a_calibration_of_devices_is_read_as_a_machine),
         cmocka_unit_test(wrong_raw_times_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

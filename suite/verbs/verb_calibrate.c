@@ -18,16 +18,20 @@ static const char purpose[] =
     "point\n"
     "beyond 20 % pulling no harder, and of the distances from what the data files say. Equal input gives equal bytes:\n"
     "--check fits again and compares. With --stage nothing is written unless --output says where.\n"
-    "Exit: 0 done, 4 without a simulator, 6 --check found a difference.";
+    "--from measured times this machine's cores, or with --backend cuda its GPUs, and writes them as data files under\n"
+    "results/local/calibration (or --output): with them `ditbench simulate` and platforms of backend cost know this "
+    "machine.\n"
+    "Exit: 0 done, 4 without a simulator, or without a device that is to be measured, 6 --check found a difference.";
 static const char examples[] = "ditbench calibrate --show\n"
                                "ditbench calibrate --from published --dry-run\n"
                                "ditbench calibrate --from published\n"
-                               "ditbench calibrate --from published --stage t4 --check";
+                               "ditbench calibrate --from published --stage t4 --check\n"
+                               "ditbench calibrate --from measured --backend cuda --element bf16";
 
 typedef struct {
     suite_cli cli;
-    const char *from, *plan, *stage, *raw;
-    bool check, show;
+    const char *from, *plan, *stage, *raw, *backend, *element, *engine;
+    bool check, show, few;
     int64_t jobs;
     char path[SUITE_PATH]; /* of the calibration that is written, checked or shown */
 } calibrate_call;
@@ -179,7 +183,13 @@ static dit_status calibrate_published(calibrate_call *call)
 
 static dit_status calibrate_measured(calibrate_call *call)
 {
-    const suite_calibrate_measured_params params = {.output = call->cli.output, .raw = call->raw, .deadline_s = 600};
+    const suite_calibrate_measured_params params = {.output = call->cli.output,
+                                                    .raw = call->raw,
+                                                    .deadline_s = 600,
+                                                    .backend = call->backend,
+                                                    .element = call->element,
+                                                    .engine = call->engine,
+                                                    .few = call->few};
     cJSON *summary = NULL;
     DIT_TRY(suite_calibrate_measured(&params, &summary));
     suite_cli_print_json(summary);
@@ -219,6 +229,13 @@ int suite_verb_calibrate(int argc, char **argv)
          &call.stage, 0, 0},
         {"raw", 0, SUITE_OPTION_STRING, "FILE", "of measured: times taken before, instead of taking them now",
          &call.raw, 0, 0},
+        {"backend", 0, SUITE_OPTION_STRING, "NAME", "of measured: cuda for a GPU instead of this machine's cores",
+         &call.backend, 0, 0},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", "of measured on a GPU: bf16 (default), fp16 or fp32", &call.element,
+         0, 0},
+        {"few", 0, SUITE_OPTION_FLAG, NULL, "of measured on a device: as few shapes as a fit needs, for tests",
+         &call.few, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "of measured: engine program", &call.engine, 0, 0},
         {"check", 0, SUITE_OPTION_FLAG, NULL, "fit again and compare with what is there, byte for byte", &call.check, 0,
          0},
         {"show", 0, SUITE_OPTION_FLAG, NULL, "the calibration that is there: values, points, errors", &call.show, 0, 0},

@@ -1,7 +1,9 @@
 /* ditbench doctor: can this machine run the suite, and what would it lack? */
 #include "suite/cli.h"
+#include "suite/device_lines.h"
 #include "suite/environment.h"
 #include "suite/launch.h"
+#include "suite/network.h"
 #include "suite/scratch.h"
 #include "suite/session.h"
 #include "suite/verbs/verbs.h"
@@ -13,9 +15,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static const char purpose[] = "Checks this machine: launching of two ranks (really done), topology, plotting, memory, "
-                              "disk, and the optional CUDA\n"
-                              "and SimGrid. Exit: 0 usable, 4 when something necessary is missing.";
+static const char purpose[] =
+    "Checks this machine: launching of two ranks (really done), topology, plotting, memory, "
+    "disk, and what is optional:\n"
+    "GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. --json also "
+    "tells all that is\n"
+    "known of each device and adapter. Exit: 0 usable, 4 when something necessary is missing.";
 static const char examples[] = "ditbench doctor\nditbench doctor --json";
 
 typedef enum { CHECK_OK, CHECK_MISSING, CHECK_WARNING, CHECK_FAILED } check_level;
@@ -24,7 +29,7 @@ static const char *const level_names[] = {"ok", "missing", "warning", "FAILED"};
 typedef struct {
     check_level level;
     char text[SUITE_PATH];
-    char hint[256];
+    char hint[512];
 } finding;
 
 static void find(finding *out, check_level level, const char *text, const char *hint)
@@ -195,11 +200,85 @@ static void check_gnuplot(finding *out, const char *engine)
     check_program(out, "gnuplot --version 2>/dev/null", "gnuplot not found: no figures", "apt-get install gnuplot-nox");
 }
 
+/* A line about devices; one that says that there are none where there are none. */
+static void check_devices(finding *out, const char *engine, void (*line)(const suite_devices *devices, dit_buffer *out),
+                          const char *absent)
+{
+    suite_devices devices;
+    dit_buffer text = {0};
+    suite_devices_find(engine, "cuda", &devices);
+    if (devices.count) line(&devices, &text);
+    if (text.data && !text.failed)
+        find(out, CHECK_OK, text.data, "");
+    else
+        find(out, CHECK_MISSING, absent, "");
+    dit_buffer_release(&text);
+}
+
+/* What the driver shows although the engine cannot use it is worth a word. */
 static void check_gpu(finding *out, const char *engine)
 {
+    suite_devices devices;
+    char line[256], text[SUITE_PATH];
+    check_devices(out, engine, suite_device_line_models, "no NVIDIA device (optional)");
+    if (out->level == CHECK_OK) return;
+    suite_devices_find(engine, "cuda", &devices);
+    suite_environment_probe("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null", line,
+                            sizeof line);
+    snprintf(text, sizeof text, "%s cannot be used: %s", line, devices.reason);
+    if (line[0]) find(out, CHECK_WARNING, text, devices.hint);
+}
+
+static void check_gpu_state(finding *out, const char *engine)
+{
+    suite_devices devices;
+    check_devices(out, engine, suite_device_line_state, "no device, so neither clocks nor power");
+    suite_devices_find(engine, "cuda", &devices);
+    if (!suite_devices_throttled(&devices)) return;
+    out->level = CHECK_WARNING;
+    snprintf(out->hint, sizeof out->hint, "its clocks are held down now: times will be too long");
+}
+
+static void check_gpu_links(finding *out, const char *engine)
+{
+    check_devices(out, engine, suite_device_line_links, "no device, so no links between them");
+}
+
+/* The engine's own part for GPUs: whether it is there and can be loaded. */
+static void check_cuda_engine(finding *out, const char *engine)
+{
+    suite_devices devices;
+    check_devices(out, engine, suite_device_line_libraries, "not known");
+    suite_devices_find(engine, "cuda", &devices);
+    if (!devices.count) find(out, CHECK_MISSING, devices.reason, devices.hint);
+}
+
+static void check_network(finding *out, const char *engine)
+{
+    cJSON *adapters = NULL;
+    dit_buffer text = {0};
     (void)engine;
-    check_program(out, "nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null",
-                  "no NVIDIA device (optional)", "");
+    if (suite_network_adapters(NULL, &adapters) == DIT_OK) suite_network_line(adapters, &text);
+    if (text.data && !text.failed)
+        find(out, CHECK_OK, text.data, "");
+    else
+        find(out, CHECK_MISSING, "no network adapter (optional: of several machines)", "");
+    dit_buffer_release(&text);
+    cJSON_Delete(adapters);
+}
+
+static void check_nccl(finding *out, const char *engine)
+{
+    cJSON *variables = NULL;
+    const cJSON *one;
+    dit_buffer text = {0};
+    (void)engine;
+    if (suite_network_variables(&variables) != DIT_OK) dit_error_clear();
+    cJSON_ArrayForEach(one, variables)
+        dit_buffer_printf(&text, "%s%s=%s", text.used ? " " : "", one->string, cJSON_GetStringValue(one));
+    find(out, CHECK_OK, text.data && !text.failed ? text.data : "no NCCL_ variable is set", "");
+    dit_buffer_release(&text);
+    cJSON_Delete(variables);
 }
 
 static void check_simgrid(finding *out, const char *engine)
@@ -238,10 +317,23 @@ static const struct {
     const char *name;
     void (*check)(finding *out, const char *engine);
 } checks[] = {
-    {"hardware", check_hardware}, {"memory", check_memory}, {"shared memory", check_shared_memory},
-    {"disk", check_disk},         {"engine", check_engine}, {"workloads", check_workloads},
-    {"mpirun", check_mpirun},     {"launch", check_launch}, {"single copy", check_single_copy},
-    {"gnuplot", check_gnuplot},   {"gpu", check_gpu},       {"cuda toolkit", check_cuda},
+    {"hardware", check_hardware},
+    {"memory", check_memory},
+    {"shared memory", check_shared_memory},
+    {"disk", check_disk},
+    {"engine", check_engine},
+    {"workloads", check_workloads},
+    {"mpirun", check_mpirun},
+    {"launch", check_launch},
+    {"single copy", check_single_copy},
+    {"gnuplot", check_gnuplot},
+    {"gpu", check_gpu},
+    {"gpu state", check_gpu_state},
+    {"gpu links", check_gpu_links},
+    {"cuda engine", check_cuda_engine},
+    {"cuda toolkit", check_cuda},
+    {"nccl", check_nccl},
+    {"network", check_network},
     {"simgrid", check_simgrid},
 };
 
@@ -255,6 +347,20 @@ static void add_finding(cJSON *list, const char *name, const finding *found)
     cJSON_AddStringToObject(item, "level", found->level == CHECK_FAILED ? "failed" : level_names[found->level]);
     suite_text_add(item, "found", found->text);
     if (found->hint[0]) suite_text_add(item, "hint", found->hint);
+}
+
+/* All that is known, for programs: of each device, each adapter, and what NCCL is told. */
+static dit_status add_facts(cJSON *document, const char *engine)
+{
+    suite_devices devices;
+    cJSON *adapters, *variables;
+    suite_devices_find(engine, "cuda", &devices);
+    if (devices.list) cJSON_AddItemToObject(document, "devices", cJSON_Duplicate(devices.list, true));
+    DIT_TRY(suite_network_adapters(NULL, &adapters));
+    cJSON_AddItemToObject(document, "network", adapters);
+    DIT_TRY(suite_network_variables(&variables));
+    cJSON_AddItemToObject(document, "nccl_variables", variables);
+    return DIT_OK;
 }
 
 int suite_verb_doctor(int argc, char **argv)
@@ -280,6 +386,7 @@ int suite_verb_doctor(int argc, char **argv)
         if (found.hint[0]) printf("%-23s hint: %s\n", "", found.hint);
     }
     cJSON_AddBoolToObject(document, "usable", usable);
+    if (cli.json && add_facts(document, engine) != DIT_OK) dit_error_clear();
     if (cli.json) suite_cli_print_json(document);
     cJSON_Delete(document);
     suite_cli_release(&cli);

@@ -13,8 +13,9 @@ static const char purpose[] =
     "own code over shapes alone, nothing is run - and, for each mesh that is not legal, the rule it breaks. Where "
     "ranks\n"
     "differ, bytes are those of the rank that sends most (beside the least), memory of the one that holds most. Bytes\n"
-    "are held against the closed form of the method (a star marks a difference). fp32; without --platform no memory\n"
-    "limit. With --mesh, or degrees, one mesh in full: its kinds of ranks, what their memory is made of, the order of\n"
+    "are held against the closed form of the method (a star marks a difference). fp32, on a platform of\n"
+    "devices its own element, with bytes of the closed form; without --platform no memory limit. With --mesh, or "
+    "degrees, one mesh in full: its kinds of ranks, what their memory is made of, the order of\n"
     "exchanges in a block and, of a pipeline, which stage works on which step.patch in which tick.";
 static const char examples[] = "ditbench explain --model flux.1-dev --gpus 8\n"
                                "ditbench explain --model pixart-sigma-xl-2 --gpus 4 --height 2048 --width 2048\n"

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "suite/cli.h"
 #include "suite/deliver.h"
+#include "suite/devices.h"
 #include "suite/displaced.h"
 #include "suite/foreign.h"
 #include "suite/progress.h"
@@ -35,6 +36,7 @@ static const char examples[] =
     "ditbench generate engine/tests/golden/e2e_pixart_sigma --ulysses_degree 2 --output parallel.png\n"
     "ditbench generate engine/tests/golden/e2e_flux_dev --num_inference_steps 2 --output_type latent --json\n"
     "ditbench generate engine/tests/golden/e2e_pixart_sigma --pipefusion_parallel_degree 2 --num_pipeline_patch 4\n"
+    "ditbench generate flux.1-dev --backend cuda --element bf16 --output flux.png\n"
     "ditbench generate pixart-alpha-xl-2 --height 256 --width 256 --dry-run";
 
 enum { READ_BYTES = 4096, ALL_DAY_S = 86400 };
@@ -144,6 +146,37 @@ static dit_status settle_mesh(generate_call *call)
     call->single.threads_per_rank = (int)call->request.threads;
     if (!call->single.launcher && world == 1) call->single.launcher = "local";
     return DIT_OK;
+}
+
+/* Whether there is what the backend computes on; said here, before anything is read. */
+static dit_status settle_backend(const generate_call *call)
+{
+    static const char *const backends[] = {"cpu", "ref", "cuda", "host", NULL};
+    static const char *const elements[] = {"fp32", "bf16", "fp16", NULL};
+    const suite_request *r = &call->request;
+    const char *near = NULL;
+    suite_devices devices;
+    char reason[640];
+    bool known = false, element_known = !r->element, device = suite_backend_is_device(r->backend);
+    for (int i = 0; backends[i]; i++) known = known || strcmp(r->backend, backends[i]) == 0;
+    for (int i = 0; elements[i] && r->element; i++) element_known = element_known || !strcmp(r->element, elements[i]);
+    if (!known) near = dit_nearest_word(r->backend, backends);
+    if (!known)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "--backend: there is no %s", r->backend), "%s%s%s",
+                              near ? "did you mean " : "cpu, ref, cuda", near ? near : "", near ? "?" : "");
+    if (!element_known)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--element: %s is none of fp32, bf16, fp16", r->element),
+                              "fp8 is of linear layers alone: --fp8_linear");
+    if (!device && (r->element || r->fp8_linear || r->no_graphs))
+        return DIT_FAIL(DIT_ERR_USAGE, "%s is of --backend cuda; %s computes in fp32",
+                        r->element      ? "--element"
+                        : r->fp8_linear ? "--fp8_linear"
+                                        : "--no_graphs",
+                        r->backend);
+    if (!device || call->cli.dry_run) return DIT_OK;
+    suite_devices_find(call->single.engine, r->backend, &devices);
+    suite_devices_refusal(&devices, r->backend, call->single.world_size, true, reason);
+    return reason[0] ? dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s", reason), "%s", devices.hint) : DIT_OK;
 }
 
 static dit_status settle_words(generate_call *call)
@@ -276,6 +309,7 @@ static dit_status generate(generate_call *call)
     DIT_TRY(suite_foreign_judge(&call->foreign));
     DIT_TRY(settle_words(call));
     DIT_TRY(settle_mesh(call));
+    DIT_TRY(settle_backend(call));
     DIT_TRY(suite_delivery_init(call->cli.output ? call->cli.output : "image.png", &call->delivery));
     DIT_TRY(suite_request_case(&call->request, "image.png", &kase, &notes));
     for (char *line = strtok(notes, "\n"); line; line = strtok(NULL, "\n")) dit_log_info("%s", line);
@@ -287,7 +321,7 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 40 };
+    enum { OWN = 44 };
     generate_call *call = calloc(1, sizeof *call);
     suite_option options[OWN + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
@@ -330,7 +364,11 @@ int suite_verb_generate(int argc, char **argv)
         {"tensor_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->tensor_degree, 1, 4096},
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, a patch_method", &r->attention,
          0, 0},
-        {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default) or ref", &r->backend, 0, 0},
+        {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or cuda: a GPU a rank", &r->backend, 0, 0},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", "of cuda: bf16 (default), fp16 or fp32", &r->element, 0, 0},
+        {"fp8_linear", 0, SUITE_OPTION_FLAG, NULL, "of cuda: linear layers in fp8, an approximation", &r->fp8_linear, 0,
+         0},
+        {"no_graphs", 0, SUITE_OPTION_FLAG, NULL, "of cuda: every kernel launched apart", &r->no_graphs, 0, 0},
         {"threads", 't', SUITE_OPTION_INT, "N", "threads per rank (default: cores / ranks)", &r->threads, 1, 1024},
         {"tiling", 0, SUITE_OPTION_FLAG, NULL, "decode in overlapping tiles: bounded memory, approximate", &r->tiling,
          0, 0},

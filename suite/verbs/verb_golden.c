@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/mesh.h"
 #include "suite/cli.h"
+#include "suite/devices.h"
 #include "suite/displaced.h"
 #include "suite/single.h"
 #include "suite/verbs/verbs.h"
@@ -26,7 +27,7 @@ typedef struct {
     int64_t degree[DIT_AXIS_COUNT], ranks, threads;
     suite_displaced displaced;
     dit_parallel parallel;
-    const char *backend, *attention, *joint_text;
+    const char *backend, *element, *attention, *joint_text;
     cJSON *folders; /* the answer */
     int passed, failed, skipped;
 } golden_call;
@@ -75,8 +76,9 @@ static dit_status make_case(const golden_call *call, const char *folder, cJSON *
     cJSON *parallel = cJSON_AddObjectToObject(kase, "parallel");
     DIT_TRY(dit_parallel_to_json(&call->parallel, parallel));
     cJSON *platform = cJSON_AddObjectToObject(kase, "platform");
-    DIT_TRY(dit_json_add_string(platform, "name", "local-cpu"));
+    DIT_TRY(dit_json_add_string(platform, "name", suite_backend_platform(call->backend)));
     DIT_TRY(dit_json_add_string(platform, "backend", call->backend));
+    if (call->element) DIT_TRY(suite_text_add(platform, "element", call->element));
     return dit_json_add_int(platform, "threads_per_rank", call->threads);
 }
 
@@ -141,9 +143,29 @@ static void print_result(const cJSON *result, const char *folder, const char *ve
     fflush(stdout);
 }
 
+/* Nothing was wrong with what there is nothing to compute on. */
+static bool skip_folder(golden_call *call, const char *folder)
+{
+    suite_devices devices;
+    char reason[640];
+    if (!suite_backend_is_device(call->backend) || call->single.dry_run) return false;
+    suite_devices_find(call->single.engine, call->backend, &devices);
+    suite_devices_refusal(&devices, call->backend, call->single.world_size, true, reason);
+    if (!reason[0]) return false;
+    cJSON *result = cJSON_CreateObject();
+    suite_text_add(result, "folder", folder);
+    suite_text_add(result, "verdict", "skip");
+    suite_text_add(result, "reason", reason);
+    cJSON_AddItemToArray(call->folders, result);
+    call->skipped++;
+    if (!call->cli.json) print_result(result, folder, "skip");
+    return true;
+}
+
 static dit_status check_folder(golden_call *call, const char *folder)
 {
     suite_outcome outcome = {0};
+    if (skip_folder(call, folder)) return DIT_OK;
     cJSON *kase = cJSON_CreateObject();
     dit_status st = make_case(call, folder, kase);
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
@@ -197,7 +219,9 @@ int suite_verb_golden(int argc, char **argv)
         {"tensor_degree", 0, SUITE_OPTION_INT, "N", "weight shards", &call.degree[DIT_AXIS_TENSOR], 1, 4096},
         {"joint_text", 0, SUITE_OPTION_STRING, "HOW", "auto, split, replicate", &call.joint_text, 0, 0},
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp", &call.attention, 0, 0},
-        {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default) or ref", &call.backend, 0, 0},
+        {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or a device's: cuda, host", &call.backend, 0,
+         0},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", "of cuda: bf16 (default), fp16 or fp32", &call.element, 0, 0},
         {"threads", 't', SUITE_OPTION_INT, "N", "threads per rank (default: cores / ranks)", &call.threads, 1, 1024},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of a folder (10m)", &call.single.deadline_s, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun or local", &call.single.launcher, 0, 0},
