@@ -52,4 +52,4 @@ $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BU
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ -lcmocka $(ENGINE_LIBS) -o $@
 TESTS += $(ENGINE_TESTS) $(BUILD)/tests/ditbench-engine-fault $(BUILD)/tests/engine_picture_diff \
 	$(BUILD)/tests/engine_tensor_sums $(BUILD)/tests/engine_displaced_attention $(BUILD)/tests/engine_shapes \
-	$(BUILD)/tests/engine_matrix
+	$(BUILD)/tests/engine_matrix $(BUILD)/tests/engine_device_messages
