@@ -71,10 +71,11 @@ dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event)
     cudaError_t code;
     while ((code = event ? cudaEventQuery(event) : cudaStreamQuery(cuda->stream)) == cudaErrorNotReady) {
         passed = dit_clock_ns() - begin;
-        if ((double)passed > cuda->params.deadline_s * 1e9) {
-            ((cuda_device *)cuda)->lost = true;
+        bool expired = (double)passed > cuda->params.deadline_s * 1e9;
+        if (expired) ((cuda_device *)cuda)->lost = true;
+        DIT_TRY(dit_device_look(&cuda->device, expired ? cuda->params.deadline_s : 0));
+        if (expired)
             return DIT_FAIL(DIT_ERR_TIMEOUT, "the device has not finished after %g s", cuda->params.deadline_s);
-        }
         if (passed > SPIN_NS) nanosleep(&pause, NULL);
     }
     cuda_check(cuda, code, "work on the device");
@@ -91,11 +92,22 @@ static dit_status device_wait(dit_device *device)
 
 /* ---- marks ------------------------------------------------------------------------------------------------------- */
 
+static bool has_room(dit_cuda_marks *marks)
+{
+    if (marks->used < marks->room) return true;
+    int64_t room = marks->room ? 2 * marks->room : 1024;
+    cudaEvent_t *grown = (cudaEvent_t *)realloc(marks->events, (size_t)room * sizeof *grown);
+    if (!grown) return false;
+    marks->events = grown;
+    marks->room = room;
+    return true;
+}
+
 static int64_t device_mark(dit_device *device)
 {
     dit_cuda *cuda = (dit_cuda *)device;
     dit_cuda_marks *marks = cuda->marks;
-    if (cuda->recording || marks->used == DIT_DEVICE_MARKS) return -1;
+    if (cuda->recording || !has_room(marks)) return -1;
     if (marks->used == marks->created) {
         if (!CUDA_CHECK(cuda, cudaEventCreate(&marks->events[marks->created]))) return -1;
         marks->created++;
@@ -320,6 +332,7 @@ static void device_close(dit_device *device)
         close_streams(&d->cuda);
     }
     dit_space_free(device->space);
+    if (d->cuda.marks) free(d->cuda.marks->events);
     free(d->cuda.marks);
     free(d->cache_folder);
     free(d);
@@ -385,4 +398,9 @@ extern "C" const dit_device_ops dit_device_cuda = {
     .launch = device_launch,
     .graph_free = device_graph_free,
     .describe = cuda_describe,
+    .copy_out = cuda_copy_out,
+    .copy_in = cuda_copy_in,
+    .copy_within = cuda_copy_within,
+    .host_memory = cuda_host_memory,
+    .host_memory_free = cuda_host_memory_free,
 };
