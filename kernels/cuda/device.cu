@@ -92,14 +92,19 @@ static dit_status device_wait(dit_device *device)
 
 /* ---- marks ------------------------------------------------------------------------------------------------------- */
 
-static bool has_room(dit_cuda_marks *marks)
+/* One more event, to be used again after marks were forgotten. */
+static bool add_event(dit_cuda *cuda)
 {
-    if (marks->used < marks->room) return true;
-    int64_t room = marks->room ? 2 * marks->room : 1024;
-    cudaEvent_t *grown = (cudaEvent_t *)realloc(marks->events, (size_t)room * sizeof *grown);
-    if (!grown) return false;
-    marks->events = grown;
-    marks->room = room;
+    dit_cuda_marks *marks = cuda->marks;
+    if (marks->created == marks->room) {
+        int64_t room = marks->room ? 2 * marks->room : 1024;
+        cudaEvent_t *grown = (cudaEvent_t *)realloc(marks->events, (size_t)room * sizeof *grown);
+        if (!grown) return false;
+        marks->events = grown;
+        marks->room = room;
+    }
+    if (!CUDA_CHECK(cuda, cudaEventCreate(&marks->events[marks->created]))) return false;
+    marks->created++;
     return true;
 }
 
@@ -107,11 +112,8 @@ static int64_t device_mark(dit_device *device)
 {
     dit_cuda *cuda = (dit_cuda *)device;
     dit_cuda_marks *marks = cuda->marks;
-    if (cuda->recording || !has_room(marks)) return -1;
-    if (marks->used == marks->created) {
-        if (!CUDA_CHECK(cuda, cudaEventCreate(&marks->events[marks->created]))) return -1;
-        marks->created++;
-    }
+    if (cuda->recording) return -1;
+    if (marks->used == marks->created && !add_event(cuda)) return -1;
     if (!CUDA_CHECK(cuda, cudaEventRecord(marks->events[marks->used], cuda->stream))) return -1;
     return marks->used++;
 }

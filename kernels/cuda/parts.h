@@ -14,7 +14,7 @@ typedef struct {
 } cuda_staging;
 
 typedef struct dit_cuda_marks {
-    cudaEvent_t *events;
+    cudaEvent_t *events; /* [room], created up to `created` */
     int64_t room, created, used;
 } dit_cuda_marks;
 
