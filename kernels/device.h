@@ -24,9 +24,9 @@ typedef struct {
     int index;                               /* among the devices that this process may use                    */
     dit_element element;                     /* of activations and weights: fp32, bf16 or fp16                 */
     int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* bytes of each class, got at once; 0: as needed                 */
-    double deadline_s;                       /* of every wait; 0: DITBENCH_DEVICE_DEADLINE, or DIT_DEVICE_DEADLINE_S                       */
-    const char *cache_folder;                /* where choices of algorithms are kept between runs; NULL: nowhere */
-    bool fp8_linear;                         /* linear layers in fp8: another result, which the case declares  */
+    double deadline_s; /* of every wait; 0: DITBENCH_DEVICE_DEADLINE, or DIT_DEVICE_DEADLINE_S                       */
+    const char *cache_folder; /* where choices of algorithms are kept between runs; NULL: nowhere */
+    bool fp8_linear;          /* linear layers in fp8: another result, which the case declares  */
 } dit_device_params;
 enum { DIT_DEVICE_DEADLINE_S = 600 };
 

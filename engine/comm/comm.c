@@ -294,8 +294,7 @@ dit_status dit_comm_open_links(dit_comm *comm, const int *to, int to_count, cons
     for (int i = 0; i < to_count; i++) links[i] = (dit_link){.from = comm->rank, .to = to[i]};
     for (int i = 0; i < from_count; i++) links[to_count + i] = (dit_link){.from = from[i], .to = comm->rank};
     wait_for_all(comm, "links", 0);
-    dit_status st =
-        waited(comm->ops->open_links(comm->group, links, dit_schedule_links(links, to_count + from_count)));
+    dit_status st = waited(comm->ops->open_links(comm->group, links, dit_schedule_links(links, to_count + from_count)));
     free(links);
     return st;
 }

@@ -48,7 +48,8 @@ void dit_comm_finish(void);
 void dit_comm_abort(int exit_code) __attribute__((noreturn));
 /* "Open MPI v4.1.4": for records. */
 const char *dit_comm_library(void);
-/* What moves the group's arrays: "NCCL 2.28.9", "Open MPI v4.1.4 through the host's memory"; "none": it has one rank. */
+/* What moves the group's arrays: "NCCL 2.28.9", "Open MPI v4.1.4 through the host's memory"; "none": it has one rank.
+ */
 const char *dit_comm_transport(const dit_comm *comm);
 /* Whether a device may record the group's messages in a graph. */
 bool dit_comm_recordable(const dit_comm *comm);
@@ -63,8 +64,9 @@ dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_
                                     dit_comm **out);
 /* From now on the group's buffers are arrays of `device` (NULL: of the host), moved in the order of its queue, and what
  * holds up that queue is timed by `timing`. Collective over the world, each rank with the group of the same axis. GPUs
- * of which each has one rank move them by NCCL, where it is there; else they pass the host's memory. DITBENCH_DEVICE_COMM
- * (nccl or staged) decides otherwise. Errors: DIT_ERR_DEVICE, DIT_ERR_TIMEOUT, DIT_ERR_ENVIRONMENT. */
+ * of which each has one rank move them by NCCL, where it is there; else they pass the host's memory.
+ * DITBENCH_DEVICE_COMM (nccl or staged) decides otherwise. Errors: DIT_ERR_DEVICE, DIT_ERR_TIMEOUT,
+ * DIT_ERR_ENVIRONMENT. */
 dit_status dit_comm_set_device(dit_comm *comm, struct dit_device *device, struct dit_timing *timing);
 void dit_comm_free(dit_comm *comm); /* accepts NULL */
 void dit_comm_set_phase(dit_comm *comm, dit_phase phase);

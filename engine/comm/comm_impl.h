@@ -42,7 +42,7 @@ typedef struct {
 
 typedef struct dit_comm_ops {
     const char *name;
-    bool recordable; /* what is asked for while a device records a graph becomes part of it */
+    bool recordable;                   /* what is asked for while a device records a graph becomes part of it */
     const struct dit_comm_ops *groups; /* NULL, or what moves bytes between the ranks of an axis instead of these */
     dit_status (*start)(int *argc, char ***argv);
     void (*finish)(void);

@@ -1,9 +1,9 @@
 /* Schedules: which messages a collective is, as tables, for communicators that are made of sends and receives.
  *
- * Pure: a rank's row of a table is known from its number and the sizes alone, so that tests can lay all rows beside each
- * other. In each table every send has its receive on the peer, of as many bytes, and between two ranks they are in the
- * same order; nobody sends to itself: what stays is a copy. The rows of one table are one group of NCCL's: none waits
- * for another.
+ * Pure: a rank's row of a table is known from its number and the sizes alone, so that tests can lay all rows beside
+ * each other. In each table every send has its receive on the peer, of as many bytes, and between two ranks they are in
+ * the same order; nobody sends to itself: what stays is a copy. The rows of one table are one group of NCCL's: none
+ * waits for another.
  */
 #ifndef DIT_ENGINE_COMM_SCHEDULE_H
 #define DIT_ENGINE_COMM_SCHEDULE_H
@@ -37,8 +37,8 @@ typedef struct {
 /* Puts this rank's links into the order in which they are opened, without repetitions, and returns how many are left.
  * Opening needs both ends at once: all ranks go by one order of all links, so that none waits in a circle. */
 int dit_schedule_links(dit_link *links, int count);
-/* The link of a message, or -1: of messages both ways at once, and of those that no link was opened for. All of these go
- * by the group's common communicator. */
+/* The link of a message, or -1: of messages both ways at once, and of those that no link was opened for. All of these
+ * go by the group's common communicator. */
 int dit_schedule_link_of(const dit_link *links, int count, int rank, int to, int from);
 
 #ifdef __cplusplus

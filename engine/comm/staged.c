@@ -1,9 +1,9 @@
 /* Communicator of devices through the host's memory: out of the device, by a group of the host's, and in again.
  *
- * For ranks that share a device, which NCCL refuses, and for devices without it. Slower than any link of a device's own,
- * but the same bytes travel in the same order. A message leaves the device when it is begun, which waits for what was
- * queued before it, and arrives there when it is waited for. Nothing of it can be recorded in a graph: the host takes
- * part.
+ * For ranks that share a device, which NCCL refuses, and for devices without it. Slower than any link of a device's
+ * own, but the same bytes travel in the same order. A message leaves the device when it is begun, which waits for what
+ * was queued before it, and arrives there when it is waited for. Nothing of it can be recorded in a graph: the host
+ * takes part.
  *
  * Staging buffers are kept and used again: after the first step none is got any more.
  */
