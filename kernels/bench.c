@@ -174,7 +174,7 @@ static dit_status time_case(bench_place *place, dit_case_run *run, case_result *
     dit_work work = dit_case_work(run->c);
     if (place->device) {
         DIT_TRY(time_on_device(place, run, result));
-        work.bytes *= (double)dit_element_bytes(place->device->element) / 4;
+        work.bytes = dit_case_bytes(run->c, place->device->element);
     } else {
         time_on_host(run, place->table, result);
     }

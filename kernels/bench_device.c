@@ -1,13 +1,14 @@
 #include "kernels/bench_device.h"
 
+#include "base/clock.h"
 #include "base/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { GEMM_LEAST = 512, GEMM_MOST = 8192, GEMM_CALLS = 4, GEMM_WINDOWS = 8 };
-enum { ROUNDS = 15, MOST_CALLS = 256, MOST_COPIES = 8 };
-static const double gemm_call_ns = 1e6, round_ns = 2e6;
+enum { GEMM_LEAST = 256, GEMM_MOST = 8192, GEMM_CALLS = 4, GEMM_WINDOWS = 8 };
+enum { MOST_ROUNDS = 15, LEAST_ROUNDS = 3, MOST_CALLS = 256, MOST_COPIES = 8 };
+static const double gemm_call_ns = 1e6, round_ns = 2e6, case_ns = 1e9;
 
 /* ---- the product of matrices ------------------------------------------------------------------------------------- */
 
@@ -55,6 +56,13 @@ static dit_status watch_end(const stopwatch *watch, double *ns)
     return *ns > 0 ? DIT_OK : DIT_FAIL(DIT_ERR_DEVICE, "the device measured no time");
 }
 
+/* Where a call alone takes longer than a round, one is enough. */
+static int gemm_calls(const dit_bench_gemm *g)
+{
+    double call_ns = dit_linear_work(g->n, g->n, g->n).flops * 1e9 / g->flop_per_s;
+    return call_ns > round_ns ? 1 : GEMM_CALLS;
+}
+
 static dit_status gemm_measure(dit_bench_gemm *g, int calls, double *flop_per_s)
 {
     const dit_kernels *table = dit_device_kernels(g->device);
@@ -90,7 +98,7 @@ dit_status dit_bench_gemm_prepare(dit_pool *pool, dit_bench_gemm *out)
     out->ledger = dit_case_ledger(out->device);
     dit_arena_init(&out->arena, &out->ledger, DIT_MEMORY_WEIGHTS); /* cases have their own class */
     DIT_TRY(gemm_choose(out));
-    for (int i = 0; i < GEMM_WINDOWS; i++) DIT_TRY(gemm_measure(out, GEMM_CALLS, &flop_per_s));
+    for (int i = 0; i < GEMM_WINDOWS; i++) DIT_TRY(gemm_measure(out, gemm_calls(out), &flop_per_s));
     return DIT_OK;
 }
 
@@ -113,8 +121,7 @@ typedef struct {
 /* So many that a cache has forgotten the first when the last is done. */
 static int copies_wanted(const dit_kernel_case *c, dit_element element, int64_t cache_bytes)
 {
-    double bytes = dit_case_work(c).bytes / 4 * (double)dit_element_bytes(element);
-    double wanted = ceil(2 * (double)cache_bytes / bytes);
+    double wanted = ceil(2 * (double)cache_bytes / dit_case_bytes(c, element));
     return wanted < 1 ? 1 : wanted > MOST_COPIES ? MOST_COPIES : (int)wanted;
 }
 
@@ -176,18 +183,21 @@ static dit_status plan_calls(timed_case *t)
 
 static dit_status time_rounds(timed_case *t, dit_bench_gemm *gemm, dit_device_timing *out)
 {
-    double time_ns[ROUNDS], of_gemm[ROUNDS], before, after, flops = dit_case_work(t->runs[0]->c).flops;
+    double time_ns[MOST_ROUNDS], of_gemm[MOST_ROUNDS], before, after, flops = dit_case_work(t->runs[0]->c).flops;
+    int64_t begin = dit_clock_ns();
+    int rounds = 0;
     DIT_TRY(plan_calls(t));
-    DIT_TRY(gemm_measure(gemm, GEMM_CALLS, &before));
-    for (int i = 0; i < ROUNDS; i++) {
-        DIT_TRY(one_round(t, &time_ns[i]));
-        DIT_TRY(gemm_measure(gemm, GEMM_CALLS, &after));
-        of_gemm[i] = flops * 1e9 / time_ns[i] / (0.5 * (before + after));
+    DIT_TRY(gemm_measure(gemm, gemm_calls(gemm), &before));
+    while (rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || (double)(dit_clock_ns() - begin) < case_ns)) {
+        DIT_TRY(one_round(t, &time_ns[rounds]));
+        DIT_TRY(gemm_measure(gemm, gemm_calls(gemm), &after));
+        of_gemm[rounds] = flops * 1e9 / time_ns[rounds] / (0.5 * (before + after));
         before = after;
+        rounds++;
     }
-    *out = (dit_device_timing){.rounds = ROUNDS, .copies = t->copies, .recorded = t->graph != NULL};
-    out->time_ns = dit_stats_median(time_ns, ROUNDS);
-    out->of_gemm = dit_stats_median(of_gemm, ROUNDS);
+    *out = (dit_device_timing){.rounds = rounds, .copies = t->copies, .recorded = t->graph != NULL};
+    out->time_ns = dit_stats_median(time_ns, rounds);
+    out->of_gemm = dit_stats_median(of_gemm, rounds);
     return DIT_OK;
 }
 

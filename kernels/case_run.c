@@ -246,6 +246,14 @@ dit_work dit_case_work(const dit_kernel_case *c)
     }
 }
 
+/* The combined latent and the first operand are fp32 (combine_prepare). */
+double dit_case_bytes(const dit_kernel_case *c, dit_element element)
+{
+    double size = (double)dit_element_bytes(element);
+    if (c->op == DIT_OPERATOR_COMBINE) return (double)c->n * (8 + (double)(c->k - 1) * size);
+    return dit_case_work(c).bytes / 4 * size;
+}
+
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 /* STORED: in the device's element; EXACT: fp32 on a device, too; HOST: what is packed, rounded as it will be. */

@@ -67,6 +67,8 @@ double dit_case_lse_tolerance(const dit_kernel_case *c, dit_element element);
 bool dit_operator_is_compute_bound(dit_operator op);
 void dit_case_describe(const dit_kernel_case *c, char *out, int size);
 dit_work dit_case_work(const dit_kernel_case *c);
+/* Bytes read and written where operands are elements of a device; dit_case_work counts fp32. */
+double dit_case_bytes(const dit_kernel_case *c, dit_element element);
 
 /* One case with its operands. On a device (of the pool) they lie at addresses of its ledger: what the host has there is
  * what the reference computes on, rounded as the device's elements are. release accepts a zeroed one. */

@@ -58,7 +58,7 @@ static dit_status load(int index, void **out)
                 "make builds it where there is a toolkit (CUDA_HOME)");
         handles[index] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!handles[index])
-            return DIT_FAIL(DIT_ERR_ENVIRONMENT, "backend %s cannot be loaded: %s", devices[index].name, dlerror());
+            return DIT_FAIL(DIT_ERR_DEVICE, "backend %s cannot be loaded: %s", devices[index].name, dlerror());
     }
     *out = handles[index];
     return DIT_OK;
@@ -76,7 +76,7 @@ static dit_status find(const char *name, const dit_device_ops **out)
     DIT_TRY(load(index, &handle));
     snprintf(symbol, sizeof symbol, "dit_device_%s", name);
     *out = dlsym(handle, symbol);
-    if (!*out) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "backend %s has no %s: it is another version's", name, symbol);
+    if (!*out) return DIT_FAIL(DIT_ERR_DEVICE, "backend %s has no %s: it is another version's", name, symbol);
     return DIT_OK;
 }
 

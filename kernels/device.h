@@ -30,8 +30,8 @@ typedef struct {
 } dit_device_params;
 enum { DIT_DEVICE_DEADLINE_S = 600 };
 
-/* Errors: DIT_ERR_NOT_FOUND (name), DIT_ERR_ENVIRONMENT (no such library or device here, and why), DIT_ERR_UNSUPPORTED
- * (element), DIT_ERR_MEMORY. */
+/* Errors: DIT_ERR_NOT_FOUND (name), DIT_ERR_ENVIRONMENT (no such library or device here, and why), DIT_ERR_DEVICE (the
+ * library cannot be loaded), DIT_ERR_UNSUPPORTED (element), DIT_ERR_MEMORY. */
 dit_status dit_device_open(const char *name, const dit_device_params *params, dit_device **out);
 void dit_device_close(dit_device *device); /* accepts NULL; ends what is under way */
 /* Whether the backend of that name is a device. */

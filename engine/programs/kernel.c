@@ -33,6 +33,7 @@ static dit_status read_bench(const dit_json *doc, dit_kernel_bench *bench)
 static bool is_absent(const dit_kernel_bench *bench, char *reason, size_t size)
 {
     if (!dit_device_is_one(bench->backend) || dit_device_count(bench->backend) > 0) return false;
+    if (dit_error_last()->status != DIT_ERR_ENVIRONMENT) return false;
     snprintf(reason, size, "%s", dit_error_last()->message);
     dit_error_clear();
     return true;

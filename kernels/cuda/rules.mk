@@ -11,25 +11,26 @@ ifeq ($(origin CXX),default)
 CXX        := g++
 endif
 
+# ---- sources ---------------------------------------------------------------------------------------------------------
+# Files over a library are named after it.
+CUDA_ALL      := $(sort $(wildcard kernels/cuda/*.cu kernels/cuda/*.c))
+CUDA_OVER_LT  := $(strip $(foreach file,$(CUDA_ALL),$(if $(findstring _lt.,$(file)),$(file))))
+CUDA_OVER_DNN := $(strip $(foreach file,$(CUDA_ALL),$(if $(findstring cudnn,$(file)),$(file))))
+CUDA_OWN      := $(filter-out $(CUDA_OVER_LT) $(CUDA_OVER_DNN),$(CUDA_ALL))
+
 # ---- what is there ---------------------------------------------------------------------------------------------------
 # A sanitized build has the emulation; the toolkit's compiler knows no sanitizer.
 NVCC := $(if $(SANITIZE)$(filter 0,$(CUDA)),,$(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null)))
 CUDA_ROOT := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_LIB   = $(firstword $(wildcard $(1)/lib64 $(1)/lib))
-CUBLASLT  := $(if $(NVCC),$(wildcard $(CUDA_ROOT)/include/cublasLt.h))
-CUDNN     := $(if $(NVCC),$(firstword $(wildcard $(CUDNN_HOME)/include/cudnn.h /usr/include/cudnn.h)))
+CUBLASLT  := $(if $(NVCC),$(if $(CUDA_OVER_LT),$(wildcard $(CUDA_ROOT)/include/cublasLt.h)))
+CUDNN     := $(if $(NVCC),$(if $(CUDA_OVER_DNN),$(firstword $(wildcard $(CUDNN_HOME)/include/cudnn.h /usr/include/cudnn.h))))
 NCCL      := $(if $(NVCC),$(firstword $(wildcard $(NCCL_HOME)/include/nccl.h /usr/include/nccl.h)))
 CUDA_MESSAGE := $(if $(SANITIZE),a sanitized build has no cuda device but the emulated one,$(if $(NVCC),cuda: $(NVCC)$(if \
     $(CUBLASLT),$(comma) cuBLASLt,; no cuBLASLt: own linear layers only)$(if $(CUDNN),$(comma) cuDNN,; no cuDNN: own \
     attention and convolutions only)$(if $(NCCL),$(comma) NCCL,; no NCCL: ranks exchange through the host),$(if $(filter \
     0,$(CUDA)),CUDA=0,no CUDA toolkit in $(CUDA_HOME) or on PATH): the cuda device is not built$(comma) but for tests))
 
-# ---- sources ---------------------------------------------------------------------------------------------------------
-# Files over a library are named after it.
-CUDA_ALL      := $(sort $(wildcard kernels/cuda/*.cu kernels/cuda/*.c))
-CUDA_OVER_LT  := $(foreach file,$(CUDA_ALL),$(if $(findstring _lt.,$(file)),$(file)))
-CUDA_OVER_DNN := $(foreach file,$(CUDA_ALL),$(if $(findstring cudnn,$(file)),$(file)))
-CUDA_OWN      := $(filter-out $(CUDA_OVER_LT) $(CUDA_OVER_DNN),$(CUDA_ALL))
 # Of other folders, into the same library.
 CUDA_EXTRA_SOURCES ?= $(if $(NCCL),engine/comm/nccl.cu engine/comm/schedule.c)
 CUDA_SOURCES  := $(CUDA_OWN) $(if $(CUBLASLT),$(CUDA_OVER_LT)) $(if $(CUDNN),$(CUDA_OVER_DNN)) $(CUDA_EXTRA_SOURCES)
@@ -64,7 +65,6 @@ EMULATE_FLAGS = -std=c++17 -O2 -g1 -fPIC -fno-math-errno -ffp-contract=off -fno-
                 -Wno-unknown-pragmas -DDIT_CUDA_EMULATED -D_GNU_SOURCE -Ikernels/cuda/emulate -I. -I$(BUILD) -MMD -MP \
                 $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 EMULATE_OBJECTS := $(patsubst %,$(BUILD)/cuda-emulated/%.o,$(CUDA_OWN) $(sort $(wildcard kernels/cuda/emulate/*.cpp)))
-EMULATE_RUNTIME := $(filter $(BUILD)/cuda-emulated/kernels/cuda/emulate/%,$(EMULATE_OBJECTS))
 CUDA_EMULATED := $(BUILD)/tests/ditbench-cuda-emulated.so
 
 $(BUILD)/cuda-emulated/%.cu.o: %.cu | $(BUILD)/version.h
@@ -85,11 +85,16 @@ $(CUDA_EMULATED): $(EMULATE_OBJECTS)
 	$(Q)$(CXX) -shared $(ALL_LDFLAGS) $^ -lcjson -ldl -o $@
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
-$(BUILD)/tests/kernels_test_emulation: $(BUILD)/cuda-emulated/kernels/tests/test_emulation.cu.o $(EMULATE_RUNTIME) $(BUILD)/base/base.a
+# Tests in CUDA take of the emulation what they do not define themselves.
+$(BUILD)/cuda-emulated/emulated.a: $(EMULATE_OBJECTS)
+EMULATED_TESTS := $(patsubst kernels/tests/%.cu,$(BUILD)/tests/kernels_%,$(sort $(wildcard kernels/tests/test_*.cu)))
+$(EMULATED_TESTS): $(BUILD)/tests/kernels_%: $(BUILD)/cuda-emulated/kernels/tests/%.cu.o $(BUILD)/cuda-emulated/emulated.a \
+		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
-	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -o $@
+	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -ldl -o $@
+$(BUILD)/tests/kernels_test_nvml: $(BUILD)/kernels/cuda/nvml.o
 # A management library with known answers.
 $(BUILD)/tests/fake_nvml.so: kernels/tests/fake_nvml.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $(@:.so=.d) -fPIC -shared $(ALL_LDFLAGS) $< -o $@
-TESTS += $(BUILD)/tests/kernels_test_emulation $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)
+TESTS += $(EMULATED_TESTS) $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)
