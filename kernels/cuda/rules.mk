@@ -31,8 +31,8 @@ CUDA_MESSAGE := $(if $(SANITIZE),a sanitized build has no cuda device but the em
     attention and convolutions only)$(if $(NCCL),$(comma) NCCL,; no NCCL: ranks exchange through the host),$(if $(filter \
     0,$(CUDA)),CUDA=0,no CUDA toolkit in $(CUDA_HOME) or on PATH): the cuda device is not built$(comma) but for tests))
 
-# Of other folders, into the same library (engine/comm/nccl.c).
-CUDA_EXTRA_SOURCES ?=
+# Of other folders, into the same library.
+CUDA_EXTRA_SOURCES ?= $(if $(NCCL),engine/comm/nccl.cu engine/comm/schedule.c)
 CUDA_SOURCES  := $(CUDA_OWN) $(if $(CUBLASLT),$(CUDA_OVER_LT)) $(if $(CUDNN),$(CUDA_OVER_DNN)) $(CUDA_EXTRA_SOURCES)
 
 # ---- the library -----------------------------------------------------------------------------------------------------
