@@ -15,7 +15,8 @@
 
 extern "C" const dit_device_ops dit_device_cuda;
 
-enum { WORKSPACE_BYTES = 64 << 20, LEAST_SM = 80 };
+/* Enough for the widest product of FLUX.1 at 1024 pixels before its gate, and a VAE's rows beside a plan's own. */
+enum { WORKSPACE_BYTES = 256 << 20, LEAST_SM = 80 };
 
 /* ---- what fails -------------------------------------------------------------------------------------------------- */
 

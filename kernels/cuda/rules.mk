@@ -1,8 +1,10 @@
 # The cuda device: build/lib/ditbench-cuda.so where there is a toolkit, and everywhere its emulation for tests.
 #
-# Knobs: CUDA=0 (no toolkit wanted), CUDA_HOME, CUDNN_HOME and NCCL_HOME (where they lie elsewhere), NVCC_GENCODE.
+# Knobs: CUDA=0 (no toolkit wanted), CUDA_HOME, CUBLAS_HOME, CUDNN_HOME and NCCL_HOME (where they lie elsewhere),
+# NVCC_GENCODE.
 # build/cuda/*.ptxas has the registers and spills of every kernel.
 CUDA       ?= 1
+CUBLAS_HOME ?= $(CUDA_ROOT)
 CUDNN_HOME ?= $(CUDA_ROOT)
 NCCL_HOME  ?= $(CUDA_ROOT)
 NVCC_GENCODE ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_89,code=sm_89 \
@@ -23,7 +25,7 @@ CUDA_OWN      := $(filter-out $(CUDA_OVER_LT) $(CUDA_OVER_DNN),$(CUDA_ALL))
 NVCC := $(if $(SANITIZE)$(filter 0,$(CUDA)),,$(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null)))
 CUDA_ROOT := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_LIB   = $(firstword $(wildcard $(1)/lib64 $(1)/lib))
-CUBLASLT  := $(if $(NVCC),$(if $(CUDA_OVER_LT),$(wildcard $(CUDA_ROOT)/include/cublasLt.h)))
+CUBLASLT  := $(if $(NVCC),$(if $(CUDA_OVER_LT),$(wildcard $(CUBLAS_HOME)/include/cublasLt.h)))
 CUDNN     := $(if $(NVCC),$(if $(CUDA_OVER_DNN),$(firstword $(wildcard $(CUDNN_HOME)/include/cudnn.h /usr/include/cudnn.h))))
 NCCL      := $(if $(NVCC),$(firstword $(wildcard $(NCCL_HOME)/include/nccl.h /usr/include/nccl.h)))
 CUDA_MESSAGE := $(if $(SANITIZE),a sanitized build has no cuda device but the emulated one,$(if $(NVCC),cuda: $(NVCC)$(if \
@@ -37,10 +39,10 @@ CUDA_SOURCES  := $(CUDA_OWN) $(if $(CUBLASLT),$(CUDA_OVER_LT)) $(if $(CUDNN),$(C
 
 # ---- the library -----------------------------------------------------------------------------------------------------
 CUDA_DEFINES := $(if $(CUBLASLT),-DDIT_CUDA_CUBLASLT) $(if $(CUDNN),-DDIT_CUDA_CUDNN) $(if $(NCCL),-DDIT_CUDA_NCCL)
-CUDA_INCLUDES := -isystem $(CUDA_ROOT)/include $(if $(CUDNN),-isystem $(dir $(CUDNN))) $(if $(NCCL),-isystem $(dir $(NCCL)))
+CUDA_INCLUDES := -isystem $(CUDA_ROOT)/include $(if $(CUBLASLT),-isystem $(dir $(CUBLASLT))) $(if $(CUDNN),-isystem $(dir $(CUDNN))) $(if $(NCCL),-isystem $(dir $(NCCL)))
 NVCC_FLAGS := -std=c++17 -O3 -lineinfo -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,-fPIC,-fno-math-errno \
               -I. -I$(BUILD) $(CUDA_INCLUDES) $(CUDA_DEFINES) $(NVCC_GENCODE) -Xptxas -v
-CUDA_DIRS  := $(sort $(call CUDA_LIB,$(CUDA_ROOT)) $(if $(CUDNN),$(call CUDA_LIB,$(CUDNN_HOME))) $(if $(NCCL),$(call CUDA_LIB,$(NCCL_HOME))))
+CUDA_DIRS  := $(sort $(call CUDA_LIB,$(CUDA_ROOT)) $(if $(CUBLASLT),$(call CUDA_LIB,$(CUBLAS_HOME))) $(if $(CUDNN),$(call CUDA_LIB,$(CUDNN_HOME))) $(if $(NCCL),$(call CUDA_LIB,$(NCCL_HOME))))
 CUDA_LIBS  := $(CUDA_DIRS:%=-L%) $(foreach dir,$(CUDA_DIRS),-Xlinker -rpath -Xlinker $(dir)) $(if $(CUBLASLT),-lcublasLt) \
               $(if $(CUDNN),-lcudnn) $(if $(NCCL),-lnccl) -lcjson -ldl
 CUDA_OBJECTS := $(patsubst %,$(BUILD)/cuda/%.o,$(CUDA_SOURCES))
