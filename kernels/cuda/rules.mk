@@ -100,7 +100,7 @@ $(BUILD)/tests/kernels_test_nvml: $(BUILD)/kernels/cuda/nvml.o
 # it, carried out on the host, of which only its header is needed.
 CUDNN_PLANS := $(if $(CUDNN),$(patsubst %,$(BUILD)/cuda/%.o,$(filter %.c,$(CUDA_OVER_DNN))))
 CUDNN_CALLS := $(patsubst %,$(BUILD)/cuda-emulated/kernels/%.o,tests/test_cudnn_calls.cu $(if $(CUDNN),tests/cudnn_on_host.cpp \
-                 cuda/attention_cudnn.cu cuda/conv_cudnn.cu cuda/attention_mask.cu cuda/conv_gather.cu))
+                 cuda/attention_cudnn.cu cuda/conv_cudnn.cu))
 NO_DEVICE   := $(BUILD)/tests/no_device/libcuda.so.1
 ifneq ($(CUDNN),)
 $(CUDNN_CALLS): EMULATE_FLAGS += $(CUDA_DEFINES) $(CUDA_INCLUDES)
@@ -111,7 +111,7 @@ $(BUILD)/tests/kernels_test_cudnn: $(CUDNN_PLANS) $(if $(CUDNN),| $(NO_DEVICE))
 $(NO_DEVICE): kernels/tests/driver_without_device.c
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -MF $(BUILD)/tests/no_device.d -fPIC -shared -Wl,-soname,$(notdir $@) $< -o $@
-$(BUILD)/tests/kernels_test_cudnn_calls: $(CUDNN_CALLS) $(CUDNN_PLANS) $(if $(CUDNN),$(EMULATE_RUNTIME)) $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+$(BUILD)/tests/kernels_test_cudnn_calls: $(CUDNN_CALLS) $(CUDNN_PLANS) $(if $(CUDNN),$(BUILD)/cuda-emulated/emulated.a) $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -ldl -o $@
 $(BUILD)/tests/kernels_test_cuda_linear: | $(CUDA_EMULATED) $(BUILD)/tests/ditbench-cuda-fake-lt.so
