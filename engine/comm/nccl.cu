@@ -1,15 +1,16 @@
 /* Communicator of GPUs of which each has one rank: NCCL. Part of build/lib/ditbench-cuda.so.
  *
- * A lane is a communicator of NCCL's, a stream, and two points in queues. A group has one lane that all its ranks share,
- * and of pipelines one more for each link (schedule.h). An operation is asked for in three steps, none of which the host
- * waits in: the lane's stream waits for what the operators' stream has been asked for so far; the transfers; the
- * operators' stream waits for them, at once after a collective, when dit_comm_exchange_wait is called after an exchange.
- * So collectives keep the order of the operators, exchanges run beside them, and all of it can be recorded in a graph as
- * long as an exchange ends in the recording that it began in.
+ * A lane is a communicator of NCCL's, a stream, and two points in queues. A group has one lane that all its ranks
+ * share, and of pipelines one more for each link (schedule.h). An operation is asked for in three steps, none of which
+ * the host waits in: the lane's stream waits for what the operators' stream has been asked for so far; the transfers;
+ * the operators' stream waits for them, at once after a collective, when dit_comm_exchange_wait is called after an
+ * exchange. So collectives keep the order of the operators, exchanges run beside them, and all of it can be recorded in
+ * a graph as long as an exchange ends in the recording that it began in.
  *
- * Never a hang: communicators are of NCCL's non-blocking kind, every call of it is asked after until it is through, with
- * the device's deadline, and waits of the device ask all communicators for errors (dit_device_watcher). Whatever fails
- * or takes too long ends all communicators of this process, and is reported with axis, operation, rank and seconds.
+ * Never a hang: communicators are of NCCL's non-blocking kind, every call of it is asked after until it is through,
+ * with the device's deadline, and waits of the device ask all communicators for errors (dit_device_watcher). Whatever
+ * fails or takes too long ends all communicators of this process, and is reported with axis, operation, rank and
+ * seconds.
  */
 #include "engine/comm/comm_impl.h"
 #include "base/clock.h"
@@ -28,8 +29,8 @@ extern "C" const dit_comm_ops dit_comm_nccl;
 typedef struct {
     ncclComm_t nccl; /* NULL: ended */
     cudaStream_t stream;
-    cudaEvent_t ready; /* on the operators' stream: what is to be sent lies there            */
-    cudaEvent_t done;  /* on the lane's: of the newest collective                            */
+    cudaEvent_t ready;     /* on the operators' stream: what is to be sent lies there            */
+    cudaEvent_t done;      /* on the lane's: of the newest collective                            */
     const char *operation; /* the newest                                                     */
 } nccl_lane;
 
@@ -232,7 +233,8 @@ static dit_status open_lane(nccl_group *group, nccl_lane *lane, const ncclUnique
                     ncclGetErrorString(result), ncclGetLastError(NULL));
 }
 
-/* Collective, as everything that ends well; what does not is aborted. Peers of a rank that failed will not take part. */
+/* Collective, as everything that ends well; what does not is aborted. Peers of a rank that failed will not take part.
+ */
 static void finish_lane(nccl_group *group, nccl_lane *lane)
 {
     double limit_s = group->cuda->params.deadline_s < leave_limit_s ? group->cuda->params.deadline_s : leave_limit_s;
@@ -382,26 +384,6 @@ static dit_status nccl_create(const dit_comm_base *base, void **out)
     return st;
 }
 
-static dit_status nccl_open_links(void *opaque, const dit_link *links, int count)
-{
-    nccl_group *group = (nccl_group *)opaque;
-    if (group->links || !count)
-        return count ? DIT_FAIL(DIT_ERR_INTERNAL, "%s: links are opened twice", group->base->axis) : DIT_OK;
-    group->links = (dit_link *)calloc((size_t)count, sizeof *group->links);
-    group->lanes = (nccl_lane *)calloc((size_t)count, sizeof *group->lanes);
-    if (!group->links || !group->lanes) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d links", count);
-    for (int i = 0; i < count; i++) {
-        first_word word = {};
-        bool sends = links[i].from == group->base->rank;
-        if (sends) word = make_word();
-        DIT_TRY(pass_word(group->base, &links[i], &word));
-        group->links[i] = links[i];
-        group->link_count++;
-        DIT_TRY(open_lane(group, &group->lanes[i], &word.id, !sends, 2));
-    }
-    return DIT_OK;
-}
-
 /* ---- transfers --------------------------------------------------------------------------------------------------- */
 
 /* One group of NCCL's: none of the transfers waits for another. */
@@ -466,14 +448,47 @@ static dit_status nccl_all_gather_varying(void *opaque, const void *data, int64_
     return leave(group, &group->common);
 }
 
+/* ---- links ------------------------------------------------------------------------------------------------------- */
+
+/* A byte of nothing. The first message over a link connects its ends, for which NCCL keeps the host of either until the
+ * other has come: here both do, later a receive that is posted ahead would hold up what its sender waits for. */
+static dit_status connect_ends(nccl_group *group, nccl_lane *lane, bool sends)
+{
+    void *nothing = group->cuda->workspace;
+    const dit_transfer t = {1, 0, 0, sends ? 1 : 0, 0, sends ? 0 : 1};
+    DIT_TRY(enter(group, lane, "connecting a link"));
+    DIT_TRY(run_transfers(group, lane, nothing, nothing, &t, 1));
+    return leave(group, lane);
+}
+
+static dit_status nccl_open_links(void *opaque, const dit_link *links, int count)
+{
+    nccl_group *group = (nccl_group *)opaque;
+    if (group->links || !count)
+        return count ? DIT_FAIL(DIT_ERR_INTERNAL, "%s: links are opened twice", group->base->axis) : DIT_OK;
+    group->links = (dit_link *)calloc((size_t)count, sizeof *group->links);
+    group->lanes = (nccl_lane *)calloc((size_t)count, sizeof *group->lanes);
+    if (!group->links || !group->lanes) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d links", count);
+    for (int i = 0; i < count; i++) {
+        first_word word = {};
+        bool sends = links[i].from == group->base->rank;
+        if (sends) word = make_word();
+        DIT_TRY(pass_word(group->base, &links[i], &word));
+        group->links[i] = links[i];
+        group->link_count++;
+        DIT_TRY(open_lane(group, &group->lanes[i], &word.id, !sends, 2));
+        DIT_TRY(connect_ends(group, &group->lanes[i], sends));
+    }
+    return DIT_OK;
+}
+
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 static dit_status type_of(dit_element element, ncclDataType_t *out)
 {
     static const ncclDataType_t types[DIT_ELEMENT_COUNT] = {ncclFloat32, ncclBfloat16, ncclFloat16, ncclFloat64,
                                                             ncclInt32};
-    if (element < 0 || element >= DIT_ELEMENT_COUNT)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "a sum of elements of no type");
+    if (element < 0 || element >= DIT_ELEMENT_COUNT) return DIT_FAIL(DIT_ERR_INTERNAL, "a sum of elements of no type");
     *out = types[element];
     return DIT_OK;
 }
@@ -486,9 +501,9 @@ static dit_status nccl_sum(void *opaque, const dit_comm_sum_args *args)
     ncclDataType_t type = ncclFloat32;
     DIT_TRY(type_of(args->element, &type));
     DIT_TRY(enter(group, lane, "all_reduce"));
-    DIT_TRY(through(group, lane,
-                    ncclAllReduce(args->values, args->out, (size_t)args->elements, type, ncclSum, lane->nccl,
-                                  lane->stream)));
+    DIT_TRY(through(
+        group, lane,
+        ncclAllReduce(args->values, args->out, (size_t)args->elements, type, ncclSum, lane->nccl, lane->stream)));
     return leave(group, lane);
 }
 
@@ -499,9 +514,8 @@ static dit_status nccl_reduce(void *opaque, const dit_comm_reduce_args *args)
     size_t count = (size_t)(args->scatter ? args->elements / group->base->size : args->elements);
     DIT_TRY(enter(group, lane, args->scatter ? "reduce_scatter" : "all_reduce"));
     ncclResult_t result =
-        args->scatter
-            ? ncclReduceScatter(args->send, args->recv, count, ncclFloat32, ncclSum, lane->nccl, lane->stream)
-            : ncclAllReduce(args->send, args->recv, count, ncclFloat32, ncclSum, lane->nccl, lane->stream);
+        args->scatter ? ncclReduceScatter(args->send, args->recv, count, ncclFloat32, ncclSum, lane->nccl, lane->stream)
+                      : ncclAllReduce(args->send, args->recv, count, ncclFloat32, ncclSum, lane->nccl, lane->stream);
     DIT_TRY(through(group, lane, result));
     return leave(group, lane);
 }

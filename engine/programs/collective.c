@@ -291,10 +291,9 @@ static dit_status run_operation(bench *b, int operation)
         call_args a = {.b = b, .elements = block * shared, .block = block};
         if (a.elements == last) continue;
         last = a.elements;
-        for (int place = 0; place <= operations[operation].has_in_place; place++) {
-            a.in_place = place;
-            DIT_TRY(run_size(&a, operation));
-        }
+        DIT_TRY(run_size(&a, operation));
+        a.in_place = true;
+        if (operations[operation].has_in_place) DIT_TRY(run_size(&a, operation));
     }
     return DIT_OK;
 }

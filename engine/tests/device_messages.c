@@ -216,7 +216,7 @@ static void check_pipeline(dit_runtime *rt, dit_comm *comm)
 {
     int next = (rank + 1) % size, last = (rank + size - 1) % size, tasks = PIPED;
     float *arriving[2] = {take(rt, BLOCK), take(rt, BLOCK)}, *leaving[PIPED];
-    dit_comm_exchange in[2], out[PIPED];
+    dit_comm_exchange in[2] = {0}, out[PIPED] = {0};
     expect(dit_comm_open_links(comm, &next, 1, &last, 1) == DIT_OK, "links are not opened");
     if (rank) expect(receive(comm, arriving[0], &in[0]) == DIT_OK, "a receive is not begun");
     for (int task = 0; task < tasks; task++) {

@@ -48,6 +48,9 @@ for ranks in 1 2 3 4; do
 done
 run host --ranks 2 --backend host && rows "$work/host.json" 2 "through the host's memory"
 report $? "device host, 2 ranks: the same through the host's memory"
+DITBENCH_CUDA_LIBRARY=$build/tests/ditbench-cuda-emulated-nccl.so DITBENCH_EMULATED_DEVICES=2 run nccl --ranks 2 --backend cuda &&
+    rows "$work/nccl.json" 2 NCCL
+report $? "2 ranks with an emulated GPU each: the same by NCCL's calls"
 run mesh --ulysses_degree 2 --ring_degree 2 --axis ring && rows "$work/mesh.json" 2 MPI &&
     grep -q '"groups": 2' "$work/mesh/record.json"
 report $? "the groups of one axis of a mesh"

@@ -234,6 +234,78 @@ static void a_wait_ends_at_its_deadline(void **state)
     end(&f); /* of what may still be under way nothing is freed */
 }
 
+/* Out, within and in again, as the elements are, in the order of the queue. */
+static void check_raw(const char *name, dit_element element)
+{
+    fixture f;
+    dit_spot a, b;
+    make(&f, name, element, 0);
+    float *x = take(&f, 100), *y = take(&f, 100);
+    int64_t bytes = 100 * dit_element_bytes(element);
+    char *staged = dit_device_host_memory(f.device, bytes);
+    assert_non_null(staged);
+    for (int i = 0; i < 100; i++) x[i] = (float)i;
+    assert_int_equal(dit_device_put(f.device, x, 100), DIT_OK);
+    scale(&f, y, x, 2, 100);
+    assert_true(dit_space_find(dit_device_space(f.device), x, &a) && dit_space_find(dit_device_space(f.device), y, &b));
+    assert_int_equal(dit_device_copy_out(f.device, staged, b.data, bytes), DIT_OK);
+    memset(y, 0, 400);
+    assert_int_equal(dit_device_put(f.device, y, 100), DIT_OK);
+    assert_int_equal(dit_device_copy_in(f.device, b.data, staged, bytes), DIT_OK);
+    memset(staged, 0xFF, (size_t)bytes); /* the host may write there again */
+    assert_int_equal(dit_device_copy_within(f.device, a.data, b.data, bytes), DIT_OK);
+    assert_int_equal(dit_device_get(f.device, x, 100), DIT_OK);
+    for (int i = 0; i < 100; i++) assert_true(x[i] == (float)(2 * i));
+    dit_device_host_memory_free(f.device, staged);
+    end(&f);
+}
+
+static void raw_bytes_pass_the_host_and_come_back(void **state)
+{
+    (void)state;
+    check_raw("host", DIT_ELEMENT_FP32);
+    check_raw("cuda", DIT_ELEMENT_FP32);
+    check_raw("cuda", DIT_ELEMENT_BF16);
+}
+
+typedef struct {
+    dit_status says;
+    int asked;
+    double expired_s;
+} watched;
+
+static dit_status look(void *context, double expired_s)
+{
+    watched *w = context;
+    w->asked++;
+    if (expired_s > 0) w->expired_s = expired_s;
+    return w->says == DIT_OK ? DIT_OK : DIT_FAIL(w->says, "what was watched has failed");
+}
+
+static void waits_ask_what_is_watched_and_end_with_its_failure(void **state)
+{
+    fixture f;
+    watched well = {.says = DIT_OK}, ill = {.says = DIT_ERR_DEVICE};
+    dit_device_watcher one = {.look = look, .context = &well}, other = {.look = look, .context = &ill};
+    (void)state;
+    make(&f, "cuda", DIT_ELEMENT_FP32, 0.05);
+    dit_device_watch(f.device, &one);
+    *(bool *)emulated("emulated_stuck") = true;
+    dit_status late = dit_device_wait(f.device);
+    dit_device_watch(f.device, &other);
+    dit_status failed = dit_device_wait(f.device);
+    *(bool *)emulated("emulated_stuck") = false;
+    assert_int_equal(late, DIT_ERR_TIMEOUT);
+    assert_true(well.asked > 1 && well.expired_s == 0.05);
+    assert_int_equal(failed, DIT_ERR_DEVICE);
+    assert_true(ill.asked == 1 && ill.expired_s == 0); /* at once */
+    dit_device_unwatch(f.device, &other);
+    dit_device_unwatch(f.device, &one);
+    assert_int_equal(dit_device_wait(f.device), DIT_OK);
+    assert_int_equal(ill.asked, 1);
+    end(&f);
+}
+
 static void too_little_memory_is_an_error_not_an_end(void **state)
 {
     fixture f;
@@ -499,6 +571,7 @@ int main(void)
         cmocka_unit_test(operators_and_transfers_are_done_in_the_order_asked_for),
         cmocka_unit_test(marks_measure_what_was_between_them),
         cmocka_unit_test(memory_that_is_not_the_devices_is_reported_by_the_next_wait),
+        cmocka_unit_test(raw_bytes_pass_the_host_and_come_back),
         cmocka_unit_test(too_little_memory_is_an_error_not_an_end),
         cmocka_unit_test(recorded_work_is_done_when_it_is_launched),
         cmocka_unit_test(what_fails_while_it_is_recorded_gives_no_graph),
@@ -513,6 +586,7 @@ int main(void)
         cmocka_unit_test(timing_is_the_devices_own_and_says_what_it_is_compared_with),
         cmocka_unit_test(the_real_library_loads_where_it_is_built),
         cmocka_unit_test(a_wait_ends_at_its_deadline),
+        cmocka_unit_test(waits_ask_what_is_watched_and_end_with_its_failure),
     };
     return cmocka_run_group_tests(tests, use_emulation, NULL);
 }

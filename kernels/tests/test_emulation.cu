@@ -348,6 +348,64 @@ static void memory_is_nan_and_ends_where_the_device_ends(void **)
     cudaGetLastError();
 }
 
+/* ---- what waits for others --------------------------------------------------------------------------------------- */
+
+/* What a stream is asked for after it, and streams that wait for it, come later; others do not. */
+static void what_is_late_holds_up_who_waits_for_it_and_nobody_else(void **)
+{
+    static bool arrived;
+    cudaStream_t late, waiting, other;
+    cudaEvent_t end;
+    char *memory, one[] = "1", two[] = "2", three[] = "3";
+    assert_int_equal(cudaStreamCreate(&late) | cudaStreamCreate(&waiting) | cudaStreamCreate(&other), cudaSuccess);
+    assert_int_equal(cudaEventCreate(&end) | cudaMalloc(&memory, 4), cudaSuccess);
+    arrived = false;
+    memset(memory, 0, 4);
+    emulated_submit_late(late, []() { return []() { return arrived; }; });
+    cudaMemcpyAsync(memory, one, 1, cudaMemcpyHostToDevice, late);
+    cudaEventRecord(end, late);
+    cudaStreamWaitEvent(waiting, end);
+    cudaMemcpyAsync(memory + 1, two, 1, cudaMemcpyHostToDevice, waiting);
+    cudaMemcpyAsync(memory + 2, three, 1, cudaMemcpyHostToDevice, other);
+    assert_int_equal(cudaStreamQuery(other), cudaSuccess);
+    assert_int_equal(cudaStreamQuery(waiting), cudaErrorNotReady);
+    assert_int_equal(cudaEventQuery(end), cudaErrorNotReady);
+    assert_true(memory[0] == 0 && memory[1] == 0 && memory[2] == '3');
+    arrived = true;
+    assert_int_equal(cudaStreamSynchronize(waiting), cudaSuccess);
+    assert_int_equal(cudaEventQuery(end), cudaSuccess);
+    assert_true(memory[0] == '1' && memory[1] == '2');
+    cudaFree(memory), cudaEventDestroy(end);
+    cudaStreamDestroy(late), cudaStreamDestroy(waiting), cudaStreamDestroy(other);
+    cudaGetLastError();
+}
+
+static void late_work_in_a_graph_is_waited_for_at_each_launch(void **)
+{
+    static int asked, made;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    assert_int_equal(cudaStreamCreate(&stream), cudaSuccess);
+    asked = made = 0;
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    emulated_submit_late(stream, []() {
+        made++;
+        int left = 3;
+        return [=]() mutable { return asked++, --left == 0; };
+    });
+    cudaStreamEndCapture(stream, &graph);
+    assert_int_equal(made, 0);
+    assert_int_equal(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+    for (int launch = 1; launch <= 2; launch++) {
+        assert_int_equal(cudaGraphLaunch(ready, stream), cudaSuccess);
+        assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+        assert_int_equal(made, launch);
+        assert_int_equal(asked, 3 * launch);
+    }
+    cudaGraphExecDestroy(ready), cudaGraphDestroy(graph), cudaStreamDestroy(stream);
+}
+
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static void fp8_rounds_to_nearest_even_and_saturates(void **)
@@ -391,6 +449,8 @@ int main(void)
         cmocka_unit_test(launches_that_a_gpu_refuses_are_refused),
         cmocka_unit_test(a_graph_does_later_what_was_recorded_on_all_its_streams),
         cmocka_unit_test(waiting_and_allocating_spoil_a_recording),
+        cmocka_unit_test(what_is_late_holds_up_who_waits_for_it_and_nobody_else),
+        cmocka_unit_test(late_work_in_a_graph_is_waited_for_at_each_launch),
         cmocka_unit_test(memory_is_nan_and_ends_where_the_device_ends),
         cmocka_unit_test(fp8_rounds_to_nearest_even_and_saturates),
         cmocka_unit_test(half_precision_goes_there_and_back),

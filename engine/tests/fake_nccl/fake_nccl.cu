@@ -3,9 +3,10 @@
  * only. It is no NCCL: it says nothing about NCCL's speed or faults.
  *
  * It is stricter than NCCL where NCCL may wait: a send ends when its receiver has taken all of it; operations of one
- * stream run one after the other; a communicator that is in progress takes no further call. Sizes that differ between
- * the two ends of a message are an asynchronous error. What streams have under way moves when the emulation is asked how
- * far it is.
+ * stream run one after the other; the first message between two ranks is in progress until both have asked for it, as
+ * they have to connect; a communicator that is in progress takes no further call. Sizes that differ between
+ * the two ends of a message are an asynchronous error. What streams have under way moves when the emulation is asked
+ * how far it is.
  *
  * DITBENCH_FAKE_NCCL_FAIL=N: the Nth operation of a process ends in an asynchronous error.
  */
@@ -32,7 +33,8 @@ struct box {
 
 struct shared_state {
     std::atomic<int> joined, finished;
-    box boxes[MOST_RANKS][MOST_RANKS]; /* [from][to] */
+    box boxes[MOST_RANKS][MOST_RANKS];                  /* [from][to]             */
+    std::atomic<bool> asked[2][MOST_RANKS][MOST_RANKS]; /* by receiver and sender */
 };
 
 enum comm_stage { JOINING, READY, FINISHING };
@@ -42,7 +44,8 @@ struct fake_comm {
     shared_state *shared;
     int rank, size;
     comm_stage stage;
-    int in_progress; /* how often it says so yet */
+    int in_progress;                       /* how often it says so yet */
+    bool connects[MOST_RANKS][MOST_RANKS]; /* [from][to]: it waits for the other end */
     bool aborted;
     std::atomic<int> error; /* ncclResult_t */
     char name[sizeof(ncclUniqueId)];
@@ -141,9 +144,28 @@ static void count_operation(fake_comm *comm)
     comm->in_progress = ASKED_TWICE;
 }
 
+static void connect(const transfer &t)
+{
+    int from = t.sends ? t.comm->rank : t.peer, to = t.sends ? t.peer : t.comm->rank;
+    t.comm->shared->asked[t.sends][from][to] = true;
+    t.comm->connects[from][to] = true;
+}
+
+static bool is_connected(fake_comm *comm)
+{
+    for (int from = 0; from < comm->size; from++)
+        for (int to = 0; to < comm->size; to++) {
+            if (!comm->connects[from][to]) continue;
+            if (!comm->shared->asked[0][from][to] || !comm->shared->asked[1][from][to]) return false;
+            comm->connects[from][to] = false;
+        }
+    return true;
+}
+
 static void submit(cudaStream_t stream, const std::vector<transfer> &transfers, std::function<void()> before,
                    std::function<void()> after)
 {
+    for (const transfer &t : transfers) connect(t);
     emulated_submit_late(stream, [=]() {
         auto all = std::make_shared<std::vector<progress>>();
         bool begun = false;
@@ -173,10 +195,7 @@ static ncclResult_t check(fake_comm *comm)
 
 static size_t bytes_of(ncclDataType_t type)
 {
-    return type == ncclUint8                              ? 1
-           : type == ncclFloat16 || type == ncclBfloat16 ? 2
-           : type == ncclFloat64                          ? 8
-                                                          : 4;
+    return type == ncclUint8 ? 1 : type == ncclFloat16 || type == ncclBfloat16 ? 2 : type == ncclFloat64 ? 8 : 4;
 }
 
 ncclResult_t ncclGroupStart(void)
@@ -356,8 +375,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
     }
     if (comm->error != ncclSuccess)
         *state = (ncclResult_t)comm->error.load();
-    else if (comm->stage == READY && comm->in_progress)
-        comm->in_progress--;
+    else if (comm->stage == READY && (comm->in_progress || !is_connected(comm)))
+        comm->in_progress -= comm->in_progress > 0;
     else if (comm->stage == READY || (comm->stage == FINISHING && comm->shared->finished == comm->size))
         *state = ncclSuccess;
     return ncclSuccess;
@@ -385,9 +404,9 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
 
 const char *ncclGetErrorString(ncclResult_t result)
 {
-    static const char *const names[] = {"no error",         "unhandled cuda error", "unhandled system error",
-                                        "internal error",   "invalid argument",     "invalid usage",
-                                        "remote error",     "NCCL operation in progress"};
+    static const char *const names[] = {"no error",       "unhandled cuda error",      "unhandled system error",
+                                        "internal error", "invalid argument",          "invalid usage",
+                                        "remote error",   "NCCL operation in progress"};
     return names[result];
 }
 

@@ -13,7 +13,10 @@ typedef struct {
     int blocking;
     const char *commName;
 } ncclConfig_t;
-#define NCCL_CONFIG_INITIALIZER {1, NULL}
+#define NCCL_CONFIG_INITIALIZER                                                                                        \
+    {                                                                                                                  \
+        1, NULL                                                                                                        \
+    }
 typedef enum {
     ncclSuccess,
     ncclUnhandledCudaError,

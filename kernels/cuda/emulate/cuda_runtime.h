@@ -1,7 +1,7 @@
 /* The emulation's <cuda_runtime.h>: CUDA sources compiled for the host (threads.h), and as much of the runtime library
- * as they use. Streams do at once what they are asked for, but for what waits for other processes (a library of messages)
- * and what comes after it: that is done when somebody asks how far a stream or an event is. A graph keeps what was asked
- * for while it was recorded.
+ * as they use. Streams do at once what they are asked for, but for what waits for other processes (a library of
+ * messages) and what comes after it: that is done when somebody asks how far a stream or an event is. A graph keeps
+ * what was asked for while it was recorded.
  */
 #ifndef DIT_CUDA_EMULATE_RUNTIME_H
 #define DIT_CUDA_EMULATE_RUNTIME_H
