@@ -304,3 +304,25 @@ void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args)
     TRACED(rt, "group_moments",
            rt->kernels->group_moments(rt->pool, args)); /* a part of group_norm, which accounts for both */
 }
+
+void ops_timestep(dit_runtime *rt, const dit_timestep_args *args)
+{
+    TRACED(rt, "timestep", rt->kernels->timestep(rt->pool, args)); /* not accounted: a few vectors of a step */
+}
+
+void ops_gated_add(dit_runtime *rt, const dit_gated_add_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->rows * args->cols, 2, 1, 1 + !!args->bias + !!args->gate).flops;
+    TRACED(rt, "add", rt->kernels->gated_add(rt->pool, args));
+}
+
+void ops_row_squares(dit_runtime *rt, const dit_row_norm_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->batch * args->rows * args->cols, 1, 1, 4).flops; /* of both halves */
+    TRACED(rt, "norm", rt->kernels->row_squares(rt->pool, args));
+}
+
+void ops_row_scale(dit_runtime *rt, const dit_row_norm_args *args)
+{
+    TRACED(rt, "norm", rt->kernels->row_scale(rt->pool, args));
+}

@@ -147,5 +147,9 @@ void ops_activate(dit_runtime *rt, const dit_activate_args *args);
 void ops_conv(dit_runtime *rt, const dit_conv_args *args);
 void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args);
 void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args);
+void ops_timestep(dit_runtime *rt, const dit_timestep_args *args);
+void ops_gated_add(dit_runtime *rt, const dit_gated_add_args *args);
+void ops_row_squares(dit_runtime *rt, const dit_row_norm_args *args);
+void ops_row_scale(dit_runtime *rt, const dit_row_norm_args *args);
 
 #endif

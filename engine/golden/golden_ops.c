@@ -64,7 +64,7 @@ static dit_status run_timestep(golden_ops *g, const char *name, const char *para
     DIT_TRY(load(g, "timestep.t", 1, &t));
     if (!t.data || dim < 2 || dim % 2 || dim > 65536) return DIT_OK;
     DIT_TRY(dit_arena_floats(&g->rt.image, t.view.elements * dim, &out));
-    embed_timestep(t.data, t.view.elements, dim, out);
+    embed_timestep(&g->rt, t.data, t.view.elements, dim, out);
     return compare(g, name, out, t.view.elements * dim);
 }
 

@@ -103,7 +103,7 @@ dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const 
 {
     dit_runtime *rt = model->params.rt;
     int64_t B = a->B, C = a->C;
-    embed_timestep(timestep, B, SINUSOID, a->sinusoid);
+    embed_timestep(rt, timestep, B, SINUSOID, a->sinusoid);
     embed_mlp_run(rt, &a->timestep_mlp, a->sinusoid, B, a->hidden, a->embedded);
     if (added) layer_add(rt, a->embedded, added, B * C, a->embedded);
     embed_activate(rt, DIT_ACT_SILU, a->embedded, B * C, a->activated);

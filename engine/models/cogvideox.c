@@ -287,7 +287,7 @@ static dit_status cogvideox_begin(dit_model *model, const float *timestep)
     cogvideox *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t B = m->B, E = m->c.time_dim;
-    embed_timestep(timestep, B, m->C, m->sinusoid);
+    embed_timestep(rt, timestep, B, m->C, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->embedded);
     embed_activate(rt, DIT_ACT_SILU, m->embedded, B * E, m->activated);
     return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->embedded, B, 1, E), "aux.time_embedding");

@@ -4,10 +4,8 @@
 
 #include "engine/models/layers.h"
 
-/* Sinusoid of diffusers' Timesteps(dim, flip_sin_to_cos=True, downscale_freq_shift=0): out [count, dim] = [cos | sin].
- * Everything in float32 and in the library's order, because t * freq is rounded before cos and sin (golden/NOTES.md).
- */
-void embed_timestep(const float *t, int64_t count, int64_t dim, float *out);
+/* Sinusoid of t [count], out [count, dim]: dit_timestep_args, t taken as it is. */
+void embed_timestep(dit_runtime *rt, const float *t, int64_t count, int64_t dim, float *out);
 
 /* 2-D sine-cosine table of diffusers' get_2d_sincos_pos_embed for tokens [first, first+count) of a grid: out [count,
  * dim]; the first half of the channels encodes the column, the second the row, each [sin | cos]. Frequencies in double.

@@ -392,7 +392,7 @@ static dit_status embed_sizes(dit_runtime *rt, const hunyuan *m, const dit_condi
             return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "style %g of batch row %lld: there is one style, 0",
                                            (double)style[b], (long long)b),
                                   "set style to 0");
-    embed_timestep(condition->at[DIT_CONDITION_META_SIZE], B * SIZES, SINUSOID, m->sinusoid);
+    embed_timestep(rt, condition->at[DIT_CONDITION_META_SIZE], B * SIZES, SINUSOID, m->sinusoid);
     layer_copy(rt, rows_dense(m->sinusoid, 1, B, width), rows_columns(extra_in, m->c.pooled_dim, width));
     layer_copy(rt, style_table, rows_columns(extra_in, m->c.pooled_dim + width, m->C));
     return DIT_OK;
@@ -418,7 +418,7 @@ static dit_status hunyuan_begin(dit_model *model, const float *timestep)
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t B = m->B, C = m->C;
-    embed_timestep(timestep, B, SINUSOID, m->sinusoid);
+    embed_timestep(rt, timestep, B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
     layer_add(rt, m->temb, m->extra, B * C, m->temb);
     embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);

@@ -159,10 +159,10 @@ static void embed_sizes(dit_runtime *rt, pixart *m, const dit_condition *conditi
 {
     int64_t B = m->common.B, C = m->common.C;
     size_t pair = (size_t)(2 * m->size_dim) * sizeof(float), single = (size_t)m->size_dim * sizeof(float);
-    embed_timestep(condition->at[DIT_CONDITION_RESOLUTION], 2 * B, SINUSOID, m->sinusoid);
+    embed_timestep(rt, condition->at[DIT_CONDITION_RESOLUTION], 2 * B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->resolution_mlp, m->sinusoid, 2 * B, m->hidden, m->size_numbers);
     for (int64_t b = 0; b < B; b++) memcpy(m->size_embed + b * C, m->size_numbers + b * 2 * m->size_dim, pair);
-    embed_timestep(condition->at[DIT_CONDITION_ASPECT_RATIO], B, SINUSOID, m->sinusoid);
+    embed_timestep(rt, condition->at[DIT_CONDITION_ASPECT_RATIO], B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->aspect_mlp, m->sinusoid, B, m->hidden, m->size_numbers);
     for (int64_t b = 0; b < B; b++)
         memcpy(m->size_embed + b * C + 2 * m->size_dim, m->size_numbers + b * m->size_dim, single);

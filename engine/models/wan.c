@@ -329,7 +329,7 @@ static dit_status wan_begin(dit_model *model, const float *timestep)
     wan *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t B = m->B, C = m->C;
-    embed_timestep(timestep, B, m->c.freq_dim, m->sinusoid);
+    embed_timestep(rt, timestep, B, m->c.freq_dim, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
     embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);
     embed_linear(rt, &m->modulation, m->activated, B, m->modulated);
