@@ -217,6 +217,20 @@ dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t element
     return rt->device ? dit_device_get(rt->device, address, elements) : DIT_OK;
 }
 
+void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y)
+{
+    if (rt->device)
+        rt->kernels->copy(rt->pool, &(dit_copy_args){.n0 = 1, .n1 = 1, .n2 = 1, .inner = elements, .src = x, .dst = y});
+    else
+        memcpy(y, x, (size_t)elements * sizeof *y);
+}
+
+void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y)
+{
+    dit_combine_args args = {.elements = elements, .count = 2, .x = {a, b}, .a = {1.0f, 1.0f}, .y = y};
+    if (!rt->ledger.counting_only) rt->kernels->combine(rt->pool, &args);
+}
+
 dit_status dit_runtime_settle(dit_runtime *rt)
 {
     return dit_timing_settle(rt->timing);

@@ -95,6 +95,9 @@ void dit_runtime_reset_account(dit_runtime *rt);
  * DIT_ERR_TIMEOUT. */
 dit_status dit_runtime_put(dit_runtime *rt, const void *address, int64_t elements);
 dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t elements);
+/* y = x, and y = a + b, over few elements: what accounts, traces and simulations leave out. y apart from x. */
+void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y);
+void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y);
 /* Whether messages move without calls of the thread that computes: of accelerators and of simulations. Then there is no
  * use in cutting a computation to poll between its pieces. */
 static inline bool dit_runtime_messages_move(const dit_runtime *rt)

@@ -59,6 +59,12 @@ void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, 
     }
 }
 
+dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements)
+{
+    DIT_TRY(dit_runtime_put(rt, cosines, elements));
+    return dit_runtime_put(rt, sines, elements);
+}
+
 void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids)
 {
     int64_t height = latent->height / latent->patch, width = latent->width / latent->patch;
@@ -151,9 +157,11 @@ dit_status embed_combined_create(const dit_scope *scope, embed_combined *combine
     int64_t width = combined->width;
     dit_arena *image = &scope->rt->image, *step = &scope->rt->step;
     const dit_buffer buffers[] = {
-        {image, &combined->constant, combined->batch * width},   {step, &combined->embedded, combined->batch * width},
-        {step, &combined->activated, combined->batch * width},   {step, &combined->hidden, combined->batch * width},
-        {step, &combined->sinusoid, combined->batch * SINUSOID},
+        {image, &combined->constant, combined->batch * width, DIT_BUFFER_EXACT},
+        {step, &combined->embedded, combined->batch * width, DIT_BUFFER_EXACT},
+        {step, &combined->activated, combined->batch * width, DIT_BUFFER_FLOATS},
+        {step, &combined->hidden, combined->batch * width, DIT_BUFFER_FLOATS},
+        {step, &combined->sinusoid, combined->batch * SINUSOID, DIT_BUFFER_EXACT},
     };
     DIT_TRY(embed_mlp_load(scope, "timestep_embedder", SINUSOID, width, width, DIT_ACT_SILU, &combined->timestep));
     DIT_TRY(embed_mlp_load(scope, "text_embedder", combined->text_dim, width, width, DIT_ACT_SILU, &combined->text));

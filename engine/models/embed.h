@@ -19,6 +19,8 @@ void embed_sincos_1d(double position, int64_t dim, float *out);
  * pairs), frequencies theta^(-i / dim) in double. Source: diffusers get_1d_rotary_pos_embed. */
 void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, double theta, float *cosines,
                 float *sines);
+/* What was written to both tables, of `elements` each, is the device's from now on. */
+dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements);
 /* Reads `key` of a config: even widths of frame, row and column that sum to a head's D; absent: 16, 56, 56.
  * Errors: DIT_ERR_SHAPE, DIT_ERR_JSON_*. */
 dit_status embed_read_rope_widths(const dit_config *config, const char *key, int64_t D, int64_t widths[3]);
