@@ -35,7 +35,7 @@ void dit_timing_free(dit_timing *timing)
 
 int64_t dit_timing_now(dit_timing *timing)
 {
-    if (!timing->device) return dit_clock_ns();
+    if (!timing || !timing->device) return dit_clock_ns();
     if (timing->origin_mark < 0) {
         timing->origin_mark = dit_device_mark(timing->device);
         timing->origin_ns = dit_clock_ns();
@@ -59,7 +59,7 @@ static bool remember(dit_timing *timing, const piece *p)
 
 void dit_timing_add(dit_timing *timing, int64_t began, int64_t ended, int64_t *sum)
 {
-    if (!timing->device)
+    if (!timing || !timing->device)
         *sum += ended - began;
     else if (began >= 0 && ended >= 0)
         remember(timing, &(piece){.from = began, .to = ended, .sum = sum});
@@ -69,7 +69,7 @@ void dit_timing_record(dit_timing *timing, dit_trace *trace, const dit_trace_eve
 {
     if (!trace || event->begin_ns < 0 || event->end_ns < 0) return;
     dit_trace_record(trace, event);
-    if (timing->device)
+    if (timing && timing->device)
         remember(timing, &(piece){.from = event->begin_ns,
                                   .to = event->end_ns,
                                   .trace = trace,

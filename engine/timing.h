@@ -12,7 +12,7 @@
 
 typedef struct dit_timing dit_timing;
 
-/* device: NULL: the host's clock. Errors: DIT_ERR_MEMORY. */
+/* device: NULL: the host's clock, as where there is no timing (NULL) below. Errors: DIT_ERR_MEMORY. */
 dit_status dit_timing_create(dit_device *device, dit_timing **out);
 void dit_timing_free(dit_timing *timing); /* accepts NULL */
 

@@ -217,20 +217,6 @@ static dit_status waited(dit_status st)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-/* A moment on the clock that tells when arrays were moved. */
-static int64_t moment(const dit_comm *comm)
-{
-    return comm->timing ? dit_timing_now(comm->timing) : dit_clock_ns();
-}
-
-static void add_time(dit_comm *comm, int64_t began, int64_t ended, int64_t *sum)
-{
-    if (comm->timing)
-        dit_timing_add(comm->timing, began, ended, sum);
-    else
-        *sum += ended - began;
-}
-
 static void record(dit_comm *comm, dit_trace_category category, dit_collective collective, int64_t bytes, int64_t began,
                    int64_t ended)
 {
@@ -240,21 +226,18 @@ static void record(dit_comm *comm, dit_trace_category category, dit_collective c
                              .bytes = bytes,
                              .begin_ns = began,
                              .end_ns = ended};
-    if (comm->timing)
-        dit_timing_record(comm->timing, comm->trace, &event);
-    else
-        dit_trace_record(comm->trace, &event);
+    dit_timing_record(comm->timing, comm->trace, &event);
 }
 
 /* A call that held up whoever computes from `began` to now, and the bytes that it handed over. Returns now. */
 static int64_t count(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began)
 {
-    int64_t ended = moment(comm);
+    int64_t ended = dit_timing_now(comm->timing);
     if (!comm->counters) return ended;
     dit_comm_counter *counter = &comm->counters->at[comm->axis][collective][comm->phase];
     counter->messages += messages;
     counter->bytes += messages * bytes_each;
-    add_time(comm, began, ended, &counter->time_ns);
+    dit_timing_add(comm->timing, began, ended, &counter->time_ns);
     if (comm->trace) record(comm, DIT_TRACE_WAIT, collective, 0, began, ended);
     return ended;
 }
@@ -263,7 +246,7 @@ static int64_t count(dit_comm *comm, dit_collective collective, int64_t messages
 static void count_span(dit_comm *comm, dit_collective collective, int64_t bytes, int64_t began, int64_t ended)
 {
     if (!comm->counters) return;
-    add_time(comm, began, ended, &comm->counters->at[comm->axis][collective][comm->phase].span_ns);
+    dit_timing_add(comm->timing, began, ended, &comm->counters->at[comm->axis][collective][comm->phase].span_ns);
     if (comm->trace) record(comm, DIT_TRACE_COMMUNICATION, collective, bytes, began, ended);
 }
 
@@ -335,7 +318,7 @@ static dit_status find_ends(const dit_comm *comm, const void *from, const void *
 
 dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int64_t block_bytes)
 {
-    int64_t began = moment(comm);
+    int64_t began = dit_timing_now(comm->timing);
     piece from, to;
     DIT_TRY(find_ends(comm, send, recv, block_bytes, &from, &to));
     wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_TO_ALL), (comm->size - 1) * from.bytes);
@@ -346,7 +329,7 @@ dit_status dit_comm_all_to_all(dit_comm *comm, const void *send, void *recv, int
 
 static dit_status gather(dit_comm *comm, dit_collective collective, const void *send, void *recv, int64_t block_bytes)
 {
-    int64_t began = moment(comm);
+    int64_t began = dit_timing_now(comm->timing);
     piece from, to;
     DIT_TRY(find_ends(comm, send, recv, block_bytes, &from, &to));
     wait_for_all(comm, dit_collective_name(collective), (comm->size - 1) * from.bytes);
@@ -367,7 +350,7 @@ dit_status dit_comm_gather_terms(dit_comm *comm, const double *values, int64_t e
 
 dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t *offsets)
 {
-    int64_t began = moment(comm), all = offsets[comm->size];
+    int64_t began = dit_timing_now(comm->timing), all = offsets[comm->size];
     piece whole;
     DIT_TRY(find_piece(comm, data, all, &whole));
     int64_t scale = whole.bytes ? all / whole.bytes : 1; /* an element's bytes of address by those that it has */
@@ -405,7 +388,7 @@ static dit_status sum_halves(dit_comm *comm, float *values, float *out, const pi
 
 dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *out, dit_comm_add add, void *context)
 {
-    int64_t began = moment(comm), part = elements / comm->size;
+    int64_t began = dit_timing_now(comm->timing), part = elements / comm->size;
     piece from, to;
     DIT_TRY(find_ends(comm, values, out, elements * (int64_t)sizeof *values, &from, &to));
     int64_t bytes = from.bytes / comm->size;
@@ -437,7 +420,7 @@ static void begun(dit_comm *comm, dit_collective collective, int64_t messages, i
 dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, void *recv, int from, int64_t bytes,
                                    dit_comm_exchange *out)
 {
-    int64_t began = moment(comm);
+    int64_t began = dit_timing_now(comm->timing);
     piece leaves, arrives;
     DIT_TRY(find_ends(comm, to != DIT_COMM_NOBODY ? send : NULL, from != DIT_COMM_NOBODY ? recv : NULL, bytes, &leaves,
                       &arrives));
@@ -453,7 +436,7 @@ dit_status dit_comm_exchange_begin(dit_comm *comm, const void *send, int to, voi
 dit_status dit_comm_all_gather_begin(dit_comm *comm, const void *send, void *recv, int64_t block_bytes,
                                      dit_comm_exchange *out)
 {
-    int64_t began = moment(comm);
+    int64_t began = dit_timing_now(comm->timing);
     piece from, to;
     DIT_TRY(find_ends(comm, send, recv, block_bytes, &from, &to));
     DIT_TRY(comm->ops->all_gather_begin(comm->group, from.data, to.data, from.bytes, out));
@@ -471,7 +454,7 @@ void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
 
 dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)
 {
-    int64_t began = moment(comm);
+    int64_t began = dit_timing_now(comm->timing);
     if (exchange->collective == DIT_COLLECTIVE_SEND_RECV)
         wait_for_exchange(comm, exchange);
     else

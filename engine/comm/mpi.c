@@ -169,10 +169,12 @@ static dit_status mpi_exchange_begin(void *opaque, const void *send, int to, voi
     MPI_Datatype type;
     _Static_assert(sizeof(MPI_Request) <= sizeof(void *), "a request must fit in a handle");
     DIT_TRY(unit_of(bytes, &count, &type));
+    /* Without a buffer there is nothing to count, even for nobody. */
+    int received = from == DIT_COMM_NOBODY ? 0 : (int)count, sent = to == DIT_COMM_NOBODY ? 0 : (int)count;
     if (from == DIT_COMM_NOBODY) from = MPI_PROC_NULL;
     if (to == DIT_COMM_NOBODY) to = MPI_PROC_NULL;
-    MPI_TRY(MPI_Irecv, recv, (int)count, type, from, EXCHANGE_TAG, comm, &requests[0]);
-    MPI_TRY(MPI_Isend, send, (int)count, type, to, EXCHANGE_TAG, comm, &requests[1]);
+    MPI_TRY(MPI_Irecv, recv, received, type, from, EXCHANGE_TAG, comm, &requests[0]);
+    MPI_TRY(MPI_Isend, send, sent, type, to, EXCHANGE_TAG, comm, &requests[1]);
     memcpy(out->handle, requests, sizeof requests);
     return DIT_OK;
 }
