@@ -24,6 +24,10 @@ ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) $(WARNINGS) -ffp-contract=of
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -g1) -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 BASE_LIBS := -lcjson -lxxhash -lm -lpthread
+comma := ,
+# What a device's library takes of base and kernels is in the program that loads it: all of them, and to be found.
+LOADABLE := %/base.a %/kernels.a
+WITH_LOADABLE = -Wl,--export-dynamic $(filter-out $(LOADABLE),$^) -Wl,--whole-archive $(filter $(LOADABLE),$^) -Wl,--no-whole-archive
 Q         := $(if $(filter 1,$(V)),,@)
 
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -46,12 +50,13 @@ deps: ## Install missing packages (or print the command and exit 4)
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "Knobs: CC MPICC PREFIX DESTDIR BUILD DEBUG=1 V=1 SANITIZE=address,undefined CUDA_HOME FUZZ_SECONDS WORKLOADS"
+	@echo "Knobs: CC MPICC PREFIX DESTDIR BUILD DEBUG=1 V=1 SANITIZE=address,undefined CUDA=0 CUDA_HOME CUDNN_HOME NCCL_HOME NVCC_GENCODE FUZZ_SECONDS WORKLOADS"
 
 # ---- folders ---------------------------------------------------------------------------------------------------------
 include base/rules.mk kernels/rules.mk engine/rules.mk reports/rules.mk suite/rules.mk
 
-all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/bin/ditbench-engine-sim)) ## Build the programs into build/bin
+all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(CUDA_LIBRARY) $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/bin/ditbench-engine-sim)) ## Build the programs into build/bin
+	@echo "$(CUDA_MESSAGE)"
 	$(if $(SMPICC)$(SANITIZE),,@echo "no smpicc (Debian: libsimgrid-dev): ditbench-engine-sim is not built, nothing can be simulated")
 tests: $(TESTS)
 .PHONY: tests
@@ -81,6 +86,7 @@ $(BUILD)/tests/%: FILE_CFLAGS += -DDITBENCH_SOURCE_DIR='"$(CURDIR)"'
 install: all ## Install programs, workloads and schemas under PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/ditbench
 	install -m 755 $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(wildcard $(BUILD)/bin/ditbench-engine-sim) $(DESTDIR)$(PREFIX)/bin
+	$(if $(CUDA_LIBRARY),install -D -m 755 $(CUDA_LIBRARY) $(DESTDIR)$(PREFIX)/lib/ditbench-cuda.so)
 	cp -R workloads $(DESTDIR)$(PREFIX)/share/ditbench/
 	install -d $(DESTDIR)$(PREFIX)/share/ditbench/results
 	cp -R results/schema results/published results/calibration $(DESTDIR)$(PREFIX)/share/ditbench/results/

@@ -12,7 +12,7 @@ BASE_ARCHIVE ?= $(BUILD)/base/base.a
 $(ENGINE_BINARY): $(BUILD)/engine/main.o $(ENGINE_ARCHIVE) $(BUILD)/kernels/kernels.a $(BASE_ARCHIVE)
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) $(ENGINE_LIBS) -o $@
 
 # The same engine with the fault switch compiled in (DITBENCH_FAULT=hang:1 ...): for tests only, never installed.
 $(BUILD)/fault/engine/%.o: engine/%.c | $(BUILD)/version.h
@@ -21,7 +21,7 @@ $(BUILD)/fault/engine/%.o: engine/%.c | $(BUILD)/version.h
 $(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engine/%.o,$(ENGINE_SOURCES) engine/main.c) \
 		$(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
-	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) $(ENGINE_LIBS) -o $@
 
 # The same sources as ranks of SimGrid: everything is compiled by smpicc, whose header turns main, the clock and exit into
 # the simulator's. It would also make malloc shared between ranks, which the engine does not want.
@@ -49,7 +49,7 @@ TESTS += $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/tests/engine_simulated_collec
 ENGINE_TESTS := $(patsubst engine/tests/%.c,$(BUILD)/tests/engine_%,$(sort $(wildcard engine/tests/test_*.c)))
 $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
-	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ -lcmocka $(ENGINE_LIBS) -o $@
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(ENGINE_LIBS) -o $@
 TESTS += $(ENGINE_TESTS) $(BUILD)/tests/ditbench-engine-fault $(BUILD)/tests/engine_picture_diff \
 	$(BUILD)/tests/engine_tensor_sums $(BUILD)/tests/engine_displaced_attention $(BUILD)/tests/engine_shapes \
 	$(BUILD)/tests/engine_matrix

@@ -193,7 +193,7 @@ dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const
             st = DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s.bias and %s.bias: one exists, the other does not",
                           parts[0].prefix, parts[i].prefix);
     }
-    if (st == DIT_OK) st = rt->kernels->linear_pack(&rt->run, k, count, weight, bias, rows, out);
+    if (st == DIT_OK) st = rt->kernels->linear_pack(rt->pool, &rt->run, k, count, weight, bias, rows, out);
     dit_arena_release_to(&rt->step, mark);
     return st;
 }
@@ -206,7 +206,7 @@ static dit_status pack_inputs(dit_runtime *rt, const dit_weights *weights, const
     dit_status st = dit_arena_host_floats(&rt->step, part->rows * k, &data);
     if (st == DIT_OK) st = read_region(rt, weights, name, shape, DIT_INIT_LINEAR, part, data);
     if (st == DIT_OK)
-        st = rt->kernels->linear_pack(&rt->run, k, 1, (const float *const[]){data}, NULL, &part->rows, out);
+        st = rt->kernels->linear_pack(rt->pool, &rt->run, k, 1, (const float *const[]){data}, NULL, &part->rows, out);
     dit_arena_release_to(&rt->step, mark);
     return st;
 }

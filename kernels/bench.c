@@ -6,6 +6,7 @@
  * of_peak is the median over rounds of the round's own ratio.
  */
 #include "kernels/bench.h"
+#include "kernels/bench_device.h"
 #include "kernels/cases.h"
 #include "kernels/cpu/cpu.h"
 
@@ -97,11 +98,21 @@ double dit_kernels_measure_bandwidth(dit_pool *pool)
 
 typedef struct {
     char shape[SHAPE_BYTES];
-    double error, tolerance;
-    bool passed, timed;
+    double error, tolerance, lse_error;
+    bool passed, timed, has_lse;
     double time_ns, flop_per_s, of_peak, byte_per_s;
-    int rounds;
+    int rounds, copies; /* copies: of the operands on a device; 0 on the host */
 } case_result;
+
+/* What cases run on. */
+typedef struct {
+    const dit_kernel_bench *bench;
+    const dit_kernels *table;
+    dit_pool *pool;
+    dit_device *device; /* NULL: the host */
+    dit_bench_gemm gemm;
+    int64_t cache_bytes;
+} bench_place;
 
 /* Calls per round, so that a round is long against the clock, and how long the peak is measured beside it. */
 typedef struct {
@@ -124,10 +135,10 @@ static round_plan plan_round(dit_case_run *run, const dit_kernels *table)
     return plan;
 }
 
-static void time_case(dit_case_run *run, const dit_kernels *table, case_result *result)
+static void time_on_host(dit_case_run *run, const dit_kernels *table, case_result *result)
 {
     double time_ns[MAX_ROUNDS], of_peak[MAX_ROUNDS], spent = 0;
-    dit_work work = dit_case_work(run->c);
+    double flops = dit_case_work(run->c).flops;
     round_plan plan = plan_round(run, table);
     int rounds = 0;
     double before = measure_peak_window(run->pool, plan.peak_pieces);
@@ -137,38 +148,77 @@ static void time_case(dit_case_run *run, const dit_kernels *table, case_result *
         double elapsed_ns = (double)(dit_clock_ns() - begin);
         double after = measure_peak_window(run->pool, plan.peak_pieces);
         time_ns[rounds] = elapsed_ns / plan.calls;
-        of_peak[rounds] = work.flops * 1e9 / time_ns[rounds] / (0.5 * (before + after));
+        of_peak[rounds] = flops * 1e9 / time_ns[rounds] / (0.5 * (before + after));
         rounds++;
         before = after;
         spent += elapsed_ns;
     }
-    result->timed = true;
     result->rounds = rounds;
     result->time_ns = dit_stats_median(time_ns, rounds);
     result->of_peak = dit_stats_median(of_peak, rounds);
-    result->flop_per_s = work.flops * 1e9 / result->time_ns;
-    result->byte_per_s = work.bytes * 1e9 / result->time_ns;
 }
 
-static dit_status run_case(const dit_kernel_case *c, const dit_kernel_bench *bench, dit_pool *pool,
-                           const dit_kernels *table, case_result *result)
+static dit_status time_on_device(bench_place *place, dit_case_run *run, case_result *result)
+{
+    dit_device_timing timing;
+    DIT_TRY(dit_bench_device_time(run, place->table, &place->gemm, place->cache_bytes, &timing));
+    result->rounds = timing.rounds;
+    result->copies = timing.copies;
+    result->time_ns = timing.time_ns;
+    result->of_peak = timing.of_gemm;
+    return DIT_OK;
+}
+
+static dit_status time_case(bench_place *place, dit_case_run *run, case_result *result)
+{
+    dit_work work = dit_case_work(run->c);
+    if (place->device) {
+        DIT_TRY(time_on_device(place, run, result));
+        work.bytes = dit_case_bytes(run->c, place->device->element);
+    } else {
+        time_on_host(run, place->table, result);
+    }
+    result->timed = true;
+    result->flop_per_s = work.flops * 1e9 / result->time_ns;
+    result->byte_per_s = work.bytes * 1e9 / result->time_ns;
+    return DIT_OK;
+}
+
+static dit_status check_case(bench_place *place, dit_case_run *run, const dit_kernels *reference, case_result *result)
+{
+    const dit_kernel_case *c = run->c;
+    bool on_device = place->device != NULL;
+    dit_element element = place->bench->element;
+    dit_case_distance distance;
+    DIT_TRY(dit_case_error(run, place->table, reference, &distance));
+    double lse_tolerance = on_device ? dit_case_lse_tolerance(c, element) : dit_operator_tolerance(c->op);
+    result->has_lse = run->lse_floats > 0;
+    result->error = distance.out;
+    result->lse_error = distance.lse;
+    result->tolerance = on_device ? dit_case_tolerance(c, element) : dit_operator_tolerance(c->op);
+    result->passed = distance.out <= result->tolerance && distance.lse <= lse_tolerance;
+    return DIT_OK;
+}
+
+static dit_status run_case(const dit_kernel_case *c, bench_place *place, case_result *result)
 {
     const dit_kernels *reference;
     dit_case_run run;
     DIT_TRY(dit_kernels_get("ref", &reference));
-    DIT_TRY(dit_case_prepare(c, pool, table, reference, &run));
-    result->tolerance = dit_operator_tolerance(c->op);
-    result->error = dit_case_error(&run, table, reference);
-    result->passed = result->error <= result->tolerance;
-    if (bench->time && result->passed && (c->flags & DIT_CASE_TIMED)) time_case(&run, table, result);
+    DIT_TRY(dit_case_prepare(c, place->pool, place->table, reference, &run));
+    dit_status st = check_case(place, &run, reference, result);
+    if (st == DIT_OK && place->bench->time && result->passed && (c->flags & DIT_CASE_TIMED))
+        st = time_case(place, &run, result);
     dit_case_release(&run);
-    return DIT_OK;
+    return st;
 }
 
-static bool is_selected(const dit_kernel_case *c, const dit_kernel_bench *bench, const char *shape)
+static bool is_selected(const dit_kernel_case *c, const bench_place *place, const char *shape)
 {
-    if ((c->flags & DIT_CASE_LARGE) && !bench->time) return false;
-    return !bench->filter || strstr(dit_operator_name(c->op), bench->filter) || strstr(shape, bench->filter);
+    const char *filter = place->bench->filter;
+    if ((c->flags & (DIT_CASE_LARGE | DIT_CASE_DEVICE)) && !place->bench->time) return false;
+    if ((c->flags & DIT_CASE_DEVICE) && !place->device) return false;
+    return !filter || strstr(dit_operator_name(c->op), filter) || strstr(shape, filter);
 }
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
@@ -179,6 +229,7 @@ static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, c
     if (!bench->progress) return;
     int used = snprintf(line, sizeof line, "%-15s %-52s error %8.2g of %-6.2g %s", dit_operator_name(c->op), r->shape,
                         r->error, r->tolerance, r->passed ? "PASS" : "FAIL");
+    if (r->has_lse && !r->passed) used += snprintf(line + used, sizeof line - (size_t)used, " lse %.2g", r->lse_error);
     if (r->timed)
         used += snprintf(line + used, sizeof line - (size_t)used, " %10.3f ms %8.1f GFLOP/s", r->time_ns / 1e6,
                          r->flop_per_s / 1e9);
@@ -194,6 +245,7 @@ static dit_status add_timing(cJSON *item, const dit_kernel_case *c, const case_r
     if (!r->timed) return DIT_OK;
     DIT_TRY(dit_json_add_int(item, "time_ns", (int64_t)r->time_ns));
     DIT_TRY(dit_json_add_int(item, "rounds", r->rounds));
+    if (r->copies) DIT_TRY(dit_json_add_int(item, "copies", r->copies));
     DIT_TRY(dit_json_add_number(item, "gflop_per_s", r->flop_per_s / 1e9));
     if (dit_operator_is_compute_bound(c->op)) DIT_TRY(dit_json_add_number(item, "of_peak", r->of_peak));
     return dit_json_add_number(item, "gb_per_s", r->byte_per_s / 1e9);
@@ -207,6 +259,7 @@ static dit_status add_case(cJSON *cases, const dit_kernel_case *c, const case_re
     DIT_TRY(dit_json_add_string(item, "shape", r->shape));
     if (isfinite(r->error)) DIT_TRY(dit_json_add_number(item, "max_error", r->error));
     DIT_TRY(dit_json_add_number(item, "tolerance", r->tolerance));
+    if (r->has_lse && isfinite(r->lse_error)) DIT_TRY(dit_json_add_number(item, "lse_error", r->lse_error));
     DIT_TRY(dit_json_add_string(item, "verdict", r->passed ? "pass" : "fail"));
     return add_timing(item, c, r);
 }
@@ -244,14 +297,34 @@ static dit_status add_summary(cJSON *report, const peak_summary summary[DIT_OPER
     return DIT_OK;
 }
 
-static dit_status add_machine(cJSON *report, const dit_kernel_bench *bench, const dit_kernels *table, dit_pool *pool)
+static dit_status add_ceilings(cJSON *report, const bench_place *place)
 {
-    DIT_TRY(dit_json_add_string(report, "backend", table->name));
+    DIT_TRY(dit_json_add_number(report, "peak_gflop_per_s", dit_kernels_measure_peak_flops(place->pool) / 1e9));
+    if (!place->bench->time) return DIT_OK;
+    return dit_json_add_number(report, "copy_gb_per_s", dit_kernels_measure_bandwidth(place->pool) / 1e9);
+}
+
+/* What the device says of itself, and its rate at a product of matrices where something is timed. */
+static dit_status add_device(cJSON *report, bench_place *place)
+{
+    cJSON *device = cJSON_AddObjectToObject(report, "device");
+    if (!device) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
+    DIT_TRY(dit_json_add_string(report, "element", dit_element_name(place->bench->element)));
+    DIT_TRY(dit_device_describe(place->device, device));
+    const cJSON *cache = cJSON_GetObjectItemCaseSensitive(device, "l2_bytes");
+    place->cache_bytes = cJSON_IsNumber(cache) ? (int64_t)cache->valuedouble : 0;
+    if (!place->bench->time) return DIT_OK;
+    DIT_TRY(dit_bench_gemm_prepare(place->pool, &place->gemm));
+    DIT_TRY(dit_json_add_int(report, "gemm_size", place->gemm.n));
+    return dit_json_add_number(report, "peak_gflop_per_s", place->gemm.flop_per_s / 1e9);
+}
+
+static dit_status add_machine(cJSON *report, bench_place *place)
+{
+    DIT_TRY(dit_json_add_string(report, "backend", place->table->name));
     DIT_TRY(dit_json_add_string(report, "isa", dit_kernels_isa()));
-    DIT_TRY(dit_json_add_int(report, "threads", bench->threads));
-    DIT_TRY(dit_json_add_number(report, "peak_gflop_per_s", dit_kernels_measure_peak_flops(pool) / 1e9));
-    if (!bench->time) return DIT_OK;
-    return dit_json_add_number(report, "copy_gb_per_s", dit_kernels_measure_bandwidth(pool) / 1e9);
+    DIT_TRY(dit_json_add_int(report, "threads", place->bench->threads));
+    return place->device ? add_device(report, place) : add_ceilings(report, place);
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
@@ -262,17 +335,17 @@ typedef struct {
     peak_summary summary[DIT_OPERATOR_COUNT];
 } bench_totals;
 
-static dit_status run_cases(const dit_kernel_bench *bench, const dit_kernels *table, dit_pool *pool, cJSON *cases,
-                            bench_totals *totals)
+static dit_status run_cases(bench_place *place, cJSON *cases, bench_totals *totals)
 {
     for (int i = 0; i < dit_kernel_case_count; i++) {
         const dit_kernel_case *c = &dit_kernel_cases[i];
         case_result result = {0};
         dit_case_describe(c, result.shape, sizeof result.shape);
-        if (!is_selected(c, bench, result.shape)) continue;
-        DIT_TRY(run_case(c, bench, pool, table, &result));
+        if (!is_selected(c, place, result.shape)) continue;
+        dit_status st = run_case(c, place, &result);
+        if (st != DIT_OK) return dit_error_note(st, "%s %s", dit_operator_name(c->op), result.shape);
         DIT_TRY(add_case(cases, c, &result));
-        show_case(bench, c, &result);
+        show_case(place->bench, c, &result);
         summary_collect(totals->summary, c, &result);
         totals->ran++;
         if (result.passed || totals->failed++) continue;
@@ -282,34 +355,60 @@ static dit_status run_cases(const dit_kernel_bench *bench, const dit_kernels *ta
     return DIT_OK;
 }
 
-static dit_status bench_with_pool(const dit_kernel_bench *bench, const dit_kernels *table, dit_pool *pool,
-                                  cJSON *report)
+static dit_status bench_at(bench_place *place, cJSON *report)
 {
     bench_totals totals = {0};
     cJSON *cases = cJSON_AddArrayToObject(report, "cases");
     if (!cases) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
-    DIT_TRY(add_machine(report, bench, table, pool));
-    DIT_TRY(run_cases(bench, table, pool, cases, &totals));
-    if (totals.ran == 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no kernel case matches '%s'", bench->filter);
-    if (bench->time) DIT_TRY(add_summary(report, totals.summary));
+    DIT_TRY(add_machine(report, place));
+    DIT_TRY(run_cases(place, cases, &totals));
+    if (totals.ran == 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no kernel case matches '%s'", place->bench->filter);
+    if (place->bench->time) DIT_TRY(add_summary(report, totals.summary));
     if (totals.failed)
         return DIT_FAIL(DIT_ERR_MISMATCH, "%d of %d kernel cases differ from the reference; the first: %s",
                         totals.failed, totals.ran, totals.first_failure);
     return DIT_OK;
 }
 
+static dit_status bench_with(const dit_kernel_bench *bench, const dit_kernels *table, dit_device *device, cJSON *report)
+{
+    bench_place place = {.bench = bench, .table = table, .device = device};
+    DIT_TRY(dit_pool_create(bench->threads, bench->threads <= sysconf(_SC_NPROCESSORS_ONLN), &place.pool));
+    dit_pool_set_device(place.pool, device);
+    dit_status st = bench_at(&place, report);
+    dit_bench_gemm_release(&place.gemm);
+    dit_pool_free(place.pool);
+    return st;
+}
+
 dit_status dit_kernels_bench_table(const dit_kernel_bench *bench, const dit_kernels *table, cJSON *report)
 {
-    dit_pool *pool;
-    DIT_TRY(dit_pool_create(bench->threads, bench->threads <= sysconf(_SC_NPROCESSORS_ONLN), &pool));
-    dit_status st = bench_with_pool(bench, table, pool, report);
-    dit_pool_free(pool);
+    return bench_with(bench, table, NULL, report);
+}
+
+dit_status dit_kernels_bench_device(const dit_kernel_bench *bench, dit_device *device, const dit_kernels *table,
+                                    cJSON *report)
+{
+    return bench_with(bench, table, device, report);
+}
+
+static dit_status bench_on_device(const dit_kernel_bench *bench, cJSON *report)
+{
+    const dit_device_params params = {.element = bench->element};
+    dit_device *device;
+    DIT_TRY(dit_device_open(bench->backend, &params, &device));
+    dit_status st = dit_kernels_bench_device(bench, device, dit_device_kernels(device), report);
+    dit_device_close(device);
     return st;
 }
 
 dit_status dit_kernels_bench(const dit_kernel_bench *bench, cJSON *report)
 {
     const dit_kernels *table;
+    if (dit_device_is_one(bench->backend)) return bench_on_device(bench, report);
+    if (bench->element != DIT_ELEMENT_FP32)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "backend %s computes in fp32, not in %s", bench->backend,
+                        dit_element_name(bench->element));
     DIT_TRY(dit_kernels_get(bench->backend, &table));
     return dit_kernels_bench_table(bench, table, report);
 }

@@ -3,8 +3,11 @@
 #ifndef DIT_KERNELS_BENCH_H
 #define DIT_KERNELS_BENCH_H
 
-#include "kernels/kernels.h"
+#include "kernels/device.h"
 
 dit_status dit_kernels_bench_table(const dit_kernel_bench *bench, const dit_kernels *table, struct cJSON *report);
+/* The same on a device that is open; `table`: its own, or a test's. */
+dit_status dit_kernels_bench_device(const dit_kernel_bench *bench, dit_device *device, const dit_kernels *table,
+                                    struct cJSON *report);
 
 #endif

@@ -184,6 +184,37 @@ static int64_t conv_depth(const dit_kernel_case *c)
     return (c->flags & DIT_CASE_CAUSAL ? 3 : 1) * c->D * c->D * c->k;
 }
 
+/* Terms of one sum of the result. */
+static int64_t case_depth(const dit_kernel_case *c)
+{
+    switch (c->op) {
+    case DIT_OPERATOR_LINEAR: return c->k;
+    case DIT_OPERATOR_ATTENTION: return c->D > c->Sk ? c->D : c->Sk;
+    case DIT_OPERATOR_CONV: return conv_depth(c);
+    default: return 1;
+    }
+}
+
+/* On a device in fp32 sums run over the whole depth, which adds u sqrt(depth), and exponentials and roots are right to
+ * two units in the last place or three, not to one: four times the host's bound. In bf16 and fp16 the result is rounded
+ * to 8 and 11 bits, which is 2^-8 and 2^-11 at most and 0.4 of that in the mean; what comes before it is rounded once
+ * more (the weights of attention, a product before its residual) and leaves the sum below the most of one rounding. */
+double dit_case_tolerance(const dit_kernel_case *c, dit_element element)
+{
+    double exact = 4 * dit_operator_tolerance(c->op) + 6e-8 * sqrt((double)(case_depth(c) - 1));
+    if (c->op == DIT_OPERATOR_COPY) return 0;
+    if (c->op == DIT_OPERATOR_COMBINE) return exact; /* into fp32, as schedulers do */
+    return exact + (element == DIT_ELEMENT_BF16 ? 0x1p-8 : element == DIT_ELEMENT_FP16 ? 0x1p-11 : 0);
+}
+
+/* It is fp32 always: its error is that of sums of exponentials in fp32, whose arguments come from rounded operands, the
+ * same for the reference. Kernels in bf16 take exponentials to base 2 that are right to 2^-22 and add thousands. */
+double dit_case_lse_tolerance(const dit_kernel_case *c, dit_element element)
+{
+    double exact = 4 * dit_operator_tolerance(c->op) + 6e-8 * sqrt((double)(case_depth(c) - 1));
+    return element == DIT_ELEMENT_FP32 || c->op == DIT_OPERATOR_ATTENTION_MERGE ? exact : 2e-5;
+}
+
 /* Queries are spread over the keys. Where there are as many keys, each sees those up to its own; else keys begin two
  * positions later, so that the first queries see none. */
 static int32_t query_position(const dit_kernel_case *c, int64_t query)
@@ -230,23 +261,94 @@ dit_work dit_case_work(const dit_kernel_case *c)
     }
 }
 
+/* The combined latent and the first operand are fp32 (combine_prepare). */
+double dit_case_bytes(const dit_kernel_case *c, dit_element element)
+{
+    double size = (double)dit_element_bytes(element);
+    if (c->op == DIT_OPERATOR_COMBINE) return (double)c->n * (8 + (double)(c->k - 1) * size);
+    return dit_case_work(c).bytes / 4 * size;
+}
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
+
+/* STORED: in the device's element; EXACT: fp32 on a device, too; HOST: what is packed, rounded as it will be. */
+typedef enum { STORED, EXACT, HOST } operand_kind;
+
+static void note(dit_case_run *run, void *data, int64_t count, dit_element element, bool on_device)
+{
+    run->arrays[run->array_count].data = data;
+    run->arrays[run->array_count].count = count;
+    run->arrays[run->array_count].element = element;
+    run->arrays[run->array_count++].on_device = on_device;
+}
+
+static void round_values(float *x, int64_t count, dit_element element)
+{
+    for (int64_t i = 0; element == DIT_ELEMENT_BF16 && i < count; i++)
+        x[i] = dit_bf16_to_float(dit_bf16_from_float(x[i]));
+    for (int64_t i = 0; element == DIT_ELEMENT_FP16 && i < count; i++)
+        x[i] = dit_fp16_to_float(dit_fp16_from_float(x[i]));
+}
+
+static dit_status take(dit_case_run *run, operand_kind kind, int64_t count, float **out)
+{
+    if (kind == HOST) return dit_arena_host_floats(run->room, count, out);
+    return kind == EXACT ? dit_arena_exact(run->room, count, out) : dit_arena_floats(run->room, count, out);
+}
+
+static dit_status fill_as(dit_case_run *run, operand_kind kind, int slot, int64_t count, float mean, float deviation)
+{
+    dit_element element = kind == EXACT ? DIT_ELEMENT_FP32 : run->room->ledger->element;
+    DIT_TRY(take(run, kind, count, &run->in[slot]));
+    dit_rng_normal(SEED, (uint64_t)slot, 0, count, mean, deviation, run->in[slot]);
+    round_values(run->in[slot], count, element);
+    note(run, run->in[slot], count, element, kind != HOST);
+    return DIT_OK;
+}
+
 static dit_status fill(dit_case_run *run, int slot, int64_t count, float mean, float deviation)
 {
-    DIT_TRY(dit_arena_floats(&run->arena, count, &run->in[slot]));
-    dit_rng_normal(SEED, (uint64_t)slot, 0, count, mean, deviation, run->in[slot]);
+    return fill_as(run, STORED, slot, count, mean, deviation);
+}
+
+/* Modulation, gates and masks are of the one type in some cases and of the other in others. */
+static operand_kind aside(const dit_kernel_case *c)
+{
+    return c->flags & DIT_CASE_STRIDED ? EXACT : STORED;
+}
+
+static dit_status prepare_outputs_as(dit_case_run *run, operand_kind kind, int64_t out_floats, int64_t lse_floats)
+{
+    int64_t total = out_floats + lse_floats;
+    run->out_floats = out_floats;
+    run->lse_floats = lse_floats;
+    run->out_element = kind == EXACT ? DIT_ELEMENT_FP32 : run->room->ledger->element;
+    DIT_TRY(take(run, kind, out_floats, &run->out));
+    DIT_TRY(take(run, EXACT, lse_floats, &run->lse));
+    DIT_TRY(dit_arena_host_floats(&run->host_arena, total, &run->initial));
+    DIT_TRY(dit_arena_host_floats(&run->host_arena, total, &run->expected));
+    dit_rng_normal(SEED, 100, 0, total, 0, 1, run->initial);
+    round_values(run->initial, out_floats, run->out_element);
     return DIT_OK;
 }
 
 static dit_status prepare_outputs(dit_case_run *run, int64_t out_floats, int64_t lse_floats)
 {
-    int64_t total = out_floats + lse_floats;
-    run->out_floats = out_floats;
-    run->lse_floats = lse_floats;
-    DIT_TRY(dit_arena_floats(&run->arena, total, &run->initial));
-    DIT_TRY(dit_arena_floats(&run->arena, total, &run->out));
-    DIT_TRY(dit_arena_floats(&run->arena, total, &run->expected));
-    dit_rng_normal(SEED, 100, 0, total, 0, 1, run->initial);
-    return DIT_OK;
+    return prepare_outputs_as(run, STORED, out_floats, lse_floats);
+}
+
+/* Of the output that a call writes: the table's or the reference's. */
+static float *lse_of(const dit_case_run *run, float *out)
+{
+    return out == run->out ? run->lse : out + run->out_floats;
+}
+
+static dit_status pack(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference, int64_t k, int pieces,
+                       const float *const *w, const float *const *bias, const int64_t *rows)
+{
+    DIT_TRY(table->linear_pack(run->pool, run->room, k, pieces, w, bias, rows, &run->packed));
+    if (!reference) return DIT_OK;
+    return reference->linear_pack(run->pool, &run->host_arena, k, pieces, w, bias, rows, &run->packed_reference);
 }
 
 /* ---- one pair of functions per operator: operands, and a call on rows [first, first + count) --------------------- */
@@ -257,15 +359,14 @@ static dit_status linear_prepare(dit_case_run *run, const dit_kernels *table, co
     const dit_kernel_case *c = run->c;
     bool bias = c->flags & DIT_CASE_BIAS;
     DIT_TRY(fill(run, 0, c->rows * padded(c, c->k), 0, 1));
-    DIT_TRY(fill(run, 1, c->n * c->k, 0, 1 / sqrtf((float)c->k)));
-    DIT_TRY(fill(run, 2, c->n, 0, 1));
-    DIT_TRY(fill(run, 3, c->n, 0, 1));
+    DIT_TRY(fill_as(run, HOST, 1, c->n * c->k, 0, 1 / sqrtf((float)c->k)));
+    DIT_TRY(fill_as(run, HOST, 2, c->n, 0, 1));
+    DIT_TRY(fill_as(run, aside(c), 3, c->n, 0, 1));
     /* in two pieces, as a fused projection is packed */
     int64_t rows[2] = {c->n / 3, c->n - c->n / 3};
     const float *w[2] = {run->in[1], run->in[1] + rows[0] * c->k};
     const float *b[2] = {bias ? run->in[2] : NULL, bias ? run->in[2] + rows[0] : NULL};
-    DIT_TRY(table->linear_pack(&run->arena, c->k, 2, w, b, rows, &run->packed));
-    DIT_TRY(reference->linear_pack(&run->arena, c->k, 2, w, b, rows, &run->packed_reference));
+    DIT_TRY(pack(run, table, reference, c->k, 2, w, b, rows));
     return prepare_outputs(run, c->rows * padded(c, c->n), 0);
 }
 
@@ -287,8 +388,9 @@ static dit_status position_tokens(dit_case_run *run)
 {
     const dit_kernel_case *c = run->c;
     void *memory;
-    DIT_TRY(dit_arena_alloc(&run->arena, (c->Sq + c->Sk) * (int64_t)sizeof *run->positions, &memory));
+    DIT_TRY(dit_arena_array(run->room, c->Sq + c->Sk, DIT_ELEMENT_INT32, &memory));
     run->positions = memory;
+    note(run, memory, c->Sq + c->Sk, DIT_ELEMENT_INT32, true);
     for (int64_t i = 0; i < c->Sq; i++) run->positions[i] = query_position(c, i);
     for (int64_t i = 0; i < c->Sk; i++) run->positions[c->Sq + i] = key_position(c, i);
     return DIT_OK;
@@ -303,7 +405,7 @@ static dit_status attention_prepare(dit_case_run *run)
     DIT_TRY(fill(run, 0, c->B * tokens * ld, 0, 1.5f));
     DIT_TRY(fill(run, 1, c->B * tokens * ld, 0, 1.5f));
     DIT_TRY(fill(run, 2, c->B * tokens * ld, 0, 1));
-    DIT_TRY(fill(run, 3, c->B * c->Sk, 0, 1));
+    DIT_TRY(fill_as(run, aside(c), 3, c->B * c->Sk, 0, 1));
     for (int64_t i = 0; i < c->B * c->Sk; i++) run->in[3][i] = i % c->Sk && run->in[3][i] > 0.5f ? -10000.0f : 0;
     for (int64_t i = 0; c->flags & DIT_CASE_HIDDEN && i < c->B * c->Sk; i++)
         if (i % c->Sk < c->Sk - 9) run->in[3][i] = -INFINITY;
@@ -329,7 +431,7 @@ static void attention_call(dit_case_run *run, const dit_kernels *table, float *o
     args.out = out + first * ldo;
     args.ldo = ldo;
     args.batch_o = c->Sq * ldo;
-    args.lse = run->lse_floats ? out + run->out_floats : NULL;
+    args.lse = run->lse_floats ? lse_of(run, out) : NULL;
     table->attention(run->pool, &args);
 }
 
@@ -338,7 +440,7 @@ static dit_status merge_prepare(dit_case_run *run)
 {
     const dit_kernel_case *c = run->c;
     DIT_TRY(fill(run, 0, c->B * c->H * c->Sq * c->D, 0, 1));
-    DIT_TRY(fill(run, 1, c->B * c->H * c->Sq, 3, 2));
+    DIT_TRY(fill_as(run, EXACT, 1, c->B * c->H * c->Sq, 3, 2));
     DIT_TRY(prepare_outputs(run, c->B * c->Sq * padded(c, c->H * c->D), c->B * c->H * c->Sq));
     for (int64_t i = 1; i < run->lse_floats; i += 3) run->initial[run->out_floats + i] = -INFINITY;
     return DIT_OK;
@@ -348,7 +450,7 @@ static void merge_call(dit_case_run *run, const dit_kernels *table, float *out)
 {
     const dit_kernel_case *c = run->c;
     int64_t ldo = padded(c, c->H * c->D);
-    dit_merge_args args = {.B = c->B, .H = c->H, .S = c->Sq, .D = c->D, .out = out, .lse = out + run->out_floats};
+    dit_merge_args args = {.B = c->B, .H = c->H, .S = c->Sq, .D = c->D, .out = out, .lse = lse_of(run, out)};
     args.ldo = ldo;
     args.batch_o = c->Sq * ldo;
     args.block_out = run->in[0];
@@ -361,7 +463,7 @@ static dit_status norm_prepare(dit_case_run *run)
 {
     const dit_kernel_case *c = run->c;
     DIT_TRY(fill(run, 0, c->rows * padded(c, c->n), 1, 2));
-    for (int slot = 1; slot < 5; slot++) DIT_TRY(fill(run, slot, c->n, 0.5f, 1));
+    for (int slot = 1; slot < 5; slot++) DIT_TRY(fill_as(run, slot < 3 ? STORED : aside(c), slot, c->n, 0.5f, 1));
     return prepare_outputs(run, c->rows * padded(c, c->n), 0);
 }
 
@@ -387,8 +489,8 @@ static dit_status qk_prepare(dit_case_run *run)
 {
     const dit_kernel_case *c = run->c;
     DIT_TRY(fill(run, 0, c->D, 1, 0.3f));
-    DIT_TRY(fill(run, 1, c->rows * c->D, 0, 1));
-    DIT_TRY(fill(run, 2, c->rows * c->D, 0, 1));
+    DIT_TRY(fill_as(run, EXACT, 1, c->rows * c->D, 0, 1));
+    DIT_TRY(fill_as(run, EXACT, 2, c->rows * c->D, 0, 1));
     DIT_TRY(fill(run, 3, c->D, 0.5f, 1));
     for (int64_t i = 0; i + 1 < c->rows * c->D; i += 2) {
         float angle = run->in[1][i];
@@ -430,10 +532,11 @@ static void copy_call(dit_case_run *run, const dit_kernels *table, float *out)
     table->copy(run->pool, &args);
 }
 
+/* A scheduler's step: the latent is fp32, what the model says is not. */
 static dit_status combine_prepare(dit_case_run *run)
 {
-    for (int slot = 0; slot < run->c->k; slot++) DIT_TRY(fill(run, slot, run->c->n, 0, 1));
-    return prepare_outputs(run, run->c->n, 0);
+    for (int slot = 0; slot < run->c->k; slot++) DIT_TRY(fill_as(run, slot ? STORED : EXACT, slot, run->c->n, 0, 1));
+    return prepare_outputs_as(run, EXACT, run->c->n, 0);
 }
 
 static void combine_call(dit_case_run *run, const dit_kernels *table, float *out)
@@ -462,14 +565,13 @@ static dit_status conv_prepare(dit_case_run *run, const dit_kernels *table, cons
     dit_conv_args shape = conv_shape(c);
     int64_t k = conv_depth(c);
     DIT_TRY(fill(run, 0, c->B * c->H * c->Sq * c->k, 0, 1));
-    DIT_TRY(fill(run, 1, c->n * k, 0, 1 / sqrtf((float)k)));
-    DIT_TRY(fill(run, 2, c->n, 0, 1));
+    DIT_TRY(fill_as(run, HOST, 1, c->n * k, 0, 1 / sqrtf((float)k)));
+    DIT_TRY(fill_as(run, HOST, 2, c->n, 0, 1));
     DIT_TRY(fill(run, 3, shape.padding[0] * c->H * c->Sq * c->k, 0, 1));
     DIT_TRY(fill(run, 4, (shape.padding[0] + c->B) * c->Sq * c->k, 0, 1));
     DIT_TRY(fill(run, 5, (shape.padding[0] + c->B) * c->Sq * c->k, 0, 1));
     const float *w[1] = {run->in[1]}, *b[1] = {c->flags & DIT_CASE_BIAS ? run->in[2] : NULL};
-    DIT_TRY(table->linear_pack(&run->arena, k, 1, w, b, &c->n, &run->packed));
-    DIT_TRY(reference->linear_pack(&run->arena, k, 1, w, b, &c->n, &run->packed_reference));
+    DIT_TRY(pack(run, table, reference, k, 1, w, b, &c->n));
     return prepare_outputs(run, shape.out[0] * shape.out[1] * shape.out[2] * c->n, 0);
 }
 
@@ -492,19 +594,21 @@ static void conv_call(dit_case_run *run, const dit_kernels *table, const dit_lin
     table->conv(run->pool, &args);
 }
 
-/* in: x, weight, bias, scale and shift side by side, workspace, moments. Frames are a batch without a field, time with
+/* in: x, weight, bias, scale and shift side by side. Frames are a batch without a field, time with
  * one. */
 static dit_status group_norm_prepare(dit_case_run *run)
 {
     const dit_kernel_case *c = run->c;
     int64_t floats = c->B * c->H * c->Sq * c->n, bytes;
+    void *moments;
     DIT_TRY(fill(run, 0, floats, 1, 2));
     DIT_TRY(fill(run, 1, c->n, 0.5f, 1));
     DIT_TRY(fill(run, 2, c->n, 0.5f, 1));
     DIT_TRY(fill(run, 3, c->B * c->H * c->Sq * 2 * c->n, 0.5f, 1));
     bytes = dit_group_norm_workspace_bytes(c->B, c->H * c->Sq, c->n, c->k);
-    DIT_TRY(dit_arena_floats(&run->arena, bytes / (int64_t)sizeof(float) + 1, &run->in[4]));
-    DIT_TRY(dit_arena_floats(&run->arena, c->B * c->k * 2 * (int64_t)(sizeof(double) / sizeof(float)), &run->in[5]));
+    DIT_TRY(dit_arena_array(run->room, bytes / (int64_t)sizeof(double) + 1, DIT_ELEMENT_FP64, &run->workspace));
+    DIT_TRY(dit_arena_array(run->room, c->B * c->k * 2, DIT_ELEMENT_FP64, &moments));
+    run->moments = moments;
     return prepare_outputs(run, floats, 0);
 }
 
@@ -515,7 +619,7 @@ static void group_norm_call(dit_case_run *run, const dit_kernels *table, float *
     dit_group_norm_args args = {.batch = field ? 1 : c->B, .frames = field ? c->B : 1, .height = c->H, .width = c->Sq};
     args.C = c->n, args.groups = c->k, args.x = run->in[0], args.y = out, args.eps = 1e-6f;
     args.activation = case_activation(c);
-    args.workspace = run->in[4];
+    args.workspace = run->workspace;
     if (c->flags & DIT_CASE_BIAS) args.weight = run->in[1], args.bias = run->in[2];
     if (field) {
         args.scale = run->in[3], args.shift = run->in[3] + c->n, args.ldf = 2 * c->n;
@@ -523,7 +627,7 @@ static void group_norm_call(dit_case_run *run, const dit_kernels *table, float *
         args.field_frames = (c->B + 1) / 2, args.field_height = c->H / 2, args.field_width = c->Sq / 2;
     }
     if (c->flags & DIT_CASE_BAND) {
-        args.moments = (double *)(void *)run->in[5];
+        args.moments = run->moments;
         table->group_moments(run->pool, &args);
     }
     table->group_norm(run->pool, &args);
@@ -610,20 +714,60 @@ static dit_status prepare_operands(dit_case_run *run, const dit_kernels *table, 
     }
 }
 
+/* Rounds what the host filled in, once more after it was changed, and puts it on the device. */
+static dit_status send_operands(dit_case_run *run)
+{
+    for (int i = 0; run->device && i < run->array_count; i++) {
+        round_values(run->arrays[i].data, run->arrays[i].count, run->arrays[i].element);
+        if (run->arrays[i].on_device) DIT_TRY(dit_device_put(run->device, run->arrays[i].data, run->arrays[i].count));
+    }
+    return DIT_OK;
+}
+
+dit_memory_ledger dit_case_ledger(dit_device *device)
+{
+    return (dit_memory_ledger){
+        .on_device = true, .element = device->element, .device = dit_space_device(dit_device_space(device))};
+}
+
+static dit_status prepare(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
+{
+    dit_arena_init(&run->host_arena, &run->host_ledger, DIT_MEMORY_ACTIVATIONS);
+    dit_status st = prepare_operands(run, table, reference);
+    if (st == DIT_OK) st = send_operands(run);
+    if (st != DIT_OK) dit_case_release(run);
+    return st;
+}
+
 dit_status dit_case_prepare(const dit_kernel_case *c, dit_pool *pool, const dit_kernels *table,
                             const dit_kernels *reference, dit_case_run *run)
 {
-    *run = (dit_case_run){.c = c, .pool = pool};
+    *run = (dit_case_run){.c = c, .pool = pool, .device = dit_pool_device(pool), .room = &run->arena};
+    if (run->device) run->ledger = dit_case_ledger(run->device);
     dit_arena_init(&run->arena, &run->ledger, DIT_MEMORY_ACTIVATIONS);
-    dit_status st = prepare_operands(run, table, reference);
-    if (st != DIT_OK) dit_case_release(run);
-    return st;
+    return prepare(run, table, reference);
+}
+
+dit_status dit_case_prepare_beside(dit_case_run *first, const dit_kernels *table, dit_case_run *run)
+{
+    *run = (dit_case_run){.c = first->c, .pool = first->pool, .device = first->device, .room = first->room};
+    return prepare(run, table, NULL);
 }
 
 void dit_case_release(dit_case_run *run)
 {
     dit_arena_release(&run->arena);
+    dit_arena_release(&run->host_arena);
     *run = (dit_case_run){0};
+}
+
+dit_status dit_case_reset(dit_case_run *run)
+{
+    memcpy(run->out, run->initial, (size_t)run->out_floats * sizeof(float));
+    memcpy(run->lse, run->initial + run->out_floats, (size_t)run->lse_floats * sizeof(float));
+    if (!run->device) return DIT_OK;
+    DIT_TRY(dit_device_put(run->device, run->out, run->out_floats));
+    return dit_device_put(run->device, run->lse, run->lse_floats);
 }
 
 static int64_t case_rows(const dit_kernel_case *c)
@@ -686,14 +830,28 @@ static double sampled_error(dit_case_run *run, const dit_kernels *reference)
     return worst;
 }
 
-double dit_case_error(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
+static dit_status fetch_output(dit_case_run *run)
 {
-    size_t bytes = (size_t)(run->out_floats + run->lse_floats) * sizeof(float);
-    memcpy(run->out, run->initial, bytes);
-    memcpy(run->expected, run->initial, bytes);
+    if (!run->device) return DIT_OK;
+    DIT_TRY(dit_device_wait(run->device));
+    DIT_TRY(dit_device_get(run->device, run->out, run->out_floats));
+    return dit_device_get(run->device, run->lse, run->lse_floats);
+}
+
+dit_status dit_case_error(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference,
+                          dit_case_distance *error)
+{
+    DIT_TRY(dit_case_reset(run));
+    memcpy(run->expected, run->initial, (size_t)(run->out_floats + run->lse_floats) * sizeof(float));
     dit_case_call(run, table);
-    if (run->c->flags & DIT_CASE_LARGE) return sampled_error(run, reference);
+    DIT_TRY(fetch_output(run));
+    *error = (dit_case_distance){0};
+    if (run->c->flags & DIT_CASE_LARGE) {
+        error->out = sampled_error(run, reference);
+        return DIT_OK;
+    }
     call_rows(run, reference, &run->packed_reference, run->expected, 0, case_rows(run->c));
-    return fmax(distance(run->out, run->expected, run->out_floats),
-                distance(run->out + run->out_floats, run->expected + run->out_floats, run->lse_floats));
+    error->out = distance(run->out, run->expected, run->out_floats);
+    error->lse = distance(run->lse, run->expected + run->out_floats, run->lse_floats);
+    return DIT_OK;
 }

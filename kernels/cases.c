@@ -83,6 +83,8 @@ enum {
     UP = DIT_CASE_UP,
     TIMED = DIT_CASE_TIMED,
     LARGE = DIT_CASE_TIMED | DIT_CASE_LARGE,
+    DEVICE = DIT_CASE_TIMED | DIT_CASE_DEVICE,
+    HUGE = DIT_CASE_TIMED | DIT_CASE_LARGE | DIT_CASE_DEVICE,
 };
 
 const dit_kernel_case dit_kernel_cases[] = {
@@ -117,6 +119,11 @@ const dit_kernel_case dit_kernel_cases[] = {
     LINEAR(1536, 9216, 3072, BIAS | LARGE),
     LINEAR(1024, 3072, 3072, BIAS | GATED | LARGE),
     LINEAR(512, 3072, 15360, BIAS | GATED | LARGE),
+    LINEAR(4608, 9216, 3072, BIAS | HUGE),
+    LINEAR(4608, 3072, 3072, BIAS | GATED | HUGE),
+    LINEAR(4608, 12288, 3072, BIAS | GELU | HUGE),
+    LINEAR(4608, 3072, 12288, BIAS | GATED | HUGE),
+    LINEAR(4608, 3072, 15360, BIAS | GATED | HUGE),
 
     ATTENTION(1, 1, 1, 1, 8, LSE),
     ATTENTION(1, 2, 3, 5, 12, LSE | STRIDED),
@@ -145,6 +152,11 @@ const dit_kernel_case dit_kernel_cases[] = {
     ATTENTION(1, 24, 1024, 1024, 64, STRIDED | LARGE),
     ATTENTION(1, 24, 1024, 1024, 128, STRIDED | LARGE),
     ATTENTION(1, 24, 4608, 4608, 128, STRIDED | LARGE),
+    ATTENTION(1, 24, 8704, 8704, 128, STRIDED | HUGE),
+    ATTENTION(1, 24, 16896, 16896, 128, STRIDED | HUGE),
+    ATTENTION(1, 48, 17776, 17776, 64, STRIDED | HUGE),
+    ATTENTION(1, 24, 4608, 4608, 128, HUGE),
+    ATTENTION(2, 16, 4096, 4096, 72, STRIDED | HUGE),
     ATTENTION(1, 16, 1024, 1024, 64, CAUSAL | LARGE),
     ATTENTION(1, 8, 4096, 4096, 64, CAUSAL | LARGE),
 
@@ -152,6 +164,7 @@ const dit_kernel_case dit_kernel_cases[] = {
     MERGE(2, 3, 17, 18, STRIDED),
     MERGE(1, 16, 200, 72, STRIDED),
     MERGE(1, 16, 1024, 72, TIMED),
+    MERGE(1, 24, 4608, 128, DEVICE),
 
     NORM(1, 1, 0),
     NORM(3, 63, BIAS),
@@ -166,6 +179,7 @@ const dit_kernel_case dit_kernel_cases[] = {
     NORM(4096, 1152, MODULATE | TIMED),
     NORM(1536, 3072, MODULATE | TIMED),
     NORM(1536, 3072, MODULATE | RMS | TIMED),
+    NORM(4608, 3072, MODULATE | DEVICE),
 
     QK(1, 1, 2, NORMED | RMS | ROPE),
     QK(5, 3, 18, NORMED | RMS | ROPE | STRIDED),
@@ -175,11 +189,14 @@ const dit_kernel_case dit_kernel_cases[] = {
     QK(7, 3, 40, NORMED),
     QK(33, 2, 88, NORMED | BIAS | ROPE | STRIDED),
     QK(1536, 24, 128, NORMED | RMS | ROPE | STRIDED | TIMED),
+    QK(4608, 24, 128, NORMED | RMS | ROPE | DEVICE),
 
     COPY(1, 1, 1, 1, 0),
     COPY(2, 3, 5, 7, STRIDED),
     COPY(4, 64, 8, 72, STRIDED),
     COPY(2, 1024, 8, 72, STRIDED | TIMED),
+    COPY(4, 1152, 6, 128, DEVICE),
+    COPY(1, 4608, 24, 128, DEVICE),
 
     COMBINE(1, 1, 0),
     COMBINE(1001, 4, 0),

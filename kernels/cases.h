@@ -3,7 +3,7 @@
 #ifndef DIT_KERNELS_CASES_H
 #define DIT_KERNELS_CASES_H
 
-#include "kernels/kernels.h"
+#include "kernels/device.h"
 
 typedef enum {
     DIT_OPERATOR_LINEAR,
@@ -43,6 +43,7 @@ enum {
     DIT_CASE_UP = 1 << 17,      /* conv: of x repeated twice                                                      */
     DIT_CASE_BAND = 1 << 18,    /* conv: rows above and below; group_norm: moments taken first                   */
     DIT_CASE_HIDDEN = 1 << 14,  /* attention, with BIAS: keys before the last 9 are -INFINITY                     */
+    DIT_CASE_DEVICE = 1 << 19,  /* too large for a host: timed on devices                                         */
 };
 
 /* Dimensions that an operator does not have are 0. */
@@ -63,33 +64,63 @@ extern const int dit_kernel_case_count;
 const char *dit_operator_name(dit_operator op);
 /* Largest allowed relative L2 distance to the reference; the reasons stand beside the numbers. */
 double dit_operator_tolerance(dit_operator op);
+/* The same of a case whose operands are elements on a device, of its output and of its lse. */
+double dit_case_tolerance(const dit_kernel_case *c, dit_element element);
+double dit_case_lse_tolerance(const dit_kernel_case *c, dit_element element);
 /* Whether multiply-adds, not bytes, limit the operator. */
 bool dit_operator_is_compute_bound(dit_operator op);
 void dit_case_describe(const dit_kernel_case *c, char *out, int size);
 dit_work dit_case_work(const dit_kernel_case *c);
+/* Bytes read and written where operands are elements of a device; dit_case_work counts fp32. */
+double dit_case_bytes(const dit_kernel_case *c, dit_element element);
 
-/* One case with its operands. release accepts a zeroed one. */
+/* One case with its operands. On a device (of the pool) they lie at addresses of its ledger: what the host has there is
+ * what the reference computes on, rounded as the device's elements are. release accepts a zeroed one. */
+enum { DIT_CASE_ARRAYS = 16 };
 typedef struct {
     const dit_kernel_case *c;
     dit_pool *pool;
-    dit_memory_ledger ledger;
-    dit_arena arena;
-    float *in[8];          /* operands, by operator                                             */
-    float *initial;        /* contents of the output before a call: strides and in-place inputs */
-    float *out, *expected; /* [out_floats + lse_floats]                                         */
+    dit_device *device; /* NULL: the host */
+    dit_memory_ledger ledger, host_ledger;
+    dit_arena arena, host_arena; /* what the operators of the table see; the reference's own */
+    dit_arena *room;             /* the first of them, or another run's */
+    float *in[8];                /* operands, by operator                                    */
+    float *initial;              /* contents of the output before a call: strides and in-place inputs */
+    float *out, *lse, *expected; /* expected: [out_floats + lse_floats] as initial                    */
     int64_t out_floats, lse_floats;
+    dit_element out_element;
     int32_t *positions; /* attention with CAUSAL: of Sq queries, then of Sk keys */
+    double *moments;    /* group_norm, with the workspace behind */
+    void *workspace;
     dit_linear packed, packed_reference;
+    struct {
+        void *data;
+        int64_t count;
+        dit_element element;
+        bool on_device;
+    } arrays[DIT_CASE_ARRAYS]; /* filled by the host */
+    int array_count;
 } dit_case_run;
 
-/* Allocates and fills the operands from fixed seeds and packs weights with both tables. Errors: DIT_ERR_MEMORY. */
+/* Allocates and fills the operands from fixed seeds, packs weights with both tables, and puts all that on the pool's
+ * device, if it has one. Errors: DIT_ERR_MEMORY, those of the device. */
 dit_status dit_case_prepare(const dit_kernel_case *c, dit_pool *pool, const dit_kernels *table,
                             const dit_kernels *reference, dit_case_run *run);
+/* The same operands once more, beside those of a run that outlives this one; for calls, not for comparing. */
+dit_status dit_case_prepare_beside(dit_case_run *first, const dit_kernels *table, dit_case_run *run);
 void dit_case_release(dit_case_run *run);
+/* Counts nothing, and has its arrays on the device. */
+dit_memory_ledger dit_case_ledger(dit_device *device);
+/* The output as it is before a call. Errors: those of the device. */
+dit_status dit_case_reset(dit_case_run *run);
 /* One call of the operator into run->out. Allocates nothing. */
 void dit_case_call(dit_case_run *run, const dit_kernels *table);
-/* Relative L2 distance between a call on `table` and on `reference`, the larger one of output and lse; infinite when
- * anything is not finite. Bytes between the rows must stay as they were. */
-double dit_case_error(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference);
+/* Relative L2 distances between a call on `table` and on `reference`; infinite when anything is not finite. Bytes
+ * between the rows must stay as they were. Errors: those of the device. */
+typedef struct {
+    double out, lse;
+} dit_case_distance;
+dit_status dit_case_error(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference,
+                          dit_case_distance *error);
 
 #endif

@@ -62,12 +62,12 @@ static void *room(host_device *d, const void *address)
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
 /* Packed weights are the operators' own: they stay where the cpu backend puts them. */
-static dit_status host_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w,
+static dit_status host_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
                                    const float *const *bias, const int64_t *rows, dit_linear *out)
 {
     const dit_kernels *cpu;
     DIT_TRY(dit_kernels_get("cpu", &cpu));
-    return cpu->linear_pack(arena, k, pieces, w, bias, rows, out);
+    return cpu->linear_pack(pool, arena, k, pieces, w, bias, rows, out);
 }
 
 /* An operator whose operands are first found on the device. */

@@ -200,8 +200,8 @@ typedef struct {
     const char *name; /* "ref", "cpu" */
     /* Packs W [n, k] row-major (+ bias [n] or NULL, copied) into `arena`. Collects `pieces` matrices stacked along n:
      * w[i] is [rows[i], k]; bias[i] may be NULL only if all are. The sources may be freed afterwards. */
-    dit_status (*linear_pack)(dit_arena *arena, int64_t k, int pieces, const float *const *w, const float *const *bias,
-                              const int64_t *rows, dit_linear *out);
+    dit_status (*linear_pack)(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
+                              const float *const *bias, const int64_t *rows, dit_linear *out);
     void (*linear)(dit_pool *pool, const dit_linear_args *args);
     void (*attention)(dit_pool *pool, const dit_attention_args *args);
     void (*attention_merge)(dit_pool *pool, const dit_merge_args *args);
@@ -258,11 +258,15 @@ double dit_kernels_measure_bandwidth(dit_pool *pool);
 
 /* Runs the one case list (kernels/cases.c) on `backend`: each operator against ref over all ISA-relevant and awkward
  * shapes; with `time` also timed, only after it has passed. Adds to `report`: "cases": [{op, shape, max_error,
- * tolerance, verdict, time_ns?, rounds?, gflop_per_s?, of_peak?, gb_per_s?}], "peak_gflop_per_s", "isa",
- * "threads", "backend", and with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median, of_peak_min}].
- * `progress` (may be NULL) is called with each finished case's line. Errors: DIT_ERR_MISMATCH when any case failed. */
+ * tolerance, lse_error?, verdict, time_ns?, rounds?, gflop_per_s?, of_peak?, gb_per_s?, copies?}], "peak_gflop_per_s",
+ * "isa", "threads", "backend", "element", and with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median,
+ * of_peak_min}]. On a device (kernels/device.h) operands are elements on it, the peak is that of its largest product of
+ * matrices, "gemm_size" its extents, and "device" is what describes it.
+ * `progress` (may be NULL) is called with each finished case's line. Errors: DIT_ERR_MISMATCH when any case failed,
+ * DIT_ERR_ENVIRONMENT when there is no such device. */
 typedef struct {
     const char *backend;
+    dit_element element; /* of a device */
     int threads;
     bool time;
     const char *filter; /* NULL, or a substring of op or shape */

@@ -84,5 +84,6 @@ dit_status dit_kernels_get(const char *name, const dit_kernels **out)
 {
     *out = backend_table(name);
     if (*out) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_NOT_FOUND, "no kernel backend '%s'; there are ref and cpu", name);
+    return DIT_FAIL(DIT_ERR_NOT_FOUND, "no kernel backend '%s'; there are ref and cpu, and the devices host and cuda",
+                    name);
 }

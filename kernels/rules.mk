@@ -16,5 +16,8 @@ $(BUILD)/tests/gemm_peers: $(BUILD)/kernels/peers/gemm_peers.o $(BUILD)/kernels/
 KERNELS_TESTS := $(patsubst kernels/tests/%.c,$(BUILD)/tests/kernels_%,$(sort $(wildcard kernels/tests/test_*.c)))
 $(BUILD)/tests/kernels_%: $(BUILD)/kernels/tests/%.o $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(KERNELS_TEST_LIBS) $(BASE_LIBS) -o $@
+$(BUILD)/tests/kernels_test_algorithms: $(BUILD)/kernels/cuda/algorithms.o
 TESTS += $(KERNELS_TESTS)
+
+include kernels/cuda/rules.mk

@@ -7,10 +7,10 @@ SUITE_LIBS := -lsqlite3 -lhwloc -lpng $(BASE_LIBS)
 $(BUILD)/bin/ditbench: $(BUILD)/suite/main.o $(BUILD)/suite/suite.a $(BUILD)/reports/reports.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(SUITE_LIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $(WITH_LOADABLE) $(SUITE_LIBS) -o $@
 
 SUITE_TESTS := $(patsubst suite/tests/%.c,$(BUILD)/tests/suite_%,$(sort $(wildcard suite/tests/test_*.c)))
 $(BUILD)/tests/suite_%: $(BUILD)/suite/tests/%.o $(BUILD)/suite/suite.a $(BUILD)/reports/reports.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lcmocka $(SUITE_LIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(SUITE_LIBS) -o $@
 TESTS += $(SUITE_TESTS)

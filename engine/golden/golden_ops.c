@@ -309,8 +309,8 @@ static dit_status run_conv(golden_ops *g, const char *name, const char *paramete
     int64_t n = w.shape[0], C = w.shape[1], k = C * taps * taps;
     if (x.shape[1] != C || w.shape[2] != taps || w.shape[3] != taps || b.view.elements != n) return DIT_OK;
     DIT_TRY(exchange(g, w.data, n, C, (int64_t)taps * taps, 1, &rows));
-    DIT_TRY(g->rt.kernels->linear_pack(&g->rt.run, k, 1, (const float *const[1]){rows}, (const float *const[1]){b.data},
-                                       &n, &weights));
+    DIT_TRY(g->rt.kernels->linear_pack(g->rt.pool, &g->rt.run, k, 1, (const float *const[1]){rows},
+                                       (const float *const[1]){b.data}, &n, &weights));
     dit_conv_args args = {.up = 1};
     for (int i = 1; i < 3; i++) {
         int64_t extent = x.shape[i + 1] + (down ? 1 : 2 * padding) - taps;
@@ -332,7 +332,8 @@ static dit_status run_upsample(golden_ops *g, const char *name, const char *para
     int64_t C = x.shape[1];
     DIT_TRY(dit_arena_host_floats(&g->rt.image, C * C, &identity));
     for (int64_t i = 0; i < C * C; i++) identity[i] = i / C == i % C ? 1.0f : 0.0f;
-    DIT_TRY(g->rt.kernels->linear_pack(&g->rt.run, C, 1, (const float *const[1]){identity}, NULL, &C, &weights));
+    DIT_TRY(g->rt.kernels->linear_pack(g->rt.pool, &g->rt.run, C, 1, (const float *const[1]){identity}, NULL, &C,
+                                       &weights));
     dit_conv_args args = {.up = 2, .kernel = {1, 1, 1}, .stride = {1, 1, 1}};
     args.out[1] = 2 * x.shape[2], args.out[2] = 2 * x.shape[3];
     return convolve(g, name, &x, &weights, args);

@@ -1,7 +1,7 @@
 /* kernel: operator check and timing, one process. */
 #include "engine/programs/program.h"
 
-#include "kernels/kernels.h"
+#include "kernels/device.h"
 
 #include <stdio.h>
 
@@ -12,27 +12,53 @@ static void print_line(void *context, const char *line)
     fflush(stdout);
 }
 
+static dit_status read_bench(const dit_json *doc, dit_kernel_bench *bench)
+{
+    static const char *const keys[] = {"schema", "program", "backend",  "element", "threads",
+                                       "time",   "filter",  "platform", NULL};
+    const char *element = "fp32";
+    int64_t threads = 1;
+    DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "backend", &bench->backend));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "element", &element));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "threads", 1, 1024, &threads));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "time", &bench->time));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "filter", &bench->filter));
+    bench->threads = (int)threads;
+    if (dit_element_from_name(element, &bench->element) && bench->element <= DIT_ELEMENT_FP16) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_JSON_VALUE, "/element: '%s' is not one of fp32, bf16, fp16", element);
+}
+
+/* A device that this machine has none of: nothing is wrong with the operators. */
+static bool is_absent(const dit_kernel_bench *bench, char *reason, size_t size)
+{
+    if (!dit_device_is_one(bench->backend) || dit_device_count(bench->backend) > 0) return false;
+    snprintf(reason, size, "%s", dit_error_last()->message);
+    dit_error_clear();
+    return true;
+}
+
+static dit_status run_bench(const dit_kernel_bench *bench, cJSON *report, bool *skipped)
+{
+    char reason[512];
+    *skipped = is_absent(bench, reason, sizeof reason);
+    if (!*skipped) return dit_kernels_bench(bench, report);
+    printf("skipped: %s\n", reason);
+    return dit_json_add_string(report, "skipped", reason);
+}
+
 static dit_status kernel_run(const dit_program_args *args, bool *skipped)
 {
-    static const char *const keys[] = {"schema", "program", "backend", "threads", "time", "filter", "platform", NULL};
-    const dit_json *doc = args->doc;
     dit_kernel_bench bench = {.backend = "cpu", .progress = print_line};
-    int64_t threads = 1;
     char path[4096];
     dit_status st;
-    (void)skipped;
-    DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
-    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "backend", &bench.backend));
-    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "threads", 1, 1024, &threads));
-    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "time", &bench.time));
-    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "filter", &bench.filter));
-    bench.threads = (int)threads;
+    DIT_TRY(read_bench(args->doc, &bench));
     cJSON *record = cJSON_CreateObject(), *report = record ? cJSON_AddObjectToObject(record, "kernels") : NULL;
     if (!report) {
         cJSON_Delete(record);
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     }
-    st = dit_kernels_bench(&bench, report);
+    st = run_bench(&bench, report, skipped);
     snprintf(path, sizeof path, "%s/record.json", args->out_folder);
     DIT_KEEP_FIRST(st, dit_json_add_string(record, "schema", "ditbench.record/1"));
     DIT_KEEP_FIRST(st, dit_json_add_string(record, "program", "kernel"));

@@ -73,7 +73,7 @@ static dit_status load_conv(const vae_loader *l, const char *prefix, vae_conv *c
     DIT_TRY(dit_weights_read(l->rt, l->weights, name, 1, &conv->out, DIT_INIT_BIAS, bias));
     if (!l->rt->ledger.counting_only) channels_last(stored, conv->out, conv->in, taps, weights);
     const float *w[1] = {weights}, *b[1] = {bias};
-    DIT_TRY(l->rt->kernels->linear_pack(&l->rt->run, k, 1, w, b, &conv->out, &conv->weights));
+    DIT_TRY(l->rt->kernels->linear_pack(l->rt->pool, &l->rt->run, k, 1, w, b, &conv->out, &conv->weights));
     dit_arena_release_to(&l->rt->step, mark);
     return DIT_OK;
 }

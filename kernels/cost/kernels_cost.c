@@ -22,10 +22,10 @@ static void tell(const dit_cost_op *op)
 static const int piece_counts[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 enum { PIECES_MAX = sizeof piece_counts / sizeof piece_counts[0] - 1 };
 
-static dit_status cost_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w,
+static dit_status cost_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
                                    const float *const *bias, const int64_t *rows, dit_linear *out)
 {
-    DIT_TRY(dit_kernels_counting()->linear_pack(arena, k, pieces, w, bias, rows, out));
+    DIT_TRY(dit_kernels_counting()->linear_pack(pool, arena, k, pieces, w, bias, rows, out));
     out->plan = &piece_counts[pieces < PIECES_MAX ? pieces : PIECES_MAX];
     return DIT_OK;
 }

@@ -2,11 +2,12 @@
  * own code over shapes that no memory here could hold, and what is left is the account of flops and bytes. */
 #include "kernels/cpu/cpu.h"
 
-static dit_status count_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w,
+static dit_status count_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
                                     const float *const *bias, const int64_t *rows, dit_linear *out)
 {
     float *packed, *packed_bias = NULL;
     int64_t n = 0, lanes = dit_cpu_current()->lanes;
+    (void)pool;
     (void)w;
     for (int i = 0; i < pieces; i++) n += rows[i];
     int64_t padded = (n + lanes - 1) / lanes * lanes; /* as the cpu backend packs */

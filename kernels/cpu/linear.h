@@ -58,11 +58,12 @@ static void linear_pack_piece(const dit_linear *linear, float *packed, int64_t r
     }
 }
 
-static dit_status cpu_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w,
+static dit_status cpu_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
                                   const float *const *bias, const int64_t *rows, dit_linear *out)
 {
     void *packed, *packed_bias = NULL;
     bool has_bias = bias && bias[0];
+    (void)pool;
     *out = (dit_linear){.k = k};
     for (int i = 0; i < pieces; i++) out->n += rows[i];
     DIT_TRY(dit_arena_alloc(arena, linear_padded(out->n) * k * (int64_t)sizeof(float), &packed));

@@ -62,8 +62,8 @@ view view_of(dit_cuda *cuda, const void *address);
 
 /* ---- operators, one file each: the table is in device.cu --------------------------------------------------------- */
 
-dit_status cuda_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w, const float *const *bias,
-                            const int64_t *rows, dit_linear *out);
+dit_status cuda_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
+                            const float *const *bias, const int64_t *rows, dit_linear *out);
 void cuda_linear(dit_pool *pool, const dit_linear_args *args);
 void cuda_attention(dit_pool *pool, const dit_attention_args *args);
 void cuda_attention_merge(dit_pool *pool, const dit_merge_args *args);

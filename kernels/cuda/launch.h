@@ -12,8 +12,8 @@
 #ifdef DIT_CUDA_EMULATED
 #define LAUNCH(cuda, kernel, grid, block, shared_bytes, ...)                                                           \
     do {                                                                                                               \
-        (void)(cuda);                                                                                                  \
-        emulated_launch(grid, block, shared_bytes, [=]() { kernel(__VA_ARGS__); });                                    \
+        emulated_launch(#kernel, (cuda)->stream, grid, block, shared_bytes, kernel, ##__VA_ARGS__);                    \
+        cuda_check(cuda, cudaGetLastError(), #kernel);                                                                 \
     } while (0)
 #define SHARED(type, name) type *name = (type *)emulated_shared()
 #else

@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-dit_status dit_ref_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w, const float *const *bias,
-                               const int64_t *rows, dit_linear *out)
+dit_status dit_ref_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
+                               const float *const *bias, const int64_t *rows, dit_linear *out)
 {
     float *packed, *packed_bias = NULL;
     int64_t n = 0;
     bool has_bias = bias && bias[0];
+    (void)pool;
     for (int i = 0; i < pieces; i++) n += rows[i];
     DIT_TRY(dit_arena_floats(arena, n * k, &packed));
     if (has_bias) DIT_TRY(dit_arena_floats(arena, n, &packed_bias));

@@ -5,8 +5,8 @@
 
 #include "kernels/kernels.h"
 
-dit_status dit_ref_linear_pack(dit_arena *arena, int64_t k, int pieces, const float *const *w, const float *const *bias,
-                               const int64_t *rows, dit_linear *out);
+dit_status dit_ref_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
+                               const float *const *bias, const int64_t *rows, dit_linear *out);
 void dit_ref_linear(dit_pool *pool, const dit_linear_args *args);
 void dit_ref_attention(dit_pool *pool, const dit_attention_args *args);
 void dit_ref_attention_merge(dit_pool *pool, const dit_merge_args *args);

@@ -555,7 +555,7 @@ static dit_linear packed_three(dit_arena *arena)
     const float *const pieces[3] = {w, w, w};
     const int64_t rows[3] = {64, 64, 64};
     dit_linear linear;
-    assert_ok(dit_kernels_cost()->linear_pack(arena, 32, 3, pieces, NULL, rows, &linear));
+    assert_ok(dit_kernels_cost()->linear_pack(NULL, arena, 32, 3, pieces, NULL, rows, &linear));
     return linear;
 }
 

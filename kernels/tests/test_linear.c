@@ -55,7 +55,7 @@ static dit_linear pack_whole(dit_arena *arena)
     dit_linear linear;
     const float *ws[1] = {w}, *bs[1] = {b};
     int64_t rows[1] = {N};
-    assert_int_equal(kernels->linear_pack(arena, K, 1, ws, bs, rows, &linear), DIT_OK);
+    assert_int_equal(kernels->linear_pack(pool, arena, K, 1, ws, bs, rows, &linear), DIT_OK);
     return linear;
 }
 
@@ -98,7 +98,7 @@ static void pieces_like_whole(dit_arena *arena)
     const float *ws[3] = {w, w + 5 * K, w + 64 * K}, *bs[3] = {b, b + 5, b + 64};
     int64_t rows[3] = {5, 59, N - 64};
     dit_linear one = pack_whole(arena), three;
-    assert_int_equal(kernels->linear_pack(arena, K, 3, ws, bs, rows, &three), DIT_OK);
+    assert_int_equal(kernels->linear_pack(pool, arena, K, 3, ws, bs, rows, &three), DIT_OK);
     assert_int_equal(three.n, N);
     dit_linear_args args = {.weights = &one, .rows = ROWS, .x = x, .ldx = K, .y = whole, .ldy = N};
     kernels->linear(pool, &args);
@@ -144,7 +144,7 @@ static void lines_alone(dit_arena *arena)
     const float *ws[1] = {weights}, *bs[1] = {b};
     int64_t rows[1] = {N};
     dit_rng_normal(3, 6, 0, N * 9 * CHANNELS, 0, 0.2f, weights);
-    assert_int_equal(kernels->linear_pack(arena, (int64_t)9 * CHANNELS, 1, ws, bs, rows, &linear), DIT_OK);
+    assert_int_equal(kernels->linear_pack(pool, arena, (int64_t)9 * CHANNELS, 1, ws, bs, rows, &linear), DIT_OK);
     dit_conv_args args = {.weights = &linear, .frames = 1, .height = HEIGHT, .width = WIDTH, .channels = CHANNELS};
     args.x = x, args.y = together, args.up = 1;
     for (int i = 0; i < 3; i++) args.kernel[i] = i ? 3 : 1, args.stride[i] = 1, args.padding[i] = i ? 1 : 0;
@@ -208,12 +208,12 @@ static void the_counting_backend_takes_space_and_reads_nothing(void **state)
     float y[N] = {7};
     (void)state;
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
-    assert_int_equal(counting->linear_pack(&arena, K, 1, ws, bs, rows, &linear), DIT_OK);
+    assert_int_equal(counting->linear_pack(pool, &arena, K, 1, ws, bs, rows, &linear), DIT_OK);
     assert_true(linear.n == N && linear.k == K && arena.used >= (N * K + N) * 4);
     counting->linear(pool, &(dit_linear_args){.weights = &linear, .rows = 1, .x = NULL, .y = y});
     assert_true(y[0] == 7);
     ledger.limit = arena.used + 1;
-    assert_int_equal(counting->linear_pack(&arena, K, 1, ws, bs, rows, &linear), DIT_ERR_MEMORY);
+    assert_int_equal(counting->linear_pack(pool, &arena, K, 1, ws, bs, rows, &linear), DIT_ERR_MEMORY);
     dit_arena_release(&arena);
 }
 

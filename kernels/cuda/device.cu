@@ -1,0 +1,402 @@
+/* Device "cuda": a GPU of NVIDIA, its streams, memory and table of operators.
+ *
+ * Everything is queued on one stream; the host waits by asking, with a deadline, so that a kernel that hangs is an
+ * error and not a hang. Memory comes from cudaMalloc in blocks (kernels/space.h). Graphs are recorded from the stream.
+ */
+#include "kernels/cuda/parts.h"
+
+#include "base/clock.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern "C" const dit_device_ops dit_device_cuda;
+
+enum { WORKSPACE_BYTES = 64 << 20, LEAST_SM = 80 };
+
+/* ---- what fails -------------------------------------------------------------------------------------------------- */
+
+static void remember(dit_cuda *cuda, dit_status status, const char *format, va_list values)
+{
+    if (cuda->failure != DIT_OK) return;
+    cuda->failure = status;
+    vsnprintf(cuda->failure_text, sizeof cuda->failure_text, format, values);
+}
+
+void cuda_fail(dit_cuda *cuda, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    remember(cuda, DIT_ERR_DEVICE, format, values);
+    va_end(values);
+}
+
+bool cuda_check(dit_cuda *cuda, cudaError_t code, const char *call)
+{
+    if (code == cudaSuccess) return true;
+    cuda_fail(cuda, "%s: %s", call, cudaGetErrorString(code));
+    return false;
+}
+
+dit_status cuda_take_failure(dit_cuda *cuda)
+{
+    dit_status status = cuda->failure;
+    if (status == DIT_OK) return DIT_OK;
+    cuda->failure = DIT_OK;
+    return DIT_FAIL(status, "%s", cuda->failure_text);
+}
+
+view view_of(dit_cuda *cuda, const void *address)
+{
+    dit_spot spot;
+    view nothing = {NULL, cuda->device.element};
+    if (!address) return nothing;
+    if (dit_space_find(cuda->device.space, address, &spot)) return view{spot.data, spot.element};
+    cuda_fail(cuda, "an operator was given memory that is not the device's");
+    return nothing;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+enum { SPIN_NS = 2000000, SLEEP_NS = 50000 };
+
+/* Short waits are spun out: a sleep takes longer than a step of a small model. */
+dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event)
+{
+    const struct timespec pause = {0, SLEEP_NS};
+    int64_t begin = dit_clock_ns(), passed = 0;
+    cudaError_t code;
+    while ((code = event ? cudaEventQuery(event) : cudaStreamQuery(cuda->stream)) == cudaErrorNotReady) {
+        passed = dit_clock_ns() - begin;
+        if ((double)passed > cuda->params.deadline_s * 1e9) {
+            ((cuda_device *)cuda)->lost = true;
+            return DIT_FAIL(DIT_ERR_TIMEOUT, "the device has not finished after %g s", cuda->params.deadline_s);
+        }
+        if (passed > SPIN_NS) nanosleep(&pause, NULL);
+    }
+    cuda_check(cuda, code, "work on the device");
+    cudaGetLastError(); /* not ready is none */
+    return cuda_take_failure(cuda);
+}
+
+static dit_status device_wait(dit_device *device)
+{
+    dit_cuda *cuda = (dit_cuda *)device;
+    if (cuda->recording) return DIT_FAIL(DIT_ERR_INTERNAL, "a wait while a graph is recorded");
+    return cuda_wait(cuda, NULL);
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------------------- */
+
+/* One more event, to be used again after marks were forgotten. */
+static bool add_event(dit_cuda *cuda)
+{
+    dit_cuda_marks *marks = cuda->marks;
+    if (marks->created == marks->room) {
+        int64_t room = marks->room ? 2 * marks->room : 1024;
+        cudaEvent_t *grown = (cudaEvent_t *)realloc(marks->events, (size_t)room * sizeof *grown);
+        if (!grown) return false;
+        marks->events = grown;
+        marks->room = room;
+    }
+    if (!CUDA_CHECK(cuda, cudaEventCreate(&marks->events[marks->created]))) return false;
+    marks->created++;
+    return true;
+}
+
+static int64_t device_mark(dit_device *device)
+{
+    dit_cuda *cuda = (dit_cuda *)device;
+    dit_cuda_marks *marks = cuda->marks;
+    if (cuda->recording) return -1;
+    if (marks->used == marks->created && !add_event(cuda)) return -1;
+    if (!CUDA_CHECK(cuda, cudaEventRecord(marks->events[marks->used], cuda->stream))) return -1;
+    return marks->used++;
+}
+
+static int64_t device_elapsed_ns(dit_device *device, int64_t from, int64_t to)
+{
+    const dit_cuda_marks *marks = ((dit_cuda *)device)->marks;
+    float ms = 0;
+    if (from >= marks->used || to >= marks->used) return -1;
+    if (cudaEventElapsedTime(&ms, marks->events[from], marks->events[to]) == cudaSuccess)
+        return (int64_t)((double)ms * 1e6);
+    cudaGetLastError(); /* not reached yet */
+    return -1;
+}
+
+static void device_forget_marks(dit_device *device)
+{
+    ((dit_cuda *)device)->marks->used = 0;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+struct dit_device_graph {
+    cudaGraphExec_t ready;
+};
+
+static dit_status device_record_begin(dit_device *device)
+{
+    dit_cuda *cuda = (dit_cuda *)device;
+    if (cuda->recording) return DIT_FAIL(DIT_ERR_INTERNAL, "a graph is being recorded already");
+    DIT_TRY(cuda_take_failure(cuda));
+    CUDA_TRY(cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));
+    cuda->recording = true;
+    return DIT_OK;
+}
+
+static dit_status make_ready(dit_cuda *cuda, cudaGraph_t recorded, dit_device_graph **out)
+{
+    DIT_TRY(cuda_take_failure(cuda));
+    dit_device_graph *graph = (dit_device_graph *)calloc(1, sizeof *graph);
+    if (!graph) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a graph");
+    cudaError_t code = cudaGraphInstantiate(&graph->ready, recorded, 0);
+    if (code == cudaSuccess) {
+        *out = graph;
+        return DIT_OK;
+    }
+    free(graph);
+    return DIT_FAIL(DIT_ERR_DEVICE, "cudaGraphInstantiate: %s", cudaGetErrorString(code));
+}
+
+/* What an operator could not do tells more than that the recording is void. */
+static dit_status device_record_end(dit_device *device, dit_device_graph **out)
+{
+    dit_cuda *cuda = (dit_cuda *)device;
+    cudaGraph_t recorded = NULL;
+    *out = NULL;
+    if (!cuda->recording) return DIT_FAIL(DIT_ERR_INTERNAL, "no graph is being recorded");
+    cuda->recording = false;
+    cuda_check(cuda, cudaStreamEndCapture(cuda->stream, &recorded), "cudaStreamEndCapture");
+    cudaGetLastError();
+    dit_status st = make_ready(cuda, recorded, out);
+    if (recorded) cudaGraphDestroy(recorded);
+    return st;
+}
+
+static dit_status device_launch(dit_device *device, dit_device_graph *graph)
+{
+    CUDA_TRY(cudaGraphLaunch(graph->ready, ((dit_cuda *)device)->stream));
+    return DIT_OK;
+}
+
+static void device_graph_free(dit_device *device, dit_device_graph *graph)
+{
+    if (!cuda_device_of(device)->lost) cudaGraphExecDestroy(graph->ready);
+    free(graph);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static void *get_memory(void *context, int64_t bytes)
+{
+    void *memory = NULL;
+    (void)context;
+    if (cudaMalloc(&memory, (size_t)bytes) == cudaSuccess) return memory;
+    cudaGetLastError();
+    return NULL;
+}
+
+static void give_back(void *context, void *memory)
+{
+    if (!((const cuda_device *)context)->lost) cudaFree(memory);
+}
+
+static int device_count(void)
+{
+    int count = 0, driver = 0, runtime = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code == cudaSuccess && count > 0) return count;
+    cudaGetLastError();
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    if (driver == 0)
+        (void)DIT_FAIL(DIT_ERR_ENVIRONMENT, "no CUDA device: this machine has no NVIDIA driver");
+    else
+        (void)DIT_FAIL(DIT_ERR_ENVIRONMENT, "no CUDA device: %s (driver for CUDA %d.%d, built with %d.%d)",
+                       code == cudaSuccess ? "none is visible" : cudaGetErrorString(code), driver / 1000,
+                       driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    return 0;
+}
+
+static dit_status check_params(const dit_device_params *params)
+{
+    int count = device_count();
+    if (count == 0) return DIT_ERR_ENVIRONMENT;
+    if (params->index < 0 || params->index >= count)
+        return DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is no CUDA device %d: this process may use %d", params->index,
+                        count);
+    if (params->element != DIT_ELEMENT_FP32 && params->element != DIT_ELEMENT_BF16 &&
+        params->element != DIT_ELEMENT_FP16)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "device cuda computes in fp32, bf16 or fp16, not in %s",
+                        dit_element_name(params->element));
+    return DIT_OK;
+}
+
+/* Emulated devices are of no compute capability and run everything. */
+static dit_status choose_device(dit_cuda *cuda)
+{
+    cudaDeviceProp facts;
+    CUDA_TRY(cudaSetDevice(cuda->params.index));
+    CUDA_TRY(cudaGetDeviceProperties(&facts, cuda->params.index));
+    cuda->sm = facts.major * 10 + facts.minor;
+    cuda->multiprocessors = facts.multiProcessorCount;
+    cuda->shared_bytes = (int64_t)facts.sharedMemPerBlockOptin;
+    if (cuda->sm && cuda->sm < LEAST_SM)
+        return DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s has compute capability %d.%d; 8.0 is the least that is built for",
+                        facts.name, facts.major, facts.minor);
+    return DIT_OK;
+}
+
+static dit_status open_streams(dit_cuda *cuda)
+{
+    int least, greatest;
+    CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CUDA_TRY(cudaStreamCreateWithPriority(&cuda->stream, cudaStreamNonBlocking, least));
+    CUDA_TRY(cudaStreamCreateWithPriority(&cuda->transfer, cudaStreamNonBlocking, greatest));
+    cuda->marks = (dit_cuda_marks *)calloc(1, sizeof *cuda->marks);
+    return cuda->marks ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for marks");
+}
+
+static dit_status open_memory(cuda_device *d)
+{
+    const dit_space_memory memory = {d, get_memory, give_back};
+    dit_cuda *cuda = &d->cuda;
+    DIT_TRY(dit_space_create(&memory, cuda->params.planned, &cuda->device.space));
+    CUDA_TRY(cudaMalloc(&cuda->workspace, WORKSPACE_BYTES));
+    cuda->workspace_bytes = WORKSPACE_BYTES;
+    return cuda_staging_open(d);
+}
+
+/* Whether DITBENCH_CUDA_OWN, a list of linear, attention and conv, asks for an operator's own kernel. */
+static bool own_is_wanted(const char *operator_name)
+{
+    const char *list = getenv("DITBENCH_CUDA_OWN");
+    return list && strstr(list, operator_name);
+}
+
+/* A library that cannot be opened is not used; the record says why. */
+static void open_libraries(cuda_device *d)
+{
+    static const char *const names[CUDA_LIBRARIES] = {"linear", "attention", "conv"};
+    dit_cuda *cuda = &d->cuda;
+    for (int i = 0; i < CUDA_LIBRARIES; i++) {
+        dit_status st = DIT_OK;
+        if (own_is_wanted(names[i]))
+            st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "DITBENCH_CUDA_OWN");
+        else if (i == CUDA_LINEAR)
+            st = cuda_linear_library_open(cuda, &cuda->linear);
+        else if (i == CUDA_ATTENTION)
+            st = cuda_attention_library_open(cuda, &cuda->attention);
+        else
+            st = cuda_conv_library_open(cuda, &cuda->conv);
+        const void *opened = i == CUDA_LINEAR      ? (void *)cuda->linear
+                             : i == CUDA_ATTENTION ? (void *)cuda->attention
+                                                   : (void *)cuda->conv;
+        if (!opened) snprintf(d->absent[i], sizeof d->absent[i], "%s", st ? dit_error_last()->message : "not built in");
+        if (st != DIT_OK) dit_error_clear();
+    }
+}
+
+static void close_libraries(dit_cuda *cuda)
+{
+    if (cuda->linear) cuda_linear_library_close(cuda->linear);
+    if (cuda->attention) cuda_attention_library_close(cuda->attention);
+    if (cuda->conv) cuda_conv_library_close(cuda->conv);
+}
+
+static void close_streams(dit_cuda *cuda)
+{
+    for (int64_t i = 0; cuda->marks && i < cuda->marks->created; i++) cudaEventDestroy(cuda->marks->events[i]);
+    if (cuda->transfer) cudaStreamDestroy(cuda->transfer);
+    if (cuda->stream) cudaStreamDestroy(cuda->stream);
+}
+
+/* Frees wait for what is under way, for ever when that hangs: then everything is left to the end of the process. */
+static void device_close(dit_device *device)
+{
+    cuda_device *d = cuda_device_of(device);
+    if (d->cuda.recording) {
+        dit_device_graph *graph = NULL;
+        if (device_record_end(device, &graph) == DIT_OK) device_graph_free(device, graph);
+        dit_error_clear();
+    }
+    if (!d->lost && d->cuda.stream && cuda_wait(&d->cuda, NULL) != DIT_OK) dit_error_clear();
+    if (!d->lost) {
+        close_libraries(&d->cuda);
+        cuda_staging_close(d);
+        if (d->cuda.workspace) cudaFree(d->cuda.workspace);
+        close_streams(&d->cuda);
+    }
+    dit_space_free(device->space);
+    if (d->cuda.marks) free(d->cuda.marks->events);
+    free(d->cuda.marks);
+    free(d->cache_folder);
+    free(d);
+}
+
+static const dit_kernels cuda_table = {
+    .name = "cuda",
+    .linear_pack = cuda_linear_pack,
+    .linear = cuda_linear,
+    .attention = cuda_attention,
+    .attention_merge = cuda_attention_merge,
+    .norm = cuda_norm,
+    .qk_norm_rope = cuda_qk_norm_rope,
+    .copy = cuda_copy,
+    .combine = cuda_combine,
+    .activate = cuda_activate,
+    .conv = cuda_conv,
+    .group_norm = cuda_group_norm,
+    .group_moments = cuda_group_moments,
+};
+
+static dit_status open_parts(cuda_device *d)
+{
+    DIT_TRY(choose_device(&d->cuda));
+    DIT_TRY(open_streams(&d->cuda));
+    DIT_TRY(open_memory(d));
+    open_libraries(d);
+    return DIT_OK;
+}
+
+static dit_status device_open(const dit_device_params *params, dit_device **out)
+{
+    *out = NULL;
+    DIT_TRY(check_params(params));
+    cuda_device *d = (cuda_device *)calloc(1, sizeof *d);
+    if (!d) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a device");
+    d->cuda.device.ops = &dit_device_cuda;
+    d->cuda.device.kernels = &cuda_table;
+    d->cuda.device.element = params->element;
+    d->cuda.params = *params;
+    if (params->cache_folder) d->cuda.params.cache_folder = d->cache_folder = strdup(params->cache_folder);
+    dit_status st = open_parts(d);
+    if (st == DIT_OK)
+        *out = &d->cuda.device;
+    else
+        device_close(&d->cuda.device);
+    return st;
+}
+
+extern "C" const dit_device_ops dit_device_cuda = {
+    .name = "cuda",
+    .count = device_count,
+    .open = device_open,
+    .close = device_close,
+    .put = cuda_put,
+    .get = cuda_get,
+    .wait = device_wait,
+    .mark = device_mark,
+    .elapsed_ns = device_elapsed_ns,
+    .forget_marks = device_forget_marks,
+    .record_begin = device_record_begin,
+    .record_end = device_record_end,
+    .launch = device_launch,
+    .graph_free = device_graph_free,
+    .describe = cuda_describe,
+};

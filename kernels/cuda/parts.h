@@ -1,0 +1,49 @@
+/* The cuda device's own parts: what device.cu, transfer.cu and describe.cu share beside cuda.h. */
+#ifndef DIT_KERNELS_CUDA_PARTS_H
+#define DIT_KERNELS_CUDA_PARTS_H
+
+#include "kernels/cuda/cuda.h"
+
+/* Page-locked memory of the host, through which everything goes to the device and back: one half is filled while the
+ * other is under way. */
+enum { CUDA_STAGING_BYTES = 16 << 20, CUDA_STAGING_HALVES = 2 };
+typedef struct {
+    char *memory;
+    cudaEvent_t done; /* of the last transfer from or to it */
+    bool under_way;
+} cuda_staging;
+
+typedef struct dit_cuda_marks {
+    cudaEvent_t *events; /* [room], created up to `created` */
+    int64_t room, created, used;
+} dit_cuda_marks;
+
+enum { CUDA_LINEAR, CUDA_ATTENTION, CUDA_CONV, CUDA_LIBRARIES };
+
+typedef struct {
+    dit_cuda cuda; /* first */
+    char *cache_folder;
+    cuda_staging staging[CUDA_STAGING_HALVES];
+    bool lost;                        /* a wait ran out of time: what is under way can be neither awaited nor freed */
+    char absent[CUDA_LIBRARIES][256]; /* why a library is not used; "": it is */
+} cuda_device;
+
+static inline cuda_device *cuda_device_of(dit_device *device)
+{
+    return (cuda_device *)device;
+}
+
+/* The first failure that was remembered, which is forgotten. */
+dit_status cuda_take_failure(dit_cuda *cuda);
+/* Until `event`, or with NULL all of the stream, is done; then the first failure. Errors: DIT_ERR_DEVICE,
+ * DIT_ERR_TIMEOUT after the device's deadline. */
+dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event);
+
+dit_status cuda_staging_open(cuda_device *d);
+void cuda_staging_close(cuda_device *d);
+dit_status cuda_put(dit_device *device, const dit_spot *spot, const void *host, int64_t elements);
+dit_status cuda_get(dit_device *device, const dit_spot *spot, void *host, int64_t elements);
+
+dit_status cuda_describe(dit_device *device, struct cJSON *out);
+
+#endif
