@@ -55,4 +55,18 @@ static __device__ inline float block_sum(float x, float *scratch)
     return warp_sum(lane < warps ? scratch[lane] : 0.0f);
 }
 
+/* The same in double; `scratch`: shared, a double per warp. */
+static __device__ inline double block_sum_exact(double x, double *scratch)
+{
+    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, warps = (int)blockDim.x / WARP;
+#pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) x += __shfl_xor_sync((unsigned)WHOLE_WARP, x, step);
+    __syncthreads(); /* scratch may still be read from the last sum */
+    if (lane == 0) scratch[warp] = x;
+    __syncthreads();
+    x = 0;
+    for (int w = 0; w < warps; w++) x += scratch[w];
+    return x;
+}
+
 #endif

@@ -35,7 +35,8 @@ static __host__ __device__ inline view view_at(view v, int64_t elements)
 /* Whether eight elements at any multiple of eight from `v` on can be read at once, rows ld apart. */
 static inline bool view_is_wide(view v, int64_t ld)
 {
-    return (uintptr_t)v.data % 16 == 0 && ld * view_bytes(v) % 16 == 0;
+    bool narrow_types = v.element == DIT_ELEMENT_FP32 || view_bytes(v) == 2;
+    return narrow_types && (uintptr_t)v.data % 16 == 0 && ld * view_bytes(v) % 16 == 0;
 }
 
 static __device__ inline float view_load(view v, int64_t i)
@@ -58,36 +59,60 @@ static __device__ inline void view_store(view v, int64_t i, float x)
     }
 }
 
+/* Eight elements as they lie in memory, `high` the last four of fp32. Reading and converting apart lets a thread have
+ * several reads under way before it waits for the first. */
+typedef struct {
+    uint4 low, high;
+} view_raw;
+
 /* Elements i to i + 7; v and i as view_is_wide allows. */
-static __device__ inline void view_load_wide(view v, int64_t i, float out[VIEW_WIDTH])
+static __device__ inline view_raw view_read(view v, int64_t i)
 {
-    if (v.element == DIT_ELEMENT_FP32) {
-        const float4 *p = (const float4 *)((const float *)v.data + i);
-        float4 a = p[0], b = p[1];
-        out[0] = a.x, out[1] = a.y, out[2] = a.z, out[3] = a.w;
-        out[4] = b.x, out[5] = b.y, out[6] = b.z, out[7] = b.w;
-        return;
-    }
-    uint4 raw = *(const uint4 *)((const uint16_t *)v.data + i);
-    const uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+    view_raw raw;
+    const uint4 *p = (const uint4 *)((const char *)v.data + i * view_bytes(v));
+    raw.low = raw.high = p[0];
+    if (v.element == DIT_ELEMENT_FP32) raw.high = p[1];
+    return raw;
+}
+
+/* The same of what no thread of the kernel writes: may be read before what is written above it. */
+static __device__ inline view_raw view_read_only(view v, int64_t i)
+{
+    view_raw raw;
+    const uint4 *p = (const uint4 *)((const char *)v.data + i * view_bytes(v));
+    raw.low = raw.high = __ldg(p);
+    if (v.element == DIT_ELEMENT_FP32) raw.high = __ldg(p + 1);
+    return raw;
+}
+
+static __device__ inline void view_floats(dit_element element, view_raw raw, float out[VIEW_WIDTH])
+{
+    const uint32_t words[8] = {raw.low.x,  raw.low.y,  raw.low.z,  raw.low.w,
+                               raw.high.x, raw.high.y, raw.high.z, raw.high.w};
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-        if (v.element == DIT_ELEMENT_BF16) {
-            out[2 * j] = __uint_as_float(words[j] << 16);
-            out[2 * j + 1] = __uint_as_float(words[j] & 0xFFFF0000u);
-        } else {
-            out[2 * j] = __half2float(__ushort_as_half((unsigned short)(words[j] & 0xFFFFu)));
-            out[2 * j + 1] = __half2float(__ushort_as_half((unsigned short)(words[j] >> 16)));
-        }
+    for (int j = 0; j < VIEW_WIDTH; j++) {
+        uint32_t half = j % 2 ? words[j / 2] >> 16 : words[j / 2] & 0xFFFFu;
+        if (element == DIT_ELEMENT_FP32)
+            out[j] = __uint_as_float(words[j]);
+        else if (element == DIT_ELEMENT_BF16)
+            out[j] = __uint_as_float(j % 2 ? words[j / 2] & 0xFFFF0000u : words[j / 2] << 16);
+        else
+            out[j] = __half2float(__ushort_as_half((unsigned short)half));
     }
 }
 
+static __device__ inline void view_load_wide(view v, int64_t i, float out[VIEW_WIDTH])
+{
+    view_floats(v.element, view_read(v, i), out);
+}
+
+/* Stored with the default policy; an assignment the compiler takes apart into four at times. */
 static __device__ inline void view_store_wide(view v, int64_t i, const float x[VIEW_WIDTH])
 {
     if (v.element == DIT_ELEMENT_FP32) {
         float4 *p = (float4 *)((float *)v.data + i);
-        p[0] = make_float4(x[0], x[1], x[2], x[3]);
-        p[1] = make_float4(x[4], x[5], x[6], x[7]);
+        __stwb(p, make_float4(x[0], x[1], x[2], x[3]));
+        __stwb(p + 1, make_float4(x[4], x[5], x[6], x[7]));
         return;
     }
     uint32_t words[4];
@@ -103,7 +128,7 @@ static __device__ inline void view_store_wide(view v, int64_t i, const float x[V
         }
         words[j] = low | high << 16;
     }
-    *(uint4 *)((uint16_t *)v.data + i) = make_uint4(words[0], words[1], words[2], words[3]);
+    __stwb((uint4 *)((uint16_t *)v.data + i), make_uint4(words[0], words[1], words[2], words[3]));
 }
 
 #endif

@@ -1,0 +1,51 @@
+/* What follows a product or stands alone, element by element: bias, activation, gate, residual.
+ *
+ * The kernels are in elementwise.cu; the device function is for kernels that apply an activation themselves.
+ */
+#ifndef DIT_KERNELS_CUDA_EPILOGUE_H
+#define DIT_KERNELS_CUDA_EPILOGUE_H
+
+#include "kernels/cuda/launch.h"
+
+/* y = residual + gate * activation(x + bias). Elements of every view at will; 16-byte alignment of the views and of
+ * their rows is faster. */
+typedef struct {
+    int64_t rows, cols;
+    view x; /* [rows, cols], stride ldx */
+    int64_t ldx;
+    view residual; /* [rows, cols], stride ldr; data NULL: zeros */
+    int64_t ldr;
+    view y; /* [rows, cols], stride ldy; may be residual or x, with the same stride */
+    int64_t ldy;
+    view bias, gate; /* [cols]; data NULL: zeros, ones */
+    dit_activation activation;
+} epilogue_args;
+
+/* Asynchronous on the device's stream. No rows or columns: nothing is looked at. */
+void epilogue_add(dit_cuda *cuda, const epilogue_args *args);
+
+/* x / (1 + exp(-z)). The quotient is of 2 ulp; beyond 2^126 the divisor makes it 0, which is right to 1e-36. */
+static __device__ inline float times_sigmoid(float x, float z)
+{
+    return __fdividef(x, 1.0f + expf(-z));
+}
+
+/* The formulas are those of ref/activate.c; the tanh of GELU is written as a sigmoid of twice its argument, which does
+ * not cancel. The switch is the same for all threads. */
+template <int WIDTH> static __device__ inline void activate(dit_activation activation, float x[WIDTH])
+{
+    const float sqrt_8_over_pi = 1.59576912f, sqrt_half = 0.707106781f;
+    if (activation == DIT_ACT_GELU_TANH) {
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++)
+            x[i] = times_sigmoid(x[i], sqrt_8_over_pi * fmaf(0.044715f * x[i] * x[i], x[i], x[i]));
+    } else if (activation == DIT_ACT_SILU) {
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++) x[i] = times_sigmoid(x[i], x[i]);
+    } else if (activation == DIT_ACT_GELU_ERF) {
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++) x[i] = 0.5f * x[i] * erfcf(-x[i] * sqrt_half);
+    }
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* Pieces: what a thread takes at a time, eight elements or one, and the variants of a kernel that go with it.
+ *
+ * A kernel is a template over ELEMENT and WIDTH. Where all its operands hold the same elements that is known when it is
+ * compiled and no branch stands between its reads; ANY_ELEMENT looks at every view. WIDTH 8 needs 16-byte alignment and
+ * whole pieces; WIDTH 1 takes everything else.
+ */
+#ifndef DIT_KERNELS_CUDA_PIECES_H
+#define DIT_KERNELS_CUDA_PIECES_H
+
+#include "kernels/cuda/launch.h"
+
+#include <initializer_list>
+#include <type_traits>
+
+enum { ANY_ELEMENT = DIT_ELEMENT_COUNT, BLOCK_THREADS = 256 };
+
+template <int ELEMENT> static __device__ inline view view_as(view v)
+{
+    if (ELEMENT != ANY_ELEMENT) v.element = (dit_element)ELEMENT;
+    return v;
+}
+
+/* A piece between its read and its use. */
+template <int ELEMENT, int WIDTH> struct piece;
+
+template <int ELEMENT> struct piece<ELEMENT, VIEW_WIDTH> {
+    view_raw raw;
+    __device__ void read(view v, int64_t i) { raw = view_read(view_as<ELEMENT>(v), i); }
+    __device__ void read_only(view v, int64_t i) { raw = view_read_only(view_as<ELEMENT>(v), i); }
+    __device__ void clear() { raw = view_raw(); }
+    __device__ void floats(view v, float out[VIEW_WIDTH]) const { view_floats(view_as<ELEMENT>(v).element, raw, out); }
+};
+
+template <int ELEMENT> struct piece<ELEMENT, 1> {
+    float value;
+    __device__ void read(view v, int64_t i) { value = view_load(view_as<ELEMENT>(v), i); }
+    __device__ void read_only(view v, int64_t i) { read(v, i); }
+    __device__ void clear() { value = 0.0f; }
+    __device__ void floats(view, float out[1]) const { out[0] = value; }
+};
+
+/* Of what no thread of the kernel writes. */
+template <int ELEMENT, int WIDTH> static __device__ inline void piece_load(view v, int64_t i, float out[WIDTH])
+{
+    piece<ELEMENT, WIDTH> p;
+    p.read_only(v, i);
+    p.floats(v, out);
+}
+
+/* The same, or `otherwise` where the view is of nothing. */
+template <int ELEMENT, int WIDTH>
+static __device__ inline void piece_load_or(view v, int64_t i, float otherwise, float out[WIDTH])
+{
+    if (v.data) {
+        piece_load<ELEMENT, WIDTH>(v, i, out);
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < WIDTH; j++) out[j] = otherwise;
+}
+
+template <int ELEMENT, int WIDTH> static __device__ inline void piece_store(view v, int64_t i, const float x[WIDTH])
+{
+    if (WIDTH == VIEW_WIDTH)
+        view_store_wide(view_as<ELEMENT>(v), i, x);
+    else
+        view_store(view_as<ELEMENT>(v), i, x[0]);
+}
+
+/* ---- which variant ----------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    view v;     /* data NULL: not there */
+    int64_t ld; /* anything that is added to its address between pieces; 0: nothing */
+} piece_operand;
+
+typedef struct {
+    int element; /* of all operands, or ANY_ELEMENT */
+    bool wide;
+} piece_variant;
+
+/* cols: elements that lie side by side. */
+static inline piece_variant piece_variant_of(int64_t cols, std::initializer_list<piece_operand> operands)
+{
+    piece_variant variant = {-1, cols % VIEW_WIDTH == 0};
+    for (const piece_operand &operand : operands) {
+        if (!operand.v.data) continue;
+        if (!view_is_wide(operand.v, operand.ld)) variant.wide = false;
+        if (variant.element < 0) variant.element = operand.v.element;
+        if (variant.element != operand.v.element) variant.element = ANY_ELEMENT;
+    }
+    return variant;
+}
+
+/* launch(element, width) with the two as types whose `value` is a constant. */
+template <typename Launch> static inline void piece_variant_launch(piece_variant variant, Launch launch)
+{
+    std::integral_constant<int, VIEW_WIDTH> wide;
+    if (!variant.wide)
+        launch(std::integral_constant<int, ANY_ELEMENT>(), std::integral_constant<int, 1>());
+    else if (variant.element == DIT_ELEMENT_BF16)
+        launch(std::integral_constant<int, DIT_ELEMENT_BF16>(), wide);
+    else if (variant.element == DIT_ELEMENT_FP16)
+        launch(std::integral_constant<int, DIT_ELEMENT_FP16>(), wide);
+    else if (variant.element == DIT_ELEMENT_FP32)
+        launch(std::integral_constant<int, DIT_ELEMENT_FP32>(), wide);
+    else
+        launch(std::integral_constant<int, ANY_ELEMENT>(), wide);
+}
+#define PIECE_KERNEL(kernel, element, width) (kernel<decltype(element)::value, decltype(width)::value>)
+
+/* ---- which threads ----------------------------------------------------------------------------------------------- */
+
+static inline int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Threads over pieces of a row (x) and rows (y), at most BLOCK_THREADS: few idle whatever the width. */
+typedef struct {
+    dim3 block;
+    int64_t across; /* blocks side by side */
+} piece_tile;
+
+static inline piece_tile piece_tile_of(int64_t pieces, int64_t widest)
+{
+    piece_tile tile;
+    tile.across = divide_up(pieces, widest);
+    int64_t x = divide_up(pieces, tile.across), y = BLOCK_THREADS / x;
+    tile.block = dim3((unsigned)x, (unsigned)y);
+    return tile;
+}
+
+/* The most of a grid's x and of its y: kernels go on in strides of the grid where more is asked for. */
+static inline unsigned grid_x(int64_t blocks)
+{
+    return (unsigned)(blocks < INT32_MAX ? blocks : INT32_MAX);
+}
+static inline unsigned grid_y(int64_t blocks)
+{
+    return (unsigned)(blocks < 65535 ? blocks : 65535);
+}
+
+/* a / b, neither negative: 64-bit division takes some hundred instructions and is seldom needed. */
+static __device__ inline int64_t divide(int64_t a, int64_t b)
+{
+    if (((uint64_t)a | (uint64_t)b) >> 32) return a / b;
+    return (int64_t)((uint32_t)a / (uint32_t)b);
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* The two halves of an RMS norm over rows that lie over several ranks. Sums of squares are of eight elements in float,
+ * of those in double: a row's bits depend on nothing but the row.
+ *
+ * Bytes: row_squares reads rows x cols once, row_scale reads and writes them. */
+#include "kernels/cuda/pieces.h"
+
+enum { ROW_PIECES = 4 }; /* of a thread, under way at once */
+
+typedef struct {
+    view x, weight;
+    int64_t batch, rows, cols, ld, stride;
+    double *squares;
+    int64_t ranks;
+    double total_cols, eps;
+} row_operands;
+
+static __device__ inline int64_t row_begin(const row_operands &o, int64_t row)
+{
+    int64_t entry = divide(row, o.rows);
+    return entry * o.stride + (row - entry * o.rows) * o.ld;
+}
+
+template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) square_rows(row_operands o)
+{
+    SHARED(double, scratch);
+    int64_t pieces = o.cols / WIDTH;
+    for (int64_t row = blockIdx.x; row < o.batch * o.rows; row += gridDim.x) {
+        int64_t begin = row_begin(o, row);
+        double sum = 0;
+        for (int64_t p = threadIdx.x; p < pieces; p += (int64_t)blockDim.x * ROW_PIECES) {
+            piece<ELEMENT, WIDTH> raw[ROW_PIECES];
+#pragma unroll
+            for (int k = 0; k < ROW_PIECES; k++) {
+                raw[k].clear();
+                if (p + k * blockDim.x < pieces) raw[k].read(o.x, begin + (p + k * blockDim.x) * WIDTH);
+            }
+#pragma unroll
+            for (int k = 0; k < ROW_PIECES; k++) {
+                float v[WIDTH], squares = 0.0f;
+                raw[k].floats(o.x, v);
+#pragma unroll
+                for (int i = 0; i < WIDTH; i++) squares = fmaf(v[i], v[i], squares);
+                sum += (double)squares;
+            }
+        }
+        sum = block_sum_exact(sum, scratch);
+        if (threadIdx.x == 0) o.squares[row] = sum;
+    }
+}
+
+/* 1 / sqrt(mean of squares over all ranks + eps). */
+static __device__ inline float row_factor(const row_operands &o, int64_t row)
+{
+    double sum = 0;
+    for (int64_t rank = 0; rank < o.ranks; rank++) sum += o.squares[rank * o.batch * o.rows + row];
+    return (float)(1.0 / sqrt(sum / o.total_cols + o.eps));
+}
+
+template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) scale_rows(row_operands o)
+{
+    int64_t pieces = o.cols / WIDTH;
+    for (int64_t row = blockIdx.x; row < o.batch * o.rows; row += gridDim.x) {
+        int64_t begin = row_begin(o, row);
+        float factor = row_factor(o, row);
+        for (int64_t p = threadIdx.x; p < pieces; p += (int64_t)blockDim.x * ROW_PIECES) {
+            piece<ELEMENT, WIDTH> raw[ROW_PIECES];
+#pragma unroll
+            for (int k = 0; k < ROW_PIECES; k++) {
+                raw[k].clear();
+                if (p + k * blockDim.x < pieces) raw[k].read(o.x, begin + (p + k * blockDim.x) * WIDTH);
+            }
+#pragma unroll
+            for (int k = 0; k < ROW_PIECES; k++) {
+                int64_t c = (p + k * blockDim.x) * WIDTH;
+                float v[WIDTH], weight[WIDTH];
+                if (c >= o.cols) break;
+                raw[k].floats(o.x, v);
+                piece_load<ELEMENT, WIDTH>(o.weight, c, weight);
+#pragma unroll
+                for (int i = 0; i < WIDTH; i++) v[i] = v[i] * factor * weight[i];
+                piece_store<ELEMENT, WIDTH>(o.x, begin + c, v);
+            }
+        }
+    }
+}
+
+/* False where an operand is not there. */
+static bool row_operands_of(dit_cuda *cuda, const dit_row_norm_args *args, row_operands *o)
+{
+    view squares = view_of(cuda, args->squares);
+    *o = row_operands();
+    o->x = view_of(cuda, args->x);
+    o->batch = args->batch, o->rows = args->rows, o->cols = args->cols, o->ld = args->ld, o->stride = args->stride;
+    o->squares = (double *)squares.data;
+    o->ranks = args->ranks, o->total_cols = (double)args->total_cols, o->eps = (double)args->eps;
+    if (!o->x.data || !squares.data) return false;
+    if (squares.element == DIT_ELEMENT_FP64) return true;
+    cuda_fail(cuda, "sums of squares of %s, fp64 expected", dit_element_name(squares.element));
+    return false;
+}
+
+static unsigned row_threads(int64_t pieces)
+{
+    int64_t threads = divide_up(divide_up(pieces, ROW_PIECES), WARP) * WARP;
+    return threads < BLOCK_THREADS ? (unsigned)threads : (unsigned)BLOCK_THREADS;
+}
+
+void cuda_row_squares(dit_pool *pool, const dit_row_norm_args *args)
+{
+    if (args->batch * args->rows <= 0 || args->cols <= 0) return;
+    dit_cuda *cuda = cuda_of(pool);
+    row_operands o;
+    if (!row_operands_of(cuda, args, &o)) return;
+    piece_variant variant = piece_variant_of(o.cols, {{o.x, o.ld}, {o.x, o.stride}});
+    piece_variant_launch(variant, [&](auto element, auto width) {
+        LAUNCH(cuda, PIECE_KERNEL(square_rows, element, width), grid_x(o.batch * o.rows),
+               row_threads(o.cols / width.value), WARP * sizeof(double), o);
+    });
+}
+
+void cuda_row_scale(dit_pool *pool, const dit_row_norm_args *args)
+{
+    if (args->batch * args->rows <= 0 || args->cols <= 0) return;
+    dit_cuda *cuda = cuda_of(pool);
+    row_operands o;
+    if (!row_operands_of(cuda, args, &o)) return;
+    o.weight = view_of(cuda, args->weight);
+    if (!o.weight.data) return;
+    piece_variant variant = piece_variant_of(o.cols, {{o.x, o.ld}, {o.x, o.stride}, {o.weight, 0}});
+    piece_variant_launch(variant, [&](auto element, auto width) {
+        LAUNCH(cuda, PIECE_KERNEL(scale_rows, element, width), grid_x(o.batch * o.rows),
+               row_threads(o.cols / width.value), 0, o);
+    });
+}
