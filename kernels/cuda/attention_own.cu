@@ -1,0 +1,702 @@
+/* out = softmax(scale q k^T + bias) v per head over the keys that a query sees: the reference and fallback of the
+ * library's attention. Contract: kernels/kernels.h; flops and bytes: kernels/ref/attention.c.
+ *
+ *   attention_fwd_mma   q, k, v all bf16 or all fp16, D a multiple of 8 up to 256, rows 16-byte aligned: tensor cores,
+ *                       sums in fp32. A block has 4 warps of 32 queries (D > 128: 16) and walks over the keys, 64 (32)
+ *                       at a time. K is copied to shared memory while P V of the keys before is computed, V while Q K^T
+ *                       is; S, P and the output stay in registers.
+ *                       Dao, FlashAttention-2, arXiv:2307.08691; online softmax: Milakov and Gimelshein,
+ * arXiv:1805.02867. attention_fp32      everything else: any elements, strides and head size; products and sums in
+ * fp32.
+ *
+ * Both skip the keys that nobody of a block sees: positions never descend, so what a query sees is a number of keys
+ * from the first on, found by halving in the positions on the device, and the last query of a block sees the most. A
+ * row that sees nothing has the maximum -inf and the sum 0: out 0, lse -inf. A NaN among the logits of a row makes its
+ * sum NaN and so the row, although fmaxf passes over it.
+ */
+#include "kernels/cuda/mma.h"
+
+#include <math.h>
+
+namespace
+{
+
+/* dit_attention_args with what lies at the addresses; strides in elements. */
+struct attention_call {
+    view q, k, v, bias, out, lse;           /* bias, lse: data NULL for none */
+    const int32_t *q_position, *k_position; /* both NULL, or both not */
+    int64_t ldq, ldk, ldv, ldo, batch_q, batch_k, batch_v, batch_o;
+    int B, H, Sq, Sk, D, kv_group, kv_first;
+    float scale;
+};
+
+/* What one block works on. */
+struct attention_block {
+    int b, h, row0;
+};
+
+__device__ __forceinline__ int key_head(const attention_call &call, int h)
+{
+    return (call.kv_first + h) / call.kv_group;
+}
+
+/* How many keys, from the first, that query sees. */
+__device__ __forceinline__ int keys_seen(const attention_call &call, int query)
+{
+    if (!call.q_position) return call.Sk;
+    int low = 0, high = call.Sk, position = call.q_position[query];
+    while (low < high) { /* the first key behind the query */
+        int middle = low + (high - low) / 2;
+        if (call.k_position[middle] <= position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of a grid [tiles of queries, H, B]: tiles vary fastest, so that neighbours in time read the same keys; where later
+ * queries see more, the longest come first. */
+__device__ __forceinline__ attention_block block_of(const attention_call &call, int queries)
+{
+    int tile = (int)(call.q_position ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
+    return {(int)blockIdx.z, (int)blockIdx.y, tile * queries};
+}
+
+/* ---- tensor cores ------------------------------------------------------------------------------------------------ */
+
+constexpr float LOG2_E = 1.44269504088896340736f, LN_2 = 0.69314718055994530942f;
+enum { MMA_WARPS = 4, MMA_THREADS = MMA_WARPS * WARP, QUAD = 4 };
+
+/* Tiles of head size up to WIDTH (a multiple of 16; channels beyond D are zeros). Rows in shared memory are 16 bytes
+ * longer than they need be: an odd number of 16-byte pieces apart, so that the eight rows of a matrix of ldmatrix lie
+ * in different banks. */
+template <int WIDTH> struct mma_tile {
+    static constexpr int row_tiles = WIDTH <= 128 ? 2 : 1; /* of 16 queries, per warp */
+    static constexpr int warp_queries = 16 * row_tiles;
+    static constexpr int queries = MMA_WARPS * warp_queries;
+    static constexpr int keys = WIDTH <= 96 ? 64 : WIDTH <= 128 ? 48 : 32; /* at a time; what registers are there for */
+    static constexpr int stride = WIDTH + 8;
+    static constexpr bool keeps_q = WIDTH <= 64; /* in registers: wider, they are needed for the output */
+    static constexpr int shared_bytes = (queries + 2 * keys) * stride * (int)sizeof(uint16_t);
+};
+
+/* One warp's part: of each row tile, rows g and g + 8 of the lane (mma.h). */
+template <int WIDTH> struct mma_state {
+    using tile = mma_tile<WIDTH>;
+    float out[tile::row_tiles][WIDTH / 8][4];
+    float scores[tile::row_tiles][tile::keys / 8][4];
+    float max[tile::row_tiles][2]; /* of the logits so far, in units of log 2 */
+    float sum[tile::row_tiles][2]; /* of this lane's columns only */
+    int seen[tile::row_tiles][2];  /* keys that the row sees */
+    float bias[2];                 /* of keys 2 lane, 2 lane + 1 of the tile, in units of log 2 */
+};
+
+/* What a thread copies of rows of the tile's width: the same channels of every few rows. */
+template <int WIDTH> struct mma_copy {
+    static constexpr int pieces = WIDTH / 8, step = MMA_THREADS / pieces; /* of 16 bytes a row; rows apart */
+    static constexpr int beyond = 1 << 30;
+    int row;   /* the first, or beyond all: no such channels */
+    int place; /* in a tile */
+    __device__ __forceinline__ mma_copy(int D)
+    {
+        row = channel() < D ? own_row() : beyond;
+        place = own_row() * mma_tile<WIDTH>::stride + channel();
+    }
+    static __device__ __forceinline__ int own_row() { return (int)threadIdx.x / pieces; }
+    static __device__ __forceinline__ int channel() { return (int)threadIdx.x % pieces * 8; }
+    static __device__ __forceinline__ const uint16_t *source(const uint16_t *first, int64_t ld)
+    {
+        return first + own_row() * ld + channel();
+    }
+};
+
+/* ROWS rows, ld apart, to shared memory; those beyond `rows` are zeros. `source` is the thread's own (mma_copy) and
+ * goes on to the rows behind: one running address, for registers are scarce. */
+template <int WIDTH, int ROWS>
+__device__ __forceinline__ void copy_rows(const mma_copy<WIDTH> &copy, uint16_t *tile, const uint16_t *&source,
+                                          int64_t ld, int rows)
+{
+    constexpr int step = mma_copy<WIDTH>::step, passes = (ROWS + step - 1) / step;
+    if (MMA_THREADS % mma_copy<WIDTH>::pieces && copy.own_row() >= step) return;
+    int left = rows - copy.row;
+#pragma unroll
+    for (int i = 0; i < passes; i++) {
+        if (ROWS % step == 0 || copy.own_row() + i * step < ROWS)
+            cp_async_16(tile + copy.place + i * step * mma_tile<WIDTH>::stride, source, i * step < left);
+        source += step * ld;
+    }
+    source += (ROWS - passes * step) * ld;
+}
+
+template <int WIDTH, bool MASKED>
+__device__ __forceinline__ void state_begin(mma_state<WIDTH> &s, const attention_call &call, int warp_row0)
+{
+    using tile = mma_tile<WIDTH>;
+    int lane = (int)threadIdx.x % WARP, seen = call.Sk;
+    if (MASKED) seen = keys_seen(call, min(warp_row0 + lane % tile::warp_queries, call.Sq - 1));
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            s.seen[m][half] = MASKED ? __shfl_sync((unsigned)WHOLE_WARP, seen, m * 16 + half * 8 + lane / QUAD) : seen;
+            s.max[m][half] = -INFINITY;
+            s.sum[m][half] = 0;
+        }
+#pragma unroll
+        for (int n = 0; n < WIDTH / 8; n++) s.out[m][n][0] = s.out[m][n][1] = s.out[m][n][2] = s.out[m][n][3] = 0;
+    }
+}
+
+/* Q of a warp, channels 16 k on, as A of the product. */
+template <int WIDTH>
+__device__ __forceinline__ void load_q(uint32_t q[mma_tile<WIDTH>::row_tiles][4], const uint16_t *warp_q, int k)
+{
+    int lane = (int)threadIdx.x % WARP;
+#pragma unroll
+    for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++)
+        ldmatrix_x4(q[m], warp_q + (m * 16 + lane % 16) * mma_tile<WIDTH>::stride + k * 16 + lane / 16 * 8);
+}
+
+/* scores = Q K^T. `kept`: Q in registers, where the tile keeps it there. */
+template <dit_element ELEMENT, int WIDTH, int KEPT>
+__device__ __forceinline__ void compute_scores(mma_state<WIDTH> &s,
+                                               const uint32_t (&kept)[KEPT][mma_tile<WIDTH>::row_tiles][4],
+                                               const uint16_t *warp_q, const uint16_t *k_tile)
+{
+    using tile = mma_tile<WIDTH>;
+    int lane = (int)threadIdx.x % WARP;
+    const uint16_t *k_row = k_tile + (lane % 8 + lane / 16 * 8) * tile::stride + lane / 8 % 2 * 8;
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+        for (int n = 0; n < tile::keys / 8; n++)
+            s.scores[m][n][0] = s.scores[m][n][1] = s.scores[m][n][2] = s.scores[m][n][3] = 0;
+#pragma unroll(tile::keeps_q ? WIDTH / 16 : 2)
+    for (int k = 0; k < WIDTH / 16; k++) {
+        uint32_t q[tile::row_tiles][4];
+        if (tile::keeps_q)
+            memcpy(q, kept[tile::keeps_q ? k : 0], sizeof q);
+        else
+            load_q<WIDTH>(q, warp_q, k);
+#pragma unroll
+        for (int n = 0; n < tile::keys / 16; n++) {
+            uint32_t b[4]; /* of keys 16 n to 16 n + 7, then of the next eight */
+            ldmatrix_x4(b, k_row + n * 16 * tile::stride + k * 16);
+#pragma unroll
+            for (int m = 0; m < tile::row_tiles; m++) {
+                mma_m16n8k16<ELEMENT>(s.scores[m][2 * n], q[m], b);
+                mma_m16n8k16<ELEMENT>(s.scores[m][2 * n + 1], q[m], b + 2);
+            }
+        }
+    }
+}
+
+/* The lane's share of the biases of the keys from key0 on. */
+template <int WIDTH>
+__device__ __forceinline__ void load_bias(mma_state<WIDTH> &s, const attention_call &call, int b, int key0)
+{
+    int lane = (int)threadIdx.x % WARP;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        int in_tile = 2 * lane + i, key = key0 + in_tile;
+        bool there = in_tile < mma_tile<WIDTH>::keys && key < call.Sk;
+        s.bias[i] = there ? view_load(call.bias, (int64_t)b * call.Sk + key) * LOG2_E : 0.0f;
+    }
+}
+
+/* scores = factor scores + bias, from here on in units of log 2. */
+template <int WIDTH> __device__ __forceinline__ void add_bias(mma_state<WIDTH> &s, float factor)
+{
+    int lane = (int)threadIdx.x % WARP;
+#pragma unroll
+    for (int n = 0; n < mma_tile<WIDTH>::keys / 8; n++) {
+        float even = __shfl_sync((unsigned)WHOLE_WARP, s.bias[0], n * QUAD + lane % QUAD);
+        float odd = __shfl_sync((unsigned)WHOLE_WARP, s.bias[1], n * QUAD + lane % QUAD);
+#pragma unroll
+        for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                s.scores[m][n][2 * half] = fmaf(s.scores[m][n][2 * half], factor, even);
+                s.scores[m][n][2 * half + 1] = fmaf(s.scores[m][n][2 * half + 1], factor, odd);
+            }
+        }
+    }
+}
+
+/* Keys that a row does not see, and those beyond the last, do not exist. */
+template <int WIDTH> __device__ __forceinline__ void hide_unseen(mma_state<WIDTH> &s, int key0)
+{
+    int column = key0 + 2 * ((int)threadIdx.x % QUAD);
+#pragma unroll
+    for (int m = 0; m < mma_tile<WIDTH>::row_tiles; m++)
+#pragma unroll
+        for (int n = 0; n < mma_tile<WIDTH>::keys / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                if (column + 8 * n + i % 2 >= s.seen[m][i / 2]) s.scores[m][n][i] = -INFINITY;
+}
+
+/* P of one row of the lane in place of its scores. Returns what brings the sums before this tile to the new maximum. */
+template <int WIDTH> __device__ __forceinline__ float softmax_row(mma_state<WIDTH> &s, int m, int half, float factor)
+{
+    using tile = mma_tile<WIDTH>;
+    float top = -INFINITY, sum = 0;
+#pragma unroll
+    for (int n = 0; n < tile::keys / 8; n++)
+        top = fmaxf(top, fmaxf(s.scores[m][n][2 * half], s.scores[m][n][2 * half + 1]));
+    top = fmaxf(top, __shfl_xor_sync((unsigned)WHOLE_WARP, top, 1));
+    top = fmaxf(top, __shfl_xor_sync((unsigned)WHOLE_WARP, top, 2));
+    top = fmaxf(s.max[m][half], top * factor);
+    float base = top == -INFINITY ? 0.0f : top; /* -inf - -inf is NaN */
+    float shrink = exp2_fast(s.max[m][half] - base);
+#pragma unroll
+    for (int n = 0; n < tile::keys / 8; n++)
+#pragma unroll
+        for (int i = 2 * half; i < 2 * half + 2; i++) {
+            s.scores[m][n][i] = exp2_fast(fmaf(s.scores[m][n][i], factor, -base));
+            sum += s.scores[m][n][i];
+        }
+    s.max[m][half] = top;
+    s.sum[m][half] = s.sum[m][half] * shrink + sum;
+    return shrink;
+}
+
+/* P of all rows. The outputs are multiplied only where some row of the warp has a new maximum, which gets rare soon. */
+template <int WIDTH> __device__ __forceinline__ void softmax(mma_state<WIDTH> &s, float factor)
+{
+    using tile = mma_tile<WIDTH>;
+    float shrink[tile::row_tiles][2];
+    bool same = true;
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            shrink[m][half] = softmax_row<WIDTH>(s, m, half, factor);
+            same = same && shrink[m][half] == 1.0f;
+        }
+    if (__all_sync((unsigned)WHOLE_WARP, same)) return;
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+        for (int n = 0; n < WIDTH / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) s.out[m][n][i] *= shrink[m][i / 2];
+}
+
+/* out += P V. */
+template <dit_element ELEMENT, int WIDTH>
+__device__ __forceinline__ void add_values(mma_state<WIDTH> &s, const uint16_t *v_tile)
+{
+    using tile = mma_tile<WIDTH>;
+    int lane = (int)threadIdx.x % WARP;
+    const uint16_t *v_row = v_tile + lane % 16 * tile::stride + lane / 16 * 8;
+#pragma unroll
+    for (int k = 0; k < tile::keys / 16; k++) {
+        uint32_t p[tile::row_tiles][4];
+#pragma unroll
+        for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const float *pair = s.scores[m][2 * k + i / 2] + i % 2 * 2;
+                p[m][i] = pack_pair<ELEMENT>(pair[0], pair[1]);
+            }
+#pragma unroll
+        for (int n = 0; n < WIDTH / 16; n++) {
+            uint32_t b[4]; /* of channels 16 n to 16 n + 7, then of the next eight */
+            ldmatrix_x4_trans(b, v_row + k * 16 * tile::stride + n * 16);
+#pragma unroll
+            for (int m = 0; m < tile::row_tiles; m++) {
+                mma_m16n8k16<ELEMENT>(s.out[m][2 * n], p[m], b);
+                mma_m16n8k16<ELEMENT>(s.out[m][2 * n + 1], p[m], b + 2);
+            }
+        }
+    }
+}
+
+/* One row of the lane: its part of out, in ELEMENT or fp32, and, from the first of the four lanes, lse. */
+template <dit_element ELEMENT, int WIDTH>
+__device__ __forceinline__ void store_row(mma_state<WIDTH> &s, const attention_call &call, attention_block block, int m,
+                                          int half, int row)
+{
+    int lane = (int)threadIdx.x % WARP;
+    float sum = s.sum[m][half];
+    sum += __shfl_xor_sync((unsigned)WHOLE_WARP, sum, 1);
+    sum += __shfl_xor_sync((unsigned)WHOLE_WARP, sum, 2);
+    if (row >= call.Sq) return;
+    float inverse = sum == 0 ? 0.0f : 1 / sum;
+    int64_t first = block.b * call.batch_o + row * call.ldo + (int64_t)block.h * call.D + lane % QUAD * 2;
+#pragma unroll
+    for (int n = 0; n < WIDTH / 8; n++) {
+        float even = s.out[m][n][2 * half] * inverse, odd = s.out[m][n][2 * half + 1] * inverse;
+        if (n * 8 >= call.D) continue;
+        if (call.out.element == DIT_ELEMENT_FP32)
+            *(float2 *)((float *)call.out.data + first + n * 8) = make_float2(even, odd);
+        else
+            *(uint32_t *)((uint16_t *)call.out.data + first + n * 8) = pack_pair<ELEMENT>(even, odd);
+    }
+    if (call.lse.data && lane % QUAD == 0)
+        view_store(call.lse, ((int64_t)block.b * call.H + block.h) * call.Sq + row,
+                   (s.max[m][half] + log2f(sum)) * LN_2);
+}
+
+/* MASKED: with a bias, or positions, or both. */
+template <dit_element ELEMENT, int WIDTH, bool MASKED>
+__global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call call)
+{
+    using tile = mma_tile<WIDTH>;
+    SHARED(uint16_t, q_tile);
+    uint16_t *k_tile = q_tile + tile::queries * tile::stride, *v_tile = k_tile + tile::keys * tile::stride;
+    attention_block block = block_of(call, tile::queries);
+    int warp = (int)threadIdx.x / WARP, warp_row0 = block.row0 + warp * tile::warp_queries;
+    int64_t head = (int64_t)key_head(call, block.h) * call.D;
+    mma_copy<WIDTH> copy(call.D);
+    const uint16_t *q = copy.source((const uint16_t *)call.q.data + block.b * call.batch_q + block.row0 * call.ldq +
+                                        (int64_t)block.h * call.D,
+                                    call.ldq);
+    const uint16_t *k = copy.source((const uint16_t *)call.k.data + block.b * call.batch_k + head, call.ldk);
+    const uint16_t *v = copy.source((const uint16_t *)call.v.data + block.b * call.batch_v + head, call.ldv);
+
+    copy_rows<WIDTH, tile::queries>(copy, q_tile, q, call.ldq, call.Sq - block.row0);
+    copy_rows<WIDTH, tile::keys>(copy, k_tile, k, call.ldk, call.Sk);
+    cp_async_commit();
+
+    mma_state<WIDTH> s;
+    state_begin<WIDTH, MASKED>(s, call, warp_row0);
+    int seen = MASKED ? keys_seen(call, min(block.row0 + tile::queries, call.Sq) - 1) : call.Sk; /* by anyone */
+    bool biased = MASKED && call.bias.data;
+    float factor = call.scale * LOG2_E;
+    const uint16_t *warp_q = q_tile + warp * tile::warp_queries * tile::stride;
+    uint32_t kept[tile::keeps_q ? WIDTH / 16 : 1][tile::row_tiles][4];
+
+    for (int key0 = 0; key0 < seen; key0 += tile::keys) {
+        bool sees = !MASKED || __any_sync((unsigned)WHOLE_WARP, key0 < s.seen[tile::row_tiles - 1][1]); /* someone */
+        cp_async_wait<0>();
+        __syncthreads(); /* K is there, and nobody reads the last V any more */
+        copy_rows<WIDTH, tile::keys>(copy, v_tile, v, call.ldv, call.Sk - key0);
+        cp_async_commit();
+        if (tile::keeps_q && key0 == 0) {
+#pragma unroll
+            for (int i = 0; i < (tile::keeps_q ? WIDTH / 16 : 0); i++) load_q<WIDTH>(kept[i], warp_q, i);
+        }
+        if (sees) compute_scores<ELEMENT, WIDTH>(s, kept, warp_q, k_tile);
+        if (biased) load_bias<WIDTH>(s, call, block.b, key0);
+        cp_async_wait<0>();
+        __syncthreads(); /* V is there, and nobody reads this K any more */
+        if (key0 + tile::keys < seen) {
+            copy_rows<WIDTH, tile::keys>(copy, k_tile, k, call.ldk, call.Sk - key0 - tile::keys);
+            cp_async_commit();
+        }
+        if (!sees) continue;
+        if (biased) add_bias<WIDTH>(s, factor);
+        if (key0 + tile::keys > s.seen[0][0]) hide_unseen<WIDTH>(s, key0); /* the first of the lane's rows sees least */
+        softmax<WIDTH>(s, biased ? 1.0f : factor);
+        add_values<ELEMENT, WIDTH>(s, v_tile);
+    }
+    cp_async_wait<0>(); /* of a block that sees no key at all */
+#pragma unroll
+    for (int m = 0; m < tile::row_tiles; m++)
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+            store_row<ELEMENT, WIDTH>(s, call, block, m, half,
+                                      warp_row0 + m * 16 + half * 8 + (int)threadIdx.x % WARP / QUAD);
+}
+
+/* ---- anything else ----------------------------------------------------------------------------------------------- */
+
+/* 16 x 16 threads; thread (x, y) has queries 4 y + i and, of 64 keys, keys x + 16 j: half a warp shares its queries. */
+enum { FP32_SIDE = 16, FP32_THREADS = FP32_SIDE * FP32_SIDE, FP32_EACH = 4, FP32_TILE = FP32_SIDE * FP32_EACH };
+enum { FP32_CHANNELS = 32, FP32_STRIDE = FP32_CHANNELS + 1, FP32_P_STRIDE = FP32_TILE + 1 };
+constexpr int FP32_SHARED_BYTES = (2 * FP32_TILE * FP32_STRIDE + FP32_TILE * FP32_P_STRIDE) * (int)sizeof(float);
+
+/* Rows [0, rows) of `source`, ld apart, channels [channel, channel + 32) of those before `end`; zeros elsewhere. */
+__device__ __forceinline__ void load_fp32(float *tile, view source, int64_t first, int64_t ld, int rows, int channel,
+                                          int end)
+{
+    for (int i = (int)threadIdx.x; i < FP32_TILE * FP32_CHANNELS; i += FP32_THREADS) {
+        int row = i / FP32_CHANNELS, c = i % FP32_CHANNELS;
+        bool there = row < rows && channel + c < end;
+        tile[row * FP32_STRIDE + c] = there ? view_load(source, first + row * ld + channel + c) : 0.0f;
+    }
+}
+
+/* scores[i][j] += q_tile k_tile^T over the channels of the tiles. */
+__device__ __forceinline__ void add_products(float scores[FP32_EACH][FP32_EACH], const float *q_tile,
+                                             const float *k_tile)
+{
+    int x = (int)threadIdx.x % FP32_SIDE, y = (int)threadIdx.x / FP32_SIDE;
+#pragma unroll 8
+    for (int c = 0; c < FP32_CHANNELS; c++) {
+        float q[FP32_EACH], k[FP32_EACH];
+#pragma unroll
+        for (int i = 0; i < FP32_EACH; i++) {
+            q[i] = q_tile[(y * FP32_EACH + i) * FP32_STRIDE + c];
+            k[i] = k_tile[(x + FP32_SIDE * i) * FP32_STRIDE + c];
+        }
+#pragma unroll
+        for (int i = 0; i < FP32_EACH; i++)
+#pragma unroll
+            for (int j = 0; j < FP32_EACH; j++) scores[i][j] = fmaf(q[i], k[j], scores[i][j]);
+    }
+}
+
+/* Over the half warp that shares its queries. */
+__device__ __forceinline__ float half_warp_max(float v)
+{
+#pragma unroll
+    for (int step = FP32_SIDE / 2; step > 0; step /= 2) v = fmaxf(v, __shfl_xor_sync((unsigned)WHOLE_WARP, v, step));
+    return v;
+}
+
+__device__ __forceinline__ float half_warp_sum(float v)
+{
+#pragma unroll
+    for (int step = FP32_SIDE / 2; step > 0; step /= 2) v += __shfl_xor_sync((unsigned)WHOLE_WARP, v, step);
+    return v;
+}
+
+/* One thread's part: 4 queries, and of the block's WIDTH channels of the output x, x + 16, ... */
+template <int WIDTH> struct fp32_state {
+    float out[FP32_EACH][WIDTH / FP32_SIDE];
+    float max[FP32_EACH], sum[FP32_EACH]; /* of all keys of the half warp */
+    int seen[FP32_EACH];
+};
+
+/* Logits of a tile from its products: P into shared memory, sums so far brought to the new maximum. */
+template <int WIDTH>
+__device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, float scores[FP32_EACH][FP32_EACH],
+                                             const attention_call &call, int b, int key0, float *p_tile)
+{
+    int x = (int)threadIdx.x % FP32_SIDE, y = (int)threadIdx.x / FP32_SIDE;
+    float bias[FP32_EACH];
+#pragma unroll
+    for (int j = 0; j < FP32_EACH; j++) {
+        int key = key0 + x + FP32_SIDE * j;
+        bias[j] = call.bias.data && key < call.Sk ? view_load(call.bias, (int64_t)b * call.Sk + key) : 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < FP32_EACH; i++) {
+        float top = -INFINITY, sum = 0;
+#pragma unroll
+        for (int j = 0; j < FP32_EACH; j++) {
+            scores[i][j] = fmaf(scores[i][j], call.scale, bias[j]);
+            if (key0 + x + FP32_SIDE * j >= s.seen[i]) scores[i][j] = -INFINITY;
+            top = fmaxf(top, scores[i][j]);
+        }
+        top = fmaxf(s.max[i], half_warp_max(top));
+        float base = top == -INFINITY ? 0.0f : top, shrink = expf(s.max[i] - base);
+#pragma unroll
+        for (int j = 0; j < FP32_EACH; j++) {
+            float p = expf(scores[i][j] - base);
+            p_tile[(y * FP32_EACH + i) * FP32_P_STRIDE + x + FP32_SIDE * j] = p;
+            sum += p;
+        }
+        s.max[i] = top;
+        s.sum[i] = s.sum[i] * shrink + half_warp_sum(sum);
+#pragma unroll
+        for (int c = 0; c < WIDTH / FP32_SIDE; c++) s.out[i][c] *= shrink;
+    }
+}
+
+/* out[.][2 chunk], out[.][2 chunk + 1] += P times 32 channels of V. */
+template <int WIDTH>
+__device__ __forceinline__ void add_values_fp32(fp32_state<WIDTH> &s, int chunk, const float *p_tile,
+                                                const float *v_tile)
+{
+    int x = (int)threadIdx.x % FP32_SIDE, y = (int)threadIdx.x / FP32_SIDE;
+#pragma unroll 8
+    for (int key = 0; key < FP32_TILE; key++) {
+        float v0 = v_tile[key * FP32_STRIDE + x], v1 = v_tile[key * FP32_STRIDE + x + FP32_SIDE];
+#pragma unroll
+        for (int i = 0; i < FP32_EACH; i++) {
+            float p = p_tile[(y * FP32_EACH + i) * FP32_P_STRIDE + key];
+            s.out[i][2 * chunk] = fmaf(p, v0, s.out[i][2 * chunk]);
+            s.out[i][2 * chunk + 1] = fmaf(p, v1, s.out[i][2 * chunk + 1]);
+        }
+    }
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void store_fp32(const fp32_state<WIDTH> &s, const attention_call &call,
+                                           attention_block block, int channel0)
+{
+    int x = (int)threadIdx.x % FP32_SIDE, y = (int)threadIdx.x / FP32_SIDE;
+#pragma unroll
+    for (int i = 0; i < FP32_EACH; i++) {
+        int row = block.row0 + y * FP32_EACH + i;
+        if (row >= call.Sq) return;
+        int64_t first = block.b * call.batch_o + row * call.ldo + (int64_t)block.h * call.D;
+#pragma unroll
+        for (int c = 0; c < WIDTH / FP32_SIDE; c++) {
+            int channel = channel0 + x + FP32_SIDE * c;
+            if (channel < call.D) view_store(call.out, first + channel, s.sum[i] == 0 ? 0.0f : s.out[i][c] / s.sum[i]);
+        }
+        if (call.lse.data && x == 0 && channel0 == 0)
+            view_store(call.lse, ((int64_t)block.b * call.H + block.h) * call.Sq + row, s.max[i] + logf(s.sum[i]));
+    }
+}
+
+/* Channels [channel0, channel0 + WIDTH) of the output; of wider heads the logits are computed once per such part. */
+template <int WIDTH> __global__ void __launch_bounds__(FP32_THREADS) attention_fp32(attention_call call, int channel0)
+{
+    SHARED(float, q_tile);
+    float *k_tile = q_tile + FP32_TILE * FP32_STRIDE, *p_tile = k_tile + FP32_TILE * FP32_STRIDE;
+    attention_block block = block_of(call, FP32_TILE);
+    int64_t head = (int64_t)key_head(call, block.h) * call.D;
+    int64_t q = block.b * call.batch_q + block.row0 * call.ldq + (int64_t)block.h * call.D;
+    int64_t k = block.b * call.batch_k + head, v = block.b * call.batch_v + head;
+    fp32_state<WIDTH> s;
+#pragma unroll
+    for (int i = 0; i < FP32_EACH; i++) {
+        int row = block.row0 + (int)threadIdx.x / FP32_SIDE * FP32_EACH + i;
+        s.seen[i] = keys_seen(call, min(row, call.Sq - 1));
+        s.max[i] = -INFINITY;
+        s.sum[i] = 0;
+#pragma unroll
+        for (int c = 0; c < WIDTH / FP32_SIDE; c++) s.out[i][c] = 0;
+    }
+    int seen = keys_seen(call, min(block.row0 + FP32_TILE, call.Sq) - 1);
+    for (int key0 = 0; key0 < seen; key0 += FP32_TILE) {
+        float scores[FP32_EACH][FP32_EACH] = {{0}};
+        for (int c = 0; c < call.D; c += FP32_CHANNELS) {
+            __syncthreads();
+            load_fp32(q_tile, call.q, q, call.ldq, call.Sq - block.row0, c, call.D);
+            load_fp32(k_tile, call.k, k + key0 * call.ldk, call.ldk, call.Sk - key0, c, call.D);
+            __syncthreads();
+            add_products(scores, q_tile, k_tile);
+        }
+        softmax_fp32<WIDTH>(s, scores, call, block.b, key0, p_tile);
+#pragma unroll
+        for (int chunk = 0; chunk < WIDTH / FP32_CHANNELS; chunk++) {
+            __syncthreads(); /* also of P */
+            load_fp32(k_tile, call.v, v + key0 * call.ldv, call.ldv, call.Sk - key0, channel0 + chunk * FP32_CHANNELS,
+                      call.D);
+            __syncthreads();
+            add_values_fp32<WIDTH>(s, chunk, p_tile, k_tile);
+        }
+    }
+    store_fp32<WIDTH>(s, call, block, channel0);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+dim3 grid_of(const attention_call &call, int queries)
+{
+    return dim3((unsigned)((call.Sq + queries - 1) / queries), (unsigned)call.H, (unsigned)call.B);
+}
+
+template <int WIDTH> void run_fp32(dit_cuda *cuda, const attention_call &call)
+{
+    for (int channel0 = 0; channel0 < call.D; channel0 += WIDTH)
+        LAUNCH(cuda, attention_fp32<WIDTH>, grid_of(call, FP32_TILE), dim3(FP32_THREADS), FP32_SHARED_BYTES, call,
+               channel0);
+}
+
+void run_any(dit_cuda *cuda, const attention_call &call)
+{
+    if (call.D <= 64)
+        run_fp32<64>(cuda, call);
+    else if (call.D <= 128)
+        run_fp32<128>(cuda, call);
+    else
+        run_fp32<256>(cuda, call);
+}
+
+template <dit_element ELEMENT, int WIDTH, bool MASKED> void run_mma(dit_cuda *cuda, const attention_call &call)
+{
+    using tile = mma_tile<WIDTH>;
+    auto *kernel = attention_fwd_mma<ELEMENT, WIDTH, MASKED>;
+    if (!CUDA_CHECK(cuda,
+                    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, tile::shared_bytes)))
+        return;
+    LAUNCH(cuda, kernel, grid_of(call, tile::queries), dim3(MMA_THREADS), tile::shared_bytes, call);
+}
+
+template <dit_element ELEMENT, int WIDTH> void run_width(dit_cuda *cuda, const attention_call &call)
+{
+    if (call.bias.data || call.q_position)
+        run_mma<ELEMENT, WIDTH, true>(cuda, call);
+    else
+        run_mma<ELEMENT, WIDTH, false>(cuda, call);
+}
+
+template <dit_element ELEMENT> void run_element(dit_cuda *cuda, const attention_call &call)
+{
+    if (call.D <= 64)
+        run_width<ELEMENT, 64>(cuda, call);
+    else if (call.D <= 80)
+        run_width<ELEMENT, 80>(cuda, call);
+    else if (call.D <= 96)
+        run_width<ELEMENT, 96>(cuda, call);
+    else if (call.D <= 128)
+        run_width<ELEMENT, 128>(cuda, call);
+    else
+        run_width<ELEMENT, 256>(cuda, call);
+}
+
+/* Heads lie D apart, so that D a multiple of 8 keeps what is 16-byte aligned so. */
+bool takes_mma(const dit_cuda *cuda, const attention_call &call)
+{
+    dit_element element = call.q.element;
+    bool halves = element == DIT_ELEMENT_BF16 || element == DIT_ELEMENT_FP16;
+    bool same = call.k.element == element && call.v.element == element;
+    bool wide = view_is_wide(call.q, call.ldq) && view_is_wide(call.q, call.batch_q) &&
+                view_is_wide(call.k, call.ldk) && view_is_wide(call.k, call.batch_k) &&
+                view_is_wide(call.v, call.ldv) && view_is_wide(call.v, call.batch_v);
+    bool out = call.out.element == element || call.out.element == DIT_ELEMENT_FP32;
+    int64_t pair = 2 * view_bytes(call.out); /* written together */
+    out = out && (uintptr_t)call.out.data % (uintptr_t)pair == 0 && call.ldo % 2 == 0 && call.batch_o % 2 == 0;
+    return halves && same && wide && out && call.D % 8 == 0 && call.D <= 256 && call.scale > 0 &&
+           cuda->shared_bytes >= mma_tile<256>::shared_bytes; /* the most of all widths */
+}
+
+const int32_t *positions_of(dit_cuda *cuda, const int32_t *address)
+{
+    view found = view_of(cuda, address);
+    if (found.data && found.element != DIT_ELEMENT_INT32) cuda_fail(cuda, "positions of attention are not int32");
+    return found.element == DIT_ELEMENT_INT32 ? (const int32_t *)found.data : NULL;
+}
+
+/* False, and a failure is remembered, where an address is no array's. */
+bool find_operands(dit_cuda *cuda, const dit_attention_args *args, attention_call *call)
+{
+    call->q = view_of(cuda, args->q);
+    call->out = view_of(cuda, args->out);
+    call->lse = view_of(cuda, args->lse);
+    if (args->Sk) { /* without keys their addresses may be anywhere */
+        call->k = view_of(cuda, args->k);
+        call->v = view_of(cuda, args->v);
+        call->bias = view_of(cuda, args->bias);
+    } else {
+        call->k = call->v = call->q;
+    }
+    if (args->Sk && args->q_position) {
+        call->q_position = positions_of(cuda, args->q_position);
+        call->k_position = positions_of(cuda, args->k_position);
+        if (!call->q_position || !call->k_position) return false;
+    }
+    return call->q.data && call->k.data && call->v.data && call->out.data && !call->bias.data == !args->bias &&
+           !call->lse.data == !args->lse;
+}
+
+} // namespace
+
+void cuda_attention_own(dit_cuda *cuda, const dit_attention_args *args)
+{
+    attention_call call = {};
+    if (!args->B || !args->H || !args->Sq || !args->D) return;
+    if (!find_operands(cuda, args, &call)) return;
+    call.ldq = args->ldq, call.ldk = args->ldk, call.ldv = args->ldv, call.ldo = args->ldo;
+    call.batch_q = args->batch_q, call.batch_k = args->batch_k, call.batch_v = args->batch_v;
+    call.batch_o = args->batch_o;
+    call.B = (int)args->B, call.H = (int)args->H, call.Sq = (int)args->Sq, call.Sk = (int)args->Sk;
+    call.D = (int)args->D;
+    call.kv_group = args->kv_group ? (int)args->kv_group : 1, call.kv_first = (int)args->kv_first;
+    call.scale = args->scale;
+    if (!takes_mma(cuda, call))
+        run_any(cuda, call);
+    else if (call.q.element == DIT_ELEMENT_BF16)
+        run_element<DIT_ELEMENT_BF16>(cuda, call);
+    else
+        run_element<DIT_ELEMENT_FP16>(cuda, call);
+}
