@@ -85,8 +85,8 @@ void cuda_group_moments(dit_pool *pool, const dit_group_norm_args *args);
 typedef struct {
     view weight; /* [n, k] row-major (k contiguous), in the device's element */
     view bias;   /* [n] in the device's element; data NULL: none */
-    view fp8;    /* NULL, or the same weights in e4m3, [n, k], and their scale */
-    float *fp8_scale;
+    view fp8;    /* data NULL, or the same weights in e4m3, [n, k] (of no dit_element) */
+    float *fp8_scale; /* on the device: what their codes are multiplied by */
 } cuda_weights;
 static inline const cuda_weights *weights_of(const dit_linear *linear)
 {
@@ -95,13 +95,14 @@ static inline const cuda_weights *weights_of(const dit_linear *linear)
 
 /* ---- what libraries do of operators; false: declined (a shape, a type, not there), the own kernel is to be used ----- */
 
-/* y = activation(x W^T + b); with `accumulate` y += that (activation none). */
+/* y = residual + gate * activation(x W^T + b). */
 typedef struct {
     const cuda_weights *weights;
     int64_t rows, n, k, ldx, ldy;
     view x, y;
+    view residual, gate;  /* data NULL: none, all ones; the residual's rows are ldy apart, it may be y */
+    const float *x_scale; /* NULL, or on the device: x is e4m3 with this scale, and so are the weights taken, fp8 */
     dit_activation activation;
-    bool accumulate;
 } cuda_matmul_args;
 dit_status cuda_linear_library_open(dit_cuda *cuda, dit_cuda_linear_library **out);
 void cuda_linear_library_close(dit_cuda_linear_library *library);
@@ -114,6 +115,24 @@ bool cuda_attention_library_run(dit_cuda *cuda, const dit_attention_args *args);
 dit_status cuda_conv_library_open(dit_cuda *cuda, dit_cuda_conv_library **out);
 void cuda_conv_library_close(dit_cuda_conv_library *library);
 bool cuda_conv_library_run(dit_cuda *cuda, const dit_conv_args *args);
+
+/* Which parts of a request a library's product does itself, none without those before it; a pass over it does the
+ * others. The residual is the product's only where there is no activation and no gate. `part` is what is left of
+ * the request for the product, with `weights` for its own; its y is the request's or the workspace. */
+typedef struct {
+    bool bias, activation, residual;
+} cuda_linear_parts;
+void cuda_linear_part(dit_cuda *cuda, const cuda_matmul_args *whole, cuda_linear_parts parts, cuda_weights *weights,
+                      cuda_matmul_args *part);
+void cuda_linear_finish(dit_cuda *cuda, const cuda_matmul_args *whole, cuda_linear_parts parts,
+                        const cuda_matmul_args *part);
+/* How much of the workspace, from its begin, the library may use; the rest is cuda_linear's. */
+int64_t cuda_linear_library_bytes(const dit_cuda *cuda);
+/* Rows of x in e4m3, `codes` [rows, k] dense, and the scale by which the codes are multiplied: the largest magnitude
+ * becomes 448. `partial`: CUDA_QUANTISE_PARTIAL floats on the device. k is a multiple of 8. */
+enum { CUDA_QUANTISE_PARTIAL = 256 };
+void cuda_quantise(dit_cuda *cuda, view x, int64_t rows, int64_t k, int64_t ldx, uint8_t *codes, float *scale,
+                   float *partial);
 
 /* Own kernels of the same. */
 void cuda_matmul_own(dit_cuda *cuda, const cuda_matmul_args *args);

@@ -92,8 +92,27 @@ $(EMULATED_TESTS): $(BUILD)/tests/kernels_%: $(BUILD)/cuda-emulated/kernels/test
 	@mkdir -p $(dir $@)
 	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -ldl -o $@
 $(BUILD)/tests/kernels_test_nvml: $(BUILD)/kernels/cuda/nvml.o
+$(BUILD)/tests/kernels_test_cuda_linear: | $(CUDA_EMULATED) $(BUILD)/tests/ditbench-cuda-fake-lt.so
+# linear_lt.cu over a cuBLASLt of the host: in a test's program, and as a library under kernels_test_cuda_linear.
+FAKE_LT := $(BUILD)/cuda-fake-lt
+FAKE_LT_OBJECTS := $(FAKE_LT)/linear_lt.o $(FAKE_LT)/absent.o $(FAKE_LT)/cublaslt.o \
+                   $(filter-out $(BUILD)/cuda-emulated/kernels/cuda/absent.cu.o,$(EMULATE_OBJECTS))
+$(FAKE_LT)/linear_lt.o: kernels/cuda/linear_lt.cu
+$(FAKE_LT)/absent.o: kernels/cuda/absent.cu
+$(FAKE_LT)/cublaslt.o: kernels/tests/fake/cublaslt.cpp
+$(FAKE_LT)/test_cuda_lt.o: kernels/tests/fake/test_cuda_lt.cu
+$(FAKE_LT)/%.o: | $(BUILD)/version.h
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  CXX   $<")
+	$(Q)$(CXX) $(EMULATE_FLAGS) -DDIT_CUDA_CUBLASLT -Ikernels/tests/fake -x c++ -c $< -o $@
+$(BUILD)/tests/kernels_test_cuda_lt: $(FAKE_LT)/test_cuda_lt.o $(FAKE_LT_OBJECTS) $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(Q)$(CXX) $(ALL_LDFLAGS) $^ -lcmocka $(BASE_LIBS) -ldl -o $@
+$(BUILD)/tests/ditbench-cuda-fake-lt.so: $(FAKE_LT_OBJECTS)
+	@mkdir -p $(dir $@)
+	$(Q)$(CXX) -shared $(ALL_LDFLAGS) $^ -lcjson -ldl -o $@
 # A management library with known answers.
 $(BUILD)/tests/fake_nvml.so: kernels/tests/fake_nvml.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $(@:.so=.d) -fPIC -shared $(ALL_LDFLAGS) $< -o $@
-TESTS += $(EMULATED_TESTS) $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)
+TESTS += $(EMULATED_TESTS) $(BUILD)/tests/kernels_test_cuda_lt $(BUILD)/tests/fake_nvml.so $(CUDA_EMULATED)

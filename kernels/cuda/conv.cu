@@ -1,0 +1,19 @@
+/* Convolutions: the library's where it has one for the request, else the own kernel. */
+#include "kernels/cuda/cuda.h"
+
+/* Whether every operand that is given is an array's; what is not is remembered. */
+static bool operands_are_there(dit_cuda *cuda, const dit_conv_args *a)
+{
+    const void *const operands[] = {a->x, a->y, a->front, a->above, a->below, a->residual};
+    bool there = a->x && a->y;
+    for (const void *operand : operands) there = (!operand || view_of(cuda, operand).data) && there;
+    return there;
+}
+
+void cuda_conv(dit_pool *pool, const dit_conv_args *args)
+{
+    dit_cuda *cuda = cuda_of(pool);
+    if (args->out[0] <= 0 || args->out[1] <= 0 || args->out[2] <= 0 || args->weights->n <= 0) return;
+    if (!operands_are_there(cuda, args)) return;
+    if (!cuda->conv || !cuda_conv_library_run(cuda, args)) cuda_conv_own(cuda, args);
+}
