@@ -367,6 +367,7 @@ static void add_environment(builder *b, cJSON *record, const dit_runtime *rt)
 {
     cJSON *environment = add_object(b, record, "environment");
     add_string(b, environment, "mpi", dit_comm_library());
+    if (rt->device) add_string(b, environment, "communicator", dit_comm_transport(rt->comm[DIT_AXIS_WORLD]));
     add_string(b, environment, "isa", dit_kernels_isa());
     add_string(b, environment, "kernels", rt->kernels->name);
     add_int(b, environment, "cores", rt->cores);

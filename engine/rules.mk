@@ -52,4 +52,15 @@ $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BU
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(ENGINE_LIBS) -o $@
 TESTS += $(ENGINE_TESTS) $(BUILD)/tests/ditbench-engine-fault $(BUILD)/tests/engine_picture_diff \
 	$(BUILD)/tests/engine_tensor_sums $(BUILD)/tests/engine_displaced_attention $(BUILD)/tests/engine_shapes \
-	$(BUILD)/tests/engine_matrix
+	$(BUILD)/tests/engine_matrix $(BUILD)/tests/engine_device_messages
+
+# The emulated device with a communicator: NCCL's calls are answered by a double.
+EMULATED_NCCL := $(BUILD)/tests/ditbench-cuda-emulated-nccl.so
+EMULATED_NCCL_OBJECTS := $(patsubst %,$(BUILD)/cuda-emulated/%.o,engine/comm/nccl.cu engine/comm/schedule.c \
+	engine/tests/fake_nccl/fake_nccl.cu)
+$(BUILD)/cuda-emulated/engine/%.cu.o: EMULATE_FLAGS += -Iengine/tests/fake_nccl
+$(EMULATED_NCCL): $(EMULATE_OBJECTS) $(EMULATED_NCCL_OBJECTS)
+	@mkdir -p $(dir $@)
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CXX) -shared $(ALL_LDFLAGS) $^ -lcjson -ldl -o $@
+TESTS += $(EMULATED_NCCL)

@@ -96,13 +96,21 @@ int dit_device_count(const char *name)
     return find(name, &ops) == DIT_OK ? ops->count() : 0;
 }
 
+/* What every wait gets; a test asks for less by DITBENCH_DEVICE_DEADLINE. */
+static double default_deadline_s(void)
+{
+    const char *said = getenv("DITBENCH_DEVICE_DEADLINE");
+    double seconds = said ? strtod(said, NULL) : 0;
+    return seconds > 0 ? seconds : DIT_DEVICE_DEADLINE_S;
+}
+
 dit_status dit_device_open(const char *name, const dit_device_params *params, dit_device **out)
 {
     const dit_device_ops *ops;
     dit_device_params complete = *params;
     *out = NULL;
     DIT_TRY(find(name, &ops));
-    if (complete.deadline_s <= 0) complete.deadline_s = DIT_DEVICE_DEADLINE_S;
+    if (complete.deadline_s <= 0) complete.deadline_s = default_deadline_s();
     return ops->open(&complete, out);
 }
 
@@ -156,6 +164,52 @@ dit_status dit_device_get(dit_device *device, const void *address, int64_t eleme
 dit_status dit_device_wait(dit_device *device)
 {
     return device->ops->wait(device);
+}
+
+dit_status dit_device_copy_out(dit_device *device, void *host, const void *memory, int64_t bytes)
+{
+    return bytes ? device->ops->copy_out(device, host, memory, bytes) : DIT_OK;
+}
+dit_status dit_device_copy_in(dit_device *device, void *memory, const void *host, int64_t bytes)
+{
+    return bytes ? device->ops->copy_in(device, memory, host, bytes) : DIT_OK;
+}
+dit_status dit_device_copy_within(dit_device *device, void *to, const void *from, int64_t bytes)
+{
+    return bytes && to != from ? device->ops->copy_within(device, to, from, bytes) : DIT_OK;
+}
+void *dit_device_host_memory(dit_device *device, int64_t bytes)
+{
+    return device->ops->host_memory(device, bytes);
+}
+void dit_device_host_memory_free(dit_device *device, void *memory)
+{
+    if (memory) device->ops->host_memory_free(device, memory);
+}
+
+void dit_device_watch(dit_device *device, dit_device_watcher *watcher)
+{
+    watcher->next = device->watchers;
+    device->watchers = watcher;
+}
+
+void dit_device_unwatch(dit_device *device, dit_device_watcher *watcher)
+{
+    for (dit_device_watcher **at = &device->watchers; *at; at = &(*at)->next)
+        if (*at == watcher) {
+            *at = watcher->next;
+            return;
+        }
+}
+
+dit_status dit_device_look(const dit_device *device, double expired_s)
+{
+    dit_status first = DIT_OK;
+    for (const dit_device_watcher *watcher = device->watchers; watcher; watcher = watcher->next) {
+        if (first != DIT_OK && expired_s <= 0) return first;
+        DIT_KEEP_FIRST(first, watcher->look(watcher->context, expired_s));
+    }
+    return first;
 }
 
 int64_t dit_device_mark(dit_device *device)

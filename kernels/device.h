@@ -24,9 +24,9 @@ typedef struct {
     int index;                               /* among the devices that this process may use                    */
     dit_element element;                     /* of activations and weights: fp32, bf16 or fp16                 */
     int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* bytes of each class, got at once; 0: as needed                 */
-    double deadline_s;                       /* of every wait; 0: DIT_DEVICE_DEADLINE_S                        */
-    const char *cache_folder;                /* where choices of algorithms are kept between runs; NULL: nowhere */
-    bool fp8_linear;                         /* linear layers in fp8: another result, which the case declares  */
+    double deadline_s; /* of every wait; 0: DITBENCH_DEVICE_DEADLINE, or DIT_DEVICE_DEADLINE_S                       */
+    const char *cache_folder; /* where choices of algorithms are kept between runs; NULL: nowhere */
+    bool fp8_linear;          /* linear layers in fp8: another result, which the case declares  */
 } dit_device_params;
 enum { DIT_DEVICE_DEADLINE_S = 600 };
 
@@ -52,6 +52,27 @@ dit_status dit_device_put(dit_device *device, const void *address, int64_t eleme
 dit_status dit_device_get(dit_device *device, const void *address, int64_t elements);
 /* Until everything that was asked for is done. Errors: the first failure since the last wait; DIT_ERR_TIMEOUT. */
 dit_status dit_device_wait(dit_device *device);
+
+/* Bytes of the device's memory as they are, which spots name (kernels/space.h), in the order of the queue: to the host,
+ * where they lie when it returns; from the host, which may write there again when it returns; and on the device, before
+ * it is done. For communicators that pass the host. Errors: DIT_ERR_DEVICE, DIT_ERR_TIMEOUT. */
+dit_status dit_device_copy_out(dit_device *device, void *host, const void *memory, int64_t bytes);
+dit_status dit_device_copy_in(dit_device *device, void *memory, const void *host, int64_t bytes);
+dit_status dit_device_copy_within(dit_device *device, void *to, const void *from, int64_t bytes);
+/* Memory of the host that such copies are fast with. NULL: there is none. */
+void *dit_device_host_memory(dit_device *device, int64_t bytes);
+void dit_device_host_memory_free(dit_device *device, void *memory); /* accepts NULL */
+
+/* Something that works beside the queue and may fail or hang there (a communicator). Waits of the device ask it again
+ * and again: not DIT_OK ends the wait with that error. expired_s: 0, or the seconds after which the wait gives up; then
+ * what is under way has to end, and the status says what that was, DIT_OK: nothing. */
+typedef struct dit_device_watcher {
+    dit_status (*look)(void *context, double expired_s);
+    void *context;
+    struct dit_device_watcher *next; /* the device's */
+} dit_device_watcher;
+void dit_device_watch(dit_device *device, dit_device_watcher *watcher); /* keeps it until unwatch */
+void dit_device_unwatch(dit_device *device, dit_device_watcher *watcher);
 
 /* A point in the queue, and nanoseconds between two that were reached (after a wait). Marks are forgotten together and
  * used again. -1: a mark while a graph is recorded, or no memory for one. */
@@ -88,6 +109,11 @@ typedef struct {
     dit_status (*launch)(dit_device *device, dit_device_graph *graph);
     void (*graph_free)(dit_device *device, dit_device_graph *graph);
     dit_status (*describe)(dit_device *device, struct cJSON *out);
+    dit_status (*copy_out)(dit_device *device, void *host, const void *memory, int64_t bytes);
+    dit_status (*copy_in)(dit_device *device, void *memory, const void *host, int64_t bytes);
+    dit_status (*copy_within)(dit_device *device, void *to, const void *from, int64_t bytes);
+    void *(*host_memory)(dit_device *device, int64_t bytes);
+    void (*host_memory_free)(dit_device *device, void *memory);
 } dit_device_ops;
 
 /* The first member of every implementation's own. */
@@ -96,7 +122,11 @@ struct dit_device {
     const dit_kernels *kernels;
     dit_space *space;
     dit_element element;
+    dit_device_watcher *watchers;
 };
+
+/* For waits: the first failure of the device's watchers. All are asked when the wait has expired. */
+dit_status dit_device_look(const dit_device *device, double expired_s);
 
 extern const dit_device_ops dit_device_host; /* host_device.c */
 

@@ -155,9 +155,29 @@ static dit_status host_open(const dit_device_params *params, dit_device **out)
 static dit_status host_wait(dit_device *device)
 {
     host_device *d = (host_device *)device;
+    DIT_TRY(dit_device_look(device, 0));
     if (!d->lost) return DIT_OK;
     d->lost = false;
     return DIT_FAIL(DIT_ERR_INTERNAL, "an operator was given memory that is not the device's");
+}
+
+static dit_status host_move(dit_device *device, void *to, const void *from, int64_t bytes)
+{
+    (void)device;
+    memcpy(to, from, (size_t)bytes);
+    return DIT_OK;
+}
+
+static void *host_memory(dit_device *device, int64_t bytes)
+{
+    (void)device;
+    return malloc((size_t)bytes);
+}
+
+static void host_memory_free(dit_device *device, void *memory)
+{
+    (void)device;
+    free(memory);
 }
 
 static int64_t host_mark(dit_device *device)
@@ -204,4 +224,9 @@ const dit_device_ops dit_device_host = {
     .elapsed_ns = host_elapsed_ns,
     .forget_marks = host_forget_marks,
     .describe = host_describe,
+    .copy_out = host_move,
+    .copy_in = host_move,
+    .copy_within = host_move,
+    .host_memory = host_memory,
+    .host_memory_free = host_memory_free,
 };

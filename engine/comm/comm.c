@@ -22,6 +22,7 @@ struct dit_comm {
     const dit_comm_ops *host_ops; /* of the host's memory: the same without a device */
     void *host_group;
     dit_device *device; /* NULL: arrays are the host's     */
+    dit_comm_base base; /* of a device's group             */
     dit_timing *timing; /* NULL: the host's clock          */
     int rank, size;
     int *ranks;       /* [size] by their rank in the world; NULL: the world */
@@ -34,6 +35,7 @@ struct dit_comm {
 
 static const dit_comm_ops *current;
 static dit_comm world;
+static int world_local_rank, world_local_size; /* 0: not asked for yet */
 
 dit_status dit_comm_start(const char *implementation, int *argc, char ***argv)
 {
@@ -83,7 +85,9 @@ int dit_comm_size(const dit_comm *comm)
 }
 void dit_comm_local(int *local_rank, int *local_size)
 {
-    current->local(local_rank, local_size);
+    if (!world_local_size) current->local(&world_local_rank, &world_local_size);
+    *local_rank = world_local_rank;
+    *local_size = world_local_size;
 }
 void dit_comm_set_phase(dit_comm *comm, dit_phase phase)
 {
@@ -157,16 +161,6 @@ dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_
     return st;
 }
 
-dit_status dit_comm_set_device(dit_comm *comm, dit_device *device, dit_timing *timing)
-{
-    comm->timing = timing;
-    comm->device = device;
-    if (!device || comm->size == 1) return DIT_OK;
-    if (strcmp(dit_device_name(device), "host") == 0) return DIT_OK; /* whose memory any process can send */
-    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: messages of device %s", dit_axis_name(comm->axis),
-                    dit_device_name(device));
-}
-
 void dit_comm_free(dit_comm *comm)
 {
     if (!comm) return;
@@ -212,6 +206,96 @@ static void wait_for_exchange(const dit_comm *comm, const dit_comm_exchange *exc
 static dit_status waited(dit_status st)
 {
     dit_position_wait_end();
+    return st;
+}
+
+/* ---- groups of a device ------------------------------------------------------------------------------------------ */
+
+/* NCCL wants a GPU for each rank. NULL: it is not to be had, with the reason in dit_error_last() where asked. */
+static const dit_comm_ops *find_nccl(const dit_device *device)
+{
+    const char *name = dit_device_name(device);
+    const dit_comm_ops *nccl = dit_device_symbol(name, "dit_comm_nccl");
+    int local_rank, local_size, devices = dit_device_count(name);
+    dit_comm_local(&local_rank, &local_size);
+    if (nccl && local_size <= devices) return nccl;
+    if (!nccl)
+        (void)DIT_FAIL(DIT_ERR_ENVIRONMENT, "device %s has no NCCL", name);
+    else
+        (void)DIT_FAIL(DIT_ERR_ENVIRONMENT, "NCCL needs a device for each rank: %d ranks share %d here", local_size,
+                       devices);
+    return NULL;
+}
+
+/* Whether every rank of the group says so. Collective over the group. */
+static dit_status agree(const dit_comm *comm, bool own, bool *out)
+{
+    int64_t said = own, *all = calloc((size_t)comm->size, sizeof *all);
+    if (!all) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator of %d", comm->size);
+    dit_status st = comm->host_ops->all_gather(comm->host_group, &said, all, (int64_t)sizeof said);
+    *out = true;
+    for (int i = 0; i < comm->size; i++) *out = *out && all[i];
+    free(all);
+    return st;
+}
+
+/* What moves arrays between the devices of several ranks. */
+static dit_status choose_transport(const dit_comm *comm, const dit_device *device, const dit_comm_ops **out)
+{
+    const char *asked = getenv("DITBENCH_DEVICE_COMM");
+    bool want_staged = asked && strcmp(asked, "staged") == 0, want_nccl = asked && strcmp(asked, "nccl") == 0;
+    bool all = false;
+    if (asked && *asked && !want_staged && !want_nccl)
+        return DIT_FAIL(DIT_ERR_USAGE, "DITBENCH_DEVICE_COMM is '%s'; nccl and staged exist", asked);
+    const dit_comm_ops *nccl = want_staged ? NULL : find_nccl(device);
+    if (want_nccl && !nccl) return dit_error_last()->status;
+    dit_error_clear();
+    DIT_TRY(agree(comm, nccl != NULL, &all));
+    *out = all ? nccl : &dit_comm_staged;
+    return DIT_OK;
+}
+
+dit_status dit_comm_set_device(dit_comm *comm, dit_device *device, dit_timing *timing)
+{
+    const dit_comm_ops *ops = &dit_comm_alone;
+    void *group;
+    comm->timing = timing;
+    comm->device = device;
+    if (!device) return DIT_OK;
+    comm->base = (dit_comm_base){.host_ops = comm->host_ops,
+                                 .host_group = comm->host_group,
+                                 .device = device,
+                                 .axis = dit_axis_name(comm->axis),
+                                 .rank = comm->rank,
+                                 .size = comm->size};
+    if (comm->size > 1) DIT_TRY(choose_transport(comm, device, &ops));
+    DIT_TRY(ops->create_over(&comm->base, &group));
+    comm->ops = ops;
+    comm->group = group;
+    return DIT_OK;
+}
+
+const char *dit_comm_transport(const dit_comm *comm)
+{
+    return comm->size == 1 ? "none" : comm->ops->library ? comm->ops->library() : comm->ops->name;
+}
+
+bool dit_comm_recordable(const dit_comm *comm)
+{
+    return comm->ops->recordable;
+}
+
+dit_status dit_comm_open_links(dit_comm *comm, const int *to, int to_count, const int *from, int from_count)
+{
+    dit_link *links;
+    if (!comm->ops->open_links) return DIT_OK;
+    links = calloc((size_t)(to_count + from_count) + 1, sizeof *links);
+    if (!links) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d links", to_count + from_count);
+    for (int i = 0; i < to_count; i++) links[i] = (dit_link){.from = comm->rank, .to = to[i]};
+    for (int i = 0; i < from_count; i++) links[to_count + i] = (dit_link){.from = from[i], .to = comm->rank};
+    wait_for_all(comm, "links", 0);
+    dit_status st = waited(comm->ops->open_links(comm->group, links, dit_schedule_links(links, to_count + from_count)));
+    free(links);
     return st;
 }
 
@@ -279,13 +363,14 @@ static void count_on_host(dit_comm *comm, dit_collective collective, int64_t mes
 typedef struct {
     void *data;
     int64_t bytes;
+    dit_element element;
 } piece;
 
 /* `bytes` by the count of addresses from `address` on. */
 static dit_status find_piece(const dit_comm *comm, const void *address, int64_t bytes, piece *out)
 {
     dit_spot spot;
-    *out = (piece){(void *)address, bytes};
+    *out = (piece){(void *)address, bytes, DIT_ELEMENT_FP32};
     if (!comm->device) return DIT_OK;
     if (!bytes) return DIT_OK; /* nobody looks at the pointer */
     if (!dit_space_find(dit_device_space(comm->device), address, &spot))
@@ -295,7 +380,7 @@ static dit_status find_piece(const dit_comm *comm, const void *address, int64_t 
     if (bytes % unit || elements > spot.left)
         return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of %lld bytes, the array has %lld elements more",
                         dit_axis_name(comm->axis), (long long)bytes, (long long)spot.left);
-    *out = (piece){spot.data, elements * dit_element_bytes(spot.element)};
+    *out = (piece){spot.data, elements * dit_element_bytes(spot.element), spot.element};
     return DIT_OK;
 }
 
@@ -303,8 +388,8 @@ static dit_status find_piece(const dit_comm *comm, const void *address, int64_t 
 static dit_status find_ends(const dit_comm *comm, const void *from, const void *to, int64_t bytes, piece *out_from,
                             piece *out_to)
 {
-    *out_from = (piece){(void *)from, comm->device ? 0 : bytes};
-    *out_to = (piece){(void *)to, comm->device ? 0 : bytes};
+    *out_from = (piece){(void *)from, comm->device ? 0 : bytes, DIT_ELEMENT_FP32};
+    *out_to = (piece){(void *)to, comm->device ? 0 : bytes, DIT_ELEMENT_FP32};
     if (!comm->device) return DIT_OK;
     if (from) DIT_TRY(find_piece(comm, from, bytes, out_from));
     if (to) DIT_TRY(find_piece(comm, to, bytes, out_to));
@@ -398,6 +483,7 @@ dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *
                                                                         .out = to.data,
                                                                         .elements = elements,
                                                                         .bytes = from.bytes,
+                                                                        .element = from.element,
                                                                         .add = add,
                                                                         .context = context})));
     else
@@ -405,6 +491,22 @@ dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *
     int64_t messages = 2 * (comm->size - 1), ended = count(comm, DIT_COLLECTIVE_ALL_REDUCE, messages, bytes, began);
     count_span(comm, DIT_COLLECTIVE_ALL_REDUCE, messages * bytes, began, ended);
     return DIT_OK;
+}
+
+dit_status dit_comm_reduce(dit_comm *comm, const float *send, float *recv, int64_t elements, bool scatter)
+{
+    piece from, to;
+    int64_t bytes = elements * (int64_t)sizeof *send;
+    if (!comm->ops->reduce) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s adds nothing itself", comm->ops->name);
+    if (scatter && elements % comm->size)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%d ranks cannot share a sum of %lld elements", comm->size,
+                        (long long)elements);
+    DIT_TRY(find_piece(comm, send, bytes, &from));
+    DIT_TRY(find_piece(comm, recv, scatter ? bytes / comm->size : bytes, &to));
+    wait_for_all(comm, "reduce", bytes);
+    return waited(comm->ops->reduce(
+        comm->group,
+        &(dit_comm_reduce_args){.send = from.data, .recv = to.data, .elements = elements, .scatter = scatter}));
 }
 
 /* A transfer is under way. */
@@ -446,10 +548,10 @@ dit_status dit_comm_all_gather_begin(dit_comm *comm, const void *send, void *rec
 
 void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
 {
-    if (comm->device) return; /* a device needs no calls to move data */
+    if (!comm->ops->exchange_poll) return;
     int64_t began = dit_clock_ns();
     comm->ops->exchange_poll(comm->group, exchange);
-    count(comm, exchange->collective, 0, 0, began);
+    if (!comm->device) count(comm, exchange->collective, 0, 0, began); /* a device's queue is not held up by it */
 }
 
 dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)

@@ -48,6 +48,11 @@ void dit_comm_finish(void);
 void dit_comm_abort(int exit_code) __attribute__((noreturn));
 /* "Open MPI v4.1.4": for records. */
 const char *dit_comm_library(void);
+/* What moves the group's arrays: "NCCL 2.28.9", "Open MPI v4.1.4 through the host's memory"; "none": it has one rank.
+ */
+const char *dit_comm_transport(const dit_comm *comm);
+/* Whether a device may record the group's messages in a graph. */
+bool dit_comm_recordable(const dit_comm *comm);
 
 /* The communicator of all ranks; owned by the library, uncounted. */
 dit_comm *dit_comm_world(void);
@@ -58,12 +63,20 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
 dit_status dit_comm_create_counting(const dit_parallel *parallel, int rank, dit_axis axis, dit_comm_counters *counters,
                                     dit_comm **out);
 /* From now on the group's buffers are arrays of `device` (NULL: of the host), moved in the order of its queue, and what
- * holds up that queue is timed by `timing`. Collective over the group. Errors: DIT_ERR_DEVICE. */
+ * holds up that queue is timed by `timing`. Collective over the world, each rank with the group of the same axis. GPUs
+ * of which each has one rank move them by NCCL, where it is there; else they pass the host's memory.
+ * DITBENCH_DEVICE_COMM (nccl or staged) decides otherwise. Errors: DIT_ERR_DEVICE, DIT_ERR_TIMEOUT,
+ * DIT_ERR_ENVIRONMENT. */
 dit_status dit_comm_set_device(dit_comm *comm, struct dit_device *device, struct dit_timing *timing);
 void dit_comm_free(dit_comm *comm); /* accepts NULL */
 void dit_comm_set_phase(dit_comm *comm, dit_phase phase);
 /* Everything counted is recorded in `trace` too, which outlives that; NULL: not. Accepts a NULL communicator. */
 void dit_comm_set_trace(dit_comm *comm, struct dit_trace *trace);
+
+/* Messages one way, to the first ranks and from the others, are going to be exchanged: what needs channels of its own
+ * for that opens them. Collective over the group; the ranks' lists agree. A receive that is posted ahead never stands
+ * before a send then (pipelines). */
+dit_status dit_comm_open_links(dit_comm *comm, const int *to, int to_count, const int *from, int from_count);
 
 /* What follows is entry `at` of a batch of `of` alike ones, which other libraries exchange at once. Only a simulation
  * makes a difference of it: there the first entry's exchanges carry all. (0, 1): no batch. */
@@ -102,6 +115,10 @@ dit_status dit_comm_gather_terms(dit_comm *comm, const double *values, int64_t c
  *   add   sum[i] = blocks[0][i] + blocks[1][i] + ...: size blocks of `count` */
 typedef void (*dit_comm_add)(void *context, const float *blocks, int size, int64_t count, float *sum);
 dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t count, float *out, dit_comm_add add, void *context);
+/* recv = sum over ranks of send, `elements` fp32 each, added as the library likes; with `scatter` only this rank's part
+ * of it, elements / size. recv may be send, or with scatter that part of it. Collective, uncounted: for measuring
+ * libraries. Errors: DIT_ERR_UNSUPPORTED. */
+dit_status dit_comm_reduce(dit_comm *comm, const float *send, float *recv, int64_t elements, bool scatter);
 /* Sends `bytes` to rank `to` and receives as many from `from`, in the background, one message. DIT_COMM_NOBODY for
  * either: nothing is sent, or received. Buffers are taken until wait returns. Call poll between pieces of computation:
  * MPI moves data only inside its calls. */

@@ -224,6 +224,24 @@ static dit_status mpi_all_gather_varying(void *opaque, const void *data, int64_t
     return DIT_OK;
 }
 
+static dit_status mpi_reduce(void *opaque, const dit_comm_reduce_args *args)
+{
+    mpi_group *group = opaque;
+    int64_t part = args->elements / mpi_size(group);
+    const float *own = (const float *)args->send + mpi_rank(group) * part;
+    if (args->elements > INT32_MAX)
+        return DIT_FAIL(DIT_ERR_MPI, "a sum of %lld elements exceeds MPI's int count", (long long)args->elements);
+    if (!args->scatter) {
+        const void *send = args->send == args->recv ? MPI_IN_PLACE : args->send;
+        MPI_TRY(MPI_Allreduce, send, args->recv, (int)args->elements, MPI_FLOAT, MPI_SUM, group->comm);
+    } else if (args->recv != own) {
+        MPI_TRY(MPI_Reduce_scatter_block, args->send, args->recv, (int)part, MPI_FLOAT, MPI_SUM, group->comm);
+    } else {
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "MPI scatters no sum into its own summand");
+    }
+    return DIT_OK;
+}
+
 const dit_comm_ops dit_comm_mpi = {
     .name = "mpi",
     .start = mpi_start,
@@ -243,4 +261,5 @@ const dit_comm_ops dit_comm_mpi = {
     .exchange_wait = mpi_exchange_wait,
     .barrier = mpi_barrier,
     .all_gather_varying = mpi_all_gather_varying,
+    .reduce = mpi_reduce,
 };

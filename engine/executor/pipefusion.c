@@ -149,6 +149,15 @@ static dit_status add_skips(pipeline *p)
     return DIT_OK;
 }
 
+/* Every arrow between two stages is a way of its own. */
+static dit_status open_links(const pipeline *p)
+{
+    int to[DIT_MAX_STAGES + 2], from[DIT_MAX_STAGES + 2];
+    for (int i = 0; i < p->leaving_count; i++) to[i] = p->leaving[i].peer;
+    for (int i = 0; i < p->arriving_count; i++) from[i] = p->arriving[i].peer;
+    return dit_comm_open_links(p->comm, to, p->leaving_count, from, p->arriving_count);
+}
+
 static dit_status pipefusion_create(dit_sampler *s)
 {
     dit_runtime *rt = s->rt;
@@ -165,8 +174,9 @@ static dit_status pipefusion_create(dit_sampler *s)
     if (p->stage > 0) DIT_TRY(add_arriving(p, (channel){.kind = STREAM, .peer = p->stage - 1}));
     if (p->stage < p->stages - 1) DIT_TRY(add_leaving(p, (channel){.kind = STREAM, .peer = p->stage + 1}));
     DIT_TRY(add_skips(p));
-    if (p->stage == 0) return add_arriving(p, (channel){.kind = LATENTS, .peer = p->stages - 1});
-    return p->stage == p->stages - 1 ? add_leaving(p, (channel){.kind = LATENTS, .peer = 0}) : DIT_OK;
+    if (p->stage == 0) DIT_TRY(add_arriving(p, (channel){.kind = LATENTS, .peer = p->stages - 1}));
+    if (p->stage == p->stages - 1) DIT_TRY(add_leaving(p, (channel){.kind = LATENTS, .peer = 0}));
+    return open_links(p);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */

@@ -71,10 +71,11 @@ dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event)
     cudaError_t code;
     while ((code = event ? cudaEventQuery(event) : cudaStreamQuery(cuda->stream)) == cudaErrorNotReady) {
         passed = dit_clock_ns() - begin;
-        if ((double)passed > cuda->params.deadline_s * 1e9) {
-            ((cuda_device *)cuda)->lost = true;
+        bool expired = (double)passed > cuda->params.deadline_s * 1e9;
+        if (expired) ((cuda_device *)cuda)->lost = true;
+        DIT_TRY(dit_device_look(&cuda->device, expired ? cuda->params.deadline_s : 0));
+        if (expired)
             return DIT_FAIL(DIT_ERR_TIMEOUT, "the device has not finished after %g s", cuda->params.deadline_s);
-        }
         if (passed > SPIN_NS) nanosleep(&pause, NULL);
     }
     cuda_check(cuda, code, "work on the device");
@@ -403,4 +404,9 @@ extern "C" const dit_device_ops dit_device_cuda = {
     .launch = device_launch,
     .graph_free = device_graph_free,
     .describe = cuda_describe,
+    .copy_out = cuda_copy_out,
+    .copy_in = cuda_copy_in,
+    .copy_within = cuda_copy_within,
+    .host_memory = cuda_host_memory,
+    .host_memory_free = cuda_host_memory_free,
 };

@@ -44,6 +44,12 @@ void cuda_staging_close(cuda_device *d);
 dit_status cuda_put(dit_device *device, const dit_spot *spot, const void *host, int64_t elements);
 dit_status cuda_get(dit_device *device, const dit_spot *spot, void *host, int64_t elements);
 
+dit_status cuda_copy_out(dit_device *device, void *host, const void *memory, int64_t bytes);
+dit_status cuda_copy_in(dit_device *device, void *memory, const void *host, int64_t bytes);
+dit_status cuda_copy_within(dit_device *device, void *to, const void *from, int64_t bytes);
+void *cuda_host_memory(dit_device *device, int64_t bytes);
+void cuda_host_memory_free(dit_device *device, void *memory);
+
 dit_status cuda_describe(dit_device *device, struct cJSON *out);
 
 #endif

@@ -30,8 +30,8 @@ CUDA_ALL      := $(sort $(wildcard kernels/cuda/*.cu kernels/cuda/*.c))
 CUDA_OVER_LT  := $(foreach file,$(CUDA_ALL),$(if $(findstring _lt.,$(file)),$(file)))
 CUDA_OVER_DNN := $(foreach file,$(CUDA_ALL),$(if $(findstring cudnn,$(file)),$(file)))
 CUDA_OWN      := $(filter-out $(CUDA_OVER_LT) $(CUDA_OVER_DNN),$(CUDA_ALL))
-# Of other folders, into the same library (engine/comm/nccl.c).
-CUDA_EXTRA_SOURCES ?=
+# Of other folders, into the same library.
+CUDA_EXTRA_SOURCES ?= $(if $(NCCL),engine/comm/nccl.cu engine/comm/schedule.c)
 CUDA_SOURCES  := $(CUDA_OWN) $(if $(CUBLASLT),$(CUDA_OVER_LT)) $(if $(CUDNN),$(CUDA_OVER_DNN)) $(CUDA_EXTRA_SOURCES)
 
 # ---- the library -----------------------------------------------------------------------------------------------------

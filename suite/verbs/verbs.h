@@ -23,6 +23,7 @@
     X(generate, "make one image or clip by hand, as PNG")                                                              \
     X(golden, "compare the engine with tensors made by diffusers")                                                     \
     X(kernels, "check and time the operators")                                                                         \
+    X(collective, "check and time what ranks exchange, by size")                                                       \
     X(doctor, "check this machine")
 
 #define SUITE_VERB_DECLARE(name, help) int suite_verb_##name(int argc, char **argv);

@@ -1,5 +1,7 @@
 /* The emulation's <cuda_runtime.h>: CUDA sources compiled for the host (threads.h), and as much of the runtime library
- * as they use. Streams do at once what they are asked for; a graph keeps what was asked for while it was recorded.
+ * as they use. Streams do at once what they are asked for, but for what waits for other processes (a library of messages)
+ * and what comes after it: that is done when somebody asks how far a stream or an event is. A graph keeps what was asked
+ * for while it was recorded.
  */
 #ifndef DIT_CUDA_EMULATE_RUNTIME_H
 #define DIT_CUDA_EMULATE_RUNTIME_H
@@ -164,6 +166,11 @@ struct emulated_kernel {
 /* Now, or when the graph is launched that the stream is recorded into. Refuses what a GPU refuses; also
  * cudaGetLastError. */
 cudaError_t emulated_submit(const emulated_kernel &kernel, cudaStream_t stream, std::function<void()> thread);
+/* What may take until another process has done its part: `work` makes, for now or for each launch of a graph, what is
+ * asked again and again until it is done. */
+typedef std::function<bool()> emulated_poll;
+typedef std::function<emulated_poll()> emulated_late;
+void emulated_submit_late(cudaStream_t stream, emulated_late work);
 /* The threads of all blocks. */
 void emulated_run(const emulated_kernel &kernel, const std::function<void()> &thread);
 

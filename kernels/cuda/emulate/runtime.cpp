@@ -1,7 +1,9 @@
 #include "cuda_runtime.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <memory>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,18 +18,32 @@ int emulated_devices = 1;
 }
 
 struct emulated_graph {
-    std::vector<std::function<void()>> work;
+    std::vector<emulated_late> work;
     bool spoilt = false;
 };
 struct emulated_stream {
     emulated_graph *recorded = NULL; /* into which graph, if any */
     bool origin = false;             /* where the recording began */
+    bool destroyed = false;
+    bool at_work = false;
+    std::deque<emulated_poll> late; /* what waits for others, and all that was asked for since */
+};
+/* How often the event was recorded, and how many of that were reached. */
+struct event_state {
+    int64_t ns = -1, asked = 0, reached = 0;
 };
 struct emulated_event {
-    int64_t ns = -1;
+    std::shared_ptr<event_state> state = std::make_shared<event_state>();
     bool timed = true;
     emulated_graph *recorded = NULL;
 };
+
+/* Of programs that are not linked with this: DITBENCH_EMULATED_DEVICES. */
+__attribute__((constructor)) static void count_devices(void)
+{
+    const char *count = getenv("DITBENCH_EMULATED_DEVICES");
+    if (count) emulated_devices = atoi(count);
+}
 
 static cudaError_t last_error = cudaSuccess;
 static int64_t memory_used;
@@ -42,8 +58,10 @@ static cudaError_t said(cudaError_t code)
 
 static emulated_stream *stream_of(cudaStream_t stream)
 {
-    static emulated_stream standard;
-    return stream ? stream : &standard;
+    static emulated_stream *standard;
+    if (stream) return stream;
+    if (!standard) streams.push_back(standard = new emulated_stream());
+    return standard;
 }
 
 /* Calls that wait or allocate spoil what is recorded. */
@@ -55,13 +73,66 @@ static cudaError_t not_recording(void)
     return said(code);
 }
 
-static cudaError_t submit(cudaStream_t stream, std::function<void()> work)
+/* ---- what comes late --------------------------------------------------------------------------------------------- */
+
+static void pause(void)
+{
+    const struct timespec moment = {0, 20000};
+    nanosleep(&moment, NULL);
+}
+
+static void proceed(emulated_stream *s)
+{
+    if (s->at_work) return;
+    s->at_work = true;
+    while (!s->late.empty() && s->late.front()()) s->late.pop_front();
+    s->at_work = false;
+}
+
+static void proceed_all(void)
+{
+    for (emulated_stream *s : streams) proceed(s);
+    auto is_over = [](emulated_stream *s) {
+        bool over = s->destroyed && s->late.empty();
+        if (over) delete s;
+        return over;
+    };
+    streams.erase(std::remove_if(streams.begin(), streams.end(), is_over), streams.end());
+}
+
+/* Calls that wait for everything, as long as that takes. */
+static void finish_all(void)
+{
+    auto is_late = [](const emulated_stream *s) { return !s->late.empty(); };
+    while (std::any_of(streams.begin(), streams.end(), is_late)) {
+        proceed_all();
+        pause();
+    }
+}
+
+void emulated_submit_late(cudaStream_t stream, emulated_late work)
 {
     emulated_stream *s = stream_of(stream);
     if (s->recorded)
         s->recorded->work.push_back(work);
     else
+        s->late.push_back(work());
+    if (!s->recorded) proceed(s);
+}
+
+static cudaError_t submit(cudaStream_t stream, std::function<void()> work)
+{
+    emulated_stream *s = stream_of(stream);
+    emulated_poll at_once = [=]() {
         work();
+        return true;
+    };
+    if (s->recorded)
+        s->recorded->work.push_back([=]() { return at_once; });
+    else if (s->late.empty())
+        work();
+    else
+        s->late.push_back(at_once);
     return cudaSuccess;
 }
 
@@ -177,7 +248,9 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    return not_recording();
+    cudaError_t code = not_recording();
+    if (code == cudaSuccess) finish_all();
+    return code;
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -216,6 +289,7 @@ cudaError_t cudaFree(void *memory)
     auto found = memory_blocks.find(memory);
     if (!memory) return cudaSuccess;
     if (found == memory_blocks.end()) return said(cudaErrorInvalidValue);
+    finish_all();
     memory_used -= (int64_t)found->second;
     memory_blocks.erase(found);
     free(memory);
@@ -293,25 +367,36 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned, int)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    streams.erase(std::remove(streams.begin(), streams.end(), stream), streams.end());
-    delete stream;
+    stream->destroyed = true;
+    proceed_all();
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     if (stream_of(stream)->recorded) return not_recording();
-    return said(emulated_stuck ? cudaErrorNotReady : cudaSuccess);
+    proceed_all();
+    return said(emulated_stuck || !stream_of(stream)->late.empty() ? cudaErrorNotReady : cudaSuccess);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    return stream_of(stream)->recorded ? not_recording() : cudaSuccess;
+    if (stream_of(stream)->recorded) return not_recording();
+    while (!stream_of(stream)->late.empty()) {
+        proceed_all();
+        pause();
+    }
+    return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
-    if (event->recorded) stream_of(stream)->recorded = event->recorded;
+    std::shared_ptr<event_state> state = event->state;
+    int64_t asked = state->asked;
+    if (event->recorded)
+        stream_of(stream)->recorded = event->recorded;
+    else if (state->reached < asked)
+        emulated_submit_late(stream, [=]() { return [=]() { return state->reached >= asked; }; });
     return cudaSuccess;
 }
 
@@ -352,25 +437,37 @@ static int64_t now_ns(void)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    std::shared_ptr<event_state> state = event->state;
+    int64_t asked = ++state->asked;
     event->recorded = stream_of(stream)->recorded;
-    return submit(stream, [=]() { event->ns = now_ns(); });
+    return submit(stream, [=]() {
+        state->ns = now_ns();
+        state->reached = asked;
+    });
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     if (event->recorded) return said(cudaErrorInvalidValue);
-    return said(emulated_stuck ? cudaErrorNotReady : cudaSuccess);
+    proceed_all();
+    return said(emulated_stuck || event->state->reached < event->state->asked ? cudaErrorNotReady : cudaSuccess);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    return said(event->recorded ? cudaErrorInvalidValue : cudaSuccess);
+    if (event->recorded) return said(cudaErrorInvalidValue);
+    while (event->state->reached < event->state->asked) {
+        proceed_all();
+        pause();
+    }
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
-    if (from->ns < 0 || to->ns < 0 || !from->timed || !to->timed) return said(cudaErrorInvalidValue);
-    *ms = (float)((double)(to->ns - from->ns) * 1e-6);
+    int64_t from_ns = from->state->ns, to_ns = to->state->ns;
+    if (from_ns < 0 || to_ns < 0 || !from->timed || !to->timed) return said(cudaErrorInvalidValue);
+    *ms = (float)((double)(to_ns - from_ns) * 1e-6);
     return cudaSuccess;
 }
 
@@ -407,9 +504,20 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsign
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
 {
-    return submit(stream, [=]() {
-        for (const auto &step : graph->work) step();
+    if (stream_of(stream)->recorded) return said(cudaErrorStreamCaptureUnsupported);
+    std::shared_ptr<std::vector<emulated_late>> work = std::make_shared<std::vector<emulated_late>>(graph->work);
+    emulated_submit_late(stream, [=]() {
+        size_t next = 0;
+        emulated_poll step;
+        return [=]() mutable {
+            for (; next < work->size(); next++, step = nullptr) {
+                if (!step) step = (*work)[next]();
+                if (!step()) return false;
+            }
+            return true;
+        };
     });
+    return cudaSuccess;
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)

@@ -1,0 +1,219 @@
+/* ditbench collective: how fast ranks of this machine exchange, by operation and size. */
+#include "base/mesh.h"
+#include "suite/cli.h"
+#include "suite/single.h"
+#include "suite/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char purpose[] =
+    "Times all-reduce, all-gather, reduce-scatter, all-to-all and send/recv by message size, in the conventions of\n"
+    "nccl-tests: algbw is bytes over time, busbw what that makes of the links, comparable between numbers of ranks.\n"
+    "On host memory (MPI), or on devices (NCCL where each rank has a GPU, else through the host's memory). Every size "
+    "is\n"
+    "checked before it is timed. With degrees, the groups of one axis of that mesh, all at once. Exit: 0, 6 when an\n"
+    "element is wrong.";
+
+static const char examples[] = "ditbench collective --ranks 2\n"
+                               "ditbench collective --ranks 4 --operation all_reduce,all_to_all --max-bytes 1M --json\n"
+                               "ditbench collective --ulysses_degree 2 --ring_degree 2 --axis ring\n"
+                               "ditbench collective --ranks 8 --backend cuda --min-bytes 1M --max-bytes 1G";
+
+typedef struct {
+    suite_cli cli;
+    suite_single_params single;
+    int64_t ranks, degree[DIT_AXIS_COUNT], factor, warmup, iterations;
+    const char *operations, *axis, *min_bytes, *max_bytes, *backend;
+} collective_call;
+
+/* "8", "64K", "1M", "2G": powers of 1024. */
+static dit_status read_bytes(const char *option, const char *text, int64_t *out)
+{
+    static const char units[] = "KMG";
+    char *end;
+    double count = strtod(text, &end);
+    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    bool right = end != text && (!*end || (unit && !end[1])) && count >= 1 && count <= 1e15;
+    if (!right)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--%s: '%s' is no number of bytes", option, text),
+                              "such as 8, 64K, 16M or 1G");
+    for (const char *u = unit; u && u >= units; u--) count *= 1024;
+    *out = (int64_t)count;
+    return DIT_OK;
+}
+
+static dit_status settle_ranks(collective_call *call, dit_parallel *parallel)
+{
+    int64_t product = 1;
+    *parallel = (dit_parallel){0};
+    for (int i = 0; i < DIT_AXIS_COUNT; i++) {
+        parallel->degree[i] = call->degree[i] > 0 ? (int)call->degree[i] : 1;
+        product *= parallel->degree[i];
+    }
+    if (product == 1) product = call->ranks > 0 ? call->ranks : 2;
+    if (call->ranks > 0 && call->ranks != product)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "--ranks %d is not the product of the degrees, %d",
+                        (int)call->ranks, (int)product);
+    call->single.world_size = (int)product;
+    call->single.threads_per_rank = 1;
+    return DIT_OK;
+}
+
+static dit_status add_operations(const char *list, cJSON *collective)
+{
+    char name[64];
+    cJSON *array = list ? cJSON_AddArrayToObject(collective, "operations") : NULL;
+    while (list && *list) {
+        size_t length = strcspn(list, ",");
+        if (length >= sizeof name) return DIT_FAIL(DIT_ERR_USAGE, "--operation: '%s' is too long", list);
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        for (char *c = name; *c; c++)
+            if (*c == '-') *c = '_';
+        cJSON_AddItemToArray(array, cJSON_CreateString(name));
+        list += length + (list[length] == ',');
+    }
+    return DIT_OK;
+}
+
+static dit_status add_sizes(const collective_call *call, cJSON *collective)
+{
+    int64_t min_bytes, max_bytes;
+    DIT_TRY(read_bytes("min-bytes", call->min_bytes, &min_bytes));
+    DIT_TRY(read_bytes("max-bytes", call->max_bytes, &max_bytes));
+    if (max_bytes < min_bytes)
+        return DIT_FAIL(DIT_ERR_USAGE, "--max-bytes %s is less than --min-bytes %s", call->max_bytes, call->min_bytes);
+    DIT_TRY(dit_json_add_int(collective, "min_bytes", min_bytes));
+    DIT_TRY(dit_json_add_int(collective, "max_bytes", max_bytes));
+    DIT_TRY(dit_json_add_int(collective, "factor", call->factor));
+    DIT_TRY(dit_json_add_int(collective, "warmup_runs", call->warmup));
+    return dit_json_add_int(collective, "iterations", call->iterations);
+}
+
+static dit_status make_case(collective_call *call, cJSON *kase)
+{
+    dit_parallel parallel;
+    DIT_TRY(settle_ranks(call, &parallel));
+    DIT_TRY(dit_json_add_string(kase, "schema", "ditbench.case/1"));
+    DIT_TRY(dit_json_add_string(kase, "program", "collective"));
+    cJSON *collective = cJSON_AddObjectToObject(kase, "collective");
+    DIT_TRY(add_operations(call->operations, collective));
+    DIT_TRY(suite_text_add(collective, "axis", call->axis));
+    DIT_TRY(add_sizes(call, collective));
+    DIT_TRY(dit_parallel_to_json(&parallel, cJSON_AddObjectToObject(kase, "parallel")));
+    cJSON *platform = cJSON_AddObjectToObject(kase, "platform");
+    DIT_TRY(dit_json_add_string(platform, "name", "local"));
+    DIT_TRY(suite_text_add(platform, "backend", call->backend));
+    return dit_json_add_int(platform, "threads_per_rank", 1);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static double number_of(const cJSON *item, const char *key)
+{
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(item, key);
+    return cJSON_IsNumber(number) ? number->valuedouble : 0;
+}
+
+/* Of each operation the size that gives most. */
+static void print_summary(const cJSON *result)
+{
+    const cJSON *table = cJSON_GetObjectItemCaseSensitive(result, "table"), *item, *best = NULL;
+    cJSON_ArrayForEach(item, table)
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "operation"));
+        const cJSON *next = item->next;
+        const char *after = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(next, "operation"));
+        if (!best || number_of(item, "busbw_gb_per_s") > number_of(best, "busbw_gb_per_s")) best = item;
+        if (after && name && strcmp(name, after) == 0) continue;
+        printf("%s: busbw at most %.3f GB/s, at %.0f bytes\n", name ? name : "?", number_of(best, "busbw_gb_per_s"),
+               number_of(best, "bytes"));
+        best = NULL;
+    }
+}
+
+static int answer(const collective_call *call, const suite_outcome *outcome)
+{
+    const cJSON *result = cJSON_GetObjectItemCaseSensitive(outcome->record, "collective");
+    if (call->cli.json) {
+        cJSON *document = result ? cJSON_Duplicate(result, true) : cJSON_CreateObject();
+        if (outcome->error) cJSON_AddItemToObject(document, "error", cJSON_Duplicate(outcome->error, true));
+        suite_cli_print_json(document);
+        cJSON_Delete(document);
+    } else {
+        if (result) print_summary(result);
+        if (outcome->error) {
+            const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
+            const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
+            fprintf(stderr, "ditbench: %s: %s\n", code ? code : "E_CRASH", message ? message : "the engine failed");
+        }
+    }
+    if (outcome->status == SUITE_OUTCOME_OK) return result ? DIT_EXIT_OK : DIT_EXIT_CASE;
+    if (outcome->status == SUITE_OUTCOME_INVALID) return DIT_EXIT_VERIFICATION;
+    if (outcome->exit_code == DIT_EXIT_USAGE || outcome->exit_code == DIT_EXIT_ENVIRONMENT) return outcome->exit_code;
+    return outcome->status == SUITE_OUTCOME_SKIPPED ? DIT_EXIT_SKIPPED : DIT_EXIT_CASE;
+}
+
+static int run_collective(collective_call *call)
+{
+    suite_outcome outcome = {0};
+    cJSON *kase = cJSON_CreateObject();
+    fflush(stdout);
+    call->single.stdout_fd = call->cli.json ? STDERR_FILENO : STDOUT_FILENO; /* the lines come as they are made */
+    if (call->cli.quiet) call->single.stdout_fd = 0;
+    dit_status st = make_case(call, kase);
+    if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
+    int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : call->cli.dry_run ? DIT_EXIT_OK : answer(call, &outcome);
+    suite_outcome_release(&outcome);
+    cJSON_Delete(kase);
+    return code;
+}
+
+int suite_verb_collective(int argc, char **argv)
+{
+    collective_call call = {.backend = "cpu",
+                            .axis = "world",
+                            .min_bytes = "8",
+                            .max_bytes = "64M",
+                            .factor = 2,
+                            .warmup = 5,
+                            .iterations = 20};
+#define DEGREE(name, axis, help)                                                                                       \
+    {                                                                                                                  \
+        name, 0, SUITE_OPTION_INT, "N", help, &call.degree[axis], 1, 65536                                             \
+    }
+    const suite_option options[] = {
+        {"ranks", 'n', SUITE_OPTION_INT, "N", "processes (2, or the product of the degrees)", &call.ranks, 1, 65536},
+        {"operation", 'o', SUITE_OPTION_STRING, "LIST",
+         "of all_reduce, all_gather, reduce_scatter, all_to_all, send_recv (all)", &call.operations, 0, 0},
+        {"min-bytes", 0, SUITE_OPTION_STRING, "SIZE", "smallest size: 8 (default), 64K, 1M", &call.min_bytes, 0, 0},
+        {"max-bytes", 0, SUITE_OPTION_STRING, "SIZE", "largest size (64M)", &call.max_bytes, 0, 0},
+        {"factor", 0, SUITE_OPTION_INT, "N", "from size to size (2)", &call.factor, 2, 1024},
+        {"warmup", 0, SUITE_OPTION_INT, "N", "calls before those that count (5)", &call.warmup, 0, 10000},
+        {"iterations", 0, SUITE_OPTION_INT, "N", "calls that count, at most (20)", &call.iterations, 1, 1000000},
+        {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), cuda or host", &call.backend, 0, 0},
+        {"axis", 0, SUITE_OPTION_STRING, "NAME", "whose groups exchange: world (default), ulysses, ring, ...",
+         &call.axis, 0, 0},
+        DEGREE("ulysses_degree", DIT_AXIS_ULYSSES, "ranks of the mesh along an axis (1)"),
+        DEGREE("ring_degree", DIT_AXIS_RING, NULL),
+        DEGREE("tensor_degree", DIT_AXIS_TENSOR, NULL),
+        DEGREE("pipefusion_degree", DIT_AXIS_PIPEFUSION, NULL),
+        DEGREE("patch_degree", DIT_AXIS_PATCH, NULL),
+        DEGREE("cfg_degree", DIT_AXIS_CFG, NULL),
+        DEGREE("data_degree", DIT_AXIS_DATA, NULL),
+        {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (10m)", &call.single.deadline_s, 0, 0},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun (default) or local", &call.single.launcher, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"collective", NULL, purpose, examples, options, 0, 0};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
+    if (code >= 0) return code;
+    call.single.output = call.cli.output;
+    call.single.dry_run = call.cli.dry_run;
+    code = run_collective(&call);
+    suite_cli_release(&call.cli);
+    return code;
+}
