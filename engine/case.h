@@ -18,6 +18,7 @@ typedef struct {
     const char *conditions_path; /* embeddings (and latents) by the pipelines' names; NULL: seeded with `seed` */
     const char *attention, *backend;
     dit_element element; /* of a device's activations and weights; fp32 elsewhere */
+    bool graphs;         /* a device may record forwards and launch them */
     int threads_per_rank;
     dit_parallel parallel;
     dit_parallel emulated; /* whose staleness the one rank is to emulate; its canonical form once it is settled */

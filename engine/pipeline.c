@@ -128,6 +128,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(dit_case_settle_emulated(&p->kase));
     dit_runtime_params params = {.backend = kase->backend,
                                  .element = kase->element,
+                                 .no_graphs = !kase->graphs,
                                  .counting = p->counting,
                                  .simulated = p->simulated,
                                  .rank = p->rank,

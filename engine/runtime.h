@@ -40,6 +40,7 @@ typedef struct {
     const char *backend;                     /* "cpu", "ref", or a device's: "cuda" (kernels/device.h) */
     dit_element element;                     /* of a device's activations and weights */
     int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* of a device: bytes that will be needed; 0: not known */
+    bool no_graphs;                          /* of a device: forwards are not recorded as graphs */
     bool counting; /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
                       all is counted, for `rank` of a mesh that need not run */
     const dit_kernels *simulated; /* NULL, or operators that only take virtual time, over address space: a rank of a
@@ -56,7 +57,7 @@ typedef struct dit_runtime {
     dit_device *device; /* NULL: the pool's threads compute */
     dit_timing *timing;
     int threads, cores, local_rank, local_size, devices; /* devices: of this machine, which its ranks share */
-    bool oversubscribed, bound;
+    bool oversubscribed, bound, no_graphs;
     dit_memory_ledger ledger;
     dit_arena run, image, step, comm_arena;
     dit_parallel parallel;

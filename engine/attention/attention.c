@@ -191,6 +191,11 @@ const char *dit_attention_name(const dit_attention *attention)
     return attention->policy->name;
 }
 
+bool dit_attention_is_steady(const dit_attention *attention)
+{
+    return !attention->policy->patch && !attention->store.calls && !attention->oracle;
+}
+
 void attention_hop_end(dit_attention *attention, int hop, double flops_before, int64_t began, int64_t computed)
 {
     dit_timing *timing = attention->rt->timing;

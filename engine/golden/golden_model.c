@@ -23,7 +23,7 @@ static dit_status read_timesteps(golden_transformer *g, float *timestep)
     return dit_runtime_put(&g->rt, timestep, part->batch);
 }
 
-static dit_status run_forward(golden_transformer *g, int64_t rows, int64_t channels)
+static dit_status run_forward(golden_transformer *g, int64_t rows, int64_t channels, double tolerance)
 {
     const dit_partition *part = &g->partition;
     dit_arena *arena = &g->rt.image;
@@ -47,7 +47,7 @@ static dit_status run_forward(golden_transformer *g, int64_t rows, int64_t chann
                                                 .batch_stride = part->image_count * cols,
                                                 .batched = true},
                                   &whole, &elements));
-    dit_status st = golden_transformer_compare(g, "output", whole, rows, cols, g->tolerance);
+    dit_status st = golden_transformer_compare(g, "output", whole, rows, cols, tolerance);
     free(whole);
     return st;
 }
@@ -69,8 +69,9 @@ static dit_status golden_forward(golden_transformer *g, const char *folder, cons
     if (channels * dit_latent_cells(&g->facts.latent) != g->model->input_channels * g->facts.image_tokens)
         return DIT_FAIL(DIT_ERR_SHAPE, "hidden_states have %lld channels, the model takes %lld floats a token",
                         (long long)channels, (long long)g->model->input_channels);
-    g->tolerance = golden_tolerance(platform, g->model->sensitive_embedding ? TOLERANCE_SENSITIVE : TOLERANCE);
-    return run_forward(g, rows, channels);
+    double tolerance = g->model->sensitive_embedding ? TOLERANCE_SENSITIVE : TOLERANCE;
+    g->tolerance = golden_tolerance(platform, tolerance, 2); /* what a stream loses on the way, the head averages out */
+    return run_forward(g, rows, channels, golden_tolerance(platform, tolerance, 1));
 }
 
 static bool is_model(const char *folder)

@@ -215,7 +215,8 @@ static dit_status run_all(golden_vae *g, const char *folder, const dit_program_p
     dit_tensor_view view;
     dit_runtime_params params = {
         .backend = platform->backend, .element = platform->element, .threads = platform->threads};
-    g->tolerance = golden_tolerance(platform, TOLERANCE);
+    /* a decoder is deeper than a small transformer, and every layer keeps 8 bits */
+    g->tolerance = golden_tolerance(platform, TOLERANCE, 2);
     params.parallel = (dit_parallel){.rows_degree = dit_parallel_world_size(platform->parallel)};
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
     DIT_TRY(open_folder(g, folder));

@@ -57,12 +57,14 @@ static dit_status read_element(const dit_json *doc, const cJSON *platform, const
 
 dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out)
 {
-    static const char *const keys[] = {"name", "backend", "threads_per_rank", "launcher", "profile", "element", NULL};
+    static const char *const keys[] = {"name",    "backend", "threads_per_rank", "launcher",
+                                       "profile", "element", "graphs",           NULL};
     const cJSON *parallel = NULL, *platform = NULL;
     int64_t threads = 0;
     out->attention = "auto";
     out->backend = "cpu";
     out->element = DIT_ELEMENT_FP32;
+    out->graphs = true;
     *out->parallel = (dit_parallel){0};
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "parallel", &parallel));
     if (parallel) DIT_TRY(dit_parallel_from_json(doc, parallel, "/parallel", out->parallel));
@@ -73,5 +75,6 @@ dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *
     DIT_TRY(dit_json_optional_string(doc, platform, "/platform", "backend", &out->backend));
     DIT_TRY(dit_json_optional_int(doc, platform, "/platform", "threads_per_rank", 0, 1024, &threads));
     out->threads = (int)threads;
+    DIT_TRY(dit_json_optional_bool(doc, platform, "/platform", "graphs", &out->graphs));
     return read_element(doc, platform, out->backend, &out->element);
 }

@@ -32,6 +32,7 @@ void dit_program_list(void);
 typedef struct {
     const char *attention, *backend;
     dit_element element; /* of a device's activations and weights; fp32 elsewhere */
+    bool graphs;         /* a device may record forwards and launch them; of a case that says nothing: true */
     int threads;
     dit_parallel *parallel;
 } dit_program_platform;

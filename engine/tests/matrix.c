@@ -4,10 +4,11 @@
  *       Prints a workload: the models that are built, cut to the small ones of exact.json, times every method of
  * program denoise on 2, 4 or 8 ranks; approximate ones with the first N of 1, 0 and all steps synchronous. FILEs are
  *       `ditbench list models --json`, `list methods --json`, exact.json.
- *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--method NAME,...] run
+ *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--graphs no] [--model NAME,...]
+ *           [--method NAME,...] run
  *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch, on a
- *       backend other than theirs, or only those of some methods; those of one rank leave their latents in DIR for the
- *       others.
+ *       backend other than theirs, or only those of some models and methods; those of one rank leave their latents in
+ *       DIR for the others.
  *
  * A case passes when it sends what the closed form says, when its memory by class is, to the byte, what is counted
  * without computing, on every rank, and when its latents are those of one rank, or with stale steps of the oracle.
@@ -365,20 +366,37 @@ static bool lists(const char *list, const char *word)
     return !*list;
 }
 
-static int run_plan(const cJSON *plan, const char *folder, const char *backend, const char *element,
-                    const char *methods)
+typedef struct {
+    const char *folder, *backend, *element, *graphs, *models, *methods; /* "": as the plan says, all */
+} options;
+
+/* A reference is always wanted. */
+static bool is_wanted(const cJSON *entry, const options *o)
+{
+    const cJSON *tags = member(entry, "tags");
+    bool reference = cJSON_IsTrue(member(entry, "is_reference"));
+    return lists(o->models, text_of(tags, "base_model")) && (reference || lists(o->methods, text_of(tags, "method")));
+}
+
+static void move_to_backend(cJSON *platform, const options *o)
+{
+    set_text(platform, "backend", o->backend);
+    set_text(platform, "element", o->element);
+    if (*o->graphs) cJSON_AddBoolToObject(platform, "graphs", strcmp(o->graphs, "no") != 0);
+}
+
+static int run_plan(const cJSON *plan, const options *o)
 {
     const cJSON *cases = member(plan, "kept"), *entry;
     int wrong = 0, rank = dit_comm_rank(dit_comm_world()), ranks = dit_comm_size(dit_comm_world());
     signal(SIGALRM, on_alarm);
     cJSON_ArrayForEach(entry, cases)
     {
-        cell c = {.cases = cases, .entry = entry, .document = member(entry, "case"), .folder = folder};
+        cell c = {.cases = cases, .entry = entry, .document = member(entry, "case"), .folder = o->folder};
         c.exact = c.oracle = NAN;
         if ((int)number_or(member(entry, "tags"), "world_size", 0) != ranks) continue;
-        if (ranks > 1 && !lists(methods, text_of(member(entry, "tags"), "method"))) continue;
-        set_text(member(c.document, "platform"), "backend", backend);
-        set_text(member(c.document, "platform"), "element", element);
+        if (!is_wanted(entry, o)) continue;
+        move_to_backend(member(c.document, "platform"), o);
         wrong += !take_cell(&c, rank);
     }
     alarm(0);
@@ -413,9 +431,13 @@ int main(int argc, char **argv)
                            option(argc, argv, "--resolution"));
     } else {
         if (dit_comm_start("mpi", &argc, &argv) != DIT_OK || dit_comm_size(dit_comm_world()) > MOST_RANKS) return 4;
-        wrong =
-            run_plan(read_option(argc, argv, "--plan", &plan), option(argc, argv, "--folder"),
-                     option(argc, argv, "--backend"), option(argc, argv, "--element"), option(argc, argv, "--method"));
+        const options o = {.folder = option(argc, argv, "--folder"),
+                           .backend = option(argc, argv, "--backend"),
+                           .element = option(argc, argv, "--element"),
+                           .graphs = option(argc, argv, "--graphs"),
+                           .models = option(argc, argv, "--model"),
+                           .methods = option(argc, argv, "--method")};
+        wrong = run_plan(read_option(argc, argv, "--plan", &plan), &o);
         dit_comm_finish();
     }
     dit_json_release(&models);
