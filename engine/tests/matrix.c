@@ -10,10 +10,10 @@
  *       backend other than theirs, or only those of some models and methods; those of one rank leave their latents in
  *       DIR for the others.
  *
- * A case passes when it sends what the closed form says, when its memory by class is, to the byte, what is counted
- * without computing, on every rank, and when its latents are those of one rank, or with stale steps of the oracle.
- * Prints a line for each: MODEL METHOD RANKS W ok|wrong and the distances; on one rank also one for each cell that is
- * not legal: MODEL METHOD RANKS W skip REASON. Exit 0: none is wrong.
+ * A case passes when it sends what the closed form says, when its memory by class, to the byte, and its flops are what
+ * is counted without computing, on every rank, and when its latents are those of one rank, or with stale steps of the
+ * oracle. Prints a line for each: MODEL METHOD RANKS W ok|wrong and the distances; on one rank also one for each cell
+ * that is not legal: MODEL METHOD RANKS W skip REASON. Exit 0: none is wrong.
  */
 #include "engine/pipeline.h"
 #include "engine/record.h"
@@ -272,7 +272,7 @@ static dit_status judge_sent(const cell *c, int rank)
 
 /* What program describe counts of this rank. Device "host" keeps packed weights where the cpu backend does, which takes
  * no room of its own. */
-static dit_status judge_memory(const cell *c, int rank)
+static dit_status judge_counted(const cell *c, int rank)
 {
     dit_json view = view_of(c);
     dit_pipeline counted;
@@ -286,8 +286,25 @@ static dit_status judge_memory(const cell *c, int rank)
             st = DIT_FAIL(DIT_ERR_MISMATCH, "%s: %lld bytes are counted, %lld measured",
                           dit_memory_class_name((dit_memory_class)i), (long long)counted.rt.ledger.peak[i],
                           (long long)c->pipeline.rt.ledger.peak[i]);
+    const dit_flops *done = &c->pipeline.rt.flops, *expected = &counted.rt.flops;
+    if (st == DIT_OK && (done->linear != expected->linear || done->attention != expected->attention))
+        st = DIT_FAIL(DIT_ERR_MISMATCH, "%.0f flops are counted, %.0f done", expected->linear + expected->attention,
+                      done->linear + done->attention);
     dit_pipeline_release(&counted);
     return st;
+}
+
+/* Of one rank, whose forwards nothing keeps from being recorded: all but the first are launched. */
+static dit_status judge_graphs(const cell *c)
+{
+    const dit_pipeline *p = &c->pipeline;
+    int64_t launches = dit_graphs_launches(p->model->graphs), expected = p->kase.steps - 1;
+    if (dit_graphs_problem(p->model->graphs))
+        return DIT_FAIL(DIT_ERR_MISMATCH, "not recorded: %s", dit_graphs_problem(p->model->graphs));
+    if (!p->model->graphs || p->kase.emulates || dit_comm_size(dit_comm_world()) > 1 || launches == expected)
+        return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MISMATCH, "%lld launches of a recorded forward, %lld expected", (long long)launches,
+                    (long long)expected);
 }
 
 static dit_status run_cell(cell *c, int rank)
@@ -302,7 +319,8 @@ static dit_status run_cell(cell *c, int rank)
         return DIT_FAIL(DIT_ERR_INTERNAL, "the sampling loop allocates %lld times",
                         (long long)(c->pipeline.rt.ledger.calls - calls));
     DIT_TRY(judge_sent(c, rank));
-    DIT_TRY(judge_memory(c, rank));
+    DIT_TRY(judge_counted(c, rank));
+    DIT_TRY(judge_graphs(c));
     return dit_comm_size(dit_comm_world()) == 1 ? keep(c) : judge_latents(c);
 }
 
