@@ -10,7 +10,7 @@
 
 static const char *const layout_names[DIT_TOKEN_COUNT] = {"basic", "zigzag", "stripe"};
 static const double MAX_ELEMENTS = 1e12; /* of one operand; more fits no machine, and sums would leave 64 bits */
-enum { ELEMENT_BYTES = 4, MAX_TOKENS = 1 << 24, MAX_HEADS = 4096, MAX_BATCH = 4096 };
+enum { EXACT_BYTES = 4, MAX_TOKENS = 1 << 24, MAX_HEADS = 4096, MAX_BATCH = 4096 };
 
 const char *dit_token_layout_name(dit_token_layout layout)
 {
@@ -288,6 +288,12 @@ double dit_layer_flops(const dit_parallel *parallel, const dit_layer *layer, int
 
 /* ---- what is sent and held --------------------------------------------------------------------------------------- */
 
+/* What is not said to be narrower is fp32. */
+static int64_t element_bytes(const dit_layer *layer)
+{
+    return layer->element_bytes ? layer->element_bytes : EXACT_BYTES;
+}
+
 static void add(dit_volume *volume, int64_t messages, int64_t bytes_each)
 {
     volume->messages += messages;
@@ -300,7 +306,7 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_
     dit_head_cut heads = dit_head_cut_of(layer->heads, layer->kv_heads, cut.u);
     dit_volume *ulysses = &out->at[DIT_AXIS_ULYSSES][DIT_COLLECTIVE_ALL_TO_ALL][DIT_PHASE_STEP];
     dit_volume *ring = &out->at[DIT_AXIS_RING][DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_STEP];
-    int64_t head = layer->head_dim * ELEMENT_BYTES, peers = layer->batch * (cut.u - 1);
+    int64_t head = layer->head_dim * element_bytes(layer), peers = layer->batch * (cut.u - 1);
     memset(out, 0, sizeof *out);
     if (layer->packed) {
         add(ulysses, peers, cut.rows * (heads.heads + 2 * heads.kv_heads) * head);
@@ -312,7 +318,7 @@ void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_
     int64_t queries = layer->batch * cut.ring_rows * heads.heads;
     if (layer->ring == DIT_RING_QUERIES) {
         add(ring, cut.r - 1, queries * head);
-        add(ring, cut.r - 1, queries * (head + ELEMENT_BYTES)); /* results and their log-sum-exp */
+        add(ring, cut.r - 1, queries * (layer->head_dim + 1) * EXACT_BYTES); /* results and their log-sum-exp */
     } else if (layer->ring == DIT_RING_WHOLE_ROWS)
         add(ring, 2 * (cut.r - 1), layer->batch * cut.ring_rows * heads.kv_heads * head);
     else
@@ -323,18 +329,19 @@ void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int6
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
     dit_head_cut heads = dit_head_cut_of(layer->heads, layer->kv_heads, cut.u);
-    int64_t head = layer->batch * layer->head_dim * ELEMENT_BYTES;
+    int64_t head = layer->batch * layer->head_dim * element_bytes(layer);
+    int64_t exact = layer->batch * layer->head_dim * EXACT_BYTES;
     bytes[0] = 0;
-    bytes[1] = cut.rows * (2 * layer->heads + 2 * layer->kv_heads) * head + layer->tokens * ELEMENT_BYTES;
-    bytes[2] = cut.r > 1 ? cut.ring_rows * heads.heads * (head + 2 * layer->batch * ELEMENT_BYTES) : 0;
+    bytes[1] = cut.rows * (2 * layer->heads + 2 * layer->kv_heads) * head + layer->tokens * EXACT_BYTES;
+    bytes[2] = cut.r > 1 ? cut.ring_rows * heads.heads * (exact + 2 * layer->batch * EXACT_BYTES) : 0;
     bytes[3] = cut.r > 1 ? 3 * 2 * cut.ring_rows * heads.kv_heads * head : 0;
     if (layer->ring == DIT_RING_WHOLE_ROWS) {
-        bytes[2] = layer->batch * layer->heads * cut.ring_rows * cut.r * cut.ring_rows * ELEMENT_BYTES;
+        bytes[2] = layer->batch * layer->heads * cut.ring_rows * cut.r * cut.ring_rows * EXACT_BYTES;
         bytes[3] = 2 * cut.ring_rows * heads.kv_heads * head;
     }
     if (layer->ring == DIT_RING_QUERIES) {
-        bytes[2] = cut.ring_rows * heads.heads * layer->batch * ELEMENT_BYTES;
-        bytes[3] = cut.ring_rows * heads.heads * (6 * head + 4 * layer->batch * ELEMENT_BYTES);
+        bytes[2] = cut.ring_rows * heads.heads * layer->batch * EXACT_BYTES;
+        bytes[3] = cut.ring_rows * heads.heads * (2 * head + 4 * exact + 4 * layer->batch * EXACT_BYTES);
     }
     if (cut.u > 1) bytes[3] += cut.ring_rows * (4 * heads.heads + 2 * heads.kv_heads) * head;
 }

@@ -43,6 +43,7 @@ typedef struct {
     bool pad_tokens, pad_heads;                       /* what does not divide is padded, instead of refused         */
     dit_ring_method ring;
     dit_token_layout layout;
+    int64_t element_bytes; /* of q, k, v and the result; 0: 4 */
 } dit_layer;
 
 /* Reads {"tokens","heads","head_dim"} and, with defaults, {"kv_heads","batch","causal","layout","packed","pad_tokens",

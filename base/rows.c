@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    ELEMENT_BYTES = 4,
+    PICTURE_BYTES = 4,
     MOMENT_BYTES = 8,
     MID_RESNETS = 2,
     CHUNK = 2,
@@ -189,13 +189,14 @@ void dit_rows_predict(const dit_rows_facts *f, int degree, int rank, dit_volume_
 {
     dit_volume(*at)[DIT_PHASE_COUNT] = out->at[DIT_AXIS_WORLD];
     int64_t first, others = degree - 1, neighbours = (rank > 0) + (rank < degree - 1), up = f->stages - 1;
+    int64_t element_bytes = f->element_bytes ? f->element_bytes : PICTURE_BYTES;
     tally t = {0};
     memset(out, 0, sizeof *out);
     if (degree <= 1) return;
     int64_t planes = f->image_channels * add_clip(f, &t) * f->pictures;
-    int64_t share_bytes = (dit_rows_share(f->height, degree, rank, &first) << up) * (f->width << up) * ELEMENT_BYTES;
+    int64_t share_bytes = (dit_rows_share(f->height, degree, rank, &first) << up) * (f->width << up) * PICTURE_BYTES;
     at[DIT_COLLECTIVE_SEND_RECV][DIT_PHASE_DECODE] = (dit_volume){
-        f->pictures * neighbours * t.edge_floats * ELEMENT_BYTES, f->pictures * neighbours * t.convolutions};
+        f->pictures * neighbours * t.edge_floats * element_bytes, f->pictures * neighbours * t.convolutions};
     at[DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_DECODE] = (dit_volume){
         f->pictures * others * t.norms * (2 * f->groups + 1) * MOMENT_BYTES, f->pictures * others * t.norms};
     at[DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_DECODE] = (dit_volume){others * planes * share_bytes, others * planes};

@@ -27,6 +27,7 @@ typedef struct {
     int64_t latent_channels, image_channels;
     bool tiling;
     int64_t pictures, frames, height, width; /* pictures or clips of so many latents each */
+    int64_t element_bytes;                   /* of an activation; 0: 4. Pictures are gathered in fp32 */
 } dit_rows_facts;
 
 /* Facts of a decoder from {"config", "tiling"}, with diffusers' defaults; no extents yet. Errors: DIT_ERR_JSON_*;

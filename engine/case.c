@@ -196,6 +196,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     out->backend = platform.backend;
     out->element = platform.element;
     out->fp8_linear = platform.fp8_linear;
+    out->graphs = platform.graphs;
     out->threads_per_rank = platform.threads;
     DIT_TRY(read_emulated(doc, out));
     return out->has_facts ? dit_facts_from_case(doc, doc->root, "", &out->facts) : DIT_OK;

@@ -19,6 +19,7 @@ typedef struct {
     const char *attention, *backend;
     dit_element element; /* of a device's activations and weights; fp32 elsewhere */
     bool fp8_linear;     /* of a device: linear layers in fp8; the result is approximate */
+    bool graphs;         /* a device may record forwards and launch them */
     int threads_per_rank;
     dit_parallel parallel;
     dit_parallel emulated; /* whose staleness the one rank is to emulate; its canonical form once it is settled */

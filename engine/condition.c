@@ -55,6 +55,27 @@ const char *dit_condition_name(dit_condition_kind kind)
     return kinds[kind].name;
 }
 
+/* Masks, styles, positions: the host makes of them what operators take. */
+static bool is_for_host(dit_condition_kind kind)
+{
+    return kinds[kind].shared || kind == DIT_CONDITION_TEXT_MASK || kind == DIT_CONDITION_TEXT_2_MASK ||
+           kind == DIT_CONDITION_STYLE;
+}
+
+/* Numbers that are embedded, and latents, are not rounded. */
+static dit_status take(dit_runtime *rt, dit_condition_kind kind, int64_t elements, float **out)
+{
+    if (is_for_host(kind)) return dit_arena_host_floats(&rt->image, elements, out);
+    if (kinds[kind].source == SOURCE_RUN || kind == DIT_CONDITION_LATENT)
+        return dit_arena_exact(&rt->image, elements, out);
+    return dit_arena_floats(&rt->image, elements, out);
+}
+
+static dit_status hand_over(dit_runtime *rt, dit_condition_kind kind, const float *rows, int64_t elements)
+{
+    return is_for_host(kind) ? DIT_OK : dit_runtime_put(rt, rows, elements);
+}
+
 /* The row of the whole guidance batch that a local row is. */
 static int64_t batch_row(const dit_runtime *rt, const dit_partition *part, int64_t local)
 {
@@ -86,11 +107,11 @@ static dit_status derive(dit_runtime *rt, const dit_partition *part, dit_conditi
                          const dit_condition_need *need, const dit_condition_run *run, const float **out)
 {
     float *rows;
-    DIT_TRY(dit_arena_floats(&rt->image, part->batch * need->elements, &rows));
+    DIT_TRY(take(rt, kind, part->batch * need->elements, &rows));
     for (int64_t b = 0; b < part->batch; b++) derive_row(kind, run, rows + b * need->elements);
     for (int64_t i = 0; i < part->batch * need->elements && need->scale > 0; i++) rows[i] *= need->scale;
     *out = rows;
-    return DIT_OK;
+    return hand_over(rt, kind, rows, part->batch * need->elements);
 }
 
 /* ---- from a file ------------------------------------------------------------------------------------------------- */
@@ -166,7 +187,7 @@ static dit_status read_kind(const condition_reader *r, dit_condition_kind kind, 
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "there is %s but no %s, and guidance needs both",
                                        kinds[kind].positive, kinds[kind].negative),
                               "add the negative prompt's tensor, or set guidance_scale to 1");
-    DIT_TRY(dit_arena_floats(&r->rt->image, batch * local, &data));
+    DIT_TRY(take(r->rt, kind, batch * local, &data));
     for (int64_t b = 0; b < batch; b++) {
         int64_t row = kinds[kind].shared ? 0 : batch_row(r->rt, r->part, b);
         int which = apart && row < images ? 0 : 1;
@@ -174,7 +195,7 @@ static dit_status read_kind(const condition_reader *r, dit_condition_kind kind, 
         DIT_TRY(read_row(r, kind, &view[which], row % rows[which], elements, data + b * local));
     }
     *out = data;
-    return DIT_OK;
+    return hand_over(r->rt, kind, data, batch * local);
 }
 
 dit_status dit_condition_read(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
@@ -221,14 +242,14 @@ static dit_status seed_kind(dit_runtime *rt, const dit_partition *part, dit_cond
 {
     int64_t local = kind == DIT_CONDITION_LATENT ? elements / part->image_tokens * part->image_count : elements;
     float *rows;
-    DIT_TRY(dit_arena_floats(&rt->image, part->batch * local, &rows));
+    DIT_TRY(take(rt, kind, part->batch * local, &rows));
     for (int64_t b = 0; b < part->batch && !rt->ledger.counting_only; b++) {
         if (kinds[kind].source == SOURCE_NORMAL)
             seed_row(rt, part, kind, seed, batch_row(rt, part, b), elements, rows + b * local);
         for (int64_t i = 0; i < local && kinds[kind].source == SOURCE_ONES; i++) rows[b * local + i] = 1.0f;
     }
     *out = rows;
-    return DIT_OK;
+    return hand_over(rt, kind, rows, part->batch * local);
 }
 
 dit_status dit_condition_seed(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,

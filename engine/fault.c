@@ -1,7 +1,7 @@
 #include "engine/fault.h"
 
 #ifdef DITBENCH_FAULT_INJECTION
-#include "engine/comm/comm.h"
+#include "engine/runtime.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void dit_fault_at_step(int step, float *latents)
+void dit_fault_at_step(dit_runtime *rt, int step, float *latents)
 {
     const char *fault = getenv("DITBENCH_FAULT");
     char kind[16];
@@ -20,7 +20,9 @@ void dit_fault_at_step(int step, float *latents)
         for (;;) pause();
     if (strcmp(kind, "crash") == 0) *(volatile int *)0 = 0;
     if (strcmp(kind, "abort") == 0) abort();
-    if (strcmp(kind, "nan") == 0) latents[0] = NAN;
+    if (strcmp(kind, "nan") != 0) return;
+    latents[0] = NAN;
+    if (dit_runtime_put(rt, latents, 1) != DIT_OK) abort();
 }
 #else
 typedef int dit_fault_is_off; /* ISO C wants a declaration */

@@ -4,10 +4,13 @@
 #define DIT_ENGINE_FAULT_H
 
 #ifdef DITBENCH_FAULT_INJECTION
-void dit_fault_at_step(int step, float *latents);
+struct dit_runtime;
+void dit_fault_at_step(struct dit_runtime *rt, int step, float *latents);
 #else
-static inline void dit_fault_at_step(int step, float *latents)
+struct dit_runtime;
+static inline void dit_fault_at_step(struct dit_runtime *rt, int step, float *latents)
 {
+    (void)rt;
     (void)step;
     (void)latents;
 }

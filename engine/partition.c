@@ -93,7 +93,7 @@ static dit_status gather_axis(dit_runtime *rt, dit_axis axis, const float *local
 {
     int64_t size = dit_comm_size(rt->comm[axis]);
     if (size == 1) {
-        if (local != full) memcpy(full, local, (size_t)(outer * inner) * sizeof *full);
+        if (local != full) dit_runtime_copy(rt, local, outer * inner, full);
         return DIT_OK;
     }
     DIT_TRY(dit_comm_all_gather(rt->comm[axis], local, scratch, outer * inner * (int64_t)sizeof *local));
@@ -149,38 +149,53 @@ dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *pa
         DIT_TRY(dit_comm_all_gather(rt->comm[DIT_AXIS_DATA], to, other, elements * (int64_t)sizeof *to));
         swap(&to, &other);
     }
-    if (to != full) memcpy(full, to, (size_t)(data * elements) * sizeof *full);
+    if (to != full) dit_runtime_copy(rt, to, data * elements, full);
     return DIT_OK;
 }
 
-/* Dense copy of one piece (rows begin.. of each batch entry) and its whole, gathered over the given axes. */
+/* Dense copy of one piece (rows begin.. of each batch entry) and its whole, gathered over the given axes, both in
+ * arrays of operators. */
+static dit_status gather_rows(dit_runtime *rt, const dit_shards *shards, int64_t batch, int64_t begin, int64_t rows,
+                              bool sequence, float *scratch, float *full)
+{
+    int64_t held = rows, cols = shards->cols, cfg = shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1;
+    ops_copy(rt, &(dit_copy_args){.n0 = batch,
+                                  .n1 = rows,
+                                  .n2 = 1,
+                                  .inner = cols,
+                                  .src = shards->data + begin * shards->ld,
+                                  .src_stride = {shards->batch_stride, shards->ld, cols},
+                                  .dst = full,
+                                  .dst_stride = {rows * cols, cols, cols}});
+    for (int i = 0; i < SEQUENCE_AXES && sequence; i++) {
+        DIT_TRY(gather_axis(rt, sequence_axes[i], full, batch, held * cols, scratch, full));
+        held *= dit_comm_size(rt->comm[sequence_axes[i]]);
+    }
+    return cfg > 1 ? gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * held * cols, scratch, full) : DIT_OK;
+}
+
+/* The same as a copy of the host's, *out from malloc. */
 static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_t batch, int64_t begin, int64_t rows,
                                bool sequence, float **out, int64_t *full_rows)
 {
-    int64_t shared = sequence ? dit_parallel_sequence_degree(&rt->parallel) : 1, held = rows;
+    int64_t shared = sequence ? dit_parallel_sequence_degree(&rt->parallel) : 1;
     int64_t cfg = shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1;
-    int64_t cols = shards->cols, elements = batch * rows * shared * cfg * cols;
-    float *full = malloc((size_t)(elements + 1) * sizeof *full),
-          *scratch = malloc((size_t)(elements + 1) * sizeof *full);
-    dit_status st =
-        full && scratch ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to collect %lld floats", (long long)elements);
-    *out = NULL;
+    int64_t elements = batch * rows * shared * cfg * shards->cols;
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    float *full, *scratch;
     *full_rows = rows * shared;
-    if (st != DIT_OK) goto done;
-    for (int64_t b = 0; b < batch; b++)
-        for (int64_t row = 0; row < rows; row++)
-            memcpy(full + (b * rows + row) * cols, shards->data + b * shards->batch_stride + (begin + row) * shards->ld,
-                   (size_t)cols * sizeof *full);
-    for (int i = 0; i < SEQUENCE_AXES && shared > 1; i++) {
-        DIT_TRY_GOTO(st, gather_axis(rt, sequence_axes[i], full, batch, held * cols, scratch, full), done);
-        held *= dit_comm_size(rt->comm[sequence_axes[i]]);
+    *out = malloc((size_t)(elements + 1) * sizeof **out);
+    dit_status st = *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to collect %lld floats", (long long)elements);
+    if (st == DIT_OK) st = dit_arena_exact(&rt->step, elements, &full);
+    if (st == DIT_OK) st = dit_arena_exact(&rt->step, elements, &scratch);
+    if (st == DIT_OK) st = gather_rows(rt, shards, batch, begin, rows, sequence && shared > 1, scratch, full);
+    if (st == DIT_OK) st = dit_runtime_get(rt, full, elements);
+    if (st == DIT_OK) memcpy(*out, full, (size_t)elements * sizeof **out);
+    dit_arena_release_to(&rt->step, mark);
+    if (st != DIT_OK) {
+        free(*out);
+        *out = NULL;
     }
-    if (cfg > 1) DIT_TRY_GOTO(st, gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * held * cols, scratch, full), done);
-    *out = full;
-    full = NULL;
-done:
-    free(full);
-    free(scratch);
     return st;
 }
 

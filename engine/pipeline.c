@@ -129,6 +129,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     dit_runtime_params params = {.backend = kase->backend,
                                  .element = kase->element,
                                  .fp8_linear = kase->fp8_linear,
+                                 .no_graphs = !kase->graphs,
                                  .counting = p->counting,
                                  .simulated = p->simulated,
                                  .rank = p->rank,
@@ -200,7 +201,7 @@ static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
         if (st != DIT_OK) break;
         dit_latent_pack(latent, p->ops->layout, 1, latent->channels, stored, tokens);
         dit_partition_take(part, tokens, cols, own);
-        dit_sampler_place_latents(&p->sampler, image, own);
+        st = dit_sampler_place_latents(&p->sampler, image, own);
     }
     free(own);
     free(stored);
@@ -214,8 +215,7 @@ static dit_status fill_latents(dit_pipeline *p)
     dit_tensor_view view;
     if (p->rt.ledger.counting_only) return DIT_OK;
     if (p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view)) return read_latents(p, &view);
-    dit_sampler_draw_latents(&p->sampler);
-    return DIT_OK;
+    return dit_sampler_draw_latents(&p->sampler);
 }
 
 dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_ns)

@@ -2,6 +2,7 @@
 #ifndef DIT_ENGINE_REFERENCE_H
 #define DIT_ENGINE_REFERENCE_H
 
+#include "base/element.h"
 #include "base/status.h"
 
 #include <stdint.h>
@@ -13,6 +14,9 @@ typedef struct {
 /* How far `values` are from tensor `name` of the file at `path`. Errors: as dit_reference_distance. */
 dit_status dit_reference_compare(const char *path, const char *name, const float *values, int64_t elements,
                                  dit_distance *out);
+/* How far from the one-rank run of the same case, in the same element, a method may be that computes the same: the
+ * numbers are the same but for the order in which they are added, and for what is rounded in between. */
+double dit_reference_tolerance(dit_element element);
 /* Relative L2 distance of `values` to tensor `name` of the file at `path`.
  * Errors: DIT_ERR_SHAPE when it is not there with so many elements, DIT_ERR_IO, DIT_ERR_SAFETENSORS_*, DIT_ERR_MEMORY.
  */

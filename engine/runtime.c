@@ -142,7 +142,7 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
 {
     int degrees = dit_parallel_world_size(&params->parallel);
     int world_size = params->counting ? degrees : dit_comm_size(dit_comm_world());
-    *rt = (dit_runtime){.parallel = params->parallel, .facts = params->facts};
+    *rt = (dit_runtime){.parallel = params->parallel, .facts = params->facts, .no_graphs = params->no_graphs};
     init_arenas(params, rt);
     if (degrees != world_size)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, the run has %d ranks",
@@ -215,6 +215,20 @@ dit_status dit_runtime_put(dit_runtime *rt, const void *address, int64_t element
 dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t elements)
 {
     return rt->device ? dit_device_get(rt->device, address, elements) : DIT_OK;
+}
+
+void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y)
+{
+    if (rt->device)
+        rt->kernels->copy(rt->pool, &(dit_copy_args){.n0 = 1, .n1 = 1, .n2 = 1, .inner = elements, .src = x, .dst = y});
+    else
+        memcpy(y, x, (size_t)elements * sizeof *y);
+}
+
+void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y)
+{
+    dit_combine_args args = {.elements = elements, .count = 2, .x = {a, b}, .a = {1.0f, 1.0f}, .y = y};
+    if (!rt->ledger.counting_only) rt->kernels->combine(rt->pool, &args);
 }
 
 dit_status dit_runtime_settle(dit_runtime *rt)
@@ -303,4 +317,26 @@ void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args)
 {
     TRACED(rt, "group_moments",
            rt->kernels->group_moments(rt->pool, args)); /* a part of group_norm, which accounts for both */
+}
+
+void ops_timestep(dit_runtime *rt, const dit_timestep_args *args)
+{
+    TRACED(rt, "timestep", rt->kernels->timestep(rt->pool, args)); /* not accounted: a few vectors of a step */
+}
+
+void ops_gated_add(dit_runtime *rt, const dit_gated_add_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->rows * args->cols, 2, 1, 1 + !!args->bias + !!args->gate).flops;
+    TRACED(rt, "add", rt->kernels->gated_add(rt->pool, args));
+}
+
+void ops_row_squares(dit_runtime *rt, const dit_row_norm_args *args)
+{
+    rt->flops.other += dit_elementwise_work(args->batch * args->rows * args->cols, 1, 1, 4).flops; /* of both halves */
+    TRACED(rt, "norm", rt->kernels->row_squares(rt->pool, args));
+}
+
+void ops_row_scale(dit_runtime *rt, const dit_row_norm_args *args)
+{
+    TRACED(rt, "norm", rt->kernels->row_scale(rt->pool, args));
 }

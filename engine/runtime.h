@@ -41,6 +41,7 @@ typedef struct {
     dit_element element;                     /* of a device's activations and weights */
     bool fp8_linear;                         /* of a device: linear layers in fp8 */
     int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* of a device: bytes that will be needed; 0: not known */
+    bool no_graphs;                          /* of a device: forwards are not recorded as graphs */
     bool counting; /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
                       all is counted, for `rank` of a mesh that need not run */
     const dit_kernels *simulated; /* NULL, or operators that only take virtual time, over address space: a rank of a
@@ -57,7 +58,7 @@ typedef struct dit_runtime {
     dit_device *device; /* NULL: the pool's threads compute */
     dit_timing *timing;
     int threads, cores, local_rank, local_size, devices; /* devices: of this machine, which its ranks share */
-    bool oversubscribed, bound;
+    bool oversubscribed, bound, no_graphs;
     dit_memory_ledger ledger;
     dit_arena run, image, step, comm_arena;
     dit_parallel parallel;
@@ -96,6 +97,9 @@ void dit_runtime_reset_account(dit_runtime *rt);
  * DIT_ERR_TIMEOUT. */
 dit_status dit_runtime_put(dit_runtime *rt, const void *address, int64_t elements);
 dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t elements);
+/* y = x, and y = a + b, over few elements: what accounts, traces and simulations leave out. y apart from x. */
+void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y);
+void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y);
 /* Whether messages move without calls of the thread that computes: of accelerators and of simulations. Then there is no
  * use in cutting a computation to poll between its pieces. */
 static inline bool dit_runtime_messages_move(const dit_runtime *rt)
@@ -148,5 +152,9 @@ void ops_activate(dit_runtime *rt, const dit_activate_args *args);
 void ops_conv(dit_runtime *rt, const dit_conv_args *args);
 void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args);
 void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args);
+void ops_timestep(dit_runtime *rt, const dit_timestep_args *args);
+void ops_gated_add(dit_runtime *rt, const dit_gated_add_args *args);
+void ops_row_squares(dit_runtime *rt, const dit_row_norm_args *args);
+void ops_row_scale(dit_runtime *rt, const dit_row_norm_args *args);
 
 #endif

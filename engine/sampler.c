@@ -37,10 +37,11 @@ void dit_sampler_draw(const dit_sampler *s, dit_range rows, const char *stream, 
     }
 }
 
-void dit_sampler_draw_latents(dit_sampler *s)
+dit_status dit_sampler_draw_latents(dit_sampler *s)
 {
     for (int64_t i = 0; i < s->part_count; i++)
         dit_sampler_draw(s, s->parts[i].rows, "noise", 0, s->scheduler->init_noise_sigma, s->parts[i].latents);
+    return dit_runtime_put(s->rt, s->latents, s->elements);
 }
 
 static void draw_step_noise(void *context, int step, float *out)
@@ -60,17 +61,19 @@ static dit_copy_args part_rows(const dit_sampler_part *part, int64_t outer, int6
                            .dst_stride = {part->rows.count * inner, inner, inner}};
 }
 
-void dit_sampler_place_latents(dit_sampler *s, int64_t image, const float *rows)
+dit_status dit_sampler_place_latents(dit_sampler *s, int64_t image, const float *rows)
 {
     int64_t cols = s->channels, segments = s->partition.segments;
     for (int64_t i = 0; i < s->part_count; i++) {
         const dit_sampler_part *part = &s->parts[i];
-        dit_copy_args args = part_rows(part, segments, cols);
-        args.src = rows + part->rows.first * cols;
-        args.src_stride[0] = s->partition.segment_count * cols;
-        args.dst = part->latents + image * segments * part->rows.count * cols;
-        ops_copy(s->rt, &args);
+        int64_t floats = part->rows.count * cols;
+        float *to = part->latents + image * segments * floats;
+        for (int64_t segment = 0; segment < segments; segment++)
+            memcpy(to + segment * floats, rows + (segment * s->partition.segment_count + part->rows.first) * cols,
+                   (size_t)floats * sizeof *to);
+        DIT_TRY(dit_runtime_put(s->rt, to, segments * floats));
     }
+    return DIT_OK;
 }
 
 /* ---- making ready ------------------------------------------------------------------------------------------------ */
@@ -97,7 +100,7 @@ static dit_status take_buffers(dit_sampler *s)
         {&rt->comm_arena, &s->scratch, all * s->channels},
     };
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        DIT_TRY(dit_arena_floats(buffers[i].arena, buffers[i].count, buffers[i].at));
+        DIT_TRY(dit_arena_exact(buffers[i].arena, buffers[i].count, buffers[i].at)); /* nothing here is rounded */
     return DIT_OK;
 }
 
@@ -159,10 +162,11 @@ static dit_range parts_of(const dit_sampler *s, const dit_window *window)
     return window->band == DIT_WINDOW_ALL ? (dit_range){0, s->part_count} : (dit_range){window->band, 1};
 }
 
-void dit_sampler_fill_timestep(dit_sampler *s, int step)
+dit_status dit_sampler_fill_timestep(dit_sampler *s, int step)
 {
     for (int64_t b = 0; b < s->partition.batch; b++)
         s->timestep[b] = s->scheduler->timesteps[step] / s->model->timestep_divisor;
+    return dit_runtime_put(s->rt, s->timestep, s->partition.batch);
 }
 
 static void fill_part(dit_sampler *s, const dit_window *window, const dit_sampler_part *part, int step)
@@ -179,7 +183,7 @@ static void fill_part(dit_sampler *s, const dit_window *window, const dit_sample
     }
 }
 
-void dit_sampler_fill_input(dit_sampler *s, const dit_window *window, int step, const dit_condition *condition)
+dit_status dit_sampler_fill_input(dit_sampler *s, const dit_window *window, int step, const dit_condition *condition)
 {
     dit_range parts = parts_of(s, window);
     int64_t width = s->model->input_channels, segment = s->partition.segment_count;
@@ -193,7 +197,7 @@ void dit_sampler_fill_input(dit_sampler *s, const dit_window *window, int step, 
                                          .src_stride = {segment * s->beside, s->beside, s->beside},
                                          .dst = s->input + s->channels,
                                          .dst_stride = {window->count * width, width, s->beside}});
-    dit_sampler_fill_timestep(s, step);
+    return dit_sampler_fill_timestep(s, step);
 }
 
 /* noise_pred = negative + g (positive - negative); learned variance (channels beyond the latent's) is dropped. */
@@ -245,7 +249,8 @@ dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int ste
     DIT_TIMED(s->rt, DIT_TIME_SCHEDULER, {
         DIT_TRY(guide(s, window));
         for (int64_t i = parts.first; i < parts.first + parts.count; i++)
-            dit_scheduler_step(s->parts[i].scheduler, step, predicted(s, window, &s->parts[i]), s->parts[i].latents);
+            DIT_TRY(dit_scheduler_step(s->parts[i].scheduler, step, predicted(s, window, &s->parts[i]),
+                                       s->parts[i].latents));
     });
     return DIT_OK;
 }
@@ -257,7 +262,7 @@ int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began)
     if (step > due) dit_model_leave_out(s->model, step - due);
     dit_runtime_set_step(s->rt, step);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
-    dit_fault_at_step(step, s->latents);
+    dit_fault_at_step(s->rt, step, s->latents);
     *began = dit_timing_now(s->rt->timing);
     return step;
 }
@@ -308,6 +313,7 @@ dit_status dit_sampler_gather(dit_sampler *s)
             dit_partition_gather_latents(s->rt, &s->partition, ordered_latents(s), s->channels, s->scratch, s->full));
     });
     int64_t all = s->rt->facts.num_images * s->rt->facts.image_tokens * s->channels;
+    DIT_TRY(dit_runtime_get(s->rt, s->full, all));
     for (int64_t i = 0; i < all && !s->rt->ledger.counting_only; i++)
         if (!isfinite(s->full[i]))
             return DIT_FAIL(DIT_ERR_NONFINITE, "latents_final[%lld] is not finite after %d steps", (long long)i,

@@ -62,9 +62,9 @@ dit_status dit_sampler_init(dit_sampler *sampler, const dit_scheduler_params *sc
 void dit_sampler_draw(const dit_sampler *sampler, dit_range rows, const char *stream, int64_t draw, float deviation,
                       float *out);
 /* The initial noise of every part, as its scheduler wants it. */
-void dit_sampler_draw_latents(dit_sampler *sampler);
+dit_status dit_sampler_draw_latents(dit_sampler *sampler);
 /* Latents of one image, [image_count, channels] in the order of this rank's rows, to their parts. */
-void dit_sampler_place_latents(dit_sampler *sampler, int64_t image, const float *rows);
+dit_status dit_sampler_place_latents(dit_sampler *sampler, int64_t image, const float *rows);
 /* Runs all steps on the latents (initial noise times init_noise_sigma in, final latents out). Collective. */
 dit_status dit_sampler_run(dit_sampler *sampler, const dit_condition *condition);
 /* Collects the latents of all ranks in sampler->full, [num_images, S, channels]. Collective, counted as `gather`.
@@ -77,9 +77,10 @@ dit_status dit_sampler_gather(dit_sampler *sampler);
 dit_window dit_sampler_window(const dit_sampler *sampler, int band, int step);
 /* input and timestep of the window's rows: the latents of its parts as their schedulers scale them at `step`, the same
  * for every guidance branch, each token followed by what is set beside it. */
-void dit_sampler_fill_input(dit_sampler *sampler, const dit_window *window, int step, const dit_condition *condition);
+dit_status dit_sampler_fill_input(dit_sampler *sampler, const dit_window *window, int step,
+                                  const dit_condition *condition);
 /* timestep [batch] alone. */
-void dit_sampler_fill_timestep(dit_sampler *sampler, int step);
+dit_status dit_sampler_fill_timestep(dit_sampler *sampler, int step);
 /* noise_pred of the window's rows from `output`: guidance, over the cfg axis where that is parallel; then one step of
  * each part's scheduler. Clocked. */
 dit_status dit_sampler_advance(dit_sampler *sampler, const dit_window *window, int step);

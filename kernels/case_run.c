@@ -19,7 +19,10 @@ enum { PADDING = 5, SEED = 20240214, SAMPLED_ROWS = 2 };
  *   combine          one rounding per term; terms cancel
  *   activate         an exponential of 1 ulp and three or four roundings
  *   conv             as linear
- *   group_norm       as norm, and an activation */
+ *   group_norm       as norm, and an activation
+ *   timestep         cosine and sine of 1 or 2 ulp; angles are rounded alike everywhere
+ *   gated_add        up to three roundings; terms cancel
+ *   row_norm         sums in double; three roundings */
 static const struct {
     const char *name;
     double tolerance;
@@ -35,6 +38,9 @@ static const struct {
     [DIT_OPERATOR_ACTIVATE] = {"activate", 3e-7, false},
     [DIT_OPERATOR_CONV] = {"conv", 1e-6, true},
     [DIT_OPERATOR_GROUP_NORM] = {"group_norm", 5e-7, false},
+    [DIT_OPERATOR_TIMESTEP] = {"timestep", 3e-7, false},
+    [DIT_OPERATOR_GATED_ADD] = {"gated_add", 3e-7, false},
+    [DIT_OPERATOR_ROW_NORM] = {"row_norm", 5e-7, false},
 };
 
 const char *dit_operator_name(dit_operator op)
@@ -80,13 +86,20 @@ static void describe_pixels(const dit_kernel_case *c, char *out, int size)
     append(out, size, "taps", c->D);
 }
 
+static bool has_rows_of_C(const dit_kernel_case *c)
+{
+    return c->op == DIT_OPERATOR_NORM || c->op == DIT_OPERATOR_TIMESTEP || c->op == DIT_OPERATOR_GATED_ADD ||
+           c->op == DIT_OPERATOR_ROW_NORM;
+}
+
 static void describe_extents(const dit_kernel_case *c, char *out, int size)
 {
     bool copy = c->op == DIT_OPERATOR_COPY;
     append(out, size, "rows", c->rows);
-    append(out, size, c->op == DIT_OPERATOR_NORM ? "C" : c->op == DIT_OPERATOR_LINEAR ? "n" : "elements", c->n);
+    append(out, size, has_rows_of_C(c) ? "C" : c->op == DIT_OPERATOR_LINEAR ? "n" : "elements", c->n);
     append(out, size,
            c->op == DIT_OPERATOR_COMBINE     ? "count"
+           : c->op == DIT_OPERATOR_ROW_NORM  ? "ranks"
            : c->op == DIT_OPERATOR_ATTENTION ? "kv_group"
                                              : "k",
            c->k);
@@ -242,6 +255,8 @@ dit_work dit_case_work(const dit_kernel_case *c)
     case DIT_OPERATOR_COMBINE: return dit_elementwise_work(c->n, (int)c->k, 1, 2.0 * (double)c->k - 1);
     case DIT_OPERATOR_CONV: return dit_conv_work(&conv);
     case DIT_OPERATOR_GROUP_NORM: return dit_elementwise_work(c->B * c->H * c->Sq * c->n, 1, 1, 8);
+    case DIT_OPERATOR_GATED_ADD: return dit_elementwise_work(c->rows * c->n, 2, 1, 3);
+    case DIT_OPERATOR_ROW_NORM: return dit_elementwise_work(c->B * c->rows * c->n, 2, 1, 4);
     default: return dit_elementwise_work(c->n, 1, 1, 16);
     }
 }
@@ -618,6 +633,66 @@ static void group_norm_call(dit_case_run *run, const dit_kernels *table, float *
     table->group_norm(run->pool, &args);
 }
 
+/* in: t */
+static dit_status timestep_prepare(dit_case_run *run)
+{
+    DIT_TRY(fill(run, 0, run->c->rows, 500, 300));
+    return prepare_outputs(run, run->c->rows * run->c->n, 0);
+}
+
+static void timestep_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    const dit_kernel_case *c = run->c;
+    dit_timestep_args args = {.count = c->rows, .dim = c->n, .t = run->in[0], .unit = 1.0f, .y = out};
+    if (c->flags & DIT_CASE_MODULATE) args.unit = 1000.0f;
+    table->timestep(run->pool, &args);
+}
+
+/* in: x, bias, gate */
+static dit_status gated_add_prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    DIT_TRY(fill(run, 0, c->rows * c->n, 0, 1));
+    DIT_TRY(fill(run, 1, c->n, 0, 1));
+    DIT_TRY(fill(run, 2, c->n, 0, 1));
+    return prepare_outputs(run, c->rows * padded(c, c->n), 0);
+}
+
+static void gated_add_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    const dit_kernel_case *c = run->c;
+    dit_gated_add_args args = {.rows = c->rows, .cols = c->n, .x = run->in[0], .ldx = c->n, .y = out};
+    args.ldy = padded(c, c->n);
+    args.bias = c->flags & DIT_CASE_BIAS ? run->in[1] : NULL;
+    args.gate = c->flags & DIT_CASE_GATE ? run->in[2] : NULL;
+    table->gated_add(run->pool, &args);
+}
+
+/* in: weight, every rank's squares; what the others' rows have is made up. */
+static dit_status row_norm_prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    void *squares;
+    DIT_TRY(fill(run, 0, c->n, 0.5f, 1));
+    DIT_TRY(dit_arena_array(&run->arena, c->k * c->B * c->rows, DIT_ELEMENT_FP64, &squares));
+    for (int64_t i = 0; i < c->k * c->B * c->rows; i++) ((double *)squares)[i] = (double)c->n * (1 + (double)(i % 7));
+    run->in[1] = squares;
+    return prepare_outputs(run, c->B * c->rows * padded(c, c->n), 0);
+}
+
+static void row_norm_call(dit_case_run *run, const dit_kernels *table, float *out)
+{
+    const dit_kernel_case *c = run->c;
+    int64_t ld = padded(c, c->n);
+    dit_row_norm_args args = {.batch = c->B, .rows = c->rows, .cols = c->n, .x = out, .ld = ld, .stride = c->rows * ld};
+    args.squares = (double *)(void *)run->in[1];
+    args.ranks = c->k, args.total_cols = c->k * c->n;
+    args.eps = 1e-6f;
+    args.weight = run->in[0];
+    table->row_squares(run->pool, &args);
+    table->row_scale(run->pool, &args);
+}
+
 /* ---- the case as a whole ----------------------------------------------------------------------------------------- */
 
 static dit_status prepare_operands(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
@@ -632,6 +707,9 @@ static dit_status prepare_operands(dit_case_run *run, const dit_kernels *table, 
     case DIT_OPERATOR_COMBINE: return combine_prepare(run);
     case DIT_OPERATOR_CONV: return conv_prepare(run, table, reference);
     case DIT_OPERATOR_GROUP_NORM: return group_norm_prepare(run);
+    case DIT_OPERATOR_TIMESTEP: return timestep_prepare(run);
+    case DIT_OPERATOR_GATED_ADD: return gated_add_prepare(run);
+    case DIT_OPERATOR_ROW_NORM: return row_norm_prepare(run);
     default: return activate_prepare(run);
     }
 }
@@ -712,6 +790,9 @@ static void call_rows(dit_case_run *run, const dit_kernels *table, const dit_lin
     case DIT_OPERATOR_COMBINE: combine_call(run, table, out); break;
     case DIT_OPERATOR_CONV: conv_call(run, table, weights, out, first, count); break;
     case DIT_OPERATOR_GROUP_NORM: group_norm_call(run, table, out); break;
+    case DIT_OPERATOR_TIMESTEP: timestep_call(run, table, out); break;
+    case DIT_OPERATOR_GATED_ADD: gated_add_call(run, table, out); break;
+    case DIT_OPERATOR_ROW_NORM: row_norm_call(run, table, out); break;
     default: activate_call(run, table, out); break;
     }
 }

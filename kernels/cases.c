@@ -50,6 +50,18 @@
         .op = DIT_OPERATOR_GROUP_NORM, .B = frames_, .H = height_, .Sq = width_, .n = C_, .k = groups_,                \
         .flags = flags_                                                                                                \
     }
+#define TIMESTEP(count, dim, flags_)                                                                                   \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_TIMESTEP, .rows = count, .n = dim, .flags = flags_                                          \
+    }
+#define GATED_ADD(rows_, C_, flags_)                                                                                   \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_GATED_ADD, .rows = rows_, .n = C_, .flags = flags_                                          \
+    }
+#define ROW_NORM(B_, rows_, C_, ranks, flags_)                                                                         \
+    {                                                                                                                  \
+        .op = DIT_OPERATOR_ROW_NORM, .B = B_, .rows = rows_, .n = C_, .k = ranks, .flags = flags_                      \
+    }
 
 enum {
     BIAS = DIT_CASE_BIAS,
@@ -239,5 +251,20 @@ const dit_kernel_case dit_kernel_cases[] = {
     GROUP_NORM(3, 1, 8, 20, 4, BIAS | MODULATE | BAND),
     GROUP_NORM(1, 64, 64, 512, 32, BIAS | SILU | TIMED),
     GROUP_NORM(1, 256, 256, 128, 32, BIAS | SILU | TIMED),
+
+    TIMESTEP(1, 256, 0),
+    TIMESTEP(3, 7, 0),
+    TIMESTEP(4, 256, MODULATE),
+
+    GATED_ADD(1, 1, 0),
+    GATED_ADD(5, 65, BIAS | STRIDED),
+    GATED_ADD(17, 130, DIT_CASE_GATE),
+    GATED_ADD(40, 1152, BIAS | DIT_CASE_GATE | STRIDED),
+    GATED_ADD(1536, 3072, BIAS | DIT_CASE_GATE | TIMED),
+
+    ROW_NORM(1, 1, 1, 1, 0),
+    ROW_NORM(2, 17, 65, 3, STRIDED),
+    ROW_NORM(3, 5, 768, 2, 0),
+    ROW_NORM(1, 4096, 1536, 2, TIMED),
 };
 const int dit_kernel_case_count = sizeof dit_kernel_cases / sizeof dit_kernel_cases[0];

@@ -16,6 +16,9 @@ typedef enum {
     DIT_OPERATOR_ACTIVATE,
     DIT_OPERATOR_CONV,
     DIT_OPERATOR_GROUP_NORM,
+    DIT_OPERATOR_TIMESTEP,
+    DIT_OPERATOR_GATED_ADD,
+    DIT_OPERATOR_ROW_NORM,
     DIT_OPERATOR_COUNT
 } dit_operator;
 
@@ -25,7 +28,7 @@ enum {
     DIT_CASE_GELU = 1 << 1,     /* linear, activate                                                               */
     DIT_CASE_SILU = 1 << 2,     /* linear, activate, conv, group_norm                                             */
     DIT_CASE_RESIDUAL = 1 << 3, /* linear, conv: y is read and written in place                                   */
-    DIT_CASE_GATE = 1 << 4,     /* linear: gate on the residual                                                   */
+    DIT_CASE_GATE = 1 << 4,     /* linear, gated_add: gate on what is added                                       */
     DIT_CASE_STRIDED = 1 << 5,  /* rows wider than the data; attention: q, k, v inside one fused projection       */
     DIT_CASE_LSE = 1 << 6,      /* attention: also the log-sum-exp                                                */
     DIT_CASE_MODULATE = 1 << 7, /* norm: scale and shift; group_norm: fields of them */
@@ -47,7 +50,8 @@ enum {
 typedef struct {
     dit_operator op;
     int64_t rows, n, k;      /* linear; norm: rows x n; qk_norm_rope: rows; combine, activate: n elements, k inputs;
-                                attention: k query heads share a key head                                          */
+                                attention: k query heads share a key head; timestep: rows of n; gated_add: rows x n;
+                                row_norm: B entries of rows x n, of k ranks                                        */
     int64_t B, H, Sq, Sk, D; /* attention; merge: B, H, Sq, D; qk_norm_rope: H, D; copy: B, H, Sq outer, D inner;
                                 conv: B frames of H x Sq pixels, k channels to n, D x D taps; group_norm: B frames of
                                 H x Sq pixels, n channels in k groups                                             */

@@ -225,6 +225,11 @@ void dit_device_forget_marks(dit_device *device)
     device->ops->forget_marks(device);
 }
 
+bool dit_device_can_record(const dit_device *device)
+{
+    return device->ops->record_begin != NULL;
+}
+
 dit_status dit_device_record_begin(dit_device *device)
 {
     if (!device->ops->record_begin)

@@ -82,6 +82,7 @@ void dit_device_forget_marks(dit_device *device);
 
 /* What is asked for between begin and end is not done but recorded; launch does it, with the same addresses. A device
  * that cannot record returns DIT_ERR_UNSUPPORTED from begin. */
+bool dit_device_can_record(const dit_device *device);
 dit_status dit_device_record_begin(dit_device *device);
 dit_status dit_device_record_end(dit_device *device, dit_device_graph **out);
 dit_status dit_device_launch(dit_device *device, dit_device_graph *graph);

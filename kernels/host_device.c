@@ -94,6 +94,10 @@ HOST_OPERATOR(conv, dit_conv_args, ROOM(a.x); ROOM(a.front); ROOM(a.above); ROOM
 HOST_OPERATOR(group_norm, dit_group_norm_args, ROOM(a.x); ROOM(a.y); ROOM(a.weight); ROOM(a.bias); ROOM(a.scale);
               ROOM(a.shift); ROOM(a.moments); ROOM(a.workspace))
 HOST_OPERATOR(group_moments, dit_group_norm_args, ROOM(a.x); ROOM(a.moments); ROOM(a.workspace))
+HOST_OPERATOR(timestep, dit_timestep_args, ROOM(a.t); ROOM(a.y))
+HOST_OPERATOR(gated_add, dit_gated_add_args, ROOM(a.x); ROOM(a.bias); ROOM(a.gate); ROOM(a.y))
+HOST_OPERATOR(row_squares, dit_row_norm_args, ROOM(a.x); ROOM(a.squares))
+HOST_OPERATOR(row_scale, dit_row_norm_args, ROOM(a.x); ROOM(a.squares); ROOM(a.weight))
 
 static const dit_kernels host_table = {
     .name = "host",
@@ -109,6 +113,10 @@ static const dit_kernels host_table = {
     .conv = host_conv,
     .group_norm = host_group_norm,
     .group_moments = host_group_moments,
+    .timestep = host_timestep,
+    .gated_add = host_gated_add,
+    .row_squares = host_row_squares,
+    .row_scale = host_row_scale,
 };
 
 /* ---- the device -------------------------------------------------------------------------------------------------- */

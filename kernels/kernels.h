@@ -213,6 +213,10 @@ typedef struct {
     void (*conv)(dit_pool *pool, const dit_conv_args *args);
     void (*group_norm)(dit_pool *pool, const dit_group_norm_args *args);
     void (*group_moments)(dit_pool *pool, const dit_group_norm_args *args);
+    void (*timestep)(dit_pool *pool, const dit_timestep_args *args);
+    void (*gated_add)(dit_pool *pool, const dit_gated_add_args *args);
+    void (*row_squares)(dit_pool *pool, const dit_row_norm_args *args);
+    void (*row_scale)(dit_pool *pool, const dit_row_norm_args *args);
 } dit_kernels;
 
 /* The backend of that name, for the instruction set of this machine.

@@ -20,6 +20,10 @@ static const dit_kernels ref_table = {
     .conv = dit_ref_conv,
     .group_norm = dit_ref_group_norm,
     .group_moments = dit_ref_group_moments,
+    .timestep = dit_ref_timestep,
+    .gated_add = dit_ref_gated_add,
+    .row_squares = dit_ref_row_squares,
+    .row_scale = dit_ref_row_scale,
 };
 
 /* Best first; every machine has the last. */

@@ -90,14 +90,15 @@ static dit_status prepare_bias(dit_attention *attention)
     float **bias = memory;
     for (int64_t j = 0; j < r; j++) {
         if (shape->replicated && j != rt->coordinates[DIT_AXIS_RING]) continue;
-        DIT_TRY(dit_arena_alloc(&rt->image, shape->B * attention->bias_keys * (int64_t)sizeof **bias, &memory));
-        bias[j] = memory;
+        int64_t elements = shape->B * attention->bias_keys;
+        DIT_TRY(dit_arena_exact(&rt->image, elements, &bias[j]));
+        if (!rt->ledger.counting_only) memset(bias[j], 0, (size_t)elements * sizeof **bias);
     }
     attention->bias = bias;
     return DIT_OK;
 }
 
-void dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens)
+dit_status dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens)
 {
     const dit_attention_shape *shape = &attention->shape;
     int64_t u = shape->replicated ? 1 : ranks_together(attention->rt);
@@ -109,7 +110,10 @@ void dit_attention_set_text_bias(dit_attention *attention, const float *bias, in
                 memcpy(attention->bias[j] + b * attention->bias_keys + i * stride,
                        bias + b * text_tokens + (shape->replicated ? 0 : (j * u + i) * shape->text),
                        (size_t)shape->text * sizeof *bias);
+        if (attention->bias[j])
+            DIT_TRY(dit_runtime_put(attention->rt, attention->bias[j], shape->B * attention->bias_keys));
     }
+    return DIT_OK;
 }
 
 dit_attention_order attention_order(const dit_attention_shape *shape, int ring_rank, int64_t rows)
@@ -185,6 +189,11 @@ void dit_attention_free(dit_attention *attention)
 const char *dit_attention_name(const dit_attention *attention)
 {
     return attention->policy->name;
+}
+
+bool dit_attention_is_steady(const dit_attention *attention)
+{
+    return !attention->policy->patch && !attention->store.calls && !attention->oracle;
 }
 
 void attention_hop_end(dit_attention *attention, int hop, double flops_before, int64_t began, int64_t computed)

@@ -71,7 +71,9 @@ const dit_attention_hop *dit_attention_hops(const dit_attention *attention);
 
 /* Masks text keys: bias [B, text_tokens] of the whole text is added to the logits of every row and head; copied. Every
  * rank has the whole text's mask, so nothing is sent. Not collective. */
-void dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens);
+/* Whether every forward asks for the same work at the same addresses: policies that remember steps do not. */
+bool dit_attention_is_steady(const dit_attention *attention);
+dit_status dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens);
 
 /* The calls that follow are those of one forward, in order, about the rows of a window. */
 void dit_attention_begin(dit_attention *attention, const dit_window *window);

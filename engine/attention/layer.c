@@ -43,11 +43,12 @@ static dit_status order_tokens(dit_layer_run *run)
         int64_t rows = dit_token_count(&run->layer, &run->cut, k);
         run->order[k].rows = rows;
         if (!run->layer.causal) continue;
-        DIT_TRY(dit_arena_alloc(&run->rt->image, rows * (int64_t)sizeof(int32_t), &memory));
+        DIT_TRY(dit_arena_array(&run->rt->image, rows, DIT_ELEMENT_INT32, &memory));
         int32_t *position = memory;
         for (int64_t row = 0; row < rows; row++)
             position[row] = (int32_t)dit_token_position(&run->layer, &run->cut, k, row);
         run->order[k].position = position;
+        DIT_TRY(dit_runtime_put(run->rt, position, rows));
     }
     int64_t left = run->order[run->rt->coordinates[DIT_AXIS_RING]].rows - run->first_row;
     run->rows = left < 0 ? 0 : left < run->cut.rows ? left : run->cut.rows;
@@ -68,7 +69,7 @@ static dit_status draw_operands(dit_layer_run *run)
             for (int i = 0; i < 3; i++)
                 draw_token(layer, run->seed, i, b, token_at(run, row),
                            run->qkv + (b * run->cut.rows + row) * width + column_of(layer, i));
-    return DIT_OK;
+    return dit_runtime_put(run->rt, run->qkv, inputs);
 }
 
 dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const char *policy, uint64_t seed,
@@ -110,10 +111,19 @@ dit_status dit_layer_run_forward(dit_layer_run *run)
 
 /* ---- the whole result -------------------------------------------------------------------------------------------- */
 
+/* What the forward left, where the host reads it. */
+static dit_status fetch_result(const dit_layer_run *run)
+{
+    return dit_runtime_get(run->rt, run->out,
+                           run->layer.batch * run->cut.rows * run->layer.heads * run->layer.head_dim);
+}
+
 /* This rank's tokens without padding, [batch, rows, heads D]. */
 static dit_status pack_result(const dit_layer_run *run, float **out)
 {
     int64_t columns = run->layer.heads * run->layer.head_dim, entry = run->rows * columns;
+    *out = NULL;
+    DIT_TRY(fetch_result(run));
     *out = malloc((size_t)(run->layer.batch * entry + 1) * sizeof **out);
     if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to pack %lld rows", (long long)run->rows);
     for (int64_t b = 0; b < run->layer.batch; b++)
@@ -210,6 +220,7 @@ dit_status dit_layer_run_check(const dit_layer_run *run, dit_layer_check_sums *o
     if ((double)(layer->batch * columns) * (double)layer->tokens * (double)layer->tokens > CHECK_PRODUCTS)
         return DIT_OK;
     DIT_TRY(dit_kernels_get("ref", &ref));
+    DIT_TRY(fetch_result(run));
     float *kv = malloc((size_t)(layer->tokens * 2 * width) * sizeof *kv);
     float *expected = malloc((size_t)(run->rows * columns + 1) * sizeof *expected);
     int32_t *position = malloc((size_t)(layer->tokens + run->rows) * sizeof *position);

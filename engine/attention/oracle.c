@@ -164,26 +164,30 @@ static void place_image(const call_view *call)
 }
 
 /* The mask of the keys that are there, or NULL. */
-static const float *bias_of_keys(const call_view *call)
+static dit_status bias_of_keys(const call_view *call, const float **out)
 {
     struct attention_oracle *o = call->attention->oracle;
     const float *bias = attention_bias(call->attention, 0);
-    if (!bias) return NULL;
+    *out = NULL;
+    if (!bias) return DIT_OK;
     for (int64_t b = 0; b < call->shape->B; b++)
         for (int64_t i = 0; i < o->placed; i++)
             o->bias[b * o->placed + i] = bias[b * call->attention->bias_keys + o->row_of[i]];
-    return o->bias;
+    *out = o->bias;
+    return dit_runtime_put(call->attention->rt, o->bias, call->shape->B * o->placed);
 }
 
 /* ---- the policy -------------------------------------------------------------------------------------------------- */
 
-static void attend(const call_view *call)
+static dit_status attend(const call_view *call)
 {
     const dit_attention *attention = call->attention;
     const dit_attention_shape *shape = call->shape;
     const dit_attention_io *io = call->io;
     const struct attention_oracle *o = attention->oracle;
     int64_t dense = shape->tokens * o->width;
+    const float *bias;
+    DIT_TRY(bias_of_keys(call, &bias));
     ops_attention(attention->rt, &(dit_attention_args){.B = shape->B,
                                                        .H = shape->H,
                                                        .Sq = shape->tokens,
@@ -198,12 +202,13 @@ static void attend(const call_view *call)
                                                        .batch_q = io->batch,
                                                        .batch_k = dense,
                                                        .batch_v = dense,
-                                                       .bias = bias_of_keys(call),
+                                                       .bias = bias,
                                                        .kv_group = attention->kv_group,
                                                        .scale = attention->scale,
                                                        .out = io->out,
                                                        .ldo = io->ldo,
                                                        .batch_o = io->batch_o});
+    return DIT_OK;
 }
 
 static dit_status oracle_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
@@ -219,8 +224,7 @@ static dit_status oracle_forward(dit_attention *attention, const dit_attention_s
     attention->oracle->placed = 0;
     place_text(&call);
     place_image(&call);
-    attend(&call);
-    return DIT_OK;
+    return attend(&call);
 }
 
 dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *oracle)
@@ -241,7 +245,7 @@ dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *
     }
     DIT_TRY(dit_arena_floats(image, call, &o->keys));
     DIT_TRY(dit_arena_floats(image, call, &o->values));
-    if (shape->text_bias) DIT_TRY(dit_arena_floats(image, shape->B * shape->tokens, &o->bias));
+    if (shape->text_bias) DIT_TRY(dit_arena_exact(image, shape->B * shape->tokens, &o->bias));
     DIT_TRY(dit_arena_alloc(image, shape->tokens * (int64_t)sizeof *o->row_of, &memory));
     o->row_of = memory;
     attention->oracle = o;

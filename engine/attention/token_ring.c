@@ -4,7 +4,8 @@
  *
  * In hop j a rank has the queries of the rank j before it, and sends what they see here to that rank while the next
  * queries are on their way; what rank + j made of its own queries arrives meanwhile and is merged a hop later. Sends
- * per call: (r-1) messages of B n H D floats (queries) and as many of B n (H D + H) (results and their log-sum-exp).
+ * per call: (r-1) messages of B n H D floats (queries) and as many of B n (H D + H) (results and their log-sum-exp,
+ * which share a message and are fp32 on a device too).
  * With as many heads of k and v as of q those are the bytes of a ring that moves k and v, and the log-sum-exp; with
  * shared heads they are more. One layer without a mask, of tokens that divide over the ring; others are refused
  * (base/layer.h). Source: Wang et al., TokenRing (arXiv:2412.20501), section 3.
@@ -41,10 +42,10 @@ static dit_status token_ring_prepare(dit_attention *attention)
     token_ring *t = attention->own = memory;
     for (int i = 0; i < 2; i++) {
         DIT_TRY(dit_arena_floats(&rt->comm_arena, query_floats(shape), &t->queries[i]));
-        DIT_TRY(dit_arena_floats(&rt->comm_arena, result_floats(shape), &t->leaving[i]));
-        DIT_TRY(dit_arena_floats(&rt->comm_arena, result_floats(shape), &t->arriving[i]));
+        DIT_TRY(dit_arena_exact(&rt->comm_arena, result_floats(shape), &t->leaving[i]));
+        DIT_TRY(dit_arena_exact(&rt->comm_arena, result_floats(shape), &t->arriving[i]));
     }
-    return dit_arena_floats(&rt->step, shape->B * shape->tokens * shape->H, &t->lse);
+    return dit_arena_exact(&rt->step, shape->B * shape->tokens * shape->H, &t->lse);
 }
 
 static void pack_queries(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)

@@ -19,7 +19,7 @@ static dit_status oracle_create(dit_sampler *s)
     dit_oracle_init(&state->oracle, s->emulates, &s->rt->facts);
     for (int i = 0; i < DIT_MODEL_POLICIES; i++)
         if (s->model->attention[i]) DIT_TRY(dit_attention_set_oracle(s->model->attention[i], &state->oracle));
-    return dit_arena_floats(&s->rt->step, part->batch * part->image_count * s->model->output_channels, &state->output);
+    return dit_arena_exact(&s->rt->step, part->batch * part->image_count * s->model->output_channels, &state->output);
 }
 
 static dit_status forward(dit_sampler *s, int group, int step, float *output)
@@ -61,7 +61,7 @@ static dit_status run_step(dit_sampler *s, int step, const dit_condition *condit
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
     int64_t began;
     dit_sampler_begin_step(s, step, &began);
-    dit_sampler_fill_input(s, &all, step, condition);
+    DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
     DIT_TRY(step < s->emulates->warmup_steps ? forward(s, DIT_ORACLE_ALL, step, s->output) : run_stale(s, step));
     dit_oracle_end_step(&((oracle_state *)s->executor_state)->oracle);
     DIT_TRY(dit_sampler_advance(s, &all, step));
@@ -72,7 +72,7 @@ static dit_status run_step(dit_sampler *s, int step, const dit_condition *condit
 static dit_status fill(dit_sampler *s, const dit_condition *condition)
 {
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, DIT_STEP_FILL);
-    dit_sampler_fill_input(s, &all, 0, condition);
+    DIT_TRY(dit_sampler_fill_input(s, &all, 0, condition));
     DIT_TRY(forward(s, DIT_ORACLE_ALL, DIT_STEP_FILL, s->output));
     dit_oracle_end_step(&((oracle_state *)s->executor_state)->oracle);
     return DIT_OK;

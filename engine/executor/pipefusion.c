@@ -115,7 +115,8 @@ static dit_status add_arriving(pipeline *p, channel l)
     dit_runtime *rt = p->sampler->rt;
     l.room = message_floats(p, &l, DIT_WINDOW_ALL);
     DIT_TRY(take_exchanges(rt, 2, &l));
-    DIT_TRY(dit_arena_floats(&rt->comm_arena, 2 * l.room, &l.buffer));
+    DIT_TRY(l.kind == LATENTS ? dit_arena_exact(&rt->comm_arena, 2 * l.room, &l.buffer)
+                              : dit_arena_floats(&rt->comm_arena, 2 * l.room, &l.buffer));
     p->arriving[p->arriving_count++] = l;
     return DIT_OK;
 }
@@ -288,11 +289,11 @@ static dit_status work(pipeline *p, task t, const dit_condition *condition)
     int step = t.step == DIT_STEP_FILL ? 0 : t.step;
     dit_window window = dit_sampler_window(s, t.band, t.step);
     if (t.band <= 0) {
-        dit_sampler_fill_timestep(s, step);
+        DIT_TRY(dit_sampler_fill_timestep(s, step));
         DIT_TRY(dit_model_begin(s->model, s->timestep));
     }
     if (p->stage == 0) {
-        dit_sampler_fill_input(s, &window, step, condition);
+        DIT_TRY(dit_sampler_fill_input(s, &window, step, condition));
         DIT_TRY(dit_model_embed(s->model, s->input));
     }
     DIT_TRY(dit_model_blocks(s->model, poll, p));

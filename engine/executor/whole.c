@@ -5,7 +5,7 @@
 static dit_status forward(dit_sampler *s, int step, const dit_condition *condition)
 {
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
-    dit_sampler_fill_input(s, &all, step == DIT_STEP_FILL ? 0 : step, condition);
+    DIT_TRY(dit_sampler_fill_input(s, &all, step == DIT_STEP_FILL ? 0 : step, condition));
     return dit_model_forward(
         s->model, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = s->output, .step = step});
 }

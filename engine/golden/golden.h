@@ -29,6 +29,10 @@ typedef struct {
 } golden_kind;
 extern const golden_kind golden_kind_e2e, golden_kind_vae, golden_kind_model, golden_kind_schedulers, golden_kind_ops;
 
+/* What a right result may differ by: `fp32`, or, where a device computes in less, what its roundings leave of it,
+ * `times` over. */
+double golden_tolerance(const dit_program_platform *platform, double fp32, double times);
+
 /* ||x - expected|| / ||expected|| in double, of `elements` floats against the file's tensor `name`; a tensor the file
  * does not have is passed over. Another number of elements or a NaN is a failure with its reason. `label`: the name in
  * the report, NULL for `name`. Counts for the worst. Errors: DIT_ERR_MEMORY and what reading the file gives. */

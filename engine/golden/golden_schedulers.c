@@ -87,7 +87,8 @@ static dit_status read_step(const replay *r, const char *what, int step, float *
     if (view.elements != r->params.elements)
         return DIT_FAIL(DIT_ERR_SHAPE, "%s.safetensors: %s has %lld elements, n%d.sample_0 %lld", r->name, tensor,
                         (long long)view.elements, r->params.steps, (long long)r->params.elements);
-    return dit_tensor_read(&view, 0, view.elements, out);
+    DIT_TRY(dit_tensor_read(&view, 0, view.elements, out));
+    return dit_runtime_put(r->rt, out, view.elements);
 }
 
 static dit_status replay_step(const replay *r, dit_scheduler *scheduler, int step)
@@ -97,8 +98,10 @@ static dit_status replay_step(const replay *r, dit_scheduler *scheduler, int ste
     DIT_TRY(read_step(r, "model_output", step, r->model_output));
     dit_scheduler_scale_input(scheduler, step, r->sample, r->scaled);
     snprintf(what, sizeof what, "scaled_%d", step);
+    DIT_TRY(dit_runtime_get(r->rt, r->scaled, r->params.elements));
     DIT_TRY(compare(r, what, r->scaled, r->params.elements, TOLERANCE));
-    dit_scheduler_step(scheduler, step, r->model_output, r->sample);
+    DIT_TRY(dit_scheduler_step(scheduler, step, r->model_output, r->sample));
+    DIT_TRY(dit_runtime_get(r->rt, r->sample, r->params.elements));
     snprintf(what, sizeof what, "sample_%d", step + 1);
     return compare(r, what, r->sample, r->params.elements, TOLERANCE);
 }
@@ -131,9 +134,9 @@ static dit_status replay_count(replay *r, int steps)
                           "the config names this step count, the file has no such data");
     r->params.elements = view.elements;
     dit_arena_reset(&r->rt->image);
-    DIT_TRY(dit_arena_floats(&r->rt->image, view.elements, &r->sample));
-    DIT_TRY(dit_arena_floats(&r->rt->image, view.elements, &r->model_output));
-    DIT_TRY(dit_arena_floats(&r->rt->image, view.elements, &r->scaled));
+    DIT_TRY(dit_arena_exact(&r->rt->image, view.elements, &r->sample));
+    DIT_TRY(dit_arena_exact(&r->rt->image, view.elements, &r->model_output));
+    DIT_TRY(dit_arena_exact(&r->rt->image, view.elements, &r->scaled));
     return replay_steps(r);
 }
 
@@ -204,7 +207,8 @@ static dit_status run_all(golden_report *report, dit_runtime *rt, const char *fo
 static dit_status run_folder(golden_report *report, const char *folder, const dit_program_platform *platform)
 {
     dit_runtime rt;
-    dit_runtime_params params = {.backend = platform->backend, .threads = platform->threads};
+    dit_runtime_params params = {
+        .backend = platform->backend, .element = platform->element, .threads = platform->threads};
     params.parallel = *platform->parallel;
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
     if (dit_parallel_world_size(&params.parallel) > 1)

@@ -56,6 +56,7 @@ dit_status golden_transformer_create(golden_transformer *g, const dit_program_pl
 {
     dit_runtime_params params = {
         .backend = platform->backend, .threads = platform->threads, .parallel = *platform->parallel};
+    params.element = platform->element;
     dit_model_size_facts(&g->facts);
     params.facts = g->facts;
     if (params.parallel.degree[DIT_AXIS_DATA] > 1)
@@ -90,6 +91,7 @@ dit_status golden_transformer_latents(golden_transformer *g, const char *name, i
                                       bool guidance_batch, float *local)
 {
     const dit_partition *part = &g->partition;
+    int64_t entries = guidance_batch ? part->batch : part->images;
     int64_t all = rows * channels * dit_latent_cells(&g->facts.latent), cols = all / rows / part->image_tokens;
     dit_tensor_view view;
     if (!dit_safetensors_find(g->inputs, name, &view) || view.elements != all)
@@ -99,12 +101,13 @@ dit_status golden_transformer_latents(golden_transformer *g, const char *name, i
         stored && tokens ? dit_tensor_read(&view, 0, all, stored) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", name);
     if (st == DIT_OK) {
         dit_latent_pack(&g->facts.latent, g->ops->layout, rows, channels, stored, tokens);
-        for (int64_t b = 0; b < (guidance_batch ? part->batch : part->images); b++) {
+        for (int64_t b = 0; b < entries; b++) {
             int64_t image = part->image_first + b % part->images, branch = part->branch_first + b / part->images;
             int64_t row = guidance_batch ? branch * g->facts.num_images + image : image;
             dit_partition_take(part, tokens + row * part->image_tokens * cols, cols,
                                local + b * part->image_count * cols);
         }
+        st = dit_runtime_put(&g->rt, local, entries * part->image_count * cols);
     }
     free(stored);
     free(tokens);

@@ -30,7 +30,8 @@ dit_status golden_transformer_size(golden_transformer *g, const char *latents, c
 dit_status golden_transformer_create(golden_transformer *g, const dit_program_platform *platform, bool tapped);
 void golden_transformer_release(golden_transformer *g);
 
-/* This rank's tokens of an input [rows, ...] of `channels` channels: of the guidance batch, or of its images. */
+/* This rank's tokens of an input [rows, ...] of `channels` channels: of the guidance batch, or of its images. To an
+ * array that operators take. */
 dit_status golden_transformer_latents(golden_transformer *g, const char *name, int64_t rows, int64_t channels,
                                       bool guidance_batch, float *local);
 /* Compares whole tokens [rows, S, token floats] with a file tensor in the file's layout. */

@@ -24,20 +24,20 @@ static dit_status make_buffers(dit_runtime *rt, adaln *a)
     int64_t wide = a->inner > 3 * a->A ? a->inner : 3 * a->A;
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
-        {&rt->image, &a->position, n / a->segments * C},
-        {&rt->image, &a->text_bias, text_rows},
-        {&rt->step, &a->x, rows * C},
-        {&rt->step, &a->normed, rows * C},
-        {&rt->step, &a->attended, rows * a->A},
-        {&rt->step, &a->wide, rows * wide},
-        {&rt->step, &a->text, text_rows * C},
-        {&rt->step, &a->text_hidden, text_rows * C},
-        {&rt->step, &a->sinusoid, B * SINUSOID},
-        {&rt->step, &a->hidden, B * C},
-        {&rt->step, &a->embedded, B * C},
-        {&rt->step, &a->activated, B * C},
-        {&rt->step, &a->modulated, B * MODULATIONS * C},
-        {&rt->step, &a->gates, B * MODULATIONS * C},
+        {&rt->image, &a->position, n / a->segments * C, DIT_BUFFER_FLOATS},
+        {&rt->image, &a->text_bias, text_rows, DIT_BUFFER_EXACT},
+        {&rt->step, &a->x, rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &a->normed, rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &a->attended, rows * a->A, DIT_BUFFER_FLOATS},
+        {&rt->step, &a->wide, rows * wide, DIT_BUFFER_FLOATS},
+        {&rt->step, &a->text, text_rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &a->text_hidden, text_rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &a->sinusoid, B * SINUSOID, DIT_BUFFER_EXACT},
+        {&rt->step, &a->hidden, B * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &a->embedded, B * C, DIT_BUFFER_EXACT},
+        {&rt->step, &a->activated, B * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &a->modulated, B * MODULATIONS * C, DIT_BUFFER_EXACT},
+        {&rt->step, &a->gates, B * MODULATIONS * C, DIT_BUFFER_EXACT},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
@@ -60,7 +60,7 @@ dit_status adaln_create(dit_model *model, adaln *a)
                         a->position + run.row * a->C);
     }
     model->stream = a->x, model->width = a->C;
-    return DIT_OK;
+    return dit_runtime_put(params->rt, a->position, a->view->image_count / a->segments * a->C);
 }
 
 dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, adaln_block *block)
@@ -89,6 +89,7 @@ dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_
     int64_t text_rows = a->B * a->text_tokens;
     a->bias = mask ? a->text_bias : NULL;
     for (int64_t i = 0; mask && i < text_rows; i++) a->text_bias[i] = (1.0f - mask[i]) * -10000.0f;
+    if (mask) DIT_TRY(dit_runtime_put(rt, a->text_bias, text_rows));
     embed_mlp_run(rt, &a->caption_mlp, condition->at[DIT_CONDITION_TEXT], text_rows, a->text_hidden, a->text);
     for (int64_t i = 0; i < count; i++)
         if (dit_stage_has(&model->params, i))
@@ -103,7 +104,7 @@ dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const 
 {
     dit_runtime *rt = model->params.rt;
     int64_t B = a->B, C = a->C;
-    embed_timestep(timestep, B, SINUSOID, a->sinusoid);
+    embed_timestep(rt, timestep, B, SINUSOID, a->sinusoid);
     embed_mlp_run(rt, &a->timestep_mlp, a->sinusoid, B, a->hidden, a->embedded);
     if (added) layer_add(rt, a->embedded, added, B * C, a->embedded);
     embed_activate(rt, DIT_ACT_SILU, a->embedded, B * C, a->activated);
@@ -137,7 +138,7 @@ dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *bl
     dit_rows normed = rows_dense(a->normed, a->B, a->view->image_count, a->C),
              qkv = rows_dense(a->wide, a->B, a->view->image_count, 3 * a->A);
     dit_layer_norm norm = modulated_norm(a, SHIFT_MSA, SCALE_MSA);
-    layer_modulation(a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
+    layer_modulation(rt, a->modulated, block->table, a->B, MODULATIONS * a->C, a->gates);
     layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, a->C), normed, &norm);
     layer_linear(rt, &block->qkv, normed, qkv, DIT_ACT_NONE);
     return qkv;
@@ -180,8 +181,8 @@ void adaln_head(dit_runtime *rt, adaln *a, float *output)
     int64_t C = a->C;
     dit_rows normed = rows_dense(a->normed, a->B, a->view->image_count, C);
     float *shift = a->gates, *scale = a->gates + a->B * C;
-    layer_modulation(a->embedded, a->table, a->B, C, shift);
-    layer_modulation(a->embedded, a->table + C, a->B, C, scale);
+    layer_modulation(rt, a->embedded, a->table, a->B, C, shift);
+    layer_modulation(rt, a->embedded, a->table + C, a->B, C, scale);
     layer_norm(rt, rows_dense(a->x, a->B, a->view->image_count, C), normed,
                &(dit_layer_norm){.eps = 1e-6f, .shift = shift, .scale = scale, .modulation_stride = C});
     layer_linear(rt, &a->proj_out, normed, rows_dense(output, a->B, a->view->image_count, a->proj_out.n), DIT_ACT_NONE);

@@ -133,7 +133,7 @@ static dit_status cogvideox_read_facts(const dit_config *config, dit_facts *fact
 /* ---- positions --------------------------------------------------------------------------------------------------- */
 
 /* 2B: a quarter of the channels for the frame, then 3/8 for the column and 3/8 for the row; the grid is float32. */
-static void place_table(cogvideox *m, const dit_model_params *params)
+static dit_status place_table(cogvideox *m, const dit_model_params *params)
 {
     int64_t in_time = m->C / 4, in_space = 3 * m->C / 8;
     float spatial = (float)m->c.spatial_scale, temporal = (float)m->c.temporal_scale;
@@ -145,6 +145,7 @@ static void place_table(cogvideox *m, const dit_model_params *params)
         embed_sincos_1d(place[2] / spatial, in_space, channels + in_time);
         embed_sincos_1d(place[1] / spatial, in_space, channels + in_time + in_space);
     }
+    return dit_runtime_put(params->rt, m->position, m->n * m->C);
 }
 
 /* 5B fits the picture into the one of the training; 1.5 counts from 0 whatever the size. */
@@ -216,20 +217,20 @@ static dit_status make_buffers(dit_runtime *rt, cogvideox *m)
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     int64_t rotated = m->c.rotary ? m->n : 0, placed = m->c.rotary ? 0 : m->n;
     const dit_buffer buffers[] = {
-        {&rt->image, &m->position, placed * C},
-        {&rt->image, &m->cosines, rotated * m->c.D},
-        {&rt->image, &m->sines, rotated * m->c.D},
-        {&rt->image, &m->ids, m->n * AXES},
-        {&rt->image, &m->context, B * m->T * C},
-        {&rt->step, &m->x, rows * C},
-        {&rt->step, &m->normed, rows * C},
-        {&rt->step, &m->attended, rows * m->A},
-        {&rt->step, &m->wide, rows * (m->inner > 3 * m->A ? m->inner : 3 * m->A)},
-        {&rt->step, &m->sinusoid, B * C},
-        {&rt->step, &m->hidden, B * E},
-        {&rt->step, &m->embedded, B * E},
-        {&rt->step, &m->activated, B * E},
-        {&rt->step, &m->modulation, B * MODULATIONS * C},
+        {&rt->image, &m->position, placed * C, DIT_BUFFER_FLOATS},
+        {&rt->image, &m->cosines, rotated * m->c.D, DIT_BUFFER_EXACT},
+        {&rt->image, &m->sines, rotated * m->c.D, DIT_BUFFER_EXACT},
+        {&rt->image, &m->ids, m->n * AXES, DIT_BUFFER_HOST},
+        {&rt->image, &m->context, B * m->T * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->x, rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->normed, rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->wide, rows * (m->inner > 3 * m->A ? m->inner : 3 * m->A), DIT_BUFFER_FLOATS},
+        {&rt->step, &m->sinusoid, B * C, DIT_BUFFER_EXACT},
+        {&rt->step, &m->hidden, B * E, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->embedded, B * E, DIT_BUFFER_EXACT},
+        {&rt->step, &m->activated, B * E, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->modulation, B * MODULATIONS * C, DIT_BUFFER_EXACT},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
@@ -255,7 +256,7 @@ static dit_status cogvideox_create(const dit_model_params *params, dit_model *mo
     m->T = part->text_count, m->n = part->image_count, m->rows = m->T + m->n;
     DIT_TRY(load_weights(params, m));
     DIT_TRY(make_buffers(params->rt, m));
-    if (!m->c.rotary) place_table(m, params);
+    if (!m->c.rotary) DIT_TRY(place_table(m, params));
     model->input_channels = model->output_channels = token_channels(&m->c);
     model->stream = m->x, model->width = m->C;
     state_needs(m, model);
@@ -277,7 +278,7 @@ static dit_status cogvideox_prepare(dit_model *model, const dit_condition *condi
     } else if (m->c.rotary) {
         place_rotation(m, &model->params);
     }
-    return DIT_OK;
+    return m->c.rotary ? embed_put_rope(model->params.rt, m->cosines, m->sines, m->n * m->c.D) : DIT_OK;
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
@@ -287,7 +288,7 @@ static dit_status cogvideox_begin(dit_model *model, const float *timestep)
     cogvideox *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t B = m->B, E = m->c.time_dim;
-    embed_timestep(timestep, B, m->C, m->sinusoid);
+    embed_timestep(rt, timestep, B, m->C, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->embedded);
     embed_activate(rt, DIT_ACT_SILU, m->embedded, B * E, m->activated);
     return dit_tap_rows(model, DIT_LAYOUT_GLOBAL, rows_dense(m->embedded, B, 1, E), "aux.time_embedding");

@@ -6,35 +6,9 @@
 
 enum { SINUSOID = 256 };
 
-/* exp(x), x <= 0, rounded as the reference library's vector routine rounds it. A frequency that is one ulp off moves
- * single entries of the embedding by 1e-4 at a guidance value of 3500, so "accurate" is not enough: 17 of the 128
- * frequencies differ from the C library's. Method and coefficients: SLEEF expf (1.0 ulp), Shibata and Petrogalli, IEEE
- * TPDS 2020: x = q ln2 + s with ln2 in two parts, exp(s) by a polynomial of degree 7. */
-static float exp_as_reference(float x)
+void embed_timestep(dit_runtime *rt, const float *t, int64_t count, int64_t dim, float *out)
 {
-    static const float polynomial[] = {0x1.a057b4p-13f, 0x1.6d2d92p-10f, 0x1.11114cp-7f,
-                                       0x1.5554f4p-5f,  0x1.555556p-3f,  0.5f};
-    float q = rintf(x * 1.44269504f);
-    float s = fmaf(q, -1.428606765e-6f, fmaf(q, -0.693145751953125f, x));
-    float u = polynomial[0];
-    for (size_t i = 1; i < sizeof polynomial / sizeof *polynomial; i++) u = fmaf(u, s, polynomial[i]);
-    return ldexpf(1.0f + fmaf(s * s, u, s), (int)q);
-}
-
-void embed_timestep(const float *t, int64_t count, int64_t dim, float *out)
-{
-    int64_t half = dim / 2;
-    const float log_period = (float)log(10000.0);
-    for (int64_t row = 0; row < count; row++) {
-        for (int64_t i = 0; i < half; i++) {
-            float exponent = -log_period * (float)i;
-            exponent = exponent / (float)half;
-            float angle = t[row] * exp_as_reference(exponent);
-            out[row * dim + i] = cosf(angle);
-            out[row * dim + half + i] = sinf(angle);
-        }
-        if (dim % 2) out[row * dim + dim - 1] = 0.0f;
-    }
+    ops_timestep(rt, &(dit_timestep_args){.count = count, .dim = dim, .t = t, .unit = 1.0f, .y = out});
 }
 
 /* A simulated rank's tensors are never read: filling its tables would take longer than everything else it does. */
@@ -83,6 +57,12 @@ void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, 
             }
         }
     }
+}
+
+dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements)
+{
+    DIT_TRY(dit_runtime_put(rt, cosines, elements));
+    return dit_runtime_put(rt, sines, elements);
 }
 
 void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids)
@@ -177,9 +157,11 @@ dit_status embed_combined_create(const dit_scope *scope, embed_combined *combine
     int64_t width = combined->width;
     dit_arena *image = &scope->rt->image, *step = &scope->rt->step;
     const dit_buffer buffers[] = {
-        {image, &combined->constant, combined->batch * width},   {step, &combined->embedded, combined->batch * width},
-        {step, &combined->activated, combined->batch * width},   {step, &combined->hidden, combined->batch * width},
-        {step, &combined->sinusoid, combined->batch * SINUSOID},
+        {image, &combined->constant, combined->batch * width, DIT_BUFFER_EXACT},
+        {step, &combined->embedded, combined->batch * width, DIT_BUFFER_EXACT},
+        {step, &combined->activated, combined->batch * width, DIT_BUFFER_FLOATS},
+        {step, &combined->hidden, combined->batch * width, DIT_BUFFER_FLOATS},
+        {step, &combined->sinusoid, combined->batch * SINUSOID, DIT_BUFFER_EXACT},
     };
     DIT_TRY(embed_mlp_load(scope, "timestep_embedder", SINUSOID, width, width, DIT_ACT_SILU, &combined->timestep));
     DIT_TRY(embed_mlp_load(scope, "text_embedder", combined->text_dim, width, width, DIT_ACT_SILU, &combined->text));
@@ -192,8 +174,10 @@ dit_status embed_combined_create(const dit_scope *scope, embed_combined *combine
 static void add_embedding(dit_runtime *rt, const embed_combined *combined, const embed_mlp *mlp, const float *value,
                           float *out)
 {
-    for (int64_t b = 0; b < combined->batch; b++) combined->embedded[b] = value[b] * combined->unit;
-    embed_timestep(combined->embedded, combined->batch, SINUSOID, combined->sinusoid);
+    ops_timestep(
+        rt,
+        &(dit_timestep_args){
+            .count = combined->batch, .dim = SINUSOID, .t = value, .unit = combined->unit, .y = combined->sinusoid});
     embed_mlp_run(rt, mlp, combined->sinusoid, combined->batch, combined->hidden, combined->embedded);
     layer_add(rt, combined->embedded, combined->constant, combined->batch * combined->width, out);
 }

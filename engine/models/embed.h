@@ -4,10 +4,8 @@
 
 #include "engine/models/layers.h"
 
-/* Sinusoid of diffusers' Timesteps(dim, flip_sin_to_cos=True, downscale_freq_shift=0): out [count, dim] = [cos | sin].
- * Everything in float32 and in the library's order, because t * freq is rounded before cos and sin (golden/NOTES.md).
- */
-void embed_timestep(const float *t, int64_t count, int64_t dim, float *out);
+/* Sinusoid of t [count], out [count, dim]: dit_timestep_args, t taken as it is. */
+void embed_timestep(dit_runtime *rt, const float *t, int64_t count, int64_t dim, float *out);
 
 /* 2-D sine-cosine table of diffusers' get_2d_sincos_pos_embed for tokens [first, first+count) of a grid: out [count,
  * dim]; the first half of the channels encodes the column, the second the row, each [sin | cos]. Frequencies in double.
@@ -21,6 +19,8 @@ void embed_sincos_1d(double position, int64_t dim, float *out);
  * pairs), frequencies theta^(-i / dim) in double. Source: diffusers get_1d_rotary_pos_embed. */
 void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, double theta, float *cosines,
                 float *sines);
+/* What was written to both tables, of `elements` each, is the device's from now on. */
+dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements);
 /* Reads `key` of a config: even widths of frame, row and column that sum to a head's D; absent: 16, 56, 56.
  * Errors: DIT_ERR_SHAPE, DIT_ERR_JSON_*. */
 dit_status embed_read_rope_widths(const dit_config *config, const char *key, int64_t D, int64_t widths[3]);

@@ -90,10 +90,10 @@ static dit_status make_buffers(const dit_model_params *params, flux *m)
     const dit_partition *part = &params->partition;
     int64_t T = part->text_count, rows = T + part->image_count, D = m->c.D;
     const dit_buffer buffers[] = {
-        {image, &m->cosines, rows * D},
-        {image, &m->sines, rows * D},
-        {image, &m->ids, rows * AXES},
-        {image, &m->context, part->batch * T * m->j.C},
+        {image, &m->cosines, rows * D, DIT_BUFFER_EXACT},
+        {image, &m->sines, rows * D, DIT_BUFFER_EXACT},
+        {image, &m->ids, rows * AXES, DIT_BUFFER_HOST},
+        {image, &m->context, part->batch * T * m->j.C, DIT_BUFFER_FLOATS},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     m->j.cosines[JOINT_TEXT] = m->cosines, m->j.cosines[JOINT_IMAGE] = m->cosines + T * D;
@@ -160,7 +160,9 @@ static dit_status flux_prepare(dit_model *model, const dit_condition *condition)
     dit_runtime *rt = model->params.rt;
     const dit_partition *part = &model->params.partition;
     place_ids(model, condition);
-    embed_rope(m->ids, part->text_count + part->image_count, AXES, m->c.axes, 10000.0, m->cosines, m->sines);
+    int64_t rows = part->text_count + part->image_count;
+    embed_rope(m->ids, rows, AXES, m->c.axes, 10000.0, m->cosines, m->sines);
+    DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, rows * m->c.D));
     DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_JOINT, m->cosines, m->sines, m->c.D));
     if (model->params.stage.first)
         joint_project_text(rt, part, &m->context_embedder, condition->at[DIT_CONDITION_TEXT], m->context);

@@ -213,26 +213,26 @@ static dit_status make_buffers(const dit_model_params *params, hunyuan *m)
     if (wide < m->own_inner) wide = m->own_inner;
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->cosines, m->n * m->c.D},
-        {&rt->image, &m->sines, m->n * m->c.D},
-        {&rt->image, &m->extra, B * C},
-        {&rt->step, &m->text, text_rows * m->c.text_dim},
-        {&rt->step, &m->text_hidden, B * m->c.text_len_2 * TEXT_RATIO * E},
-        {&rt->step, &m->pool_tokens, pool_rows * E},
-        {&rt->step, &m->pool_kv, pool_rows * 2 * E},
-        {&rt->step, &m->pool_query, B * E},
-        {&rt->step, &m->pooled, B * E},
-        {&rt->step, &m->extra_in, B * m->extra_dim},
-        {&rt->step, &m->skips, (m->c.layers / 2 - 1) * rows * C},
-        {&rt->step, &m->x, rows * C},
-        {&rt->step, &m->normed, rows * C},
-        {&rt->step, &m->attended, rows * m->A},
-        {&rt->step, &m->wide, rows * wide},
-        {&rt->step, &m->sinusoid, B * SIZES * SINUSOID},
-        {&rt->step, &m->hidden, B * EXTRA_RATIO * C},
-        {&rt->step, &m->temb, B * C},
-        {&rt->step, &m->activated, B * C},
-        {&rt->step, &m->modulation, B * 2 * C},
+        {&rt->image, &m->cosines, m->n * m->c.D, DIT_BUFFER_EXACT},
+        {&rt->image, &m->sines, m->n * m->c.D, DIT_BUFFER_EXACT},
+        {&rt->image, &m->extra, B * C, DIT_BUFFER_EXACT},
+        {&rt->step, &m->text, text_rows * m->c.text_dim, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->text_hidden, B * m->c.text_len_2 * TEXT_RATIO * E, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->pool_tokens, pool_rows * E, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->pool_kv, pool_rows * 2 * E, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->pool_query, B * E, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->pooled, B * E, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->extra_in, B * m->extra_dim, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->skips, (m->c.layers / 2 - 1) * rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->x, rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->normed, rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->wide, rows * wide, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->sinusoid, B * SIZES * SINUSOID, DIT_BUFFER_EXACT},
+        {&rt->step, &m->hidden, B * EXTRA_RATIO * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->temb, B * C, DIT_BUFFER_EXACT},
+        {&rt->step, &m->activated, B * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->modulation, B * 2 * C, DIT_BUFFER_EXACT},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++)
@@ -290,7 +290,7 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
 /* First half of a head by column, second by row; positions of the run's grid fitted into that of 512 x 512 pixels. */
-static void place_tokens(const dit_model *model, const dit_condition *condition)
+static dit_status place_tokens(const dit_model *model, const dit_condition *condition)
 {
     const hunyuan *m = model->state;
     const dit_partition *part = &model->params.partition;
@@ -301,15 +301,15 @@ static void place_tokens(const dit_model *model, const dit_condition *condition)
     if (cosines && sines) {
         dit_partition_take(part, cosines, m->c.D, m->cosines);
         dit_partition_take(part, sines, m->c.D, m->sines);
-        return;
     }
-    for (int64_t row = 0; row < m->n; row++) {
+    for (int64_t row = 0; row < m->n && !(cosines && sines); row++) {
         int64_t token = dit_partition_token(part, row);
         float position[2];
         embed_fitted_position(grid, base, token / grid[1], token % grid[1], position);
         const float ids[AXES] = {position[1], position[0]};
         embed_rope(ids, 1, AXES, dims, 10000.0, m->cosines + row * m->c.D, m->sines + row * m->c.D);
     }
+    return embed_put_rope(model->params.rt, m->cosines, m->sines, m->n * m->c.D);
 }
 
 static void pad_masked(dit_runtime *rt, const hunyuan *m, const float *mask, int64_t first, int64_t count)
@@ -349,27 +349,30 @@ static dit_status project_text(dit_model *model, const dit_condition *condition)
     return DIT_OK;
 }
 
-/* Row 0 of every batch entry becomes the mean of the rows after it. */
-static void place_mean(dit_rows tokens)
+/* Row 0 of every batch entry becomes the mean of the text [batch, rows after it, cols], as the host has it. */
+static dit_status place_mean(dit_runtime *rt, const float *text, dit_rows tokens)
 {
+    int64_t rows = tokens.rows - 1;
     for (int64_t b = 0; b < tokens.batch; b++) {
-        float *entry = tokens.data + b * tokens.stride;
+        float *mean = tokens.data + b * tokens.stride;
         for (int64_t c = 0; c < tokens.cols; c++) {
             double sum = 0;
-            for (int64_t row = 1; row < tokens.rows; row++) sum += entry[row * tokens.ld + c];
-            entry[c] = (float)(sum / (double)(tokens.rows - 1));
+            for (int64_t row = 0; row < rows; row++) sum += text[(b * rows + row) * tokens.cols + c];
+            mean[c] = (float)(sum / (double)rows);
         }
+        DIT_TRY(dit_runtime_put(rt, mean, tokens.cols));
     }
+    return DIT_OK;
 }
 
 /* Attention of the mean token over itself and all tokens, masked ones too, into the first columns of `extra_in`. */
-static void pool_text(dit_runtime *rt, const hunyuan *m, const float *text)
+static dit_status pool_text(dit_runtime *rt, const hunyuan *m, const float *text)
 {
     int64_t B = m->B, E = m->c.text_dim_2, L = m->c.text_len_2;
     dit_rows tokens = rows_dense(m->pool_tokens, B, 1 + L, E), kv = rows_dense(m->pool_kv, B, 1 + L, 2 * E);
     dit_rows query = rows_dense(m->pool_query, B, 1, E), pooled = rows_dense(m->pooled, B, 1, E);
     layer_copy(rt, rows_dense((float *)text, B, L, E), rows_part(tokens, 1, L));
-    place_mean(tokens);
+    DIT_TRY(place_mean(rt, text, tokens));
     for (int64_t b = 0; b < B; b++) {
         float *entry = rows_entry(tokens, b).data;
         layer_add(rt, entry, m->pooler.positions, (1 + L) * E, entry);
@@ -379,6 +382,7 @@ static void pool_text(dit_runtime *rt, const hunyuan *m, const float *text)
     layer_local_attention(rt, POOL_HEADS, query, rows_columns(kv, 0, E), rows_columns(kv, E, E), NULL, pooled);
     layer_linear(rt, &m->pooler.out, rows_dense(m->pooled, 1, B, E),
                  rows_columns(rows_dense(m->extra_in, 1, B, m->extra_dim), 0, m->c.pooled_dim), DIT_ACT_NONE);
+    return DIT_OK;
 }
 
 static dit_status embed_sizes(dit_runtime *rt, const hunyuan *m, const dit_condition *condition)
@@ -392,7 +396,7 @@ static dit_status embed_sizes(dit_runtime *rt, const hunyuan *m, const dit_condi
             return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "style %g of batch row %lld: there is one style, 0",
                                            (double)style[b], (long long)b),
                                   "set style to 0");
-    embed_timestep(condition->at[DIT_CONDITION_META_SIZE], B * SIZES, SINUSOID, m->sinusoid);
+    embed_timestep(rt, condition->at[DIT_CONDITION_META_SIZE], B * SIZES, SINUSOID, m->sinusoid);
     layer_copy(rt, rows_dense(m->sinusoid, 1, B, width), rows_columns(extra_in, m->c.pooled_dim, width));
     layer_copy(rt, style_table, rows_columns(extra_in, m->c.pooled_dim + width, m->C));
     return DIT_OK;
@@ -402,9 +406,9 @@ static dit_status hunyuan_prepare(dit_model *model, const dit_condition *conditi
 {
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
-    place_tokens(model, condition);
+    DIT_TRY(place_tokens(model, condition));
     DIT_TRY(project_text(model, condition));
-    pool_text(rt, m, condition->at[DIT_CONDITION_TEXT_2]);
+    DIT_TRY(pool_text(rt, m, condition->at[DIT_CONDITION_TEXT_2]));
     if (m->c.size_conditions) DIT_TRY(embed_sizes(rt, m, condition));
     embed_mlp_run(rt, &m->extra_mlp, m->extra_in, m->B, m->hidden, m->extra);
     dit_rows pooled = {m->extra_in, m->B, 1, m->c.pooled_dim, m->extra_dim, m->extra_dim};
@@ -418,7 +422,7 @@ static dit_status hunyuan_begin(dit_model *model, const float *timestep)
     hunyuan *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t B = m->B, C = m->C;
-    embed_timestep(timestep, B, SINUSOID, m->sinusoid);
+    embed_timestep(rt, timestep, B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
     layer_add(rt, m->temb, m->extra, B * C, m->temb);
     embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);

@@ -152,18 +152,18 @@ static dit_status make_buffers(const dit_model_params *params, hunyuan *m)
     dit_arena *image = &params->rt->image, *step = &params->rt->step;
     int64_t C = m->j.C, n = params->partition.image_count, text = m->B * m->St;
     const dit_buffer buffers[] = {
-        {image, &m->cosines, n * m->c.D},
-        {image, &m->sines, n * m->c.D},
-        {image, &m->ids, n * AXES},
-        {image, &m->joint_bias, text},
-        {image, &m->refiner_bias, text},
-        {image, &m->mean, m->B * m->c.text_dim},
-        {image, &m->projected, text * C},
-        {step, &m->text, text * C},
-        {step, &m->text_normed, text * C},
-        {step, &m->text_attended, text * C},
-        {step, &m->text_wide, text * REFINER_RATIO * C},
-        {step, &m->refiner_gates, m->B * REFINER_CHUNKS * C},
+        {image, &m->cosines, n * m->c.D, DIT_BUFFER_EXACT},
+        {image, &m->sines, n * m->c.D, DIT_BUFFER_EXACT},
+        {image, &m->ids, n * AXES, DIT_BUFFER_HOST},
+        {image, &m->joint_bias, text, DIT_BUFFER_HOST},
+        {image, &m->refiner_bias, text, DIT_BUFFER_EXACT},
+        {image, &m->mean, m->B * m->c.text_dim, DIT_BUFFER_FLOATS},
+        {image, &m->projected, text * C, DIT_BUFFER_FLOATS},
+        {step, &m->text, text * C, DIT_BUFFER_FLOATS},
+        {step, &m->text_normed, text * C, DIT_BUFFER_FLOATS},
+        {step, &m->text_attended, text * C, DIT_BUFFER_FLOATS},
+        {step, &m->text_wide, text * REFINER_RATIO * C, DIT_BUFFER_FLOATS},
+        {step, &m->refiner_gates, m->B * REFINER_CHUNKS * C, DIT_BUFFER_EXACT},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     m->j.cosines[JOINT_IMAGE] = m->cosines, m->j.sines[JOINT_IMAGE] = m->sines;
@@ -212,7 +212,7 @@ static bool is_kept(const hunyuan *m, int64_t b, int64_t token)
 
 /* In the blocks as many leading text keys count as the mask keeps: it only ever ends a prompt. In the refiner the first
  * key always counts, so that a row of padding has something to attend to. The mean token is of what is kept. */
-static void read_mask(hunyuan *m, const float *text)
+static dit_status read_mask(dit_runtime *rt, hunyuan *m, const float *text)
 {
     for (int64_t b = 0; b < m->B; b++) {
         int64_t kept = 0;
@@ -228,6 +228,8 @@ static void read_mask(hunyuan *m, const float *text)
             m->mean[b * m->c.text_dim + channel] = kept ? (float)(sum / (double)kept) : 0.0f;
         }
     }
+    DIT_TRY(dit_runtime_put(rt, m->refiner_bias, m->B * m->St));
+    return dit_runtime_put(rt, m->mean, m->B * m->c.text_dim);
 }
 
 static dit_status hunyuan_prepare(dit_model *model, const dit_condition *condition)
@@ -236,10 +238,11 @@ static dit_status hunyuan_prepare(dit_model *model, const dit_condition *conditi
     dit_runtime *rt = model->params.rt;
     const float *text = condition->at[DIT_CONDITION_TEXT];
     m->mask = condition->at[DIT_CONDITION_TEXT_MASK];
-    read_mask(m, text);
-    dit_attention_set_text_bias(model->attention[0], m->joint_bias, m->St);
+    DIT_TRY(read_mask(rt, m, text));
+    DIT_TRY(dit_attention_set_text_bias(model->attention[0], m->joint_bias, m->St));
     embed_grid_ids(&model->params.partition, &model->params.latent, m->ids);
     embed_rope(m->ids, model->params.partition.image_count, AXES, m->c.axes, m->c.theta, m->cosines, m->sines);
+    DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, model->params.partition.image_count * m->c.D));
     DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_IMAGE, m->cosines, m->sines, m->c.D));
     if (model->params.stage.first) {
         embed_linear(rt, &m->text_in, text, m->B * m->St, m->projected);

@@ -60,11 +60,11 @@ dit_status joint_create(dit_model *model, joint *j)
     int64_t B = j->view->batch, rows = B * (j->view->text_count + j->view->image_count);
     DIT_TRY(dit_tp_reserve(rt, rows * j->C, 0));
     const dit_buffer buffers[] = {
-        {&rt->step, &j->x, rows * j->C},
-        {&rt->step, &j->normed, rows * j->C},
-        {&rt->step, &j->wide, rows * j->wide_cols},
-        {&rt->step, &j->modulation[JOINT_TEXT], B * JOINT_MAX_CHUNKS * j->C},
-        {&rt->step, &j->modulation[JOINT_IMAGE], B * JOINT_MAX_CHUNKS * j->C},
+        {&rt->step, &j->x, rows * j->C, DIT_BUFFER_FLOATS},
+        {&rt->step, &j->normed, rows * j->C, DIT_BUFFER_FLOATS},
+        {&rt->step, &j->wide, rows * j->wide_cols, DIT_BUFFER_FLOATS},
+        {&rt->step, &j->modulation[JOINT_TEXT], B * JOINT_MAX_CHUNKS * j->C, DIT_BUFFER_EXACT},
+        {&rt->step, &j->modulation[JOINT_IMAGE], B * JOINT_MAX_CHUNKS * j->C, DIT_BUFFER_EXACT},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     model->stream = j->x, model->width = j->C;

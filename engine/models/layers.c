@@ -219,10 +219,10 @@ void layer_copy_entries(dit_runtime *rt, const float *x, dit_rows y)
     layer_copy(rt, (dit_rows){(float *)x, y.batch, y.rows, y.cols, y.cols, 0}, y);
 }
 
-void layer_modulation(const float *modulated, const float *table, int64_t batch, int64_t width, float *out)
+void layer_modulation(dit_runtime *rt, const float *modulated, const float *table, int64_t batch, int64_t width,
+                      float *out)
 {
-    for (int64_t b = 0; b < batch; b++)
-        for (int64_t i = 0; i < width; i++) out[b * width + i] = modulated[b * width + i] + table[i];
+    for (int64_t b = 0; b < batch; b++) dit_runtime_add(rt, modulated + b * width, table, width, out + b * width);
 }
 
 void layer_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y)
@@ -363,7 +363,14 @@ dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, in
 
 dit_status dit_buffers_take(const dit_buffer *buffers, size_t count)
 {
-    for (size_t i = 0; i < count; i++) DIT_TRY(dit_arena_floats(buffers[i].arena, buffers[i].count, buffers[i].at));
+    for (size_t i = 0; i < count; i++) {
+        const dit_buffer *b = &buffers[i];
+        switch (b->kind) {
+        case DIT_BUFFER_FLOATS: DIT_TRY(dit_arena_floats(b->arena, b->count, b->at)); break;
+        case DIT_BUFFER_EXACT: DIT_TRY(dit_arena_exact(b->arena, b->count, b->at)); break;
+        case DIT_BUFFER_HOST: DIT_TRY(dit_arena_host_floats(b->arena, b->count, b->at)); break;
+        }
+    }
     return DIT_OK;
 }
 
@@ -390,6 +397,15 @@ dit_status dit_tap_rows(dit_model *model, dit_layout layout, dit_rows rows, cons
     return tap_rows(model, layout, rows, name);
 }
 
+/* y = what layer_joined_add would add. */
+static dit_status joined_alone(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y)
+{
+    int64_t elements = y.batch * y.rows * y.cols;
+    memset(y.data, 0, (size_t)elements * sizeof *y.data);
+    DIT_TRY(dit_runtime_put(rt, y.data, elements));
+    return layer_joined_add(rt, joined, x, y, NULL, 0);
+}
+
 dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined *joined, dit_rows x, const char *format,
                           ...)
 {
@@ -399,12 +415,13 @@ dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined 
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    float *y = calloc((size_t)(x.batch * x.rows * joined->linear.n + 1), sizeof *y);
-    if (!y) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to tap %s", name);
-    dit_rows out = rows_dense(y, x.batch, x.rows, joined->linear.n);
-    dit_status st = layer_joined_add(model->params.rt, joined, x, out, NULL, 0);
+    dit_runtime *rt = model->params.rt;
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    dit_rows out = rows_dense(NULL, x.batch, x.rows, joined->linear.n);
+    dit_status st = dit_arena_exact(&rt->step, x.batch * x.rows * joined->linear.n, &out.data);
+    if (st == DIT_OK) st = joined_alone(rt, joined, x, out);
     if (st == DIT_OK) st = tap_rows(model, layout, out, name);
-    free(y);
+    dit_arena_release_to(&rt->step, mark);
     return st;
 }
 
@@ -431,10 +448,12 @@ dit_status dit_tap_heads(dit_model *model, dit_layout layout, dit_rows rows, con
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    float *memory = malloc((size_t)((1 + 2 * of) * elements + 1) * sizeof *memory);
-    if (!memory) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to tap %s", name);
-    dit_status st = gather_heads(model->params.rt, rows, memory, memory + elements, &rows);
+    dit_arena *step = &model->params.rt->step;
+    dit_arena_mark mark = dit_arena_get_mark(step);
+    float *memory;
+    dit_status st = dit_arena_exact(step, (1 + 2 * of) * elements, &memory);
+    if (st == DIT_OK) st = gather_heads(model->params.rt, rows, memory, memory + elements, &rows);
     if (st == DIT_OK) st = tap_rows(model, layout, rows, name);
-    free(memory);
+    dit_arena_release_to(step, mark);
     return st;
 }

@@ -87,8 +87,9 @@ dit_status layer_sequence_attention(dit_attention *attention, dit_rows q, dit_ro
 void layer_copy(dit_runtime *rt, dit_rows x, dit_rows y);
 /* Every batch entry of y becomes a copy of x [rows, cols], dense: a position table. */
 void layer_copy_entries(dit_runtime *rt, const float *x, dit_rows y);
-/* out [batch, width] = modulated [batch, width] + table [width], row by row. Small: once per block. */
-void layer_modulation(const float *modulated, const float *table, int64_t batch, int64_t width, float *out);
+/* out [batch, width] = modulated [batch, width] + table [width], row by row. Small, once per block: not accounted. */
+void layer_modulation(dit_runtime *rt, const float *modulated, const float *table, int64_t batch, int64_t width,
+                      float *out);
 /* y = a + b, elementwise over `elements`; y may be either. */
 void layer_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y);
 
@@ -135,10 +136,14 @@ dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, in
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
+/* What a buffer is for: activations, in the device's element; what must not be rounded (sums that later ones are added
+ * to, angles, masks, what a whole block is multiplied by); the host's own numbers, which operators never see. */
+typedef enum { DIT_BUFFER_FLOATS, DIT_BUFFER_EXACT, DIT_BUFFER_HOST } dit_buffer_kind;
 typedef struct {
     dit_arena *arena;
     float **at;
     int64_t count;
+    dit_buffer_kind kind;
 } dit_buffer;
 /* Takes each from its arena, in order. */
 dit_status dit_buffers_take(const dit_buffer *buffers, size_t count);

@@ -81,6 +81,7 @@ dit_status dit_model_create(const dit_model_params *params, dit_model **out)
     *model = (dit_model){.ops = ops, .params = *params, .view = params->partition, .timestep_divisor = 1.0f};
     model->params.stage = stage_of(params->rt);
     dit_status st = ops->create(&model->params, model);
+    if (st == DIT_OK && !params->rt->no_graphs) st = dit_graphs_create(params->rt, &model->graphs);
     if (st != DIT_OK) {
         dit_model_free(model);
         return dit_error_note(st, "creating %s", class_name);
@@ -92,12 +93,16 @@ dit_status dit_model_create(const dit_model_params *params, dit_model **out)
 void dit_model_free(dit_model *model)
 {
     if (!model) return;
+    dit_graphs_free(model->graphs);
     for (int i = 0; i < DIT_MODEL_POLICIES; i++) dit_attention_free(model->attention[i]);
     free(model);
 }
 
+/* A graph's work depends on the conditions: which there are, and which text is masked. */
 dit_status dit_model_prepare(dit_model *model, const dit_condition *condition)
 {
+    if (memcmp(&model->prepared, condition, sizeof *condition) != 0) dit_graphs_forget(model->graphs);
+    model->prepared = *condition;
     return model->ops->prepare(model, condition);
 }
 
@@ -169,14 +174,47 @@ dit_status dit_model_head(dit_model *model, float *output)
     return DIT_OK;
 }
 
+typedef struct {
+    dit_model *model;
+    const dit_forward_args *args;
+} forward_call;
+
+static dit_status forward_pieces(void *context)
+{
+    const forward_call *call = context;
+    DIT_TRY(dit_model_begin(call->model, call->args->timestep));
+    DIT_TRY(dit_model_embed(call->model, call->args->latents));
+    DIT_TRY(dit_model_blocks(call->model, NULL, NULL));
+    return dit_model_head(call->model, call->args->output);
+}
+
+/* Whether a forward is the same work every time, all of it a device's. */
+static bool may_record(const dit_model *model)
+{
+    static const dit_axis within[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_TENSOR};
+    const dit_runtime *rt = model->params.rt;
+    if (!model->graphs || model->params.tap || rt->trace) return false;
+    for (int i = 0; i < DIT_MODEL_POLICIES; i++)
+        if (model->attention[i] && !dit_attention_is_steady(model->attention[i])) return false;
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (dit_comm_size(rt->comm[within[i]]) > 1 && !dit_comm_recordable(rt->comm[within[i]])) return false;
+    return true;
+}
+
 dit_status dit_model_forward(dit_model *model, const dit_forward_args *args)
 {
     dit_window whole = dit_model_whole(model, args->step);
+    forward_call call = {model, args};
     dit_model_set_window(model, &whole);
-    DIT_TRY(dit_model_begin(model, args->timestep));
-    DIT_TRY(dit_model_embed(model, args->latents));
-    DIT_TRY(dit_model_blocks(model, NULL, NULL));
-    return dit_model_head(model, args->output);
+    if (!may_record(model)) return forward_pieces(&call);
+    const dit_graph_key key = {.in = args->latents,
+                               .out = args->output,
+                               .beside = args->timestep,
+                               .first = whole.first,
+                               .count = whole.count,
+                               .band = whole.band,
+                               .text = whole.text};
+    return dit_graphs_run(model->graphs, &key, forward_pieces, &call);
 }
 
 dit_status dit_model_tap(dit_model *model, const dit_shards *shards, const char *format, ...)

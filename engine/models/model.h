@@ -10,6 +10,7 @@
 #include "engine/attention/attention.h"
 #include "engine/condition.h"
 #include "engine/config.h"
+#include "engine/graphs.h"
 #include "engine/weights.h"
 
 /* Called with intermediate results when the caller wants them (golden checks); names as in golden/README.md. */
@@ -83,6 +84,8 @@ struct dit_model {
                                                 later blocks take; NULL: none                        */
     int64_t input_channels, output_channels; /* floats per token                                     */
     dit_condition_need needs[DIT_CONDITION_COUNT];
+    dit_graphs *graphs;       /* NULL: the runtime records none; freed with the model */
+    dit_condition prepared;   /* of the newest prepare */
     float timestep_divisor;   /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
     bool linspace_sigmas;     /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
     bool sensitive_embedding; /* embeds values of several thousand: golden allows 5e-5 (NOTES.md)   */
@@ -110,7 +113,8 @@ void dit_model_free(dit_model *model);
  * must stay until the next prepare. */
 dit_status dit_model_prepare(dit_model *model, const dit_condition *condition);
 /* One forward of the batch over all rows. Collective over the sequence and tensor ranks; without pipeline stages only.
- * Allocates nothing. */
+ * Allocates nothing. A device that can records it the second time, and then launches what it recorded; with a tap or a
+ * trace, steps that differ, or messages that cannot be recorded it does not. */
 dit_status dit_model_forward(dit_model *model, const dit_forward_args *args);
 
 /* ---- the pieces of a forward, for executors ---------------------------------------------------------------------- */

@@ -5,8 +5,6 @@
  */
 #include "engine/models/adaln.h"
 
-#include <string.h>
-
 enum { SINUSOID = 256 };
 
 typedef struct {
@@ -97,10 +95,10 @@ static dit_status load_sizes(const dit_model_params *params, pixart *m)
     DIT_TRY(embed_mlp_load(&s, "resolution_embedder", SINUSOID, third, third, DIT_ACT_SILU, &m->resolution_mlp));
     DIT_TRY(embed_mlp_load(&s, "aspect_ratio_embedder", SINUSOID, third, third, DIT_ACT_SILU, &m->aspect_mlp));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->size_embed, B * m->common.C},
-        {&rt->step, &m->sinusoid, 2 * B * SINUSOID},
-        {&rt->step, &m->hidden, 2 * B * third},
-        {&rt->step, &m->size_numbers, 2 * B * third},
+        {&rt->image, &m->size_embed, B * m->common.C, DIT_BUFFER_EXACT},
+        {&rt->step, &m->sinusoid, 2 * B * SINUSOID, DIT_BUFFER_EXACT},
+        {&rt->step, &m->hidden, 2 * B * third, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->size_numbers, 2 * B * third, DIT_BUFFER_EXACT},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
@@ -157,15 +155,14 @@ static dit_status pixart_create(const dit_model_params *params, dit_model *model
 /* cat(embed(height), embed(width), embed(aspect)), C/3 channels each; added to the timestep embedding of every step */
 static void embed_sizes(dit_runtime *rt, pixart *m, const dit_condition *condition)
 {
-    int64_t B = m->common.B, C = m->common.C;
-    size_t pair = (size_t)(2 * m->size_dim) * sizeof(float), single = (size_t)m->size_dim * sizeof(float);
-    embed_timestep(condition->at[DIT_CONDITION_RESOLUTION], 2 * B, SINUSOID, m->sinusoid);
+    int64_t B = m->common.B, C = m->common.C, single = m->size_dim, pair = 2 * single;
+    embed_timestep(rt, condition->at[DIT_CONDITION_RESOLUTION], 2 * B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->resolution_mlp, m->sinusoid, 2 * B, m->hidden, m->size_numbers);
-    for (int64_t b = 0; b < B; b++) memcpy(m->size_embed + b * C, m->size_numbers + b * 2 * m->size_dim, pair);
-    embed_timestep(condition->at[DIT_CONDITION_ASPECT_RATIO], B, SINUSOID, m->sinusoid);
+    for (int64_t b = 0; b < B; b++) dit_runtime_copy(rt, m->size_numbers + b * pair, pair, m->size_embed + b * C);
+    embed_timestep(rt, condition->at[DIT_CONDITION_ASPECT_RATIO], B, SINUSOID, m->sinusoid);
     embed_mlp_run(rt, &m->aspect_mlp, m->sinusoid, B, m->hidden, m->size_numbers);
     for (int64_t b = 0; b < B; b++)
-        memcpy(m->size_embed + b * C + 2 * m->size_dim, m->size_numbers + b * m->size_dim, single);
+        dit_runtime_copy(rt, m->size_numbers + b * single, single, m->size_embed + b * C + pair);
 }
 
 static dit_status pixart_prepare(dit_model *model, const dit_condition *condition)

@@ -153,8 +153,8 @@ static dit_status make_buffers(const dit_model_params *params, sd3 *m)
     const dit_partition *part = &params->partition;
     int64_t embedded = params->stage.first ? m->j.C : 0;
     const dit_buffer buffers[] = {
-        {&params->rt->image, &m->position, part->image_count * embedded},
-        {&params->rt->image, &m->context, part->batch * part->text_count * embedded},
+        {&params->rt->image, &m->position, part->image_count * embedded, DIT_BUFFER_FLOATS},
+        {&params->rt->image, &m->context, part->batch * part->text_count * embedded, DIT_BUFFER_FLOATS},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
@@ -182,7 +182,7 @@ static dit_status place_tokens(const dit_model_params *params, sd3 *m)
         else
             embed_sincos_2d(max, max, C, (double)(m->c.sample_size / m->c.patch), 1.0, entry, 1, position);
     }
-    return DIT_OK;
+    return dit_runtime_put(params->rt, m->position, params->partition.image_count * C);
 }
 
 static dit_status make_policies(const dit_model_params *params, const sd3 *m, dit_model *model)

@@ -203,24 +203,24 @@ static dit_status make_buffers(const dit_model_params *params, wan *m)
     int64_t image_rows = m->c.image_dim ? B * IMAGE_TOKENS : 0, most = rows > B * m->T ? rows : B * m->T;
     DIT_TRY(dit_tp_reserve(rt, rows * C, most > image_rows ? most : image_rows));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->cosines, m->n * m->c.D},
-        {&rt->image, &m->sines, m->n * m->c.D},
-        {&rt->image, &m->ids, m->n * AXES},
-        {&rt->step, &m->x, rows * C},
-        {&rt->step, &m->normed, rows * C},
-        {&rt->step, &m->attended, rows * m->A},
-        {&rt->step, &m->wide, rows * wide},
-        {&rt->step, &m->text, B * m->T * C},
-        {&rt->step, &m->text_hidden, B * m->T * C},
-        {&rt->step, &m->image, image_rows * C},
-        {&rt->step, &m->image_normed, image_rows * m->c.image_dim},
-        {&rt->step, &m->image_hidden, image_rows * m->c.image_dim},
-        {&rt->step, &m->sinusoid, B * m->c.freq_dim},
-        {&rt->step, &m->hidden, B * C},
-        {&rt->step, &m->temb, B * C},
-        {&rt->step, &m->activated, B * C},
-        {&rt->step, &m->modulated, B * MODULATIONS * C},
-        {&rt->step, &m->gates, B * MODULATIONS * C},
+        {&rt->image, &m->cosines, m->n * m->c.D, DIT_BUFFER_EXACT},
+        {&rt->image, &m->sines, m->n * m->c.D, DIT_BUFFER_EXACT},
+        {&rt->image, &m->ids, m->n * AXES, DIT_BUFFER_HOST},
+        {&rt->step, &m->x, rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->normed, rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->wide, rows * wide, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->text, B * m->T * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->text_hidden, B * m->T * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->image, image_rows * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->image_normed, image_rows * m->c.image_dim, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->image_hidden, image_rows * m->c.image_dim, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->sinusoid, B * m->c.freq_dim, DIT_BUFFER_EXACT},
+        {&rt->step, &m->hidden, B * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->temb, B * C, DIT_BUFFER_EXACT},
+        {&rt->step, &m->activated, B * C, DIT_BUFFER_FLOATS},
+        {&rt->step, &m->modulated, B * MODULATIONS * C, DIT_BUFFER_EXACT},
+        {&rt->step, &m->gates, B * MODULATIONS * C, DIT_BUFFER_EXACT},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++) {
@@ -244,7 +244,7 @@ static dit_status place_tokens(const dit_model_params *params, wan *m)
     embed_grid_ids(&params->partition, latent, m->ids);
     embed_rope(m->ids, m->n, AXES, (const int64_t[AXES]){m->c.D - 2 * spatial, spatial, spatial}, 10000.0, m->cosines,
                m->sines);
-    return DIT_OK;
+    return embed_put_rope(params->rt, m->cosines, m->sines, m->n * m->c.D);
 }
 
 static dit_status wan_create(const dit_model_params *params, dit_model *model)
@@ -329,7 +329,7 @@ static dit_status wan_begin(dit_model *model, const float *timestep)
     wan *m = model->state;
     dit_runtime *rt = model->params.rt;
     int64_t B = m->B, C = m->C;
-    embed_timestep(timestep, B, m->c.freq_dim, m->sinusoid);
+    embed_timestep(rt, timestep, B, m->c.freq_dim, m->sinusoid);
     embed_mlp_run(rt, &m->timestep_mlp, m->sinusoid, B, m->hidden, m->temb);
     embed_activate(rt, DIT_ACT_SILU, m->temb, B * C, m->activated);
     embed_linear(rt, &m->modulation, m->activated, B, m->modulated);
@@ -412,7 +412,7 @@ static dit_status wan_forward_block(dit_model *model, int64_t index)
     dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
     dit_rows attended = rows_window(model, m->attended, m->A);
     dit_layer_norm before_mlp = modulated_norm(m, SHIFT_MLP, SCALE_MLP);
-    layer_modulation(m->modulated, block->table, m->B, stride, m->gates);
+    layer_modulation(rt, m->modulated, block->table, m->B, stride, m->gates);
 
     DIT_TRY(self_attention(model, block, x, attended));
     if (index == 0) DIT_TRY(dit_tap_joined(model, DIT_LAYOUT_IMAGE, &block->out, attended, "aux.block_0.attn1"));
@@ -435,8 +435,8 @@ static dit_status wan_head(dit_model *model, float *output)
     int64_t C = m->C;
     dit_rows x = rows_window(model, m->x, C), normed = rows_window(model, m->normed, C);
     float *shift = m->gates, *scale = m->gates + m->B * C;
-    layer_modulation(m->temb, m->table, m->B, C, shift);
-    layer_modulation(m->temb, m->table + C, m->B, C, scale);
+    layer_modulation(model->params.rt, m->temb, m->table, m->B, C, shift);
+    layer_modulation(model->params.rt, m->temb, m->table + C, m->B, C, scale);
     layer_norm(model->params.rt, x, normed,
                &(dit_layer_norm){.eps = (float)m->c.eps, .shift = shift, .scale = scale, .modulation_stride = C});
     embed_linear(model->params.rt, &m->proj_out, m->normed, x.batch * x.rows, output);

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const double EXACT_TOLERANCE = 1e-5; /* every policy against one rank, fp32 reduction order */
 enum { SEED_BITS = 53 };
 
 typedef struct {
@@ -68,6 +67,9 @@ static dit_status set_up(layer_program *p)
     DIT_TRY(read_case(p, &platform));
     dit_runtime_params params = {
         .backend = platform.backend, .threads = platform.threads, .parallel = p->kase.parallel};
+    params.element = p->kase.element = platform.element;
+    p->kase.backend = platform.backend;
+    p->layer.element_bytes = dit_element_bytes(platform.element);
     int sequence = dit_parallel_sequence_degree(&p->kase.parallel);
     params.facts = (dit_facts){.image_tokens = sequence, .heads = sequence}; /* legality is base/layer.h's */
     params.facts.num_images = params.facts.guidance_branches = params.facts.steps = 1;
@@ -90,6 +92,7 @@ static dit_status forward(layer_program *p, int64_t *elapsed_ns)
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     DIT_TIMED(&p->rt, DIT_TIME_BLOCKS, st = dit_layer_run_forward(&p->run));
+    if (st == DIT_OK) st = dit_runtime_settle(&p->rt);
     *elapsed_ns = dit_clock_ns() - began;
     return st;
 }
@@ -133,7 +136,7 @@ static dit_status validate(layer_program *p, const dit_program_args *args, dit_v
     char hash[DIT_HASH_HEX], path[4096];
     dit_tensor_out tensor = {
         .name = "latents_final", .rank = 4, .shape = {layer->batch, layer->tokens, layer->heads, layer->head_dim}};
-    *out = (dit_validation){.tolerance = EXACT_TOLERANCE};
+    *out = (dit_validation){.tolerance = dit_reference_tolerance(p->kase.element)};
     DIT_TRY(dit_layer_run_collect(&p->run, &p->whole));
     dit_hash(p->whole, (size_t)elements * sizeof *p->whole, hash);
     snprintf(out->digest, sizeof out->digest, "xxh3:%s", hash);
@@ -152,10 +155,10 @@ static dit_status validate(layer_program *p, const dit_program_args *args, dit_v
 
 static dit_status judge(const dit_validation *validation, double operator_rel_l2)
 {
-    if (operator_rel_l2 > EXACT_TOLERANCE)
+    if (operator_rel_l2 > validation->tolerance)
         return DIT_FAIL(DIT_ERR_MISMATCH,
                         "the layer differs from the plain operator by relative L2 %.3g, %.3g is allowed",
-                        operator_rel_l2, EXACT_TOLERANCE);
+                        operator_rel_l2, validation->tolerance);
     if (validation->has_reference && validation->rel_l2 > validation->tolerance)
         return DIT_FAIL(DIT_ERR_MISMATCH,
                         "the layer differs from the one-rank reference by relative L2 %.3g, %.3g is "
@@ -171,7 +174,7 @@ static dit_status write_record(layer_program *p, const dit_program_args *args, c
     cJSON *more = cJSON_CreateObject();
     dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     dit_layer_volume(&p->rt.parallel, &p->layer, &predicted);
-    if (st == DIT_OK) st = dit_layer_report(&p->run, share, EXACT_TOLERANCE, more, operator_rel_l2);
+    if (st == DIT_OK) st = dit_layer_report(&p->run, share, validation->tolerance, more, operator_rel_l2);
     if (st == DIT_OK && p->kase.trace)
         st = dit_timeline_take(&(dit_timeline_params){.rt = &p->rt,
                                                       .case_id = p->kase.case_id,

@@ -11,8 +11,6 @@
 
 #include <stdio.h>
 
-static const double EXACT_TOLERANCE = 1e-5; /* against what must give the same numbers, fp32 reduction order */
-
 typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
@@ -57,7 +55,8 @@ static dit_status compare(const denoise *d, const dit_program_args *args, int64_
 static dit_status validate(const denoise *d, const dit_program_args *args, dit_validation *out)
 {
     int64_t elements;
-    *out = (dit_validation){.tolerance = EXACT_TOLERANCE, .approximate = dit_case_is_approximate(&d->pipeline.kase)};
+    *out = (dit_validation){.tolerance = dit_reference_tolerance(d->pipeline.kase.element),
+                            .approximate = dit_case_is_approximate(&d->pipeline.kase)};
     dit_latents_digest(&d->pipeline, out->digest, &elements);
     DIT_TRY(write_latents(d, args->out_folder));
     DIT_TRY(compare(d, args, elements, out));

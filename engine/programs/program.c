@@ -68,14 +68,15 @@ static dit_status read_fp8(const dit_json *doc, const cJSON *platform, dit_progr
 
 dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out)
 {
-    static const char *const keys[] = {"name",    "backend", "threads_per_rank", "launcher",
-                                       "profile", "element", "fp8_linear",       NULL};
+    static const char *const keys[] = {"name",    "backend",    "threads_per_rank", "launcher", "profile",
+                                       "element", "fp8_linear", "graphs",           NULL};
     const cJSON *parallel = NULL, *platform = NULL;
     int64_t threads = 0;
     out->attention = "auto";
     out->backend = "cpu";
     out->element = DIT_ELEMENT_FP32;
     out->fp8_linear = false;
+    out->graphs = true;
     *out->parallel = (dit_parallel){0};
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "parallel", &parallel));
     if (parallel) DIT_TRY(dit_parallel_from_json(doc, parallel, "/parallel", out->parallel));
@@ -86,6 +87,7 @@ dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *
     DIT_TRY(dit_json_optional_string(doc, platform, "/platform", "backend", &out->backend));
     DIT_TRY(dit_json_optional_int(doc, platform, "/platform", "threads_per_rank", 0, 1024, &threads));
     out->threads = (int)threads;
+    DIT_TRY(dit_json_optional_bool(doc, platform, "/platform", "graphs", &out->graphs));
     DIT_TRY(read_element(doc, platform, out->backend, &out->element));
     return read_fp8(doc, platform, out);
 }

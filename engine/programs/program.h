@@ -33,6 +33,7 @@ typedef struct {
     const char *attention, *backend;
     dit_element element; /* of a device's activations and weights; fp32 elsewhere */
     bool fp8_linear;     /* of a device: linear layers in fp8, an approximation */
+    bool graphs;         /* a device may record forwards and launch them; of a case that says nothing: true */
     int threads;
     dit_parallel *parallel;
 } dit_program_platform;

@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 enum { SEED_BITS = 53 };
-static const double EXACT_TOLERANCE = 1e-5; /* shared decodes against one rank: the order of sums in norms */
 
 typedef struct {
     const dit_json *doc;
@@ -141,6 +140,8 @@ static dit_status start_runtime(decoding *d)
     DIT_TRY(read_case(d, &platform));
     dit_runtime_params params = {
         .backend = platform.backend, .threads = platform.threads, .parallel = d->kase.parallel};
+    params.element = d->kase.element = platform.element;
+    d->kase.backend = platform.backend;
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
     return dit_runtime_init(&params, &d->rt);
 }
@@ -162,8 +163,8 @@ static dit_status set_up(decoding *d)
     int64_t began = dit_clock_ns();
     DIT_TRY(start_runtime(d));
     DIT_TRY(start_measurement(d));
-    DIT_TRY(dit_arena_floats(&d->rt.image, d->kase.num_images * d->latent_elements, &d->latents));
-    DIT_TRY(dit_arena_floats(&d->rt.image, d->kase.num_images * d->image_elements, &d->images));
+    DIT_TRY(dit_arena_host_floats(&d->rt.image, d->kase.num_images * d->latent_elements, &d->latents));
+    DIT_TRY(dit_arena_host_floats(&d->rt.image, d->kase.num_images * d->image_elements, &d->images));
     if (d->kase.weights_path) DIT_TRY(dit_safetensors_open(d->kase.weights_path, &d->weights_file));
     d->weights = (dit_weights){.file = d->weights_file, .seed = d->kase.weights_seed};
     int64_t loading = dit_clock_ns();
@@ -191,6 +192,7 @@ static dit_status decode_batch(decoding *d, int64_t *elapsed_ns)
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     DIT_TIMED(&d->rt, DIT_TIME_DECODE, st = decode_pictures(d));
+    if (st == DIT_OK) st = dit_runtime_settle(&d->rt);
     *elapsed_ns = dit_clock_ns() - began;
     return st;
 }
@@ -269,7 +271,7 @@ static dit_status compare_with_untiled(decoding *d)
     if (!d->was_tiled) return DIT_OK;
     forget_plan(d);
     d->rt.ledger.limit = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE) / 2;
-    dit_status st = dit_arena_floats(&d->rt.image, d->image_elements, &whole);
+    dit_status st = dit_arena_host_floats(&d->rt.image, d->image_elements, &whole);
     if (st == DIT_OK) st = decode_whole(d, whole);
     if (st != DIT_ERR_MEMORY) return st;
     snprintf(d->untiled_reason, sizeof d->untiled_reason,
@@ -287,7 +289,7 @@ static dit_status validate(const decoding *d, const dit_program_args *args, dit_
     char hash[DIT_HASH_HEX], path[4096];
     const dit_case *k = &d->kase;
     int64_t elements = k->num_images * d->image_elements;
-    *out = (dit_validation){.digest_key = "image_digest", .tolerance = EXACT_TOLERANCE};
+    *out = (dit_validation){.digest_key = "image_digest", .tolerance = dit_reference_tolerance(k->element)};
     dit_hash(d->images, (size_t)elements * sizeof(float), hash);
     snprintf(out->digest, sizeof out->digest, "xxh3:%s", hash);
     if (args->reference) {
@@ -322,6 +324,7 @@ static dit_status predict(const decoding *d, int ranks, dit_volume_table *out)
     dit_rows_facts rows;
     if (ranks == 1) return DIT_OK;
     DIT_TRY(dit_rows_from_case(d->doc, d->doc->root, "", &rows));
+    rows.element_bytes = dit_element_bytes(d->kase.element);
     for (int rank = 0; rank < ranks; rank++) dit_rows_predict(&rows, ranks, rank, &out[rank]);
     return DIT_OK;
 }

@@ -19,10 +19,10 @@ static dit_status cogvideox_create(const dit_scheduler_params *params, dit_sched
     DIT_TRY(scheduler_alloc(scheduler, params, sizeof(cogvideox_state)));
     cogvideox_state *s = scheduler->state;
     DIT_TRY(scheduler_ladder_read(params, &rules, scheduler, &s->ladder));
-    return dit_arena_floats(&params->rt->image, params->elements, &s->x0);
+    return dit_arena_exact(&params->rt->image, params->elements, &s->x0);
 }
 
-static void cogvideox_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+static dit_status cogvideox_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     const cogvideox_state *s = scheduler->state;
     double a = s->ladder.product[step], next = s->ladder.next[step], r = sqrt((1.0 - next) / (1.0 - a));
@@ -32,6 +32,7 @@ static void cogvideox_step(dit_scheduler *scheduler, int step, const float *mode
                                                    .x = {sample, s->x0},
                                                    .a = {(float)r, (float)(sqrt(next) - sqrt(a) * r)},
                                                    .y = sample});
+    return DIT_OK;
 }
 
 const dit_scheduler_ops dit_scheduler_cogvideox_ddim = {

@@ -27,7 +27,7 @@ static dit_status ddim_create(const dit_scheduler_params *params, dit_scheduler 
     DIT_TRY(scheduler_read_clip(params, &s->clip));
     DIT_TRY(scheduler_ladder_read(params, &rules, scheduler, &s->ladder));
     if (s->eta > 0) DIT_TRY(scheduler_alloc_noise(scheduler, params));
-    return dit_arena_floats(&params->rt->image, params->elements, &s->x0);
+    return dit_arena_exact(&params->rt->image, params->elements, &s->x0);
 }
 
 /* e = a[0] sample + a[1] model_output */
@@ -41,14 +41,14 @@ static void noise_terms(dit_prediction prediction, double product, double a[2])
     }
 }
 
-static void ddim_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+static dit_status ddim_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     const ddim_state *s = scheduler->state;
     double a = s->ladder.product[step], next = s->ladder.next[step], e[2];
     double fresh = s->eta * sqrt((1.0 - next) / (1.0 - a) * (1.0 - a / next));
     double direction = sqrt(fmax(1.0 - next - fresh * fresh, 0.0));
     scheduler_clean_sample(scheduler, s->ladder.prediction, sqrt(a), sqrt(1.0 - a), model_output, sample, s->x0);
-    scheduler_clip(scheduler, s->clip, s->x0);
+    DIT_TRY(scheduler_clip(scheduler, s->clip, s->x0));
     noise_terms(s->ladder.prediction, a, e);
     dit_combine_args args = {.elements = scheduler->elements,
                              .count = 3,
@@ -57,10 +57,11 @@ static void ddim_step(dit_scheduler *scheduler, int step, const float *model_out
                              .y = sample};
     if (s->eta > 0) {
         args.count = 4;
-        args.x[3] = scheduler_draw_noise(scheduler, step);
+        DIT_TRY(scheduler_draw_noise(scheduler, step, &args.x[3]));
         args.a[3] = (float)fresh;
     }
     ops_combine(scheduler->rt, &args);
+    return DIT_OK;
 }
 
 const dit_scheduler_ops dit_scheduler_ddim = {

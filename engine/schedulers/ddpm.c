@@ -44,17 +44,17 @@ static dit_status ddpm_create(const dit_scheduler_params *params, dit_scheduler 
     for (int i = 0; i < params->steps; i++) s->ladder.next[i] = i + 1 < params->steps ? s->ladder.product[i + 1] : 1.0;
     scheduler->sigmas[params->steps] = 0.0f;
     DIT_TRY(scheduler_alloc_noise(scheduler, params));
-    return dit_arena_floats(&params->rt->image, params->elements, &s->x0);
+    return dit_arena_exact(&params->rt->image, params->elements, &s->x0);
 }
 
-static void ddpm_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+static dit_status ddpm_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     const ddpm_state *s = scheduler->state;
     float a = (float)s->ladder.product[step], next = (float)s->ladder.next[step];
     float ratio = a / next, b = 1.0f - ratio;
     float variance = s->large ? b : fmaxf((1.0f - next) / (1.0f - a) * b, LEAST_VARIANCE);
     scheduler_clean_sample(scheduler, s->ladder.prediction, sqrtf(a), sqrtf(1.0f - a), model_output, sample, s->x0);
-    scheduler_clip(scheduler, s->clip, s->x0);
+    DIT_TRY(scheduler_clip(scheduler, s->clip, s->x0));
     dit_combine_args args = {.elements = scheduler->elements,
                              .count = 2,
                              .x = {s->x0, sample},
@@ -62,10 +62,11 @@ static void ddpm_step(dit_scheduler *scheduler, int step, const float *model_out
                              .y = sample};
     if (scheduler->timesteps[step] > 0) {
         args.count = 3;
-        args.x[2] = scheduler_draw_noise(scheduler, step);
+        DIT_TRY(scheduler_draw_noise(scheduler, step, &args.x[2]));
         args.a[2] = sqrtf(variance);
     }
     ops_combine(scheduler->rt, &args);
+    return DIT_OK;
 }
 
 const dit_scheduler_ops dit_scheduler_ddpm = {

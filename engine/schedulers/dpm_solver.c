@@ -86,7 +86,7 @@ static dit_status dpm_create(const dit_scheduler_params *params, dit_scheduler *
     DIT_TRY(scheduler_alloc(scheduler, params, sizeof(dpm_state)));
     dpm_state *s = scheduler->state;
     DIT_TRY(read_solver(params, s));
-    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_floats(&params->rt->image, params->elements, &s->x0[i]));
+    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_exact(&params->rt->image, params->elements, &s->x0[i]));
     DIT_TRY(scheduler_betas_read(params, &rules, &betas));
     dit_status st = place_sigmas(params, &betas, scheduler);
     scheduler_betas_release(&betas);
@@ -105,7 +105,7 @@ static double lambda_of(float level)
     return -log((double)level);
 } /* log(alpha/sigma); +inf at 0 */
 
-static void dpm_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+static dit_status dpm_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     const dpm_state *s = scheduler->state;
     const float *sigmas = scheduler->sigmas;
@@ -132,6 +132,7 @@ static void dpm_step(dit_scheduler *scheduler, int step, const float *model_outp
         args.a[2] = (float)-slope;
     }
     ops_combine(scheduler->rt, &args);
+    return DIT_OK;
 }
 
 const dit_scheduler_ops dit_scheduler_dpm_solver = {

@@ -78,30 +78,33 @@ static void euler_scale_input(dit_scheduler *scheduler, int step, const float *s
 }
 
 /* By way of x0 and the slope, each operation rounded as in the library: from the sigma 4096 of a zero terminal SNR all
- * but 1/430 of the sample cancels in the first of 6 steps (1/100 of 20), and what is left carries those roundings. */
-static void step_by_slope(dit_scheduler *scheduler, int step, bool v, const float *model_output, float *sample)
+ * but 1/430 of the sample cancels in the first of 6 steps (1/100 of 20), and what is left carries those roundings. No
+ * operator has them, so a device's sample comes to the host and goes back. */
+static dit_status step_by_slope(dit_scheduler *scheduler, int step, bool v, const float *model_output, float *sample)
 {
     float sigma = scheduler->sigmas[step], delta = scheduler->sigmas[step + 1] - sigma;
     float scale2 = sigma * sigma + 1.0f, from_output = v ? -sigma / sqrtf(scale2) : 1.0f;
+    DIT_TRY(dit_runtime_get(scheduler->rt, sample, scheduler->elements));
+    DIT_TRY(dit_runtime_get(scheduler->rt, model_output, scheduler->elements));
     for (int64_t i = 0; i < scheduler->elements; i++) {
         float x0 = model_output[i] * from_output + (v ? sample[i] / scale2 : 0.0f);
         float slope = (sample[i] - x0) / sigma;
         sample[i] += slope * delta;
     }
+    return dit_runtime_put(scheduler->rt, sample, scheduler->elements);
 }
 
-static void euler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+static dit_status euler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     const euler_state *s = scheduler->state;
     float delta = scheduler->sigmas[step + 1] - scheduler->sigmas[step];
-    if (s->prediction != DIT_PREDICTION_EPSILON) {
-        step_by_slope(scheduler, step, s->prediction == DIT_PREDICTION_V, model_output, sample);
-        return;
-    }
+    if (s->prediction != DIT_PREDICTION_EPSILON)
+        return step_by_slope(scheduler, step, s->prediction == DIT_PREDICTION_V, model_output, sample);
     ops_combine(
         scheduler->rt,
         &(dit_combine_args){
             .elements = scheduler->elements, .count = 2, .x = {sample, model_output}, .a = {1.0f, delta}, .y = sample});
+    return DIT_OK;
 }
 
 const dit_scheduler_ops dit_scheduler_euler = {

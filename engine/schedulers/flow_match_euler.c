@@ -87,13 +87,14 @@ static dit_status flow_create(const dit_scheduler_params *params, dit_scheduler 
     return DIT_OK;
 }
 
-static void flow_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+static dit_status flow_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     float delta = scheduler->sigmas[step + 1] - scheduler->sigmas[step];
     ops_combine(
         scheduler->rt,
         &(dit_combine_args){
             .elements = scheduler->elements, .count = 2, .x = {sample, model_output}, .a = {1.0f, delta}, .y = sample});
+    return DIT_OK;
 }
 
 const dit_scheduler_ops dit_scheduler_flow_match_euler = {

@@ -71,18 +71,18 @@ void dit_scheduler_scale_input(dit_scheduler *scheduler, int step, const float *
     if (scheduler->ops->scale_input)
         scheduler->ops->scale_input(scheduler, step, sample, out);
     else
-        memcpy(out, sample, (size_t)scheduler->elements * sizeof *out);
+        dit_runtime_copy(scheduler->rt, sample, scheduler->elements, out);
 }
 
-void dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+dit_status dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
-    scheduler->ops->step(scheduler, step, model_output, sample);
+    return scheduler->ops->step(scheduler, step, model_output, sample);
 }
 
 dit_status scheduler_alloc(dit_scheduler *scheduler, const dit_scheduler_params *params, int64_t state_bytes)
 {
-    DIT_TRY(dit_arena_floats(&params->rt->image, params->steps, &scheduler->timesteps));
-    DIT_TRY(dit_arena_floats(&params->rt->image, params->steps + 1, &scheduler->sigmas));
+    DIT_TRY(dit_arena_host_floats(&params->rt->image, params->steps, &scheduler->timesteps));
+    DIT_TRY(dit_arena_host_floats(&params->rt->image, params->steps + 1, &scheduler->sigmas));
     return dit_arena_alloc(&params->rt->image, state_bytes, &scheduler->state);
 }
 
@@ -91,13 +91,14 @@ dit_status scheduler_alloc_noise(dit_scheduler *scheduler, const dit_scheduler_p
     if (!params->noise)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s draws fresh noise at every step, and there is no source of it here",
                         scheduler->ops->class_name);
-    return dit_arena_floats(&params->rt->image, params->elements, &scheduler->fresh_noise);
+    return dit_arena_exact(&params->rt->image, params->elements, &scheduler->fresh_noise);
 }
 
-const float *scheduler_draw_noise(dit_scheduler *scheduler, int step)
+dit_status scheduler_draw_noise(dit_scheduler *scheduler, int step, const float **out)
 {
     scheduler->noise(scheduler->noise_context, step, scheduler->fresh_noise);
-    return scheduler->fresh_noise;
+    *out = scheduler->fresh_noise;
+    return dit_runtime_put(scheduler->rt, scheduler->fresh_noise, scheduler->elements);
 }
 
 dit_status scheduler_read_prediction(const dit_scheduler_params *params, dit_prediction *out)
@@ -158,8 +159,10 @@ void scheduler_clean_sample(dit_scheduler *scheduler, dit_prediction prediction,
     ops_combine(scheduler->rt, &args);
 }
 
-void scheduler_clip(const dit_scheduler *scheduler, float range, float *x)
+dit_status scheduler_clip(const dit_scheduler *scheduler, float range, float *x)
 {
-    if (isinf(range)) return;
+    if (isinf(range)) return DIT_OK;
+    DIT_TRY(dit_runtime_get(scheduler->rt, x, scheduler->elements));
     for (int64_t i = 0; i < scheduler->elements; i++) x[i] = x[i] > range ? range : x[i] < -range ? -range : x[i];
+    return dit_runtime_put(scheduler->rt, x, scheduler->elements);
 }

@@ -44,7 +44,7 @@ typedef struct {
     /* out = what the model is given at `step` in place of `sample`. NULL: the sample itself. */
     void (*scale_input)(dit_scheduler *scheduler, int step, const float *sample, float *out);
     /* sample <- next sample. Both [elements]. Steps come in order 0..steps-1; step 0 forgets history. */
-    void (*step)(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
+    dit_status (*step)(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
 } dit_scheduler_ops;
 
 struct dit_scheduler {
@@ -66,8 +66,8 @@ struct dit_scheduler {
 dit_status dit_scheduler_create(const dit_scheduler_params *params, dit_scheduler **out);
 /* out = the model's input at `step`, from the sample; both [elements], out != sample. Allocates nothing. */
 void dit_scheduler_scale_input(dit_scheduler *scheduler, int step, const float *sample, float *out);
-/* Allocates nothing. */
-void dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
+/* Allocates nothing. Errors: DIT_ERR_DEVICE, DIT_ERR_TIMEOUT. */
+dit_status dit_scheduler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample);
 
 /* ---- for scheduler files ----------------------------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ dit_status scheduler_alloc(dit_scheduler *scheduler, const dit_scheduler_params 
 /* For classes that draw noise: takes the buffer. Errors: DIT_ERR_UNSUPPORTED when the caller gave no source. */
 dit_status scheduler_alloc_noise(dit_scheduler *scheduler, const dit_scheduler_params *params);
 /* This step's unit normals, [elements]. */
-const float *scheduler_draw_noise(dit_scheduler *scheduler, int step);
+dit_status scheduler_draw_noise(dit_scheduler *scheduler, int step, const float **out);
 
 /* Where a class puts its timesteps. */
 typedef struct {
@@ -103,7 +103,7 @@ dit_status scheduler_place_timesteps(const dit_scheduler_params *params, const s
  * flow_prediction, alpha = 1 - sigma. x0 may equal the others. */
 void scheduler_clean_sample(dit_scheduler *scheduler, dit_prediction prediction, double alpha, double sigma,
                             const float *model_output, const float *sample, float *x0);
-/* Limits every element to [-range, range]; an infinite range is no limit. */
-void scheduler_clip(const dit_scheduler *scheduler, float range, float *x);
+/* Limits every element to [-range, range], by the host; an infinite range is no limit. */
+dit_status scheduler_clip(const dit_scheduler *scheduler, float range, float *x);
 
 #endif

@@ -147,8 +147,8 @@ static dit_status alloc_state(const dit_scheduler_params *params, unipc_state *s
     s->keeps = memory;
     DIT_TRY(dit_arena_alloc(&params->rt->image, params->steps * (int64_t)sizeof *s->orders, &memory));
     s->orders = memory;
-    for (int i = 0; i <= s->order; i++) DIT_TRY(dit_arena_floats(&params->rt->image, params->elements, &s->model[i]));
-    return dit_arena_floats(&params->rt->image, params->elements, &s->last_sample);
+    for (int i = 0; i <= s->order; i++) DIT_TRY(dit_arena_exact(&params->rt->image, params->elements, &s->model[i]));
+    return dit_arena_exact(&params->rt->image, params->elements, &s->last_sample);
 }
 
 static dit_status unipc_create(const dit_scheduler_params *params, dit_scheduler *scheduler)
@@ -300,7 +300,7 @@ static void convert(dit_scheduler *scheduler, int step, const float *model_outpu
     ops_combine(scheduler->rt, &args);
 }
 
-static void unipc_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
+static dit_status unipc_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)
 {
     const unipc_state *s = scheduler->state;
     convert(scheduler, step, model_output, sample);
@@ -308,9 +308,10 @@ static void unipc_step(dit_scheduler *scheduler, int step, const float *model_ou
         update corrector = make_update(scheduler, step - 1, s->orders[step - 1], true);
         apply(scheduler, &corrector, step - 1, s->orders[step - 1], true, s->last_sample, sample);
     }
-    memcpy(s->last_sample, sample, (size_t)scheduler->elements * sizeof *sample);
+    dit_runtime_copy(scheduler->rt, sample, scheduler->elements, s->last_sample);
     update predictor = make_update(scheduler, step, s->orders[step], false);
     apply(scheduler, &predictor, step, s->orders[step], false, s->last_sample, sample);
+    return DIT_OK;
 }
 
 const dit_scheduler_ops dit_scheduler_unipc = {

@@ -4,17 +4,20 @@
  *       Prints a workload: the models that are built, cut to the small ones of exact.json, times every method of
  * program denoise on 2, 4 or 8 ranks; approximate ones with the first N of 1, 0 and all steps synchronous. FILEs are
  *       `ditbench list models --json`, `list methods --json`, exact.json.
- *   matrix --plan FILE --folder DIR run
- *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch; those of
- *       one rank leave their latents in DIR for the others.
+ *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--graphs no] [--model NAME,...]
+ *           [--method NAME,...] run
+ *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch, on a
+ *       backend other than theirs, or only those of some models and methods; those of one rank leave their latents in
+ *       DIR for the others.
  *
- * A case passes when it sends what the closed form says, when its memory by class is, to the byte, what is counted
- * without computing, on every rank, and when its latents are those of one rank, or with stale steps of the oracle.
- * Prints a line for each: MODEL METHOD RANKS W ok|wrong and the distances; on one rank also one for each cell that is
- * not legal: MODEL METHOD RANKS W skip REASON. Exit 0: none is wrong.
+ * A case passes when it sends what the closed form says, when its memory by class, to the byte, and its flops are what
+ * is counted without computing, on every rank, and when its latents are those of one rank, or with stale steps of the
+ * oracle. Prints a line for each: MODEL METHOD RANKS W ok|wrong and the distances; on one rank also one for each cell
+ * that is not legal: MODEL METHOD RANKS W skip REASON. Exit 0: none is wrong.
  */
 #include "engine/pipeline.h"
 #include "engine/record.h"
+#include "engine/reference.h"
 
 #include <math.h>
 #include <signal.h>
@@ -24,7 +27,6 @@
 #include <unistd.h>
 
 enum { STEPS = 3, BLOCKS = 5, TEXT_TOKENS = 62, CASE_SECONDS = 60, MOST_RANKS = 8 };
-static const double TOLERANCE = 1e-5;
 
 static cJSON *member(const cJSON *object, const char *key)
 {
@@ -257,7 +259,7 @@ static dit_status judge_latents(cell *c)
     DIT_TRY(distance_to(c, reference_of(c), &c->exact));
     if (stale) DIT_TRY(distance_to(c, text_of(c->entry, "oracle_id"), &c->oracle));
     double judged = stale ? c->oracle : c->exact;
-    if (judged <= TOLERANCE) return DIT_OK;
+    if (judged <= dit_reference_tolerance(c->pipeline.kase.element)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_MISMATCH, "relative L2 %.3g from %s", judged, stale ? "the oracle" : "one rank");
 }
 
@@ -268,8 +270,9 @@ static dit_status judge_sent(const cell *c, int rank)
     return dit_volume_check(&c->pipeline.rt.counters, &table, rank, 0);
 }
 
-/* What program describe counts of this rank. */
-static dit_status judge_memory(const cell *c, int rank)
+/* What program describe counts of this rank. Device "host" keeps packed weights where the cpu backend does, which takes
+ * no room of its own. */
+static dit_status judge_counted(const cell *c, int rank)
 {
     dit_json view = view_of(c);
     dit_pipeline counted;
@@ -277,13 +280,31 @@ static dit_status judge_memory(const cell *c, int rank)
     dit_status st = dit_pipeline_create_counting(&view, rank, &counted);
     dit_runtime_reset_account(&counted.rt);
     if (st == DIT_OK) st = dit_pipeline_run(&counted, NULL, &elapsed_ns);
-    for (int i = 0; i < DIT_MEMORY_CLASS_COUNT && st == DIT_OK; i++)
+    int first = strcmp(c->pipeline.kase.backend, "host") == 0 ? DIT_MEMORY_WEIGHTS + 1 : 0;
+    for (int i = first; i < DIT_MEMORY_CLASS_COUNT && st == DIT_OK; i++)
         if (counted.rt.ledger.peak[i] != c->pipeline.rt.ledger.peak[i])
             st = DIT_FAIL(DIT_ERR_MISMATCH, "%s: %lld bytes are counted, %lld measured",
                           dit_memory_class_name((dit_memory_class)i), (long long)counted.rt.ledger.peak[i],
                           (long long)c->pipeline.rt.ledger.peak[i]);
+    const dit_flops *done = &c->pipeline.rt.flops, *expected = &counted.rt.flops;
+    if (st == DIT_OK && (done->linear != expected->linear || done->attention != expected->attention))
+        st = DIT_FAIL(DIT_ERR_MISMATCH, "%.0f flops are counted, %.0f done", expected->linear + expected->attention,
+                      done->linear + done->attention);
     dit_pipeline_release(&counted);
     return st;
+}
+
+/* Of one rank, whose forwards nothing keeps from being recorded: all but the first are launched. */
+static dit_status judge_graphs(const cell *c)
+{
+    const dit_pipeline *p = &c->pipeline;
+    int64_t launches = dit_graphs_launches(p->model->graphs), expected = p->kase.steps - 1;
+    if (dit_graphs_problem(p->model->graphs))
+        return DIT_FAIL(DIT_ERR_MISMATCH, "not recorded: %s", dit_graphs_problem(p->model->graphs));
+    if (!p->model->graphs || p->kase.emulates || dit_comm_size(dit_comm_world()) > 1 || launches == expected)
+        return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MISMATCH, "%lld launches of a recorded forward, %lld expected", (long long)launches,
+                    (long long)expected);
 }
 
 static dit_status run_cell(cell *c, int rank)
@@ -298,7 +319,8 @@ static dit_status run_cell(cell *c, int rank)
         return DIT_FAIL(DIT_ERR_INTERNAL, "the sampling loop allocates %lld times",
                         (long long)(c->pipeline.rt.ledger.calls - calls));
     DIT_TRY(judge_sent(c, rank));
-    DIT_TRY(judge_memory(c, rank));
+    DIT_TRY(judge_counted(c, rank));
+    DIT_TRY(judge_graphs(c));
     return dit_comm_size(dit_comm_world()) == 1 ? keep(c) : judge_latents(c);
 }
 
@@ -346,16 +368,54 @@ static void print_dropped(const cJSON *plan)
     }
 }
 
-static int run_plan(const cJSON *plan, const char *folder)
+static void set_text(cJSON *object, const char *key, const char *text)
+{
+    if (!*text) return;
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    cJSON_AddStringToObject(object, key, text);
+}
+
+/* Whether `list`, words between commas, has the word; an empty one has all. */
+static bool lists(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0) return true;
+    return !*list;
+}
+
+typedef struct {
+    const char *folder, *backend, *element, *graphs, *models, *methods; /* "": as the plan says, all */
+} options;
+
+/* A reference is always wanted. */
+static bool is_wanted(const cJSON *entry, const options *o)
+{
+    const cJSON *tags = member(entry, "tags");
+    bool reference = cJSON_IsTrue(member(entry, "is_reference"));
+    return lists(o->models, text_of(tags, "base_model")) && (reference || lists(o->methods, text_of(tags, "method")));
+}
+
+static void move_to_backend(cJSON *platform, const options *o)
+{
+    set_text(platform, "backend", o->backend);
+    set_text(platform, "element", o->element);
+    if (*o->graphs) cJSON_AddBoolToObject(platform, "graphs", strcmp(o->graphs, "no") != 0);
+}
+
+static int run_plan(const cJSON *plan, const options *o)
 {
     const cJSON *cases = member(plan, "kept"), *entry;
     int wrong = 0, rank = dit_comm_rank(dit_comm_world()), ranks = dit_comm_size(dit_comm_world());
     signal(SIGALRM, on_alarm);
     cJSON_ArrayForEach(entry, cases)
     {
-        cell c = {.cases = cases, .entry = entry, .document = member(entry, "case"), .folder = folder};
+        cell c = {.cases = cases, .entry = entry, .document = member(entry, "case"), .folder = o->folder};
         c.exact = c.oracle = NAN;
-        if ((int)number_or(member(entry, "tags"), "world_size", 0) == ranks) wrong += !take_cell(&c, rank);
+        if ((int)number_or(member(entry, "tags"), "world_size", 0) != ranks) continue;
+        if (!is_wanted(entry, o)) continue;
+        move_to_backend(member(c.document, "platform"), o);
+        wrong += !take_cell(&c, rank);
     }
     alarm(0);
     if (ranks == 1) print_dropped(plan);
@@ -389,7 +449,13 @@ int main(int argc, char **argv)
                            option(argc, argv, "--resolution"));
     } else {
         if (dit_comm_start("mpi", &argc, &argv) != DIT_OK || dit_comm_size(dit_comm_world()) > MOST_RANKS) return 4;
-        wrong = run_plan(read_option(argc, argv, "--plan", &plan), option(argc, argv, "--folder"));
+        const options o = {.folder = option(argc, argv, "--folder"),
+                           .backend = option(argc, argv, "--backend"),
+                           .element = option(argc, argv, "--element"),
+                           .graphs = option(argc, argv, "--graphs"),
+                           .models = option(argc, argv, "--model"),
+                           .methods = option(argc, argv, "--method")};
+        wrong = run_plan(read_option(argc, argv, "--plan", &plan), &o);
         dit_comm_finish();
     }
     dit_json_release(&models);

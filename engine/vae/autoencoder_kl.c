@@ -206,7 +206,7 @@ static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, 
     kl *m = vae->state;
     vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands};
     vae_tensor x = {0, 1, size.height, size.width, m->c.latent_channels, false};
-    vae_from_planes(walk.memory, latents, frame, x);
+    DIT_TRY(vae_from_planes(walk.memory, latents, frame, x));
     if (m->c.post_quant) {
         x = vae_linear_forward(&walk, &m->post_quant, x, 1);
         DIT_TRY(vae_tap(vae, x, "post_quant_conv"));
@@ -219,8 +219,7 @@ static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, 
         DIT_TRY(vae_tap(vae, x, "decoder.up_block_%d", i));
     }
     x = walk_head(&walk, &m->decoder, x);
-    vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), frame);
-    return DIT_OK;
+    return vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), frame);
 }
 
 static dit_status kl_decode(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image)
@@ -229,15 +228,15 @@ static dit_status kl_decode(dit_vae *vae, vae_source latents, vae_extents size, 
     return DIT_OK;
 }
 
-static void encode_frame(dit_vae *vae, vae_source image, int64_t frame, vae_extents size, vae_planes mean,
-                         vae_planes logvar)
+static dit_status encode_frame(dit_vae *vae, vae_source image, int64_t frame, vae_extents size, vae_planes mean,
+                               vae_planes logvar)
 {
     kl *m = vae->state;
     kl_coder *coder = &m->encoder;
     vae_walk walk = {.memory = &vae->memory};
     int64_t spatial = vae->facts.spatial;
     vae_tensor x = {0, 1, size.height * spatial, size.width * spatial, m->c.in_channels, false};
-    vae_from_planes(walk.memory, image, frame, x);
+    DIT_TRY(vae_from_planes(walk.memory, image, frame, x));
     x = vae_conv_forward(&walk, &coder->conv_in, VAE_CONV_PLAIN, x, 1);
     for (int i = 0; i < coder->stage_count; i++) x = walk_stage(&walk, &coder->stages[i], VAE_CONV_DOWN, x);
     x = vae_resnet_forward(&walk, &coder->mid[0], x);
@@ -245,13 +244,13 @@ static void encode_frame(dit_vae *vae, vae_source image, int64_t frame, vae_exte
     x = vae_resnet_forward(&walk, &coder->mid[1], x);
     x = walk_head(&walk, coder, x);
     if (m->c.quant) x = vae_linear_forward(&walk, &m->quant, x, vae_other_slot(x.slot, -1));
-    vae_to_planes(walk.memory, x, 0, m->c.latent_channels, mean, frame);
-    vae_to_planes(walk.memory, x, m->c.latent_channels, m->c.latent_channels, logvar, frame);
+    DIT_TRY(vae_to_planes(walk.memory, x, 0, m->c.latent_channels, mean, frame));
+    return vae_to_planes(walk.memory, x, m->c.latent_channels, m->c.latent_channels, logvar, frame);
 }
 
 static dit_status kl_encode(dit_vae *vae, vae_source image, vae_extents size, vae_planes mean, vae_planes logvar)
 {
-    for (int64_t frame = 0; frame < size.frames; frame++) encode_frame(vae, image, frame, size, mean, logvar);
+    for (int64_t frame = 0; frame < size.frames; frame++) DIT_TRY(encode_frame(vae, image, frame, size, mean, logvar));
     return DIT_OK;
 }
 

@@ -189,11 +189,11 @@ static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, 
 {
     cog *m = vae->state;
     vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands, .latent = z, .keep = keep};
-    vae_from_planes(walk.memory, latents, first, z);
+    DIT_TRY(vae_from_planes(walk.memory, latents, first, z));
     if (m->c.post_quant) { /* conditions the norms too */
         vae_tensor plain = z;
         plain.slot = 0;
-        vae_from_planes(walk.memory, latents, first, plain);
+        DIT_TRY(vae_from_planes(walk.memory, latents, first, plain));
         vae_linear_forward(&walk, &m->post_quant, plain, z.slot);
         DIT_TRY(vae_tap(vae, z, "post_quant_conv"));
     }
@@ -208,7 +208,7 @@ static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, 
     }
     x = vae_norm_forward(&walk, &m->norm_out, DIT_ACT_SILU, x, x.slot);
     x = vae_conv_forward(&walk, &m->conv_out, VAE_CONV_PLAIN, x, vae_other_slot(x.slot, -1));
-    vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), *image_frame);
+    DIT_TRY(vae_to_planes(walk.memory, x, 0, x.channels, vae_band_of(vae, image), *image_frame));
     *image_frame += x.frames;
     return DIT_OK;
 }

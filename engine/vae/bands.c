@@ -25,7 +25,7 @@ static dit_status take_doubles(vae_bands *b, int64_t count, double **out)
     return DIT_OK;
 }
 
-dit_status vae_bands_allocate(vae_bands *b)
+dit_status vae_bands_allocate(vae_bands *b, int64_t picture_floats)
 {
     float **const edges[] = {&b->above, &b->below, &b->top, &b->bottom};
     if (!b->comm) return DIT_OK;
@@ -33,7 +33,10 @@ dit_status vae_bands_allocate(vae_bands *b)
     void *offsets;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         DIT_TRY(dit_arena_floats(&b->rt->comm_arena, b->edge_floats, edges[i]));
-    DIT_TRY(take_doubles(b, 2 * b->groups, &b->moments));
+    void *moments;
+    DIT_TRY(dit_arena_array(&b->rt->comm_arena, 2 * b->groups, DIT_ELEMENT_FP64, &moments));
+    b->moments = moments;
+    if (b->rt->ledger.on_device) DIT_TRY(dit_arena_exact(&b->rt->comm_arena, picture_floats, &b->picture));
     DIT_TRY(take_doubles(b, sums, &b->sums));
     DIT_TRY(take_doubles(b, sums * ranks, &b->gathered));
     DIT_TRY(dit_arena_alloc(&b->rt->comm_arena, (ranks + 1) * (int64_t)sizeof *b->offsets, &offsets));
@@ -84,6 +87,7 @@ void vae_bands_reduce(vae_bands *b, const dit_group_norm_args *args)
     dit_group_norm_args own = *args;
     own.moments = moments;
     ops_group_moments(b->rt, &own);
+    if (b->status == DIT_OK) b->status = dit_runtime_get(b->rt, moments, 2 * args->groups);
     for (int64_t g = 0; g < args->groups; g++) {
         sums[2 * g] = count * moments[2 * g];
         sums[2 * g + 1] = count * (moments[2 * g + 1] + moments[2 * g] * moments[2 * g]);
@@ -96,6 +100,7 @@ void vae_bands_reduce(vae_bands *b, const dit_group_norm_args *args)
         moments[2 * g] = mean;
         moments[2 * g + 1] = variance > 0 ? variance : 0;
     }
+    if (b->status == DIT_OK) b->status = dit_runtime_put(b->rt, moments, 2 * args->groups);
 }
 
 dit_status vae_bands_gather(vae_bands *b, float *image, int64_t planes, int64_t width, int64_t spatial)
@@ -108,8 +113,14 @@ dit_status vae_bands_gather(vae_bands *b, float *image, int64_t planes, int64_t 
         int64_t first, rows = dit_rows_share(b->all_rows, ranks, rank, &first);
         b->offsets[rank + 1] = (first + rows) * row_bytes;
     }
+    int64_t floats = b->all_rows * spatial * width;
+    float *gathered = b->picture ? b->picture : image;
+    if (b->picture) memcpy(gathered, image, (size_t)(planes * floats) * sizeof *image);
+    DIT_TRY(dit_runtime_put(b->rt, b->picture, b->picture ? planes * floats : 0));
     for (int64_t plane = 0; plane < planes; plane++)
-        DIT_TRY(dit_comm_all_gather_pieces(b->comm, image + plane * b->all_rows * spatial * width, b->offsets));
+        DIT_TRY(dit_comm_all_gather_pieces(b->comm, gathered + plane * floats, b->offsets));
+    DIT_TRY(dit_runtime_get(b->rt, b->picture, b->picture ? planes * floats : 0));
+    if (b->picture) memcpy(image, gathered, (size_t)(planes * floats) * sizeof *image);
     return DIT_OK;
 }
 

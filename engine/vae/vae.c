@@ -88,9 +88,9 @@ static dit_status allocate_tiles(dit_vae *vae)
     int64_t planes = f->image_channels * dit_vae_output_frames(f, vae->params.frames);
     int64_t height = vae->tile.height * f->spatial, width = vae->tile.width * f->spatial;
     int64_t columns = tiles_along(vae->params.width, vae->overlap_width);
-    DIT_TRY(dit_arena_floats(step, planes * height * width, &vae->current));
-    DIT_TRY(dit_arena_floats(step, planes * height * vae->blend_width, &vae->left));
-    return dit_arena_floats(step, columns * planes * vae->blend_height * width, &vae->above);
+    DIT_TRY(dit_arena_host_floats(step, planes * height * width, &vae->current));
+    DIT_TRY(dit_arena_host_floats(step, planes * height * vae->blend_width, &vae->left));
+    return dit_arena_host_floats(step, columns * planes * vae->blend_height * width, &vae->above);
 }
 
 /* The dry walk: decode (and encode) the largest piece without computing, then take what that noted. */
@@ -104,7 +104,9 @@ static dit_status plan_memory(dit_vae *vae)
     if (vae->params.encoder) DIT_TRY(vae->klass->encode(vae, nothing, whole, nowhere, nowhere));
     vae->memory.planning = false;
     DIT_TRY(vae_memory_allocate(&vae->memory));
-    DIT_TRY(vae_bands_allocate(&vae->bands));
+    int64_t frames = dit_vae_output_frames(&vae->facts, whole.frames), spatial = vae->facts.spatial;
+    DIT_TRY(vae_bands_allocate(&vae->bands,
+                               vae->facts.image_channels * frames * whole.height * spatial * whole.width * spatial));
     if (vae->klass->allocate) DIT_TRY(vae->klass->allocate(vae));
     return allocate_tiles(vae);
 }
@@ -183,28 +185,31 @@ dit_status vae_read_stages(const dit_config *config, const char *down_type, cons
     return DIT_OK;
 }
 
-void vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor)
+dit_status vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor)
 {
-    float *to = vae_tensor_data(memory, &tensor);
-    if (memory->planning || memory->rt->ledger.counting_only) return;
+    float *data = vae_tensor_data(memory, &tensor), *to = data;
+    if (memory->planning || memory->rt->ledger.counting_only) return DIT_OK;
     for (int64_t t = 0; t < tensor.frames; t++)
         for (int64_t y = 0; y < tensor.height; y++)
             for (int64_t x = 0; x < tensor.width; x++)
                 for (int64_t c = 0; c < tensor.channels; c++)
                     *to++ = planes.data[c * planes.channel + (first_frame + t) * planes.frame + y * planes.row + x];
+    return dit_runtime_put(memory->rt, data, vae_tensor_positions(&tensor) * tensor.channels);
 }
 
-void vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels, vae_planes planes,
-                   int64_t first_frame)
+dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels,
+                         vae_planes planes, int64_t first_frame)
 {
     const float *from = vae_tensor_data(memory, &tensor);
-    if (memory->planning || memory->rt->ledger.counting_only) return;
+    if (memory->planning || memory->rt->ledger.counting_only) return DIT_OK;
+    DIT_TRY(dit_runtime_get(memory->rt, from, vae_tensor_positions(&tensor) * tensor.channels));
     for (int64_t t = 0; t < tensor.frames; t++)
         for (int64_t y = 0; y < tensor.height; y++)
             for (int64_t x = 0; x < tensor.width; x++, from += tensor.channels)
                 for (int64_t c = 0; c < channels; c++)
                     planes.data[c * planes.channel + (first_frame + t) * planes.frame + y * planes.row + x] =
                         from[first_channel + c];
+    return DIT_OK;
 }
 
 vae_planes vae_band_of(const dit_vae *vae, vae_planes image)
@@ -234,9 +239,10 @@ dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...)
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
+    const float *data = vae_tensor_data(&vae->memory, &tensor);
+    DIT_TRY(dit_runtime_get(vae->memory.rt, data, vae_tensor_positions(&tensor) * tensor.channels));
     if (tensor.band) return tap_whole(vae, tensor, name);
-    return tap->take(tap, name, vae_tensor_data(&vae->memory, &tensor),
-                     (int64_t[4]){tensor.frames, tensor.height, tensor.width, tensor.channels});
+    return tap->take(tap, name, data, (int64_t[4]){tensor.frames, tensor.height, tensor.width, tensor.channels});
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */

@@ -57,10 +57,10 @@ struct dit_vae {
 dit_status vae_read_stages(const dit_config *config, const char *down_type, const char *up_type, int capacity,
                            int64_t *widths, int *stages);
 
-/* Planes to the channels-last slot and back; `tensor` says which frames. */
-void vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor);
-void vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels, vae_planes planes,
-                   int64_t first_frame);
+/* Planes, which are the host's, to the channels-last slot and back; `tensor` says which frames. */
+dit_status vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor);
+dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels,
+                         vae_planes planes, int64_t first_frame);
 /* The planes of this rank's rows of a picture; those of the whole where a decode is not shared. */
 vae_planes vae_band_of(const dit_vae *vae, vae_planes image);
 /* Hands an activation to the tap, if there is one and this is no dry walk; of bands the whole. */

@@ -35,6 +35,9 @@ COUNT_NOTHING(count_activate, dit_activate_args)
 COUNT_NOTHING(count_conv, dit_conv_args)
 COUNT_NOTHING(count_group_norm, dit_group_norm_args)
 COUNT_NOTHING(count_group_moments, dit_group_norm_args)
+COUNT_NOTHING(count_timestep, dit_timestep_args)
+COUNT_NOTHING(count_gated_add, dit_gated_add_args)
+COUNT_NOTHING(count_row_norm, dit_row_norm_args)
 
 static const dit_kernels count_table = {
     .name = "count",
@@ -50,6 +53,10 @@ static const dit_kernels count_table = {
     .conv = count_conv,
     .group_norm = count_group_norm,
     .group_moments = count_group_moments,
+    .timestep = count_timestep,
+    .gated_add = count_gated_add,
+    .row_squares = count_row_norm,
+    .row_scale = count_row_norm,
 };
 
 const dit_kernels *dit_kernels_counting(void)

@@ -355,6 +355,10 @@ static const dit_kernels cuda_table = {
     .conv = cuda_conv,
     .group_norm = cuda_group_norm,
     .group_moments = cuda_group_moments,
+    .timestep = cuda_timestep,
+    .gated_add = cuda_gated_add,
+    .row_squares = cuda_row_squares,
+    .row_scale = cuda_row_scale,
 };
 
 static dit_status open_parts(cuda_device *d)

@@ -18,6 +18,10 @@ void dit_ref_activate(dit_pool *pool, const dit_activate_args *args);
 void dit_ref_conv(dit_pool *pool, const dit_conv_args *args);
 void dit_ref_group_norm(dit_pool *pool, const dit_group_norm_args *args);
 void dit_ref_group_moments(dit_pool *pool, const dit_group_norm_args *args);
+void dit_ref_timestep(dit_pool *pool, const dit_timestep_args *args);
+void dit_ref_gated_add(dit_pool *pool, const dit_gated_add_args *args);
+void dit_ref_row_squares(dit_pool *pool, const dit_row_norm_args *args);
+void dit_ref_row_scale(dit_pool *pool, const dit_row_norm_args *args);
 
 /* One value through the activation; the single home of the formulas. */
 double dit_ref_activation(double x, dit_activation activation);

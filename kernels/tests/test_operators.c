@@ -192,6 +192,34 @@ static void wrong_group_moments(dit_pool *pool, const dit_group_norm_args *args)
     args->moments[1] *= 1.001;
 }
 
+static void wrong_timestep(dit_pool *pool, const dit_timestep_args *args)
+{
+    dit_timestep_args other = *args;
+    other.unit = 1.0f;
+    right->timestep(pool, &other);
+}
+
+static void wrong_gated_add(dit_pool *pool, const dit_gated_add_args *args)
+{
+    dit_gated_add_args other = *args;
+    other.bias = NULL;
+    right->gated_add(pool, &other);
+}
+
+static void wrong_row_squares(dit_pool *pool, const dit_row_norm_args *args)
+{
+    dit_row_norm_args other = *args;
+    if (args->cols > 1) other.cols--;
+    right->row_squares(pool, &other);
+}
+
+static void wrong_row_scale(dit_pool *pool, const dit_row_norm_args *args)
+{
+    dit_row_norm_args other = *args;
+    other.ranks = 1;
+    right->row_scale(pool, &other);
+}
+
 static dit_status bench_table(const dit_kernels *table, const char *filter)
 {
     dit_kernel_bench bench = {.backend = "cpu", .threads = 2, .filter = filter};
@@ -208,8 +236,8 @@ static void every_wrong_operator_fails_its_cases(void **state)
     struct {
         const char *filter;
         dit_kernels table;
-    } broken[17];
-    for (int i = 0; i < 17; i++) broken[i].table = *right;
+    } broken[21];
+    for (int i = 0; i < 21; i++) broken[i].table = *right;
     broken[0].filter = "linear", broken[0].table.linear = wrong_linear;
     broken[1].filter = "attention", broken[1].table.attention = wrong_attention;
     broken[2].filter = "lse", broken[2].table.attention = wrong_attention_lse;
@@ -227,7 +255,11 @@ static void every_wrong_operator_fails_its_cases(void **state)
     broken[14].filter = "groups=4 C=20", broken[14].table.group_norm = wrong_group_norm_field;
     broken[15].filter = "band", broken[15].table.conv = wrong_conv_band;
     broken[16].filter = "band", broken[16].table.group_moments = wrong_group_moments;
-    for (int i = 0; i < 17; i++) {
+    broken[17].filter = "timestep", broken[17].table.timestep = wrong_timestep;
+    broken[18].filter = "gated_add", broken[18].table.gated_add = wrong_gated_add;
+    broken[19].filter = "row_norm", broken[19].table.row_squares = wrong_row_squares;
+    broken[20].filter = "row_norm", broken[20].table.row_scale = wrong_row_scale;
+    for (int i = 0; i < 21; i++) {
         assert_int_equal(bench_table(right, broken[i].filter), DIT_OK);
         assert_int_equal(bench_table(&broken[i].table, broken[i].filter), DIT_ERR_MISMATCH);
     }
