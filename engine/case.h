@@ -42,6 +42,8 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out);
 dit_status dit_case_settle_emulated(dit_case *kase);
 /* Steps of the mesh, or of what is emulated, that work with K and V of the step before; 0: the latents are exact. */
 int dit_case_stale_steps(const dit_case *kase);
+/* The scale by which two forwards are put together; 1 where there is one. */
+double dit_case_guidance(const dit_case *kase);
 /* {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);
