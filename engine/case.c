@@ -152,6 +152,11 @@ dit_status dit_case_settle_emulated(dit_case *kase)
     return DIT_OK;
 }
 
+double dit_case_guidance(const dit_case *kase)
+{
+    return kase->facts.guidance_branches == 2 ? kase->run.guidance_scale : 1;
+}
+
 int dit_case_stale_steps(const dit_case *kase)
 {
     return dit_parallel_stale_steps(kase->emulates ? &kase->emulated : &kase->parallel, &kase->facts);

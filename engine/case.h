@@ -45,6 +45,8 @@ dit_status dit_case_settle_emulated(dit_case *kase);
 int dit_case_stale_steps(const dit_case *kase);
 /* Whether the latents are to differ from one rank's: by stale steps, or by linear layers in fp8. */
 bool dit_case_is_approximate(const dit_case *kase);
+/* The scale by which two forwards are put together; 1 where there is one. */
+double dit_case_guidance(const dit_case *kase);
 /* {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);

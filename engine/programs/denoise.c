@@ -55,8 +55,9 @@ static dit_status compare(const denoise *d, const dit_program_args *args, int64_
 static dit_status validate(const denoise *d, const dit_program_args *args, dit_validation *out)
 {
     int64_t elements;
-    *out = (dit_validation){.tolerance = dit_reference_tolerance(d->pipeline.kase.element),
-                            .approximate = dit_case_is_approximate(&d->pipeline.kase)};
+    *out = (dit_validation){.tolerance =
+                                dit_reference_tolerance(d->pipeline.kase.element, dit_case_guidance(&d->pipeline.kase)),
+                            .approximate = dit_case_stale_steps(&d->pipeline.kase) > 0};
     dit_latents_digest(&d->pipeline, out->digest, &elements);
     DIT_TRY(write_latents(d, args->out_folder));
     DIT_TRY(compare(d, args, elements, out));

@@ -295,8 +295,9 @@ static dit_status describe(generation *g)
 
 static dit_status finish(generation *g)
 {
-    dit_validation validation = {.tolerance = dit_reference_tolerance(g->pipeline.kase.element),
-                                 .reason = "one run by hand has no one-rank reference"};
+    dit_validation validation = {
+        .tolerance = dit_reference_tolerance(g->pipeline.kase.element, dit_case_guidance(&g->pipeline.kase)),
+        .reason = "one run by hand has no one-rank reference"};
     memcpy(validation.digest, g->digest, sizeof validation.digest);
     if (g->more && g->decodes) {
         DIT_TRY(dit_json_add_int(g->more, "decode_ns", g->decode_ns));

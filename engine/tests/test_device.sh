@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Everything on device "host", whose memory is apart: what the host or an operator reads without it having been put or
+# got there is NaN. Golden folders of all kinds, and every model with the exact methods, displaced and pipelined ones on
+# 1, 2 and 4 ranks. Speaks TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+build=${DITBENCH_BUILD:-$PWD/build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. ci/tap.sh
+. engine/tests/device.sh
+
+folders=$(for folder in engine/tests/golden/*/; do echo "${folder%/}"; done)
+# shellcheck disable=SC2086
+golden_on host fp32 $folders
+
+write_plan >"$work/log" 2>&1
+report $? "the matrix is a workload"
+matrix_on host fp32 1 40
+matrix_on host fp32 2 60
+matrix_on host fp32 4 60 --method ulysses,ring,usp,tensor,cfg+ulysses,pipefusion,distrifusion,pcpp,ring+tensor,data+cfg
+
+# One attention layer: positions of tokens, and TokenRing, whose messages carry the log-sum-exp.
+layer() { # attention, parallel, layer
+    printf '{"schema":"ditbench.case/1","program":"attention","layer":{"tokens":96,"heads":4,"head_dim":16%s},"run":{"seed":3},
+        "attention":"%s","parallel":{%s},"platform":{"name":"test","backend":"host","threads_per_rank":1},
+        "measure":{"warmup_runs":0,"iterations":1}}' "$3" "$1" "$2" >"$work/layer.json"
+    rm -rf "$work/layer"
+    mpirun --oversubscribe --bind-to none -n 2 --mca plm isolated --mca pml ob1 --mca btl self,vader \
+        --mca btl_vader_single_copy_mechanism none "$build/bin/ditbench-engine" --case "$work/layer.json" \
+        --out "$work/layer" >"$work/log" 2>&1 &&
+        grep -q '"communication_match":[[:space:]]*true' "$work/layer/record.json" &&
+        grep -A4 '"operator_check"' "$work/layer/record.json" | grep -q '"pass":[[:space:]]*true'
+    report $? "host fp32: a layer on two ranks by $1$3"
+}
+layer ulysses '"ulysses_degree":2' ''
+layer ring '"ring_degree":2' ',"causal":true,"layout":"zigzag"'
+layer token-ring '"ring_degree":2' ''
+
+# What is not the device's is refused, not computed.
+printf '{"schema":"ditbench.case/1","program":"attention","layer":{"tokens":96,"heads":4,"head_dim":16},"run":{"seed":3},
+    "platform":{"name":"test","backend":"host","element":"bf16","threads_per_rank":1}}' >"$work/layer.json"
+! "$build/bin/ditbench-engine" --case "$work/layer.json" --out "$work/layer" >"$work/log" 2>&1 && grep -q E_UNSUPPORTED "$work/log"
+report $? "device host has no bf16, and says so"
+tap_end

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The same of backend "cuda" in every element, by its kernels: on a GPU where there is one, else on their emulation.
+# fp32 agrees as the cpu does; bf16 and fp16 within what their roundings leave. Forwards are recorded and launched, which
+# the matrix counts, and gives the bits of forwards that are not. Speaks TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+build=${DITBENCH_BUILD:-$PWD/build}
+emulated=$build/tests/ditbench-cuda-emulated.so
+if [ -z "${DITBENCH_CUDA_LIBRARY:-}" ] && ! { [ -e "$build/lib/ditbench-cuda.so" ] && nvidia-smi -L >/dev/null 2>&1; }; then
+    [ -e "$emulated" ] || { echo "1..0 # SKIP there is no GPU, and $emulated is not built"; exit 77; }
+    export DITBENCH_CUDA_LIBRARY=$emulated
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. ci/tap.sh
+. engine/tests/device.sh
+golden=engine/tests/golden
+
+write_plan 64x64 >"$work/log" 2>&1
+report $? "the matrix is a workload"
+# element, golden folders, models of the matrix, exact and other methods on two ranks, how many cells they are
+while read -r element folders models exact others cells; do
+    # shellcheck disable=SC2086
+    golden_on cuda "$element" $(for folder in ${folders//,/ }; do echo "$golden/$folder"; done)
+    count=$(tr , '\n' <<<"$models" | wc -l)
+    matrix_on cuda "$element" 1 "$count" --model "$models" --method none
+    for file in "$work"/*.latents; do mv "$file" "$file.recorded"; done
+    matrix_on cuda "$element" 1 "$count" --model "$models" --method none --graphs no
+    differ=0
+    for file in "$work"/*.latents; do cmp -s "$file" "$file.recorded" || differ=$((differ + 1)); done
+    report "$differ" "cuda $element: recorded forwards give the bits of others"
+    rm -f "$work"/*.recorded
+    [ "$others" = - ] || matrix_on cuda "$element" 1 "$count" --model "$models" --method oracle
+    matrix_on cuda "$element" 2 "$cells" --model "$models" --method "$exact,$others"
+    rm -f "$work"/*.latents
+done <<'END'
+fp32 ops,schedulers,pixart_alpha,flux_schnell,wan_t2v,e2e_cogvideox_5b,vae_4ch pixart-alpha-xl-2 ulysses,ring,tensor,cfg pipefusion,distrifusion 6
+bf16 ops,schedulers,flux_dev,hunyuan_video,sd35,hunyuandit_v11,latte,cogvideox_5b,e2e_flux_schnell,vae_16ch wan2.1-i2v-14b-480p ulysses,ring,tensor - 3
+fp16 ops,flux_dev,pixart_alpha,e2e_wan_unipc flux.1-dev ring,tensor - 2
+END
+tap_end
