@@ -676,6 +676,7 @@ static dit_status row_norm_prepare(dit_case_run *run)
     DIT_TRY(fill(run, 0, c->n, 0.5f, 1));
     DIT_TRY(dit_arena_array(&run->arena, c->k * c->B * c->rows, DIT_ELEMENT_FP64, &squares));
     for (int64_t i = 0; i < c->k * c->B * c->rows; i++) ((double *)squares)[i] = (double)c->n * (1 + (double)(i % 7));
+    if (run->device) DIT_TRY(dit_device_put(run->device, squares, c->k * c->B * c->rows));
     run->in[1] = squares;
     return prepare_outputs(run, c->B * c->rows * padded(c, c->n), 0);
 }

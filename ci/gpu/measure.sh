@@ -1,0 +1,233 @@
+#!/usr/bin/env bash
+# Everything that a GPU is wanted for, in one command: builds, checks, times, compares with PyTorch, and writes one JSON
+# document for results/gpu/ and a short table last. On one H200 it is meant to take less than nine minutes.
+# Usage: ci/gpu/measure.sh [--out DIR] [--seconds N] [--skip STAGE]... [--only STAGE]... [--workload FILE] [--packages DIR]
+#   --out DIR       where everything goes (default: results/local/gpu-DATE); measured.json is the document
+#   --seconds N     start no stage after N seconds (default: 500)
+#   --skip, --only  stages: build kernels sanitizer golden methods collective time denoise torch
+#   --workload FILE what denoise and torch run (default: workloads/gpu/measure.json)
+#   --packages DIR  what `ci/offline.sh save DIR` fetched, for a machine that reaches no packages
+# A stage that fails or runs out of time is said in the document and does not end the others.
+# Exit: 0; 3 a stage failed; 4 it cannot be built; 77 no GPU here, with the reason.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+
+out=results/local/gpu-$(date -u +%Y%m%d-%H%M%S) seconds=500 skip=' ' only='' packages='' workload=workloads/gpu/measure.json
+while [ $# -gt 0 ]; do
+    case $1 in
+    --out) out=$2 ;;
+    --seconds) seconds=$2 ;;
+    --skip) skip+="$2 " ;;
+    --only) only+=" $2 " ;;
+    --workload) workload=$2 ;;
+    --packages) packages=$2 ;;
+    *)
+        sed -n '2,/^set -u/s/^# \{0,1\}//p' "$0" | sed '$d'
+        [ "$1" = --help ] && exit 0
+        exit 2
+        ;;
+    esac
+    shift $(($# > 1 ? 2 : 1))
+done
+mkdir -p "$out/log" "$out/stages" || exit 4
+out=$(cd "$out" && pwd)
+build=${BUILD:-build}
+began=$(date +%s)
+elapsed() { echo $(($(date +%s) - began)); }
+if [ -n "$packages" ]; then eval "$(ci/offline.sh unpack "$packages")" || exit 4; fi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# ---- stages ----------------------------------------------------------------------------------------------------------
+
+# Runs a function with a time limit of its own; its output goes to a log, its exit code and seconds to the document.
+# A stage leaves what it found as $out/stages/NAME.json.
+stage() { # name, seconds at most
+    local name=$1 limit=$2 from code left
+    case $skip in *" $name "*) return 0 ;; esac
+    if [ -n "$only" ]; then case $only in *" $name "*) ;; *) return 0 ;; esac fi
+    left=$((seconds - $(elapsed)))
+    if [ "$left" -lt 10 ]; then
+        say "$name" 'not begun: the time is up'
+        note "$name" null 0
+        return 0
+    fi
+    [ "$limit" -le "$left" ] || limit=$left
+    from=$(date +%s)
+    # A stage runs in a shell of its own, so that timeout ends it with all that it started.
+    out=$out build=$build workload=$workload timeout -k 10 "$limit" bash -c "$(declare -f case_document adopt "stage_$name"); stage_$name" \
+        >"$out/log/$name.txt" 2>&1
+    code=$?
+    say "$name" "exit $code, $(($(date +%s) - from)) s"
+    note "$name" "$code" $(($(date +%s) - from))
+    if [ "$code" -ne 0 ]; then
+        tail -n 12 "$out/log/$name.txt" | sed 's/^/    /'
+        failed=1
+    fi
+    return "$code"
+}
+say() { printf '%4d s  %-10s %s\n' "$(elapsed)" "$1" "$2"; }
+notes='' failed=0
+note() { notes+="${notes:+,}{\"stage\":\"$1\",\"exit\":$2,\"seconds\":$3}"; }
+
+# Writes a case document and prints its path.
+case_document() { # name, JSON
+    mkdir -p "$out/cases/$1"
+    printf '%s\n' "$2" >"$out/cases/$1/case.json"
+    echo "$out/cases/$1"
+}
+
+# A folder as a toolkit has them (include, lib) over a library that pip brought, whose files end in numbers.
+adopt() { # name, header, folder of pip's
+    local home=$build/pip/$1 file
+    [ -f "$3/include/$2" ] || return 1
+    mkdir -p "$home"
+    ln -sfn "$3/include" "$home/include"
+    mkdir -p "$home/lib"
+    for file in "$3"/lib/*.so.*; do
+        ln -sf "$file" "$home/lib/"
+        ln -sf "$file" "$home/lib/$(basename "$file" | sed 's/\.so\..*/.so/')"
+    done
+    (cd "$home" && pwd)
+}
+
+stage_build() {
+    local sm cuda=${CUDA_HOME:-/usr/local/cuda} home
+    sm=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
+    # cuBLAS, cuDNN and NCCL are the toolkit's where it has them, else those that PyTorch brings.
+    for home in $(python3 -c 'import nvidia; print(*nvidia.__path__)' 2>/dev/null); do
+        [ -f "$cuda/include/cublasLt.h" ] || CUBLAS_HOME=$(adopt cublas cublasLt.h "$home/cu13") && export CUBLAS_HOME
+        [ -f "$cuda/include/cudnn.h" ] || CUDNN_HOME=$(adopt cudnn cudnn.h "$home/cudnn") && export CUDNN_HOME
+        [ -f "$cuda/include/nccl.h" ] || NCCL_HOME=$(adopt nccl nccl.h "$home/nccl") && export NCCL_HOME
+    done
+    [ -n "${CUBLAS_HOME:-}" ] || unset CUBLAS_HOME
+    [ -n "${CUDNN_HOME:-}" ] || unset CUDNN_HOME
+    [ -n "${NCCL_HOME:-}" ] || unset NCCL_HOME
+    make -j"$(nproc)" BUILD="$build" NVCC_GENCODE="-gencode arch=compute_$sm,code=sm_$sm" all || return 4
+    [ -e "$build/lib/ditbench-cuda.so" ] || { echo 'no lib/ditbench-cuda.so was built'; return 4; }
+    "$build/bin/ditbench" doctor --json >"$out/stages/doctor.json"
+    "$build/bin/ditbench-engine" --devices cuda
+}
+
+stage_kernels() {
+    local element result=0
+    for element in fp32 bf16 fp16; do
+        "$build/bin/ditbench" kernels --backend cuda --element "$element" --check --json \
+            >"$out/stages/kernels-$element.json" || result=3
+    done
+    return "$result"
+}
+
+# Memory errors and races in own kernels, which DITBENCH_CUDA_OWN makes all of them; on few shapes, as it is slow.
+stage_sanitizer() {
+    local tool element operator result=0 folder
+    command -v compute-sanitizer >/dev/null || { echo 'no compute-sanitizer here'; return 0; }
+    export DITBENCH_CUDA_OWN=linear,attention,conv
+    for tool in memcheck racecheck synccheck; do
+        for element in bf16 fp32; do
+            for operator in attention norm qk_norm_rope group_norm conv combine; do
+                folder=$(case_document "sanitizer-$tool-$element-$operator" "{\"schema\":\"ditbench.case/1\",
+                    \"program\":\"kernel\",\"backend\":\"cuda\",\"element\":\"$element\",\"filter\":\"$operator\"}")
+                echo "== $tool $element $operator"
+                compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/bin/ditbench-engine" \
+                    --case "$folder/case.json" --out "$folder" 2>&1 | tail -n 4
+                [ "${PIPESTATUS[0]}" -eq 0 ] || result=3
+            done
+        done
+    done
+    return "$result"
+}
+
+stage_golden() {
+    local element result=0
+    for element in fp32 bf16 fp16; do
+        "$build/bin/ditbench" golden --backend cuda --element "$element" --json engine/tests/golden/*/ \
+            >"$out/stages/golden-$element.json" || result=3
+    done
+    return "$result"
+}
+
+stage_methods() {
+    "$build/bin/ditbench" run workloads/gpu/functional.json --output "$out/methods" --json >"$out/stages/methods.json"
+}
+
+stage_collective() {
+    "$build/bin/ditbench" collective --backend cuda --ranks "$(nvidia-smi --list-gpus | wc -l)" --json \
+        >"$out/stages/collective.json"
+}
+
+stage_time() {
+    "$build/bin/ditbench" kernels --backend cuda --element bf16 --time --json >"$out/stages/time-bf16.json"
+}
+
+stage_denoise() {
+    "$build/bin/ditbench" expand "$workload" --json >"$out/expanded.json" || return 3
+    "$build/bin/ditbench" run "$workload" --output "$out/denoise" --json >"$out/stages/denoise.json"
+    local code=$? comma='' record
+    {
+        printf '['
+        for record in "$out"/denoise/cases/*/p*/record.json; do
+            [ -s "$record" ] || continue
+            printf '%s{"case_id":"%s","record":' "$comma" "$(basename "$(dirname "$(dirname "$record")")")"
+            cat "$record"
+            printf '}'
+            comma=,
+        done
+        printf ']\n'
+    } >"$out/stages/records.json"
+    return "$code"
+}
+
+stage_torch() {
+    [ -e "$out/expanded.json" ] || "$build/bin/ditbench" expand "$workload" --json >"$out/expanded.json"
+    python3 -c 'import torch' 2>/dev/null || { echo 'no PyTorch here'; return 0; }
+    python3 ci/gpu/torch_compare.py --budget 150 "$out/expanded.json" >"$out/stages/torch.json"
+}
+
+# ---- the document ----------------------------------------------------------------------------------------------------
+
+# What nvidia-smi says, as an object of strings.
+facts() {
+    local keys=name,driver_version,memory.total,compute_cap,clocks.max.sm,clocks.max.memory,power.limit,ecc.mode.current
+    nvidia-smi --query-gpu="$keys" --format=csv,noheader | head -n 1 |
+        awk -F', ' -v keys="$keys" '{ n = split(keys, k, ","); printf "{"; for (i = 1; i <= n; i++) printf "%s\"%s\":\"%s\"", (i > 1 ? "," : ""), k[i], $i; print "}" }'
+}
+
+write_document() {
+    local file name
+    {
+        printf '{"schema":"ditbench.gpu/1","date":"%s","version":"%s","seconds":%s,"gpu":%s,"stages":[%s],"results":{' \
+            "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$(git describe --tags --always --dirty 2>/dev/null || echo unknown)" \
+            "$(elapsed)" "$(facts)" "$notes"
+        name=''
+        for file in "$out"/stages/*.json; do
+            [ -s "$file" ] || continue
+            printf '%s"%s":' "$name" "$(basename "$file" .json)"
+            cat "$file"
+            name=,
+        done
+        printf '}}\n'
+    } >"$out/measured.json.part" && mv "$out/measured.json.part" "$out/measured.json"
+}
+
+# ---- the whole -------------------------------------------------------------------------------------------------------
+
+if ! nvidia-smi --list-gpus 2>/dev/null | grep -q .; then
+    echo 'no GPU here: nvidia-smi finds none'
+    exit 77
+fi
+stage build 240 || {
+    write_document
+    exit 4
+}
+stage kernels 60
+stage denoise 150
+stage torch 170
+stage time 60
+stage golden 90
+stage methods 60
+stage collective 30
+stage sanitizer 90
+write_document
+python3 ci/gpu/summary.py "$out/measured.json" 2>/dev/null || echo 'no python3: no table'
+echo "$out/measured.json"
+[ "$failed" -eq 0 ] || exit 3
