@@ -22,12 +22,12 @@ golden_on() {
     report $? "$backend $element: $count golden folders agree with diffusers"
 }
 
-# write_plan: $work/plan.json, all models with all methods.
+# write_plan RESOLUTION: $work/plan.json, all models with all methods.
 write_plan() {
     "$build/bin/ditbench" list models --resolution 256x256 --frames 9 --json >"$work/models.json" &&
         "$build/bin/ditbench" list methods --json >"$work/methods.json" &&
         "$build/tests/engine_matrix" --models "$work/models.json" --methods "$work/methods.json" \
-            --overrides engine/tests/exact.json --variants 1 --resolution "${1:-128x128}" write >"$work/matrix.json" &&
+            --overrides engine/tests/exact.json --variants 1 --resolution "$1" write >"$work/matrix.json" &&
         "$build/bin/ditbench" expand "$work/matrix.json" --json >"$work/plan.json"
 }
 

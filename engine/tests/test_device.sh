@@ -14,7 +14,7 @@ folders=$(for folder in engine/tests/golden/*/; do echo "${folder%/}"; done)
 # shellcheck disable=SC2086
 golden_on host fp32 $folders
 
-write_plan >"$work/log" 2>&1
+write_plan 128x128 >"$work/log" 2>&1
 report $? "the matrix is a workload"
 matrix_on host fp32 1 40
 matrix_on host fp32 2 60
@@ -36,6 +36,32 @@ layer() { # attention, parallel, layer
 layer ulysses '"ulysses_degree":2' ''
 layer ring '"ring_degree":2' ',"causal":true,"layout":"zigzag"'
 layer token-ring '"ring_degree":2' ''
+
+# VAEs shared by rows: edges, moments and pictures pass between ranks.
+decode() { # name, config, ranks, options...
+    local name=$1 ranks=$3
+    printf '{"schema":"ditbench.case/1","program":"vae_decode","vae":{"config":{%s},"weights":{"kind":"seeded","seed":1}},
+        "run":{"height_px":48,"width_px":40,"num_frames":%d,"seed":3},"parallel":{"rows_degree":%d},
+        "platform":{"backend":"host","threads_per_rank":1},"measure":{"warmup_runs":0,"iterations":1}}' \
+        "$2" "$4" "$ranks" >"$work/$name.json"
+    shift 4
+    rm -rf "${work:?}/$name-$ranks"
+    mpirun --oversubscribe --bind-to none -n "$ranks" --mca plm isolated --mca pml ob1 --mca btl self,vader \
+        --mca btl_vader_single_copy_mechanism none "$build/bin/ditbench-engine" --case "$work/$name.json" \
+        --out "$work/$name-$ranks" "$@" >"$work/log" 2>&1 || { sed 's/^/# /' "$work/log"; return 1; }
+}
+kl='"_class_name":"AutoencoderKL","block_out_channels":[8,16],"norm_num_groups":4,"sample_size":32'
+cog='"_class_name":"AutoencoderKLCogVideoX","block_out_channels":[8,16],"norm_num_groups":4,"temporal_compression_ratio":2,"sample_height":64,"sample_width":64'
+for ranks in 2 3; do
+    [ "$ranks" -gt 2 ] || { decode kl "$kl" 1 1 && decode cog "$cog" 1 9; }
+    for vae in kl cog; do
+        if [ "$vae" = kl ]; then config=$kl frames=1; else config=$cog frames=9; fi
+        decode "$vae" "$config" "$ranks" "$frames" --reference "$work/$vae-1/images.safetensors" &&
+            grep -q '"communication_match":[[:space:]]*true' "$work/$vae-$ranks/record.json" &&
+            grep -q '"pass":[[:space:]]*true' "$work/$vae-$ranks/record.json"
+        report $? "host fp32: $vae decoded by $ranks ranks is what one decodes"
+    done
+done
 
 # What is not the device's is refused, not computed.
 printf '{"schema":"ditbench.case/1","program":"attention","layer":{"tokens":96,"heads":4,"head_dim":16},"run":{"seed":3},

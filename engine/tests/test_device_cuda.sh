@@ -20,7 +20,7 @@ write_plan 64x64 >"$work/log" 2>&1
 report $? "the matrix is a workload"
 # element, golden folders, models of the matrix, exact and other methods on two ranks, how many cells they are
 while read -r element folders models exact others cells; do
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2046
     golden_on cuda "$element" $(for folder in ${folders//,/ }; do echo "$golden/$folder"; done)
     count=$(tr , '\n' <<<"$models" | wc -l)
     matrix_on cuda "$element" 1 "$count" --model "$models" --method none
