@@ -102,6 +102,19 @@ static __device__ inline float centre_warp(const norm_operands &o, bool whole, f
     return mean;
 }
 
+/* What rounding the mean left in v: a mean that is large beside the deviations leaves much. */
+template <int PIECES>
+static __device__ inline float left_in_warp(bool whole, float elements, const float v[PIECES][VIEW_WIDTH])
+{
+    float sum = 0.0f;
+#pragma unroll
+    for (int j = 0; j < PIECES; j++)
+#pragma unroll
+        for (int i = 0; i < VIEW_WIDTH; i++)
+            if (j < PIECES - 1 || whole) sum += v[j][i];
+    return __fdividef(warp_sum(sum), elements);
+}
+
 template <int ELEMENT, int PIECES, int OPERANDS>
 static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_wide(norm_operands o)
 {
@@ -130,6 +143,7 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_wide(norm_opera
             of_row = merge_warps<PIECES>(shared + turn * warps, warps, pieces, o.reciprocal_C);
         }
         float reciprocal = rsqrtf(fmaf(of_row.y, o.reciprocal_C, o.eps)), offset = (mean - of_row.x) * reciprocal;
+        if (warps == 1 && o.centred) offset = -left_in_warp<PIECES>(whole, elements, v) * reciprocal;
 #pragma unroll
         for (int j = 0; j < PIECES; j++) {
             int c = (j * threads + first) * VIEW_WIDTH;
