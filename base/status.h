@@ -44,7 +44,7 @@ enum {
     X(ERR_UNSUPPORTED, "E_UNSUPPORTED", DIT_EXIT_USAGE, "valid, but not built here")                                   \
     X(ERR_ENVIRONMENT, "E_ENVIRONMENT", DIT_EXIT_ENVIRONMENT, "the machine lacks something")                           \
     X(ERR_MPI, "E_MPI", DIT_EXIT_CASE, "an MPI call failed")                                                           \
-    X(ERR_DEVICE, "E_DEVICE", DIT_EXIT_CASE, "a call of a device's library failed")                                     \
+    X(ERR_DEVICE, "E_DEVICE", DIT_EXIT_CASE, "a call of a device's library failed")                                    \
     X(ERR_TIMEOUT, "E_TIMEOUT", DIT_EXIT_CASE, "a deadline passed")                                                    \
     X(ERR_CRASH, "E_CRASH", DIT_EXIT_CASE, "an engine process died")                                                   \
     X(ERR_JSON_SYNTAX, "E_JSON_SYNTAX", DIT_EXIT_USAGE, "not JSON")                                                    \

@@ -22,7 +22,7 @@ typedef struct dit_cuda_conv_library dit_cuda_conv_library;           /* conv_cu
 typedef struct dit_cuda {
     dit_device device; /* first: what the engine has */
     dit_device_params params;
-    int sm;                /* compute capability, 90 for 9.0; 0 when emulated */
+    int sm; /* compute capability, 90 for 9.0; 0 when emulated */
     int multiprocessors;
     int64_t shared_bytes;  /* most of one block */
     cudaStream_t stream;   /* operators, in order */
@@ -83,9 +83,9 @@ void cuda_group_moments(dit_pool *pool, const dit_group_norm_args *args);
 /* Packed weights of a linear layer or a convolution on the device: dit_linear.plan points to one, in host memory of the
  * arena. */
 typedef struct {
-    view weight; /* [n, k] row-major (k contiguous), in the device's element */
-    view bias;   /* [n] in the device's element; data NULL: none */
-    view fp8;    /* data NULL, or the same weights in e4m3, [n, k] (of no dit_element) */
+    view weight;      /* [n, k] row-major (k contiguous), in the device's element */
+    view bias;        /* [n] in the device's element; data NULL: none */
+    view fp8;         /* data NULL, or the same weights in e4m3, [n, k] (of no dit_element) */
     float *fp8_scale; /* on the device: what their codes are multiplied by */
 } cuda_weights;
 static inline const cuda_weights *weights_of(const dit_linear *linear)
@@ -93,7 +93,7 @@ static inline const cuda_weights *weights_of(const dit_linear *linear)
     return (const cuda_weights *)linear->plan;
 }
 
-/* ---- what libraries do of operators; false: declined (a shape, a type, not there), the own kernel is to be used ----- */
+/* ---- what libraries do of operators; false: declined, the own kernel is to be used ------------------------------- */
 
 /* y = residual + gate * activation(x W^T + b). */
 typedef struct {

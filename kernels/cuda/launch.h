@@ -6,8 +6,8 @@
 
 #include "kernels/cuda/cuda.h"
 
-/* LAUNCH(cuda, kernel, grid, block, shared_bytes, arguments...): asynchronous on the device's stream; a failed launch is
- * remembered. A kernel with __syncthreads, shuffles or shared memory is launched with LAUNCH too: the host's version
+/* LAUNCH(cuda, kernel, grid, block, shared_bytes, arguments...): asynchronous on the device's stream; a failed launch
+ * is remembered. A kernel with __syncthreads, shuffles or shared memory is launched with LAUNCH too: the host's version
  * gives every thread of a block a fiber. Dynamic shared memory is SHARED(type, name) in the kernel. */
 #ifdef DIT_CUDA_EMULATED
 #define LAUNCH(cuda, kernel, grid, block, shared_bytes, ...)                                                           \

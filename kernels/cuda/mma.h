@@ -63,8 +63,7 @@ static __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t out[4], const 
 static __device__ __forceinline__ void cp_async_16(void *shared, const void *source, bool there)
 {
     int bytes = there ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
-                 "l"(source), "r"(bytes)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(source), "r"(bytes)
                  : "memory");
 }
 
