@@ -3,6 +3,9 @@
 #include "base/log.h"
 
 #include <hwloc.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *dit_time_name(dit_time time)
@@ -85,11 +88,29 @@ static dit_status refuse_simulated_only(const dit_parallel *parallel)
     return DIT_OK;
 }
 
+/* Where a device's choices of algorithms are kept between runs: DITBENCH_CACHE, else this user's cache folder. NULL:
+ * nowhere, which an empty DITBENCH_CACHE asks for. */
+static const char *cache_folder(char *out, size_t size)
+{
+    const char *said = getenv("DITBENCH_CACHE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (said)
+        length = snprintf(out, size, "%s", said);
+    else if (cache && *cache)
+        length = snprintf(out, size, "%s/ditbench", cache);
+    else if (home && *home)
+        length = snprintf(out, size, "%s/.cache/ditbench", home);
+    return length > 0 && (size_t)length < size ? out : NULL;
+}
+
 /* Ranks of a machine take its devices in turn. */
 static dit_status open_device(const dit_runtime_params *params, dit_runtime *rt)
 {
     int count = dit_device_count(params->backend);
-    dit_device_params wanted = {.element = params->element, .fp8_linear = params->fp8_linear};
+    char folder[PATH_MAX];
+    dit_device_params wanted = {.element = params->element,
+                                .fp8_linear = params->fp8_linear,
+                                .cache_folder = cache_folder(folder, sizeof folder)};
     memcpy(wanted.planned, params->planned, sizeof wanted.planned);
     if (count < 1) return dit_error_last()->status != DIT_OK ? dit_error_last()->status : DIT_ERR_ENVIRONMENT;
     wanted.index = rt->local_rank % count;

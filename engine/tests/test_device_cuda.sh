@@ -38,4 +38,16 @@ fp32 ops,schedulers,pixart_alpha,flux_schnell,wan_t2v,e2e_cogvideox_5b,vae_4ch p
 bf16 ops,schedulers,flux_dev,hunyuan_video,sd35,hunyuandit_v11,latte,cogvideox_5b,e2e_flux_schnell,vae_16ch wan2.1-i2v-14b-480p ulysses,ring,tensor - 3
 fp16 ops,flux_dev,pixart_alpha,e2e_wan_unipc flux.1-dev ring,tensor - 2
 END
+
+# What cuBLASLt (its double, as no GPU is needed to choose) was found fastest at is kept between runs, and taken then.
+double=$build/tests/ditbench-cuda-fake-lt.so
+if [ "${DITBENCH_CUDA_LIBRARY:-}" = "$emulated" ] && [ -e "$double" ]; then
+    export DITBENCH_CUDA_LIBRARY=$double DITBENCH_CACHE=$work/cache
+    golden_on cuda fp32 "$golden/pixart_alpha"
+    cp "$work"/cache/linear* "$work/chosen" && [ "$(wc -l <"$work/chosen")" -gt 1 ]
+    report $? "choices of algorithms are kept in DITBENCH_CACHE"
+    golden_on cuda fp32 "$golden/pixart_alpha"
+    cmp "$work/chosen" "$work"/cache/linear*
+    report $? "a second run takes them and chooses nothing again"
+fi
 tap_end
