@@ -7,6 +7,7 @@ set -u
 # One row per need: package in Debian, then what its presence looks like where there is no dpkg (a program or a header).
 clang_major=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
 core='gcc program:gcc
+g++ program:g++
 libc6-dev header:stdio.h
 make program:make
 pkg-config program:pkg-config
