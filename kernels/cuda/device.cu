@@ -205,7 +205,8 @@ static void *get_memory(void *context, int64_t bytes)
 
 static void give_back(void *context, void *memory)
 {
-    if (!((const cuda_device *)context)->lost) cudaFree(memory);
+    (void)context;
+    cudaFree(memory);
 }
 
 static int device_count(void)
@@ -318,7 +319,9 @@ static void close_streams(dit_cuda *cuda)
     if (cuda->stream) cudaStreamDestroy(cuda->stream);
 }
 
-/* Frees wait for what is under way, for ever when that hangs: then everything is left to the end of the process. */
+static cuda_device *left_behind;
+
+/* Frees wait for what is under way, for ever when that hangs: then the device is left to the end of the process. */
 static void device_close(dit_device *device)
 {
     cuda_device *d = cuda_device_of(device);
@@ -328,12 +331,15 @@ static void device_close(dit_device *device)
         dit_error_clear();
     }
     if (!d->lost && d->cuda.stream && cuda_wait(&d->cuda, NULL) != DIT_OK) dit_error_clear();
-    if (!d->lost) {
-        close_libraries(&d->cuda);
-        cuda_staging_close(d);
-        if (d->cuda.workspace) cudaFree(d->cuda.workspace);
-        close_streams(&d->cuda);
+    if (d->lost) {
+        d->next_left_behind = left_behind;
+        left_behind = d;
+        return;
     }
+    close_libraries(&d->cuda);
+    cuda_staging_close(d);
+    if (d->cuda.workspace) cudaFree(d->cuda.workspace);
+    close_streams(&d->cuda);
     dit_space_free(device->space);
     if (d->cuda.marks) free(d->cuda.marks->events);
     free(d->cuda.marks);

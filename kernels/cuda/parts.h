@@ -20,12 +20,13 @@ typedef struct dit_cuda_marks {
 
 enum { CUDA_LINEAR, CUDA_ATTENTION, CUDA_CONV, CUDA_LIBRARIES };
 
-typedef struct {
+typedef struct cuda_device {
     dit_cuda cuda; /* first */
     char *cache_folder;
     cuda_staging staging[CUDA_STAGING_HALVES];
     bool lost;                        /* a wait ran out of time: what is under way can be neither awaited nor freed */
     char absent[CUDA_LIBRARIES][256]; /* why a library is not used; "": it is */
+    struct cuda_device *next_left_behind;
 } cuda_device;
 
 static inline cuda_device *cuda_device_of(dit_device *device)

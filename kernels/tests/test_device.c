@@ -1,6 +1,5 @@
 /* Devices: what is put comes back rounded, work is done in order, waits end, recorded work is done when it is launched;
- * on the host's and on the emulated cuda device, and every operator of both against the reference in all elements. */
-#include "kernels/bench.h"
+ * on the host's and on the emulated cuda device. */
 #include "kernels/cases.h"
 
 #include "base/json.h"
@@ -423,112 +422,6 @@ static void a_device_describes_itself(void **state)
     end(&f);
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------------- */
-
-static dit_status bench(const char *name, dit_element element, const char *filter)
-{
-    const dit_kernel_bench params = {.backend = name, .element = element, .threads = 1, .filter = filter};
-    cJSON *report = cJSON_CreateObject();
-    dit_status st = dit_kernels_bench(&params, report);
-    cJSON_Delete(report);
-    return st;
-}
-
-static void check_all(const char *name, dit_element element)
-{
-    dit_status st = bench(name, element, NULL);
-    if (st != DIT_OK) print_error("%s %s: %s\n", name, dit_element_name(element), dit_error_last()->message);
-    assert_int_equal(st, DIT_OK);
-}
-
-static void operators_of_the_host_device_equal_the_reference(void **state)
-{
-    (void)state;
-    check_all("host", DIT_ELEMENT_FP32);
-    assert_int_equal(bench("host", DIT_ELEMENT_BF16, "copy"), DIT_ERR_UNSUPPORTED);
-    assert_int_equal(bench("cpu", DIT_ELEMENT_BF16, "copy"), DIT_ERR_UNSUPPORTED);
-}
-
-static void operators_of_cuda_equal_the_reference_in_fp32(void **state)
-{
-    (void)state;
-    check_all("cuda", DIT_ELEMENT_FP32);
-}
-
-static void operators_of_cuda_equal_the_reference_in_bf16(void **state)
-{
-    (void)state;
-    check_all("cuda", DIT_ELEMENT_BF16);
-}
-
-static void operators_of_cuda_equal_the_reference_in_fp16(void **state)
-{
-    (void)state;
-    check_all("cuda", DIT_ELEMENT_FP16);
-}
-
-static const dit_kernels *right;
-
-/* Loses the last key. */
-static void wrong_attention(dit_pool *pool, const dit_attention_args *args)
-{
-    dit_attention_args shorter = *args;
-    if (shorter.Sk > 1) shorter.Sk--;
-    right->attention(pool, &shorter);
-}
-
-/* One part in a hundred too large, less than three roundings to bf16. */
-static void wrong_activate(dit_pool *pool, const dit_activate_args *args)
-{
-    const dit_combine_args twice = {.elements = args->elements, .count = 1, .x = {args->y}, .a = {1.01f}, .y = args->y};
-    right->activate(pool, args);
-    right->combine(pool, &twice);
-}
-
-static void wrong_merge(dit_pool *pool, const dit_merge_args *args)
-{
-    right->attention_merge(pool, args);
-    const dit_combine_args lse = {
-        .elements = args->B * args->H * args->S, .count = 1, .x = {args->lse}, .a = {1.0001f}, .y = args->lse};
-    right->combine(pool, &lse);
-}
-
-static void wrong_operators_of_a_device_fail_their_cases(void **state)
-{
-    fixture f;
-    (void)state;
-    make(&f, "cuda", DIT_ELEMENT_BF16, 0);
-    right = dit_device_kernels(f.device);
-    static const char *const filters[] = {"attention", "activate", "attention_merge"};
-    for (int i = 0; i < 3; i++) {
-        const dit_kernel_bench params = {
-            .backend = "cuda", .element = DIT_ELEMENT_BF16, .threads = 1, .filter = filters[i]};
-        dit_kernels table = *right;
-        cJSON *report = cJSON_CreateObject();
-        if (i == 0) table.attention = wrong_attention;
-        if (i == 1) table.activate = wrong_activate;
-        if (i == 2) table.attention_merge = wrong_merge;
-        assert_int_equal(dit_kernels_bench_device(&params, f.device, &table, report), DIT_ERR_MISMATCH);
-        cJSON_Delete(report);
-    }
-    end(&f);
-}
-
-static void timing_is_the_devices_own_and_says_what_it_is_compared_with(void **state)
-{
-    const dit_kernel_bench params = {.backend = "cuda", .threads = 1, .time = true, .filter = "elements=65536"};
-    cJSON *report = cJSON_CreateObject();
-    (void)state;
-    assert_int_equal(dit_kernels_bench(&params, report), DIT_OK);
-    const cJSON *item = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "cases"), 0);
-    assert_true(cJSON_GetObjectItem(item, "time_ns")->valuedouble > 0);
-    assert_true(cJSON_GetObjectItem(item, "copies")->valuedouble > 1); /* the emulated cache holds one, not two */
-    assert_true(cJSON_GetObjectItem(report, "gemm_size")->valuedouble >= 256);
-    assert_true(cJSON_GetObjectItem(report, "peak_gflop_per_s")->valuedouble > 0);
-    assert_string_equal(cJSON_GetObjectItem(report, "element")->valuestring, "fp32");
-    cJSON_Delete(report);
-}
-
 /* ---- the library that is built where there is a toolkit -----------------------------------------------------------
  */
 
@@ -578,12 +471,6 @@ int main(void)
         cmocka_unit_test(the_host_device_says_that_it_records_nothing),
         cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(a_device_describes_itself),
-        cmocka_unit_test(operators_of_the_host_device_equal_the_reference),
-        cmocka_unit_test(operators_of_cuda_equal_the_reference_in_fp32),
-        cmocka_unit_test(operators_of_cuda_equal_the_reference_in_bf16),
-        cmocka_unit_test(operators_of_cuda_equal_the_reference_in_fp16),
-        cmocka_unit_test(wrong_operators_of_a_device_fail_their_cases),
-        cmocka_unit_test(timing_is_the_devices_own_and_says_what_it_is_compared_with),
         cmocka_unit_test(the_real_library_loads_where_it_is_built),
         cmocka_unit_test(a_wait_ends_at_its_deadline),
         cmocka_unit_test(waits_ask_what_is_watched_and_end_with_its_failure),
