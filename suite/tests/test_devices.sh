@@ -18,8 +18,8 @@ workload() {
   "program": "denoise",
   "defaults": {"resolution": "64x64", "num_inference_steps": 2, "text_tokens": 8, $2
     "model": {"name": "pixart-alpha-xl-2", "as": "tiny",
-              "override": {"num_layers": 2, "num_attention_heads": 2, "attention_head_dim": 16,
-                           "cross_attention_dim": 32, "caption_channels": 32}}},
+              "override": {"num_layers": 2, "num_attention_heads": 2, "attention_head_dim": 24,
+                           "cross_attention_dim": 48, "caption_channels": 32}}},
   "axes": {$3},
   "repeat": {"processes": 1, "seed": 3},
   "measure": {"warmup_runs": 1, "iterations": 2, "deadline_s": 60}
