@@ -34,9 +34,9 @@ while read -r element folders models exact others cells; do
     matrix_on cuda "$element" 2 "$cells" --model "$models" --method "$exact,$others"
     rm -f "$work"/*.latents
 done <<'END'
-fp32 ops,schedulers,pixart_alpha,flux_schnell,wan_t2v,e2e_cogvideox_5b,vae_4ch pixart-alpha-xl-2 ulysses,ring,tensor,cfg pipefusion,distrifusion 6
-bf16 ops,flux_dev,sd35,hunyuandit_v11,latte,e2e_flux_schnell,vae_16ch wan2.1-i2v-14b-480p ulysses,tensor - 2
-fp16 ops,hunyuan_video,e2e_wan_unipc flux.1-dev ring - 1
+fp32 ops,schedulers,pixart_alpha,flux_schnell,vae_4ch pixart-alpha-xl-2 ulysses,ring,tensor,cfg pipefusion,distrifusion 6
+bf16 ops,flux_dev,sd35,latte,vae_16ch wan2.1-i2v-14b-480p ulysses,tensor - 2
+fp16 ops,e2e_wan_unipc flux.1-dev ring - 1
 END
 
 # What cuBLASLt (its double, as no GPU is needed to choose) was found fastest at is kept between runs, and taken then.
