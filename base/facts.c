@@ -1,5 +1,4 @@
-/* Facts of a case, and the legality of running it: PARALLEL.md section 1.2. One rule per row, first broken rule wins.
- */
+/* Facts of a case, and the legality of running it. One rule per row; the first broken rule wins. */
 #include "base/mesh.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * degrees, h and w the query and key heads that a rank has room for, e = 4 bytes. One forward sends
  *   Ulysses   q, k, v there and the result back: B (u-1) n (2 h + 2 w) D e, in 4 B (u-1) messages, packed in 2 B (u-1)
  *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e; of whole rows, r-1 hops of k, then r-1 of v
- * With h = H/u and w = Hk/u these are the published 4 (N-1)/N^2 S H D e and 2 (N-1)/N S Hk D e (PARALLEL.md section 2).
+ * With h = H/u and w = Hk/u these are the published 4 (N-1)/N^2 S H D e and 2 (N-1)/N S Hk D e.
  */
 #include "base/layer.h"
 

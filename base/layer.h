@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* Which tokens a ring rank holds. Sources: PARALLEL.md 3.3; zigzag: Zhu, ring-flash-attention; stripe: Brandon et al.,
+/* Which tokens a ring rank holds. Sources: zigzag: Zhu, ring-flash-attention; stripe: Brandon et al.,
  * Striped Attention (arXiv:2311.09431). */
 typedef enum {
     DIT_TOKEN_BASIC,  /* ring rank k the k-th run of consecutive tokens                    */

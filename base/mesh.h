@@ -193,8 +193,8 @@ typedef struct {
     dit_volume at[DIT_GROUP_COUNT][DIT_COLLECTIVE_COUNT][DIT_PHASE_COUNT];
 } dit_volume_table;
 
-/* Closed form of everything `rank` sends, fp32 (e = 4). PARALLEL.md section 2, exact with joint text; volume.c has the
- * formulas. The configuration must be legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
+/* Predicts everything that `rank` sends, exactly, by the closed forms at the top of volume.c. The configuration must be
+ * legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
 

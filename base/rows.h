@@ -1,5 +1,5 @@
 /* Rows: a decode whose picture is cut by rows over ranks - who has which rows, whether that is legal, and the closed
- * form of what each rank sends. PARALLEL.md 3.8.
+ * form of what each rank sends. engine/vae/bands.c runs it.
  *
  * Every rank holds a band of rows of every activation. A convolution of three rows needs one row from each neighbour:
  * 2 C w e bytes an inner boundary. A group norm needs the moments of all bands: an all-reduce of sum and sum of squares

@@ -1,28 +1,53 @@
-/* Closed forms: what each method sends, per rank and image. PARALLEL.md section 2, exact for joint text.
+/* Closed forms: what each rank sends with each method, per image. Every record's counted bytes must equal them.
  *
- * Notation: B batch rows of this rank (images x guidance branches), n its image rows, T its rows of joint text (all of
- * them where the text is replicated), C hidden, e an element's bytes (of latents 4), N the degree of the axis. F
- * forwards are of all rows: every step of exact methods, warm-up steps and the fill of displaced ones; Z steps are
- * stale. A pipeline makes these in M bands of rows, so that what goes once a forward ("a pass") goes in F + Z M
- * messages of the bytes of F + Z.
+ * Notation. B: batch rows of this rank (images x guidance branches). n: its image rows. T: its rows of joint text (all
+ * of the text where it is replicated). C: hidden size, C/t on one of t tensor ranks. e: bytes of an element (4 for
+ * latents). N: degree of the axis in question. u: Ulysses degree.
+ * F forwards see all rows: every step of an exact method, and the fill and warm-up steps of a stale one. Z steps are
+ * stale. A pipeline makes a stale step in M bands of rows. "A pass" is one forward's bytes; the bytes of F + Z passes
+ * go in F + Z M messages, because a stale step sends each band by itself.
  *
- * Attention, per layer of the rank's own stage, with C/t instead of C on one of t tensor ranks:
- *   Ulysses   Q, K, V out and the result back, one all-to-all per operand and batch row: 4 B (N-1) n C/N e a pass;
- * split text travels like rows. Replicated text: no Q, K or V travels; the result's head slices are gathered: B (N-1) T
- * C/N e in F + Z messages, with the first band ring      N-1 hops of K and V in one message, u the Ulysses degree:
- * (N-1) 2 B (u n) (C/u) e in each of F + Z M micro-steps, as every band needs the whole store (PARALLEL.md 3.5);
- * replicated text stays at home patch     K and V in one message, 2 B n C e with split text as rows: all-gathers of N-1
- * messages in F forwards; then DistriFusion: the same in all stale steps but the last, which nobody would read; PCPP:
- * in those steps 2 B s C e to each neighbour, s of n rows shared (dit_parallel_shared_rows); naive patch: nothing Where
- * attention is per frame (segments), its batch rows are B x segments of n / segments tokens; where a block attends a
- * second time over image tokens alone, that call counts without the text. tensor    a sum of [B n, C] goes as a
- * reduce-scatter and an all-gather: 2 (N-1) messages of B n C/N e a pass; norms over all heads: N-1 messages of B n
- * doubles a pass; sums of text alone with the first band only stages    each but the last to the next: the stream, B (T
- * + n) C e a pass; and to where its skips end, k skips in one message: k B n C e a pass. The last to the first: new
- * latents, images n token_channels e after all steps but the very last, and not after the fill. In the end the last one
- * gives its latents to all others cfg       the last stage gathers the prediction: images n token_channels e, a pass
- * without the fill At the end the latents are gathered over ulysses, then ring or patch, then data.
- * With text_with_every_band, what is of text goes in each of F + Z M micro-steps.
+ * Attention, for each layer of the rank's own stage:
+ *
+ *   axis     what is sent                                    messages              bytes of each
+ *   -------  ----------------------------------------------  --------------------  -----------------------------------
+ *   ulysses  Q, K, V out and the result back, as image rows  4 B (N-1) a pass      n C/N e
+ *            split text: travels as more rows                (in those messages)   T C/N e more
+ *            replicated text: the result's head slices       B (N-1), F + Z times  T C/N e
+ *   ring     K and V, N-1 hops; a stale step sends the       N-1, F + Z M times    2 B (u n) (C/u) e
+ *            whole store again with every band
+ *   patch    K and V, gathered in every full forward         N-1, F times          2 B n C e
+ *            distrifusion: also in stale steps but the last  N-1, Z - 1 times      2 B n C e
+ *            pcpp: in those steps to each neighbour          1 each, Z - 1 times   2 B s C e
+ *            naive-patch: nothing in stale steps             none
+ *
+ *   Split text counts among the ring's and the gathers' rows n; replicated text stays at home there. pcpp shares s of
+ *   the n rows (dit_parallel_shared_rows). The last stale step sends nothing, because nobody would read it. Where
+ *   attention is per frame, the batch rows are B x segments of n / segments tokens. Where a block attends a second time
+ *   over image tokens alone, that call counts without the text.
+ *
+ * Everything else:
+ *
+ *   tensor   a sum of [B n, C]: a reduce-scatter and an      2 (N-1) a pass        B n C/N e
+ *            all-gather
+ *            a norm over all heads: a sum of squares a row   N-1 a pass            B n 8
+ *            such a norm over keys of a text or image that   N-1, once             B rows 8
+ *            blocks only read (cross-attention)
+ *            sums of text alone: with the first band only    2 (N-1), F + Z times  B T C/N e
+ *   stages   each but the last to the next: the stream       1 a pass              B (T + n) C e
+ *            to the stage where k of its skips end           1 a pass              k B n C e
+ *            the last to the first: new latents, after all   1 a pass              images n token_channels e
+ *            steps but the very last and not after the fill
+ *            the last to all others, in the end: latents     N-1                   images n token_channels e
+ *   cfg      the last stage gathers the prediction           N-1 a pass, no fill   images n token_channels e
+ *
+ *   In the end the latents are gathered over ulysses, then ring or patch, then data.
+ *   The stream's text, too, travels with the first band only; with text_with_every_band (simulations of xDiT) all text
+ *   goes in each of F + Z M micro-steps.
+ *
+ * Sources: Jacobs et al., DeepSpeed-Ulysses (arXiv:2309.14509); Liu et al., Ring Attention (arXiv:2310.01889); Fang and
+ * Zhao, USP (arXiv:2405.07719); Fang et al., PipeFusion (arXiv:2405.14430); Li et al., DistriFusion (arXiv:2402.19481);
+ * Shoeybi et al., Megatron-LM (arXiv:1909.08053). Exact for joint text, which the papers leave out.
  */
 #include "base/mesh.h"
 

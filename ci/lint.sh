@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Static analysis: warnings of gcc and clang as errors, cppcheck, shellcheck, white space.
-# Usage: ci/lint.sh [CHECK]...      (gcc clang cppcheck shellcheck format lines; all when none is named)
+# Usage: ci/lint.sh [CHECK]...      (gcc clang cppcheck shellcheck format lines comments; all when none is named)
 # Exit: 0; 1 when a check complains; 4 when a tool is missing and cannot be installed.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 checks=("$@")
-[ ${#checks[@]} -gt 0 ] || checks=(gcc clang cppcheck shellcheck format lines)
+[ ${#checks[@]} -gt 0 ] || checks=(gcc clang cppcheck shellcheck format lines comments)
 ci/deps.sh core lint || exit 4
 
 sources() { git ls-files -- '*.c' '*.h'; }
@@ -32,6 +32,9 @@ check_format() { sources | xargs clang-format --dry-run --Werror; }
 check_lines() {
     ! sources | xargs awk 'length($0) > 120 { printf "%s:%d: %d columns\n", FILENAME, FNR, length($0) }' | grep .
 }
+
+# What comments say must be readable and must exist: ci/comments.sh has the rules.
+check_comments() { ci/comments.sh; }
 
 result=0
 for check in "${checks[@]}"; do

@@ -59,7 +59,7 @@ typedef struct {
 
 /* out and lse of one more block of keys are merged into the running ones:
  *   m = max(lse, block_lse); w = exp(lse-m), w_b = exp(block_lse-m); out = (w out + w_b block_out)/(w + w_b);
- *   lse = m + log(w + w_b).   Exact for lse = -inf (nothing yet). Source: Ring Attention (Liu et al.), PARALLEL 3.3. */
+ *   lse = m + log(w + w_b).   Exact for lse = -inf (nothing yet). Source: Liu et al., Ring Attention (arXiv:2310.01889). */
 typedef struct {
     int64_t B, H, S, D;
     float *out, *lse; /* inout [B,S,H,D] strides ldo, batch_o; lse [B,H,S] dense */
@@ -124,7 +124,7 @@ typedef struct {
 
 /* Sinusoid of diffusers' Timesteps(dim, flip_sin_to_cos=True, downscale_freq_shift=0): y [count, dim] = [cos | sin] of
  * (t unit) f_i, f_i = exp(-log(10000) i / (dim / 2)). In float32 and in the library's order, because t f is rounded
- * before cos and sin (golden/NOTES.md). */
+ * before cos and sin (engine/tests/golden/NOTES.md). */
 typedef struct {
     int64_t count, dim;
     const float *t; /* [count] */
@@ -155,10 +155,13 @@ typedef struct {
 } dit_row_norm_args;
 
 /* Convolution over time, height and width on channels-last data, each extent with its own kernel, stride and padding:
- *   y[t, y, x, :] = residual + act(b + sum over taps of W[:, tap, :] u[t st - pt + dt, y sy - py + dy, x sx - px + dx,
- * :]) u is x with each pixel repeated up x up times (nearest), and zero outside; frames before the first come from
- * `front`, and where x is a band of a larger picture, the rows next to it from `above` and `below`. 2-D convolutions
- * have kernel[0] = 1 and treat the frames as a batch. */
+ *
+ *   y[t, y, x, :] = residual + act(bias + sum over taps (dt, dy, dx) of
+ *                                         W[:, dt, dy, dx, :] u[t st - pt + dt, y sy - py + dy, x sx - px + dx, :])
+ *
+ * u is x with each pixel repeated `up` x `up` times (nearest), and zero outside of the image. Frames before the first
+ * come from `front`; where x is a band of a larger image, the rows next to it come from `above` and `below`. 2-D
+ * convolutions have kernel[0] = 1 and treat the frames as a batch. */
 typedef struct {
     const dit_linear *weights;                /* linear_pack of [n, kernel t, y, x, channels]: channels fastest */
     int64_t frames, height, width, channels;  /* x [frames, height, width, channels] dense */

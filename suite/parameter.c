@@ -44,7 +44,7 @@ static const char *const *attention_words(void)
     return words;
 }
 
-/* What other programs call our keys; mostly flags of xDiT (PARALLEL.md section 1.3) and arguments of diffusers. */
+/* What other programs call our keys; mostly flags of xDiT and arguments of diffusers. */
 static const struct {
     const char *alias, *hint;
 } aliases[] = {

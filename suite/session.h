@@ -1,9 +1,9 @@
 /* Session: the folder of one run of one workload.
  *
- *   journal.jsonl            the truth (journal.h)
- *   plan.json                the resolved cases and the order of all runs (schedule.h), so that resume needs no
- * workload cases/ID/case.json       what the engine reads cases/ID/pK/             what the engine wrote in process K:
- * record.json, rank-N.json, latents, engine.log
+ *   journal.jsonl        the truth (journal.h)
+ *   plan.json            the resolved cases and the order of all runs (schedule.h), so that resume needs no workload
+ *   cases/ID/case.json   what the engine reads
+ *   cases/ID/pK/         what the engine wrote in process K: record.json, rank-N.json, latents, engine.log
  *
  * Sessions lie under results/local of the current folder ($DITBENCH_RESULTS instead when set) under a name made of the
  * UTC time, the workload's name and a random tail; `latest` there points to the newest.

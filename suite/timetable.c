@@ -145,7 +145,7 @@ static dit_status add_stages(const dit_parallel *parallel, const dit_facts *fact
     return blocks ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
 }
 
-/* What a run of T steps takes, in steps of one rank, and what the bound of PARALLEL.md says. */
+/* Adds what a run of T steps gains over one rank, and the most that P stages can gain: T / (W + (T - W) / P). */
 static dit_status add_speed(const dit_parallel *parallel, const dit_facts *facts, int64_t stages, cJSON *out)
 {
     double steps = (double)facts->steps, stale = dit_parallel_stale_steps(parallel, facts), whole = steps - stale;

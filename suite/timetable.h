@@ -1,5 +1,5 @@
 /* Timetable: which stage of a pipeline works on which band of which step, and when, if all bands took equally long on
- * all stages (one tick). Pure; PARALLEL.md section 3.4.
+ * all stages (one tick). Pure.
  *
  * A stage takes bands in order, step by step. It can start one when the stage before has done it; the first stage, when
  * the last one has done the same band of the step before, whose latents it needs.

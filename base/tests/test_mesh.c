@@ -333,7 +333,7 @@ static int64_t step_bytes(const dit_parallel *parallel, const dit_facts *facts, 
     return table.at[axis][collective][DIT_PHASE_STEP].bytes;
 }
 
-/* PARALLEL.md section 2: 4(N-1)/N^2 S h e L against 2(N-1)/N S h e L, both guidance branches */
+/* The papers: 4(N-1)/N^2 S h e L against 2(N-1)/N S h e L, both guidance branches */
 static void ulysses_and_ring_follow_the_published_formulas(void **state)
 {
     dit_facts facts = pixart_facts();
@@ -367,7 +367,7 @@ static dit_volume tensor_sums(const dit_parallel *parallel, const dit_facts *fac
     return table.at[DIT_AXIS_TENSOR][DIT_COLLECTIVE_ALL_REDUCE][DIT_PHASE_STEP];
 }
 
-/* PARALLEL.md section 2: 2 (N-1)/N S h e for each of three sums a block, with cross-attention; in 2 (N-1) messages */
+/* Megatron-LM: 2 (N-1)/N S h e for each of three sums a block, with cross-attention; in 2 (N-1) messages */
 static void tensor_ranks_follow_the_published_formula(void **state)
 {
     dit_facts facts = pixart_facts();
@@ -468,7 +468,7 @@ static dit_facts of_depth(dit_facts facts, int64_t layers)
     return facts;
 }
 
-/* PARALLEL.md section 2: S h e a boundary and step, in M messages; no matter how many blocks there are */
+/* PipeFusion: S h e a boundary and step, in M messages; no matter how many blocks there are */
 static void pipelines_send_their_stream_whatever_the_depth(void **state)
 {
     dit_parallel parallel = with_stages(mesh(1, 1, 1, 1), 4);
@@ -553,7 +553,7 @@ static void ulysses_in_a_pipeline_sends_the_same_bytes(void **state)
     }
 }
 
-/* PARALLEL.md 3.5: every band circulates the whole store, M times what a ring sends in a step */
+/* Every band circulates the whole store, M times what a ring sends in a step */
 static void a_ring_in_a_pipeline_sends_once_a_band(void **state)
 {
     dit_facts facts = pixart_facts(), longer = facts;
@@ -604,7 +604,7 @@ static void skips_within_a_stage_are_not_sent(void **state)
 
 /* ---- displaced patches ------------------------------------------------------------------------------------------- */
 
-/* PARALLEL.md section 2: 2(N-1)/N S h e L, in every step but the last, whose K and V nobody would read */
+/* DistriFusion: 2(N-1)/N S h e L, in every step but the last, whose K and V nobody would read */
 static void distrifusion_follows_the_published_formula(void **state)
 {
     dit_facts facts = pixart_facts();
@@ -689,7 +689,7 @@ static void patches_send_the_text_only_where_it_is_split(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* PARALLEL.md section 2: weights 1/P, and 2 S h L/P of K and V; DistriFusion: all weights, and 2 S h L */
+/* PipeFusion: weights 1/P, and 2 S h L/P of K and V; DistriFusion: all weights, and 2 S h L */
 static void stages_and_patches_keep_the_published_memory(void **state)
 {
     dit_facts facts = pixart_facts();

@@ -77,7 +77,7 @@ static void a_picture_sends_one_row_a_convolution(void **state)
     assert_int_equal(volume_of(&facts, 1, 0, DIT_COLLECTIVE_SEND_RECV).bytes, 0);
 }
 
-/* PARALLEL.md 3.8: 2 C w e an inner boundary and convolution, so all ranks together send that N - 1 times. */
+/* Closed form: 2 C w e an inner boundary and convolution, so all ranks together send that N - 1 times. */
 static void all_ranks_together_send_two_rows_a_boundary(void **state)
 {
     (void)state;

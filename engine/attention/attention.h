@@ -69,15 +69,15 @@ typedef struct {
 /* The hops, ring_degree of them; they belong to the policy. */
 const dit_attention_hop *dit_attention_hops(const dit_attention *attention);
 
-/* Masks text keys: bias [B, text_tokens] of the whole text is added to the logits of every row and head; copied. Every
- * rank has the whole text's mask, so nothing is sent. Not collective. */
 /* Whether every forward asks for the same work at the same addresses: policies that remember steps do not. */
 bool dit_attention_is_steady(const dit_attention *attention);
+/* Masks text keys: bias [B, text_tokens] of the whole text is added to the logits of every row and head; copied. Every
+ * rank has the whole text's mask, so nothing is sent. Not collective. */
 dit_status dit_attention_set_text_bias(dit_attention *attention, const float *bias, int64_t text_tokens);
 
 /* The calls that follow are those of one forward, in order, about the rows of a window. */
 void dit_attention_begin(dit_attention *attention, const dit_window *window);
-/* The next step comes `steps` later than it would: of a simulation. */
+/* Skips `steps` steps, so that the next forward belongs to a later one. Only simulations do so. */
 void dit_attention_leave_out(dit_attention *attention, int steps);
 
 /* Collective over the sequence ranks. Communication: as the closed form of the policy (base/volume.c). Errors, in a

@@ -19,7 +19,7 @@
  * Where a model has convolutions or group norms over rows, DistriFusion exchanges halos and corrects statistics too.
  * The transformers here have none: the convolution of a patch embedding sees the pixels of one token.
  * Sources: Li et al., DistriFusion (arXiv:2402.19481); Zhang et al., Partially Conditioned Patch Parallelism
- * (arXiv:2412.02962); PARALLEL.md 3.6.
+ * (arXiv:2412.02962).
  */
 #include "engine/attention/policy.h"
 

@@ -6,7 +6,8 @@
  *   pcpp          of the step before, those next to the boundary of the previous and of the next group; else not there
  *   naive-patch   not there
  * Joint text of a pipeline belongs to group 0. Of patches it is split as the image is, or every patch has its own,
- * which is fresh in each forward and remembered by none. Source: PARALLEL.md 3.4 to 3.6.
+ * which is fresh in each forward and remembered by none. README.md of this folder
+ * describes the methods.
  */
 #include "engine/attention/oracle.h"
 #include "engine/attention/policy.h"

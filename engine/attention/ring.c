@@ -5,7 +5,7 @@
  * data (one piece where nothing is computed). Sends per call: (r-1) messages of 2 B n Hk D floats, n the travelling
  * rows, Hk the heads of K and V. With a pipeline all that is kept travels in every call, whichever band it is about: M
  * times the bytes in a step. Where tokens have an order (causal masks), a hop computes only what some query sees.
- * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889); PARALLEL.md 3.3.
+ * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889).
  */
 #include "engine/attention/policy.h"
 

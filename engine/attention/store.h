@@ -5,7 +5,7 @@
  * therefore one run of rows, and what an exchange of a band delivers goes there as it is. Put after the exchange of
  * Ulysses and before the ring: of ring ranks each keeps its own share.
  * Every band is stamped with the step that it was written in, so that rows are never older than the method says.
- * Source: PARALLEL.md 3.5, and its layout trap.
+ * README.md of this folder says why bands and not ranks come first.
  */
 #ifndef DIT_ENGINE_ATTENTION_STORE_H
 #define DIT_ENGINE_ATTENTION_STORE_H

@@ -8,7 +8,7 @@
  * the one that needs most: room that nobody fills travels empty, shared heads travel to each reader. Packed, the three
  * operands of a batch entry travel as rows of one message. Simulated, the first entry's exchanges carry the
  * whole batch, as in xDiT.
- * Source: Jacobs et al., DeepSpeed Ulysses (arXiv:2309.14509); joint text: PARALLEL.md 3.2.
+ * Source: Jacobs et al., DeepSpeed Ulysses (arXiv:2309.14509).
  */
 #include "base/layer.h"
 #include "engine/attention/policy.h"

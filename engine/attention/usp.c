@@ -1,5 +1,5 @@
 /* USP: Ulysses over the fast links, a ring over the slow ones. Ulysses all-to-all, ring over r ranks with H/u heads,
- * reverse all-to-all. Source: Fang and Zhao, USP (arXiv:2405.07719); PARALLEL.md 3.3b. */
+ * reverse all-to-all. Source: Fang and Zhao, USP (arXiv:2405.07719). */
 #include "engine/attention/policy.h"
 
 static dit_status usp_prepare(dit_attention *attention)

@@ -9,8 +9,8 @@
  *   stream    to the next stage: the rows of the task, joint text with band 0
  *   skips     outputs of early blocks to the stages of the late blocks that take them (HunyuanDiT), one message a pair
  *   latents   from the last stage, which has guidance and solver, to the first; not after the last step
- * Source: Fang et al., PipeFusion (arXiv:2405.14430), sections 4.1 and 4.2; PARALLEL.md 3.4. Its `patch` is a band
- * here.
+ * Source: Fang et al., PipeFusion (arXiv:2405.14430), sections 4.1 and 4.2. Its `patch` is
+ * called a band here.
  */
 #include "engine/executor/executor.h"
 

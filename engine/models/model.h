@@ -88,7 +88,7 @@ struct dit_model {
     dit_condition prepared;   /* of the newest prepare */
     float timestep_divisor;   /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
     bool linspace_sigmas;     /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
-    bool sensitive_embedding; /* embeds values of several thousand: golden allows 5e-5 (NOTES.md)   */
+    bool sensitive_embedding; /* embeds values of several thousand: golden allows 5e-5 (README there) */
 };
 
 /* Whether this rank has block `index`. */

@@ -3,7 +3,7 @@
  * A rank's operators take virtual time on two timelines, host and device (kernels/cost/clock.h); what has come together
  * is charged to the simulated device when the rank next talks to another. Messages go through SimGrid's links and carry
  * nothing. Everything between is the engine's own code.
- * Source: Degomme et al., Simulating MPI applications: the SMPI approach (TPDS 2017); DESIGN.md section 7.
+ * Source: Degomme et al., Simulating MPI applications: the SMPI approach (TPDS 2017).
  */
 #ifndef DIT_ENGINE_SIM_H
 #define DIT_ENGINE_SIM_H
@@ -21,7 +21,7 @@ dit_status dit_sim_start(int *ranks);
 /* Collective. Zeroed memory that all ranks see: they are of one process. From calloc; whoever is last frees it. Errors:
  * DIT_ERR_MEMORY. */
 dit_status dit_sim_shared(int64_t bytes, void **out);
-/* The same in seconds, of this rank. */
+/* This rank's virtual time in seconds; what is not charged yet is included. */
 double dit_sim_now(void);
 /* When this rank's host has issued everything so far: before or after. */
 double dit_sim_host_now(void);
@@ -45,9 +45,8 @@ const dit_kernels *dit_sim_kernels(void);
 
 /* Operators take no time from now on: of a collective library that adds while it sends. */
 void dit_sim_free_of_charge(bool free);
-/* The host issues messages. True: the device will have more to do before it gets to them, and then starts first what is
- * issued next: of two kernels that wait for the same third, the one in the third's own stream need not be told, so that
- * it has the processors before the other asks for them. */
+/* Issues messages. Returns true if the device is still busy: then the next compute kernel starts before the message
+ * kernel, because it shares the running kernel's stream, needs no event, and takes the processors first. */
 bool dit_sim_issue(void);
 /* In comm.c: starts issued messages that waited for the operator after them to leave processors, if there are any. */
 void dit_sim_start_put_off(void);

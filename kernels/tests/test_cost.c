@@ -868,8 +868,8 @@ static void simulated_messages_take_the_librarys_time(void **state)
     assert_close(dit_cost_exchange_of(&g, DIT_COST_ALL_GATHER, 1e10).bandwidth_factor, 367.6 / 50, 1e-12);
 }
 
-/* COST-MODEL section 8: a rank of Ulysses on PCIe hosts has 3.8 GB/s among 4 and 1.2 among 8, one of a ring 15. Inside
- * a node that is what the ends take; the links between them pass what they pass. */
+/* Published layer rates of PCIe hosts come to 3.8 GB/s for a rank of Ulysses among 4, to 1.2 among 8, and to 15 for a
+ * rank of a ring. Inside a node the ends take that; the links between them pass what they pass. */
 static void many_peers_at_once_have_less_each_for_every_doubling(void **state)
 {
     dit_cost_group g = group_of(DIT_COST_PCIE, 15e9, 8, 1);
