@@ -605,9 +605,23 @@ static void compare_with_baseline(const report_table *table, report_case *kase)
     }
 }
 
+/* What the session line says of the case's software. Sessions of old say nothing, and nothing is claimed of them. */
+static bool is_projection(const report_table *table, const report_case *kase)
+{
+    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(table->session.root, "simulation");
+    const cJSON *profiles = cJSON_GetObjectItemCaseSensitive(simulation, "profiles");
+    char name[64];
+    if (!report_case_is_simulated(kase) || !report_case_tag(kase, "profile", name, sizeof name)) return false;
+    const cJSON *profile = cJSON_GetObjectItemCaseSensitive(profiles, name);
+    return cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(profile, "measured"));
+}
+
 static dit_status close_table(report_table *table)
 {
-    for (int i = 0; i < table->case_count; i++) DIT_TRY(close_case(&table->cases[i]));
+    for (int i = 0; i < table->case_count; i++) {
+        DIT_TRY(close_case(&table->cases[i]));
+        table->cases[i].projection = is_projection(table, &table->cases[i]);
+    }
     if (table->case_count) qsort(table->cases, (size_t)table->case_count, sizeof *table->cases, compare_cases);
     for (int i = 0; i < table->case_count; i++) compare_with_baseline(table, &table->cases[i]);
     DIT_TRY(report_agreement_close(table));
@@ -699,6 +713,13 @@ bool report_case_is_searched(const report_case *kase)
         if (report_case_number(kase, others[i], &degree) && degree > 1) return false;
     }
     return true;
+}
+
+bool report_table_has_projection(const report_table *table)
+{
+    for (int i = 0; i < table->case_count; i++)
+        if (table->cases[i].projection) return true;
+    return false;
 }
 
 bool report_case_is_oracle(const report_case *kase)

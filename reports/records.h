@@ -65,6 +65,7 @@ typedef struct {
     report_traffic *traffic; /* of the newest ok process */
     int traffic_count;
     report_trace trace;
+    bool projection; /* simulated, and nobody has timed its software on a GPU */
     bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
     bool communication_mismatch;
     char warning[128];   /* what makes its times doubtful: "throttled: power_cap"; of the newest process that says so */
@@ -115,6 +116,8 @@ void report_table_release(report_table *table);
 
 bool report_case_is_simulated(const report_case *kase);
 bool report_case_is_published(const report_case *kase);
+/* Whether any case of the table is a projection. */
+bool report_table_has_projection(const report_table *table);
 /* Whether the case is an oracle: what an approximate method is checked against, and no method itself. Tables show it;
  * figures, claims and speedups leave it out. */
 bool report_case_is_oracle(const report_case *kase);

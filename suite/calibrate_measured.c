@@ -332,6 +332,7 @@ static dit_status build_profile(const suite_core_fit *fit, cJSON *root)
     static const char *const hosts[] = {"dispatch_s", "collective_dispatch_s", "synchronise_s",
                                         "communication_processors"};
     static const char *const evidence[][2] = {
+        {"measured", "measured: on a core of a processor, which is what this software is for"},
         {"dispatch_s", "by design: the core that computes is the host; a call's own start is launch_s"},
         {"communication_processors", "by design: ranks copy messages themselves"},
         {"parts", "measured: times of operators with and without the part, in passes over memory"},
@@ -340,6 +341,7 @@ static dit_status build_profile(const suite_core_fit *fit, cJSON *root)
     DIT_TRY(dit_json_add_string(root, "schema", "ditbench.profile/1"));
     DIT_TRY(dit_json_add_string(root, "name", "cpu"));
     DIT_TRY(dit_json_add_string(root, "title", "This engine's own operators on a processor's cores"));
+    cJSON_AddBoolToObject(root, "measured", true);
     for (int i = 0; i < 4; i++) DIT_TRY(dit_json_add_int(root, hosts[i], 0));
     cJSON_AddBoolToObject(root, "packed_linear", true);
     if (!(kernels = cJSON_AddArrayToObject(root, "attention_kernels")) ||
@@ -353,6 +355,7 @@ static dit_status build_profile(const suite_core_fit *fit, cJSON *root)
 static dit_status build_device_profile(const suite_core_fit *fit, cJSON *root)
 {
     static const char *const evidence[][2] = {
+        {"measured", "measured: on this machine's GPU"},
         {"dispatch_s", "measured: calls of a small operator, issued without waiting"},
         {"collective_dispatch_s", "assumed: as any call"},
         {"synchronise_s", "measured: waiting where nothing is left to do"},
@@ -363,6 +366,7 @@ static dit_status build_device_profile(const suite_core_fit *fit, cJSON *root)
     DIT_TRY(dit_json_add_string(root, "schema", "ditbench.profile/1"));
     DIT_TRY(dit_json_add_string(root, "name", "local-gpu"));
     DIT_TRY(dit_json_add_string(root, "title", "This engine's own operators on this machine's GPU"));
+    cJSON_AddBoolToObject(root, "measured", true);
     DIT_TRY(dit_json_add_number(root, "dispatch_s", fit->dispatch_s));
     DIT_TRY(dit_json_add_number(root, "collective_dispatch_s", fit->dispatch_s));
     DIT_TRY(dit_json_add_number(root, "synchronise_s", fit->synchronise_s));

@@ -7,6 +7,7 @@
 #include "suite/devices.h"
 #include "suite/environment.h"
 #include "suite/history.h"
+#include "suite/profile.h"
 #include "suite/progress.h"
 #include "suite/published_lines.h"
 #include "suite/schedule.h"
@@ -176,6 +177,20 @@ static dit_status add_calibration(cJSON *simulation, const suite_calibration *ca
     return dit_json_add_string(object, "hash", hash);
 }
 
+/* The software of the simulated cases, each stack once. */
+static dit_status add_profiles(const suite_schedule *schedule, cJSON *simulation)
+{
+    cJSON *profiles = cJSON_AddObjectToObject(simulation, "profiles");
+    for (int i = 0; i < schedule->case_count; i++) {
+        const char *name = suite_case_platform(schedule->cases[i].document, "profile");
+        suite_profile profile;
+        if (!schedule->cases[i].is_simulated || cJSON_GetObjectItemCaseSensitive(profiles, name)) continue;
+        DIT_TRY(suite_profile_load(name, &profile));
+        DIT_TRY(suite_profile_add(&profile, profiles));
+    }
+    return DIT_OK;
+}
+
 /* Of sessions with simulated cases. */
 static dit_status add_simulation(const run_state *run, cJSON *line)
 {
@@ -184,6 +199,7 @@ static dit_status add_simulation(const run_state *run, cJSON *line)
     cJSON *simulation = cJSON_AddObjectToObject(line, "simulation");
     suite_environment_probe("smpirun --version 2>/dev/null", version, sizeof version);
     DIT_TRY(suite_text_add(simulation, "simulator", version));
+    DIT_TRY(add_profiles(&run->schedule, simulation));
     return add_calibration(simulation, &run->calibration);
 }
 

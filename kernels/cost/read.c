@@ -348,6 +348,7 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     static const char *const keys[] = {"schema",
                                        "name",
                                        "title",
+                                       "measured",
                                        "dispatch_s",
                                        "collective_dispatch_s",
                                        "synchronise_s",

@@ -69,6 +69,29 @@ static void failed_processes_give_no_numbers_but_a_reason(void **state)
     "}\n"
 #define RECORD(ns) "\"record\":{\"samples\":{\"latency_ns\":[" ns "]}}"
 
+#define SIMULATED(profile)                                                                                             \
+    "{\"kind\":\"result\",\"case_id\":\"" profile "\",\"label\":\"" profile                                            \
+    "\",\"process\":0,\"status\":\"ok\",\"case\":{\"platform\":{\"backend\":\"cost\"}},"                               \
+    "\"tags\":{\"profile\":\"" profile "\"},"                                                                          \
+    "\"record\":{\"evidence\":\"simulated\",\"samples\":{\"latency_ns\":[5]}}}\n"
+
+static void simulated_times_of_software_that_nobody_measured_are_projections(void **state)
+{
+    (void)state;
+    report_table table;
+    const char *profiles = "{},\"simulation\":{\"profiles\":{\"old\":{\"measured\":true},"
+                           "\"new\":{\"measured\":false}}}";
+    assert_int_equal(fixture_parse(profiles, SIMULATED("new") SIMULATED("old") SIMULATED("unsaid"), &table), DIT_OK);
+    assert_true(fixture_case(&table, "new")->projection);
+    assert_false(fixture_case(&table, "old")->projection);
+    assert_false(fixture_case(&table, "unsaid")->projection);
+    assert_true(report_table_has_projection(&table));
+    report_table_release(&table);
+    assert_int_equal(fixture_parse(profiles, SIMULATED("old") LINE("0", "ok", RECORD("5")), &table), DIT_OK);
+    assert_false(report_table_has_projection(&table));
+    report_table_release(&table);
+}
+
 static void an_error_beside_a_record_voids_its_numbers(void **state)
 {
     (void)state;
@@ -283,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_torn_last_line_is_left_out_a_bad_line_inside_is_an_error),
         cmocka_unit_test(wrong_types_and_huge_numbers_name_the_line),
         cmocka_unit_test(bytes_are_those_of_the_rank_that_sends_most),
+        cmocka_unit_test(simulated_times_of_software_that_nobody_measured_are_projections),
         cmocka_unit_test(extreme_but_legal_numbers_stay_finite),
         cmocka_unit_test(without_a_session_line_there_is_nothing_to_report),
         cmocka_unit_test(a_journal_cut_at_every_byte_gives_what_stands_before_the_cut),

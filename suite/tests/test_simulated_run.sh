@@ -69,6 +69,19 @@ names_the_simulator() {
     of "$work/first/journal.jsonl" session | grep -q '"simulation":{.*"simulator":"SimGrid version'
 }
 
+# The flag of a profile's file goes into the first line, and `show` says what it means.
+names_the_software() {
+    of "$work/first/journal.jsonl" session | grep -q '"profiles":{"pytorch-eager":{"evidence":"published[^}]*"measured":true' ||
+        return 1
+    "$ditbench" show "$work/first" >"$work/out"
+    grep -q '^software pytorch-eager (simulated)$' "$work/out" || return 1
+    sed 's/"profile": "pytorch-eager"/"profile": "ditbench"/' "$work/hybrid.json" >"$work/own.json"
+    exits 0 "$ditbench" run "$work/own.json" -q --filter "mesh == 'u4'" --output "$work/own" || return 1
+    of "$work/own/journal.jsonl" session | grep -q '"profiles":{"ditbench":{[^}]*"measured":false' || return 1
+    "$ditbench" show "$work/own" >"$work/out"
+    grep -q '^software ditbench (simulated): a projection, this software has not been measured on a GPU$' "$work/out"
+}
+
 names_the_calibration() {
     printf '{"schema":"ditbench.calibration/1","parameters":[]}' >"$work/none.json"
     "$ditbench" run "$work/hybrid.json" -q --filter "mesh == 'u4'" --calibration "$work/none.json" \
@@ -270,6 +283,7 @@ ok "one process each, no reference, no oracle" plans_once
 ok "simulated cases run side by side and are sound" runs_well
 ok "three ranks exchange as well as four" three_ranks_exchange
 ok "the session line names the simulator" names_the_simulator
+ok "and the software, with whether it was ever measured" names_the_software
 ok "and the calibration, which resume insists on" names_the_calibration
 ok "what a simulation started from stays beside its record" keeps_the_files
 ok "two sessions have the same records, whatever runs beside what" two_sessions_agree

@@ -143,13 +143,27 @@ static void print_case_row(const suite_history *history, const char *case_id)
     }
 }
 
+/* The software of simulated cases, as the session's first line tells of it. */
+static void print_software(const suite_history *history)
+{
+    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(history->session, "simulation"), *one;
+    cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(simulation, "profiles"))
+    {
+        bool measured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "measured"));
+        printf("software %s (simulated)%s\n", one->string,
+               measured ? "" : ": a projection, this software has not been measured on a GPU");
+    }
+}
+
 static void print_session(const suite_session *session, const suite_history *history)
 {
     printf("session  %s%s\n", session->dir, history->complete ? "" : "  (unfinished)");
     printf("workload %s  %s\n", text_of(history->session, "workload/name"),
            text_of(history->session, "workload/title"));
-    printf("started  %s on %s, version %s\n\n", text_of(history->session, "started"),
+    printf("started  %s on %s, version %s\n", text_of(history->session, "started"),
            text_of(history->session, "hardware/cpu"), text_of(history->session, "suite/version"));
+    print_software(history);
+    printf("\n");
     printf("%-8s  %-60s %-8s %-30s %9s %9s %9s %9s\n", "case", "label", "status", "latency ms [interval]", "sent MiB",
            "peak MiB", "rel. L2", "to oracle");
     for (int i = 0; i < history->result_count; i++) {
