@@ -561,21 +561,26 @@ static dit_status close_case(report_case *kase)
     return summarise_case(kase);
 }
 
-/* A case without parallelism that makes the same images. */
-static bool is_baseline_of(const report_case *base, const report_case *kase)
+bool report_case_same_work(const report_case *one, const report_case *other)
 {
     static const char *const same[] = {"program",    "model",  "resolution", "height_px",        "width_px",
                                        "num_frames", "steps",  "seed",       "num_images",       "guidance_scale",
                                        "num_layers", "tiling", "platform",   "threads_per_rank", "tokens",
                                        "batch",      "causal", "profile",    "element"};
     char x[128], y[128];
-    if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0 || report_case_is_oracle(base)) return false;
-    if (strcmp(base->evidence, kase->evidence) != 0) return false;
+    if (strcmp(one->evidence, other->evidence) != 0) return false;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        bool has_x = report_case_tag(base, same[i], x, sizeof x), has_y = report_case_tag(kase, same[i], y, sizeof y);
+        bool has_x = report_case_tag(one, same[i], x, sizeof x), has_y = report_case_tag(other, same[i], y, sizeof y);
         if (has_x != has_y || (has_x && strcmp(x, y) != 0)) return false;
     }
     return true;
+}
+
+/* A case without parallelism that makes the same images. */
+static bool is_baseline_of(const report_case *base, const report_case *kase)
+{
+    if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0 || report_case_is_oracle(base)) return false;
+    return report_case_same_work(base, kase);
 }
 
 /* Ratio of medians; its interval takes the two ends that are furthest apart, so it is wider than exact. */

@@ -123,6 +123,9 @@ bool report_table_has_projection(const report_table *table);
 bool report_case_is_oracle(const report_case *kase);
 /* Whether a search over meshes would try it: it shares its work by data, cfg, pipefusion, ring and ulysses alone. */
 bool report_case_is_searched(const report_case *kase);
+/* Whether two cases make the same images on the same machine and software: they may differ in method, mesh and number
+ * of ranks only. */
+bool report_case_same_work(const report_case *one, const report_case *other);
 /* Tag as text ("" when absent), into `out`. Numbers print without exponent. "status", "evidence" and "label" are tags
  * too. Returns false when the case has no such tag. */
 bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity);

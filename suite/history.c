@@ -121,7 +121,11 @@ void suite_history_release(suite_history *history)
 
 double suite_history_latency_ns(const cJSON *result)
 {
-    const cJSON *record = cJSON_GetObjectItemCaseSensitive(result, "record");
+    return suite_record_latency_ns(cJSON_GetObjectItemCaseSensitive(result, "record"));
+}
+
+double suite_record_latency_ns(const cJSON *record)
+{
     const cJSON *samples = cJSON_GetObjectItemCaseSensitive(record, "samples");
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(samples, "latency_ns"), *item;
     int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0, used = 0;

@@ -36,5 +36,7 @@ void suite_history_release(suite_history *history);
 
 /* Median over the steady iterations of a result's record, in ns; negative when there is none. */
 double suite_history_latency_ns(const cJSON *result);
+/* The same of a record itself, which may be NULL. */
+double suite_record_latency_ns(const cJSON *record);
 
 #endif

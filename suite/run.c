@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "reports/text.h"
 #include "suite/batch.h"
 #include "suite/catalogue.h"
 #include "suite/devices.h"
@@ -10,14 +11,16 @@
 #include "suite/profile.h"
 #include "suite/progress.h"
 #include "suite/published_lines.h"
+#include "suite/results.h"
 #include "suite/schedule.h"
 #include "suite/scratch.h"
+#include "suite/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { NOT_RUN = -1, DEFAULT_DEADLINE_S = 600 };
+enum { NOT_RUN = -1, DEFAULT_DEADLINE_S = 600, RESULT_TEXT = 96 };
 
 /* Everything one run needs; run_release accepts a half-built one. */
 typedef struct {
@@ -349,20 +352,37 @@ static dit_status make_launch_plan(const run_state *run, const suite_run_item *i
     return DIT_OK;
 }
 
+/* What the case took, never how long the harness was busy with it: "164.6 s simulated"; "" when it gave no number. */
+static void result_text(const suite_outcome *outcome, bool simulated, char out[RESULT_TEXT])
+{
+    char latency[REPORT_NUMBER_TEXT];
+    double latency_ns = outcome->status == SUITE_OUTCOME_OK ? suite_record_latency_ns(outcome->record) : -1;
+    out[0] = '\0';
+    if (outcome->status == SUITE_OUTCOME_OOM) snprintf(out, RESULT_TEXT, "out of memory:");
+    if (latency_ns < 0) return;
+    report_format(REPORT_UNIT_SECONDS, latency_ns * 1e-9, latency);
+    snprintf(out, RESULT_TEXT, "%s%s", latency, simulated ? " simulated" : "");
+}
+
 static dit_status record_outcome(run_state *run, int index, const char *started, const item_paths *paths,
                                  suite_outcome *outcome)
 {
     const suite_run_item *item = &run->schedule.items[index];
     const suite_case *one = &run->schedule.cases[item->case_index];
     const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
+    char result[RESULT_TEXT];
     cJSON *line = start_line("result");
     cJSON_AddStringToObject(line, "started", started);
     if (paths->reference_case) cJSON_AddStringToObject(line, "reference_case", paths->reference_case->case_id);
     if (paths->oracle_case) cJSON_AddStringToObject(line, "oracle_case", paths->oracle_case->case_id);
     DIT_TRY(finish_line(run, line, fill_result_line(line, one, item, outcome)));
     note_status(run, index, outcome->status);
-    suite_progress_finish(&run->progress, suite_outcome_name(outcome->status), (double)outcome->elapsed_ns * 1e-9,
-                          message ? message : "");
+    result_text(outcome, one->is_simulated, result);
+    const suite_progress_case told = {.status = suite_outcome_name(outcome->status),
+                                      .result = result,
+                                      .note = message ? message : "",
+                                      .elapsed_s = (double)outcome->elapsed_ns * 1e-9};
+    suite_progress_finish(&run->progress, &told);
     return DIT_OK;
 }
 
@@ -545,6 +565,7 @@ static dit_status run_items(run_state *run)
 {
     const char *reason = "finished";
     bool out_of_time = false;
+    const int64_t started = dit_clock_ns();
     int left = count_left(run), count = 0;
     int *indices = malloc(sizeof *indices * ((size_t)left + 1));
     if (!indices) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the run");
@@ -555,6 +576,7 @@ static dit_status run_items(run_state *run)
     free(indices);
     if (out_of_time) reason = "time_limit";
     suite_progress_end(&run->progress);
+    run->summary->wall_s = (double)(dit_clock_ns() - started) * 1e-9;
     fill_summary(run);
     if (run->signals->received) reason = "interrupted";
     if (st == DIT_OK) st = write_end(run, run->summary->complete, reason);
@@ -836,15 +858,56 @@ cJSON *suite_run_summary_json(const suite_run_summary *summary)
     return document;
 }
 
-void suite_run_summary_print(const suite_run_summary *summary)
+/* What another command calls the session: its name where it lies among the others, else its path, quoted for a shell
+ * where that is needed. */
+static void name_session(const suite_session *session, char *out, size_t size)
+{
+    char root[SUITE_PATH], among[SUITE_PATH], real[SUITE_PATH];
+    bool named = suite_session_root(root) == DIT_OK && suite_path(among, "%s/%s", root, session->name) == DIT_OK &&
+                 realpath(among, real) && strcmp(real, session->dir) == 0;
+    const char *text = named ? session->name : session->dir;
+    snprintf(out, size, strpbrk(text, " \t'\"$&;()<>|*?`\\") ? "'%s'" : "%s", text);
+}
+
+static void print_counts(const suite_run_summary *summary)
 {
     int done = 0;
+    char took[32];
     for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) done += summary->counts[i];
-    printf("%s: %d of %d runs", summary->workload, done, summary->planned);
+    printf("%s: %d of %d run%s", summary->workload, done, summary->planned, suite_plural(summary->planned));
     for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) {
-        if (summary->counts[i]) printf(", %d %s", summary->counts[i], suite_outcome_name((suite_outcome_status)i));
+        const char *word = suite_outcome_name((suite_outcome_status)i);
+        if (summary->counts[i])
+            printf(", %s%d %s%s", suite_colour_start(stdout, word), summary->counts[i], word,
+                   suite_colour_end(stdout, word));
     }
-    printf("; %d cells dropped\nsession %s\n", summary->dropped, summary->session.dir);
+    suite_progress_duration(summary->wall_s, took);
+    if (summary->wall_s > 0) printf(", in %s", took);
+    if (summary->dropped) printf("; %d cell%s dropped", summary->dropped, suite_plural(summary->dropped));
+    printf("\n");
+}
+
+/* The fastest cases; a journal that cannot be read is `verify`'s business. */
+static void print_results(const suite_run_summary *summary)
+{
+    suite_results results;
+    dit_status st = suite_results_load(summary->session.journal, &results);
+    if (st == DIT_OK) st = suite_results_print_fastest(&results, stdout, suite_terminal_width(stdout));
+    if (st != DIT_OK) dit_log_warning("no table of results: %s", dit_error_last()->message);
+    suite_results_release(&results);
+    dit_error_clear();
+}
+
+void suite_run_summary_print(const suite_run_summary *summary, bool quiet)
+{
+    char name[SUITE_PATH + 2];
+    bool ran = summary->counts[SUITE_OUTCOME_SKIPPED] < summary->planned;
+    print_counts(summary);
+    if (!quiet && ran) print_results(summary);
+    name_session(&summary->session, name, sizeof name);
+    printf("session %s\n", summary->session.dir);
+    if (!quiet && summary->complete && ran)
+        printf("next: ditbench show %s      every case\n      ditbench report %s    figures and a page\n", name, name);
     fflush(stdout);
-    if (!summary->complete) fprintf(stderr, "to go on: ditbench resume %s\n", summary->session.dir);
+    if (!summary->complete) fprintf(stderr, "to go on: ditbench resume %s\n", name);
 }

@@ -34,6 +34,7 @@ typedef struct {
     int counts[SUITE_OUTCOME_COUNT]; /* newest result of each (case, process)               */
     int verdicts;                    /* of them, simulations that say out of memory: results, not failures      */
     bool complete;
+    double wall_s;     /* how long this call ran cases                                       */
     int signal_number; /* what stopped it, 0 for nothing                                     */
 } suite_run_summary;
 
@@ -54,7 +55,8 @@ dit_status suite_run_resume(const char *session, const suite_run_params *params,
 int suite_run_exit_code(const suite_run_summary *summaries, int count);
 /* {"session","path","workload","planned","done","ok",...,"complete","resume"?}. The caller deletes it. */
 cJSON *suite_run_summary_json(const suite_run_summary *summary);
-/* Two lines for people, on stdout: counts, and the session's path; the resume command on stderr when unfinished. */
-void suite_run_summary_print(const suite_run_summary *summary);
+/* For people, on stdout: counts; the fastest case of each model and size; the session's path ("session PATH") and the
+ * next commands; when unfinished the resume command on stderr. Quiet: counts and path alone. */
+void suite_run_summary_print(const suite_run_summary *summary, bool quiet);
 
 #endif

@@ -18,7 +18,7 @@ static int report(const suite_cli *cli, const suite_run_params *params, const su
     if (params->dry_run) return DIT_EXIT_OK;
     int code = suite_run_exit_code(summary, 1);
     if (!cli->json) {
-        suite_run_summary_print(summary);
+        suite_run_summary_print(summary, cli->quiet);
         return code;
     }
     cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "sessions");

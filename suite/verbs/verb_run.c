@@ -13,8 +13,10 @@ static const char purpose[] =
     "Runs workloads. WORKLOAD is a file, a folder (all its files), or a name under the workloads folder (smoke,\n"
     "cpu/methods). Each makes a session of its own under results/local; with --output, DIR itself (DIR/NAME when "
     "there\n"
-    "are several workloads). Cases of simulated platforms run under SimGrid, several at a time; that one of them does\n"
-    "not fit its device is a result.\n"
+    "are several workloads). Each finished case prints its latency (of a simulated case the predicted one); how long\n"
+    "the whole run took stands in the last lines, with the fastest case of each model and size and the next command.\n"
+    "Cases of simulated platforms run under SimGrid, several at a time; a simulated case that needs more memory than\n"
+    "its device has is recorded as oom, which is not a failure.\n"
     "Exit: 0; 3 a case failed or timed out; 4 no simulator where one is needed; 6 wrong numbers or bytes; 77 all "
     "skipped;\n"
     "130/143 interrupted.";
@@ -88,6 +90,14 @@ static dit_status check_all(const run_call *call)
     return DIT_OK;
 }
 
+/* A launcher that only prints commands leaves no results. */
+static bool prints_summaries(const run_call *call)
+{
+    const suite_launcher *launcher = NULL;
+    if (call->params.launcher) suite_launcher_find(call->params.launcher, &launcher);
+    return !call->cli.json && !call->cli.dry_run && (!launcher || launcher->runs);
+}
+
 /* Stops at the first error of the harness and at a signal; a failed case is neither. */
 static dit_status run_all(run_call *call)
 {
@@ -103,6 +113,7 @@ static dit_status run_all(run_call *call)
         dit_status st = suite_run_workload(call->workloads[i], &params, &call->signals, &call->summaries[i]);
         if (st != DIT_OK) return dit_error_note(st, "running workload %s", call->workloads[i]);
         call->count = i + 1;
+        if (prints_summaries(call)) suite_run_summary_print(&call->summaries[i], params.quiet);
     }
     return DIT_OK;
 }
@@ -135,7 +146,6 @@ static int report(const run_call *call, dit_status st)
         print_json(call, st, code);
         return code;
     }
-    for (int i = 0; i < call->count; i++) suite_run_summary_print(&call->summaries[i]);
     if (st != DIT_OK) dit_error_print("ditbench");
     return code;
 }
