@@ -14,6 +14,7 @@ typedef struct {
     const char *text;
     size_t at;
     const dit_expr_scope *scope;
+    const dit_expr_visitor *visitor; /* while it is not NULL nothing is live, and a bare name keeps itself as string */
     int depth;
     bool live;
 } expr_parser;
@@ -30,6 +31,16 @@ static dit_status parse_or(expr_parser *p, dit_value *out);
 static dit_status fail_at(const expr_parser *p, size_t at, const char *what, const char *detail)
 {
     return DIT_FAIL(DIT_ERR_EXPRESSION, "column %zu of \"%.300s\": %s%.100s", at + 1, p->text, what, detail);
+}
+
+/* The error of a visitor's callback, placed; one about an expression inside a string has its place already. */
+static dit_status place_failure(const expr_parser *p, size_t at, dit_status st)
+{
+    char message[900], hint[400];
+    if (st == DIT_OK || strncmp(dit_error_last()->message, "column ", 7) == 0) return st;
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
+    return dit_error_hint(fail_at(p, at, message, ""), "%s", hint);
 }
 
 static dit_status pool_keep(const expr_parser *p, size_t at, const char *bytes, size_t length, const char **out)
@@ -158,15 +169,24 @@ static dit_status parse_string(expr_parser *p, dit_value *out)
     return pool_keep(p, start, bytes, length, &out->string);
 }
 
+static const struct {
+    const char *name;
+    double (*apply)(double);
+} unary[] = {{"abs", fabs}, {"log2", log2}, {"floor", floor}, {"ceil", ceil}, {"sqrt", sqrt}};
+enum { UNARY_COUNT = sizeof unary / sizeof *unary };
+
+const char *const *dit_expr_function_names(void)
+{
+    static _Thread_local const char *names[UNARY_COUNT + 3] = {"min", "max"};
+    for (int i = 0; i < UNARY_COUNT; i++) names[2 + i] = unary[i].name;
+    return names;
+}
+
 /* Folds numbers with one built-in; false when there is no built-in of that name for that many arguments. */
 static bool fold_builtin(const char *name, const dit_expr_argument *args, int count, double *out)
 {
-    static const struct {
-        const char *name;
-        double (*apply)(double);
-    } unary[] = {{"abs", fabs}, {"log2", log2}, {"floor", floor}, {"ceil", ceil}, {"sqrt", sqrt}};
     double first = count ? args[0].value.number : 0;
-    for (size_t i = 0; i < sizeof unary / sizeof unary[0]; i++) {
+    for (int i = 0; i < UNARY_COUNT; i++) {
         if (count == 1 && strcmp(unary[i].name, name) == 0) return *out = unary[i].apply(first), true;
     }
     bool smallest = strcmp(name, "min") == 0;
@@ -226,11 +246,14 @@ static dit_status parse_argument(expr_parser *p, dit_expr_argument *out)
 
 static dit_status parse_call(expr_parser *p, size_t at, const char *name, dit_value *out)
 {
-    dit_expr_argument args[EXPR_ARGUMENTS];
-    int count = 0;
+    dit_expr_argument args[EXPR_ARGUMENTS] = {{0}};
+    size_t places[EXPR_ARGUMENTS];
+    int count = 0, bad = -1;
     if (!take(p, ")")) {
         do {
             if (count == EXPR_ARGUMENTS) return fail_at(p, p->at, "too many arguments for ", name);
+            skip_space(p);
+            places[count] = p->at;
             DIT_TRY(parse_argument(p, &args[count]));
             count++;
         } while (take(p, ","));
@@ -238,12 +261,16 @@ static dit_status parse_call(expr_parser *p, size_t at, const char *name, dit_va
     }
     if (p->live) return call_function(p, at, name, args, count, out);
     *out = number_value(0);
-    return DIT_OK;
+    if (!p->visitor) return DIT_OK;
+    dit_status st = p->visitor->call(p->visitor->context, name, args, count, &bad);
+    return place_failure(p, bad >= 0 && bad < count ? places[bad] : at, st);
 }
 
 static dit_status look_up(const expr_parser *p, size_t at, const char *name, dit_value *out)
 {
     *out = number_value(0);
+    if (p->visitor) DIT_TRY(pool_keep(p, at, name, strlen(name), &out->string));
+    if (p->visitor) return place_failure(p, at, p->visitor->name(p->visitor->context, name));
     if (!p->live) return DIT_OK;
     dit_status st =
         p->scope && p->scope->variable ? p->scope->variable(p->scope->context, name, out) : DIT_ERR_NOT_FOUND;
@@ -297,7 +324,7 @@ static dit_status parse_unary(expr_parser *p, dit_value *out)
     DIT_TRY(parse_unary(p, out));
     p->depth--;
     DIT_TRY(need_number(p, at, out));
-    out->number = -out->number;
+    *out = number_value(-out->number);
     return DIT_OK;
 }
 
@@ -306,7 +333,7 @@ static dit_status apply_arithmetic(const expr_parser *p, size_t at, char symbol,
 {
     DIT_TRY(need_number(p, at, left));
     DIT_TRY(need_number(p, at, right));
-    if (!p->live) return DIT_OK;
+    if (!p->live) return *left = number_value(0), DIT_OK;
     if (strchr("/%", symbol) && right->number == 0) return fail_at(p, at, "division by zero", "");
     switch (symbol) {
     case '+': left->number += right->number; break;
@@ -343,12 +370,25 @@ static dit_status parse_sum(expr_parser *p, dit_value *out)
     return parse_chain(p, "+-", parse_product, out);
 }
 
+static bool is_bare_name(const dit_value *value)
+{
+    return value->kind == DIT_VALUE_NUMBER && value->string;
+}
+
+/* Tells a comparison of a name with something else, whichever side it is on. */
+static dit_status visit_comparison(const expr_parser *p, size_t at, const dit_value *left, const dit_value *right)
+{
+    if (!p->visitor || is_bare_name(left) == is_bare_name(right)) return DIT_OK;
+    const dit_value *name = is_bare_name(left) ? left : right, *value = name == left ? right : left;
+    return place_failure(p, at, p->visitor->compared(p->visitor->context, name->string, value));
+}
+
 /* Sign of left - right in *order; truth values have no order, only equality. */
 static dit_status compare(const expr_parser *p, size_t at, const dit_value *left, const dit_value *right, bool ordering,
                           int *order)
 {
     *order = 0;
-    if (!p->live) return DIT_OK;
+    if (!p->live) return visit_comparison(p, at, left, right);
     if (left->kind != right->kind) {
         char words[64];
         snprintf(words, sizeof words, "%s with %s", kind_name(left), kind_name(right));
@@ -448,9 +488,9 @@ static dit_status parse_or(expr_parser *p, dit_value *out)
 
 /* ---- interface --------------------------------------------------------------------------------------------------- */
 
-static dit_status parse_all(const char *text, const dit_expr_scope *scope, bool live, dit_value *out)
+static dit_status parse_all(expr_parser parser, dit_value *out)
 {
-    expr_parser parser = {.text = text, .scope = scope, .live = live};
+    const char *text = parser.text;
     if (strlen(text) >= EXPR_TEXT)
         return DIT_FAIL(DIT_ERR_EXPRESSION, "expression of %zu bytes is too long", strlen(text));
     if (pool.nesting == 0) pool.used = 0;
@@ -468,13 +508,19 @@ static dit_status parse_all(const char *text, const dit_expr_scope *scope, bool 
 
 dit_status dit_expr_eval(const char *text, const dit_expr_scope *scope, dit_value *out)
 {
-    return parse_all(text, scope, true, out);
+    return parse_all((expr_parser){.text = text, .scope = scope, .live = true}, out);
 }
 
 dit_status dit_expr_check(const char *text)
 {
     dit_value value;
-    return parse_all(text, NULL, false, &value);
+    return parse_all((expr_parser){.text = text}, &value);
+}
+
+dit_status dit_expr_visit(const char *text, const dit_expr_visitor *visitor)
+{
+    dit_value value;
+    return parse_all((expr_parser){.text = text, .visitor = visitor}, &value);
 }
 
 dit_status dit_expr_test(const char *text, const dit_expr_scope *scope, bool *out)

@@ -46,6 +46,24 @@ dit_status dit_expr_eval(const char *text, const dit_expr_scope *scope, dit_valu
 dit_status dit_expr_check(const char *text);
 /* Evaluates to a truth value; a string result is an error. */
 dit_status dit_expr_test(const char *text, const dit_expr_scope *scope, bool *out);
+/* Names of the built-in functions, NULL-terminated. */
+const char *const *dit_expr_function_names(void);
+
+/* What an expression mentions, told without evaluating it: on both sides of && and ||. A callback that returns an error
+ * ends the visit; its message gets the column, its hint is kept. */
+typedef struct {
+    /* A name that stands for a value. */
+    dit_status (*name)(void *context, const char *name);
+    /* A name that is compared with a value that is no name ("method == 'ring'", "world_size < 4"). Of a number only the
+     * kind is certain. */
+    dit_status (*compared)(void *context, const char *name, const dit_value *value);
+    /* A call. Arguments that are texts have their value, of all others only the kind is certain. An error about one
+     * argument is placed there by *at = its index; *at is -1 before. */
+    dit_status (*call)(void *context, const char *name, const dit_expr_argument *arguments, int count, int *at);
+    void *context;
+} dit_expr_visitor;
+/* Tells `visitor` the names of `text`. Errors: DIT_ERR_EXPRESSION with text and column. */
+dit_status dit_expr_visit(const char *text, const dit_expr_visitor *visitor);
 
 #ifdef __cplusplus
 }

@@ -56,20 +56,59 @@ static dit_status leave_undecided(claim_state *state, const char *format, const 
 
 /* ---- selecting --------------------------------------------------------------------------------------------------- */
 
+/* A case as an expression sees it. */
+typedef struct {
+    const report_case *kase;
+    const char *lacks; /* the metric that it was asked for and has no number of */
+} case_scope;
+
+/* What an expression says of one case. */
+typedef enum { CASE_NO, CASE_YES, CASE_LACKS } case_answer;
+
 static dit_status case_variable(void *context, const char *name, dit_value *out)
 {
-    return report_case_value(context, name, out);
+    case_scope *scope = context;
+    report_metric metric;
+    dit_status st = report_case_value(scope->kase, name, out);
+    if (st == DIT_ERR_NOT_FOUND && report_metric_from_name(name, &metric))
+        scope->lacks = report_metric_get(metric)->name;
+    return st;
 }
 
-/* Evaluates `expr` on one case. A metric that the case lacks makes the claim undecided, a name nobody has an error. */
-static dit_status test_case(claim_state *state, const report_case *kase, const char *expr, bool *out)
+/* "LABEL has no latency_s (failed)" */
+static void say_lacking(const report_case *kase, const char *metric, char *out, size_t size)
 {
-    const dit_expr_scope scope = {.variable = case_variable, .context = (void *)(uintptr_t)kase};
-    dit_status st = dit_expr_test(expr, &scope, out);
+    bool full = kase->status == REPORT_STATUS_OOM;
+    snprintf(out, size, "%.200s has no %.60s (%s)%s", kase->label, metric, report_status_name(kase->status),
+             full ? "; status='ok' leaves such cases out" : "");
+}
+
+/* Evaluates `expr` on one case, into *out; `lacking` says what is missing where the answer is CASE_LACKS. A name that
+ * nobody has makes the claim undecided. */
+static dit_status test_case(claim_state *state, const report_case *kase, const char *expr, case_answer *out,
+                            char lacking[400])
+{
+    case_scope seen = {kase, NULL};
+    const dit_expr_scope scope = {.variable = case_variable, .context = &seen};
+    bool truth = false;
+    dit_status st = dit_expr_test(expr, &scope, &truth);
+    *out = st != DIT_OK ? CASE_LACKS : truth ? CASE_YES : CASE_NO;
     if (st == DIT_OK) return DIT_OK;
+    if (seen.lacks) return say_lacking(kase, seen.lacks, lacking, 400), dit_error_clear(), DIT_OK;
     char message[400];
     snprintf(message, sizeof message, "%.120s: %.260s", kase->label, dit_error_last()->message);
     return leave_undecided(state, "%s", message);
+}
+
+/* Whether `where` selects the case. One that ran out of memory has no number that could. */
+static dit_status selects(claim_state *state, const report_case *kase, const char *where, bool *out)
+{
+    case_answer answer;
+    char lacking[400];
+    DIT_TRY(test_case(state, kase, where, &answer, lacking));
+    *out = answer == CASE_YES;
+    if (answer != CASE_LACKS || kase->status == REPORT_STATUS_OOM) return DIT_OK;
+    return leave_undecided(state, "%s", lacking);
 }
 
 static bool argument_equals(const report_case *kase, const dit_expr_argument *argument)
@@ -96,7 +135,7 @@ static dit_status matches(claim_state *state, const report_case *kase, const dit
     for (int i = 0; i < count && *out; i++) {
         if (!arguments[i].name) return leave_undecided(state, "%s", "only the first argument goes without a name");
         if (strcmp(arguments[i].name, "where") == 0 && arguments[i].value.kind == DIT_VALUE_STRING) {
-            DIT_TRY(test_case(state, kase, arguments[i].value.string, out));
+            DIT_TRY(selects(state, kase, arguments[i].value.string, out));
         } else {
             *out = argument_equals(kase, &arguments[i]);
         }
@@ -229,12 +268,11 @@ static dit_status fold_cases(double (*fold)(const double *, int), report_metric 
 static dit_status require_numbers(claim_state *state, const report_metric_info *info, report_metric metric,
                                   const report_case *const *cases, int count)
 {
-    char detail[300];
+    char detail[400];
     if (count <= 0) return leave_undecided(state, "no case matches %s", "the arguments");
     for (int i = 0; i < count; i++) {
         if (cases[i]->metric[metric].n > 0) continue;
-        snprintf(detail, sizeof detail, "%.200s has no %s (%s)", cases[i]->label, info->name,
-                 report_status_name(cases[i]->status));
+        say_lacking(cases[i], info->name, detail, sizeof detail);
         return leave_undecided(state, "%s", detail);
     }
     return DIT_OK;
@@ -257,6 +295,21 @@ static int keep_compared(const report_metric_info *info, report_metric metric, c
         if (!alone) cases[kept++] = cases[i];
     }
     return kept;
+}
+
+/* What cannot run is not the best: leaves the cases that did not run out of memory, where a fold asks for the best. */
+static int keep_runnable(double (*fold)(const double *, int), report_metric metric, const report_case **cases,
+                         int count)
+{
+    report_better better = report_metric_get(metric)->better;
+    bool best =
+        (fold == fold_min && better == REPORT_BETTER_LOWER) || (fold == fold_max && better == REPORT_BETTER_HIGHER);
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        bool full = cases[i]->status == REPORT_STATUS_OOM && cases[i]->metric[metric].n == 0;
+        if (!best || !full) cases[kept++] = cases[i];
+    }
+    return best && kept == 0 ? count : kept;
 }
 
 static dit_status fold_metric(claim_state *state, double (*fold)(const double *, int), report_metric metric,
@@ -286,7 +339,10 @@ static dit_status call_fold(claim_state *state, const char *name, double (*fold)
     if (!state->probing) note_call(state, name, arguments, count);
     DIT_TRY(select_cases(state, arguments + 1, count - 1, &cases, &found));
     found = keep_compared(report_metric_get(metric), metric, cases, found);
-    dit_status st = fold_metric(state, fold, metric, cases, found, out);
+    int kept = keep_runnable(fold, metric, cases, found);
+    dit_status st = fold_metric(state, fold, metric, cases, kept, out);
+    if (st == DIT_OK && kept < found && !state->probing)
+        dit_buffer_printf(&state->judgement->numbers, "; %d out of memory left out", found - kept);
     free(cases);
     return st;
 }
@@ -321,24 +377,56 @@ static void note_metrics_in(claim_state *state, const char *expr, const report_c
     }
 }
 
+/* How an expression came out over cases. */
+typedef struct {
+    int yes, no;                  /* answers */
+    int full, missing;            /* cases without the number: out of memory, for any other reason */
+    const report_case *exception; /* the first that is no */
+    char lacking[400];            /* the first that has no number; one that did not run out of memory before others */
+} case_answers;
+
+static dit_status ask_cases(claim_state *state, const char *expr, const report_case *const *cases, int count,
+                            case_answers *out)
+{
+    *out = (case_answers){0};
+    for (int i = 0; i < count; i++) {
+        case_answer answer;
+        char lacking[400];
+        DIT_TRY(test_case(state, cases[i], expr, &answer, lacking));
+        if (answer != CASE_LACKS) note_metrics_in(state, expr, cases[i]);
+        out->yes += answer == CASE_YES;
+        out->no += answer == CASE_NO;
+        if (answer == CASE_NO && !out->exception) out->exception = cases[i];
+        if (answer != CASE_LACKS) continue;
+        bool full = cases[i]->status == REPORT_STATUS_OOM;
+        if (!out->lacking[0] || (!full && !out->missing)) memcpy(out->lacking, lacking, sizeof lacking);
+        *(full ? &out->full : &out->missing) += 1;
+    }
+    return DIT_OK;
+}
+
+/* A case that ran out of memory is no example of anything, so any() goes on without it; whether it would be an
+ * exception nobody knows, so all() does not. Other missing numbers leave both open. */
+static bool are_answered(const case_answers *answers, bool all)
+{
+    if (all) return answers->no > 0 || answers->full + answers->missing == 0;
+    return answers->yes > 0 || answers->missing == 0;
+}
+
 static dit_status test_cases(claim_state *state, const char *expr, const report_case *const *cases, int count, bool all,
                              dit_value *out)
 {
     dit_buffer *numbers = &state->judgement->numbers;
-    int true_count = 0, exception = -1;
+    case_answers answers;
     if (count == 0) return leave_undecided(state, "no case matches %s", "the arguments");
-    for (int i = 0; i < count; i++) {
-        bool truth = false;
-        note_metrics_in(state, expr, cases[i]);
-        DIT_TRY(test_case(state, cases[i], expr, &truth));
-        true_count += truth;
-        if (!truth && exception < 0) exception = i;
-    }
-    bool result = all ? true_count == count : true_count > 0;
+    DIT_TRY(ask_cases(state, expr, cases, count, &answers));
+    if (!are_answered(&answers, all)) return leave_undecided(state, "%s", answers.lacking);
+    bool result = all ? answers.yes == count : answers.yes > 0;
     *out = (dit_value){DIT_VALUE_BOOL, result ? 1 : 0, NULL};
     if (state->probing) return DIT_OK;
-    dit_buffer_printf(numbers, " = %s: true for %d of %d cases", result ? "true" : "false", true_count, count);
-    if (!result && exception >= 0) dit_buffer_printf(numbers, ", not for %s", cases[exception]->label);
+    dit_buffer_printf(numbers, " = %s: true for %d of %d cases", result ? "true" : "false", answers.yes, count);
+    if (answers.full) dit_buffer_printf(numbers, ", %d out of memory", answers.full);
+    if (!result && answers.exception) dit_buffer_printf(numbers, ", not for %s", answers.exception->label);
     return DIT_OK;
 }
 
@@ -352,6 +440,18 @@ static dit_status call_test(claim_state *state, const char *name, const dit_expr
     dit_status st = test_cases(state, arguments[0].value.string, cases, found, strcmp(name, "all") == 0, out);
     free(cases);
     return st;
+}
+
+const char *const *report_claim_functions(void)
+{
+    enum { FOLDS = sizeof folds / sizeof folds[0] };
+    static _Thread_local const char *names[FOLDS + 4];
+    int used = 0;
+    for (int i = 0; i < FOLDS; i++) names[used++] = folds[i].name;
+    names[used++] = "count";
+    names[used++] = "all";
+    names[used++] = "any";
+    return names;
 }
 
 static dit_status claim_call(void *context, const char *name, const dit_expr_argument *arguments, int count,

@@ -5,6 +5,12 @@
  *   count(tag=value, ...)                                       cases, whatever their status; status='ok' selects
  *   all('expr', tag=value, ...), any('expr', ...)               expr sees the tags and metrics of one case at a time
  *
+ * A case without the number that a claim asks for (`all('latency_s < 5')` of a case that failed) leaves the claim
+ * undecided, and the reason names it. A case that ran out of memory is an outcome, and counts as one: it is not the
+ * best of anything (min of a metric where lower is better, max where higher is better, leave it out and say so), it is
+ * no example (any(), where='...' pass it over), and it may be the exception (all(), median, mean and the worst are
+ * undecided). status='ok' leaves it out anywhere.
+ *
  * Verdicts: holds, partly (`expr` fails, `partly` holds), fails, undecided. Undecided is: no case matches, a case that
  * matches has no number, n < 6 where a timing metric decides, intervals that allow both answers, `requires` not met, or
  * an expression that cannot be evaluated. Metrics that do not come from a clock (bytes, messages, flops, rel_l2), and
@@ -42,6 +48,9 @@ typedef struct {
     char reason[512];         /* why undecided; "" otherwise */
     dit_buffer numbers; /* "median('latency_s', method='ring') = 1.2 s [1.1 s, 1.3 s], 2 cases, n = 6", a line each */
 } report_judgement;
+
+/* Names of the functions that claims have beside those of every expression, NULL-terminated. */
+const char *const *report_claim_functions(void);
 
 /* Judges one claim. Errors: DIT_ERR_MEMORY only; everything else is an undecided verdict. */
 dit_status report_claim_judge(const report_table *table, const report_claim *claim, report_judgement *out);

@@ -482,9 +482,17 @@ static dit_status expand_cell(suite_workload *workload, int64_t index, int mesh,
         workload->case_count++;
         return add_oracle(workload, index, &cell, seen);
     }
+    cJSON *tags = one->tags;
+    one->tags = NULL;
     forget_case(one);
     if (st == DIT_OK) workload->merged_count++;
-    return st == DIT_OK ? DIT_OK : is_drop(st) ? drop_cell(workload, index, mesh, "", st) : st;
+    bool drop = st != DIT_OK && is_drop(st);
+    if (drop) st = drop_cell(workload, index, mesh, "", st);
+    if (drop && st == DIT_OK)
+        workload->dropped[workload->dropped_count - 1].tags = tags;
+    else
+        cJSON_Delete(tags);
+    return st;
 }
 
 /* How many cells one cell of the product stands for. */

@@ -667,6 +667,7 @@ static dit_status plan_workload(run_state *run, const char *path)
     suite_workload workload = {0};
     dit_status st = DIT_OK;
     DIT_TRY_GOTO(st, suite_workload_load(path, &workload), done);
+    DIT_TRY_GOTO(st, suite_workload_require_cases(&workload), done);
     if (run->params->processes > 0) workload.processes = run->params->processes;
     if (run->params->trace) DIT_TRY_GOTO(st, suite_workload_trace(&workload), done);
     DIT_TRY_GOTO(st, suite_schedule_make(&workload, run->params->filter, &run->schedule), done);

@@ -3,6 +3,7 @@
 
 #include "base/expr.h"
 #include "suite/matrix.h"
+#include "suite/names.h"
 #include "suite/text_encoder.h"
 
 #include <stdio.h>
@@ -654,28 +655,6 @@ static dit_status read_entries(const dit_json *doc, const char *key, const cJSON
     return DIT_OK;
 }
 
-/* The names a plot's filter uses are only known once there are cases. */
-static dit_status check_plot_filters(const suite_workload *workload)
-{
-    const cJSON *plot;
-    char at[64], message[1024], hint[512];
-    int index = 0;
-    cJSON_ArrayForEach(plot, workload->plots)
-    {
-        const cJSON *where = cJSON_GetObjectItemCaseSensitive(plot, "where");
-        bool holds;
-        snprintf(at, sizeof at, "/plots/%d/where", index++);
-        for (int i = 0; where && i < workload->case_count; i++) {
-            dit_status st = suite_tags_test(workload->cases[i].tags, where->valuestring, &holds);
-            if (st == DIT_OK) continue;
-            snprintf(message, sizeof message, "%s", dit_error_last()->message);
-            snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
-            return dit_error_hint(dit_json_fail(&workload->source, at, st, "%s", message), "%s", hint);
-        }
-    }
-    return DIT_OK;
-}
-
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static dit_status check_model_named(const suite_workload *workload)
@@ -739,7 +718,7 @@ static dit_status finish(suite_workload *workload)
     DIT_TRY(read_workload(workload));
     DIT_TRY(hash_source(workload));
     DIT_TRY(suite_expand(workload));
-    return check_plot_filters(workload);
+    return suite_names_check(workload);
 }
 
 dit_status suite_workload_parse(const char *text, size_t length, const char *path, suite_workload *out)
@@ -762,6 +741,35 @@ dit_status suite_workload_load(const char *path, suite_workload *out)
     return st;
 }
 
+/* How many cells were dropped for the reason of number `index`; 0 when an earlier one had it. */
+static int count_reason(const suite_workload *workload, int index)
+{
+    const suite_dropped *dropped = workload->dropped;
+    int count = 0;
+    for (int i = 0; i < workload->dropped_count; i++) {
+        bool same = dropped[i].code == dropped[index].code;
+        if (same && i < index) return 0;
+        count += same;
+    }
+    return count;
+}
+
+dit_status suite_workload_require_cases(const suite_workload *workload)
+{
+    char reasons[700] = "";
+    size_t used = 0;
+    if (workload->case_count > 0) return DIT_OK;
+    for (int i = 0; i < workload->dropped_count && used < sizeof reasons; i++) {
+        int count = count_reason(workload, i);
+        if (count)
+            used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%d x %s (%.160s)", used ? "; " : "",
+                                     count, dit_status_name(workload->dropped[i].code), workload->dropped[i].reason);
+    }
+    dit_status st = DIT_FAIL(DIT_ERR_WORKLOAD, "%s: no case is left of %d cell%s: %s", workload->source.path,
+                             workload->dropped_count, workload->dropped_count == 1 ? "" : "s", reasons);
+    return dit_error_hint(st, "`ditbench expand` shows each dropped cell with its reason");
+}
+
 void suite_matrix_free(suite_matrix *matrix)
 {
     if (!matrix) return;
@@ -782,7 +790,10 @@ void suite_workload_release(suite_workload *workload)
         cJSON_Delete(workload->cases[i].document);
         cJSON_Delete(workload->cases[i].tags);
     }
-    for (int i = 0; i < workload->dropped_count; i++) cJSON_Delete(workload->dropped[i].cell);
+    for (int i = 0; i < workload->dropped_count; i++) {
+        cJSON_Delete(workload->dropped[i].cell);
+        cJSON_Delete(workload->dropped[i].tags);
+    }
     free(workload->cases);
     free(workload->dropped);
     suite_matrix_free(workload->matrix);

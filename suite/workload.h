@@ -31,6 +31,7 @@ typedef struct {
 
 typedef struct {
     cJSON *cell;     /* the axis values of the cell */
+    cJSON *tags;     /* as of a case; NULL when it was dropped before it had any */
     dit_status code; /* DIT_ERR_CONSTRAINT_*, or DIT_ERR_UNSUPPORTED for what the engine does not build yet */
     char reason[512];
 } suite_dropped;
@@ -56,6 +57,8 @@ typedef struct {
  * release takes a zeroed one. */
 dit_status suite_workload_load(const char *path, suite_workload *out);
 void suite_workload_release(suite_workload *workload);
+/* Errors: DIT_ERR_WORKLOAD when every cell was dropped, with the reasons counted. */
+dit_status suite_workload_require_cases(const suite_workload *workload);
 /* Asks every case for a timeline, as "measure": {"trace": true} does; case ids change with it. Errors:
  * DIT_ERR_MEMORY. */
 dit_status suite_workload_trace(suite_workload *workload);

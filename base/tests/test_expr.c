@@ -239,6 +239,61 @@ static void deep_and_long_texts_are_refused(void **state)
         DIT_ERR_EXPRESSION);
 }
 
+/* What a visit told, as one line. */
+static char told[512];
+
+static dit_status tell(const char *format, const char *name, const char *detail)
+{
+    size_t used = strlen(told);
+    snprintf(told + used, sizeof told - used, format, name, detail);
+    return strcmp(name, "bad") == 0 ? dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "no bad"), "good") : DIT_OK;
+}
+static dit_status tell_name(void *context, const char *name)
+{
+    (void)context;
+    return tell("%s%s;", name, "");
+}
+static dit_status tell_compared(void *context, const char *name, const dit_value *value)
+{
+    (void)context;
+    return tell("%s~%s;", name, value->kind == DIT_VALUE_STRING ? value->string : "number");
+}
+static dit_status tell_call(void *context, const char *name, const dit_expr_argument *arguments, int count, int *at)
+{
+    (void)context;
+    *at = count - 1;
+    return tell("%s(%s);", name, count && arguments[count - 1].name ? arguments[count - 1].name : "");
+}
+
+static void a_visit_tells_every_name_without_evaluating(void **state)
+{
+    (void)state;
+    const dit_expr_visitor visitor = {tell_name, tell_compared, tell_call, NULL};
+    static const struct {
+        const char *text, *told;
+    } rows[] = {
+        {"a < 1 || b == 'x'", "a;a~number;b;b~x;"},
+        {"false && nothing", "nothing;"},
+        {"'x' == a", "a;a~x;"},
+        {"a in ['x', 'y']", "a;a~x;a~y;"},
+        {"a == b", "a;b;"},
+        {"-a == 1 && (b) == 'z' && a + 1 > 2", "a;b;b~z;a;"},
+        {"f('m', t='x') > 1", "f(t);"},
+        {"f(1 / 0)", "f();"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        told[0] = '\0';
+        assert_int_equal(dit_expr_visit(rows[i].text, &visitor), DIT_OK);
+        assert_string_equal(told, rows[i].told);
+    }
+    assert_int_equal(dit_expr_visit("a < ", &visitor), DIT_ERR_EXPRESSION);
+    assert_int_equal(dit_expr_visit("1 + bad", &visitor), DIT_ERR_EXPRESSION);
+    assert_non_null(strstr(dit_error_last()->message, "column 5 of \"1 + bad\": no bad"));
+    assert_string_equal(dit_error_last()->hint, "good");
+    assert_int_equal(dit_expr_visit("1 + bad(1, 2)", &visitor), DIT_ERR_EXPRESSION);
+    assert_non_null(strstr(dit_error_last()->message, "column 12 "));
+}
+
 /* Random walks over the grammar's own symbols: never a crash, always OK or DIT_ERR_EXPRESSION. */
 static void random_texts_never_crash(void **state)
 {
@@ -272,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_failing_callback_keeps_its_own_status),
         cmocka_unit_test(without_a_scope_only_literals_work),
         cmocka_unit_test(deep_and_long_texts_are_refused),
+        cmocka_unit_test(a_visit_tells_every_name_without_evaluating),
         cmocka_unit_test(random_texts_never_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

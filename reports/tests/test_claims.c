@@ -71,7 +71,7 @@ static void without_the_numbers_a_claim_is_undecided(void **state)
     expect("median('latency_s', mesh='nine') < 1", REPORT_CLAIM_UNDECIDED, "no case matches");
     expect("median('latency', mesh='u2') < 1", REPORT_CLAIM_UNDECIDED, "no metric \"latency\"");
     expect("median('latency_s', mehs='u2') < 1", REPORT_CLAIM_UNDECIDED, "no case has a tag \"mehs\"");
-    expect("all('rel_l2 < 1')", REPORT_CLAIM_UNDECIDED, "unknown name: rel_l2");
+    expect("all('rel_l2 < 1')", REPORT_CLAIM_UNDECIDED, "has no rel_l2");
     expect("all('method == \"ring\"', mesh='nine')", REPORT_CLAIM_UNDECIDED, "no case matches");
     expect("count(where='nothing == 1') == 0", REPORT_CLAIM_UNDECIDED, "unknown name");
     expect("latency_s < 1", REPORT_CLAIM_UNDECIDED, "unknown name");
@@ -242,6 +242,80 @@ static void oracles_are_in_the_table_and_nowhere_else(void **state)
     dit_buffer_release(&lines);
 }
 
+/* Cases whose times are exact: 1, 2 and 3 s, one that ran out of memory and, in the second table, one that failed. */
+static void make_outcomes(bool failed, report_table *table)
+{
+    static const struct {
+        const char *name, *status;
+        int latency_s;
+    } rows[] = {{"one", "ok", 1}, {"two", "ok", 2}, {"three", "ok", 3}, {"full", "oom", 0}, {"broken", "failed", 0}};
+    dit_buffer lines = {0};
+    for (int i = 0; i < 4 + failed; i++) {
+        char record[160] = "{}";
+        if (rows[i].latency_s)
+            snprintf(record, sizeof record, "{\"evidence\":\"simulated\",\"samples\":{\"latency_ns\":[%d000000000]}}",
+                     rows[i].latency_s);
+        dit_buffer_printf(&lines,
+                          "{\"kind\":\"result\",\"case_id\":\"%s\",\"label\":\"%s\",\"process\":0,\"status\":\"%s\","
+                          "\"case\":{\"platform\":{\"backend\":\"cost\"}},\"tags\":{\"name\":\"%s\"}%s%s}\n",
+                          rows[i].name, rows[i].name, rows[i].status, rows[i].name,
+                          rows[i].latency_s ? ",\"record\":" : "", rows[i].latency_s ? record : "");
+    }
+    assert_int_equal(fixture_parse("{}", lines.data, table), DIT_OK);
+    dit_buffer_release(&lines);
+}
+
+static void a_case_out_of_memory_is_no_example_and_not_the_best(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *expr;
+        report_verdict verdict, beside_failed; /* of the table with the failed case */
+        const char *words;                     /* in the numbers, or in the reason */
+    } rows[] = {
+        {"any('latency_s < 1.5')", REPORT_CLAIM_HOLDS, REPORT_CLAIM_HOLDS, "true for 1 of"},
+        {"any('latency_s < 0.5')", REPORT_CLAIM_FAILS, REPORT_CLAIM_UNDECIDED, "1 out of memory"},
+        {"all('latency_s < 5')", REPORT_CLAIM_UNDECIDED, REPORT_CLAIM_UNDECIDED,
+         "full has no latency_s (oom); status='ok'"},
+        {"all('latency_s < 2.5')", REPORT_CLAIM_FAILS, REPORT_CLAIM_FAILS, "not for three"},
+        {"all('latency_s < 5', status='ok')", REPORT_CLAIM_HOLDS, REPORT_CLAIM_HOLDS, "3 of 3"},
+        {"count(where='latency_s < 2.5') == 2", REPORT_CLAIM_HOLDS, REPORT_CLAIM_UNDECIDED, " = 2"},
+        {"min('latency_s') == 1", REPORT_CLAIM_HOLDS, REPORT_CLAIM_UNDECIDED,
+         "3 cases, n = 1; 1 out of memory left out"},
+        {"max('images_per_hour') == 3600", REPORT_CLAIM_HOLDS, REPORT_CLAIM_UNDECIDED, "1 out of memory left out"},
+        {"max('latency_s') == 3", REPORT_CLAIM_UNDECIDED, REPORT_CLAIM_UNDECIDED, "full has no latency_s (oom)"},
+        {"median('latency_s') == 2", REPORT_CLAIM_UNDECIDED, REPORT_CLAIM_UNDECIDED, "full has no latency_s (oom)"},
+        {"median('latency_s', status='ok') == 2", REPORT_CLAIM_HOLDS, REPORT_CLAIM_HOLDS, "= 2 s"},
+        {"min('latency_s', name='full') > 0", REPORT_CLAIM_UNDECIDED, REPORT_CLAIM_UNDECIDED, "full has no latency_s"},
+    };
+    for (int failed = 0; failed < 2; failed++) {
+        report_table table;
+        make_outcomes(failed, &table);
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            report_judgement judgement;
+            judge(&table, rows[i].expr, NULL, &judgement);
+            if (judgement.verdict != (failed ? rows[i].beside_failed : rows[i].verdict))
+                fail_msg("%s: %s (%s)", rows[i].expr, report_verdict_name(judgement.verdict), judgement.reason);
+            bool decided = judgement.verdict != REPORT_CLAIM_UNDECIDED;
+            if (!failed) assert_contains(decided ? judgement.numbers.data : judgement.reason, rows[i].words);
+            report_judgement_release(&judgement);
+        }
+        report_table_release(&table);
+    }
+}
+
+static void what_failed_is_named(void **state)
+{
+    (void)state;
+    report_table table;
+    report_judgement judgement;
+    make_outcomes(true, &table);
+    judge(&table, "any('latency_s < 0.5')", NULL, &judgement);
+    assert_contains(judgement.reason, "broken has no latency_s (failed)");
+    report_judgement_release(&judgement);
+    report_table_release(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +328,8 @@ int main(void)
         cmocka_unit_test(overlapping_intervals_are_undecided),
         cmocka_unit_test(hostile_expressions_end_in_a_verdict),
         cmocka_unit_test(oracles_are_in_the_table_and_nowhere_else),
+        cmocka_unit_test(a_case_out_of_memory_is_no_example_and_not_the_best),
+        cmocka_unit_test(what_failed_is_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

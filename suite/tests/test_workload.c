@@ -188,6 +188,19 @@ static void places_are_split_from_messages(void **state)
     assert_string_equal(place.what, "no place at all");
 }
 
+static void a_workload_without_cases_says_why(void **state)
+{
+    (void)state;
+    suite_workload workload = fixture_load(
+        "\"defaults\":{\"model\":\"pixart-alpha-xl-2\"},"
+        "\"axes\":{\"resolution\":[\"250x250\",\"100x250\"],\"method\":[\"single\",\"ulysses\"],\"world_size\":[2]}");
+    assert_int_equal(workload.case_count, 0);
+    assert_int_equal(suite_workload_require_cases(&workload), DIT_ERR_WORKLOAD);
+    assert_non_null(strstr(dit_error_last()->message, "no case is left of 4 cells: 2 x E_CONSTRAINT_METHOD"));
+    assert_non_null(strstr(dit_error_last()->message, "2 x E_CONSTRAINT_RESOLUTION (250x250 px is not a multiple"));
+    suite_workload_release(&workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +213,7 @@ int main(void)
         cmocka_unit_test(shipped_platforms_load),
         cmocka_unit_test(unknown_names_are_usage_errors_with_the_nearest_name),
         cmocka_unit_test(a_folder_without_models_is_an_environment_error),
+        cmocka_unit_test(a_workload_without_cases_says_why),
         cmocka_unit_test(places_are_split_from_messages),
     };
     return cmocka_run_group_tests(tests, use_shipped, NULL);

@@ -30,7 +30,8 @@ static cJSON *dropped_json(const suite_dropped *one)
     return entry;
 }
 
-static void print_json(const suite_workload *workload)
+/* `st`: that no case is left, which the document says beside what was dropped. */
+static void print_json(const suite_workload *workload, dit_status st)
 {
     cJSON *document = cJSON_CreateObject();
     cJSON_AddStringToObject(document, "workload", workload->name);
@@ -41,6 +42,7 @@ static void print_json(const suite_workload *workload)
     cJSON *dropped = cJSON_AddArrayToObject(document, "dropped");
     for (int i = 0; i < workload->dropped_count; i++)
         cJSON_AddItemToArray(dropped, dropped_json(&workload->dropped[i]));
+    if (st != DIT_OK) cJSON_AddItemToObject(document, "error", suite_cli_error_json());
     suite_cli_print_json(document);
     cJSON_Delete(document);
 }
@@ -66,6 +68,17 @@ static void print_text(const suite_workload *workload)
            workload->dropped_count, workload->merged_count);
 }
 
+static int answer(const suite_workload *workload, bool json)
+{
+    dit_status st = suite_workload_require_cases(workload);
+    if (json)
+        print_json(workload, st);
+    else
+        print_text(workload);
+    if (st != DIT_OK && !json) dit_error_print("ditbench");
+    return dit_status_exit_code(st);
+}
+
 int suite_verb_expand(int argc, char **argv)
 {
     static const suite_option none[] = {{0}};
@@ -88,9 +101,7 @@ int suite_verb_expand(int argc, char **argv)
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
     dit_status st = suite_workload_load(cli.operands[0], &workload);
-    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
-    if (st == DIT_OK && cli.json) print_json(&workload);
-    if (st == DIT_OK && !cli.json) print_text(&workload);
+    code = st == DIT_OK ? answer(&workload, cli.json) : suite_cli_fail(&cli, st);
     suite_workload_release(&workload);
     suite_cli_release(&cli);
     return code;

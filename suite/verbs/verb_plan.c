@@ -109,7 +109,8 @@ static dit_status plan_workload(const suite_cli *cli, int64_t seed, bool mesh)
     int count = 0;
     DIT_TRY(suite_workload_load(cli->operands[0], &workload));
     if (seed >= 0) workload.plan_seed = (uint64_t)seed;
-    dit_status st = suite_plan(&workload, &items, &count);
+    dit_status st = suite_workload_require_cases(&workload);
+    if (st == DIT_OK) st = suite_plan(&workload, &items, &count);
     if (st == DIT_OK && cli->json) print_json(&workload, items, count);
     if (st == DIT_OK && !cli->json && mesh) st = print_meshes(&workload);
     if (st == DIT_OK && !cli->json) print_text(&workload, items, count);

@@ -32,6 +32,7 @@ static dit_status validate_file(const char *path, const suite_cli *cli, cJSON *f
 {
     suite_workload workload;
     dit_status st = suite_workload_load(path, &workload);
+    if (st == DIT_OK) st = suite_workload_require_cases(&workload);
     if (cli->json)
         cJSON_AddItemToArray(files, file_json(path, st, &workload));
     else if (st == DIT_OK)
@@ -65,8 +66,11 @@ int suite_verb_validate(int argc, char **argv)
     static const suite_cli_spec spec = {
         .verb = "validate",
         .operands = "WORKLOAD...",
-        .purpose = "Checks workload files (or names) without running anything: syntax, keys, types, ranges, names of\n"
-                   "models and platforms, expressions. An error names file, line, column, JSON pointer and what to do.",
+        .purpose =
+            "Checks workload files (or names) without running anything: syntax, keys, types, ranges, names of models\n"
+            "and platforms, expressions, and the names in claims and plots (metrics, functions, tags and their\n"
+            "values). An error names file, line, column and JSON pointer and says what to do. A workload of which\n"
+            "no case is left is an error too. Exit: 0 valid, 2 not.",
         .examples = "ditbench validate smoke cpu/methods\nditbench validate my.json --json",
         .options = none,
         .min_operands = 1,
