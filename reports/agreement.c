@@ -97,6 +97,12 @@ static bool is_doubtful(const report_published *point)
     return strcmp(point->status, "doubtful") == 0;
 }
 
+bool report_published_is_compared(const report_published *point)
+{
+    if (!point->twin || is_doubtful(point)) return false;
+    return !report_published_has_value(point) || isfinite(report_published_error(point));
+}
+
 /* ---- speedups of published points -------------------------------------------------------------------------------- */
 
 /* The one-device point of the same source that makes the same images. */

@@ -34,6 +34,9 @@ typedef struct {
 dit_status report_agreement_of(const report_published *const *points, int count, report_metric metric,
                                report_points_part part, report_agreement *out);
 
+/* Whether a simulated case was held against the point: it has a twin, nobody doubts it, and both have a number, or its
+ * source printed "out of memory". */
+bool report_published_is_compared(const report_published *point);
 /* The twin's number in the point's metric; NAN without one. And predicted / published - 1. */
 double report_published_predicted(const report_published *point);
 double report_published_error(const report_published *point);

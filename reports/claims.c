@@ -1,6 +1,7 @@
 #include "reports/claims.h"
 
 #include "base/expr.h"
+#include "reports/agreement.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ typedef struct {
     bool probing; /* reading at interval ends: numbers are already noted */
     unsigned ends;
     int calls; /* made so far in this evaluation */
+    bool *looked_at; /* of each case of the table: the claim reads it */
 } claim_state;
 
 const char *report_verdict_name(report_verdict verdict)
@@ -33,6 +35,20 @@ const char *report_verdict_reproduction(report_verdict verdict)
 {
     static const char *const words[] = {"reproduced", "partly", "not reproduced", "undecided"};
     return words[verdict];
+}
+
+const char *report_judgement_word(const report_judgement *judgement)
+{
+    static const char *const alone[] = {"holds (simulated)", "holds in part (simulated)", "fails (simulated)",
+                                        "undecided"};
+    if (!judgement->simulated) return report_verdict_name(judgement->verdict);
+    return judgement->compared ? report_verdict_reproduction(judgement->verdict) : alone[judgement->verdict];
+}
+
+bool report_claim_shows_note(const report_claim *claim, const report_judgement *judgement)
+{
+    bool missed = judgement->verdict == REPORT_CLAIM_FAILS || judgement->verdict == REPORT_CLAIM_PARTLY;
+    return claim->because && claim->noted && missed;
 }
 
 const char *report_judgement_evidence(const report_judgement *judgement)
@@ -146,6 +162,7 @@ static dit_status matches(claim_state *state, const report_case *kase, const dit
 static void note_evidence(claim_state *state, const report_case *kase)
 {
     *(report_case_is_simulated(kase) ? &state->judgement->simulated : &state->judgement->measured) = true;
+    state->looked_at[kase - state->table->cases] = true;
 }
 
 /* The cases that match, into *out (from malloc). A tag that no case has is a slip of the pen: undecided. */
@@ -532,6 +549,7 @@ static dit_status judge(claim_state *state, const report_claim *claim)
     if (claim->requires && !evaluate(state, claim->requires, &required, &st)) return st;
     if (!required) return snprintf(out->reason, sizeof out->reason, "requires: %.400s", claim->requires), DIT_OK;
     out->measured = out->simulated = false; /* what is required is not what is claimed */
+    memset(state->looked_at, 0, (size_t)state->table->case_count * sizeof *state->looked_at);
     if (!settle(state, claim->expr, &truth, &st)) return st;
     out->verdict = truth ? REPORT_CLAIM_HOLDS : REPORT_CLAIM_FAILS;
     if (truth || !claim->partly) return DIT_OK;
@@ -540,13 +558,27 @@ static dit_status judge(claim_state *state, const report_claim *claim)
     return st;
 }
 
+/* Published numbers whose simulated twin is among the cases that the claim read. */
+static void count_compared(claim_state *state)
+{
+    const report_table *table = state->table;
+    for (int i = 0; i < table->published_count; i++) {
+        const report_published *point = &table->published[i];
+        bool read = point->twin && state->looked_at[point->twin - table->cases];
+        state->judgement->compared += read && report_published_is_compared(point);
+    }
+}
+
 dit_status report_claim_judge(const report_table *table, const report_claim *claim, report_judgement *out)
 {
     *out = (report_judgement){0};
     claim_state state = {.table = table, .judgement = out};
     dit_buffer_text(&out->numbers, "");
-    dit_status st = judge(&state, claim);
-    dit_error_clear();
+    state.looked_at = calloc((size_t)table->case_count + 1, sizeof *state.looked_at);
+    dit_status st = state.looked_at ? judge(&state, claim) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a claim");
+    if (st == DIT_OK) count_compared(&state);
+    free(state.looked_at);
+    if (st != DIT_ERR_MEMORY) dit_error_clear();
     if (st == DIT_OK && out->numbers.failed) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for claim %.60s", claim->id);
     if (st != DIT_OK) report_judgement_release(out);
     return st;

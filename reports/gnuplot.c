@@ -56,7 +56,7 @@ static int run(const char *program, const char *folder, char *const *arguments, 
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static dit_status missing(const char *program)
+dit_status gnuplot_missing(const char *program)
 {
     return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s cannot be started: figures are drawn with it", program),
                           "apt-get install gnuplot-nox");
@@ -66,7 +66,7 @@ dit_status gnuplot_check(const char *program)
 {
     char said[256], name[] = "gnuplot", flag[] = "--version";
     char *const arguments[] = {name, flag, NULL};
-    return run(program, NULL, arguments, said, sizeof said) == 0 ? DIT_OK : missing(program);
+    return run(program, NULL, arguments, said, sizeof said) == 0 ? DIT_OK : gnuplot_missing(program);
 }
 
 dit_status gnuplot_run(const char *program, const char *folder, const char *id, const char *format)
@@ -77,6 +77,6 @@ dit_status gnuplot_run(const char *program, const char *folder, const char *id, 
     snprintf(script, sizeof script, "%s.gp", id);
     int status = run(program, folder, arguments, said, sizeof said);
     if (status == 0) return DIT_OK;
-    if (status < 0 || status == GNUPLOT_NOT_FOUND) return missing(program);
+    if (status < 0 || status == GNUPLOT_NOT_FOUND) return gnuplot_missing(program);
     return DIT_FAIL(DIT_ERR_IO, "gnuplot ended with status %d on %s/%s: %.600s", status, folder, script, said);
 }

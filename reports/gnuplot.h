@@ -6,6 +6,8 @@
 
 /* DIT_OK when `program` ("gnuplot") starts. Errors: DIT_ERR_ENVIRONMENT with what to install. */
 dit_status gnuplot_check(const char *program);
+/* That error. */
+dit_status gnuplot_missing(const char *program);
 /* Runs FOLDER/ID.gp in FOLDER with format set to "svg" or "png"; the script writes ID.svg or ID.png beside itself.
  * Personal start-up files are not read. Errors: DIT_ERR_ENVIRONMENT; DIT_ERR_IO with what gnuplot said. */
 dit_status gnuplot_run(const char *program, const char *folder, const char *id, const char *format);

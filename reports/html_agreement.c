@@ -1,7 +1,8 @@
 #include "reports/html.h"
 
 #include "reports/agreement.h"
-#include "reports/html_pieces.h"
+#include "reports/html_link.h"
+#include "reports/html_table.h"
 #include "reports/published.h"
 
 #include <math.h>
@@ -13,44 +14,53 @@ enum { HTML_POINTS = 5000, HTML_WARNINGS = 40 };
 
 /* ---- statistics -------------------------------------------------------------------------------------------------- */
 
-static void put_percent(double share, dit_buffer *out)
+static void put_percent(html_table *table, double share)
 {
     char number[32];
     snprintf(number, sizeof number, "%.1f %%", 100 * share);
-    put_number(out, number);
+    html_cell(table, number);
 }
 
-static void put_share(int part, int whole, dit_buffer *out)
+static void put_share(html_table *table, int part, int whole)
 {
-    char number[64] = "–";
-    if (whole) snprintf(number, sizeof number, "%d of %d (%.0f %%)", part, whole, 100.0 * part / whole);
-    put_number(out, number);
-}
-
-static void put_statistics(const char *what, report_points_part part, const report_agreement *a, dit_buffer *out)
-{
-    char number[32];
-    if (part != REPORT_POINTS_ALL && a->points + a->oom + a->oom_wrong == 0) return;
-    put(out, "<tr>");
-    put_cell(out, part == REPORT_POINTS_ALL ? what : "");
-    put_cell(out, report_points_part_name(part));
-    snprintf(number, sizeof number, "%d", a->points);
-    put_number(out, number);
-    if (a->points) {
-        put_percent(a->median, out);
-        put_percent(a->p90, out);
-    } else {
-        put_number(out, "–");
-        put_number(out, "–");
+    char number[64];
+    if (whole == 0) {
+        html_cell_none(table);
+        return;
     }
-    put_share(a->ordered, a->pairs, out);
-    put_share(a->oom_agreed, a->oom, out);
-    snprintf(number, sizeof number, "%d", a->oom_wrong);
-    put_number(out, number);
-    put(out, "</tr>\n");
+    snprintf(number, sizeof number, "%d of %d (%.0f %%)", part, whole, 100.0 * part / whole);
+    html_cell(table, number);
 }
 
-static void put_rows(const report_published *const *points, int count, dit_buffer *out)
+static void put_number(html_table *table, int number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%d", number);
+    html_cell(table, text);
+}
+
+static void put_statistics(html_table *table, const char *what, report_points_part part, const report_agreement *a)
+{
+    char name[64];
+    if (part != REPORT_POINTS_ALL && a->points + a->oom + a->oom_wrong == 0) return;
+    snprintf(name, sizeof name, "%s, %s", what, report_points_part_name(part));
+    html_row_open(table);
+    html_cell(table, name);
+    put_number(table, a->points);
+    if (a->points) {
+        put_percent(table, a->median);
+        put_percent(table, a->p90);
+    } else {
+        html_cell_none(table);
+        html_cell_none(table);
+    }
+    put_share(table, a->ordered, a->pairs);
+    put_share(table, a->oom_agreed, a->oom);
+    put_number(table, a->oom_wrong);
+    html_row_close(table);
+}
+
+static void put_rows(html_table *table, const report_published *const *points, int count)
 {
     static const report_metric metrics[] = {REPORT_LATENCY, REPORT_TOTAL_BYTES};
     static const char *const names[] = {"latency", "peak memory"};
@@ -60,8 +70,8 @@ static void put_rows(const report_published *const *points, int count, dit_buffe
         for (int part = 0; part < REPORT_POINTS_PART_COUNT && of_metric; part++) {
             report_agreement a;
             dit_status st = report_agreement_of(points, count, metrics[m], (report_points_part)part, &a);
-            if (st != DIT_OK) out->failed = true;
-            if (st == DIT_OK) put_statistics(names[m], (report_points_part)part, &a, out);
+            if (st != DIT_OK) table->out->failed = true;
+            if (st == DIT_OK) put_statistics(table, names[m], (report_points_part)part, &a);
         }
     }
 }
@@ -74,23 +84,29 @@ static const report_published **list_points(const report_table *table)
     return points;
 }
 
-void html_put_agreement(const report_table *table, dit_buffer *out)
+int html_count_published(const report_page *page)
 {
-    if (table->published_count == 0) return;
-    const report_published **points = list_points(table);
+    return page->table->published_count;
+}
+
+void html_put_agreement(const report_page *page, dit_buffer *out)
+{
+    static const html_column columns[] = {
+        {"published numbers", false, false}, {"compared", true, false},           {"median error", true, false},
+        {"90th percentile", true, false},    {"pairs in order", true, false},     {"out of memory, too", true, false},
+        {"wrongly out of memory", true, false}};
+    html_table table = {.out = out, .columns = columns, .count = 7};
+    const report_published **points = list_points(page->table);
     if (!points) out->failed = true;
-    put(out,
-        "<h2 id=\"agreement\">Agreement with published numbers</h2>\n<p class=\"soft\">Over published points that are "
-        "a simulated case of this session: |predicted / published - 1|, and of pairs of methods in one panel (model, "
-        "resolution, frames, steps, devices, platform, profile) those that come out in the printed order. A pair "
-        "closer than its reading errors is not judged, nor is a point marked doubtful. In fit: a calibration was "
-        "fitted on it; only the others test "
-        "the model.</p>\n<div class=\"scroll\"><table><thead><tr><th>number</th><th>points</th><th "
-        "class=\"num\">compared</th><th class=\"num\">median error</th><th class=\"num\">90th percentile</th><th "
-        "class=\"num\">pairs in order</th><th class=\"num\">out of memory, too</th><th class=\"num\">wrongly out of "
-        "memory</th></tr></thead><tbody>\n");
-    if (points) put_rows(points, table->published_count, out);
-    put(out, "</tbody></table></div>\n");
+    put(out, "<p class=\"soft\">Published points that match a simulated case of this session. Error is |predicted / "
+             "published - 1|. \"Pairs in order\": how often the faster of two methods in a panel (equal model, "
+             "resolution, frames, steps, devices, platform and software) is also predicted to be faster; a pair whose "
+             "values differ by less than their reading errors is not judged. Points marked doubtful judge nothing. "
+             "\"In fit\" points were used to calibrate the cost model; only the points not in the fit test it.</p>\n");
+    html_put_setting(page, "soft small", out);
+    html_table_open(&table, "Predicted against published, by kind of number and by use in the calibration.");
+    if (points) put_rows(&table, points, page->table->published_count);
+    html_table_close(&table);
     free(points);
 }
 
@@ -98,10 +114,10 @@ void html_put_agreement(const report_table *table, dit_buffer *out)
 
 static void put_sentence(const report_agreement *a, report_points_part part, dit_buffer *out)
 {
+    static const char *const which[] = {"", " in the fit", " not in the fit"};
     if (a->points == 0) return;
-    dit_buffer_printf(out, " %s: %d point%s, median error %.1f %%, 90th percentile %.1f %%",
-                      report_points_part_name(part), a->points, a->points == 1 ? "" : "s", 100 * a->median,
-                      100 * a->p90);
+    dit_buffer_printf(out, " %d point%s%s: median error %.1f %%, 90th percentile %.1f %%", a->points,
+                      a->points == 1 ? "" : "s", which[part], 100 * a->median, 100 * a->p90);
     if (a->pairs) dit_buffer_printf(out, ", %d of %d pairs in the printed order", a->ordered, a->pairs);
     put(out, ".");
 }
@@ -109,13 +125,13 @@ static void put_sentence(const report_agreement *a, report_points_part part, dit
 static void put_sentences(const report_published *const *points, int count, dit_buffer *out)
 {
     report_metric metric = points[0]->metric; /* a figure has one */
-    put(out, "<p>Predicted against published,");
+    put(out, "<p>Predicted against published:");
     for (int part = 0; part < REPORT_POINTS_PART_COUNT; part++) {
         report_agreement a;
         if (report_agreement_of(points, count, metric, (report_points_part)part, &a) != DIT_OK)
             out->failed = true;
         else if (part == REPORT_POINTS_ALL && a.points == 0)
-            put(out, " none of the points is a case that has a number.");
+            put(out, " no point has a simulated case with a number.");
         else
             put_sentence(&a, (report_points_part)part, out);
     }
@@ -135,7 +151,7 @@ static void put_warnings(const report_published *const *points, int count, dit_b
             if (repeated) continue;
             said[said_count++] = warning;
             put(out, "<p class=\"warning\">Contradiction in ");
-            put_text(out, points[i]->source);
+            html_put_source(out, points[i]->source);
             put(out, ": ");
             put_text(out, warning);
             put(out, "</p>\n");
@@ -163,86 +179,130 @@ void html_put_figure_agreement(const report_grid *grid, dit_buffer *out)
 
 /* ---- the table of points ----------------------------------------------------------------------------------------- */
 
-static void put_value(const report_published *point, double value, bool oom, dit_buffer *out)
-{
-    char number[REPORT_NUMBER_TEXT] = "–";
-    if (isfinite(value)) report_format(report_metric_get(point->metric)->unit, value, number);
-    put_number(out, oom ? "out of memory" : number);
-}
-
-static void put_published_value(const report_published *point, dit_buffer *out)
+static void put_published_value(html_table *table, const report_published *point)
 {
     char number[REPORT_NUMBER_TEXT];
     report_unit unit = report_metric_get(point->metric)->unit;
     if (!report_published_has_value(point)) {
-        put_number(out, "out of memory");
+        html_cell(table, "out of memory");
         return;
     }
+    html_cell_open(table);
     report_format(unit, point->value, number);
-    put(out, "<td class=\"num\">");
-    put_text(out, number);
+    put_text(table->out, number);
     if (point->rounding > 0) {
         report_format(unit, point->rounding, number);
-        put(out, "<span class=\"range\">± ");
-        put_text(out, number);
-        put(out, "</span>");
+        put(table->out, "<span class=\"range\">± ");
+        put_text(table->out, number);
+        put(table->out, "</span>");
     }
-    put(out, "</td>");
+    html_cell_close(table);
 }
 
-static void put_error(const report_published *point, dit_buffer *out)
+/* Why a point has no predicted number. */
+static const char *why_not_compared(const report_page *page, const report_published *point)
 {
-    char number[32] = "–";
-    double error = report_published_error(point);
-    if (isfinite(error)) snprintf(number, sizeof number, "%+.1f %%", 100 * error);
-    put_number(out, number);
+    (void)page;
+    if (point->twin) return "its simulated case has no number";
+    return "not compared: no case of this session is the same run";
 }
 
-static void put_mesh(const report_published *point, dit_buffer *out)
+static void put_predicted(html_table *table, const report_page *page, const report_published *point)
+{
+    char number[REPORT_NUMBER_TEXT];
+    double value = report_published_predicted(point);
+    bool oom = point->twin && point->twin->status == REPORT_STATUS_OOM;
+    if (isfinite(value)) {
+        report_format(report_metric_get(point->metric)->unit, value, number);
+        html_cell(table, number);
+        return;
+    }
+    html_cell_open(table);
+    if (oom)
+        put(table->out, "out of memory");
+    else
+        put_element(table->out, "span class=\"small soft why\"", "span", why_not_compared(page, point));
+    html_cell_close(table);
+}
+
+static void put_error(html_table *table, const report_published *point)
+{
+    char number[32];
+    double error = report_published_error(point);
+    snprintf(number, sizeof number, "%+.1f %%", 100 * error);
+    if (isfinite(error))
+        html_cell(table, number);
+    else
+        html_cell_none(table);
+}
+
+static void put_mesh(html_table *table, const report_published *point)
 {
     char mesh[REPORT_TAG_TEXT] = "";
-    if (point->twin) report_case_tag(point->twin, "mesh", mesh, sizeof mesh);
-    put(out, "<td>");
-    put_text(out, mesh);
-    if (point->twin && report_published_is_search(point)) put(out, "<div class=\"small\">best of the search</div>");
-    put(out, "</td>");
+    if (!point->twin || !report_case_tag(point->twin, "mesh", mesh, sizeof mesh)) {
+        html_cell_none(table);
+        return;
+    }
+    html_cell_open(table);
+    put_text(table->out, mesh);
+    if (report_published_is_search(point)) put(table->out, "<div class=\"small\">best of the search</div>");
+    html_cell_close(table);
 }
 
-static void put_point(const report_published *point, dit_buffer *out)
+static void put_name(html_table *table, const report_published *point)
 {
-    put(out, "<tr><td>");
+    dit_buffer *out = table->out;
+    html_cell_open(table);
     put_text(out, point->kase.label);
-    put_element(out, "div class=\"soft small\"", "div", point->source);
+    put(out, "<div class=\"soft small\">");
+    html_put_source(out, point->source);
+    put(out, "</div>");
     for (int i = 0; i < point->warning_count; i++) {
         put_element(out, "div class=\"warning small\"", "div", point->warnings[i]);
     }
-    put(out, "</td>");
-    put_published_value(point, out);
-    bool oom = point->twin && point->twin->status == REPORT_STATUS_OOM;
-    put_value(point, report_published_predicted(point), oom, out);
-    put_error(point, out);
-    put_mesh(point, out);
-    put_cell(out, point->in_fit ? "in fit" : "");
-    put(out, "<td>");
-    put_text(out, point->provenance);
-    put_element(out, "div class=\"small\"", "div", point->status);
-    put(out, "</td></tr>\n");
+    html_cell_close(table);
 }
 
-static void put_points(const report_table *table, dit_buffer *out)
+static void put_origin(html_table *table, const report_published *point)
 {
-    put(out, "<h2 id=\"published\">Published numbers</h2>\n<p class=\"soft\">What others printed, and what the "
-             "simulation says of the same case. Where a source shows the best of a search, the fastest mesh of this "
-             "session stands for it and is named. All columns: <a href=\"published.csv\">published.csv</a>.</p>\n"
-             "<div class=\"scroll\"><table><thead><tr><th>point</th><th class=\"num\">published</th><th "
-             "class=\"num\">predicted</th><th class=\"num\">error</th><th>mesh</th><th>fit</th><th>read "
-             "from</th></tr></thead><tbody>\n");
-    for (int i = 0; i < table->published_count && i < HTML_POINTS; i++) put_point(&table->published[i], out);
-    if (table->published_count > HTML_POINTS) {
-        dit_buffer_printf(out, "<tr><td colspan=\"7\">%d further points are in published.csv</td></tr>\n",
-                          table->published_count - HTML_POINTS);
+    html_cell_open(table);
+    put_text(table->out, point->provenance);
+    if (point->status[0]) put_element(table->out, "div class=\"small\"", "div", point->status);
+    html_cell_close(table);
+}
+
+static void put_point(html_table *table, const report_page *page, const report_published *point)
+{
+    html_row_open(table);
+    put_name(table, point);
+    put_published_value(table, point);
+    put_predicted(table, page, point);
+    put_error(table, point);
+    put_mesh(table, point);
+    html_cell(table, point->in_fit ? "in fit" : "not in fit");
+    put_origin(table, point);
+    html_row_close(table);
+}
+
+static void put_points(const report_page *page, dit_buffer *out)
+{
+    static const html_column columns[] = {{"point", false, false}, {"published", true, false},    {"predicted", true, false},
+                                          {"error", true, false},  {"mesh", false, false},        {"calibration", false, false},
+                                          {"read from", false, false}};
+    const report_table *records = page->table;
+    html_table table = {.out = out, .columns = columns, .count = 7};
+    char rest[96];
+    put(out, "<p class=\"soft\">Numbers that others printed, beside the prediction for the same case. Where a source "
+             "shows the best of a search, the fastest mesh of this session is compared with it, and named. All columns "
+             "are in <a href=\"published.csv\">published.csv</a>.</p>\n");
+    html_put_setting(page, "soft small", out);
+    html_table_open(&table, "One row for each published point.");
+    for (int i = 0; i < records->published_count && i < HTML_POINTS; i++) put_point(&table, page, &records->published[i]);
+    if (records->published_count > HTML_POINTS) {
+        snprintf(rest, sizeof rest, "%d further points are in published.csv", records->published_count - HTML_POINTS);
+        html_row_across(&table, "", rest);
     }
-    put(out, "</tbody></table></div>\n");
+    html_table_close(&table);
 }
 
 /* ---- points without a place -------------------------------------------------------------------------------------- */
@@ -281,7 +341,7 @@ static void put_unplaced(const report_page *page, dit_buffer *out)
         put(out, "<li><strong>");
         put_text(out, point->kase.label);
         put(out, "</strong> (");
-        put_text(out, point->source);
+        html_put_source(out, point->source);
         put(out, "): ");
         put_text(out, why_unplaced(page, point));
         put(out, "</li>\n");
@@ -291,7 +351,6 @@ static void put_unplaced(const report_page *page, dit_buffer *out)
 
 void html_put_published(const report_page *page, dit_buffer *out)
 {
-    if (page->table->published_count == 0) return;
-    put_points(page->table, out);
+    put_points(page, out);
     put_unplaced(page, out);
 }

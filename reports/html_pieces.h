@@ -21,15 +21,6 @@ static inline void put_element(dit_buffer *out, const char *open, const char *ta
     dit_buffer_printf(out, "</%s>", tag);
 }
 
-static inline void put_cell(dit_buffer *out, const char *text)
-{
-    put_element(out, "td", "td", text);
-}
-static inline void put_number(dit_buffer *out, const char *text)
-{
-    put_element(out, "td class=\"num\"", "td", text);
-}
-
 /* `class` and `word` are our own: a class of the style sheet, and what is shown. */
 static inline void put_badge(dit_buffer *out, const char *class, const char *word)
 {

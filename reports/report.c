@@ -22,7 +22,7 @@ static const size_t report_svg_limit = (size_t)64 << 20;
 /* A report being made. */
 typedef struct {
     const report_options *options;
-    const char *gnuplot;
+    const char *gnuplot; /* NULL: there is none */
     char folder[REPORT_PATH];
     report_table table;
     report_drawing_result *figures;
@@ -129,10 +129,18 @@ static void list_figures(report_work *work)
     }
 }
 
+/* Whether the notes of the workload's authors were written for the parameters that ran. */
+static bool has_noted_parameters(const cJSON *workload)
+{
+    const char *ran = string_member(workload, "parameters", ""), *noted = string_member(workload, "notes_for", "");
+    return ran[0] && strcmp(ran, noted) == 0;
+}
+
 static void list_claims(report_work *work)
 {
     const cJSON *workload = cJSON_GetObjectItemCaseSensitive(work->table.session.root, "workload");
     const cJSON *expect = cJSON_GetObjectItemCaseSensitive(workload, "expect"), *item;
+    bool noted = has_noted_parameters(workload);
     cJSON_ArrayForEach(item, expect)
     {
         if (work->claim_count == REPORT_CLAIMS) break;
@@ -144,6 +152,7 @@ static void list_claims(report_work *work)
         claim->requires = string_member(item, "requires", NULL);
         claim->partly = string_member(item, "partly", NULL);
         claim->because = string_member(item, "because", NULL);
+        claim->noted = noted;
     }
 }
 
@@ -221,7 +230,8 @@ static dit_status compose_and_draw(const report_work *work, report_drawing_resul
     }
     figure->width = files.width;
     if (st == DIT_OK) st = write_figure_files(work, figure, &files);
-    if (st == DIT_OK) st = draw(work, figure);
+    figure->composed = st == DIT_OK;
+    if (st == DIT_OK && work->gnuplot) st = draw(work, figure);
     report_figure_files_release(&files);
     dit_buffer_release(&footer);
     return st;
@@ -251,6 +261,18 @@ static bool stops_the_report(dit_status st)
     return st == DIT_ERR_MEMORY || st == DIT_ERR_ENVIRONMENT;
 }
 
+/* Counts a figure whose files are written: drawn, left out, or without a program to draw it. */
+static void count_figure(const report_work *work, report_drawing_result *figure)
+{
+    if (figure->left_out) return;
+    if (work->gnuplot) {
+        work->summary->figures++;
+        return;
+    }
+    work->summary->figures_missing++;
+    snprintf(figure->error, sizeof figure->error, "Not drawn: gnuplot is not installed.");
+}
+
 static dit_status make_figures(report_work *work)
 {
     for (int i = 0; i < work->figure_count; i++) {
@@ -259,7 +281,7 @@ static dit_status make_figures(report_work *work)
         dit_status st = make_figure(work, figure);
         if (stops_the_report(st)) return st;
         if (st == DIT_OK) {
-            work->summary->figures += !figure->left_out;
+            count_figure(work, figure);
             continue;
         }
         /* A filtered session may leave a declared figure without a case: said on the page, no failure. */
@@ -355,11 +377,12 @@ static dit_status add_claim(const report_claim *claim, const report_judgement *j
     DIT_TRY(dit_json_add_string(row, "claim", claim->claim));
     DIT_TRY(dit_json_add_string(row, "expr", claim->expr));
     DIT_TRY(dit_json_add_string(row, "verdict", report_verdict_name(judgement->verdict)));
-    if (judgement->simulated) {
+    if (judgement->simulated && judgement->compared) {
         DIT_TRY(dit_json_add_string(row, "reproduction", report_verdict_reproduction(judgement->verdict)));
     }
     DIT_TRY(dit_json_add_string(row, "evidence", report_judgement_evidence(judgement)));
-    if (claim->because) DIT_TRY(dit_json_add_string(row, "because", claim->because));
+    DIT_TRY(dit_json_add_int(row, "compared", judgement->compared));
+    if (report_claim_shows_note(claim, judgement)) DIT_TRY(dit_json_add_string(row, "because", claim->because));
     DIT_TRY(dit_json_add_string(row, "reason", judgement->reason));
     return dit_json_add_string(row, "numbers", judgement->numbers.data);
 }
@@ -382,7 +405,7 @@ static dit_status write_page(const report_work *work)
 {
     dit_buffer html = {0};
     const report_page page = {&work->table,     work->figures,     work->figure_count, work->claims,
-                              work->judgements, work->claim_count, work->summary};
+                              work->judgements, work->claim_count, work->summary,      work->options};
     report_html_write(&page, &html);
     dit_status st = write_text(work, "report", ".html", &html);
     dit_buffer_release(&html);
@@ -422,7 +445,6 @@ static dit_status prepare(report_work *work)
     char journal[REPORT_PATH];
     snprintf(journal, sizeof journal, "%.4000s/journal.jsonl", work->options->session_folder);
     DIT_TRY(report_table_read(journal, &work->table));
-    DIT_TRY(gnuplot_check(work->gnuplot));
     DIT_TRY(choose_folder(work));
     work->figures = calloc(REPORT_FIGURES, sizeof *work->figures);
     work->claims = calloc(REPORT_CLAIMS, sizeof *work->claims);
@@ -434,9 +456,18 @@ static dit_status prepare(report_work *work)
     return DIT_OK;
 }
 
+/* The tables and the page need no gnuplot. */
+static void find_gnuplot(report_work *work)
+{
+    const char *program = work->options->gnuplot ? work->options->gnuplot : "gnuplot";
+    if (gnuplot_check(program) == DIT_OK) work->gnuplot = program;
+    dit_error_clear();
+}
+
 static dit_status make(report_work *work)
 {
     DIT_TRY(prepare(work));
+    find_gnuplot(work);
     DIT_TRY(judge_claims(work));
     DIT_TRY(write_results(work));
     DIT_TRY(write_published(work));
@@ -447,9 +478,10 @@ static dit_status make(report_work *work)
 
 dit_status report_write(const report_options *options, report_summary *out)
 {
-    report_work work = {.options = options, .gnuplot = options->gnuplot ? options->gnuplot : "gnuplot", .summary = out};
+    report_work work = {.options = options, .summary = out};
     *out = (report_summary){0};
     dit_status st = make(&work);
     release(&work);
-    return st;
+    if (st != DIT_OK || out->figures_missing == 0) return st;
+    return gnuplot_missing(options->gnuplot ? options->gnuplot : "gnuplot");
 }

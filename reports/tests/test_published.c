@@ -8,6 +8,7 @@
 #include "reports/published.h"
 #include "reports/report.h"
 
+#include "reports/tests/page_check.h"
 #include "reports/tests/scratch.h"
 
 #include <sys/stat.h>
@@ -399,11 +400,52 @@ static void claims_on_simulated_cases_have_their_own_words(void **state)
         report_judgement judgement;
         assert_int_equal(report_claim_judge(&table, &claim, &judgement), DIT_OK);
         if (judgement.verdict != rows[i].verdict) fail_msg("%s: %s", rows[i].expr, judgement.reason);
-        assert_string_equal(report_verdict_reproduction(judgement.verdict), rows[i].word);
+        assert_string_equal(report_judgement_word(&judgement), rows[i].word);
         assert_string_equal(report_judgement_evidence(&judgement), "simulated");
         report_judgement_release(&judgement);
     }
     report_table_release(&table);
+}
+
+/* A session without the paper's numbers cannot say that it reproduces the paper. */
+static void without_compared_points_nothing_is_reproduced(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *expr, *word;
+    } rows[] = {{"median('latency_s', mesh='u2') < median('latency_s', mesh='r2')", "holds (simulated)"},
+                {"median('latency_s', mesh='u2') > 2", "fails (simulated)"},
+                {"median('latency_s', mesh='r4') > 2", "undecided"}};
+    report_table table;
+    dit_buffer lines = {0};
+    for (int i = 0; i < CASES; i++) add_simulated(&lines, &cases[i]);
+    assert_int_equal(fixture_parse("{}", lines.data, &table), DIT_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const report_claim claim = {.id = "x", .claim = "x", .source = "", .expr = rows[i].expr};
+        report_judgement judgement;
+        assert_int_equal(report_claim_judge(&table, &claim, &judgement), DIT_OK);
+        assert_int_equal(judgement.compared, 0);
+        assert_string_equal(report_judgement_word(&judgement), rows[i].word);
+        report_judgement_release(&judgement);
+    }
+    report_table_release(&table);
+    dit_buffer_release(&lines);
+}
+
+/* What the authors noted about their parameters says nothing of others, and nothing of what was not decided. */
+static void a_note_stands_only_where_it_was_written_for(void **state)
+{
+    (void)state;
+    const report_judgement fails = {.verdict = REPORT_CLAIM_FAILS}, undecided = {.verdict = REPORT_CLAIM_UNDECIDED},
+                           holds = {.verdict = REPORT_CLAIM_HOLDS}, partly = {.verdict = REPORT_CLAIM_PARTLY};
+    report_claim claim = {.because = "so", .noted = true};
+    assert_true(report_claim_shows_note(&claim, &fails));
+    assert_true(report_claim_shows_note(&claim, &partly));
+    assert_false(report_claim_shows_note(&claim, &undecided));
+    assert_false(report_claim_shows_note(&claim, &holds));
+    claim.noted = false; /* other parameters */
+    assert_false(report_claim_shows_note(&claim, &fails));
+    assert_false(report_claim_shows_note(&claim, &partly));
 }
 
 /* ---- placing ----------------------------------------------------------------------------------------------------- */
@@ -616,7 +658,7 @@ static void report_of_all(const char *name, const char *lines, report_summary *s
                           plots[i].kind, plots[i].more);
     }
     dit_buffer_text(&workload,
-                    "],\"expect\":[{\"id\":\"c\",\"claim\":\"c\",\"expr\":\"median('latency_s', mesh='u2') > 9\","
+                    "],\"parameters\":\"p\",\"notes_for\":\"p\",\"expect\":[{\"id\":\"c\",\"claim\":\"c\",\"expr\":\"median('latency_s', mesh='u2') > 9\","
                     "\"because\":\"the mechanism <x> is missing\"}]}");
     report_of(name, workload.data, lines, summary);
     dit_buffer_release(&workload);
@@ -671,16 +713,20 @@ static void the_page_says_how_near_and_what_contradicts(void **state)
     session_report("page", &summary);
     char *page = read_output("page", "report.html"), *claims = read_output("page", "claims.json"),
          *csv = read_output("page", "published.csv");
-    assert_contains(page, "<td>latency</td><td>all</td><td class=\"num\">6</td><td class=\"num\">20.0 %</td><td "
-                          "class=\"num\">40.0 %</td><td class=\"num\">2 of 2 (100 %)</td><td class=\"num\">1 of 1 (100 "
-                          "%)</td><td class=\"num\">0</td>");
-    assert_contains(page, "<td></td><td>in fit</td><td class=\"num\">1</td>");
-    assert_contains(page, "all: 6 points, median error 20.0 %, 90th percentile 40.0 %, 2 of 2 pairs in the printed");
+    assert_int_equal(check_page(page, false), PLOTS);
+    assert_contains(page, "<th scope=\"row\">latency, all</th><td data-title=\"compared\" class=\"num\">6</td><td "
+                          "data-title=\"median error\" class=\"num\">20.0 %</td><td data-title=\"90th percentile\" "
+                          "class=\"num\">40.0 %</td><td data-title=\"pairs in order\" class=\"num\">2 of 2 (100 "
+                          "%)</td><td data-title=\"out of memory, too\" class=\"num\">1 of 1 (100 %)</td>");
+    assert_contains(page, "<th scope=\"row\">latency, in fit</th><td data-title=\"compared\" class=\"num\">1</td>");
+    assert_contains(page, " 6 points: median error 20.0 %, 90th percentile 40.0 %, 2 of 2 pairs in the printed order.");
+    assert_contains(page, "Median error to 6 published points: <strong>20.0 %</strong>. Claims: 1 fails.");
+    assert_contains(page, "Simulated platform: <strong>far</strong>. Software profile: <strong>pytorch-eager</strong>.");
     assert_contains(page, "Contradiction in paper: the label contradicts the &lt;axis&gt;");
     assert_contains(page, "best of the search");
     assert_contains(page, "not reproduced");
     assert_contains(page, "the mechanism &lt;x&gt; is missing");
-    assert_contains(page, "Evidence: <strong>simulated</strong>");
+    assert_contains(page, "<dt>evidence</dt><dd>simulated</dd>");
     assert_null(strstr(page, "How it was measured"));
     assert_contains(claims, "\"verdict\": \"fails\"");
     assert_contains(claims, "\"reproduction\": \"not reproduced\"");
@@ -886,6 +932,8 @@ int main(void)
         cmocka_unit_test(a_measured_case_is_no_prediction),
         cmocka_unit_test(a_simulated_case_meets_its_measured_twin),
         cmocka_unit_test(claims_on_simulated_cases_have_their_own_words),
+        cmocka_unit_test(without_compared_points_nothing_is_reproduced),
+        cmocka_unit_test(a_note_stands_only_where_it_was_written_for),
         cmocka_unit_test(points_stand_where_their_tags_put_them),
         cmocka_unit_test(a_point_without_a_place_says_why),
         cmocka_unit_test(the_best_names_its_mesh_and_leaves_the_search_out),

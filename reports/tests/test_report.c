@@ -4,6 +4,7 @@
 #include "reports/gnuplot.h"
 #include "reports/report.h"
 
+#include "reports/tests/page_check.h"
 #include "reports/tests/scratch.h"
 
 #include <sys/stat.h>
@@ -95,6 +96,29 @@ static void the_fixture_gives_the_golden_files(void **state)
     compare_golden("report.html");
 }
 
+/* What a reader looks for comes first: numbers in the head, then figures, verdicts, tables. */
+static void the_page_begins_with_its_figures(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"<h1>",           "class=\"lead\"",      "aria-label=\"On this page\"",
+                                        "id=\"figures\"", "id=\"claims\"",       "id=\"results\"",
+                                        "id=\"dropped\"", "id=\"environment\""};
+    report_summary summary;
+    size_t length = 0;
+    need_gnuplot();
+    write_report(FIXTURE_FOLDER, "first", &summary);
+    char *page = read_output("first", "report.html", &length);
+    assert_int_equal(check_page(page, false), 5);
+    const char *at = page;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        const char *next = strstr(at, order[i]);
+        if (!next) fail_msg("%s does not follow", order[i]);
+        at = next;
+    }
+    assert_null(strstr(page, "filter:invert"));
+    free(page);
+}
+
 static void the_svg_is_the_golden_one(void **state)
 {
     (void)state;
@@ -176,6 +200,7 @@ static void hostile_strings_stay_strings(void **state)
     assert_int_equal(summary.figures_failed, 3);
     assert_int_equal(summary.claims_undecided, 2);
     char *page = read_output("hostile/report", "report.html", &length);
+    assert_int_equal(check_page(page, false), 2);
     assert_null(strstr(page, "<script"));
     assert_null(strstr(page, "</title><"));
     assert_non_null(strstr(page, "&lt;script&gt;"));
@@ -188,16 +213,33 @@ static void hostile_strings_stay_strings(void **state)
     assert_int_not_equal(access("pwned", F_OK), 0);
 }
 
-static void without_gnuplot_the_package_is_named(void **state)
+static void without_gnuplot_all_but_the_pictures_is_written(void **state)
 {
     (void)state;
-    char folder[256];
+    static const char *const files[] = {"results.csv", "claims.json", "latency.csv", "latency.gp", "memory.dat"};
+    char folder[256], path[512];
+    size_t length = 0;
     report_summary summary;
     snprintf(folder, sizeof folder, "%s/none", scratch);
     const report_options options = {
         .session_folder = FIXTURE_FOLDER, .output_folder = folder, .gnuplot = "/nonexistent/gnuplot", .quiet = true};
     assert_int_equal(report_write(&options, &summary), DIT_ERR_ENVIRONMENT);
     assert_contains(dit_error_last()->hint, "apt-get install gnuplot-nox");
+    assert_int_equal(summary.figures + summary.figures_failed, 0);
+    assert_int_equal(summary.figures_missing, 5);
+    assert_int_equal(summary.claims_held, 2);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        free(read_output("none", files[i], &length));
+        assert_true(length > 40);
+    }
+    snprintf(path, sizeof path, "%s/latency.svg", folder);
+    assert_int_not_equal(access(path, F_OK), 0);
+    char *page = read_output("none", "report.html", &length);
+    assert_int_equal(check_page(page, false), 0);
+    assert_contains(page, "The figures are not drawn: gnuplot is not installed.");
+    assert_contains(page, "<a href=\"latency.csv\">CSV</a>");
+    assert_null(strstr(page, "latency.svg"));
+    free(page);
 }
 
 static void a_figure_that_cannot_be_drawn_is_said_on_the_page(void **state)
@@ -316,10 +358,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fixture_gives_the_golden_files),
+        cmocka_unit_test(the_page_begins_with_its_figures),
         cmocka_unit_test(the_svg_is_the_golden_one),
         cmocka_unit_test(the_same_records_give_the_same_bytes),
         cmocka_unit_test(hostile_strings_stay_strings),
-        cmocka_unit_test(without_gnuplot_the_package_is_named),
+        cmocka_unit_test(without_gnuplot_all_but_the_pictures_is_written),
         cmocka_unit_test(a_figure_that_cannot_be_drawn_is_said_on_the_page),
         cmocka_unit_test(without_plots_each_kind_with_data_is_drawn),
         cmocka_unit_test(more_than_a_picture_holds_is_counted),

@@ -68,7 +68,8 @@ int suite_verb_report(int argc, char **argv)
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
     dit_status st = suite_session_find(cli.operands[0], &session);
-    report_options options = {session.dir, cli.output, gnuplot, cli.quiet || cli.json};
+    report_options options = {
+        .session_folder = session.dir, .output_folder = cli.output, .gnuplot = gnuplot, .quiet = cli.quiet || cli.json};
     if (st == DIT_OK && cli.dry_run) {
         printf("would write %s%s\n", cli.output ? cli.output : session.dir, cli.output ? "" : "/report");
     } else {
