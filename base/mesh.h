@@ -197,6 +197,8 @@ typedef struct {
  * legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
+/* Bytes of fp32 as bytes of an element of `element_bytes`: a simulation counts everything that it sends in its own. */
+void dit_volume_resize(dit_volume_table *table, int element_bytes);
 
 /* Estimated peak bytes by memory class (DIT_MEMORY_*) of a rank of the heaviest stage, before running: weights,
  * activations, stores of K and V; an upper guide for planning. */

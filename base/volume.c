@@ -313,6 +313,13 @@ int64_t dit_volume_total_bytes(const dit_volume_table *table)
     return total;
 }
 
+void dit_volume_resize(dit_volume_table *table, int element_bytes)
+{
+    enum { PLACES = (int)DIT_GROUP_COUNT * (int)DIT_COLLECTIVE_COUNT * (int)DIT_PHASE_COUNT };
+    dit_volume *volume = &table->at[0][0][0];
+    for (int i = 0; i < PLACES; i++) volume[i].bytes = volume[i].bytes / (int64_t)sizeof(float) * element_bytes;
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* Parameters of `blocks`: joint ones have two streams with their own modulation (4 + 6 + 2 mlp_ratio C^2 each), those

@@ -37,6 +37,8 @@ void suite_cell_memory(const suite_cell *cell, int64_t bytes[4])
     else
         dit_memory_predict(&cell->parallel, &cell->facts, bytes);
     if (cell->emulates) bytes[DIT_MEMORY_STATE] += oracle_memory(&cell->facts);
+    for (int i = 0; i < 4 && cell->simulated; i++)
+        bytes[i] = bytes[i] / (int64_t)sizeof(float) * suite_predict_element_bytes(cell->element);
 }
 
 /* It uses the machine as well as one rank can, whatever the cell was to measure: cells differ by threads, oracles not.
@@ -541,6 +543,7 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     out->is_simulated = cell->simulated;
     out->is_reference = cell->world_size == 1 && !cell->emulates && !cell->simulated && !cell->fp8_linear;
     if (cell->vae) return finish_decoding(cell, out);
+    if (cell->simulated) suite_predict_simulated(cell->software, cell->element, &prediction);
     predict_bytes(&prediction, out);
     suite_cell_memory(cell, memory);
     out->predicted_memory_bytes = memory[0] + memory[1] + memory[2] + memory[3];

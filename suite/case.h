@@ -16,6 +16,7 @@ typedef struct {
     int threads_per_rank, world_size;
     bool simulated;                /* the platform is a cluster that is simulated             */
     const char *profile, *element; /* of a simulated cell; of others "none", and what they compute with */
+    const suite_profile *software; /* of a simulated cell: what the profile says; else NULL */
     bool fp8_linear, no_graphs;    /* of a device: linear layers in fp8; every launch apart   */
     int search_index;              /* which mesh of a search                                  */
     dit_parallel parallel;

@@ -157,13 +157,21 @@ static dit_status resolve_device(const suite_matrix *matrix, suite_cell *cell)
     return DIT_OK;
 }
 
+static const suite_profile *find_software(const suite_matrix *matrix, const suite_cell *cell)
+{
+    for (int i = 0; i < matrix->profile_count; i++)
+        if (matrix->profiles[i].value == cell->values[SUITE_PARAMETER_PROFILE]) return &matrix->profiles[i].profile;
+    return NULL;
+}
+
 /* Software and element type mean something where time is modelled, and on devices; elsewhere they would keep equal
  * cells apart. */
-static void resolve_simulation(suite_cell *cell)
+static void resolve_simulation(const suite_matrix *matrix, suite_cell *cell)
 {
-    const cJSON *profile = cell->values[SUITE_PARAMETER_PROFILE], *element = cell->values[SUITE_PARAMETER_ELEMENT];
+    const cJSON *element = cell->values[SUITE_PARAMETER_ELEMENT];
     cell->simulated = strcmp(cell->platform->backend, "cost") == 0;
-    cell->profile = !cell->simulated ? "none" : profile ? profile->valuestring : "ditbench";
+    cell->software = cell->simulated ? find_software(matrix, cell) : NULL;
+    cell->profile = cell->software ? cell->software->name : "none";
     cell->element = !cell->simulated ? "fp32" : element ? element->valuestring : "fp16";
     if (!cell->simulated) cell->values[SUITE_PARAMETER_PROFILE] = NULL;
     if (!cell->simulated && !cell->platform->on_device) cell->values[SUITE_PARAMETER_ELEMENT] = NULL;
@@ -176,7 +184,7 @@ static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int me
     *cell = (suite_cell){.search_index = mesh};
     take_values(matrix, index, cell);
     find_data(matrix, cell);
-    resolve_simulation(cell);
+    resolve_simulation(matrix, cell);
     cell->attends = matrix->attends;
     if (cell->platform->on_device) DIT_TRY(resolve_device(matrix, cell));
     if (cell->simulated && matrix->decodes)

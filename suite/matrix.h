@@ -4,6 +4,7 @@
 
 #include "suite/catalogue.h"
 #include "suite/parameter.h"
+#include "suite/profile.h"
 #include "suite/workload.h"
 
 #ifndef SUITE_MAX_CELLS
@@ -28,6 +29,10 @@ typedef struct {
     const cJSON *value; /* NULL: the default platform */
     suite_platform platform;
 } suite_platform_value;
+typedef struct {
+    const cJSON *value; /* NULL: the default profile */
+    suite_profile profile;
+} suite_profile_value;
 
 typedef struct suite_matrix {
     const cJSON *defaults[SUITE_PARAMETER_COUNT]; /* NULL where the workload says nothing */
@@ -48,6 +53,8 @@ typedef struct suite_matrix {
     int model_count;
     suite_platform_value *platforms;
     int platform_count;
+    suite_profile_value *profiles;
+    int profile_count;
 } suite_matrix;
 
 /* Fills cases, dropped and merged_count of a checked workload. */

@@ -44,13 +44,35 @@ static dit_status read_sampling(const dit_json *document, suite_prediction *out)
     return dit_parallel_check(&out->parallel, &out->facts);
 }
 
-dit_status suite_predict_case(const dit_json *document, suite_prediction *out)
+int suite_predict_element_bytes(const char *element)
+{
+    return strcmp(element, "fp32") == 0 ? 4 : strcmp(element, "fp8") == 0 ? 1 : 2;
+}
+
+void suite_predict_simulated(const suite_profile *software, const char *element, suite_prediction *prediction)
+{
+    prediction->parallel.text_with_every_band |= software->text_with_every_band;
+    prediction->parallel.stores_filled |= software->stores_filled;
+    prediction->simulated_bytes = suite_predict_element_bytes(element);
+}
+
+static dit_status add_software(const cJSON *document, const suite_profile *software, suite_prediction *out)
+{
+    suite_profile named;
+    if (!suite_case_simulated(document)) return DIT_OK;
+    if (!software) DIT_TRY(suite_profile_load(suite_case_platform(document, "profile"), &named));
+    suite_predict_simulated(software ? software : &named, suite_case_platform(document, "element"), out);
+    return DIT_OK;
+}
+
+dit_status suite_predict_case(const dit_json *document, const suite_profile *software, suite_prediction *out)
 {
     const cJSON *parallel = cJSON_GetObjectItemCaseSensitive(document->root, "parallel");
     memset(out, 0, sizeof *out);
     if (parallel) DIT_TRY(dit_parallel_from_json(document, parallel, "/parallel", &out->parallel));
     if (is_program(document, "vae_decode")) return read_decode(document, out);
-    return is_program(document, "attention") ? read_layer(document, out) : read_sampling(document, out);
+    DIT_TRY(is_program(document, "attention") ? read_layer(document, out) : read_sampling(document, out));
+    return add_software(document->root, software, out);
 }
 
 void suite_predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
@@ -63,6 +85,7 @@ void suite_predict_volume(const suite_prediction *prediction, int rank, dit_volu
     case SUITE_PREDICT_DECODE:
         if (ranks > 1) dit_rows_predict(&prediction->rows, ranks, rank, out);
     }
+    if (prediction->simulated_bytes) dit_volume_resize(out, prediction->simulated_bytes);
 }
 
 /* ---- over the ranks ---------------------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ typedef struct {
     void *context;
     suite_verify_summary *summary;
     char place[64];
+    const cJSON *head; /* the journal's first line */
 } verifier;
 
 static void problem_at(verifier *v, const char *place, dit_status code, const char *message)
@@ -185,15 +186,19 @@ static dit_volume *volume_of(dit_volume_table *table, const cJSON *row)
     return a < 0 || c < 0 || p < 0 ? NULL : &table->at[a][c][p];
 }
 
-/* The document of a case read anew: what the journal holds has no places in a file. */
-static dit_status predict(const cJSON *kase, suite_prediction *out)
+/* The document of a case read anew: what the journal holds has no places in a file. The software is what the session
+ * was run with; a session from before the first line told of it is held against the profile as it is now. */
+static dit_status predict(const verifier *v, const cJSON *kase, suite_prediction *out)
 {
     dit_json document = {.root = NULL, .path = (char *)"case"};
+    suite_profile software;
     char *text = NULL;
+    bool told = suite_profile_from_session(v->head, suite_case_platform(kase, "profile"), &software) == DIT_OK;
+    if (!told) dit_error_clear();
     DIT_TRY(dit_json_canonical(kase, &text));
     dit_status st = dit_json_parse(text, strlen(text), "case", &document);
     free(text);
-    if (st == DIT_OK) st = suite_predict_case(&document, out);
+    if (st == DIT_OK) st = suite_predict_case(&document, told ? &software : NULL, out);
     dit_json_release(&document);
     return st;
 }
@@ -217,27 +222,12 @@ static void check_row(verifier *v, int rank, const cJSON *row, dit_volume_table 
     *expected = (dit_volume){0, 0}; /* seen */
 }
 
-/* The closed form is of fp32; a simulated case says what its ranks send instead, all of it. Of devices the closed form
- * knows itself what is fp32 there. */
-static void resize_volume(const cJSON *kase, dit_volume_table *volume)
-{
-    const cJSON *platform = member(kase, "platform");
-    const char *element = cJSON_GetStringValue(member(platform, "element"));
-    if (!suite_case_simulated(kase)) return;
-    int bytes = !element || strcmp(element, "fp32") == 0 ? 4 : strcmp(element, "fp8") == 0 ? 1 : 2;
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++)
-                volume->at[axis][collective][phase].bytes = volume->at[axis][collective][phase].bytes / 4 * bytes;
-}
-
 /* Every counted row of `rank` against the closed form, and no predicted row missing. */
-static void check_rank(verifier *v, const suite_prediction *prediction, const cJSON *kase, int rank, const cJSON *rows)
+static void check_rank(verifier *v, const suite_prediction *prediction, int rank, const cJSON *rows)
 {
     const cJSON *row;
     dit_volume_table predicted;
     suite_predict_volume(prediction, rank, &predicted);
-    resize_volume(kase, &predicted);
     cJSON_ArrayForEach(row, rows) check_row(v, rank, row, &predicted);
     int64_t missing = dit_volume_total_bytes(&predicted);
     if (missing)
@@ -251,12 +241,12 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
     const cJSON *rows = member(record, "communication"), *one;
     suite_prediction prediction;
     if (!rows) return;
-    if (predict(kase, &prediction) != DIT_OK) {
+    if (predict(v, kase, &prediction) != DIT_OK) {
         problem(v, dit_error_last()->status, "closed form: %s", dit_error_last()->message);
         return;
     }
     int ranks = dit_parallel_world_size(&prediction.parallel);
-    check_rank(v, &prediction, kase, 0, rows);
+    check_rank(v, &prediction, 0, rows);
     cJSON_ArrayForEach(one, member(record, "ranks"))
     {
         double rank = -1;
@@ -265,7 +255,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
         if (!number_of(one, "rank", &rank) || rank < 0 || rank >= ranks || rank != (double)(int)rank)
             problem(v, DIT_ERR_INTEGRITY, "ranks has an entry that is none of the %d ranks", ranks);
         else
-            check_rank(v, &prediction, kase, (int)rank, own);
+            check_rank(v, &prediction, (int)rank, own);
     }
 }
 
@@ -388,7 +378,7 @@ static void check_plan(verifier *v, const suite_history *history)
 dit_status suite_verify_session(const suite_session *session, suite_verify_report report, void *context,
                                 suite_verify_summary *out)
 {
-    verifier v = {session, report, context, out, ""};
+    verifier v = {.session = session, .report = report, .context = context, .summary = out};
     suite_history history = {0};
     *out = (suite_verify_summary){0};
     dit_status st = suite_history_load(session->journal, &history);
@@ -397,6 +387,7 @@ dit_status suite_verify_session(const suite_session *session, suite_verify_repor
         problem_at(&v, "journal.jsonl", st, dit_error_last()->message); /* the message names the line */
         return DIT_OK;
     }
+    v.head = history.session;
     out->lines = history.extent.lines;
     out->results = history.result_count;
     check_plan(&v, &history);

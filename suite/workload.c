@@ -12,7 +12,7 @@
 
 enum { POINTER_BYTES = 512, MAX_IDS = 256 };
 
-static const char default_platform[] = "local-cpu";
+static const char default_platform[] = "local-cpu", default_profile[] = "ditbench";
 
 /* ---- head -------------------------------------------------------------------------------------------------------- */
 
@@ -159,13 +159,17 @@ static dit_status add_platform(suite_workload *workload, const char *pointer, co
     return DIT_OK;
 }
 
-/* A profile is read where it is used; here it only has to be there. */
-static dit_status check_profile(suite_workload *workload, const char *pointer, const cJSON *value)
+static dit_status add_profile(suite_workload *workload, const char *pointer, const cJSON *value)
 {
-    dit_json profile = {0};
-    dit_status st = suite_catalogue_read("profiles", "profile", value->valuestring, "ditbench.profile/1", &profile);
-    dit_json_release(&profile);
-    return place_not_found(&workload->source, pointer, st);
+    suite_matrix *matrix = workload->matrix;
+    suite_profile_value *larger = realloc(matrix->profiles, (size_t)(matrix->profile_count + 1) * sizeof *larger);
+    if (!larger) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a profile");
+    matrix->profiles = larger;
+    dit_status st =
+        suite_profile_load(value ? value->valuestring : default_profile, &larger[matrix->profile_count].profile);
+    DIT_TRY(place_not_found(&workload->source, pointer, st));
+    larger[matrix->profile_count++].value = value;
+    return DIT_OK;
 }
 
 /* One value of a parameter, wherever it stands. */
@@ -175,7 +179,7 @@ static dit_status take_value(suite_workload *workload, const char *pointer, suit
     DIT_TRY(suite_parameter_check(&workload->source, pointer, parameter, value));
     if (parameter == SUITE_PARAMETER_MODEL) return add_model(workload, pointer, value);
     if (parameter == SUITE_PARAMETER_PLATFORM) return add_platform(workload, pointer, value);
-    if (parameter == SUITE_PARAMETER_PROFILE) return check_profile(workload, pointer, value);
+    if (parameter == SUITE_PARAMETER_PROFILE) return add_profile(workload, pointer, value);
     return DIT_OK;
 }
 
@@ -692,6 +696,7 @@ static dit_status read_workload(suite_workload *workload)
     DIT_TRY(check_pairs(workload));
     DIT_TRY(check_all_schedulers(workload));
     if (!matrix->declared[SUITE_PARAMETER_PLATFORM]) DIT_TRY(add_platform(workload, "/defaults", NULL));
+    if (!matrix->declared[SUITE_PARAMETER_PROFILE]) DIT_TRY(add_profile(workload, "/defaults", NULL));
     DIT_TRY(check_simulated(workload));
     DIT_TRY(count_cells(workload));
     DIT_TRY(read_expressions(doc, "exclude", &matrix->exclude));
@@ -781,6 +786,7 @@ void suite_matrix_free(suite_matrix *matrix)
     }
     free(matrix->models);
     free(matrix->platforms);
+    free(matrix->profiles);
     free(matrix);
 }
 

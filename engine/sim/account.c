@@ -58,9 +58,3 @@ void dit_sim_account_resize(dit_sim_account *account, int element_bytes)
     for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++) account->peak[i] = resized(account->peak[i], element_bytes);
     account->total_peak = resized(account->total_peak, element_bytes);
 }
-
-void dit_sim_volume_resize(dit_volume_table *table, int element_bytes)
-{
-    dit_volume *volume = &table->at[0][0][0];
-    for (int i = 0; i < PLACES; i++) volume[i].bytes = resized(volume[i].bytes, element_bytes);
-}

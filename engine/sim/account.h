@@ -21,6 +21,5 @@ void dit_sim_account_grow(dit_sim_account *to, int64_t times, const dit_sim_acco
 void dit_sim_counted_grow(dit_iteration *to, int64_t times, const dit_iteration *more, const dit_iteration *less);
 /* Bytes of fp32 as bytes of an element of `element_bytes`: what was sent, and memory. */
 void dit_sim_account_resize(dit_sim_account *account, int element_bytes);
-void dit_sim_volume_resize(dit_volume_table *table, int element_bytes);
 
 #endif

@@ -86,7 +86,7 @@ static dit_status predict(const dit_pipeline *whole, int world_size, dit_volume_
     if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", world_size);
     for (int rank = 0; rank < world_size; rank++) {
         dit_volume_predict(&whole->rt.parallel, &whole->rt.facts, rank, &(*out)[rank]);
-        dit_sim_volume_resize(&(*out)[rank], dit_sim_element_bytes());
+        dit_volume_resize(&(*out)[rank], dit_sim_element_bytes());
     }
     return DIT_OK;
 }

@@ -146,7 +146,7 @@ static dit_status write_record(const sim_layer *p, const dit_measurement *ranks,
     dit_volume_table predicted;
     DIT_TRY(describe(p, ranks, more));
     dit_layer_volume(&p->rt.parallel, &p->layer, &predicted);
-    dit_sim_volume_resize(&predicted, dit_sim_element_bytes());
+    dit_volume_resize(&predicted, dit_sim_element_bytes());
     DIT_TRY(dit_record_write_merged(&(dit_record_params){.program = "attention",
                                                          .kase = &p->kase,
                                                          .rt = &p->rt,

@@ -484,7 +484,7 @@ static void expect_range(const char *members, bool differ)
     suite_workload workload = fixture_load(members);
     const suite_case *one = &workload.cases[0];
     const dit_json view = {.root = one->document, .path = (char *)"case"};
-    assert_int_equal(suite_predict_case(&view, &prediction), DIT_OK);
+    assert_int_equal(suite_predict_case(&view, NULL, &prediction), DIT_OK);
     for (int rank = 0; rank < one->world_size; rank++) {
         suite_predict_volume(&prediction, rank, &volumes);
         int64_t bytes = dit_volume_total_bytes(&volumes);

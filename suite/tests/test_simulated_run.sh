@@ -57,6 +57,17 @@ runs_well() {
     ! grep -q '"evidence":"measured"' "$work/first/journal.jsonl" && exits 0 "$ditbench" verify "$work/first"
 }
 
+# PyTorch's pipelines send text with every band, and fill no stores where there is no warm-up.
+eager_pipelines_are_sound() {
+    simulated_workload "$work/eager.json" '"pipefusion"' '"8xl40"' 2 ',
+  "zip": [{"warmup_steps": [0, 1], "seed": [1, 2]}]'
+    sed -i 's|{"name": "pixart-alpha-xl-2", "as": "two", .*}}|"flux.1-schnell~one-of-each", "flux.1-dev~one-of-each"|; s|256x256|128x128|' \
+        "$work/eager.json"
+    exits 0 "$ditbench" run "$work/eager.json" -q --output "$work/eager" || return 1
+    [ "$(of "$work/eager/journal.jsonl" result | grep -c '"status":"ok"')" -eq 4 ] &&
+        exits 0 "$ditbench" verify "$work/eager"
+}
+
 # Ulysses on 3 and on 6: exchanges of as many as are no power of two.
 three_ranks_exchange() {
     simulated_workload "$work/three.json" '"ulysses"' '"8xa100-sxm"' '3, 6'
@@ -281,6 +292,7 @@ dry_run_writes_nothing() {
 ok "a hybrid is every legal mesh, equal ones once" hybrids_are_all_meshes
 ok "one process each, no reference, no oracle" plans_once
 ok "simulated cases run side by side and are sound" runs_well
+ok "simulated pipelines of PyTorch are sound" eager_pipelines_are_sound
 ok "three ranks exchange as well as four" three_ranks_exchange
 ok "the session line names the simulator" names_the_simulator
 ok "and the software, with whether it was ever measured" names_the_software

@@ -40,14 +40,17 @@ static cJSON *rows_of(const suite_prediction *prediction, int rank, int64_t extr
     return rows;
 }
 
-static const char *evidence; /* of the record; NULL: it has none */
+static const char *evidence;          /* of the record; NULL: it has none              */
+static const suite_profile *software; /* that the first line tells of; NULL: of none */
+static bool counts_fp32;              /* the ranks of the record sent fp32            */
 
 static cJSON *record_of(const suite_case *one, int wrong_rank)
 {
     const dit_json view = {.root = one->document, .path = (char *)"case"};
     suite_prediction prediction;
     cJSON *record = cJSON_CreateObject();
-    assert_int_equal(suite_predict_case(&view, &prediction), DIT_OK);
+    assert_int_equal(suite_predict_case(&view, NULL, &prediction), DIT_OK);
+    if (counts_fp32) prediction.simulated_bytes = 0;
     if (evidence) cJSON_AddStringToObject(record, "evidence", evidence);
     cJSON_AddItemToObject(record, "communication", rows_of(&prediction, 0, 0));
     cJSON *ranks = cJSON_AddArrayToObject(record, "ranks");
@@ -75,6 +78,8 @@ static void write_journal(const suite_session *session, const suite_schedule *sc
     cJSON_AddStringToObject(line, "schema", "ditbench.journal/1");
     plan = cJSON_AddObjectToObject(line, "plan");
     cJSON_AddStringToObject(plan, "hash", schedule->hash);
+    cJSON *profiles = cJSON_AddObjectToObject(cJSON_AddObjectToObject(line, "simulation"), "profiles");
+    if (software) assert_int_equal(suite_profile_add(software, profiles), DIT_OK);
     append(journal, line);
     line = cJSON_CreateObject();
     cJSON_AddStringToObject(line, "kind", "result");
@@ -163,9 +168,47 @@ static void simulated_bytes_are_of_their_element(void **state)
     static const char half[] = "\"defaults\":{" MODEL ",\"ring_degree\":4,\"platform\":\"8xa100-sxm\"}";
     (void)state;
     evidence = "simulated";
+    if (problems_of(half, NOBODY) != 0) fail_msg("%s", said);
+    counts_fp32 = true;
     assert_true(problems_of(half, NOBODY) > 0);
     assert_non_null(strstr(said, "E_BYTES_MISMATCH"));
-    evidence = NULL;
+    evidence = NULL, counts_fp32 = false;
+}
+
+/* PyTorch's pipelines send text with every band and no forward that fills their stores: other messages than the mesh
+ * alone would have. */
+static const char eager[] = "\"defaults\":{\"model\":\"flux.1-dev\",\"resolution\":\"256x256\","
+                            "\"num_inference_steps\":3,\"method\":\"pipefusion\",\"world_size\":4,"
+                            "\"warmup_steps\":0,\"platform\":\"8xa100-sxm\",\"profile\":\"pytorch-eager\"}";
+
+static void simulated_pipelines_are_held_against_the_messages_of_their_software(void **state)
+{
+    suite_profile told;
+    (void)state;
+    evidence = "simulated";
+    if (problems_of(eager, NOBODY) != 0) fail_msg("a first line from before it told of software: %s", said);
+    assert_int_equal(suite_profile_load("pytorch-eager", &told), DIT_OK);
+    assert_true(told.text_with_every_band && told.stores_filled);
+    software = &told;
+    if (problems_of(eager, NOBODY) != 0) fail_msg("%s", said);
+    for (int rank = 0; rank < 4; rank++) {
+        assert_int_equal(problems_of(eager, rank), 1);
+        assert_non_null(strstr(said, "E_BYTES_MISMATCH"));
+    }
+    evidence = NULL, software = NULL;
+}
+
+/* What the session was run with decides, not what the profile's file says by now. */
+static void the_first_line_decides_which_software_it_was(void **state)
+{
+    suite_profile told;
+    (void)state;
+    assert_int_equal(suite_profile_load("pytorch-eager", &told), DIT_OK);
+    told.text_with_every_band = told.stores_filled = false;
+    evidence = "simulated", software = &told;
+    assert_true(problems_of(eager, NOBODY) > 0);
+    assert_non_null(strstr(said, "E_BYTES_MISMATCH"));
+    evidence = NULL, software = NULL;
 }
 
 int main(void)
@@ -175,6 +218,8 @@ int main(void)
         cmocka_unit_test(any_rank_that_sent_more_is_named),
         cmocka_unit_test(evidence_is_that_of_the_platform),
         cmocka_unit_test(simulated_bytes_are_of_their_element),
+        cmocka_unit_test(simulated_pipelines_are_held_against_the_messages_of_their_software),
+        cmocka_unit_test(the_first_line_decides_which_software_it_was),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -93,7 +93,7 @@ static dit_status print_meshes(const suite_workload *workload)
         suite_prediction prediction;
         suite_predict_range range;
         if (!cJSON_HasObjectItem(one->document, "parallel")) continue; /* vae_decode: one rank */
-        DIT_TRY(suite_predict_case(&doc, &prediction));
+        DIT_TRY(suite_predict_case(&doc, NULL, &prediction));
         suite_predict_ranks(&prediction, &range);
         printf("%s\n", one->label);
         dit_mesh_print(&prediction.parallel, stdout);
@@ -137,8 +137,8 @@ int suite_verb_plan(int argc, char **argv)
             "one-rank references and oracles of approximate methods first in the first, oracles in no other; "
             "simulated\n"
             "cases once, behind the first block, those that send most first. Bytes are the closed form of what a rank\n"
-            "sends per image in fp32, the most of any rank (with --mesh, least and most where they differ); memory is\n"
-            "an estimate of a rank's peak. The same seed gives the same bytes of output.",
+            "sends per image in the case's element, the most of any rank (with --mesh, least and most where they\n"
+            "differ); memory is an estimate of a rank's peak. The same seed gives the same bytes of output.",
         .examples = "ditbench plan smoke\nditbench plan cpu/methods --seed 11 --json\nditbench plan smoke --mesh",
         .options = options,
         .min_operands = 1,
