@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs what is missing, through the distribution's packages. Says nothing and is quick when all is there.
 # Usage: ci/deps.sh [--report] [core|fuzz|lint|format|peers]...     (core when no set is named)
-# Exit: 0 all present; 4 something is missing and could not be installed (the exact command is printed).
+# Exit: 0 all that is needed is present; 4 something is missing and could not be installed. The exact command is printed,
+# also for an optional package that is missing, without which everything else is done.
 set -u
 
 # One row per need: package in Debian, then what its presence looks like where there is no dpkg (a program or a header).
+# `optional` behind it: the build goes on without.
 clang_major=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
 core='gcc program:gcc
 g++ program:g++
@@ -21,7 +23,8 @@ libxxhash-dev header:xxhash.h
 libpng-dev header:png.h
 zlib1g-dev header:zlib.h
 libcmocka-dev header:cmocka.h
-gnuplot-nox program:gnuplot'
+gnuplot-nox program:gnuplot
+libsimgrid-dev program:smpicc optional'
 fuzz="clang program:clang
 libclang-rt-${clang_major:-14}-dev runtime:fuzzer"
 lint='cppcheck program:cppcheck
@@ -70,12 +73,12 @@ present() { # need
     esac
 }
 
-missing() { # prints the packages that are absent
-    local package need installed
+missing() { # needed or optional: prints the packages that are absent
+    local package need kind installed
     # shellcheck disable=SC2046  # package names are words
     installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $(printf '%s' "$needs" | cut -d' ' -f1) 2>/dev/null)
-    while read -r package need; do
-        [ -n "$package" ] || continue
+    while read -r package need kind; do
+        [ -n "$package" ] && [ "${kind:-needed}" = "$1" ] || continue
         case $'\n'$installed$'\n' in *$'\n'"$package installed"$'\n'*) continue ;; esac
         present "$need" || echo "$package"
     done <<<"$needs"
@@ -94,48 +97,78 @@ if [ "$report" = 1 ]; then
     say_found SimGrid smpicc 'not needed: nothing is simulated without it'
 fi
 
-packages=$(missing | sort -u | tr '\n' ' ')
-packages=${packages% }
-[ -n "$packages" ] || exit 0
+needed=$(missing needed | sort -u | tr '\n' ' ') optional=$(missing optional | sort -u | tr '\n' ' ')
+needed=${needed% } optional=${optional% }
+[ -n "$needed$optional" ] || exit 0
 
-if ! command -v apt-get >/dev/null 2>&1; then
-    {
-        echo "ci/deps.sh: missing here, by their Debian names: $packages"
-        echo "install the packages of your distribution that hold these programs and headers, then try again"
-    } >&2
-    exit 4
-fi
-command="apt-get install -y --no-install-recommends $packages"
+# ---- how -------------------------------------------------------------------------------------------------------------
+as_root=()
 if [ "$(id -u)" = 0 ]; then
     as_root=(env)
 elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
     as_root=(sudo -n env)
-else
-    {
-        echo "ci/deps.sh: missing: $packages"
-        echo "this needs root; run:"
-        echo "    sudo $command"
-    } >&2
-    exit 4
 fi
-
-echo "installing: $packages" >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-install() {
-    # shellcheck disable=SC2086  # the command is a list of words
-    "${as_root[@]}" DEBIAN_FRONTEND=noninteractive $command >"$log" 2>&1 </dev/null
+
+can_install() { command -v apt-get >/dev/null 2>&1 && [ ${#as_root[@]} -gt 0 ]; }
+
+command_for() { # packages: what a person would type
+    local command="apt-get install -y --no-install-recommends $*"
+    if [ "$(id -u)" = 0 ]; then
+        echo "$command"
+    elif command -v sudo >/dev/null 2>&1; then
+        echo "sudo $command"
+    else
+        echo "su -c '$command'"
+    fi
 }
-# Package lists may be absent or old; fetching them is the slow part, so that it is done only when needed.
-if ! install && ! { "${as_root[@]}" apt-get update >"$log" 2>&1 && install; }; then
+
+say_missing() { # packages: and what to do
     {
-        tail -n 15 "$log"
-        echo "ci/deps.sh: could not install them; run:"
-        echo "    $command"
+        if ! command -v apt-get >/dev/null 2>&1; then
+            echo "ci/deps.sh: missing here, by their Debian names: $*"
+            echo "install the packages of your distribution that hold these programs and headers, then try again"
+        elif [ ${#as_root[@]} -eq 0 ]; then
+            echo "ci/deps.sh: missing: $*"
+            echo "this needs root; run:"
+            echo "    $(command_for "$@")"
+        else
+            tail -n 15 "$log"
+            echo "ci/deps.sh: could not install $*; run:"
+            echo "    $(command_for "$@")"
+        fi
     } >&2
+}
+
+apt() { "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get "$@" >"$log" 2>&1 </dev/null; }
+
+# Package lists may be absent or old; fetching them is the slow part, so that it is done only when needed, and once.
+updated=0
+install() { # packages
+    echo "installing: $*" >&2
+    apt install -y --no-install-recommends "$@" && return 0
+    [ "$updated" -eq 0 ] || return 1
+    updated=1
+    apt update && apt install -y --no-install-recommends "$@"
+}
+
+# ---- do it -----------------------------------------------------------------------------------------------------------
+# shellcheck disable=SC2086  # packages are words
+if can_install && install $needed $optional; then
+    left=$(missing needed | tr '\n' ' ')
+    [ -n "$left" ] || exit 0
+    echo "ci/deps.sh: installed, yet still not usable: $left" >&2
     exit 4
 fi
-left=$(missing | tr '\n' ' ')
-[ -z "$left" ] && exit 0
-echo "ci/deps.sh: installed, yet still not usable: $left" >&2
-exit 4
+# What is optional must not keep away what is needed.
+# shellcheck disable=SC2086
+if [ -n "$needed" ] && ! { [ -n "$optional" ] && can_install && install $needed; }; then
+    say_missing $needed $optional
+    exit 4
+fi
+# shellcheck disable=SC2086
+if [ -n "$needed" ] && install $optional; then exit 0; fi
+# shellcheck disable=SC2086
+say_missing $optional
+echo "this is optional: without libsimgrid-dev nothing is simulated, and all else goes on" >&2

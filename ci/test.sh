@@ -1,39 +1,93 @@
 #!/usr/bin/env bash
-# Runs every test program of a build and counts. Each speaks TAP ("ok 1 - name", "not ok", "ok # SKIP reason").
-# Usage: ci/test.sh [BUILD]   Environment: DITBENCH_TEST_FILTER=substring, DITBENCH_TEST_TIMEOUT=seconds per program
+# Runs the tests of a tier and counts them. Each test speaks TAP ("ok 1 - name", "not ok", "ok # SKIP reason").
+# Usage: ci/test.sh [--list] [BUILD [TIER]]      (build, test)
+#   TIER    check: the quick programs; test: what a commit must pass; all: everything, in its long form. ci/tiers says
+#           which test is in which.
+#   --list  prints the names of the tier's tests, one a line, and runs nothing
+# Environment: DITBENCH_TEST_FILTER=substring of a test's name; DITBENCH_TEST_TIMEOUT=seconds for each (300; all: 3600);
+# DITBENCH_TEST_ALL=1 makes the tests take their long form in every tier.
+# Prints each test with its seconds, the slowest ten, and on the last line `N passed, N failed, N skipped`.
+# Exit: 0 some passed and none failed; 1 otherwise; 2 an unknown tier.
 set -u
 cd "$(dirname "$0")/.." || exit 4
-build=${1:-build}
+list=0
+[ "${1:-}" != --list ] || { list=1 && shift; }
+build=${1:-build} tier=${2:-test}
+case $tier in
+check | test) limit=${DITBENCH_TEST_TIMEOUT:-300} ;;
+all) limit=${DITBENCH_TEST_TIMEOUT:-3600} && export DITBENCH_TEST_ALL=1 ;;
+*)
+    echo "ci/test.sh: unknown tier '$tier' (check, test, all)" >&2
+    exit 2
+    ;;
+esac
 filter=${DITBENCH_TEST_FILTER:-}
-limit=${DITBENCH_TEST_TIMEOUT:-300}
+tiers=${DITBENCH_TEST_TIERS:-ci/tiers}
+
+# ---- which ----------------------------------------------------------------------------------------------------------
+everything() { # every test that is there: programs by name, scripts by path
+    local program script
+    for program in "$build"/tests/*_test_*; do
+        case $program in *.d | *.o | *.so) continue ;; esac
+        [ -x "$program" ] && [ ! -d "$program" ] && echo "${program##*/}"
+    done
+    for script in */tests/test_*.sh; do [ ! -f "$script" ] || echo "$script"; done
+}
+
+# NAME TIER HOW of every test: as ci/tiers says, those first and in its order, or what its first line says of the rest.
+placed() {
+    awk 'FNR == NR { sub(/#.*/, ""); if (NF == 3) { order[++rows] = $1; tier[$1] = $2; how[$1] = $3 }; next }
+         { there[$1]; if (!($1 in tier)) rest[++others] = $1 }
+         END {
+             for (i = 1; i <= rows; i++) if (order[i] in there) print order[i], tier[order[i]], how[order[i]]
+             for (i = 1; i <= others; i++) {
+                 kind = rest[i] ~ /\.sh$/ ? "script" : "program"
+                 print rest[i], tier[kind], how[kind]
+             }
+         }' "$tiers" <(everything)
+}
+
+chosen() { # HOW: names of this tier's tests that run so
+    placed | awk -v chosen="$tier" -v how="$1" -v filter="$filter" '
+        BEGIN { level["check"] = 1; level["test"] = 2; level["all"] = 3 }
+        $3 == how && level[$2] <= level[chosen] && index($1, filter) { print $1 }'
+}
+
+if [ "$list" = 1 ]; then
+    chosen beside
+    chosen alone
+    exit 0
+fi
+
+# ---- run ------------------------------------------------------------------------------------------------------------
 export DITBENCH_BUILD=$PWD/$build CMOCKA_MESSAGE_OUTPUT=TAP
 passed=0 failed=0 skipped=0
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-export logs limit
+export logs limit build
 
-# Programs on the emulated device are slow, use one core and look at no clock: they run beside each other, first.
-# shellcheck disable=SC2016  # expanded by the shells that xargs starts
-run_ahead() {
-    local program
-    for program in "$build"/tests/kernels_test_{cuda,cudnn,device,emulation}*; do
-        [ -x "$program" ] && [ ! -d "$program" ] || continue
-        case $program in *.d | *.o) continue ;; esac
-        case $program in *"$filter"*) printf '%s\n' "$program" ;; esac
-    done | xargs -r -n 1 -P "$(nproc)" bash -c \
-        'timeout -k 10 "$limit" "$0" >"$logs/${0##*/}.log" 2>&1; echo $? >"$logs/${0##*/}.status"'
+log_of() { printf '%s/%s' "$logs" "${1//\//-}"; }
+
+run_one() { # name: leaves its output, its status and its seconds (of the clock, user, system)
+    local log command=("$build/tests/$1")
+    local TIMEFORMAT='%R %U %S'
+    log=$(log_of "$1")
+    # In a sanitized build Open MPI's own leaks, in modules it has unloaded, would fail every engine that did its work;
+    # leaks of ours are the test programs' business.
+    case $1 in *.sh) command=(env LSAN_OPTIONS=exitcode=0 bash "$1") ;; esac
+    { time timeout -k 10 "$limit" "${command[@]}" >"$log" 2>&1 </dev/null; } 2>"$log.seconds"
+    echo $? >"$log.status"
+}
+export -f log_of run_one
+
+seconds_of() { # name: "12.3 s (CPU 20.1 s)"
+    tail -n 1 "$(log_of "$1").seconds" | tr , . | awk '{ printf "%.1f s (CPU %.1f s)\n", $1, $2 + $3 }'
 }
 
-run_one() { # name, command...
-    local name=$1 status ok not_ok skip log=$logs/log
-    shift
-    printf '== %s\n' "$name"
-    if [ -e "$logs/$name.status" ]; then
-        log=$logs/$name.log status=$(cat "$logs/$name.status")
-    else
-        timeout -k 10 "$limit" "$@" >"$log" 2>&1
-        status=$?
-    fi
+tell() { # name: counts, and shows what is not simply ok
+    local log status ok not_ok skip
+    log=$(log_of "$1") status=$(cat "$(log_of "$1").status")
+    printf '== %s  %s\n' "$1" "$(seconds_of "$1")"
     ok=$(grep -cE '^ok( |$)' "$log")
     skip=$(grep -cE '^ok .*# *SKIP' "$log")
     not_ok=$(grep -cE '^not ok( |$)' "$log")
@@ -43,24 +97,24 @@ run_one() { # name, command...
     fi
     if [ "$status" -ne 0 ] && [ "$not_ok" -eq 0 ]; then
         not_ok=1
-        echo "not ok - $name ended with status $status" >>"$log"
+        echo "not ok - $1 ended with status $status" >>"$log"
     fi
     grep -E '^(ok .*# *SKIP)' "$log" | sed 's/^/  /'
     if [ "$not_ok" -gt 0 ]; then sed 's/^/  /' "$log" | tail -n 60; fi
     passed=$((passed + ok - skip)) failed=$((failed + not_ok)) skipped=$((skipped + skip))
 }
 
-run_ahead
-for program in "$build"/tests/*_test_*; do
-    [ -x "$program" ] && [ ! -d "$program" ] || continue
-    case $program in *.d | *.o) continue ;; esac
-    case $program in *"$filter"*) run_one "${program##*/}" "$program" ;; esac
-done
-for script in */tests/test_*.sh; do
-    [ -f "$script" ] || continue
-    # In a sanitized build Open MPI's own leaks, in modules it has unloaded, would fail every engine that did its work;
-    # leaks of ours are the test programs' business.
-    case $script in *"$filter"*) LSAN_OPTIONS=exitcode=0 run_one "$script" bash "$script" ;; esac
-done
+slowest() {
+    local name
+    for name in $(chosen beside) $(chosen alone); do echo "$(seconds_of "$name")  $name"; done | sort -rn | head -n 10
+}
+
+# shellcheck disable=SC2016  # expanded by the shells that xargs starts
+while read -r name; do tell "$name"; done < <(chosen beside |
+    xargs -r -n 1 -P "$(nproc)" bash -c 'run_one "$0" && echo "$0"')
+while read -r name; do run_one "$name" && tell "$name"; done < <(chosen alone)
+
+echo "slowest of $(chosen beside | wc -l) tests beside each other and $(chosen alone | wc -l) alone, $SECONDS s in all:"
+slowest | sed 's/^/  /'
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

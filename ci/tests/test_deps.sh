@@ -42,6 +42,9 @@ check "without apt-get the package is named" said "missing here, by their Debian
 stand_in apt-get 'echo "E: no network"; exit 100'
 stand_in id 'echo 1000'
 check "without root it ends with 4" exits_with 4
+check "without root and sudo the exact command is one for su" said "su -c 'apt-get install -y --no-install-recommends libxxhash-dev'"
+stand_in sudo 'exit 1' # asks for a password
+check "without root it ends with 4, sudo or not" exits_with 4
 check "without root the exact command is printed" said "sudo apt-get install -y --no-install-recommends libxxhash-dev"
 
 stand_in id 'echo 0'
@@ -57,3 +60,25 @@ ln -s "$(command -v touch)" "$tools/touch"
 ln -s "$(command -v dirname)" "$tools/dirname"
 check "lists are fetched when the first try fails" exits_with 0
 check "and then it is installed" [ -e "$tools/apt-get.installed" ]
+
+# ---- what is optional ------------------------------------------------------------------------------------------------
+rm -f "$tools/apt-get.installed" "$tools/apt-get.updated"
+without() { stand_in dpkg-query "{ $all_installed; } | grep -vE '$1'"; } # packages, as a pattern
+without libsimgrid
+stand_in id 'echo 1000'
+check "without root a missing SimGrid is no error" exits_with 0
+check "but it is said, with the command" said "sudo apt-get install -y --no-install-recommends libsimgrid-dev"
+check "and what goes on without it" said "nothing is simulated, and all else goes on"
+without 'libsimgrid|libxxhash'
+check "a needed package is an error beside it" exits_with 4
+check "one command is for both" said "sudo apt-get install -y --no-install-recommends libxxhash-dev libsimgrid-dev"
+stand_in id 'echo 0'
+# shellcheck disable=SC2016  # meant for the stand-in
+stand_in apt-get 'echo "$@" >>"$0.asked"; case "$*" in *simgrid*) echo "E: no SimGrid here"; exit 100 ;; install*) touch "$0.installed" ;; esac'
+# shellcheck disable=SC2016
+stand_in dpkg-query '{ '"$all_installed"'; } | if [ -e "$(dirname "$0")/apt-get.installed" ]; then grep -v libsimgrid; else grep -vE "libsimgrid|libxxhash"; fi'
+check "where only SimGrid cannot be had the rest is installed" exits_with 0
+check "and it was asked for first" [ "$(grep -c simgrid "$tools/apt-get.asked")" -ge 1 ]
+check "it is said what could not be had, and why" said "E: no SimGrid here"
+check "what is needed was installed" [ -e "$tools/apt-get.installed" ]
+echo "1..$number"
