@@ -34,16 +34,21 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo un
 .DEFAULT_GOAL := all
 
 # ---- set-up and the two commands -------------------------------------------------------------------------------------
-.PHONY: all test bench deps help install lint format asan clean check fuzz report
+.PHONY: all test test-all bench deps help install lint format asan clean check fuzz report
 bench: deps ## Run smoke and CPU workloads for real, simulate the papers' figures, write HTML reports (minutes on two cores)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
 	$(Q)ci/bench.sh $(BUILD) $(WORKLOADS)
 
-test: deps ## Build and run every test; the last line counts them
+check: deps ## Build, and run the quick test programs (under a minute)
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all tests
+	$(Q)ci/test.sh $(BUILD) check
+
+test: deps ## Build, and run what a commit must pass; the last line counts the tests (minutes)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all tests
 	$(Q)ci/test.sh $(BUILD)
 
-check: test
+test-all: deps ## Build, and run every test in its long form, under sanitizers too, and the fuzzers (an hour or two)
+	$(Q)ci/all.sh $(BUILD)
 
 deps: ## Install missing packages (or print the command and exit 4)
 	$(Q)ci/deps.sh $(if $(filter deps,$(MAKECMDGOALS)),--report)
@@ -60,6 +65,8 @@ all: $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(CUDA_LIBRARY) $(if $(S
 	$(if $(SMPICC)$(SANITIZE),,@echo "no smpicc (Debian: libsimgrid-dev): ditbench-engine-sim is not built, nothing can be simulated")
 tests: $(TESTS)
 .PHONY: tests
+# Objects of test programs stay, so that a change compiles what it concerns only.
+.SECONDARY:
 
 $(BUILD)/%.o: %.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)

@@ -4,7 +4,8 @@
 #   TIER    check: the quick programs; test: what a commit must pass; all: everything, in its long form. ci/tiers says
 #           which test is in which.
 #   --list  prints the names of the tier's tests, one a line, and runs nothing
-# Environment: DITBENCH_TEST_FILTER=substring of a test's name; DITBENCH_TEST_TIMEOUT=seconds for each (300; all: 3600);
+# Environment: DITBENCH_TEST_FILTER=substring of a test's name; DITBENCH_TEST_TIMEOUT=seconds for each (300; in tier
+# all and in a sanitized build 3600);
 # DITBENCH_TEST_ALL=1 makes the tests take their long form in every tier.
 # Prints each test with its seconds, the slowest ten, and on the last line `N passed, N failed, N skipped`.
 # Exit: 0 some passed and none failed; 1 otherwise; 2 an unknown tier.
@@ -14,13 +15,14 @@ list=0
 [ "${1:-}" != --list ] || { list=1 && shift; }
 build=${1:-build} tier=${2:-test}
 case $tier in
-check | test) limit=${DITBENCH_TEST_TIMEOUT:-300} ;;
-all) limit=${DITBENCH_TEST_TIMEOUT:-3600} && export DITBENCH_TEST_ALL=1 ;;
+check | test) limit=${SANITIZE:+3600} ;;
+all) limit=3600 && export DITBENCH_TEST_ALL=1 ;;
 *)
     echo "ci/test.sh: unknown tier '$tier' (check, test, all)" >&2
     exit 2
     ;;
 esac
+limit=${DITBENCH_TEST_TIMEOUT:-${limit:-300}}
 filter=${DITBENCH_TEST_FILTER:-}
 tiers=${DITBENCH_TEST_TIERS:-ci/tiers}
 
@@ -114,7 +116,9 @@ while read -r name; do tell "$name"; done < <(chosen beside |
     xargs -r -n 1 -P "$(nproc)" bash -c 'run_one "$0" && echo "$0"')
 while read -r name; do run_one "$name" && tell "$name"; done < <(chosen alone)
 
-echo "slowest of $(chosen beside | wc -l) tests beside each other and $(chosen alone | wc -l) alone, $SECONDS s in all:"
+tests=$(chosen beside | wc -l)
+[ "$tests" -eq 1 ] && tests+=' test' || tests+=' tests'
+echo "slowest of $tests beside each other and $(chosen alone | wc -l) alone, $SECONDS s in all:"
 slowest | sed 's/^/  /'
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
