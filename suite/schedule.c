@@ -102,6 +102,8 @@ static dit_status describe_workload(const suite_workload *workload, suite_schedu
     DIT_TRY(suite_text_add(out->workload, "name", workload->name));
     DIT_TRY(suite_text_add(out->workload, "title", workload->title));
     DIT_TRY(suite_text_add(out->workload, "hash", workload->hash));
+    DIT_TRY(suite_text_add(out->workload, "parameters", workload->parameters));
+    if (workload->notes_for) DIT_TRY(suite_text_add(out->workload, "notes_for", workload->notes_for));
     DIT_TRY(dit_json_add_int(out->workload, "seed", (int64_t)(workload->plan_seed & ((UINT64_C(1) << 53) - 1))));
     add_copy(out->workload, "plots", workload->plots);
     add_copy(out->workload, "expect", workload->expect);

@@ -4,6 +4,7 @@
 #include "base/expr.h"
 #include "suite/matrix.h"
 #include "suite/names.h"
+#include "suite/notes.h"
 #include "suite/text_encoder.h"
 
 #include <stdio.h>
@@ -681,7 +682,7 @@ static dit_status read_workload(suite_workload *workload)
 {
     static const char *const keys[] = {"schema", "name",   "title",     "description", "program", "defaults",
                                        "axes",   "zip",    "exclude",   "constraints", "repeat",  "measure",
-                                       "plots",  "expect", "published", NULL};
+                                       "plots",  "expect", "notes_for", "published", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
@@ -703,12 +704,14 @@ static dit_status read_workload(suite_workload *workload)
     DIT_TRY(read_expressions(doc, "constraints", &matrix->constraints));
     DIT_TRY(read_entries(doc, "plots", &workload->plots, check_plot));
     DIT_TRY(read_entries(doc, "published", &workload->published, check_published));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "notes_for", &workload->notes_for));
     return read_entries(doc, "expect", &workload->expect, check_claim);
 }
 
 static dit_status hash_source(suite_workload *workload)
 {
     char *text;
+    DIT_TRY(suite_notes_digest(workload->source.root, workload->parameters));
     DIT_TRY(dit_json_canonical(workload->source.root, &text));
     dit_hash(text, strlen(text), workload->hash);
     free(text);

@@ -39,6 +39,8 @@ typedef struct {
 typedef struct {
     dit_json source;
     char name[128], title[256], hash[DIT_HASH_HEX];
+    char parameters[DIT_HASH_HEX]; /* of what decides the cases (notes.h) */
+    const char *notes_for;         /* the parameters that the notes of claims were written for; NULL: none */
     suite_case *cases;
     int case_count;
     suite_dropped *dropped;

@@ -116,6 +116,63 @@ static void shipped_workloads_expand(void **state)
     suite_names_free(names);
 }
 
+static bool has_note(const suite_workload *workload)
+{
+    const cJSON *claim;
+    cJSON_ArrayForEach(claim, workload->expect)
+    {
+        if (cJSON_HasObjectItem(claim, "because")) return true;
+    }
+    return false;
+}
+
+/* A note that names other parameters than its file's would never be shown. */
+static void shipped_notes_are_of_the_shipped_parameters(void **state)
+{
+    char **names;
+    int noted = 0;
+    (void)state;
+    assert_int_equal(suite_catalogue_names("workloads", &names), DIT_OK);
+    for (char **name = names; *name; name++) {
+        suite_workload workload;
+        assert_int_equal(suite_workload_load(*name, &workload), DIT_OK);
+        const char *notes_for = workload.notes_for ? workload.notes_for : "nothing";
+        if (has_note(&workload) && strcmp(notes_for, workload.parameters) != 0) {
+            fail_msg("%s: notes_for is %s, the parameters are %s: read the notes again, then write it", *name, notes_for,
+                     workload.parameters);
+        }
+        noted += has_note(&workload);
+        suite_workload_release(&workload);
+    }
+    assert_true(noted > 20);
+    suite_names_free(names);
+}
+
+static void parse_small(const char *title, int steps, suite_workload *out)
+{
+    char text[512];
+    int length = snprintf(text, sizeof text,
+                          "{\"schema\":\"ditbench.workload/1\",\"name\":\"n\",\"title\":\"%s\",\"defaults\":{\"model\":"
+                          "\"pixart-alpha-xl-2\",\"num_inference_steps\":%d},\"axes\":{\"resolution\":[\"256x256\"]}}",
+                          title, steps);
+    if (suite_workload_parse(text, (size_t)length, "test", out) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+}
+
+static void the_parameters_digest_sees_parameters_and_no_texts(void **state)
+{
+    suite_workload first, retitled, longer;
+    (void)state;
+    parse_small("a", 2, &first);
+    parse_small("b", 2, &retitled);
+    parse_small("a", 3, &longer);
+    assert_string_equal(first.parameters, retitled.parameters);
+    assert_string_not_equal(first.hash, retitled.hash);
+    assert_string_not_equal(first.parameters, longer.parameters);
+    suite_workload_release(&first);
+    suite_workload_release(&retitled);
+    suite_workload_release(&longer);
+}
+
 static void shipped_models_load_and_the_runnable_ones_have_all_defaults(void **state)
 {
     static const char *const runnable[] = {"flux.1-dev", "flux.1-schnell", "pixart-alpha-xl-2", "pixart-sigma-xl-2"};
@@ -209,6 +266,8 @@ int main(void)
         cmocka_unit_test(unknown_keys_name_the_nearest_valid_key),
         cmocka_unit_test(truncated_workloads_are_refused_at_any_byte),
         cmocka_unit_test(shipped_workloads_expand),
+        cmocka_unit_test(shipped_notes_are_of_the_shipped_parameters),
+        cmocka_unit_test(the_parameters_digest_sees_parameters_and_no_texts),
         cmocka_unit_test(shipped_models_load_and_the_runnable_ones_have_all_defaults),
         cmocka_unit_test(shipped_platforms_load),
         cmocka_unit_test(unknown_names_are_usage_errors_with_the_nearest_name),

@@ -21,6 +21,7 @@ static cJSON *file_json(const char *path, dit_status st, const suite_workload *w
         return entry;
     }
     cJSON_AddStringToObject(entry, "name", workload->name);
+    cJSON_AddStringToObject(entry, "parameters", workload->parameters);
     cJSON_AddNumberToObject(entry, "cases", workload->case_count);
     cJSON_AddNumberToObject(entry, "dropped", workload->dropped_count);
     cJSON_AddNumberToObject(entry, "merged", workload->merged_count);
