@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool dit_json_locate(const char *text, size_t length, const char *pointer, int *line, int *column)
+{
+    return dit_json_scan_locate(text, length, pointer, line, column);
+}
+
 /* ---- documents ------------------------------------------------------------------------------------------------- */
 
 static dit_status raise_problem(const dit_json_problem *problem, const char *text, const char *path)

@@ -1,12 +1,11 @@
 #include "base/json_scan.h"
 
-#include "base/json.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 
 /* One open array or object: what leads to the value inside it that is being read. */
@@ -515,7 +514,7 @@ static bool find_element(scanner *s, const dit_buffer *token, size_t *place)
     return false;
 }
 
-bool dit_json_locate(const char *text, size_t length, const char *pointer, int *line, int *column)
+bool dit_json_scan_locate(const char *text, size_t length, const char *pointer, int *line, int *column)
 {
     dit_json_problem problem = {0};
     scanner s = {.text = (const unsigned char *)text, .length = length, .problem = &problem};

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Static analysis: warnings of gcc and clang as errors, cppcheck, shellcheck, white space.
-# Usage: ci/lint.sh [CHECK]...      (gcc clang cppcheck shellcheck format lines comments; all when none is named)
+# Usage: ci/lint.sh [CHECK]...      (gcc clang cppcheck shellcheck format lines comments structure; all when none is named)
 # Exit: 0; 1 when a check complains; 4 when a tool is missing and cannot be installed.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 checks=("$@")
-[ ${#checks[@]} -gt 0 ] || checks=(gcc clang cppcheck shellcheck format lines comments)
+[ ${#checks[@]} -gt 0 ] || checks=(gcc clang cppcheck shellcheck format lines comments structure)
 ci/deps.sh core lint || exit 4
 
 sources() { git ls-files -- '*.c' '*.h'; }
@@ -35,6 +35,9 @@ check_lines() {
 
 # What comments say must be readable and must exist: ci/comments.sh has the rules.
 check_comments() { ci/comments.sh; }
+
+# Arrows between rooms point down, nothing goes in a circle, no room is crowded: ci/structure.sh has the rules.
+check_structure() { ci/structure.sh; }
 
 result=0
 for check in "${checks[@]}"; do

@@ -6,10 +6,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "engine/comm/comm.h"
-#include "engine/devices.h"
-#include "engine/position.h"
+#include "engine/programs/devices.h"
+#include "engine/timing/position.h"
 #include "engine/programs/program.h"
-#include "engine/record.h"
+#include "engine/results/record.h"
 #include "version.h"
 
 #include <getopt.h>

@@ -1,4 +1,4 @@
-/* Positions: where the ranks of a case that is past its deadline are, by their own word (engine/position.h). */
+/* Positions: where the ranks of a case that is past its deadline are, by their own word (engine/timing/position.h). */
 #ifndef DIT_SUITE_POSITIONS_H
 #define DIT_SUITE_POSITIONS_H
 

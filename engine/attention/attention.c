@@ -1,4 +1,4 @@
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 #include <math.h>
 #include <stdlib.h>

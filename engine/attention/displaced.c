@@ -21,7 +21,7 @@
  * Sources: Li et al., DistriFusion (arXiv:2402.19481); Zhang et al., Partially Conditioned Patch Parallelism
  * (arXiv:2412.02962).
  */
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* Local: one rank holds the whole sequence. No communication. The oracle of all other policies. */
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                          const attention_keys *keys)

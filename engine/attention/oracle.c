@@ -10,7 +10,7 @@
  * describes the methods.
  */
 #include "engine/attention/oracle.h"
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 /* Which K and V. */
 typedef enum { FRESH, THIS_STEP, STEP_BEFORE, ABSENT } source;

@@ -7,7 +7,7 @@
  * times the bytes in a step. Where tokens have an order (causal masks), a hop computes only what some query sees.
  * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889).
  */
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 #include <math.h>
 

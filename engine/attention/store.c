@@ -1,7 +1,5 @@
 #include "engine/attention/store.h"
 
-#include "engine/attention/policy.h"
-
 static const int32_t NEVER = DIT_STEP_FILL - 1;
 
 /* What lies in front of the image rows of a Ulysses rank is part of its band 0. Rows of one rank, counted from its

@@ -10,7 +10,8 @@
 #ifndef DIT_ENGINE_ATTENTION_STORE_H
 #define DIT_ENGINE_ATTENTION_STORE_H
 
-#include "engine/attention/attention.h"
+#include "engine/attention/call.h"
+#include "engine/runtime/runtime.h"
 
 /* Keys and values that queries attend to, [B, rows, kv_heads, D]: rows ld apart, batch entries `batch` apart. */
 typedef struct {

@@ -10,7 +10,7 @@
  * shared heads they are more. One layer without a mask, of tokens that divide over the ring; others are refused
  * (base/layer.h). Source: Wang et al., TokenRing (arXiv:2412.20501), section 3.
  */
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 typedef struct {
     float *queries[2];               /* [B, n, H D]                                              */

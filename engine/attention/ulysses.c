@@ -11,7 +11,7 @@
  * Source: Jacobs et al., DeepSpeed Ulysses (arXiv:2309.14509).
  */
 #include "base/layer.h"
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 /* Widths of what travels, in heads; dit_head_cut_of of the call's heads. */
 static dit_head_cut head_cut(const dit_attention *attention, const dit_attention_shape *shape)

@@ -1,6 +1,6 @@
 /* USP: Ulysses over the fast links, a ring over the slow ones. Ulysses all-to-all, ring over r ranks with H/u heads,
  * reverse all-to-all. Source: Fang and Zhao, USP (arXiv:2405.07719). */
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 static dit_status usp_prepare(dit_attention *attention)
 {

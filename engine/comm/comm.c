@@ -1,8 +1,8 @@
 #include "engine/comm/comm_impl.h"
 
 #include "base/clock.h"
-#include "engine/position.h"
-#include "engine/timing.h"
+#include "engine/timing/position.h"
+#include "engine/timing/timing.h"
 #include "kernels/device.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef DIT_ENGINE_GOLDEN_H
 #define DIT_ENGINE_GOLDEN_H
 
-#include "engine/programs/program.h"
-#include "engine/safetensors.h"
+#include "engine/case/platform.h"
+#include "engine/files/safetensors.h"
 
 enum { GOLDEN_PATH = 4096 };
 
@@ -25,13 +25,13 @@ typedef struct {
     bool (*recognise)(const char *folder);
     /* Collective. A difference is noted in the report, not a status; DIT_ERR_UNSUPPORTED and DIT_ERR_CONSTRAINT_* make
      * the folder a skip. */
-    dit_status (*run)(golden_report *report, const char *folder, const dit_program_platform *platform);
+    dit_status (*run)(golden_report *report, const char *folder, const dit_case_platform *platform);
 } golden_kind;
 extern const golden_kind golden_kind_e2e, golden_kind_vae, golden_kind_model, golden_kind_schedulers, golden_kind_ops;
 
 /* What a right result may differ by: `fp32`, or, where a device computes in less, what its roundings leave of it,
  * `times` over. */
-double golden_tolerance(const dit_program_platform *platform, double fp32, double times);
+double golden_tolerance(const dit_case_platform *platform, double fp32, double times);
 
 /* ||x - expected|| / ||expected|| in double, of `elements` floats against the file's tensor `name`; a tensor the file
  * does not have is passed over. Another number of elements or a NaN is a failure with its reason. `label`: the name in

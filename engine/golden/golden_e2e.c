@@ -1,8 +1,8 @@
 /* A sampling loop's folder: e2e.json names the transformer's folder beside it, the scheduler and the call; inputs and
  * output hold the embeddings, every step's prediction and latents. */
 #include "engine/golden/transformer.h"
-#include "engine/picture.h"
-#include "engine/sampler.h"
+#include "engine/files/picture.h"
+#include "engine/sampling/executor.h"
 #include "engine/vae/vae.h"
 
 #include <math.h>
@@ -100,6 +100,7 @@ static dit_status run_loop(golden_e2e *e)
                            .model = g->model,
                            .partition = g->partition,
                            .guidance_scale = (float)e->run.guidance_scale,
+                           .executor = dit_executor_for(&g->rt, NULL),
                            .on_step = compare_step,
                            .context = g};
     dit_scheduler_params scheduler = {
@@ -223,7 +224,7 @@ static double roundings_of(const golden_e2e *e)
     return 2 * (e->g.facts.guidance_branches == 2 ? sqrt((1 - g) * (1 - g) + g * g) : 1);
 }
 
-static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_program_platform *platform)
+static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_case_platform *platform)
 {
     golden_transformer *g = &e->g;
     char model_folder[GOLDEN_PATH];
@@ -252,7 +253,7 @@ static bool is_e2e(const char *folder)
     return golden_has_file(folder, "e2e.json");
 }
 
-static dit_status run_folder(golden_report *report, const char *folder, const dit_program_platform *platform)
+static dit_status run_folder(golden_report *report, const char *folder, const dit_case_platform *platform)
 {
     golden_e2e e = {.g = {.report = report}};
     dit_status st = golden_sampling(&e, folder, platform);

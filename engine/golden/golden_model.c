@@ -52,7 +52,7 @@ static dit_status run_forward(golden_transformer *g, int64_t rows, int64_t chann
     return st;
 }
 
-static dit_status golden_forward(golden_transformer *g, const char *folder, const dit_program_platform *platform)
+static dit_status golden_forward(golden_transformer *g, const char *folder, const dit_case_platform *platform)
 {
     int64_t rows, channels;
     if (platform->parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
@@ -79,7 +79,7 @@ static bool is_model(const char *folder)
     return golden_has_file(folder, "config.json");
 }
 
-static dit_status run_folder(golden_report *report, const char *folder, const dit_program_platform *platform)
+static dit_status run_folder(golden_report *report, const char *folder, const dit_case_platform *platform)
 {
     golden_transformer g = {.report = report};
     dit_status st = golden_forward(&g, folder, platform);

@@ -374,7 +374,7 @@ static dit_status run_tensors(golden_ops *g)
     return DIT_OK;
 }
 
-static dit_status run_folder(golden_report *report, const char *folder, const dit_program_platform *platform)
+static dit_status run_folder(golden_report *report, const char *folder, const dit_case_platform *platform)
 {
     golden_ops g = {.report = report, .tolerance = golden_tolerance(platform, TOLERANCE, 1)};
     dit_runtime_params params = {

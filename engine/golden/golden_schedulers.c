@@ -1,7 +1,7 @@
 /* A folder of scheduler configs: NAME.json with a "golden" member (steps, mu, sigmas) beside NAME.safetensors, which
  * has for each step count N: nN.timesteps, nN.sigmas, nN.sample_0 and, for each step i, nN.model_output_i, nN.scaled_i,
  * nN.sample_{i+1}. Every step starts from the file's own sample, so that each is judged alone. */
-#include "engine/config.h"
+#include "engine/files/config.h"
 #include "engine/golden/golden.h"
 #include "engine/schedulers/scheduler.h"
 
@@ -204,7 +204,7 @@ static dit_status run_all(golden_report *report, dit_runtime *rt, const char *fo
     return st;
 }
 
-static dit_status run_folder(golden_report *report, const char *folder, const dit_program_platform *platform)
+static dit_status run_folder(golden_report *report, const char *folder, const dit_case_platform *platform)
 {
     dit_runtime rt;
     dit_runtime_params params = {

@@ -3,7 +3,7 @@
  * `encode_logvar`. Any batch, any extents. Intermediates of a video VAE are not compared: its blocks run once a chunk.
  * On several ranks, whatever their mesh, all share each decode by rows; each encodes alone.
  */
-#include "engine/config.h"
+#include "engine/files/config.h"
 #include "engine/golden/golden.h"
 #include "engine/vae/vae.h"
 
@@ -210,7 +210,7 @@ static dit_status open_folder(golden_vae *g, const char *folder)
     return golden_open(folder, "output.safetensors", &g->output);
 }
 
-static dit_status run_all(golden_vae *g, const char *folder, const dit_program_platform *platform)
+static dit_status run_all(golden_vae *g, const char *folder, const dit_case_platform *platform)
 {
     dit_tensor_view view;
     dit_runtime_params params = {
@@ -226,7 +226,7 @@ static dit_status run_all(golden_vae *g, const char *folder, const dit_program_p
     return DIT_OK;
 }
 
-static dit_status run_folder(golden_report *report, const char *folder, const dit_program_platform *platform)
+static dit_status run_folder(golden_report *report, const char *folder, const dit_case_platform *platform)
 {
     golden_vae g = {.tap = {take}, .report = report};
     dit_status st = run_all(&g, folder, platform);

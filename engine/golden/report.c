@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 /* bf16 keeps 8 bits: 2^-9 of every number, twice in a row with the next one's, and a few times over in depth. */
-double golden_tolerance(const dit_program_platform *platform, double fp32, double times)
+double golden_tolerance(const dit_case_platform *platform, double fp32, double times)
 {
     static const double rounded = 1e-2;
     return platform->element == DIT_ELEMENT_FP32 ? fp32 : times * rounded;

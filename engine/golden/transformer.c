@@ -1,6 +1,6 @@
 #include "engine/golden/transformer.h"
 
-#include "engine/config.h"
+#include "engine/files/config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void make_exact(dit_parallel *parallel)
     if (pipeline) parallel->num_pipeline_patch = 1;
 }
 
-dit_status golden_transformer_create(golden_transformer *g, const dit_program_platform *platform, bool tapped)
+dit_status golden_transformer_create(golden_transformer *g, const dit_case_platform *platform, bool tapped)
 {
     dit_runtime_params params = {
         .backend = platform->backend, .threads = platform->threads, .parallel = *platform->parallel};

@@ -27,7 +27,7 @@ dit_status golden_transformer_open(golden_transformer *g, const char *model_fold
 dit_status golden_transformer_size(golden_transformer *g, const char *latents, const char *text, int64_t *rows,
                                    int64_t *channels);
 /* Starts the runtime of the (completed) facts and creates the model. Collective. */
-dit_status golden_transformer_create(golden_transformer *g, const dit_program_platform *platform, bool tapped);
+dit_status golden_transformer_create(golden_transformer *g, const dit_case_platform *platform, bool tapped);
 void golden_transformer_release(golden_transformer *g);
 
 /* This rank's tokens of an input [rows, ...] of `channels` channels: of the guidance batch, or of its images. To an

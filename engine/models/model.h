@@ -8,10 +8,10 @@
 #define DIT_ENGINE_MODEL_H
 
 #include "engine/attention/attention.h"
-#include "engine/condition.h"
-#include "engine/config.h"
-#include "engine/graphs.h"
-#include "engine/weights.h"
+#include "engine/runtime/condition.h"
+#include "engine/files/config.h"
+#include "engine/runtime/graphs.h"
+#include "engine/runtime/weights.h"
 
 /* Called with intermediate results when the caller wants them (golden checks); names as in golden/README.md. */
 typedef struct dit_tap dit_tap;

@@ -6,12 +6,13 @@
  */
 #include "base/hash.h"
 #include "engine/attention/balance.h"
-#include "engine/case.h"
+#include "engine/case/case.h"
+#include "engine/case/platform.h"
 #include "engine/programs/program.h"
-#include "engine/record.h"
-#include "engine/reference.h"
-#include "engine/safetensors.h"
-#include "engine/timeline.h"
+#include "engine/results/record.h"
+#include "engine/results/reference.h"
+#include "engine/files/safetensors.h"
+#include "engine/results/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ typedef struct {
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
 
-static dit_status read_case(layer_program *p, dit_program_platform *platform)
+static dit_status read_case(layer_program *p, dit_case_platform *platform)
 {
     static const char *const keys[] = {"schema",    "program",  "layer",   "run", "parallel",
                                        "attention", "platform", "measure", NULL};
@@ -47,7 +48,7 @@ static dit_status read_case(layer_program *p, dit_program_platform *platform)
     DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << SEED_BITS, &seed));
     p->kase.seed = (uint64_t)seed;
     DIT_TRY(dit_case_read_measure(doc, &p->kase));
-    DIT_TRY(dit_program_read_platform(doc, platform));
+    DIT_TRY(dit_case_read_platform(doc, platform));
     return dit_layer_check(&p->kase.parallel, &p->layer);
 }
 
@@ -63,7 +64,7 @@ static dit_status take_samples(dit_measurement *m, const dit_case *kase)
 static dit_status set_up(layer_program *p)
 {
     int64_t began = dit_clock_ns();
-    dit_program_platform platform = {.parallel = &p->kase.parallel};
+    dit_case_platform platform = {.parallel = &p->kase.parallel};
     DIT_TRY(read_case(p, &platform));
     dit_runtime_params params = {
         .backend = platform.backend, .threads = platform.threads, .parallel = p->kase.parallel};

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "engine/comm/comm.h"
-#include "engine/timing.h"
+#include "engine/timing/timing.h"
 #include "kernels/cases.h"
 #include "kernels/device.h"
 

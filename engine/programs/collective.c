@@ -14,6 +14,7 @@
  *    "parallel": {...}, "platform": {...}}
  * Without `parallel` all ranks are one group. Sizes that take longer than limit_s get fewer iterations, 3 at least.
  */
+#include "engine/case/platform.h"
 #include "engine/programs/program.h"
 
 #include "base/clock.h"
@@ -359,7 +360,7 @@ static dit_status read_config(const dit_json *doc, collective_config *out)
     return dit_json_optional_number(doc, object, "/collective", "limit_s", 0, 86400, &out->limit_s);
 }
 
-static dit_status open_device(const dit_program_platform *platform, bench *b)
+static dit_status open_device(const dit_case_platform *platform, bench *b)
 {
     int local_rank, local_size, count = dit_device_count(platform->backend);
     dit_device_params params = {.element = platform->element};
@@ -372,7 +373,7 @@ static dit_status open_device(const dit_program_platform *platform, bench *b)
     return DIT_OK;
 }
 
-static dit_status open_bench(const dit_program_platform *platform, dit_comm_counters *counters, bench *b)
+static dit_status open_bench(const dit_case_platform *platform, dit_comm_counters *counters, bench *b)
 {
     int degrees = dit_parallel_world_size(platform->parallel), ranks = dit_comm_size(dit_comm_world());
     if (degrees == 1) platform->parallel->degree[DIT_AXIS_DATA] = degrees = ranks;
@@ -398,7 +399,7 @@ static void close_bench(bench *b)
     dit_device_close(b->device);
 }
 
-static dit_status add_result(const bench *b, const dit_program_platform *platform, cJSON *record)
+static dit_status add_result(const bench *b, const dit_case_platform *platform, cJSON *record)
 {
     cJSON *result = cJSON_AddObjectToObject(record, "collective");
     DIT_TRY(dit_json_add_string(result, "axis", dit_axis_name(b->config.axis)));
@@ -418,7 +419,7 @@ static dit_status add_result(const bench *b, const dit_program_platform *platfor
     return device ? dit_device_describe(b->device, device) : DIT_OK;
 }
 
-static dit_status write_record(const bench *b, const dit_program_platform *platform, const char *folder)
+static dit_status write_record(const bench *b, const dit_case_platform *platform, const char *folder)
 {
     char path[4096], label[64];
     cJSON *record = cJSON_CreateObject();
@@ -455,12 +456,12 @@ static dit_status collective_run(const dit_program_args *args, bool *skipped)
 {
     static const char *const keys[] = {"schema", "program", "collective", "parallel", "platform", NULL};
     dit_parallel parallel;
-    dit_program_platform platform = {.parallel = &parallel};
+    dit_case_platform platform = {.parallel = &parallel};
     dit_comm_counters counters = {0};
     bench b = {.table = NULL};
     (void)skipped;
     DIT_TRY(dit_json_only_keys(args->doc, args->doc->root, "", keys));
-    DIT_TRY(dit_program_read_platform(args->doc, &platform));
+    DIT_TRY(dit_case_read_platform(args->doc, &platform));
     DIT_TRY(read_config(args->doc, &b.config));
     b.table = cJSON_CreateArray();
     dit_status st = b.table ? open_bench(&platform, &counters, &b) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a table");

@@ -4,10 +4,10 @@
  * after a barrier; its value is the maximum over ranks. Inputs are functions of the seed, so every mesh makes the same
  * image, and the distance to the one-rank reference is part of the record.
  */
-#include "engine/measure.h"
+#include "engine/results/measure.h"
 #include "engine/programs/program.h"
-#include "engine/reference.h"
-#include "engine/timeline.h"
+#include "engine/results/reference.h"
+#include "engine/results/timeline.h"
 
 #include <stdio.h>
 

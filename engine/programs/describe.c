@@ -10,7 +10,7 @@
  * a multiply-add counting two; `prepare` is what is done once per image. Memory is the peak of sampling in fp32;
  * communication is of all steps.
  */
-#include "engine/pipeline.h"
+#include "engine/case/pipeline.h"
 #include "engine/programs/program.h"
 
 #include <stdio.h>

@@ -1,17 +1,17 @@
 /* generate: one batch of images or clips by hand - sample, decode, write pictures.
  *
- * The case is denoise's, and may name a VAE ("vae", engine/decode.h) and what to write: "picture": {"file":
+ * The case is denoise's, and may name a VAE ("vae", engine/results/decode.h) and what to write: "picture": {"file":
  * "image.png", "frames": "animated" | "numbered", "frames_per_s": 8}, relative to the out folder. Several images become
  * image-0.png and so on, numbered frames image/frame-0000.png. Every step prints a line on stdout. Latents are always
  * written; where there is no VAE, or its class is not built, they are all there is, and the record says why. With
  * rows_degree all ranks share every decode, else rank 0 decodes.
  */
-#include "engine/decode.h"
-#include "engine/measure.h"
-#include "engine/picture.h"
+#include "engine/results/decode.h"
+#include "engine/results/measure.h"
+#include "engine/files/picture.h"
 #include "engine/programs/program.h"
-#include "engine/reference.h"
-#include "engine/timeline.h"
+#include "engine/results/reference.h"
+#include "engine/results/timeline.h"
 
 #include "base/buffer.h"
 #include "base/hash.h"

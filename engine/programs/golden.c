@@ -2,6 +2,7 @@
  * are is the table below, what each contains is in engine/golden/. */
 #include "engine/comm/comm.h"
 #include "engine/golden/golden.h"
+#include "engine/programs/program.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static dit_status write_verdict(const golden_report *report, const char *folder,
     return st;
 }
 
-static dit_status check_folder(golden_report *report, const char *folder, const dit_program_platform *platform,
+static dit_status check_folder(golden_report *report, const char *folder, const dit_case_platform *platform,
                                const char *out_folder, bool *skipped)
 {
     const golden_kind *kind;
@@ -80,11 +81,11 @@ static dit_status golden_run(const dit_program_args *args, bool *skipped)
 {
     static const char *const keys[] = {"schema", "program", "folder", "parallel", "attention", "platform", NULL};
     dit_parallel parallel;
-    dit_program_platform platform = {.parallel = &parallel};
+    dit_case_platform platform = {.parallel = &parallel};
     const char *folder;
     DIT_TRY(dit_json_only_keys(args->doc, args->doc->root, "", keys));
     DIT_TRY(dit_json_require_string(args->doc, args->doc->root, "", "folder", &folder));
-    DIT_TRY(dit_program_read_platform(args->doc, &platform));
+    DIT_TRY(dit_case_read_platform(args->doc, &platform));
     golden_report report = {.tensors = cJSON_CreateArray()};
     if (!report.tensors) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for results");
     dit_status st = check_folder(&report, folder, &platform, args->out_folder, skipped);

@@ -2,9 +2,7 @@
 #ifndef DIT_ENGINE_PROGRAM_H
 #define DIT_ENGINE_PROGRAM_H
 
-#include "base/element.h"
 #include "base/json.h"
-#include "base/mesh.h"
 #include "base/status.h"
 
 typedef struct {
@@ -27,16 +25,5 @@ typedef struct {
 dit_status dit_program_find(const char *name, const dit_program **out);
 /* Prints one line per program on stdout. */
 void dit_program_list(void);
-
-/* Shared by programs: parallel, attention, platform of a case. */
-typedef struct {
-    const char *attention, *backend;
-    dit_element element; /* of a device's activations and weights; fp32 elsewhere */
-    bool fp8_linear;     /* of a device: linear layers in fp8, an approximation */
-    bool graphs;         /* a device may record forwards and launch them; of a case that says nothing: true */
-    int threads;
-    dit_parallel *parallel;
-} dit_program_platform;
-dit_status dit_program_read_platform(const dit_json *doc, dit_program_platform *out);
 
 #endif

@@ -8,12 +8,13 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "base/rows.h"
-#include "engine/case.h"
+#include "engine/case/case.h"
+#include "engine/case/platform.h"
 #include "engine/programs/program.h"
-#include "engine/record.h"
-#include "engine/reference.h"
-#include "engine/safetensors.h"
-#include "engine/timeline.h"
+#include "engine/results/record.h"
+#include "engine/results/reference.h"
+#include "engine/files/safetensors.h"
+#include "engine/results/timeline.h"
 #include "engine/vae/vae.h"
 
 #include <math.h>
@@ -103,7 +104,7 @@ static dit_status size_latents(decoding *d)
     return DIT_OK;
 }
 
-static dit_status read_case(decoding *d, dit_program_platform *platform)
+static dit_status read_case(decoding *d, dit_case_platform *platform)
 {
     static const char *const keys[] = {"schema",    "program",  "vae",     "run", "parallel",
                                        "attention", "platform", "measure", NULL};
@@ -113,7 +114,7 @@ static dit_status read_case(decoding *d, dit_program_platform *platform)
     DIT_TRY(read_run(d));
     DIT_TRY(size_latents(d));
     DIT_TRY(dit_case_read_measure(d->doc, &d->kase));
-    return dit_program_read_platform(d->doc, platform);
+    return dit_case_read_platform(d->doc, platform);
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -136,7 +137,7 @@ static void draw_latents(decoding *d)
 /* There is no mesh: all ranks share every decode. */
 static dit_status start_runtime(decoding *d)
 {
-    dit_program_platform platform = {.parallel = &d->kase.parallel};
+    dit_case_platform platform = {.parallel = &d->kase.parallel};
     DIT_TRY(read_case(d, &platform));
     dit_runtime_params params = {
         .backend = platform.backend, .threads = platform.threads, .parallel = d->kase.parallel};

@@ -6,7 +6,7 @@
 #ifndef DIT_ENGINE_SCHEDULER_H
 #define DIT_ENGINE_SCHEDULER_H
 
-#include "engine/runtime.h"
+#include "engine/runtime/runtime.h"
 
 typedef enum {
     DIT_PREDICTION_EPSILON,

@@ -4,7 +4,7 @@
 #ifndef DIT_ENGINE_SIM_ACCOUNT_H
 #define DIT_ENGINE_SIM_ACCOUNT_H
 
-#include "engine/record.h"
+#include "engine/results/record.h"
 
 typedef struct {
     double seconds; /* virtual, from the barrier before to the collected latents */

@@ -1,7 +1,7 @@
 #include "engine/sim/denoise.h"
 
 #include "engine/attention/attention.h"
-#include "engine/pipeline.h"
+#include "engine/case/pipeline.h"
 #include "engine/sim/report.h"
 #include "engine/sim/serial.h"
 #include "engine/sim/sim.h"

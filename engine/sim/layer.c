@@ -1,8 +1,8 @@
 #include "engine/sim/layer.h"
 
 #include "engine/attention/balance.h"
-#include "engine/case.h"
-#include "engine/programs/program.h"
+#include "engine/case/case.h"
+#include "engine/case/platform.h"
 #include "engine/sim/account.h"
 #include "engine/sim/report.h"
 #include "engine/sim/sim.h"
@@ -29,10 +29,10 @@ typedef struct {
 
 static dit_status read_case(sim_layer *p)
 {
-    dit_program_platform platform = {.parallel = &p->kase.parallel};
+    dit_case_platform platform = {.parallel = &p->kase.parallel};
     DIT_TRY(dit_sim_hash_case(p->doc, p->kase.case_id));
     DIT_TRY(dit_layer_from_case(p->doc, p->doc->root, "", &p->layer));
-    DIT_TRY(dit_program_read_platform(p->doc, &platform));
+    DIT_TRY(dit_case_read_platform(p->doc, &platform));
     p->kase.attention = platform.attention;
     if (p->layer.ring == DIT_RING_WHOLE_ROWS)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s computes its rows with no operator of the table: it is not simulated",

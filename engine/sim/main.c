@@ -8,7 +8,7 @@
  * after the record is written. On failure error.json and an exit code, as ditbench-engine has them.
  */
 #include "engine/comm/comm.h"
-#include "engine/record.h"
+#include "engine/results/record.h"
 #include "engine/sim/denoise.h"
 #include "engine/sim/layer.h"
 #include "engine/sim/sim.h"

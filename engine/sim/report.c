@@ -1,6 +1,6 @@
 #include "engine/sim/report.h"
 
-#include "engine/case.h"
+#include "engine/case/case.h"
 #include "engine/sim/account.h"
 #include "engine/sim/sim.h"
 

@@ -3,7 +3,7 @@
 #define DIT_ENGINE_SIM_REPORT_H
 
 #include "base/json.h"
-#include "engine/record.h"
+#include "engine/results/record.h"
 
 /* The case as the harness knows it is the document without "simulation". Errors: DIT_ERR_MEMORY. */
 dit_status dit_sim_hash_case(const dit_json *doc, char out[33]);

@@ -1,6 +1,6 @@
 #include "engine/sim/serial.h"
 
-#include "engine/decode.h"
+#include "engine/results/decode.h"
 #include "engine/sim/sim.h"
 #include "kernels/cost/operator.h"
 

@@ -8,7 +8,7 @@
 #define DIT_ENGINE_SIM_SERIAL_H
 
 #include "base/json.h"
-#include "engine/case.h"
+#include "engine/case/case.h"
 
 typedef struct {
     double text_encoder_s, vae_decode_s;   /* virtual; 0: the case names none             */

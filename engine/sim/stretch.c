@@ -1,6 +1,6 @@
 #include "engine/sim/stretch.h"
 
-#include "engine/pipeline.h"
+#include "engine/case/pipeline.h"
 #include "engine/sim/hops.h"
 #include "engine/sim/sim.h"
 #include "engine/sim/watch.h"

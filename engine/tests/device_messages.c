@@ -7,7 +7,7 @@
  * rank ends without a word while the others wait for its messages; exit 0: they get an error that says where. `leave`:
  * it fails and releases everything instead.
  */
-#include "engine/runtime.h"
+#include "engine/runtime/runtime.h"
 
 #include <signal.h>
 #include <stdio.h>

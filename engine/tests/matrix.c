@@ -15,9 +15,9 @@
  * oracle. Prints a line for each: MODEL METHOD RANKS W ok|wrong and the distances; on one rank also one for each cell
  * that is not legal: MODEL METHOD RANKS W skip REASON. Exit 0: none is wrong.
  */
-#include "engine/pipeline.h"
-#include "engine/record.h"
-#include "engine/reference.h"
+#include "engine/case/pipeline.h"
+#include "engine/results/record.h"
+#include "engine/results/reference.h"
 
 #include <math.h>
 #include <signal.h>

@@ -12,8 +12,8 @@
  * --limit seconds (60) is ended by an alarm; --hang N makes one. Prints what is wrong, with the case; exit 0: nothing.
  */
 #include "base/rng.h"
-#include "engine/pipeline.h"
-#include "engine/record.h"
+#include "engine/case/pipeline.h"
+#include "engine/results/record.h"
 
 #include <math.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
  * in the order of ranks; norms over all heads are those of the whole row. Prints what is wrong; exit 0: nothing.
  */
 #include "base/rng.h"
-#include "engine/tensor.h"
+#include "engine/runtime/tensor_parallel.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "engine/case.h"
+#include "engine/case/case.h"
 
 #include <stdio.h>
 

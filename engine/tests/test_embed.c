@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "engine/models/embed.h"
-#include "engine/safetensors.h"
+#include "engine/files/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

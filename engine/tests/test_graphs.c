@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "engine/graphs.h"
+#include "engine/runtime/graphs.h"
 
 enum { LOG_BYTES = 256, BYTES = 96, ROWS = 10 };
 

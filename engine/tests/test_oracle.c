@@ -9,10 +9,10 @@
 
 #include "base/rng.h"
 #include "engine/attention/oracle.h"
-#include "engine/case.h"
-#include "engine/record.h"
-#include "engine/reference.h"
-#include "engine/safetensors.h"
+#include "engine/case/case.h"
+#include "engine/results/record.h"
+#include "engine/results/reference.h"
+#include "engine/files/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "engine/picture.h"
+#include "engine/files/picture.h"
 
 #include <math.h>
 #include <png.h>

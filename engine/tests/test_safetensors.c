@@ -5,7 +5,7 @@
  */
 #include "base/file.h"
 #include "base/json.h"
-#include "engine/safetensors.h"
+#include "engine/files/safetensors.h"
 #include "engine/tests/safetensors_cases.h"
 
 #include <errno.h>

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "engine/config.h"
-#include "engine/safetensors.h"
+#include "engine/files/config.h"
+#include "engine/files/safetensors.h"
 #include "engine/schedulers/scheduler.h"
 
 #include <math.h>

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "engine/config.h"
-#include "engine/sampler.h"
+#include "engine/files/config.h"
+#include "engine/sampling/sampler.h"
 #include "engine/schedulers/betas.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * the ranks are the sequence ranks of one stage, in every mesh of them.
  */
 #include "base/rng.h"
-#include "engine/attention/policy.h"
+#include "engine/attention/attention_impl.h"
 
 #include <math.h>
 #include <setjmp.h>

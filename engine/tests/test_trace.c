@@ -1,5 +1,5 @@
 /* The trace's buffer and clock: order, nesting, wrapping, totals, offsets; and that nothing is allocated. */
-#include "engine/trace.h"
+#include "engine/timing/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

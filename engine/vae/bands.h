@@ -7,7 +7,7 @@
 #ifndef DIT_ENGINE_VAE_BANDS_H
 #define DIT_ENGINE_VAE_BANDS_H
 
-#include "engine/runtime.h"
+#include "engine/runtime/runtime.h"
 
 typedef struct {
     dit_runtime *rt;

@@ -8,7 +8,7 @@
 #define DIT_ENGINE_VAE_LAYERS_H
 
 #include "engine/vae/bands.h"
-#include "engine/weights.h"
+#include "engine/runtime/weights.h"
 
 enum { VAE_SLOT_LATENT = 3, VAE_SLOT_FIELD = 4, VAE_SLOTS = 5 }; /* 0 to 2: activations */
 

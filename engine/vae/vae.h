@@ -14,9 +14,9 @@
 #ifndef DIT_ENGINE_VAE_H
 #define DIT_ENGINE_VAE_H
 
-#include "engine/config.h"
-#include "engine/runtime.h"
-#include "engine/weights.h"
+#include "engine/files/config.h"
+#include "engine/runtime/runtime.h"
+#include "engine/runtime/weights.h"
 
 /* Called with intermediate results when the caller wants them; names as in diffusers' modules. */
 typedef struct dit_vae_tap dit_vae_tap;

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Holds the folders to what they promise: arrows between rooms point down, no includes go in a circle, and no room grows
+# beyond a screen of files. Reads the #include lines of the repository's sources; needs no tool but awk, git and tsort.
+# Usage: ci/structure.sh [FOLDER]      (the repository's top when none is named)
+# Exit: 0; 1 with a line for each rule that is broken.
+set -u
+cd "${1:-$(dirname "$0")/..}" || exit 4
+
+# What each top folder may include, besides itself. Tests may include anything.
+allowed='base:
+kernels: base
+engine: base kernels
+reports: base
+suite: base reports kernels/cost kernels/kernels.h'
+most=12 # sources in a room
+
+files() { git ls-files -- '*.c' '*.h' '*.cu' '*.cuh' | grep -v '/tests/' | grep -v '^kernels/cuda/emulate/'; }
+
+# "FROM TO" for every include of a file of ours: paths.
+arrows() { files | xargs grep -HoE '^ *#include "[a-z]+/[^"]+"' | sed -E 's/^([^:]+): *#include "([^"]+)"$/\1 \2/'; }
+
+# The top folders: upward and undeclared arrows.
+find_upward() {
+    arrows | ALLOWED=$allowed awk '
+        BEGIN {
+            n = split(ENVIRON["ALLOWED"], rows, "\n")
+            for (i = 1; i <= n; i++) { split(rows[i], row, ":"); may[row[1]] = row[2] " " row[1] }
+        }
+        {
+            top = $1; sub("/.*", "", top)
+            if (!(top in may)) next
+            count = split(may[top], words, " "); fine = 0
+            for (i = 1; i <= count; i++) if (index($2 "/", words[i] "/") == 1) fine = 1
+            if (!fine) print $1 " includes " $2 ": " top "/ may include" (may[top] == "" ? " nothing" : " " may[top]) " only"
+        }'
+}
+
+# loops LEVEL: circles among modules (a header and its sources are one) or among rooms (folders); tsort names them.
+loops() {
+    arrows | awk -v level="$1" '
+        function name_of(path) {
+            if (level == "room") { sub("/[^/]*$", "", path); return path }
+            sub("_impl[.]h$", "", path); sub("[.](c|h|cu|cuh)$", "", path); return path
+        }
+        # A list in a folder names what lies in the folders below it, and those include its interface: that is no circle.
+        { from = name_of($1); to = name_of($2) }
+        level == "room" && (index(from "/", to "/") == 1 || index(to "/", from "/") == 1) { next }
+        from != to { print from, to }' | sort -u | tsort 2>&1 >/dev/null |
+        sed -E "s/^tsort: (-: )?//; s/^input contains a loop:/$1s include each other in a circle:/"
+}
+
+find_crowded() {
+    git ls-files -- '*.c' '*.cu' | grep -vE '/(tests|emulate)/' | sed 's|/[^/]*$||' | sort | uniq -c |
+        awk -v most="$most" -v except="$1" '
+            $1 > most && index(" " except " ", " " $2 " ") == 0 { print $2 "/ has " $1 " sources, the most is " most }'
+}
+
+# Rooms in which each source is one of a kind (a kernel, an operator, a model, a figure, a verb, ...): as many as there are.
+collections='kernels/cpu kernels/cuda kernels/ref engine/models engine/attention engine/schedulers reports/figures suite/verbs base'
+
+found=$(
+    find_upward
+    loops module
+    loops room
+    find_crowded "$collections"
+)
+[ -z "$found" ] && exit 0
+printf '%s\n' "$found"
+exit 1

@@ -1,0 +1,208 @@
+#include "engine/case/case.h"
+
+#include "base/hash.h"
+#include "engine/files/config.h"
+#include "engine/case/platform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SEED_BITS = 53 };
+
+dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
+                                 uint64_t *seed)
+{
+    static const char *const keys[] = {"kind", "seed", "path", NULL};
+    const char *kind;
+    int64_t number = 0;
+    *path = NULL;
+    DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
+    DIT_TRY(dit_json_require_string(doc, object, pointer, "kind", &kind));
+    if (strcmp(kind, "safetensors") == 0) return dit_json_require_string(doc, object, pointer, "path", path);
+    if (strcmp(kind, "seeded") != 0)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "kind \"%s\" is neither seeded nor safetensors", kind);
+    DIT_TRY(dit_json_require_int(doc, object, pointer, "seed", 0, INT64_C(1) << MAX_SEED_BITS, &number));
+    *seed = (uint64_t)number;
+    return DIT_OK;
+}
+
+static dit_status read_model(const dit_json *doc, dit_case *out)
+{
+    static const char *const keys[] = {"name", "config", "latent", "text", "guidance", "parameters", "weights", NULL};
+    const cJSON *model, *text = NULL, *latent = NULL, *weights;
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "model", &model));
+    DIT_TRY(dit_json_only_keys(doc, model, "/model", keys));
+    DIT_TRY(dit_json_require_object(doc, model, "/model", "config", &out->model_config));
+    DIT_TRY(dit_json_optional_object(doc, model, "/model", "latent", &latent));
+    DIT_TRY(dit_json_optional_object(doc, model, "/model", "text", &text));
+    if (text) DIT_TRY(dit_json_optional_int(doc, text, "/model/text", "tokens", 1, 1 << 20, &out->text_tokens));
+    out->has_facts = text && latent;
+    DIT_TRY(dit_json_require_object(doc, model, "/model", "weights", &weights));
+    return dit_case_read_weights(doc, weights, "/model/weights", &out->weights_path, &out->weights_seed);
+}
+
+static dit_status read_sizes(const dit_json *doc, const cJSON *run, dit_case *out)
+{
+    const cJSON *sizes = NULL;
+    out->num_images = out->num_frames = 1;
+    DIT_TRY(dit_json_require_int(doc, run, "/run", "height_px", 1, 1 << 20, &out->run.height_px));
+    DIT_TRY(dit_json_require_int(doc, run, "/run", "width_px", 1, 1 << 20, &out->run.width_px));
+    DIT_TRY(dit_json_optional_int(doc, run, "/run", "num_images", 1, 4096, &out->num_images));
+    DIT_TRY(dit_json_optional_int(doc, run, "/run", "num_frames", 1, 1 << 20, &out->num_frames));
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "style", 0, 1e6, &out->run.style));
+    DIT_TRY(dit_json_optional_array(doc, run, "/run", "image_meta_size", &sizes));
+    if (sizes && cJSON_GetArraySize(sizes) != 6)
+        return dit_json_fail(doc, "/run/image_meta_size", DIT_ERR_JSON_VALUE, "six numbers expected");
+    for (int i = 0; sizes && i < 6; i++) {
+        const cJSON *item = cJSON_GetArrayItem(sizes, i);
+        if (!cJSON_IsNumber(item))
+            return dit_json_fail(doc, "/run/image_meta_size", DIT_ERR_JSON_TYPE, "six numbers expected");
+        out->run.meta_size[i] = item->valuedouble;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_run(const dit_json *doc, dit_case *out)
+{
+    static const char *const keys[] = {
+        "height_px",      "width_px", "num_frames",      "num_images", "num_inference_steps",
+        "guidance_scale", "style",    "image_meta_size", "seed",       NULL};
+    const cJSON *run;
+    int64_t seed, steps;
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "run", &run));
+    DIT_TRY(dit_json_only_keys(doc, run, "/run", keys));
+    DIT_TRY(read_sizes(doc, run, out));
+    DIT_TRY(dit_json_require_int(doc, run, "/run", "num_inference_steps", 1, 10000, &steps));
+    DIT_TRY(dit_json_require_int(doc, run, "/run", "seed", 0, INT64_C(1) << MAX_SEED_BITS, &seed));
+    out->run.guidance_scale = 1.0;
+    DIT_TRY(dit_json_optional_number(doc, run, "/run", "guidance_scale", -1000, 1000, &out->run.guidance_scale));
+    out->steps = (int)steps;
+    out->seed = (uint64_t)seed;
+    return DIT_OK;
+}
+
+static dit_status read_conditions(const dit_json *doc, dit_case *out)
+{
+    static const char *const keys[] = {"kind", "path", NULL};
+    const cJSON *conditions = NULL;
+    const char *kind;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "conditions", &conditions));
+    if (!conditions) return DIT_OK;
+    DIT_TRY(dit_json_only_keys(doc, conditions, "/conditions", keys));
+    DIT_TRY(dit_json_require_string(doc, conditions, "/conditions", "kind", &kind));
+    if (strcmp(kind, "seeded") == 0) return DIT_OK;
+    if (strcmp(kind, "safetensors") != 0)
+        return dit_json_fail(doc, "/conditions/kind", DIT_ERR_JSON_VALUE, "\"%s\" is neither seeded nor safetensors",
+                             kind);
+    return dit_json_require_string(doc, conditions, "/conditions", "path", &out->conditions_path);
+}
+
+dit_status dit_case_read_measure(const dit_json *doc, dit_case *out)
+{
+    static const char *const keys[] = {"warmup_runs", "iterations", "trace", "scope", NULL};
+    const cJSON *measure = NULL;
+    int64_t warmup_runs = 1, iterations = 1;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "measure", &measure));
+    if (measure) {
+        DIT_TRY(dit_json_only_keys(doc, measure, "/measure", keys));
+        DIT_TRY(
+            dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, DIT_CASE_MAX_ITERATIONS, &warmup_runs));
+        DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, DIT_CASE_MAX_ITERATIONS, &iterations));
+        DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &out->trace));
+    }
+    out->warmup_runs = (int)warmup_runs;
+    out->iterations = (int)iterations;
+    return DIT_OK;
+}
+
+static bool can_emulate(const char *attention)
+{
+    return strcmp(attention, "auto") == 0 || strcmp(attention, "local") == 0 || strcmp(attention, "oracle") == 0;
+}
+
+/* One rank emulates, in place of the mesh that `emulates` says. */
+static dit_status read_emulated(const dit_json *doc, dit_case *out)
+{
+    const dit_parallel *emulated = &out->emulated;
+    const cJSON *emulates = NULL;
+    int ranks = dit_parallel_world_size(&out->parallel);
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "emulates", &emulates));
+    if (!emulates) return DIT_OK;
+    out->emulates = true;
+    DIT_TRY(dit_parallel_from_json(doc, emulates, "/emulates", &out->emulated));
+    if (ranks > 1)
+        return dit_error_hint(
+            dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE, "one rank emulates, parallel has %d", ranks),
+            "leave out parallel");
+    if (emulated->degree[DIT_AXIS_PIPEFUSION] <= 1 && emulated->degree[DIT_AXIS_PATCH] <= 1)
+        return dit_error_hint(dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE,
+                                            "neither pipefusion_degree nor patch_degree is above 1"),
+                              "only pipelines and patches have steps that are not exact");
+    if (!can_emulate(out->attention))
+        return dit_json_fail(doc, "/attention", DIT_ERR_JSON_VALUE, "\"%s\" cannot emulate; auto can", out->attention);
+    return DIT_OK;
+}
+
+dit_status dit_case_settle_emulated(dit_case *kase)
+{
+    if (!kase->emulates) return DIT_OK;
+    dit_status st = dit_parallel_check(&kase->emulated, &kase->facts);
+    if (st != DIT_OK) return dit_error_note(st, "in what the case emulates");
+    kase->emulated = dit_parallel_emulated(&kase->emulated, &kase->facts);
+    return DIT_OK;
+}
+
+double dit_case_guidance(const dit_case *kase)
+{
+    return kase->facts.guidance_branches == 2 ? kase->run.guidance_scale : 1;
+}
+
+int dit_case_stale_steps(const dit_case *kase)
+{
+    return dit_parallel_stale_steps(kase->emulates ? &kase->emulated : &kase->parallel, &kase->facts);
+}
+
+bool dit_case_is_approximate(const dit_case *kase)
+{
+    return dit_case_stale_steps(kase) > 0 || kase->fp8_linear;
+}
+
+dit_status dit_case_hash(const dit_json *doc, char out[33])
+{
+    char *canonical;
+    DIT_TRY(dit_json_canonical(doc->root, &canonical));
+    dit_hash(canonical, strlen(canonical), out);
+    free(canonical);
+    return DIT_OK;
+}
+
+dit_status dit_case_read(const dit_json *doc, dit_case *out)
+{
+    static const char *const keys[] = {"schema",   "program",    "model",         "scheduler", "run", "conditions",
+                                       "parallel", "attention",  "platform",      "measure",   "vae", "picture",
+                                       "emulates", "simulation", "text_encoders", NULL};
+    dit_case_platform platform = {.parallel = &out->parallel};
+    memset(out, 0, sizeof *out);
+    out->doc = doc;
+    DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(dit_case_hash(doc, out->case_id));
+    dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "model"));
+    dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "scheduler"));
+    dit_config_drop_nulls(cJSON_GetObjectItemCaseSensitive(doc->root, "vae"));
+    DIT_TRY(read_model(doc, out));
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "scheduler", &out->scheduler));
+    DIT_TRY(read_run(doc, out));
+    DIT_TRY(read_conditions(doc, out));
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "vae", &out->vae));
+    out->simulation = cJSON_GetObjectItemCaseSensitive(doc->root, "simulation") != NULL;
+    DIT_TRY(dit_case_read_measure(doc, out));
+    DIT_TRY(dit_case_read_platform(doc, &platform));
+    out->attention = platform.attention;
+    out->backend = platform.backend;
+    out->element = platform.element;
+    out->fp8_linear = platform.fp8_linear;
+    out->graphs = platform.graphs;
+    out->threads_per_rank = platform.threads;
+    DIT_TRY(read_emulated(doc, out));
+    return out->has_facts ? dit_facts_from_case(doc, doc->root, "", &out->facts) : DIT_OK;
+}

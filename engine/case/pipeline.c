@@ -1,0 +1,239 @@
+#include "engine/case/pipeline.h"
+
+#include "engine/sampling/executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static dit_status check_blocks(const dit_facts *document, const dit_facts *config)
+{
+    for (int64_t i = 0; i < config->layers; i++) {
+        dit_block_run said = dit_facts_blocks(document, i, 1), built = dit_facts_blocks(config, i, 1);
+        if (memcmp(&said, &built, sizeof said) != 0)
+            return DIT_FAIL(DIT_ERR_SHAPE, "block %lld: the case expects another kind than the architecture has",
+                            (long long)i);
+    }
+    return DIT_OK;
+}
+
+/* What the document says of the model and what its config says must be one truth: the harness plans with the first. */
+static dit_status check_facts(const dit_facts *document, const dit_facts *config)
+{
+    const struct {
+        const char *what;
+        int64_t document, config;
+    } pairs[] = {
+        {"blocks", document->layers, config->layers},
+        {"heads", document->heads, config->heads},
+        {"head_dim", document->head_dim, config->head_dim},
+        {"joint text", document->joint, config->joint},
+        {"attention per frame", document->segments > 1, config->segments > 1},
+        {"outputs that later blocks take", document->skips, config->skips},
+        {"tokens of a conditioning picture", document->picture_tokens, config->picture_tokens},
+        {"latent channels", document->latent.channels, config->latent.channels},
+        {"patch", document->latent.patch, config->latent.patch},
+        {"patch_t", document->latent.patch_t, config->latent.patch_t},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].document != pairs[i].config)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s: the case says %lld, the architecture has %lld",
+                                           pairs[i].what, (long long)pairs[i].document, (long long)pairs[i].config),
+                                  "correct the model file's latent and text");
+    return check_blocks(document, config);
+}
+
+static dit_status open_conditions(dit_pipeline *p)
+{
+    dit_tensor_view view;
+    if (!p->kase.conditions_path) return DIT_OK;
+    DIT_TRY(dit_safetensors_open(p->kase.conditions_path, &p->conditions_file));
+    if (p->kase.text_tokens == 0 && dit_safetensors_find(p->conditions_file, "prompt_embeds", &view) && view.rank == 3)
+        p->kase.text_tokens = view.shape[1];
+    return DIT_OK;
+}
+
+/* Facts of a document that leaves them to the config: guidance as the pipelines decide it, text as the file has it. */
+static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
+{
+    const dit_case *kase = &p->kase;
+    DIT_TRY(dit_latent_resize(&facts->latent, kase->run.height_px, kase->run.width_px, kase->num_frames));
+    facts->num_images = kase->num_images;
+    facts->steps = kase->steps;
+    if (facts->text_tokens == 0) facts->text_tokens = kase->text_tokens; /* else the config says */
+    if (kase->run.guidance_scale <= 1.0) facts->guidance_branches = 1;
+    if (facts->text_tokens < 1)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "how many text tokens there are is not said"),
+                              "give embeddings (prompt_embeds) or model.text.tokens");
+    dit_model_size_facts(facts);
+    return DIT_OK;
+}
+
+static dit_status settle_facts(dit_pipeline *p)
+{
+    dit_facts facts;
+    dit_config config = {p->kase.doc, p->kase.model_config, "/model/config"};
+    DIT_TRY(dit_model_read_facts(&config, &p->ops, &facts));
+    DIT_TRY(complete_facts(p, &facts));
+    if (p->kase.has_facts) return check_facts(&p->kase.facts, &facts);
+    p->kase.facts = facts;
+    return DIT_OK;
+}
+
+static dit_status create_model(dit_pipeline *p)
+{
+    const dit_case *kase = &p->kase;
+    int64_t began = dit_clock_ns();
+    if (kase->weights_path) DIT_TRY(dit_safetensors_open(kase->weights_path, &p->weights_file));
+    p->weights = (dit_weights){.file = p->weights_file, .seed = kase->weights_seed};
+    DIT_TRY(dit_model_create(&(dit_model_params){.rt = &p->rt,
+                                                 .config = {kase->doc, kase->model_config, "/model/config"},
+                                                 .weights = &p->weights,
+                                                 .partition = p->partition,
+                                                 .latent = kase->facts.latent,
+                                                 .attention = kase->emulates ? "oracle" : kase->attention},
+                             &p->model));
+    p->weights_ns = dit_clock_ns() - began;
+    p->load_peak = p->rt.ledger.total_peak;
+    return DIT_OK;
+}
+
+static dit_status make_conditions(dit_pipeline *p)
+{
+    const dit_case *kase = &p->kase;
+    if (!p->conditions_file)
+        return dit_condition_seed(&p->rt, &p->partition, p->model->needs, kase->seed, &kase->run, &p->condition);
+    return dit_condition_read(&p->rt, &p->partition, p->model->needs, p->conditions_file, DIT_CONDITION_PIPELINE,
+                              &kase->facts.latent, p->ops->layout, &kase->run, &p->condition);
+}
+
+/* Bytes of each class that this rank will need on a device: the same case, counted. */
+static dit_status plan_memory(const dit_json *doc, int64_t planned[DIT_MEMORY_CLASS_COUNT])
+{
+    dit_pipeline counted;
+    int64_t elapsed_ns;
+    dit_status st = dit_pipeline_create_counting(doc, dit_comm_rank(dit_comm_world()), &counted);
+    if (st == DIT_OK) st = dit_pipeline_run(&counted, NULL, &elapsed_ns);
+    if (st == DIT_OK) memcpy(planned, counted.rt.ledger.peak, sizeof counted.rt.ledger.peak);
+    dit_pipeline_release(&counted);
+    return st == DIT_OK ? st : dit_error_note(st, "planning the device's memory");
+}
+
+static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
+{
+    const dit_case *kase = &p->kase;
+    DIT_TRY(dit_case_read(doc, &p->kase));
+    if (p->kase.simulation && !p->simulated)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "the case is to be simulated, this engine computes"),
+                              "ditbench-engine-sim under smpirun takes it; ditbench simulate starts it");
+    DIT_TRY(open_conditions(p));
+    DIT_TRY(settle_facts(p));
+    DIT_TRY(dit_case_settle_emulated(&p->kase));
+    dit_runtime_params params = {.backend = kase->backend,
+                                 .element = kase->element,
+                                 .fp8_linear = kase->fp8_linear,
+                                 .no_graphs = !kase->graphs,
+                                 .counting = p->counting,
+                                 .simulated = p->simulated,
+                                 .rank = p->rank,
+                                 .threads = kase->threads_per_rank,
+                                 .parallel = kase->parallel,
+                                 .facts = kase->facts};
+    bool on_device = dit_device_is_one(kase->backend);
+    if (on_device) params.facts.element_bytes = dit_element_bytes(kase->element);
+    if (on_device && !p->counting) DIT_TRY(plan_memory(doc, params.planned));
+    DIT_TRY(dit_runtime_init(&params, &p->rt));
+    p->partition = dit_partition_of(&p->rt);
+    DIT_TRY(create_model(p));
+    const dit_parallel *emulates = kase->emulates ? &kase->emulated : NULL;
+    p->sampler = (dit_sampler){.rt = &p->rt,
+                               .model = p->model,
+                               .partition = p->partition,
+                               .guidance_scale = (float)kase->run.guidance_scale,
+                               .seed = kase->seed,
+                               .emulates = emulates,
+                               .executor = dit_executor_for(&p->rt, emulates)};
+    DIT_TRY(dit_sampler_init(
+        &p->sampler,
+        &(dit_scheduler_params){.doc = doc, .config = kase->scheduler, .pointer = "/scheduler", .steps = kase->steps}));
+    return make_conditions(p);
+}
+
+dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out)
+{
+    int64_t began = dit_clock_ns();
+    *out = (dit_pipeline){0};
+    DIT_TRY(make_ready(doc, out));
+    out->setup_ns = dit_clock_ns() - began - out->weights_ns;
+    return DIT_OK;
+}
+
+dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, dit_pipeline *out)
+{
+    *out = (dit_pipeline){.counting = true, .rank = rank};
+    return make_ready(doc, out);
+}
+
+dit_status dit_pipeline_create_simulated(const dit_json *doc, const dit_kernels *kernels, dit_pipeline *out)
+{
+    *out = (dit_pipeline){.simulated = kernels};
+    return make_ready(doc, out);
+}
+
+void dit_pipeline_release(dit_pipeline *pipeline)
+{
+    dit_model_free(pipeline->model);
+    dit_runtime_release(&pipeline->rt);
+    dit_safetensors_close(pipeline->weights_file);
+    dit_safetensors_close(pipeline->conditions_file);
+}
+
+/* The file's initial latents [num_images, ...], this rank's share; they already have the first noise level. */
+static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
+{
+    const dit_partition *part = &p->partition;
+    const dit_latent *latent = &p->kase.facts.latent;
+    int64_t images = p->rt.facts.num_images, cols = p->sampler.channels, row = part->image_tokens * cols;
+    if (view->elements != images * row)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "the file's latents have %lld elements, this run takes %lld",
+                                       (long long)view->elements, (long long)(images * row)),
+                              "ask for the height, width, frames and number of images that they were made for");
+    float *stored = malloc((size_t)row * sizeof *stored), *tokens = malloc((size_t)row * sizeof *tokens);
+    float *own = malloc((size_t)row * sizeof *own);
+    dit_status st = stored && tokens && own ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for initial latents");
+    for (int64_t image = 0; image < part->images && st == DIT_OK; image++) {
+        st = dit_tensor_read(view, (part->image_first + image) * row, row, stored);
+        if (st != DIT_OK) break;
+        dit_latent_pack(latent, p->ops->layout, 1, latent->channels, stored, tokens);
+        dit_partition_take(part, tokens, cols, own);
+        st = dit_sampler_place_latents(&p->sampler, image, own);
+    }
+    free(own);
+    free(stored);
+    free(tokens);
+    return st;
+}
+
+/* Not part of the clocked region. */
+static dit_status fill_latents(dit_pipeline *p)
+{
+    dit_tensor_view view;
+    if (p->rt.ledger.counting_only) return DIT_OK;
+    if (p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view)) return read_latents(p, &view);
+    return dit_sampler_draw_latents(&p->sampler);
+}
+
+dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_ns)
+{
+    DIT_TRY(fill_latents(p));
+    p->sampler.step_ns = step_ns;
+    DIT_TRY(dit_runtime_settle(&p->rt)); /* what was put before is not part of it */
+    if (!p->counting) DIT_TRY(dit_comm_barrier(dit_comm_world()));
+    int64_t began = dit_clock_ns();
+    double began_s = p->now_s ? p->now_s() : 0;
+    DIT_TRY(dit_sampler_run(&p->sampler, &p->condition));
+    DIT_TRY(dit_sampler_gather(&p->sampler));
+    DIT_TRY(dit_runtime_settle(&p->rt));
+    *elapsed_ns = dit_clock_ns() - began;
+    if (p->now_s) p->elapsed_s = p->now_s() - began_s;
+    return DIT_OK;
+}

@@ -1,0 +1,45 @@
+/* Pipeline: a case made ready to sample - runtime, transformer, scheduler, conditions - and run image by image.
+ *
+ * Shared by the programs that sample: denoise measures it, generate decodes what it gives.
+ */
+#ifndef DIT_ENGINE_PIPELINE_H
+#define DIT_ENGINE_PIPELINE_H
+
+#include "engine/case/case.h"
+#include "engine/sampling/sampler.h"
+
+typedef struct {
+    dit_case kase;
+    bool counting;                /* nothing is computed or sent, everything counted, for `rank` */
+    const dit_kernels *simulated; /* NULL, or the operators of a simulation, which only take time */
+    double (*now_s)(void);        /* of a simulation, whose time is finer than nanoseconds; NULL: no such clock */
+    double elapsed_s;             /* of the newest run, by that clock                              */
+    int rank;
+    dit_runtime rt;
+    dit_partition partition;
+    const dit_model_ops *ops;
+    dit_safetensors *weights_file, *conditions_file;
+    dit_weights weights;
+    dit_model *model;
+    dit_sampler sampler; /* `full` holds the latents after a run */
+    dit_condition condition;
+    int64_t setup_ns, weights_ns; /* wall time of making ready, and of loading or generating weights in it */
+    int64_t load_peak;            /* bytes in use at the highest point of loading                          */
+} dit_pipeline;
+
+/* Collective. `out` must stay where it is. Facts come from the case document and must agree with the architecture's
+ * config; a document without them takes the config's. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*, DIT_ERR_SHAPE,
+ * DIT_ERR_TENSOR_MISSING, DIT_ERR_UNSUPPORTED, DIT_ERR_MEMORY. release takes a zeroed or half-made one. */
+dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out);
+/* The same for one rank of the case's mesh, computing and sending nothing: parameters, flops, bytes and memory are
+ * counted in out->rt when it runs. Not collective. */
+dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, dit_pipeline *out);
+/* The same as a rank of a simulation: `kernels` take virtual time, messages are simulated. Collective. */
+dit_status dit_pipeline_create_simulated(const dit_json *doc, const dit_kernels *kernels, dit_pipeline *out);
+void dit_pipeline_release(dit_pipeline *pipeline);
+
+/* One batch of images: fresh initial noise (or the file's latents), all steps, latents of all ranks in sampler.full.
+ * *elapsed_ns runs from a barrier to the gathered latents; step_ns [steps] or NULL. Collective. */
+dit_status dit_pipeline_run(dit_pipeline *pipeline, int64_t *step_ns, int64_t *elapsed_ns);
+
+#endif

@@ -1,0 +1,87 @@
+#include "engine/files/config.h"
+
+#include "base/lenient.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dit_config_drop_nulls(cJSON *value)
+{
+    dit_json_drop_nulls(value);
+}
+
+dit_status dit_config_read_file(const char *path, dit_json *out)
+{
+    return dit_json_read_lenient(path, out);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static dit_status read_field(const dit_config *c, const dit_config_field *field, char *out)
+{
+    int64_t whole = isnan(field->fallback) ? 0 : (int64_t)field->fallback;
+    double number = field->fallback;
+    bool flag = field->fallback != 0;
+    if (isnan(field->fallback) && !cJSON_GetObjectItemCaseSensitive(c->object, field->key))
+        return dit_json_fail(c->doc, c->pointer, DIT_ERR_JSON_MISSING, "\"%s\" is missing", field->key);
+    switch (field->kind) {
+    case DIT_FIELD_INT:
+        DIT_TRY(dit_json_optional_int(c->doc, c->object, c->pointer, field->key, (int64_t)field->min,
+                                      (int64_t)field->max, &whole));
+        memcpy(out + field->offset, &whole, sizeof whole);
+        return DIT_OK;
+    case DIT_FIELD_NUMBER:
+        DIT_TRY(dit_json_optional_number(c->doc, c->object, c->pointer, field->key, field->min, field->max, &number));
+        memcpy(out + field->offset, &number, sizeof number);
+        return DIT_OK;
+    default:
+        DIT_TRY(dit_json_optional_bool(c->doc, c->object, c->pointer, field->key, &flag));
+        memcpy(out + field->offset, &flag, sizeof flag);
+        return DIT_OK;
+    }
+}
+
+dit_status dit_config_read(const dit_config *config, const dit_config_field *fields, void *out)
+{
+    for (; fields->key; fields++) DIT_TRY(read_field(config, fields, out));
+    return DIT_OK;
+}
+
+dit_status dit_config_require_only(const dit_config *config, const dit_config_only *options)
+{
+    for (; options->key; options++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(config->object, options->key);
+        char *text = NULL;
+        if (!item) continue;
+        if (!cJSON_IsString(item)) DIT_TRY(dit_json_canonical(item, &text));
+        const char *value = text ? text : item->valuestring;
+        dit_status st = DIT_OK;
+        if (strcmp(value, options->only) != 0)
+            st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is %.80s: only %s is built", options->key, value, options->only);
+        free(text);
+        if (st != DIT_OK) return st;
+    }
+    return DIT_OK;
+}
+
+dit_status dit_config_read_ints(const dit_config *config, const char *key, int64_t min, int64_t max, int capacity,
+                                int64_t *out, int *count)
+{
+    const cJSON *list = NULL;
+    DIT_TRY(dit_json_optional_array(config->doc, config->object, config->pointer, key, &list));
+    *count = list ? cJSON_GetArraySize(list) : -1;
+    if (*count > capacity)
+        return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE, "%s has %d entries, at most %d", key,
+                             *count, capacity);
+    for (int i = 0; i < *count; i++) {
+        const cJSON *item = cJSON_GetArrayItem(list, i);
+        double value = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+        if (!(value >= (double)min && value <= (double)max) || value != floor(value))
+            return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE, "%s[%d] is no integer in %lld..%lld",
+                                 key, i, (long long)min, (long long)max);
+        out[i] = (int64_t)value;
+    }
+    return DIT_OK;
+}

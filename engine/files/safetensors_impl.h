@@ -1,0 +1,29 @@
+/* Inside of the safetensors reader; for engine/safetensors*.c only. */
+#ifndef DIT_ENGINE_SAFETENSORS_IMPL_H
+#define DIT_ENGINE_SAFETENSORS_IMPL_H
+
+#include "engine/files/safetensors.h"
+#include <stddef.h>
+
+/* A whole file in memory, mapped or given by the caller. */
+typedef struct {
+    char *path; /* for messages */
+    const unsigned char *bytes;
+    size_t length;
+    void *mapping; /* what to unmap; NULL for the caller's memory and for an empty file */
+} st_mapping;
+
+/* Tensors in order of name. Each view's name is owned by the table, its data by a mapping. */
+typedef struct {
+    dit_tensor_view *views;
+    int count;
+} st_table;
+
+/* Checks all of a file and lists its tensors. *out is zeroed on failure. */
+dit_status st_header_read(const st_mapping *file, st_table *out);
+void st_table_release(st_table *table);
+const dit_tensor_view *st_table_find(const st_table *table, const char *name);
+/* For qsort: by name, bytewise. */
+int st_compare_names(const void *left, const void *right);
+
+#endif

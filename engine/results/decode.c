@@ -1,0 +1,91 @@
+#include "engine/results/decode.h"
+
+#include "engine/case/case.h"
+
+#include <stdio.h>
+
+dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_decoder *out)
+{
+    static const char *const keys[] = {"config", "weights", "tiling", NULL};
+    const cJSON *weights;
+    char weights_at[256];
+    dit_vae_facts facts;
+    *out = (dit_decoder){0};
+    snprintf(out->config_at, sizeof out->config_at, "%s/config", pointer);
+    snprintf(weights_at, sizeof weights_at, "%s/weights", pointer);
+    DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
+    out->config = (dit_config){.doc = doc, .pointer = out->config_at};
+    DIT_TRY(dit_json_require_object(doc, object, pointer, "config", &out->config.object));
+    DIT_TRY(dit_json_require_object(doc, object, pointer, "weights", &weights));
+    DIT_TRY(dit_case_read_weights(doc, weights, weights_at, &out->path, &out->weights.seed));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "tiling", &out->tiling));
+    return dit_vae_read_facts(&out->config, &facts);
+}
+
+static dit_status check_fit(const dit_decoder *d, const dit_vae_facts *facts)
+{
+    const struct {
+        const char *what;
+        int64_t vae, latents;
+    } pairs[] = {
+        {"latent channels", facts->latent_channels, d->latent.channels},
+        {"pixels per latent", facts->spatial, d->latent.vae_spatial},
+        {"frames per latent", facts->temporal, d->latent.vae_temporal},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].vae != pairs[i].latents)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s: the VAE has %lld, the model's latents have %lld",
+                                           pairs[i].what, (long long)pairs[i].vae, (long long)pairs[i].latents),
+                                  "name the VAE that this model was trained with");
+    return DIT_OK;
+}
+
+dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
+                            dit_comm *rows)
+{
+    d->latent = *latent;
+    d->surplus = latent->frames - ((num_frames - 1) / latent->vae_temporal + 1);
+    if (d->path) DIT_TRY(dit_safetensors_open(d->path, &d->file));
+    d->weights.file = d->file;
+    DIT_TRY(dit_vae_create(&(dit_vae_params){.rt = rt,
+                                             .config = d->config,
+                                             .weights = &d->weights,
+                                             .frames = latent->frames - d->surplus,
+                                             .height = latent->height,
+                                             .width = latent->width,
+                                             .rows = rows,
+                                             .tiling = d->tiling},
+                           &d->vae));
+    const dit_vae_facts *facts = dit_vae_get_facts(d->vae);
+    DIT_TRY(check_fit(d, facts));
+    d->frames = dit_vae_output_frames(facts, latent->frames - d->surplus);
+    d->height = latent->height * facts->spatial;
+    d->width = latent->width * facts->spatial;
+    DIT_TRY(dit_arena_host_floats(&rt->image, latent->channels * dit_latent_cells(latent), &d->planes));
+    return dit_arena_host_floats(&rt->image, facts->image_channels * d->frames * d->height * d->width, &d->image);
+}
+
+/* Frames [surplus, frames) of every channel, moved together in front; scaled as the VAE was trained. */
+static void prepare(dit_decoder *d, const dit_vae_facts *facts)
+{
+    int64_t frame = d->latent.height * d->latent.width, all = d->latent.frames, kept = all - d->surplus;
+    for (int64_t channel = 0; channel < d->latent.channels; channel++)
+        for (int64_t i = 0; i < kept * frame; i++)
+            d->planes[channel * kept * frame + i] =
+                (float)(d->planes[(channel * all + d->surplus) * frame + i] / facts->scaling_factor +
+                        facts->shift_factor);
+}
+
+dit_status dit_decoder_run(dit_decoder *d, const float *tokens)
+{
+    dit_latent_unpack(&d->latent, DIT_LATENT_CFHW, 1, d->latent.channels, tokens, d->planes);
+    prepare(d, dit_vae_get_facts(d->vae));
+    return dit_vae_decode(d->vae, d->planes, d->image);
+}
+
+void dit_decoder_close(dit_decoder *d)
+{
+    dit_vae_free(d->vae);
+    dit_safetensors_close(d->file);
+    *d = (dit_decoder){0};
+}

@@ -1,0 +1,54 @@
+#include "engine/results/device_facts.h"
+
+#include <string.h>
+
+/* Of all reasons for clocks below the highest, those that are not of rest or of a choice: a load met a limit. */
+static const char *const limits[] = {"power_cap",   "thermal_slowdown",  "hardware_thermal_slowdown",
+                                     "power_brake", "hardware_slowdown", NULL};
+
+const char *dit_device_facts_reason(int bit)
+{
+    return bit < (int)(sizeof limits / sizeof *limits) ? limits[bit] : NULL;
+}
+
+static unsigned reasons_of(const cJSON *facts)
+{
+    const cJSON *reason;
+    unsigned found = 0;
+    cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(facts, "throttle_reasons"))
+    {
+        for (int i = 0; limits[i] && cJSON_IsString(reason); i++)
+            if (strcmp(reason->valuestring, limits[i]) == 0) found |= 1u << i;
+    }
+    return found;
+}
+
+/* What a device does not tell is no reason to end a measurement. */
+static dit_status take(const dit_runtime *rt, cJSON **out)
+{
+    cJSON_Delete(*out);
+    *out = cJSON_CreateObject();
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for what a device is");
+    if (dit_device_describe(rt->device, *out) == DIT_OK) return DIT_OK;
+    dit_status st = dit_json_add_string(*out, "error", dit_error_last()->message);
+    dit_error_clear();
+    return st;
+}
+
+dit_status dit_device_facts_begin(const dit_runtime *rt, cJSON **state)
+{
+    return rt->device ? take(rt, state) : DIT_OK;
+}
+
+dit_status dit_device_facts_update(const dit_runtime *rt, cJSON **state, dit_device_account *account)
+{
+    if (!rt->device) return DIT_OK;
+    const dit_space *space = dit_device_space(rt->device);
+    DIT_TRY(take(rt, state));
+    account->throttled |= reasons_of(*state);
+    account->reserved_bytes = 0;
+    for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++)
+        account->reserved_bytes += dit_space_bytes(space, (dit_memory_class)klass);
+    account->unplanned_blocks = dit_space_unplanned_blocks(space);
+    return DIT_OK;
+}

@@ -1,0 +1,66 @@
+#include "engine/results/measure.h"
+
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+dit_status dit_measurement_init(const dit_pipeline *p, int warmup_runs, int iterations, dit_measurement *m)
+{
+    *m = (dit_measurement){.iterations = iterations, .warmup_runs = warmup_runs, .steps = p->kase.steps};
+    m->iteration = calloc((size_t)m->iterations, sizeof *m->iteration);
+    m->step_ns = calloc((size_t)m->iterations * (size_t)m->steps, sizeof *m->step_ns);
+    m->warmup_ns = calloc((size_t)m->warmup_runs + 1, sizeof *m->warmup_ns);
+    if (!m->iteration || !m->step_ns || !m->warmup_ns) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for samples");
+    m->head.setup_ns = p->setup_ns, m->head.weights_ns = p->weights_ns;
+    m->head.load_peak = p->load_peak;
+    m->head.rank = dit_comm_rank(dit_comm_world());
+    m->head.bound = p->rt.bound;
+    memcpy(m->head.coordinates, p->rt.coordinates, sizeof m->head.coordinates);
+    return DIT_OK;
+}
+
+void dit_measurement_release(dit_measurement *m)
+{
+    free(m->iteration);
+    free(m->step_ns);
+    free(m->warmup_ns);
+    cJSON_Delete(m->device_before);
+    cJSON_Delete(m->device_after);
+    *m = (dit_measurement){0};
+}
+
+dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
+{
+    for (int i = 0; i < m->warmup_runs; i++) DIT_TRY(dit_pipeline_run(p, NULL, &m->warmup_ns[i]));
+    dit_runtime_reset_account(&p->rt);
+    DIT_TRY(dit_device_facts_begin(&p->rt, &m->device_before));
+    int64_t calls = p->rt.ledger.calls;
+    for (int i = 0; i < m->iterations; i++) {
+        dit_iteration *it = &m->iteration[i];
+        DIT_TRY(dit_pipeline_run(p, m->step_ns + (int64_t)i * m->steps, &it->latency_ns));
+        memcpy(it->time_ns, p->rt.time_ns, sizeof it->time_ns);
+        it->counters = p->rt.counters;
+        it->flops = p->rt.flops;
+        DIT_TRY(dit_device_facts_update(&p->rt, &m->device_after, &m->head.device));
+        if (i + 1 < m->iterations) dit_runtime_reset_account(&p->rt);
+    }
+    m->head.loop_allocations = p->rt.ledger.calls - calls;
+    memcpy(m->head.peak, p->rt.ledger.peak, sizeof m->head.peak);
+    m->head.total_peak = p->rt.ledger.total_peak;
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0) m->head.rss_bytes = (int64_t)usage.ru_maxrss * 1024;
+    return DIT_OK;
+}
+
+void dit_latents_digest(const dit_pipeline *p, char out[48], int64_t *elements)
+{
+    const dit_facts *facts = &p->rt.facts;
+    int64_t count = facts->num_images * facts->image_tokens * p->sampler.channels;
+    char hash[DIT_HASH_HEX];
+    dit_hash(p->sampler.full, (size_t)count * sizeof(float), hash);
+    snprintf(out, 48, "xxh3:%s", hash);
+    if (elements) *elements = count;
+}

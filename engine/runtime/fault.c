@@ -1,0 +1,29 @@
+#include "engine/runtime/fault.h"
+
+#ifdef DITBENCH_FAULT_INJECTION
+#include "engine/runtime/runtime.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void dit_fault_at_step(dit_runtime *rt, int step, float *latents)
+{
+    const char *fault = getenv("DITBENCH_FAULT");
+    char kind[16];
+    int at = 0, rank = dit_comm_size(dit_comm_world()) - 1;
+    if (!fault || sscanf(fault, "%15[a-z]:%d:%d", kind, &at, &rank) < 2) return;
+    if (step != at || rank != dit_comm_rank(dit_comm_world())) return;
+    if (strcmp(kind, "hang") == 0)
+        for (;;) pause();
+    if (strcmp(kind, "crash") == 0) *(volatile int *)0 = 0;
+    if (strcmp(kind, "abort") == 0) abort();
+    if (strcmp(kind, "nan") != 0) return;
+    latents[0] = NAN;
+    if (dit_runtime_put(rt, latents, 1) != DIT_OK) abort();
+}
+#else
+typedef int dit_fault_is_off; /* ISO C wants a declaration */
+#endif

@@ -1,0 +1,280 @@
+#include "engine/runtime/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+dit_partition dit_partition_of(const dit_runtime *rt)
+{
+    const dit_facts *facts = &rt->facts;
+    int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
+    int64_t cfg = dit_comm_size(rt->comm[DIT_AXIS_CFG]), data = dit_comm_size(rt->comm[DIT_AXIS_DATA]);
+    int64_t degree = dit_parallel_sequence_degree(&rt->parallel), slow = rt->coordinates[DIT_AXIS_PATCH] * r;
+    int64_t sequence_rank = (slow + rt->coordinates[DIT_AXIS_RING]) * u + rt->coordinates[DIT_AXIS_ULYSSES];
+    bool split = facts->joint && dit_parallel_joint_text(&rt->parallel, facts) == DIT_JOINT_TEXT_SPLIT;
+    dit_partition part = {.image_tokens = facts->image_tokens, .text_tokens = facts->text_tokens};
+    part.segments = facts->segments > 1 ? facts->segments : 1;
+    part.segment_tokens = facts->image_tokens / part.segments;
+    part.segment_count = part.segment_tokens / degree;
+    part.bands = dit_parallel_bands(&rt->parallel, facts);
+    part.sequence_rank = sequence_rank, part.sequence_degree = degree;
+    part.image_count = part.segments * part.segment_count;
+    part.text_count = split ? facts->text_tokens / degree : facts->text_tokens;
+    part.text_begin = split ? sequence_rank * part.text_count : 0;
+    part.text_replicated = !split;
+    part.images = facts->num_images / data;
+    part.image_first = rt->coordinates[DIT_AXIS_DATA] * part.images;
+    part.branches = facts->guidance_branches / cfg;
+    part.branch_first = rt->coordinates[DIT_AXIS_CFG] * part.branches;
+    part.batch = part.branches * part.images;
+    return part;
+}
+
+static int64_t bands_of(const dit_partition *part)
+{
+    return part->bands > 1 ? part->bands : 1;
+}
+
+int64_t dit_partition_runs(const dit_partition *part)
+{
+    return part->segments * bands_of(part);
+}
+
+/* The same of any sequence rank. */
+static dit_run run_of(const dit_partition *part, int64_t sequence_rank, int64_t index)
+{
+    int64_t bands = bands_of(part), segment = index / bands;
+    dit_range band = dit_range_cut(part->segment_count, bands, index % bands);
+    return (dit_run){.row = segment * part->segment_count + band.first,
+                     .token = segment * part->segment_tokens + part->sequence_degree * band.first +
+                              sequence_rank * band.count,
+                     .count = band.count};
+}
+
+dit_run dit_partition_run(const dit_partition *part, int64_t index)
+{
+    return run_of(part, part->sequence_rank, index);
+}
+
+int64_t dit_partition_token(const dit_partition *part, int64_t row)
+{
+    int64_t last = dit_partition_runs(part) - 1;
+    dit_run run = dit_partition_run(part, 0);
+    for (int64_t i = 0; i <= last; i++) {
+        run = dit_partition_run(part, i);
+        if (row < run.row + run.count) break;
+    }
+    return run.token + row - run.row;
+}
+
+void dit_partition_take(const dit_partition *part, const float *whole, int64_t cols, float *local)
+{
+    for (int64_t i = 0; i < dit_partition_runs(part); i++) {
+        dit_run run = dit_partition_run(part, i);
+        memcpy(local + run.row * cols, whole + run.token * cols, (size_t)(run.count * cols) * sizeof *local);
+    }
+}
+
+/* [size][outer][inner] -> [outer][size][inner]: a gathered axis moves from outermost to its place. */
+static void move_axis(dit_runtime *rt, const float *src, int64_t size, int64_t outer, int64_t inner, float *dst)
+{
+    ops_copy(rt, &(dit_copy_args){.n0 = size,
+                                  .n1 = outer,
+                                  .n2 = 1,
+                                  .inner = inner,
+                                  .src = src,
+                                  .src_stride = {outer * inner, inner, inner},
+                                  .dst = dst,
+                                  .dst_stride = {inner, size * inner, inner}});
+}
+
+/* Gathers [outer][inner] over `axis` into [outer][size][inner]; `scratch` and `full` hold size*outer*inner. */
+static dit_status gather_axis(dit_runtime *rt, dit_axis axis, const float *local, int64_t outer, int64_t inner,
+                              float *scratch, float *full)
+{
+    int64_t size = dit_comm_size(rt->comm[axis]);
+    if (size == 1) {
+        if (local != full) dit_runtime_copy(rt, local, outer * inner, full);
+        return DIT_OK;
+    }
+    DIT_TRY(dit_comm_all_gather(rt->comm[axis], local, scratch, outer * inner * (int64_t)sizeof *local));
+    move_axis(rt, scratch, size, outer, inner, full);
+    return DIT_OK;
+}
+
+/* Axes over which the rows of an image are shared, fastest first. */
+static const dit_axis sequence_axes[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_PATCH};
+enum { SEQUENCE_AXES = sizeof sequence_axes / sizeof *sequence_axes };
+
+/* `from` holds `elements` of every sequence rank: each run to its place in out [images, S, cols]. */
+static void place_runs(dit_runtime *rt, const dit_partition *part, const float *from, int64_t cols, float *out)
+{
+    int64_t elements = part->images * part->image_count * cols;
+    for (int64_t rank = 0; rank < part->sequence_degree; rank++) {
+        for (int64_t i = 0; i < dit_partition_runs(part); i++) {
+            dit_run run = run_of(part, rank, i);
+            ops_copy(rt, &(dit_copy_args){.n0 = 1,
+                                          .n1 = part->images,
+                                          .n2 = 1,
+                                          .inner = run.count * cols,
+                                          .src = from + rank * elements + run.row * cols,
+                                          .src_stride = {0, part->image_count * cols, 0},
+                                          .dst = out + run.token * cols,
+                                          .dst_stride = {0, part->image_tokens * cols, 0}});
+        }
+    }
+}
+
+static void swap(float **a, float **b)
+{
+    float *kept = *a;
+    *a = *b, *b = kept;
+}
+
+dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *part, const float *local, int64_t cols,
+                                        float *scratch, float *full)
+{
+    int64_t elements = part->images * part->image_count * cols, data = dit_comm_size(rt->comm[DIT_AXIS_DATA]);
+    float *to = scratch, *other = full;
+    const float *from = local;
+    for (int i = 0; i < SEQUENCE_AXES; i++) {
+        int64_t size = dit_comm_size(rt->comm[sequence_axes[i]]);
+        if (size == 1) continue;
+        DIT_TRY(dit_comm_all_gather(rt->comm[sequence_axes[i]], from, to, elements * (int64_t)sizeof *from));
+        elements *= size;
+        from = to;
+        swap(&to, &other);
+    }
+    place_runs(rt, part, from, cols, to);
+    if (data > 1) {
+        DIT_TRY(dit_comm_all_gather(rt->comm[DIT_AXIS_DATA], to, other, elements * (int64_t)sizeof *to));
+        swap(&to, &other);
+    }
+    if (to != full) dit_runtime_copy(rt, to, data * elements, full);
+    return DIT_OK;
+}
+
+/* Dense copy of one piece (rows begin.. of each batch entry) and its whole, gathered over the given axes, both in
+ * arrays of operators. */
+static dit_status gather_rows(dit_runtime *rt, const dit_shards *shards, int64_t batch, int64_t begin, int64_t rows,
+                              bool sequence, float *scratch, float *full)
+{
+    int64_t held = rows, cols = shards->cols, cfg = shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1;
+    ops_copy(rt, &(dit_copy_args){.n0 = batch,
+                                  .n1 = rows,
+                                  .n2 = 1,
+                                  .inner = cols,
+                                  .src = shards->data + begin * shards->ld,
+                                  .src_stride = {shards->batch_stride, shards->ld, cols},
+                                  .dst = full,
+                                  .dst_stride = {rows * cols, cols, cols}});
+    for (int i = 0; i < SEQUENCE_AXES && sequence; i++) {
+        DIT_TRY(gather_axis(rt, sequence_axes[i], full, batch, held * cols, scratch, full));
+        held *= dit_comm_size(rt->comm[sequence_axes[i]]);
+    }
+    return cfg > 1 ? gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * held * cols, scratch, full) : DIT_OK;
+}
+
+/* The same as a copy of the host's, *out from malloc. */
+static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_t batch, int64_t begin, int64_t rows,
+                               bool sequence, float **out, int64_t *full_rows)
+{
+    int64_t shared = sequence ? dit_parallel_sequence_degree(&rt->parallel) : 1;
+    int64_t cfg = shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1;
+    int64_t elements = batch * rows * shared * cfg * shards->cols;
+    dit_arena_mark mark = dit_arena_get_mark(&rt->step);
+    float *full, *scratch;
+    *full_rows = rows * shared;
+    *out = malloc((size_t)(elements + 1) * sizeof **out);
+    dit_status st = *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to collect %lld floats", (long long)elements);
+    if (st == DIT_OK) st = dit_arena_exact(&rt->step, elements, &full);
+    if (st == DIT_OK) st = dit_arena_exact(&rt->step, elements, &scratch);
+    if (st == DIT_OK) st = gather_rows(rt, shards, batch, begin, rows, sequence && shared > 1, scratch, full);
+    if (st == DIT_OK) st = dit_runtime_get(rt, full, elements);
+    if (st == DIT_OK) memcpy(*out, full, (size_t)elements * sizeof **out);
+    dit_arena_release_to(&rt->step, mark);
+    if (st != DIT_OK) {
+        free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+/* [entries][outer][inner][cols] -> [entries][inner][outer][cols], in place */
+static dit_status swap_axes(int64_t entries, int64_t outer, int64_t inner, int64_t cols, float *data)
+{
+    int64_t elements = outer * inner * cols;
+    float *entry = malloc((size_t)(elements + 1) * sizeof *entry);
+    if (!entry) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to turn %lld rows", (long long)(outer * inner));
+    for (int64_t e = 0; e < entries; e++, data += elements) {
+        memcpy(entry, data, (size_t)elements * sizeof *entry);
+        for (int64_t o = 0; o < outer; o++)
+            for (int64_t i = 0; i < inner; i++)
+                memcpy(data + (i * outer + o) * cols, entry + (o * inner + i) * cols, (size_t)cols * sizeof *entry);
+    }
+    free(entry);
+    return DIT_OK;
+}
+
+/* Every segment is gathered as an entry of its own. */
+static dit_status collect_image(dit_runtime *rt, const dit_partition *part, const dit_shards *shards, int64_t batch,
+                                float **out, int64_t *rows)
+{
+    dit_shards pieces = *shards;
+    if (bands_of(part) > 1) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "tensors of a pipeline's ranks are not collected");
+    if (part->segments > 1 && batch > 1 && shards->batch_stride != part->image_count * shards->ld)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "segments of entries that do not follow each other");
+    if (part->segments > 1) pieces.batch_stride = part->segment_count * shards->ld;
+    DIT_TRY(collect_rows(rt, &pieces, batch * part->segments, 0, part->segment_count, true, out, rows));
+    *rows *= part->segments;
+    int64_t entries = batch * (shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1);
+    if (shards->layout == DIT_LAYOUT_ACROSS)
+        return swap_axes(entries, part->segments, part->segment_tokens, shards->cols, *out);
+    if (shards->layout == DIT_LAYOUT_PLANES) return swap_axes(entries, part->image_tokens, shards->cols, 1, *out);
+    return DIT_OK;
+}
+
+/* text rows, then image rows, of each batch entry */
+static dit_status stitch(const float *text, int64_t text_rows, const float *image, int64_t image_rows, int64_t batch,
+                         int64_t cols, float **out)
+{
+    int64_t rows = text_rows + image_rows;
+    *out = malloc((size_t)(batch * rows * cols + 1) * sizeof **out);
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to stitch %lld rows", (long long)(batch * rows));
+    for (int64_t b = 0; b < batch; b++) {
+        memcpy(*out + b * rows * cols, text + b * text_rows * cols, (size_t)(text_rows * cols) * sizeof **out);
+        memcpy(*out + (b * rows + text_rows) * cols, image + b * image_rows * cols,
+               (size_t)(image_rows * cols) * sizeof **out);
+    }
+    return DIT_OK;
+}
+
+dit_status dit_partition_collect(dit_runtime *rt, const dit_partition *part, const dit_shards *shards, float **out,
+                                 int64_t *elements)
+{
+    int64_t batch = shards->batched ? part->batch : 1;
+    int64_t full_batch = batch * (shards->batched ? dit_comm_size(rt->comm[DIT_AXIS_CFG]) : 1);
+    float *text = NULL, *image = NULL;
+    int64_t text_rows = 0, image_rows = 0, rows = 0;
+    dit_status st = DIT_OK;
+    switch (shards->layout) {
+    case DIT_LAYOUT_IMAGE:
+    case DIT_LAYOUT_ACROSS:
+    case DIT_LAYOUT_PLANES: st = collect_image(rt, part, shards, batch, out, &rows); break;
+    case DIT_LAYOUT_TEXT:
+        st = collect_rows(rt, shards, batch, 0, part->text_count, !part->text_replicated, out, &rows);
+        break;
+    case DIT_LAYOUT_GLOBAL: st = collect_rows(rt, shards, batch, 0, shards->rows, false, out, &rows); break;
+    case DIT_LAYOUT_JOINT:
+        st = collect_rows(rt, shards, batch, 0, part->text_count, !part->text_replicated, &text, &text_rows);
+        if (st == DIT_OK)
+            st = collect_rows(rt, shards, batch, part->text_count, part->image_count, true, &image, &image_rows);
+        if (st == DIT_OK) st = stitch(text, text_rows, image, image_rows, full_batch, shards->cols, out);
+        rows = text_rows + image_rows;
+        break;
+    default: st = DIT_FAIL(DIT_ERR_INTERNAL, "layout %d", (int)shards->layout);
+    }
+    free(text);
+    free(image);
+    *elements = full_batch * rows * shards->cols;
+    return st;
+}

@@ -1,0 +1,160 @@
+/* Runtime: what one rank owns while it runs one case - kernels, threads, memory, communicators, clocks.
+ *
+ * Everything above (models, attention policies, sampler, programs) takes a runtime as its first argument. Arenas by
+ * lifetime: `run` (weights, plans), `image` (latents, conditions), `step` (activations, allocated once, reused by every
+ * step), `comm` (message buffers). The ops_* functions dispatch an operator and add its flops to the account.
+ *
+ * Where a device computes, operators find their operands by the addresses that arenas gave, and so do messages. The
+ * host's own memory lies at the same addresses: what it writes there is `put`, what it reads has been got (`get`).
+ * Elsewhere both do nothing, and every array that operators see comes from an arena all the same.
+ */
+#ifndef DIT_ENGINE_RUNTIME_H
+#define DIT_ENGINE_RUNTIME_H
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/mesh.h"
+#include "engine/comm/comm.h"
+#include "engine/timing/position.h"
+#include "engine/timing/timing.h"
+#include "kernels/device.h"
+
+typedef enum {
+    DIT_TIME_PREPARE,   /* text projections and their K, V: once per image */
+    DIT_TIME_EMBED,     /* patch, position and timestep embedding          */
+    DIT_TIME_BLOCKS,    /* transformer blocks, exchanges included          */
+    DIT_TIME_HEAD,      /* final norm and projection                       */
+    DIT_TIME_SCHEDULER, /* guidance and solver                             */
+    DIT_TIME_STAGES,    /* messages between the stages of a pipeline       */
+    DIT_TIME_GATHER,    /* collecting the latents                          */
+    DIT_TIME_DECODE,    /* latents to pictures                             */
+    DIT_TIME_COUNT
+} dit_time;
+const char *dit_time_name(dit_time time);
+
+typedef struct {
+    double linear, attention, convolution, other;
+} dit_flops;
+
+typedef struct {
+    const char *backend;                     /* "cpu", "ref", or a device's: "cuda" (kernels/device.h) */
+    dit_element element;                     /* of a device's activations and weights */
+    bool fp8_linear;                         /* of a device: linear layers in fp8 */
+    int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* of a device: bytes that will be needed; 0: not known */
+    bool no_graphs;                          /* of a device: forwards are not recorded as graphs */
+    bool counting; /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
+                      all is counted, for `rank` of a mesh that need not run */
+    const dit_kernels *simulated; /* NULL, or operators that only take virtual time, over address space: a rank of a
+                                     simulation, which sends what it would send */
+    int rank;
+    int threads; /* per rank; 0: cores / ranks of this machine, at least 1 */
+    dit_parallel parallel;
+    dit_facts facts;
+} dit_runtime_params;
+
+typedef struct dit_runtime {
+    const dit_kernels *kernels;
+    dit_pool *pool;
+    dit_device *device; /* NULL: the pool's threads compute */
+    dit_timing *timing;
+    int threads, cores, local_rank, local_size, devices; /* devices: of this machine, which its ranks share */
+    bool oversubscribed, bound, no_graphs;
+    dit_memory_ledger ledger;
+    dit_arena run, image, step, comm_arena;
+    dit_parallel parallel;
+    dit_facts facts;
+    int coordinates[DIT_AXIS_COUNT];
+    dit_comm *comm[DIT_GROUP_COUNT]; /* size 1 where the axis is not used; all ranks, NULL when counting */
+    dit_comm_counters counters;
+    struct {
+        float *partial, *sum;       /* [elements] as reserved */
+        double *squares, *gathered; /* [rows], [degree][rows]  */
+        int64_t elements, rows;
+    } tensor; /* engine/runtime/tensor_parallel.h */
+    int64_t time_ns[DIT_TIME_COUNT];
+    dit_flops flops;
+    int64_t parameters; /* elements of all parameters read so far */
+    dit_trace *trace;   /* NULL: off. Set with dit_runtime_set_trace; not owned */
+} dit_runtime;
+
+/* Collective over the world: the product of the degrees must equal its size and the configuration must be legal.
+ * Errors: DIT_ERR_CONSTRAINT_*, DIT_ERR_NOT_FOUND (backend), DIT_ERR_MEMORY, DIT_ERR_MPI. release takes a zeroed one.
+ */
+dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *out);
+void dit_runtime_release(dit_runtime *rt);
+void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase);
+/* From now on everything is recorded in `trace`, which outlives that; NULL: nothing. */
+void dit_runtime_set_trace(dit_runtime *rt, dit_trace *trace);
+/* Which diffusion step, and which band of rows of a pipeline (DIT_WINDOW_ALL: all rows), the rank is at, for trace and
+ * position; -1: none. */
+void dit_runtime_set_step(dit_runtime *rt, int step);
+void dit_runtime_set_patch(dit_runtime *rt, int band);
+/* Forgets counters, times and flops, and lowers the memory peaks to what is in use: the start of a measured region. */
+void dit_runtime_reset_account(dit_runtime *rt);
+
+/* Elements from `address` on, of one array: what the host wrote there is the device's from now on; what the device has
+ * is where the host reads. Nothing without a device, and where memory is only counted. Errors: DIT_ERR_DEVICE,
+ * DIT_ERR_TIMEOUT. */
+dit_status dit_runtime_put(dit_runtime *rt, const void *address, int64_t elements);
+dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t elements);
+/* y = x, and y = a + b, over few elements: what accounts, traces and simulations leave out. y apart from x. */
+void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y);
+void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y);
+/* Whether messages move without calls of the thread that computes: of accelerators and of simulations. Then there is no
+ * use in cutting a computation to poll between its pieces. */
+static inline bool dit_runtime_messages_move(const dit_runtime *rt)
+{
+    return rt->ledger.counting_only || rt->device;
+}
+/* Waits until everything is done, and adds up the times of pieces. Errors: what failed since the last wait. */
+dit_status dit_runtime_settle(dit_runtime *rt);
+
+/* Runs a statement and adds the time it took to rt->time_ns[which]. */
+#define DIT_TIMED(rt, which, ...)                                                                                      \
+    do {                                                                                                               \
+        int64_t timed_began_ = dit_timing_now((rt)->timing);                                                           \
+        if ((rt)->trace) (rt)->trace->phase = dit_time_name(which);                                                    \
+        dit_position_set_phase(dit_time_name(which));                                                                  \
+        __VA_ARGS__;                                                                                                   \
+        dit_position_set_phase(NULL);                                                                                  \
+        dit_runtime_end_phase(rt, which, timed_began_);                                                                \
+    } while (0)
+void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began);
+
+/* The two ends of something that a trace shows. */
+static inline int64_t dit_runtime_trace_begin(dit_runtime *rt)
+{
+    return rt->trace ? dit_timing_now(rt->timing) : 0;
+}
+void dit_runtime_trace_end(dit_runtime *rt, dit_trace_category category, const char *name, int64_t began);
+
+/* Runs a statement as block `index` of the transformer, from 0, for trace and position. */
+#define DIT_LAYER(rt, index, ...)                                                                                      \
+    do {                                                                                                               \
+        int64_t layer_began_ = dit_runtime_trace_begin(rt);                                                            \
+        if ((rt)->trace) (rt)->trace->layer = (int32_t)(index);                                                        \
+        dit_position_set_layer(index);                                                                                 \
+        __VA_ARGS__;                                                                                                   \
+        dit_runtime_trace_end(rt, DIT_TRACE_LAYER, "block", layer_began_);                                             \
+        if ((rt)->trace) (rt)->trace->layer = -1;                                                                      \
+        dit_position_set_layer(-1);                                                                                    \
+    } while (0)
+
+/* Dispatch and account. */
+void ops_linear(dit_runtime *rt, const dit_linear_args *args);
+void ops_attention(dit_runtime *rt, const dit_attention_args *args);
+void ops_merge(dit_runtime *rt, const dit_merge_args *args);
+void ops_norm(dit_runtime *rt, const dit_norm_args *args);
+void ops_qk_norm_rope(dit_runtime *rt, const dit_qk_norm_rope_args *args);
+void ops_copy(dit_runtime *rt, const dit_copy_args *args);
+void ops_combine(dit_runtime *rt, const dit_combine_args *args);
+void ops_activate(dit_runtime *rt, const dit_activate_args *args);
+void ops_conv(dit_runtime *rt, const dit_conv_args *args);
+void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args);
+void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args);
+void ops_timestep(dit_runtime *rt, const dit_timestep_args *args);
+void ops_gated_add(dit_runtime *rt, const dit_gated_add_args *args);
+void ops_row_squares(dit_runtime *rt, const dit_row_norm_args *args);
+void ops_row_scale(dit_runtime *rt, const dit_row_norm_args *args);
+
+#endif

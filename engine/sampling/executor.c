@@ -1,0 +1,11 @@
+#include "engine/sampling/executor.h"
+
+/* Every executor, one row each; the first that serves a mesh is taken, and the last serves any. */
+static const dit_executor *const executors[] = {&dit_executor_pipefusion, &dit_executor_oracle, &dit_executor_whole};
+
+const dit_executor *dit_executor_for(const dit_runtime *rt, const dit_parallel *emulates)
+{
+    size_t last = sizeof executors / sizeof *executors - 1, i = 0;
+    while (i < last && !executors[i]->serves(rt, emulates)) i++;
+    return executors[i];
+}

@@ -1,0 +1,14 @@
+/* Executors: in what order the pieces of a sampling run, and what stages tell each other. Each is a file and a row of
+ * the table in executor.c; the type is in sampler.h. */
+#ifndef DIT_ENGINE_EXECUTOR_H
+#define DIT_ENGINE_EXECUTOR_H
+
+#include "engine/sampling/sampler.h"
+
+/* Returns the first executor of the table that serves the mesh: "pipefusion" with stages, "oracle" where one rank
+ * emulates a mesh, else "whole". emulates: as in dit_sampler. Never NULL. */
+const dit_executor *dit_executor_for(const dit_runtime *rt, const dit_parallel *emulates);
+
+extern const dit_executor dit_executor_pipefusion, dit_executor_oracle, dit_executor_whole;
+
+#endif

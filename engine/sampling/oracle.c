@@ -1,0 +1,95 @@
+/* Oracle: one rank computes what an approximate method must give, by forwards of all rows and nothing else: no bands,
+ * no stages, no messages. A synchronous step is one forward. A stale step is one forward for each group of rows (bands
+ * of a pipeline, patches), in order; what it computes of its own group is taken, the rest thrown away. Which K and V a
+ * forward sees is the policy's affair (attention/oracle.h). It costs as many times a step as there are groups. */
+#include "engine/attention/oracle.h"
+#include "engine/sampling/executor.h"
+
+typedef struct {
+    dit_oracle oracle;
+    float *output; /* [batch, image_count, output_channels] of one forward */
+} oracle_state;
+
+static dit_status oracle_create(dit_sampler *s)
+{
+    const dit_partition *part = &s->partition;
+    void *memory;
+    DIT_TRY(dit_arena_alloc(&s->rt->image, sizeof(oracle_state), &memory));
+    oracle_state *state = s->executor_state = memory;
+    dit_oracle_init(&state->oracle, s->emulates, &s->rt->facts);
+    for (int i = 0; i < DIT_MODEL_POLICIES; i++)
+        if (s->model->attention[i]) DIT_TRY(dit_attention_set_oracle(s->model->attention[i], &state->oracle));
+    return dit_arena_exact(&s->rt->step, part->batch * part->image_count * s->model->output_channels, &state->output);
+}
+
+static dit_status forward(dit_sampler *s, int group, int step, float *output)
+{
+    ((oracle_state *)s->executor_state)->oracle.group = group;
+    return dit_model_forward(
+        s->model, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = output, .step = step});
+}
+
+/* The group's rows of a forward's output, to those of the step. */
+static void take_group(dit_sampler *s, int group)
+{
+    const oracle_state *state = s->executor_state;
+    int64_t rows = s->partition.segment_tokens, channels = s->model->output_channels;
+    dit_range own = dit_oracle_rows(&state->oracle, group, rows);
+    ops_copy(s->rt, &(dit_copy_args){.n0 = s->partition.batch * s->partition.segments,
+                                     .n1 = own.count,
+                                     .n2 = 1,
+                                     .inner = channels,
+                                     .src = state->output + own.first * channels,
+                                     .src_stride = {rows * channels, channels, channels},
+                                     .dst = s->output + own.first * channels,
+                                     .dst_stride = {rows * channels, channels, channels}});
+}
+
+static dit_status run_stale(dit_sampler *s, int step)
+{
+    oracle_state *state = s->executor_state;
+    for (int group = 0; group < state->oracle.groups; group++) {
+        DIT_TRY(forward(s, group, step, state->output));
+        take_group(s, group);
+    }
+    return DIT_OK;
+}
+
+/* Steps build on each other here: none is left out. */
+static dit_status run_step(dit_sampler *s, int step, const dit_condition *condition)
+{
+    dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, step);
+    int64_t began;
+    dit_sampler_begin_step(s, step, &began);
+    DIT_TRY(dit_sampler_fill_input(s, &all, step, condition));
+    DIT_TRY(step < s->emulates->warmup_steps ? forward(s, DIT_ORACLE_ALL, step, s->output) : run_stale(s, step));
+    dit_oracle_end_step(&((oracle_state *)s->executor_state)->oracle);
+    DIT_TRY(dit_sampler_advance(s, &all, step));
+    return dit_sampler_end_step(s, step, began, true);
+}
+
+/* Without synchronous steps the first step's inputs give the K and V before it. */
+static dit_status fill(dit_sampler *s, const dit_condition *condition)
+{
+    dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, DIT_STEP_FILL);
+    DIT_TRY(dit_sampler_fill_input(s, &all, 0, condition));
+    DIT_TRY(forward(s, DIT_ORACLE_ALL, DIT_STEP_FILL, s->output));
+    dit_oracle_end_step(&((oracle_state *)s->executor_state)->oracle);
+    return DIT_OK;
+}
+
+static dit_status oracle_run(dit_sampler *s, const dit_condition *condition)
+{
+    if (dit_parallel_has_fill(s->emulates, &s->rt->facts)) DIT_TRY(fill(s, condition));
+    for (int step = 0; step < s->scheduler->steps; step++) DIT_TRY(run_step(s, step, condition));
+    return DIT_OK;
+}
+
+static bool oracle_serves(const dit_runtime *rt, const dit_parallel *emulates)
+{
+    (void)rt;
+    return emulates != NULL;
+}
+
+const dit_executor dit_executor_oracle = {
+    .name = "oracle", .serves = oracle_serves, .create = oracle_create, .run = oracle_run};

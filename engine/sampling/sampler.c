@@ -1,0 +1,320 @@
+#include "engine/sampling/sampler.h"
+
+#include "base/rng.h"
+#include "engine/runtime/fault.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- noise and latents ------------------------------------------------------------------------------------------- */
+
+/* What run `run` and `rows` of its segment have in common. */
+static dit_run overlap(dit_run run, int64_t segment_row, dit_range rows)
+{
+    int64_t first = run.row - segment_row, last = first + run.count;
+    int64_t begin = first > rows.first ? first : rows.first;
+    int64_t end = last < rows.first + rows.count ? last : rows.first + rows.count;
+    return (dit_run){.row = begin, .token = run.token + begin - first, .count = end > begin ? end - begin : 0};
+}
+
+void dit_sampler_draw(const dit_sampler *s, dit_range rows, const char *stream, int64_t draw, float deviation,
+                      float *out)
+{
+    const dit_partition *part = &s->partition;
+    int64_t whole = s->rt->facts.num_images * part->image_tokens * s->channels, runs = dit_partition_runs(part);
+    for (int64_t image = 0; image < part->images; image++) {
+        int64_t first_token = (part->image_first + image) * part->image_tokens;
+        for (int64_t i = 0; i < runs; i++) {
+            int64_t segment = i / (runs / part->segments);
+            dit_run run = overlap(dit_partition_run(part, i), segment * part->segment_count, rows);
+            int64_t row = (image * part->segments + segment) * rows.count + run.row - rows.first;
+            if (run.count)
+                dit_rng_normal(s->seed, dit_rng_stream(stream),
+                               (uint64_t)(draw * whole + (first_token + run.token) * s->channels),
+                               run.count * s->channels, 0.0f, deviation, out + row * s->channels);
+        }
+    }
+}
+
+dit_status dit_sampler_draw_latents(dit_sampler *s)
+{
+    for (int64_t i = 0; i < s->part_count; i++)
+        dit_sampler_draw(s, s->parts[i].rows, "noise", 0, s->scheduler->init_noise_sigma, s->parts[i].latents);
+    return dit_runtime_put(s->rt, s->latents, s->elements);
+}
+
+static void draw_step_noise(void *context, int step, float *out)
+{
+    const dit_sampler_part *part = context;
+    dit_sampler_draw(part->sampler, part->rows, "step-noise", step, 1.0f, out);
+}
+
+/* Rows of a part, [outer, rows.count, inner] dense, to or from `rows` of [outer, rows of a segment, ld]. */
+static dit_copy_args part_rows(const dit_sampler_part *part, int64_t outer, int64_t inner)
+{
+    return (dit_copy_args){.n0 = outer,
+                           .n1 = part->rows.count,
+                           .n2 = 1,
+                           .inner = inner,
+                           .src_stride = {part->rows.count * inner, inner, inner},
+                           .dst_stride = {part->rows.count * inner, inner, inner}};
+}
+
+dit_status dit_sampler_place_latents(dit_sampler *s, int64_t image, const float *rows)
+{
+    int64_t cols = s->channels, segments = s->partition.segments;
+    for (int64_t i = 0; i < s->part_count; i++) {
+        const dit_sampler_part *part = &s->parts[i];
+        int64_t floats = part->rows.count * cols;
+        float *to = part->latents + image * segments * floats;
+        for (int64_t segment = 0; segment < segments; segment++)
+            memcpy(to + segment * floats, rows + (segment * s->partition.segment_count + part->rows.first) * cols,
+                   (size_t)floats * sizeof *to);
+        DIT_TRY(dit_runtime_put(s->rt, to, segments * floats));
+    }
+    return DIT_OK;
+}
+
+/* ---- making ready ------------------------------------------------------------------------------------------------ */
+
+static dit_status take_buffers(dit_sampler *s)
+{
+    dit_runtime *rt = s->rt;
+    const dit_partition *part = &s->partition;
+    int64_t rows = part->batch * part->image_count, all = rt->facts.num_images * rt->facts.image_tokens;
+    struct {
+        dit_arena *arena;
+        float **at;
+        int64_t count;
+    } buffers[] = {
+        {&rt->image, &s->latents, s->elements},
+        {&rt->image, &s->noise_pred, s->elements},
+        {&rt->step, &s->scaled, s->elements},
+        {&rt->step, &s->input, rows * s->model->input_channels},
+        {&rt->step, &s->output, rows * s->model->output_channels},
+        {&rt->step, &s->prediction, rows * s->channels},
+        {&rt->step, &s->timestep, part->batch},
+        {&rt->comm_arena, &s->gathered, 2 * s->elements},
+        {&rt->comm_arena, &s->full, all * s->channels},
+        {&rt->comm_arena, &s->scratch, all * s->channels},
+    };
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        DIT_TRY(dit_arena_exact(buffers[i].arena, buffers[i].count, buffers[i].at)); /* nothing here is rounded */
+    return DIT_OK;
+}
+
+static dit_status create_parts(dit_sampler *s, const dit_scheduler_params *scheduler)
+{
+    dit_scheduler_params params = *scheduler;
+    const dit_partition *partition = &s->partition;
+    int64_t outer = partition->images * partition->segments;
+    void *memory;
+    s->part_count = partition->bands > 1 ? partition->bands : 1;
+    DIT_TRY(dit_arena_alloc(&s->rt->image, s->part_count * (int64_t)sizeof *s->parts, &memory));
+    s->parts = memory;
+    params.rt = s->rt;
+    params.image_tokens = s->rt->facts.image_tokens;
+    params.linspace_sigmas = s->model->linspace_sigmas;
+    params.noise = draw_step_noise;
+    for (int64_t i = 0; i < s->part_count; i++) {
+        dit_sampler_part *part = &s->parts[i];
+        part->sampler = s;
+        part->rows = dit_range_cut(partition->segment_count, s->part_count, i);
+        part->elements = params.elements = outer * part->rows.count * s->channels;
+        part->latents = s->latents + outer * part->rows.first * s->channels;
+        params.noise_context = part;
+        DIT_TRY(dit_scheduler_create(&params, &part->scheduler));
+    }
+    s->scheduler = s->parts[0].scheduler;
+    return DIT_OK;
+}
+
+dit_status dit_sampler_init(dit_sampler *s, const dit_scheduler_params *scheduler)
+{
+    const dit_partition *part = &s->partition;
+    s->channels = s->rt->facts.token_channels;
+    s->elements = part->images * part->image_count * s->channels;
+    s->beside = s->model->needs[DIT_CONDITION_LATENT].elements / part->image_tokens;
+    if (s->model->input_channels != s->channels + s->beside || s->model->output_channels < s->channels)
+        return DIT_FAIL(DIT_ERR_SHAPE, "latent tokens have %lld channels, the model takes %lld and gives %lld",
+                        (long long)s->channels, (long long)s->model->input_channels,
+                        (long long)s->model->output_channels);
+    DIT_TRY(take_buffers(s));
+    DIT_TRY(create_parts(s, scheduler));
+    return s->executor->create ? s->executor->create(s) : DIT_OK;
+}
+
+/* ---- pieces of a step -------------------------------------------------------------------------------------------- */
+
+dit_window dit_sampler_window(const dit_sampler *s, int band, int step)
+{
+    if (band == DIT_WINDOW_ALL) return dit_model_whole(s->model, step);
+    const dit_range *rows = &s->parts[band].rows;
+    bool text = band == 0 || (s->rt->facts.joint && s->rt->parallel.text_with_every_band);
+    return (dit_window){.first = rows->first, .count = rows->count, .text = text, .band = band, .step = step};
+}
+
+/* The parts that the window's rows belong to. */
+static dit_range parts_of(const dit_sampler *s, const dit_window *window)
+{
+    return window->band == DIT_WINDOW_ALL ? (dit_range){0, s->part_count} : (dit_range){window->band, 1};
+}
+
+dit_status dit_sampler_fill_timestep(dit_sampler *s, int step)
+{
+    for (int64_t b = 0; b < s->partition.batch; b++)
+        s->timestep[b] = s->scheduler->timesteps[step] / s->model->timestep_divisor;
+    return dit_runtime_put(s->rt, s->timestep, s->partition.batch);
+}
+
+static void fill_part(dit_sampler *s, const dit_window *window, const dit_sampler_part *part, int step)
+{
+    int64_t outer = s->partition.images * s->partition.segments, width = s->model->input_channels;
+    int64_t rows = outer * window->count;
+    dit_copy_args args = part_rows(part, outer, s->channels);
+    dit_scheduler_scale_input(part->scheduler, step, part->latents, s->scaled);
+    args.src = s->scaled;
+    args.dst_stride[0] = window->count * width, args.dst_stride[1] = width;
+    for (int64_t branch = 0; branch < s->partition.branches; branch++) {
+        args.dst = s->input + (branch * rows + part->rows.first - window->first) * width;
+        ops_copy(s->rt, &args);
+    }
+}
+
+dit_status dit_sampler_fill_input(dit_sampler *s, const dit_window *window, int step, const dit_condition *condition)
+{
+    dit_range parts = parts_of(s, window);
+    int64_t width = s->model->input_channels, segment = s->partition.segment_count;
+    for (int64_t i = parts.first; i < parts.first + parts.count; i++) fill_part(s, window, &s->parts[i], step);
+    if (s->beside)
+        ops_copy(s->rt, &(dit_copy_args){.n0 = s->partition.batch * s->partition.segments,
+                                         .n1 = window->count,
+                                         .n2 = 1,
+                                         .inner = s->beside,
+                                         .src = condition->at[DIT_CONDITION_LATENT] + window->first * s->beside,
+                                         .src_stride = {segment * s->beside, s->beside, s->beside},
+                                         .dst = s->input + s->channels,
+                                         .dst_stride = {window->count * width, width, s->beside}});
+    return dit_sampler_fill_timestep(s, step);
+}
+
+/* noise_pred = negative + g (positive - negative); learned variance (channels beyond the latent's) is dropped. */
+static dit_status guide(dit_sampler *s, const dit_window *window)
+{
+    int64_t outer = s->partition.segments * window->count, channels = s->channels;
+    int64_t rows = s->partition.batch * outer, elements = s->partition.images * outer * channels;
+    bool guided = s->rt->facts.guidance_branches == 2;
+    float *prediction = guided ? s->prediction : s->noise_pred;
+    const float *negative = prediction, *positive = prediction + elements;
+    ops_copy(s->rt, &(dit_copy_args){.n0 = 1,
+                                     .n1 = rows,
+                                     .n2 = 1,
+                                     .inner = channels,
+                                     .src = s->output,
+                                     .src_stride = {0, s->model->output_channels, channels},
+                                     .dst = prediction,
+                                     .dst_stride = {0, channels, channels}});
+    if (!guided) return DIT_OK;
+    if (s->partition.branches == 1) {
+        DIT_TRY(dit_comm_all_gather(s->rt->comm[DIT_AXIS_CFG], s->prediction, s->gathered,
+                                    elements * (int64_t)sizeof *s->gathered));
+        negative = s->gathered;
+        positive = s->gathered + elements;
+    }
+    ops_combine(s->rt, &(dit_combine_args){.elements = elements,
+                                           .count = 2,
+                                           .x = {negative, positive},
+                                           .a = {1.0f - s->guidance_scale, s->guidance_scale},
+                                           .y = s->noise_pred});
+    return DIT_OK;
+}
+
+/* The part's rows of noise_pred; `scaled` holds them where they do not lie together. */
+static const float *predicted(dit_sampler *s, const dit_window *window, const dit_sampler_part *part)
+{
+    dit_copy_args args = part_rows(part, s->partition.images * s->partition.segments, s->channels);
+    if (part->rows.count == window->count) return s->noise_pred;
+    args.src = s->noise_pred + (part->rows.first - window->first) * s->channels;
+    args.src_stride[0] = window->count * s->channels;
+    args.dst = s->scaled;
+    ops_copy(s->rt, &args);
+    return s->scaled;
+}
+
+dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int step)
+{
+    dit_range parts = parts_of(s, window);
+    DIT_TIMED(s->rt, DIT_TIME_SCHEDULER, {
+        DIT_TRY(guide(s, window));
+        for (int64_t i = parts.first; i < parts.first + parts.count; i++)
+            DIT_TRY(dit_scheduler_step(s->parts[i].scheduler, step, predicted(s, window, &s->parts[i]),
+                                       s->parts[i].latents));
+    });
+    return DIT_OK;
+}
+
+int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began)
+{
+    int due = step;
+    if (s->on_begin) step = s->on_begin(s, due, s->context);
+    if (step > due) dit_model_leave_out(s->model, step - due);
+    dit_runtime_set_step(s->rt, step);
+    dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
+    dit_fault_at_step(s->rt, step, s->latents);
+    *began = dit_timing_now(s->rt->timing);
+    return step;
+}
+
+dit_status dit_sampler_end_step(dit_sampler *s, int step, int64_t began, bool whole)
+{
+    if (s->step_ns) {
+        s->step_ns[step] = 0;
+        dit_timing_add(s->rt->timing, began, dit_timing_now(s->rt->timing), &s->step_ns[step]);
+    }
+    return whole && s->on_step ? s->on_step(s, step, s->context) : DIT_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+dit_status dit_sampler_run(dit_sampler *s, const dit_condition *condition)
+{
+    dit_position_next_image();
+    dit_runtime_set_phase(s->rt, DIT_PHASE_STEP);
+    DIT_TIMED(s->rt, DIT_TIME_PREPARE, DIT_TRY(dit_model_prepare(s->model, condition)));
+    DIT_TRY(s->executor->run(s, condition));
+    dit_runtime_set_step(s->rt, -1);
+    dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
+    return DIT_OK;
+}
+
+/* Latents in the order of this rank's rows, where parts are several. */
+static const float *ordered_latents(dit_sampler *s)
+{
+    int64_t outer = s->partition.images * s->partition.segments;
+    if (s->part_count == 1) return s->latents;
+    for (int64_t i = 0; i < s->part_count; i++) {
+        dit_copy_args args = part_rows(&s->parts[i], outer, s->channels);
+        args.src = s->parts[i].latents;
+        args.dst = s->noise_pred + s->parts[i].rows.first * s->channels;
+        args.dst_stride[0] = s->partition.segment_count * s->channels;
+        ops_copy(s->rt, &args);
+    }
+    return s->noise_pred;
+}
+
+dit_status dit_sampler_gather(dit_sampler *s)
+{
+    dit_runtime_set_phase(s->rt, DIT_PHASE_GATHER);
+    DIT_TIMED(s->rt, DIT_TIME_GATHER, {
+        if (s->executor->share) DIT_TRY(s->executor->share(s));
+        DIT_TRY(
+            dit_partition_gather_latents(s->rt, &s->partition, ordered_latents(s), s->channels, s->scratch, s->full));
+    });
+    int64_t all = s->rt->facts.num_images * s->rt->facts.image_tokens * s->channels;
+    DIT_TRY(dit_runtime_get(s->rt, s->full, all));
+    for (int64_t i = 0; i < all && !s->rt->ledger.counting_only; i++)
+        if (!isfinite(s->full[i]))
+            return DIT_FAIL(DIT_ERR_NONFINITE, "latents_final[%lld] is not finite after %d steps", (long long)i,
+                            s->scheduler->steps);
+    return DIT_OK;
+}

@@ -1,0 +1,107 @@
+#include "engine/timing/timing.h"
+
+#include <stdlib.h>
+
+/* What lies between two marks, for a sum or for an event of a trace. */
+typedef struct {
+    int64_t from, to;
+    int64_t *sum; /* NULL: the event */
+    dit_trace *trace;
+    uint32_t sequence;
+} piece;
+
+struct dit_timing {
+    dit_device *device;
+    int64_t origin_mark, origin_ns; /* the same moment on both clocks; -1: not taken since the last settle */
+    piece *pending;
+    int64_t count, room;
+};
+
+dit_status dit_timing_create(dit_device *device, dit_timing **out)
+{
+    dit_timing *timing = calloc(1, sizeof *timing);
+    *out = timing;
+    if (!timing) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the times of pieces");
+    timing->device = device;
+    timing->origin_mark = -1;
+    return DIT_OK;
+}
+
+void dit_timing_free(dit_timing *timing)
+{
+    if (timing) free(timing->pending);
+    free(timing);
+}
+
+int64_t dit_timing_now(dit_timing *timing)
+{
+    if (!timing || !timing->device) return dit_clock_ns();
+    if (timing->origin_mark < 0) {
+        timing->origin_mark = dit_device_mark(timing->device);
+        timing->origin_ns = dit_clock_ns();
+    }
+    return dit_device_mark(timing->device);
+}
+
+/* False when there is no memory: the piece is not known of. */
+static bool remember(dit_timing *timing, const piece *p)
+{
+    if (timing->count == timing->room) {
+        int64_t room = timing->room ? 2 * timing->room : 1024;
+        piece *grown = realloc(timing->pending, (size_t)room * sizeof *grown);
+        if (!grown) return false;
+        timing->pending = grown;
+        timing->room = room;
+    }
+    timing->pending[timing->count++] = *p;
+    return true;
+}
+
+void dit_timing_add(dit_timing *timing, int64_t began, int64_t ended, int64_t *sum)
+{
+    if (!timing || !timing->device)
+        *sum += ended - began;
+    else if (began >= 0 && ended >= 0)
+        remember(timing, &(piece){.from = began, .to = ended, .sum = sum});
+}
+
+void dit_timing_record(dit_timing *timing, dit_trace *trace, const dit_trace_event *event)
+{
+    if (!trace || event->begin_ns < 0 || event->end_ns < 0) return;
+    dit_trace_record(trace, event);
+    if (timing && timing->device)
+        remember(timing, &(piece){.from = event->begin_ns,
+                                  .to = event->end_ns,
+                                  .trace = trace,
+                                  .sequence = (uint32_t)(trace->recorded - 1)});
+}
+
+/* The time of a mark on the host's clock: the origin was reached when it was asked for, as the queue was empty. */
+static int64_t host_ns(const dit_timing *timing, int64_t mark)
+{
+    return timing->origin_ns + dit_device_elapsed_ns(timing->device, timing->origin_mark, mark);
+}
+
+static void settle_piece(const dit_timing *timing, const piece *p)
+{
+    if (p->sum) {
+        int64_t elapsed = dit_device_elapsed_ns(timing->device, p->from, p->to);
+        if (elapsed > 0) *p->sum += elapsed;
+        return;
+    }
+    dit_trace_event *event = &p->trace->events[p->sequence % (uint64_t)p->trace->capacity];
+    if (event->sequence != p->sequence) return; /* it had to make room */
+    event->begin_ns = host_ns(timing, p->from);
+    event->end_ns = host_ns(timing, p->to);
+}
+
+dit_status dit_timing_settle(dit_timing *timing)
+{
+    if (!timing || !timing->device) return DIT_OK;
+    dit_status st = dit_device_wait(timing->device);
+    for (int64_t i = 0; i < timing->count && st == DIT_OK; i++) settle_piece(timing, &timing->pending[i]);
+    timing->count = 0;
+    timing->origin_mark = -1;
+    dit_device_forget_marks(timing->device);
+    return st;
+}
