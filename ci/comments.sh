@@ -2,7 +2,7 @@
 # Looks for comments and pages that a reader could not follow. Needs no tool but awk and git.
 # Usage: ci/comments.sh [FOLDER]      (the repository's top when none is named)
 # Rules: a line of prose in a comment holds no run of blanks, which is what a reflowed table leaves behind; a name of a
-# Markdown file names one that the repository has, or stands inside a URL.
+# Markdown file names one that the repository has, or stands inside a URL; docs/environment.md lists every variable.
 # Exit: 0; 1 with PLACE: WHAT for each line that breaks a rule.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 4
@@ -36,7 +36,18 @@ find_dangling() {
         done
 }
 
-found=$(find_reflowed; find_dangling)
+# Every variable of ours that a program, script or test reads has a row in docs/environment.md.
+find_undocumented() {
+    [ -e docs/environment.md ] || return 0
+    {
+        files '*.c' '*.h' '*.cu' | xargs grep -HnoE 'getenv\("DITBENCH_[A-Z_]+|"DITBENCH_[A-Z_]+", NULL'
+        files '*.sh' .ci/run | xargs grep -HnoE '[$][{]DITBENCH_[A-Z_]+:?[-=?]'
+    } | sed -E 's/^([^:]+:[0-9]+):.*(DITBENCH_[A-Z_]+).*/\1 \2/' | while read -r place name; do
+        grep -q "\`$name\`" docs/environment.md || echo "$place: docs/environment.md does not list $name"
+    done
+}
+
+found=$(find_reflowed; find_dangling; find_undocumented)
 [ -z "$found" ] && exit 0
 printf '%s\n' "$found"
 exit 1
