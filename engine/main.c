@@ -2,6 +2,7 @@
  *
  *   mpirun -n N ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]
  *   ditbench-engine --devices BACKEND
+ *   ditbench-engine --isas
  */
 #include "base/json.h"
 #include "base/log.h"
@@ -10,6 +11,7 @@
 #include "engine/timing/position.h"
 #include "engine/programs/program.h"
 #include "engine/results/record.h"
+#include "kernels/kernels.h"
 #include "version.h"
 
 #include <getopt.h>
@@ -43,7 +45,8 @@ static void check_leaks(void) {}
 static void print_help(void)
 {
     printf("usage: ditbench-engine --case FILE --out DIR [--reference FILE] [--oracle FILE]\n"
-           "       ditbench-engine --devices BACKEND\n\n"
+           "       ditbench-engine --devices BACKEND\n"
+           "       ditbench-engine --isas\n\n"
            "Runs one case (ditbench.case/1), one process per rank under mpirun, and writes record.json,\n"
            "rank-N.json and latents.safetensors into DIR; on failure error.json and an exit code.\n\n"
            "  --case FILE        the case document\n"
@@ -51,6 +54,8 @@ static void print_help(void)
            "  --reference FILE   latents.safetensors of the one-rank case, to state the distance to it\n"
            "  --oracle FILE      latents.safetensors of the one-rank case that emulates this approximate one\n"
            "  --devices BACKEND  the devices of this machine (cuda, host) as JSON, or why there are none\n"
+           "  --isas             the instruction sets that operators are compiled for, best first: here, or missing;\n"
+           "                     DITBENCH_ISA=NAME forbids those before NAME\n"
            "  --version, --help\n\nprograms:\n");
     dit_program_list();
     printf("\nexit codes: 0 ok, 2 bad case, 3 failed, 4 environment, 6 wrong numbers, 77 skipped\n");
@@ -75,6 +80,13 @@ static dit_status print_devices(const char *backend)
     return text ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the list of devices");
 }
 
+static void print_isas(void)
+{
+    const char *name;
+    for (int i = 0; (name = dit_kernels_isa_at(i)); i++)
+        printf("%s %s\n", name, dit_kernels_has_isa(name) ? "here" : "missing");
+}
+
 static dit_status parse(int argc, char **argv, dit_program_args *args, bool *done)
 {
     static const struct option options[] = {{"case", required_argument, NULL, 'c'},
@@ -82,6 +94,7 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
                                             {"reference", required_argument, NULL, 'r'},
                                             {"oracle", required_argument, NULL, 'O'},
                                             {"devices", required_argument, NULL, 'd'},
+                                            {"isas", no_argument, NULL, 'i'},
                                             {"version", no_argument, NULL, 'V'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
@@ -94,6 +107,10 @@ static dit_status parse(int argc, char **argv, dit_program_args *args, bool *don
         case 'r': args->reference = optarg; break;
         case 'O': args->oracle = optarg; break;
         case 'd': *done = true; return print_devices(optarg);
+        case 'i':
+            *done = true;
+            print_isas();
+            return DIT_OK;
         case 'V':
             *done = true;
             printf("ditbench-engine %s\n", DITBENCH_VERSION);

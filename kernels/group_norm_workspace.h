@@ -1,4 +1,5 @@
-/* Where group norm keeps its partial sums: two doubles per block of rows and group, two floats per entry and group. */
+/* Where group norm keeps its partial sums: two doubles per block of rows and group, three floats per entry and
+ * group. */
 #ifndef DIT_KERNELS_GROUP_NORM_WORKSPACE_H
 #define DIT_KERNELS_GROUP_NORM_WORKSPACE_H
 
@@ -8,7 +9,7 @@
 typedef struct {
     int64_t rows, block_rows, blocks; /* per batch entry */
     double *moments;                  /* [batch, blocks, groups, 2]: mean, squared deviations from it */
-    float *statistics;                /* [batch, groups, 2]: mean, 1 / sqrt(variance + eps) */
+    float *statistics;                /* [batch, groups, 3]: mean, what rounding it left, 1 / sqrt(variance + eps) */
     int64_t bytes;
 } group_norm_layout;
 
@@ -18,7 +19,7 @@ static inline group_norm_layout group_norm_layout_of(int64_t batch, int64_t rows
     enum { BLOCK_FLOATS = 1 << 16 }; /* 256 KiB: within an L2 cache */
     group_norm_layout l = {.rows = rows, .block_rows = BLOCK_FLOATS / C > 0 ? BLOCK_FLOATS / C : 1};
     l.blocks = (rows + l.block_rows - 1) / l.block_rows;
-    int64_t moments = batch * l.blocks * groups * 2, statistics = batch * groups * 2;
+    int64_t moments = batch * l.blocks * groups * 2, statistics = batch * groups * 3;
     l.bytes = moments * (int64_t)sizeof(double) + statistics * (int64_t)sizeof(float);
     if (!workspace) return l; /* only its size is asked for */
     l.moments = workspace;

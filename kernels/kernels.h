@@ -235,6 +235,10 @@ const dit_kernels *dit_kernels_cost(void);
 const char *const *dit_kernels_names(void);
 /* Instruction set in use: "avx512", "avx2" or "plain". */
 const char *dit_kernels_isa(void);
+/* Those that the cpu backend is compiled for, best first: the name at an index from 0 on, NULL after the last. */
+const char *dit_kernels_isa_at(int index);
+/* Whether this machine has that one, and DITBENCH_ISA does not forbid it. */
+bool dit_kernels_has_isa(const char *name);
 
 /* Flops and bytes (read + written once) of one call: the one place where check, timing, roofline and cost model
  * look. */

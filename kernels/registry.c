@@ -45,13 +45,19 @@ static bool machine_has(const dit_cpu_isa *isa)
     return isa == &dit_cpu_plain;
 }
 
+static int isa_index(const char *name)
+{
+    for (int i = 0; i < ISA_COUNT; i++)
+        if (!strcmp(name, isas[i]->isa)) return i;
+    return -1;
+}
+
 /* A name that is not in the list lowers nothing. */
 static int first_allowed(void)
 {
     const char *wanted = getenv("DITBENCH_ISA");
-    for (int i = 0; wanted && i < ISA_COUNT; i++)
-        if (!strcmp(wanted, isas[i]->isa)) return i;
-    return 0;
+    int index = wanted ? isa_index(wanted) : 0;
+    return index < 0 ? 0 : index;
 }
 
 const dit_cpu_isa *dit_cpu_current(void)
@@ -64,6 +70,17 @@ const dit_cpu_isa *dit_cpu_current(void)
 const char *dit_kernels_isa(void)
 {
     return dit_cpu_current()->isa;
+}
+
+const char *dit_kernels_isa_at(int index)
+{
+    return index >= 0 && index < ISA_COUNT ? isas[index]->isa : NULL;
+}
+
+bool dit_kernels_has_isa(const char *name)
+{
+    int index = isa_index(name);
+    return index >= 0 && index >= first_allowed() && machine_has(isas[index]);
 }
 
 static const char *const backend_names[] = {"ref", "cpu", NULL};

@@ -183,8 +183,8 @@ static dit_status run_activation(golden_ops *g, const char *name, const char *pa
     return DIT_OK;
 }
 
-/* The library rounds a row's mean to fp32 before it subtracts it (and so do we), which is worth 2^-24 |mean| /
- * deviation in the result: much where the deviation is small. The root mean square of that over the rows. */
+/* The library rounds a row's mean to fp32 before it subtracts it (we correct that), which is worth 2^-24 |mean| /
+ * deviation in its result: much where the deviation is small. The root mean square of that over the rows. */
 static double rounding_of_means(const dit_norm_args *args)
 {
     double sum = 0;

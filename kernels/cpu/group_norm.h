@@ -1,7 +1,7 @@
 /* Group norm in two passes over memory. The first takes blocks of rows that fit the cache: mean and squared deviations
  * of each group of a block (no cancellation), which are then merged in double (Chan, Golub and LeVeque, 1979). The
- * second normalises, applies the field and the activation; each can run alone. Blocks depend on C alone, so the bits do
- * not depend on the number of threads.
+ * second normalises, applies the field and the activation; each can run alone. Both account for what rounding a mean to
+ * float leaves. Blocks depend on C alone, so the bits do not depend on the number of threads.
  */
 #ifndef DIT_KERNELS_CPU_GROUP_NORM_H
 #define DIT_KERNELS_CPU_GROUP_NORM_H
@@ -19,42 +19,40 @@ typedef struct {
     group_norm_layout layout;
 } group_norm_plan;
 
-DIT_INLINE vf group_norm_load(const float *p, int64_t left)
+/* Of the vectors of columns from x on, of which `left` are left: as group_norm_column_sums. */
+DIT_INLINE void group_norm_vector_sums(const float *x, int64_t rows, int64_t C, int vectors, int64_t left,
+                                       const float *mean, float *sums, float *squares)
 {
-    return left >= VF_LANES ? vf_load(p) : vf_load_n(p, left);
-}
-
-DIT_INLINE void group_norm_store(float *p, vf value, int64_t left)
-{
-    if (left >= VF_LANES)
-        vf_store(p, value);
-    else
-        vf_store_n(p, value, left);
-}
-
-/* sums[c] = sum over rows of x - mean[c] (mean NULL: zero), squared or not. */
-DIT_INLINE void group_norm_column_sums(const float *x, int64_t rows, int64_t C, const float *mean, bool squared,
-                                       float *sums)
-{
-    for (int64_t c0 = 0; c0 < C; c0 += GROUP_NORM_VECTORS * VF_LANES) {
-        vf sum[GROUP_NORM_VECTORS], m[GROUP_NORM_VECTORS];
-        int64_t left = C - c0;
-        int vectors =
-            left >= GROUP_NORM_VECTORS * VF_LANES ? GROUP_NORM_VECTORS : (int)((left + VF_LANES - 1) / VF_LANES);
-        for (int j = 0; j < vectors; j++) {
-            sum[j] = vf_zero();
-            m[j] = mean ? group_norm_load(mean + c0 + j * VF_LANES, left - j * VF_LANES) : vf_zero();
-        }
-        for (int64_t row = 0; row < rows; row++)
-            for (int j = 0; j < vectors; j++) {
-                vf value = group_norm_load(x + row * C + c0 + j * VF_LANES, left - j * VF_LANES) - m[j];
-                if (squared)
-                    sum[j] = vf_fma(value, value, sum[j]);
-                else
-                    sum[j] = sum[j] + value;
-            }
-        for (int j = 0; j < vectors; j++) group_norm_store(sums + c0 + j * VF_LANES, sum[j], left - j * VF_LANES);
+    vf sum[GROUP_NORM_VECTORS], square[GROUP_NORM_VECTORS], m[GROUP_NORM_VECTORS];
+    for (int j = 0; j < vectors; j++) {
+        sum[j] = square[j] = vf_zero();
+        m[j] = mean ? vf_load_next(mean + j * VF_LANES, left - j * VF_LANES) : vf_zero();
     }
+    for (int64_t row = 0; row < rows; row++)
+        for (int j = 0; j < vectors; j++) {
+            vf value = vf_load_next(x + row * C + j * VF_LANES, left - j * VF_LANES);
+            if (mean) value = value - m[j];
+            sum[j] = sum[j] + value;
+            if (squares) square[j] = vf_fma(value, value, square[j]);
+        }
+    for (int j = 0; j < vectors; j++) {
+        vf_store_next(sums + j * VF_LANES, sum[j], left - j * VF_LANES);
+        if (squares) vf_store_next(squares + j * VF_LANES, square[j], left - j * VF_LANES);
+    }
+}
+
+/* sums[c] = sum over rows of x - mean[c] (mean NULL: zero); squares[c], unless NULL, the sum of its squares. */
+DIT_INLINE void group_norm_column_sums(const float *x, int64_t rows, int64_t C, const float *mean, float *sums,
+                                       float *squares)
+{
+    const int64_t step = GROUP_NORM_VECTORS * VF_LANES;
+    int64_t c = 0;
+    for (; c + step <= C; c += step)
+        group_norm_vector_sums(x + c, rows, C, GROUP_NORM_VECTORS, step, mean ? mean + c : NULL, sums + c,
+                               squares ? squares + c : NULL);
+    if (c < C)
+        group_norm_vector_sums(x + c, rows, C, (int)((C - c + VF_LANES - 1) / VF_LANES), C - c, mean ? mean + c : NULL,
+                               sums + c, squares ? squares + c : NULL);
 }
 
 static double group_norm_group_sum(const float *sums, int64_t group, int64_t width)
@@ -71,16 +69,19 @@ static void group_norm_measure_block(const group_norm_plan *plan, int64_t index,
     int64_t width = a->C / a->groups, entry = index / l->blocks, first = index % l->blocks * l->block_rows;
     int64_t rows = l->rows - first < l->block_rows ? l->rows - first : l->block_rows;
     const float *x = a->x + (entry * l->rows + first) * a->C;
-    float *sums = scratch, *mean = scratch + a->C;
-    double *moments = l->moments + index * a->groups * 2;
-    group_norm_column_sums(x, rows, a->C, NULL, false, sums);
+    float *sums = scratch, *mean = scratch + a->C, *squares = scratch + 2 * a->C;
+    double count = (double)(rows * width), *moments = l->moments + index * a->groups * 2;
+    group_norm_column_sums(x, rows, a->C, NULL, sums, NULL);
     for (int64_t g = 0; g < a->groups; g++) {
-        float group_mean = (float)(group_norm_group_sum(sums, g, width) / (double)(rows * width));
+        float group_mean = (float)(group_norm_group_sum(sums, g, width) / count);
         for (int64_t c = g * width; c < (g + 1) * width; c++) mean[c] = group_mean;
-        moments[2 * g] = group_mean;
     }
-    group_norm_column_sums(x, rows, a->C, mean, true, sums);
-    for (int64_t g = 0; g < a->groups; g++) moments[2 * g + 1] = group_norm_group_sum(sums, g, width);
+    group_norm_column_sums(x, rows, a->C, mean, sums, squares);
+    for (int64_t g = 0; g < a->groups; g++) {
+        double left = group_norm_group_sum(sums, g, width) / count;
+        moments[2 * g] = mean[g * width] + left;
+        moments[2 * g + 1] = fmax(0, group_norm_group_sum(squares, g, width) - count * left * left);
+    }
 }
 
 static void group_norm_measure(void *context, int64_t begin, int64_t end, int worker)
@@ -116,19 +117,25 @@ static int64_t group_norm_field_line(const dit_group_norm_args *a, int64_t t, in
     return (frame * a->field_height + y * a->field_height / a->height) * a->field_width;
 }
 
+/* Channels from c on, of which `left` are left. scratch: mean, factor and offset of each channel. */
+DIT_INLINE void group_norm_channels(const dit_group_norm_args *a, const float *x, const float *scratch, int64_t field,
+                                    dit_activation activation, int64_t c, int64_t left, float *y)
+{
+    const float *mean = scratch + c, *factor = scratch + a->C + c, *offset = scratch + 2 * a->C + c;
+    vf value = vf_load_next(x + c, left) - vf_load_next(mean, left);
+    value = vf_fma(value, vf_load_next(factor, left), vf_load_next(offset, left));
+    if (a->scale)
+        value = vf_fma(value, vf_load_next(a->scale + field + c, left), vf_load_next(a->shift + field + c, left));
+    vf_store_next(y + c, activation == DIT_ACT_NONE ? value : vf_activation(value, activation), left);
+}
+
 DIT_INLINE void group_norm_row(const dit_group_norm_args *a, const float *x, const float *scratch, int64_t field,
                                dit_activation activation, float *y)
 {
-    const float *mean = scratch, *factor = scratch + a->C;
-    for (int64_t c = 0; c < a->C; c += VF_LANES) {
-        int64_t left = a->C - c;
-        vf value = (group_norm_load(x + c, left) - group_norm_load(mean + c, left)) * group_norm_load(factor + c, left);
-        if (a->bias) value = value + group_norm_load(a->bias + c, left);
-        if (a->scale)
-            value =
-                vf_fma(value, group_norm_load(a->scale + field + c, left), group_norm_load(a->shift + field + c, left));
-        group_norm_store(y + c, activation == DIT_ACT_NONE ? value : vf_activation(value, activation), left);
-    }
+    int64_t c = 0;
+    for (; c + VF_LANES <= a->C; c += VF_LANES)
+        group_norm_channels(a, x, scratch, field, activation, c, VF_LANES, y);
+    if (c < a->C) group_norm_channels(a, x, scratch, field, activation, c, a->C - c, y);
 }
 
 static void group_norm_apply_block(const group_norm_plan *plan, int64_t index, float *scratch)
@@ -138,9 +145,11 @@ static void group_norm_apply_block(const group_norm_plan *plan, int64_t index, f
     int64_t width = a->C / a->groups, entry = index / l->blocks, first = index % l->blocks * l->block_rows;
     int64_t end = l->rows - first < l->block_rows ? l->rows : first + l->block_rows;
     for (int64_t c = 0; c < a->C; c++) {
-        const float *s = l->statistics + (entry * a->groups + c / width) * 2;
+        const float *s = l->statistics + (entry * a->groups + c / width) * 3;
+        float factor = a->weight ? s[2] * a->weight[c] : s[2];
         scratch[c] = s[0];
-        scratch[a->C + c] = a->weight ? s[1] * a->weight[c] : s[1];
+        scratch[a->C + c] = factor;
+        scratch[2 * a->C + c] = (a->bias ? a->bias[c] : 0.0f) - s[1] * factor;
     }
     for (int64_t row = first; row < end; row++) {
         const float *x = a->x + (entry * l->rows + row) * a->C;
@@ -188,8 +197,10 @@ static void cpu_group_norm(dit_pool *pool, const dit_group_norm_args *args)
         double own[2];
         const double *moments = args->moments ? args->moments + 2 * i : own;
         if (!args->moments) group_norm_merge(&plan, i / args->groups, i % args->groups, own);
-        plan.layout.statistics[2 * i] = (float)moments[0];
-        plan.layout.statistics[2 * i + 1] = (float)(1 / sqrt(moments[1] + args->eps));
+        float *statistics = plan.layout.statistics + 3 * i;
+        statistics[0] = (float)moments[0];
+        statistics[1] = (float)(moments[0] - statistics[0]);
+        statistics[2] = (float)(1 / sqrt(moments[1] + args->eps));
     }
     dit_pool_run(pool, blocks, 1, group_norm_apply, &plan);
 }

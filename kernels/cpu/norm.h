@@ -1,5 +1,7 @@
 /* LayerNorm or RMS norm with affine weights and modulation: two passes for mean and variance (no cancellation), of
- * which RMS norm needs only the second, about zero; one for y. The row stays in the L1 cache. */
+ * which RMS norm needs only the second, about zero; one for y. The second pass also sums the deviations, which is what
+ * rounding the mean left (Chan, Golub and LeVeque, 1983: the corrected two-pass algorithm): a mean that is large beside
+ * the deviations leaves much, and lanes that are few leave more. The row stays in the L1 cache. */
 #ifndef DIT_KERNELS_CPU_NORM_H
 #define DIT_KERNELS_CPU_NORM_H
 
@@ -11,55 +13,80 @@
 
 enum { NORM_CHAINS = 4 }; /* independent sums, to hide the latency of the addition */
 
-static float norm_mean(const float *x, int64_t C)
+static float norm_sum(const float *x, int64_t C)
 {
     vf sum[NORM_CHAINS] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
     int64_t c = 0;
     for (; c + NORM_CHAINS * VF_LANES <= C; c += NORM_CHAINS * VF_LANES)
         for (int j = 0; j < NORM_CHAINS; j++) sum[j] = sum[j] + vf_load(x + c + j * VF_LANES);
     for (; c < C; c += VF_LANES) sum[0] = sum[0] + vf_load_n(x + c, C - c);
-    return vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)C;
+    return vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-static float norm_variance(const float *x, int64_t C, float mean)
+/* The sums of the deviations from `mean` and of their squares. */
+typedef struct {
+    float sum, squares;
+} norm_deviations;
+
+static norm_deviations norm_deviations_from(const float *x, int64_t C, float mean)
 {
     vf sum[NORM_CHAINS] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()}, m = vf_set1(mean);
+    vf squares[NORM_CHAINS] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
+    float means[VF_LANES];
     int64_t c = 0;
     for (; c + NORM_CHAINS * VF_LANES <= C; c += NORM_CHAINS * VF_LANES)
         for (int j = 0; j < NORM_CHAINS; j++) {
-            vf difference = vf_load(x + c + j * VF_LANES) - m;
-            sum[j] = vf_fma(difference, difference, sum[j]);
+            vf deviation = vf_load(x + c + j * VF_LANES) - m;
+            sum[j] = sum[j] + deviation;
+            squares[j] = vf_fma(deviation, deviation, squares[j]);
         }
-    float tail = 0;
-    for (; c + VF_LANES <= C; c += VF_LANES) {
-        vf difference = vf_load(x + c) - m;
-        sum[0] = vf_fma(difference, difference, sum[0]);
+    vf_store(means, m);
+    for (; c < C; c += VF_LANES) { /* lanes beyond the row are zero on both sides */
+        vf deviation = vf_load_next(x + c, C - c) - vf_load_next(means, C - c);
+        sum[0] = sum[0] + deviation;
+        squares[0] = vf_fma(deviation, deviation, squares[0]);
     }
-    for (; c < C; c++) tail += (x[c] - mean) * (x[c] - mean);
-    return (vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) + tail) / (float)C;
+    return (norm_deviations){.sum = vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3])),
+                             .squares = vf_sum((squares[0] + squares[1]) + (squares[2] + squares[3]))};
 }
 
-DIT_INLINE vf norm_load(const float *p, int64_t c, int64_t left)
+/* norm = (x - mean) * reciprocal + offset. RMS norm has neither mean nor offset. */
+typedef struct {
+    float mean, reciprocal, offset;
+} norm_terms;
+
+static norm_terms norm_terms_of(dit_norm_kind kind, const float *x, int64_t C, float eps)
 {
-    return left >= VF_LANES ? vf_load(p + c) : vf_load_n(p + c, left);
+    bool centred = kind == DIT_NORM_LAYER;
+    float share = 1.0f / (float)C;
+    norm_terms terms = {.mean = centred ? norm_sum(x, C) * share : 0.0f};
+    norm_deviations from = norm_deviations_from(x, C, terms.mean);
+    float left = centred ? from.sum * share : 0.0f, variance = from.squares / (float)C - left * left;
+    if (variance < 0) variance = 0; /* a row of one value; NaN stays */
+    terms.reciprocal = 1.0f / sqrtf(variance + eps);
+    terms.offset = -left * terms.reciprocal;
+    return terms;
+}
+
+/* Columns from c on, of which `left` are left. */
+DIT_INLINE void norm_columns(const dit_norm_args *a, const norm_terms *terms, const float *x, int64_t c, int64_t left,
+                             float *y)
+{
+    vf value = vf_load_next(x + c, left) - vf_set1(terms->mean);
+    value = vf_fma(value, vf_set1(terms->reciprocal), vf_set1(terms->offset));
+    if (a->weight) value = value * vf_load_next(a->weight + c, left);
+    if (a->bias) value = value + vf_load_next(a->bias + c, left);
+    if (a->scale) value = vf_fma(value, vf_load_next(a->scale + c, left), value);
+    if (a->shift) value = value + vf_load_next(a->shift + c, left);
+    vf_store_next(y + c, value, left);
 }
 
 static void norm_row(const dit_norm_args *a, const float *x, float *y)
 {
-    float mean = a->kind == DIT_NORM_LAYER ? norm_mean(x, a->C) : 0.0f;
-    vf m = vf_set1(mean), reciprocal = vf_set1(1.0f / sqrtf(norm_variance(x, a->C, mean) + a->eps));
-    for (int64_t c = 0; c < a->C; c += VF_LANES) {
-        int64_t left = a->C - c;
-        vf value = (norm_load(x, c, left) - m) * reciprocal;
-        if (a->weight) value = value * norm_load(a->weight, c, left);
-        if (a->bias) value = value + norm_load(a->bias, c, left);
-        if (a->scale) value = vf_fma(value, norm_load(a->scale, c, left), value);
-        if (a->shift) value = value + norm_load(a->shift, c, left);
-        if (left >= VF_LANES)
-            vf_store(y + c, value);
-        else
-            vf_store_n(y + c, value, left);
-    }
+    norm_terms terms = norm_terms_of(a->kind, x, a->C, a->eps);
+    int64_t c = 0;
+    for (; c + VF_LANES <= a->C; c += VF_LANES) norm_columns(a, &terms, x, c, VF_LANES, y);
+    if (c < a->C) norm_columns(a, &terms, x, c, a->C - c, y);
 }
 
 static void norm_rows(void *context, int64_t begin, int64_t end, int worker)

@@ -4,55 +4,44 @@
 
 #include "kernels/cpu/norm.h"
 
-DIT_INLINE vf rope_load(const float *p, int64_t left)
-{
-    return left >= VF_LANES ? vf_load(p) : vf_load_n(p, left);
-}
-
-/* What to subtract and what to multiply with: RMS norm has a mean of zero. */
-typedef struct {
-    float mean, reciprocal;
-} head_scale;
-
 static float rms_reciprocal(const float *x, int64_t D, float eps)
 {
     vf squares = vf_zero();
     for (int64_t d = 0; d < D; d += VF_LANES) {
-        vf value = rope_load(x + d, D - d);
+        vf value = vf_load_next(x + d, D - d);
         squares = vf_fma(value, value, squares);
     }
     return 1.0f / sqrtf(vf_sum(squares) / (float)D + eps);
 }
 
-static head_scale head_scale_of(const dit_qk_norm_rope_args *a, const float *x)
+static norm_terms head_terms_of(const dit_qk_norm_rope_args *a, const float *x)
 {
-    head_scale scale = {.reciprocal = 1.0f};
-    if (!a->weight) return scale;
-    if (a->kind == DIT_NORM_RMS) {
-        scale.reciprocal = rms_reciprocal(x, a->D, a->eps);
-        return scale;
+    if (!a->weight) return (norm_terms){0};
+    if (a->kind == DIT_NORM_LAYER) return norm_terms_of(a->kind, x, a->D, a->eps);
+    return (norm_terms){.reciprocal = rms_reciprocal(x, a->D, a->eps)};
+}
+
+/* Elements from d on, of which `left` are left. */
+DIT_INLINE void norm_rope_elements(const dit_qk_norm_rope_args *a, const norm_terms *terms, float *x, const float *cos,
+                                   const float *sin, int64_t d, int64_t left)
+{
+    vf value = vf_load_next(x + d, left);
+    if (a->weight) {
+        value = vf_fma(value - vf_set1(terms->mean), vf_set1(terms->reciprocal), vf_set1(terms->offset));
+        value = value * vf_load_next(a->weight + d, left);
     }
-    scale.mean = norm_mean(x, a->D);
-    scale.reciprocal = 1.0f / sqrtf(norm_variance(x, a->D, scale.mean) + a->eps);
-    return scale;
+    if (a->bias) value = value + vf_load_next(a->bias + d, left);
+    if (cos) value = vf_rotate_pairs(value, vf_load_next(cos + d, left), vf_load_next(sin + d, left));
+    vf_store_next(x + d, value, left);
 }
 
 /* cos and sin are the row's, or NULL. */
 static void norm_rope_head(const dit_qk_norm_rope_args *a, float *x, const float *cos, const float *sin)
 {
-    head_scale scale = head_scale_of(a, x);
-    vf mean = vf_set1(scale.mean), reciprocal = vf_set1(scale.reciprocal);
-    for (int64_t d = 0; d < a->D; d += VF_LANES) {
-        int64_t left = a->D - d;
-        vf value = rope_load(x + d, left);
-        if (a->weight) value = (value - mean) * reciprocal * rope_load(a->weight + d, left);
-        if (a->bias) value = value + rope_load(a->bias + d, left);
-        if (cos) value = vf_rotate_pairs(value, rope_load(cos + d, left), rope_load(sin + d, left));
-        if (left >= VF_LANES)
-            vf_store(x + d, value);
-        else
-            vf_store_n(x + d, value, left);
-    }
+    norm_terms terms = head_terms_of(a, x);
+    int64_t d = 0;
+    for (; d + VF_LANES <= a->D; d += VF_LANES) norm_rope_elements(a, &terms, x, cos, sin, d, VF_LANES);
+    if (d < a->D) norm_rope_elements(a, &terms, x, cos, sin, d, a->D - d);
 }
 
 static void norm_rope_rows(void *context, int64_t begin, int64_t end, int worker)

@@ -218,5 +218,18 @@ DIT_INLINE vf vf_zero(void)
 {
     return vf_set1(0);
 }
+/* The next vector of an array of which `left` floats are left, one at least. Where `left` is known to be enough when
+ * this is compiled, nothing is asked. */
+DIT_INLINE vf vf_load_next(const float *p, int64_t left)
+{
+    return left >= VF_LANES ? vf_load(p) : vf_load_n(p, left);
+}
+DIT_INLINE void vf_store_next(float *p, vf a, int64_t left)
+{
+    if (left >= VF_LANES)
+        vf_store(p, a);
+    else
+        vf_store_n(p, a, left);
+}
 
 #endif
