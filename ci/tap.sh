@@ -17,4 +17,39 @@ report_runs() {
     done < <(sed -nE 's/^\[[0-9]+\/[0-9]+\] +([a-z]+) +(.*)$/\1 \2/p' "$1")
 }
 
+# report_skip NAME REASON
+report_skip() {
+    number=$((number + 1))
+    echo "ok $number - $1 # SKIP $2"
+}
+
+# each_isa SCRIPT ENGINE: for scripts whose results depend on the instruction set, called first. Runs SCRIPT, which is the
+# caller, once on each one that ENGINE has here, and ends it. In those runs each_isa returns, with short=1 on all but the
+# best: a script that takes long shows less there, unless DITBENCH_TEST_ALL=1.
+# shellcheck disable=SC2034  # scripts that source this look at it
+short=${DITBENCH_TEST_SHORT:-0}
+each_isa() {
+    local isa where line status less=0
+    [ -z "${DITBENCH_TEST_SHORT:-}" ] || return 0
+    while read -r isa where; do
+        if [ "$where" != here ]; then
+            report_skip "$isa" "this processor lacks it, or DITBENCH_ISA forbids it"
+            continue
+        fi
+        while IFS= read -r line; do
+            case "$line" in
+            "ok "[0-9]*) report 0 "${line#* - } ($isa)" ;;
+            "not ok "[0-9]*) report 1 "${line#* - } ($isa)" ;;
+            1..[0-9]*) ;;
+            "status "*) status=${line#* } ;;
+            *) printf '%s\n' "$line" ;;
+            esac
+        done < <(DITBENCH_TEST_SHORT=$less DITBENCH_ISA=$isa bash "$1" 2>&1 </dev/null; echo "status $?")
+        [ "$status" -eq 0 ] || report 1 "$1 ended with status $status ($isa)"
+        [ "${DITBENCH_TEST_ALL:-0}" = 1 ] || less=1
+    done < <("$2" --isas)
+    tap_end
+    exit 0
+}
+
 tap_end() { echo "1..$number"; }

@@ -90,6 +90,7 @@ tell() { # name: counts, and shows what is not simply ok
     local log status ok not_ok skip
     log=$(log_of "$1") status=$(cat "$(log_of "$1").status")
     printf '== %s  %s\n' "$1" "$(seconds_of "$1")"
+    sed -i -E 's/^not (ok [0-9]+ # SKIP )/\1/' "$log" # as cmocka 1.1.5 writes a skip
     ok=$(grep -cE '^ok( |$)' "$log")
     skip=$(grep -cE '^ok .*# *SKIP' "$log")
     not_ok=$(grep -cE '^not ok( |$)' "$log")

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "kernels/tests/each_isa.h"
+
 #include "base/rng.h"
 #include "engine/attention/oracle.h"
 #include "engine/case/case.h"
@@ -472,5 +474,5 @@ int main(void)
         cmocka_unit_test(exact_runs_are_judged_by_one_rank_approximate_ones_by_the_oracle),
         cmocka_unit_test(distances_are_those_of_their_definitions),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_ON_EACH_ISA(tests, NULL, NULL);
 }

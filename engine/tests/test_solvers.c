@@ -8,6 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "kernels/tests/each_isa.h"
+
 #include "base/rng.h"
 #include "engine/files/config.h"
 #include "engine/sampling/sampler.h"
@@ -728,5 +730,5 @@ int main(void)
         cmocka_unit_test(a_second_run_forgets_the_first_and_allocates_nothing),
         cmocka_unit_test(step_noise_belongs_to_the_token_and_not_to_the_rank),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_ON_EACH_ISA(tests, NULL, NULL);
 }

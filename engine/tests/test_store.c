@@ -15,6 +15,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "kernels/tests/each_isa.h"
+
 /* Rows: of the image, of one rank; bands of them: 2, 2, 3. Tokens: the whole text first, then rank by rank. */
 enum { B = 2, H = 4, D = 8, C = H * D, CALLS = 2, ROWS = 7, BANDS = 3, TEXT = 8, RANKS = 4 };
 enum { MOST_TOKENS = TEXT + RANKS * ROWS, MOST_ROWS = TEXT + ROWS };
@@ -540,7 +542,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_call_has_its_own_stamps),
         cmocka_unit_test(rows_that_are_no_band_are_refused),
     };
-    if (argc < 2) return cmocka_run_group_tests(alone, NULL, NULL);
+    if (argc < 2) return RUN_ON_EACH_ISA(alone, NULL, NULL);
     if (dit_comm_start("mpi", &argc, &argv) != DIT_OK) return 4;
     if (cmocka_run_group_tests(together, NULL, NULL) != 0) dit_comm_abort(1);
     dit_comm_finish();

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "kernels/tests/each_isa.h"
+
 static const char kl_text[] = "{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [8, 8, 16],"
                               "\"latent_channels\": 4, \"norm_num_groups\": 4, \"sample_size\": 32}";
 static const char cog_text[] =
@@ -517,5 +519,5 @@ int main(void)
         cmocka_unit_test(tiles_that_cut_latents_are_refused),
         cmocka_unit_test(memory_that_is_not_there_is_an_error),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_ON_EACH_ISA(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@ build=${DITBENCH_BUILD:-$PWD/build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
+each_isa engine/tests/test_vae_decode.sh "$build/bin/ditbench-engine"
 
 kl='"_class_name": "AutoencoderKL", "block_out_channels": [8, 16], "norm_num_groups": 4, "sample_size": 32'
 cog='"_class_name": "AutoencoderKLCogVideoX", "block_out_channels": [8, 16], "norm_num_groups": 4,

@@ -13,53 +13,46 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const char *const isas[] = {"avx512", "avx2", "plain"};
-enum { ISA_COUNT = sizeof isas / sizeof isas[0] };
+#include "kernels/tests/each_isa.h"
 
-static void check_all(const char *isa, int threads)
+static void check_all(int threads)
 {
     dit_kernel_bench bench = {.backend = "cpu", .threads = threads};
     cJSON *report = cJSON_CreateObject();
-    setenv("DITBENCH_ISA", isa, 1);
     dit_status st = dit_kernels_bench(&bench, report);
-    unsetenv("DITBENCH_ISA");
-    if (st != DIT_OK) print_error("%s with %d threads: %s\n", isa, threads, dit_error_last()->message);
+    if (st != DIT_OK) print_error("%d threads: %s\n", threads, dit_error_last()->message);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(report, "isa")), getenv("DITBENCH_ISA"));
     cJSON_Delete(report);
     assert_int_equal(st, DIT_OK);
 }
 
-static void cpu_equals_reference_with_avx512(void **state)
+static void cpu_equals_reference(void **state)
 {
     (void)state;
-    check_all("avx512", 1);
-    check_all("avx512", 3);
+    check_all(1);
+    check_all(3);
 }
 
-static void cpu_equals_reference_with_avx2(void **state)
+static void an_isa_is_what_is_used_and_forbids_those_before_it(void **state)
 {
-    (void)state;
-    check_all("avx2", 1);
-    check_all("avx2", 3);
-}
-
-static void cpu_equals_reference_without_vector_extensions(void **state)
-{
-    (void)state;
-    check_all("plain", 1);
-    check_all("plain", 3);
-}
-
-static void isa_is_lowered_but_never_raised(void **state)
-{
-    int best = ISA_COUNT - 1;
-    (void)state;
-    for (int i = ISA_COUNT - 1; i >= 0; i--)
-        if (!strcmp(dit_kernels_isa(), isas[i])) best = i;
-    for (int i = 0; i < ISA_COUNT; i++) {
-        setenv("DITBENCH_ISA", isas[i], 1);
-        assert_string_equal(dit_kernels_isa(), isas[i < best ? best : i]);
+    const char *isa = *state, *name;
+    bool before = true;
+    assert_string_equal(dit_kernels_isa(), isa);
+    for (int i = 0; (name = dit_kernels_isa_at(i)); i++) {
+        if (!strcmp(name, isa)) before = false;
+        assert_false(before && dit_kernels_has_isa(name));
     }
-    unsetenv("DITBENCH_ISA");
+    assert_true(dit_kernels_has_isa(isa));
+}
+
+static void an_isa_that_nobody_knows_lowers_nothing(void **state)
+{
+    const char *best = dit_kernels_isa();
+    (void)state;
+    each_isa_lower((void *[]){(void *)"avx1024"});
+    assert_false(dit_kernels_has_isa("avx1024"));
+    if (!each_isa_found[0]) assert_string_equal(dit_kernels_isa(), best);
+    each_isa_restore(NULL);
 }
 
 static void unknown_backend_is_refused_with_the_names(void **state)
@@ -314,16 +307,17 @@ static void work_counts_what_the_formulas_say(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_equals_reference_with_avx512),
-        cmocka_unit_test(cpu_equals_reference_with_avx2),
-        cmocka_unit_test(cpu_equals_reference_without_vector_extensions),
-        cmocka_unit_test(isa_is_lowered_but_never_raised),
+    const struct CMUnitTest each[] = {
+        cmocka_unit_test(cpu_equals_reference),
+        cmocka_unit_test(an_isa_is_what_is_used_and_forbids_those_before_it),
+    };
+    const struct CMUnitTest others[] = {
+        cmocka_unit_test(an_isa_that_nobody_knows_lowers_nothing),
         cmocka_unit_test(unknown_backend_is_refused_with_the_names),
         cmocka_unit_test(every_wrong_operator_fails_its_cases),
         cmocka_unit_test(a_filter_that_matches_nothing_is_an_error),
         cmocka_unit_test(timing_reports_time_and_bandwidth_after_the_check),
         cmocka_unit_test(work_counts_what_the_formulas_say),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_on_each_isa(each, sizeof each / sizeof *each, others, sizeof others / sizeof *others, NULL, NULL);
 }
