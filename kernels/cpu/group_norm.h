@@ -133,8 +133,7 @@ DIT_INLINE void group_norm_row(const dit_group_norm_args *a, const float *x, con
                                dit_activation activation, float *y)
 {
     int64_t c = 0;
-    for (; c + VF_LANES <= a->C; c += VF_LANES)
-        group_norm_channels(a, x, scratch, field, activation, c, VF_LANES, y);
+    for (; c + VF_LANES <= a->C; c += VF_LANES) group_norm_channels(a, x, scratch, field, activation, c, VF_LANES, y);
     if (c < a->C) group_norm_channels(a, x, scratch, field, activation, c, a->C - c, y);
 }
 

@@ -52,7 +52,8 @@ static void each_isa_add(each_isa_list *list, const struct CMUnitTest *test, con
     struct CMUnitTest *next = each_isa_next(list);
     char *name = list->names[list->count - 1];
     bool here = dit_kernels_has_isa(isa);
-    snprintf(name, EACH_ISA_NAME, here ? "%s (%s)" : "%s # SKIP (%s) this processor lacks it, or DITBENCH_ISA forbids it", test->name, isa);
+    snprintf(name, EACH_ISA_NAME,
+             here ? "%s (%s)" : "%s # SKIP (%s) this processor lacks it, or DITBENCH_ISA forbids it", test->name, isa);
     *next = *test;
     next->name = name;
     next->initial_state = (void *)isa;
