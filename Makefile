@@ -1,5 +1,7 @@
 # ditbench: one build graph; folders contribute rules.mk. `make help` lists the targets.
 
+comma := ,
+
 # ---- knobs -----------------------------------------------------------------------------------------------------------
 CC        ?= gcc
 ifeq ($(origin CC),default)
@@ -24,13 +26,15 @@ ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) $(WARNINGS) -ffp-contract=of
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -g1) -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 BASE_LIBS := -lcjson -lxxhash -lm -lpthread
-comma := ,
 # What a device's library takes of base and kernels is in the program that loads it: all of them, and to be found.
 LOADABLE := %/base.a %/kernels.a
 WITH_LOADABLE = -Wl,--export-dynamic $(filter-out $(LOADABLE),$^) -Wl,--whole-archive $(filter $(LOADABLE),$^) -Wl,--no-whole-archive
 Q         := $(if $(filter 1,$(V)),,@)
 
+RELEASE   := $(shell cat VERSION)
+# The commit that records carry; the same in words for people.
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT    := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)$(if $(filter %-dirty,$(VERSION)),$(comma) dirty)
 .DEFAULT_GOAL := all
 
 # ---- set-up and the two commands -------------------------------------------------------------------------------------
@@ -77,8 +81,8 @@ COMPILER = $(CC)
 # Rewritten only when it changes, so that a record never names the commit of an earlier build.
 $(BUILD)/version.h: version
 	@mkdir -p $(dir $@)
-	@printf '#define DITBENCH_VERSION "%s"\n' '$(VERSION)' | cmp -s - $@ || \
-		printf '#define DITBENCH_VERSION "%s"\n' '$(VERSION)' > $@
+	@printf '#define DITBENCH_%s "%s"\n' RELEASE '$(RELEASE)' VERSION '$(VERSION)' COMMIT '$(COMMIT)' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 .PHONY: version
 
 $(BUILD)/%.a:

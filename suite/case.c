@@ -403,13 +403,16 @@ static void write_settings(const suite_cell *cell, char out[256])
     char stages[6 * DIT_MAX_STAGES], fraction[32] = "";
     out[0] = '\0';
     write_stages(parallel, stages, sizeof stages);
-    if (parallel->patch_fraction > 0) snprintf(fraction, sizeof fraction, " f%g", parallel->patch_fraction);
+    const char *warmup = dit_label_get(DIT_LABEL_WARMUP)->prefix;
+    if (parallel->patch_fraction > 0)
+        snprintf(fraction, sizeof fraction, " %s%g", dit_label_get(DIT_LABEL_FRACTION)->prefix,
+                 parallel->patch_fraction);
     if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
-        snprintf(out, 256, "%s%.150s M%lld W%d", parallel->stage_blocks[0] ? " " : "",
-                 parallel->stage_blocks[0] ? stages : "", (long long)dit_parallel_bands(parallel, &cell->facts),
-                 parallel->warmup_steps);
+        snprintf(out, 256, "%s%.150s %s%lld %s%d", parallel->stage_blocks[0] ? " " : "",
+                 parallel->stage_blocks[0] ? stages : "", dit_label_get(DIT_LABEL_BANDS)->prefix,
+                 (long long)dit_parallel_bands(parallel, &cell->facts), warmup, parallel->warmup_steps);
     else if (parallel->degree[DIT_AXIS_PATCH] > 1)
-        snprintf(out, 256, " %s%s W%d", dit_patch_method_name(parallel->patch_method), fraction,
+        snprintf(out, 256, " %s%s %s%d", dit_patch_method_name(parallel->patch_method), fraction, warmup,
                  parallel->warmup_steps);
 }
 

@@ -9,17 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *form, *help;
-} common_help[] = {
-    {"--json", "the answer as one JSON document on stdout"},
-    {"--dry-run", "say what would be done, change nothing"},
-    {"--output DIR", "where to write instead of the usual place"},
-    {"-q, --quiet", "errors only"},
-    {"-v, --verbose", "more messages"},
-    {"--no-color", "no colour and no moving progress bar (so do NO_COLOR, CI, TERM=dumb)"},
-    {"-h, --help", "this text"},
+/* The options of every verb, for help; suite_cli_parse gives them a place to write to. */
+static const suite_option common_options[] = {
+    {"json", 0, SUITE_OPTION_FLAG, NULL, "print the answer as one JSON document on stdout", NULL, 0, 0},
+    {"dry-run", 'n', SUITE_OPTION_FLAG, NULL, "say what would be done, and change nothing", NULL, 0, 0},
+    {"output", 'o', SUITE_OPTION_STRING, "DIR", "write there instead of the usual place", NULL, 0, 0},
+    {"quiet", 'q', SUITE_OPTION_FLAG, NULL, "print errors only", NULL, 0, 0},
+    {"verbose", 'v', SUITE_OPTION_FLAG, NULL, "print more messages", NULL, 0, 0},
+    {"no-color", 0, SUITE_OPTION_FLAG, NULL, "no colour and no moving progress bar (as NO_COLOR, CI, TERM=dumb)", NULL,
+     0, 0},
+    {"help", 'h', SUITE_OPTION_FLAG, NULL, "print this text", NULL, 0, 0},
+    {0},
 };
+enum { COMMON_COUNT = sizeof common_options / sizeof *common_options };
 
 static void print_option(const suite_option *option)
 {
@@ -47,11 +49,71 @@ static void print_help(const suite_cli_spec *spec)
     printf("\noptions:\n");
     for (const suite_option *option = spec->options; option && option->name; option++)
         if (option->help) print_option(option);
-    for (size_t i = 0; i < sizeof common_help / sizeof *common_help; i++)
-        printf("  %-26s %s\n", common_help[i].form, common_help[i].help);
+    for (const suite_option *option = common_options; option->name; option++) print_option(option);
     if (!spec->examples) return;
     printf("\nexamples:\n");
     print_indented(spec->examples);
+}
+
+static void add_options(cJSON *list, const suite_option *options)
+{
+    for (const suite_option *option = options; option && option->name; option++) {
+        char letter[2] = {option->letter, '\0'};
+        if (!option->help) continue;
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, row);
+        cJSON_AddStringToObject(row, "name", option->name);
+        if (option->letter) cJSON_AddStringToObject(row, "letter", letter);
+        if (option->argument) cJSON_AddStringToObject(row, "argument", option->argument);
+        cJSON_AddStringToObject(row, "help", option->help);
+    }
+}
+
+/* Of a verb; an option that two tables have is in both. */
+static void print_help_json(const suite_cli_spec *spec)
+{
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddStringToObject(document, "verb", spec->verb);
+    if (spec->operands) cJSON_AddStringToObject(document, "operands", spec->operands);
+    cJSON_AddStringToObject(document, "purpose", spec->purpose);
+    add_options(cJSON_AddArrayToObject(document, "options"), spec->options);
+    add_options(cJSON_AddArrayToObject(document, "common_options"), common_options);
+    if (spec->examples) cJSON_AddStringToObject(document, "examples", spec->examples);
+    suite_cli_print_json("help-verb", document);
+    cJSON_Delete(document);
+}
+
+const suite_option *suite_cli_common(void)
+{
+    return common_options;
+}
+
+static struct {
+    void (*take)(const suite_cli_spec *spec, void *context);
+    void *context;
+} help_taker;
+
+void suite_cli_take_help(void (*take)(const suite_cli_spec *spec, void *context), void *context)
+{
+    help_taker.take = take;
+    help_taker.context = context;
+}
+
+static void give_help(const suite_cli_spec *spec, bool json)
+{
+    if (help_taker.take)
+        help_taker.take(spec, help_taker.context);
+    else if (json)
+        print_help_json(spec);
+    else
+        print_help(spec);
+}
+
+bool suite_cli_asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0) return true;
+    return false;
 }
 
 /* True when `given` (up to `length` bytes) names `name`; '-' and '_' are equal. */
@@ -236,16 +298,10 @@ int suite_cli_parse(const suite_cli_spec *spec, int argc, char **argv, suite_cli
 {
     bool help = false;
     *out = (suite_cli){0};
-    const suite_option common[] = {
-        {"json", 0, SUITE_OPTION_FLAG, NULL, NULL, &out->json, 0, 0},
-        {"dry-run", 'n', SUITE_OPTION_FLAG, NULL, NULL, &out->dry_run, 0, 0},
-        {"quiet", 'q', SUITE_OPTION_FLAG, NULL, NULL, &out->quiet, 0, 0},
-        {"verbose", 'v', SUITE_OPTION_FLAG, NULL, NULL, &out->verbose, 0, 0},
-        {"no-color", 0, SUITE_OPTION_FLAG, NULL, NULL, &out->no_color, 0, 0},
-        {"output", 'o', SUITE_OPTION_STRING, "DIR", NULL, &out->output, 0, 0},
-        {"help", 'h', SUITE_OPTION_FLAG, NULL, NULL, &help, 0, 0},
-        {0},
-    };
+    suite_option common[COMMON_COUNT];
+    void *const places[COMMON_COUNT] = {&out->json,    &out->dry_run,  &out->output, &out->quiet,
+                                        &out->verbose, &out->no_color, &help};
+    for (int i = 0; i < COMMON_COUNT; i++) common[i] = common_options[i], common[i].out = places[i];
     option_reader reader = {spec->options, common, argc, 1, argv};
     out->operands = calloc((size_t)argc + 1, sizeof *out->operands);
     dit_status st = out->operands ? read_all(&reader, out) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the command line");
@@ -254,9 +310,10 @@ int suite_cli_parse(const suite_cli_spec *spec, int argc, char **argv, suite_cli
         apply_common(out);
         return -1;
     }
+    out->json = out->json || suite_cli_asks_for_json(argc, argv); /* an error before it was read */
     int code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(out, st);
     if (st == DIT_OK)
-        print_help(spec);
+        give_help(spec, out->json);
     else if (!out->json)
         fprintf(stderr, "  try: ditbench help %s\n", spec->verb);
     suite_cli_release(out);
@@ -282,11 +339,39 @@ cJSON *suite_cli_error_json(void)
     return document;
 }
 
-void suite_cli_print_json(const cJSON *document)
+/* Integers beyond 2^53 are rounded to 15 digits, so that they print with an exponent: strict readers refuse others. */
+static void round_large(cJSON *item)
 {
-    char *text = cJSON_Print(document);
+    char text[32];
+    for (; item; item = item->next) {
+        if (item->child) round_large(item->child);
+        if (!cJSON_IsNumber(item) || fabs(item->valuedouble) <= (double)DIT_JSON_MAX_INTEGER) continue;
+        snprintf(text, sizeof text, "%.14e", item->valuedouble);
+        item->valuedouble = strtod(text, NULL);
+    }
+}
+
+void suite_cli_print_json(const char *name, const cJSON *document)
+{
+    char schema[64];
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(document, "schema"), *member;
+    cJSON *whole = cJSON_CreateObject();
+    snprintf(schema, sizeof schema, "ditbench.%s/1", name);
+    if (!own) cJSON_AddStringToObject(whole, "schema", schema);
+    cJSON_ArrayForEach(member, document) cJSON_AddItemToObject(whole, member->string, cJSON_Duplicate(member, true));
+    round_large(whole->child);
+    char *text = cJSON_Print(whole);
     if (text) puts(text);
     free(text);
+    cJSON_Delete(whole);
+}
+
+void suite_cli_print_commands(const cJSON *commands)
+{
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddItemReferenceToObject(document, "commands", (cJSON *)(uintptr_t)commands);
+    suite_cli_print_json("commands", document);
+    cJSON_Delete(document);
 }
 
 int suite_cli_fail(const suite_cli *cli, dit_status status)
@@ -294,7 +379,7 @@ int suite_cli_fail(const suite_cli *cli, dit_status status)
     if (cli->json) {
         cJSON *document = cJSON_CreateObject();
         cJSON_AddItemToObject(document, "error", suite_cli_error_json());
-        suite_cli_print_json(document);
+        suite_cli_print_json("error", document);
         cJSON_Delete(document);
     } else {
         dit_error_print("ditbench");

@@ -49,18 +49,29 @@ typedef struct {
     int operand_count;
 } suite_cli;
 
+/* The options that every verb has; a table that ends with a zeroed row. */
+const suite_option *suite_cli_common(void);
+/* Hands the spec of every later --help to `take` instead of printing it: manual page and completion are made of it.
+ * NULL: prints again. */
+void suite_cli_take_help(void (*take)(const suite_cli_spec *spec, void *context), void *context);
+/* Whether the words ask for an answer in JSON, also where they are no good command line. */
+bool suite_cli_asks_for_json(int argc, char **argv);
+
 /* Parses and applies the common options (log level, NO_COLOR). Returns -1 when the verb should go on; otherwise the
  * exit code it should return at once: 0 after --help, DIT_EXIT_USAGE after a bad command line (already reported). */
 int suite_cli_parse(const suite_cli_spec *spec, int argc, char **argv, suite_cli *out);
 void suite_cli_release(suite_cli *cli);
 
-/* Reports the newest error of the thread, on stdout as {"error":{code,message,where,hint,notes}} with --json, else on
+/* Reports the newest error of the thread, on stdout as {"schema","error":{code,message,where,hint,notes}} with --json, else on
  * stderr, and returns its exit code. */
 int suite_cli_fail(const suite_cli *cli, dit_status status);
 /* The error document of suite_cli_fail, for verbs that put it into a larger one. */
 cJSON *suite_cli_error_json(void);
-/* Prints a document on stdout, indented, with a newline. Takes nothing. */
-void suite_cli_print_json(const cJSON *document);
+/* Prints the one document of an answer on stdout, indented, with a newline; its first member is "schema":
+ * "ditbench.NAME/1", or the one that it has. results/schema/answers.md describes them. Takes nothing. */
+void suite_cli_print_json(const char *name, const cJSON *document);
+/* What a dry run would start: an array of commands, as suite_single_run gives it. */
+void suite_cli_print_commands(const cJSON *commands);
 /* Seconds of "1.5s", "10m", "500ms", "90". Errors: DIT_ERR_USAGE. */
 dit_status suite_cli_duration(const char *text, double *seconds);
 

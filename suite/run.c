@@ -622,7 +622,7 @@ static dit_status preview_item(const run_state *run, const suite_run_item *item,
         DIT_TRY(preview_simulated(run, one, paths.out_dir, &text));
     else
         text = command_text(run->launcher, &plan);
-    if (run->params->json) {
+    if (run->params->previews) {
         cJSON *row = cJSON_CreateObject();
         cJSON_AddItemToArray(list, row);
         DIT_TRY(dit_json_add_int(row, "order", item->order));
@@ -646,17 +646,14 @@ static dit_status preview(run_state *run)
     if (!run->session->dir[0]) strcpy(run->session->dir, "SESSION");
     fill_summary(run);
     cJSON_AddStringToObject(document, "workload", run->summary->workload);
-    if (!run->params->json) {
+    if (!run->params->previews) {
         printf("# workload %s: %d runs of %d cases, %d cells dropped\n", run->summary->workload,
                run->schedule.item_count, run->schedule.case_count, run->summary->dropped);
     }
     for (int i = 0; i < run->schedule.item_count && st == DIT_OK; i++)
         st = preview_item(run, &run->schedule.items[i], list);
     cJSON_AddItemToObject(document, "dropped", cJSON_Duplicate(run->schedule.dropped, true));
-    char *text = run->params->json ? cJSON_Print(document) : NULL;
-    if (text) puts(text);
-    free(text);
-    cJSON_Delete(document);
+    if (!run->params->previews || !cJSON_AddItemToArray(run->params->previews, document)) cJSON_Delete(document);
     return st;
 }
 

@@ -22,7 +22,8 @@ typedef struct {
     bool retry_failed;             /* resume: run failed, timed-out and oom results again   */
     bool other_hardware;           /* resume: allow a machine with another hardware_id      */
     bool trace;                    /* every case leaves a timeline                          */
-    bool dry_run, quiet, json;
+    bool dry_run, quiet;
+    cJSON *previews; /* what a dry run would do is added to this array; NULL: printed */
     int argc; /* command line, for the journal                         */
     char **argv;
 } suite_run_params;

@@ -3,6 +3,7 @@
 #include "suite/scratch.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +20,24 @@ static dit_status make_folder(const suite_single_params *params, char out[SUITE_
     return suite_path(out, "%s", wanted);
 }
 
-static dit_status print_command(const suite_launcher *launcher, const suite_launch_plan *plan)
+/* The command as text into `commands`, or on stdout. */
+static dit_status tell_command(const suite_launcher *launcher, const suite_launch_plan *plan, cJSON *commands)
 {
     suite_command command = {0};
+    char *text = NULL;
+    size_t size = 0;
     dit_status st = launcher->command(plan, &command);
-    if (st == DIT_OK) {
-        suite_command_print(&command, stdout);
-        putchar('\n');
+    FILE *file = st == DIT_OK ? open_memstream(&text, &size) : NULL;
+    if (st == DIT_OK && !file) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for a command");
+    if (file) {
+        suite_command_print(&command, file);
+        fclose(file);
     }
+    if (file && commands)
+        cJSON_AddItemToArray(commands, cJSON_CreateString(text));
+    else if (file)
+        puts(text);
+    free(text);
     suite_command_release(&command);
     return st;
 }
@@ -56,7 +67,7 @@ static dit_status run_in(const char *folder, const cJSON *kase, const suite_sing
     DIT_TRY(suite_path(case_file, "%s/case.json", folder));
     plan->case_file = case_file;
     plan->out_dir = folder;
-    if (params->dry_run) return print_command(launcher, plan);
+    if (params->dry_run) return tell_command(launcher, plan, params->commands);
     DIT_TRY(remove_old(folder));
     DIT_TRY(dit_json_write_file(kase, case_file, false));
     suite_signals_block(&signals);

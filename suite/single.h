@@ -14,7 +14,8 @@ typedef struct {
     void (*tick)(void *context, double elapsed_s); /* called a few times a second; may be NULL */
     void *context;
     int world_size, threads_per_rank;
-    bool dry_run; /* print the command on stdout instead */
+    bool dry_run;    /* only the command */
+    cJSON *commands; /* dry_run: the command is added to this array; NULL: printed on stdout */
 } suite_single_params;
 
 /* Writes `kase` to a file and runs the engine on it. Errors: DIT_ERR_ENVIRONMENT, DIT_ERR_IO, DIT_ERR_INTERRUPTED. */

@@ -117,7 +117,7 @@ static void print_fitted(const cJSON *document)
 static void print_document(const calibrate_call *call, const cJSON *document, void (*print)(const cJSON *))
 {
     if (call->cli.json)
-        suite_cli_print_json(document);
+        suite_cli_print_json("calibrate", document);
     else
         print(document);
 }
@@ -192,7 +192,7 @@ static dit_status calibrate_measured(calibrate_call *call)
                                                     .few = call->few};
     cJSON *summary = NULL;
     DIT_TRY(suite_calibrate_measured(&params, &summary));
-    suite_cli_print_json(summary);
+    suite_cli_print_json("calibrate", summary);
     cJSON_Delete(summary);
     return DIT_OK;
 }

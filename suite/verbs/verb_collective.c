@@ -140,7 +140,7 @@ static int answer(const collective_call *call, const suite_outcome *outcome)
     if (call->cli.json) {
         cJSON *document = result ? cJSON_Duplicate(result, true) : cJSON_CreateObject();
         if (outcome->error) cJSON_AddItemToObject(document, "error", cJSON_Duplicate(outcome->error, true));
-        suite_cli_print_json(document);
+        suite_cli_print_json("collective", document);
         cJSON_Delete(document);
     } else {
         if (result) print_summary(result);
@@ -163,9 +163,13 @@ static int run_collective(collective_call *call)
     fflush(stdout);
     call->single.stdout_fd = call->cli.json ? STDERR_FILENO : STDOUT_FILENO; /* the lines come as they are made */
     if (call->cli.quiet) call->single.stdout_fd = 0;
+    if (call->cli.json && call->cli.dry_run) call->single.commands = cJSON_CreateArray();
     dit_status st = make_case(call, kase);
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
-    int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : call->cli.dry_run ? DIT_EXIT_OK : answer(call, &outcome);
+    bool planned = st == DIT_OK && call->cli.dry_run;
+    if (planned && call->cli.json) suite_cli_print_commands(call->single.commands);
+    int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : planned ? DIT_EXIT_OK : answer(call, &outcome);
+    cJSON_Delete(call->single.commands);
     suite_outcome_release(&outcome);
     cJSON_Delete(kase);
     return code;

@@ -387,7 +387,7 @@ int suite_verb_doctor(int argc, char **argv)
     }
     cJSON_AddBoolToObject(document, "usable", usable);
     if (cli.json && add_facts(document, engine) != DIT_OK) dit_error_clear();
-    if (cli.json) suite_cli_print_json(document);
+    if (cli.json) suite_cli_print_json("doctor", document);
     cJSON_Delete(document);
     suite_cli_release(&cli);
     return usable ? DIT_EXIT_OK : DIT_EXIT_ENVIRONMENT;

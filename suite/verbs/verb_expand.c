@@ -43,7 +43,7 @@ static void print_json(const suite_workload *workload, dit_status st)
     for (int i = 0; i < workload->dropped_count; i++)
         cJSON_AddItemToArray(dropped, dropped_json(&workload->dropped[i]));
     if (st != DIT_OK) cJSON_AddItemToObject(document, "error", suite_cli_error_json());
-    suite_cli_print_json(document);
+    suite_cli_print_json("expand", document);
     cJSON_Delete(document);
 }
 

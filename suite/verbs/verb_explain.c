@@ -257,7 +257,7 @@ int suite_verb_explain(int argc, char **argv)
     if (code >= 0) return code;
     dit_status st = explain(&params, &mesh, &single, &answer);
     code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
-    if (st == DIT_OK && cli.json) suite_cli_print_json(answer);
+    if (st == DIT_OK && cli.json) suite_cli_print_json("explain", answer);
     if (st == DIT_OK && !cli.json) (params.mesh ? print_one : print_all)(answer);
     cJSON_Delete(answer);
     suite_cli_release(&cli);

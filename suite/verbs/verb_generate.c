@@ -285,7 +285,7 @@ static dit_status run_case(generate_call *call, const cJSON *kase)
     close_progress(call);
     if (st == DIT_OK && outcome.status != SUITE_OUTCOME_OK) st = raise_outcome(&outcome);
     if (st == DIT_OK) st = describe(call, &outcome, answer);
-    if (st == DIT_OK && call->cli.json) suite_cli_print_json(answer);
+    if (st == DIT_OK && call->cli.json) suite_cli_print_json("generate", answer);
     if (st == DIT_OK && !call->cli.json) print_answer(answer);
     suite_delivery_close(&call->delivery);
     suite_outcome_release(&outcome);
@@ -298,7 +298,7 @@ static dit_status show_case(generate_call *call, const cJSON *kase)
     suite_outcome outcome = {0};
     call->single.dry_run = true;
     if (!call->cli.json) DIT_TRY(suite_single_run(kase, &call->single, &outcome));
-    suite_cli_print_json(kase);
+    suite_cli_print_json("generate", kase);
     return DIT_OK;
 }
 

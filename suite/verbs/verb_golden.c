@@ -187,16 +187,19 @@ static int check_all(golden_call *call)
 {
     cJSON *document = cJSON_CreateObject();
     call->folders = cJSON_AddArrayToObject(document, "folders");
+    if (call->cli.json && call->single.dry_run) call->single.commands = cJSON_CreateArray();
     dit_status st = settle_ranks(call);
     for (int i = 0; i < call->cli.operand_count && st == DIT_OK; i++) st = check_folder(call, call->cli.operands[i]);
     int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : DIT_EXIT_OK;
     if (st == DIT_OK && !call->single.dry_run) {
         code = call->failed ? DIT_EXIT_VERIFICATION : call->passed == 0 ? DIT_EXIT_SKIPPED : DIT_EXIT_OK;
         if (call->cli.json)
-            suite_cli_print_json(document);
+            suite_cli_print_json("golden", document);
         else
             printf("%d pass, %d fail, %d skip\n", call->passed, call->failed, call->skipped);
     }
+    if (st == DIT_OK && call->single.commands) suite_cli_print_commands(call->single.commands);
+    cJSON_Delete(call->single.commands);
     cJSON_Delete(document);
     return code;
 }

@@ -87,7 +87,7 @@ static int answer(const kernels_call *call, const suite_outcome *outcome)
         cJSON *document = report ? cJSON_Duplicate(report, true) : cJSON_CreateObject();
         if (outcome->error && outcome->status != SUITE_OUTCOME_SKIPPED)
             cJSON_AddItemToObject(document, "error", cJSON_Duplicate(outcome->error, true));
-        suite_cli_print_json(document);
+        suite_cli_print_json("kernels", document);
         cJSON_Delete(document);
     } else if (report && outcome->status != SUITE_OUTCOME_SKIPPED) {
         print_summary(report);
@@ -110,11 +110,15 @@ static int run_kernels(kernels_call *call)
     fflush(stdout);
     call->single.stdout_fd = call->cli.json ? STDERR_FILENO : STDOUT_FILENO; /* the lines come as they are made */
     if (call->cli.quiet) call->single.stdout_fd = 0;
+    if (call->cli.json && call->cli.dry_run) call->single.commands = cJSON_CreateArray();
     dit_status st = call->check && call->time
                         ? DIT_FAIL(DIT_ERR_USAGE, "--time checks too: give one of --check, --time")
                         : make_case(call, kase);
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
-    int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : call->cli.dry_run ? DIT_EXIT_OK : answer(call, &outcome);
+    bool planned = st == DIT_OK && call->cli.dry_run;
+    if (planned && call->cli.json) suite_cli_print_commands(call->single.commands);
+    int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : planned ? DIT_EXIT_OK : answer(call, &outcome);
+    cJSON_Delete(call->single.commands);
     suite_outcome_release(&outcome);
     cJSON_Delete(kase);
     return code;

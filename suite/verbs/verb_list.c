@@ -9,6 +9,7 @@
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char purpose[] =
@@ -83,7 +84,7 @@ static dit_status list(const suite_cli *cli)
     cJSON *document = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(document, "sessions");
     if (!cli->json) printf("%-44s %-16s %-10s %11s %5s %5s\n", "session", "workload", "state", "runs", "bad", "skip");
     dit_status st = suite_index_sessions(index, cli->json ? add_row : print_row, rows);
-    if (st == DIT_OK && cli->json) suite_cli_print_json(document);
+    if (st == DIT_OK && cli->json) suite_cli_print_json("list-sessions", document);
     cJSON_Delete(document);
     suite_index_close(index);
     return st;
@@ -93,16 +94,17 @@ static dit_status list(const suite_cli *cli)
 
 static dit_status list_names(const suite_cli *cli, const char *kind)
 {
-    char **names;
+    char **names, name[32];
+    snprintf(name, sizeof name, "list-%s", kind);
     DIT_TRY(suite_catalogue_names(kind, &names));
     cJSON *document = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(document, kind);
-    for (char **name = names; *name; name++) {
+    for (char **one = names; *one; one++) {
         if (cli->json)
-            cJSON_AddItemToArray(rows, cJSON_CreateString(*name));
+            cJSON_AddItemToArray(rows, cJSON_CreateString(*one));
         else
-            printf("%s\n", *name);
+            printf("%s\n", *one);
     }
-    if (cli->json) suite_cli_print_json(document);
+    if (cli->json) suite_cli_print_json(name, document);
     cJSON_Delete(document);
     suite_names_free(names);
     return DIT_OK;
@@ -160,7 +162,7 @@ static dit_status list_models(list_call *call)
     if (call->cli.json) {
         cJSON *document = cJSON_CreateObject();
         cJSON_AddItemToObject(document, "models", rows);
-        suite_cli_print_json(document);
+        suite_cli_print_json("list-models", document);
         cJSON_Delete(document);
         return DIT_OK;
     }
@@ -219,7 +221,7 @@ static dit_status list_methods(const suite_cli *cli)
     for (const suite_method *method = suite_methods; method->name; method++)
         cJSON_AddItemToArray(rows, method_json(method));
     if (cli->json)
-        suite_cli_print_json(document);
+        suite_cli_print_json("list-methods", document);
     else
         printf("%-24s %-28s %5s  %-26s %s\n", "method", "axes", "ranks", "result", "program");
     if (!cli->json) cJSON_ArrayForEach(row, rows) print_method(row);
@@ -227,11 +229,28 @@ static dit_status list_methods(const suite_cli *cli)
     return DIT_OK;
 }
 
-static dit_status print_xml(const char *name)
+static dit_status print_xml_json(const char *name, const suite_cluster *cluster)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", name);
+    dit_status st = suite_cluster_write_xml(cluster, file);
+    fclose(file);
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddStringToObject(document, "platform", name);
+    cJSON_AddStringToObject(document, "xml", text);
+    if (st == DIT_OK) suite_cli_print_json("list-platform-xml", document);
+    cJSON_Delete(document);
+    free(text);
+    return st;
+}
+
+static dit_status print_xml(const char *name, bool json)
 {
     suite_cluster cluster;
     DIT_TRY(suite_cluster_load(name, &cluster));
-    dit_status st = suite_cluster_write_xml(&cluster, stdout);
+    dit_status st = json ? print_xml_json(name, &cluster) : suite_cluster_write_xml(&cluster, stdout);
     suite_cluster_release(&cluster);
     return st;
 }
@@ -241,7 +260,7 @@ static dit_status list_what(list_call *call)
     static const char *const kinds[] = {"models",    "methods",      "workloads", "vaes",
                                         "platforms", "accelerators", "sessions",  NULL};
     const char *what = call->cli.operand_count ? call->cli.operands[0] : "sessions";
-    if (call->xml && strcmp(what, "platforms") == 0) return print_xml(call->xml);
+    if (call->xml && strcmp(what, "platforms") == 0) return print_xml(call->xml, call->cli.json);
     if (call->xml) return DIT_FAIL(DIT_ERR_USAGE, "--xml is about platforms: list platforms --xml %s", call->xml);
     if (strcmp(what, "sessions") == 0) return list(&call->cli);
     if (strcmp(what, "models") == 0) return list_models(call);

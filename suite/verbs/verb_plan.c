@@ -37,7 +37,7 @@ static void print_json(const suite_workload *workload, const suite_run_item *ite
     cJSON_AddNumberToObject(document, "dropped", workload->dropped_count);
     cJSON *runs = cJSON_AddArrayToObject(document, "runs");
     for (int i = 0; i < count; i++) cJSON_AddItemToArray(runs, item_json(workload, &items[i]));
-    suite_cli_print_json(document);
+    suite_cli_print_json("plan", document);
     cJSON_Delete(document);
 }
 

@@ -50,7 +50,22 @@ static void print_json(const suite_session *session, const report_summary *summa
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cJSON_AddNumberToObject(document, numbers[i].key, numbers[i].value);
     cJSON_AddBoolToObject(document, "complete", summary->complete);
-    suite_cli_print_json(document);
+    suite_cli_print_json("report", document);
+    cJSON_Delete(document);
+}
+
+static void print_plan(const suite_cli *cli, const suite_session *session)
+{
+    char folder[SUITE_PATH + 8];
+    snprintf(folder, sizeof folder, "%s%s", cli->output ? cli->output : session->dir, cli->output ? "" : "/report");
+    if (!cli->json) {
+        printf("would write %s\n", folder);
+        return;
+    }
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddStringToObject(document, "session", session->dir);
+    cJSON_AddStringToObject(document, "would_write", folder);
+    suite_cli_print_json("report-plan", document);
     cJSON_Delete(document);
 }
 
@@ -71,7 +86,7 @@ int suite_verb_report(int argc, char **argv)
     report_options options = {
         .session_folder = session.dir, .output_folder = cli.output, .gnuplot = gnuplot, .quiet = cli.quiet || cli.json};
     if (st == DIT_OK && cli.dry_run) {
-        printf("would write %s%s\n", cli.output ? cli.output : session.dir, cli.output ? "" : "/report");
+        print_plan(&cli, &session);
     } else {
         if (st == DIT_OK) st = report_write(&options, &summary);
         if (st == DIT_OK) (cli.json ? print_json(&session, &summary) : print_text(&summary));

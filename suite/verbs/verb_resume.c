@@ -12,10 +12,20 @@ static const char examples[] = "ditbench resume\n"
                                "ditbench resume results/local/20260131T120000Z-smoke-3fa9c1\n"
                                "ditbench resume latest --retry-failed --timeout 10m";
 
+/* With --json: what a dry run would do. */
+static void print_plan(const cJSON *previews)
+{
+    if (!previews) return;
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddItemReferenceToObject(document, "workloads", (cJSON *)(uintptr_t)previews);
+    suite_cli_print_json("run-plan", document);
+    cJSON_Delete(document);
+}
+
 static int report(const suite_cli *cli, const suite_run_params *params, const suite_run_summary *summary, dit_status st)
 {
     if (st != DIT_OK) return suite_cli_fail(cli, st);
-    if (params->dry_run) return DIT_EXIT_OK;
+    if (params->dry_run) return print_plan(params->previews), DIT_EXIT_OK;
     int code = suite_run_exit_code(summary, 1);
     if (!cli->json) {
         suite_run_summary_print(summary, cli->quiet);
@@ -24,7 +34,7 @@ static int report(const suite_cli *cli, const suite_run_params *params, const su
     cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "sessions");
     cJSON_AddItemToArray(list, suite_run_summary_json(summary));
     cJSON_AddNumberToObject(document, "exit_code", code);
-    suite_cli_print_json(document);
+    suite_cli_print_json("run", document);
     cJSON_Delete(document);
     return code;
 }
@@ -55,11 +65,12 @@ int suite_verb_resume(int argc, char **argv)
     params.jobs = (int)jobs;
     params.dry_run = cli.dry_run;
     params.quiet = cli.quiet;
-    params.json = cli.json;
+    params.previews = cli.json ? cJSON_CreateArray() : NULL;
     suite_signals_block(&signals);
     dit_status st = suite_run_resume(cli.operand_count ? cli.operands[0] : NULL, &params, &signals, &summary);
     code = report(&cli, &params, &summary, st);
     suite_signals_restore(&signals);
+    cJSON_Delete(params.previews);
     suite_cli_release(&cli);
     return code;
 }

@@ -42,6 +42,7 @@ typedef struct {
     suite_signals signals;
     suite_run_summary *summaries;
     int count;
+    cJSON *plan; /* with --json: what a dry run would do */
 } run_call;
 
 static dit_status add_workload(run_call *call, const char *name)
@@ -123,6 +124,7 @@ static void release(run_call *call)
     for (int i = 0; i < call->workload_count; i++) free(call->workloads[i]);
     free(call->workloads);
     free(call->summaries);
+    cJSON_Delete(call->plan);
     suite_cli_release(&call->cli);
 }
 
@@ -132,7 +134,7 @@ static void print_json(const run_call *call, dit_status st, int code)
     for (int i = 0; i < call->count; i++) cJSON_AddItemToArray(list, suite_run_summary_json(&call->summaries[i]));
     if (st != DIT_OK) cJSON_AddItemToObject(document, "error", suite_cli_error_json());
     cJSON_AddNumberToObject(document, "exit_code", code);
-    suite_cli_print_json(document);
+    suite_cli_print_json("run", document);
     cJSON_Delete(document);
 }
 
@@ -141,7 +143,10 @@ static int report(const run_call *call, dit_status st)
     int code = st == DIT_OK ? suite_run_exit_code(call->summaries, call->count) : dit_status_exit_code(st);
     const suite_launcher *launcher = NULL;
     if (st == DIT_OK && call->params.launcher) st = suite_launcher_find(call->params.launcher, &launcher);
-    if (st == DIT_OK && (call->cli.dry_run || (launcher && !launcher->runs))) return DIT_EXIT_OK;
+    if (st == DIT_OK && (call->cli.dry_run || (launcher && !launcher->runs))) {
+        if (call->plan) suite_cli_print_json("run-plan", call->plan);
+        return DIT_EXIT_OK;
+    }
     if (call->cli.json) {
         print_json(call, st, code);
         return code;
@@ -178,7 +183,8 @@ int suite_verb_run(int argc, char **argv)
     call.params.output = call.cli.output;
     call.params.dry_run = call.cli.dry_run;
     call.params.quiet = call.cli.quiet;
-    call.params.json = call.cli.json;
+    call.plan = call.cli.json ? cJSON_CreateObject() : NULL;
+    call.params.previews = call.plan ? cJSON_AddArrayToObject(call.plan, "workloads") : NULL;
     suite_signals_block(&call.signals);
     dit_status st = run_all(&call);
     code = report(&call, st);

@@ -250,7 +250,7 @@ static void print_json(const suite_session *session, const suite_history *histor
         if (!result->superseded && matches(result, case_prefix))
             cJSON_AddItemToArray(results, cJSON_Duplicate(result->document, true));
     }
-    suite_cli_print_json(document);
+    suite_cli_print_json("show", document);
     cJSON_Delete(document);
 }
 

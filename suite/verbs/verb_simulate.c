@@ -132,7 +132,7 @@ static dit_status print_list_json(const simulate_call *call)
         if (count_skipped(call, (suite_skip)skip))
             DIT_KEEP_FIRST(st, dit_json_add_int(reasons, suite_skip_code((suite_skip)skip),
                                                 count_skipped(call, (suite_skip)skip)));
-    if (st == DIT_OK) suite_cli_print_json(document);
+    if (st == DIT_OK) suite_cli_print_json("simulate-list", document);
     cJSON_Delete(document);
     return st;
 }
@@ -181,7 +181,7 @@ static dit_status print_answer_json(const simulate_call *call)
     cJSON *document;
     DIT_TRY(suite_points_json(call->results, call->count, &document));
     dit_status st = dit_json_add_string(document, "calibration", suite_calibration_path(&call->fitted));
-    if (st == DIT_OK) suite_cli_print_json(document);
+    if (st == DIT_OK) suite_cli_print_json("simulate", document);
     cJSON_Delete(document);
     return st;
 }

@@ -67,7 +67,7 @@ static void print_json(const suite_session *session, const status_facts *facts)
     for (int i = 0; i < SUITE_OUTCOME_COUNT; i++)
         cJSON_AddNumberToObject(document, suite_outcome_name((suite_outcome_status)i), facts->counts[i]);
     if (facts->done) cJSON_AddNumberToObject(document, "seconds_left", seconds_left(facts));
-    suite_cli_print_json(document);
+    suite_cli_print_json("status", document);
     cJSON_Delete(document);
 }
 

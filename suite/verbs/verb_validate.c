@@ -56,7 +56,7 @@ static int validate_all(const suite_cli *cli)
         code = dit_status_exit_code(st);
         cJSON_AddItemToObject(document, "error", suite_cli_error_json());
     }
-    if (cli->json) suite_cli_print_json(document);
+    if (cli->json) suite_cli_print_json("validate", document);
     cJSON_Delete(document);
     return code;
 }

@@ -44,7 +44,7 @@ static void answer(const verify_call *call, const suite_session *session, const 
     cJSON_AddNumberToObject(document, "records", summary->records);
     cJSON_AddNumberToObject(document, "latents", summary->latents);
     cJSON_AddBoolToObject(document, "sound", summary->problems == 0);
-    suite_cli_print_json(document);
+    suite_cli_print_json("verify", document);
 }
 
 int suite_verb_verify(int argc, char **argv)
