@@ -342,10 +342,11 @@ cJSON *suite_cli_error_json(void)
 /* Integers beyond 2^53 are rounded to 15 digits, so that they print with an exponent: strict readers refuse others. */
 static void round_large(cJSON *item)
 {
+    static const double largest = 9007199254740992;
     char text[32];
     for (; item; item = item->next) {
         if (item->child) round_large(item->child);
-        if (!cJSON_IsNumber(item) || fabs(item->valuedouble) <= (double)DIT_JSON_MAX_INTEGER) continue;
+        if (!cJSON_IsNumber(item) || fabs(item->valuedouble) <= largest) continue;
         snprintf(text, sizeof text, "%.14e", item->valuedouble);
         item->valuedouble = strtod(text, NULL);
     }
