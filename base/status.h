@@ -60,6 +60,7 @@ enum {
     X(ERR_WORKLOAD, "E_WORKLOAD", DIT_EXIT_USAGE, "a workload that cannot be expanded")                                \
     X(ERR_EXPRESSION, "E_EXPRESSION", DIT_EXIT_USAGE, "an expression that cannot be read or evaluated")                \
     X(ERR_NOT_FOUND, "E_NOT_FOUND", DIT_EXIT_USAGE, "a named thing does not exist")                                    \
+    X(ERR_NO_MATCH, "E_NO_MATCH", DIT_EXIT_USAGE, "a filter that keeps nothing")                                       \
     X(ERR_CONSTRAINT_PRODUCT, "E_CONSTRAINT_PRODUCT", DIT_EXIT_USAGE, "degrees do not multiply to the world size")     \
     X(ERR_CONSTRAINT_DEGREE, "E_CONSTRAINT_DEGREE", DIT_EXIT_USAGE, "a degree or its settings outside their range")    \
     X(ERR_CONSTRAINT_STAGES, "E_CONSTRAINT_STAGES", DIT_EXIT_USAGE, "blocks cannot be shared by stages as asked")      \

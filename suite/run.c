@@ -677,6 +677,18 @@ done:
     return st;
 }
 
+/* Whether something is to be done: not where every case needs devices that are not here. */
+static bool runs_something(const run_state *run)
+{
+    bool found = false;
+    for (int i = 0; i < run->schedule.case_count && !found; i++) {
+        suite_outcome outcome = {0};
+        found = !is_skipped(run, &run->schedule.cases[i], &outcome);
+        suite_outcome_release(&outcome);
+    }
+    return found;
+}
+
 /* The folder, the lock, the plan, the first line: in this order, so that what is half made is never run. */
 static dit_status open_session(run_state *run)
 {
@@ -684,7 +696,12 @@ static dit_status open_session(run_state *run)
     DIT_TRY(suite_session_create(run->params->output, name ? name : "workload", run->session));
     DIT_TRY(suite_journal_open(run->session->journal, NULL, NULL, &run->journal));
     DIT_TRY(suite_schedule_save(&run->schedule, run->session));
-    return write_head(run);
+    DIT_TRY(write_head(run));
+    if (runs_something(run))
+        suite_session_make_latest(run->session);
+    else
+        run->summary->stays_behind = true;
+    return DIT_OK;
 }
 
 dit_status suite_run_check(const char *workload, const suite_run_params *params)
@@ -904,6 +921,7 @@ void suite_run_summary_print(const suite_run_summary *summary, bool quiet)
     if (!quiet && ran) print_results(summary);
     name_session(&summary->session, name, sizeof name);
     printf("session %s\n", summary->session.dir);
+    if (summary->stays_behind) printf("nothing was run: `latest` stays the session that it was\n");
     if (!quiet && summary->complete && ran)
         printf("next: ditbench show %s      every case\n      ditbench report %s    figures and a page\n", name, name);
     fflush(stdout);

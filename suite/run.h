@@ -35,6 +35,7 @@ typedef struct {
     int counts[SUITE_OUTCOME_COUNT]; /* newest result of each (case, process)               */
     int verdicts;                    /* of them, simulations that say out of memory: results, not failures      */
     bool complete;
+    bool stays_behind; /* nothing could be run, so it did not become `latest`                */
     double wall_s;     /* how long this call ran cases                                       */
     int signal_number; /* what stopped it, 0 for nothing                                     */
 } suite_run_summary;

@@ -1,7 +1,5 @@
 #include "suite/schedule.h"
 
-#include "base/expr.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,31 +24,6 @@ bool suite_case_simulated(const cJSON *document)
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-static dit_status tag_value(void *context, const char *name, dit_value *out)
-{
-    const cJSON *tag = cJSON_GetObjectItemCaseSensitive((const cJSON *)context, name);
-    *out = (dit_value){.kind = DIT_VALUE_NUMBER};
-    if (cJSON_IsString(tag)) {
-        out->kind = DIT_VALUE_STRING;
-        out->string = tag->valuestring;
-    } else if (cJSON_IsBool(tag)) {
-        out->kind = DIT_VALUE_BOOL;
-        out->number = cJSON_IsTrue(tag);
-    } else if (cJSON_IsNumber(tag)) {
-        out->number = tag->valuedouble;
-    } else {
-        return DIT_ERR_NOT_FOUND;
-    }
-    return DIT_OK;
-}
-
-static dit_status passes(const suite_case *one, const char *filter, bool *out)
-{
-    dit_expr_scope scope = {tag_value, NULL, one->tags};
-    *out = true;
-    return filter ? dit_expr_test(filter, &scope, out) : DIT_OK;
-}
-
 static dit_status copy_case(const suite_case *from, suite_case *to)
 {
     *to = *from;
@@ -64,13 +37,24 @@ static dit_status choose_cases(const suite_workload *workload, const char *filte
 {
     for (int i = 0; i < workload->case_count; i++) {
         const suite_case *one = &workload->cases[i];
-        if (!one->is_oracle) DIT_TRY(passes(one, filter, &keep[i]));
+        if (!one->is_oracle && filter) DIT_TRY(suite_tags_filter(one->tags, filter, &keep[i]));
+        if (!one->is_oracle && !filter) keep[i] = true;
         if (!keep[i] || !one->oracle_id[0]) continue;
         int at = i + 1; /* behind the first case that needs it */
         while (at > 0 && strcmp(workload->cases[at].case_id, one->oracle_id) != 0) at--;
         keep[at] = true;
     }
     return DIT_OK;
+}
+
+/* A filter that keeps nothing is a slip: nobody wants an empty session. */
+static dit_status fail_no_match(const suite_workload *workload, const char *filter)
+{
+    char values[700];
+    dit_status st = DIT_FAIL(DIT_ERR_NO_MATCH, "the filter %s keeps none of the %d case%s of %s", filter,
+                             workload->case_count, workload->case_count == 1 ? "" : "s", workload->name);
+    suite_tags_describe(workload->cases, workload->case_count, filter, values, sizeof values);
+    return dit_error_hint(st, "%s%s`ditbench expand` lists the cases", values, values[0] ? "; " : "");
 }
 
 /* Copies the chosen cases; place[i] is where case i went, -1 when it was left out. */
@@ -85,6 +69,7 @@ static dit_status take_cases(const suite_workload *workload, const char *filter,
         st = copy_case(&workload->cases[i], &out->cases[place[i]]);
     }
     free(keep);
+    if (st == DIT_OK && filter && !out->case_count) return fail_no_match(workload, filter);
     return st;
 }
 

@@ -22,7 +22,7 @@ typedef struct {
 } suite_schedule;
 
 /* Plans the workload, keeping only items whose case passes `filter` (an expression over tags; NULL keeps all).
- * Errors: DIT_ERR_EXPRESSION, DIT_ERR_MEMORY. */
+ * Errors: DIT_ERR_EXPRESSION, DIT_ERR_NO_MATCH when it keeps nothing, DIT_ERR_MEMORY. */
 dit_status suite_schedule_make(const suite_workload *workload, const char *filter, suite_schedule *out);
 /* Writes plan.json and cases/ID/case.json of every planned case. Fills `hash`. */
 dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *session);

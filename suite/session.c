@@ -1,5 +1,7 @@
 #include "suite/session.h"
 
+#include "base/log.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -75,9 +77,14 @@ dit_status suite_session_create(const char *output, const char *workload_name, s
     make_name(workload_name, name);
     DIT_TRY(suite_path(folder, "%s/%s", root, name));
     DIT_TRY(suite_path_make(folder));
-    DIT_TRY(set_folder(folder, out));
-    point_latest(root, name);
-    return DIT_OK;
+    return set_folder(folder, out);
+}
+
+void suite_session_make_latest(const suite_session *session)
+{
+    char root[SUITE_PATH], folder[SUITE_PATH], real[SUITE_PATH];
+    if (suite_session_root(root) != DIT_OK || suite_path(folder, "%s/%s", root, session->name) != DIT_OK) return;
+    if (realpath(folder, real) && strcmp(real, session->dir) == 0) point_latest(root, session->name);
 }
 
 /* The one session under `root` whose name starts with `prefix`. */
@@ -123,6 +130,11 @@ dit_status suite_session_find(const char *name, suite_session *out)
         return set_folder(path, out);
     }
     return find_by_prefix(root, wanted, out);
+}
+
+void suite_session_tell_latest(const char *name, const suite_session *found)
+{
+    if (!name || strcmp(name, "latest") == 0) dit_log_info("latest is %s", found->name);
 }
 
 dit_status suite_session_case_dir(const suite_session *session, const char *case_id, char out[SUITE_PATH])

@@ -18,4 +18,36 @@ ends_with_results() {
         grep -q "^next: ditbench show $(basename "$(readlink -f "$DITBENCH_RESULTS/latest")")" out || { cat out; return 1; }
 }
 ok "a run ends with the fastest case and the next command" ends_with_results
+
+# Filters: what keeps nothing is refused before anything is made, and unknown names are told of.
+refuses() { # CODE-WORD HINT FILTER OPTION...
+    local code=$1 hint=$2 filter=$3
+    shift 3
+    find "$DITBENCH_RESULTS" | sort >before
+    exits 2 "$ditbench" run tiny.json --filter "$filter" "$@" 2>err && grep -q "$code" err && grep -q "$hint" err || { cat err; return 1; }
+    find "$DITBENCH_RESULTS" | sort | cmp -s - before
+}
+ok "a filter that keeps nothing: 2, with the values there are" refuses E_NO_MATCH 'world_size is 1, 2;' 'world_size > 64'
+ok "so it is with --dry-run" refuses 'none of the 3 cases' expand 'world_size > 64' --dry-run
+ok "an unknown name: the nearest and all names" refuses 'unknown name' 'did you mean "method"? the names are .*world_size' "methd == 'ring'"
+alias_works() { [ "$("$ditbench" run tiny.json --dry-run --filter 'gpus == 2 || ranks == 2' | grep -c '^# [0-9]')" -eq 4 ]; }
+ok "gpus and ranks mean world_size" alias_works
+one_of_two() {
+    sed 's/"tiny",/"other",/; s/\[1, 2\]/[1]/; s/, "ulysses", "ring"//' tiny.json >other.json
+    exits 0 "$ditbench" run tiny.json other.json --dry-run --filter 'world_size == 2' >out 2>err || return 1
+    grep -q 'left out: .* none of the 1 case of other' err && grep -q 'workload tiny' out && ! grep -q 'workload other' out &&
+        exits 2 "$ditbench" run tiny.json other.json --dry-run --filter 'world_size == 3'
+}
+ok "of several workloads those without a match are left out; 2 when none has one" one_of_two
+
+# A machine without a GPU: one line for all runs, and latest stays what it was.
+skipped_stays_behind() {
+    sed 's/local-cpu/local-gpu/; s/"threads_per_rank": 1}/"element": "bf16"}/; s/, 2\]/]/; s/, "ulysses", "ring"//' tiny.json >gpu.json
+    before=$(readlink "$DITBENCH_RESULTS/latest")
+    CUDA_VISIBLE_DEVICES='' exits 77 "$ditbench" run gpu.json >out 2>err || return 1
+    [ "$(readlink "$DITBENCH_RESULTS/latest")" = "$before" ] && [ "$(grep -c '^\[' err)" -eq 1 ] &&
+        grep -q '^\[2/2\] skipped 2 runs  no device' err || { cat err; return 1; }
+    "$ditbench" report --dry-run 2>&1 | grep -q "^latest is $before"
+}
+ok "a session that was skipped whole is not latest" skipped_stays_behind
 finish

@@ -83,6 +83,7 @@ int suite_verb_report(int argc, char **argv)
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
     dit_status st = suite_session_find(cli.operands[0], &session);
+    if (st == DIT_OK) suite_session_tell_latest(cli.operands[0], &session);
     report_options options = {
         .session_folder = session.dir, .output_folder = cli.output, .gnuplot = gnuplot, .quiet = cli.quiet || cli.json};
     if (st == DIT_OK && cli.dry_run) {

@@ -1,4 +1,5 @@
 /* ditbench run: one session per workload. */
+#include "base/log.h"
 #include "suite/cli.h"
 #include "suite/run.h"
 #include "suite/verbs/verbs.h"
@@ -81,14 +82,33 @@ static dit_status list_workloads(run_call *call)
     return call->summaries ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the summaries");
 }
 
-/* What is wrong with the last of several is said before the first has run. */
-static dit_status check_all(const run_call *call)
+/* Whether a workload of several stays: one of which the filter keeps nothing is told of and left out. */
+static dit_status check_one(const run_call *call, const char *workload, bool *stays)
 {
-    for (int i = 0; i < call->workload_count && call->workload_count > 1; i++) {
-        dit_status st = suite_run_check(call->workloads[i], &call->params);
-        if (st != DIT_OK) return dit_error_note(st, "reading workload %s", call->workloads[i]);
-    }
+    dit_status st = suite_run_check(workload, &call->params);
+    *stays = st == DIT_OK;
+    if (st == DIT_OK) return st;
+    if (st != DIT_ERR_NO_MATCH) return dit_error_note(st, "reading workload %s", workload);
+    dit_log_info("left out: %s", dit_error_last()->message);
     return DIT_OK;
+}
+
+/* What is wrong with the last of several is said before the first has run. */
+static dit_status check_all(run_call *call)
+{
+    int kept = 0;
+    if (call->workload_count == 1) return DIT_OK;
+    for (int i = 0; i < call->workload_count; i++) {
+        bool stays;
+        DIT_TRY(check_one(call, call->workloads[i], &stays));
+        if (!stays) free(call->workloads[i]);
+        if (stays) call->workloads[kept++] = call->workloads[i];
+    }
+    call->workload_count = kept;
+    if (kept) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_NO_MATCH, "the filter %s keeps no case of any workload", call->params.filter),
+        "`ditbench expand` lists the cases of a workload");
 }
 
 /* A launcher that only prints commands leaves no results. */
@@ -161,7 +181,8 @@ int suite_verb_run(int argc, char **argv)
     int64_t processes = 0, jobs = 0;
     const suite_option options[] = {
         {"processes", 'p', SUITE_OPTION_INT, "N", "fresh process groups per case", &processes, 1, 1000},
-        {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.params.filter, 0, 0},
+        {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR; exit 2 when there are none",
+         &call.params.filter, 0, 0},
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "start no case after TIME", &call.params.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.params.timeout_s, 0, 0},
         {"trace", 0, SUITE_OPTION_FLAG, NULL, "one more run of every case, recorded as a timeline", &call.params.trace,
