@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 enum { MINUTES_FROM_S = 600, MOST_DECIMALS = 3 };
+static const double LEAST_SHOWN = 0.01, MOST_SHOWN = 1e5; /* of numbers in a column */
 
 void suite_quantity_see(suite_quantity *quantity, double value)
 {
@@ -12,9 +13,18 @@ void suite_quantity_see(suite_quantity *quantity, double value)
     if (value > quantity->most) quantity->most = value;
 }
 
-void suite_quantity_choose(suite_quantity *quantity, report_unit unit)
+/* The unit of the greatest value, or the next smaller one where the least would vanish in it. */
+static report_scale scale_of(const suite_quantity *quantity, report_unit unit)
 {
     report_scale scale = report_scale_for(unit, quantity->most);
+    report_scale smaller = report_scale_for(unit, quantity->most / 1000);
+    bool vanishes = quantity->least * scale.factor < LEAST_SHOWN;
+    return vanishes && quantity->most * smaller.factor < MOST_SHOWN ? smaller : scale;
+}
+
+void suite_quantity_choose(suite_quantity *quantity, report_unit unit)
+{
+    report_scale scale = scale_of(quantity, unit);
     if (unit == REPORT_UNIT_SECONDS && quantity->least >= MINUTES_FROM_S) scale = (report_scale){1.0 / 60, "min"};
     quantity->factor = scale.factor;
     quantity->symbol = scale.symbol;
@@ -29,8 +39,10 @@ void suite_quantity_choose(suite_quantity *quantity, report_unit unit)
 
 void suite_quantity_format(const suite_quantity *quantity, double value, char out[REPORT_NUMBER_TEXT])
 {
-    if (quantity->relative)
-        snprintf(out, REPORT_NUMBER_TEXT, value > 0 ? "%.1e" : "%.0f", value);
+    if (value == 0)
+        snprintf(out, REPORT_NUMBER_TEXT, "0");
+    else if (quantity->relative)
+        snprintf(out, REPORT_NUMBER_TEXT, "%.1e", value);
     else
         snprintf(out, REPORT_NUMBER_TEXT, "%.*f", quantity->decimals, value * quantity->factor);
 }

@@ -16,7 +16,8 @@ typedef struct {
 
 /* Takes one more value (not negative) into the range that the unit must suit. */
 void suite_quantity_see(suite_quantity *quantity, double value);
-/* Chooses unit and decimals: the unit suits the greatest value, the decimals leave the least three digits, at most
+/* Chooses unit and decimals: the unit suits the greatest value (or is the next smaller one, where the least would come
+ * out as 0.00), the decimals leave the least three digits, at most
  * three of them behind the point. Times of ten minutes and more are in minutes. */
 void suite_quantity_choose(suite_quantity *quantity, report_unit unit);
 void suite_quantity_format(const suite_quantity *quantity, double value, char out[REPORT_NUMBER_TEXT]);

@@ -204,6 +204,49 @@ int suite_results_varying(const suite_results *results, const char **names, int 
     return count;
 }
 
+/* ---- what all share, and what failed ----------------------------------------------------------------------------- */
+
+static bool is_shared(const suite_results *results, const char *tag, char out[TAG_BYTES])
+{
+    char other[TAG_BYTES];
+    bool found = false;
+    for (int i = 0; i < results->count; i++) {
+        const report_case *kase = results->rows[i].kase;
+        if (report_case_is_oracle(kase)) continue;
+        if (!report_case_tag(kase, tag, found ? other : out, TAG_BYTES)) return false;
+        if (found && strcmp(out, other) != 0) return false;
+        found = true;
+    }
+    return found;
+}
+
+void suite_results_print_settings(const suite_results *results, FILE *out)
+{
+    static const char *const told[] = {"platform", "profile", "element", "threads_per_rank", "steps", "num_images"};
+    char value[TAG_BYTES];
+    int count = 0;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        if (!is_shared(results, told[i], value) || strcmp(value, "none") == 0) continue;
+        fprintf(out, "%s%s %s", count++ ? ", " : "every case: ", told[i], value);
+    }
+    if (count)
+        fprintf(out, "%s\n",
+                is_shared(results, "evidence", value) ? value[0] == 's' ? ", simulated" : ", measured" : "");
+}
+
+void suite_results_print_failures(const suite_results *results, FILE *out, int most)
+{
+    int count = 0;
+    for (int i = 0; i < results->count; i++) {
+        const report_case *kase = results->rows[i].kase;
+        const char *status = report_status_name(kase->status), *code = kase->failure.code, *why = kase->failure.message;
+        if (kase->status == REPORT_STATUS_OK || count++ >= most) continue;
+        fprintf(out, "%s%s%s  %s: %s%s%s\n", suite_colour_start(out, status), status, suite_colour_end(out, status),
+                kase->label, code ? code : "", code && why ? ": " : "", why ? why : "");
+    }
+    if (count > most) fprintf(out, "... and %d more: ditbench show SESSION CASE\n", count - most);
+}
+
 /* ---- the fastest ------------------------------------------------------------------------------------------------- */
 
 /* Whether no case that does the same work, on any number of ranks, is faster; of equals the first. */

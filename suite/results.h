@@ -29,6 +29,10 @@ void suite_result_mesh(const report_case *kase, char *out, size_t size);
  * Static strings. */
 int suite_results_varying(const suite_results *results, const char **names, int most);
 
+/* Prints "every case: platform 8xl40, steps 28, ...": settings that no case differs in; nothing without cases. */
+void suite_results_print_settings(const suite_results *results, FILE *out);
+/* Prints a line for each case that gave no number, with the reason, at most `most`. */
+void suite_results_print_failures(const suite_results *results, FILE *out, int most);
 /* Prints, for each model and size (and machine, where several are compared), the fastest case and how many times as
  * fast as one rank it is; then cases that are out of memory or failed, in words. At most 15 lines. */
 dit_status suite_results_print_fastest(const suite_results *results, FILE *out, int width);

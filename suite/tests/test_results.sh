@@ -19,6 +19,33 @@ ends_with_results() {
 }
 ok "a run ends with the fastest case and the next command" ends_with_results
 
+# The table: sorted, one unit a column, as wide as the reader.
+table_is_sorted() {
+    "$ditbench" show >out || return 1
+    sed -n '/^model /,$p' out | awk 'NR > 1 {print $3}' | head -n 3 | tr '\n' ' ' | grep -qx '1 2 2 ' || { cat out; return 1; }
+    [ "$(grep -cE ' \*' out)" -eq 1 ] && grep -qE '^model +size +ranks +method +mesh +status +latency (ms|s) ' out
+}
+ok "show sorts by ranks, marks the fastest of two, and has a unit in the title" table_is_sorted
+fits() { [ "$(COLUMNS=$1 "$ditbench" show | sed -n '/^model /,/^left out/p' | sed 's/…/./g' | head -n -1 | awk '{ if (length > n) n = length } END { print n }')" -le "$1" ]; }
+ok "at 80 columns" fits 80
+ok "at 60 columns" fits 60
+names_what_it_left_out() { COLUMNS=80 "$ditbench" show | grep -q '^left out for lack of width: .*sent'; }
+ok "what is left out is named" names_what_it_left_out
+in_csv() {
+    "$ditbench" show --csv | tr -d '\r' >out.csv
+    [ "$(wc -l <out.csv)" -eq 4 ] && head -n 1 out.csv | grep -q '^model,resolution,world_size,.*,latency_s,.*,speedup,.*,case_id$' &&
+        [ "$(awk -F, '{print NF}' out.csv | sort -u | wc -l)" -eq 1 ] && ! grep -q session out.csv
+}
+ok "--csv has seconds, every column, and nothing else" in_csv
+columns_and_sort() {
+    "$ditbench" show --columns ranks,mesh,images_per_hour,profile --sort -mesh >out &&
+        [ "$(sed -n '/^ranks /,$p' out | awk 'NR > 1 {print $2}' | head -n 3 | tr '\n' ' ')" = 'u2 r2 1 ' ] || { cat out; return 1; }
+    exits 2 "$ditbench" show --columns ranks,mehs >out 2>err && [ ! -s out ] && grep -q 'did you mean mesh?' err
+}
+ok "--columns takes columns, metrics and tags, --sort either way; a slip is answered" columns_and_sort
+one_case_in_units() { "$ditbench" show latest "$(tail -n 1 out.csv | sed 's/.*,//')" | grep -qE '^  peak memory +[0-9.]+ [kMG]B$'; }
+ok "one case in full, with units" one_case_in_units
+
 # Filters: what keeps nothing is refused before anything is made, and unknown names are told of.
 refuses() { # CODE-WORD HINT FILTER OPTION...
     local code=$1 hint=$2 filter=$3

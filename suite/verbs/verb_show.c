@@ -1,9 +1,11 @@
 /* ditbench show: a session as a table, or one case in full. */
-#include "base/stats.h"
+#include "reports/text.h"
 #include "suite/cli.h"
 #include "suite/history.h"
-#include "suite/session.h"
+#include "suite/result_table.h"
 #include "suite/schedule.h"
+#include "suite/session.h"
+#include "suite/terminal.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -11,12 +13,29 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Shows a session (default: latest) as a table of its cases: status, latency as the median over processes with its\n"
-    "interval, bytes sent by rank 0, peak memory, distance to the one-rank image, and of approximate methods to what\n"
-    "their oracle computes, which is what they must agree with. With CASE (the beginning of a case id), each process "
-    "of\n"
-    "that case. --json prints the result lines themselves.";
-static const char examples[] = "ditbench show\nditbench show latest 3fa9\nditbench show 20260131T12 --json";
+    "Shows a session (default: latest) as a table of its cases, sorted by model, size, ranks and latency. Latency is\n"
+    "the median over processes, with its interval; * marks the fastest of several cases that differ in method and "
+    "mesh\n"
+    "only. speed-up is over the case on one rank; published is what a source printed for the case, and error how far\n"
+    "the latency is from it; sent is what one rank sends, peak its memory. \"to one rank\" is the distance to the\n"
+    "one-rank result; approximate methods must match their oracle instead (\"to oracle\"). A column has one unit, GB "
+    "is\n"
+    "10^9 bytes. A terminal ($COLUMNS, or its own width) leaves out columns for which it is too narrow and names "
+    "them;\n"
+    "a pipe gets all of them. With CASE (the beginning of a case id) each process of that case is shown. --json "
+    "prints\n"
+    "the result lines themselves.";
+static const char examples[] =
+    "ditbench show\n"
+    "ditbench show latest 3fa9\n"
+    "ditbench show --sort -speedup --columns model,size,mesh,latency,speedup,images_per_hour\n"
+    "ditbench show 20260131T12 --csv >results.csv\n"
+    "ditbench show 20260131T12 --json";
+
+typedef struct {
+    suite_cli cli;
+    suite_result_table table;
+} show_call;
 
 /* Member by path "record/memory/total_bytes"; NULL when absent. */
 static const cJSON *member(const cJSON *object, const char *path)
@@ -37,111 +56,13 @@ static const char *text_of(const cJSON *object, const char *path)
     return text ? text : "";
 }
 
-static void format_number(const cJSON *object, const char *path, double scale, const char *format, char out[32])
-{
-    const cJSON *item = member(object, path);
-    if (cJSON_IsNumber(item)) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        snprintf(out, 32, format, item->valuedouble * scale);
-#pragma GCC diagnostic pop
-    } else {
-        snprintf(out, 32, "-");
-    }
-}
-
-/* Bytes one rank sent in one image, all collectives. */
-static void format_bytes(const cJSON *result, char out[32])
-{
-    const cJSON *list = member(result, "record/communication"), *row;
-    double bytes = 0;
-    cJSON_ArrayForEach(row, list) bytes += cJSON_IsNumber(member(row, "bytes")) ? member(row, "bytes")->valuedouble : 0;
-    if (list)
-        snprintf(out, 32, "%.2f", bytes / (1 << 20));
-    else
-        snprintf(out, 32, "-");
-}
-
-/* ---- table of cases ---------------------------------------------------------------------------------------------- */
-
 /* What was simulated has one value, no interval, and says so. */
 static bool is_simulated(const suite_history_result *result)
 {
     return suite_case_simulated(member(result->document, "case"));
 }
 
-/* Latency of a case: median over processes, and its interval. */
-static void format_latency(const suite_history *history, const char *case_id, char out[64])
-{
-    double *values = malloc(sizeof *values * (size_t)(history->result_count + 1));
-    bool simulated = false;
-    int count = 0;
-    for (int i = 0; values && i < history->result_count; i++) {
-        const suite_history_result *result = &history->results[i];
-        if (result->superseded || result->status != SUITE_OUTCOME_OK || strcmp(result->case_id, case_id) != 0) continue;
-        simulated = is_simulated(result);
-        double latency_ns = suite_history_latency_ns(result->document);
-        if (latency_ns >= 0) values[count++] = latency_ns * 1e-6;
-    }
-    dit_summary summary = dit_stats_summarise(values, count);
-    if (count && simulated)
-        snprintf(out, 64, "%.2f simulated", summary.median);
-    else if (count)
-        snprintf(out, 64, "%.2f [%.2f, %.2f]%s", summary.median, summary.low, summary.high,
-                 summary.low_n ? " low_n" : "");
-    else
-        snprintf(out, 64, "-");
-    free(values);
-}
-
-static bool seen_before(const suite_history *history, int index)
-{
-    for (int i = 0; i < index; i++) {
-        if (strcmp(history->results[i].case_id, history->results[index].case_id) == 0) return true;
-    }
-    return false;
-}
-
-/* Newest results of a case: how many, how many ok, and a representative (an ok one when there is one). */
-static const suite_history_result *survey(const suite_history *history, const char *case_id, int *all, int *good)
-{
-    const suite_history_result *best = NULL;
-    *all = *good = 0;
-    for (int i = 0; i < history->result_count; i++) {
-        const suite_history_result *result = &history->results[i];
-        if (result->superseded || strcmp(result->case_id, case_id) != 0) continue;
-        ++*all;
-        *good += result->status == SUITE_OUTCOME_OK;
-        if (!best || (best->status != SUITE_OUTCOME_OK && result->status == SUITE_OUTCOME_OK)) best = result;
-    }
-    return best;
-}
-
-static void print_case_row(const suite_history *history, const char *case_id)
-{
-    char latency[64], bytes[32], memory[32], distance[32], oracle[32], status[32];
-    int all, good;
-    const suite_history_result *result = survey(history, case_id, &all, &good);
-    format_latency(history, case_id, latency);
-    format_bytes(result->document, bytes);
-    format_number(result->document, "record/memory/total_bytes", 1.0 / (1 << 20), "%.1f", memory);
-    format_number(result->document, "record/validation/rel_l2", 1, "%.1e", distance);
-    format_number(result->document, "record/validation/oracle_rel_l2", 1, "%.1e", oracle);
-    if (good == all)
-        snprintf(status, sizeof status, "ok");
-    else
-        snprintf(status, sizeof status, "%d/%d ok", good, all);
-    printf("%.8s  %-60.60s %-8s %-30s %9s %9s %9s %9s\n", case_id, text_of(result->document, "label"), status, latency,
-           bytes, memory, distance, oracle);
-    if (good < all) {
-        for (int i = 0; i < history->result_count; i++) {
-            const suite_history_result *one = &history->results[i];
-            if (one->superseded || one->status == SUITE_OUTCOME_OK || strcmp(one->case_id, case_id) != 0) continue;
-            printf("          process %d %s: %s: %s\n", one->process, suite_outcome_name(one->status),
-                   text_of(one->document, "error/code"), text_of(one->document, "error/message"));
-        }
-    }
-}
+/* ---- table of cases ---------------------------------------------------------------------------------------------- */
 
 /* The software of simulated cases, as the session's first line tells of it. */
 static void print_software(const suite_history *history)
@@ -155,53 +76,84 @@ static void print_software(const suite_history *history)
     }
 }
 
-static void print_session(const suite_session *session, const suite_history *history)
+static void print_head(const suite_session *session, const suite_history *history)
 {
-    printf("session  %s%s\n", session->dir, history->complete ? "" : "  (unfinished)");
+    const char *word = history->complete ? "" : suite_journal_locked(session->journal) ? "running" : "unfinished";
+    printf("session  %s%s%s%s%s%s\n", session->dir, *word ? "  (" : "", suite_colour_start(stdout, word), word,
+           suite_colour_end(stdout, word), *word ? ")" : "");
     printf("workload %s  %s\n", text_of(history->session, "workload/name"),
            text_of(history->session, "workload/title"));
     printf("started  %s on %s, version %s\n", text_of(history->session, "started"),
            text_of(history->session, "hardware/cpu"), text_of(history->session, "suite/version"));
     print_software(history);
-    printf("\n");
-    printf("%-8s  %-60s %-8s %-30s %9s %9s %9s %9s\n", "case", "label", "status", "latency ms [interval]", "sent MiB",
-           "peak MiB", "rel. L2", "to oracle");
-    for (int i = 0; i < history->result_count; i++) {
-        if (!seen_before(history, i)) print_case_row(history, history->results[i].case_id);
+}
+
+static dit_status print_session(const show_call *call, const suite_session *session, const suite_history *history)
+{
+    enum { MOST_FAILURES = 8 };
+    suite_results results;
+    dit_status st = suite_results_load(session->journal, &results);
+    if (st == DIT_OK) st = suite_result_table_check(&call->table, &results);
+    if (st == DIT_OK && !call->table.csv) {
+        print_head(session, history);
+        suite_results_print_settings(&results, stdout);
+        printf("\n");
     }
-    if (history->dropped_count) printf("%d cells of the workload were dropped\n", history->dropped_count);
+    if (st == DIT_OK) st = suite_result_table_print(&call->table, &results, stdout);
+    if (st == DIT_OK && !call->table.csv) {
+        suite_results_print_failures(&results, stdout, MOST_FAILURES);
+        if (history->dropped_count)
+            printf("%d cell%s of the workload %s dropped: ditbench report names %s\n", history->dropped_count,
+                   suite_plural(history->dropped_count), history->dropped_count == 1 ? "was" : "were",
+                   history->dropped_count == 1 ? "it" : "them");
+    }
+    suite_results_release(&results);
+    return st;
 }
 
 /* ---- one case ---------------------------------------------------------------------------------------------------- */
 
-static void print_process(const suite_history_result *result)
+static const struct {
+    const char *title, *path;
+    report_unit unit;
+    double factor; /* to seconds and bytes */
+} process_rows[] = {
+    {"compute", "record/time_split/compute_ns", REPORT_UNIT_SECONDS, 1e-9},
+    {"exposed communication", "record/time_split/exposed_communication_ns", REPORT_UNIT_SECONDS, 1e-9},
+    {"other", "record/time_split/other_ns", REPORT_UNIT_SECONDS, 1e-9},
+    {"weights", "record/memory/weights_bytes", REPORT_UNIT_BYTES, 1},
+    {"activations", "record/memory/activations_bytes", REPORT_UNIT_BYTES, 1},
+    {"peak memory", "record/memory/total_bytes", REPORT_UNIT_BYTES, 1},
+    {"relative L2 to one rank", "record/validation/rel_l2", REPORT_UNIT_RELATIVE, 1},
+    {"PSNR to one rank", "record/validation/psnr_db", REPORT_UNIT_DECIBEL, 1},
+    {"relative L2 to its oracle", "record/validation/oracle_rel_l2", REPORT_UNIT_RELATIVE, 1},
+};
+
+static void print_samples(const suite_history_result *result)
 {
     const cJSON *samples = member(result->document, "record/samples/latency_ns"), *sample;
+    char text[REPORT_NUMBER_TEXT];
+    if (!cJSON_IsArray(samples)) return;
+    printf("  %-26s", "latency");
+    cJSON_ArrayForEach(sample, samples)
+    {
+        report_format(REPORT_UNIT_SECONDS, sample->valuedouble * 1e-9, text);
+        printf(" %s%s", text, sample->next ? "," : "");
+    }
+    printf("\n");
+}
+
+static void print_process(const suite_history_result *result)
+{
     printf("process %d  %s%s%s  journal line %d\n", result->process, suite_outcome_name(result->status),
            is_simulated(result) ? " (simulated)" : "", result->superseded ? " (superseded)" : "", result->line);
-    if (cJSON_IsArray(samples)) {
-        printf("  latency ms ");
-        cJSON_ArrayForEach(sample, samples) printf(" %.3f", sample->valuedouble * 1e-6);
-        printf("\n");
-    }
-    static const struct {
-        const char *title, *path, *format;
-        double scale;
-    } rows[] = {
-        {"compute ms", "record/time_split/compute_ns", "%.3f", 1e-6},
-        {"exposed communication ms", "record/time_split/exposed_communication_ns", "%.3f", 1e-6},
-        {"other ms", "record/time_split/other_ns", "%.3f", 1e-6},
-        {"weights MiB", "record/memory/weights_bytes", "%.2f", 1.0 / (1 << 20)},
-        {"activations MiB", "record/memory/activations_bytes", "%.2f", 1.0 / (1 << 20)},
-        {"peak MiB", "record/memory/total_bytes", "%.2f", 1.0 / (1 << 20)},
-        {"relative L2 to one rank", "record/validation/rel_l2", "%.2e", 1},
-        {"PSNR to one rank, dB", "record/validation/psnr_db", "%.1f", 1},
-        {"relative L2 to its oracle", "record/validation/oracle_rel_l2", "%.2e", 1},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[32];
-        format_number(result->document, rows[i].path, rows[i].scale, rows[i].format, text);
-        if (strcmp(text, "-") != 0) printf("  %-26s %s\n", rows[i].title, text);
+    print_samples(result);
+    for (size_t i = 0; i < sizeof process_rows / sizeof *process_rows; i++) {
+        const cJSON *item = member(result->document, process_rows[i].path);
+        char text[REPORT_NUMBER_TEXT];
+        if (!cJSON_IsNumber(item)) continue;
+        report_format(process_rows[i].unit, item->valuedouble * process_rows[i].factor, text);
+        printf("  %-26s %s\n", process_rows[i].title, text);
     }
     const char *code = text_of(result->document, "error/code");
     if (*code)
@@ -254,8 +206,9 @@ static void print_json(const suite_session *session, const suite_history *histor
     cJSON_Delete(document);
 }
 
-static dit_status show(const suite_cli *cli)
+static dit_status show(show_call *call)
 {
+    const suite_cli *cli = &call->cli;
     suite_session session;
     suite_history history = {0};
     const char *name = cli->operands[0], *case_prefix = cli->operand_count > 1 ? cli->operands[1] : NULL;
@@ -272,19 +225,28 @@ static dit_status show(const suite_cli *cli)
     else if (st == DIT_OK && case_prefix)
         print_case(&history, case_prefix);
     else if (st == DIT_OK)
-        print_session(&session, &history);
+        st = print_session(call, &session, &history);
     suite_history_release(&history);
     return st;
 }
 
 int suite_verb_show(int argc, char **argv)
 {
-    suite_cli cli;
-    const suite_cli_spec spec = {"show", "[SESSION] [CASE]", purpose, examples, NULL, 0, 2};
-    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    show_call call = {.table = {0}};
+    const suite_option options[] = {
+        {"sort", 0, SUITE_OPTION_STRING, "COLUMN", "by this column; -COLUMN: the greatest first", &call.table.sort, 0,
+         0},
+        {"columns", 0, SUITE_OPTION_STRING, "A,B,C", "these columns, tags (profile) or metrics (images_per_hour)",
+         &call.table.columns, 0, 0},
+        {"csv", 0, SUITE_OPTION_FLAG, NULL, "comma-separated, in seconds and bytes", &call.table.csv, 0, 0},
+        {0},
+    };
+    const suite_cli_spec spec = {"show", "[SESSION] [CASE]", purpose, examples, options, 0, 2};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
-    dit_status st = show(&cli);
-    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
-    suite_cli_release(&cli);
+    call.table.width = suite_terminal_width(stdout);
+    dit_status st = show(&call);
+    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&call.cli, st);
+    suite_cli_release(&call.cli);
     return code;
 }
