@@ -23,7 +23,7 @@ ok "a run ends with the fastest case and the next command" ends_with_results
 table_is_sorted() {
     "$ditbench" show >out || return 1
     sed -n '/^model /,$p' out | awk 'NR > 1 {print $3}' | head -n 3 | tr '\n' ' ' | grep -qx '1 2 2 ' || { cat out; return 1; }
-    [ "$(grep -cE ' \*' out)" -eq 1 ] && grep -qE '^model +size +ranks +method +mesh +status +latency (ms|s) ' out
+    [ "$(grep -cE ' \*' out)" -eq 1 ] && grep -qE '^model +size +ranks +method +mesh +status +latency (µs|ms|s) ' out
 }
 ok "show sorts by ranks, marks the fastest of two, and has a unit in the title" table_is_sorted
 fits() { [ "$(COLUMNS=$1 "$ditbench" show | sed -n '/^model /,/^left out/p' | sed 's/…/./g' | head -n -1 | awk '{ if (length > n) n = length } END { print n }')" -le "$1" ]; }
