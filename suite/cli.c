@@ -204,6 +204,15 @@ static dit_status take_number(const suite_option *option, const char *text)
     return DIT_OK;
 }
 
+static dit_status take_another(const suite_option *option, const char *text)
+{
+    suite_strings *list = option->out;
+    if (list->count == SUITE_MOST_STRINGS)
+        return DIT_FAIL(DIT_ERR_USAGE, "--%s may be given %d times at most", option->name, SUITE_MOST_STRINGS);
+    list->items[list->count++] = text;
+    return DIT_OK;
+}
+
 static dit_status take_value(const suite_option *option, const char *text)
 {
     switch (option->kind) {
@@ -214,6 +223,7 @@ static dit_status take_value(const suite_option *option, const char *text)
         return st == DIT_OK ? st : dit_error_note(st, "reading --%s", option->name);
     }
     case SUITE_OPTION_STRING: *(const char **)option->out = text; return DIT_OK;
+    case SUITE_OPTION_STRINGS: return take_another(option, text);
     default: return DIT_FAIL(DIT_ERR_USAGE, "--%s takes no value", option->name);
     }
 }

@@ -7,7 +7,8 @@
 #ifndef DIT_SUITE_CLI_H
 #define DIT_SUITE_CLI_H
 
-#include "base/json.h"
+#include "suite/text.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ typedef enum {
     SUITE_OPTION_NUMBER,   /* out: double *; finite                                                */
     SUITE_OPTION_STRING,   /* out: const char **; points into argv                                 */
     SUITE_OPTION_DURATION, /* out: double *, seconds; "90", "1.5s", "10m", "2h", "500ms"; positive */
+    SUITE_OPTION_STRINGS,  /* out: suite_strings *; may be given several times                     */
     SUITE_OPTION_COUNT
 } suite_option_kind;
 

@@ -206,10 +206,21 @@ static dit_status add_simulation(const run_state *run, cJSON *line)
     return add_calibration(simulation, &run->calibration);
 }
 
+/* What a person calls the session. */
+static dit_status add_names(cJSON *line, const suite_run_params *params)
+{
+    DIT_TRY(suite_text_add(line, "name", params->name));
+    DIT_TRY(suite_text_add(line, "note", params->note));
+    cJSON *tags = params->tags.count ? cJSON_AddArrayToObject(line, "tags") : NULL;
+    for (int i = 0; i < params->tags.count; i++) cJSON_AddItemToArray(tags, cJSON_CreateString(params->tags.items[i]));
+    return DIT_OK;
+}
+
 static dit_status fill_session_line(run_state *run, cJSON *line)
 {
     DIT_TRY(dit_json_add_string(line, "schema", "ditbench.journal/1"));
     DIT_TRY(suite_text_add(line, "session_id", run->session->name));
+    DIT_TRY(add_names(line, run->params));
     DIT_TRY(add_now(line, "started"));
     cJSON_AddItemToObject(line, "workload", cJSON_Duplicate(run->schedule.workload, true));
     DIT_TRY(add_command_line(line, run->params));
@@ -663,7 +674,7 @@ static dit_status plan_workload(run_state *run, const char *path)
 {
     suite_workload workload = {0};
     dit_status st = DIT_OK;
-    DIT_TRY_GOTO(st, suite_workload_load(path, &workload), done);
+    DIT_TRY_GOTO(st, suite_workload_load_set(path, &run->params->settings, &workload), done);
     DIT_TRY_GOTO(st, suite_workload_require_cases(&workload), done);
     if (run->params->processes > 0) workload.processes = run->params->processes;
     if (run->params->trace) DIT_TRY_GOTO(st, suite_workload_trace(&workload), done);
@@ -693,6 +704,7 @@ static bool runs_something(const run_state *run)
 static dit_status open_session(run_state *run)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run->schedule.workload, "name"));
+    if (run->params->name) name = run->params->name;
     DIT_TRY(suite_session_create(run->params->output, name ? name : "workload", run->session));
     DIT_TRY(suite_journal_open(run->session->journal, NULL, NULL, &run->journal));
     DIT_TRY(suite_schedule_save(&run->schedule, run->session));

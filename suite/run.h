@@ -15,6 +15,9 @@ typedef struct {
     const char *filter;            /* expression over tags                                  */
     const char *output;            /* the session's folder                                  */
     const char *calibration;       /* laid over simulated machines; "none"; of a new session */
+    const char *name, *note;       /* of the session, for people: kept in the journal       */
+    suite_strings tags;            /* the same                                              */
+    suite_strings settings;        /* laid over the workload (suite/settings.h)             */
     double timeout_s;              /* instead of every case's own deadline                  */
     double max_time_s;             /* start no case after so long                           */
     int processes;                 /* instead of the workload's repeat.processes            */

@@ -90,6 +90,7 @@ static dit_status describe_workload(const suite_workload *workload, suite_schedu
     DIT_TRY(suite_text_add(out->workload, "parameters", workload->parameters));
     if (workload->notes_for) DIT_TRY(suite_text_add(out->workload, "notes_for", workload->notes_for));
     DIT_TRY(dit_json_add_int(out->workload, "seed", (int64_t)(workload->plan_seed & ((UINT64_C(1) << 53) - 1))));
+    add_copy(out->workload, "set", workload->settings);
     add_copy(out->workload, "plots", workload->plots);
     add_copy(out->workload, "expect", workload->expect);
     for (int i = 0; i < workload->dropped_count; i++) {

@@ -87,6 +87,14 @@ void suite_session_make_latest(const suite_session *session)
     if (realpath(folder, real) && strcmp(real, session->dir) == 0) point_latest(root, session->name);
 }
 
+/* A session is called by its name or, without the time, by what stands behind it ("smoke-3fa9c1", "50-steps"). */
+static bool begins_with(const char *session, const char *prefix)
+{
+    const char *dash = strchr(session, '-');
+    size_t length = strlen(prefix);
+    return strncmp(session, prefix, length) == 0 || (dash && strncmp(dash + 1, prefix, length) == 0);
+}
+
 /* The one session under `root` whose name starts with `prefix`. */
 static dit_status find_by_prefix(const char *root, const char *prefix, suite_session *out)
 {
@@ -94,7 +102,7 @@ static dit_status find_by_prefix(const char *root, const char *prefix, suite_ses
     DIR *listing = opendir(root);
     int count = 0;
     for (struct dirent *entry; listing && (entry = readdir(listing));) {
-        if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0) continue;
+        if (entry->d_name[0] == '.' || !begins_with(entry->d_name, prefix)) continue;
         if (strcmp(entry->d_name, "latest") == 0) continue;
         if (suite_path(folder, "%s/%s/journal.jsonl", root, entry->d_name) != DIT_OK || access(folder, F_OK) != 0)
             continue;

@@ -6,6 +6,13 @@
 
 enum { SUITE_PATH = 4096 }; /* bytes of a path buffer */
 
+enum { SUITE_MOST_STRINGS = 64 };
+/* What an option that may be repeated was given; the caller's strings. */
+typedef struct {
+    const char *items[SUITE_MOST_STRINGS];
+    int count;
+} suite_strings;
+
 /* Replaces, in place, bytes that are not UTF-8 and control characters other than tab and newline by '?'. */
 void suite_text_clean(char *text);
 /* Adds a cleaned copy of `text` (NULL adds nothing). Errors: DIT_ERR_MEMORY. */

@@ -5,6 +5,7 @@
 #include "suite/matrix.h"
 #include "suite/names.h"
 #include "suite/notes.h"
+#include "suite/settings.h"
 #include "suite/text_encoder.h"
 
 #include <stdio.h>
@@ -740,11 +741,25 @@ dit_status suite_workload_parse(const char *text, size_t length, const char *pat
 
 dit_status suite_workload_load(const char *path, suite_workload *out)
 {
+    return suite_workload_load_set(path, NULL, out);
+}
+
+/* A complaint about a place of the file should not hide that the command line changed what stands there. */
+static dit_status note_settings(const suite_strings *settings, dit_status st)
+{
+    for (int i = 0; settings && i < settings->count && st != DIT_OK; i++)
+        dit_error_note(st, "applying --set %.100s", settings->items[i]);
+    return st;
+}
+
+dit_status suite_workload_load_set(const char *path, const suite_strings *settings, suite_workload *out)
+{
     char found[4096];
     *out = (suite_workload){0};
     DIT_TRY(suite_workload_find(path, found, sizeof found));
     DIT_TRY(dit_json_read_file(found, &out->source));
-    dit_status st = finish(out);
+    dit_status st = suite_settings_apply(settings, &out->source, &out->settings);
+    if (st == DIT_OK) st = note_settings(settings, finish(out));
     if (st != DIT_OK) suite_workload_release(out);
     return st;
 }
@@ -806,6 +821,7 @@ void suite_workload_release(suite_workload *workload)
     free(workload->cases);
     free(workload->dropped);
     suite_matrix_free(workload->matrix);
+    cJSON_Delete(workload->settings);
     dit_json_release(&workload->source);
     *workload = (suite_workload){0};
 }

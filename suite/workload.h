@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mesh.h"
+#include "suite/text.h"
 
 /* One fully resolved case (results/schema/README.md, "Case"). */
 typedef struct {
@@ -48,6 +49,7 @@ typedef struct {
     int merged_count;            /* cells that resolved to a case another cell had already given */
     int processes;               /* repeat.processes: fresh process groups per case */
     uint64_t plan_seed;          /* repeat.seed */
+    cJSON *settings;             /* what --set laid over the file, {"num_inference_steps": 50}; NULL: nothing */
     const cJSON *plots, *expect; /* inside source; NULL when absent */
     const cJSON *published;      /* the same: [{"file", "where"}], published numbers to be shown beside the results */
     struct suite_matrix *matrix; /* axes, models and platforms; case documents share the models' configs with it */
@@ -58,6 +60,8 @@ typedef struct {
  * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_WORKLOAD, DIT_ERR_EXPRESSION with PATH:LINE:COLUMN.
  * release takes a zeroed one. */
 dit_status suite_workload_load(const char *path, suite_workload *out);
+/* The same with values of the command line laid over the file (suite/settings.h); the hash is that of what results. */
+dit_status suite_workload_load_set(const char *path, const suite_strings *settings, suite_workload *out);
 void suite_workload_release(suite_workload *workload);
 /* Errors: DIT_ERR_WORKLOAD when every cell was dropped, with the reasons counted. */
 dit_status suite_workload_require_cases(const suite_workload *workload);

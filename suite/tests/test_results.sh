@@ -67,6 +67,41 @@ one_of_two() {
 }
 ok "of several workloads those without a match are left out; 2 when none has one" one_of_two
 
+# --set: as if the file said so, in ids, plan, journal; checked as a file is.
+set_is_as_the_file() {
+    sed 's/"num_inference_steps": 2/"num_inference_steps": 3/; s/\[1, 2\]/[1, 2, 4]/' tiny.json >edited.json
+    "$ditbench" expand edited.json >want && "$ditbench" expand tiny.json --set num_inference_steps=3 --set world_size=1,2,4 >got &&
+        cmp want got && ! "$ditbench" expand tiny.json | cmp -s - got && "$ditbench" plan tiny.json --set num_inference_steps=3 >got &&
+        ! "$ditbench" plan tiny.json | cmp -s - got && "$ditbench" validate tiny.json -s world_size=1 | grep -q ' 1 case'
+}
+ok "--set gives the cases that an edited file gives, in expand, plan and validate" set_is_as_the_file
+zips() {
+    sed '/"method":/d; s/"world_size": .*/"seed": [1, 2]},/; s/^  },$/"zip": [{"method": ["single", "ring", "ulysses"], "world_size": [1, 2, 2]}],/' tiny.json >zip.json
+    [ "$("$ditbench" expand zip.json | grep -c ^keep)" -eq 6 ] && [ "$("$ditbench" expand zip.json --set method=ring | grep -c '^keep.* r2')" -eq 2 ] &&
+        [ "$("$ditbench" expand zip.json --set world_size=2 --set seed=5 | grep -c ^keep)" -eq 2 ]
+}
+ok "--set of one axis of a zip leaves the other" zips
+says() { # WORDS SETTING
+    exits 2 "$ditbench" expand tiny.json --set "$2" 2>err && grep -q -- "--set $2" err && grep -q "$1" err || { cat err; return 1; }
+}
+ok "--set of an unknown key: what it is called here" says 'it is "num_inference_steps" here' steps=3
+ok "--set of a wrong type" says 'wants an integer, this is a string' num_inference_steps=abc
+ok "--set out of range" says 'outside \[1, 65536\]' world_size=0
+ok "--set of an unknown word: the nearest" says 'did you mean "ulysses"' method=ulyses
+ok "--set of an unknown model, which the file is checked for" says 'there is no model' model=sd4
+ok "--set without a value" says 'a value is missing' world_size=1,,2
+session_keeps_it() {
+    "$ditbench" run tiny.json --set num_inference_steps=1 --set method=single --set repeat.processes=1 --name 'one step' \
+        --tag try --tag fast --note 'a "remark"' >out 2>err || { cat err; return 1; }
+    session=$(sed -n 's/^session //p' out)
+    head -n 1 "$session/journal.jsonl" >first
+    case $session in *Z-one-step-*) ;; *) echo "$session"; return 1 ;; esac
+    grep -q '"set":{"method":"single","num_inference_steps":1,"repeat.processes":1}' first && grep -q '"name":"one step"' first &&
+        grep -q '"tags":\["try","fast"\]' first && grep -q '"note":"a \\"remark\\""' first &&
+        exits 0 "$ditbench" verify "$session" && exits 0 "$ditbench" resume "$session" && "$ditbench" show one-step | grep -q 'steps 1'
+}
+ok "a session keeps settings, name, tags and note, verifies, resumes, and is found by its name" session_keeps_it
+
 # A machine without a GPU: one line for all runs, and latest stays what it was.
 skipped_stays_behind() {
     sed 's/local-cpu/local-gpu/; s/"threads_per_rank": 1}/"element": "bf16"}/; s/, 2\]/]/; s/, "ulysses", "ring"//' tiny.json >gpu.json

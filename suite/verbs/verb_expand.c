@@ -1,5 +1,6 @@
 /* ditbench expand: the cases of a workload, and every dropped cell with its reason. */
 #include "suite/cli.h"
+#include "suite/settings.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
 
@@ -81,8 +82,9 @@ static int answer(const suite_workload *workload, bool json)
 
 int suite_verb_expand(int argc, char **argv)
 {
-    static const suite_option none[] = {{0}};
-    static const suite_cli_spec spec = {
+    suite_strings settings = {.count = 0};
+    const suite_option options[] = {SUITE_OPTION_SET(&settings), {0}};
+    const suite_cli_spec spec = {
         .verb = "expand",
         .operands = "WORKLOAD",
         .purpose =
@@ -91,8 +93,9 @@ int suite_verb_expand(int argc, char **argv)
             "its oracle, one rank that computes what the method must give; a simulated one stands alone. Method "
             "hybrid\n"
             "gives every mesh of cfg, pipefusion, ring and ulysses at its world size. --json holds the case documents.",
-        .examples = "ditbench expand smoke\nditbench expand cpu/methods --json",
-        .options = none,
+        .examples =
+            "ditbench expand smoke\nditbench expand cpu/methods --json\nditbench expand smoke --set world_size=1,2,4",
+        .options = options,
         .min_operands = 1,
         .max_operands = 1,
     };
@@ -100,7 +103,7 @@ int suite_verb_expand(int argc, char **argv)
     suite_workload workload;
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
-    dit_status st = suite_workload_load(cli.operands[0], &workload);
+    dit_status st = suite_workload_load_set(cli.operands[0], &settings, &workload);
     code = st == DIT_OK ? answer(&workload, cli.json) : suite_cli_fail(&cli, st);
     suite_workload_release(&workload);
     suite_cli_release(&cli);

@@ -1,6 +1,7 @@
 /* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
 #include "suite/cli.h"
 #include "suite/predict.h"
+#include "suite/settings.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
 
@@ -102,12 +103,12 @@ static dit_status print_meshes(const suite_workload *workload)
     return DIT_OK;
 }
 
-static dit_status plan_workload(const suite_cli *cli, int64_t seed, bool mesh)
+static dit_status plan_workload(const suite_cli *cli, const suite_strings *settings, int64_t seed, bool mesh)
 {
     suite_workload workload;
     suite_run_item *items = NULL;
     int count = 0;
-    DIT_TRY(suite_workload_load(cli->operands[0], &workload));
+    DIT_TRY(suite_workload_load_set(cli->operands[0], settings, &workload));
     if (seed >= 0) workload.plan_seed = (uint64_t)seed;
     dit_status st = suite_workload_require_cases(&workload);
     if (st == DIT_OK) st = suite_plan(&workload, &items, &count);
@@ -123,10 +124,12 @@ int suite_verb_plan(int argc, char **argv)
 {
     int64_t seed = -1; /* the workload's own */
     bool mesh = false;
+    suite_strings settings = {.count = 0};
     const suite_option options[] = {
         {"seed", 0, SUITE_OPTION_INT, "N", "order of the runs (default: the workload's repeat.seed)", &seed, 0,
          INT64_C(9007199254740991)},
         {"mesh", 0, SUITE_OPTION_FLAG, NULL, "first the mesh of every case and what each axis sends", &mesh, 0, 0},
+        SUITE_OPTION_SET(&settings),
         {0},
     };
     const suite_cli_spec spec = {
@@ -147,7 +150,7 @@ int suite_verb_plan(int argc, char **argv)
     suite_cli cli;
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
-    dit_status st = plan_workload(&cli, seed, mesh);
+    dit_status st = plan_workload(&cli, &settings, seed, mesh);
     code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
     suite_cli_release(&cli);
     return code;

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "suite/cli.h"
 #include "suite/run.h"
+#include "suite/settings.h"
 #include "suite/verbs/verbs.h"
 
 #include <glob.h>
@@ -22,11 +23,14 @@ static const char purpose[] =
     "skipped;\n"
     "130/143 interrupted.";
 
-static const char examples[] = "ditbench run smoke\n"
-                               "ditbench run cpu/methods --filter 'world_size <= 2' --processes 5\n"
-                               "ditbench run smoke --dry-run\n"
-                               "ditbench run workloads/papers/xdit workloads/papers/pipefusion --jobs 2\n"
-                               "ditbench run smoke --timeout 2m --max-time 1h --json";
+static const char examples[] =
+    "ditbench run smoke\n"
+    "ditbench run cpu/methods --filter 'world_size <= 2' --processes 5\n"
+    "ditbench run smoke --dry-run\n"
+    "ditbench run papers/xdit/xdit-scal-flux-16l40 --set num_inference_steps=50 --name 50-steps\n"
+    "ditbench run smoke --set model=flux.1-schnell~one-of-each --set method=ulysses --tag try\n"
+    "ditbench run workloads/papers/xdit workloads/papers/pipefusion --jobs 2\n"
+    "ditbench run smoke --timeout 2m --max-time 1h --json";
 
 /* With several workloads each gets DIR/NAME, NAME the file's without folder and suffix. */
 static dit_status output_of(const char *output, const char *workload, char out[SUITE_PATH])
@@ -183,6 +187,11 @@ int suite_verb_run(int argc, char **argv)
         {"processes", 'p', SUITE_OPTION_INT, "N", "fresh process groups per case", &processes, 1, 1000},
         {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR; exit 2 when there are none",
          &call.params.filter, 0, 0},
+        SUITE_OPTION_SET(&call.params.settings),
+        {"name", 0, SUITE_OPTION_STRING, "TEXT", "what you call the session; part of its folder's name",
+         &call.params.name, 0, 0},
+        {"tag", 0, SUITE_OPTION_STRINGS, "TEXT", "a tag of the session; may be repeated", &call.params.tags, 0, 0},
+        {"note", 0, SUITE_OPTION_STRING, "TEXT", "a remark, kept with the session", &call.params.note, 0, 0},
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "start no case after TIME", &call.params.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.params.timeout_s, 0, 0},
         {"trace", 0, SUITE_OPTION_FLAG, NULL, "one more run of every case, recorded as a timeline", &call.params.trace,

@@ -1,5 +1,6 @@
 /* ditbench validate: reads workload files strictly and says what is wrong, where, and what would be right. */
 #include "suite/cli.h"
+#include "suite/settings.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
 
@@ -29,10 +30,10 @@ static cJSON *file_json(const char *path, dit_status st, const suite_workload *w
 }
 
 /* Checks one file; appends to `files` with --json, prints otherwise. */
-static dit_status validate_file(const char *path, const suite_cli *cli, cJSON *files)
+static dit_status validate_file(const char *path, const suite_cli *cli, const suite_strings *settings, cJSON *files)
 {
     suite_workload workload;
-    dit_status st = suite_workload_load(path, &workload);
+    dit_status st = suite_workload_load_set(path, settings, &workload);
     if (st == DIT_OK) st = suite_workload_require_cases(&workload);
     if (cli->json)
         cJSON_AddItemToArray(files, file_json(path, st, &workload));
@@ -45,13 +46,13 @@ static dit_status validate_file(const char *path, const suite_cli *cli, cJSON *f
 }
 
 /* The first bad file decides the exit code, and is the document's "error". */
-static int validate_all(const suite_cli *cli)
+static int validate_all(const suite_cli *cli, const suite_strings *settings)
 {
     cJSON *document = cJSON_CreateObject();
     cJSON *files = cJSON_AddArrayToObject(document, "files");
     int code = DIT_EXIT_OK;
     for (int i = 0; i < cli->operand_count; i++) {
-        dit_status st = validate_file(cli->operands[i], cli, files);
+        dit_status st = validate_file(cli->operands[i], cli, settings, files);
         if (code != DIT_EXIT_OK || st == DIT_OK) continue;
         code = dit_status_exit_code(st);
         cJSON_AddItemToObject(document, "error", suite_cli_error_json());
@@ -63,8 +64,9 @@ static int validate_all(const suite_cli *cli)
 
 int suite_verb_validate(int argc, char **argv)
 {
-    static const suite_option none[] = {{0}};
-    static const suite_cli_spec spec = {
+    suite_strings settings = {.count = 0};
+    const suite_option options[] = {SUITE_OPTION_SET(&settings), {0}};
+    const suite_cli_spec spec = {
         .verb = "validate",
         .operands = "WORKLOAD...",
         .purpose =
@@ -73,14 +75,14 @@ int suite_verb_validate(int argc, char **argv)
             "values). An error names file, line, column and JSON pointer and says what to do. A workload of which\n"
             "no case is left is an error too. Exit: 0 valid, 2 not.",
         .examples = "ditbench validate smoke cpu/methods\nditbench validate my.json --json",
-        .options = none,
+        .options = options,
         .min_operands = 1,
         .max_operands = -1,
     };
     suite_cli cli;
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
-    code = validate_all(&cli);
+    code = validate_all(&cli, &settings);
     suite_cli_release(&cli);
     return code;
 }
