@@ -83,8 +83,16 @@ static bool refuse(scanner *s, dit_status status, size_t offset, const char *for
     return false;
 }
 
+/* What people who know JavaScript or YAML write there. */
+static bool comment_here(const scanner *s)
+{
+    unsigned char byte = s->at < s->length ? s->text[s->at] : 0, next = s->at + 1 < s->length ? s->text[s->at + 1] : 0;
+    return byte == '#' || (byte == '/' && (next == '/' || next == '*'));
+}
+
 static bool unexpected(scanner *s, const char *wanted)
 {
+    if (comment_here(s)) return refuse(s, DIT_ERR_JSON_SYNTAX, s->at, "expected %s; JSON has no comments", wanted);
     if (s->at >= s->length)
         return refuse(s, DIT_ERR_JSON_SYNTAX, s->length, "expected %s, found the end of the text", wanted);
     unsigned char byte = s->text[s->at];
@@ -314,6 +322,15 @@ static bool leave(scanner *s)
     return true;
 }
 
+/* Takes the comma; true, and refused, when nothing but the end of the array or object follows it. */
+static bool comma_trails(scanner *s, char end)
+{
+    size_t comma = s->at++;
+    skip_space(s);
+    if (!next_is(s, end)) return false;
+    return !refuse(s, DIT_ERR_JSON_SYNTAX, comma, "a comma before '%c'; JSON has no trailing commas", end);
+}
+
 static bool scan_array(scanner *s)
 {
     if (!enter(s, false)) return false;
@@ -323,8 +340,7 @@ static bool scan_array(scanner *s)
         skip_space(s);
         if (next_is(s, ']')) return leave(s);
         if (!next_is(s, ',')) return unexpected(s, "',' or ']' after an element");
-        s->at++;
-        skip_space(s);
+        if (comma_trails(s, ']')) return false;
         s->frames[s->depth - 1].index++;
     }
 }
@@ -391,8 +407,7 @@ static bool scan_object(scanner *s)
         skip_space(s);
         if (next_is(s, '}')) break;
         if (!next_is(s, ',')) return unexpected(s, "',' or '}' after a member");
-        s->at++;
-        skip_space(s);
+        if (comma_trails(s, '}')) return false;
     }
     if (!check_duplicates(s, keys_used / sizeof(key_entry))) return false;
     s->names.used = names_used;
@@ -427,7 +442,9 @@ static bool scan_document(scanner *s)
     skip_space(s);
     if (!scan_value(s)) return false;
     skip_space(s);
-    if (s->at < s->length) return refuse(s, DIT_ERR_JSON_TRAILING, s->at, "bytes after the end of the document");
+    if (s->at < s->length)
+        return refuse(s, DIT_ERR_JSON_TRAILING, s->at, "bytes after the end of the document%s",
+                      comment_here(s) ? "; JSON has no comments" : "");
     return true;
 }
 
