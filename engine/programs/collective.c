@@ -14,6 +14,7 @@
  *    "parallel": {...}, "platform": {...}}
  * Without `parallel` all ranks are one group. Sizes that take longer than limit_s get fewer iterations, 3 at least.
  */
+#include "base/exchange.h"
 #include "engine/case/platform.h"
 #include "engine/programs/program.h"
 
@@ -28,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPERATIONS = 5, LEAST_ITERATIONS = 3 };
+enum { OPERATIONS = DIT_EXCHANGE_COUNT, LEAST_ITERATIONS = 3 };
 
 typedef struct {
     int64_t min_bytes, max_bytes, factor, warmup_runs, iterations;
@@ -132,25 +133,23 @@ static float expect_passed(const call_args *a, int64_t i)
  * link. `whole`: elements are shared by the ranks; `own` and `given`: elements that are filled, and that are checked,
  * are all or one block. */
 static const struct {
-    const char *name;
     double ranks_to_rank; /* times (n-1)/n; 0: busbw is algbw */
     bool whole, sends_block, gives_block, has_in_place;
     dit_status (*call)(const call_args *args);
     float (*expected)(const call_args *args, int64_t i);
 } operations[OPERATIONS] = {
-    {"all_reduce", 2, false, false, false, true, call_all_reduce, summed},
-    {"all_gather", 1, true, true, false, true, call_all_gather, expect_gathered},
-    {"reduce_scatter", 1, true, false, true, false, call_reduce_scatter, expect_scattered},
-    {"all_to_all", 1, true, false, false, false, call_all_to_all, expect_exchanged},
-    {"send_recv", 0, false, false, false, false, call_send_recv, expect_passed},
+    [DIT_EXCHANGE_ALL_REDUCE] = {2, false, false, false, true, call_all_reduce, summed},
+    [DIT_EXCHANGE_ALL_GATHER] = {1, true, true, false, true, call_all_gather, expect_gathered},
+    [DIT_EXCHANGE_REDUCE_SCATTER] = {1, true, false, true, false, call_reduce_scatter, expect_scattered},
+    [DIT_EXCHANGE_ALL_TO_ALL] = {1, true, false, false, false, call_all_to_all, expect_exchanged},
+    [DIT_EXCHANGE_SEND_RECV] = {0, false, false, false, false, call_send_recv, expect_passed},
 };
 
 double dit_collective_bus_factor(const char *operation, int ranks)
 {
-    for (int i = 0; i < OPERATIONS; i++)
-        if (strcmp(operations[i].name, operation) == 0)
-            return operations[i].ranks_to_rank > 0 ? operations[i].ranks_to_rank * (ranks - 1) / ranks : 1;
-    return 0;
+    int i = dit_exchange_from_name(operation);
+    if (i < 0) return 0;
+    return operations[i].ranks_to_rank > 0 ? operations[i].ranks_to_rank * (ranks - 1) / ranks : 1;
 }
 
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
@@ -255,7 +254,7 @@ static dit_status add_row(bench *b, int operation, bool in_place, const row *r)
 {
     cJSON *item = cJSON_CreateObject();
     if (!item || !cJSON_AddItemToArray(b->table, item)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(dit_json_add_string(item, "operation", operations[operation].name));
+    DIT_TRY(dit_json_add_string(item, "operation", dit_exchange_names()[operation]));
     DIT_TRY(dit_json_add_int(item, "bytes", r->bytes));
     DIT_TRY(dit_json_add_string(item, "place", in_place ? "in" : "out"));
     DIT_TRY(dit_json_add_int(item, "iterations", r->iterations));
@@ -264,7 +263,7 @@ static dit_status add_row(bench *b, int operation, bool in_place, const row *r)
     DIT_TRY(dit_json_add_number(item, "busbw_gb_per_s", r->busbw));
     DIT_TRY(dit_json_add_int(item, "wrong", r->wrong));
     if (dit_comm_rank(dit_comm_world()) != 0) return DIT_OK;
-    printf("%-14s %12lld  %-5s %11.1f us %9.3f %9.3f GB/s  %s\n", operations[operation].name, (long long)r->bytes,
+    printf("%-14s %12lld  %-5s %11.1f us %9.3f %9.3f GB/s  %s\n", dit_exchange_names()[operation], (long long)r->bytes,
            in_place ? "in" : "out", r->seconds * 1e6, r->algbw, r->busbw, r->wrong ? "WRONG" : "ok");
     fflush(stdout);
     return DIT_OK;
@@ -279,7 +278,7 @@ static dit_status run_size(const call_args *a, int operation)
     r.iterations = iterations_for(&b->config, r.seconds);
     DIT_TRY(time_calls(a, operation, r.iterations, &r.seconds));
     r.algbw = r.seconds > 0 ? (double)r.bytes / r.seconds * 1e-9 : 0;
-    r.busbw = r.algbw * dit_collective_bus_factor(operations[operation].name, b->size);
+    r.busbw = r.algbw * dit_collective_bus_factor(dit_exchange_names()[operation], b->size);
     return add_row(b, operation, a->in_place, &r);
 }
 
@@ -309,9 +308,7 @@ static dit_status read_operations(const dit_json *doc, const cJSON *object, coll
     cJSON_ArrayForEach(item, list)
     {
         const char *name = cJSON_GetStringValue(item);
-        int found = -1;
-        for (int i = 0; name && i < OPERATIONS; i++)
-            if (strcmp(operations[i].name, name) == 0) found = i;
+        int found = name ? dit_exchange_from_name(name) : -1;
         if (found < 0)
             return dit_json_fail(doc, "/collective/operations", DIT_ERR_JSON_VALUE,
                                  "\"%s\" is not all_reduce, all_gather, reduce_scatter, all_to_all or send_recv",

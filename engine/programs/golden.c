@@ -25,7 +25,7 @@ static dit_status find_kind(const char *folder, const golden_kind **out)
         *out = kinds[i];
         if (kinds[i]->recognise(folder)) return DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_IO, "%s is no golden folder of a known kind", folder),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is no golden folder of a known kind", folder),
                           "it needs config.json (model), e2e.json (sampling loop), scheduler configs or "
                           "ops.safetensors");
 }

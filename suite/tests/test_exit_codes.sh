@@ -24,6 +24,15 @@ ok "unknown option: 2" exits 2 "$ditbench" list --jsn
 ok "no such session: 2" exits 2 "$ditbench" show nothing
 ok "no engine: 4" exits 4 "$ditbench" run tiny.json --engine /no/such/engine
 ok "unknown launcher: 2" exits 2 "$ditbench" run tiny.json --launcher mpirum
+no_golden() { mkdir -p empty && exits 2 "$ditbench" golden empty 2>message && grep -q 'empty is no golden folder' message && grep -q 'e2e.json' message; }
+ok "golden of a folder that is none: 2, as of a missing one" no_golden
+ok "golden of a missing folder: 2" exits 2 "$ditbench" golden /no/such/folder
+operation() {
+    exits 2 "$ditbench" collective --ranks 2 --operation allreduce 2>message && grep -q "no operation 'allreduce'" message &&
+        grep -q 'did you mean all_reduce? There are all_reduce, all_gather, reduce_scatter, all_to_all, send_recv' message &&
+        ! grep -q 'case.json' message
+}
+ok "an unknown operation of collective: 2, with those that there are" operation
 ok "bad filter: 2" exits 2 "$ditbench" run tiny.json --filter 'world_size <'
 ok "filter that keeps nothing: 2" exits 2 "$ditbench" run tiny.json -q --filter 'world_size > 64'
 sed 's/"64x64"/"66x66"/' tiny.json >none.json

@@ -1,4 +1,5 @@
 /* ditbench collective: how fast ranks of this machine exchange, by operation and size. */
+#include "base/exchange.h"
 #include "base/mesh.h"
 #include "suite/cli.h"
 #include "suite/single.h"
@@ -62,6 +63,17 @@ static dit_status settle_ranks(collective_call *call, dit_parallel *parallel)
     return DIT_OK;
 }
 
+static dit_status fail_operation(const char *name)
+{
+    const char *const *names = dit_exchange_names(), *near = dit_nearest_word(name, names);
+    char all[160] = "";
+    for (int i = 0; names[i]; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
+    dit_status st = DIT_FAIL(DIT_ERR_USAGE, "--operation: there is no operation '%s'", name);
+    return near ? dit_error_hint(st, "did you mean %s? There are %s", near, all)
+                : dit_error_hint(st, "there are %s", all);
+}
+
 static dit_status add_operations(const char *list, cJSON *collective)
 {
     char name[64];
@@ -72,6 +84,7 @@ static dit_status add_operations(const char *list, cJSON *collective)
         snprintf(name, sizeof name, "%.*s", (int)length, list);
         for (char *c = name; *c; c++)
             if (*c == '-') *c = '_';
+        if (dit_exchange_from_name(name) < 0) return fail_operation(name);
         cJSON_AddItemToArray(array, cJSON_CreateString(name));
         list += length + (list[length] == ',');
     }

@@ -162,6 +162,15 @@ static bool skip_folder(golden_call *call, const char *folder)
     return true;
 }
 
+/* A folder of no kind that the engine knows is a wrong argument, as a missing one is, and no wrong number. */
+static dit_status refuse_unknown(const suite_outcome *outcome, const char *folder)
+{
+    const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
+    const char *hint = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "hint"));
+    if (!code || strcmp(code, "E_NOT_FOUND") != 0) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is no golden folder", folder), "%s", hint ? hint : "");
+}
+
 static dit_status check_folder(golden_call *call, const char *folder)
 {
     suite_outcome outcome = {0};
@@ -170,6 +179,7 @@ static dit_status check_folder(golden_call *call, const char *folder)
     dit_status st = make_case(call, folder, kase);
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
     cJSON_Delete(kase);
+    if (st == DIT_OK && !call->single.dry_run) st = refuse_unknown(&outcome, folder);
     if (st == DIT_OK && !call->single.dry_run) {
         cJSON *result = verdict_of(&outcome, folder);
         const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "verdict"));
