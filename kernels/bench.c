@@ -101,7 +101,8 @@ typedef struct {
     double error, tolerance, lse_error;
     bool passed, timed, has_lse;
     double time_ns, flop_per_s, of_peak, byte_per_s;
-    int rounds, copies; /* copies: of the operands on a device; 0 on the host */
+    dit_summary spread; /* of the rounds' times of one call, in ns            */
+    int copies;         /* of the operands on a device; 0 on the host         */
 } case_result;
 
 /* What cases run on. */
@@ -153,8 +154,8 @@ static void time_on_host(dit_case_run *run, const dit_kernels *table, case_resul
         before = after;
         spent += elapsed_ns;
     }
-    result->rounds = rounds;
-    result->time_ns = dit_stats_median(time_ns, rounds);
+    result->spread = dit_stats_summarise(time_ns, rounds);
+    result->time_ns = result->spread.median;
     result->of_peak = dit_stats_median(of_peak, rounds);
 }
 
@@ -162,7 +163,7 @@ static dit_status time_on_device(bench_place *place, dit_case_run *run, case_res
 {
     dit_device_timing timing;
     DIT_TRY(dit_bench_device_time(run, place->table, &place->gemm, place->cache_bytes, &timing));
-    result->rounds = timing.rounds;
+    result->spread = timing.spread;
     result->copies = timing.copies;
     result->time_ns = timing.time_ns;
     result->of_peak = timing.of_gemm;
@@ -231,8 +232,8 @@ static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, c
                         r->error, r->tolerance, r->passed ? "PASS" : "FAIL");
     if (r->has_lse && !r->passed) used += snprintf(line + used, sizeof line - (size_t)used, " lse %.2g", r->lse_error);
     if (r->timed)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %10.3f ms %8.1f GFLOP/s", r->time_ns / 1e6,
-                         r->flop_per_s / 1e9);
+        used += snprintf(line + used, sizeof line - (size_t)used, " %10.3f ms [%.3f, %.3f] n=%d %8.1f GFLOP/s",
+                         r->time_ns / 1e6, r->spread.min / 1e6, r->spread.max / 1e6, r->spread.n, r->flop_per_s / 1e9);
     if (r->timed && dit_operator_is_compute_bound(c->op))
         snprintf(line + used, sizeof line - (size_t)used, "  %.3f of peak", r->of_peak);
     else if (r->timed)
@@ -240,11 +241,24 @@ static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, c
     bench->progress(bench->context, line);
 }
 
+/* "spread_ns": least, quartiles, median and most of the rounds. */
+static dit_status add_spread(cJSON *item, const dit_summary *spread)
+{
+    cJSON *object = cJSON_AddObjectToObject(item, "spread_ns");
+    if (!object) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
+    DIT_TRY(dit_json_add_int(object, "min", (int64_t)spread->min));
+    DIT_TRY(dit_json_add_int(object, "q1", (int64_t)spread->q1));
+    DIT_TRY(dit_json_add_int(object, "median", (int64_t)spread->median));
+    DIT_TRY(dit_json_add_int(object, "q3", (int64_t)spread->q3));
+    return dit_json_add_int(object, "max", (int64_t)spread->max);
+}
+
 static dit_status add_timing(cJSON *item, const dit_kernel_case *c, const case_result *r)
 {
     if (!r->timed) return DIT_OK;
     DIT_TRY(dit_json_add_int(item, "time_ns", (int64_t)r->time_ns));
-    DIT_TRY(dit_json_add_int(item, "rounds", r->rounds));
+    DIT_TRY(dit_json_add_int(item, "rounds", r->spread.n));
+    DIT_TRY(add_spread(item, &r->spread));
     if (r->copies) DIT_TRY(dit_json_add_int(item, "copies", r->copies));
     DIT_TRY(dit_json_add_number(item, "gflop_per_s", r->flop_per_s / 1e9));
     if (dit_operator_is_compute_bound(c->op)) DIT_TRY(dit_json_add_number(item, "of_peak", r->of_peak));

@@ -195,8 +195,9 @@ static dit_status time_rounds(timed_case *t, dit_bench_gemm *gemm, dit_device_ti
         before = after;
         rounds++;
     }
-    *out = (dit_device_timing){.rounds = rounds, .copies = t->copies, .recorded = t->graph != NULL};
-    out->time_ns = dit_stats_median(time_ns, rounds);
+    *out = (dit_device_timing){.copies = t->copies, .recorded = t->graph != NULL};
+    out->spread = dit_stats_summarise(time_ns, rounds);
+    out->time_ns = out->spread.median;
     out->of_gemm = dit_stats_median(of_gemm, rounds);
     return DIT_OK;
 }

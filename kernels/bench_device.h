@@ -2,6 +2,7 @@
 #ifndef DIT_KERNELS_BENCH_DEVICE_H
 #define DIT_KERNELS_BENCH_DEVICE_H
 
+#include "base/stats.h"
 #include "kernels/cases.h"
 
 /* y = x W^T of n x n matrices in the device's element, n as large as the device needs to be busy for a millisecond. */
@@ -22,7 +23,8 @@ void dit_bench_gemm_release(dit_bench_gemm *gemm);
 
 typedef struct {
     double time_ns, of_gemm;
-    int rounds, copies; /* copies of the operands, taken in turn so that caches do not hold them */
+    dit_summary spread; /* of the rounds' times of one call, in ns                                   */
+    int copies;         /* of the operands, taken in turn so that caches do not hold them            */
     bool recorded;
 } dit_device_timing;
 

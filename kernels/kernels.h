@@ -265,8 +265,8 @@ double dit_kernels_measure_bandwidth(dit_pool *pool);
 
 /* Runs the one case list (kernels/cases.c) on `backend`: each operator against ref over all ISA-relevant and awkward
  * shapes; with `time` also timed, only after it has passed. Adds to `report`: "cases": [{op, shape, max_error,
- * tolerance, lse_error?, verdict, time_ns?, rounds?, gflop_per_s?, of_peak?, gb_per_s?, copies?}], "peak_gflop_per_s",
- * "isa", "threads", "backend", "element", and with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median,
+ * tolerance, lse_error?, verdict, time_ns?, rounds?, spread_ns?: {min, q1, median, q3, max}, gflop_per_s?, of_peak?,
+ * gb_per_s?, copies?}], "peak_gflop_per_s", "isa", "threads", "backend", "element", and with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median,
  * of_peak_min}]. On a device (kernels/device.h) operands are elements on it, the peak is that of its largest product of
  * matrices, "gemm_size" its extents, and "device" is what describes it.
  * `progress` (may be NULL) is called with each finished case's line. Errors: DIT_ERR_MISMATCH when any case failed,

@@ -268,7 +268,24 @@ static void a_filter_that_matches_nothing_is_an_error(void **state)
 static void count_line(void *context, const char *line)
 {
     assert_non_null(strstr(line, "copy"));
+    if (strstr(line, " ms ")) assert_true(strstr(line, " ms [") && strstr(line, "] n="));
     ++*(int *)context;
+}
+
+static double spread_of(const cJSON *item, const char *key)
+{
+    return cJSON_GetNumberValue(cJSON_GetObjectItem(cJSON_GetObjectItem(item, "spread_ns"), key));
+}
+
+/* In order, about the time that is told, of as many rounds as are told. */
+static void assert_spread(const cJSON *item)
+{
+    static const char *const keys[] = {"min", "q1", "median", "q3", "max"};
+    assert_true(spread_of(item, "min") > 0);
+    for (int i = 1; i < 5; i++) assert_true(spread_of(item, keys[i - 1]) <= spread_of(item, keys[i]));
+    assert_true(spread_of(item, "median") == cJSON_GetNumberValue(cJSON_GetObjectItem(item, "time_ns")));
+    assert_true(spread_of(item, "min") < spread_of(item, "max"));
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(item, "rounds")) >= 5);
 }
 
 static void timing_reports_time_and_bandwidth_after_the_check(void **state)
@@ -282,7 +299,7 @@ static void timing_reports_time_and_bandwidth_after_the_check(void **state)
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(report, "cases"))
     {
         assert_string_equal(cJSON_GetObjectItem(item, "verdict")->valuestring, "pass");
-        if (cJSON_GetObjectItem(item, "time_ns")) timed++;
+        if (cJSON_GetObjectItem(item, "time_ns")) timed++, assert_spread(item);
         lines--;
     }
     assert_int_equal(lines, 0);
