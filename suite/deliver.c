@@ -1,5 +1,6 @@
 #include "suite/deliver.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,18 +9,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool ends_in_png(const char *text)
+enum { ENDING_MOST = 12 };
+
+/* The ending of a file's name, with its dot: one to eleven letters and digits, a letter first. NULL: it has none. */
+static const char *ending_of(const char *output)
 {
-    size_t length = strlen(text);
-    return length > 4 && strcmp(text + length - 4, ".png") == 0;
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output, *dot = strrchr(name, '.');
+    if (!dot || dot == name || !isalpha((unsigned char)dot[1]) || strlen(dot) > ENDING_MOST) return NULL;
+    for (const char *c = dot + 1; *c; c++)
+        if (!isalnum((unsigned char)*c)) return NULL;
+    return dot;
 }
 
-dit_status suite_delivery_init(const char *output, suite_delivery *out)
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static dit_status settle_file(const char *output, size_t stem, suite_delivery *out)
 {
     char parent[SUITE_PATH];
-    *out = (suite_delivery){0};
-    if (!ends_in_png(output)) return suite_path(out->folder, "%s", output);
-    DIT_TRY(suite_path(out->stem, "%.*s", (int)strlen(output) - 4, output));
+    DIT_TRY(suite_path(out->stem, "%.*s", (int)stem, output));
     DIT_TRY(suite_path(parent, "%s", out->stem));
     char *slash = strrchr(parent, '/');
     if (slash) *slash = '\0';
@@ -27,6 +38,19 @@ dit_status suite_delivery_init(const char *output, suite_delivery *out)
     if (access(place, W_OK) != 0)
         return DIT_FAIL(DIT_ERR_IO, "cannot write %s: folder %s: %s", output, place, strerror(errno));
     return suite_path(out->folder, "%s/.ditbench-generate-XXXXXX", place);
+}
+
+dit_status suite_delivery_init(const char *output, suite_delivery *out)
+{
+    const char *ending = is_folder(output) ? NULL : ending_of(output);
+    *out = (suite_delivery){0};
+    if (!ending) return suite_path(out->folder, "%s", output);
+    out->latents = strcmp(ending, ".safetensors") == 0;
+    if (!out->latents && strcmp(ending, ".png") != 0)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--output %s: cannot write %s", output, ending),
+                              "FILE.png is a picture, or a clip as an animated one; FILE.safetensors the latents; "
+                              "FOLDER/ keeps all");
+    return settle_file(output, (size_t)(ending - output), out);
 }
 
 static bool is_frame(const char *name)

@@ -1,8 +1,9 @@
 /* Deliver: where what `ditbench generate` made goes.
  *
  * FILE.png means FILE.png, FILE.json (the record), FILE.safetensors (the latents) and FILE.trace.json: the engine
- * writes into a folder of ours beside them, so that each gets its name whole, by a rename. Anything else is a folder of
- * the user's that keeps all.
+ * writes into a folder of ours beside them, so that each gets its name whole, by a rename. FILE.safetensors means the
+ * latents without a picture. A name without an ending, one that ends in '/', or a folder that is there, is a folder of
+ * the user's that keeps all. Other endings are refused: no such file can be written.
  */
 #ifndef DIT_SUITE_DELIVER_H
 #define DIT_SUITE_DELIVER_H
@@ -10,11 +11,13 @@
 #include "suite/text.h"
 
 typedef struct {
-    char stem[SUITE_PATH];   /* the output without ".png"; "" for a folder of the user's */
-    char folder[SUITE_PATH]; /* where the engine writes */
+    char stem[SUITE_PATH];   /* the output without its ending; "" for a folder of the user's */
+    char folder[SUITE_PATH]; /* where the engine writes                                      */
+    bool latents;            /* FILE.safetensors: no picture is wanted                       */
 } suite_delivery;
 
-/* Decides, makes nothing. Errors: DIT_ERR_IO when the place cannot be written. */
+/* Decides, makes nothing. Errors: DIT_ERR_USAGE for an ending that cannot be written, DIT_ERR_IO when the place
+ * cannot. */
 dit_status suite_delivery_init(const char *output, suite_delivery *out);
 /* Makes the folder if it is ours. Errors: DIT_ERR_IO. */
 dit_status suite_delivery_open(suite_delivery *delivery);

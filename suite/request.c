@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,9 +172,67 @@ static dit_status copy_config(const cJSON *from, cJSON **out)
     return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
 }
 
+/* Names of models that can run; of those, where `start` is given, the ones that begin with it in any case. */
+static dit_status runnable_models(const char *start, char ***names)
+{
+    char **all;
+    int kept = 0;
+    DIT_TRY(suite_catalogue_names("models", &all));
+    for (int i = 0; all[i]; i++) {
+        suite_model model;
+        bool wanted = !start || strncasecmp(all[i], start, strlen(start)) == 0;
+        bool runs = wanted && suite_model_load(all[i], &model) == DIT_OK; /* a broken file is validate's business */
+        bool built = runs && model.config;
+        if (runs) suite_model_release(&model);
+        if (built)
+            all[kept++] = all[i];
+        else
+            free(all[i]);
+    }
+    all[kept] = NULL;
+    dit_error_clear();
+    *names = all;
+    return DIT_OK;
+}
+
+/* A word that is neither a folder nor a model: what it may have meant. */
+static dit_status fail_source(const char *source)
+{
+    static const char folder[] = "a diffusers checkpoint is given as the path of its folder, which holds "
+                                 "model_index.json (nothing is downloaded)";
+    char **alike, **all, list[300] = "";
+    DIT_TRY(runnable_models(source, &alike));
+    for (int i = 0; alike[i] && strlen(list) + strlen(alike[i]) + 3 < sizeof list; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", alike[i]);
+    suite_names_free(alike);
+    DIT_TRY(runnable_models(NULL, &all));
+    const char *near = list[0] ? NULL : dit_nearest_word(source, (const char *const *)all);
+    dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no folder %s, and no model of that name", source);
+    st = list[0] ? dit_error_hint(st, "models that begin so, with seeded weights: %s; %s", list, folder)
+         : near  ? dit_error_hint(st, "did you mean %s? %s", near, folder)
+                 : dit_error_hint(st, "`ditbench list models` shows the models; %s", folder);
+    suite_names_free(all);
+    return st;
+}
+
+/* Whether the catalogue has the model that NAME or NAME~VARIANT names. */
+static dit_status is_in_catalogue(const char *name, bool *out)
+{
+    char **names;
+    size_t length = strcspn(name, "~");
+    *out = false;
+    DIT_TRY(suite_catalogue_names("models", &names));
+    for (int i = 0; names[i]; i++) *out |= strlen(names[i]) == length && strncmp(names[i], name, length) == 0;
+    suite_names_free(names);
+    return DIT_OK;
+}
+
 static dit_status take_model(request_builder *b, const char *name)
 {
     suite_vae vae;
+    bool known;
+    DIT_TRY(is_in_catalogue(name, &known));
+    if (!known) return fail_source(name);
     DIT_TRY(suite_model_load(name, &b->model));
     b->from_catalogue = true;
     if (!b->model.config)
@@ -412,6 +471,17 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
     return b->inputs[0] ? dit_json_add_string(conditions, "path", b->inputs) : DIT_OK;
 }
 
+/* Without a VAE there is no picture, which is better said before the sampling than after it. */
+static dit_status check_vae(const request_builder *b)
+{
+    if (b->vae || b->r->latents_only) return DIT_OK;
+    dit_status st = b->from_catalogue
+                        ? DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not built: no picture can be made", b->name)
+                        : DIT_FAIL(DIT_ERR_USAGE, "%s names no VAE: no picture can be made", b->name);
+    return dit_error_hint(st, "--vae DIR names one (config.json and weights); --output FILE.safetensors makes the "
+                              "latents alone");
+}
+
 static dit_status add_picture(request_builder *b, cJSON *document, const char *file, int64_t weights_seed)
 {
     cJSON *vae, *picture;
@@ -450,6 +520,7 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     int64_t weights_seed;
     DIT_TRY(take_source(b));
     DIT_TRY(take_options(b));
+    DIT_TRY(check_vae(b));
     DIT_TRY(shift_scheduler(b));
     DIT_TRY(find_twin(b));
     weights_seed = b->r->weights_seed >= 0 ? b->r->weights_seed : usual_number(b, "weights_seed", DEFAULT_WEIGHTS_SEED);

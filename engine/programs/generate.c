@@ -2,8 +2,9 @@
  *
  * The case is denoise's, and may name a VAE ("vae", engine/results/decode.h) and what to write: "picture": {"file":
  * "image.png", "frames": "animated" | "numbered", "frames_per_s": 8}, relative to the out folder. Several images become
- * image-0.png and so on, numbered frames image/frame-0000.png. Every step prints a line on stdout. Latents are always
- * written; where there is no VAE, or its class is not built, they are all there is, and the record says why. With
+ * image-0.png and so on, numbered frames image/frame-0000.png. Every step, and every part of a decode, prints a line on
+ * stdout. Latents are always written; where the case names no VAE they are all there is, and the record says so. A VAE
+ * that is not built is refused before anything is sampled. With
  * rows_degree all ranks share every decode, else rank 0 decodes.
  */
 #include "engine/results/decode.h"
@@ -33,15 +34,39 @@ typedef struct {
     dit_decoder decoder;
     bool shared;                /* all ranks decode together; else rank 0 alone */
     bool decodes;               /* this rank has a VAE                          */
-    char reason[1024];          /* why not                                      */
     dit_volume_table predicted; /* what this rank sends to decode all images */
     const char *file;           /* picture.file */
     bool numbered;
     int64_t frames_per_s, decode_ns;
-    char *case_text; /* canonical JSON of the case */
-    char digest[48]; /* of the latents */
-    cJSON *more;     /* what the record says beyond denoise's */
+    int64_t image, part_ns; /* the one that is being decoded; when its last part was done */
+    char *case_text;        /* canonical JSON of the case */
+    char digest[48];        /* of the latents */
+    cJSON *more;            /* what the record says beyond denoise's */
 } generation;
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+static dit_status print_step(dit_sampler *sampler, int step, void *context)
+{
+    (void)context;
+    DIT_TRY(dit_runtime_settle(sampler->rt)); /* a device's times are known when it is done */
+    if (dit_comm_rank(dit_comm_world()) != 0) return DIT_OK;
+    printf("step %d/%d %.3f s\n", step + 1, sampler->scheduler->steps, (double)sampler->step_ns[step] * 1e-9);
+    fflush(stdout);
+    return DIT_OK;
+}
+
+/* Parts of a decode are far from alike: the last take longest. */
+static void print_part(void *context, int done, int of)
+{
+    generation *g = context;
+    int64_t now = dit_clock_ns();
+    if (dit_comm_rank(dit_comm_world()) == 0) {
+        printf("decoding %lld %d/%d %.3f s\n", (long long)g->image, done, of, (double)(now - g->part_ns) * 1e-9);
+        fflush(stdout);
+    }
+    g->part_ns = now;
+}
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
 
@@ -70,21 +95,17 @@ static dit_status read_picture(generation *g)
     return DIT_OK;
 }
 
-/* A VAE that is not built is no reason to refuse the run: the latents are there for another decoder. */
 static dit_status read_vae(generation *g)
 {
     const dit_json *doc = g->args->doc;
     const cJSON *vae = NULL;
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "vae", &vae));
-    snprintf(g->reason, sizeof g->reason, "the case names no VAE");
     if (!vae) return DIT_OK;
     dit_status st = dit_decoder_read(doc, vae, "/vae", &g->decoder);
-    if (st == DIT_OK || st == DIT_ERR_UNSUPPORTED) {
-        g->decodes = st == DIT_OK;
-        snprintf(g->reason, sizeof g->reason, "%s", st == DIT_OK ? "" : dit_error_last()->message);
-        return DIT_OK;
-    }
-    return st;
+    g->decodes = st == DIT_OK;
+    g->decoder.told = print_part, g->decoder.context = g;
+    if (st != DIT_ERR_UNSUPPORTED) return st;
+    return dit_error_hint(st, "--output FILE.safetensors makes the latents alone, for another decoder");
 }
 
 /* The closed form of all decodes; the frames that only fill up a patch are not decoded. */
@@ -111,8 +132,8 @@ static dit_status prepare(generation *g)
 {
     DIT_TRY(dit_json_canonical(g->args->doc->root, &g->case_text));
     DIT_TRY(read_picture(g));
-    DIT_TRY(dit_pipeline_create(g->args->doc, &g->pipeline));
     DIT_TRY(read_vae(g));
+    DIT_TRY(dit_pipeline_create(g->args->doc, &g->pipeline));
     dit_runtime *rt = &g->pipeline.rt;
     g->shared = rt->parallel.rows_degree > 1;
     if (dit_comm_rank(dit_comm_world()) != 0 && !g->shared) g->decodes = false;
@@ -123,16 +144,6 @@ static dit_status prepare(generation *g)
 }
 
 /* ---- sampling ---------------------------------------------------------------------------------------------------- */
-
-static dit_status print_step(dit_sampler *sampler, int step, void *context)
-{
-    (void)context;
-    DIT_TRY(dit_runtime_settle(sampler->rt)); /* a device's times are known when it is done */
-    if (dit_comm_rank(dit_comm_world()) != 0) return DIT_OK;
-    printf("step %d/%d %.3f s\n", step + 1, sampler->scheduler->steps, (double)sampler->step_ns[step] * 1e-9);
-    fflush(stdout);
-    return DIT_OK;
-}
 
 /* latents_final: tokens, as denoise writes them; latents: planes [images, channels, frames, height, width]. */
 static dit_status write_latents(generation *g)
@@ -220,6 +231,7 @@ static dit_status decode_all(generation *g)
     dit_status st = rgb ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the pixels of a picture");
     for (int64_t image = 0; image < images && st == DIT_OK; image++) {
         int64_t began = dit_clock_ns();
+        g->image = image, g->part_ns = began;
         st = dit_decoder_run(d, p->sampler.full + image * row);
         int64_t elapsed = dit_clock_ns() - began;
         g->decode_ns += elapsed;
@@ -306,7 +318,7 @@ static dit_status finish(generation *g)
         if (!tiling || !cJSON_AddBoolToObject(tiling, "tiled", dit_vae_is_tiled(g->decoder.vae)))
             return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     } else if (g->more) {
-        DIT_TRY(dit_json_add_string(g->more, "no_picture", g->reason));
+        DIT_TRY(dit_json_add_string(g->more, "no_picture", "the case names no VAE"));
     }
     return dit_record_write(&(dit_record_params){.program = "generate",
                                                  .kase = &g->pipeline.kase,

@@ -48,6 +48,8 @@ dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *l
     if (d->path) DIT_TRY(dit_safetensors_open(d->path, &d->file));
     d->weights.file = d->file;
     DIT_TRY(dit_vae_create(&(dit_vae_params){.rt = rt,
+                                             .told = d->told,
+                                             .context = d->context,
                                              .config = d->config,
                                              .weights = &d->weights,
                                              .frames = latent->frames - d->surplus,

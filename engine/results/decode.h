@@ -13,6 +13,8 @@ typedef struct {
     const char *path; /* of the weights; NULL: seeded */
     dit_weights weights;
     bool tiling;
+    void (*told)(void *context, int done, int of); /* NULL, or set before opening: as dit_vae_params has it */
+    void *context;
     dit_safetensors *file;
     dit_vae *vae;
     dit_latent latent;             /* of the latents; its first `surplus` frames only fill up a patch */

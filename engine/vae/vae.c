@@ -230,8 +230,25 @@ static dit_status tap_whole(dit_vae *vae, vae_tensor tensor, const char *name)
     return st;
 }
 
+static int64_t tiles_of(const dit_vae *vae)
+{
+    if (!vae->tiled) return 1;
+    return tiles_along(vae->params.height, vae->overlap_height) * tiles_along(vae->params.width, vae->overlap_width);
+}
+
+/* What is tapped is a part: the dry walk counts them, a decode tells them. */
+static void tell_part(dit_vae *vae)
+{
+    const dit_vae_params *p = &vae->params;
+    if (vae->memory.planning)
+        vae->parts++;
+    else if (p->told)
+        p->told(p->context, ++vae->parts_done, vae->parts * (int)tiles_of(vae));
+}
+
 dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...)
 {
+    tell_part(vae);
     char name[64];
     va_list args;
     dit_vae_tap *tap = vae->params.tap;
@@ -375,6 +392,7 @@ dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image)
 {
     const dit_vae_params *p = &vae->params;
     int64_t frames = dit_vae_output_frames(&vae->facts, p->frames), spatial = vae->facts.spatial;
+    vae->parts_done = 0;
     if (vae->tiled) return decode_tiled(vae, latents, image);
     DIT_TRY(vae->klass->decode(vae, dense_source(latents, p->frames, p->height, p->width), vae->tile,
                                dense_planes(image, frames, p->height * spatial, p->width * spatial)));

@@ -45,6 +45,8 @@ typedef struct {
     int64_t tile_height_px, tile_width_px;          /* 0: the facts' */
     double tile_overlap_height, tile_overlap_width; /* 0: the facts' */
     dit_vae_tap *tap;                               /* NULL: none */
+    void (*told)(void *context, int done, int of);  /* NULL, or called after each part of a decode: for progress */
+    void *context;
 } dit_vae_params;
 
 typedef struct dit_vae dit_vae;

@@ -41,6 +41,7 @@ struct dit_vae {
     vae_memory memory;
     vae_bands bands;
     void *state;
+    int parts, parts_done; /* of one tile's decode, counted by the dry walk; of the decode under way */
     bool tiled;
     vae_extents tile;       /* latents; of an untiled decode all of them  */
     int64_t overlap_height; /* latents from tile to tile                  */

@@ -117,11 +117,34 @@ keeps_others() {
         [ -e frames/mine ] && [ "$(find frames -name 'frame-*.png' | wc -l)" -eq 9 ]
 }
 ok "numbered frames take the place of older ones and of nothing else" keeps_others
-latents_only() {
-    generate "$golden/e2e_wan_unipc" --output wan.png >answer && grep -q 'no picture: the case names no VAE' answer &&
-        [ -s wan.safetensors ] && grep -q '"no_picture"' wan.json && [ ! -e wan.png ]
+no_picture() { # CODE WORDS SOURCE: refused before anything is sampled, with what to do
+    refuses "$1" "$2" "$3" && grep -q -- '--output FILE.safetensors' message && ! compgen -G 'refused*' >/dev/null
 }
-ok "without a VAE the latents are there, and the answer says why there is no picture" latents_only
+ok "a run that names no VAE cannot make a picture" no_picture 2 'names no VAE' "$golden/e2e_cogvideox_2b"
+ok "nor can a model whose VAE is not built" no_picture 2 'E_UNSUPPORTED: the VAE of wan2.1-t2v-1.3b~two-blocks is not built' \
+    wan2.1-t2v-1.3b~two-blocks
+make_unbuilt() {
+    mkdir -p unbuilt && cp "$golden/vae_cogvideox/diffusion_pytorch_model.safetensors" unbuilt/ &&
+        sed 's/"AutoencoderKLCogVideoX"/"AutoencoderKLWan"/' "$golden/vae_cogvideox/config.json" >unbuilt/config.json
+}
+unbuilt() {
+    make_unbuilt && exits 2 "$ditbench" generate "$golden/e2e_wan_unipc" --vae unbuilt -v --output refused.png 2>message &&
+        grep -q 'E_UNSUPPORTED: .*AutoencoderKLWan' message && ! grep -q '^step' message && ! compgen -G 'refused*' >/dev/null && grep -q -- '--output FILE.safetensors' message
+}
+ok "nor can a checkpoint with a VAE of a class that is not built: nothing is sampled" unbuilt
+latents_only() {
+    generate "$golden/e2e_wan_unipc" --output wan.safetensors >answer && grep -q 'no picture: latents were asked for' answer &&
+        [ -s wan.safetensors ] && [ -s wan.json ] && [ ! -e wan.png ] && [ ! -d wan.safetensors ]
+}
+ok "--output FILE.safetensors makes the latents alone" latents_only
+unwritable() { # FILE: an ending that cannot be written makes neither a file nor a folder of that name
+    exits 2 generate "$golden/e2e_flux_schnell" --output "$1" 2>message && grep -q "cannot write .${1##*.}" message &&
+        grep -q 'FILE.png .* FILE.safetensors .* FOLDER/' message && [ ! -e "$1" ]
+}
+ok "--output FILE.jpg is refused, with what can be written" unwritable sd3.jpg
+ok "--output FILE.mp4 too" unwritable latte.mp4
+dotted() { generate "$golden/e2e_flux_schnell" --output run.v2/ && [ -s run.v2/image.png ]; }
+ok "a folder may have a name like that, with a slash" dotted
 several() {
     generate --transformer "$golden/pixart_sigma" --vae "$golden/vae_4ch" --scheduler "$golden/schedulers/dpmpp_2m.json" \
         --height 64 --width 96 --num_inference_steps 2 --num_images 2 --seed 5 --output several.png || return 1
@@ -140,6 +163,17 @@ progress() {
     [ "$(grep -cE '^step [1-4]/4 [0-9.]+ s$' steps)" -eq 4 ] && ! grep -q '^step' answer
 }
 ok "-v tells every step, on stderr" progress
+parts() { # the parts of each decode, up to the last
+    local of
+    of=$(sed -nE 's|^decoding 0 1/([0-9]+) [0-9.]+ s$|\1|p' "$1")
+    [ "${of:-0}" -ge 4 ] && [ "$(grep -cE "^decoding 0 [0-9]+/$of [0-9.]+ s$" "$1")" -eq "$of" ] && ! grep -q '^decoding' answer
+}
+ok "and every part of the decode" parts steps
+parts_of_clip() {
+    "$ditbench" generate "$golden/e2e_cogvideox_2b" --vae "$golden/vae_cogvideox" --output told.png -v 2>steps >answer
+    parts steps
+}
+ok "of a clip too" parts_of_clip
 dry() {
     "$ditbench" generate "$golden/e2e_flux_dev" --dry-run --output dry.png >answer || return 1
     grep -q 'ditbench-engine --case' answer && grep -q '"program"' answer && [ ! -e dry.png ]
@@ -169,6 +203,13 @@ ok "a VAE shared by rows and cut into tiles is refused" refuses 2 'not shared by
 ok "an image VAE cannot decode a clip" refuses 6 'VAE' "$golden/e2e_cogvideox_2b" --vae "$golden/vae_4ch"
 ok "a hub's name is not downloaded" refuses 2 'no folder' PixArt-alpha/PixArt-XL-2-1024-MS
 ok "an unknown model names the nearest" refuses 2 'flux.1-dev' flux.1-dav
+checkpoint_name() { refuses 2 'there is no folder FLUX.1-dev, and no model of that name' FLUX.1-dev && grep -q 'model_index.json' message; }
+ok "a checkpoint's name that is no folder here is told to be a path" checkpoint_name
+begins_so() {
+    refuses 2 'begin so, with seeded weights: flux.1-dev, flux.1-schnell;' flux && ! grep -q 'flux.2' message &&
+        refuses 2 'did you mean' wan2.2-t2v-1.3b
+}
+ok "the beginning of a name offers the models that begin so and can run" begins_so
 broken() { cp -r checkpoint broken && truncate -s -100 broken/transformer/*.safetensors && refuses 6 'E_SAFETENSORS' broken; }
 ok "a cut checkpoint is refused" broken
 harmless() {

@@ -27,7 +27,8 @@ static const char purpose[] =
     "--inputs, under the pipelines' names (prompt_embeds, negative_prompt_embeds, pooled_prompt_embeds, latents, ...), "
     "or\n"
     "are seeded noise. --output FILE.png writes FILE.png, FILE.json (the record) and FILE.safetensors (the latents);\n"
-    "--output DIR keeps everything there, the case and the engine's log too. All flags of xDiT are understood: what\n"
+    "--output FILE.safetensors the last two, for models whose VAE is not built; --output DIR keeps everything there,\n"
+    "the case and the engine's log too. All flags of xDiT are understood: what\n"
     "changes nothing is taken with a note, what is not built is refused with the reason.\n"
     "Exit: 0; 2 usage; 3 failed; 4 environment; 6 wrong numbers.";
 
@@ -36,6 +37,7 @@ static const char examples[] =
     "ditbench generate engine/tests/golden/e2e_pixart_sigma --ulysses_degree 2 --output parallel.png\n"
     "ditbench generate engine/tests/golden/e2e_flux_dev --num_inference_steps 2 --output_type latent --json\n"
     "ditbench generate engine/tests/golden/e2e_pixart_sigma --pipefusion_parallel_degree 2 --num_pipeline_patch 4\n"
+    "ditbench generate engine/tests/golden/e2e_wan_unipc --output wan.safetensors\n"
     "ditbench generate flux.1-dev --backend cuda --element bf16 --output flux.png\n"
     "ditbench generate pixart-alpha-xl-2 --height 256 --width 256 --dry-run";
 
@@ -60,17 +62,22 @@ typedef struct {
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
-/* "step 3/28 1.234 s", "decode 1/1 0.532 s" */
+/* "step 3/28 1.234 s"; "decoding 3/17 0.532 s": of one image's decode, or of one image of several. */
 static void take_line(generate_call *call, double elapsed_s)
 {
-    int at, of;
+    suite_progress *progress = &call->progress;
+    int at, of, image;
     double seconds;
-    if (call->cli.verbose && !call->progress.terminal) fprintf(stderr, "%s\n", call->line);
-    if (sscanf(call->line, "step %d/%d %lf", &at, &of, &seconds) != 3 || at < 1 || of < at) return;
-    call->progress.total = of;
-    call->progress.done = call->progress.timed = at;
-    call->progress.timed_s += seconds;
-    call->progress.label = at < of ? "steps" : "decoding";
+    if (call->cli.verbose && !progress->terminal) fprintf(stderr, "%s\n", call->line);
+    bool step = sscanf(call->line, "step %d/%d %lf", &at, &of, &seconds) == 3;
+    bool decode = !step && sscanf(call->line, "decoding %d %d/%d %lf", &image, &at, &of, &seconds) == 4;
+    if ((!step && !decode) || at < 0 || of < 1 || of < at) return;
+    if (at <= 1) progress->timed_s = 0;
+    progress->total = of;
+    progress->done = at;
+    progress->timed = step ? at : 0; /* what is left of a decode cannot be told from its first parts */
+    progress->timed_s += seconds;
+    progress->label = step && at < of ? "steps" : "decoding";
     call->step_began_s = elapsed_s;
 }
 
@@ -189,10 +196,14 @@ static dit_status settle_words(generate_call *call)
     call->request.numbered = call->frames && strcmp(call->frames, "numbered") == 0;
     if (call->frames && !call->request.numbered && strcmp(call->frames, "animated") != 0)
         return DIT_FAIL(DIT_ERR_USAGE, "--frames: '%s' is neither animated nor numbered", call->frames);
-    call->request.latents_only = call->output_type && strcmp(call->output_type, "latent") == 0;
-    if (call->output_type && !call->request.latents_only && strcmp(call->output_type, "pil") != 0)
+    bool latent = call->output_type && strcmp(call->output_type, "latent") == 0;
+    if (call->output_type && !latent && strcmp(call->output_type, "pil") != 0)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--output_type %s is not built", call->output_type),
                               "pil writes PNG files, latent the latents alone");
+    if (call->output_type && !latent && call->delivery.latents)
+        return DIT_FAIL(DIT_ERR_USAGE, "--output_type %s is a picture, and --output names a .safetensors file",
+                        call->output_type);
+    call->request.latents_only = latent || call->delivery.latents;
     call->request.tiling |= call->enable_tiling;
     if (call->single.deadline_s <= 0) call->single.deadline_s = ALL_DAY_S;
     return DIT_OK;
@@ -220,7 +231,7 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
     DIT_TRY(suite_text_add(answer, "conditioning",
                            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(conditioning, "kind"))));
     const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "no_picture"));
-    DIT_TRY(suite_text_add(answer, "no_picture", call->request.latents_only ? "--output_type latent" : reason));
+    DIT_TRY(suite_text_add(answer, "no_picture", call->request.latents_only ? "latents were asked for" : reason));
     if (cJSON_IsNumber(steps)) DIT_TRY(dit_json_add_number(answer, "steps", steps->valuedouble));
     if (cJSON_IsNumber(latency)) DIT_TRY(dit_json_add_number(answer, "sampling_s", latency->valuedouble * 1e-9));
     if (cJSON_GetObjectItemCaseSensitive(record, "decode_ns"))
@@ -307,10 +318,10 @@ static dit_status generate(generate_call *call)
     cJSON *kase;
     char *notes;
     DIT_TRY(suite_foreign_judge(&call->foreign));
+    DIT_TRY(suite_delivery_init(call->cli.output ? call->cli.output : "image.png", &call->delivery));
     DIT_TRY(settle_words(call));
     DIT_TRY(settle_mesh(call));
     DIT_TRY(settle_backend(call));
-    DIT_TRY(suite_delivery_init(call->cli.output ? call->cli.output : "image.png", &call->delivery));
     DIT_TRY(suite_request_case(&call->request, "image.png", &kase, &notes));
     for (char *line = strtok(notes, "\n"); line; line = strtok(NULL, "\n")) dit_log_info("%s", line);
     free(notes);
