@@ -219,6 +219,17 @@ harmless() {
 }
 ok "xDiT's flags that change nothing are taken with a note" harmless
 
+embeddings() { # the script says what is wrong without needing diffusers
+    local script=$source_dir/engine/tools/prompt_embeds.py
+    mkdir -p u-net && echo '{"_class_name": "StableDiffusionXLPipeline"}' >u-net/model_index.json &&
+        exits 2 "$script" u-net --prompt "a cat" 2>message && grep -q 'StableDiffusionXLPipeline is not known' message &&
+        exits 2 "$script" missing --prompt "a cat" 2>message && grep -q 'no checkpoint folder: No such file' message &&
+        mkdir -p hidden && echo 'raise ImportError("No module named diffusers")' >hidden/diffusers.py &&
+        PYTHONPATH=hidden exits 4 "$script" checkpoint --prompt "a cat" 2>message && grep -q 'pip install diffusers' message &&
+        [ ! -e prompt.safetensors ]
+}
+ok "prompt_embeds.py says what it cannot do" embeddings
+
 # The flags of xDiT's xfuser/config/args.py. Each is known, with a value or without one.
 xdit_flags="
     attention_backend attn_layer_num_for_pp batch_size coco_path cross_attention_backend data_parallel_degree

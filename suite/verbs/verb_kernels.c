@@ -10,7 +10,9 @@
 
 static const char purpose[] =
     "Checks every operator of a backend against the reference (--check, default), or times it too (--time); a case is\n"
-    "timed only after it has passed. On a device (--backend cuda) operands are of --element, and speed is also given "
+    "timed only after it has passed. A time is the median of n rounds, with [the least, the most]; --json has the\n"
+    "quartiles too (spread_ns, results/schema/README.md). On a device (--backend cuda) operands are of --element, and "
+    "speed is also given "
     "as a\n"
     "ratio to the device's own rate at a product of matrices. Exit: 0, 6 when an operator is wrong, 77 when there is "
     "no\n"
