@@ -11,12 +11,9 @@
 static const char purpose[] =
     "Checks every operator of a backend against the reference (--check, default), or times it too (--time); a case is\n"
     "timed only after it has passed. A time is the median of n rounds, with [the least, the most]; --json has the\n"
-    "quartiles too (spread_ns, results/schema/README.md). On a device (--backend cuda) operands are of --element, and "
-    "speed is also given "
-    "as a\n"
-    "ratio to the device's own rate at a product of matrices. Exit: 0, 6 when an operator is wrong, 77 when there is "
-    "no\n"
-    "such device.";
+    "quartiles too (spread_ns). On a device (--backend cuda) operands are of --element, and speed is also given as a\n"
+    "ratio to the device's own rate at a product of matrices.\n"
+    "Exit: 0, 6 when an operator is wrong, 77 when there is no such device.";
 
 static const char examples[] = "ditbench kernels --check\n"
                                "ditbench kernels --time --threads 2 --filter linear\n"
