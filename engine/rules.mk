@@ -5,11 +5,7 @@ $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
 $(BUILD)/engine/engine.a: $(ENGINE_OBJECTS)
 ENGINE_LIBS := -lhwloc -lpng -lz $(BASE_LIBS)
 
-# A test links the engine with another part (a wrong closed form, say): the names are knobs.
-ENGINE_BINARY ?= $(BUILD)/bin/ditbench-engine
-ENGINE_ARCHIVE ?= $(BUILD)/engine/engine.a
-BASE_ARCHIVE ?= $(BUILD)/base/base.a
-$(ENGINE_BINARY): $(BUILD)/engine/main.o $(ENGINE_ARCHIVE) $(BUILD)/kernels/kernels.a $(BASE_ARCHIVE)
+$(BUILD)/bin/ditbench-engine: $(BUILD)/engine/main.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $(WITH_LOADABLE) $(ENGINE_LIBS) -o $@

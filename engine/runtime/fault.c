@@ -24,6 +24,19 @@ void dit_fault_at_step(dit_runtime *rt, int step, float *latents)
     latents[0] = NAN;
     if (dit_runtime_put(rt, latents, 1) != DIT_OK) abort();
 }
+
+int64_t dit_fault_bytes(const char *axis, int64_t messages)
+{
+    const char *fault = getenv("DITBENCH_FAULT");
+    bool wrong = fault && strncmp(fault, "bytes:", 6) == 0 && strcmp(fault + 6, axis) == 0;
+    return wrong ? messages : 0;
+}
+
+bool dit_fault_variance(void)
+{
+    const char *fault = getenv("DITBENCH_FAULT");
+    return fault && strcmp(fault, "variance") == 0;
+}
 #else
 typedef int dit_fault_is_off; /* ISO C wants a declaration */
 #endif

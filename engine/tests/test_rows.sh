@@ -107,26 +107,14 @@ decode against-other "$kl" '"height_px": 44, "width_px": 36' 2 false 3 other
 [ $? -eq 6 ] && refused against-other E_MISMATCH
 report $? "pictures of another seed are a mismatch, exit code 6"
 
-# mutant NAME FILE ARCHIVE KNOB SED: an engine with one changed file of a library
-mutant() {
-    sed "$5" "$2" >"$work/changed.c"
-    ! cmp -s "$2" "$work/changed.c" && cp "$build/$3" "$work/$1.a" &&
-        ${CC:-cc} -std=c11 -D_GNU_SOURCE -I. -O1 ${DITBENCH_TEST_CFLAGS:-} -c "$work/changed.c" \
-            -o "$work/$(basename "$2" .c).o" && ar r "$work/$1.a" "$work/$(basename "$2" .c).o" 2>/dev/null &&
-        make --no-print-directory -s BUILD="$build" "$4=$work/$1.a" ENGINE_BINARY="$work/engine-$1" "$work/engine-$1"
-}
-mutant formula base/rows.c base/base.a BASE_ARCHIVE 's/(2 \* f->groups + 1)/(2 * f->groups)/'
-report $? "the closed form is where this test expects it"
-engine=$work/engine-formula
+engine=$build/tests/ditbench-engine-fault
+export DITBENCH_FAULT=bytes:world
 decode wrong-formula "$kl" '"height_px": 44, "width_px": 36' 3 false 3 uneven-1
 [ $? -eq 6 ] && refused wrong-formula E_BYTES_MISMATCH
 report $? "a wrong closed form is a mismatch of bytes, exit code 6"
 
 # Variances averaged over ranks, as public code does it: the variance between ranks is lost.
-mutant norm engine/vae/bands.c engine/engine.a ENGINE_ARCHIVE \
-    's/ + moments\[2 \* g\] \* moments\[2 \* g\]//; s/ - mean \* mean;/;/'
-report $? "the group norm is where this test expects it"
-engine=$work/engine-norm
+export DITBENCH_FAULT=variance
 decode wrong-norm "$kl" '"height_px": 44, "width_px": 36' 3 false 3 uneven-1
 [ $? -eq 6 ] && refused wrong-norm E_MISMATCH
 report $? "averaged variances are a mismatch of pictures, exit code 6"

@@ -1,6 +1,7 @@
 #include "engine/vae/bands.h"
 
 #include "base/rows.h"
+#include "engine/runtime/fault.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,15 +89,16 @@ void vae_bands_reduce(vae_bands *b, const dit_group_norm_args *args)
     own.moments = moments;
     ops_group_moments(b->rt, &own);
     if (b->status == DIT_OK) b->status = dit_runtime_get(b->rt, moments, 2 * args->groups);
+    const double between = dit_fault_variance() ? 0 : 1; /* how much the means of the ranks count in the variance */
     for (int64_t g = 0; g < args->groups; g++) {
         sums[2 * g] = count * moments[2 * g];
-        sums[2 * g + 1] = count * (moments[2 * g + 1] + moments[2 * g] * moments[2 * g]);
+        sums[2 * g + 1] = count * (moments[2 * g + 1] + between * moments[2 * g] * moments[2 * g]);
     }
     sums[2 * args->groups] = count;
     if (b->status == DIT_OK) b->status = dit_comm_all_reduce(b->comm, sums, 2 * args->groups + 1, b->gathered);
     for (int64_t g = 0; g < args->groups; g++) {
         double mean = sums[2 * g] / sums[2 * args->groups];
-        double variance = sums[2 * g + 1] / sums[2 * args->groups] - mean * mean;
+        double variance = sums[2 * g + 1] / sums[2 * args->groups] - between * mean * mean;
         moments[2 * g] = mean;
         moments[2 * g + 1] = variance > 0 ? variance : 0;
     }
