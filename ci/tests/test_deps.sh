@@ -4,14 +4,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 4
 tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT
-number=0
-
-check() { # name, condition...
-    local name=$1
-    shift
-    number=$((number + 1))
-    if "$@"; then echo "ok $number - $name"; else echo "not ok $number - $name"; fi
-}
+# shellcheck source=ci/tap.sh
+. ci/tap.sh
 
 stand_in() { # program, shell text
     rm -f "$tools/$1"
@@ -29,28 +23,28 @@ exits_with() { local code=$1; shift; deps "$@"; [ $? -eq "$code" ]; }
 all_installed='for name in "$@"; do case $name in -*|*Package*) ;; *) echo "$name installed" ;; esac; done'
 
 stand_in dpkg-query "$all_installed"
-check "nothing missing ends with 0" exits_with 0
-check "nothing missing says nothing" [ ! -s "$tools/said" ]
-check "a report names CUDA and SimGrid" exits_with 0 --report
-check "a missing SimGrid is not an error" said "SimGrid: missing"
-check "an unknown set is a usage error" exits_with 2 nonsense
+ok "nothing missing ends with 0" exits_with 0
+ok "nothing missing says nothing" [ ! -s "$tools/said" ]
+ok "a report names CUDA and SimGrid" exits_with 0 --report
+ok "a missing SimGrid is not an error" said "SimGrid: missing"
+ok "an unknown set is a usage error" exits_with 2 nonsense
 
 stand_in dpkg-query "{ $all_installed; } | grep -v libxxhash"
-check "without apt-get it ends with 4" exits_with 4
-check "without apt-get the package is named" said "missing here, by their Debian names: libxxhash-dev"
+ok "without apt-get it ends with 4" exits_with 4
+ok "without apt-get the package is named" said "missing here, by their Debian names: libxxhash-dev"
 
 stand_in apt-get 'echo "E: no network"; exit 100'
 stand_in id 'echo 1000'
-check "without root it ends with 4" exits_with 4
-check "without root and sudo the exact command is one for su" said "su -c 'apt-get install -y --no-install-recommends libxxhash-dev'"
+ok "without root it ends with 4" exits_with 4
+ok "without root and sudo the exact command is one for su" said "su -c 'apt-get install -y --no-install-recommends libxxhash-dev'"
 stand_in sudo 'exit 1' # asks for a password
-check "without root it ends with 4, sudo or not" exits_with 4
-check "without root the exact command is printed" said "sudo apt-get install -y --no-install-recommends libxxhash-dev"
+ok "without root it ends with 4, sudo or not" exits_with 4
+ok "without root the exact command is printed" said "sudo apt-get install -y --no-install-recommends libxxhash-dev"
 
 stand_in id 'echo 0'
-check "a failed installation ends with 4" exits_with 4
-check "a failed installation shows the command and why" said "apt-get install -y --no-install-recommends libxxhash-dev"
-check "a failed installation quotes apt" said "E: no network"
+ok "a failed installation ends with 4" exits_with 4
+ok "a failed installation shows the command and why" said "apt-get install -y --no-install-recommends libxxhash-dev"
+ok "a failed installation quotes apt" said "E: no network"
 
 # shellcheck disable=SC2016  # meant for the stand-in
 stand_in apt-get 'case $1 in update) touch "$0.updated" ;; install) [ -e "$0.updated" ] && touch "$0.installed" ;; esac'
@@ -58,27 +52,27 @@ stand_in apt-get 'case $1 in update) touch "$0.updated" ;; install) [ -e "$0.upd
 stand_in dpkg-query '{ '"$all_installed"'; } | if [ -e "$(dirname "$0")/apt-get.installed" ]; then cat; else grep -v libxxhash; fi'
 ln -s "$(command -v touch)" "$tools/touch"
 ln -s "$(command -v dirname)" "$tools/dirname"
-check "lists are fetched when the first try fails" exits_with 0
-check "and then it is installed" [ -e "$tools/apt-get.installed" ]
+ok "lists are fetched when the first try fails" exits_with 0
+ok "and then it is installed" [ -e "$tools/apt-get.installed" ]
 
 # ---- what is optional ------------------------------------------------------------------------------------------------
 rm -f "$tools/apt-get.installed" "$tools/apt-get.updated"
 without() { stand_in dpkg-query "{ $all_installed; } | grep -vE '$1'"; } # packages, as a pattern
 without libsimgrid
 stand_in id 'echo 1000'
-check "without root a missing SimGrid is no error" exits_with 0
-check "but it is said, with the command" said "sudo apt-get install -y --no-install-recommends libsimgrid-dev"
-check "and what goes on without it" said "nothing is simulated, and all else goes on"
+ok "without root a missing SimGrid is no error" exits_with 0
+ok "but it is said, with the command" said "sudo apt-get install -y --no-install-recommends libsimgrid-dev"
+ok "and what goes on without it" said "nothing is simulated, and all else goes on"
 without 'libsimgrid|libxxhash'
-check "a needed package is an error beside it" exits_with 4
-check "one command is for both" said "sudo apt-get install -y --no-install-recommends libxxhash-dev libsimgrid-dev"
+ok "a needed package is an error beside it" exits_with 4
+ok "one command is for both" said "sudo apt-get install -y --no-install-recommends libxxhash-dev libsimgrid-dev"
 stand_in id 'echo 0'
 # shellcheck disable=SC2016  # meant for the stand-in
 stand_in apt-get 'echo "$@" >>"$0.asked"; case "$*" in *simgrid*) echo "E: no SimGrid here"; exit 100 ;; install*) touch "$0.installed" ;; esac'
 # shellcheck disable=SC2016
 stand_in dpkg-query '{ '"$all_installed"'; } | if [ -e "$(dirname "$0")/apt-get.installed" ]; then grep -v libsimgrid; else grep -vE "libsimgrid|libxxhash"; fi'
-check "where only SimGrid cannot be had the rest is installed" exits_with 0
-check "and it was asked for first" [ "$(grep -c simgrid "$tools/apt-get.asked")" -ge 1 ]
-check "it is said what could not be had, and why" said "E: no SimGrid here"
-check "what is needed was installed" [ -e "$tools/apt-get.installed" ]
-echo "1..$number"
+ok "where only SimGrid cannot be had the rest is installed" exits_with 0
+ok "and it was asked for first" [ "$(grep -c simgrid "$tools/apt-get.asked")" -ge 1 ]
+ok "it is said what could not be had, and why" said "E: no SimGrid here"
+ok "what is needed was installed" [ -e "$tools/apt-get.installed" ]
+tap_end

@@ -19,7 +19,7 @@ report $? "options without effect merge: $references references, $cases cases"
 "$build/bin/ditbench" run engine/tests/attention.json --output "$work/session" >"$work/log" 2>&1
 status=$?
 report_runs "$work/log"
-[ "$status" -eq 0 ] && [ "$number" -eq $((cases + 1)) ]
+[ "$status" -eq 0 ] && [ "$test_number" -eq $((cases + 1)) ]
 report $? "all $cases configurations ran"
 [ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"
 

@@ -31,7 +31,7 @@ report $? "every model has a reference and its meshes"
 "$build/bin/ditbench" run engine/tests/exact.json --output "$work/session" >"$work/log" 2>&1
 status=$?
 report_runs "$work/log"
-[ "$status" -eq 0 ] && [ "$number" -eq $((cases + 1)) ]
+[ "$status" -eq 0 ] && [ "$test_number" -eq $((cases + 1)) ]
 report $? "all $cases configurations ran"
 [ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"
 # The records say that they were checked, not only that nothing complained.

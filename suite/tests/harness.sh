@@ -1,39 +1,18 @@
-# Shared by the shell tests of the harness: TAP, a tiny workload, counting what is left behind.
+# Shared by the shell tests of the harness, over ci/tap.sh: a tiny workload, counting what is left behind.
 # shellcheck shell=bash disable=SC2034,SC2317
 # Environment: DITBENCH_BUILD, the absolute build folder.
 set -u
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${DITBENCH_BUILD:-$source_dir/build}
+# shellcheck source=ci/tap.sh
+. "$source_dir/ci/tap.sh"
 ditbench=$build/bin/ditbench
 fault_engine=$build/tests/ditbench-engine-fault
 work=$(mktemp -d "${TMPDIR:-/tmp}/ditbench-test-XXXXXX")
 export DITBENCH_RESULTS=$work/results DITBENCH_WORKLOADS=$source_dir/workloads
-test_number=0 test_failed=0
 # Open MPI leaks at its end; only leaks of the harness, which write into the test's own output, count (see ok).
 export LSAN_OPTIONS=exitcode=0
 sanitized() { grep -q __asan_init "$ditbench"; }
-
-# ok NAME COMMAND...: one TAP line by the command's success.
-ok() {
-    local name=$1
-    shift
-    test_number=$((test_number + 1))
-    if "$@" >"$work/ok.log" 2>&1 && ! grep -qE 'Sanitizer|runtime error:' "$work/ok.log"; then
-        echo "ok $test_number - $name"
-    else
-        echo "not ok $test_number - $name"
-        sed 's/^/# /' "$work/ok.log" | tail -n 20
-        test_failed=1
-    fi
-}
-
-# exits CODE COMMAND...: true when the command exits with CODE.
-exits() {
-    local expected=$1 code=0
-    shift
-    "$@" || code=$?
-    [ "$code" -eq "$expected" ] || { echo "exit $code, expected $expected: $*"; return 1; }
-}
 
 # write_workload FILE PROCESSES: three cases of one or two ranks, a tenth of a second each.
 write_workload() {
@@ -82,7 +61,6 @@ no_scratch_of() { # pid
 
 finish() {
     rm -rf "$work"
-    echo "1..$test_number"
-    exit "$test_failed"
+    tap_end
 }
 trap 'rm -rf "$work"' EXIT

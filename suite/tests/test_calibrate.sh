@@ -35,9 +35,8 @@ ok "simulate refuses a calibration of a parameter that does not exist" fails_wit
     "$ditbench" simulate --points "$points" --list --calibration "$work/wrong.json"
 
 if ! command -v smpirun >/dev/null || [ ! -x "$build/bin/ditbench-engine-sim" ]; then
-    echo "ok $((test_number + 1)) # SKIP no smpirun here, or no ditbench-engine-sim (Debian: libsimgrid-dev)"
-    echo "1..$((test_number + 1))"
-    exit "$test_failed"
+    skip "all of it" "no smpirun here, or no ditbench-engine-sim (Debian: libsimgrid-dev)"
+    tap_end
 fi
 
 # The plan's smallest stage takes seconds; all of it is checked by ditbench calibrate --from published --check.
@@ -71,5 +70,4 @@ side_by_side() {
 }
 ok "however many run at a time, the answer and its order are the same" side_by_side
 
-echo "1..$test_number"
-exit "$test_failed"
+tap_end

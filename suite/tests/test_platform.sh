@@ -93,5 +93,4 @@ ok "every cluster that ships is taken" all_are_taken
 ok "a machine is no cluster" exits 2 "$ditbench" list platforms --xml local-cpu
 ok "--xml is about platforms" exits 2 "$ditbench" list models --xml 8xl40
 
-echo "1..$test_number"
-exit "$test_failed"
+tap_end
