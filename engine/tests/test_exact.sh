@@ -15,7 +15,7 @@ if [ "$short" = 1 ]; then
         --filter 'world_size == 1 || world_size == 2 && (ring_degree == 2 || tensor_degree == 2)' >"$work/log" 2>&1
     status=$?
     report_runs "$work/log"
-    [ "$status" -eq 0 ] && [ "$number" -gt "$(grep -c '"as": "tiny"' engine/tests/exact.json)" ]
+    [ "$status" -eq 0 ] && [ "$test_number" -gt "$(grep -c '"as": "tiny"' engine/tests/exact.json)" ]
     report $? "ring attention and tensor ranks agree with one rank"
     [ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"
     tap_end
