@@ -431,7 +431,7 @@ static void write_mesh(const suite_cell *cell, char *out, size_t size)
         snprintf(out, size, "oracle pp%s%s", rows, settings);
 }
 
-/* "pixart-alpha-xl-2~2-layers 256x256 u2", of clips "latte-1 256x256 16f u2", then whatever else varies. */
+/* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2", then whatever else varies. */
 static dit_status write_label(const suite_workload *workload, const suite_cell *cell, char *out, size_t size)
 {
     char subject[256], mesh[384];

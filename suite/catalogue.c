@@ -426,8 +426,12 @@ static dit_status take_variant(suite_model *model, const char *name)
 dit_status suite_model_load(const char *name, suite_model *out)
 {
     char file[160];
-    const char *variant = strchr(name, '~');
+    const char *variant = strchr(name, '~'), *override = strchr(name, '{');
     *out = (suite_model){0};
+    if (override)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "\"%s\" is the label of an override, not a name", name),
+                              "write {\"name\": \"%.*s\", \"as\": \"%.*s\", \"override\": {...}}",
+                              (int)(override - name), name, (int)strcspn(override + 1, "}"), override + 1);
     snprintf(file, sizeof file, "%.*s", variant ? (int)(variant - name) : 150, name);
     DIT_TRY(read_data_file("models", "model", file, &out->source));
     dit_status st = read_model(out);
@@ -518,18 +522,20 @@ static void follow_text_widths(suite_model *model)
     }
 }
 
-static void name_variant(suite_model *model, const cJSON *override, const char *as)
+/* "NAME~VARIANT" of the catalogue, which a workload may write; "NAME{AS}" or "NAME{num_layers=4}" of a workload's own
+ * override, which means nothing elsewhere. */
+static void name_variant(suite_model *model, const cJSON *override, const char *as, bool of_catalogue)
 {
     size_t size = sizeof model->variant, used = strlen(model->variant);
     if (as) {
-        snprintf(model->variant + used, size - used, "~%s", as);
+        snprintf(model->variant + used, size - used, of_catalogue ? "~%s" : "{%s}", as);
         return;
     }
     for (const cJSON *item = override->child; item && used < size; item = item->next) {
         char *value = NULL;
         if (dit_json_canonical(item, &value) != DIT_OK) return;
-        used += (size_t)snprintf(model->variant + used, size - used, "%c%s=%s", item == override->child ? '~' : ',',
-                                 item->string, value);
+        used += (size_t)snprintf(model->variant + used, size - used, "%c%s=%s%s", item == override->child ? '{' : ',',
+                                 item->string, value, item->next ? "" : "}");
         free(value);
     }
 }
@@ -547,7 +553,7 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
     DIT_TRY(check_widths(model, doc, pointer));
     follow_text_widths(model);
     if (before > 0) model->parameters = (int64_t)((double)model->parameters * weight_of(model->config) / before);
-    name_variant(model, override, as);
+    name_variant(model, override, as, doc == &model->source);
     return DIT_OK;
 }
 

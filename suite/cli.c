@@ -42,6 +42,15 @@ static void print_indented(const char *text)
     }
 }
 
+/* Verbs whose answers name cases by their labels. */
+static bool shows_labels(const char *verb)
+{
+    static const char *const verbs[] = {"run", "resume", "show", "expand", "plan", "explain", "report", NULL};
+    const char *const *one = verbs;
+    while (*one && strcmp(*one, verb) != 0) one++;
+    return *one;
+}
+
 static void print_help(const suite_cli_spec *spec)
 {
     printf("usage: ditbench %s [OPTION]...%s%s\n\n%s\n", spec->verb, spec->operands ? " " : "",
@@ -53,6 +62,7 @@ static void print_help(const suite_cli_spec *spec)
     if (!spec->examples) return;
     printf("\nexamples:\n");
     print_indented(spec->examples);
+    if (shows_labels(spec->verb)) printf("\n`ditbench help labels` explains labels such as u2 r2 pp4 M4 W0.\n");
 }
 
 static void add_options(cJSON *list, const suite_option *options)

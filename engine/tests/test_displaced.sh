@@ -87,7 +87,7 @@ status=$?
 [ "$status" -eq 0 ] || sed 's/^/# /' "$work/log"
 report "$status" "memory by class, messages and bytes of every rank, counted without computing, are those measured"
 
-flux="flux.1-dev~tiny 256x128 patch2"
+flux="flux.1-dev{tiny} 256x128 patch2"
 one=$(digest_of session "$flux distrifusion W1 joint_text=replicate")
 two=$(digest_of session "$flux distrifusion W2 joint_text=replicate")
 [ -n "$one" ] && [ -n "$two" ] && [ "$one" != "$two" ]

@@ -61,7 +61,7 @@ static void a_pipeline_has_one_synchronous_step_and_a_band_a_stage_by_default(vo
     assert_int_equal(fixture_number(one->tags, "warmup_steps"), 1);
     assert_int_equal(fixture_number(one->tags, "num_pipeline_patch"), 2);
     assert_int_equal(fixture_number(one->tags, "stale_steps"), 3);
-    assert_string_equal(one->label, "pixart-alpha-xl-2~num_layers=4 256x256 pp2 M2 W1");
+    assert_string_equal(one->label, "pixart-alpha-xl-2{num_layers=4} 256x256 pp2 M2 W1");
     suite_workload_release(&workload);
 }
 
@@ -289,7 +289,7 @@ static void an_approximate_case_has_an_oracle_that_emulates_it(void **state)
     assert_string_equal(fixture_tag(oracle, "method"), "oracle");
     assert_int_equal(fixture_number(oracle->tags, "world_size"), 1);
     assert_int_equal(fixture_number(oracle->tags, "stale_steps"), 3);
-    assert_string_equal(oracle->label, "pixart-alpha-xl-2~num_layers=4 256x256 oracle pp M2 W1");
+    assert_string_equal(oracle->label, "pixart-alpha-xl-2{num_layers=4} 256x256 oracle pp M2 W1");
     const cJSON *measure = fixture_part(oracle, "measure");
     assert_int_equal(fixture_number(measure, "warmup_runs"), 0);
     assert_int_equal(fixture_number(measure, "iterations"), 1);

@@ -87,10 +87,10 @@ static void an_override_shows_in_label_and_tag(void **state)
                      "\"override\":{\"num_layers\":2}},{\"name\":\"pixart-alpha-xl-2\",\"as\":\"four\","
                      "\"override\":{\"num_layers\":4}}]}");
     assert_int_equal(workload.case_count, 2);
-    assert_string_equal(fixture_tag(&workload.cases[0], "model"), "pixart-alpha-xl-2~num_layers=2");
-    assert_string_equal(fixture_tag(&workload.cases[1], "model"), "pixart-alpha-xl-2~four");
+    assert_string_equal(fixture_tag(&workload.cases[0], "model"), "pixart-alpha-xl-2{num_layers=2}");
+    assert_string_equal(fixture_tag(&workload.cases[1], "model"), "pixart-alpha-xl-2{four}");
     assert_string_equal(fixture_tag(&workload.cases[1], "base_model"), "pixart-alpha-xl-2");
-    assert_non_null(strstr(workload.cases[1].label, "~four"));
+    assert_non_null(strstr(workload.cases[1].label, "{four}"));
     assert_string_not_equal(workload.cases[0].reference_id, workload.cases[1].reference_id);
     suite_workload_release(&workload);
 }

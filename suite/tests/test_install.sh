@@ -22,4 +22,21 @@ report $? "the schemas are there"
 "$work/prefix/bin/ditbench" simulate --points "$work/prefix/share/ditbench/results/published/paper_numbers.json" --list \
     >"$work/log" 2>&1
 report $? "so are published numbers, and the names they use"
+share=$work/prefix/share
+for page in LICENSE README.md CHANGELOG.md CITATION.cff docs/glossary.md results/schema/answers.md; do
+    [ -s "$share/doc/ditbench/$page" ] || echo "no $page"
+done >"$work/log" 2>&1
+[ ! -s "$work/log" ]
+report $? "licence, pages, change log and citation are there"
+{
+    grep -q '^\.SH EXIT STATUS' "$share/man/man1/ditbench.1" &&
+        { ! command -v man || man --warnings -l "$share/man/man1/ditbench.1" | grep -q 'ditbench calibrate'; }
+} >"$work/log" 2>&1
+report $? "a manual page is there, and man shows it"
+{
+    PATH=$work/prefix/bin:$PATH bash -c '. "$1"; COMP_WORDS=(ditbench run smo); COMP_CWORD=2; _ditbench
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$share/bash-completion/completions/ditbench" | tee "$work/offered"
+    grep -qx smoke "$work/offered" && [ -s "$share/zsh/site-functions/_ditbench" ]
+} >"$work/log" 2>&1
+report $? "so is completion, which knows the installed workloads"
 tap_end

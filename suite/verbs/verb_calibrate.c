@@ -9,19 +9,18 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Fits the few parameters of accelerators, classes of links and software profiles, and writes them with the points\n"
-    "they were fitted on to results/calibration/published.json, which every simulation then takes (simulate "
-    "--calibration\n"
-    "none: without). --from published: on the published points that workloads/calibrations/published.json names, "
-    "stage\n"
-    "after stage, each point simulated again and again: least is the sum of squared ln(predicted / published), a "
-    "point\n"
-    "beyond 20 % pulling no harder, and of the distances from what the data files say. Equal input gives equal bytes:\n"
-    "--check fits again and compares. With --stage nothing is written unless --output says where.\n"
-    "--from measured times this machine's cores, or with --backend cuda its GPUs, and writes them as data files under\n"
-    "results/local/calibration (or --output): with them `ditbench simulate` and platforms of backend cost know this "
-    "machine.\n"
-    "Exit: 0 done, 4 without a simulator, or without a device that is to be measured, 6 --check found a difference.";
+    "Fits the few free parameters of accelerators, links and software profiles, and writes them, with the points they\n"
+    "were fitted on, to results/calibration/published.json. Every simulation then uses them (`simulate --calibration\n"
+    "none` does not).\n"
+    "--from published fits on the published points that workloads/calibrations/published.json names, stage after "
+    "stage.\n"
+    "It simulates each point again and again and minimises the sum of squared ln(predicted / published), in which a\n"
+    "point more than 20 % off pulls no harder, plus the squared distances from the values in the data files. Equal\n"
+    "input gives equal bytes: --check fits again and compares. With --stage nothing is written unless --output is "
+    "given.\n"
+    "--from measured times this machine's cores, or with --backend cuda its GPUs, and writes data files under\n"
+    "results/local/calibration (or --output). `ditbench simulate` and simulated platforms can then use this machine.\n"
+    "Exit: 0 done; 4 there is no simulator, or no device to measure; 6 --check found a difference.";
 static const char examples[] = "ditbench calibrate --show\n"
                                "ditbench calibrate --from published --dry-run\n"
                                "ditbench calibrate --from published\n"
@@ -212,7 +211,10 @@ static dit_status calibrate(calibrate_call *call)
         names[i] = sources[i].from;
         if (call->from && strcmp(call->from, names[i]) == 0) return sources[i].calibrate(call);
     }
-    if (!call->from) return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "calibrate needs --from or --show"), "%s", examples);
+    if (!call->from)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "calibrate needs --from or --show"),
+            "`ditbench calibrate --show` shows what is there, `ditbench help calibrate` the ways to fit");
     const char *near = dit_nearest_word(call->from, names);
     dit_status st = DIT_FAIL(DIT_ERR_USAGE, "nothing is calibrated from \"%s\"", call->from);
     return dit_error_hint(st, "did you mean \"%s\"?", near ? near : names[0]);
@@ -222,23 +224,24 @@ int suite_verb_calibrate(int argc, char **argv)
 {
     calibrate_call call = {0};
     const suite_option options[] = {
-        {"from", 0, SUITE_OPTION_STRING, "WHAT", "published, or measured: on this machine", &call.from, 0, 0},
-        {"plan", 0, SUITE_OPTION_STRING, "FILE", "what is fitted on what (default: calibrations/published.json)",
-         &call.plan, 0, 0},
-        {"stage", 0, SUITE_OPTION_STRING, "NAME", "one stage of the plan; others as the calibration has them",
-         &call.stage, 0, 0},
-        {"raw", 0, SUITE_OPTION_STRING, "FILE", "of measured: times taken before, instead of taking them now",
+        {"from", 0, SUITE_OPTION_STRING, "WHAT", "what to fit on: published points, or times measured on this machine",
+         &call.from, 0, 0},
+        {"plan", 0, SUITE_OPTION_STRING, "FILE",
+         "which values are fitted on which points (default: calibrations/published.json)", &call.plan, 0, 0},
+        {"stage", 0, SUITE_OPTION_STRING, "NAME",
+         "fit one stage of the plan; the others keep the values of the calibration", &call.stage, 0, 0},
+        {"raw", 0, SUITE_OPTION_STRING, "FILE", "with --from measured: use these times instead of measuring now",
          &call.raw, 0, 0},
-        {"backend", 0, SUITE_OPTION_STRING, "NAME", "of measured: cuda for a GPU instead of this machine's cores",
-         &call.backend, 0, 0},
-        {"element", 0, SUITE_OPTION_STRING, "TYPE", "of measured on a GPU: bf16 (default), fp16 or fp32", &call.element,
+        {"backend", 0, SUITE_OPTION_STRING, "NAME",
+         "with --from measured: cuda measures a GPU instead of this machine's cores", &call.backend, 0, 0},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", "with --backend cuda: bf16 (default), fp16 or fp32", &call.element,
          0, 0},
-        {"few", 0, SUITE_OPTION_FLAG, NULL, "of measured on a device: as few shapes as a fit needs, for tests",
+        {"few", 0, SUITE_OPTION_FLAG, NULL, "with --backend: measure only as many shapes as a fit needs (for tests)",
          &call.few, 0, 0},
-        {"engine", 0, SUITE_OPTION_STRING, "PATH", "of measured: engine program", &call.engine, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "with --from measured: the engine program", &call.engine, 0, 0},
         {"check", 0, SUITE_OPTION_FLAG, NULL, "fit again and compare with what is there, byte for byte", &call.check, 0,
          0},
-        {"show", 0, SUITE_OPTION_FLAG, NULL, "the calibration that is there: values, points, errors", &call.show, 0, 0},
+        {"show", 0, SUITE_OPTION_FLAG, NULL, "show the present calibration: values, points, errors", &call.show, 0, 0},
         {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
         {0},
     };

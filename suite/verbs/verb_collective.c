@@ -12,11 +12,12 @@
 
 static const char purpose[] =
     "Times all-reduce, all-gather, reduce-scatter, all-to-all and send/recv by message size, in the conventions of\n"
-    "nccl-tests: algbw is bytes over time, busbw what that makes of the links, comparable between numbers of ranks.\n"
-    "On host memory (MPI), or on devices (NCCL where each rank has a GPU, else through the host's memory). Every size "
-    "is\n"
-    "checked before it is timed. With degrees, the groups of one axis of that mesh, all at once. Exit: 0, 6 when an\n"
-    "element is wrong.";
+    "nccl-tests: algbw is bytes over time; busbw scales it to the rate of the links, so that numbers of ranks "
+    "compare.\n"
+    "It runs on host memory over MPI, or on devices: over NCCL where each rank has a GPU, else through host memory. "
+    "Every\n"
+    "size is checked before it is timed. With degrees, the groups of one axis of that mesh exchange at the same time.\n"
+    "Exit: 0; 6 an element is wrong.";
 
 static const char examples[] = "ditbench collective --ranks 2\n"
                                "ditbench collective --ranks 4 --operation all_reduce,all_to_all --max-bytes 1M --json\n"

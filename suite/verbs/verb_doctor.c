@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 static const char purpose[] =
-    "Checks this machine: launching of two ranks (really done), topology, plotting, memory, "
-    "disk, and what is optional:\n"
-    "GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. --json also "
-    "tells all that is\n"
-    "known of each device and adapter. Exit: 0 usable, 4 when something necessary is missing.";
+    "Checks this machine: whether two ranks can be launched (it launches them), topology, plotting, memory, disk, and\n"
+    "what is optional: GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. With --json "
+    "the\n"
+    "answer also holds all that is known of each device and adapter.\n"
+    "Exit: 0 the machine is usable; 4 something necessary is missing.";
 static const char examples[] = "ditbench doctor\nditbench doctor --json";
 
 typedef enum { CHECK_OK, CHECK_MISSING, CHECK_WARNING, CHECK_FAILED } check_level;

@@ -4,9 +4,10 @@
 #include "suite/verbs/verbs.h"
 
 static const char purpose[] =
-    "Continues a session that was interrupted, killed or limited in time: exactly the planned runs that have no result "
-    "yet.\n"
-    "SESSION is a folder, a name or the beginning of one, or `latest` (default). Exit codes as of `run`.";
+    "Continues a session that was interrupted, killed or limited in time. It runs exactly those planned runs that "
+    "have\n"
+    "no result yet. SESSION is a folder, a name or the beginning of a name, or `latest` (default). The exit codes are\n"
+    "those of `run`.";
 
 static const char examples[] = "ditbench resume\n"
                                "ditbench resume results/local/20260131T120000Z-smoke-3fa9c1\n"

@@ -7,8 +7,9 @@
 
 #include <stdio.h>
 
-static const char purpose[] = "Shows how far a session is (default: latest); works while it runs and changes nothing.\n"
-                              "Exit: 0; 3, 6 when it holds failed or invalid results.";
+static const char purpose[] =
+    "Shows how far a session is (default: latest). It works while the session runs, and changes nothing.\n"
+    "Exit: 0; 3 when a result failed; 6 when a result is invalid.";
 static const char examples[] = "ditbench status\nditbench status 20260131T12 --json";
 
 typedef struct {
