@@ -21,7 +21,7 @@ objects_of() { # target: what it links, below build/fuzz
     json) echo base/tests/fuzz_json.o base/base.a ;;
     safetensors) echo engine/tests/fuzz_safetensors.o engine/safetensors.o engine/safetensors_header.o \
         engine/safetensors_data.o base/base.a ;;
-    workload) echo suite/tests/fuzz_workload.o suite/suite.a base/base.a ;;
+    workload) echo suite/tests/fuzz_workload.o suite/suite.a reports/reports.a base/base.a ;;
     *) return 1 ;;
     esac
 }

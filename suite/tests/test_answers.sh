@@ -85,7 +85,7 @@ described() {
     for schema in $(sort -u seen) ditbench.doctor/1 ditbench.simulate/1 ditbench.report/1 ditbench.generate/1; do
         grep -qF "\`$schema\`" "$page" || { echo "$schema is not described"; missing=1; }
     done
-    return $missing
+    return "$missing"
 }
 ok "every schema is described" described
 every_verb() {

@@ -7,6 +7,7 @@ cd "$work" || exit 4
 verbs=$("$ditbench" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v '^help$')
 
 glossary_labels() {
+    # shellcheck disable=SC2094 # the name of a topic, not of the file
     "$ditbench" help labels | sed -nE 's/^  ([^ ]+) +([a-z_]+) +([A-Z].*)$/| `\1` | `\2` | \3 |/p' >labels
     [ "$(wc -l <labels)" -ge 12 ] || { cat labels; return 1; }
     sed -n '/^| part | parameter | meaning |$/,/^$/p' "$source_dir/docs/glossary.md" | tail -n +3 | grep . | diff labels -
@@ -16,9 +17,9 @@ glossary_words() {
     local word missing=0
     for word in workload cell case point item process session mesh band stage fill store oracle hybrid profile platform \
         evidence scope tag degree projection 'low n' undecided; do
-        grep -qiE "^\| [^|]*$word[^|]*\|" "$source_dir/docs/glossary.md" || { echo "no $word"; missing=1; }
+        grep -qiE "^\| [^|]*${word}[^|]*\|" "$source_dir/docs/glossary.md" || { echo "no $word"; missing=1; }
     done
-    return $missing
+    return "$missing"
 }
 ok "the glossary has the words" glossary_words
 linked() {
@@ -62,7 +63,7 @@ manual() {
             grep -qF -- "${option//-/\\-}" ditbench.1 || { echo "no $option of $verb"; missing=1; }
         done
     done
-    return $missing
+    return "$missing"
 }
 ok "the manual page has every verb and option" manual
 if command -v man >/dev/null; then
