@@ -19,8 +19,8 @@ fi
 objects_of() { # target: what it links, below build/fuzz
     case $1 in
     json) echo base/tests/fuzz_json.o base/base.a ;;
-    safetensors) echo engine/tests/fuzz_safetensors.o engine/safetensors.o engine/safetensors_header.o \
-        engine/safetensors_data.o base/base.a ;;
+    safetensors) echo engine/tests/fuzz_safetensors.o engine/files/safetensors.o engine/files/safetensors_header.o \
+        engine/files/safetensors_data.o base/base.a ;;
     workload) echo suite/tests/fuzz_workload.o suite/suite.a reports/reports.a base/base.a ;;
     *) return 1 ;;
     esac

@@ -144,7 +144,8 @@ int suite_verb_plan(int argc, char **argv)
                    "the closed form of the method says that the busiest rank sends per image, in the case's element "
                    "(with --mesh,\n"
                    "the least and the most of any rank). \"Memory\" estimates the peak of a rank. The same seed gives "
-                   "the same output, byte for byte.",
+                   "the same\n"
+                   "output, byte for byte.",
         .examples = "ditbench plan smoke\nditbench plan cpu/methods --seed 11 --json\nditbench plan smoke --mesh",
         .options = options,
         .min_operands = 1,

@@ -9,16 +9,16 @@
 #define SUITE_VERB_LIST(X)                                                                                             \
     X(run, "run workloads, one session each")                                                                          \
     X(resume, "continue an interrupted session")                                                                       \
-    X(status, "how far a session is")                                                                                  \
-    X(list, "the sessions here, or the models, methods, workloads and platforms there are")                            \
-    X(show, "a session as a table, or one case in full")                                                               \
-    X(report, "figures, tables and one HTML page of a session")                                                        \
+    X(status, "show how far a session is")                                                                             \
+    X(list, "list the sessions here, or the models, methods, workloads and platforms")                                 \
+    X(show, "show a session as a table, or one case in full")                                                          \
+    X(report, "draw the figures, tables and HTML page of a session")                                                   \
     X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
     X(validate, "check workload files")                                                                                \
     X(plan, "show the order of runs, messages and memory before running")                                              \
-    X(explain, "every mesh for a model and a number of devices: bytes, memory, or why not")                            \
-    X(simulate, "published numbers as cases: which say enough, and how near a simulation comes")                       \
+    X(explain, "show every mesh for a model and a number of devices: bytes, memory, or why not")                       \
+    X(simulate, "simulate published numbers as cases, and show how near the simulation comes")                         \
     X(calibrate, "fit the cost model's parameters to published or measured times")                                     \
     X(generate, "make one image or clip by hand, as PNG")                                                              \
     X(golden, "compare the engine with tensors made by diffusers")                                                     \
