@@ -9,17 +9,16 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Fits the few free parameters of accelerators, links and software profiles, and writes them, with the points they\n"
-    "were fitted on, to results/calibration/published.json. Every simulation then uses them (`simulate --calibration\n"
-    "none` does not).\n"
-    "--from published fits on the published points that workloads/calibrations/published.json names, stage after "
-    "stage.\n"
-    "It simulates each point again and again and minimises the sum of squared ln(predicted / published), in which a\n"
-    "point more than 20 % off pulls no harder, plus the squared distances from the values in the data files. Equal\n"
-    "input gives equal bytes: --check fits again and compares. With --stage nothing is written unless --output is "
-    "given.\n"
+    "Fits the few free parameters of accelerators, links and software profiles, and writes them, with the points\n"
+    "they were fitted on, to results/calibration/published.json. Every simulation then uses them (but for\n"
+    "`simulate --calibration none`).\n"
+    "--from published fits on the published points that workloads/calibrations/published.json names, stage after\n"
+    "stage. It simulates each point again and again and minimises the sum of squared ln(predicted / published), in\n"
+    "which a point more than 20 % off pulls no harder, plus the squared distances from the values in the data\n"
+    "files. Equal input gives equal bytes: --check fits again and compares. With --stage nothing is written unless\n"
+    "--output is given.\n"
     "--from measured times this machine's cores, or with --backend cuda its GPUs, and writes data files under\n"
-    "results/local/calibration (or --output). `ditbench simulate` and simulated platforms can then use this machine.\n"
+    "results/local/calibration (or --output). `simulate` and simulated platforms can then use this machine.\n"
     "Exit: 0 done; 4 there is no simulator, or no device to measure; 6 --check found a difference.";
 static const char examples[] = "ditbench calibrate --show\n"
                                "ditbench calibrate --from published --dry-run\n"

@@ -12,12 +12,10 @@
 
 static const char purpose[] =
     "Times all-reduce, all-gather, reduce-scatter, all-to-all and send/recv by message size, in the conventions of\n"
-    "nccl-tests: algbw is bytes over time; busbw scales it to the rate of the links, so that numbers of ranks "
-    "compare.\n"
-    "It runs on host memory over MPI, or on devices: over NCCL where each rank has a GPU, else through host memory. "
-    "Every\n"
-    "size is checked before it is timed. With degrees, the groups of one axis of that mesh exchange at the same time.\n"
-    "Exit: 0; 6 an element is wrong.";
+    "nccl-tests: algbw is bytes over time; busbw scales it to the rate of the links, so that numbers of ranks\n"
+    "compare. It runs on host memory over MPI, or on devices: over NCCL where each rank has a GPU, else through\n"
+    "host memory. Every size is checked before it is timed. With degrees, the groups of one axis of that mesh\n"
+    "exchange at the same time. Exit: 0; 6 an element is wrong.";
 
 static const char examples[] = "ditbench collective --ranks 2\n"
                                "ditbench collective --ranks 4 --operation all_reduce,all_to_all --max-bytes 1M --json\n"

@@ -16,10 +16,9 @@
 #include <unistd.h>
 
 static const char purpose[] =
-    "Checks this machine: whether two ranks can be launched (it launches them), topology, plotting, memory, disk, and\n"
-    "what is optional: GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. With --json "
-    "the\n"
-    "answer also holds all that is known of each device and adapter.\n"
+    "Checks this machine: whether two ranks can be launched (it launches them), topology, plotting, memory, disk,\n"
+    "and what is optional: GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. With\n"
+    "--json the answer also holds all that is known of each device and adapter.\n"
     "Exit: 0 the machine is usable; 4 something necessary is missing.";
 static const char examples[] = "ditbench doctor\nditbench doctor --json";
 

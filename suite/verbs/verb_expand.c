@@ -87,15 +87,13 @@ int suite_verb_expand(int argc, char **argv)
     const suite_cli_spec spec = {
         .verb = "expand",
         .operands = "WORKLOAD",
-        .purpose = "Multiplies out the axes of a workload and shows the cases that would run, and every dropped cell "
-                   "with a code\n"
-                   "and a reason. Cells that resolve to the same case are merged. A case of an approximate method "
-                   "comes with its\n"
-                   "oracle: one rank that computes what the method must give. A simulated case has none. The method "
-                   "hybrid stands\n"
-                   "for every mesh of cfg, pipefusion, ring and ulysses at its world size. With --json the answer "
-                   "holds the whole\n"
-                   "case documents. Exit: 0; 2 the workload is invalid, or no case is left.",
+        .purpose =
+            "Multiplies out the axes of a workload and shows the cases that would run, and every dropped cell with\n"
+            "a code and a reason. Cells that resolve to the same case are merged. A case of an approximate method\n"
+            "comes with its oracle: one rank that computes what the method must give. A simulated case has none.\n"
+            "The method hybrid stands for every mesh of cfg, pipefusion, ring and ulysses at its world size. With\n"
+            "--json the answer holds the whole case documents.\n"
+            "Exit: 0; 2 the workload is invalid, or no case is left.",
         .examples =
             "ditbench expand smoke\nditbench expand cpu/methods --json\nditbench expand smoke --set world_size=1,2,4",
         .options = options,

@@ -13,13 +13,12 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Lists the sessions under results/local, newest first; with --output DIR, those under DIR. `list models` tells of\n"
-    "every model, and every variant of it, what it weighs and costs: parameters, flops of one forward and how many\n"
-    "forwards a step has, memory of one rank in fp32, all counted by the engine at the model's default run (or at\n"
-    "--resolution, --frames), and where its facts come from. A model without a config is not built: only what its\n"
-    "authors state is shown. `list methods` tells which axes a method cuts, the fewest ranks it takes, and whether "
-    "its\n"
-    "result is exact. `list workloads`, `list platforms`, `list accelerators` and `list vaes` tell names;\n"
+    "Lists the sessions under results/local, newest first; with --output DIR, those under DIR.\n"
+    "`list models` shows what every model and variant weighs and costs: parameters, flops of one forward, forwards in\n"
+    "a step, memory of one rank in fp32. The engine counts all of it at the model's default run (or at --resolution,\n"
+    "--frames). A model without a config is not built; the list shows what its authors state.\n"
+    "`list methods` shows which axes a method cuts, the fewest ranks it takes, and whether its result is exact.\n"
+    "`list workloads`, `list platforms`, `list accelerators` and `list vaes` show what there is of each kind;\n"
     "`list platforms --xml NAME` prints a simulated cluster as SimGrid reads it.";
 static const char examples[] = "ditbench list\n"
                                "ditbench list models\n"

@@ -135,17 +135,13 @@ int suite_verb_plan(int argc, char **argv)
     const suite_cli_spec spec = {
         .verb = "plan",
         .operands = "WORKLOAD",
-        .purpose = "Shows the order in which every process of every case would run. Each repetition is one randomised "
-                   "block. The\n"
-                   "first block begins with the one-rank references and the oracles of approximate methods, which run "
-                   "only once.\n"
-                   "Simulated cases also run once, behind the first block, those that send the most bytes first. "
-                   "\"Bytes\" is what\n"
-                   "the closed form of the method says that the busiest rank sends per image, in the case's element "
-                   "(with --mesh,\n"
-                   "the least and the most of any rank). \"Memory\" estimates the peak of a rank. The same seed gives "
-                   "the same\n"
-                   "output, byte for byte.",
+        .purpose =
+            "Shows the order in which every process of every case would run. Each repetition is one randomised\n"
+            "block. The first block begins with the one-rank references and the oracles of approximate methods,\n"
+            "which run only once. Simulated cases also run once, behind the first block, those that send the most\n"
+            "bytes first. \"Bytes\" is what the closed form of the method says that the busiest rank sends per image,\n"
+            "in the case's element (with --mesh, the least and the most of any rank). \"Memory\" estimates the peak\n"
+            "of a rank. The same seed gives the same output, byte for byte.",
         .examples = "ditbench plan smoke\nditbench plan cpu/methods --seed 11 --json\nditbench plan smoke --mesh",
         .options = options,
         .min_operands = 1,

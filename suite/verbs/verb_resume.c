@@ -4,10 +4,9 @@
 #include "suite/verbs/verbs.h"
 
 static const char purpose[] =
-    "Continues a session that was interrupted, killed or limited in time. It runs exactly those planned runs that "
-    "have\n"
-    "no result yet. SESSION is a folder, a name or the beginning of a name, or `latest` (default). The exit codes are\n"
-    "those of `run`.";
+    "Continues a session that was interrupted, killed or limited in time. It runs exactly those planned runs that\n"
+    "have no result yet. SESSION is a folder, a name or the beginning of a name, or `latest` (default). The exit\n"
+    "codes are those of `run`.";
 
 static const char examples[] = "ditbench resume\n"
                                "ditbench resume results/local/20260131T120000Z-smoke-3fa9c1\n"
@@ -55,8 +54,8 @@ int suite_verb_resume(int argc, char **argv)
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "start no case after TIME", &params.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &params.timeout_s, 0, 0},
         {"jobs", 0, SUITE_OPTION_INT, "N", "simulated cases at a time (default: cores)", &jobs, 1, 1000},
-        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "of measured cases: mpirun, local, print, srun", &params.launcher,
-         0, 0},
+        {"launcher", 0, SUITE_OPTION_STRING, "NAME", "starts measured cases: mpirun, local, srun; print only prints",
+         &params.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &params.engine, 0, 0},
         {0},
     };

@@ -70,10 +70,10 @@ int suite_verb_validate(int argc, char **argv)
         .verb = "validate",
         .operands = "WORKLOAD...",
         .purpose =
-            "Checks workload files (or names) without running anything: syntax, keys, types, ranges, names of models\n"
-            "and platforms, expressions, and the names in claims and plots (metrics, functions, tags and their\n"
-            "values). An error names file, line, column and JSON pointer and says what to do. A workload of which\n"
-            "no case is left is an error too. Exit: 0 valid, 2 not.",
+            "Checks workload files (or names) without running anything: syntax, keys, types, ranges, names of\n"
+            "models and platforms, expressions, and the names in claims and plots (metrics, functions, tags and\n"
+            "their values). An error names file, line, column and JSON pointer and says what to do. A workload of\n"
+            "which no case is left is an error too. Exit: 0 valid; 2 not.",
         .examples = "ditbench validate smoke cpu/methods\nditbench validate my.json --json",
         .options = options,
         .min_operands = 1,

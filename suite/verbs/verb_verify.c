@@ -6,10 +6,9 @@
 #include <stdio.h>
 
 static const char purpose[] =
-    "Recomputes what a session says: the hash chain, case ids, aggregates over the ranks, bytes by the closed form of\n"
-    "the method, and digests of the stored latents. Each problem is printed with its line or file. Exit: 0 the "
-    "session\n"
-    "is sound; 6 it is not.";
+    "Recomputes what a session says: the hash chain, case ids, aggregates over the ranks, bytes by the closed form\n"
+    "of the method, and digests of the stored latents. Each problem is printed with its line or file.\n"
+    "Exit: 0 the session is sound; 6 it is not.";
 static const char examples[] = "ditbench verify\nditbench verify results/local/20260131T120000Z-smoke-3fa9c1 --json";
 
 typedef struct {
