@@ -151,12 +151,23 @@ static const char *name_series(const report_composition *c, report_canvas *canva
     const char *name = c->grid->series[series];
     char *room = canvas->names[canvas->legend_count];
     if (!*name || name[strspn(name, "0123456789.")]) return name;
-    snprintf(room, sizeof canvas->names[0], "%.60s %.30s", report_tag_title(c->plot->series), name);
+    snprintf(room, sizeof canvas->names[0], "%.60s %.30s", report_grid_tag_title(c->grid, c->plot->series), name);
     return room;
+}
+
+/* Whether some cell of the series is drawn, as a number or as a lack of memory. */
+static bool is_visible(const report_composition *c, int series)
+{
+    for (int i = 0; i < c->grid->count; i++) {
+        const report_cell *cell = &c->grid->cells[i];
+        if (cell->series_index == series && (cell->bar.n > 0 || report_cell_is_oom(cell))) return true;
+    }
+    return false;
 }
 
 void compose_add_series(const report_composition *c, report_canvas *canvas, int series, canvas_glyph glyph)
 {
+    if (!is_visible(c, series)) return;
     compose_look look = compose_series_look(c, series);
     const canvas_entry entry = {.name = name_series(c, canvas, series),
                                 .colour = compose_series_colour(c, series),
@@ -189,7 +200,16 @@ static void add_look(report_canvas *canvas, const char *name, compose_look look,
     canvas_add_legend(canvas, &entry);
 }
 
-void compose_add_evidence(const report_composition *c, report_canvas *canvas, canvas_glyph glyph)
+const char *compose_panel_note(const report_grid *grid, int first)
+{
+    int end = compose_panel_end(grid, first);
+    if (!grid->published) return NULL;
+    for (int i = first; i < end; i++)
+        if (report_case_is_published(grid->cells[i].kase)) return NULL;
+    return "no published points";
+}
+
+void compose_add_evidence(const report_composition *c, report_canvas *canvas, canvas_glyph glyph, bool errors)
 {
     const report_grid *grid = c->grid;
     const canvas_entry oom = {.name = "OOM: out of memory", .colour = "#555555", .glyph = CANVAS_POINT},
@@ -198,7 +218,8 @@ void compose_add_evidence(const report_composition *c, report_canvas *canvas, ca
     if (!grid->simulated && !grid->published) return;
     if (grid->measured) add_look(canvas, "measured", COMPOSE_MEASURED, glyph);
     if (grid->simulated) add_look(canvas, "simulated", COMPOSE_SIMULATED, glyph);
-    if (grid->published) add_look(canvas, "published, with reading error", COMPOSE_PUBLISHED, CANVAS_POINT);
+    const char *published = errors ? "published, with reading error" : "published";
+    if (grid->published) add_look(canvas, published, COMPOSE_PUBLISHED, CANVAS_POINT);
     if (has_oom(c, false)) canvas_add_legend(canvas, &oom);
     if (has_oom(c, true)) canvas_add_legend(canvas, &printed);
 }
@@ -263,9 +284,11 @@ static void csv_row(const report_composition *c, const report_cell *cell, dit_bu
 }
 
 dit_status report_figure_compose(const report_grid *grid, const report_plot *plot, const report_figure_kind *kind,
-                                 const char *id, const char *footer, report_figure_files *out)
+                                 const char *id, const char *footer, const report_style *style,
+                                 report_figure_files *out)
 {
-    report_composition c = {.grid = grid, .plot = plot, .kind = kind, .id = id, .footer = footer, .files = out};
+    report_composition c = {
+        .grid = grid, .plot = plot, .kind = kind, .id = id, .footer = footer, .style = style, .files = out};
     *out = (report_figure_files){0};
     choose_colours(&c);
     csv_head(&c, &out->csv);

@@ -14,6 +14,7 @@ typedef struct {
     const report_plot *plot;
     const report_figure_kind *kind;
     const char *id, *footer;
+    const report_style *style; /* NULL: for a page */
     report_figure_files *files;
     const char *colours[COMPOSE_COLOURS]; /* of the first series */
     int blocks;                           /* data blocks written so far: gnuplot's `index` of the next one */
@@ -51,9 +52,13 @@ const char *compose_look_columns(compose_look look);
 const char *compose_look_fill(compose_look look, int repeat);
 /* "OOM", of a published point "(OOM)". */
 const char *compose_oom_word(const report_cell *cell);
-/* Legend: a series with the glyph of its look; and what tells evidences apart, where a figure needs it. */
+/* Legend: a series with the glyph of its look; and what tells evidences apart, where a figure needs it.
+ * `errors`: some reading error is longer than its point. */
 void compose_add_series(const report_composition *c, report_canvas *canvas, int series, canvas_glyph glyph);
-void compose_add_evidence(const report_composition *c, report_canvas *canvas, canvas_glyph glyph);
+void compose_add_evidence(const report_composition *c, report_canvas *canvas, canvas_glyph glyph, bool errors);
+/* What the title of the panel that starts at cell `first` adds where other panels have published points and it has none;
+ * NULL: nothing. */
+const char *compose_panel_note(const report_grid *grid, int first);
 
 /* Runs of cells: one past the last cell of the panel, or of the group (same x), that starts at `first`. */
 int compose_panel_end(const report_grid *grid, int first);

@@ -153,8 +153,10 @@ dit_status compose_agreement(report_composition *c)
     int index = 0;
     report_canvas canvas = {.script = &c->files->script,
                             .id = c->id,
+                            .style = c->style,
                             .title = c->plot->title,
                             .footer = c->footer,
+                            .shape = CANVAS_SQUARE,
                             .panels = c->grid->panel_count,
                             .margin_left = AGREEMENT_LEFT,
                             .margin_right = AGREEMENT_RIGHT,
@@ -170,7 +172,7 @@ dit_status compose_agreement(report_composition *c)
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
         agreement_panel p = open_panel(c, i);
         compose_y_label(c, p.scale.symbol, y_label);
-        canvas_panel(&canvas, index++, c->grid->cells[i].panel, y_label);
+        canvas_panel(&canvas, index++, c->grid->cells[i].panel, NULL, y_label);
         put_axes(&p);
         put_plots(&p);
     }

@@ -127,7 +127,7 @@ static void fill_legend(const report_composition *c, report_canvas *canvas)
     for (int i = 0; !parts && i < c->grid->series_count; i++) compose_add_series(c, canvas, i, CANVAS_SWATCH);
     const canvas_entry marker = {.name = c->kind->marker, .colour = "#111111", .glyph = CANVAS_MARKER};
     if (marker.name && has_markers(c->grid)) canvas_add_legend(canvas, &marker);
-    compose_add_evidence(c, canvas, CANVAS_SWATCH);
+    compose_add_evidence(c, canvas, CANVAS_SWATCH, true);
 }
 
 static void set_up_canvas(report_composition *c, const bars_layout *layout, report_canvas *canvas)
@@ -138,6 +138,7 @@ static void set_up_canvas(report_composition *c, const bars_layout *layout, repo
     double labels = layout->rotated ? 0.64 * layout->longest_label + 14 : 20;
     *canvas = (report_canvas){.script = &c->files->script,
                               .id = c->id,
+                              .style = c->style,
                               .title = c->plot->title,
                               .footer = c->footer,
                               .panels = c->grid->panel_count,
@@ -371,7 +372,7 @@ static void put_axes(const bars_panel *p)
         dit_buffer_printf(script, " %.2f", left + width / 2);
     }
     dit_buffer_text(script, ")\nset label ");
-    report_append_quoted(script, report_tag_title(p->c->plot->x));
+    report_append_quoted(script, report_grid_tag_title(p->c->grid, p->c->plot->x));
     canvas_line(script, " at graph 0.5, graph 0 center offset character 0, -%.1f tc rgb '#222222'",
                 p->layout->rotated ? (0.64 * p->layout->longest_label + 30) / 15.0 : 2.4);
 }
@@ -438,7 +439,7 @@ static void write_panel(report_composition *c, const bars_layout *layout, const 
     bars_panel p = open_panel(c, layout, canvas, first);
     char y_label[COMPOSE_LABEL];
     compose_y_label(c, p.empty ? "no data" : p.scale.symbol, y_label);
-    canvas_panel(canvas, index, c->grid->cells[first].panel, y_label);
+    canvas_panel(canvas, index, c->grid->cells[first].panel, NULL, y_label);
     put_axes(&p);
     for (int i = p.first; i < p.end; i++) {
         if (c->grid->cells[i].bar.n == 0)

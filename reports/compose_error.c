@@ -92,7 +92,7 @@ static void put_axes(const error_panel *p)
     }
     put_x_ticks(p);
     dit_buffer_text(script, "set xlabel ");
-    report_append_quoted(script, report_tag_title(p->c->plot->x));
+    report_append_quoted(script, report_grid_tag_title(p->c->grid, p->c->plot->x));
     canvas_line(script, " offset 0,0.4 tc rgb '#222222'");
 }
 
@@ -145,7 +145,7 @@ static void name_series(const report_composition *c, int series, char out[ERROR_
 {
     const char *name = c->grid->series[series];
     bool number = *name && strspn(name, "0123456789.") == strlen(name);
-    snprintf(out, ERROR_NAME, "%s%s%s", number ? report_tag_title(c->plot->series) : "", number ? " " : "", name);
+    snprintf(out, ERROR_NAME, "%s%s%s", number ? report_grid_tag_title(c->grid, c->plot->series) : "", number ? " " : "", name);
 }
 
 static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*names)[ERROR_NAME])
@@ -153,6 +153,7 @@ static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*n
     const canvas_entry allowed = {.name = "allowed of exact methods: 1e-5", .colour = "#888888", .glyph = CANVAS_LINE};
     *canvas = (report_canvas){.script = &c->files->script,
                               .id = c->id,
+                              .style = c->style,
                               .title = c->plot->title,
                               .footer = c->footer,
                               .panels = c->grid->panel_count,
@@ -191,7 +192,7 @@ dit_status compose_error(report_composition *c)
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
         error_panel p = open_panel(c, i);
         compose_y_label(c, c->kind->unit == REPORT_UNIT_RELATIVE ? "" : report_unit_name(c->kind->unit), y_label);
-        canvas_panel(&canvas, index++, c->grid->cells[i].panel, y_label);
+        canvas_panel(&canvas, index++, c->grid->cells[i].panel, NULL, y_label);
         if (p.drawn)
             put_axes(&p);
         else

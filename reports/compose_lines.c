@@ -1,4 +1,4 @@
-#include "reports/compose.h"
+#include "reports/lines.h"
 #include "reports/published.h"
 
 #include <math.h>
@@ -7,28 +7,15 @@
 
 enum {
     LINES_INNER = 300,
+    LINES_INNER_LEAST = 150,
     LINES_PLOT_HEIGHT = 240,
-    LINES_LEFT = 72,
-    LINES_RIGHT = 18,
-    LINES_TOP = 28,
-    LINES_BOTTOM = 50,
-    LINES_TICK_FONT = 11,
-    LINES_MARK_FONT = 9,
-    LINES_MARK_ROW = 12, /* pixels between two words at one place */
+    LINES_NAME_ROOM = 20, /* below ticks and meshes: what x is */
+    LINES_TICK_GAP = 12,
+    LINES_PLACES = 12, /* that an even axis holds by itself */
 };
 
-static const double LINES_LABEL_SHARE = 0.12; /* of the axis: a label under a point */
-
-typedef struct {
-    report_composition *c;
-    int first, end;
-    bool log_x, log_y, named; /* named: x are words, which stand at 1, 2, ... */
-    report_scale scale;
-    double x_least, x_most;
-    double y_least, y_most; /* over drawn cells, unscaled */
-    int start[2]; /* the one-rank case, measured and simulated; -1 without one: where lines over ranks begin */
-    bool rotated; /* words along x stand at an angle */
-} lines_panel;
+static const double LINES_OUTLIER = 1.5;  /* times everything below: cut off */
+static const double LINES_OUTLIERS = 0.1; /* of a panel's points, but one at least */
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
@@ -37,24 +24,82 @@ static bool is_over_ranks(const report_composition *c)
     return strcmp(c->plot->x, "world_size") == 0;
 }
 
-static bool is_drawn(const lines_panel *p, const report_cell *cell)
+bool lines_is_drawn(const lines_panel *p, const report_cell *cell)
 {
     return cell->bar.n > 0 && (p->named || !p->log_x || cell->x_number > 0);
 }
+
+bool lines_is_cut(const lines_panel *p, const report_cell *cell)
+{
+    return cell->bar.part[0] >= p->cut;
+}
+
+bool lines_has_mesh_row(const lines_panel *p)
+{
+    const report_grid *grid = p->c->grid;
+    for (int i = p->first; i < p->end; i = compose_group_end(grid, i)) {
+        int best = 0;
+        for (int k = i; k < compose_group_end(grid, i); k++) best += grid->cells[k].best;
+        if (best > 1) return false;
+    }
+    return (p->even || p->named) && !p->rotated;
+}
+
+double lines_place_of(const lines_panel *p, int cell)
+{
+    const report_grid *grid = p->c->grid;
+    int place = 1;
+    if (!p->named && !p->even) return grid->cells[cell].x_number;
+    for (int i = p->first; compose_group_end(grid, i) <= cell; i = compose_group_end(grid, i)) place++;
+    return place;
+}
+
+static double share_of(double value, double from, double to, bool logarithmic)
+{
+    return logarithmic ? log(value / from) / log(to / from) : (value - from) / (to - from);
+}
+
+double lines_across(const lines_panel *p, double place)
+{
+    return p->width * share_of(place, p->x_from, p->x_to, p->log_x);
+}
+
+double lines_down(const lines_panel *p, double value)
+{
+    return p->height * (1 - share_of(value * p->scale.factor, p->y_from, p->y_to, p->log_y));
+}
+
+/* ---- what a panel holds ------------------------------------------------------------------------------------------ */
 
 static bool is_logarithmic(const report_composition *c)
 {
     return c->kind == &report_figure_scaling || (c->plot->axis && strcmp(c->plot->axis, "log") == 0);
 }
 
-/* Where a cell stands along x. */
-static double place_of(const lines_panel *p, int cell)
+/* Few counts that grow by factors, as devices do, stand evenly unless the plot says otherwise. */
+static bool counts_grow(const lines_panel *p)
 {
     const report_grid *grid = p->c->grid;
-    int place = 1;
-    if (!p->named) return grid->cells[cell].x_number;
-    for (int i = p->first; compose_group_end(grid, i) <= cell; i = compose_group_end(grid, i)) place++;
-    return place;
+    double least = INFINITY, most = 0;
+    int places = 0;
+    for (int i = p->first; i < p->end; i = compose_group_end(grid, i), places++) {
+        double x = grid->cells[i].x_number;
+        if (x < 1 || x != floor(x)) return false;
+        least = fmin(least, x), most = fmax(most, x);
+    }
+    return places <= LINES_PLACES && most >= 4 * least;
+}
+
+static void find_kind_of_x(lines_panel *p)
+{
+    const report_grid *grid = p->c->grid;
+    const char *axis = p->c->plot->axis;
+    p->log_x = p->log_y = is_logarithmic(p->c);
+    for (int i = p->first; i < p->end; i++) p->named = p->named || !isfinite(grid->cells[i].x_number);
+    if (strncmp(p->c->plot->x, "mesh", 4) == 0) p->named = true;
+    for (int i = p->first; i < p->end; i++) p->log_x = p->log_x && !p->named && grid->cells[i].x_number > 0;
+    if (p->named || p->log_x) return;
+    p->even = axis ? strcmp(axis, "even") == 0 : counts_grow(p);
 }
 
 /* What has a size: drawn points with their intervals, and the line of ideal scaling. */
@@ -81,13 +126,49 @@ static double ideal_of(const lines_panel *p)
     return start >= 0 ? p->c->grid->cells[start].bar.part[0] : 0;
 }
 
-static void find_kind_of_x(lines_panel *p)
+/* A published point, the one-rank case and the best are what a picture is for: their axis holds them. */
+static bool may_be_cut(const lines_panel *p, const report_cell *cell)
 {
-    const report_grid *grid = p->c->grid;
-    p->log_x = p->log_y = is_logarithmic(p->c);
-    for (int i = p->first; i < p->end; i++) p->named = p->named || !isfinite(grid->cells[i].x_number);
-    if (strncmp(p->c->plot->x, "mesh", 4) == 0) p->named = true;
-    for (int i = p->first; i < p->end; i++) p->log_x = p->log_x && !p->named && grid->cells[i].x_number > 0;
+    bool wanted = report_case_is_published(cell->kase) || cell->best || cell->kase->world_size == 1;
+    return lines_is_drawn(p, cell) && !wanted;
+}
+
+/* The least number above `floor` of the points that may be cut; INFINITY without one. */
+static double next_above(const lines_panel *p, double floor)
+{
+    double next = INFINITY;
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *cell = &p->c->grid->cells[i];
+        if (may_be_cut(p, cell) && cell->bar.part[0] > floor) next = fmin(next, cell->bar.part[0]);
+    }
+    return next;
+}
+
+/* Whether the points from `value` on are few enough to leave the axis. */
+static bool are_few(const lines_panel *p, double value)
+{
+    int drawn = 0, above = 0;
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *cell = &p->c->grid->cells[i];
+        drawn += lines_is_drawn(p, cell);
+        above += lines_is_drawn(p, cell) && cell->bar.part[0] >= value;
+    }
+    return above <= fmax(1, LINES_OUTLIERS * drawn);
+}
+
+/* The few highest points leave the axis to the others when a gap lies below them. */
+static double find_cut(const lines_panel *p)
+{
+    double kept = 0;
+    if (p->log_y || p->c->kind->unit == REPORT_UNIT_FACTOR) return INFINITY;
+    for (int i = p->first; i < p->end; i++) {
+        const report_cell *cell = &p->c->grid->cells[i];
+        if (lines_is_drawn(p, cell) && !may_be_cut(p, cell)) kept = fmax(kept, cell->bar.part[0]);
+    }
+    if (kept == 0) kept = next_above(p, 0);
+    for (double next; isfinite(next = next_above(p, kept)); kept = next)
+        if (next >= LINES_OUTLIER * kept && are_few(p, next)) return next;
+    return INFINITY;
 }
 
 static void measure_words(lines_panel *p)
@@ -97,26 +178,40 @@ static void measure_words(lines_panel *p)
     for (int i = p->first; i < p->end; i = compose_group_end(grid, i)) {
         needed += report_text_width(grid->cells[i].x, LINES_TICK_FONT) + 6;
     }
-    p->rotated = p->named && needed > LINES_INNER;
+    p->rotated = p->named && needed > p->width;
 }
 
-static lines_panel open_panel(report_composition *c, int first)
+static void choose_ranges(lines_panel *p)
+{
+    double margin = p->named || p->even ? 0.5 : p->x_most > p->x_least ? 0.07 * (p->x_most - p->x_least) : 0.5;
+    double factor = p->scale.factor;
+    p->x_from = p->log_x ? p->x_least * 0.85 : p->x_least - margin;
+    p->x_to = p->log_x ? p->x_most * 1.18 : p->x_most + margin;
+    p->y_from = p->log_y ? p->y_least * factor / 1.25 : 0;
+    p->y_to = p->y_most * factor * (p->log_y ? 1.25 : isfinite(p->cut) ? 1.2 : 1.1);
+}
+
+/* A panel whose plot is `width` x `height` pixels. */
+static lines_panel open_panel(report_composition *c, int first, int width, int height)
 {
     lines_panel p = {.c = c, .first = first, .end = compose_panel_end(c->grid, first), .start = {-1, -1}};
+    p.width = width, p.height = height;
     find_kind_of_x(&p);
     measure_words(&p);
+    p.cut = find_cut(&p);
     p.x_least = INFINITY;
     for (int i = first; i < p.end; i++) {
         const report_cell *cell = &c->grid->cells[i];
-        double x = place_of(&p, i);
-        if (!is_drawn(&p, cell) && !report_cell_is_oom(cell)) continue;
+        double x = lines_place_of(&p, i);
+        if (!lines_is_drawn(&p, cell) && !report_cell_is_oom(cell)) continue;
         p.x_least = fmin(p.x_least, x), p.x_most = fmax(p.x_most, x);
-        if (is_drawn(&p, cell)) extend_y(&p, cell);
+        if (lines_is_drawn(&p, cell) && !lines_is_cut(&p, cell)) extend_y(&p, cell);
         note_start(&p, i);
     }
     if (c->kind == &report_figure_scaling) p.x_least = 1, p.x_most = fmax(p.x_most, 1);
     if (c->kind == &report_figure_scaling && ideal_of(&p) > 0) p.y_least = fmin(p.y_least, ideal_of(&p) / p.x_most);
     p.scale = report_scale_for(c->kind->unit, p.y_most);
+    choose_ranges(&p);
     return p;
 }
 
@@ -139,6 +234,39 @@ static void put_log_ticks(dit_buffer *script, const char *axis, double least, do
     dit_buffer_text(script, ")\n");
 }
 
+/* The step of ticks from 0 to `most`: 1, 2 or 5 times a power of ten, no more than a tick each 32 pixels. */
+static double tick_step(double most, int pixels)
+{
+    static const double steps[] = {1, 2, 5};
+    double ticks = fmax(pixels / 32, 2), decade = pow(10, floor(log10(most / ticks)));
+    for (int i = 0; i < 3; i++)
+        if (most / (steps[i] * decade) <= ticks) return steps[i] * decade;
+    return 10 * decade;
+}
+
+/* Pixels of the widest word at a tick of the y axis. */
+static double tick_width(const lines_panel *p)
+{
+    double widest = 0, step = tick_step(p->y_to, p->height);
+    char text[REPORT_NUMBER_TEXT];
+    if (p->log_y) return report_text_width("0000", LINES_TICK_FONT);
+    for (int i = 0; i * step <= p->y_to; i++) {
+        snprintf(text, sizeof text, "%.4g", i * step);
+        widest = fmax(widest, report_text_width(text, LINES_TICK_FONT));
+    }
+    return widest;
+}
+
+static void put_even_ticks(const lines_panel *p)
+{
+    dit_buffer *script = &p->c->files->script;
+    double step = tick_step(p->y_to, p->height);
+    dit_buffer_text(script, "set ytics nomirror out scale 0.4 tc rgb '#222222' (");
+    for (int i = 0; i * step <= p->y_to; i++)
+        dit_buffer_printf(script, "%s'%.4g' %.9g", i ? ", " : "", i * step, i * step);
+    dit_buffer_text(script, ")\n");
+}
+
 /* A tick at every place that has a case. */
 static void put_place_ticks(const lines_panel *p)
 {
@@ -149,42 +277,37 @@ static void put_place_ticks(const lines_panel *p)
     for (int i = p->first; i < p->end; i = compose_group_end(grid, i)) {
         if (i > p->first) dit_buffer_text(script, ", ");
         report_append_quoted(script, grid->cells[i].x[0] ? grid->cells[i].x : " ");
-        dit_buffer_printf(script, " %.9g", place_of(p, i));
+        dit_buffer_printf(script, " %.9g", lines_place_of(p, i));
     }
     dit_buffer_text(script, ")\n");
 }
 
-static void put_x_axis(const lines_panel *p)
+/* `below`: pixels under the plot. */
+static void put_x_axis(const lines_panel *p, int below)
 {
     dit_buffer *script = &p->c->files->script;
-    double margin = p->named ? 0.5 : p->x_most > p->x_least ? 0.07 * (p->x_most - p->x_least) : 0.5;
-    if (p->log_x)
-        canvas_line(script, "set xrange [%.4g:%.4g]", p->x_least * 0.85, p->x_most * 1.18);
-    else
-        canvas_line(script, "set xrange [%.9g:%.9g]", p->x_least - margin, p->x_most + margin);
+    canvas_line(script, "set xrange [%.9g:%.9g]", p->x_from, p->x_to);
     if (p->c->kind == &report_figure_scaling)
         put_log_ticks(script, "x", 1, p->x_most);
     else
         put_place_ticks(p);
     if (p->rotated) return; /* long words leave no room for the axis's own */
-    dit_buffer_text(script, "set xlabel ");
-    report_append_quoted(script, report_tag_title(p->c->plot->x));
-    canvas_line(script, " offset 0,0.4 tc rgb '#222222'");
+    dit_buffer_text(script, "set label ");
+    report_append_quoted(script, report_grid_tag_title(p->c->grid, p->c->plot->x));
+    canvas_line(script, " at graph 0.5, graph %.4f center tc rgb '#222222' front",
+                -(double)(below - LINES_NAME_ROOM / 2) / p->height);
 }
 
-static void put_axes(const lines_panel *p)
+static void put_axes(const lines_panel *p, int below)
 {
     dit_buffer *script = &p->c->files->script;
-    double low = p->y_least * p->scale.factor / 1.25, high = p->y_most * p->scale.factor * 1.25;
     if (p->log_x || p->log_y) canvas_line(script, "set logscale %s%s 2", p->log_x ? "x" : "", p->log_y ? "y" : "");
-    put_x_axis(p);
-    if (p->log_y) {
-        canvas_line(script, "set yrange [%.6g:%.6g]", low, high);
-        put_log_ticks(script, "y", low, high);
-    } else {
-        canvas_line(script, "set yrange [0:%.6g]", p->y_most * p->scale.factor * 1.14);
-        canvas_line(script, "set ytics nomirror out scale 0.4 format '%%g' tc rgb '#222222'");
-    }
+    put_x_axis(p, below);
+    canvas_line(script, "set yrange [%.6g:%.6g]", p->y_from, p->y_to);
+    if (p->log_y)
+        put_log_ticks(script, "y", p->y_from, p->y_to);
+    else
+        put_even_ticks(p);
 }
 
 static void put_empty_axes(dit_buffer *script)
@@ -212,27 +335,41 @@ static bool skips_a_place(const lines_panel *p, int from, int to)
     return false;
 }
 
-/* The line of one series: it begins at the one-rank case and breaks where the series has a gap. -1 without points. */
-static int write_line(lines_panel *p, int series, compose_look look)
+void lines_walk(const lines_panel *p, int series, compose_look look, lines_visit visit, void *context)
 {
     const report_grid *grid = p->c->grid;
-    dit_buffer *data = &p->c->files->data;
-    int block = -1, before = -1;
+    int before = -1, start = p->start[look != COMPOSE_MEASURED];
     for (int i = p->first; i < p->end; i++) {
         const report_cell *cell = &grid->cells[i];
-        if (!is_drawn(p, cell) || !is_of(cell, series, look)) continue;
-        int start = p->start[look != COMPOSE_MEASURED];
-        bool starts = block < 0 && start >= 0 && cell->x_number > 1;
-        if (block < 0) block = compose_block(p->c, grid->series[series], "x y; a line");
-        if (starts) {
-            dit_buffer_printf(data, "1 %.6g\n", grid->cells[start].bar.part[0] * p->scale.factor);
-            before = start;
-        }
-        if (before >= 0 && skips_a_place(p, before, i)) dit_buffer_text(data, "\n");
-        dit_buffer_printf(data, "%.9g %.6g\n", place_of(p, i), cell->bar.part[0] * p->scale.factor);
+        if (!lines_is_drawn(p, cell) || !is_of(cell, series, look)) continue;
+        if (before < 0 && start >= 0 && cell->x_number > 1) visit(context, p, before = start, true);
+        visit(context, p, i, before < 0 || skips_a_place(p, before, i));
         before = i;
     }
-    return block;
+}
+
+/* A line as a data block; -1 while it has no point. */
+typedef struct {
+    const char *name;
+    int block;
+} line_block;
+
+static void write_vertex(void *context, const lines_panel *p, int cell, bool breaks)
+{
+    line_block *line = context;
+    dit_buffer *data = &p->c->files->data;
+    bool first = line->block < 0;
+    if (first) line->block = compose_block(p->c, line->name, "x y; a line");
+    if (breaks && !first) dit_buffer_text(data, "\n");
+    dit_buffer_printf(data, "%.9g %.6g\n", lines_place_of(p, cell),
+                      p->c->grid->cells[cell].bar.part[0] * p->scale.factor);
+}
+
+static int write_line(lines_panel *p, int series, compose_look look)
+{
+    line_block line = {p->c->grid->series[series], -1};
+    lines_walk(p, series, look, write_vertex, &line);
+    return line.block;
 }
 
 static int write_points(lines_panel *p, int series, compose_look look)
@@ -243,10 +380,10 @@ static int write_points(lines_panel *p, int series, compose_look look)
     for (int i = p->first; i < p->end; i++) {
         const report_cell *cell = &grid->cells[i];
         const report_bar *bar = &cell->bar;
-        if (!is_drawn(p, cell) || !is_of(cell, series, look)) continue;
+        if (!lines_is_drawn(p, cell) || lines_is_cut(p, cell) || !is_of(cell, series, look)) continue;
         bool interval = bar->has_interval || look == COMPOSE_MEASURED;
         if (block < 0) block = compose_block(p->c, grid->series[series], compose_look_columns(look));
-        dit_buffer_printf(&p->c->files->data, "%.9g %.6g %.6g %.6g\n", place_of(p, i), bar->part[0] * factor,
+        dit_buffer_printf(&p->c->files->data, "%.9g %.6g %.6g %.6g\n", lines_place_of(p, i), bar->part[0] * factor,
                           (interval ? bar->low : bar->part[0]) * factor,
                           (interval ? bar->high : bar->part[0]) * factor);
     }
@@ -259,14 +396,26 @@ static void add_plot(lines_panel *p, int *count, int block, const char *how, con
                       (*count)++ ? ", \\\n     " : "plot ", p->c->id, block, how, colour);
 }
 
+/* The shortest error bar that a hollow point does not hide: a length, on a logarithmic axis a ratio. */
+static double least_error(const lines_panel *p)
+{
+    double ratio = p->y_least > 0 ? p->y_most / p->y_least : 1;
+    return p->log_y ? pow(1.5 * ratio, COMPOSE_POINT_SHARE) : COMPOSE_POINT_SHARE * p->y_most * p->scale.factor;
+}
+
+static bool shows_error(const lines_panel *p, const report_cell *cell)
+{
+    const report_bar *bar = &cell->bar;
+    if (!report_case_is_published(cell->kase) || !lines_is_drawn(p, cell) || !bar->has_interval) return false;
+    double shown = p->log_y ? bar->high / bar->low : (bar->high - bar->low) * p->scale.factor;
+    return shown > least_error(p);
+}
+
 /* gnuplot's words for where an error bar begins: nowhere when the point hides it. `out` holds 64 bytes. */
 static const char *error_bar_start(const lines_panel *p, char *out)
 {
-    double height = p->y_most * p->scale.factor, ratio = p->y_least > 0 ? p->y_most / p->y_least : 1;
-    if (p->log_y)
-        snprintf(out, 64, "($4/$3>%.4g?$3:NaN)", pow(1.5 * ratio, COMPOSE_POINT_SHARE));
-    else
-        snprintf(out, 64, "($4-$3>%.4g?$3:NaN)", COMPOSE_POINT_SHARE * height);
+    const char *format = p->log_y ? "($4/$3>%.4g?$3:NaN)" : "($4-$3>%.4g?$3:NaN)";
+    snprintf(out, 64, format, least_error(p));
     return out;
 }
 
@@ -293,6 +442,17 @@ static void put_look(lines_panel *p, int series, compose_look look, int *count)
     add_plot(p, count, points, how, colour);
 }
 
+/* As many times faster as there are devices: straight where the axis is to scale. */
+static int write_ideal(const lines_panel *p)
+{
+    const report_grid *grid = p->c->grid;
+    int block = compose_block(p->c, "ideal", "x y; a line");
+    for (int i = p->first; i < p->end; i = compose_group_end(grid, i))
+        dit_buffer_printf(&p->c->files->data, "%.9g %.6g\n", lines_place_of(p, i),
+                          grid->cells[i].x_number * p->scale.factor);
+    return block;
+}
+
 static void put_plots(lines_panel *p)
 {
     dit_buffer *script = &p->c->files->script;
@@ -302,7 +462,8 @@ static void put_plots(lines_panel *p)
         count++;
     }
     if (p->c->kind == &report_figure_speedup && is_over_ranks(p->c)) {
-        dit_buffer_text(script, "plot x with lines dt 2 lw 1.2 lc rgb '#888888'");
+        dit_buffer_printf(script, "plot '%s.dat' index %d using 1:2 with lines dt 2 lw 1.2 lc rgb '#888888'", p->c->id,
+                          write_ideal(p));
         count++;
     }
     for (int look = 0; look < COMPOSE_LOOK_COUNT; look++) {
@@ -311,139 +472,102 @@ static void put_plots(lines_panel *p)
     dit_buffer_text(script, count ? "\n" : "plot NaN notitle\n");
 }
 
-/* ---- words in a panel -------------------------------------------------------------------------------------------- */
-
-/* The lowest (above: the highest) of the best point and of published ones that its label would cover. */
-static double label_height(const lines_panel *p, int cell, bool above)
-{
-    const report_grid *grid = p->c->grid;
-    double height = grid->cells[cell].bar.part[0];
-    int first = p->first;
-    while (compose_group_end(grid, first) <= cell) first = compose_group_end(grid, first);
-    for (int round = 0; round < 2; round++) {
-        for (int i = first; i < compose_group_end(grid, first); i++) {
-            double other = grid->cells[i].bar.part[0];
-            if (!is_drawn(p, &grid->cells[i]) || compose_look_of(&grid->cells[i]) != COMPOSE_PUBLISHED) continue;
-            double away = p->log_y ? log(height / other) / log(p->y_most / p->y_least) : (height - other) / p->y_most;
-            if (above) away = -away;
-            if (away > 0 && away < LINES_LABEL_SHARE) height = other;
-        }
-    }
-    return height;
-}
-
-/* Whether a label fits between `height` and the x axis. */
-static bool has_room_below(const lines_panel *p, double height)
-{
-    double share = p->log_y ? log(height * 1.25 / p->y_least) / log(1.6 * p->y_most / p->y_least) : height / p->y_most;
-    return share > LINES_LABEL_SHARE / 2;
-}
-
-/* The mesh that won a search, beside its point where fewer lines are. */
-static void put_winner(const lines_panel *p, int cell)
-{
-    const report_cell *best = &p->c->grid->cells[cell];
-    dit_buffer *script = &p->c->files->script;
-    char mesh[REPORT_TAG_TEXT];
-    bool last = compose_group_end(p->c->grid, cell) >= p->end, first = place_of(p, cell) == p->x_least;
-    bool above = p->c->kind->unit == REPORT_UNIT_FACTOR || !has_room_below(p, label_height(p, cell, false));
-    if (!report_case_tag(best->kase, "mesh", mesh, sizeof mesh) || best->kase->world_size == 1) return;
-    dit_buffer_text(script, "set label ");
-    report_append_quoted(script, mesh);
-    const char *side = last ? "right" : first ? "left" : "center";
-    canvas_line(script, " at first %.9g,%.6g %s offset 0,%s font ',%d' tc rgb '%s' front", place_of(p, cell),
-                label_height(p, cell, above) * p->scale.factor, side, above ? "0.75" : "-0.75", LINES_MARK_FONT,
-                compose_series_colour(p->c, best->series_index));
-}
-
-/* "OOM" at its place; several at one place stand under each other. */
-static void put_oom(const lines_panel *p, int cell, int row)
-{
-    const report_cell *lacking = &p->c->grid->cells[cell];
-    double height = 0.97 - (double)row * LINES_MARK_ROW / LINES_PLOT_HEIGHT;
-    bool last = compose_group_end(p->c->grid, cell) >= p->end;
-    canvas_line(&p->c->files->script,
-                "set label '%s' at first %.9g, graph %.4f %s point pt %d ps 0.7 lc rgb '%s' offset %s,0 font ',%d' tc "
-                "rgb '#333333' front",
-                compose_oom_word(lacking), place_of(p, cell), height, last ? "right" : "left",
-                compose_look_point(lacking->series_index, compose_look_of(lacking)),
-                compose_series_colour(p->c, lacking->series_index), last ? "-0.8" : "0.8", LINES_MARK_FONT);
-}
-
-static void put_words(const lines_panel *p)
-{
-    const report_grid *grid = p->c->grid;
-    for (int i = p->first; i < p->end; i = compose_group_end(grid, i)) {
-        int row = 0;
-        for (int k = i; k < compose_group_end(grid, i); k++) {
-            if (report_cell_is_oom(&grid->cells[k])) put_oom(p, k, row++);
-            if (grid->cells[k].best && is_drawn(p, &grid->cells[k])) put_winner(p, k);
-        }
-    }
-}
-
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void fill_legend(report_composition *c, report_canvas *canvas)
 {
-    bool ideal = false;
-    for (int i = 0; i < c->grid->series_count; i++) compose_add_series(c, canvas, i, CANVAS_LINE);
+    bool ideal = false, errors = false;
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
-        lines_panel p = open_panel(c, i);
+        lines_panel p = open_panel(c, i, LINES_INNER, LINES_PLOT_HEIGHT);
         ideal = ideal || (c->kind == &report_figure_scaling && ideal_of(&p) > 0) ||
                 (c->kind == &report_figure_speedup && is_over_ranks(c));
+        for (int k = i; k < p.end; k++) errors = errors || shows_error(&p, &c->grid->cells[k]);
     }
+    for (int i = 0; i < c->grid->series_count; i++) compose_add_series(c, canvas, i, CANVAS_LINE);
     const canvas_entry entry = {.name = "ideal", .colour = "#888888", .glyph = CANVAS_LINE};
     if (ideal) canvas_add_legend(canvas, &entry);
-    compose_add_evidence(c, canvas, CANVAS_LINE);
+    compose_add_evidence(c, canvas, CANVAS_LINE, errors);
 }
 
-static void set_up_canvas(report_composition *c, report_canvas *canvas)
+/* Room around the plots, for the longest words of any panel when a plot is `inner` pixels wide. */
+static void choose_margins(report_composition *c, report_canvas *canvas, int inner)
 {
-    double words = 0;
+    double left = 0, words = 0;
+    int rows = 0;
     for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
-        lines_panel p = open_panel(c, i);
-        for (int k = i; k < p.end && p.rotated; k++) {
+        lines_panel p = open_panel(c, i, inner, LINES_PLOT_HEIGHT);
+        for (int k = i; k < p.end && p.rotated; k++)
             words = fmax(words, 0.64 * report_text_width(c->grid->cells[k].x, LINES_TICK_FONT));
-        }
+        if (!(p.y_most > 0)) continue;
+        int needed = lines_mesh_rows(&p);
+        left = fmax(left, tick_width(&p));
+        rows = needed > rows ? needed : rows;
     }
-    int bottom = words + 14 > LINES_BOTTOM ? (int)words + 14 : LINES_BOTTOM;
+    if (rows) left = fmax(left, report_text_width("best", LINES_MARK_FONT));
+    canvas->margin_left = (int)left + LINES_TICK_GAP + (canvas->y_label ? 0 : CANVAS_LABEL);
+    canvas->margin_bottom = words > 0 ? (int)words + 14 : LINES_TICK_ROOM + rows * LINES_MARK_ROW + LINES_NAME_ROOM;
+    canvas->panel_height = LINES_PLOT_HEIGHT + LINES_TOP + canvas->margin_bottom;
+}
+
+/* One label for all panels whose numbers have one unit; NULL otherwise. */
+static const char *shared_label(report_composition *c, char label[COMPOSE_LABEL])
+{
+    const char *symbol = NULL;
+    for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
+        lines_panel p = open_panel(c, i, LINES_INNER, LINES_PLOT_HEIGHT);
+        if (!(p.y_most > 0) || (symbol && strcmp(symbol, p.scale.symbol) != 0)) return NULL;
+        symbol = p.scale.symbol;
+    }
+    compose_y_label(c, symbol ? symbol : "", label);
+    return label;
+}
+
+static void set_up_canvas(report_composition *c, report_canvas *canvas, char label[COMPOSE_LABEL])
+{
     *canvas = (report_canvas){.script = &c->files->script,
                               .id = c->id,
+                              .style = c->style,
                               .title = c->plot->title,
                               .footer = c->footer,
                               .panels = c->grid->panel_count,
-                              .margin_left = LINES_LEFT,
                               .margin_right = LINES_RIGHT,
-                              .margin_top = LINES_TOP,
-                              .margin_bottom = bottom,
-                              .panel_width = LINES_INNER + LINES_LEFT + LINES_RIGHT,
-                              .panel_height = LINES_PLOT_HEIGHT + LINES_TOP + bottom};
+                              .margin_top = LINES_TOP};
+    canvas->y_label = shared_label(c, label);
+    choose_margins(c, canvas, LINES_INNER);
+    canvas->panel_width = LINES_INNER + canvas->margin_left + LINES_RIGHT;
+    canvas->panel_least = LINES_INNER_LEAST + canvas->margin_left + LINES_RIGHT;
     fill_legend(c, canvas);
+    report_canvas first = *canvas;
+    canvas_layout(&first); /* tells how wide a plot becomes, and so how often its words break */
+    choose_margins(c, canvas, canvas_inner_width(&first));
     canvas_layout(canvas);
     c->files->width = canvas->width;
     c->files->height = canvas->height;
 }
 
+static void write_panel(report_composition *c, const report_canvas *canvas, int index, int first)
+{
+    lines_panel p = open_panel(c, first, canvas_inner_width(canvas), canvas_inner_height(canvas));
+    char y_label[COMPOSE_LABEL];
+    compose_y_label(c, p.y_most > 0 ? p.scale.symbol : "no data", y_label);
+    canvas_panel(canvas, index, c->grid->cells[first].panel, compose_panel_note(c->grid, first), y_label);
+    if (p.y_most > 0)
+        put_axes(&p, canvas->margin_bottom);
+    else
+        put_empty_axes(&c->files->script);
+    if (p.y_most > 0) lines_put_words(&p);
+    put_plots(&p);
+    if (p.y_most > 0 && (p.log_x || p.log_y)) canvas_line(&c->files->script, "unset logscale");
+}
+
 dit_status compose_lines(report_composition *c)
 {
     report_canvas canvas;
-    char y_label[COMPOSE_LABEL];
+    char label[COMPOSE_LABEL];
     int index = 0;
-    set_up_canvas(c, &canvas);
+    set_up_canvas(c, &canvas, label);
     canvas_begin(&canvas);
-    for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) {
-        lines_panel p = open_panel(c, i);
-        compose_y_label(c, p.y_most > 0 ? p.scale.symbol : "no data", y_label);
-        canvas_panel(&canvas, index++, c->grid->cells[i].panel, y_label);
-        if (p.y_most > 0)
-            put_axes(&p);
-        else
-            put_empty_axes(&c->files->script);
-        if (p.y_most > 0) put_words(&p);
-        put_plots(&p);
-        if (p.y_most > 0 && (p.log_x || p.log_y)) canvas_line(&c->files->script, "unset logscale");
-    }
+    for (int i = 0; i < c->grid->count; i = compose_panel_end(c->grid, i)) write_panel(c, &canvas, index++, i);
     canvas_end(&canvas);
     return DIT_OK;
 }

@@ -14,7 +14,7 @@ enum {
 };
 
 static const double lane[2] = {0.08, 0.88};
-static const char waiting_colour[] = "#9a9a9a", whole_colour[] = "#4d4d4d", outside_colour[] = "#cfcfcf";
+static const char waiting_colour[] = "#888888", whole_colour[] = "#555555", outside_colour[] = "#b0b0b0";
 
 /* One stretch of a rank's time: all that it computed for one patch of one step, up to a wait; or a wait. */
 typedef struct {
@@ -80,7 +80,7 @@ static int mix(int from, int to, double part)
 /* Few patches have the palette's colours; many go from dark to light in their order. */
 static int patch_colour(int patch, int patches)
 {
-    static const int ramp[] = {0x2d3184, 0x0072b2, 0x009e73, 0xb6c42f, 0xf0e442};
+    static const int ramp[] = {0x2d3184, 0x0072b2, 0x00694b, 0x8f9b1f, 0xc98200};
     enum { PALETTE = 7, PIECES = sizeof ramp / sizeof *ramp - 1 };
     if (patches <= PALETTE) return (int)strtol(report_colour_at(patch) + 1, NULL, 16);
     double at = (double)patch / (patches - 1) * PIECES;
@@ -225,7 +225,7 @@ static void draw_panel(schedule_panel *p, const report_canvas *canvas, int index
 {
     p->lanes.scale = (report_scale){1e3, "ms"};
     find_boxes(p);
-    canvas_panel(canvas, index, title, "");
+    canvas_panel(canvas, index, title, NULL, "");
     lanes_axes(&p->lanes);
     lanes_mark_steps(&p->lanes);
     put_plots(p, index > 0);

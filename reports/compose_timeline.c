@@ -18,10 +18,10 @@ static const struct {
     const char *name, *colour;
 } classes[TIMELINE_LAYER] = {
     [TIMELINE_LINEAR] = {"linear", "#0072b2"},
-    [TIMELINE_ATTENTION] = {"attention", "#56b4e9"},
-    [TIMELINE_OPERATOR] = {"other operators", "#009e73"},
-    [TIMELINE_WAIT] = {"exposed wait", "#d55e00"},
-    [TIMELINE_TRANSFER] = {"transfer under way", "#e69f00"},
+    [TIMELINE_ATTENTION] = {"attention", "#4795c0"},
+    [TIMELINE_OPERATOR] = {"other operators", "#00694b"},
+    [TIMELINE_WAIT] = {"exposed wait", "#b8430f"},
+    [TIMELINE_TRANSFER] = {"transfer under way", "#c98200"},
 };
 
 /* A stretch of time being drawn. */
@@ -119,7 +119,7 @@ static void draw_panel(lines_panel *p, const report_canvas *canvas, int index, c
     p->lanes.scale = report_scale_for(REPORT_UNIT_SECONDS, p->lanes.end);
     memset(p->share, 0, (size_t)p->lanes.ranks * LINES_COLUMNS * sizeof *p->share);
     for (int i = 0; i < p->lanes.t->count; i++) spread(p, &p->lanes.t->spans[i]);
-    canvas_panel(canvas, index, title, "");
+    canvas_panel(canvas, index, title, NULL, "");
     lanes_axes(&p->lanes);
     if (step < 0)
         lanes_mark_steps(&p->lanes);

@@ -1,5 +1,7 @@
 #include "reports/figure.h"
 
+#include "reports/palette.h"
+
 #include <string.h>
 
 static const report_figure_kind *const kinds[] = {
@@ -71,58 +73,52 @@ const char *report_tag_title(const char *tag)
     return tag;
 }
 
-/* Okabe and Ito, "Color Universal Design"; their black is a grey here, for what is not a method. */
-#define GREY       "#8c8c8c"
-#define BLUE       "#0072b2"
-#define ORANGE     "#e69f00"
-#define GREEN      "#009e73"
-#define VERMILLION "#d55e00"
-#define SKY        "#56b4e9"
-#define PURPLE     "#cc79a7"
-#define YELLOW     "#f0e442"
-/* Of Paul Tol's muted scheme, for methods beyond those eight. */
-#define WINE  "#882255"
-#define TEAL  "#44aa99"
-#define OLIVE "#999933"
-#define INK   "#333333"
+const char *report_grid_tag_title(const report_grid *grid, const char *tag)
+{
+    return grid->devices && strcmp(tag, "world_size") == 0 ? "GPUs" : report_tag_title(tag);
+}
 
 const char *report_colour_known(const char *name)
 {
-    static const char *const known[][2] = {
-        {"single", GREY},
-        {"ulysses", BLUE},
-        {"ring", ORANGE},
-        {"usp", GREEN},
-        {"cfg", PURPLE},
-        {"data", SKY},
-        {"tensor", YELLOW},
-        {"pipefusion", VERMILLION},
-        {"patch", WINE},
-        {"distrifusion", WINE},
-        {"pcpp", TEAL},
-        {"naive-patch", OLIVE},
-        {"compute", BLUE},
-        {"exposed communication", VERMILLION},
-        {"other", GREY},
-        {"weights", BLUE},
-        {"state", GREEN},
-        {"activations", ORANGE},
-        {"communication buffers", VERMILLION},
-        {"gather of latents", GREY},
-        {"hybrid", INK},
-        {"text encoders", SKY},
-        {"denoising", BLUE},
-        {"VAE decode", ORANGE},
-        {"decoding", PURPLE},
+    static const struct {
+        const char *name;
+        int colour;
+    } known[] = {
+        {"single", PALETTE_GREY},
+        {"ulysses", PALETTE_BLUE},
+        {"ring", PALETTE_ORANGE},
+        {"usp", PALETTE_GREEN},
+        {"cfg", PALETTE_PURPLE},
+        {"data", PALETTE_SKY},
+        {"tensor", PALETTE_BROWN},
+        {"pipefusion", PALETTE_VERMILLION},
+        {"patch", PALETTE_WINE},
+        {"distrifusion", PALETTE_WINE},
+        {"pcpp", PALETTE_TEAL},
+        {"naive-patch", PALETTE_OLIVE},
+        {"compute", PALETTE_BLUE},
+        {"exposed communication", PALETTE_VERMILLION},
+        {"other", PALETTE_GREY},
+        {"weights", PALETTE_BLUE},
+        {"state", PALETTE_GREEN},
+        {"activations", PALETTE_ORANGE},
+        {"communication buffers", PALETTE_VERMILLION},
+        {"gather of latents", PALETTE_GREY},
+        {"hybrid", PALETTE_INK},
+        {"text encoders", PALETTE_SKY},
+        {"denoising", PALETTE_BLUE},
+        {"VAE decode", PALETTE_ORANGE},
+        {"decoding", PALETTE_PURPLE},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i][0], name) == 0) return known[i][1];
+        if (strcmp(known[i].name, name) == 0) return palette_get(known[i].colour)->light;
     }
     return NULL;
 }
 
 const char *report_colour_at(int position)
 {
-    static const char *const palette[] = {BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, GREY};
-    return palette[(unsigned)position % (sizeof palette / sizeof palette[0])];
+    static const int palette[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VERMILLION,
+                                  PALETTE_SKY,  PALETTE_PURPLE, PALETTE_BROWN, PALETTE_GREY};
+    return palette_get(palette[(unsigned)position % (sizeof palette / sizeof palette[0])])->light;
 }

@@ -7,13 +7,14 @@
 #define DIT_REPORTS_FIGURE_H
 
 #include "reports/records.h"
+#include "reports/style.h"
 
 enum { REPORT_PARTS = 9, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
 
 /* What a workload declares under "plots"; absent keys are filled from the kind. */
 typedef struct {
     const char *id, *kind, *title, *where, *x, *series, *panel; /* tags; panel and series may list several: "a, b" */
-    const char *axis; /* "linear" or "log", of lines                                                                */
+    const char *axis; /* "even", "linear" or "log", of lines; NULL: even where x are few growing counts, else linear  */
     const char *best; /* one more series: the least over all cases of a panel at each x; NULL: none                 */
     const char *pair; /* tags in which a simulated case and its measured twin may differ, beside evidence           */
 } report_plot;
@@ -105,6 +106,7 @@ typedef struct {
     int left_out;                        /* selected, but beyond what one picture holds */
     bool low_n, oversubscribed;          /* of any drawn cell */
     bool measured, simulated, published; /* evidence of any cell */
+    bool devices;                        /* each case ran on GPUs, or is simulated on such */
     int n_min, n_max;                    /* of the measured ones */
     report_unplaced *unplaced;
     int unplaced_count;
@@ -126,17 +128,20 @@ typedef struct {
 } report_figure_files;
 void report_figure_files_release(report_figure_files *files);
 
-/* Writes script, data and CSV of the grid. `id` is a safe file name; `footer` lines stand under the picture. */
+/* Writes script, data and CSV of the grid. `id` is a safe file name; `footer` lines stand under the picture; `style` NULL:
+ * a picture for a page. */
 dit_status report_figure_compose(const report_grid *grid, const report_plot *plot, const report_figure_kind *kind,
-                                 const char *id, const char *footer, report_figure_files *out);
+                                 const char *id, const char *footer, const report_style *style,
+                                 report_figure_files *out);
 
 /* The published points of a grid, each once; from malloc, *count of them. Errors: DIT_ERR_MEMORY. */
 dit_status report_grid_published(const report_grid *grid, const report_published ***out, int *count);
 
-/* Words for a tag on an axis: "world_size" -> "ranks". */
+/* Words for a tag on an axis: "world_size" -> "ranks"; "GPUs" of a grid whose cases are all of GPUs. */
 const char *report_tag_title(const char *tag);
-/* Colour of a method or part by its name, NULL for a name we do not know; and the palette by position. "#rrggbb",
- * Okabe-Ito. */
+const char *report_grid_tag_title(const report_grid *grid, const char *tag);
+/* Colour of a method or part by its name, NULL for a name we do not know; and the palette by position: light colours of
+ * palette.h, "#rrggbb". */
 const char *report_colour_known(const char *name);
 const char *report_colour_at(int position);
 

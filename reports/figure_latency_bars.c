@@ -16,7 +16,7 @@ const report_figure_kind report_figure_latency_bars = {
     .unit = REPORT_UNIT_SECONDS,
     .y_label = "latency",
     .reading =
-        "Bars: median over processes of one iteration (all steps), slowest rank. Whiskers: interval of the median.",
+        "Bars: median over processes of one iteration (all steps), slowest rank.",
     .takes_published = true,
     .published = REPORT_LATENCY,
     .measure = measure_latency,

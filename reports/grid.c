@@ -63,7 +63,7 @@ static int compare_names(const void *a, const void *b)
 /* ---- placing ----------------------------------------------------------------------------------------------------- */
 
 /* The case's values of the tags in `list` ("a, b"), joined; from malloc, NULL without memory. */
-static char *join_tags(const report_case *kase, const char *list)
+static char *join_tags(const report_grid *grid, const report_case *kase, const char *list)
 {
     dit_buffer text = {0};
     char tag[64], value[REPORT_TAG_TEXT];
@@ -75,7 +75,7 @@ static char *join_tags(const report_case *kase, const char *list)
         if (!length || !report_case_tag(kase, tag, value, sizeof value) || !value[0]) continue;
         bool number = cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(kase->tags, tag));
         if (text.used) dit_buffer_text(&text, " · ");
-        if (text.used && number) dit_buffer_printf(&text, "%s ", report_tag_title(tag));
+        if (text.used && number) dit_buffer_printf(&text, "%s ", report_grid_tag_title(grid, tag));
         dit_buffer_text(&text, value);
     }
     if (!text.failed) return text.data;
@@ -125,15 +125,29 @@ static dit_status name_best(const report_cell *cell, const grid_keys *keys, char
     return DIT_OK;
 }
 
-static dit_status place_cell(report_cell *cell, const grid_keys *keys)
+/* "u2 r2" and "cfg2 pp4": what only a search finds; a mesh of one axis is a series of its own. */
+static bool has_several_axes(const report_case *kase)
+{
+    const char *mesh = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kase->tags, "mesh"));
+    return mesh && strchr(mesh, ' ');
+}
+
+/* What a source shows as its best: without the mesh, or with one that only a search finds. */
+static bool is_of_search(const report_published *point)
+{
+    return report_published_is_search(point) ||
+           (has_several_axes(&point->kase) && report_case_is_searched(&point->kase));
+}
+
+static dit_status place_cell(const report_grid *grid, report_cell *cell, const grid_keys *keys)
 {
     const report_case *kase = cell->kase;
     cell_release(cell);
-    cell->panel = join_tags(kase, keys->panel);
-    cell->x = join_tags(kase, keys->x);
-    cell->series = join_tags(kase, keys->series);
+    cell->panel = join_tags(grid, kase, keys->panel);
+    cell->x = join_tags(grid, kase, keys->x);
+    cell->series = join_tags(grid, kase, keys->series);
     if (!cell->panel || !cell->x || !cell->series) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a figure");
-    bool searched = cell->published && best_is_a_series(keys) && report_published_is_search(cell->published);
+    bool searched = cell->published && best_is_a_series(keys) && is_of_search(cell->published);
     if (searched) DIT_TRY(name_best(cell, keys, &cell->series));
     cell->x_number = NAN;
     if (!report_case_number(kase, keys->x, &cell->x_number) && strncmp(keys->x, "mesh", 4) == 0) {
@@ -144,7 +158,7 @@ static dit_status place_cell(report_cell *cell, const grid_keys *keys)
 
 static dit_status place_cells(report_grid *grid, const grid_keys *keys)
 {
-    for (int i = 0; i < grid->count; i++) DIT_TRY(place_cell(&grid->cells[i], keys));
+    for (int i = 0; i < grid->count; i++) DIT_TRY(place_cell(grid, &grid->cells[i], keys));
     sort_cells(grid);
     return DIT_OK;
 }
@@ -194,10 +208,10 @@ static bool tell_panels_apart(const report_grid *grid, grid_keys *keys)
 }
 
 /* Lengthens a name of a cell ("usp") by the value of a tag ("usp · u2 r2"). */
-static dit_status lengthen(char **name, const report_case *kase, const char *tag)
+static dit_status lengthen(const report_grid *grid, char **name, const report_case *kase, const char *tag)
 {
     dit_buffer text = {0};
-    char *value = join_tags(kase, tag);
+    char *value = join_tags(grid, kase, tag);
     if (!value) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a figure");
     if (!*value) return free(value), DIT_OK;
     dit_buffer_printf(&text, "%s%s%s", *name, **name ? " · " : "", value);
@@ -230,7 +244,7 @@ static dit_status tell_series_apart(report_grid *grid, bool stacked, bool *found
         char **place = stacked ? &cell->x : &cell->series;
         bool here = !stacked || strncmp(cell->panel, panel, sizeof panel - 1) == 0;
         bool named = here && !cell->best && strncmp(*place, name, sizeof name - 1) == 0;
-        if (named) DIT_TRY(lengthen(place, cell->kase, tag));
+        if (named) DIT_TRY(lengthen(grid, place, cell->kase, tag));
     }
     sort_cells(grid);
     return DIT_OK;
@@ -260,6 +274,17 @@ static dit_status is_wanted(const report_case *kase, const char *where, bool *ou
     const dit_expr_scope scope = {.variable = case_variable, .context = (void *)(uintptr_t)kase};
     *out = true;
     return where && *where ? dit_expr_test(where, &scope, out) : DIT_OK;
+}
+
+/* Ranks are GPUs where some case says so and none is of a processor's cores. */
+static void find_devices(report_grid *grid)
+{
+    bool cores = false;
+    for (int i = 0; i < grid->count; i++) {
+        grid->devices = grid->devices || grid->cells[i].kase->place == REPORT_ON_GPUS;
+        cores = cores || grid->cells[i].kase->place == REPORT_ON_CORES;
+    }
+    grid->devices = grid->devices && !cores;
 }
 
 static dit_status select_cells(const report_table *table, const char *where, report_grid *grid)
@@ -361,7 +386,7 @@ static bool has_place(report_grid *grid, const report_cell *point, const grid_ke
     char tag[64];
     bool lacks = lacks_tag(grid, point->kase, keys->panel, tag) || lacks_tag(grid, point->kase, keys->x, tag);
     if (!lacks && !best_is_a_series(keys)) lacks = lacks_tag(grid, point->kase, keys->series, tag);
-    if (lacks) return leave_out(grid, point->published, "it says nothing of %s", report_tag_title(tag)), false;
+    if (lacks) return leave_out(grid, point->published, "it says nothing of %s", report_grid_tag_title(grid, tag)), false;
     if (!has_panel(grid, point)) return leave_out(grid, point->published, "no case stands in %s", point->panel), false;
     for (size_t i = 0; i < sizeof setting / sizeof *setting; i++) {
         if (!contradicts_panel(grid, point, setting[i])) continue;
@@ -394,13 +419,6 @@ static bool is_better(const report_figure_kind *kind, const report_cell *a, cons
     double x = a->bar.part[0], y = b->bar.part[0];
     if ((a->bar.n > 0) != (b->bar.n > 0)) return a->bar.n > 0;
     return kind->unit == REPORT_UNIT_FACTOR ? x > y : x < y;
-}
-
-/* "u2 r2" and "cfg2 pp4": what only a search finds; a mesh of one axis is a series of its own. */
-static bool has_several_axes(const report_case *kase)
-{
-    const char *mesh = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kase->tags, "mesh"));
-    return mesh && strchr(mesh, ' ');
 }
 
 /* Cells of one place in a search: equal in panel, x and evidence, of several series where the best is a series. */
@@ -594,6 +612,7 @@ static dit_status build(const report_table *table, const report_plot *plot, grid
                         const report_figure_kind *kind, report_grid *grid)
 {
     DIT_TRY(select_cells(table, plot->where, grid));
+    find_devices(grid);
     DIT_TRY(select_published(table, plot->where, kind, grid));
     separate_evidence(grid, keys);
     measure_cells(grid, kind);
@@ -648,7 +667,7 @@ static dit_status place_pairs(report_grid *grid, const grid_keys *keys, const re
         const dit_summary *reference =
             cell->published ? &cell->published->kase.metric[REPORT_LATENCY] : &cell->twin->metric[REPORT_LATENCY];
         kind->measure(cell->kase, &cell->bar);
-        DIT_TRY(place_cell(cell, keys));
+        DIT_TRY(place_cell(grid, cell, keys));
         cell->x_number = reference->median;
         cell->x_low = reference->low;
         cell->x_high = reference->high;

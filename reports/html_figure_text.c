@@ -23,7 +23,7 @@ static void put_place(const report_grid *grid, const report_cell *cell, const re
     put_text(out, number);
     put(out, " (");
     if (grid->series_count > 1) put_text(out, cell->series), put(out, ", ");
-    put_text(out, report_tag_title(figure->plot.x));
+    put_text(out, report_grid_tag_title(&figure->grid, figure->plot.x));
     put(out, " ");
     put_text(out, cell->x);
     if (cell->best && report_case_tag(cell->kase, "mesh", mesh, sizeof mesh)) put(out, ", "), put_text(out, mesh);
@@ -78,7 +78,7 @@ void html_put_figure_text(const report_drawing_result *figure, dit_buffer *out)
     put(out, kind->drawing == REPORT_DRAW_BARS ? "Bars" : "Lines");
     if (kind->y_label && kind->y_label[0]) put(out, ": "), put_text(out, kind->y_label);
     put(out, " over ");
-    put_text(out, report_tag_title(figure->plot.x));
+    put_text(out, report_grid_tag_title(&figure->grid, figure->plot.x));
     dit_buffer_printf(out, ", %d panel%s.", figure->grid.panel_count, figure->grid.panel_count == 1 ? "" : "s");
     put_panels(figure, out);
 }

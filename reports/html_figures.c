@@ -1,6 +1,7 @@
 /* The figures, each with what it shows in words, its files and its gaps. */
 #include "reports/html.h"
 
+#include "reports/footer.h"
 #include "reports/html_pieces.h"
 
 #include <string.h>
@@ -70,12 +71,21 @@ static void put_files(const report_page *page, const report_drawing_result *figu
     put(out, ".</p>\n");
 }
 
+static void put_reading(const report_drawing_result *figure, dit_buffer *out)
+{
+    const char *whiskers = report_whiskers(&figure->grid, figure->kind);
+    put(out, "<p>");
+    put_text(out, figure->kind->reading);
+    if (whiskers) dit_buffer_printf(out, " Whiskers: %s.", whiskers);
+    put(out, "</p>\n");
+}
+
 static void put_figure(const report_page *page, const report_drawing_result *figure, dit_buffer *out)
 {
     put(out, "<figure>\n");
     put_picture(figure, out);
     put(out, "<figcaption>");
-    if (figure->kind) put_element(out, "p", "p", figure->kind->reading);
+    if (figure->kind) put_reading(figure, out);
     html_put_figure_agreement(&figure->grid, out);
     if (figure->grid.left_out) {
         dit_buffer_printf(out, "<p>A picture holds so many cases: %d further case%s not drawn.</p>\n",

@@ -17,8 +17,10 @@ report_canvas lanes_canvas(const lanes_panel *p, int panels, int rank_px, int le
 {
     return (report_canvas){.script = &p->c->files->script,
                            .id = p->c->id,
+                           .style = p->c->style,
                            .title = p->c->plot->title,
                            .footer = footer,
+                           .shape = CANVAS_FIXED,
                            .panels = panels,
                            .margin_left = left_px,
                            .margin_right = LANES_RIGHT,

@@ -290,22 +290,36 @@ dit_status report_tags_check(const dit_json *doc, const cJSON *tags, const char 
 }
 
 /* What the records of a line's case must say: "simulated" where the cost model stands for the hardware. */
-static dit_status read_expected_evidence(const dit_json *doc, const char **out)
+static dit_status read_backend(const dit_json *doc, const char **out)
 {
     const cJSON *kase = NULL, *platform = NULL;
-    const char *backend = "";
+    *out = "";
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "case", &kase));
     if (kase) DIT_TRY(dit_json_optional_object(doc, kase, "/case", "platform", &platform));
-    if (platform) DIT_TRY(dit_json_optional_string(doc, platform, "/case/platform", "backend", &backend));
-    *out = strcmp(backend, "cost") == 0 ? "simulated" : "measured";
+    return platform ? dit_json_optional_string(doc, platform, "/case/platform", "backend", out) : DIT_OK;
+}
+
+/* The cost model is of an accelerator; the only one that is none is called after the processor. */
+static dit_status read_place(const dit_json *doc, const cJSON *record, report_case *kase)
+{
+    const cJSON *simulation = NULL;
+    const char *backend = "", *accelerator = "";
+    DIT_TRY(read_backend(doc, &backend));
+    DIT_TRY(dit_json_optional_object(doc, record, "/record", "simulation", &simulation));
+    if (simulation)
+        DIT_TRY(dit_json_optional_string(doc, simulation, "/record/simulation", "accelerator", &accelerator));
+    bool cost = strcmp(backend, "cost") == 0, gpus = strcmp(backend, "cuda") == 0;
+    if (cost && !accelerator[0]) return DIT_OK;
+    kase->place = gpus || (cost && strncmp(accelerator, "cpu", 3) != 0) ? REPORT_ON_GPUS : REPORT_ON_CORES;
     return DIT_OK;
 }
 
 /* Where a case stands by its lines: one that is measured here and simulated there is no case. */
 static dit_status describe_evidence(const dit_json *doc, report_case *kase)
 {
-    const char *expected = NULL;
-    DIT_TRY(read_expected_evidence(doc, &expected));
+    const char *backend = NULL;
+    DIT_TRY(read_backend(doc, &backend));
+    const char *expected = strcmp(backend, "cost") == 0 ? "simulated" : "measured";
     if (!kase->evidence) return set_text(&kase->evidence, expected);
     if (strcmp(kase->evidence, expected) == 0) return DIT_OK;
     return dit_json_fail(doc, "/case", DIT_ERR_JSON_VALUE, "this case is %s here and %s in an earlier line", expected,
@@ -381,6 +395,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "record", &record));
     if (!record) return DIT_OK;
     if (process->status == REPORT_STATUS_OK) DIT_TRY(check_evidence(doc, record, kase)); /* no other gives numbers */
+    DIT_TRY(read_place(doc, record, kase));
     DIT_TRY(report_metrics_read(doc, record, "/record", images_of(kase), process->metric));
     if (report_case_is_simulated(kase)) process->metric[REPORT_RSS_BYTES] = NAN; /* memory is counted, not resident */
     read_warnings(record, kase);

@@ -54,9 +54,13 @@ typedef struct {
     char *code, *message, *hint, *phase, *log;
 } report_failure;
 
+/* What a rank runs on, or is simulated on; a simulated case without a record does not say. */
+typedef enum { REPORT_ON_UNKNOWN, REPORT_ON_CORES, REPORT_ON_GPUS } report_place;
+
 typedef struct {
     char *case_id, *label, *evidence; /* evidence: "measured", "simulated"; "published" of a published point */
     cJSON *tags;
+    report_place place;
     int64_t world_size;
     report_process *processes;
     int process_count, process_capacity, ok_count;

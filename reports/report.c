@@ -3,10 +3,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "reports/agreement.h"
+#include "reports/footer.h"
 #include "reports/gnuplot.h"
 #include "reports/html.h"
 #include "reports/picture.h"
 #include "reports/published.h"
+#include "reports/svg.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -23,6 +25,7 @@ static const size_t report_svg_limit = (size_t)64 << 20;
 typedef struct {
     const report_options *options;
     const char *gnuplot; /* NULL: there is none */
+    bool figures_alone; /* of a size that no page has */
     char folder[REPORT_PATH];
     report_table table;
     report_drawing_result *figures;
@@ -61,8 +64,10 @@ static dit_status make_folder(const char *path)
 static dit_status choose_folder(report_work *work)
 {
     const report_options *options = work->options;
-    int length = options->output_folder ? snprintf(work->folder, REPORT_PATH, "%s", options->output_folder)
-                                        : snprintf(work->folder, REPORT_PATH, "%s/report", options->session_folder);
+    const char *inside = work->figures_alone ? "report/paper" : "report";
+    int length = options->output_folder
+                     ? snprintf(work->folder, REPORT_PATH, "%s", options->output_folder)
+                     : snprintf(work->folder, REPORT_PATH, "%s/%s", options->session_folder, inside);
     if (length <= 0 || length >= REPORT_PATH - 96) return DIT_FAIL(DIT_ERR_IO, "output folder: unusable path");
     return make_folder(work->folder);
 }
@@ -158,46 +163,6 @@ static void list_claims(report_work *work)
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-/* "measured · n = 3 to 6 processes a case"; nothing for a figure without measured cases. */
-static void write_measured(const report_drawing_result *figure, dit_buffer *out)
-{
-    const report_grid *grid = &figure->grid;
-    dit_buffer_printf(out, "measured · n = %d", grid->n_min);
-    if (grid->n_max != grid->n_min) dit_buffer_printf(out, " to %d", grid->n_max);
-    dit_buffer_printf(out, " process%s a case", grid->n_max == 1 ? "" : "es");
-    if (!figure->kind->parts && grid->n_max >= 6) {
-        dit_buffer_text(out, " · interval: exact order statistics of the median, >= 95 %");
-    }
-    if (grid->low_n) dit_buffer_text(out, " · * n < 6: no verdict");
-    if (grid->low_n && grid->n_max > 1) dit_buffer_text(out, ", whiskers are the range");
-    if (figure->kind->unit == REPORT_UNIT_SECONDS && grid->oversubscribed) {
-        bool marked = figure->kind->drawing == REPORT_DRAW_BARS; /* lines carry no marks */
-        dit_buffer_printf(out, " · %s ranks share cores (oversubscribed)", marked ? "†" : "some");
-    }
-}
-
-/* Which evidence the picture shows, and how it is told apart. */
-static void write_evidence(const report_drawing_result *figure, dit_buffer *out)
-{
-    const report_grid *grid = &figure->grid;
-    if (grid->measured) write_measured(figure, out);
-    if (grid->simulated) {
-        dit_buffer_printf(out, "%ssimulated: virtual time of a cost model, no hardware", grid->measured ? " · " : "");
-    }
-    if (grid->published) dit_buffer_text(out, " · hollow: published");
-}
-
-static void write_footer(const report_work *work, const report_drawing_result *figure, dit_buffer *out)
-{
-    const report_table *table = &work->table;
-    const cJSON *suite = cJSON_GetObjectItemCaseSensitive(table->session.root, "suite");
-    bool dirty = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(suite, "dirty"));
-    write_evidence(figure, out);
-    dit_buffer_printf(out, "\ncommit %.40s%s · hardware %.12s · session %.80s",
-                      report_session_text(table, "suite/commit"), dirty ? " (dirty)" : "",
-                      report_session_text(table, "hardware/hardware_id"), report_session_text(table, "session_id"));
-}
-
 static dit_status write_figure_files(const report_work *work, const report_drawing_result *figure,
                                      const report_figure_files *files)
 {
@@ -206,27 +171,50 @@ static dit_status write_figure_files(const report_work *work, const report_drawi
     return write_text(work, figure->id, ".gp", &files->script);
 }
 
-static dit_status draw(const report_work *work, report_drawing_result *figure)
+/* A title, a description and colours for dark pages, which gnuplot does not write. */
+static dit_status finish_svg(const report_work *work, report_drawing_result *figure)
 {
     char path[REPORT_PATH + 96];
     size_t length = 0;
-    DIT_TRY(gnuplot_run(work->gnuplot, work->folder, figure->id, "svg"));
-    DIT_TRY(gnuplot_run(work->gnuplot, work->folder, figure->id, "png"));
-    snprintf(path, sizeof path, "%s/%s.png", work->folder, figure->id);
-    DIT_TRY(report_picture_check(path));
+    dit_buffer description = {0}, finished = {0};
     snprintf(path, sizeof path, "%s/%s.svg", work->folder, figure->id);
-    return dit_file_read(path, report_svg_limit, &figure->svg, &length);
+    DIT_TRY(dit_file_read(path, report_svg_limit, &figure->svg, &length));
+    html_put_figure_text(figure, &description);
+    dit_buffer_text(&description, "");
+    if (!description.failed)
+        svg_finish(figure->svg, figure->plot.title, description.data, &work->options->style, &finished);
+    dit_status st = description.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", figure->id)
+                                       : write_text(work, figure->id, ".svg", &finished);
+    free(figure->svg);
+    figure->svg = st == DIT_OK ? finished.data : NULL;
+    if (st != DIT_OK) dit_buffer_release(&finished);
+    dit_buffer_release(&description);
+    return st;
+}
+
+/* Each format asked for; a page also needs SVG and PNG. */
+static dit_status draw(const report_work *work, report_drawing_result *figure)
+{
+    const unsigned for_page = 1u << REPORT_FORMAT_svg | 1u << REPORT_FORMAT_png, asked = work->options->style.formats;
+    unsigned formats = !work->figures_alone ? asked | for_page : asked ? asked : 1u << REPORT_FORMAT_pdf;
+    char path[REPORT_PATH + 96];
+    for (int i = 0; i < REPORT_FORMAT_COUNT; i++) {
+        if (formats & 1u << i) DIT_TRY(gnuplot_run(work->gnuplot, work->folder, figure->id, report_format_names()[i]));
+    }
+    snprintf(path, sizeof path, "%s/%s.png", work->folder, figure->id);
+    if (formats & 1u << REPORT_FORMAT_png) DIT_TRY(report_picture_check(path));
+    return formats & 1u << REPORT_FORMAT_svg ? finish_svg(work, figure) : DIT_OK;
 }
 
 static dit_status compose_and_draw(const report_work *work, report_drawing_result *figure)
 {
     report_figure_files files = {0};
     dit_buffer footer = {0};
-    write_footer(work, figure, &footer);
-    dit_buffer_text(&footer, "");
+    report_footer_write(&work->table, &figure->grid, figure->kind, work->options->style.bare, &footer);
     dit_status st = footer.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", figure->id) : DIT_OK;
     if (st == DIT_OK) {
-        st = report_figure_compose(&figure->grid, &figure->plot, figure->kind, figure->id, footer.data, &files);
+        st = report_figure_compose(&figure->grid, &figure->plot, figure->kind, figure->id, footer.data,
+                                   &work->options->style, &files);
     }
     figure->width = files.width;
     if (st == DIT_OK) st = write_figure_files(work, figure, &files);
@@ -424,7 +412,7 @@ static void fill_summary(report_work *work)
     summary->dropped = table->dropped_count;
     summary->complete = table->complete;
     summary->torn = table->torn;
-    snprintf(summary->page, sizeof summary->page, "%.4000s/report.html", work->folder);
+    snprintf(summary->page, sizeof summary->page, "%.4000s%s", work->folder, work->figures_alone ? "" : "/report.html");
 }
 
 static void release(report_work *work)
@@ -468,6 +456,7 @@ static dit_status make(report_work *work)
 {
     DIT_TRY(prepare(work));
     find_gnuplot(work);
+    if (work->figures_alone) return make_figures(work);
     DIT_TRY(judge_claims(work));
     DIT_TRY(write_results(work));
     DIT_TRY(write_published(work));
@@ -478,7 +467,7 @@ static dit_status make(report_work *work)
 
 dit_status report_write(const report_options *options, report_summary *out)
 {
-    report_work work = {.options = options, .summary = out};
+    report_work work = {.options = options, .figures_alone = report_style_is_paper(&options->style), .summary = out};
     *out = (report_summary){0};
     dit_status st = make(&work);
     release(&work);

@@ -6,7 +6,7 @@
 #ifndef DIT_REPORTS_REPORT_H
 #define DIT_REPORTS_REPORT_H
 
-#include "base/status.h"
+#include "reports/style.h"
 
 enum { REPORT_PATH = 4096 };
 
@@ -24,6 +24,7 @@ typedef struct {
     const char *index;          /* the index page, relative to the page; NULL: no link */
     const report_neighbour *neighbours;
     int neighbour_count;
+    report_style style;         /* zeroed: figures for the page                        */
 } report_options;
 
 typedef struct {

@@ -10,8 +10,11 @@ static const char purpose[] =
     "Draws a session (default: latest): figures as SVG, PNG and CSV, and one self-contained HTML page, into its "
     "folder\n"
     "report/ or the one that --output names. Measures nothing.\n"
+    "--width, --height, --font and --no-title draw for a document: figures alone, into report/paper/, PDF unless "
+    "--format says otherwise.\n"
     "Exit: 0; 1 a claim does not hold; 5 a claim is undecided; 4 without gnuplot or when a figure cannot be drawn.";
-static const char examples[] = "ditbench report\nditbench report 20260131T12 --output /tmp/page";
+static const char examples[] = "ditbench report\nditbench report 20260131T12 --output /tmp/page\n"
+                               "ditbench report --format pdf --width 3.3in --font 8 --no-title";
 
 static int exit_code_of(const report_summary *summary)
 {
@@ -69,23 +72,42 @@ static void print_plan(const suite_cli *cli, const suite_session *session)
     cJSON_Delete(document);
 }
 
+/* What the options say of figures. */
+static dit_status read_style(const char *formats, const char *width, const char *height, report_style *out)
+{
+    if (formats) DIT_TRY(report_formats_parse(formats, &out->formats));
+    if (width) DIT_TRY(report_length_parse(width, &out->width));
+    if (height) DIT_TRY(report_length_parse(height, &out->height));
+    if (out->font == 0 || (out->font >= 4 && out->font <= 40)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--font %g is not from 4 to 40 points", out->font), "--font 8");
+}
+
 int suite_verb_report(int argc, char **argv)
 {
     suite_cli cli;
     suite_session session;
     report_summary summary = {0};
-    const char *gnuplot = NULL;
+    const char *gnuplot = NULL, *formats = NULL, *width = NULL, *height = NULL;
+    report_style style = {0};
     const suite_option table[] = {
+        {"format", 0, SUITE_OPTION_STRING, "LIST", "svg, png, pdf, eps: of figures, beside what a page needs", &formats, 0,
+         0},
+        {"width", 0, SUITE_OPTION_STRING, "LENGTH", "of a figure: 3.3in, 84mm, 240pt", &width, 0, 0},
+        {"height", 0, SUITE_OPTION_STRING, "LENGTH", "of a figure (default: follows its content)", &height, 0, 0},
+        {"font", 0, SUITE_OPTION_NUMBER, "POINTS", "size of a figure's text (default with --width: 8)", &style.font, 0, 0},
+        {"no-title", 0, SUITE_OPTION_FLAG, NULL, "no title, no line of commit and session", &style.bare, 0, 0},
         {"gnuplot", 0, SUITE_OPTION_STRING, "PATH", "gnuplot program", &gnuplot, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {"report", "[SESSION]", purpose, examples, table, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
-    dit_status st = suite_session_find(cli.operands[0], &session);
+    dit_status st = read_style(formats, width, height, &style);
+    if (st == DIT_OK) st = suite_session_find(cli.operands[0], &session);
     if (st == DIT_OK) suite_session_tell_latest(cli.operands[0], &session);
     report_options options = {
-        .session_folder = session.dir, .output_folder = cli.output, .gnuplot = gnuplot, .quiet = cli.quiet || cli.json};
+        .session_folder = session.dir, .output_folder = cli.output, .gnuplot = gnuplot, .quiet = cli.quiet || cli.json,
+        .style = style};
     if (st == DIT_OK && cli.dry_run) {
         print_plan(&cli, &session);
     } else {

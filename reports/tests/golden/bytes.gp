@@ -1,11 +1,17 @@
-# Draws bytes.svg from bytes.dat; as PNG: gnuplot -e "format='png'" bytes.gp
+# Draws bytes.svg from bytes.dat; otherwise gnuplot -e "format='pdf'" bytes.gp: png, pdf or eps
 if (!exists('format')) format = 'svg'
 set encoding utf8
 if (format eq 'svg') {
   set terminal svg noenhanced size 600,394 font 'sans-serif,11' background '#ffffff'
-} else {
+} else { if (format eq 'png') {
   set terminal pngcairo noenhanced size 1200,788 font 'sans,11' fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff'
-}
+} else { if (format eq 'pdf') {
+  set terminal pdfcairo noenhanced size 6.25in,4.1042in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
+} else { if (format eq 'eps') {
+  set terminal epscairo noenhanced size 6.25in,4.1042in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
+} else {
+  exit error "format is svg, png, pdf or eps"
+} } } }
 set output 'bytes.'.format
 set multiplot
 unset key
@@ -14,9 +20,9 @@ set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
 set label 'Made-up bytes' at screen 0.01667,0.95685 left font ',16' tc rgb '#000000' front
 set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#0072b2' fs solid 1 noborder front
 set label 'ulysses' at screen 0.05833,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#e69f00' fs solid 1 noborder front
+set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#c98200' fs solid 1 noborder front
 set label 'ring' at screen 0.20457,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.28170,0.87563 to screen 0.30503,0.90102 fc rgb '#8c8c8c' fs solid 1 noborder front
+set object rect from screen 0.28170,0.87563 to screen 0.30503,0.90102 fc rgb '#7a7a7a' fs solid 1 noborder front
 set label 'gather of latents' at screen 0.31670,0.88832 left font ',11' tc rgb '#222222' front
 set arrow from screen 0.53493,0.88832 to screen 0.56827,0.88832 nohead lw 2 dt 1 lc rgb '#111111' front
 set label 'predicted by the closed form' at screen 0.57660,0.88832 left font ',11' tc rgb '#222222' front
@@ -39,7 +45,7 @@ set label '4' at first 82.33,4 center offset 0,0.55 font ',9' tc rgb '#444444' f
 set label '4' at first 247.00,4 center offset 0,0.55 font ',9' tc rgb '#444444' front
 set label '× E_TIMEOUT' at first 411.67, graph 0.02 rotate by 90 left font ',9' tc rgb '#b04000' front
 plot 'bytes.dat' index 0 using 1:5:2:3:4:5 with boxxyerror lc rgb '#0072b2' fs solid 1 noborder, \
-     'bytes.dat' index 1 using 1:5:2:3:4:5 with boxxyerror lc rgb '#e69f00' fs solid 1 noborder, \
-     'bytes.dat' index 2 using 1:5:2:3:4:5 with boxxyerror lc rgb '#8c8c8c' fs solid 1 noborder, \
+     'bytes.dat' index 1 using 1:5:2:3:4:5 with boxxyerror lc rgb '#c98200' fs solid 1 noborder, \
+     'bytes.dat' index 2 using 1:5:2:3:4:5 with boxxyerror lc rgb '#7a7a7a' fs solid 1 noborder, \
      'bytes.dat' index 3 using 1:2:3:4 with vectors nohead lw 2.2 lc rgb '#111111'
 unset multiplot

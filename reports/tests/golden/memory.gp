@@ -1,11 +1,17 @@
-# Draws memory.svg from memory.dat; as PNG: gnuplot -e "format='png'" memory.gp
+# Draws memory.svg from memory.dat; otherwise gnuplot -e "format='pdf'" memory.gp: png, pdf or eps
 if (!exists('format')) format = 'svg'
 set encoding utf8
 if (format eq 'svg') {
   set terminal svg noenhanced size 600,414 font 'sans-serif,11' background '#ffffff'
-} else {
+} else { if (format eq 'png') {
   set terminal pngcairo noenhanced size 1200,828 font 'sans,11' fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff'
-}
+} else { if (format eq 'pdf') {
+  set terminal pdfcairo noenhanced size 6.25in,4.3125in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
+} else { if (format eq 'eps') {
+  set terminal epscairo noenhanced size 6.25in,4.3125in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
+} else {
+  exit error "format is svg, png, pdf or eps"
+} } } }
 set output 'memory.'.format
 set multiplot
 unset key
@@ -14,11 +20,11 @@ set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
 set label 'Made-up memory' at screen 0.01667,0.95894 left font ',16' tc rgb '#000000' front
 set object rect from screen 0.02333,0.88164 to screen 0.04667,0.90580 fc rgb '#0072b2' fs solid 1 noborder front
 set label 'weights' at screen 0.05833,0.89372 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.16957,0.88164 to screen 0.19290,0.90580 fc rgb '#009e73' fs solid 1 noborder front
+set object rect from screen 0.16957,0.88164 to screen 0.19290,0.90580 fc rgb '#00694b' fs solid 1 noborder front
 set label 'state' at screen 0.20457,0.89372 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.29307,0.88164 to screen 0.31640,0.90580 fc rgb '#e69f00' fs solid 1 noborder front
+set object rect from screen 0.29307,0.88164 to screen 0.31640,0.90580 fc rgb '#c98200' fs solid 1 noborder front
 set label 'activations' at screen 0.32807,0.89372 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.48477,0.88164 to screen 0.50810,0.90580 fc rgb '#d55e00' fs solid 1 noborder front
+set object rect from screen 0.48477,0.88164 to screen 0.50810,0.90580 fc rgb '#b8430f' fs solid 1 noborder front
 set label 'communication buffers' at screen 0.51977,0.89372 left font ',11' tc rgb '#222222' front
 set arrow from screen 0.01667,0.84541 to screen 0.05000,0.84541 nohead lw 2 dt 1 lc rgb '#111111' front
 set label 'resident set of the process' at screen 0.05833,0.84541 left font ',11' tc rgb '#222222' front
@@ -42,8 +48,8 @@ set label '11' at first 185.25,11 center offset 0,0.55 font ',9' tc rgb '#444444
 set label '11' at first 308.75,11 center offset 0,0.55 font ',9' tc rgb '#444444' front
 set label '× E_TIMEOUT' at first 432.25, graph 0.02 rotate by 90 left font ',9' tc rgb '#b04000' front
 plot 'memory.dat' index 0 using 1:5:2:3:4:5 with boxxyerror lc rgb '#0072b2' fs solid 1 noborder, \
-     'memory.dat' index 1 using 1:5:2:3:4:5 with boxxyerror lc rgb '#009e73' fs solid 1 noborder, \
-     'memory.dat' index 2 using 1:5:2:3:4:5 with boxxyerror lc rgb '#e69f00' fs solid 1 noborder, \
-     'memory.dat' index 3 using 1:5:2:3:4:5 with boxxyerror lc rgb '#d55e00' fs solid 1 noborder, \
+     'memory.dat' index 1 using 1:5:2:3:4:5 with boxxyerror lc rgb '#00694b' fs solid 1 noborder, \
+     'memory.dat' index 2 using 1:5:2:3:4:5 with boxxyerror lc rgb '#c98200' fs solid 1 noborder, \
+     'memory.dat' index 3 using 1:5:2:3:4:5 with boxxyerror lc rgb '#b8430f' fs solid 1 noborder, \
      'memory.dat' index 4 using 1:2:3:4 with vectors nohead lw 2.2 lc rgb '#111111'
 unset multiplot

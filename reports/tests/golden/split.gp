@@ -1,11 +1,17 @@
-# Draws split.svg from split.dat; as PNG: gnuplot -e "format='png'" split.gp
+# Draws split.svg from split.dat; otherwise gnuplot -e "format='pdf'" split.gp: png, pdf or eps
 if (!exists('format')) format = 'svg'
 set encoding utf8
 if (format eq 'svg') {
   set terminal svg noenhanced size 600,394 font 'sans-serif,11' background '#ffffff'
-} else {
+} else { if (format eq 'png') {
   set terminal pngcairo noenhanced size 1200,788 font 'sans,11' fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff'
-}
+} else { if (format eq 'pdf') {
+  set terminal pdfcairo noenhanced size 6.25in,4.1042in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
+} else { if (format eq 'eps') {
+  set terminal epscairo noenhanced size 6.25in,4.1042in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
+} else {
+  exit error "format is svg, png, pdf or eps"
+} } } }
 set output 'split.'.format
 set multiplot
 unset key
@@ -14,9 +20,9 @@ set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
 set label 'Made-up time split' at screen 0.01667,0.95685 left font ',16' tc rgb '#000000' front
 set object rect from screen 0.02333,0.87563 to screen 0.04667,0.90102 fc rgb '#0072b2' fs solid 1 noborder front
 set label 'compute' at screen 0.05833,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#d55e00' fs solid 1 noborder front
+set object rect from screen 0.16957,0.87563 to screen 0.19290,0.90102 fc rgb '#b8430f' fs solid 1 noborder front
 set label 'exposed communication' at screen 0.20457,0.88832 left font ',11' tc rgb '#222222' front
-set object rect from screen 0.47493,0.87563 to screen 0.49827,0.90102 fc rgb '#8c8c8c' fs solid 1 noborder front
+set object rect from screen 0.47493,0.87563 to screen 0.49827,0.90102 fc rgb '#7a7a7a' fs solid 1 noborder front
 set label 'other' at screen 0.50993,0.88832 left font ',11' tc rgb '#222222' front
 set label 'measured · n = 7 processes a case' at screen 0.01667,0.07868 left font ',9' tc rgb '#666666' front
 set label 'commit 0000000 · hardware 000000000000 · session made-up-test-data' at screen 0.01667,0.04315 left font ',9' tc rgb '#666666' front
@@ -38,6 +44,6 @@ set label '0.7' at first 185.25,0.7 center offset 0,0.55 font ',9' tc rgb '#4444
 set label '0.6' at first 308.75,0.6 center offset 0,0.55 font ',9' tc rgb '#444444' front
 set label '× E_TIMEOUT' at first 432.25, graph 0.02 rotate by 90 left font ',9' tc rgb '#b04000' front
 plot 'split.dat' index 0 using 1:5:2:3:4:5 with boxxyerror lc rgb '#0072b2' fs solid 1 noborder, \
-     'split.dat' index 1 using 1:5:2:3:4:5 with boxxyerror lc rgb '#d55e00' fs solid 1 noborder, \
-     'split.dat' index 2 using 1:5:2:3:4:5 with boxxyerror lc rgb '#8c8c8c' fs solid 1 noborder
+     'split.dat' index 1 using 1:5:2:3:4:5 with boxxyerror lc rgb '#b8430f' fs solid 1 noborder, \
+     'split.dat' index 2 using 1:5:2:3:4:5 with boxxyerror lc rgb '#7a7a7a' fs solid 1 noborder
 unset multiplot
