@@ -16,6 +16,23 @@ const report_figure_kind *const *report_figure_kinds(void)
     return kinds;
 }
 
+const char *const *report_figure_kind_names(void)
+{
+    static const char *const names[] = {
+#define KIND_NAME(name) #name,
+        REPORT_FIGURE_KIND_LIST(KIND_NAME)
+#undef KIND_NAME
+            NULL,
+    };
+    return names;
+}
+
+const char *const *report_axis_names(void)
+{
+    static const char *const names[] = {"even", "linear", "log", NULL};
+    return names;
+}
+
 const report_figure_kind *report_figure_kind_find(const char *kind)
 {
     for (int i = 0; kinds[i]; i++) {

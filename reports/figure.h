@@ -57,12 +57,23 @@ typedef struct {
     void (*measure)(const report_case *kase, report_bar *out);
 } report_figure_kind;
 
-#define REPORT_FIGURE_KIND_LIST(X)                                                                                     \
-    X(latency_bars)                                                                                                    \
-    X(scaling)                                                                                                         \
-    X(time_split)                                                                                                      \
-    X(communication)                                                                                                   \
-    X(memory) X(balance) X(error) X(psnr) X(timeline) X(schedule) X(latency) X(speedup) X(phases) X(agreement)
+/* clang-format off */
+#define REPORT_FIGURE_KIND_LIST(X) \
+    X(latency_bars) \
+    X(scaling) \
+    X(time_split) \
+    X(communication) \
+    X(memory) \
+    X(balance) \
+    X(error) \
+    X(psnr) \
+    X(timeline) \
+    X(schedule) \
+    X(latency) \
+    X(speedup) \
+    X(phases) \
+    X(agreement)
+/* clang-format on */
 #define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;
 REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
 #undef REPORT_FIGURE_DECLARE
@@ -75,6 +86,9 @@ void report_measure_point(const report_case *kase, report_metric metric, report_
 /* All kinds, NULL-terminated; and one by name, or NULL. */
 const report_figure_kind *const *report_figure_kinds(void);
 const report_figure_kind *report_figure_kind_find(const char *kind);
+/* What a plot's "kind" and "axis" may say; NULL-terminated. */
+const char *const *report_figure_kind_names(void);
+const char *const *report_axis_names(void);
 
 /* A case placed in a picture; how it is drawn follows from its evidence. */
 typedef struct {

@@ -2,6 +2,7 @@
 #include "suite/workload.h"
 
 #include "base/expr.h"
+#include "reports/figure.h"
 #include "suite/matrix.h"
 #include "suite/names.h"
 #include "suite/notes.h"
@@ -561,32 +562,34 @@ static dit_status check_tags(const dit_json *doc, const cJSON *entry, const char
     return DIT_OK;
 }
 
+static dit_status require_word(const dit_json *doc, const char *pointer, const char *key, const char *word,
+                               const char *const *words)
+{
+    char at[POINTER_BYTES];
+    suite_pointer_join(at, sizeof at, pointer, key);
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], word) == 0) return DIT_OK;
+    return suite_fail_word(doc, at, key, word, words);
+}
+
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
 {
     static const char *const keys[] = {"id",    "kind", "title", "where", "x", "series",
                                        "panel", "axis", "best",  "pair",  NULL};
-    static const char *const kinds[] = {"latency_bars", "scaling", "time_split", "communication", "memory",
-                                        "balance",      "error",   "psnr",       "timeline",      "schedule",
-                                        "latency",      "speedup", "phases",     "agreement",     NULL};
-    static const char *const axes[] = {"linear", "log", NULL};
-    const char *kind, *title, *where = NULL, *axis = axes[0], *best = NULL;
+    const char *kind, *title, *where = NULL, *axis = NULL, *best = NULL;
     char at[POINTER_BYTES];
-    int known = 0;
     DIT_TRY(suite_only_keys(doc, plot, pointer, keys));
     DIT_TRY(require_new_id(doc, array, plot, pointer));
     DIT_TRY(dit_json_require_string(doc, plot, pointer, "kind", &kind));
     DIT_TRY(dit_json_require_string(doc, plot, pointer, "title", &title));
-    while (kinds[known] && strcmp(kinds[known], kind) != 0) known++;
-    suite_pointer_join(at, sizeof at, pointer, "kind");
-    if (!kinds[known]) return suite_fail_word(doc, at, "kind", kind, kinds);
+    DIT_TRY(require_word(doc, pointer, "kind", kind, report_figure_kind_names()));
     DIT_TRY(check_tags(doc, plot, pointer, "x"));
     DIT_TRY(check_tags(doc, plot, pointer, "series"));
     DIT_TRY(check_tags(doc, plot, pointer, "panel"));
     DIT_TRY(check_tags(doc, plot, pointer, "pair"));
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "best", &best));
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "axis", &axis));
-    suite_pointer_join(at, sizeof at, pointer, "axis");
-    if (strcmp(axis, axes[0]) != 0 && strcmp(axis, axes[1]) != 0) return suite_fail_word(doc, at, "axis", axis, axes);
+    if (axis) DIT_TRY(require_word(doc, pointer, "axis", axis, report_axis_names()));
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "where", &where));
     suite_pointer_join(at, sizeof at, pointer, "where");
     return where ? check_syntax(doc, at, where) : DIT_OK;
