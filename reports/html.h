@@ -2,6 +2,7 @@
 #ifndef DIT_REPORTS_HTML_H
 #define DIT_REPORTS_HTML_H
 
+#include "reports/agreement.h"
 #include "reports/claims.h"
 #include "reports/figure.h"
 #include "reports/report.h"
@@ -46,6 +47,12 @@ void html_put_head(const report_page *page, dit_buffer *out);
 /* "Simulated platform: 8xl20. Software profile: pytorch-eager." with its <p>; nothing for a session that simulates
  * nothing. `class` is one of the style sheet. */
 void html_put_setting(const report_page *page, const char *class, dit_buffer *out);
+/* The distinct values of a tag of simulated cases, "8xl20, 8xl40"; nothing where there are none. */
+void html_list_values(const report_page *page, const char *tag, dit_buffer *out);
+/* Whether a simulated case runs on software that nobody has timed on a GPU. */
+bool html_has_projection(const report_page *page);
+/* Of all published latencies of the session; zeroed without them. */
+void html_take_agreement(const report_page *page, report_agreement *out);
 bool html_has_simulated(const report_page *page);
 bool html_has_measured(const report_page *page);
 
@@ -68,8 +75,10 @@ void html_put_environment(const report_page *page, dit_buffer *out);
 
 /* How near a figure's simulated cases come to its published points, for its caption. */
 void html_put_figure_agreement(const report_grid *grid, dit_buffer *out);
-/* What a figure shows, as a text for who does not see it: kind, axes, and the main numbers of each panel. Escaped. */
+/* What a figure shows, as a text for who does not see it: kind, axes, and the main numbers of each panel. Escaped,
+ * and plain. */
 void html_put_figure_text(const report_drawing_result *figure, dit_buffer *out);
+void report_figure_text(const report_drawing_result *figure, dit_buffer *out);
 /* "flux.1-dev · 1024x1024", of a simulated case with its platform and profile. */
 void html_group_of(const report_case *kase, char out[HTML_GROUP]);
 /* The case's label without the model and resolution that its group says. */

@@ -20,13 +20,13 @@ static void put_place(const report_grid *grid, const report_cell *cell, const re
 {
     char number[REPORT_NUMBER_TEXT], mesh[REPORT_TAG_TEXT];
     report_format(figure->kind->unit, value_of(cell, figure->kind), number);
-    put_text(out, number);
+    put(out, number);
     put(out, " (");
-    if (grid->series_count > 1) put_text(out, cell->series), put(out, ", ");
-    put_text(out, report_grid_tag_title(&figure->grid, figure->plot.x));
+    if (grid->series_count > 1) put(out, cell->series), put(out, ", ");
+    put(out, report_grid_tag_title(&figure->grid, figure->plot.x));
     put(out, " ");
-    put_text(out, cell->x);
-    if (cell->best && report_case_tag(cell->kase, "mesh", mesh, sizeof mesh)) put(out, ", "), put_text(out, mesh);
+    put(out, cell->x);
+    if (cell->best && report_case_tag(cell->kase, "mesh", mesh, sizeof mesh)) put(out, ", "), put(out, mesh);
     put(out, ")");
 }
 
@@ -42,7 +42,7 @@ static void put_panel(const report_grid *grid, int first, int end, const report_
     }
     if (!least) return;
     put(out, " ");
-    if (grid->cells[first].panel[0]) put_text(out, grid->cells[first].panel), put(out, ": ");
+    if (grid->cells[first].panel[0]) put(out, grid->cells[first].panel), put(out, ": ");
     put(out, "least ");
     put_place(grid, least, figure, out);
     if (most != least) put(out, ", most "), put_place(grid, most, figure, out);
@@ -65,20 +65,29 @@ static bool has_axes(report_drawing drawing)
     return drawing == REPORT_DRAW_BARS || drawing == REPORT_DRAW_LINES || drawing == REPORT_DRAW_ERROR;
 }
 
-void html_put_figure_text(const report_drawing_result *figure, dit_buffer *out)
+void report_figure_text(const report_drawing_result *figure, dit_buffer *out)
 {
     const report_figure_kind *kind = figure->kind;
-    put_text(out, figure->plot.title);
+    put(out, figure->plot.title ? figure->plot.title : "");
     put(out, ". ");
     if (!has_axes(kind->drawing)) {
-        put_text(out, kind->reading);
+        put(out, kind->reading);
         if (kind->drawing == REPORT_DRAW_AGREEMENT) dit_buffer_printf(out, " %d pairs.", figure->grid.count);
         return;
     }
     put(out, kind->drawing == REPORT_DRAW_BARS ? "Bars" : "Lines");
-    if (kind->y_label && kind->y_label[0]) put(out, ": "), put_text(out, kind->y_label);
+    if (kind->y_label && kind->y_label[0]) put(out, ": "), put(out, kind->y_label);
     put(out, " over ");
-    put_text(out, report_grid_tag_title(&figure->grid, figure->plot.x));
+    put(out, report_grid_tag_title(&figure->grid, figure->plot.x));
     dit_buffer_printf(out, ", %d panel%s.", figure->grid.panel_count, figure->grid.panel_count == 1 ? "" : "s");
     put_panels(figure, out);
+}
+
+void html_put_figure_text(const report_drawing_result *figure, dit_buffer *out)
+{
+    dit_buffer text = {0};
+    report_figure_text(figure, &text);
+    out->failed = out->failed || text.failed;
+    if (!text.failed) put_text(out, text.data);
+    dit_buffer_release(&text);
 }

@@ -40,7 +40,7 @@ bool html_has_measured(const report_page *page)
 /* ---- what was simulated ------------------------------------------------------------------------------------------ */
 
 /* The distinct values of a tag of simulated cases, separated by ", "; what exceeds `HEAD_VALUES` is counted. */
-static void list_values(const report_page *page, const char *tag, dit_buffer *out)
+void html_list_values(const report_page *page, const char *tag, dit_buffer *out)
 {
     const report_table *table = page->table;
     char value[REPORT_TAG_TEXT], other[REPORT_TAG_TEXT];
@@ -64,8 +64,8 @@ void html_put_setting(const report_page *page, const char *class, dit_buffer *ou
 {
     dit_buffer platforms = {0}, profiles = {0};
     if (!html_has_simulated(page)) return;
-    list_values(page, "platform", &platforms);
-    list_values(page, "profile", &profiles);
+    html_list_values(page, "platform", &platforms);
+    html_list_values(page, "profile", &profiles);
     out->failed = out->failed || platforms.failed || profiles.failed;
     if (!out->failed) {
         dit_buffer_printf(out, "<p class=\"%s\">Simulated platform: <strong>", class);
@@ -78,14 +78,35 @@ void html_put_setting(const report_page *page, const char *class, dit_buffer *ou
     dit_buffer_release(&profiles);
 }
 
+static const cJSON *profiles_of(const report_page *page)
+{
+    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(page->table->session.root, "simulation");
+    return cJSON_GetObjectItemCaseSensitive(simulation, "profiles");
+}
+
+static bool is_projection(const cJSON *profile)
+{
+    return cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(profile, "measured"));
+}
+
+bool html_has_projection(const report_page *page)
+{
+    const cJSON *profile;
+    cJSON_ArrayForEach(profile, profiles_of(page))
+    {
+        if (is_projection(profile)) return true;
+    }
+    return false;
+}
+
 /* Software that nobody has run on a GPU: its times are a projection. */
 static void put_projections(const report_page *page, dit_buffer *out)
 {
-    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(page->table->session.root, "simulation"), *profile;
-    cJSON_ArrayForEach(profile, cJSON_GetObjectItemCaseSensitive(simulation, "profiles"))
+    const cJSON *profile;
+    cJSON_ArrayForEach(profile, profiles_of(page))
     {
         const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "title"));
-        if (!cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(profile, "measured"))) continue;
+        if (!is_projection(profile)) continue;
         put(out, "<p class=\"notice\" role=\"note\"><strong>Projection: this software has not been measured on a "
                  "GPU.</strong> Profile <code>");
         put_text(out, profile->string);
@@ -291,7 +312,7 @@ static void put_facts(const report_page *page, dit_buffer *out)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void take_agreement(const report_page *page, report_agreement *out)
+void html_take_agreement(const report_page *page, report_agreement *out)
 {
     const report_table *table = page->table;
     const report_published **points = calloc((size_t)table->published_count + 1, sizeof *points);
@@ -308,7 +329,7 @@ void html_put_head(const report_page *page, dit_buffer *out)
     const char *title = report_session_text(page->table, "workload/title");
     if (!title[0]) title = report_session_text(page->table, "workload/name");
     report_agreement agreement;
-    take_agreement(page, &agreement);
+    html_take_agreement(page, &agreement);
     html_put_opening(title, out);
     put(out, "<header>\n");
     if (page->options->index) {

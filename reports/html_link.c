@@ -16,15 +16,13 @@ typedef struct {
     char url[LINK_TEXT];
 } html_link;
 
-/* What a place in a path may not be in an address is written as %XX. */
-static void add_path(char *url, const char *path, size_t length)
+void html_append_path(dit_buffer *out, const char *path)
 {
-    size_t used = strlen(url);
-    for (size_t i = 0; i < length && used + 4 < LINK_TEXT; i++) {
-        if (path[i] == '/' || strchr(name_letters, path[i]))
-            used += (size_t)snprintf(url + used, LINK_TEXT - used, "%c", path[i]);
+    for (; *path; path++) {
+        if (*path == '/' || strchr(name_letters, *path))
+            dit_buffer_char(out, *path);
         else
-            used += (size_t)snprintf(url + used, LINK_TEXT - used, "%%%02X", (unsigned char)path[i]);
+            dit_buffer_printf(out, "%%%02X", (unsigned char)*path);
     }
 }
 
@@ -43,10 +41,14 @@ static bool is_file(const char *text, html_link *out)
     if (!repository || strncmp(text + repository, ": ", 2) != 0) return false;
     const char *path = text + repository + 2;
     if (!*path || strchr(path, ' ') || !strchr(path, '.') || strlen(text) > LINK_TEXT / 4) return false;
-    snprintf(out->url, sizeof out->url, "https://github.com/%.*s/blob/HEAD/", (int)repository, text);
-    add_path(out->url, path, strlen(path));
+    dit_buffer address = {0};
+    dit_buffer_printf(&address, "https://github.com/%.*s/blob/HEAD/", (int)repository, text);
+    html_append_path(&address, path);
     out->length = strlen(text);
-    return true;
+    bool fits = !address.failed && address.used < sizeof out->url;
+    if (fits) memcpy(out->url, address.data, address.used + 1);
+    dit_buffer_release(&address);
+    return fits;
 }
 
 /* "github OWNER/NAME", "github OWNER/NAME @REV". */

@@ -12,4 +12,7 @@
  * Everything else is text. */
 void html_put_source(dit_buffer *out, const char *source);
 
+/* Appends a relative path for an address: what may not stand in one is written as %XX. */
+void html_append_path(dit_buffer *out, const char *path);
+
 #endif

@@ -668,7 +668,8 @@ static dit_status parse_lines(const char *text, size_t length, const char *path,
 
 dit_status report_table_parse(const char *text, size_t length, const char *path, report_table *out)
 {
-    *out = (report_table){0};
+    *out = (report_table){.journal_bytes = length};
+    dit_hash(text, length, out->journal_hash);
     dit_status st = parse_lines(text, length, path, out);
     if (st == DIT_OK && !out->session.root) {
         st = DIT_FAIL(DIT_ERR_JOURNAL, "%.400s: no complete session line, nothing to report", path);

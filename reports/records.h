@@ -12,6 +12,7 @@
 #define DIT_REPORTS_RECORDS_H
 
 #include "base/expr.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/stats.h"
 #include "reports/metrics.h"
@@ -107,6 +108,8 @@ typedef struct {
     int result_lines;
     bool torn, complete;
     char *end_reason; /* "" without an end line */
+    size_t journal_bytes;
+    char journal_hash[DIT_HASH_HEX]; /* of all of them */
     int *buckets;     /* case_id -> index + 1, while reading */
     int bucket_count;
 } report_table;

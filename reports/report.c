@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "reports/agreement.h"
+#include "reports/facts.h"
 #include "reports/footer.h"
 #include "reports/gnuplot.h"
 #include "reports/html.h"
@@ -385,10 +386,22 @@ static dit_status write_claims(const report_work *work)
     }
     snprintf(path, sizeof path, "%s/claims.json", work->folder);
     if (st == DIT_OK) st = dit_json_write_file(array, path, false);
-    cJSON_Delete(array);
+    work->summary->claims = array;
     return st;
 }
 
+static dit_status write_facts(const report_work *work, const report_page *page)
+{
+    char path[REPORT_PATH + 96];
+    cJSON *facts = NULL;
+    snprintf(path, sizeof path, "%s/report.json", work->folder);
+    DIT_TRY(report_facts(page, &facts));
+    dit_status st = dit_json_write_file(facts, path, false);
+    cJSON_Delete(facts);
+    return st;
+}
+
+/* The facts come last: they say that the page is there. */
 static dit_status write_page(const report_work *work)
 {
     dit_buffer html = {0};
@@ -397,7 +410,7 @@ static dit_status write_page(const report_work *work)
     report_html_write(&page, &html);
     dit_status st = write_text(work, "report", ".html", &html);
     dit_buffer_release(&html);
-    return st;
+    return st == DIT_OK ? write_facts(work, &page) : st;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -471,6 +484,13 @@ dit_status report_write(const report_options *options, report_summary *out)
     *out = (report_summary){0};
     dit_status st = make(&work);
     release(&work);
+    if (st != DIT_OK) report_summary_release(out);
     if (st != DIT_OK || out->figures_missing == 0) return st;
     return gnuplot_missing(options->gnuplot ? options->gnuplot : "gnuplot");
+}
+
+void report_summary_release(report_summary *summary)
+{
+    cJSON_Delete(summary->claims);
+    summary->claims = NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef DIT_REPORTS_REPORT_H
 #define DIT_REPORTS_REPORT_H
 
+#include "base/json.h"
 #include "reports/style.h"
 
 enum { REPORT_PATH = 4096 };
@@ -35,6 +36,7 @@ typedef struct {
     int claims_held, claims_partly, claims_failed, claims_undecided;
     bool complete, torn;    /* the run finished; the journal's last line was cut */
     char page[REPORT_PATH]; /* path of the HTML page */
+    cJSON *claims;          /* as claims.json; NULL: nothing was written */
 } report_summary;
 
 /* Writes into the output folder: report.html; per figure ID.svg, .png, .csv, .gp, .dat; results.csv; claims.json;
@@ -43,5 +45,7 @@ typedef struct {
  * Errors: DIT_ERR_JOURNAL for a journal that cannot be read; DIT_ERR_IO; DIT_ERR_ENVIRONMENT without gnuplot, when all
  * but the pictures is written and *out is filled. */
 dit_status report_write(const report_options *options, report_summary *out);
+/* Accepts a zeroed one. */
+void report_summary_release(report_summary *summary);
 
 #endif

@@ -622,6 +622,7 @@ static void report_of(const char *name, const char *workload, const char *lines,
     dit_buffer_release(&text);
     const report_options options = {.session_folder = folder, .quiet = true};
     if (report_write(&options, summary) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    report_summary_release(summary);
 }
 
 static char *read_output(const char *name, const char *file)

@@ -22,6 +22,7 @@ static void write_report(const char *session, const char *name, report_summary *
     snprintf(folder, sizeof folder, "%s/%s", scratch, name);
     const report_options options = {.session_folder = session, .output_folder = folder, .quiet = true};
     if (report_write(&options, summary) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    report_summary_release(summary);
 }
 
 static char *read_output(const char *name, const char *file, size_t *length)
@@ -224,6 +225,7 @@ static void without_gnuplot_all_but_the_pictures_is_written(void **state)
     const report_options options = {
         .session_folder = FIXTURE_FOLDER, .output_folder = folder, .gnuplot = "/nonexistent/gnuplot", .quiet = true};
     assert_int_equal(report_write(&options, &summary), DIT_ERR_ENVIRONMENT);
+    report_summary_release(&summary);
     assert_contains(dit_error_last()->hint, "apt-get install gnuplot-nox");
     assert_int_equal(summary.figures + summary.figures_failed, 0);
     assert_int_equal(summary.figures_missing, 5);
@@ -252,6 +254,7 @@ static void a_figure_that_cannot_be_drawn_is_said_on_the_page(void **state)
     const report_options options = {
         .session_folder = FIXTURE_FOLDER, .output_folder = folder, .gnuplot = "true", .quiet = true};
     assert_int_equal(report_write(&options, &summary), DIT_OK); /* "true" runs and draws nothing */
+    report_summary_release(&summary);
     assert_int_equal(summary.figures, 0);
     assert_int_equal(summary.figures_failed, 5);
     char *page = read_output("silent", "report.html", &length);

@@ -145,6 +145,7 @@ static void report(report_summary *summary)
     const report_options options = {.session_folder = scratch, .quiet = true};
     if (gnuplot_check("gnuplot") != DIT_OK) skip();
     if (report_write(&options, summary) != DIT_OK) fail_msg("%s", dit_error_last()->message);
+    report_summary_release(summary);
 }
 
 static char *read_report(const char *file)

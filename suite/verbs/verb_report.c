@@ -1,41 +1,122 @@
-/* ditbench report: a session's journal as figures, tables and one HTML page. The work is in reports/. */
-#include "reports/report.h"
+/* ditbench report: journals of sessions as figures, tables and HTML pages. The work is in reports/. */
+#include "base/log.h"
 #include "suite/cli.h"
-#include "suite/session.h"
+#include "suite/pages.h"
 #include "suite/verbs/verbs.h"
+#include "version.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char purpose[] =
-    "Draws a session (default: latest): figures as SVG, PNG and CSV, and one self-contained HTML page, into its "
-    "folder\n"
-    "report/ or the one that --output names. Measures nothing.\n"
-    "--width, --height, --font and --no-title draw for a document: figures alone, into report/paper/, PDF unless "
+    "Draws sessions (default: latest): figures as SVG, PNG and CSV, tables, and one self-contained HTML page each, into\n"
+    "the session's folder report/ or the one that --output names, and lists all sessions of the folder around it in its\n"
+    "index.html. Measures nothing. With --all it writes the page of every session under results/local (or FOLDER) that\n"
+    "has none, or whose page is of another journal or another version of this program, and ends with the path of the\n"
+    "index. Without gnuplot all but the pictures is written.\n"
+    "--width, --height, --font and --no-title draw for a document: figures alone, into report/paper/, as PDF unless\n"
     "--format says otherwise.\n"
-    "Exit: 0; 1 a claim does not hold; 5 a claim is undecided; 4 without gnuplot or when a figure cannot be drawn.";
-static const char examples[] = "ditbench report\nditbench report 20260131T12 --output /tmp/page\n"
+    "Exit: 0; 1 a claim does not hold; 5 a claim is undecided; 4 without gnuplot or when a figure cannot be drawn. With\n"
+    "--all verdicts are in the index and no failure.";
+static const char examples[] = "ditbench report\n"
+                               "ditbench report 20260131T12 --output /tmp/page\n"
+                               "ditbench report 20260131T12 20260131T14\n"
+                               "ditbench report --all\n"
+                               "ditbench report --all --since 2h\n"
                                "ditbench report --format pdf --width 3.3in --font 8 --no-title";
 
-static int exit_code_of(const report_summary *summary)
+/* One call of the verb. */
+typedef struct {
+    suite_cli cli;
+    bool all;
+    const char *since, *gnuplot;
+    report_style style; /* of figures for a document: then no page is written */
+    cJSON *reports; /* with --json: what print_json makes of each */
+    char index[REPORT_PATH];
+    int written, current;
+    int code; /* the worst so far */
+} report_call;
+
+/* ---- exit codes -------------------------------------------------------------------------------------------------- */
+
+/* Of two exit codes the one that counts: what is broken before what is missing before what is claimed. */
+static int worse(int a, int b)
 {
-    if (summary->figures_failed) return DIT_EXIT_ENVIRONMENT;
+    static const int order[] = {DIT_EXIT_USAGE, DIT_EXIT_VERIFICATION, DIT_EXIT_ENVIRONMENT, DIT_EXIT_GATE,
+                                DIT_EXIT_UNDECIDED};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (a == order[i] || b == order[i]) return order[i];
+    }
+    return a ? a : b;
+}
+
+static int exit_code_of(const report_call *call, const report_summary *summary)
+{
+    if (summary->figures_failed || summary->figures_missing) return DIT_EXIT_ENVIRONMENT;
+    if (call->all) return DIT_EXIT_OK;
     if (summary->claims_failed) return DIT_EXIT_GATE;
     return summary->claims_undecided ? DIT_EXIT_UNDECIDED : DIT_EXIT_OK;
 }
 
-static void print_text(const report_summary *summary)
+/* ---- what is said ------------------------------------------------------------------------------------------------ */
+
+static const char *text_of(const cJSON *object, const char *key)
 {
-    char partly[32] = "";
-    if (summary->claims_partly) snprintf(partly, sizeof partly, "%d partly, ", summary->claims_partly);
-    printf("%d of %d cases ok, %d figures, claims: %d hold, %s%d fail, %d undecided%s\n%s\n", summary->cases_ok,
-           summary->cases, summary->figures, summary->claims_held, partly, summary->claims_failed,
-           summary->claims_undecided, summary->complete ? "" : "; the session is unfinished", summary->page);
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return text ? text : "";
 }
 
-static void print_json(const suite_session *session, const report_summary *summary)
+/* Each line of `text` under what stands before it. */
+static void print_indented(const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        printf("    %.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* The claims that do not hold, with the numbers that decided, or why nothing could. */
+static void print_claims(const report_summary *summary)
+{
+    const cJSON *claim;
+    cJSON_ArrayForEach(claim, summary->claims)
+    {
+        const char *verdict = text_of(claim, "verdict");
+        if (strcmp(verdict, "holds") == 0) continue;
+        printf("%s: %s: %s\n", strcmp(verdict, "partly") == 0 ? "holds in part" : verdict, text_of(claim, "id"),
+               text_of(claim, "claim"));
+        print_indented(text_of(claim, "reason"));
+        print_indented(text_of(claim, "numbers"));
+    }
+}
+
+static void print_summary(const report_summary *s)
+{
+    char partly[48] = "", missing[48] = "";
+    if (s->claims_partly) snprintf(partly, sizeof partly, "%d in part, ", s->claims_partly);
+    if (s->figures_missing) snprintf(missing, sizeof missing, " (%d not drawn)", s->figures_missing);
+    printf("%d of %d case%s ok, %d figure%s%s, claims: %d hold, %s%d fail, %d undecided%s\n", s->cases_ok, s->cases,
+           s->cases == 1 ? "" : "s", s->figures, s->figures == 1 ? "" : "s", missing, s->claims_held, partly,
+           s->claims_failed, s->claims_undecided, s->complete ? "" : "; the session is unfinished");
+}
+
+static void print_text(const report_call *call, const suite_session *session, const report_summary *summary)
+{
+    if (call->all || call->cli.operand_count > 1) printf("%s: ", session->name);
+    print_summary(summary);
+    if (call->all) return;
+    print_claims(summary);
+    printf("%s\n", summary->page);
+}
+
+/* Of a session whose page could not be written only its folder; the error follows. */
+static cJSON *summary_json(const suite_session *session, const report_summary *summary, bool written)
 {
     cJSON *document = cJSON_CreateObject();
     cJSON_AddStringToObject(document, "session", session->dir);
+    if (!written) return document;
     cJSON_AddStringToObject(document, "page", summary->page);
     const struct {
         const char *key;
@@ -46,6 +127,7 @@ static void print_json(const suite_session *session, const report_summary *summa
                    {"dropped", summary->dropped},
                    {"figures", summary->figures},
                    {"figures_failed", summary->figures_failed},
+                   {"figures_missing", summary->figures_missing},
                    {"claims_held", summary->claims_held},
                    {"claims_partly", summary->claims_partly},
                    {"claims_failed", summary->claims_failed},
@@ -53,22 +135,171 @@ static void print_json(const suite_session *session, const report_summary *summa
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cJSON_AddNumberToObject(document, numbers[i].key, numbers[i].value);
     cJSON_AddBoolToObject(document, "complete", summary->complete);
-    suite_cli_print_json("report", document);
-    cJSON_Delete(document);
+    if (summary->claims) cJSON_AddItemToObject(document, "claims", cJSON_Duplicate(summary->claims, 1));
+    return document;
 }
 
-static void print_plan(const suite_cli *cli, const suite_session *session)
+/* An error of one session: in its document, or on stderr. */
+static void say_error(report_call *call, cJSON *document, dit_status st)
 {
-    char folder[SUITE_PATH + 8];
-    snprintf(folder, sizeof folder, "%s%s", cli->output ? cli->output : session->dir, cli->output ? "" : "/report");
-    if (!cli->json) {
+    call->code = worse(call->code, dit_status_exit_code(st));
+    if (document)
+        cJSON_AddItemToObject(document, "error", suite_cli_error_json());
+    else
+        dit_error_print("ditbench");
+    dit_error_clear();
+}
+
+/* ---- one session ------------------------------------------------------------------------------------------------- */
+
+/* Where the page of a session goes, without writing it. */
+static void say_plan(report_call *call, const suite_session *session)
+{
+    char folder[SUITE_PATH + 16];
+    snprintf(folder, sizeof folder, "%s%s", call->cli.output ? call->cli.output : session->dir,
+             call->cli.output ? "" : "/report");
+    if (!call->cli.json) {
         printf("would write %s\n", folder);
         return;
     }
+    cJSON *plan = cJSON_CreateObject();
+    cJSON_AddItemToArray(call->reports, plan);
+    cJSON_AddStringToObject(plan, "session", session->dir);
+    cJSON_AddStringToObject(plan, "would_write", folder);
+}
+
+static void write_page(report_call *call, const suite_session *session, const report_sessions *sessions)
+{
+    report_summary summary;
+    const report_options options = {
+        .output_folder = call->cli.output, .gnuplot = call->gnuplot, .style = call->style,
+        .quiet = call->cli.quiet || call->cli.json || call->all};
+    const report_sessions *around = call->cli.output ? NULL : sessions;
+    dit_status st = suite_pages_write(session, around, call->all, options, &summary);
+    bool written = st == DIT_OK || summary.figures_missing > 0;
+    cJSON *document = call->cli.json ? summary_json(session, &summary, written) : NULL;
+    if (document) cJSON_AddItemToArray(call->reports, document);
+    if (st != DIT_OK) say_error(call, document, st);
+    if (written) call->code = worse(call->code, exit_code_of(call, &summary));
+    if (written && !document) print_text(call, session, &summary);
+    call->written += written;
+    report_summary_release(&summary);
+}
+
+/* ---- several ----------------------------------------------------------------------------------------------------- */
+
+/* A session's page is not lost because the list of all of them could not be written. */
+static void refresh_index(report_call *call, const char *root)
+{
+    if (suite_pages_index(root, call->index) == DIT_OK) return;
+    call->index[0] = '\0';
+    dit_log_warning("the index of all sessions was not written: %s", dit_error_last()->message);
+    dit_error_clear();
+}
+
+static dit_status report_operand(report_call *call, const char *name)
+{
+    suite_session session;
+    report_sessions sessions = {0};
+    char root[SUITE_PATH];
+    DIT_TRY(suite_session_find(name, &session));
+    suite_session_tell_latest(name, &session);
+    if (call->cli.dry_run) return say_plan(call, &session), DIT_OK;
+    bool listed = suite_pages_root(&session, root);
+    if (listed) DIT_TRY(report_sessions_read(root, DITBENCH_VERSION, &sessions));
+    write_page(call, &session, listed ? &sessions : NULL);
+    report_sessions_release(&sessions);
+    if (listed && !call->cli.output && !report_style_is_paper(&call->style)) refresh_index(call, root);
+    return DIT_OK;
+}
+
+static dit_status report_row(report_call *call, const report_sessions *sessions, int row)
+{
+    suite_session session;
+    char folder[SUITE_PATH];
+    DIT_TRY(suite_path(folder, "%s/%s", sessions->root, sessions->rows[row].name));
+    DIT_TRY(suite_session_find(folder, &session));
+    if (call->cli.dry_run) return say_plan(call, &session), DIT_OK;
+    dit_log_info("session %d of %d: %s", sessions->count - row, sessions->count, session.name);
+    write_page(call, &session, sessions);
+    return DIT_OK;
+}
+
+static dit_status report_rows(report_call *call, const report_sessions *sessions)
+{
+    char since[32];
+    DIT_TRY(suite_pages_since(call->since, since));
+    for (int i = sessions->count - 1; i >= 0; i--) { /* the oldest first */
+        const report_session *session = &sessions->rows[i];
+        if (strcmp(report_session_fact(session, "started"), since) < 0) continue;
+        if (session->current && !report_style_is_paper(&call->style)) {
+            call->current++;
+            continue;
+        }
+        dit_status st = report_row(call, sessions, i);
+        if (st != DIT_OK) say_error(call, NULL, st);
+    }
+    return DIT_OK;
+}
+
+static dit_status report_all(report_call *call)
+{
+    char root[SUITE_PATH];
+    report_sessions sessions;
+    const char *folder = call->cli.operands[0];
+    DIT_TRY(folder ? suite_path(root, "%s", folder) : suite_session_root(root));
+    DIT_TRY(report_sessions_read(root, DITBENCH_VERSION, &sessions));
+    dit_status st = DIT_OK;
+    if (sessions.count == 0) {
+        st = dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no session under %s", root), "`ditbench run smoke` makes one");
+    }
+    if (st == DIT_OK) st = report_rows(call, &sessions);
+    if (st == DIT_OK && !call->cli.dry_run) st = suite_pages_index(root, call->index);
+    if (st == DIT_OK && !call->cli.json && !call->cli.dry_run) {
+        printf("%d session%s: %d page%s written, %d current\n%s\n", sessions.count, sessions.count == 1 ? "" : "s",
+               call->written, call->written == 1 ? "" : "s", call->current, call->index);
+    }
+    report_sessions_release(&sessions);
+    return st;
+}
+
+static dit_status check_options(report_call *call)
+{
+    if (call->since) call->all = true;
+    if (call->cli.output && (call->all || call->cli.operand_count > 1)) {
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--output is the folder of one session's page"),
+                              "leave it out: each page goes into its session's folder report/");
+    }
+    if (!call->all || call->cli.operand_count < 2) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--all takes one folder of sessions, not %d", call->cli.operand_count),
+                          "`ditbench report A B` reports two sessions");
+}
+
+static dit_status report_operands(report_call *call)
+{
+    int count = call->cli.operand_count ? call->cli.operand_count : 1;
+    for (int i = 0; i < count; i++) DIT_TRY(report_operand(call, call->cli.operands[i]));
+    return DIT_OK;
+}
+
+/* ---- the document ------------------------------------------------------------------------------------------------ */
+
+/* Of one session its own document; of several a list of them, and the index. */
+static void print_json(report_call *call)
+{
+    bool plan = call->cli.dry_run;
+    if (!call->all && cJSON_GetArraySize(call->reports) == 1) {
+        cJSON *only = cJSON_GetArrayItem(call->reports, 0);
+        if (call->index[0]) cJSON_AddStringToObject(only, "index", call->index);
+        suite_cli_print_json(plan ? "report-plan" : "report", only);
+        return;
+    }
     cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "session", session->dir);
-    cJSON_AddStringToObject(document, "would_write", folder);
-    suite_cli_print_json("report-plan", document);
+    cJSON_AddItemToObject(document, "reports", cJSON_Duplicate(call->reports, 1));
+    cJSON_AddNumberToObject(document, "current", call->current);
+    if (!plan) cJSON_AddNumberToObject(document, "written", call->written);
+    if (call->index[0]) cJSON_AddStringToObject(document, "index", call->index);
+    suite_cli_print_json(plan ? "reports-plan" : "reports", document);
     cJSON_Delete(document);
 }
 
@@ -84,37 +315,32 @@ static dit_status read_style(const char *formats, const char *width, const char 
 
 int suite_verb_report(int argc, char **argv)
 {
-    suite_cli cli;
-    suite_session session;
-    report_summary summary = {0};
-    const char *gnuplot = NULL, *formats = NULL, *width = NULL, *height = NULL;
-    report_style style = {0};
+    report_call call = {0};
+    const char *formats = NULL, *width = NULL, *height = NULL;
     const suite_option table[] = {
+        {"all", 0, SUITE_OPTION_FLAG, NULL, "every session under results/local or FOLDER that lacks a current page",
+         &call.all, 0, 0},
+        {"since", 0, SUITE_OPTION_STRING, "WHEN", "with --all: sessions from 2026-01-31 on, or of the last 90m, 2h, 7d",
+         &call.since, 0, 0},
         {"format", 0, SUITE_OPTION_STRING, "LIST", "svg, png, pdf, eps: of figures, beside what a page needs", &formats, 0,
          0},
         {"width", 0, SUITE_OPTION_STRING, "LENGTH", "of a figure: 3.3in, 84mm, 240pt", &width, 0, 0},
         {"height", 0, SUITE_OPTION_STRING, "LENGTH", "of a figure (default: follows its content)", &height, 0, 0},
-        {"font", 0, SUITE_OPTION_NUMBER, "POINTS", "size of a figure's text (default with --width: 8)", &style.font, 0, 0},
-        {"no-title", 0, SUITE_OPTION_FLAG, NULL, "no title, no line of commit and session", &style.bare, 0, 0},
-        {"gnuplot", 0, SUITE_OPTION_STRING, "PATH", "gnuplot program", &gnuplot, 0, 0},
+        {"font", 0, SUITE_OPTION_NUMBER, "POINTS", "size of a figure's text (default with --width: 8)", &call.style.font, 0, 0},
+        {"no-title", 0, SUITE_OPTION_FLAG, NULL, "no title, no line of commit and session", &call.style.bare, 0, 0},
+        {"gnuplot", 0, SUITE_OPTION_STRING, "PATH", "gnuplot program", &call.gnuplot, 0, 0},
         {0},
     };
-    const suite_cli_spec spec = {"report", "[SESSION]", purpose, examples, table, 0, 1};
-    int code = suite_cli_parse(&spec, argc, argv, &cli);
+    const suite_cli_spec spec = {"report", "[SESSION]... | --all [FOLDER]", purpose, examples, table, 0, -1};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
-    dit_status st = read_style(formats, width, height, &style);
-    if (st == DIT_OK) st = suite_session_find(cli.operands[0], &session);
-    if (st == DIT_OK) suite_session_tell_latest(cli.operands[0], &session);
-    report_options options = {
-        .session_folder = session.dir, .output_folder = cli.output, .gnuplot = gnuplot, .quiet = cli.quiet || cli.json,
-        .style = style};
-    if (st == DIT_OK && cli.dry_run) {
-        print_plan(&cli, &session);
-    } else {
-        if (st == DIT_OK) st = report_write(&options, &summary);
-        if (st == DIT_OK) (cli.json ? print_json(&session, &summary) : print_text(&summary));
-    }
-    code = st == DIT_OK ? exit_code_of(&summary) : suite_cli_fail(&cli, st);
-    suite_cli_release(&cli);
-    return code;
+    call.reports = cJSON_CreateArray();
+    dit_status st = read_style(formats, width, height, &call.style);
+    if (st == DIT_OK) st = check_options(&call);
+    if (st == DIT_OK) st = call.all ? report_all(&call) : report_operands(&call);
+    if (st != DIT_OK) call.code = worse(call.code, suite_cli_fail(&call.cli, st));
+    if (st == DIT_OK && call.cli.json) print_json(&call);
+    cJSON_Delete(call.reports);
+    suite_cli_release(&call.cli);
+    return call.code;
 }
