@@ -62,6 +62,7 @@ static const report_case *find_fastest(const report_table *table, const report_p
 
 static void find_twin(const report_table *table, report_published *point)
 {
+    if (point->not_compared[0]) return;
     const report_case *twin = point->twin_id[0] ? find_by_id(table, point->twin_id) : NULL;
     if (!twin && report_published_is_search(point)) twin = find_fastest(table, point);
     if (twin && is_candidate(twin)) point->twin = twin;

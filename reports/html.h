@@ -44,6 +44,8 @@ void report_html_write(const report_page *page, dit_buffer *out);
 void html_put_opening(const char *title, dit_buffer *out);
 /* Of html_head.c: title, the session in a sentence, numbers, facts and warnings. */
 void html_put_head(const report_page *page, dit_buffer *out);
+/* Warnings of the run with the cases that they are about; nothing without one. */
+void html_put_notices(const report_page *page, dit_buffer *out);
 /* "Simulated platform: 8xl20. Software profile: pytorch-eager." with its <p>; nothing for a session that simulates
  * nothing. `class` is one of the style sheet. */
 void html_put_setting(const report_page *page, const char *class, dit_buffer *out);

@@ -200,14 +200,19 @@ static void put_published_value(html_table *table, const report_published *point
 }
 
 /* Why a point has no predicted number. */
-static const char *why_not_compared(const report_page *page, const report_published *point)
+static void put_why_not(const report_published *point, dit_buffer *out)
 {
-    (void)page;
-    if (point->twin) return "its simulated case has no number";
-    return "not compared: no case of this session is the same run";
+    put(out, "<span class=\"small soft why\">");
+    if (point->not_compared[0])
+        put(out, "not compared: "), put_text(out, point->not_compared);
+    else if (point->twin)
+        put(out, "its simulated case has no number");
+    else
+        put(out, "not compared: no case of this session is the same run");
+    put(out, "</span>");
 }
 
-static void put_predicted(html_table *table, const report_page *page, const report_published *point)
+static void put_predicted(html_table *table, const report_published *point)
 {
     char number[REPORT_NUMBER_TEXT];
     double value = report_published_predicted(point);
@@ -221,7 +226,7 @@ static void put_predicted(html_table *table, const report_page *page, const repo
     if (oom)
         put(table->out, "out of memory");
     else
-        put_element(table->out, "span class=\"small soft why\"", "span", why_not_compared(page, point));
+        put_why_not(point, table->out);
     html_cell_close(table);
 }
 
@@ -271,12 +276,12 @@ static void put_origin(html_table *table, const report_published *point)
     html_cell_close(table);
 }
 
-static void put_point(html_table *table, const report_page *page, const report_published *point)
+static void put_point(html_table *table, const report_published *point)
 {
     html_row_open(table);
     put_name(table, point);
     put_published_value(table, point);
-    put_predicted(table, page, point);
+    put_predicted(table, point);
     put_error(table, point);
     put_mesh(table, point);
     html_cell(table, point->in_fit ? "in fit" : "not in fit");
@@ -297,7 +302,7 @@ static void put_points(const report_page *page, dit_buffer *out)
              "are in <a href=\"published.csv\">published.csv</a>.</p>\n");
     html_put_setting(page, "soft small", out);
     html_table_open(&table, "One row for each published point.");
-    for (int i = 0; i < records->published_count && i < HTML_POINTS; i++) put_point(&table, page, &records->published[i]);
+    for (int i = 0; i < records->published_count && i < HTML_POINTS; i++) put_point(&table, &records->published[i]);
     if (records->published_count > HTML_POINTS) {
         snprintf(rest, sizeof rest, "%d further points are in published.csv", records->published_count - HTML_POINTS);
         html_row_across(&table, "", rest);

@@ -341,6 +341,7 @@ void html_put_head(const report_page *page, dit_buffer *out)
     put_sentence(page, &agreement, out);
     html_put_setting(page, "setting", out);
     put_projections(page, out);
+    html_put_notices(page, out);
     put_tiles(page, &agreement, out);
     put_facts(page, out);
     put(out, "</header>\n");

@@ -20,6 +20,7 @@ void report_published_release(report_published *point)
     free(point->provenance);
     free(point->status);
     free(point->twin_id);
+    free(point->not_compared);
     free(point->panel);
     *point = (report_published){0};
 }
@@ -128,6 +129,7 @@ static dit_status read_names(const dit_json *doc, report_published *out)
     DIT_TRY(copy_text(label, &out->kase.label));
     DIT_TRY(read_text(doc, "provenance", &out->provenance));
     DIT_TRY(read_text(doc, "status", &out->status));
+    DIT_TRY(read_text(doc, "not_compared", &out->not_compared));
     return read_text(doc, "case_id", &out->twin_id);
 }
 

@@ -7,7 +7,7 @@
 #include "reports/records.h"
 
 /* One line: {"kind": "published", "file", "index", "source", "label"?, "metric": "latency_s" | "peak_memory_bytes",
- * "value" | "out_of_memory": true, "rounding"?, "provenance"?, "status"?, "in_fit"?, "case_id"?, "tags", "warnings"?}.
+ * "value" | "out_of_memory": true, "rounding"?, "provenance"?, "status"?, "not_compared"?, "in_fit"?, "case_id"?, "tags", "warnings"?}.
  * Errors: DIT_ERR_JSON_*; then *out must be released too. */
 dit_status report_published_read(const dit_json *doc, report_published *out);
 /* Accepts a zeroed point. */

@@ -83,6 +83,7 @@ typedef struct {
 typedef struct {
     report_case kase; /* case_id: FILE#INDEX */
     char *file, *source, *provenance, *status, *twin_id;
+    char *not_compared; /* why nothing is held against it; "": no reason */
     int64_t index;
     report_metric metric; /* REPORT_LATENCY or REPORT_TOTAL_BYTES */
     double value, rounding;

@@ -739,6 +739,30 @@ static void the_page_says_how_near_and_what_contradicts(void **state)
     free(csv);
 }
 
+/* A search of the panel would be its twin, but its time covers something else. */
+static void a_point_of_another_scope_is_shown_and_compared_with_nothing(void **state)
+{
+    (void)state;
+    static const made_case searched = {"hybrid", NULL, "1024x1024", 8, 0.75}, other = {"cfg", "cfg2", "1024x1024", 2, 1.0};
+    report_summary summary;
+    dit_buffer lines = {0};
+    need_gnuplot();
+    for (int i = 0; i < CASES; i++) add_simulated(&lines, &cases[i]);
+    add_published(&lines, 0, &searched, ",\"not_compared\":\"the source times <less>\"");
+    add_published(&lines, 1, &other, "");
+    report_of("scope", "{\"plots\":[{\"id\":\"lines\",\"kind\":\"latency\",\"title\":\"t\",\"best\":\"hybrid\"}]}", lines.data,
+              &summary);
+    dit_buffer_release(&lines);
+    char *page = read_output("scope", "report.html"), *data = read_output("scope", "lines.dat");
+    check_page(page, false);
+    assert_contains(page, "not compared: the source times &lt;less&gt;");
+    assert_contains(page, "not compared: no case of this session is the same run");
+    assert_null(strstr(page, "Median error to"));
+    assert_contains(data, "8 0.75 0.74 0.76"); /* drawn all the same */
+    free(page);
+    free(data);
+}
+
 static int count_of(const char *text, const char *part)
 {
     int count = 0;
@@ -941,6 +965,7 @@ int main(void)
         cmocka_unit_test(pairs_are_held_against_published_and_measured),
         cmocka_unit_test(all_kinds_draw_published_beside_simulated),
         cmocka_unit_test(the_page_says_how_near_and_what_contradicts),
+        cmocka_unit_test(a_point_of_another_scope_is_shown_and_compared_with_nothing),
         cmocka_unit_test(a_simulated_number_is_never_drawn_or_tabled_as_measured),
         cmocka_unit_test(looks_differ_by_evidence),
         cmocka_unit_test(the_same_session_gives_the_same_bytes),

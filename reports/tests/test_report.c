@@ -342,6 +342,34 @@ static void distances_are_lines_over_what_they_depend_on(void **state)
     free(script);
 }
 
+static void warnings_stand_above_the_figures_with_their_cases(void **state)
+{
+    (void)state;
+    char folder[256];
+    report_summary summary;
+    size_t length = 0;
+    dit_buffer lines = {0};
+    need_gnuplot();
+    for (int i = 0; i < 3; i++) {
+        dit_buffer_printf(&lines,
+                          "{\"kind\":\"result\",\"case_id\":\"%d\",\"label\":\"c%d\",\"process\":0,\"status\":\"ok\","
+                          "\"tags\":{\"seed\":%d,\"world_size\":1},\"record\":{\"samples\":{\"latency_ns\":[5]}%s}}\n",
+                          i, i, i, i == 1 ? "" : ",\"warnings\":[\"throttled: power_cap\"]");
+    }
+    write_session("warned", "{}", lines.data, folder);
+    dit_buffer_release(&lines);
+    write_report(folder, "warned/report", &summary);
+    char *page = read_output("warned/report", "report.html", &length);
+    check_page(page, false);
+    assert_contains(page, "<li>throttled: power_cap: c0; c2</li>");
+    assert_true(strstr(page, "these numbers may be off") < strstr(page, "id=\"figures\""));
+    free(page);
+    write_report(FIXTURE_FOLDER, "first", &summary);
+    page = read_output("first", "report.html", &length);
+    assert_null(strstr(page, "these numbers may be off"));
+    free(page);
+}
+
 static void an_empty_session_still_has_a_page(void **state)
 {
     (void)state;
@@ -370,6 +398,7 @@ int main(void)
         cmocka_unit_test(without_plots_each_kind_with_data_is_drawn),
         cmocka_unit_test(more_than_a_picture_holds_is_counted),
         cmocka_unit_test(distances_are_lines_over_what_they_depend_on),
+        cmocka_unit_test(warnings_stand_above_the_figures_with_their_cases),
         cmocka_unit_test(an_empty_session_still_has_a_page),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
