@@ -30,6 +30,11 @@ static dit_status add_session(const report_page *page, cJSON *out)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         DIT_TRY(dit_json_add_string(out, texts[i].key, report_session_text(page->table, texts[i].path)));
     }
+    static const char *const said[] = {"name", "note"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        const char *text = report_session_text(page->table, said[i]);
+        if (text[0]) DIT_TRY(dit_json_add_string(out, said[i], text));
+    }
     cJSON_AddBoolToObject(out, "dirty", cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(suite, "dirty")));
     cJSON_AddBoolToObject(out, "complete", page->table->complete);
     return DIT_OK;

@@ -36,6 +36,7 @@ static void put_gaps(const report_grid *grid, dit_buffer *out)
     if (any) put(out, "</ul>\n");
 }
 
+/* The picture leads to its file, which a narrow screen can enlarge. */
 static void put_picture(const report_drawing_result *figure, dit_buffer *out)
 {
     if (!figure->svg) {
@@ -43,11 +44,11 @@ static void put_picture(const report_drawing_result *figure, dit_buffer *out)
         put_element(out, "p class=\"warning\"", "p", figure->error);
         return;
     }
-    dit_buffer_printf(out, "<img width=\"%d\" alt=\"", figure->width);
+    dit_buffer_printf(out, "<a href=\"%s.svg\"><img width=\"%d\" alt=\"", figure->id, figure->width);
     html_put_figure_text(figure, out);
     put(out, "\" src=\"data:image/svg+xml;base64,");
     put_base64(out, figure->svg, strlen(figure->svg));
-    put(out, "\">\n");
+    put(out, "\"></a>\n");
 }
 
 /* Names of files are letters, digits, - and _. */

@@ -191,6 +191,9 @@ static void put_fastest(const report_page *page, dit_buffer *out)
         put_fast(fastest[i], with_model, out);
     }
     put(out, ".");
+    bool low_n = false;
+    for (int i = 0; i < groups; i++) low_n = low_n || fastest[i]->metric[REPORT_LATENCY].low_n;
+    if (low_n) put(out, " With fewer than 6 processes a case these times are an indication, no verdict.");
 }
 
 static void put_count(const char *word, int count, bool *any, dit_buffer *out)
@@ -290,6 +293,37 @@ static void put_fact(const char *name, const char *value, dit_buffer *out)
     put(out, "</dd></div>\n");
 }
 
+/* "x, y" of the session's list `key`, or the members of an object as "key = value". */
+static void put_list(const char *name, const cJSON *list, dit_buffer *out)
+{
+    const cJSON *item;
+    bool first = true;
+    if (cJSON_GetArraySize(list) == 0) return;
+    dit_buffer_printf(out, "<div><dt>%s</dt><dd>", name);
+    cJSON_ArrayForEach(item, list)
+    {
+        char *value = cJSON_PrintUnformatted(item);
+        put(out, first ? "" : ", ");
+        if (item->string) put_text(out, item->string), put(out, " = ");
+        put_text(out, cJSON_IsString(item) ? item->valuestring : value);
+        free(value);
+        first = false;
+    }
+    put(out, "</dd></div>\n");
+}
+
+/* What a person said of the session, and what of the workload was changed for it. */
+static void put_names(const report_page *page, dit_buffer *out)
+{
+    const cJSON *session = page->table->session.root;
+    const cJSON *workload = cJSON_GetObjectItemCaseSensitive(session, "workload");
+    const char *name = report_session_text(page->table, "name"), *note = report_session_text(page->table, "note");
+    if (name[0]) put_fact("name", name, out);
+    put_list("tags", cJSON_GetObjectItemCaseSensitive(session, "tags"), out);
+    if (note[0]) put_fact("note", note, out);
+    put_list("parameters changed by --set", cJSON_GetObjectItemCaseSensitive(workload, "set"), out);
+}
+
 static void put_facts(const report_page *page, dit_buffer *out)
 {
     const report_table *table = page->table;
@@ -301,6 +335,7 @@ static void put_facts(const report_page *page, dit_buffer *out)
     const char *cpu = report_session_text(table, "hardware/cpu"), *id = report_session_text(table, "hardware/hardware_id");
     snprintf(hardware, sizeof hardware, "%.120s%s%.40s", cpu, cpu[0] && id[0] ? ", id " : "", id);
     put(out, "<dl class=\"facts\">\n");
+    put_names(page, out);
     put_fact("evidence", evidence_of(page), out);
     put_fact(html_has_measured(page) ? "hardware" : "simulated on", hardware, out);
     put_fact("commit", commit, out);

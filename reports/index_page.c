@@ -164,6 +164,8 @@ static void put_facts(const report_session *session, dit_buffer *out)
     snprintf(hardware, sizeof hardware, "%.120s%s%.12s%s", report_session_fact(session, "hardware"), id[0] ? " (" : "",
              id, id[0] ? ")" : "");
     put(out, "<dl class=\"facts\">\n");
+    put_fact("name", report_session_fact(session, "name"), out);
+    put_fact("note", report_session_fact(session, "note"), out);
     put_fact("workload", report_session_fact(session, "workload"), out);
     put_fact("started", report_session_fact(session, "started"), out);
     put_fact("commit", report_session_fact(session, "commit"), out);

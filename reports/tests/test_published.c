@@ -753,12 +753,12 @@ static void a_point_of_another_scope_is_shown_and_compared_with_nothing(void **s
     report_of("scope", "{\"plots\":[{\"id\":\"lines\",\"kind\":\"latency\",\"title\":\"t\",\"best\":\"hybrid\"}]}", lines.data,
               &summary);
     dit_buffer_release(&lines);
-    char *page = read_output("scope", "report.html"), *data = read_output("scope", "lines.dat");
+    char *page = read_output("scope", "report.html"), *data = read_output("scope", "lines.csv");
     check_page(page, false);
     assert_contains(page, "not compared: the source times &lt;less&gt;");
     assert_contains(page, "not compared: no case of this session is the same run");
     assert_null(strstr(page, "Median error to"));
-    assert_contains(data, "8 0.75 0.74 0.76"); /* drawn all the same */
+    assert_contains(data, "0.75,0.74,0.76"); /* drawn all the same */
     free(page);
     free(data);
 }

@@ -370,6 +370,28 @@ static void warnings_stand_above_the_figures_with_their_cases(void **state)
     free(page);
 }
 
+static void what_a_person_changed_and_said_stands_in_the_head(void **state)
+{
+    (void)state;
+    char folder[256];
+    report_summary summary;
+    size_t length = 0;
+    need_gnuplot();
+    write_session("said", "{\"set\":{\"steps\":50,\"model\":\"<m>\"}},\"name\":\"mine\",\"tags\":[\"a\",\"b\"],\"note\":\"n & m\"", "",
+                  folder);
+    write_report(folder, "said/report", &summary);
+    char *page = read_output("said/report", "report.html", &length),
+         *facts = read_output("said/report", "report.json", &length);
+    check_page(page, false);
+    assert_contains(page, "<dt>name</dt><dd>mine</dd>");
+    assert_contains(page, "<dt>tags</dt><dd>a, b</dd>");
+    assert_contains(page, "<dt>note</dt><dd>n &amp; m</dd>");
+    assert_contains(page, "<dt>parameters changed by --set</dt><dd>steps = 50, model = &lt;m&gt;</dd>");
+    assert_contains(facts, "\"note\": \"n & m\"");
+    free(page);
+    free(facts);
+}
+
 static void an_empty_session_still_has_a_page(void **state)
 {
     (void)state;
@@ -399,6 +421,7 @@ int main(void)
         cmocka_unit_test(more_than_a_picture_holds_is_counted),
         cmocka_unit_test(distances_are_lines_over_what_they_depend_on),
         cmocka_unit_test(warnings_stand_above_the_figures_with_their_cases),
+        cmocka_unit_test(what_a_person_changed_and_said_stands_in_the_head),
         cmocka_unit_test(an_empty_session_still_has_a_page),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
