@@ -22,7 +22,7 @@ $(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engin
 # The same sources as ranks of SimGrid: everything is compiled by smpicc, whose header turns main, the clock and exit into
 # the simulator's. It would also make malloc shared between ranks, which the engine does not want.
 SMPICC := $(shell command -v smpicc 2>/dev/null)
-SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c kernels/cost/*.c engine/sim/*.c)) $(ENGINE_SOURCES)
+SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/cases/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c kernels/cost/*.c engine/sim/*.c)) $(ENGINE_SOURCES)
 # Every rank loads the whole program: names are resolved inside it, without a search.
 SIM_LDFLAGS = $(LDFLAGS) -Wl,-Bsymbolic -Wl,-z,now
 SIM_OBJECTS := $(patsubst %.c,$(BUILD)/sim/%.o,$(SIM_SOURCES))

@@ -139,7 +139,7 @@ static round_plan plan_round(dit_case_run *run, const dit_kernels *table)
 static void time_on_host(dit_case_run *run, const dit_kernels *table, case_result *result)
 {
     double time_ns[MAX_ROUNDS], of_peak[MAX_ROUNDS], spent = 0;
-    double flops = dit_case_work(run->c).flops;
+    double flops = dit_case_work(run).flops;
     round_plan plan = plan_round(run, table);
     int rounds = 0;
     double before = measure_peak_window(run->pool, plan.peak_pieces);
@@ -172,10 +172,10 @@ static dit_status time_on_device(bench_place *place, dit_case_run *run, case_res
 
 static dit_status time_case(bench_place *place, dit_case_run *run, case_result *result)
 {
-    dit_work work = dit_case_work(run->c);
+    dit_work work = dit_case_work(run);
     if (place->device) {
         DIT_TRY(time_on_device(place, run, result));
-        work.bytes = dit_case_bytes(run->c, place->device->element);
+        work.bytes = dit_case_bytes(run, place->device->element);
     } else {
         time_on_host(run, place->table, result);
     }
@@ -217,9 +217,9 @@ static dit_status run_case(const dit_kernel_case *c, bench_place *place, case_re
 static bool is_selected(const dit_kernel_case *c, const bench_place *place, const char *shape)
 {
     const char *filter = place->bench->filter;
-    if ((c->flags & (DIT_CASE_LARGE | DIT_CASE_DEVICE)) && !place->bench->time) return false;
-    if ((c->flags & DIT_CASE_DEVICE) && !place->device) return false;
-    return !filter || strstr(dit_operator_name(c->op), filter) || strstr(shape, filter);
+    if ((c->flags & (DIT_CASE_LARGE | DIT_CASE_ON_DEVICE)) && !place->bench->time) return false;
+    if ((c->flags & DIT_CASE_ON_DEVICE) && !place->device) return false;
+    return !filter || strstr(dit_case_operator(c), filter) || strstr(shape, filter);
 }
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
@@ -228,7 +228,7 @@ static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, c
 {
     char line[LINE_BYTES];
     if (!bench->progress) return;
-    int used = snprintf(line, sizeof line, "%-15s %-52s error %8.2g of %-6.2g %s", dit_operator_name(c->op), r->shape,
+    int used = snprintf(line, sizeof line, "%-15s %-52s error %8.2g of %-6.2g %s", dit_case_operator(c), r->shape,
                         r->error, r->tolerance, r->passed ? "PASS" : "FAIL");
     if (r->has_lse && !r->passed) used += snprintf(line + used, sizeof line - (size_t)used, " lse %.2g", r->lse_error);
     if (r->timed)
@@ -269,7 +269,7 @@ static dit_status add_case(cJSON *cases, const dit_kernel_case *c, const case_re
 {
     cJSON *item = cJSON_CreateObject();
     if (!item || !cJSON_AddItemToArray(cases, item)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
-    DIT_TRY(dit_json_add_string(item, "op", dit_operator_name(c->op)));
+    DIT_TRY(dit_json_add_string(item, "op", dit_case_operator(c)));
     DIT_TRY(dit_json_add_string(item, "shape", r->shape));
     if (isfinite(r->error)) DIT_TRY(dit_json_add_number(item, "max_error", r->error));
     DIT_TRY(dit_json_add_number(item, "tolerance", r->tolerance));
@@ -287,11 +287,7 @@ typedef struct {
 static void summary_collect(peak_summary summary[DIT_OPERATOR_COUNT], const dit_kernel_case *c, const case_result *r)
 {
     dit_operator op = c->op;
-    /* One row is limited by the bandwidth of the weights, three output channels by that of the input; of_peak says
-     * nothing about them. */
-    if (!r->timed || !dit_operator_is_compute_bound(op) || c->rows == 1) return;
-    if (op == DIT_OPERATOR_CONV && c->n < 16) return;
-    if (summary[op].count == MAX_ROUNDS) return;
+    if (!r->timed || !dit_case_is_compute_bound(c) || summary[op].count == MAX_ROUNDS) return;
     summary[op].of_peak[summary[op].count++] = r->of_peak;
 }
 
@@ -351,20 +347,20 @@ typedef struct {
 
 static dit_status run_cases(bench_place *place, cJSON *cases, bench_totals *totals)
 {
-    for (int i = 0; i < dit_kernel_case_count; i++) {
-        const dit_kernel_case *c = &dit_kernel_cases[i];
+    const dit_kernel_case *c;
+    for (int i = 0; (c = dit_case_at(DIT_CASES_CHECKED, i)); i++) {
         case_result result = {0};
         dit_case_describe(c, result.shape, sizeof result.shape);
         if (!is_selected(c, place, result.shape)) continue;
         dit_status st = run_case(c, place, &result);
-        if (st != DIT_OK) return dit_error_note(st, "%s %s", dit_operator_name(c->op), result.shape);
+        if (st != DIT_OK) return dit_error_note(st, "%s %s", dit_case_operator(c), result.shape);
         DIT_TRY(add_case(cases, c, &result));
         show_case(place->bench, c, &result);
         summary_collect(totals->summary, c, &result);
         totals->ran++;
         if (result.passed || totals->failed++) continue;
         snprintf(totals->first_failure, sizeof totals->first_failure, "%s %s: error %.3g, allowed %.3g",
-                 dit_operator_name(c->op), result.shape, result.error, result.tolerance);
+                 dit_case_operator(c), result.shape, result.error, result.tolerance);
     }
     return DIT_OK;
 }

@@ -59,7 +59,7 @@ static dit_status watch_end(const stopwatch *watch, double *ns)
 /* Where a call alone takes longer than a round, one is enough. */
 static int gemm_calls(const dit_bench_gemm *g)
 {
-    double call_ns = dit_linear_work(g->n, g->n, g->n).flops * 1e9 / g->flop_per_s;
+    double call_ns = dit_product_work(g->n, g->n, g->n).flops * 1e9 / g->flop_per_s;
     return call_ns > round_ns ? 1 : GEMM_CALLS;
 }
 
@@ -72,7 +72,7 @@ static dit_status gemm_measure(dit_bench_gemm *g, int calls, double *flop_per_s)
     watch_begin(&watch, g->device);
     for (int i = 0; i < calls; i++) table->linear(g->pool, &args);
     DIT_TRY(watch_end(&watch, &ns));
-    *flop_per_s = dit_linear_work(g->n, g->n, g->n).flops * calls * 1e9 / ns;
+    *flop_per_s = dit_product_work(g->n, g->n, g->n).flops * calls * 1e9 / ns;
     g->flop_per_s = fmax(g->flop_per_s, *flop_per_s);
     return DIT_OK;
 }
@@ -86,7 +86,7 @@ static dit_status gemm_choose(dit_bench_gemm *g)
         DIT_TRY(gemm_measure(g, 1, &flop_per_s)); /* chooses an algorithm */
         g->flop_per_s = 0;
         DIT_TRY(gemm_measure(g, 1, &flop_per_s));
-        if (g->n == GEMM_MOST || dit_linear_work(g->n, g->n, g->n).flops * 1e9 / flop_per_s >= gemm_call_ns)
+        if (g->n == GEMM_MOST || dit_product_work(g->n, g->n, g->n).flops * 1e9 / flop_per_s >= gemm_call_ns)
             return DIT_OK;
     }
 }
@@ -119,9 +119,9 @@ typedef struct {
 } timed_case;
 
 /* So many that a cache has forgotten the first when the last is done. */
-static int copies_wanted(const dit_kernel_case *c, dit_element element, int64_t cache_bytes)
+static int copies_wanted(dit_case_run *run, dit_element element, int64_t cache_bytes)
 {
-    double wanted = ceil(2 * (double)cache_bytes / dit_case_bytes(c, element));
+    double wanted = ceil(2 * (double)cache_bytes / dit_case_bytes(run, element));
     return wanted < 1 ? 1 : wanted > MOST_COPIES ? MOST_COPIES : (int)wanted;
 }
 
@@ -183,7 +183,7 @@ static dit_status plan_calls(timed_case *t)
 
 static dit_status time_rounds(timed_case *t, dit_bench_gemm *gemm, dit_device_timing *out)
 {
-    double time_ns[MOST_ROUNDS], of_gemm[MOST_ROUNDS], before, after, flops = dit_case_work(t->runs[0]->c).flops;
+    double time_ns[MOST_ROUNDS], of_gemm[MOST_ROUNDS], before, after, flops = dit_case_work(t->runs[0]).flops;
     int64_t begin = dit_clock_ns();
     int rounds = 0;
     DIT_TRY(plan_calls(t));
@@ -209,7 +209,7 @@ dit_status dit_bench_device_time(dit_case_run *run, const dit_kernels *table, di
     if (!t) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a timed case");
     t->table = table;
     t->device = run->device;
-    dit_status st = copy_operands(t, run, copies_wanted(run->c, run->device->element, cache_bytes));
+    dit_status st = copy_operands(t, run, copies_wanted(run, run->device->element, cache_bytes));
     if (st == DIT_OK) st = time_rounds(t, gemm, out);
     dit_device_graph_free(t->device, t->graph);
     for (int i = t->copies - 1; i > 0; i--) dit_case_release(t->runs[i]);

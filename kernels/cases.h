@@ -1,78 +1,72 @@
-/* Cases: the shapes that check and time the operators, as data (kernels/cases.c), and what one case needs to run on
- * any table of operators (kernels/case_run.c). Used by kernels/bench.c and the tests. */
+/* Cases: shapes on which operators are checked and timed, and what one case needs to run on any table of operators.
+ *
+ * One file per operator in kernels/cases/ holds its cases as data, its tolerance with the reason, its operands and its
+ * call. `ditbench kernels` (kernels/bench.c) and `ditbench calibrate` (engine/programs/calibrate.c) read them.
+ */
 #ifndef DIT_KERNELS_CASES_H
 #define DIT_KERNELS_CASES_H
 
 #include "kernels/device.h"
 
+/* The lists of cases. */
 typedef enum {
-    DIT_OPERATOR_LINEAR,
-    DIT_OPERATOR_ATTENTION,
-    DIT_OPERATOR_ATTENTION_MERGE,
-    DIT_OPERATOR_NORM,
-    DIT_OPERATOR_QK_NORM_ROPE,
-    DIT_OPERATOR_COPY,
-    DIT_OPERATOR_COMBINE,
-    DIT_OPERATOR_ACTIVATE,
-    DIT_OPERATOR_CONV,
-    DIT_OPERATOR_GROUP_NORM,
-    DIT_OPERATOR_TIMESTEP,
-    DIT_OPERATOR_GATED_ADD,
-    DIT_OPERATOR_ROW_NORM,
-    DIT_OPERATOR_COUNT
-} dit_operator;
+    DIT_CASES_CHECKED, /* compared with the reference; those that are TIMED also timed, by `ditbench kernels` */
+    DIT_CASES_CORE,    /* timed on one core, for a cost model's parameters */
+    DIT_CASES_DEVICE,  /* the same on an accelerator: what fills it, and what does not */
+    DIT_CASES_FEW,     /* the least that a fit can be made of, for devices that are emulated: a test of the way */
+    DIT_CASES_COUNT
+} dit_case_list;
 
+/* What an operator's file makes of each is said there. */
 enum {
-    DIT_CASE_BIAS = 1 << 0,     /* linear: bias; attention: key mask of 0 and -10000; norm: affine weight and bias;
-                                   qk_norm_rope: bias                                                             */
-    DIT_CASE_GELU = 1 << 1,     /* linear, activate                                                               */
-    DIT_CASE_SILU = 1 << 2,     /* linear, activate, conv, group_norm                                             */
-    DIT_CASE_RESIDUAL = 1 << 3, /* linear, conv: y is read and written in place                                   */
-    DIT_CASE_GATE = 1 << 4,     /* linear, gated_add: gate on what is added                                       */
-    DIT_CASE_STRIDED = 1 << 5,  /* rows wider than the data; attention: q, k, v inside one fused projection       */
-    DIT_CASE_LSE = 1 << 6,      /* attention: also the log-sum-exp                                                */
-    DIT_CASE_MODULATE = 1 << 7, /* norm: scale and shift; group_norm: fields of them */
-    DIT_CASE_NORM = 1 << 8,     /* qk_norm_rope: weight                                                           */
-    DIT_CASE_ROPE = 1 << 9,     /* qk_norm_rope: cos and sin                                                      */
-    DIT_CASE_TIMED = 1 << 10,   /* also timed                                                                     */
-    DIT_CASE_LARGE = 1 << 11,   /* only with timing; compared with the reference on some rows                     */
-    DIT_CASE_RMS = 1 << 12,     /* norm, qk_norm_rope: RMS norm instead of LayerNorm                              */
-    DIT_CASE_ERF = 1 << 13,     /* linear, activate: the exact GELU                                               */
-    DIT_CASE_CAUSAL = 1 << 15,  /* conv: three frames deep, the first two before x; attention: positions          */
-    DIT_CASE_DOWN = 1 << 16,    /* conv: stride 2, padding only after the last                                    */
-    DIT_CASE_UP = 1 << 17,      /* conv: of x repeated twice                                                      */
-    DIT_CASE_BAND = 1 << 18,    /* conv: rows above and below; group_norm: moments taken first                   */
-    DIT_CASE_HIDDEN = 1 << 14,  /* attention, with BIAS: keys before the last 9 are -INFINITY                     */
-    DIT_CASE_DEVICE = 1 << 19,  /* too large for a host: timed on devices                                         */
+    DIT_CASE_BIAS = 1 << 0,       /* bias; of a norm its weight, too                */
+    DIT_CASE_MASK = 1 << 1,       /* attention: keys that count, and others at -10000 */
+    DIT_CASE_HIDDEN = 1 << 2,     /* attention, with MASK: keys before the last 9 are at -INFINITY */
+    DIT_CASE_GELU = 1 << 3,       /* its tanh form                                  */
+    DIT_CASE_ERF = 1 << 4,        /* the exact GELU                                 */
+    DIT_CASE_SILU = 1 << 5,       /*                                                */
+    DIT_CASE_RESIDUAL = 1 << 6,   /* y is read and written in place                 */
+    DIT_CASE_GATE = 1 << 7,       /* on what is added                               */
+    DIT_CASE_STRIDED = 1 << 8,    /* rows wider than the data; attention: q, k, v inside one fused projection */
+    DIT_CASE_LSE = 1 << 9,        /* attention: also the log-sum-exp                */
+    DIT_CASE_MODULATE = 1 << 10,  /* norm: scale and shift; group_norm: fields of them; timestep: t in units */
+    DIT_CASE_NORM = 1 << 11,      /* qk_norm_rope: weight                          */
+    DIT_CASE_ROPE = 1 << 12,      /* qk_norm_rope: cos and sin                     */
+    DIT_CASE_RMS = 1 << 13,       /* RMS norm instead of LayerNorm                 */
+    DIT_CASE_CAUSAL = 1 << 14,    /* conv: three frames deep, the first two before x; attention: positions */
+    DIT_CASE_DOWN = 1 << 15,      /* conv: stride 2, padding only after the last   */
+    DIT_CASE_UP = 1 << 16,        /* conv: of x repeated twice                     */
+    DIT_CASE_BAND = 1 << 17,      /* conv: rows above and below; group_norm: moments taken first */
+    DIT_CASE_TIMED = 1 << 18,     /* also timed                                    */
+    DIT_CASE_LARGE = 1 << 19,     /* only with timing; compared with the reference on some rows */
+    DIT_CASE_ON_DEVICE = 1 << 20, /* too large for a host: timed on devices        */
 };
 
-/* Dimensions that an operator does not have are 0. */
+enum { DIT_CASE_SIZES = 6 };
 typedef struct {
     dit_operator op;
-    int64_t rows, n, k;      /* linear; norm: rows x n; qk_norm_rope: rows; combine, activate: n elements, k inputs;
-                                attention: k query heads share a key head; timestep: rows of n; gated_add: rows x n;
-                                row_norm: B entries of rows x n, of k ranks                                        */
-    int64_t B, H, Sq, Sk, D; /* attention; merge: B, H, Sq, D; qk_norm_rope: H, D; copy: B, H, Sq outer, D inner;
-                                conv: B frames of H x Sq pixels, k channels to n, D x D taps; group_norm: B frames of
-                                H x Sq pixels, n channels in k groups                                             */
+    int64_t size[DIT_CASE_SIZES]; /* in the order of the operator's own names of them, which its file has */
     unsigned flags;
 } dit_kernel_case;
 
-extern const dit_kernel_case dit_kernel_cases[];
-extern const int dit_kernel_case_count;
+/* The case at that index of a list, operators in the order of DIT_OPERATOR_LIST; NULL after the last. */
+const dit_kernel_case *dit_case_at(dit_case_list list, int index);
 
-const char *dit_operator_name(dit_operator op);
-/* Largest allowed relative L2 distance to the reference; the reasons stand beside the numbers. */
+/* The name of a case's operator in reports: those that are checked by one call have one. */
+const char *dit_case_operator(const dit_kernel_case *c);
+/* Largest relative L2 distance to the reference that is allowed; the reasons stand beside the numbers. */
 double dit_operator_tolerance(dit_operator op);
 /* The same of a case whose operands are elements on a device, of its output and of its lse. */
 double dit_case_tolerance(const dit_kernel_case *c, dit_element element);
 double dit_case_lse_tolerance(const dit_kernel_case *c, dit_element element);
 /* Whether multiply-adds, not bytes, limit the operator. */
 bool dit_operator_is_compute_bound(dit_operator op);
+/* Whether they limit this case of it, too: a row by a matrix waits for the matrix. */
+bool dit_case_is_compute_bound(const dit_kernel_case *c);
+/* "rows=1024 n=1152 k=4608 bias gelu". */
 void dit_case_describe(const dit_kernel_case *c, char *out, int size);
-dit_work dit_case_work(const dit_kernel_case *c);
-/* Bytes read and written where operands are elements of a device; dit_case_work counts fp32. */
-double dit_case_bytes(const dit_kernel_case *c, dit_element element);
+/* The size at that index and its key in records; false where the operator has no more, 0 where the case has none. */
+bool dit_case_size(const dit_kernel_case *c, int index, const char **key, int64_t *value);
 
 /* One case with its operands. On a device (of the pool) they lie at addresses of its ledger: what the host has there is
  * what the reference computes on, rounded as the device's elements are. release accepts a zeroed one. */
@@ -80,18 +74,17 @@ enum { DIT_CASE_ARRAYS = 16 };
 typedef struct {
     const dit_kernel_case *c;
     dit_pool *pool;
-    dit_device *device; /* NULL: the host */
+    dit_device *device;                   /* NULL: the host */
+    const dit_kernels *table, *reference; /* that weights are packed with; reference NULL: not for comparing */
     dit_memory_ledger ledger, host_ledger;
     dit_arena arena, host_arena; /* what the operators of the table see; the reference's own */
     dit_arena *room;             /* the first of them, or another run's */
     float *in[8];                /* operands, by operator                                    */
+    void *own[2];                /* arrays of another type, by operator; NULL: none           */
     float *initial;              /* contents of the output before a call: strides and in-place inputs */
     float *out, *lse, *expected; /* expected: [out_floats + lse_floats] as initial                    */
     int64_t out_floats, lse_floats;
     dit_element out_element;
-    int32_t *positions; /* attention with CAUSAL: of Sq queries, then of Sk keys */
-    double *moments;    /* group_norm, with the workspace behind */
-    void *workspace;
     dit_linear packed, packed_reference;
     struct {
         void *data;
@@ -115,6 +108,10 @@ dit_memory_ledger dit_case_ledger(dit_device *device);
 dit_status dit_case_reset(dit_case_run *run);
 /* One call of the operator into run->out. Allocates nothing. */
 void dit_case_call(dit_case_run *run, const dit_kernels *table);
+/* Work of that call: the sum over the operators that it consists of. Not for two threads at a time. */
+dit_work dit_case_work(dit_case_run *run);
+/* Bytes read and written where operands are elements of a device; dit_case_work counts fp32. */
+double dit_case_bytes(dit_case_run *run, dit_element element);
 /* Relative L2 distances between a call on `table` and on `reference`; infinite when anything is not finite. Bytes
  * between the rows must stay as they were. Errors: those of the device. */
 typedef struct {

@@ -70,54 +70,21 @@ static dit_status host_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, 
     return cpu->linear_pack(pool, arena, k, pieces, w, bias, rows, out);
 }
 
-/* An operator whose operands are first found on the device. */
-#define HOST_OPERATOR(name, args_type, ...)                                                                            \
+/* Every operator: its operands are first found on the device. */
+#define DIT_OPERAND(member) a.member = room(d, a.member);
+#define HOST_OPERATOR(ID, name, args_type, cpu_, cases, cost, account, trace, operands)                                \
     static void host_##name(dit_pool *pool, const args_type *asked)                                                    \
     {                                                                                                                  \
         host_device *d = (host_device *)dit_pool_device(pool);                                                         \
         args_type a = *asked;                                                                                          \
-        __VA_ARGS__;                                                                                                   \
-        if (!d->lost) d->cpu->name(pool, &a);                                                                          \
+        operands if (!d->lost) d->cpu->name(pool, &a);                                                                 \
     }
-#define ROOM(pointer) pointer = room(d, pointer)
+DIT_OPERATOR_LIST(HOST_OPERATOR)
 
-HOST_OPERATOR(linear, dit_linear_args, ROOM(a.x); ROOM(a.y); ROOM(a.residual); ROOM(a.gate))
-HOST_OPERATOR(attention, dit_attention_args, ROOM(a.q); ROOM(a.k); ROOM(a.v); ROOM(a.bias); ROOM(a.q_position);
-              ROOM(a.k_position); ROOM(a.out); ROOM(a.lse))
-HOST_OPERATOR(attention_merge, dit_merge_args, ROOM(a.out); ROOM(a.lse); ROOM(a.block_out); ROOM(a.block_lse))
-HOST_OPERATOR(norm, dit_norm_args, ROOM(a.x); ROOM(a.y); ROOM(a.weight); ROOM(a.bias); ROOM(a.scale); ROOM(a.shift))
-HOST_OPERATOR(qk_norm_rope, dit_qk_norm_rope_args, ROOM(a.x); ROOM(a.weight); ROOM(a.bias); ROOM(a.cos); ROOM(a.sin))
-HOST_OPERATOR(copy, dit_copy_args, ROOM(a.src); ROOM(a.dst))
-HOST_OPERATOR(combine, dit_combine_args, for (int i = 0; i < a.count; i++) ROOM(a.x[i]); ROOM(a.y))
-HOST_OPERATOR(activate, dit_activate_args, ROOM(a.x); ROOM(a.y))
-HOST_OPERATOR(conv, dit_conv_args, ROOM(a.x); ROOM(a.front); ROOM(a.above); ROOM(a.below); ROOM(a.y); ROOM(a.residual))
-HOST_OPERATOR(group_norm, dit_group_norm_args, ROOM(a.x); ROOM(a.y); ROOM(a.weight); ROOM(a.bias); ROOM(a.scale);
-              ROOM(a.shift); ROOM(a.moments); ROOM(a.workspace))
-HOST_OPERATOR(group_moments, dit_group_norm_args, ROOM(a.x); ROOM(a.moments); ROOM(a.workspace))
-HOST_OPERATOR(timestep, dit_timestep_args, ROOM(a.t); ROOM(a.y))
-HOST_OPERATOR(gated_add, dit_gated_add_args, ROOM(a.x); ROOM(a.bias); ROOM(a.gate); ROOM(a.y))
-HOST_OPERATOR(row_squares, dit_row_norm_args, ROOM(a.x); ROOM(a.squares))
-HOST_OPERATOR(row_scale, dit_row_norm_args, ROOM(a.x); ROOM(a.squares); ROOM(a.weight))
-
-static const dit_kernels host_table = {
-    .name = "host",
-    .linear_pack = host_linear_pack,
-    .linear = host_linear,
-    .attention = host_attention,
-    .attention_merge = host_attention_merge,
-    .norm = host_norm,
-    .qk_norm_rope = host_qk_norm_rope,
-    .copy = host_copy,
-    .combine = host_combine,
-    .activate = host_activate,
-    .conv = host_conv,
-    .group_norm = host_group_norm,
-    .group_moments = host_group_moments,
-    .timestep = host_timestep,
-    .gated_add = host_gated_add,
-    .row_squares = host_row_squares,
-    .row_scale = host_row_scale,
-};
+static const dit_kernels host_table = {.name = "host",
+                                       .linear_pack = host_linear_pack,
+#define HOST_ENTRY(ID, name, ...) .name = host_##name,
+                                       DIT_OPERATOR_LIST(HOST_ENTRY)};
 
 /* ---- the device -------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* All backends, in one list. To add one: a table of operators and a row in backend_table(). */
+/* All backends, in one list, and the names of operators. To add a backend: a table of operators and a row in
+ * backend_table(). */
 #include "kernels/cpu/cpu.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/ref.h"
@@ -6,25 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const dit_kernels ref_table = {
-    .name = "ref",
-    .linear_pack = dit_ref_linear_pack,
-    .linear = dit_ref_linear,
-    .attention = dit_ref_attention,
-    .attention_merge = dit_ref_attention_merge,
-    .norm = dit_ref_norm,
-    .qk_norm_rope = dit_ref_qk_norm_rope,
-    .copy = dit_ref_copy,
-    .combine = dit_ref_combine,
-    .activate = dit_ref_activate,
-    .conv = dit_ref_conv,
-    .group_norm = dit_ref_group_norm,
-    .group_moments = dit_ref_group_moments,
-    .timestep = dit_ref_timestep,
-    .gated_add = dit_ref_gated_add,
-    .row_squares = dit_ref_row_squares,
-    .row_scale = dit_ref_row_scale,
+static const dit_kernels ref_table = {.name = "ref",
+                                      .linear_pack = dit_ref_linear_pack,
+#define REF_ENTRY(ID, name, ...) .name = dit_ref_##name,
+                                      DIT_OPERATOR_LIST(REF_ENTRY)
+#undef REF_ENTRY
 };
+
+const char *dit_operator_name(dit_operator op)
+{
+    static const char *const names[DIT_OPERATOR_COUNT] = {
+#define OPERATOR_NAME(ID, name, ...) #name,
+        DIT_OPERATOR_LIST(OPERATOR_NAME)
+#undef OPERATOR_NAME
+    };
+    return op >= 0 && op < DIT_OPERATOR_COUNT ? names[op] : "unknown";
+}
 
 /* Best first; every machine has the last. */
 static const dit_cpu_isa *const isas[] = {

@@ -1,4 +1,4 @@
-KERNELS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard kernels/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c \
+KERNELS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard kernels/*.c kernels/cases/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c \
                      kernels/cost/*.c)))
 $(BUILD)/kernels/kernels.a: $(KERNELS_OBJECTS)
 # One instruction set per file name; only code behind the run-time dispatch may use it.

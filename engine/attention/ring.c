@@ -132,16 +132,16 @@ static void compute_hop(dit_attention *attention, const dit_attention_shape *sha
     args.ldo = shape->H * shape->D, args.batch_o = args.Sq * args.ldo;
     args.lse = attention->ring.block_lse;
     attention_in_pieces(attention, &args, exchange);
-    ops_merge(attention->rt, &(dit_merge_args){.B = shape->B,
-                                               .H = shape->H,
-                                               .S = args.Sq,
-                                               .D = shape->D,
-                                               .out = io->out,
-                                               .lse = attention->ring.lse,
-                                               .ldo = io->ldo,
-                                               .batch_o = io->batch_o,
-                                               .block_out = attention->ring.block_out,
-                                               .block_lse = attention->ring.block_lse});
+    ops_attention_merge(attention->rt, &(dit_merge_args){.B = shape->B,
+                                                         .H = shape->H,
+                                                         .S = args.Sq,
+                                                         .D = shape->D,
+                                                         .out = io->out,
+                                                         .lse = attention->ring.lse,
+                                                         .ldo = io->ldo,
+                                                         .batch_o = io->batch_o,
+                                                         .block_out = attention->ring.block_out,
+                                                         .block_lse = attention->ring.block_lse});
 }
 
 dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape,

@@ -158,7 +158,9 @@ static void account(dit_attention *attention, const dit_attention_shape *shape, 
                     int64_t waiting_ns)
 {
     dit_attention_hop *spent = &attention->hops[hop];
-    double flops = dit_attention_work(shape->B, shape->H, shape->tokens, shape->tokens, shape->D).flops / 2;
+    const dit_attention_args both = {
+        .B = shape->B, .H = shape->H, .Sq = shape->tokens, .Sk = shape->tokens, .D = shape->D};
+    double flops = dit_attention_work(&both).flops / 2;
     attention->rt->flops.attention += flops;
     spent->flops += flops;
     spent->compute_ns += compute_ns;

@@ -99,16 +99,16 @@ static dit_status merge(dit_attention *attention, const dit_attention_shape *sha
     token_ring *t = attention->own;
     float *message = t->arriving[hop & 1];
     DIT_TRY(dit_comm_exchange_wait(attention->rt->comm[DIT_AXIS_RING], &t->under_way[hop & 1]));
-    ops_merge(attention->rt, &(dit_merge_args){.B = shape->B,
-                                               .H = shape->H,
-                                               .S = shape->tokens,
-                                               .D = shape->D,
-                                               .out = io->out,
-                                               .lse = t->lse,
-                                               .ldo = io->ldo,
-                                               .batch_o = io->batch_o,
-                                               .block_out = message,
-                                               .block_lse = message + query_floats(shape)});
+    ops_attention_merge(attention->rt, &(dit_merge_args){.B = shape->B,
+                                                         .H = shape->H,
+                                                         .S = shape->tokens,
+                                                         .D = shape->D,
+                                                         .out = io->out,
+                                                         .lse = t->lse,
+                                                         .ldo = io->ldo,
+                                                         .batch_o = io->batch_o,
+                                                         .block_out = message,
+                                                         .block_lse = message + query_floats(shape)});
     return DIT_OK;
 }
 

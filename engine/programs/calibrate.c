@@ -8,6 +8,8 @@
  *
  * On a device operators are timed by its own marks, behind a call that leaves nothing of theirs in its caches: that
  * call is so long that the host has issued all the rest by then, and no time of the host's is in between.
+ *
+ * The shapes are those of the operators' files in kernels/cases: their lists `core`, `device` and `few`.
  */
 #include "engine/programs/program.h"
 
@@ -25,201 +27,6 @@
 
 enum { MOST_ROUNDS = 400, LEAST_ROUNDS = 9, COLD_BYTES = 64 << 20, CACHE_LINE = 64 };
 static const double shape_s = 0.25, shape_limit_s = 1.5;
-
-#define LINEAR(r, n_, k_, f)                                                                                           \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_LINEAR, .rows = r, .n = n_, .k = k_, .flags = f                                             \
-    }
-#define ATTENTION(h, q, keys, d)                                                                                       \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_ATTENTION, .B = 1, .H = h, .Sq = q, .Sk = keys, .D = d, .flags = DIT_CASE_STRIDED           \
-    }
-#define NORM(r, n_, f)                                                                                                 \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_NORM, .rows = r, .n = n_, .flags = f                                                        \
-    }
-#define HEADS(r, h, d, f)                                                                                              \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_QK_NORM_ROPE, .rows = r, .H = h, .D = d, .flags = f                                         \
-    }
-#define COPY(q, h, d)                                                                                                  \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_COPY, .B = 1, .H = h, .Sq = q, .D = d                                                       \
-    }
-#define COMBINE(elements, count)                                                                                       \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_COMBINE, .n = elements, .k = count                                                          \
-    }
-#define MERGE(s, h, d)                                                                                                 \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_ATTENTION_MERGE, .B = 1, .H = h, .Sq = s, .D = d                                            \
-    }
-
-/* Products from those of a patch to those of a whole picture; short ones (k 64) with each epilogue; attention from the
- * keys of one ring rank on, with heads as models have them; copies from what a cache holds to what none does. */
-static const dit_kernel_case shapes[] = {
-    LINEAR(1, 6912, 1152, DIT_CASE_BIAS),
-    LINEAR(1, 1152, 256, DIT_CASE_BIAS),
-    LINEAR(16, 1152, 1152, DIT_CASE_BIAS),
-    LINEAR(32, 384, 384, DIT_CASE_BIAS),
-    LINEAR(64, 576, 576, DIT_CASE_BIAS),
-    LINEAR(64, 1152, 1152, DIT_CASE_BIAS),
-    LINEAR(77, 1536, 1536, DIT_CASE_BIAS),
-    LINEAR(120, 2304, 1152, DIT_CASE_BIAS),
-    LINEAR(128, 3456, 1152, DIT_CASE_BIAS),
-    LINEAR(256, 512, 512, DIT_CASE_BIAS),
-    LINEAR(256, 1152, 1152, DIT_CASE_BIAS),
-    LINEAR(256, 4608, 1152, DIT_CASE_BIAS),
-    LINEAR(256, 1152, 4608, DIT_CASE_BIAS),
-    LINEAR(512, 576, 576, DIT_CASE_BIAS),
-    LINEAR(512, 1536, 512, DIT_CASE_BIAS),
-    LINEAR(512, 2304, 576, DIT_CASE_BIAS),
-    LINEAR(1024, 512, 2048, DIT_CASE_BIAS),
-    LINEAR(1024, 1152, 1152, DIT_CASE_BIAS),
-    LINEAR(1024, 3072, 768, DIT_CASE_BIAS),
-    LINEAR(2048, 1152, 1152, DIT_CASE_BIAS),
-    LINEAR(512, 1152, 64, DIT_CASE_BIAS),
-    LINEAR(512, 1152, 64, DIT_CASE_BIAS | DIT_CASE_GELU),
-    LINEAR(512, 1152, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL),
-    LINEAR(512, 1152, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL | DIT_CASE_GATE),
-    ATTENTION(64, 64, 64, 64),
-    ATTENTION(32, 128, 128, 64),
-    ATTENTION(16, 256, 256, 64),
-    ATTENTION(8, 512, 512, 64),
-    ATTENTION(4, 1024, 1024, 64),
-    ATTENTION(2, 2048, 2048, 64),
-    ATTENTION(64, 64, 64, 72),
-    ATTENTION(32, 128, 128, 72),
-    ATTENTION(16, 256, 256, 72),
-    ATTENTION(8, 512, 512, 72),
-    ATTENTION(4, 1024, 1024, 72),
-    ATTENTION(2, 2048, 2048, 72),
-    ATTENTION(64, 64, 64, 128),
-    ATTENTION(32, 128, 128, 128),
-    ATTENTION(16, 256, 256, 128),
-    ATTENTION(8, 512, 512, 128),
-    ATTENTION(4, 1024, 1024, 128),
-    ATTENTION(2, 2048, 2048, 128),
-    MERGE(1024, 8, 64),
-    NORM(512, 1152, 0),
-    NORM(512, 1152, DIT_CASE_MODULATE),
-    HEADS(512, 16, 72, DIT_CASE_NORM),
-    HEADS(512, 16, 72, DIT_CASE_NORM | DIT_CASE_RMS),
-    HEADS(512, 16, 72, DIT_CASE_ROPE),
-    COPY(64, 8, 64),
-    COPY(512, 16, 64),
-    COMBINE(16, 1),
-    COMBINE(1 << 12, 2),
-    COMBINE(1 << 14, 2),
-    COMBINE(1 << 16, 2),
-    COMBINE(3 << 16, 2),
-    COMBINE(1 << 19, 2),
-    COMBINE(1 << 20, 2),
-    COMBINE(1 << 21, 2),
-    COMBINE(1 << 22, 2),
-    COMBINE(1 << 23, 2),
-    COMBINE(1 << 19, 1),
-    COMBINE(1 << 19, 3),
-};
-enum { SHAPE_COUNT = sizeof shapes / sizeof shapes[0] };
-
-/* Plain: as models have it, q, k and v apart. */
-#define HEADS_OF(h, q, d)                                                                                              \
-    {                                                                                                                  \
-        .op = DIT_OPERATOR_ATTENTION, .B = 1, .H = h, .Sq = q, .Sk = q, .D = d                                         \
-    }
-
-/* What fills an accelerator, and what does not; attention with as many heads as keep all of it busy. */
-static const dit_kernel_case device_shapes[] = {
-    LINEAR(1, 3072, 256, DIT_CASE_BIAS),
-    LINEAR(1, 18432, 3072, DIT_CASE_BIAS),
-    LINEAR(128, 3072, 3072, DIT_CASE_BIAS),
-    LINEAR(256, 1152, 1152, DIT_CASE_BIAS),
-    LINEAR(256, 3072, 3072, DIT_CASE_BIAS),
-    LINEAR(512, 1536, 1536, DIT_CASE_BIAS),
-    LINEAR(512, 3072, 12288, DIT_CASE_BIAS),
-    LINEAR(1024, 1152, 4608, DIT_CASE_BIAS),
-    LINEAR(1024, 3072, 3072, DIT_CASE_BIAS),
-    LINEAR(2048, 1536, 6144, DIT_CASE_BIAS),
-    LINEAR(2048, 9216, 3072, DIT_CASE_BIAS),
-    LINEAR(4096, 1152, 1152, DIT_CASE_BIAS),
-    LINEAR(4096, 4608, 1152, DIT_CASE_BIAS),
-    LINEAR(4096, 3072, 3072, DIT_CASE_BIAS),
-    LINEAR(4096, 12288, 3072, DIT_CASE_BIAS),
-    LINEAR(4608, 3072, 15360, DIT_CASE_BIAS),
-    LINEAR(8192, 8192, 8192, DIT_CASE_BIAS),
-    LINEAR(16384, 3072, 3072, DIT_CASE_BIAS),
-    LINEAR(16384, 3072, 64, DIT_CASE_BIAS),
-    LINEAR(16384, 3072, 64, DIT_CASE_BIAS | DIT_CASE_GELU),
-    LINEAR(16384, 3072, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL),
-    LINEAR(16384, 3072, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL | DIT_CASE_GATE),
-    HEADS_OF(128, 512, 64),
-    HEADS_OF(64, 1024, 64),
-    HEADS_OF(32, 2048, 64),
-    HEADS_OF(24, 4096, 64),
-    HEADS_OF(24, 8192, 64),
-    HEADS_OF(24, 16384, 64),
-    HEADS_OF(128, 512, 72),
-    HEADS_OF(64, 1024, 72),
-    HEADS_OF(32, 2048, 72),
-    HEADS_OF(24, 4096, 72),
-    HEADS_OF(24, 8192, 72),
-    HEADS_OF(24, 16384, 72),
-    HEADS_OF(128, 512, 128),
-    HEADS_OF(64, 1024, 128),
-    HEADS_OF(32, 2048, 128),
-    HEADS_OF(24, 4096, 128),
-    HEADS_OF(24, 8192, 128),
-    HEADS_OF(24, 16384, 128),
-    MERGE(8192, 24, 128),
-    NORM(16384, 3072, 0),
-    NORM(16384, 3072, DIT_CASE_MODULATE),
-    HEADS(16384, 24, 128, DIT_CASE_NORM),
-    HEADS(16384, 24, 128, DIT_CASE_NORM | DIT_CASE_RMS),
-    HEADS(16384, 24, 128, DIT_CASE_ROPE),
-    COPY(8192, 24, 128),
-    COMBINE(1 << 10, 1),
-    COMBINE(1 << 18, 2),
-    COMBINE(1 << 19, 2),
-    COMBINE(1 << 20, 2),
-    COMBINE(1 << 21, 2),
-    COMBINE(1 << 22, 2),
-    COMBINE(1 << 23, 2),
-    COMBINE(1 << 24, 2),
-    COMBINE(1 << 25, 2),
-    COMBINE(1 << 26, 2),
-    COMBINE(1 << 24, 1),
-    COMBINE(1 << 24, 3),
-};
-enum { DEVICE_SHAPE_COUNT = sizeof device_shapes / sizeof device_shapes[0] };
-
-/* The least that a fit can be made of, for devices that are emulated: a test of the way, not of anything's speed. */
-static const dit_kernel_case few_shapes[] = {
-    LINEAR(1, 64, 32, DIT_CASE_BIAS),
-    LINEAR(64, 64, 32, DIT_CASE_BIAS),
-    LINEAR(64, 64, 128, DIT_CASE_BIAS),
-    LINEAR(128, 128, 256, DIT_CASE_BIAS),
-    LINEAR(64, 128, 64, DIT_CASE_BIAS),
-    LINEAR(64, 128, 64, DIT_CASE_BIAS | DIT_CASE_GELU),
-    LINEAR(64, 128, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL),
-    LINEAR(64, 128, 64, DIT_CASE_BIAS | DIT_CASE_RESIDUAL | DIT_CASE_GATE),
-    HEADS_OF(2, 64, 64),
-    HEADS_OF(2, 128, 64),
-    MERGE(64, 2, 64),
-    NORM(64, 128, 0),
-    NORM(64, 128, DIT_CASE_MODULATE),
-    HEADS(64, 2, 64, DIT_CASE_NORM),
-    HEADS(64, 2, 64, DIT_CASE_NORM | DIT_CASE_RMS),
-    HEADS(64, 2, 64, DIT_CASE_ROPE),
-    COPY(64, 2, 64),
-    COMBINE(64, 1),
-    COMBINE(1 << 12, 2),
-    COMBINE(1 << 14, 2),
-    COMBINE(1 << 16, 2),
-    COMBINE(1 << 12, 1),
-    COMBINE(1 << 12, 3),
-};
-enum { FEW_SHAPE_COUNT = sizeof few_shapes / sizeof few_shapes[0] };
 
 /* Elements that are read and written, four bytes each: more than any cache of a device holds. */
 enum { FLUSH_FLOATS = 1 << 25, FEW_FLUSH_FLOATS = 1 << 10 };
@@ -290,18 +97,15 @@ static dit_status add_shape(cJSON *item, const dit_kernel_case *c)
 {
     const struct {
         const char *key;
-        int64_t value;
-    } sizes[] = {{"rows", c->rows}, {"n", c->n},   {"k", c->k},   {"B", c->B},
-                 {"H", c->H},       {"Sq", c->Sq}, {"Sk", c->Sk}, {"D", c->D}};
-    const struct {
-        const char *key;
         unsigned flag;
     } marks[] = {{"gelu", DIT_CASE_GELU},           {"residual", DIT_CASE_RESIDUAL}, {"gate", DIT_CASE_GATE},
                  {"modulation", DIT_CASE_MODULATE}, {"normed", DIT_CASE_NORM},       {"rms", DIT_CASE_RMS},
                  {"rotary", DIT_CASE_ROPE}};
-    DIT_TRY(dit_json_add_string(item, "op", dit_operator_name(c->op)));
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (sizes[i].value) DIT_TRY(dit_json_add_int(item, sizes[i].key, sizes[i].value));
+    const char *key;
+    int64_t value;
+    DIT_TRY(dit_json_add_string(item, "op", dit_case_operator(c)));
+    for (int i = 0; dit_case_size(c, i, &key, &value); i++)
+        if (value) DIT_TRY(dit_json_add_int(item, key, value));
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (c->flags & marks[i].flag) cJSON_AddBoolToObject(item, marks[i].key, true);
     return DIT_OK;
@@ -347,7 +151,9 @@ static dit_status time_host_operators(const dit_kernels *table, cJSON *times)
     if (st == DIT_OK) st = new_item(times, &item);
     if (st == DIT_OK) st = dit_json_add_string(item, "op", "peak");
     if (st == DIT_OK) st = dit_json_add_number(item, "flops_per_s", peak);
-    for (int i = 0; i < SHAPE_COUNT && st == DIT_OK; i++) st = time_shape(&shapes[i], table, pool, lines, times);
+    const dit_kernel_case *c;
+    for (int i = 0; st == DIT_OK && (c = dit_case_at(DIT_CASES_CORE, i)); i++)
+        st = time_shape(c, table, pool, lines, times);
     dit_pool_free(pool);
     free(lines);
     return st;
@@ -362,8 +168,6 @@ typedef struct {
     dit_memory_ledger ledger; /* of `flush` alone: cases have their own, of another class */
     dit_arena arena;
     dit_combine_args flush;
-    const dit_kernel_case *shapes;
-    int count;
     bool few;
 } device_timer;
 
@@ -394,8 +198,6 @@ static dit_status open_device(const char *backend, dit_element element, device_t
     DIT_TRY(dit_kernels_get("ref", &t->host));
     t->table = dit_device_kernels(t->device);
     dit_pool_set_device(t->pool, t->device);
-    t->shapes = t->few ? few_shapes : device_shapes;
-    t->count = t->few ? FEW_SHAPE_COUNT : DEVICE_SHAPE_COUNT;
     return prepare_flush(t);
 }
 
@@ -461,7 +263,7 @@ static dit_status add_host_time(cJSON *times, const char *op, double seconds)
  * there is nothing left to do. */
 static dit_status time_host(device_timer *t, cJSON *times)
 {
-    static const dit_kernel_case small = COMBINE(1 << 10, 2);
+    static const dit_kernel_case small = {DIT_OPERATOR_COMBINE, {1 << 10, 2}, 0}; /* elements, count */
     dit_case_run run;
     double seconds[DEVICE_ROUNDS];
     DIT_TRY(dit_case_prepare(&small, t->pool, t->table, t->host, &run));
@@ -485,7 +287,9 @@ static dit_status time_host(device_timer *t, cJSON *times)
 
 static dit_status time_device_operators(device_timer *t, cJSON *times)
 {
-    for (int i = 0; i < t->count; i++) DIT_TRY(time_device_shape(t, &t->shapes[i], times));
+    const dit_case_list list = t->few ? DIT_CASES_FEW : DIT_CASES_DEVICE;
+    const dit_kernel_case *c;
+    for (int i = 0; (c = dit_case_at(list, i)); i++) DIT_TRY(time_device_shape(t, c, times));
     return time_host(t, times);
 }
 

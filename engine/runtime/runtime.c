@@ -266,98 +266,12 @@ void dit_runtime_reset_account(dit_runtime *rt)
     rt->ledger.total_peak = rt->ledger.total_used;
 }
 
-/* Runs an operator; its interval goes into the trace, where there is one. */
-#define TRACED(rt, name, call)                                                                                         \
-    do {                                                                                                               \
-        int64_t traced_began_ = dit_runtime_trace_begin(rt);                                                           \
-        call;                                                                                                          \
-        dit_runtime_trace_end(rt, DIT_TRACE_COMPUTE, name, traced_began_);                                             \
-    } while (0)
-
-void ops_linear(dit_runtime *rt, const dit_linear_args *args)
-{
-    rt->flops.linear += dit_linear_work(args->rows, args->weights->n, args->weights->k).flops;
-    TRACED(rt, "linear", rt->kernels->linear(rt->pool, args));
-}
-
-void ops_attention(dit_runtime *rt, const dit_attention_args *args)
-{
-    rt->flops.attention += dit_attention_args_work(args).flops;
-    TRACED(rt, "attention", rt->kernels->attention(rt->pool, args));
-}
-
-void ops_merge(dit_runtime *rt, const dit_merge_args *args)
-{
-    rt->flops.other += dit_elementwise_work(args->B * args->S * args->H * args->D, 2, 1, 3).flops;
-    TRACED(rt, "merge", rt->kernels->attention_merge(rt->pool, args));
-}
-
-void ops_norm(dit_runtime *rt, const dit_norm_args *args)
-{
-    rt->flops.other += dit_elementwise_work(args->rows * args->C, 1, 1, 8).flops;
-    TRACED(rt, "norm", rt->kernels->norm(rt->pool, args));
-}
-
-void ops_qk_norm_rope(dit_runtime *rt, const dit_qk_norm_rope_args *args)
-{
-    rt->flops.other += dit_elementwise_work(args->rows * args->H * args->D, 1, 1, 7).flops;
-    TRACED(rt, "qk_norm_rope", rt->kernels->qk_norm_rope(rt->pool, args));
-}
-
-void ops_copy(dit_runtime *rt, const dit_copy_args *args)
-{
-    TRACED(rt, "copy", rt->kernels->copy(rt->pool, args));
-}
-
-void ops_combine(dit_runtime *rt, const dit_combine_args *args)
-{
-    rt->flops.other += dit_elementwise_work(args->elements, args->count, 1, 2.0 * args->count).flops;
-    TRACED(rt, "combine", rt->kernels->combine(rt->pool, args));
-}
-
-void ops_activate(dit_runtime *rt, const dit_activate_args *args)
-{
-    rt->flops.other += dit_elementwise_work(args->elements, 1, 1, 8).flops;
-    TRACED(rt, "activate", rt->kernels->activate(rt->pool, args));
-}
-
-void ops_conv(dit_runtime *rt, const dit_conv_args *args)
-{
-    rt->flops.convolution += dit_conv_work(args).flops;
-    TRACED(rt, "conv", rt->kernels->conv(rt->pool, args));
-}
-
-void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args)
-{
-    int64_t elements = args->batch * args->frames * args->height * args->width * args->C;
-    rt->flops.other += dit_elementwise_work(elements, 1, 1, 8).flops;
-    TRACED(rt, "group_norm", rt->kernels->group_norm(rt->pool, args));
-}
-
-void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args)
-{
-    TRACED(rt, "group_moments",
-           rt->kernels->group_moments(rt->pool, args)); /* a part of group_norm, which accounts for both */
-}
-
-void ops_timestep(dit_runtime *rt, const dit_timestep_args *args)
-{
-    TRACED(rt, "timestep", rt->kernels->timestep(rt->pool, args)); /* not accounted: a few vectors of a step */
-}
-
-void ops_gated_add(dit_runtime *rt, const dit_gated_add_args *args)
-{
-    rt->flops.other += dit_elementwise_work(args->rows * args->cols, 2, 1, 1 + !!args->bias + !!args->gate).flops;
-    TRACED(rt, "add", rt->kernels->gated_add(rt->pool, args));
-}
-
-void ops_row_squares(dit_runtime *rt, const dit_row_norm_args *args)
-{
-    rt->flops.other += dit_elementwise_work(args->batch * args->rows * args->cols, 1, 1, 4).flops; /* of both halves */
-    TRACED(rt, "norm", rt->kernels->row_squares(rt->pool, args));
-}
-
-void ops_row_scale(dit_runtime *rt, const dit_row_norm_args *args)
-{
-    TRACED(rt, "norm", rt->kernels->row_scale(rt->pool, args));
-}
+#define OPS(ID, name, args_type, cpu, cases, cost, account, traced_as, operands)                                       \
+    void ops_##name(dit_runtime *rt, const args_type *args)                                                            \
+    {                                                                                                                  \
+        int64_t began = dit_runtime_trace_begin(rt);                                                                   \
+        rt->flops.account += dit_##name##_work(args).flops;                                                            \
+        rt->kernels->name(rt->pool, args);                                                                             \
+        dit_runtime_trace_end(rt, DIT_TRACE_COMPUTE, traced_as, began);                                                \
+    }
+DIT_OPERATOR_LIST(OPS)

@@ -140,21 +140,10 @@ void dit_runtime_trace_end(dit_runtime *rt, dit_trace_category category, const c
         dit_position_set_layer(-1);                                                                                    \
     } while (0)
 
-/* Dispatch and account. */
-void ops_linear(dit_runtime *rt, const dit_linear_args *args);
-void ops_attention(dit_runtime *rt, const dit_attention_args *args);
-void ops_merge(dit_runtime *rt, const dit_merge_args *args);
-void ops_norm(dit_runtime *rt, const dit_norm_args *args);
-void ops_qk_norm_rope(dit_runtime *rt, const dit_qk_norm_rope_args *args);
-void ops_copy(dit_runtime *rt, const dit_copy_args *args);
-void ops_combine(dit_runtime *rt, const dit_combine_args *args);
-void ops_activate(dit_runtime *rt, const dit_activate_args *args);
-void ops_conv(dit_runtime *rt, const dit_conv_args *args);
-void ops_group_norm(dit_runtime *rt, const dit_group_norm_args *args);
-void ops_group_moments(dit_runtime *rt, const dit_group_norm_args *args);
-void ops_timestep(dit_runtime *rt, const dit_timestep_args *args);
-void ops_gated_add(dit_runtime *rt, const dit_gated_add_args *args);
-void ops_row_squares(dit_runtime *rt, const dit_row_norm_args *args);
-void ops_row_scale(dit_runtime *rt, const dit_row_norm_args *args);
+/* ops_NAME(rt, args): calls an operator of rt's kernels, adds its flops to the account, and its interval to the trace
+ * where there is one. */
+#define OPS_PROTOTYPE(ID, name, args_type, ...) void ops_##name(dit_runtime *rt, const args_type *args);
+DIT_OPERATOR_LIST(OPS_PROTOTYPE)
+#undef OPS_PROTOTYPE
 
 #endif

@@ -41,7 +41,7 @@ static dit_status read_encoder(const dit_json *doc, const cJSON *object, const c
 
 static void charge_linear(const encoder *e, int64_t n, int64_t k, bool activation, bool residual)
 {
-    dit_work work = dit_linear_work(e->tokens, n, k);
+    dit_work work = dit_product_work(e->tokens, n, k);
     dit_sim_charge(&(dit_cost_op){.kind = DIT_COST_OP_LINEAR,
                                   .flops = work.flops,
                                   .bytes = work.bytes,
@@ -62,7 +62,8 @@ static void charge_norm(const encoder *e)
 static void charge_attention(const encoder *e)
 {
     int64_t inner = e->heads * e->head_dim;
-    dit_work work = dit_attention_work(1, e->heads, e->tokens, e->tokens, e->head_dim);
+    dit_work work = dit_attention_work(
+        &(dit_attention_args){.B = 1, .H = e->heads, .Sq = e->tokens, .Sk = e->tokens, .D = e->head_dim});
     for (int i = 0; i < 3; i++) charge_linear(e, inner, e->width, false, false);
     dit_sim_charge(&(dit_cost_op){
         .kind = DIT_COST_OP_ATTENTION,

@@ -36,21 +36,19 @@ static int pieces_of(const dit_linear *weights)
     return pieces ? *pieces : 1;
 }
 
-static void cost_linear(dit_pool *pool, const dit_linear_args *a)
+/* ---- what is told of a call beside its operator and its work; whether it is told at all -------------------------- */
+
+static bool describe_linear(const dit_linear_args *a, dit_cost_op *op)
 {
-    dit_work work = dit_linear_work(a->rows, a->weights->n, a->weights->k);
-    (void)pool;
-    tell(&(dit_cost_op){.kind = DIT_COST_OP_LINEAR,
-                        .flops = work.flops,
-                        .bytes = work.bytes,
-                        .rows = a->rows,
-                        .n = a->weights->n,
-                        .k = a->weights->k,
-                        .pieces = pieces_of(a->weights),
-                        .elements = a->rows * a->weights->n,
-                        .activation = a->activation != DIT_ACT_NONE,
-                        .residual = a->residual != NULL,
-                        .gate = a->gate != NULL});
+    op->rows = a->rows;
+    op->n = a->weights->n;
+    op->k = a->weights->k;
+    op->pieces = pieces_of(a->weights);
+    op->elements = a->rows * a->weights->n;
+    op->activation = a->activation != DIT_ACT_NONE;
+    op->residual = a->residual != NULL;
+    op->gate = a->gate != NULL;
+    return true;
 }
 
 /* Of the keys, those that query `row` sees; positions ascend. */
@@ -76,144 +74,122 @@ static double unevenness(const dit_attention_args *a)
     return rise < 1 ? rise : 1;
 }
 
-static void cost_attention(dit_pool *pool, const dit_attention_args *a)
+static bool describe_attention(const dit_attention_args *a, dit_cost_op *op)
 {
-    dit_work work = dit_attention_args_work(a), all = dit_attention_work(a->B, a->H, a->Sq, a->Sk, a->D);
-    double seen = all.flops > 0 ? work.flops / all.flops : 0;
-    (void)pool;
-    tell(&(dit_cost_op){
-        .kind = DIT_COST_OP_ATTENTION,
-        .flops = work.flops,
-        .bytes = work.bytes,
-        .attention = {.B = a->B, .H = a->H, .Sq = a->Sq, .Sk = a->Sk, .D = a->D, .seen = seen, .uneven = unevenness(a)},
-        .elements = a->B * a->H * a->Sq * a->D});
+    dit_attention_args all = *a;
+    all.q_position = all.k_position = NULL;
+    double flops = dit_attention_work(&all).flops;
+    op->attention = (dit_cost_attention){.B = a->B, .H = a->H, .Sq = a->Sq, .Sk = a->Sk, .D = a->D};
+    op->attention.seen = flops > 0 ? op->flops / flops : 0;
+    op->attention.uneven = unevenness(a);
+    op->elements = a->B * a->H * a->Sq * a->D;
+    return true;
 }
 
-/* Of calls that only pass over their elements. */
-static void tell_elementwise(dit_cost_op op, int reads, int writes, double flops_per_element)
+static bool describe_attention_merge(const dit_merge_args *a, dit_cost_op *op)
 {
-    dit_work work = dit_elementwise_work(op.elements, reads, writes, flops_per_element);
-    op.flops = work.flops;
-    op.bytes = work.bytes;
-    tell(&op);
+    op->elements = a->B * a->S * a->H * a->D;
+    return true;
 }
 
-static void cost_attention_merge(dit_pool *pool, const dit_merge_args *a)
+static bool describe_norm(const dit_norm_args *a, dit_cost_op *op)
 {
-    (void)pool;
-    tell_elementwise((dit_cost_op){.kind = DIT_COST_OP_MERGE, .elements = a->B * a->S * a->H * a->D}, 2, 1, 3);
+    op->elements = a->rows * a->C;
+    op->norm = a->kind;
+    op->modulation = a->scale || a->shift;
+    return true;
 }
 
-static void cost_norm(dit_pool *pool, const dit_norm_args *a)
+static bool describe_qk_norm_rope(const dit_qk_norm_rope_args *a, dit_cost_op *op)
 {
-    (void)pool;
-    tell_elementwise(
-        (dit_cost_op){
-            .kind = DIT_COST_OP_NORM, .elements = a->rows * a->C, .norm = a->kind, .modulation = a->scale || a->shift},
-        1, 1, 8);
+    op->elements = a->rows * a->H * a->D;
+    op->norm = a->kind;
+    op->normed = a->weight != NULL;
+    op->rotary = a->cos != NULL;
+    return true;
 }
 
-static void cost_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *a)
+static bool describe_combine(const dit_combine_args *a, dit_cost_op *op)
 {
-    (void)pool;
-    tell_elementwise((dit_cost_op){.kind = DIT_COST_OP_QK_NORM_ROPE,
-                                   .elements = a->rows * a->H * a->D,
-                                   .norm = a->kind,
-                                   .normed = a->weight != NULL,
-                                   .rotary = a->cos != NULL},
-                     1, 1, 7);
+    op->elements = a->elements;
+    op->operands = a->count;
+    return true;
 }
 
-static void cost_copy(dit_pool *pool, const dit_copy_args *a)
+static bool describe_activate(const dit_activate_args *a, dit_cost_op *op)
 {
-    (void)pool;
-    tell_elementwise((dit_cost_op){.kind = DIT_COST_OP_COPY, .elements = a->n0 * a->n1 * a->n2 * a->inner}, 1, 1, 0);
+    op->elements = a->elements;
+    op->activation = true;
+    return true;
 }
 
-static void cost_combine(dit_pool *pool, const dit_combine_args *a)
+static bool describe_conv(const dit_conv_args *a, dit_cost_op *op)
 {
-    (void)pool;
-    tell_elementwise((dit_cost_op){.kind = DIT_COST_OP_COMBINE, .elements = a->elements, .operands = a->count},
-                     a->count, 1, 2.0 * a->count);
+    op->rows = a->out[0] * a->out[1] * a->out[2];
+    op->n = a->weights->n;
+    op->k = a->weights->k;
+    op->input_elements = a->frames * a->height * a->width * a->channels;
+    op->elements = op->rows * a->weights->n;
+    op->activation = a->activation != DIT_ACT_NONE;
+    op->residual = a->residual != NULL;
+    return true;
 }
 
-static void cost_activate(dit_pool *pool, const dit_activate_args *a)
+static bool describe_group_moments(const dit_group_norm_args *a, dit_cost_op *op)
 {
-    (void)pool;
-    tell_elementwise((dit_cost_op){.kind = DIT_COST_OP_ACTIVATE, .elements = a->elements, .activation = true}, 1, 1, 8);
+    op->elements = a->batch * a->frames * a->height * a->width * a->C;
+    return true;
 }
 
-static void cost_conv(dit_pool *pool, const dit_conv_args *a)
+/* Its own moments are told first, as the call that they are elsewhere: another kernel. */
+static bool describe_group_norm(const dit_group_norm_args *a, dit_cost_op *op)
 {
-    dit_work work = dit_conv_work(a);
-    int64_t positions = a->out[0] * a->out[1] * a->out[2];
-    (void)pool;
-    tell(&(dit_cost_op){.kind = DIT_COST_OP_CONV,
-                        .flops = work.flops,
-                        .bytes = work.bytes,
-                        .rows = positions,
-                        .n = a->weights->n,
-                        .k = a->weights->k,
-                        .input_elements = a->frames * a->height * a->width * a->channels,
-                        .elements = positions * a->weights->n,
-                        .activation = a->activation != DIT_ACT_NONE,
-                        .residual = a->residual != NULL});
+    if (!a->moments) {
+        dit_work work = dit_group_moments_work(a);
+        dit_cost_op moments = {.kind = DIT_COST_OP_GROUP_MOMENTS, .flops = work.flops, .bytes = work.bytes};
+        describe_group_moments(a, &moments);
+        tell(&moments);
+        op->flops -= work.flops;
+    }
+    op->elements = a->batch * a->frames * a->height * a->width * a->C;
+    op->modulation = a->scale != NULL;
+    op->activation = a->activation != DIT_ACT_NONE;
+    return true;
 }
 
-static int64_t group_elements(const dit_group_norm_args *a)
+/* The rule of operators that need none of their own: one kernel that reads half of its bytes and writes the other. */
+static bool describe_pass(const void *args, dit_cost_op *op)
 {
-    return a->batch * a->frames * a->height * a->width * a->C;
-}
-
-static void cost_group_norm(dit_pool *pool, const dit_group_norm_args *a)
-{
-    (void)pool;
-    if (!a->moments) /* its own moments first, another kernel */
-        tell_elementwise((dit_cost_op){.kind = DIT_COST_OP_GROUP_MOMENTS, .elements = group_elements(a)}, 1, 0, 3);
-    tell_elementwise((dit_cost_op){.kind = DIT_COST_OP_GROUP_NORM,
-                                   .elements = group_elements(a),
-                                   .modulation = a->scale != NULL,
-                                   .activation = a->activation != DIT_ACT_NONE},
-                     1, 1, 8);
-}
-
-static void cost_group_moments(dit_pool *pool, const dit_group_norm_args *a)
-{
-    (void)pool;
-    tell_elementwise((dit_cost_op){.kind = DIT_COST_OP_GROUP_MOMENTS, .elements = group_elements(a)}, 1, 0, 3);
+    (void)args;
+    op->elements = (int64_t)(op->bytes / (2 * sizeof(float)));
+    return true;
 }
 
 /* Not told: published stacks make the sinusoid of a step once, and what a stack does around the sums of tensor ranks is
  * in its profile's all-reduce. */
-#define COST_NOTHING(name, args_type)                                                                                  \
-    static void name(dit_pool *pool, const args_type *args)                                                            \
-    {                                                                                                                  \
-        (void)pool;                                                                                                    \
-        (void)args;                                                                                                    \
-    }
-COST_NOTHING(cost_timestep, dit_timestep_args)
-COST_NOTHING(cost_gated_add, dit_gated_add_args)
-COST_NOTHING(cost_row_norm, dit_row_norm_args)
+static bool describe_nothing(const void *args, dit_cost_op *op)
+{
+    (void)args;
+    (void)op;
+    return false;
+}
 
-static const dit_kernels cost_table = {
-    .name = "cost",
-    .linear_pack = cost_linear_pack,
-    .linear = cost_linear,
-    .attention = cost_attention,
-    .attention_merge = cost_attention_merge,
-    .norm = cost_norm,
-    .qk_norm_rope = cost_qk_norm_rope,
-    .copy = cost_copy,
-    .combine = cost_combine,
-    .activate = cost_activate,
-    .conv = cost_conv,
-    .group_norm = cost_group_norm,
-    .group_moments = cost_group_moments,
-    .timestep = cost_timestep,
-    .gated_add = cost_gated_add,
-    .row_squares = cost_row_norm,
-    .row_scale = cost_row_norm,
-};
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+#define COST_OPERATOR(ID, name, args_type, cpu, cases, cost, ...)                                                      \
+    static void cost_##name(dit_pool *pool, const args_type *args)                                                     \
+    {                                                                                                                  \
+        dit_work work = dit_##name##_work(args);                                                                       \
+        dit_cost_op op = {.kind = DIT_COST_OP_##ID, .flops = work.flops, .bytes = work.bytes};                         \
+        (void)pool;                                                                                                    \
+        if (describe_##cost(args, &op)) tell(&op);                                                                     \
+    }
+DIT_OPERATOR_LIST(COST_OPERATOR)
+
+static const dit_kernels cost_table = {.name = "cost",
+                                       .linear_pack = cost_linear_pack,
+#define COST_ENTRY(ID, name, ...) .name = cost_##name,
+                                       DIT_OPERATOR_LIST(COST_ENTRY)};
 
 const dit_kernels *dit_kernels_cost(void)
 {

@@ -3,14 +3,6 @@
 
 #include <math.h>
 
-const char *dit_cost_op_name(dit_cost_op_kind kind)
-{
-    static const char *const names[] = {"linear",       "attention",  "attention_merge", "norm",
-                                        "qk_norm_rope", "copy",       "combine",         "activate",
-                                        "conv",         "group_norm", "group_moments",   "exchange"};
-    return kind < DIT_COST_OP_COUNT ? names[kind] : "unknown";
-}
-
 const char *dit_cost_part_name(dit_cost_part part)
 {
     static const char *const names[] = {
@@ -36,7 +28,7 @@ static void add_part(part_sum *sum, dit_cost_part part, int times)
 static part_sum parts_of(const dit_cost_profile *profile, const dit_cost_op *op)
 {
     part_sum sum = {.profile = profile};
-    if (op->kind == DIT_COST_OP_MERGE) add_part(&sum, DIT_COST_PART_MERGE, 1);
+    if (op->kind == DIT_COST_OP_ATTENTION_MERGE) add_part(&sum, DIT_COST_PART_MERGE, 1);
     if (op->kind == DIT_COST_OP_NORM) add_part(&sum, DIT_COST_PART_NORM, 1);
     if (op->kind == DIT_COST_OP_COPY) add_part(&sum, DIT_COST_PART_COPY, 1);
     if (op->kind == DIT_COST_OP_EXCHANGE) add_part(&sum, DIT_COST_PART_EXCHANGE, 1);

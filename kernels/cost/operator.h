@@ -14,22 +14,14 @@
 extern "C" {
 #endif
 
+/* What a call is: an operator of the list, or what a stack copies around an all-to-all, beside the copy that the engine
+ * makes. */
 typedef enum {
-    DIT_COST_OP_LINEAR,
-    DIT_COST_OP_ATTENTION,
-    DIT_COST_OP_MERGE,
-    DIT_COST_OP_NORM,
-    DIT_COST_OP_QK_NORM_ROPE,
-    DIT_COST_OP_COPY,
-    DIT_COST_OP_COMBINE,
-    DIT_COST_OP_ACTIVATE,
-    DIT_COST_OP_CONV,
-    DIT_COST_OP_GROUP_NORM,
-    DIT_COST_OP_GROUP_MOMENTS,
-    DIT_COST_OP_EXCHANGE, /* what a stack copies around an all-to-all, beside the copy that the engine makes */
-    DIT_COST_OP_COUNT
+#define DIT_COST_OP_ENUM(ID, ...) DIT_COST_OP_##ID = DIT_OPERATOR_##ID,
+    DIT_OPERATOR_LIST(DIT_COST_OP_ENUM)
+#undef DIT_COST_OP_ENUM
+        DIT_COST_OP_EXCHANGE
 } dit_cost_op_kind;
-const char *dit_cost_op_name(dit_cost_op_kind kind);
 
 /* One call. What a kind does not have is 0. */
 typedef struct {

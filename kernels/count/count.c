@@ -18,46 +18,18 @@ static dit_status count_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k,
     return DIT_OK;
 }
 
-#define COUNT_NOTHING(name, args_type)                                                                                 \
-    static void name(dit_pool *pool, const args_type *args)                                                            \
+#define COUNT_NOTHING(ID, name, args_type, ...)                                                                        \
+    static void count_##name(dit_pool *pool, const args_type *args)                                                    \
     {                                                                                                                  \
         (void)pool;                                                                                                    \
         (void)args;                                                                                                    \
     }
-COUNT_NOTHING(count_linear, dit_linear_args)
-COUNT_NOTHING(count_attention, dit_attention_args)
-COUNT_NOTHING(count_attention_merge, dit_merge_args)
-COUNT_NOTHING(count_norm, dit_norm_args)
-COUNT_NOTHING(count_qk_norm_rope, dit_qk_norm_rope_args)
-COUNT_NOTHING(count_copy, dit_copy_args)
-COUNT_NOTHING(count_combine, dit_combine_args)
-COUNT_NOTHING(count_activate, dit_activate_args)
-COUNT_NOTHING(count_conv, dit_conv_args)
-COUNT_NOTHING(count_group_norm, dit_group_norm_args)
-COUNT_NOTHING(count_group_moments, dit_group_norm_args)
-COUNT_NOTHING(count_timestep, dit_timestep_args)
-COUNT_NOTHING(count_gated_add, dit_gated_add_args)
-COUNT_NOTHING(count_row_norm, dit_row_norm_args)
+DIT_OPERATOR_LIST(COUNT_NOTHING)
 
-static const dit_kernels count_table = {
-    .name = "count",
-    .linear_pack = count_linear_pack,
-    .linear = count_linear,
-    .attention = count_attention,
-    .attention_merge = count_attention_merge,
-    .norm = count_norm,
-    .qk_norm_rope = count_qk_norm_rope,
-    .copy = count_copy,
-    .combine = count_combine,
-    .activate = count_activate,
-    .conv = count_conv,
-    .group_norm = count_group_norm,
-    .group_moments = count_group_moments,
-    .timestep = count_timestep,
-    .gated_add = count_gated_add,
-    .row_squares = count_row_norm,
-    .row_scale = count_row_norm,
-};
+static const dit_kernels count_table = {.name = "count",
+                                        .linear_pack = count_linear_pack,
+#define COUNT_ENTRY(ID, name, ...) .name = count_##name,
+                                        DIT_OPERATOR_LIST(COUNT_ENTRY)};
 
 const dit_kernels *dit_kernels_counting(void)
 {

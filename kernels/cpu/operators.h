@@ -16,13 +16,10 @@
 #include "kernels/cpu/qk_norm_rope.h"
 #include "kernels/ref/ref.h"
 
+#define DIT_CPU_ENTRY(ID, name, args_type, cpu, ...) .name = cpu##_##name,
 #define DIT_CPU_OPERATORS                                                                                              \
     {                                                                                                                  \
-        .name = "cpu", .linear_pack = cpu_linear_pack, .linear = cpu_linear, .attention = cpu_attention,               \
-        .attention_merge = cpu_attention_merge, .norm = cpu_norm, .qk_norm_rope = cpu_qk_norm_rope, .copy = cpu_copy,  \
-        .combine = cpu_combine, .activate = cpu_activate, .conv = cpu_conv, .group_norm = cpu_group_norm,              \
-        .group_moments = cpu_group_moments, .timestep = dit_ref_timestep, .gated_add = dit_ref_gated_add,              \
-        .row_squares = dit_ref_row_squares, .row_scale = dit_ref_row_scale                                             \
+        .name = "cpu", .linear_pack = cpu_linear_pack, DIT_OPERATOR_LIST(DIT_CPU_ENTRY)                                \
     }
 
 #endif

@@ -64,21 +64,9 @@ view view_of(dit_cuda *cuda, const void *address);
 
 dit_status cuda_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
                             const float *const *bias, const int64_t *rows, dit_linear *out);
-void cuda_linear(dit_pool *pool, const dit_linear_args *args);
-void cuda_attention(dit_pool *pool, const dit_attention_args *args);
-void cuda_attention_merge(dit_pool *pool, const dit_merge_args *args);
-void cuda_norm(dit_pool *pool, const dit_norm_args *args);
-void cuda_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *args);
-void cuda_copy(dit_pool *pool, const dit_copy_args *args);
-void cuda_combine(dit_pool *pool, const dit_combine_args *args);
-void cuda_activate(dit_pool *pool, const dit_activate_args *args);
-void cuda_timestep(dit_pool *pool, const dit_timestep_args *args);
-void cuda_gated_add(dit_pool *pool, const dit_gated_add_args *args);
-void cuda_row_squares(dit_pool *pool, const dit_row_norm_args *args);
-void cuda_row_scale(dit_pool *pool, const dit_row_norm_args *args);
-void cuda_conv(dit_pool *pool, const dit_conv_args *args);
-void cuda_group_norm(dit_pool *pool, const dit_group_norm_args *args);
-void cuda_group_moments(dit_pool *pool, const dit_group_norm_args *args);
+#define CUDA_OPERATOR(ID, name, args_type, ...) void cuda_##name(dit_pool *pool, const args_type *args);
+DIT_OPERATOR_LIST(CUDA_OPERATOR)
+#undef CUDA_OPERATOR
 
 /* Packed weights of a linear layer or a convolution on the device: dit_linear.plan points to one, in host memory of the
  * arena. */

@@ -350,21 +350,9 @@ static void device_close(dit_device *device)
 static const dit_kernels cuda_table = {
     .name = "cuda",
     .linear_pack = cuda_linear_pack,
-    .linear = cuda_linear,
-    .attention = cuda_attention,
-    .attention_merge = cuda_attention_merge,
-    .norm = cuda_norm,
-    .qk_norm_rope = cuda_qk_norm_rope,
-    .copy = cuda_copy,
-    .combine = cuda_combine,
-    .activate = cuda_activate,
-    .conv = cuda_conv,
-    .group_norm = cuda_group_norm,
-    .group_moments = cuda_group_moments,
-    .timestep = cuda_timestep,
-    .gated_add = cuda_gated_add,
-    .row_squares = cuda_row_squares,
-    .row_scale = cuda_row_scale,
+#define CUDA_ENTRY(ID, name, ...) .name = cuda_##name,
+    DIT_OPERATOR_LIST(CUDA_ENTRY)
+#undef CUDA_ENTRY
 };
 
 static dit_status open_parts(cuda_device *d)

@@ -99,7 +99,7 @@ static void report(int64_t rows, int64_t n, int64_t k, const dit_kernels *kernel
                .y = filled(rows * n, "y"),
                .kernels = kernels,
                .pool = pool};
-    double flops = dit_linear_work(rows, n, k).flops, peak;
+    double flops = dit_product_work(rows, n, k).flops, peak;
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
     if (kernels->linear_pack(NULL, &arena, k, 1, (const float *const *)&s.w, (const float *const *)&s.bias, &n,
                              &s.linear))

@@ -66,14 +66,6 @@ void dit_ref_attention(dit_pool *pool, const dit_attention_args *args)
     dit_pool_run(pool, args->B * args->H * args->Sq, 1, attend_rows, (void *)args);
 }
 
-/* Two products of 2 Sq Sk D flops per head, as the field counts; the softmax is not counted. Each operand moves once.
- */
-dit_work dit_attention_work(int64_t B, int64_t H, int64_t Sq, int64_t Sk, int64_t D)
-{
-    double heads = (double)B * (double)H, q = (double)Sq, k = (double)Sk, d = (double)D;
-    return (dit_work){.flops = 4 * heads * q * k * d, .bytes = sizeof(float) * heads * d * 2 * (q + k)};
-}
-
 int64_t dit_attention_seen(const dit_attention_args *args, int64_t query)
 {
     int64_t low = 0, high = args->Sk;
@@ -88,7 +80,8 @@ int64_t dit_attention_seen(const dit_attention_args *args, int64_t query)
     return low;
 }
 
-dit_work dit_attention_args_work(const dit_attention_args *args)
+/* Two products of 2 D flops for each pair, as the field counts; the softmax is not counted. Each operand moves once. */
+dit_work dit_attention_work(const dit_attention_args *args)
 {
     double pairs = (double)args->Sq * (double)args->Sk, d = (double)args->D, batch = (double)args->B;
     int64_t group = args->kv_group ? args->kv_group : 1, first = args->kv_first / group;

@@ -27,3 +27,9 @@ void dit_ref_attention_merge(dit_pool *pool, const dit_merge_args *args)
         for (int64_t h = 0; h < args->H; h++)
             for (int64_t s = 0; s < args->S; s++) merge_row(args, b, h, s);
 }
+
+/* Two values times their weights, and the sum; the weights, once a row, are not counted. */
+dit_work dit_attention_merge_work(const dit_merge_args *args)
+{
+    return dit_elementwise_work(args->B * args->S * args->H * args->D, 2, 1, 3);
+}

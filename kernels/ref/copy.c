@@ -13,3 +13,8 @@ void dit_ref_copy(dit_pool *pool, const dit_copy_args *args)
                 memcpy(args->dst + i0 * ds[0] + i1 * ds[1] + i2 * ds[2],
                        args->src + i0 * ss[0] + i1 * ss[1] + i2 * ss[2], (size_t)args->inner * sizeof(float));
 }
+
+dit_work dit_copy_work(const dit_copy_args *args)
+{
+    return dit_elementwise_work(args->n0 * args->n1 * args->n2 * args->inner, 1, 1, 0);
+}

@@ -22,3 +22,9 @@ void dit_ref_gated_add(dit_pool *pool, const dit_gated_add_args *args)
 {
     dit_pool_run(pool, args->rows, GRAIN_ROWS, add_rows, (void *)args);
 }
+
+/* The sum; bias and gate only where they are. */
+dit_work dit_gated_add_work(const dit_gated_add_args *args)
+{
+    return dit_elementwise_work(args->rows * args->cols, 2, 1, 1 + !!args->bias + !!args->gate);
+}

@@ -71,3 +71,22 @@ int64_t dit_group_norm_workspace_bytes(int64_t batch, int64_t rows, int64_t C, i
 {
     return group_norm_layout_of(batch, rows, C, groups, NULL).bytes;
 }
+
+/* Of the eight flops of an element the moments are three: sum, square, sum of squares. */
+enum { MOMENTS_FLOPS = 3, NORM_FLOPS = 8 };
+
+static int64_t elements_of(const dit_group_norm_args *a)
+{
+    return a->batch * a->frames * a->height * a->width * a->C;
+}
+
+/* Given moments are another call's work. */
+dit_work dit_group_norm_work(const dit_group_norm_args *args)
+{
+    return dit_elementwise_work(elements_of(args), 1, 1, args->moments ? NORM_FLOPS - MOMENTS_FLOPS : NORM_FLOPS);
+}
+
+dit_work dit_group_moments_work(const dit_group_norm_args *args)
+{
+    return dit_elementwise_work(elements_of(args), 1, 0, MOMENTS_FLOPS);
+}

@@ -51,9 +51,14 @@ void dit_ref_linear(dit_pool *pool, const dit_linear_args *args)
     dit_pool_run(pool, args->rows, 1, linear_rows, (void *)args);
 }
 
-/* A multiply-add counts two; x, W, b are read once, y written once. */
-dit_work dit_linear_work(int64_t rows, int64_t n, int64_t k)
+/* x, W, b are read once, y written once. */
+dit_work dit_product_work(int64_t rows, int64_t n, int64_t k)
 {
     double r = (double)rows, c = (double)n, d = (double)k;
     return (dit_work){.flops = 2 * r * c * d, .bytes = sizeof(float) * (r * d + c * d + c + r * c)};
+}
+
+dit_work dit_linear_work(const dit_linear_args *args)
+{
+    return dit_product_work(args->rows, args->weights->n, args->weights->k);
 }

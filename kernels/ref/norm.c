@@ -26,3 +26,9 @@ void dit_ref_norm(dit_pool *pool, const dit_norm_args *args)
     (void)pool;
     for (int64_t row = 0; row < args->rows; row++) norm_row(args, args->x + row * args->ldx, args->y + row * args->ldy);
 }
+
+/* Mean, difference, square, sum and scale; three for weight, bias or modulation. */
+dit_work dit_norm_work(const dit_norm_args *args)
+{
+    return dit_elementwise_work(args->rows * args->C, 1, 1, 8);
+}

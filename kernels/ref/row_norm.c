@@ -45,3 +45,13 @@ void dit_ref_row_scale(dit_pool *pool, const dit_row_norm_args *args)
 {
     dit_pool_run(pool, args->batch * args->rows, GRAIN_ROWS, scale_rows, (void *)args);
 }
+
+dit_work dit_row_squares_work(const dit_row_norm_args *args)
+{
+    return dit_elementwise_work(args->batch * args->rows * args->cols, 1, 0, 2);
+}
+
+dit_work dit_row_scale_work(const dit_row_norm_args *args)
+{
+    return dit_elementwise_work(args->batch * args->rows * args->cols, 1, 1, 2);
+}

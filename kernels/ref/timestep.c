@@ -36,3 +36,9 @@ void dit_ref_timestep(dit_pool *pool, const dit_timestep_args *args)
         if (args->dim % 2) y[args->dim - 1] = 0.0f;
     }
 }
+
+/* A few vectors of a step: their cosines and sines are not counted, as the softmax of attention is not. */
+dit_work dit_timestep_work(const dit_timestep_args *args)
+{
+    return dit_elementwise_work(args->count * args->dim, 0, 1, 0);
+}

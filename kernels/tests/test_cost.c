@@ -391,7 +391,7 @@ static void check_knots(const dit_cost_device *device, const dit_cost_profile *p
         for (int i = 0; i < table->flops_per_s.count; i++) {
             int64_t tokens = (int64_t)table->flops_per_s.x[i], batch = 16384 * 8 / tokens + 1;
             dit_cost_attention a = {.B = batch, .H = 32, .Sq = tokens, .Sk = tokens, .D = table->head_dim, .seen = 1};
-            double flops = dit_attention_work(a.B, a.H, a.Sq, a.Sk, a.D).flops;
+            double flops = 4.0 * (double)(a.B * a.H * a.D) * (double)tokens * (double)tokens;
             double rate = flops / (dit_cost_attention_seconds(device, &a) - device->launch_s);
             assert_close(rate, table->flops_per_s.y[i] * device->attention_scale, 1e-9);
         }
@@ -582,15 +582,17 @@ static void every_entry_tells_the_hook_what_the_account_of_flops_says(void **sta
     cost->activate(NULL, &(dit_activate_args){.elements = 6});
     assert_int_equal(heard_count, 8);
     for (int i = 0; i < 8; i++) assert_int_equal(heard[i].kind, (dit_cost_op_kind)i);
-    assert_close(heard[0].flops, dit_linear_work(10, 192, 32).flops, 0);
+    assert_close(heard[0].flops, dit_product_work(10, 192, 32).flops, 0);
     assert_int_equal(heard[0].pieces, 3);
     assert_true(heard[0].gate && heard[0].residual && !heard[0].activation);
-    assert_close(heard[1].bytes, dit_attention_work(2, 3, 5, 7, 8).bytes, 0);
+    assert_close(heard[1].bytes, 4 * 2 * 3 * 8 * 2 * (5 + 7), 0);
     assert_close(heard[1].attention.seen, 1, 0);
     assert_int_equal(heard[2].elements, 240);
     assert_true(heard[3].modulation && heard[4].rotary && !heard[4].normed);
     assert_int_equal(heard[5].elements, 120);
     assert_int_equal(heard[6].operands, 3);
+    assert_close(heard[6].flops, 6 * 5, 0);
+    assert_close(heard[7].flops, 6 * 8, 0);
     dit_arena_release(&arena);
 }
 

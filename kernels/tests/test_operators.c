@@ -312,8 +312,10 @@ static void timing_reports_time_and_bandwidth_after_the_check(void **state)
 static void work_counts_what_the_formulas_say(void **state)
 {
     (void)state;
-    assert_true(dit_linear_work(2, 3, 5).flops == 60 && dit_linear_work(2, 3, 5).bytes == 4 * (10 + 15 + 3 + 6));
-    assert_true(dit_attention_work(1, 2, 3, 5, 7).flops == 840 && dit_attention_work(1, 2, 3, 5, 7).bytes == 896);
+    const dit_linear_args linear = {.weights = &(dit_linear){.n = 3, .k = 5}, .rows = 2};
+    assert_true(dit_linear_work(&linear).flops == 60 && dit_linear_work(&linear).bytes == 4 * (10 + 15 + 3 + 6));
+    const dit_attention_args attention = {.B = 1, .H = 2, .Sq = 3, .Sk = 5, .D = 7};
+    assert_true(dit_attention_work(&attention).flops == 840 && dit_attention_work(&attention).bytes == 896);
     dit_conv_args conv = {
         .weights = &(dit_linear){.n = 3, .k = 10}, .frames = 2, .height = 3, .width = 4, .channels = 5};
     conv.out[0] = 2, conv.out[1] = 6, conv.out[2] = 1;

@@ -1,0 +1,193 @@
+/* Cases of attention: out = softmax(scale q k^T + mask) v per head, with causal masks, groups of heads and lse. */
+#include "kernels/cases/cases_impl.h"
+
+typedef struct {
+    int64_t kv_group; /* query heads that share a key head; 0: one */
+    int64_t B, H, Sq, Sk, D;
+} sizes;
+
+static const sizes *sizes_of(const dit_kernel_case *c)
+{
+    return (const void *)c->size;
+}
+
+static int64_t depth(const dit_kernel_case *c)
+{
+    const sizes *s = sizes_of(c);
+    return s->D > s->Sk ? s->D : s->Sk;
+}
+
+static int64_t rows(const dit_kernel_case *c)
+{
+    return sizes_of(c)->Sq;
+}
+
+/* q, k and v lie in one [tokens, 3 C] projection when strided. */
+static int64_t ld_of(const dit_kernel_case *c)
+{
+    return sizes_of(c)->H * sizes_of(c)->D * (c->flags & STRIDED ? 3 : 1);
+}
+
+static int64_t tokens_of(const dit_kernel_case *c)
+{
+    const sizes *s = sizes_of(c);
+    return s->Sq > s->Sk ? s->Sq : s->Sk;
+}
+
+/* own[0]: positions of Sq queries, then of Sk keys. Queries are spread over the keys. Where there are as many keys, each
+ * sees those up to its own; else keys begin two positions later, so that the first queries see none. */
+static dit_status position_tokens(dit_case_run *run)
+{
+    const sizes *s = sizes_of(run->c);
+    DIT_TRY(dit_arena_array(run->room, s->Sq + s->Sk, DIT_ELEMENT_INT32, &run->own[0]));
+    dit_case_note(run, run->own[0], s->Sq + s->Sk, DIT_ELEMENT_INT32, true);
+    int32_t *queries = run->own[0], *keys = queries + s->Sq;
+    for (int64_t i = 0; i < s->Sq; i++) queries[i] = (int32_t)(i * s->Sk / s->Sq);
+    for (int64_t i = 0; i < s->Sk; i++) keys[i] = (int32_t)(i + (s->Sq == s->Sk ? 0 : 2));
+    return DIT_OK;
+}
+
+static dit_status fill_mask(dit_case_run *run)
+{
+    const sizes *s = sizes_of(run->c);
+    DIT_TRY(dit_case_fill_as(run, dit_case_aside(run->c), 3, s->B * s->Sk, 0, 1));
+    for (int64_t i = 0; i < s->B * s->Sk; i++) {
+        run->in[3][i] = i % s->Sk && run->in[3][i] > 0.5f ? -10000.0f : 0;
+        if (run->c->flags & DIT_CASE_HIDDEN && i % s->Sk < s->Sk - 9) run->in[3][i] = -INFINITY;
+    }
+    return DIT_OK;
+}
+
+/* in: q (or q, k, v together), k, v, mask */
+static dit_status prepare(dit_case_run *run)
+{
+    const dit_kernel_case *c = run->c;
+    const sizes *s = sizes_of(c);
+    int64_t floats = s->B * tokens_of(c) * ld_of(c);
+    if (c->flags & CAUSAL) DIT_TRY(position_tokens(run));
+    DIT_TRY(dit_case_fill(run, 0, floats, 0, 1.5f));
+    DIT_TRY(dit_case_fill(run, 1, floats, 0, 1.5f));
+    DIT_TRY(dit_case_fill(run, 2, floats, 0, 1));
+    DIT_TRY(fill_mask(run));
+    return dit_case_outputs(run, s->B * s->Sq * dit_case_stride(c, s->H * s->D),
+                            c->flags & LSE ? s->B * s->H * s->Sq : 0);
+}
+
+static void call(dit_case_run *run, const dit_case_target *to)
+{
+    const dit_kernel_case *c = run->c;
+    const sizes *s = sizes_of(c);
+    const int32_t *positions = run->own[0];
+    bool fused = c->flags & STRIDED;
+    int64_t ld = ld_of(c), ldo = dit_case_stride(c, s->H * s->D), width = s->H * s->D;
+    dit_attention_args args = {
+        .B = s->B, .H = s->H, .Sq = to->count, .Sk = s->Sk, .D = s->D, .ldq = ld, .ldk = ld, .ldv = ld};
+    args.q = run->in[0] + to->first * ld;
+    args.k = fused ? run->in[0] + width : run->in[1];
+    args.v = fused ? run->in[0] + 2 * width : run->in[2];
+    args.batch_q = args.batch_k = args.batch_v = tokens_of(c) * ld;
+    args.bias = c->flags & MASK ? run->in[3] : NULL;
+    args.kv_group = s->kv_group;
+    if (positions) args.q_position = positions + to->first, args.k_position = positions + s->Sq;
+    args.scale = 1 / sqrtf((float)s->D);
+    args.out = to->out + to->first * ldo;
+    args.ldo = ldo;
+    args.batch_o = s->Sq * ldo;
+    args.lse = run->lse_floats ? dit_case_lse_of(run, to->out) : NULL;
+    to->table->attention(run->pool, &args);
+}
+
+#define ATTENTION(B, H, Sq, Sk, D, flags)                                                                              \
+    {                                                                                                                  \
+        DIT_OPERATOR_ATTENTION, {0, B, H, Sq, Sk, D}, flags                                                            \
+    }
+#define GROUPED(B, H, group, Sq, Sk, D, flags)                                                                         \
+    {                                                                                                                  \
+        DIT_OPERATOR_ATTENTION, {group, B, H, Sq, Sk, D}, flags                                                        \
+    }
+
+static const dit_kernel_case checked[] = {
+    ATTENTION(1, 1, 1, 1, 8, LSE),
+    ATTENTION(1, 2, 3, 5, 12, LSE | STRIDED),
+    ATTENTION(2, 3, 47, 33, 18, LSE | MASK),
+    ATTENTION(1, 2, 48, 191, 64, LSE),
+    ATTENTION(1, 2, 49, 192, 72, LSE | STRIDED),
+    ATTENTION(2, 2, 65, 193, 72, LSE | MASK | STRIDED),
+    ATTENTION(1, 1, 100, 400, 128, LSE),
+    ATTENTION(1, 3, 7, 120, 88, MASK),
+    ATTENTION(1, 1, 33, 50, 512, LSE),
+    ATTENTION(1, 2, 500, 77, 13, LSE | STRIDED),
+    ATTENTION(2, 2, 50, 201, 24, LSE | HIDDEN),
+    ATTENTION(1, 2, 49, 400, 64, LSE | HIDDEN | STRIDED),
+    ATTENTION(1, 1, 1, 1, 8, LSE | CAUSAL),
+    ATTENTION(2, 2, 47, 33, 18, LSE | CAUSAL | STRIDED),
+    ATTENTION(1, 2, 49, 400, 64, LSE | CAUSAL | STRIDED),
+    ATTENTION(2, 1, 500, 77, 13, LSE | CAUSAL | MASK),
+    ATTENTION(1, 2, 401, 401, 40, LSE | CAUSAL),
+    ATTENTION(1, 1, 700, 700, 24, LSE | CAUSAL | HIDDEN),
+    GROUPED(2, 6, 3, 50, 70, 24, LSE),
+    GROUPED(1, 8, 8, 96, 200, 40, LSE | CAUSAL | STRIDED),
+    ATTENTION(1, 16, 256, 256, 72, STRIDED | LARGE),
+    ATTENTION(1, 16, 1024, 1024, 72, STRIDED | LARGE),
+    ATTENTION(1, 16, 4096, 4096, 72, STRIDED | LARGE),
+    ATTENTION(1, 16, 1024, 120, 72, MASK | LARGE),
+    ATTENTION(1, 24, 1024, 1024, 64, STRIDED | LARGE),
+    ATTENTION(1, 24, 1024, 1024, 128, STRIDED | LARGE),
+    ATTENTION(1, 24, 4608, 4608, 128, STRIDED | LARGE),
+    ATTENTION(1, 24, 8704, 8704, 128, STRIDED | LARGE | ON_DEVICE),
+    ATTENTION(1, 24, 16896, 16896, 128, STRIDED | LARGE | ON_DEVICE),
+    ATTENTION(1, 48, 17776, 17776, 64, STRIDED | LARGE | ON_DEVICE),
+    ATTENTION(1, 24, 4608, 4608, 128, LARGE | ON_DEVICE),
+    ATTENTION(2, 16, 4096, 4096, 72, STRIDED | LARGE | ON_DEVICE),
+    ATTENTION(1, 16, 1024, 1024, 64, CAUSAL | LARGE),
+    ATTENTION(1, 8, 4096, 4096, 64, CAUSAL | LARGE),
+};
+
+/* From the keys of one ring rank on, with heads as models have them. */
+static const dit_kernel_case core[] = {
+    ATTENTION(1, 64, 64, 64, 64, STRIDED),     ATTENTION(1, 32, 128, 128, 64, STRIDED),
+    ATTENTION(1, 16, 256, 256, 64, STRIDED),   ATTENTION(1, 8, 512, 512, 64, STRIDED),
+    ATTENTION(1, 4, 1024, 1024, 64, STRIDED),  ATTENTION(1, 2, 2048, 2048, 64, STRIDED),
+    ATTENTION(1, 64, 64, 64, 72, STRIDED),     ATTENTION(1, 32, 128, 128, 72, STRIDED),
+    ATTENTION(1, 16, 256, 256, 72, STRIDED),   ATTENTION(1, 8, 512, 512, 72, STRIDED),
+    ATTENTION(1, 4, 1024, 1024, 72, STRIDED),  ATTENTION(1, 2, 2048, 2048, 72, STRIDED),
+    ATTENTION(1, 64, 64, 64, 128, STRIDED),    ATTENTION(1, 32, 128, 128, 128, STRIDED),
+    ATTENTION(1, 16, 256, 256, 128, STRIDED),  ATTENTION(1, 8, 512, 512, 128, STRIDED),
+    ATTENTION(1, 4, 1024, 1024, 128, STRIDED), ATTENTION(1, 2, 2048, 2048, 128, STRIDED),
+};
+
+/* q, k and v apart, as many heads as keep all of an accelerator busy. */
+static const dit_kernel_case device[] = {
+    ATTENTION(1, 128, 512, 512, 64, 0),   ATTENTION(1, 64, 1024, 1024, 64, 0),  ATTENTION(1, 32, 2048, 2048, 64, 0),
+    ATTENTION(1, 24, 4096, 4096, 64, 0),  ATTENTION(1, 24, 8192, 8192, 64, 0),  ATTENTION(1, 24, 16384, 16384, 64, 0),
+    ATTENTION(1, 128, 512, 512, 72, 0),   ATTENTION(1, 64, 1024, 1024, 72, 0),  ATTENTION(1, 32, 2048, 2048, 72, 0),
+    ATTENTION(1, 24, 4096, 4096, 72, 0),  ATTENTION(1, 24, 8192, 8192, 72, 0),  ATTENTION(1, 24, 16384, 16384, 72, 0),
+    ATTENTION(1, 128, 512, 512, 128, 0),  ATTENTION(1, 64, 1024, 1024, 128, 0), ATTENTION(1, 32, 2048, 2048, 128, 0),
+    ATTENTION(1, 24, 4096, 4096, 128, 0), ATTENTION(1, 24, 8192, 8192, 128, 0), ATTENTION(1, 24, 16384, 16384, 128, 0),
+};
+
+static const dit_kernel_case few[] = {
+    ATTENTION(1, 2, 64, 64, 64, 0),
+    ATTENTION(1, 2, 128, 128, 64, 0),
+};
+
+const dit_operator_cases dit_cases_attention = {
+    .name = "attention",
+    .sizes = {{"kv_group", "k"}, {"B"}, {"H"}, {"Sq"}, {"Sk"}, {"D"}},
+    .tolerance = 2e-6, /* a linear layer's twice, and errors of logits enter through exponentials: measured 9e-7 */
+    .compute_bound = true,
+    /* Its arguments come from rounded operands, the same for the reference. Kernels in bf16 take exponentials to base 2
+     * that are right to 2^-22 and add thousands. */
+    .lse_tolerance = 2e-5,
+    .depth = depth,
+    .rows = rows,
+    .prepare = prepare,
+    .call = call,
+    .lists =
+        {
+            [DIT_CASES_CHECKED] = DIT_CASES(checked),
+            [DIT_CASES_CORE] = DIT_CASES(core),
+            [DIT_CASES_DEVICE] = DIT_CASES(device),
+            [DIT_CASES_FEW] = DIT_CASES(few),
+        },
+};

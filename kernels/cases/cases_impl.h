@@ -1,0 +1,103 @@
+/* For the files of kernels/cases: what an operator says of its cases, and what they have in common.
+ *
+ * A file names its sizes (struct `sizes`, in the order in which a case lists them), fills the operands (`prepare`), makes
+ * the arguments and calls (`call`). The last thing in it is its row, which DIT_OPERATOR_LIST names.
+ */
+#ifndef DIT_KERNELS_CASES_CASES_IMPL_H
+#define DIT_KERNELS_CASES_CASES_IMPL_H
+
+#include "kernels/cases.h"
+
+#include <math.h>
+
+enum {
+    BIAS = DIT_CASE_BIAS,
+    MASK = DIT_CASE_MASK,
+    HIDDEN = DIT_CASE_MASK | DIT_CASE_HIDDEN,
+    GELU = DIT_CASE_GELU,
+    ERF = DIT_CASE_ERF,
+    SILU = DIT_CASE_SILU,
+    RESIDUAL = DIT_CASE_RESIDUAL,
+    GATE = DIT_CASE_GATE,
+    GATED = DIT_CASE_RESIDUAL | DIT_CASE_GATE,
+    STRIDED = DIT_CASE_STRIDED,
+    LSE = DIT_CASE_LSE,
+    MODULATE = DIT_CASE_MODULATE,
+    NORMED = DIT_CASE_NORM,
+    ROPE = DIT_CASE_ROPE,
+    RMS = DIT_CASE_RMS,
+    CAUSAL = DIT_CASE_CAUSAL,
+    DOWN = DIT_CASE_DOWN,
+    UP = DIT_CASE_UP,
+    BAND = DIT_CASE_BAND,
+    TIMED = DIT_CASE_TIMED,
+    LARGE = DIT_CASE_TIMED | DIT_CASE_LARGE,
+    ON_DEVICE = DIT_CASE_TIMED | DIT_CASE_ON_DEVICE,
+};
+
+/* Where a call goes: the table or the reference, with weights that it packed, into its own output. Rows [first,
+ * first + count) alone, where the operator computes rows. */
+typedef struct {
+    const dit_kernels *table;
+    const dit_linear *weights;
+    float *out;
+    int64_t first, count;
+} dit_case_target;
+
+typedef struct {
+    const char *name; /* in reports */
+    struct {
+        const char *name, *key; /* in a case's text; in records where that is another, else NULL */
+    } sizes[DIT_CASE_SIZES];
+    double tolerance;     /* on the host, where operands are fp32 with unit roundoff u = 6e-8 and the reference sums in
+                           double; 0: bits are moved, everywhere */
+    bool compute_bound;   /* multiply-adds, not bytes, limit it */
+    bool fp32_out;        /* the output is fp32 on a device, too */
+    double lse_tolerance; /* of its lse in a device's shorter elements; 0: as of fp32 */
+    int64_t (*depth)(const dit_kernel_case *c); /* terms of one sum of the result; NULL: 1 */
+    int64_t (*rows)(const dit_kernel_case *c);  /* that can be computed alone; NULL: it always runs whole */
+    bool (*is_thin)(const dit_kernel_case *c);  /* of an operator that is compute bound: this case is not; NULL: none */
+    double (*bytes)(const dit_kernel_case *c, dit_element element); /* NULL: its work's, in that element */
+    dit_status (*prepare)(dit_case_run *run);
+    void (*call)(dit_case_run *run, const dit_case_target *to);
+    struct {
+        const dit_kernel_case *cases;
+        int count;
+    } lists[DIT_CASES_COUNT];
+} dit_operator_cases;
+#define DIT_CASES(array)                                                                                               \
+    {                                                                                                                  \
+        array, sizeof array / sizeof *array                                                                            \
+    }
+
+#define DIT_CASES_DECLARATION(ID, name, args_type, cpu, cases, ...) extern const dit_operator_cases dit_cases_##cases;
+DIT_OPERATOR_LIST(DIT_CASES_DECLARATION)
+#undef DIT_CASES_DECLARATION
+
+/* How an array is kept. */
+typedef enum {
+    DIT_CASE_STORED, /* in the device's element                 */
+    DIT_CASE_FP32,   /* in fp32 on a device, too                */
+    DIT_CASE_PACKED, /* by the host: what will be packed, rounded as it will be */
+} dit_case_storage;
+/* Of modulation, gates and masks, which engines keep in the one type or in the other: strided cases have fp32. */
+dit_case_storage dit_case_aside(const dit_kernel_case *c);
+
+/* run->in[slot]: `count` normal values, each slot with its own seed. Errors: DIT_ERR_MEMORY. */
+dit_status dit_case_fill(dit_case_run *run, int slot, int64_t count, float mean, float deviation);
+dit_status dit_case_fill_as(dit_case_run *run, dit_case_storage storage, int slot, int64_t count, float mean,
+                            float deviation);
+/* Tells that the host fills so many elements of an array: they are put on the device. */
+void dit_case_note(dit_case_run *run, void *data, int64_t count, dit_element element, bool on_device);
+/* run->out, lse and what is expected of them. Errors: DIT_ERR_MEMORY. */
+dit_status dit_case_outputs(dit_case_run *run, int64_t out_floats, int64_t lse_floats);
+/* run->packed and packed_reference. Errors: those of linear_pack. */
+dit_status dit_case_pack(dit_case_run *run, int64_t k, int pieces, const float *const *w, const float *const *bias,
+                         const int64_t *rows);
+/* The lse that belongs to an output: the table's or the reference's. */
+float *dit_case_lse_of(const dit_case_run *run, float *out);
+/* `width`, or more where rows are STRIDED. */
+int64_t dit_case_stride(const dit_kernel_case *c, int64_t width);
+dit_activation dit_case_activation(const dit_kernel_case *c);
+
+#endif

@@ -1,0 +1,286 @@
+/* Operators: what each is asked for, and the one list of all.
+ *
+ * Dimension letters, everywhere: B batch, S tokens, H heads, D head size, C = H*D, L layers; N, K of a linear layer.
+ * All data fp32, row-major, host memory, owned by the caller. Row strides (`ld*`, in floats) allow operands to lie
+ * inside wider buffers, e.g. q, k, v inside one fused [rows, 3C] projection.
+ * Operators trust their callers: shapes are checked once, when a model is built; asserts guard our own bugs.
+ */
+#ifndef DIT_KERNELS_OPERATORS_H
+#define DIT_KERNELS_OPERATORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum { DIT_ACT_NONE, DIT_ACT_GELU_TANH, DIT_ACT_GELU_ERF, DIT_ACT_SILU, DIT_ACT_COUNT } dit_activation;
+
+/* Weights of y = x W^T + b in the backend's own layout. W is [n, k] row-major when given to pack. */
+typedef struct {
+    int64_t n, k;
+    const float *packed; /* backend layout, from the arena given to pack */
+    const float *bias;   /* [n] fp32, or NULL */
+    const void *plan;    /* backend private; may be NULL */
+} dit_linear;
+
+typedef struct {
+    const dit_linear *weights;
+    int64_t rows;   /* of x and y */
+    const float *x; /* [rows, k], stride ldx */
+    int64_t ldx;
+    float *y; /* [rows, n], stride ldy; may be the same memory as residual, not as x */
+    int64_t ldy;
+    dit_activation activation; /* applied to (x W^T + b) */
+    const float *residual;     /* NULL, or [rows, n] stride ldy: y = residual + gate * activation(x W^T + b) */
+    const float *gate;         /* NULL (all ones), or [n] broadcast over rows; only with residual */
+} dit_linear_args;
+
+typedef struct {
+    int64_t B, H, Sq, Sk, D;
+    const float *q, *k, *v;            /* q [B,Sq,H,D], k and v [B,Sk,H,D]: D contiguous, heads D apart, */
+    int64_t ldq, ldk, ldv;             /* tokens ld apart, */
+    int64_t batch_q, batch_k, batch_v; /* batches batch_* apart */
+    const float *bias;                 /* NULL, or [B,Sk] added to the logits of every head and row (text masks); a key
+                                          of -INFINITY does not exist: with none left, out is 0 and lse -INFINITY */
+    int64_t kv_group, kv_first;        /* query head h reads head (kv_first + h) / kv_group of k and v; 0: group 1 */
+    const int32_t *q_position;         /* both NULL, or [Sq] and [Sk], neither ever descending: a query sees the keys */
+    const int32_t *k_position;         /* at its own position and before; one that sees none has out 0, lse -INFINITY */
+    float scale;                       /* on q.k, normally 1/sqrt(D) */
+    float *out;                        /* [B,Sq,H,D], stride ldo, batch_o */
+    int64_t ldo, batch_o;
+    float *lse; /* NULL, or [B,H,Sq] natural-log sum of exponentials of the scaled, biased logits */
+} dit_attention_args;
+
+/* out and lse of one more block of keys are merged into the running ones:
+ *   m = max(lse, block_lse); w = exp(lse-m), w_b = exp(block_lse-m); out = (w out + w_b block_out)/(w + w_b);
+ *   lse = m + log(w + w_b).   Exact for lse = -inf (nothing yet). Source: Liu et al., Ring Attention (arXiv:2310.01889). */
+typedef struct {
+    int64_t B, H, S, D;
+    float *out, *lse; /* inout [B,S,H,D] strides ldo, batch_o; lse [B,H,S] dense */
+    int64_t ldo, batch_o;
+    const float *block_out, *block_lse; /* in    dense [B,S,H,D]; [B,H,S] */
+} dit_merge_args;
+
+/* LayerNorm: (x - mean) / sqrt(variance + eps). RMS norm: x / sqrt(mean(x^2) + eps). */
+typedef enum { DIT_NORM_LAYER, DIT_NORM_RMS, DIT_NORM_COUNT } dit_norm_kind;
+
+/* y = norm(x) * weight + bias over C, then * (1 + scale) + shift. */
+typedef struct {
+    dit_norm_kind kind;
+    int64_t rows, C;
+    const float *x; /* [rows, C] stride ldx */
+    int64_t ldx;
+    float *y; /* [rows, C] stride ldy; may equal x, with the same stride */
+    int64_t ldy;
+    float eps;
+    const float *weight, *bias; /* [C] or NULL */
+    const float *scale, *shift; /* [C] or NULL: modulation, broadcast over rows */
+} dit_norm_args;
+
+/* In place on heads: x = norm(x) * weight + bias (over D, when weight), then rotary on interleaved pairs (when cos):
+ * (x0, x1) -> (x0 c - x1 s, x1 c + x0 s). */
+typedef struct {
+    dit_norm_kind kind;
+    int64_t rows, H, D;
+    float *x; /* [rows, H, D], rows ldx apart */
+    int64_t ldx;
+    const float *weight; /* [D] or NULL: no norm */
+    const float *bias;   /* [D] or NULL; only with weight */
+    float eps;
+    const float *cos, *sin; /* [rows, D] (each value twice) or NULL: no rotary */
+} dit_qk_norm_rope_args;
+
+/* dst[i0,i1,i2,:] = src[i0,i1,i2,:], `inner` floats contiguous; strides in floats. Packing for exchanges. */
+typedef struct {
+    int64_t n0, n1, n2, inner;
+    const float *src;
+    int64_t src_stride[3];
+    float *dst;
+    int64_t dst_stride[3];
+} dit_copy_args;
+
+/* y = a0 x0 + a1 x1 + a2 x2 (+ ...), count in 1..4; y may equal any x. Schedulers, guidance. */
+typedef struct {
+    int64_t elements;
+    int count;
+    const float *x[4];
+    float a[4];
+    float *y;
+} dit_combine_args;
+
+/* y = activation(x), elementwise; y may equal x. */
+typedef struct {
+    int64_t elements;
+    const float *x;
+    float *y;
+    dit_activation activation;
+} dit_activate_args;
+
+/* Sinusoid of diffusers' Timesteps(dim, flip_sin_to_cos=True, downscale_freq_shift=0): y [count, dim] = [cos | sin] of
+ * (t unit) f_i, f_i = exp(-log(10000) i / (dim / 2)). In float32 and in the library's order, because t f is rounded
+ * before cos and sin (engine/tests/golden/NOTES.md). */
+typedef struct {
+    int64_t count, dim;
+    const float *t; /* [count] */
+    float unit;     /* what t is multiplied by first; 1: nothing */
+    float *y;
+} dit_timestep_args;
+
+/* y += gate * (x + bias), row by row. */
+typedef struct {
+    int64_t rows, cols;
+    const float *x; /* [rows, cols] stride ldx */
+    int64_t ldx;
+    const float *bias, *gate; /* [cols] or NULL */
+    float *y;                 /* inout [rows, cols] stride ldy; not x */
+    int64_t ldy;
+} dit_gated_add_args;
+
+/* The two halves of an RMS norm over rows that lie over several ranks: squares[b, r] = sum over this rank's cols of
+ * x^2; then in place x = x / sqrt(sum of squares of all ranks / total_cols + eps) * weight. */
+typedef struct {
+    int64_t batch, rows, cols; /* x [batch, rows, cols], rows ld and entries `stride` apart */
+    float *x;
+    int64_t ld, stride;
+    double *squares; /* of row_squares: out [batch, rows]; of row_scale: in [ranks, batch, rows], added in order */
+    int64_t ranks, total_cols; /* of row_scale */
+    float eps;
+    const float *weight; /* [cols] */
+} dit_row_norm_args;
+
+/* Convolution over time, height and width on channels-last data, each extent with its own kernel, stride and padding:
+ *
+ *   y[t, y, x, :] = residual + act(bias + sum over taps (dt, dy, dx) of
+ *                                         W[:, dt, dy, dx, :] u[t st - pt + dt, y sy - py + dy, x sx - px + dx, :])
+ *
+ * u is x with each pixel repeated `up` x `up` times (nearest), and zero outside of the image. Frames before the first
+ * come from `front`; where x is a band of a larger image, the rows next to it come from `above` and `below`. 2-D
+ * convolutions have kernel[0] = 1 and treat the frames as a batch. */
+typedef struct {
+    const dit_linear *weights;                /* linear_pack of [n, kernel t, y, x, channels]: channels fastest */
+    int64_t frames, height, width, channels;  /* x [frames, height, width, channels] dense */
+    int64_t kernel[3], stride[3], padding[3]; /* t, y, x; padding before the first; what is read beyond the last is 0 */
+    int64_t up;                               /* 1 or 2 */
+    int64_t out[3];                           /* extents of y; at will */
+    const float *x;
+    const float *front;    /* NULL (zeros), or padding[0] frames, */
+    int64_t front_frame;   /* floats apart; 0 repeats one frame */
+    const float *above;    /* NULL (zeros), or the row before the first of every frame, those of `front` first: */
+    const float *below;    /* [padding[0] + frames, width, channels]; the same after the last                   */
+    float *y;              /* [out t, out y, out x, n] dense; may be the same memory as residual, not as x or front */
+    const float *residual; /* NULL, or as y */
+    dit_activation activation;
+} dit_conv_args;
+
+/* y = act(((x - mean) / sqrt(variance + eps)) * weight + bias) per batch entry and group of C / groups channels; with
+ * `scale` and `shift` (batch 1) that is first multiplied and added to, by the field's nearest position:
+ * frame t of x is frame t field_frames / frames, or with first_apart frame 0 is 0 and the others divide the rest.
+ * Where x is a part of what is normalised together, its moments are taken first, by group_moments, and those of the
+ * whole are given. */
+typedef struct {
+    int64_t batch, frames, height, width, C, groups; /* x [batch, frames, height, width, C] dense */
+    const float *x;
+    float *y; /* as x; may equal x */
+    float eps;
+    const float *weight, *bias;                           /* [C] or NULL */
+    const float *scale, *shift;                           /* NULL, or [field_frames, field_height, field_width, C], */
+    int64_t field_frames, field_height, field_width, ldf; /* positions ldf apart */
+    bool first_apart;
+    dit_activation activation;
+    double *moments; /* [batch, groups, 2] mean and variance: where group_moments writes those of x (it needs no y),
+                        and group_norm finds those it takes; NULL: those of x */
+    void *workspace; /* dit_group_norm_workspace_bytes, 8-byte aligned; contents of no meaning */
+} dit_group_norm_args;
+
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+/* The columns of DIT_OPERATOR_LIST:
+ *   ID        DIT_OPERATOR_ID
+ *   name      the entry of every table of operators: dit_ref_name, cpu_name, cuda_name; its ops_name of the engine
+ *   args      the struct that it takes
+ *   cpu       the prefix of the cpu backend's entry: cpu, or dit_ref where the reference's serves
+ *   cases     the file in kernels/cases that checks and times it: its own, or of the operator that it belongs to
+ *   cost      how kernels/cost/kernels_cost.c describes a call: a rule of its own there; `pass`, one kernel that moves
+ *             the bytes that the operator's work names; `nothing`, not told
+ *   account   the member of dit_flops (engine/runtime.h) that gets its flops
+ *   trace     its name in a trace
+ *   operands  the members of args that are addresses of operands; NULL is no operand
+ */
+// clang-format off
+#define DIT_OPERATOR_LIST(X)                                                                                           \
+    X(LINEAR,          linear,          dit_linear_args,       cpu,     linear,          linear,          linear,      \
+      "linear",        DIT_OPERAND(x) DIT_OPERAND(y) DIT_OPERAND(residual) DIT_OPERAND(gate))                          \
+    X(ATTENTION,       attention,       dit_attention_args,    cpu,     attention,       attention,       attention,   \
+      "attention",     DIT_OPERAND(q) DIT_OPERAND(k) DIT_OPERAND(v) DIT_OPERAND(bias) DIT_OPERAND(q_position)          \
+                       DIT_OPERAND(k_position) DIT_OPERAND(out) DIT_OPERAND(lse))                                      \
+    X(ATTENTION_MERGE, attention_merge, dit_merge_args,        cpu,     attention_merge, attention_merge, other,       \
+      "merge",         DIT_OPERAND(out) DIT_OPERAND(lse) DIT_OPERAND(block_out) DIT_OPERAND(block_lse))                \
+    X(NORM,            norm,            dit_norm_args,         cpu,     norm,            norm,            other,       \
+      "norm",          DIT_OPERAND(x) DIT_OPERAND(y) DIT_OPERAND(weight) DIT_OPERAND(bias) DIT_OPERAND(scale)          \
+                       DIT_OPERAND(shift))                                                                             \
+    X(QK_NORM_ROPE,    qk_norm_rope,    dit_qk_norm_rope_args, cpu,     qk_norm_rope,    qk_norm_rope,    other,       \
+      "qk_norm_rope",  DIT_OPERAND(x) DIT_OPERAND(weight) DIT_OPERAND(bias) DIT_OPERAND(cos) DIT_OPERAND(sin))         \
+    X(COPY,            copy,            dit_copy_args,         cpu,     copy,            pass,            other,       \
+      "copy",          DIT_OPERAND(src) DIT_OPERAND(dst))                                                              \
+    X(COMBINE,         combine,         dit_combine_args,      cpu,     combine,         combine,         other,       \
+      "combine",       DIT_OPERAND(x[0]) DIT_OPERAND(x[1]) DIT_OPERAND(x[2]) DIT_OPERAND(x[3]) DIT_OPERAND(y))         \
+    X(ACTIVATE,        activate,        dit_activate_args,     cpu,     activate,        activate,        other,       \
+      "activate",      DIT_OPERAND(x) DIT_OPERAND(y))                                                                  \
+    X(CONV,            conv,            dit_conv_args,         cpu,     conv,            conv,            convolution, \
+      "conv",          DIT_OPERAND(x) DIT_OPERAND(front) DIT_OPERAND(above) DIT_OPERAND(below) DIT_OPERAND(y)          \
+                       DIT_OPERAND(residual))                                                                          \
+    X(GROUP_NORM,      group_norm,      dit_group_norm_args,   cpu,     group_norm,      group_norm,      other,       \
+      "group_norm",    DIT_OPERAND(x) DIT_OPERAND(y) DIT_OPERAND(weight) DIT_OPERAND(bias) DIT_OPERAND(scale)          \
+                       DIT_OPERAND(shift) DIT_OPERAND(moments) DIT_OPERAND(workspace))                                 \
+    X(GROUP_MOMENTS,   group_moments,   dit_group_norm_args,   cpu,     group_norm,      group_moments,   other,       \
+      "group_moments", DIT_OPERAND(x) DIT_OPERAND(moments) DIT_OPERAND(workspace))                                     \
+    X(TIMESTEP,        timestep,        dit_timestep_args,     dit_ref, timestep,        nothing,         other,       \
+      "timestep",      DIT_OPERAND(t) DIT_OPERAND(y))                                                                  \
+    X(GATED_ADD,       gated_add,       dit_gated_add_args,    dit_ref, gated_add,       nothing,         other,       \
+      "add",           DIT_OPERAND(x) DIT_OPERAND(bias) DIT_OPERAND(gate) DIT_OPERAND(y))                              \
+    X(ROW_SQUARES,     row_squares,     dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
+      "norm",          DIT_OPERAND(x) DIT_OPERAND(squares))                                                            \
+    X(ROW_SCALE,       row_scale,       dit_row_norm_args,     dit_ref, row_norm,        nothing,         other,       \
+      "norm",          DIT_OPERAND(x) DIT_OPERAND(squares) DIT_OPERAND(weight))
+// clang-format on
+
+typedef enum {
+#define DIT_OPERATOR_ENUM(ID, ...) DIT_OPERATOR_##ID,
+    DIT_OPERATOR_LIST(DIT_OPERATOR_ENUM)
+#undef DIT_OPERATOR_ENUM
+        DIT_OPERATOR_COUNT
+} dit_operator;
+/* The entry's name; "unknown" outside of the list. */
+const char *dit_operator_name(dit_operator op);
+
+/* ---- work -------------------------------------------------------------------------------------------------------- */
+
+/* Flops, and bytes read and written once in fp32, of one call. dit_NAME_work(args), beside the operator's equation in
+ * ref/, is the one place where check, timing, account, roofline and cost model look. Shapes and which operands there
+ * are decide; memory is not looked at, but for attention's positions.
+ *
+ * A multiply-add counts two, a function (exp, tanh, 1 / sqrt) one. As the field counts, attention is its two products
+ * of matrices, without the softmax, and only of the pairs of query and key that see each other. */
+typedef struct {
+    double flops, bytes;
+} dit_work;
+#define DIT_OPERATOR_WORK(ID, name, args_type, ...) dit_work dit_##name##_work(const args_type *args);
+DIT_OPERATOR_LIST(DIT_OPERATOR_WORK)
+#undef DIT_OPERATOR_WORK
+/* Of a call on rows of k that gives n columns each, where there are no arguments yet. */
+dit_work dit_product_work(int64_t rows, int64_t n, int64_t k);
+/* Of a pass over so many elements that reads and writes so many arrays of them. */
+dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double flops_per_element);
+
+/* How many keys, from the first, that query sees: all without positions. */
+int64_t dit_attention_seen(const dit_attention_args *args, int64_t query);
+/* What group_norm needs beside its operands: partial sums of row blocks, so that the result does not depend on the
+ * number of threads. */
+int64_t dit_group_norm_workspace_bytes(int64_t batch, int64_t rows, int64_t C, int64_t groups);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
