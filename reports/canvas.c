@@ -228,7 +228,7 @@ static void put_glyph(const report_canvas *canvas, const canvas_entry *entry, do
     if (entry->glyph != CANVAS_POINT) {
         canvas_line(canvas->script,
                     "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 2 %s lc rgb '%s' front", left,
-                    middle, right, middle, entry->glyph == CANVAS_LINE && !entry->point ? "dt 2" : dash, entry->colour);
+                    middle, right, middle, entry->glyph == CANVAS_LINE && !entry->point && !entry->dash ? "dt 2" : dash, entry->colour);
     }
     if (entry->point) {
         canvas_line(canvas->script, "set label '' at screen %.5f,%.5f point pt %d ps %s lc rgb '%s' front",

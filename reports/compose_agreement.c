@@ -76,6 +76,7 @@ static void put_axes(const agreement_panel *p)
     double least = p->least * p->scale.factor, most = p->most * p->scale.factor;
     const report_grid *grid = p->c->grid;
     canvas_line(script, "set logscale xy 10");
+    canvas_line(script, "set grid xtics ytics lt 1 lw 0.6 lc rgb '#dcdcdc'");
     canvas_line(script, "set xrange [%.6g:%.6g]", least, most);
     canvas_line(script, "set yrange [%.6g:%.6g]", least, most);
     put_ticks(p, "x");
@@ -128,15 +129,28 @@ static void put_plots(const agreement_panel *p)
     dit_buffer_text(script, "\n");
 }
 
+/* The point that most of a series' pairs have: its entry in the legend looks as it does in the panel. */
+static int point_of_series(const report_grid *grid, int series)
+{
+    int count[AGAINST_COUNT] = {0}, most = 0;
+    for (int i = 0; i < grid->count; i++)
+        if (grid->cells[i].series_index == series) count[against_of(&grid->cells[i])]++;
+    for (int i = 1; i < AGAINST_COUNT; i++) most = count[i] > count[most] ? i : most;
+    return point_of((against)most);
+}
+
 static void fill_legend(const report_composition *c, report_canvas *canvas)
 {
+    static const canvas_entry equal = {.name = "equal", .colour = "#888888", .glyph = CANVAS_LINE, .dash = "dt 1"},
+                              band = {.name = "15 % off", .colour = "#888888", .glyph = CANVAS_LINE};
     static const char *const names[] = {"against its measured twin", "against a published point",
                                         "published, in the fit"};
     bool used[AGAINST_COUNT] = {false};
     for (int i = 0; i < c->grid->series_count; i++) {
         const canvas_entry entry = {.name = c->grid->series[i],
                                     .colour = compose_series_colour(c, i),
-                                    .fill = compose_look_fill(COMPOSE_SIMULATED, 0)};
+                                    .glyph = CANVAS_POINT,
+                                    .point = point_of_series(c->grid, i)};
         canvas_add_legend(canvas, &entry);
     }
     for (int i = 0; i < c->grid->count; i++) used[against_of(&c->grid->cells[i])] = true;
@@ -145,6 +159,8 @@ static void fill_legend(const report_composition *c, report_canvas *canvas)
             .name = names[i], .colour = "#555555", .glyph = CANVAS_POINT, .point = point_of((against)i)};
         if (used[i]) canvas_add_legend(canvas, &entry);
     }
+    canvas_add_legend(canvas, &equal);
+    canvas_add_legend(canvas, &band);
 }
 
 dit_status compose_agreement(report_composition *c)

@@ -10,7 +10,7 @@ enum {
     LINES_TICK_FONT = 11,
     LINES_MARK_FONT = 9,
     LINES_MARK_ROW = 12,  /* pixels between two words at one place */
-    LINES_TICK_ROOM = 22, /* below the axis: its ticks and their words */
+    LINES_TICK_ROOM = 28, /* below the axis: its ticks and their words */
 };
 
 typedef struct {

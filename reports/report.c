@@ -262,12 +262,22 @@ static void count_figure(const report_work *work, report_drawing_result *figure)
     snprintf(figure->error, sizeof figure->error, "Not drawn: gnuplot is not installed.");
 }
 
+/* One line for each figure of the workload: drawn, or why not. */
+static void tell_progress(const report_work *work, const report_drawing_result *figure, dit_status st)
+{
+    if (work->options->quiet || figure->left_out) return;
+    if (st == DIT_OK)
+        dit_log_info("figure %s", figure->id);
+    else
+        dit_log_info("figure %s is not drawn: %.300s", figure->id, dit_error_last()->message);
+}
+
 static dit_status make_figures(report_work *work)
 {
     for (int i = 0; i < work->figure_count; i++) {
         report_drawing_result *figure = &work->figures[i];
-        if (!work->options->quiet) dit_log_info("figure %d of %d: %s", i + 1, work->figure_count, figure->id);
         dit_status st = make_figure(work, figure);
+        tell_progress(work, figure, st);
         if (stops_the_report(st)) return st;
         if (st == DIT_OK) {
             count_figure(work, figure);

@@ -328,6 +328,31 @@ dit_status suite_published_folder(char out[SUITE_PATH])
         "run from the source tree, or point DITBENCH_WORKLOADS at its workloads");
 }
 
+static bool is_file(const char *path)
+{
+    struct stat what;
+    return stat(path, &what) == 0 && S_ISREG(what.st_mode);
+}
+
+dit_status suite_published_find(const char *workload, const char *file, bool *own, char out[SUITE_PATH])
+{
+    const char *slash = strrchr(workload, '/');
+    char beside[SUITE_PATH], folder[SUITE_PATH];
+    *own = true;
+    if (file[0] == '/')
+        DIT_TRY(suite_path(beside, "%s", file));
+    else
+        DIT_TRY(suite_path(beside, "%.*s%s", slash ? (int)(slash - workload + 1) : 0, workload, file));
+    DIT_TRY(suite_path(out, "%s", beside));
+    if (is_file(out)) return DIT_OK;
+    *own = false;
+    DIT_TRY(suite_published_folder(folder));
+    DIT_TRY(suite_path(out, "%s/%s", folder, file));
+    if (file[0] != '/' && is_file(out)) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no file of published points %s, and none in %s", beside, folder),
+                          "a path relative to the workload, or a name of results/published");
+}
+
 static dit_status load_table(const char *folder, const char *name, dit_json *out)
 {
     char path[SUITE_PATH], wanted[64];

@@ -53,6 +53,11 @@ typedef struct {
     int warmup_steps; /* of methods that have them, where a source does not say */
 } suite_published_names;
 
+/* A file of points that a workload names: as it stands, beside the workload (whose path is `workload`), or in the folder
+ * of published numbers, the first that exists. *own: it is not one of that folder. Errors: DIT_ERR_NOT_FOUND with the places
+ * that were looked at; DIT_ERR_ENVIRONMENT. */
+dit_status suite_published_find(const char *workload, const char *file, bool *own, char out[SUITE_PATH]);
+
 /* results/published beside the workloads folder, or here. Errors: DIT_ERR_ENVIRONMENT. */
 dit_status suite_published_folder(char out[SUITE_PATH]);
 

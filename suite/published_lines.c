@@ -1,5 +1,6 @@
 #include "suite/published_lines.h"
 
+#include "base/log.h"
 #include "suite/points.h"
 #include "suite/text.h"
 
@@ -16,6 +17,9 @@ typedef struct {
     suite_published published;
     dit_json contradictions; /* root NULL: none */
     int index;               /* of the selection */
+    bool own;                /* the file is not one of results/published */
+    int missed;              /* points of it that stand nowhere */
+    char first[400];         /* the first of them, and why */
 } selection;
 
 static const cJSON *member(const cJSON *object, const char *key)
@@ -132,15 +136,16 @@ static dit_status forget_mesh(cJSON *tags)
     return replace_text(tags, "method", "hybrid");
 }
 
-/* The tags of its case, on the machine and with the software that the source had. */
-static dit_status add_tags(cJSON *line, const suite_point *point)
+/* The tags of its case, on the machine and with the software that the source had; `method` NULL: the case's. */
+static dit_status add_tags(cJSON *line, const suite_point *point, const char *method)
 {
     cJSON *tags = cJSON_Duplicate(point->cases[0].kase->tags, true);
     if (!tags || !cJSON_AddItemToObject(line, "tags", tags)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for tags");
     DIT_TRY(replace_text(tags, "platform", point->platform));
     DIT_TRY(replace_text(tags, "profile", point->profile));
     DIT_TRY(replace_text(tags, "element", "fp16"));
-    return point->search ? forget_mesh(tags) : DIT_OK;
+    if (point->search) DIT_TRY(forget_mesh(tags));
+    return method ? replace_text(tags, "method", method) : DIT_OK;
 }
 
 /* ---- what speaks against it -------------------------------------------------------------------------------------- */
@@ -210,15 +215,18 @@ static dit_status add_warnings(cJSON *line, const selection *chosen, const suite
 
 /* ---- one point --------------------------------------------------------------------------------------------------- */
 
-static dit_status fill_line(const selection *chosen, const suite_point *point, int metric, cJSON *line)
+/* `method` NULL: one of ours. A point of another one is nobody's twin: it stands under its own name. */
+static dit_status fill_line(const selection *chosen, const suite_point *point, int metric, const char *method,
+                            cJSON *line)
 {
     const suite_published_point *published = point->published;
-    const suite_case *twin = find_twin(chosen->workload, point);
+    const suite_case *twin = method ? NULL : find_twin(chosen->workload, point);
     suite_point_result result;
     DIT_TRY(suite_point_predict(point, NULL, NULL, &result)); /* for the label alone */
     DIT_TRY(suite_text_add(line, "file", chosen->file));
     DIT_TRY(dit_json_add_int(line, "index", published->index));
     DIT_TRY(suite_text_add(line, "source", published->source));
+    if (method) snprintf(result.label, sizeof result.label, "%.80s on %d of %.60s", method, (int)published->gpus, point->platform);
     DIT_TRY(suite_text_add(line, "label", result.label));
     DIT_TRY(add_value(line, published, metric));
     DIT_TRY(suite_text_add(line, "provenance", published->provenance));
@@ -226,7 +234,7 @@ static dit_status fill_line(const selection *chosen, const suite_point *point, i
     if (!cJSON_AddBoolToObject(line, "in_fit", suite_point_in_fit(point, chosen->calibration)))
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
     if (twin) DIT_TRY(dit_json_add_string(line, "case_id", twin->case_id));
-    DIT_TRY(add_tags(line, point));
+    DIT_TRY(add_tags(line, point, method));
     DIT_TRY(add_scope(line, chosen->workload, point));
     return add_warnings(line, chosen, published);
 }
@@ -280,9 +288,26 @@ static dit_status warn_of_assumed(cJSON *line, const suite_published_point *prin
     return DIT_OK;
 }
 
+/* A point of somebody's own file that stands nowhere: the first says why. */
+static void note_missed(selection *chosen, const suite_published_point *point, const char *why)
+{
+    if (chosen->missed++ == 0) snprintf(chosen->first, sizeof chosen->first, "/%d: %.300s", point->index, why);
+}
+
+/* A method that no table knows is placed by its machine, model and size alone, as the best of a search is. */
+static dit_status understand_unknown(const selection *chosen, suite_published_point as_time, suite_point *out)
+{
+    suite_point_release(out);
+    as_time.search = as_time.gpus > 1;
+    as_time.method = as_time.search ? "hybrid" : "single";
+    as_time.beyond = NULL;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) as_time.degree[axis] = as_time.search ? 0 : 1;
+    return suite_point_understand(chosen->names, &as_time, NULL, out);
+}
+
 /* Everything but the number decides the place: a memory, a lack of it, and a doubtful time are placed like a good one.
  */
-static dit_status take_point(const selection *chosen, const suite_published_point *printed, cJSON *lines)
+static dit_status take_point(selection *chosen, const suite_published_point *printed, cJSON *lines)
 {
     const suite_published_point filled = fill_in(chosen, printed), *published = &filled;
     suite_published_point as_time = filled;
@@ -292,14 +317,18 @@ static dit_status take_point(const selection *chosen, const suite_published_poin
     as_time.metric = is_of_loop(published) ? "latency_dit_forward" : "latency", as_time.unit = "s", as_time.status = "";
     if (is_rate(published)) as_time.metric = published->metric, as_time.unit = "iter/s";
     as_time.has_value = true, as_time.value = 1;
+    if (metric < 0 && chosen->own) note_missed(chosen, printed, "its metric, unit and value are none that a report compares");
     if (metric < 0 || (chosen->where && suite_point_ruled_out(published, chosen->where))) return DIT_OK;
     DIT_TRY(suite_point_understand(chosen->names, &as_time, NULL, &point));
+    bool unknown = chosen->own && point.skip == SUITE_SKIP_METHOD_UNKNOWN;
+    if (unknown) DIT_TRY(understand_unknown(chosen, as_time, &point));
     point.published = published;
     dit_status st = chosen->where ? suite_point_test(&point, chosen->where, &kept) : DIT_OK;
     if (st != DIT_OK) st = fail_where(chosen, st);
+    if (st == DIT_OK && kept && point.skip && chosen->own) note_missed(chosen, printed, point.detail);
     if (st == DIT_OK && kept && !point.skip) {
         cJSON *line = cJSON_CreateObject();
-        st = line && cJSON_AddItemToArray(lines, line) ? fill_line(chosen, &point, metric, line)
+        st = line && cJSON_AddItemToArray(lines, line) ? fill_line(chosen, &point, metric, unknown ? printed->method : NULL, line)
                                                        : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
         if (st == DIT_OK) st = warn_of_assumed(line, printed, published);
     }
@@ -311,13 +340,15 @@ static dit_status take_point(const selection *chosen, const suite_published_poin
 
 static dit_status take_selection(selection *chosen, cJSON *lines)
 {
-    char folder[SUITE_PATH], path[SUITE_PATH];
-    DIT_TRY(suite_published_folder(folder));
-    DIT_TRY(suite_path(path, "%s/%s", folder, chosen->file));
+    char path[SUITE_PATH];
+    DIT_TRY(suite_published_find(chosen->workload->source.path, chosen->file, &chosen->own, path));
     dit_status st = suite_published_read(path, &chosen->published);
     for (int i = 0; st == DIT_OK && i < chosen->published.count; i++)
         st = take_point(chosen, &chosen->published.points[i], lines);
     suite_published_release(&chosen->published);
+    if (st == DIT_OK && chosen->missed)
+        dit_log_warning("%s: %d point%s not drawn; %s%s", chosen->file, chosen->missed,
+                     chosen->missed == 1 ? " is" : "s are", chosen->missed == 1 ? "" : "the first, ", chosen->first);
     return st;
 }
 

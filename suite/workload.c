@@ -6,6 +6,7 @@
 #include "suite/matrix.h"
 #include "suite/names.h"
 #include "suite/notes.h"
+#include "suite/published.h"
 #include "suite/settings.h"
 #include "suite/text_encoder.h"
 
@@ -634,6 +635,21 @@ static dit_status check_assume(const dit_json *doc, const cJSON *entry, const ch
     return dit_json_optional_string(doc, assume, at, "interconnect", &text);
 }
 
+/* That the file is there and can be read: a run would end there only after everything else. */
+static dit_status check_points(const dit_json *doc, const char *pointer, const char *file)
+{
+    suite_published points = {0};
+    char path[SUITE_PATH], at[POINTER_BYTES], message[512];
+    bool own;
+    dit_status st = suite_published_find(doc->path, file, &own, path);
+    if (st == DIT_OK) return st = suite_published_read(path, &points), suite_published_release(&points), st;
+    if (st != DIT_ERR_NOT_FOUND) return st;
+    snprintf(message, sizeof message, "%.500s", dit_error_last()->message);
+    suite_pointer_join(at, sizeof at, pointer, "file");
+    return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s", message),
+                          "a path relative to the workload, or a name of results/published");
+}
+
 /* Points of a file of results/published that an expression over points holds for. */
 static dit_status check_published(const dit_json *doc, const cJSON *array, const cJSON *entry, const char *pointer)
 {
@@ -643,7 +659,8 @@ static dit_status check_published(const dit_json *doc, const cJSON *array, const
     (void)array;
     DIT_TRY(suite_only_keys(doc, entry, pointer, keys));
     DIT_TRY(check_assume(doc, entry, pointer));
-    DIT_TRY(require_identifier(doc, entry, pointer, "file", &file));
+    DIT_TRY(dit_json_require_string(doc, entry, pointer, "file", &file));
+    DIT_TRY(check_points(doc, pointer, file));
     DIT_TRY(dit_json_optional_string(doc, entry, pointer, "where", &where));
     suite_pointer_join(at, sizeof at, pointer, "where");
     return where ? check_syntax(doc, at, where) : DIT_OK;

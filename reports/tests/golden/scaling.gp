@@ -2,13 +2,13 @@
 if (!exists('format')) format = 'svg'
 set encoding utf8
 if (format eq 'svg') {
-  set terminal svg noenhanced size 600,406 font 'sans-serif,11' background '#ffffff'
+  set terminal svg noenhanced size 600,412 font 'sans-serif,11' background '#ffffff'
 } else { if (format eq 'png') {
-  set terminal pngcairo noenhanced size 1200,812 font 'sans,11' fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff'
+  set terminal pngcairo noenhanced size 1200,824 font 'sans,11' fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff'
 } else { if (format eq 'pdf') {
-  set terminal pdfcairo noenhanced size 6.25in,4.2292in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
+  set terminal pdfcairo noenhanced size 6.25in,4.2917in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
 } else { if (format eq 'eps') {
-  set terminal epscairo noenhanced size 6.25in,4.2292in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
+  set terminal epscairo noenhanced size 6.25in,4.2917in font 'sans,11' fontscale 0.5625 linewidth 1.5 pointscale 0.975
 } else {
   exit error "format is svg, png, pdf or eps"
 } } } }
@@ -17,32 +17,32 @@ set multiplot
 unset key
 set border 3 lw 1 lc rgb '#666666'
 set grid ytics lt 1 lw 0.6 lc rgb '#dcdcdc'
-set label 'Made-up scaling' at screen 0.01667,0.95813 left font ',16' tc rgb '#000000' front
-set arrow from screen 0.01667,0.89163 to screen 0.05000,0.89163 nohead lw 2 dt 1 lc rgb '#7a7a7a' front
-set label '' at screen 0.03333,0.89163 point pt 7 ps 0.9 lc rgb '#7a7a7a' front
-set label 'single' at screen 0.05833,0.89163 left font ',11' tc rgb '#222222' front
-set arrow from screen 0.15153,0.89163 to screen 0.18487,0.89163 nohead lw 2 dt 1 lc rgb '#0072b2' front
-set label '' at screen 0.16820,0.89163 point pt 5 ps 0.9 lc rgb '#0072b2' front
-set label 'ulysses' at screen 0.19320,0.89163 left font ',11' tc rgb '#222222' front
-set arrow from screen 0.29777,0.89163 to screen 0.33110,0.89163 nohead lw 2 dt 1 lc rgb '#c98200' front
-set label '' at screen 0.31443,0.89163 point pt 9 ps 0.9 lc rgb '#c98200' front
-set label 'ring' at screen 0.33943,0.89163 left font ',11' tc rgb '#222222' front
-set arrow from screen 0.40990,0.89163 to screen 0.44323,0.89163 nohead lw 2 dt 2 lc rgb '#888888' front
-set label 'ideal' at screen 0.45157,0.89163 left font ',11' tc rgb '#222222' front
-set label 'measured · n = 7 processes a case · whiskers: interval of the median (order statistics, at least 95 %)' at screen 0.01667,0.07635 left font ',9' tc rgb '#666666' front
-set label 'commit 0000000 · hardware 000000000000 · session made-up-test-data' at screen 0.01667,0.04187 left font ',9' tc rgb '#666666' front
+set label 'Made-up scaling' at screen 0.01667,0.95874 left font ',16' tc rgb '#000000' front
+set arrow from screen 0.01667,0.89320 to screen 0.05000,0.89320 nohead lw 2 dt 1 lc rgb '#7a7a7a' front
+set label '' at screen 0.03333,0.89320 point pt 7 ps 0.9 lc rgb '#7a7a7a' front
+set label 'single' at screen 0.05833,0.89320 left font ',11' tc rgb '#222222' front
+set arrow from screen 0.15153,0.89320 to screen 0.18487,0.89320 nohead lw 2 dt 1 lc rgb '#0072b2' front
+set label '' at screen 0.16820,0.89320 point pt 5 ps 0.9 lc rgb '#0072b2' front
+set label 'ulysses' at screen 0.19320,0.89320 left font ',11' tc rgb '#222222' front
+set arrow from screen 0.29777,0.89320 to screen 0.33110,0.89320 nohead lw 2 dt 1 lc rgb '#c98200' front
+set label '' at screen 0.31443,0.89320 point pt 9 ps 0.9 lc rgb '#c98200' front
+set label 'ring' at screen 0.33943,0.89320 left font ',11' tc rgb '#222222' front
+set arrow from screen 0.40990,0.89320 to screen 0.44323,0.89320 nohead lw 2 dt 2 lc rgb '#888888' front
+set label 'ideal' at screen 0.45157,0.89320 left font ',11' tc rgb '#222222' front
+set label 'measured · n = 7 processes a case · whiskers: interval of the median (order statistics, at least 95 %)' at screen 0.01667,0.07524 left font ',9' tc rgb '#666666' front
+set label 'commit 0000000 · hardware 000000000000 · session made-up-test-data' at screen 0.01667,0.04126 left font ',9' tc rgb '#666666' front
 
 # panel 1
 set lmargin at screen 0.11167
 set rmargin at screen 0.96000
-set tmargin at screen 0.78818
-set bmargin at screen 0.19704
-set label 'toy · 64x64' at screen 0.06667,0.82512 left font ',12' tc rgb '#222222' front
-set label 'latency [s]' at screen 0.03000,0.49261 center rotate by 90 tc rgb '#222222' front
+set tmargin at screen 0.79126
+set bmargin at screen 0.20874
+set label 'toy · 64x64' at screen 0.06667,0.82767 left font ',12' tc rgb '#222222' front
+set label 'latency [s]' at screen 0.03000,0.50000 center rotate by 90 tc rgb '#222222' front
 set logscale xy 2
 set xrange [0.85:2.36]
 set xtics nomirror out scale 0.4 tc rgb '#222222' ('1' 1, '1.25' 1.25, '1.5' 1.5, '1.75' 1.75, '2' 2)
-set label 'ranks' at graph 0.5, graph -0.1333 center tc rgb '#222222' front
+set label 'ranks' at graph 0.5, graph -0.1583 center tc rgb '#222222' front
 set yrange [0.4016:1.25875]
 set ytics nomirror out scale 0.4 tc rgb '#222222' ('0.4375' 0.4375, '0.5' 0.5, '0.625' 0.625, '0.75' 0.75, '0.875' 0.875, '1' 1, '1.25' 1.25)
 set label '1' at graph 0.1591, graph 0.7416 center font ',9' tc rgb '#333333' front
