@@ -52,13 +52,13 @@ static bool is_free(const labels_field *field, const labels_box *box, bool over_
 
 /* The first free place around the point, near ones first. */
 static bool search(const labels_field *field, double x, double y, double width, double height, bool below,
-                   bool over_lines, labels_box *out)
+                   bool over_lines, int rings, labels_box *out)
 {
     static const double away[] = {5, 9, 14, 20, 28};
     static const struct {
         double across, down; /* of half the word and the distance */
     } sides[] = {{0, 1}, {0.9, 1}, {-0.9, 1}, {0, -1}, {0.9, -1}, {-0.9, -1}, {1, 0}, {-1, 0}};
-    for (size_t i = 0; i < sizeof away / sizeof *away; i++) {
+    for (int i = 0; i < rings; i++) {
         for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
             double middle_x = x + sides[k].across * (width / 2 + away[i]);
             double middle_y = y + (below ? 1 : -1) * sides[k].down * (height / 2 + away[i]);
@@ -70,11 +70,12 @@ static bool search(const labels_field *field, double x, double y, double width, 
     return false;
 }
 
-bool labels_place(labels_field *field, double x, double y, double width, double height, bool below, bool over_lines,
+bool labels_place(labels_field *field, double x, double y, double width, double height, bool below, bool needed,
                   labels_box *out)
 {
-    bool found = search(field, x, y, width, height, below, false, out) ||
-                 (over_lines && search(field, x, y, width, height, below, true, out));
+    enum { NEAR = 2, ALL = 5 }; /* rings: a word that may be left out does not wander off */
+    bool found = search(field, x, y, width, height, below, false, needed ? ALL : NEAR, out) ||
+                 (needed && search(field, x, y, width, height, below, true, ALL, out));
     if (found) labels_add_box(field, out->left, out->top, out->right, out->bottom);
     return found;
 }

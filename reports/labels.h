@@ -30,9 +30,9 @@ void labels_add_point(labels_field *field, double x, double y, double radius);
 void labels_add_segment(labels_field *field, double x0, double y0, double x1, double y1);
 
 /* Finds a place for a word of width x height near the point x, y: below it first, or above. A word covers no box and
- * leaves the field nowhere; a line it crosses only with `over_lines`, when there is no other place. The place is taken
- * from then on. False: there is none, and nothing is taken. */
-bool labels_place(labels_field *field, double x, double y, double width, double height, bool below, bool over_lines,
+ * leaves the field nowhere. One that is `needed` may stand farther off, and across a line when there is no other place;
+ * any other stands near or not at all. The place is taken from then on. False: there is none, and nothing is taken. */
+bool labels_place(labels_field *field, double x, double y, double width, double height, bool below, bool needed,
                   labels_box *out);
 
 #endif

@@ -54,10 +54,11 @@ static void put_at(const lines_panel *p, const char *text, double across, double
 }
 
 /* A word that found no place near its point is tied to it. */
-static void put_leader(const lines_panel *p, const labels_box *box, double x, double y)
+static void put_leader(const lines_panel *p, labels_field *field, const labels_box *box, double x, double y)
 {
     double from_x = fmin(fmax(x, box->left), box->right), from_y = fmin(fmax(y, box->top), box->bottom);
     if (hypot(x - from_x, y - from_y) < WORDS_NEAR) return;
+    labels_add_segment(field, from_x, from_y, x, y);
     canvas_line(&p->c->files->script,
                 "set arrow from graph %.4f, graph %.4f to graph %.4f, graph %.4f nohead lw 0.6 lc rgb '#888888' front",
                 from_x / p->width, 1 - from_y / p->height, x / p->width, 1 - y / p->height);
@@ -70,7 +71,7 @@ static void put_beside(const lines_panel *p, labels_field *field, int cell, cons
     bool below = p->c->kind->unit != REPORT_UNIT_FACTOR;
     double width = report_text_width(text, LINES_MARK_FONT) + 2;
     if (!labels_place(field, x, y, width, WORDS_HEIGHT, below, needed, &box)) return;
-    put_leader(p, &box, x, y);
+    put_leader(p, field, &box, x, y);
     put_at(p, text, (box.left + box.right) / 2, (box.top + box.bottom) / 2, "center");
 }
 
