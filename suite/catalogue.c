@@ -225,6 +225,66 @@ static dit_status read_data_file(const char *kind, const char *what, const char 
     return dit_json_read_file(path, out);
 }
 
+static const char *last_part(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+/* Names whose last part is `name`, or contains it; as one text, and the first of them. */
+static int match_last_part(char *const *names, const char *name, bool whole, char all[600], const char **first)
+{
+    int count = 0;
+    all[0] = '\0';
+    for (; *names; names++) {
+        const char *part = last_part(*names);
+        if (whole ? strcmp(part, name) != 0 : !strstr(part, name)) continue;
+        if (!count++) *first = *names;
+        if (strlen(all) + strlen(*names) + 3 < 600)
+            snprintf(all + strlen(all), 600 - strlen(all), "%s%s", count > 1 ? ", " : "", *names);
+    }
+    return count;
+}
+
+/* The workload whose last part is nearest to a misspelt one; NULL when none is near. */
+static const char *nearest_last_part(char *const *names, const char *name)
+{
+    const char *parts[1000];
+    int count = 0;
+    while (names[count] && count < 999) parts[count] = last_part(names[count]), count++;
+    parts[count] = NULL;
+    const char *near = dit_nearest_word(name, parts);
+    for (int i = 0; i < count; i++)
+        if (near == parts[i]) return names[i];
+    return NULL;
+}
+
+/* "xdit-scal-flux-16l40" alone, when no other workload ends so; else those that it may mean. */
+static dit_status find_by_last_part(const char *root, const char *name, char *path, size_t size)
+{
+    char **names, all[600];
+    const char *found = NULL;
+    dit_status st = suite_catalogue_names("workloads", &names);
+    if (st != DIT_OK) return st;
+    int count = match_last_part(names, name, true, all, &found);
+    if (count == 1) {
+        snprintf(path, size, "%s/%s.json", root, found);
+        if (!is_file(path)) snprintf(path, size, "%s/%s/%s.json", root, found, last_part(found));
+    } else {
+        if (!count) count = match_last_part(names, name, false, all, &found);
+        const char *near = count ? NULL : nearest_last_part(names, name);
+        st = DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no workload file or name \"%s\"", name);
+        if (count)
+            dit_error_hint(st, "there %s %s", count == 1 ? "is" : "are", all);
+        else if (near)
+            dit_error_hint(st, "did you mean \"%s\"?", near);
+        else
+            st = fail_not_found("workloads", "workload file or name", name);
+    }
+    suite_names_free(names);
+    return st;
+}
+
 dit_status suite_workload_find(const char *name, char *path, size_t size)
 {
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
@@ -236,7 +296,7 @@ dit_status suite_workload_find(const char *name, char *path, size_t size)
     if (is_file(path)) return DIT_OK;
     snprintf(path, size, "%s/%s/%s.json", root, name, base);
     if (is_file(path)) return DIT_OK;
-    return fail_not_found("workloads", "workload file or name", name);
+    return find_by_last_part(root, name, path, size);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "suite/history.h"
+#include "suite/schedule.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define INDEX_VERSION 1 /* a file with another user_version is made anew */
+#define INDEX_VERSION 2 /* a file with another user_version is made anew */
 
 struct suite_index {
     sqlite3 *database;
@@ -21,12 +22,13 @@ struct suite_index {
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS sessions ("
     "  name TEXT PRIMARY KEY, dir TEXT, workload TEXT, started TEXT, ended TEXT, hardware_id TEXT, version TEXT,"
-    "  damage TEXT, planned INTEGER, dropped INTEGER, complete INTEGER, bytes INTEGER, mtime_ns INTEGER);"
+    "  damage TEXT, planned INTEGER, dropped INTEGER, complete INTEGER, bytes INTEGER, mtime_ns INTEGER,"
+    "  called TEXT, note TEXT, tags TEXT, title TEXT, evidence TEXT);"
     "CREATE TABLE IF NOT EXISTS results ("
     "  session TEXT, line INTEGER, case_id TEXT, label TEXT, process INTEGER, status TEXT, started TEXT,"
     "  elapsed_ns INTEGER, latency_ns REAL, world_size INTEGER, superseded INTEGER, PRIMARY KEY (session, line));"
     "CREATE INDEX IF NOT EXISTS results_by_case ON results (case_id, started);"
-    "PRAGMA user_version = 1;";
+    "PRAGMA user_version = 2;";
 
 static dit_status sql_fail(suite_index *index, const char *doing)
 {
@@ -35,12 +37,12 @@ static dit_status sql_fail(suite_index *index, const char *doing)
 
 static dit_status execute(suite_index *index, const char *sql)
 {
-    return sqlite3_exec(index->database, sql, NULL, NULL, NULL) == SQLITE_OK ? DIT_OK : sql_fail(index, sql);
+    return sqlite3_exec(index->database, sql, NULL, NULL, NULL) == SQLITE_OK ? DIT_OK : sql_fail(index, "writing");
 }
 
 static dit_status prepare(suite_index *index, const char *sql, sqlite3_stmt **out)
 {
-    return sqlite3_prepare_v2(index->database, sql, -1, out, NULL) == SQLITE_OK ? DIT_OK : sql_fail(index, sql);
+    return sqlite3_prepare_v2(index->database, sql, -1, out, NULL) == SQLITE_OK ? DIT_OK : sql_fail(index, "reading");
 }
 
 /* ---- one session ------------------------------------------------------------------------------------------------- */
@@ -103,11 +105,37 @@ static dit_status insert_results(suite_index *index, const char *session, const 
     return st;
 }
 
+/* "a,b,c" */
+static void join_tags(const cJSON *session, char *out, size_t size)
+{
+    const cJSON *tag;
+    size_t used = 0;
+    out[0] = '\0';
+    cJSON_ArrayForEach(tag, cJSON_GetObjectItemCaseSensitive(session, "tags"))
+    {
+        if (cJSON_IsString(tag) && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "," : "", tag->valuestring);
+    }
+}
+
+static const char *evidence_of(const suite_history *history)
+{
+    bool measured = false, simulated = false;
+    for (int i = 0; i < history->result_count; i++) {
+        bool virtual = suite_case_simulated(cJSON_GetObjectItemCaseSensitive(history->results[i].document, "case"));
+        if (history->results[i].status == SUITE_OUTCOME_SKIPPED) continue;
+        measured |= !virtual;
+        simulated |= virtual;
+    }
+    return measured && simulated ? "both" : measured ? "measured" : simulated ? "simulated" : "";
+}
+
 static dit_status insert_session(suite_index *index, const suite_session *session, const suite_history *history,
                                  const char *damage, const struct stat *facts)
 {
     sqlite3_stmt *insert = NULL;
-    DIT_TRY(prepare(index, "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", &insert));
+    char tags[512];
+    DIT_TRY(prepare(index, "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &insert));
     bind_text(insert, 1, session->name);
     bind_text(insert, 2, session->dir);
     bind_text(insert, 3, text_at(history->session, "workload", "name"));
@@ -121,6 +149,12 @@ static dit_status insert_session(suite_index *index, const suite_session *sessio
     sqlite3_bind_int(insert, 11, history->complete);
     sqlite3_bind_int64(insert, 12, facts->st_size);
     sqlite3_bind_int64(insert, 13, facts->st_mtim.tv_sec * INT64_C(1000000000) + facts->st_mtim.tv_nsec);
+    join_tags(history->session, tags, sizeof tags);
+    bind_text(insert, 14, text_at(history->session, "name", NULL));
+    bind_text(insert, 15, text_at(history->session, "note", NULL));
+    bind_text(insert, 16, tags);
+    bind_text(insert, 17, text_at(history->session, "workload", "title"));
+    bind_text(insert, 18, evidence_of(history));
     dit_status st = finish(index, insert, "adding a session");
     sqlite3_finalize(insert);
     return st;
@@ -221,35 +255,88 @@ static dit_status check_version(suite_index *index)
     return DIT_FAIL(DIT_ERR_IO, "index of %s: version %d", index->root, version);
 }
 
-static dit_status open_once(suite_index *index, const char *path)
+/* Opens (creates) `path` or ":memory:", whose tables may still be behind the journals. */
+static dit_status open_tables(suite_index *index, const char *path)
 {
     if (sqlite3_open(path, &index->database) != SQLITE_OK) return sql_fail(index, "opening");
     sqlite3_busy_timeout(index->database, 10000);
+    return check_version(index);
+}
+
+static dit_status create(const char *root, suite_index **out)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the index");
+    dit_status st = suite_path((*out)->root, "%s", root);
+    if (st == DIT_OK) return st;
+    free(*out);
+    *out = NULL;
+    return st;
+}
+
+static void close_database(suite_index *index)
+{
+    sqlite3_close(index->database);
+    index->database = NULL;
+}
+
+/* Copies the tables of the file, where there is one that can be read; without them all journals are read. */
+static void copy_file(suite_index *index)
+{
+    char path[SUITE_PATH];
+    sqlite3 *file = NULL;
+    bool readable = suite_path(path, "%s/index.sqlite", index->root) == DIT_OK && access(path, R_OK) == 0 &&
+                    sqlite3_open_v2(path, &file, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK;
+    sqlite3_backup *backup = readable ? sqlite3_backup_init(index->database, "main", file, "main") : NULL;
+    if (backup) sqlite3_backup_step(backup, -1);
+    if (backup) sqlite3_backup_finish(backup);
+    sqlite3_close(file);
+}
+
+/* In memory; when what the file gave is unsound, without it. */
+static dit_status read_into_memory(suite_index *index, bool with_file)
+{
+    if (sqlite3_open(":memory:", &index->database) != SQLITE_OK) return sql_fail(index, "opening");
+    if (with_file) copy_file(index);
     DIT_TRY(check_version(index));
     return update(index);
 }
 
-dit_status suite_index_open(const char *root, suite_index **out)
+dit_status suite_index_read(const char *root, suite_index **out)
 {
-    char path[SUITE_PATH];
-    suite_index *index = calloc(1, sizeof *index);
+    suite_index *index;
     *out = NULL;
-    if (!index) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the index");
-    dit_status st = suite_path(index->root, "%s", root);
-    if (st == DIT_OK) st = suite_path(path, "%s/index.sqlite", root);
-    if (st == DIT_OK) st = suite_path_make(root);
-    if (st == DIT_OK) st = open_once(index, path);
-    if (st == DIT_ERR_IO) { /* not a database, another version, half written: it holds nothing of its own */
-        dit_log_debug("making the index anew: %s", dit_error_last()->message);
-        sqlite3_close(index->database);
-        index->database = NULL;
-        unlink(path);
-        st = open_once(index, path);
+    DIT_TRY(create(root, &index));
+    dit_status st = read_into_memory(index, true);
+    if (st != DIT_OK) {
+        dit_log_debug("reading without the index: %s", dit_error_last()->message);
+        dit_error_clear();
+        close_database(index);
+        st = read_into_memory(index, false);
     }
     if (st == DIT_OK)
         *out = index;
     else
         suite_index_close(index);
+    return st;
+}
+
+dit_status suite_index_save(const char *root)
+{
+    char path[SUITE_PATH];
+    suite_index *index;
+    DIT_TRY(create(root, &index));
+    dit_status st = suite_path(path, "%s/index.sqlite", root);
+    if (st == DIT_OK) st = open_tables(index, path);
+    if (st == DIT_OK) st = update(index);
+    if (st != DIT_OK && access(path, W_OK) == 0) { /* it holds nothing of its own */
+        dit_log_debug("making the index anew: %s", dit_error_last()->message);
+        close_database(index);
+        unlink(path);
+        st = open_tables(index, path);
+        if (st == DIT_OK) st = update(index);
+    }
+    suite_index_close(index);
     return st;
 }
 
@@ -264,7 +351,8 @@ static const char list_query[] =
     "SELECT s.name, s.dir, s.workload, s.started, s.ended, s.hardware_id, s.version, s.damage, s.planned, s.dropped,"
     "  s.complete, count(r.line), coalesce(sum(r.status = 'ok'), 0), coalesce(sum(r.status = 'failed'), 0),"
     "  coalesce(sum(r.status = 'timeout'), 0), coalesce(sum(r.status = 'oom'), 0),"
-    "  coalesce(sum(r.status = 'skipped'), 0), coalesce(sum(r.status = 'invalid'), 0)"
+    "  coalesce(sum(r.status = 'skipped'), 0), coalesce(sum(r.status = 'invalid'), 0),"
+    "  s.called, s.note, s.tags, s.title, s.evidence"
     " FROM sessions s LEFT JOIN results r ON r.session = s.name AND r.superseded = 0"
     " GROUP BY s.name ORDER BY s.started DESC, s.name DESC";
 
@@ -274,12 +362,18 @@ dit_status suite_index_sessions(suite_index *index, suite_index_visit visit, voi
     DIT_TRY(prepare(index, list_query, &query));
     int code;
     while ((code = sqlite3_step(query)) == SQLITE_ROW) {
-        const char *text[8];
+        const char *text[8], *more[5];
         int number[10];
         char journal[SUITE_PATH];
         for (int i = 0; i < 8; i++) text[i] = (const char *)sqlite3_column_text(query, i);
         for (int i = 0; i < 10; i++) number[i] = sqlite3_column_int(query, 8 + i);
+        for (int i = 0; i < 5; i++) more[i] = (const char *)sqlite3_column_text(query, 18 + i);
         suite_index_session row = {
+            .called = more[0],
+            .note = more[1],
+            .tags = more[2],
+            .title = more[3],
+            .evidence = more[4],
             .name = text[0],
             .dir = text[1],
             .workload = text[2],

@@ -76,7 +76,9 @@ dit_status suite_session_create(const char *output, const char *workload_name, s
     DIT_TRY(suite_session_root(root));
     make_name(workload_name, name);
     DIT_TRY(suite_path(folder, "%s/%s", root, name));
-    DIT_TRY(suite_path_make(folder));
+    dit_status st = suite_path_make(folder);
+    if (st != DIT_OK)
+        return dit_error_hint(st, "write elsewhere: --output DIR for this session, or DITBENCH_RESULTS=DIR for all");
     return set_folder(folder, out);
 }
 

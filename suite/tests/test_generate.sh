@@ -272,7 +272,7 @@ interrupted() {
 ok "an interrupt leaves nothing: 130" interrupted
 
 counted() { # 11.901 billion parameters and 74.4 TFLOP: the published 12B and 74.36 (workloads/models/flux.1-dev.json)
-    "$ditbench" list models --filter flux.1-dev | grep -qE '^flux.1-dev +Flux +11.901 +11.9 1024x1024 +1 +74.39 +x1 '
+    "$ditbench" list models --filter flux.1-dev | grep -qE '^flux.1-dev +Flux +11.901 +11.9 +1.000 +1024x1024 +1 +74.39 +x1 '
 }
 ok "list models counts parameters and flops" counted
 entry() { "$ditbench" list models --filter allegro | grep -q 'architecture facts only'; }
@@ -294,7 +294,7 @@ methods() { # NAME EXACT: what the table says of a method
 }
 ok "list methods: Ulysses is exact" methods ulysses true
 ok "list methods: a hybrid with a pipeline is not" methods 'cfg+pipefusion+ulysses' false
-names() { "$ditbench" list workloads | grep -qx smoke && "$ditbench" list platforms | grep -qx local-cpu && "$ditbench" list vaes | grep -qx flux; }
+names() { "$ditbench" list workloads | grep -q '^smoke  *Smoke' && "$ditbench" list platforms | grep -q '^8xl40 *8 *48.0 *pcie4-x16 ' && "$ditbench" list vaes | grep -q '^flux '; }
 ok "list workloads, platforms and VAEs" names
 ok "list of something else: 2" exits 2 "$ditbench" list modls
 finish

@@ -1,6 +1,7 @@
 /* ditbench expand: the cases of a workload, and every dropped cell with its reason. */
 #include "suite/cli.h"
 #include "suite/settings.h"
+#include "suite/terminal.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
 
@@ -65,8 +66,8 @@ static void print_text(const suite_workload *workload)
                : workload->cases[i].is_simulated ? "  (simulated)"
                                                  : "");
     for (int i = 0; i < workload->dropped_count; i++) print_dropped(&workload->dropped[i]);
-    printf("%s: %d cases, %d dropped, %d merged into an equal case\n", workload->name, workload->case_count,
-           workload->dropped_count, workload->merged_count);
+    printf("%s: %d case%s, %d dropped, %d merged into an equal case\n", workload->name, workload->case_count,
+           suite_plural(workload->case_count), workload->dropped_count, workload->merged_count);
 }
 
 static int answer(const suite_workload *workload, bool json)

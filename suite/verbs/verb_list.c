@@ -1,4 +1,5 @@
 /* ditbench list: the sessions of this folder, or what the catalogue has. */
+#include "base/log.h"
 #include "suite/catalogue.h"
 #include "suite/cli.h"
 #include "suite/describe.h"
@@ -6,25 +7,38 @@
 #include "suite/method.h"
 #include "suite/parameter.h"
 #include "suite/platform_xml.h"
+#include "suite/row_filter.h"
+#include "suite/table.h"
+#include "suite/terminal.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char purpose[] =
-    "Lists the sessions under results/local, newest first; with --output DIR, those under DIR.\n"
-    "`list models` shows what every model and variant weighs and costs: parameters, flops of one forward, forwards in\n"
-    "a step, memory of one rank in fp32. The engine counts all of it at the model's default run (or at --resolution,\n"
-    "--frames). A model without a config is not built; the list shows what its authors state.\n"
-    "`list methods` shows which axes a method cuts, the fewest ranks it takes, and whether its result is exact.\n"
-    "`list workloads`, `list platforms`, `list accelerators` and `list vaes` show what there is of each kind;\n"
-    "`list platforms --xml NAME` prints a simulated cluster as SimGrid reads it.";
+    "Lists the sessions under results/local, newest first; with --output DIR, those under DIR; nothing is written "
+    "there.\n"
+    "`list models` shows every model, and every variant of it: parameters, flops of one forward and how many forwards "
+    "a\n"
+    "step has, memory of one rank in fp32, all counted by the engine at the model's default run (or at --resolution,\n"
+    "--frames); \"counted/stated\" is the counted number of parameters over what the authors state. A model without a\n"
+    "config is not built: only what its authors state is shown. --sources adds where the facts come from.\n"
+    "`list methods` shows which axes a method cuts, the fewest ranks it takes, and whether its result is exact;\n"
+    "`list platforms` and `list accelerators` what a device and its links can do; `list workloads` and `list vaes`\n"
+    "titles. `list platforms --xml NAME` prints a simulated cluster as SimGrid reads it.\n"
+    "--filter takes text that a row contains, or an expression over the members that --json shows. --json is one\n"
+    "document, {\"schema\": \"ditbench.list-KIND/1\", KIND: [objects]}. On a narrow terminal columns are left out and "
+    "named.";
 static const char examples[] = "ditbench list\n"
+                               "ditbench list --filter flux\n"
+                               "ditbench list --filter \"evidence == 'measured' && page\"\n"
                                "ditbench list models\n"
                                "ditbench list models --filter wan --resolution 832x480 --frames 33\n"
                                "ditbench list models --json\n"
                                "ditbench list methods\n"
+                               "ditbench list accelerators --filter 'memory_gib >= 80'\n"
                                "ditbench list platforms --xml 2x8xl40\n"
                                "ditbench list workloads";
 
@@ -32,8 +46,13 @@ typedef struct {
     suite_cli cli;
     suite_describe_params models;
     suite_single_params single;
-    const char *resolution, *xml;
+    const char *resolution, *xml, *filter;
+    bool sources;
 } list_call;
+
+static const double BYTES_PER_GIB = 1024.0 * 1024 * 1024; /* what datasheets of devices call GB */
+
+/* ---- rows of sessions -------------------------------------------------------------------------------------------- */
 
 static const char *state_of(const suite_index_session *row)
 {
@@ -42,28 +61,44 @@ static const char *state_of(const suite_index_session *row)
     return row->complete ? "complete" : "unfinished";
 }
 
-static void print_row(void *context, const suite_index_session *row)
+static bool has_page(const char *dir)
 {
-    (void)context;
-    int bad = row->failed + row->timeout + row->oom + row->invalid;
-    printf("%-44s %-16s %-10s %5d/%-5d %5d %5d\n", row->name, row->workload, state_of(row), row->done, row->planned,
-           bad, row->skipped);
-    if (row->damage[0]) printf("  %s\n", row->damage);
+    char path[SUITE_PATH];
+    return suite_path(path, "%s/report/report.html", dir) == DIT_OK && access(path, R_OK) == 0;
 }
 
-static void add_row(void *context, const suite_index_session *row)
+static void add_texts(cJSON *item, const suite_index_session *row)
+{
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"session", row->name},      {"path", row->dir},        {"workload", row->workload},
+                 {"title", row->title},       {"name", row->called},     {"note", row->note},
+                 {"state", state_of(row)},    {"started", row->started}, {"ended", row->ended},
+                 {"evidence", row->evidence}, {"damage", row->damage},   {"hardware_id", row->hardware_id},
+                 {"version", row->version}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].text && texts[i].text[0]) cJSON_AddStringToObject(item, texts[i].key, texts[i].text);
+}
+
+static void add_tags(cJSON *item, const char *joined)
+{
+    cJSON *tags = cJSON_AddArrayToObject(item, "tags");
+    char word[SUITE_PATH];
+    while (joined && *joined) {
+        size_t length = strcspn(joined, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, joined);
+        cJSON_AddItemToArray(tags, cJSON_CreateString(word));
+        joined += length + (joined[length] == ',');
+    }
+}
+
+static void add_session(void *context, const suite_index_session *row)
 {
     cJSON *item = cJSON_CreateObject();
     cJSON_AddItemToArray(context, item);
-    cJSON_AddStringToObject(item, "session", row->name);
-    cJSON_AddStringToObject(item, "path", row->dir);
-    cJSON_AddStringToObject(item, "workload", row->workload);
-    cJSON_AddStringToObject(item, "state", state_of(row));
-    cJSON_AddStringToObject(item, "started", row->started);
-    if (row->ended[0]) cJSON_AddStringToObject(item, "ended", row->ended);
-    if (row->damage[0]) cJSON_AddStringToObject(item, "damage", row->damage);
-    cJSON_AddStringToObject(item, "hardware_id", row->hardware_id);
-    cJSON_AddStringToObject(item, "version", row->version);
+    add_texts(item, row);
+    add_tags(item, row->tags);
+    cJSON_AddBoolToObject(item, "page", has_page(row->dir));
     const struct {
         const char *key;
         int value;
@@ -74,101 +109,171 @@ static void add_row(void *context, const suite_index_session *row)
         cJSON_AddNumberToObject(item, numbers[i].key, numbers[i].value);
 }
 
-static dit_status list(const suite_cli *cli)
+static dit_status list_sessions(list_call *call, cJSON *rows)
 {
     char root[SUITE_PATH];
     suite_index *index = NULL;
-    DIT_TRY(cli->output ? suite_path(root, "%s", cli->output) : suite_session_root(root));
-    DIT_TRY(suite_index_open(root, &index));
-    cJSON *document = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(document, "sessions");
-    if (!cli->json) printf("%-44s %-16s %-10s %11s %5s %5s\n", "session", "workload", "state", "runs", "bad", "skip");
-    dit_status st = suite_index_sessions(index, cli->json ? add_row : print_row, rows);
-    if (st == DIT_OK && cli->json) suite_cli_print_json("list-sessions", document);
-    cJSON_Delete(document);
+    DIT_TRY(call->cli.output ? suite_path(root, "%s", call->cli.output) : suite_session_root(root));
+    DIT_TRY(suite_index_read(root, &index));
+    dit_status st = suite_index_sessions(index, add_session, rows);
     suite_index_close(index);
     return st;
 }
 
-/* ---- the catalogue ----------------------------------------------------------------------------------------------- */
+/* ---- rows of the catalogue --------------------------------------------------------------------------------------- */
 
-static dit_status list_names(const suite_cli *cli, const char *kind)
+static const cJSON *member(const cJSON *object, const char *path)
 {
-    char **names, name[32];
-    snprintf(name, sizeof name, "list-%s", kind);
-    DIT_TRY(suite_catalogue_names(kind, &names));
-    cJSON *document = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(document, kind);
-    for (char **one = names; *one; one++) {
-        if (cli->json)
-            cJSON_AddItemToArray(rows, cJSON_CreateString(*one));
-        else
-            printf("%s\n", *one);
+    char key[64];
+    while (object && *path) {
+        size_t length = strcspn(path, "/");
+        snprintf(key, sizeof key, "%.*s", (int)length, path);
+        object = cJSON_GetObjectItemCaseSensitive(object, key);
+        path += length + (path[length] == '/');
     }
-    if (cli->json) suite_cli_print_json(name, document);
-    cJSON_Delete(document);
+    return object;
+}
+
+static void copy_text(cJSON *row, const char *key, const cJSON *document, const char *path)
+{
+    const char *text = cJSON_GetStringValue(member(document, path));
+    if (text) cJSON_AddStringToObject(row, key, text);
+}
+
+static void copy_number(cJSON *row, const char *key, const cJSON *document, const char *path, double unit)
+{
+    const cJSON *item = member(document, path);
+    if (cJSON_IsNumber(item)) cJSON_AddNumberToObject(row, key, item->valuedouble / unit);
+}
+
+static dit_status add_workload(const char *name, cJSON *row)
+{
+    char path[SUITE_PATH];
+    dit_json document = {0};
+    DIT_TRY(suite_workload_find(name, path, sizeof path));
+    DIT_TRY(dit_json_read_file(path, &document));
+    copy_text(row, "title", document.root, "title");
+    copy_text(row, "platform", document.root, "defaults/platform");
+    cJSON_AddStringToObject(row, "path", path);
+    dit_json_release(&document);
+    return DIT_OK;
+}
+
+static void fill_accelerator(const cJSON *document, cJSON *row)
+{
+    copy_text(row, "title", document, "title");
+    copy_text(row, "vendor", document, "vendor");
+    copy_number(row, "memory_gib", document, "memory_bytes", BYTES_PER_GIB);
+    copy_number(row, "bandwidth_gb_per_s", document, "memory_bandwidth_bytes_per_s", 1e9);
+    copy_number(row, "fp16_tflops", document, "peak_flops_per_s/fp16", 1e12);
+    copy_number(row, "nvlink_gb_per_s", document, "nvlink_bytes_per_s", 1e9);
+    copy_number(row, "pcie_gb_per_s", document, "pcie/bytes_per_s", 1e9);
+    copy_number(row, "power_w", document, "power_w", 1);
+    cJSON_AddBoolToObject(row, "has_cost", member(document, "cost") != NULL);
+}
+
+static dit_status add_accelerator(const char *name, cJSON *row)
+{
+    dit_json document = {0};
+    DIT_TRY(suite_catalogue_read("accelerators", "accelerator", name, "ditbench.accelerator/1", &document));
+    fill_accelerator(document.root, row);
+    dit_json_release(&document);
+    return DIT_OK;
+}
+
+/* What one device of a cluster is, and how many there are. */
+static dit_status add_devices(const cJSON *document, cJSON *row)
+{
+    const char *accelerator = cJSON_GetStringValue(member(document, "cluster/accelerator"));
+    const cJSON *nodes = member(document, "cluster/nodes"), *devices = member(document, "cluster/node/devices");
+    dit_json device = {0};
+    if (!accelerator) return DIT_OK;
+    DIT_TRY(suite_catalogue_read("accelerators", "accelerator", accelerator, "ditbench.accelerator/1", &device));
+    double count =
+        (cJSON_IsNumber(nodes) ? nodes->valuedouble : 1) * (cJSON_IsNumber(devices) ? devices->valuedouble : 1);
+    const cJSON *power = member(device.root, "power_w");
+    cJSON_AddStringToObject(row, "accelerator", accelerator);
+    cJSON_AddNumberToObject(row, "devices", count);
+    copy_number(row, "memory_gib", device.root, "memory_bytes", BYTES_PER_GIB);
+    if (cJSON_IsNumber(power)) cJSON_AddNumberToObject(row, "power_w", power->valuedouble * count);
+    dit_json_release(&device);
+    return DIT_OK;
+}
+
+static dit_status add_platform(const char *name, cJSON *row)
+{
+    dit_json document = {0};
+    DIT_TRY(suite_catalogue_read("platforms", "platform", name, "ditbench.platform/1", &document));
+    copy_text(row, "title", document.root, "title");
+    copy_text(row, "backend", document.root, "backend");
+    copy_text(row, "link", document.root, "cluster/node/device_link");
+    copy_text(row, "network", document.root, "cluster/node/nic_link");
+    dit_status st = add_devices(document.root, row);
+    dit_json_release(&document);
+    return st;
+}
+
+static dit_status add_vae(const char *name, cJSON *row)
+{
+    dit_json document = {0};
+    DIT_TRY(suite_catalogue_read("vaes", "vae", name, "ditbench.vae/1", &document));
+    copy_text(row, "title", document.root, "title");
+    copy_text(row, "class", document.root, "config/_class_name");
+    dit_json_release(&document);
+    return DIT_OK;
+}
+
+/* A row for each name of `kind`; a file that cannot be read is a row that says so. */
+static dit_status list_named(const char *kind, dit_status (*add)(const char *, cJSON *), cJSON *rows)
+{
+    char **names;
+    DIT_TRY(suite_catalogue_names(kind, &names));
+    for (char **name = names; *name; name++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "name", *name);
+        if (add(*name, row) != DIT_OK) cJSON_AddStringToObject(row, "damage", dit_error_last()->message);
+        cJSON_AddItemToArray(rows, row);
+    }
+    dit_error_clear();
     suite_names_free(names);
     return DIT_OK;
 }
 
-static const char *text_of(const cJSON *row, const char *key)
+static dit_status list_workloads(list_call *call, cJSON *rows)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
-    return text ? text : "-";
+    (void)call;
+    return list_named("workloads", add_workload, rows);
 }
 
-/* A number over `unit`, or "-". */
-static void write_number(const cJSON *row, const char *key, double unit, const char *format, char out[32])
+static dit_status list_accelerators(list_call *call, cJSON *rows)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, key);
-    if (cJSON_IsNumber(item))
-        snprintf(out, 32, format, item->valuedouble / unit);
-    else
-        snprintf(out, 32, "-");
+    (void)call;
+    return list_named("accelerators", add_accelerator, rows);
 }
 
-/* "PixArt" of "PixArtTransformer2DModel", "HunyuanDiT" of "HunyuanDiT2DModel". */
-static int family_length(const char *family)
+static dit_status list_platforms(list_call *call, cJSON *rows)
 {
-    const char *end = strstr(family, "Transformer");
-    return end ? (int)(end - family) : (int)strcspn(family, "23");
+    (void)call;
+    return list_named("platforms", add_platform, rows);
 }
 
-static void print_model(const cJSON *row)
+static dit_status list_vaes(list_call *call, cJSON *rows)
 {
-    char parameters[32], stated[32], flops[32], ratio[32], forwards[32], memory[32], frames[32];
-    const cJSON *reason = cJSON_GetObjectItemCaseSensitive(row, "reason");
-    const char *family = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "class"));
-    int named = family ? family_length(family) : 1;
-    write_number(row, "parameters", 1e9, "%.3f", parameters);
-    write_number(row, "stated_parameters", 1e9, "%.3g", stated);
-    write_number(row, "flops_per_forward", 1e12, "%.2f", flops);
-    write_number(row, "counted_over_stated", 1, "%.3f", ratio);
-    write_number(row, "forwards_per_step", 1, "x%.0f", forwards);
-    write_number(row, "memory_bytes", 1024.0 * 1024 * 1024, "%.1f", memory);
-    write_number(row, "num_frames", 1, "%.0f", frames);
-    printf("%-34s %-13.*s %9s %7s %9s %6s %9s %3s %6s %8s  %s%s%s\n", text_of(row, "name"), named,
-           family ? family : "-", parameters, stated, text_of(row, "resolution"), frames, flops, forwards, ratio,
-           memory, reason ? text_of(row, "reason") : "", reason ? "; " : "", text_of(row, "source"));
+    (void)call;
+    return list_named("vaes", add_vae, rows);
 }
 
-static dit_status list_models(list_call *call)
+static dit_status list_models(list_call *call, cJSON *rows)
 {
-    cJSON *rows, *row;
+    cJSON *models;
     if (call->resolution &&
         !suite_resolution_from_text(call->resolution, &call->models.width_px, &call->models.height_px))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--resolution: '%s' is not WIDTHxHEIGHT", call->resolution),
                               "write pixels, for example 1280x720");
-    DIT_TRY(suite_describe_models(&call->models, &call->single, &rows));
-    if (call->cli.json) {
-        cJSON *document = cJSON_CreateObject();
-        cJSON_AddItemToObject(document, "models", rows);
-        suite_cli_print_json("list-models", document);
-        cJSON_Delete(document);
-        return DIT_OK;
-    }
-    printf("%-34s %-13s %9s %7s %9s %6s %9s %3s %6s %8s  %s\n", "model", "family", "params/B", "stated", "size",
-           "frames", "TFLOP", "", "ratio", "GiB", "source");
-    cJSON_ArrayForEach(row, rows) print_model(row);
-    cJSON_Delete(rows);
+    if (call->filter && !suite_row_filter_is_expression(call->filter)) call->models.filter = call->filter;
+    DIT_TRY(suite_describe_models(&call->models, &call->single, &models));
+    while (models->child) cJSON_AddItemToArray(rows, cJSON_DetachItemFromArray(models, 0));
+    cJSON_Delete(models);
     return DIT_OK;
 }
 
@@ -202,74 +307,326 @@ static cJSON *method_json(const suite_method *method)
     return row;
 }
 
-static void print_method(const cJSON *row)
+static dit_status list_methods(list_call *call, cJSON *rows)
 {
-    char axes[64] = "";
-    const cJSON *axis;
-    cJSON_ArrayForEach(axis, cJSON_GetObjectItemCaseSensitive(row, "axes"))
-        snprintf(axes + strlen(axes), sizeof axes - strlen(axes), "%s%s", axes[0] ? " x " : "", axis->valuestring);
-    bool exact = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "exact"));
-    printf("%-24s %-28s %5d  %-26s %s\n", text_of(row, "name"), axes[0] ? axes : "-",
-           cJSON_GetObjectItemCaseSensitive(row, "least_ranks")->valueint,
-           exact ? "exact" : "approximate, has an oracle", text_of(row, "program"));
-}
-
-static dit_status list_methods(const suite_cli *cli)
-{
-    cJSON *document = cJSON_CreateObject(), *rows = cJSON_AddArrayToObject(document, "methods"), *row;
+    (void)call;
     for (const suite_method *method = suite_methods; method->name; method++)
         cJSON_AddItemToArray(rows, method_json(method));
-    if (cli->json)
-        suite_cli_print_json("list-methods", document);
-    else
-        printf("%-24s %-28s %5s  %-26s %s\n", "method", "axes", "ranks", "result", "program");
-    if (!cli->json) cJSON_ArrayForEach(row, rows) print_method(row);
-    cJSON_Delete(document);
     return DIT_OK;
 }
 
-static dit_status print_xml_json(const char *name, const suite_cluster *cluster)
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+enum { CELL_BYTES = 512 };
+typedef void (*list_cell)(const cJSON *row, char out[CELL_BYTES]);
+
+static const char *text_of(const cJSON *row, const char *key)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    if (!file) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", name);
-    dit_status st = suite_cluster_write_xml(cluster, file);
-    fclose(file);
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "platform", name);
-    cJSON_AddStringToObject(document, "xml", text);
-    if (st == DIT_OK) suite_cli_print_json("list-platform-xml", document);
-    cJSON_Delete(document);
-    free(text);
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
+    return text ? text : "";
+}
+
+static int number_of(const cJSON *row, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, key);
+    return cJSON_IsNumber(item) ? item->valueint : 0;
+}
+
+static void runs_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    snprintf(out, CELL_BYTES, "%d/%d", number_of(row, "done"), number_of(row, "planned"));
+}
+
+static void bad_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    int bad = number_of(row, "failed") + number_of(row, "timeout") + number_of(row, "oom") + number_of(row, "invalid");
+    snprintf(out, CELL_BYTES, "%.0d", bad); /* nothing for none */
+}
+
+static void skipped_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    snprintf(out, CELL_BYTES, "%.0d", number_of(row, "skipped"));
+}
+
+/* "2026-01-31 12:00", UTC. */
+static void date_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    const char *started = text_of(row, "started");
+    if (strlen(started) >= 16) snprintf(out, CELL_BYTES, "%.10s %.5s", started, started + 11);
+}
+
+static void joined_cell(const cJSON *list, const char *between, char out[CELL_BYTES])
+{
+    const cJSON *item;
+    size_t used = 0;
+    cJSON_ArrayForEach(item, list) if (used < CELL_BYTES) used +=
+        (size_t)snprintf(out + used, CELL_BYTES - used, "%s%s", used ? between : "", item->valuestring);
+}
+
+static void tags_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    joined_cell(cJSON_GetObjectItemCaseSensitive(row, "tags"), " ", out);
+}
+
+static void axes_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    joined_cell(cJSON_GetObjectItemCaseSensitive(row, "axes"), " x ", out);
+}
+
+static void page_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "page"))) snprintf(out, CELL_BYTES, "yes");
+}
+
+static void result_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    bool exact = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "exact"));
+    snprintf(out, CELL_BYTES, "%s", exact ? "exact" : "approximate, has an oracle");
+}
+
+static void simulated_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "has_cost"))) snprintf(out, CELL_BYTES, "yes");
+}
+
+/* "PixArt" of "PixArtTransformer2DModel", "HunyuanDiT" of "HunyuanDiT2DModel". */
+static void family_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    const char *family = text_of(row, "class"), *end = strstr(family, "Transformer");
+    snprintf(out, CELL_BYTES, "%.*s", (int)(end ? (size_t)(end - family) : strcspn(family, "23")), family);
+}
+
+/* ---- kinds ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    suite_column shown; /* key: the member, unless `write` says more */
+    double unit;        /* of numbers                                */
+    const char *format;
+    list_cell write; /* NULL: the member itself                   */
+} list_column;
+
+enum { MOST_COLUMNS = 16 };
+#define TEXT(key, title, spare)                                                                                        \
+    {                                                                                                                  \
+        {key, title, true, spare}, 0, NULL, NULL                                                                       \
+    }
+#define NUMBER(key, title, spare, unit, format)                                                                        \
+    {                                                                                                                  \
+        {key, title, false, spare}, unit, format, NULL                                                                 \
+    }
+#define CELL(key, title, is_text, spare, write)                                                                        \
+    {                                                                                                                  \
+        {key, title, is_text, spare}, 0, NULL, write                                                                   \
+    }
+
+static const list_column session_columns[] = {
+    TEXT("session", "session", 0),
+    CELL("date", "date (UTC)", true, 6, date_cell),
+    TEXT("workload", "workload", 5),
+    TEXT("name", "name", 3),
+    TEXT("state", "state", 0),
+    CELL("runs", "runs", false, 0, runs_cell),
+    CELL("bad", "bad", false, 0, bad_cell),
+    CELL("skipped", "skipped", false, 1, skipped_cell),
+    TEXT("evidence", "evidence", 4),
+    TEXT("version", "commit", 7),
+    CELL("tags", "tags", true, 2, tags_cell),
+    CELL("page", "page", true, 3, page_cell),
+    TEXT("title", "title", 9),
+    TEXT("damage", "damage", 8),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column model_columns[] = {
+    TEXT("name", "model", 0),
+    CELL("class", "family", true, 5, family_cell),
+    NUMBER("parameters", "params/B", 0, 1e9, "%.3f"),
+    NUMBER("stated_parameters", "stated", 3, 1e9, "%.3g"),
+    NUMBER("counted_over_stated", "counted/stated", 6, 1, "%.3f"),
+    TEXT("resolution", "size", 0),
+    NUMBER("num_frames", "frames", 2, 1, "%.0f"),
+    NUMBER("flops_per_forward", "TFLOP", 0, 1e12, "%.2f"),
+    NUMBER("forwards_per_step", "a step", 1, 1, "x%.0f"),
+    NUMBER("memory_bytes", "GiB", 0, 1024.0 * 1024 * 1024, "%.1f"),
+    TEXT("reason", "not built because", 8),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column method_columns[] = {
+    TEXT("name", "method", 0),
+    CELL("axes", "axes", true, 0, axes_cell),
+    NUMBER("least_ranks", "least ranks", 0, 1, "%.0f"),
+    CELL("exact", "result", true, 0, result_cell),
+    TEXT("program", "program", 1),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column workload_columns[] = {
+    TEXT("name", "workload", 0),
+    TEXT("title", "title", 0),
+    TEXT("platform", "platform", 1),
+    TEXT("damage", "damage", 2),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column platform_columns[] = {
+    TEXT("name", "platform", 0),
+    NUMBER("devices", "devices", 0, 1, "%.0f"),
+    NUMBER("memory_gib", "GiB each", 0, 1, "%.1f"),
+    TEXT("link", "link", 1),
+    TEXT("network", "network", 2),
+    NUMBER("power_w", "watts, all", 3, 1, "%.0f"),
+    TEXT("backend", "backend", 4),
+    TEXT("title", "title", 5),
+    TEXT("damage", "damage", 6),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column accelerator_columns[] = {
+    TEXT("name", "accelerator", 0),
+    NUMBER("memory_gib", "GiB", 0, 1, "%.1f"),
+    NUMBER("bandwidth_gb_per_s", "GB/s", 0, 1, "%.0f"),
+    NUMBER("fp16_tflops", "fp16 TFLOP/s", 0, 1, "%.0f"),
+    NUMBER("nvlink_gb_per_s", "NVLink GB/s", 2, 1, "%.0f"),
+    NUMBER("pcie_gb_per_s", "PCIe GB/s", 3, 1, "%.0f"),
+    NUMBER("power_w", "watts", 1, 1, "%.0f"),
+    CELL("has_cost", "simulated", true, 4, simulated_cell),
+    TEXT("title", "title", 5),
+    TEXT("damage", "damage", 6),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column vae_columns[] = {
+    TEXT("name", "vae", 0),
+    TEXT("title", "title", 0),
+    TEXT("class", "class", 1),
+    TEXT("damage", "damage", 2),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+
+typedef struct {
+    const char *name;
+    dit_status (*list)(list_call *call, cJSON *rows);
+    const list_column *columns;
+} list_kind;
+
+/* What there is to list; sessions when nothing is said. */
+static const list_kind kinds[] = {
+    {"sessions", list_sessions, session_columns},
+    {"models", list_models, model_columns},
+    {"methods", list_methods, method_columns},
+    {"workloads", list_workloads, workload_columns},
+    {"platforms", list_platforms, platform_columns},
+    {"accelerators", list_accelerators, accelerator_columns},
+    {"vaes", list_vaes, vae_columns},
+};
+enum { KIND_COUNT = (int)(sizeof kinds / sizeof *kinds) };
+
+static dit_status find_kind(const char *name, const list_kind **out)
+{
+    const char *words[KIND_COUNT + 1] = {NULL};
+    for (int i = 0; i < KIND_COUNT; i++) {
+        words[i] = kinds[i].name;
+        if (strcmp(kinds[i].name, name) == 0) return *out = &kinds[i], DIT_OK;
+    }
+    const char *near = dit_nearest_word(name, words);
+    dit_status st = DIT_FAIL(
+        DIT_ERR_USAGE, "'%s' is none of sessions, models, methods, workloads, platforms, accelerators, vaes", name);
+    return near ? dit_error_hint(st, "did you mean %s?", near) : st;
+}
+
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
+
+static void write_cell(const list_column *column, const cJSON *row, char out[CELL_BYTES])
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, column->shown.key);
+    out[0] = '\0';
+    if (column->write)
+        column->write(row, out);
+    else if (cJSON_IsString(item))
+        snprintf(out, CELL_BYTES, "%s", item->valuestring);
+    else if (cJSON_IsNumber(item)) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(out, CELL_BYTES, column->format, item->valuedouble / column->unit);
+#pragma GCC diagnostic pop
+    }
+}
+
+static dit_status print_table(const list_call *call, const list_kind *kind, const cJSON *rows)
+{
+    static const list_column source = TEXT("source", "source", 9);
+    list_column chosen[MOST_COLUMNS];
+    suite_column columns[MOST_COLUMNS];
+    char text[CELL_BYTES];
+    const cJSON *row;
+    int count = 0;
+    for (const list_column *column = kind->columns; column->shown.key; column++) chosen[count++] = *column;
+    if (call->sources) chosen[count++] = source;
+    for (int i = 0; i < count; i++) columns[i] = chosen[i].shown;
+    suite_table table = {.columns = columns, .column_count = count};
+    dit_status st = DIT_OK;
+    cJSON_ArrayForEach(row, rows)
+    {
+        if (st == DIT_OK) st = suite_table_add_row(&table);
+        for (int i = 0; i < count && st == DIT_OK; i++) {
+            write_cell(&chosen[i], row, text);
+            st = suite_table_set(&table, i, text);
+        }
+    }
+    if (st == DIT_OK && table.row_count) suite_table_print(&table, stdout, suite_terminal_width(stdout));
+    suite_table_release(&table);
     return st;
 }
 
-static dit_status print_xml(const char *name, bool json)
+static void print_json(const list_kind *kind, cJSON *rows)
+{
+    char name[32];
+    snprintf(name, sizeof name, "list-%s", kind->name);
+    cJSON *document = cJSON_CreateObject();
+    cJSON_AddItemReferenceToObject(document, kind->name, rows);
+    suite_cli_print_json(name, document);
+    cJSON_Delete(document);
+}
+
+static dit_status list(list_call *call, const list_kind *kind)
+{
+    cJSON *rows = cJSON_CreateArray();
+    dit_status st = rows ? kind->list(call, rows) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list");
+    int all = cJSON_GetArraySize(rows);
+    if (st == DIT_OK) st = suite_row_filter(rows, call->filter);
+    if (st == DIT_OK && !cJSON_GetArraySize(rows))
+        dit_log_info("no %s%s", kind->name, all ? ": the filter keeps none of them" : " here");
+    if (st == DIT_OK && call->cli.json) print_json(kind, rows);
+    if (st == DIT_OK && !call->cli.json) st = print_table(call, kind, rows);
+    cJSON_Delete(rows);
+    return st;
+}
+
+/* The cluster as SimGrid reads it; with --json inside a document. */
+static dit_status print_xml(const list_call *call)
 {
     suite_cluster cluster;
-    DIT_TRY(suite_cluster_load(name, &cluster));
-    dit_status st = json ? print_xml_json(name, &cluster) : suite_cluster_write_xml(&cluster, stdout);
+    char *text = NULL;
+    size_t length;
+    DIT_TRY(suite_cluster_load(call->xml, &cluster));
+    FILE *out = call->cli.json ? open_memstream(&text, &length) : stdout;
+    dit_status st = out ? suite_cluster_write_xml(&cluster, out) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the XML");
+    if (out && out != stdout) fclose(out);
+    if (st == DIT_OK && text) {
+        cJSON *document = cJSON_CreateObject();
+        cJSON_AddStringToObject(document, "platform", call->xml);
+        cJSON_AddStringToObject(document, "xml", text);
+        suite_cli_print_json("list-platform-xml", document);
+        cJSON_Delete(document);
+    }
+    free(text);
     suite_cluster_release(&cluster);
     return st;
 }
 
 static dit_status list_what(list_call *call)
 {
-    static const char *const kinds[] = {"models",    "methods",      "workloads", "vaes",
-                                        "platforms", "accelerators", "sessions",  NULL};
-    const char *what = call->cli.operand_count ? call->cli.operands[0] : "sessions";
-    if (call->xml && strcmp(what, "platforms") == 0) return print_xml(call->xml, call->cli.json);
+    const char *what = call->cli.operand_count ? call->cli.operands[0] : kinds[0].name;
+    const list_kind *kind = NULL;
+    if (call->xml && strcmp(what, "platforms") == 0) return print_xml(call);
     if (call->xml) return DIT_FAIL(DIT_ERR_USAGE, "--xml is about platforms: list platforms --xml %s", call->xml);
-    if (strcmp(what, "sessions") == 0) return list(&call->cli);
-    if (strcmp(what, "models") == 0) return list_models(call);
-    if (strcmp(what, "methods") == 0) return list_methods(&call->cli);
-    for (int i = 2; kinds[i]; i++)
-        if (strcmp(what, kinds[i]) == 0) return list_names(&call->cli, what);
-    const char *near = dit_nearest_word(what, kinds);
-    dit_status st = DIT_FAIL(
-        DIT_ERR_USAGE, "'%s' is none of models, methods, workloads, platforms, accelerators, vaes, sessions", what);
-    return near ? dit_error_hint(st, "did you mean %s?", near) : st;
+    DIT_TRY(find_kind(what, &kind));
+    return list(call, kind);
 }
 
 int suite_verb_list(int argc, char **argv)
@@ -277,15 +634,17 @@ int suite_verb_list(int argc, char **argv)
     list_call call = {.models = {.variants = true},
                       .single = {.launcher = "local", .world_size = 1, .threads_per_rank = 1}};
     const suite_option options[] = {
+        {"filter", 'f', SUITE_OPTION_STRING, "TEXT|EXPR", "only rows that contain TEXT, or for which EXPR holds",
+         &call.filter, 0, 0},
         {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "models: at this size", &call.resolution, 0, 0},
         {"frames", 0, SUITE_OPTION_INT, "N", "models: clips of this length", &call.models.num_frames, 1, 1 << 20},
-        {"filter", 'f', SUITE_OPTION_STRING, "TEXT", "models: only names that contain TEXT", &call.models.filter, 0, 0},
+        {"sources", 0, SUITE_OPTION_FLAG, NULL, "models: where their facts come from", &call.sources, 0, 0},
         {"xml", 0, SUITE_OPTION_STRING, "NAME", "platforms: this cluster for SimGrid", &call.xml, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {
-        "list", "[models|methods|workloads|platforms|accelerators|vaes]", purpose, examples, options, 0, 1};
+        "list", "[sessions|models|methods|workloads|platforms|accelerators|vaes]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
     dit_status st = list_what(&call);

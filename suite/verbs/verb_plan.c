@@ -2,6 +2,7 @@
 #include "suite/cli.h"
 #include "suite/predict.h"
 #include "suite/settings.h"
+#include "suite/terminal.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
 
@@ -53,8 +54,8 @@ static void print_text(const suite_workload *workload, const suite_run_item *ite
         printf("%5d %5d  %.12s %5d %14lld %10s  %s%s\n", items[i].order, items[i].block, one->case_id, one->world_size,
                (long long)one->predicted_bytes, memory, one->label, one->is_simulated ? "  (simulated)" : "");
     }
-    printf("%s: %d runs of %d cases, seed %llu\n", workload->name, count, workload->case_count,
-           (unsigned long long)workload->plan_seed);
+    printf("%s: %d run%s of %d case%s, seed %llu\n", workload->name, count, suite_plural(count), workload->case_count,
+           suite_plural(workload->case_count), (unsigned long long)workload->plan_seed);
 }
 
 /* "12", or "10..12" where ranks differ. */

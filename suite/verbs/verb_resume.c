@@ -3,6 +3,8 @@
 #include "suite/run.h"
 #include "suite/verbs/verbs.h"
 
+#include <signal.h>
+
 static const char purpose[] =
     "Continues a session that was interrupted, killed or limited in time. It runs exactly those planned runs that\n"
     "have no result yet. SESSION is a folder, a name or the beginning of a name, or `latest` (default). The exit\n"
@@ -66,6 +68,7 @@ int suite_verb_resume(int argc, char **argv)
     params.dry_run = cli.dry_run;
     params.quiet = cli.quiet;
     params.previews = cli.json ? cJSON_CreateArray() : NULL;
+    signal(SIGPIPE, SIG_IGN); /* as of run */
     suite_signals_block(&signals);
     dit_status st = suite_run_resume(cli.operand_count ? cli.operands[0] : NULL, &params, &signals, &summary);
     code = report(&cli, &params, &summary, st);

@@ -6,6 +6,7 @@
 #include "suite/verbs/verbs.h"
 
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,7 @@ int suite_verb_run(int argc, char **argv)
     call.params.quiet = call.cli.quiet;
     call.plan = call.cli.json ? cJSON_CreateObject() : NULL;
     call.params.previews = call.plan ? cJSON_AddArrayToObject(call.plan, "workloads") : NULL;
+    signal(SIGPIPE, SIG_IGN); /* a reader that has gone (head) does not end a session: the journal is the result */
     suite_signals_block(&call.signals);
     dit_status st = run_all(&call);
     code = report(&call, st);

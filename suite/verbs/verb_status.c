@@ -3,6 +3,7 @@
 #include "suite/history.h"
 #include "suite/progress.h"
 #include "suite/session.h"
+#include "suite/terminal.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -47,7 +48,8 @@ static double seconds_left(const status_facts *facts)
 static void print_text(const suite_session *session, const status_facts *facts)
 {
     char left[32];
-    printf("session %s\n%s: %d of %d runs", session->dir, state_of(facts), facts->done, facts->planned);
+    printf("session %s\n%s: %d of %d run%s", session->dir, state_of(facts), facts->done, facts->planned,
+           suite_plural(facts->planned));
     for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) {
         if (facts->counts[i]) printf(", %d %s", facts->counts[i], suite_outcome_name((suite_outcome_status)i));
     }

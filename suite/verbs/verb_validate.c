@@ -1,6 +1,7 @@
 /* ditbench validate: reads workload files strictly and says what is wrong, where, and what would be right. */
 #include "suite/cli.h"
 #include "suite/settings.h"
+#include "suite/terminal.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
 
@@ -8,8 +9,9 @@
 
 static void print_ok(const suite_workload *workload, const char *path)
 {
-    printf("ok    %s: %s, %d cases, %d dropped, %d merged\n", path, workload->name, workload->case_count,
-           workload->dropped_count, workload->merged_count);
+    printf("%sok%s    %s: %s, %d case%s, %d dropped, %d merged\n", suite_colour_start(stdout, "ok"),
+           suite_colour_end(stdout, "ok"), path, workload->name, workload->case_count,
+           suite_plural(workload->case_count), workload->dropped_count, workload->merged_count);
 }
 
 static cJSON *file_json(const char *path, dit_status st, const suite_workload *workload)
