@@ -6,6 +6,7 @@
 
 enum { STATS_ON_STACK = 128 };
 static const double stats_level = 0.95;
+static const double stats_outlier_score = 14.826;
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -94,4 +95,17 @@ dit_summary dit_stats_summarise(const double *values, int n)
 double dit_stats_median(const double *values, int n)
 {
     return dit_stats_summarise(values, n).median;
+}
+
+int dit_stats_outlier(const double *values, int n)
+{
+    dit_summary summary = dit_stats_summarise(values, n);
+    int worst = -1;
+    if (n < 3) return -1;
+    for (int i = 0; i < n; i++) {
+        double above = values[i] - summary.median;
+        bool far = above > 0.1 * summary.median && 0.6745 * above > stats_outlier_score * summary.mad;
+        if (far && (worst < 0 || values[i] > values[worst])) worst = i;
+    }
+    return worst;
 }

@@ -28,6 +28,11 @@ double dit_stats_median(const double *values, int n);
  * n=6: 1..6, n=10: 2..9, n=20: 6..15 at 0.95. */
 bool dit_stats_median_ranks(int n, double level, int *low, int *high, double *coverage);
 
+/* Index of the value furthest above the others, when its modified z-score (0.6745 times the distance to the median,
+ * over the median absolute deviation) is above 14.8 and it is a tenth above the median; -1 when there is none, or fewer
+ * than three values. The limit is hyperfine's. */
+int dit_stats_outlier(const double *values, int n);
+
 #ifdef __cplusplus
 }
 #endif

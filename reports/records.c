@@ -376,16 +376,30 @@ static double images_of(const report_case *kase)
     return report_case_number(kase, "num_images", &images) ? images : 1;
 }
 
-static void read_warnings(const cJSON *record, report_case *kase)
+/* Adds those of `object` to the case's. */
+static void add_warnings(const cJSON *object, report_case *kase)
 {
     const cJSON *warning;
-    size_t used = 0;
-    cJSON_ArrayForEach(warning, cJSON_GetObjectItemCaseSensitive(record, "warnings"))
+    size_t used = strlen(kase->warning);
+    cJSON_ArrayForEach(warning, cJSON_GetObjectItemCaseSensitive(object, "warnings"))
     {
         if (!cJSON_IsString(warning) || used >= sizeof kase->warning) continue;
         used += (size_t)snprintf(kase->warning + used, sizeof kase->warning - used, "%s%.60s", used ? ", " : "",
                                  warning->valuestring);
     }
+}
+
+/* What the engine says (throttled clocks) and what the harness saw (a busy machine, outliers); of several processes
+ * the newest that says anything. */
+static void read_warnings(const cJSON *line, const cJSON *record, report_case *kase)
+{
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(line, "warnings");
+    const cJSON *engine = cJSON_GetObjectItemCaseSensitive(record, "warnings");
+    if (!cJSON_GetArraySize(own) && !cJSON_GetArraySize(engine)) return;
+    kase->warning[0] = '\0';
+    add_warnings(record, kase);
+    add_warnings(line, kase);
+    kase->doubtful_count++;
 }
 
 static dit_status read_record(const dit_json *doc, report_case *kase, report_process *process)
@@ -398,7 +412,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     DIT_TRY(read_place(doc, record, kase));
     DIT_TRY(report_metrics_read(doc, record, "/record", images_of(kase), process->metric));
     if (report_case_is_simulated(kase)) process->metric[REPORT_RSS_BYTES] = NAN; /* memory is counted, not resident */
-    read_warnings(record, kase);
+    read_warnings(doc->root, record, kase);
     DIT_TRY(read_trace(doc, record, process->process, kase));
     return read_traffic(doc, record, kase);
 }

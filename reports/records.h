@@ -74,6 +74,7 @@ typedef struct {
     bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
     bool communication_mismatch;
     char warning[128];   /* what makes its times doubtful: "throttled: power_cap"; of the newest process that says so */
+    int doubtful_count;  /* result lines that say so                                                                  */
     bool oversubscribed; /* more ranks x threads than cores: its times say nothing about scaling */
     dit_summary metric[REPORT_METRIC_COUNT]; /* over ok processes; n = 0 when none has it */
 } report_case;

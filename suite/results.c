@@ -1,5 +1,6 @@
 #include "suite/results.h"
 
+#include "base/stats.h"
 #include "suite/quantity.h"
 #include "suite/table.h"
 #include "suite/terminal.h"
@@ -247,6 +248,58 @@ void suite_results_print_failures(const suite_results *results, FILE *out, int m
     if (count > most) fprintf(out, "... and %d more: ditbench show SESSION CASE\n", count - most);
 }
 
+/* ---- warnings ---------------------------------------------------------------------------------------------------- */
+
+/* A process far slower than the others of its case; NULL text when there is none. */
+static bool process_outlier(const report_case *kase, char *out, size_t size)
+{
+    enum { MOST_PROCESSES = 1000 };
+    double values[MOST_PROCESSES];
+    int64_t process[MOST_PROCESSES];
+    int count = 0;
+    for (int i = 0; i < kase->process_count && count < MOST_PROCESSES; i++) {
+        double latency = kase->processes[i].metric[REPORT_LATENCY];
+        if (kase->processes[i].status != REPORT_STATUS_OK || !isfinite(latency)) continue;
+        process[count] = kase->processes[i].process;
+        values[count++] = latency;
+    }
+    int worst = dit_stats_outlier(values, count);
+    if (worst < 0) return false;
+    snprintf(out, size, "process %lld of %d took %.2g times the median", (long long)process[worst], count,
+             values[worst] / dit_stats_median(values, count));
+    return true;
+}
+
+static void print_warning(FILE *out, const char *text, int count, const char *where)
+{
+    fprintf(out, "%swarning%s: %d case%s: %s (%s)\n", suite_colour_start(out, "warning"),
+            suite_colour_end(out, "warning"), count, suite_plural(count), text, where);
+}
+
+void suite_results_print_warnings(const suite_results *results, FILE *out)
+{
+    static const char *const kinds[] = {"busy:", "outlier:", "throttled:"};
+    char text[128], found[128] = "";
+    const report_case *first = NULL;
+    int slow = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const report_case *example = NULL;
+        int count = 0;
+        for (int i = 0; i < results->count; i++) {
+            const report_case *kase = results->rows[i].kase;
+            if (!strstr(kase->warning, kinds[k])) continue;
+            if (!count++) example = kase;
+        }
+        if (count) print_warning(out, strstr(example->warning, kinds[k]), count, example->label);
+    }
+    for (int i = 0; i < results->count; i++) {
+        const report_case *kase = results->rows[i].kase;
+        if (report_case_is_simulated(kase) || !process_outlier(kase, text, sizeof text)) continue;
+        if (!slow++) first = kase, memcpy(found, text, sizeof found);
+    }
+    if (first) print_warning(out, found, slow, first->label);
+}
+
 /* ---- the fastest ------------------------------------------------------------------------------------------------- */
 
 /* Whether no case that does the same work, on any number of ranks, is faster; of equals the first. */
@@ -344,6 +397,7 @@ dit_status suite_results_print_fastest(const suite_results *results, FILE *out, 
     if (st == DIT_OK && table.row_count) suite_table_print(&table, out, width);
     if (shown > MOST_LINES) fprintf(out, "... and %d more: ditbench show\n", shown - MOST_LINES);
     print_statuses(results, out);
+    suite_results_print_warnings(results, out);
     suite_table_release(&table);
     return st;
 }

@@ -33,6 +33,9 @@ int suite_results_varying(const suite_results *results, const char **names, int 
 void suite_results_print_settings(const suite_results *results, FILE *out);
 /* Prints a line for each case that gave no number, with the reason, at most `most`. */
 void suite_results_print_failures(const suite_results *results, FILE *out, int most);
+/* Prints what makes measured times doubtful: a busy machine, outliers among iterations and processes, throttled clocks;
+ * one line a kind, with a count and an example. Nothing when nothing was noticed. */
+void suite_results_print_warnings(const suite_results *results, FILE *out);
 /* Prints, for each model and size (and machine, where several are compared), the fastest case and how many times as
  * fast as one rank it is; then cases that are out of memory or failed, in words. At most 15 lines. */
 dit_status suite_results_print_fastest(const suite_results *results, FILE *out, int width);

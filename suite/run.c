@@ -2,12 +2,15 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/stats.h"
 #include "reports/text.h"
 #include "suite/batch.h"
 #include "suite/catalogue.h"
+#include "suite/contention.h"
 #include "suite/devices.h"
 #include "suite/environment.h"
 #include "suite/history.h"
+#include "suite/index.h"
 #include "suite/profile.h"
 #include "suite/progress.h"
 #include "suite/published_lines.h"
@@ -20,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NOT_RUN = -1, DEFAULT_DEADLINE_S = 600, RESULT_TEXT = 96 };
+enum { NOT_RUN = -1, DEFAULT_DEADLINE_S = 600, RESULT_TEXT = 96, MOST_SAMPLES = 1000 };
 
 /* Everything one run needs; run_release accepts a half-built one. */
 typedef struct {
@@ -216,6 +219,30 @@ static dit_status add_names(cJSON *line, const suite_run_params *params)
     return DIT_OK;
 }
 
+/* What makes times doubtful, as data: "warnings" of a session line or of a result. */
+static dit_status add_warning(cJSON *line, const char *text)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(line, "warnings"), *item = cJSON_CreateString(text);
+    if (!list) list = cJSON_AddArrayToObject(line, "warnings");
+    if (list && item && cJSON_AddItemToArray(list, item)) return DIT_OK;
+    cJSON_Delete(item);
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a warning");
+}
+
+/* A machine that is busy before anything is measured: told now, when one can still wait, and kept. */
+static dit_status add_business(const run_state *run, cJSON *line)
+{
+    char text[128];
+    double load = 0;
+    if (count_simulated(&run->schedule) == run->schedule.case_count) return DIT_OK;
+    suite_contention contention = suite_contention_now();
+    if (!suite_contention_is_high(&contention)) return DIT_OK;
+    suite_contention_text(&contention, text, sizeof text);
+    if (getloadavg(&load, 1) != 1) load = 0;
+    dit_log_warning("%s (load average %.1f) before the first case: latencies will be longer, and scatter", text, load);
+    return add_warning(line, text);
+}
+
 static dit_status fill_session_line(run_state *run, cJSON *line)
 {
     DIT_TRY(dit_json_add_string(line, "schema", "ditbench.journal/1"));
@@ -226,6 +253,7 @@ static dit_status fill_session_line(run_state *run, cJSON *line)
     DIT_TRY(add_command_line(line, run->params));
     DIT_TRY(add_plan(line, &run->schedule));
     DIT_TRY(add_simulation(run, line));
+    DIT_TRY(add_business(run, line));
     return add_machine(line);
 }
 
@@ -268,6 +296,32 @@ static dit_status write_end(run_state *run, bool complete, const char *reason)
     cJSON_AddBoolToObject(line, "complete", complete);
     cJSON_AddStringToObject(line, "end_reason", reason);
     return finish_line(run, line, add_now(line, "ended"));
+}
+
+/* An iteration far from the others: what ran beside it, and no property of the case. */
+static dit_status warn_of_outlier(cJSON *line, const suite_outcome *outcome)
+{
+    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(outcome->record, "samples");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(samples, "latency_ns"), *item;
+    double values[MOST_SAMPLES];
+    char text[128];
+    int count = 0;
+    cJSON_ArrayForEach(item, list) if (count < MOST_SAMPLES) values[count++] = item->valuedouble;
+    int worst = dit_stats_outlier(values, count);
+    if (worst < 0 || outcome->status != SUITE_OUTCOME_OK) return DIT_OK;
+    snprintf(text, sizeof text, "outlier: iteration %d of %d took %.2g times the median", worst + 1, count,
+             values[worst] / dit_stats_median(values, count));
+    return add_warning(line, text);
+}
+
+static dit_status add_contention(cJSON *line, const suite_contention *contention)
+{
+    char text[128];
+    if (!contention->known) return DIT_OK;
+    DIT_TRY(dit_json_add_number(line, "other_cores", contention->other_cores));
+    if (!suite_contention_is_high(contention)) return DIT_OK;
+    suite_contention_text(contention, text, sizeof text);
+    return add_warning(line, text);
 }
 
 static dit_status fill_result_line(cJSON *line, const suite_case *one, const suite_run_item *item,
@@ -339,6 +393,7 @@ static double deadline_of(const run_state *run, const suite_case *one)
 typedef struct {
     char case_file[SUITE_PATH], out_dir[SUITE_PATH], reference[SUITE_PATH], oracle[SUITE_PATH];
     const suite_case *reference_case, *oracle_case; /* NULL: none */
+    suite_contention contention;                    /* while it ran; unknown of a simulation */
 } item_paths;
 
 static dit_status make_launch_plan(const run_state *run, const suite_run_item *item, item_paths *paths,
@@ -375,23 +430,37 @@ static void result_text(const suite_outcome *outcome, bool simulated, char out[R
     snprintf(out, RESULT_TEXT, "%s%s", latency, simulated ? " simulated" : "");
 }
 
+/* "busy: ...; outlier: ...", for the line of the case; "" when nothing is doubtful. */
+static void tell_warnings(const cJSON *line, char *out, size_t size)
+{
+    const cJSON *item;
+    size_t used = 0;
+    out[0] = '\0';
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(line, "warnings")) if (used < size) used +=
+        (size_t)snprintf(out + used, size - used, "%s%s", used ? "; " : "", item->valuestring);
+}
+
 static dit_status record_outcome(run_state *run, int index, const char *started, const item_paths *paths,
                                  suite_outcome *outcome)
 {
     const suite_run_item *item = &run->schedule.items[index];
     const suite_case *one = &run->schedule.cases[item->case_index];
     const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
-    char result[RESULT_TEXT];
+    char result[RESULT_TEXT], note[256];
     cJSON *line = start_line("result");
     cJSON_AddStringToObject(line, "started", started);
     if (paths->reference_case) cJSON_AddStringToObject(line, "reference_case", paths->reference_case->case_id);
     if (paths->oracle_case) cJSON_AddStringToObject(line, "oracle_case", paths->oracle_case->case_id);
-    DIT_TRY(finish_line(run, line, fill_result_line(line, one, item, outcome)));
+    dit_status st = fill_result_line(line, one, item, outcome);
+    if (st == DIT_OK && !one->is_simulated) st = add_contention(line, &paths->contention);
+    if (st == DIT_OK && !one->is_simulated) st = warn_of_outlier(line, outcome);
+    tell_warnings(line, note, sizeof note);
+    DIT_TRY(finish_line(run, line, st));
     note_status(run, index, outcome->status);
     result_text(outcome, one->is_simulated, result);
     const suite_progress_case told = {.status = suite_outcome_name(outcome->status),
                                       .result = result,
-                                      .note = message ? message : "",
+                                      .note = message ? message : note,
                                       .elapsed_s = (double)outcome->elapsed_ns * 1e-9};
     suite_progress_finish(&run->progress, &told);
     return DIT_OK;
@@ -413,11 +482,22 @@ static bool is_skipped(const run_state *run, const suite_case *one, suite_outcom
     return true;
 }
 
+/* What to do where the launcher itself cannot be started. */
+static dit_status hint_launcher(const run_state *run, dit_status st)
+{
+    bool single = true;
+    if (st != DIT_ERR_ENVIRONMENT || strcmp(run->launcher->name, "mpirun") != 0) return st;
+    for (int i = 0; i < run->schedule.case_count; i++) single = single && run->schedule.cases[i].world_size == 1;
+    if (single) return dit_error_hint(st, "these cases have one rank: --launcher local needs no mpirun");
+    return dit_error_hint(st, "apt-get install openmpi-bin; cases of one rank run without it: "
+                              "--filter 'world_size == 1' --launcher local");
+}
+
 static dit_status run_item(run_state *run, int index)
 {
     const suite_run_item *item = &run->schedule.items[index];
     const suite_case *one = &run->schedule.cases[item->case_index];
-    item_paths paths;
+    item_paths paths = {0};
     suite_launch_plan plan;
     suite_outcome outcome = {0};
     char started[32];
@@ -433,7 +513,12 @@ static dit_status run_item(run_state *run, int index)
     suite_progress_start(&run->progress, one->label);
     dit_clock_utc(started);
     dit_status st = DIT_OK;
-    if (!is_skipped(run, one, &outcome)) st = suite_launch_run(run->launcher, &plan, &options, &outcome);
+    suite_contention_sample before, after;
+    suite_contention_take(&before);
+    bool skipped = is_skipped(run, one, &outcome);
+    if (!skipped) st = hint_launcher(run, suite_launch_run(run->launcher, &plan, &options, &outcome));
+    suite_contention_take(&after);
+    if (!skipped) paths.contention = suite_contention_between(&before, &after);
     if (st == DIT_OK && !outcome.interrupted) st = record_outcome(run, index, started, &paths, &outcome);
     if (st != DIT_OK) dit_error_note(st, "running %s, process %d", one->label, item->process);
     suite_outcome_release(&outcome);
@@ -658,8 +743,9 @@ static dit_status preview(run_state *run)
     fill_summary(run);
     cJSON_AddStringToObject(document, "workload", run->summary->workload);
     if (!run->params->previews) {
-        printf("# workload %s: %d runs of %d cases, %d cells dropped\n", run->summary->workload,
-               run->schedule.item_count, run->schedule.case_count, run->summary->dropped);
+        printf("# workload %s: %d run%s of %d case%s, %d cell%s dropped\n", run->summary->workload,
+               run->schedule.item_count, suite_plural(run->schedule.item_count), run->schedule.case_count,
+               suite_plural(run->schedule.case_count), run->summary->dropped, suite_plural(run->summary->dropped));
     }
     for (int i = 0; i < run->schedule.item_count && st == DIT_OK; i++)
         st = preview_item(run, &run->schedule.items[i], list);
@@ -716,6 +802,17 @@ static dit_status open_session(run_state *run)
     return DIT_OK;
 }
 
+/* The index is a convenience of `list`; where it cannot be written, list reads the journals. */
+static void save_index(const run_state *run)
+{
+    char root[SUITE_PATH];
+    const char *slash = strrchr(run->session->dir, '/');
+    if (!slash || run->params->output || suite_path(root, "%.*s", (int)(slash - run->session->dir), run->session->dir))
+        return;
+    if (suite_index_save(root) != DIT_OK) dit_log_debug("no index: %s", dit_error_last()->message);
+    dit_error_clear();
+}
+
 dit_status suite_run_check(const char *workload, const suite_run_params *params)
 {
     suite_run_summary summary;
@@ -734,6 +831,7 @@ dit_status suite_run_workload(const char *workload, const suite_run_params *para
     if (st == DIT_OK) st = plan_workload(&run, workload);
     if (st == DIT_OK && !params->dry_run) st = open_session(&run);
     if (st == DIT_OK) st = params->dry_run || !run.launcher->runs ? preview(&run) : run_items(&run);
+    if (st == DIT_OK && !params->dry_run && run.launcher->runs) save_index(&run);
     run_release(&run);
     return st;
 }
@@ -808,7 +906,7 @@ static dit_status reopen_session(run_state *run, const char *name)
     suite_history_finish(&run->history);
     DIT_TRY(suite_path(prefix, "%s/", run->session->dir));
     int stale = suite_process_sweep(prefix);
-    if (stale) dit_log_info("ended %d processes that the last run left behind", stale);
+    if (stale) dit_log_info("ended %d process%s that the last run left behind", stale, stale == 1 ? "" : "es");
     dit_status st = suite_schedule_load(run->session, &run->schedule);
     if (st != DIT_OK) return dit_error_note(st, "reading the plan of session %s", run->session->name);
     DIT_TRY(check_same_plan(run));
@@ -840,6 +938,7 @@ dit_status suite_run_resume(const char *session, const suite_run_params *params,
     dit_status st = run_init(&run, params, signals, out);
     if (st == DIT_OK) st = reopen_session(&run, session);
     if (st == DIT_OK) st = params->dry_run || !run.launcher->runs ? preview(&run) : continue_items(&run);
+    if (st == DIT_OK && !params->dry_run && run.launcher->runs) save_index(&run);
     run_release(&run);
     return st;
 }

@@ -116,9 +116,24 @@ static void more_samples_than_fit_on_the_stack(void **state)
     assert_near(dit_stats_median(values, 1001), 500, 0);
 }
 
+static void an_outlier_stands_far_above(void **state)
+{
+    (void)state;
+    const double quiet[] = {1.00, 1.02, 0.99, 1.01, 1.03}, one[] = {1.00, 1.02, 1.9, 1.01, 0.99, 1.5};
+    const double spread[] = {1, 2, 3, 4, 5, 9}, equal[] = {1, 1, 1, 1.05}, low[] = {1, 1.01, 0.99, 0.2}, two[] = {1, 9};
+    assert_int_equal(dit_stats_outlier(quiet, 5), -1);
+    assert_int_equal(dit_stats_outlier(one, 6), 2);
+    assert_int_equal(dit_stats_outlier(spread, 6), -1);
+    assert_int_equal(dit_stats_outlier(equal, 4), -1);
+    assert_int_equal(dit_stats_outlier(low, 4), -1);
+    assert_int_equal(dit_stats_outlier(two, 2), -1);
+    assert_int_equal(dit_stats_outlier(two, 0), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_outlier_stands_far_above),
         cmocka_unit_test(ranks_and_coverage_are_the_binomial_ones),
         cmocka_unit_test(below_six_there_is_no_interval_at_95_percent),
         cmocka_unit_test(large_samples_do_not_underflow),

@@ -9,7 +9,7 @@ cd "$work" || exit 4
 "$ditbench" run tiny.json >"$work/out" 2>"$work/err"
 # The journal's medians, as the lines show them: "256.1 ms", "1.284 s".
 each_line_is_a_latency() {
-    [ "$(grep -cE '^\[[0-9]/6\] ok      pixart-alpha-xl-2\{tiny\} 64x64 [1ur0-9]+  [0-9.]+ (ms|s|µs)$' err)" -eq 6 ] || { cat err; return 1; }
+    [ "$(grep -cE '^\[[0-9]/6\] ok      pixart-alpha-xl-2\{tiny\} 64x64 [1ur0-9]+  [0-9.]+ (ms|s|µs)(  (busy|outlier): .*)?$' err)" -eq 6 ] || { cat err; return 1; }
 }
 ok "each finished case prints its latency" each_line_is_a_latency
 ends_with_results() {
@@ -112,4 +112,81 @@ skipped_stays_behind() {
     "$ditbench" report --dry-run 2>&1 | grep -q "^latest is $before"
 }
 ok "a session that was skipped whole is not latest" skipped_stays_behind
+
+# The list of sessions: what people look for, filters, and nothing written.
+listed() {
+    "$ditbench" list >out && grep -qE '^session +date \(UTC\) +workload +name +state +runs ' out &&
+        grep -qE '^[0-9TZ]+-one-step-[0-9a-f]+ .* one step .*complete +1/1 .*measured .*try fast' out || { cat out; return 1; }
+    ! grep -q ' yes ' out && mkdir -p "$DITBENCH_RESULTS/latest/report" && touch "$DITBENCH_RESULTS/latest/report/report.html" &&
+        "$ditbench" list | grep -q ' yes '
+}
+ok "list has date, name, tags, evidence and whether there is a page" listed
+filtered() { # FILTER COUNT
+    [ "$("$ditbench" list --filter "$1" 2>err | grep -c '^2')" -eq "$2" ] || { "$ditbench" list; cat err; return 1; }
+}
+ok "list --filter TEXT" filtered 'One Step' 1
+ok "list --filter EXPR" filtered "done == 6 && evidence == 'measured'" 1
+ok "list --filter that keeps none" filtered 'evidence == "simulated"' 0
+unknown_member() { exits 2 "$ditbench" list --filter 'evidnce == 1' 2>err && grep -q 'the names are session, .*evidence' err; }
+ok "list --filter with an unknown name: 2, with the names" unknown_member
+catalogue_filtered() {
+    "$ditbench" list accelerators --filter 'memory_gib >= 140' >out && grep -q ^h200 out && ! grep -q ^l40 out &&
+        "$ditbench" list workloads -f xdit-scal | grep -q '^papers/xdit/xdit-scal-flux-16l40 ' &&
+        [ "$("$ditbench" list platforms -f 8xl40 --json | tr -d ' \n\t' | grep -c '^{"schema":"ditbench.list-platforms/1","platforms":\[{"name":"2x8xl40"')" -eq 1 ]
+}
+ok "platforms, accelerators and workloads have columns, objects and filters" catalogue_filtered
+writes_nothing() {
+    rm -f "$DITBENCH_RESULTS/index.sqlite"
+    "$ditbench" list >want && [ ! -e "$DITBENCH_RESULTS/index.sqlite" ] && exits 2 "$ditbench" run tiny.json --filter 1==2 2>/dev/null
+    echo broken >"$DITBENCH_RESULTS/index.sqlite"
+    "$ditbench" list | cmp want - && [ "$(cat "$DITBENCH_RESULTS/index.sqlite")" = broken ] &&
+        "$ditbench" run tiny.json -q --set method=single --name anew >/dev/null && [ "$(head -c 6 "$DITBENCH_RESULTS/index.sqlite")" = SQLite ]
+}
+ok "list writes nothing, a run mends the index" writes_nothing
+# as_reader COMMAND...: as somebody who may not write here.
+as_reader() {
+    if [ "$(id -u)" -eq 0 ]; then setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; else "$@"; fi
+}
+read_only() {
+    chmod 755 "$work" && chmod 644 "$work"/*.json && mv "$DITBENCH_RESULTS/index.sqlite" "$work/kept" && chmod a-w "$DITBENCH_RESULTS"
+    as_reader "$ditbench" list >got 2>err && [ ! -s err ] && "$ditbench" list | cmp got - || { cat err; return 1; }
+    exits 4 as_reader "$ditbench" run "$work/tiny.json" --set method=single --launcher local 2>err && grep -q -- '--output DIR' err || { cat err; return 1; }
+    chmod u+w "$DITBENCH_RESULTS"
+}
+ok "a folder that one may only read: list reads it, run names --output" read_only
+
+# Workloads by their last part.
+by_last_part() {
+    "$ditbench" validate xdit-scal-flux-16l40 | grep -q ' 75 cases' && ! "$ditbench" validate scal-flux 2>err &&
+        grep -q 'there are papers/xdit/xdit-scal-flux-16l40, papers/xdit/xdit-scal-flux-a100' err &&
+        ! "$ditbench" validate xdit-scal-flux-16l4O 2>err && grep -q 'did you mean "papers/xdit/xdit-scal-flux-16l40"' err
+}
+ok "a workload is found by the last part of its name, or candidates are offered" by_last_part
+without_mpirun() {
+    mkdir -p empty
+    PATH=$work/empty exits 4 "$ditbench" run tiny.json --set method=single 2>err && grep -q 'hint: .*--launcher local' err || { cat err; return 1; }
+}
+ok "without mpirun, cases of one rank: the other launcher is offered" without_mpirun
+reader_gone() {
+    "$ditbench" run tiny.json --output "$work/piped" 2>&1 | true
+    "$ditbench" status "$work/piped" | grep -q '^complete: 6 of 6 runs' || { "$ditbench" status "$work/piped"; return 1; }
+}
+ok "a reader that has gone does not end a session" reader_gone
+
+# A busy machine: as many loops as cores.
+busy() {
+    local loops=() i
+    for ((i = 0; i < $(nproc); i++)); do
+        while :; do :; done &
+        loops+=($!)
+    done
+    "$ditbench" run tiny.json --output "$work/busy" >out 2>err
+    kill "${loops[@]}"
+    wait "${loops[@]}" 2>/dev/null
+    grep -q '^warning: busy: other processes used .* before the first case' err && grep -qE '^\[.* ok .*  busy: other processes used' err &&
+        grep -q '^warning: . cases*: busy: other processes' out || { cat err out; return 1; }
+    head -n 1 "$work/busy/journal.jsonl" | grep -q '"warnings":\["busy: ' && grep -q '"other_cores":[0-9.]*,.*"warnings":\["busy' "$work/busy/journal.jsonl" &&
+        "$ditbench" show "$work/busy" | grep -q '^warning: .*busy' && exits 0 "$ditbench" verify "$work/busy"
+}
+ok "a busy machine is noticed: before the run, at each case, at the end, in the journal" busy
 finish

@@ -1,11 +1,13 @@
 /* ditbench doctor: can this machine run the suite, and what would it lack? */
 #include "suite/cli.h"
+#include "suite/contention.h"
 #include "suite/device_lines.h"
 #include "suite/environment.h"
 #include "suite/launch.h"
 #include "suite/network.h"
 #include "suite/scratch.h"
 #include "suite/session.h"
+#include "suite/terminal.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload.h"
 
@@ -112,10 +114,11 @@ static void check_hardware(finding *out, const char *engine)
         find(out, CHECK_FAILED, dit_error_last()->message, "apt-get install libhwloc15");
         return;
     }
-    snprintf(text, sizeof text, "%s, %d cores (%d usable), %d NUMA nodes, %.1f GiB",
+    snprintf(text, sizeof text, "%s, %d cores (%d usable), %d NUMA node%s, %.1f GiB",
              cJSON_GetStringValue(cJSON_GetObjectItem(hardware, "cpu")),
              cJSON_GetObjectItem(hardware, "cores")->valueint, suite_launch_cores(),
              cJSON_GetObjectItem(hardware, "numa_nodes")->valueint,
+             suite_plural(cJSON_GetObjectItem(hardware, "numa_nodes")->valueint),
              cJSON_GetObjectItem(hardware, "memory_bytes")->valuedouble / (1 << 30));
     find(out, CHECK_OK, text, "");
     cJSON_Delete(hardware);
@@ -131,6 +134,24 @@ static void check_memory(finding *out, const char *engine)
         find(out, CHECK_OK, text, "");
     else
         find(out, CHECK_WARNING, text, "the CPU workloads want 2 GiB; others will swap or be killed");
+}
+
+/* Timings on a busy machine say little. */
+static void check_contention(finding *out, const char *engine)
+{
+    char text[128];
+    double load = 0;
+    suite_contention contention = suite_contention_now();
+    (void)engine;
+    if (getloadavg(&load, 1) != 1) load = 0;
+    snprintf(text, sizeof text, "use %.1f of %d core%s, load average %.1f", contention.other_cores, contention.cores,
+             suite_plural(contention.cores), load);
+    if (!contention.known)
+        find(out, CHECK_WARNING, "/proc/stat cannot be read", "a busy machine will not be noticed");
+    else if (suite_contention_is_high(&contention))
+        find(out, CHECK_WARNING, text, "latencies measured now are longer than on a quiet machine, and scatter");
+    else
+        find(out, CHECK_OK, text, "");
 }
 
 static void check_shared_memory(finding *out, const char *engine)
@@ -318,6 +339,7 @@ static const struct {
 } checks[] = {
     {"hardware", check_hardware},
     {"memory", check_memory},
+    {"others", check_contention},
     {"shared memory", check_shared_memory},
     {"disk", check_disk},
     {"engine", check_engine},
@@ -381,7 +403,9 @@ int suite_verb_doctor(int argc, char **argv)
         usable &= found.level != CHECK_FAILED;
         add_finding(list, checks[i].name, &found);
         if (cli.json) continue;
-        printf("%-8s %-14s %s\n", level_names[found.level], checks[i].name, found.text);
+        const char *word = level_names[found.level];
+        printf("%s%-8s%s %-14s %s\n", suite_colour_start(stdout, word), word, suite_colour_end(stdout, word),
+               checks[i].name, found.text);
         if (found.hint[0]) printf("%-23s hint: %s\n", "", found.hint);
     }
     cJSON_AddBoolToObject(document, "usable", usable);

@@ -102,6 +102,7 @@ static dit_status print_session(const show_call *call, const suite_session *sess
     if (st == DIT_OK) st = suite_result_table_print(&call->table, &results, stdout);
     if (st == DIT_OK && !call->table.csv) {
         suite_results_print_failures(&results, stdout, MOST_FAILURES);
+        suite_results_print_warnings(&results, stdout);
         if (history->dropped_count)
             printf("%d cell%s of the workload %s dropped: ditbench report names %s\n", history->dropped_count,
                    suite_plural(history->dropped_count), history->dropped_count == 1 ? "was" : "were",
