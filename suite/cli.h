@@ -64,8 +64,8 @@ bool suite_cli_asks_for_json(int argc, char **argv);
 int suite_cli_parse(const suite_cli_spec *spec, int argc, char **argv, suite_cli *out);
 void suite_cli_release(suite_cli *cli);
 
-/* Reports the newest error of the thread, on stdout as {"schema","error":{code,message,where,hint,notes}} with --json, else on
- * stderr, and returns its exit code. */
+/* Reports the newest error of the thread, on stdout as {"schema","error":{code,message,where,hint,notes}} with --json,
+ * else on stderr, and returns its exit code. */
 int suite_cli_fail(const suite_cli *cli, dit_status status);
 /* The error document of suite_cli_fail, for verbs that put it into a larger one. */
 cJSON *suite_cli_error_json(void);

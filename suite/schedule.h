@@ -15,8 +15,7 @@ typedef struct {
     int case_count;
     suite_run_item *items; /* in running order */
     int item_count;
-    cJSON *
-        workload; /* {"path","name","title","hash","seed","set","plots","expect"}: all that a report needs of the file */
+    cJSON *workload;  /* {"path","name","title","hash","seed","set","plots","expect"}: all that a report needs */
     cJSON *dropped;   /* [{"cell","code","reason"}]                                                               */
     cJSON *published; /* lines of published points (published_lines.h); NULL: none                                */
     char hash[DIT_HASH_HEX]; /* of the canonical plan.json */

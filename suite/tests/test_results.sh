@@ -84,6 +84,12 @@ ok "--set of one axis of a zip leaves the other" zips
 says() { # WORDS SETTING
     exits 2 "$ditbench" expand tiny.json --set "$2" 2>err && grep -q -- "--set $2" err && grep -q "$1" err || { cat err; return 1; }
 }
+narrowed() {
+    sed 's/^  "measure"/  "plots": [{"id": "p", "kind": "latency_bars", "title": "t", "where": "mesh == '"'u2'"'"}],\n&/' tiny.json >plots.json
+    exits 0 "$ditbench" validate plots.json && exits 0 "$ditbench" validate plots.json --set method=single || return 1
+    sed -i "s/mesh == 'u2'/mesh == 'u3'/" plots.json && exits 2 "$ditbench" validate plots.json
+}
+ok "--set may take away the cases that a plot is about" narrowed
 ok "--set of an unknown key: what it is called here" says 'it is "num_inference_steps" here' steps=3
 ok "--set of a wrong type" says 'wants an integer, this is a string' num_inference_steps=abc
 ok "--set out of range" says 'outside \[1, 65536\]' world_size=0
