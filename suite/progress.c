@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BAR_CELLS = 24, LEAST_CELLS = 6, USUAL_WIDTH = 80 };
+enum { BAR_CELLS = 24, LEAST_WIDTH = 60, USUAL_WIDTH = 80 };
 
 void suite_progress_init(suite_progress *progress, int total, int done, bool quiet)
 {
@@ -41,11 +41,10 @@ static void draw_bar(const suite_progress *progress, int cells, char bar[BAR_CEL
     memcpy(bar + used, "] ", 3);
 }
 
-/* Cells of the bar that leave the label half of the line. */
-static int bar_cells(int width, int others)
+/* A quarter of the line, but nothing of a short one. */
+static int bar_cells(int width)
 {
-    int cells = width / 2 - others;
-    return cells > BAR_CELLS ? BAR_CELLS : cells < LEAST_CELLS ? 0 : cells;
+    return width < LEAST_WIDTH ? 0 : width / 4 < BAR_CELLS ? width / 4 : BAR_CELLS;
 }
 
 void suite_progress_tick(void *context, double elapsed_s)
@@ -63,7 +62,7 @@ void suite_progress_tick(void *context, double elapsed_s)
                         progress->timed ? "left " : "", left, progress->timed ? ", " : "", now);
     int width = suite_terminal_width(stderr);
     if (width <= 0) width = USUAL_WIDTH;
-    draw_bar(progress, bar_cells(width, used), bar);
+    draw_bar(progress, bar_cells(width), bar);
     int room = width - 1 - (int)strlen(bar) - used; /* the last column stays free: some terminals wrap there */
     fprintf(stderr, "\r%s%.*s%.*s\033[K", bar, room < 0 ? width - 1 : used, state, room < 0 ? 0 : room,
             progress->label ? progress->label : "");

@@ -353,10 +353,10 @@ static void print_statuses(const suite_results *results, FILE *out)
 {
     static const char *const words[REPORT_STATUS_COUNT] = {
         [REPORT_STATUS_FAILED] = "failed",
-        [REPORT_STATUS_TIMEOUT] = "reached their deadline",
-        [REPORT_STATUS_OOM] = "need more memory than there is",
+        [REPORT_STATUS_TIMEOUT] = "timed out",
+        [REPORT_STATUS_OOM] = "out of memory",
         [REPORT_STATUS_SKIPPED] = "skipped",
-        [REPORT_STATUS_INVALID] = "gave wrong numbers",
+        [REPORT_STATUS_INVALID] = "wrong numbers",
     };
     for (int status = 0; status < REPORT_STATUS_COUNT; status++) {
         int count = 0;
