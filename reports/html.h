@@ -19,6 +19,7 @@ typedef struct {
     bool composed; /* its script, data and CSV are written */
     report_grid grid;
     char *svg; /* NULL when it could not be drawn */
+    char *narrow; /* the picture for a narrow screen; NULL: svg fits there */
     int width;
     char error[512];
 } report_drawing_result;

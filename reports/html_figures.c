@@ -19,6 +19,12 @@ static void put_base64(dit_buffer *out, const char *bytes, size_t length)
     }
 }
 
+static void put_data(dit_buffer *out, const char *svg)
+{
+    put(out, "data:image/svg+xml;base64,");
+    put_base64(out, svg, strlen(svg));
+}
+
 static void put_gaps(const report_grid *grid, dit_buffer *out)
 {
     bool any = false;
@@ -44,11 +50,17 @@ static void put_picture(const report_drawing_result *figure, dit_buffer *out)
         put_element(out, "p class=\"warning\"", "p", figure->error);
         return;
     }
-    dit_buffer_printf(out, "<a href=\"%s.svg\"><img width=\"%d\" alt=\"", figure->id, figure->width);
+    dit_buffer_printf(out, "<a href=\"%s.svg\"><picture>", figure->id);
+    if (figure->narrow) {
+        put(out, "<source media=\"(max-width:700px)\" srcset=\"");
+        put_data(out, figure->narrow);
+        put(out, "\">");
+    }
+    dit_buffer_printf(out, "<img width=\"%d\" alt=\"", figure->width);
     html_put_figure_text(figure, out);
-    put(out, "\" src=\"data:image/svg+xml;base64,");
-    put_base64(out, figure->svg, strlen(figure->svg));
-    put(out, "\"></a>\n");
+    put(out, "\" src=\"");
+    put_data(out, figure->svg);
+    put(out, "\"></picture></a>\n");
 }
 
 /* Names of files are letters, digits, - and _. */

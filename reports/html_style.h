@@ -52,7 +52,7 @@ static const char html_style[] =
     "Mono',monospace}\n"
     "details summary{cursor:pointer;color:var(--soft)}\n"
     "@media(max-width:700px){header,main{padding-left:12px;padding-right:12px}header{padding-top:16px}h1{font-size:22px}"
-    ".tiles{grid-template-columns:1fr 1fr}figure{padding:6px}figcaption{padding:0 6px}\n"
+    ".tiles{grid-template-columns:1fr 1fr}figure{padding:6px}figure img{width:100%}figcaption{padding:0 6px}\n"
     "table,tbody,tr,th,td,caption{display:block;width:auto}thead{position:absolute;width:1px;height:1px;overflow:hidden;"
     "clip-path:inset(50%)}\n"
     "tbody tr{padding:8px 10px;border-bottom:1px solid var(--line)}tbody tr:last-child{border-bottom:0}\n"

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { REPORT_FIGURES = 64, REPORT_CLAIMS = 512 };
+enum { REPORT_FIGURES = 64, REPORT_CLAIMS = 512, REPORT_NARROW_PIXELS = 368 };
 static const size_t report_svg_limit = (size_t)64 << 20;
 
 /* A report being made. */
@@ -172,23 +172,26 @@ static dit_status write_figure_files(const report_work *work, const report_drawi
     return write_text(work, figure->id, ".gp", &files->script);
 }
 
-/* A title, a description and colours for dark pages, which gnuplot does not write. */
-static dit_status finish_svg(const report_work *work, report_drawing_result *figure)
+/* A title, a description and colours for dark pages, which gnuplot does not write, for FOLDER/ID.svg; the picture into
+ * *out, from malloc. */
+static dit_status finish_svg(const report_work *work, const report_drawing_result *figure, const char *id,
+                             const report_style *style, char **out)
 {
-    char path[REPORT_PATH + 96];
+    char path[REPORT_PATH + 96], *drawn = NULL;
     size_t length = 0;
     dit_buffer description = {0}, finished = {0};
-    snprintf(path, sizeof path, "%s/%s.svg", work->folder, figure->id);
-    DIT_TRY(dit_file_read(path, report_svg_limit, &figure->svg, &length));
+    snprintf(path, sizeof path, "%s/%s.svg", work->folder, id);
+    DIT_TRY(dit_file_read(path, report_svg_limit, &drawn, &length));
     html_put_figure_text(figure, &description);
     dit_buffer_text(&description, "");
-    if (!description.failed)
-        svg_finish(figure->svg, figure->plot.title, description.data, &work->options->style, &finished);
-    dit_status st = description.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", figure->id)
-                                       : write_text(work, figure->id, ".svg", &finished);
-    free(figure->svg);
-    figure->svg = st == DIT_OK ? finished.data : NULL;
-    if (st != DIT_OK) dit_buffer_release(&finished);
+    if (!description.failed) svg_finish(drawn, figure->plot.title, description.data, style, &finished);
+    dit_status st = description.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for figure %s", id)
+                                       : write_text(work, id, ".svg", &finished);
+    free(drawn);
+    if (st == DIT_OK)
+        *out = finished.data;
+    else
+        dit_buffer_release(&finished);
     dit_buffer_release(&description);
     return st;
 }
@@ -204,7 +207,30 @@ static dit_status draw(const report_work *work, report_drawing_result *figure)
     }
     snprintf(path, sizeof path, "%s/%s.png", work->folder, figure->id);
     if (formats & 1u << REPORT_FORMAT_png) DIT_TRY(report_picture_check(path));
-    return formats & 1u << REPORT_FORMAT_svg ? finish_svg(work, figure) : DIT_OK;
+    if (!(formats & 1u << REPORT_FORMAT_svg)) return DIT_OK;
+    return finish_svg(work, figure, figure->id, &work->options->style, &figure->svg);
+}
+
+/* A page on a phone shows the panels under one another, in type that one can read: ID-narrow.svg. */
+static bool wants_narrow(const report_work *work, const report_drawing_result *figure)
+{
+    bool lanes = figure->kind->drawing == REPORT_DRAW_TIMELINE || figure->kind->drawing == REPORT_DRAW_SCHEDULE;
+    return !work->figures_alone && !lanes && figure->width > REPORT_NARROW_PIXELS;
+}
+
+static dit_status draw_narrow(const report_work *work, report_drawing_result *figure, const char *footer)
+{
+    static const report_style style = {.width = 0.75 * REPORT_NARROW_PIXELS};
+    report_figure_files files = {0};
+    char id[REPORT_ID + 8];
+    snprintf(id, sizeof id, "%s-narrow", figure->id);
+    dit_status st = report_figure_compose(&figure->grid, &figure->plot, figure->kind, id, footer, &style, &files);
+    if (st == DIT_OK) st = write_text(work, id, ".dat", &files.data);
+    if (st == DIT_OK) st = write_text(work, id, ".gp", &files.script);
+    if (st == DIT_OK) st = gnuplot_run(work->gnuplot, work->folder, id, "svg");
+    if (st == DIT_OK) st = finish_svg(work, figure, id, &work->options->style, &figure->narrow);
+    report_figure_files_release(&files);
+    return st;
 }
 
 static dit_status compose_and_draw(const report_work *work, report_drawing_result *figure)
@@ -221,6 +247,7 @@ static dit_status compose_and_draw(const report_work *work, report_drawing_resul
     if (st == DIT_OK) st = write_figure_files(work, figure, &files);
     figure->composed = st == DIT_OK;
     if (st == DIT_OK && work->gnuplot) st = draw(work, figure);
+    if (st == DIT_OK && work->gnuplot && wants_narrow(work, figure)) st = draw_narrow(work, figure, footer.data);
     report_figure_files_release(&files);
     dit_buffer_release(&footer);
     return st;
@@ -443,6 +470,7 @@ static void release(report_work *work)
     for (int i = 0; i < work->figure_count; i++) {
         report_grid_release(&work->figures[i].grid);
         free(work->figures[i].svg);
+        free(work->figures[i].narrow);
     }
     for (int i = 0; i < work->claim_count; i++) report_judgement_release(&work->judgements[i]);
     free(work->figures);

@@ -117,6 +117,11 @@ static void the_page_begins_with_its_figures(void **state)
         at = next;
     }
     assert_null(strstr(page, "filter:invert"));
+    assert_contains(page, "<picture><source media=\"(max-width:700px)\" srcset=\"data:image/svg+xml;base64,");
+    free(page);
+    page = read_output("first", "latency-narrow.svg", &length);
+    assert_contains(page, "prefers-color-scheme:dark"); /* it has its colours on dark pages, too */
+    assert_contains(page, "</svg>");
     free(page);
 }
 
