@@ -1,9 +1,9 @@
 /* For test_matrix.sh: every model class with every method, as the registries list them.
  *
- *   matrix --models FILE --methods FILE --overrides FILE --variants N --resolution WxH write
+ *   matrix --models FILE --methods FILE --overrides FILE --variants N [--most-ranks N] --resolution WxH write
  *       Prints a workload: the models that are built, cut to the small ones of exact.json, times every method of
- * program denoise on 2, 4 or 8 ranks; approximate ones with the first N of 1, 0 and all steps synchronous. FILEs are
- *       `ditbench list models --json`, `list methods --json`, exact.json.
+ *       program denoise on 2, 4 or 8 ranks, N at most (8) or the least that it takes; approximate ones with the first
+ *       N of 1, 0 and all steps synchronous. FILEs are `ditbench list models --json`, `list methods --json`, exact.json.
  *   matrix --plan FILE --folder DIR [--backend NAME] [--element NAME] [--graphs no] [--model NAME,...]
  *           [--method NAME,...] run
  *       Runs the cases of `ditbench expand --json` that have as many ranks as there are, in this one launch, on a
@@ -134,17 +134,23 @@ static void add_cell(cJSON *tied, const char *method, int ranks, int warmup_step
     append_number(member(tied, "warmup_steps"), warmup_steps);
 }
 
-static void add_method(const cJSON *method, int most_variants, cJSON *tied)
+typedef struct {
+    int most_variants, most_ranks;
+    const char *resolution;
+} breadth;
+
+static void add_method(const cJSON *method, const breadth *wanted, cJSON *tied)
 {
     static const int warmup_steps[] = {1, 0, STEPS};
     const char *name = text_of(method, "name");
     int least = (int)number_or(method, "least_ranks", 1), most = least == 1 ? 1 : least > 4 ? 8 : 4;
-    int variants = cJSON_IsTrue(member(method, "exact")) ? 1 : most_variants;
+    int variants = cJSON_IsTrue(member(method, "exact")) ? 1 : wanted->most_variants;
+    if (most > wanted->most_ranks) most = wanted->most_ranks > least ? wanted->most_ranks : least;
     for (int ranks = least; ranks <= most; ranks *= 2)
         for (int i = 0; i < variants; i++) add_cell(tied, name, ranks, warmup_steps[i]);
 }
 
-static void add_methods(const cJSON *methods, int most_variants, cJSON *zip)
+static void add_methods(const cJSON *methods, const breadth *wanted, cJSON *zip)
 {
     static const char *const keys[] = {"method", "world_size", "warmup_steps"};
     const cJSON *item;
@@ -153,12 +159,11 @@ static void add_methods(const cJSON *methods, int most_variants, cJSON *zip)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) cJSON_AddArrayToObject(tied, keys[i]);
     cJSON_ArrayForEach(item, methods)
     {
-        if (strcmp(text_of(item, "program"), "denoise") == 0) add_method(item, most_variants, tied);
+        if (strcmp(text_of(item, "program"), "denoise") == 0) add_method(item, wanted, tied);
     }
 }
 
-static int write_workload(const cJSON *models, const cJSON *methods, const cJSON *overrides, int most_variants,
-                          const char *resolution)
+static int write_workload(const cJSON *models, const cJSON *methods, const cJSON *overrides, const breadth *wanted)
 {
     cJSON *root = cJSON_CreateObject(), *defaults, *zip;
     cJSON_AddStringToObject(root, "schema", "ditbench.workload/1");
@@ -167,12 +172,12 @@ static int write_workload(const cJSON *models, const cJSON *methods, const cJSON
     defaults = cJSON_AddObjectToObject(root, "defaults");
     cJSON_AddStringToObject(defaults, "platform", "local-cpu");
     cJSON_AddNumberToObject(defaults, "threads_per_rank", 1);
-    cJSON_AddStringToObject(defaults, "resolution", resolution);
+    cJSON_AddStringToObject(defaults, "resolution", wanted->resolution);
     cJSON_AddNumberToObject(defaults, "num_images", 2);
     cJSON_AddNumberToObject(defaults, "num_inference_steps", STEPS);
     zip = cJSON_AddArrayToObject(root, "zip");
     int missing = add_models(member(models, "models"), overrides, zip);
-    add_methods(member(methods, "methods"), most_variants, zip);
+    add_methods(member(methods, "methods"), wanted, zip);
     char *text = cJSON_Print(root);
     puts(text ? text : "");
     free(text);
@@ -444,10 +449,13 @@ int main(int argc, char **argv)
     dit_json models = {0}, methods = {0}, overrides = {0}, plan = {0};
     int wrong;
     if (strcmp(argv[argc - 1], "write") == 0) {
+        const char *most_ranks = option(argc, argv, "--most-ranks");
+        const breadth wanted = {.most_variants = atoi(option(argc, argv, "--variants")),
+                                .most_ranks = *most_ranks ? atoi(most_ranks) : MOST_RANKS,
+                                .resolution = option(argc, argv, "--resolution")};
         wrong =
             write_workload(read_option(argc, argv, "--models", &models), read_option(argc, argv, "--methods", &methods),
-                           read_option(argc, argv, "--overrides", &overrides), atoi(option(argc, argv, "--variants")),
-                           option(argc, argv, "--resolution"));
+                           read_option(argc, argv, "--overrides", &overrides), &wanted);
     } else {
         if (dit_comm_start("mpi", &argc, &argv) != DIT_OK || dit_comm_size(dit_comm_world()) > MOST_RANKS) return 4;
         const options o = {.folder = option(argc, argv, "--folder"),

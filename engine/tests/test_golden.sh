@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Every shipped golden folder: all kinds on one rank, transformers and sampling loops in each exact configuration of 2
-# and 4 ranks, VAEs shared by rows on 2, 3 and 4. On instruction sets below the best, one rank and the smallest folder of
-# each class. Speaks TAP.
+# and 4 ranks, VAEs shared by rows on 2, 3 and 4; the form for a commit has each axis and one product of two, all are in
+# the long one (DITBENCH_TEST_ALL=1). On instruction sets below the best, one rank and the smallest folder of each
+# class. Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 ditbench=${DITBENCH_BUILD:-$PWD/build}/bin/ditbench
 golden=engine/tests/golden
 . ci/tap.sh
 each_isa engine/tests/test_golden.sh "${ditbench%/*}/ditbench-engine"
+in_long() { [ -z "${DITBENCH_TEST_ALL:-}" ] || "$@"; } # only in the long form (DITBENCH_TEST_ALL=1)
 
 # What has a sequence to divide, and what has not.
 sampled=() vaes=() single=()
@@ -58,8 +60,8 @@ if [ "$short" = 1 ]; then
 fi
 check "VAEs, schedulers and operators agree with diffusers" 0 "${vaes[@]}" "${single[@]}"
 check "VAEs agree with diffusers on two ranks" 0 "${vaes[@]}" --ranks 2
-check "VAEs agree with diffusers on three ranks" 0 "${vaes[@]}" --ring_degree 3
-check "VAEs agree with diffusers on four ranks" 0 "${vaes[@]}" --cfg_degree 2 --ulysses_degree 2
+in_long check "VAEs agree with diffusers on three ranks" 0 "${vaes[@]}" --ring_degree 3
+in_long check "VAEs agree with diffusers on four ranks" 0 "${vaes[@]}" --cfg_degree 2 --ulysses_degree 2
 check "what has nothing to divide is skipped on two ranks" ${#single[@]} "${single[@]}" --ranks 2 --ulysses_degree 2
 parallel() { # skips, options...
     local skips=$1
@@ -71,21 +73,21 @@ parallel 0 --backend ref
 parallel 0 --ulysses_degree 2
 parallel 0 --ring_degree 2
 parallel "$one_branch" --cfg_degree 2
-parallel 0 --ulysses_degree 4
-parallel 0 --ring_degree 4
+in_long parallel 0 --ulysses_degree 4
+in_long parallel 0 --ring_degree 4
 parallel 0 --ulysses_degree 2 --ring_degree 2
 parallel 0 --ulysses_degree 2 --joint_text replicate
 parallel 0 --tensor_degree 2
-parallel 0 --tensor_degree 4
-parallel 0 --tensor_degree 2 --backend ref
+in_long parallel 0 --tensor_degree 4
+in_long parallel 0 --tensor_degree 2 --backend ref
 parallel 0 --patch_degree 2
 # Of a pipeline, run synchronously, the loops' final latents are compared; one folder has none.
 forwards=$(for folder in "${sampled[@]}"; do [ -e "$folder/e2e.json" ] || echo "$folder"; done | wc -l)
 parallel $((forwards + 1)) --pipefusion_degree 2
-parallel $((forwards + 1)) --pipefusion_degree 2 --ulysses_degree 2
-parallel 0 --tensor_degree 2 --ulysses_degree 2
-parallel 0 --tensor_degree 2 --ring_degree 2
-parallel "$one_branch" --tensor_degree 2 --cfg_degree 2
+in_long parallel $((forwards + 1)) --pipefusion_degree 2 --ulysses_degree 2
+in_long parallel 0 --tensor_degree 2 --ulysses_degree 2
+in_long parallel 0 --tensor_degree 2 --ring_degree 2
+in_long parallel "$one_branch" --tensor_degree 2 --cfg_degree 2
 
 # A check that cannot fail is none: one changed weight must be seen, by name and with exit code 6.
 work=$(mktemp -d)

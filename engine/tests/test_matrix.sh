@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Every model class that is built with every method that there is, on 2, 4 and (hybrids of three axes) 8 ranks; methods
-# with stale steps with 0, 1 and all steps synchronous. The matrix comes from the registries; what is missing from it
-# fails. Each cell: bytes and messages of the closed form, memory by class as counted without computing on every rank,
+# Every model class that is built with every method that there is. Long form (DITBENCH_TEST_ALL=1): on 2, 4 and (hybrids
+# of three axes) 8 ranks; methods with stale steps with 0, 1 and all steps synchronous. Short form: on the fewest ranks
+# that the method takes, with 1 step synchronous; each pair of model and method that the long form has. The matrix
+# comes from the registries; what is missing from it fails. Each cell: bytes and messages of the closed form, memory by class as counted without computing on every rank,
 # latents of one rank or of the oracle. A line says how far they are from either, by synchronous steps W. Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
@@ -14,13 +15,14 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers
 "$build/bin/ditbench" list models --resolution 256x256 --frames 9 --json >"$work/models.json" 2>"$work/log" &&
     "$build/bin/ditbench" list methods --json >"$work/methods.json" 2>>"$work/log"
 report $? "the registries are listed"
-variants=3 resolution=128x128
-[ -z "${SANITIZE:-}" ] || variants=1 resolution=64x64 # where arithmetic is slow: few tokens, one synchronous step
-write() { # models
-    "$build/tests/engine_matrix" --models "$1" --methods "$work/methods.json" --overrides engine/tests/exact.json \
-        --variants "$variants" --resolution "$resolution" write
+long='--variants 3 --resolution 128x128' short='--variants 1 --most-ranks 2 --resolution 128x128' form=$short
+[ -z "${DITBENCH_TEST_ALL:-}" ] || form=$long
+[ -z "${SANITIZE:-}" ] || form='--variants 1 --resolution 64x64' # where arithmetic is slow: few tokens
+write() { # models, options
+    # shellcheck disable=SC2086  # options are words
+    "$build/tests/engine_matrix" --models "$1" --methods "$work/methods.json" --overrides engine/tests/exact.json $2 write
 }
-write "$work/models.json" >"$work/matrix.json" 2>"$work/log"
+write "$work/models.json" "$form" >"$work/matrix.json" 2>"$work/log"
 status=$?
 sed 's/^/# /' "$work/log"
 report "$status" "every class that is built has a small model"
@@ -76,11 +78,26 @@ kept=$(grep -c '"case_id":' "$work/plan.json")
 report $? "all $kept cases of the plan have a verdict"
 for method in $(methods_of vae_decode); do report 0 "$method # SKIP a method of program vae_decode: test_rows.sh"; done
 
+# The short form leaves out no pair: models and methods of the cases that either plan keeps.
+pairs_of() { # plan
+    sed -nE 's/^\t+"(base_model|method)":\t"([^"]*)".*/\1 \2/p; s/^\t"dropped":.*/end/p' "$1" |
+        awk '$1 == "end" { exit } $1 == "base_model" { model = $2 } $1 == "method" { print model, $2 }' | sort -u
+}
+write "$work/models.json" "$long" >"$work/long.json" && "$build/bin/ditbench" expand "$work/long.json" --json >"$work/long.plan"
+pairs_of "$work/long.plan" >"$work/long.pairs"
+pairs_of "$work/plan.json" | comm -23 "$work/long.pairs" - >"$work/left"
+[ "$(wc -l <"$work/long.pairs")" -gt 200 ] && [ ! -s "$work/left" ]
+status=$?
+sed 's/^/# left out: /' "$work/left"
+report "$status" "all $(wc -l <"$work/long.pairs") pairs of model and method that can run are run"
+pairs_of "$work/plan.json" | grep -v ' usp$' | comm -23 "$work/long.pairs" - | grep -q ' usp$'
+report $? "a pair that is left out is noticed"
+
 # The checks can fail.
 [ -n "$(missing_of "$(methods_of denoise) moved-blocks")" ]
 report $? "a method that is registered and does not run is noticed"
 sed '/"name":.*"pixart-sigma-xl-2"/,/"class":/s/PixArtTransformer2DModel/LaterTransformer2DModel/' "$work/models.json" >"$work/more.json"
-! write "$work/more.json" >/dev/null 2>"$work/log" && grep -q 'LaterTransformer2DModel' "$work/log"
+! write "$work/more.json" "$form" >/dev/null 2>"$work/log" && grep -q 'LaterTransformer2DModel' "$work/log"
 report $? "a class without a small model is noticed"
 # With stale steps and without, an approximate method is another thing than one rank: the oracle is no copy of it.
 awk '$5 == "ok" && $7 !~ /nan/ { split($6, exact, "="); total++; if (exact[2] > 1e-5) other++ }

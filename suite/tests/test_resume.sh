@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # kill -9 of the harness or of an engine at random moments, then resume: every (case, process) once, nothing torn.
+# Kills: DITBENCH_KILL_ROUNDS, or 6 in the short form and 60 in the long one (DITBENCH_TEST_ALL=1).
 # shellcheck disable=SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
-rounds=${DITBENCH_KILL_ROUNDS:-20}
+if [ -n "${DITBENCH_TEST_ALL:-}" ]; then rounds=60; else rounds=6; fi
+rounds=${DITBENCH_KILL_ROUNDS:-$rounds}
 if sanitized; then rounds=4; fi # each start takes seconds there
 write_workload "$work/tiny.json" 2
 RANDOM=${DITBENCH_TEST_SEED:-7}
