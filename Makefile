@@ -17,6 +17,7 @@ SANITIZE  ?=
 CUDA_HOME ?= /usr/local/cuda
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
+LONG      ?= 0
 
 WARNINGS  := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla
 OPTIMISE  := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O3 -g1 -fno-math-errno -fno-trapping-math)
@@ -39,9 +40,15 @@ COMMIT    := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)$(if
 
 # ---- set-up and the two commands -------------------------------------------------------------------------------------
 .PHONY: all test test-all bench deps help install lint format asan clean check fuzz report
-bench: deps ## Run smoke and CPU workloads for real, simulate the papers' figures, write HTML reports (minutes on two cores)
-	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
-	$(Q)ci/bench.sh $(BUILD) $(WORKLOADS)
+bench: deps ## Run smoke and cpu/quick for real, simulate figures of papers, end with one page (minutes; LONG=1: all of them)
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) $(BENCH_CUDA) all
+	$(Q)LONG=$(LONG) ci/bench.sh $(BUILD) $(WORKLOADS)
+# CUDA code is compiled for the GPUs that are here, and not where there is none, unless somebody says otherwise.
+GPU_ARCH = $(shell ci/gpu/arch.sh)
+GENCODE_OF = $(if $(filter native,$(1)),-arch=native,$(foreach arch,$(1),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)))
+BENCH_CUDA = $(if $(BENCH_CUDA_SAID),,$(call BENCH_CUDA_FOR,$(GPU_ARCH)))
+BENCH_CUDA_FOR = $(if $(1),"NVCC_GENCODE=$(strip $(call GENCODE_OF,$(1)))",CUDA=0 "CUDA_REASON=no GPU here (plain make compiles for GPUs anyway)")
+BENCH_CUDA_SAID := $(filter-out undefined file,$(origin CUDA) $(origin NVCC_GENCODE))
 
 check: deps ## Build, and run the quick test programs (under a minute)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all tests
@@ -59,7 +66,7 @@ deps: ## Install missing packages (or print the command and exit 4)
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "Knobs: CC MPICC PREFIX DESTDIR BUILD DEBUG=1 V=1 SANITIZE=address,undefined CUDA=0 CUDA_HOME CUDNN_HOME NCCL_HOME NVCC_GENCODE FUZZ_SECONDS WORKLOADS"
+	@echo "Knobs: CC MPICC PREFIX DESTDIR BUILD DEBUG=1 V=1 SANITIZE=address,undefined CUDA=0 CUDA_HOME CUDNN_HOME NCCL_HOME NVCC_GENCODE FUZZ_SECONDS WORKLOADS LONG=1"
 
 # ---- folders ---------------------------------------------------------------------------------------------------------
 include base/rules.mk kernels/rules.mk engine/rules.mk reports/rules.mk suite/rules.mk

@@ -31,7 +31,7 @@ NCCL      := $(if $(NVCC),$(firstword $(wildcard $(NCCL_HOME)/include/nccl.h /us
 CUDA_MESSAGE := $(if $(SANITIZE),a sanitized build has no cuda device but the emulated one,$(if $(NVCC),cuda: $(NVCC)$(if \
     $(CUBLASLT),$(comma) cuBLASLt,; no cuBLASLt: own linear layers only)$(if $(CUDNN),$(comma) cuDNN,; no cuDNN: own \
     attention and convolutions only)$(if $(NCCL),$(comma) NCCL,; no NCCL: ranks exchange through the host),$(if $(filter \
-    0,$(CUDA)),CUDA=0,no CUDA toolkit in $(CUDA_HOME) or on PATH): the cuda device is not built$(comma) but for tests))
+    0,$(CUDA)),$(or $(CUDA_REASON),CUDA=0),no CUDA toolkit in $(CUDA_HOME) or on PATH): the cuda device is not built$(comma) but for tests))
 
 # Of other folders, into the same library.
 CUDA_EXTRA_SOURCES ?= $(if $(NCCL),engine/comm/nccl.cu engine/comm/schedule.c)
