@@ -17,6 +17,7 @@ wrong=$(sed 's/#.*//' ci/bench.list | awk 'NF && $1 != "calibration" && (NF != 4
     $3 !~ /^(measured|simulated)$/ || $4 !~ /^[0-9]+$/ || seen[$1]++)')
 [ -z "$wrong" ] && [ "$(rows | wc -l)" -gt 25 ] && grep -qE '^calibration gflops=[0-9.]+ count_s=[0-9.]+$' ci/bench.list
 report $? "each row has a name, a set, a kind and seconds"
+# shellcheck disable=SC2046  # names are words
 "$real/bin/ditbench" validate $(rows | awk '{ name = $1; if (name !~ /\//) name = name "/" name; print "workloads/" name ".json" }') \
     >"$work/log" 2>&1
 status=$?
