@@ -4,7 +4,7 @@
 #   TIER    check: the quick programs; test: what a commit must pass; all: everything, in its long form. ci/tiers says
 #           which test is in which.
 #   --list  prints the names of the tier's tests, one a line, and runs nothing
-# Environment: DITBENCH_TEST_FILTER=substring of a test's name; DITBENCH_TEST_TIMEOUT=seconds for each (300; in tier
+# Environment: DITBENCH_TEST_FILTER=substring of a test's name; DITBENCH_TEST_TIMEOUT=seconds for each (600; in tier
 # all and in a sanitized build 3600);
 # DITBENCH_TEST_ALL=1 makes the tests take their long form in every tier.
 # Prints each test with its seconds, the slowest ten, and on the last line `N passed, N failed, N skipped`.
@@ -22,7 +22,7 @@ all) limit=3600 && export DITBENCH_TEST_ALL=1 ;;
     exit 2
     ;;
 esac
-limit=${DITBENCH_TEST_TIMEOUT:-${limit:-300}}
+limit=${DITBENCH_TEST_TIMEOUT:-${limit:-600}}
 filter=${DITBENCH_TEST_FILTER:-}
 tiers=${DITBENCH_TEST_TIERS:-ci/tiers}
 

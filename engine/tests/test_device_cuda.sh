@@ -22,7 +22,7 @@ report $? "the matrix is a workload"
 # element, golden folders, models of the matrix, exact and other methods on two ranks, how many cells they are, and those of
 # the others among them
 while read -r element folders models exact others cells stale_cells; do
-    if [ "$others" != - ] && [ -z "${DITBENCH_TEST_ALL:-}" ]; then others=- cells=$((cells - stale_cells)); fi
+    if [ "$others" != - ] && [ "${DITBENCH_TEST_ALL:-0}" != 1 ]; then others=- cells=$((cells - stale_cells)); fi
     # shellcheck disable=SC2046
     golden_on cuda "$element" $(for folder in ${folders//,/ }; do echo "$golden/$folder"; done)
     count=$(tr , '\n' <<<"$models" | wc -l)

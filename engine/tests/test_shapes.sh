@@ -35,7 +35,7 @@ seen() { # pattern of what stands behind a method's name
 
 : >"$work/all"
 meshes=400 part=${DITBENCH_SHAPES_PART:-10}
-if [ -n "${DITBENCH_TEST_ALL:-}" ] && [ -z "${SANITIZE:-}" ]; then meshes=2000 part=${DITBENCH_SHAPES_PART:-100}; fi
+if [ "${DITBENCH_TEST_ALL:-0}" = 1 ] && [ -z "${SANITIZE:-}" ]; then meshes=2000 part=${DITBENCH_SHAPES_PART:-100}; fi
 shapes 2 "$seed" --cases "$meshes" count
 status=$?
 tell $status

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
-if [ -n "${DITBENCH_TEST_ALL:-}" ]; then rounds=60; else rounds=6; fi
+if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then rounds=60; else rounds=6; fi
 rounds=${DITBENCH_KILL_ROUNDS:-$rounds}
 if sanitized; then rounds=4; fi # each start takes seconds there
 write_workload "$work/tiny.json" 2
