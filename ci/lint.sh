@@ -18,8 +18,9 @@ check_gcc() { build_with gcc; }
 check_clang() { build_with clang; }
 
 check_cppcheck() {
+    make --no-print-directory -s CUDA=0 build/kernels/cpu_headers.h # names the operators of kernels/cpu
     sources | grep '\.c$' | grep -v '/fuzz_' | xargs cppcheck --quiet --std=c11 --language=c --error-exitcode=1 \
-        -j"$(nproc)" -I. -D__x86_64__ --include=ci/cppcheck.h --enable=warning,portability \
+        -j"$(nproc)" -I. -Ibuild -D__x86_64__ --include=ci/cppcheck.h --enable=warning,portability \
         --suppressions-list=ci/cppcheck.suppressions
 }
 

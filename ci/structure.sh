@@ -55,8 +55,8 @@ find_crowded() {
             $1 > most && index(" " except " ", " " $2 " ") == 0 { print $2 "/ has " $1 " sources, the most is " most }'
 }
 
-# Rooms in which each source is one of a kind (a kernel, an operator, a model, a figure, a verb, ...): as many as there are.
-collections='kernels/cpu kernels/cuda kernels/ref engine/models engine/attention engine/schedulers reports/figures suite/verbs base'
+# Rooms in which each source is one of a kind (a kernel, an operator or its cases, a model, a figure, a verb, ...): as many as there are.
+collections='kernels/cases kernels/cpu kernels/cuda kernels/ref engine/models engine/attention engine/schedulers reports/figures suite/verbs base'
 
 found=$(
     find_upward

@@ -1,6 +1,14 @@
 KERNELS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard kernels/*.c kernels/cases/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c \
                      kernels/cost/*.c)))
 $(BUILD)/kernels/kernels.a: $(KERNELS_OBJECTS)
+# What cpu/operators.h includes: every header there, so that a new operator is one file. Rewritten only when one has come
+# or gone.
+CPU_HEADERS := $(sort $(filter-out kernels/cpu/operators.h,$(wildcard kernels/cpu/*.h)))
+$(BUILD)/kernels/cpu_headers.h: cpu_headers
+	@mkdir -p $(dir $@)
+	@printf '#include "%s"\n' $(CPU_HEADERS) | cmp -s - $@ || printf '#include "%s"\n' $(CPU_HEADERS) > $@
+.PHONY: cpu_headers
+$(foreach isa,$(wildcard kernels/cpu/isa_*.c),$(BUILD)/$(isa:.c=.o) $(BUILD)/sim/$(isa:.c=.o)): | $(BUILD)/kernels/cpu_headers.h
 # One instruction set per file name; only code behind the run-time dispatch may use it.
 # The files are empty on other machines than x86-64, whose compilers do not know these flags.
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
