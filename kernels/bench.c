@@ -175,7 +175,7 @@ static dit_status time_case(bench_place *place, dit_case_run *run, case_result *
     dit_work work = dit_case_work(run);
     if (place->device) {
         DIT_TRY(time_on_device(place, run, result));
-        work.bytes = dit_case_bytes(run, place->device->element);
+        work.bytes = dit_case_bytes(run, dit_device_element(place->device));
     } else {
         time_on_host(run, place->table, result);
     }

@@ -209,7 +209,7 @@ dit_status dit_bench_device_time(dit_case_run *run, const dit_kernels *table, di
     if (!t) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a timed case");
     t->table = table;
     t->device = run->device;
-    dit_status st = copy_operands(t, run, copies_wanted(run, run->device->element, cache_bytes));
+    dit_status st = copy_operands(t, run, copies_wanted(run, dit_device_element(run->device), cache_bytes));
     if (st == DIT_OK) st = time_rounds(t, gemm, out);
     dit_device_graph_free(t->device, t->graph);
     for (int i = t->copies - 1; i > 0; i--) dit_case_release(t->runs[i]);

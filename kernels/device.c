@@ -1,5 +1,5 @@
 /* All devices in one list, and the interface over them. */
-#include "kernels/device.h"
+#include "kernels/device_impl.h"
 
 #include <dlfcn.h>
 #include <libgen.h>
@@ -125,6 +125,11 @@ const char *dit_device_name(const dit_device *device)
 {
     return device->ops->name;
 }
+dit_element dit_device_element(const dit_device *device)
+{
+    return device->element;
+}
+
 dit_space *dit_device_space(const dit_device *device)
 {
     return device->space;

@@ -2,7 +2,8 @@
  *
  * Operators of a device get their operands by address like all others (kernels/space.h finds the room); they return
  * before the work is done. What fails meanwhile is reported by the next wait, put or get. Implementations are in the
- * table of device.c; `cuda` is a library of its own, loaded when it is asked for, so that the engine runs without it.
+ * table of device.c and include device_impl.h; `cuda` is a library of its own, loaded when it is asked for, so that the
+ * engine runs without it.
  *
  * Order: everything that is asked of a device happens in that order, but for what a communicator has under way.
  */
@@ -42,6 +43,8 @@ int dit_device_count(const char *name);
 const void *dit_device_symbol(const char *device, const char *symbol);
 
 const char *dit_device_name(const dit_device *device);
+/* Of activations and weights, as it was opened with. */
+dit_element dit_device_element(const dit_device *device);
 dit_space *dit_device_space(const dit_device *device);
 const dit_kernels *dit_device_kernels(const dit_device *device);
 
@@ -91,45 +94,6 @@ void dit_device_graph_free(dit_device *device, dit_device_graph *graph);
 /* Adds to `out`: name, memory, driver and library versions, clocks, power, throttle reasons, ECC, links: what can be
  * known of this device now. */
 dit_status dit_device_describe(dit_device *device, struct cJSON *out);
-
-/* ---- for implementers -------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    const char *name;
-    int (*count)(void);
-    dit_status (*open)(const dit_device_params *params, dit_device **out);
-    void (*close)(dit_device *device);
-    dit_status (*put)(dit_device *device, const dit_spot *spot, const void *host, int64_t elements);
-    dit_status (*get)(dit_device *device, const dit_spot *spot, void *host, int64_t elements);
-    dit_status (*wait)(dit_device *device);
-    int64_t (*mark)(dit_device *device);
-    int64_t (*elapsed_ns)(dit_device *device, int64_t from, int64_t to);
-    void (*forget_marks)(dit_device *device);
-    dit_status (*record_begin)(dit_device *device); /* NULL: cannot record, nor are the next three there */
-    dit_status (*record_end)(dit_device *device, dit_device_graph **out);
-    dit_status (*launch)(dit_device *device, dit_device_graph *graph);
-    void (*graph_free)(dit_device *device, dit_device_graph *graph);
-    dit_status (*describe)(dit_device *device, struct cJSON *out);
-    dit_status (*copy_out)(dit_device *device, void *host, const void *memory, int64_t bytes);
-    dit_status (*copy_in)(dit_device *device, void *memory, const void *host, int64_t bytes);
-    dit_status (*copy_within)(dit_device *device, void *to, const void *from, int64_t bytes);
-    void *(*host_memory)(dit_device *device, int64_t bytes);
-    void (*host_memory_free)(dit_device *device, void *memory);
-} dit_device_ops;
-
-/* The first member of every implementation's own. */
-struct dit_device {
-    const dit_device_ops *ops;
-    const dit_kernels *kernels;
-    dit_space *space;
-    dit_element element;
-    dit_device_watcher *watchers;
-};
-
-/* For waits: the first failure of the device's watchers. All are asked when the wait has expired. */
-dit_status dit_device_look(const dit_device *device, double expired_s);
-
-extern const dit_device_ops dit_device_host; /* host_device.c */
 
 #ifdef __cplusplus
 }

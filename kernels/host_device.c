@@ -3,7 +3,7 @@
  * It computes nothing faster. It shows on any machine that what the host and the operators exchange goes through put
  * and get, and it is the shortest example of a device: everything is done when a call returns.
  */
-#include "kernels/device.h"
+#include "kernels/device_impl.h"
 
 #include "base/clock.h"
 

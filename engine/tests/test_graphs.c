@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "engine/runtime/graphs.h"
+#include "kernels/device_impl.h"
 
 enum { LOG_BYTES = 256, BYTES = 96, ROWS = 10 };
 

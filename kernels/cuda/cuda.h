@@ -12,7 +12,7 @@
 #define DIT_KERNELS_CUDA_CUDA_H
 
 #include "kernels/cuda/view.h"
-#include "kernels/device.h"
+#include "kernels/device_impl.h"
 #include <cuda_runtime.h>
 
 typedef struct dit_cuda_linear_library dit_cuda_linear_library;       /* linear_lt.cu: handle, algorithms, cache */

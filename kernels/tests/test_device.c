@@ -1,6 +1,7 @@
 /* Devices: what is put comes back rounded, work is done in order, waits end, recorded work is done when it is launched;
  * on the host's and on the emulated cuda device. */
 #include "kernels/cases.h"
+#include "kernels/device_impl.h"
 
 #include "base/json.h"
 

@@ -1,0 +1,52 @@
+/* For those who implement a device: the table of what it does, and the struct that it begins with. The shortest example
+ * is host_device.c; cuda/ is the other. Whoever uses a device includes device.h. */
+#ifndef DIT_KERNELS_DEVICE_IMPL_H
+#define DIT_KERNELS_DEVICE_IMPL_H
+
+#include "kernels/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    const char *name;
+    int (*count)(void);
+    dit_status (*open)(const dit_device_params *params, dit_device **out);
+    void (*close)(dit_device *device);
+    dit_status (*put)(dit_device *device, const dit_spot *spot, const void *host, int64_t elements);
+    dit_status (*get)(dit_device *device, const dit_spot *spot, void *host, int64_t elements);
+    dit_status (*wait)(dit_device *device);
+    int64_t (*mark)(dit_device *device);
+    int64_t (*elapsed_ns)(dit_device *device, int64_t from, int64_t to);
+    void (*forget_marks)(dit_device *device);
+    dit_status (*record_begin)(dit_device *device); /* NULL: cannot record, nor are the next three there */
+    dit_status (*record_end)(dit_device *device, dit_device_graph **out);
+    dit_status (*launch)(dit_device *device, dit_device_graph *graph);
+    void (*graph_free)(dit_device *device, dit_device_graph *graph);
+    dit_status (*describe)(dit_device *device, struct cJSON *out);
+    dit_status (*copy_out)(dit_device *device, void *host, const void *memory, int64_t bytes);
+    dit_status (*copy_in)(dit_device *device, void *memory, const void *host, int64_t bytes);
+    dit_status (*copy_within)(dit_device *device, void *to, const void *from, int64_t bytes);
+    void *(*host_memory)(dit_device *device, int64_t bytes);
+    void (*host_memory_free)(dit_device *device, void *memory);
+} dit_device_ops;
+
+/* The first member of every implementation's own. */
+struct dit_device {
+    const dit_device_ops *ops;
+    const dit_kernels *kernels;
+    dit_space *space;
+    dit_element element;
+    dit_device_watcher *watchers;
+};
+
+/* For waits: the first failure of the device's watchers. All are asked when the wait has expired. */
+dit_status dit_device_look(const dit_device *device, double expired_s);
+
+extern const dit_device_ops dit_device_host; /* host_device.c */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
