@@ -1,114 +1,28 @@
 /* The cuda device's own attention and its merge, on the emulation, against the reference.
- *
- * An array has host floats, which the reference computes on, and memory of the device with its own elements, which
- * operators find by the floats' addresses; both hold the same values, rounded to those elements. Device memory is as
- * long as the array, so that a sanitizer sees what is read or written beside it.
  */
-#include "kernels/cuda/cuda.h"
+#include "kernels/tests/cuda_arrays.h"
 
-#include "base/rng.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <vector>
-extern "C" {
-#include "kernels/ref/ref.h"
-#include <cmocka.h>
-}
 
-/* ---- a device of few arrays -------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-enum { MOST_ARRAYS = 16 };
 static const dit_element FP32 = DIT_ELEMENT_FP32, BF16 = DIT_ELEMENT_BF16, FP16 = DIT_ELEMENT_FP16;
 static const float UNTOUCHED = 1024.0f; /* any element's */
-
-struct array {
-    char *host;  /* four bytes an element */
-    char *block; /* of the device; the array begins `offset` elements further */
-    int64_t count, offset;
-    dit_element element;
-};
-
-static array arrays[MOST_ARRAYS];
-static int array_count;
-static dit_cuda device;
-static dit_pool *pool;
-static uint64_t stream;
-
-void cuda_fail(dit_cuda *cuda, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    vsnprintf(cuda->failure_text, sizeof cuda->failure_text, format, values);
-    va_end(values);
-    cuda->failure = DIT_ERR_DEVICE;
-}
-
-bool cuda_check(dit_cuda *cuda, cudaError_t code, const char *call)
-{
-    if (code != cudaSuccess) cuda_fail(cuda, "%s: %s", call, cudaGetErrorString(code));
-    return code == cudaSuccess;
-}
 
 bool cuda_attention_library_run(dit_cuda *, const dit_attention_args *)
 {
     return false;
 }
 
-static const array *find_array(const void *address)
-{
-    for (int i = 0; i < array_count; i++) {
-        int64_t from = (const char *)address - arrays[i].host;
-        if (from >= 0 && from < 4 * arrays[i].count) return &arrays[i];
-    }
-    return NULL;
-}
-
-static view view_in(const array *a)
-{
-    view v = {a->block, a->element};
-    return view_at(v, a->offset);
-}
-
-view view_of(dit_cuda *cuda, const void *address)
-{
-    view nothing = {NULL, FP32};
-    const array *a = find_array(address);
-    if (a) return view_at(view_in(a), ((const char *)address - a->host) / 4);
-    if (address) cuda_fail(cuda, "no array has the address");
-    return nothing;
-}
-
-static void *new_array(int64_t count, dit_element element, int64_t offset)
-{
-    size_t bytes = (size_t)((count + offset) * dit_element_bytes(element));
-    assert_true(array_count < MOST_ARRAYS && count > 0);
-    array *a = &arrays[array_count++];
-    *a = {(char *)malloc((size_t)count * 4), (char *)malloc(bytes), count, offset, element};
-    return a->host;
-}
-
 /* The device's memory from the host's floats, which are rounded as it is. */
 static void put(float *host)
 {
-    const array *a = find_array(host);
-    for (int64_t i = 0; i < a->count; i++) {
-        view_store(view_in(a), i, host[i]);
-        host[i] = view_load(view_in(a), i);
-    }
+    set_array(host, host);
 }
 
 static float *normal_array(int64_t count, dit_element element, int64_t offset, float deviation)
 {
-    float *host = (float *)new_array(count, element, offset);
-    dit_rng_normal(11, stream++, 0, count, 0, deviation, host);
-    put(host);
-    return host;
+    return normal_array(count, element, offset, 11, 0, deviation);
 }
 
 static float *filled_array(int64_t count, dit_element element, int64_t offset, float value)
@@ -129,34 +43,22 @@ static int32_t *position_array(const std::vector<int32_t> &values)
 
 static std::vector<float> on_device(const float *host)
 {
-    const array *a = find_array(host);
+    const array *a = array_of(host);
     std::vector<float> out((size_t)a->count);
-    for (int64_t i = 0; i < a->count; i++) out[(size_t)i] = view_load(view_in(a), i);
+    for (int64_t i = 0; i < a->count; i++) out[(size_t)i] = view_load(array_view(a), i);
     return out;
-}
-
-static void forget_arrays(void)
-{
-    for (int i = 0; i < array_count; i++) {
-        free(arrays[i].host);
-        free(arrays[i].block);
-    }
-    array_count = 0;
 }
 
 static int begin(void **)
 {
-    device = dit_cuda();
+    int result = open_arrays();
     device.shared_bytes = 99 << 10; /* the least of the GPUs that this is compiled for */
-    stream = 1;
-    return dit_pool_create(1, false, &pool) != DIT_OK || (dit_pool_set_device(pool, &device.device), 0);
+    return result;
 }
 
 static int end(void **)
 {
-    forget_arrays();
-    dit_pool_free(pool);
-    return 0;
+    return close_arrays();
 }
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
@@ -249,12 +151,6 @@ static dit_attention_args operands(const attention_case &c, dit_element element)
     args.out = filled_array(c.B * args.batch_o, c.flags & FP32_OUT ? FP32 : element, offset, UNTOUCHED);
     if (!(c.flags & NO_LSE)) args.lse = filled_array(c.B * c.H * c.Sq, FP32, 0, UNTOUCHED);
     return args;
-}
-
-static float rounded(float x, dit_element element)
-{
-    if (element == BF16) return dit_bf16_to_float(dit_bf16_from_float(x));
-    return element == FP16 ? dit_fp16_to_float(dit_fp16_from_float(x)) : x;
 }
 
 /* One row as it is written down, every step in `element`: scores, softmax (inside it fp32), product. */

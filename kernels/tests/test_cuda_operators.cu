@@ -1,115 +1,17 @@
 /* The cuda device's own kernels that are no products, on the emulation, against the reference: every element type,
  * mixed types, awkward sizes, alignments and strides, in place.
- *
- * An array has host floats, which the reference computes on, and memory of the device with its own elements, which the
- * operators find by the floats' addresses. Both begin with the same values, rounded to those elements; device memory is
- * as long as the array, so that a sanitizer sees what is read or written beside it.
  */
 #include "kernels/cuda/epilogue.h"
+#include "kernels/tests/cuda_arrays.h"
 
-#include "base/rng.h"
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-extern "C" {
-#include "kernels/ref/ref.h"
-#include <cmocka.h>
-}
-
-/* ---- a device of few arrays -------------------------------------------------------------------------------------- */
-
-enum { MOST_ARRAYS = 16, WORKSPACE_BYTES = 1 << 20 };
-
-typedef struct {
-    float *host; /* doubles for fp64 */
-    char *block; /* device memory; the array begins `offset` elements behind it */
-    int64_t count, offset;
-    dit_element element;
-} array;
-
-static array arrays[MOST_ARRAYS];
-static int array_count;
-static dit_cuda device;
-static dit_pool *pool;
-static uint64_t next_stream;
-
-void cuda_fail(dit_cuda *cuda, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    vsnprintf(cuda->failure_text, sizeof cuda->failure_text, format, values);
-    va_end(values);
-    cuda->failure = DIT_ERR_DEVICE;
-}
-
-bool cuda_check(dit_cuda *cuda, cudaError_t code, const char *call)
-{
-    if (code != cudaSuccess) cuda_fail(cuda, "%s: %s", call, cudaGetErrorString(code));
-    return code == cudaSuccess;
-}
-
-static int64_t host_bytes(const array *a)
-{
-    return a->element == DIT_ELEMENT_FP64 ? 8 : 4;
-}
-
-static const array *array_of(const void *address)
-{
-    for (int i = 0; i < array_count; i++) {
-        const char *begin = (const char *)arrays[i].host;
-        if ((const char *)address >= begin && (const char *)address < begin + arrays[i].count * host_bytes(&arrays[i]))
-            return &arrays[i];
-    }
-    return NULL;
-}
-
-static view array_view(const array *a)
-{
-    view v = {a->block, a->element};
-    return view_at(v, a->offset);
-}
-
-view view_of(dit_cuda *cuda, const void *address)
-{
-    view nothing = {NULL, DIT_ELEMENT_FP32};
-    const array *a = array_of(address);
-    if (a) return view_at(array_view(a), ((const char *)address - (const char *)a->host) / host_bytes(a));
-    if (address) cuda_fail(cuda, "no array has the address");
-    return nothing;
-}
-
-static float rounded(float x, dit_element element)
-{
-    if (element == DIT_ELEMENT_BF16) return dit_bf16_to_float(dit_bf16_from_float(x));
-    if (element == DIT_ELEMENT_FP16) return dit_fp16_to_float(dit_fp16_from_float(x));
-    return x;
-}
+enum { WORKSPACE_BYTES = 1 << 20 };
 
 /* `offset` elements of the device's memory are left out in front: another alignment. */
 static float *array_at(int64_t count, dit_element element, int64_t offset, float mean, float deviation)
 {
-    array *a = &arrays[array_count++];
-    assert_true(array_count <= MOST_ARRAYS && count > 0);
-    *a = (array){NULL, NULL, count, offset, element};
-    a->host = (float *)malloc((size_t)(count * host_bytes(a)));
-    a->block = (char *)malloc((size_t)((count + offset) * dit_element_bytes(element)));
-    assert_true((uintptr_t)a->block % 16 == 0);
-    float *values = (float *)malloc((size_t)count * sizeof(float));
-    dit_rng_normal(6, next_stream++, 0, count, mean, deviation, values);
-    for (int64_t i = 0; i < count; i++) {
-        if (element == DIT_ELEMENT_FP64)
-            ((double *)(void *)a->host)[i] = values[i];
-        else
-            a->host[i] = rounded(values[i], element);
-        view_store(array_view(a), i, values[i]);
-    }
-    free(values);
-    return a->host;
+    return normal_array(count, element, offset, 6, mean, deviation);
 }
 
 static float *array_of_normal(int64_t count, dit_element element)
@@ -119,33 +21,18 @@ static float *array_of_normal(int64_t count, dit_element element)
 
 static int begin(void **)
 {
-    device = dit_cuda();
+    assert_int_equal(open_arrays(), 0);
     device.multiprocessors = 3;
     device.workspace_bytes = WORKSPACE_BYTES;
     device.workspace = malloc(WORKSPACE_BYTES);
     memset(device.workspace, 0xFF, WORKSPACE_BYTES);
-    next_stream = 1;
-    array_count = 0;
-    assert_int_equal(dit_pool_create(1, false, &pool), DIT_OK);
-    dit_pool_set_device(pool, &device.device);
     return 0;
-}
-
-static void forget_arrays(void)
-{
-    for (int i = 0; i < array_count; i++) {
-        free(arrays[i].host);
-        free(arrays[i].block);
-    }
-    array_count = 0;
 }
 
 static int end(void **)
 {
-    forget_arrays();
-    dit_pool_free(pool);
     free(device.workspace);
-    return 0;
+    return close_arrays();
 }
 
 /* ---- how far from the reference ---------------------------------------------------------------------------------- */
