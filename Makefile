@@ -106,17 +106,17 @@ PAGES := LICENSE README.md CHANGELOG.md CITATION.cff VERSION $(wildcard docs/*.m
 SHARE = $(DESTDIR)$(PREFIX)/share
 
 install: all ## Install programs, workloads, schemas, documentation, manual page and completion under PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/ditbench
-	install -m 755 $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(wildcard $(BUILD)/bin/ditbench-engine-sim) $(DESTDIR)$(PREFIX)/bin
-	$(if $(CUDA_LIBRARY),install -D -m 755 $(CUDA_LIBRARY) $(DESTDIR)$(PREFIX)/lib/ditbench-cuda.so)
-	cp -R workloads $(DESTDIR)$(PREFIX)/share/ditbench/
-	install -d $(DESTDIR)$(PREFIX)/share/ditbench/results
-	cp -R results/schema results/published results/calibration $(DESTDIR)$(PREFIX)/share/ditbench/results/
-	for page in $(sort $(PAGES)); do install -D -m 644 $$page $(SHARE)/doc/ditbench/$$page || exit 1; done
-	install -d $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions
-	$(BUILD)/bin/ditbench help --man > $(SHARE)/man/man1/ditbench.1
-	$(BUILD)/bin/ditbench help --completion bash > $(SHARE)/bash-completion/completions/ditbench
-	$(BUILD)/bin/ditbench help --completion zsh > $(SHARE)/zsh/site-functions/_ditbench
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/ditbench"
+	install -m 755 $(BUILD)/bin/ditbench $(BUILD)/bin/ditbench-engine $(wildcard $(BUILD)/bin/ditbench-engine-sim) "$(DESTDIR)$(PREFIX)/bin"
+	$(if $(CUDA_LIBRARY),install -D -m 755 $(CUDA_LIBRARY) "$(DESTDIR)$(PREFIX)/lib/ditbench-cuda.so")
+	cp -R workloads "$(DESTDIR)$(PREFIX)/share/ditbench/"
+	install -d "$(DESTDIR)$(PREFIX)/share/ditbench/results"
+	cp -R results/schema results/published results/calibration "$(DESTDIR)$(PREFIX)/share/ditbench/results/"
+	for page in $(sort $(PAGES)); do install -D -m 644 $$page "$(SHARE)/doc/ditbench/$$page" || exit 1; done
+	install -d "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions"
+	$(BUILD)/bin/ditbench help --man > "$(SHARE)/man/man1/ditbench.1"
+	$(BUILD)/bin/ditbench help --completion bash > "$(SHARE)/bash-completion/completions/ditbench"
+	$(BUILD)/bin/ditbench help --completion zsh > "$(SHARE)/zsh/site-functions/_ditbench"
 
 lint: ## Static analysis: cppcheck, shellcheck, formatting, gcc and clang warnings
 	$(Q)ci/lint.sh

@@ -48,6 +48,13 @@ dit_status suite_command_words(suite_command *command, const char *const *words)
     return DIT_OK;
 }
 
+dit_status suite_command_in(suite_command *command, const char *folder)
+{
+    free(command->folder);
+    command->folder = strdup(folder);
+    return command->folder ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a command line");
+}
+
 static void free_list(char **list)
 {
     for (char **item = list; item && *item; item++) free(*item);
@@ -58,6 +65,7 @@ void suite_command_release(suite_command *command)
 {
     free_list(command->argv);
     free_list(command->env);
+    free(command->folder);
     *command = (suite_command){0};
 }
 
@@ -87,6 +95,11 @@ static void print_assignment(const char *text, FILE *file)
 
 void suite_command_print(const suite_command *command, FILE *file)
 {
+    if (command->folder) {
+        fputs("cd ", file);
+        print_quoted(command->folder, file);
+        fputs(" && ", file);
+    }
     for (int i = 0; i < command->env_count; i++) {
         print_assignment(command->env[i], file);
         fputc(' ', file);

@@ -9,14 +9,17 @@
 typedef struct {
     char **argv, **env;
     int argc, env_count;
+    char *folder; /* where it is started; NULL: here */
 } suite_command;
 
 /* Append one word (printf), one "NAME=VALUE" (printf), or several words (NULL-terminated). Errors: DIT_ERR_MEMORY. */
 dit_status suite_command_word(suite_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 dit_status suite_command_env(suite_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 dit_status suite_command_words(suite_command *command, const char *const *words);
+/* Sets the folder that it is started in. Errors: DIT_ERR_MEMORY. */
+dit_status suite_command_in(suite_command *command, const char *folder);
 void suite_command_release(suite_command *command);
-/* "NAME=VALUE ... word word", quoted for a POSIX shell, no newline. */
+/* "NAME=VALUE ... word word", behind "cd FOLDER && " where it has a folder, quoted for a POSIX shell, no newline. */
 void suite_command_print(const suite_command *command, FILE *file);
 
 #endif

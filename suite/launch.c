@@ -108,6 +108,16 @@ static bool has_pairs(int world_size)
     return (world_size & (world_size - 1)) == 0;
 }
 
+/* smpirun is a shell script that splits its words at white space, all but the engine's path and the platform's. So it
+ * starts in the out folder, where every file has a short name, and the folder that mktemp gives it for the ranks'
+ * copies of the engine must have a path without white space, too. */
+static dit_status smpirun_folders(const suite_launch_plan *plan, suite_command *out)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (temporary && temporary[strcspn(temporary, " \t\n*?[\\")]) DIT_TRY(suite_command_env(out, "TMPDIR=."));
+    return suite_command_in(out, plan->out_dir);
+}
+
 /* What suite_simulate_prepare left in the out folder. Computation is charged by the engine, not measured; messages
  * carry memory that all ranks share; NCCL's exchanges are pairs of sends and receives, its gathers rings. */
 static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *out)
@@ -121,21 +131,16 @@ static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *
                                         "--log=root.thres:critical",
                                         SUITE_SMPI_MODEL,
                                         NULL};
+    static const char *const files[] = {"-platform", "platform.xml", "-hostfile", "hosts", NULL};
+    const char *const engine[] = {plan->engine, "--case", "case.json", "--out", ".", NULL};
+    DIT_TRY(smpirun_folders(plan, out));
     DIT_TRY(suite_command_word(out, "smpirun"));
     DIT_TRY(suite_command_word(out, "-np"));
     DIT_TRY(suite_command_word(out, "%d", plan->world_size));
-    DIT_TRY(suite_command_word(out, "-platform"));
-    DIT_TRY(suite_command_word(out, "%s/platform.xml", plan->out_dir));
-    DIT_TRY(suite_command_word(out, "-hostfile"));
-    DIT_TRY(suite_command_word(out, "%s/hosts", plan->out_dir));
+    DIT_TRY(suite_command_words(out, files));
     DIT_TRY(suite_command_words(out, model));
     DIT_TRY(suite_command_word(out, "--cfg=smpi/alltoall:%s", has_pairs(plan->world_size) ? "pair" : "ring"));
-    if (plan->scratch) DIT_TRY(suite_command_word(out, "--cfg=smpi/tmpdir:%s", plan->scratch));
-    DIT_TRY(suite_command_word(out, "%s", plan->engine));
-    DIT_TRY(suite_command_word(out, "--case"));
-    DIT_TRY(suite_command_word(out, "%s/case.json", plan->out_dir));
-    DIT_TRY(suite_command_word(out, "--out"));
-    return suite_command_word(out, "%s", plan->out_dir);
+    return suite_command_words(out, engine);
 }
 
 /* name, help, runs, command */
@@ -355,6 +360,7 @@ static dit_status run_process(const suite_launcher *launcher, const suite_launch
     suite_process_params params = {
         .argv = command.argv,
         .env = command.env,
+        .folder = command.folder,
         .attempt = plan->out_dir,
         .log_path = log_path,
         .stdout_fd = options->stdout_fd,

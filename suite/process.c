@@ -234,7 +234,7 @@ static void become_command(const suite_process_params *params, char *const *env,
     signal(SIGTERM, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    execvpe(params->argv[0], params->argv, env);
+    if (!params->folder || chdir(params->folder) == 0) execvpe(params->argv[0], params->argv, env);
     int error = errno;
     if (write(report_fd, &error, sizeof error) < 0) _exit(126);
     _exit(127);

@@ -29,6 +29,7 @@ int suite_signals_poll(suite_signals *signals);
 typedef struct {
     char *const *argv;      /* NULL-terminated; argv[0] is looked up in PATH                           */
     char *const *env;       /* "NAME=VALUE", added to the environment; NULL-terminated, or NULL        */
+    const char *folder;     /* to start in; NULL: here                                                 */
     const char *attempt;    /* value of DITBENCH_ATTEMPT; must be unique to this tree                  */
     const char *log_path;   /* stdout and stderr are appended here                                     */
     int stdout_fd;          /* > 0: stdout goes there instead of the log                               */

@@ -17,7 +17,8 @@
 dit_status suite_simulate_engine(const char *given, char out[SUITE_PATH])
 {
     char plain[SUITE_PATH];
-    if (given) return suite_path(out, "%s", given);
+    if (given && realpath(given, out)) return DIT_OK; /* it is started in another folder */
+    if (given) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "engine %s: %s", given, strerror(errno));
     DIT_TRY(suite_launch_engine(NULL, plain));
     return suite_path(out, "%s-sim", plain);
 }

@@ -202,7 +202,8 @@ no_gpu() {
     says "$engine" '^missing *gpu ' && says "$engine" '^missing *gpu state' && says "$engine" '^missing *gpu links' &&
         says "$engine" '^missing *cuda engine .*no-such-library.so' && says "$engine" 'no NCCL_ variable'
 }
-ok "doctor has a line for everything that a machine without GPUs lacks" env -u NCCL_DEBUG bash -c "$(declare -f no_gpu says); ditbench=$ditbench engine=$engine; no_gpu"
+ok "doctor has a line for everything that a machine without GPUs lacks" env -u NCCL_DEBUG \
+    bash -c "$(declare -f no_gpu says); ditbench=\$1 engine=\$2; no_gpu" bash "$ditbench" "$engine"
 
 two_gpus() {
     pretend 2 ',"memory_bytes":85899345920,"compute_capability":90,"driver":"580.1","cuda_runtime":"13.0","cudnn":"9.19.0","clocks_mhz":{"sm":1200,"sm_max":1980},"power_w":650,"power_limit_w":700,"ecc":{"on":true},"throttle_reasons":["power_cap"],"pcie":{"generation":5,"width":16},"nvlink":{"links":18,"links_active":18,"peers":4},"peer_access":[1]'

@@ -1,28 +1,29 @@
 #!/usr/bin/env bash
-# Installed under any prefix, ditbench works from any folder. Speaks TAP.
+# Installed under any prefix, also one with a space, ditbench works from any folder. Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 build=${DITBENCH_BUILD:-$PWD/build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
+prefix="$work/a prefix"
 
-make --no-print-directory BUILD="$build" PREFIX="$work/prefix" ${SANITIZE:+SANITIZE="$SANITIZE"} -o all install >"$work/log" 2>&1
+make --no-print-directory BUILD="${build#"$PWD"/}" PREFIX="$prefix" ${SANITIZE:+SANITIZE="$SANITIZE"} -o all install >"$work/log" 2>&1
 report $? "make install PREFIX= installs programs, workloads and schemas"
 mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 4
-"$work/prefix/bin/ditbench" run smoke --filter "method == 'single'" --processes 1 --timeout 10m --output "$work/session" >"$work/log" 2>&1
+"$prefix/bin/ditbench" run smoke --filter "method == 'single'" --processes 1 --timeout 10m --output "$work/session" >"$work/log" 2>&1
 report $? "a workload is found by name and runs"
-"$work/prefix/bin/ditbench" report "$work/session" >"$work/log" 2>&1
+"$prefix/bin/ditbench" report "$work/session" >"$work/log" 2>&1
 [ $? -eq 5 ] && [ -s "$work/session/report/report.html" ] # 5: no parallel case, so the claims are undecided
 report $? "its report is drawn"
-"$work/prefix/bin/ditbench" verify "$work/session" >"$work/log" 2>&1
+"$prefix/bin/ditbench" verify "$work/session" >"$work/log" 2>&1
 report $? "its records verify"
-[ -s "$work/prefix/share/ditbench/results/schema/record.schema.json" ]
+[ -s "$prefix/share/ditbench/results/schema/record.schema.json" ]
 report $? "the schemas are there"
-"$work/prefix/bin/ditbench" simulate --points "$work/prefix/share/ditbench/results/published/paper_numbers.json" --list \
+"$prefix/bin/ditbench" simulate --points "$prefix/share/ditbench/results/published/paper_numbers.json" --list \
     >"$work/log" 2>&1
 report $? "so are published numbers, and the names they use"
-share=$work/prefix/share
+share=$prefix/share
 for page in LICENSE README.md CHANGELOG.md CITATION.cff docs/glossary.md results/schema/answers.md; do
     [ -s "$share/doc/ditbench/$page" ] || echo "no $page"
 done >"$work/log" 2>&1
@@ -34,7 +35,7 @@ report $? "licence, pages, change log and citation are there"
 } >"$work/log" 2>&1
 report $? "a manual page is there, and man shows it"
 {
-    PATH=$work/prefix/bin:$PATH bash -c '. "$1"; COMP_WORDS=(ditbench run smo); COMP_CWORD=2; _ditbench
+    PATH=$prefix/bin:$PATH bash -c '. "$1"; COMP_WORDS=(ditbench run smo); COMP_CWORD=2; _ditbench
         printf "%s\n" "${COMPREPLY[@]}"' bash "$share/bash-completion/completions/ditbench" | tee "$work/offered"
     grep -qx smoke "$work/offered" && [ -s "$share/zsh/site-functions/_ditbench" ]
 } >"$work/log" 2>&1

@@ -286,7 +286,44 @@ refuses_the_launcher() {
 
 dry_run_writes_nothing() {
     "$ditbench" run "$work/methods.json" --dry-run --output "$work/dry" >"$work/out" || return 1
-    [ "$(grep -c '^smpirun' "$work/out")" -eq 6 ] && [ ! -e "$work/dry" ]
+    [ "$(grep -c '^cd [^ ]* && smpirun' "$work/out")" -eq 6 ] && [ ! -e "$work/dry" ]
+}
+
+# ---- where words split ---------------------------------------------------------------------------------------------
+
+# in_spaces COMMAND...: in a folder whose name a shell would split and expand, with a temporary folder like it.
+in_spaces() {
+    mkdir -p "$work/a b/my *tmp"
+    (cd "$work/a b" && TMPDIR="$work/a b/my *tmp" "$@")
+}
+
+runs_beside_spaces() {
+    cp "$work/hybrid.json" "$work/a b.json"
+    exits 0 in_spaces "$ditbench" run "../a b.json" -q --filter "mesh == 'u4'" --output "a session" || return 1
+    in_spaces "$ditbench" show "a session" --json >"$work/out" && grep -q simulated "$work/out" || return 1
+    [ -z "$(ls "$work/a b/my *tmp")" ] && exits 0 in_spaces "$ditbench" verify "a session"
+}
+
+# The programs and their data may lie in such a folder, too: a clone, or an installed prefix.
+runs_from_spaces() {
+    mkdir -p "$work/dit bench/bin" "$work/dit bench/share/ditbench" || return 1
+    cp "$build"/bin/* "$work/dit bench/bin" && cp -r workloads "$work/dit bench/share/ditbench/" || return 1
+    (unset DITBENCH_WORKLOADS
+     exits 0 in_spaces "$work/dit bench/bin/ditbench" run "../a b.json" -q --filter "mesh == 'r2 pp2'" --output there) &&
+        exits 0 in_spaces "$work/dit bench/bin/ditbench" verify there
+}
+
+# A command that --launcher print shows can be pasted.
+printed_command_runs() {
+    local session="$work/a b/printed" line
+    in_spaces "$ditbench" run "../a b.json" --launcher print --filter "mesh == 'u4'" --output printed >"$work/out" || return 1
+    line=$(grep '^cd ' "$work/out") && in_spaces sh -c "$line" && [ -s "$session"/cases/*/p0/record.json ]
+}
+
+predicts_beside_spaces() {
+    in_spaces "$ditbench" simulate --points "$PWD/results/published/single_gpu_latency.json" \
+        --filter "index < 3 && gpus == 1" --json >"$work/out" || return 1
+    [ "$(grep -c '"status":.*"simulated"' "$work/out")" -eq 3 ]
 }
 
 ok "a hybrid is every legal mesh, equal ones once" hybrids_are_all_meshes
@@ -315,5 +352,9 @@ ok "a measured case whose record says simulated is invalid" measurement_cannot_b
 ok "verify finds a record that changed its evidence" verify_finds_it
 ok "smpirun starts no measured cases" refuses_the_launcher
 ok "--dry-run shows the commands and writes nothing" dry_run_writes_nothing
+ok "in a folder with spaces and stars a simulation runs" runs_beside_spaces
+ok "and from a program that lies in one" runs_from_spaces
+ok "the printed command runs as it is" printed_command_runs
+ok "published points are predicted there" predicts_beside_spaces
 ok "no process is left behind" nothing_left
 finish
