@@ -3,6 +3,7 @@
 #include "suite/catalogue.h"
 #include "suite/describe.h"
 #include "suite/devices.h"
+#include "suite/predict.h"
 #include "suite/schedule.h"
 #include "suite/timetable.h"
 #include "suite/workload.h"
@@ -15,7 +16,7 @@
 /* The axes of a mesh, in the order in which the factors are dealt. */
 static const dit_axis axes[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING,  DIT_AXIS_CFG,       DIT_AXIS_DATA,
                                 DIT_AXIS_TENSOR,  DIT_AXIS_PATCH, DIT_AXIS_PIPEFUSION};
-enum { AXES = sizeof axes / sizeof *axes, MAX_RANKS = DIT_MAX_STAGES + 8, ELEMENT_BYTES = 4 };
+enum { AXES = sizeof axes / sizeof *axes, MAX_RANKS = DIT_MAX_STAGES + 8 };
 
 static cJSON *member(const cJSON *object, const char *key)
 {
@@ -130,6 +131,7 @@ static dit_status add_defaults(cJSON *workload, const suite_explain_params *para
     if (!defaults) return fail_memory();
     DIT_TRY(dit_json_add_string(defaults, "model", params->model));
     DIT_TRY(dit_json_add_string(defaults, "platform", params->platform ? params->platform : "any"));
+    if (params->element) DIT_TRY(dit_json_add_string(defaults, "element", params->element));
     DIT_TRY(dit_json_add_int(defaults, "threads_per_rank", 1));
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)params->width_px, (long long)params->height_px);
     if (params->width_px) DIT_TRY(dit_json_add_string(defaults, "resolution", resolution));
@@ -178,6 +180,8 @@ typedef struct {
     dit_parallel parallel;
     dit_facts facts;
     int ranks[MAX_RANKS], rank_count;
+    int element_bytes; /* that its sizes are told in */
+    double scale;      /* of what is counted: the engine counts a simulated case in fp32 */
 } subject;
 
 static int64_t predicted_step_bytes(const subject *s, int rank)
@@ -230,6 +234,9 @@ static dit_status open_subject(const suite_case *kase, subject *s)
     if (kase->is_oracle) return DIT_OK;
     DIT_TRY(dit_facts_from_case(&view, kase->document, "", &s->facts));
     DIT_TRY(dit_parallel_from_json(&view, member(kase->document, "parallel"), "/parallel", &s->parallel));
+    bool computes = kase->is_simulated || suite_backend_is_device(suite_case_platform(kase->document, "backend"));
+    s->element_bytes = computes ? suite_predict_element_bytes(suite_case_platform(kase->document, "element")) : 4;
+    s->scale = kase->is_simulated ? s->element_bytes / (double)sizeof(float) : 1;
     find_kinds(s);
     return DIT_OK;
 }
@@ -267,11 +274,11 @@ static dit_status add_traffic(cJSON *out, const subject *s, const cJSON *counted
     cJSON_ArrayForEach(row, member(counted, "communication"))
     {
         if (strcmp(cJSON_GetStringValue(member(row, "phase")), "step") != 0) {
-            gather += number_of(row, "bytes");
+            gather += s->scale * number_of(row, "bytes");
             continue;
         }
-        bytes += number_of(row, on_device ? "predicted_bytes" : "bytes");
-        predicted += number_of(row, "predicted_bytes");
+        bytes += s->scale * number_of(row, on_device ? "predicted_bytes" : "bytes");
+        predicted += s->scale * number_of(row, "predicted_bytes");
         messages += number_of(row, "messages");
     }
     DIT_TRY(dit_json_add_number(out, "bytes_per_step", bytes / steps));
@@ -288,13 +295,15 @@ static int64_t batch_of(const subject *s)
 
 static dit_status add_work(cJSON *out, const subject *s, const cJSON *counted)
 {
-    const cJSON *flops = member(counted, "flops"), *memory = member(counted, "memory"), *item;
-    double forward = number_of(flops, "linear") + number_of(flops, "attention") + number_of(flops, "other"), total = 0;
-    cJSON_ArrayForEach(item, memory) total += item->valuedouble;
+    const cJSON *flops = member(counted, "flops"), *item;
+    double forward = number_of(flops, "linear") + number_of(flops, "attention") + number_of(flops, "other");
+    cJSON *memory = cJSON_AddObjectToObject(out, "memory");
+    if (!memory) return fail_memory();
+    cJSON_ArrayForEach(item, member(counted, "memory"))
+        DIT_TRY(dit_json_add_number(memory, item->string, s->scale * item->valuedouble));
     DIT_TRY(dit_json_add_number(out, "flops_per_step", forward * (double)batch_of(s)));
     DIT_TRY(dit_json_add_number(out, "parameters", number_of(counted, "parameters")));
-    if (!cJSON_AddItemToObject(out, "memory", cJSON_Duplicate(memory, true))) return fail_memory();
-    return dit_json_add_number(out, "memory_bytes", total);
+    return dit_json_add_number(out, "memory_bytes", s->scale * number_of(counted, "memory_peak"));
 }
 
 /* ---- what a reader can check by hand ----------------------------------------------------------------------------- */
@@ -350,7 +359,7 @@ static int64_t kv_store_bytes(const subject *s, const int coordinates[DIT_AXIS_C
     int64_t heads = s->facts.heads / degree[DIT_AXIS_TENSOR] / degree[DIT_AXIS_ULYSSES];
     kept_rows kept = kept_of(s, coordinates);
     int64_t rows = layers.count * (kept.image + kept.text) + layers.image_layers * kept.image;
-    return 2 * batch_of(s) * rows * heads * s->facts.head_dim * ELEMENT_BYTES;
+    return 2 * batch_of(s) * rows * heads * s->facts.head_dim * s->element_bytes;
 }
 
 /* Two messages that arrive in turn from the stage before, and one that leaves: B (text + image) C e each. */
@@ -358,14 +367,14 @@ static int64_t stream_bytes(const subject *s, int stage)
 {
     int buffers = 2 * (stage > 0) + (stage < s->parallel.degree[DIT_AXIS_PIPEFUSION] - 1);
     int64_t rows = image_rows(s) + text_rows(s);
-    return buffers * batch_of(s) * rows * s->facts.heads * s->facts.head_dim * ELEMENT_BYTES;
+    return buffers * batch_of(s) * rows * s->facts.heads * s->facts.head_dim * s->element_bytes;
 }
 
 static dit_status add_terms(cJSON *out, const subject *s, const int coordinates[DIT_AXIS_COUNT], dit_range blocks)
 {
     cJSON *terms = cJSON_AddObjectToObject(out, "terms");
     if (!terms) return fail_memory();
-    DIT_TRY(dit_json_add_number(terms, "parameters_bytes", number_of(out, "parameters") * ELEMENT_BYTES));
+    DIT_TRY(dit_json_add_number(terms, "parameters_bytes", number_of(out, "parameters") * s->element_bytes));
     DIT_TRY(dit_json_add_int(terms, "kv_store_bytes", kv_store_bytes(s, coordinates, blocks)));
     return dit_json_add_int(terms, "stream_bytes", stream_bytes(s, coordinates[DIT_AXIS_PIPEFUSION]));
 }
@@ -608,20 +617,22 @@ static dit_status fill_meshes(const subject *subjects, int count, const cJSON *r
     return DIT_OK;
 }
 
-static dit_status reject_mesh(cJSON *mesh, const suite_platform *platform, cJSON *rejected)
+static dit_status reject_mesh(cJSON *mesh, const suite_platform *platform, const char *element, cJSON *rejected)
 {
     char reason[256];
     cJSON *entry = cJSON_CreateObject();
     if (!entry || !cJSON_AddItemToArray(rejected, entry)) return fail_memory();
-    snprintf(reason, sizeof reason, "needs %.1f GiB per rank in fp32, %s has %.1f GiB",
-             number_of(mesh, "memory_bytes") / (1 << 30), platform->name, (double)platform->memory_bytes / (1 << 30));
+    snprintf(reason, sizeof reason, "needs %.2f GiB per rank in %s, %s has %.2f GiB",
+             number_of(mesh, "memory_bytes") / (1 << 30), element, platform->name,
+             (double)platform->memory_bytes / (1 << 30));
     DIT_TRY(dit_json_add_string(entry, "mesh", cJSON_GetStringValue(member(mesh, "mesh"))));
     DIT_TRY(dit_json_add_string(entry, "code", dit_status_name(DIT_ERR_CONSTRAINT_MEMORY)));
     return dit_json_add_string(entry, "reason", reason);
 }
 
 /* No cell of a simulated platform is dropped for memory, because its simulation counts it. So does this. */
-static dit_status reject_too_large(const suite_explain_params *params, cJSON *meshes, cJSON *rejected)
+static dit_status reject_too_large(const suite_explain_params *params, const char *element, cJSON *meshes,
+                                   cJSON *rejected)
 {
     suite_platform platform;
     if (!params->platform) return DIT_OK;
@@ -630,7 +641,7 @@ static dit_status reject_too_large(const suite_explain_params *params, cJSON *me
     for (int i = cJSON_GetArraySize(meshes) - 1; i >= 0; i--) {
         cJSON *mesh = cJSON_GetArrayItem(meshes, i);
         if (number_of(mesh, "memory_bytes") <= (double)platform.memory_bytes) continue;
-        DIT_TRY(reject_mesh(mesh, &platform, rejected));
+        DIT_TRY(reject_mesh(mesh, &platform, element, rejected));
         cJSON_DeleteItemFromArray(meshes, i);
     }
     return DIT_OK;
@@ -640,6 +651,8 @@ static dit_status fill_answer(const suite_explain_params *params, const suite_wo
                               const subject *subjects, int subject_count, const cJSON *record, cJSON *out)
 {
     cJSON *meshes = cJSON_AddArrayToObject(out, "meshes"), *rejected = cJSON_AddArrayToObject(out, "rejected");
+    const char *told = workload->case_count ? suite_case_platform(workload->cases[0].document, "element") : "";
+    const char *element = told[0] ? told : "fp32";
     if (!meshes || !rejected) return fail_memory();
     DIT_TRY(dit_json_add_string(out, "model", params->model));
     DIT_TRY(dit_json_add_int(out, "devices", params->mesh ? dit_parallel_world_size(params->mesh) : params->devices));
@@ -647,7 +660,8 @@ static dit_status fill_answer(const suite_explain_params *params, const suite_wo
         !cJSON_AddItemToObject(out, "run", cJSON_Duplicate(member(workload->cases[0].document, "run"), true)))
         return fail_memory();
     DIT_TRY(fill_meshes(subjects, subject_count, record, meshes, rejected));
-    DIT_TRY(reject_too_large(params, meshes, rejected));
+    DIT_TRY(dit_json_add_string(out, "element", element));
+    DIT_TRY(reject_too_large(params, element, meshes, rejected));
     for (int i = 0; i < workload->dropped_count; i++)
         DIT_TRY(add_dropped(rejected, &workload->dropped[i], params->mesh));
     return sort_meshes(meshes);

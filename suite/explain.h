@@ -11,13 +11,14 @@
 /* Zero and NULL mean the model's default run, one image, platform "any". */
 typedef struct {
     const char *model, *platform;
+    const char *element; /* that sizes are of, "bf16"; NULL: what the platform computes in, fp32 where it is "any" */
     int64_t devices; /* ranks; 1..4096; 0: as many as `mesh` has */
     int64_t width_px, height_px, num_frames, text_tokens, steps, num_images;
     int64_t warmup_steps, num_pipeline_patch; /* of meshes that have them; -1 and 0: the workload's defaults */
     const dit_parallel *mesh;                 /* this one only; NULL: all                                    */
 } suite_explain_params;
 
-/* *out (caller deletes): {"model", "devices", "run": {...}, "meshes": [...] by bytes, "rejected": [{"mesh", "code",
+/* *out (caller deletes): {"model", "devices", "element", "run": {...}, "meshes": [...] by bytes, "rejected": [{"mesh", "code",
  * "reason"}]}. A mesh is {"mesh", "method", "attention", "parallel", "bytes_per_step", "predicted_bytes_per_step",
  * "messages_per_step", "least_bytes_per_step", "gather_bytes", "flops_per_step", "memory", "memory_bytes", "ranks",
  * "exchanges": [text], "schedule"?}: bytes are those of the rank that sends most, memory of the one that holds most.

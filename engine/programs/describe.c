@@ -4,7 +4,7 @@
  * Each entry of "cases" is {"name", "case": a denoise case, "rank": 0}. The record's "describe" has, in the same order,
  * {"name", "family", "mesh", "rank", "parameters", "image_tokens", "text_tokens", "steps", "forwards_per_step",
  * "flops":
- * {"prepare", "linear", "attention", "other"}, "memory": bytes by class, "predicted_memory", "communication": [{"axis",
+ * {"prepare", "linear", "attention", "other"}, "memory": bytes by class, "memory_peak": of all, "predicted_memory", "communication": [{"axis",
  * "collective", "phase", "messages", "bytes", "predicted_messages", "predicted_bytes"}]}, or {"name", "error": {"code",
  * "message"}}. Parameters are those this rank holds. Flops are its own of one forward of one guidance branch and image,
  * a multiply-add counting two; `prepare` is what is done once per image. Memory is the peak of sampling in fp32;
@@ -57,6 +57,7 @@ static dit_status add_flops(const dit_pipeline *p, const description *d, cJSON *
 static dit_status add_memory(const dit_pipeline *p, cJSON *out)
 {
     int64_t predicted[DIT_MEMORY_CLASS_COUNT];
+    DIT_TRY(dit_json_add_int(out, "memory_peak", p->rt.ledger.total_peak));
     cJSON *counted = cJSON_AddObjectToObject(out, "memory"),
           *formula = cJSON_AddObjectToObject(out, "predicted_memory");
     if (!counted || !formula) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");

@@ -12,12 +12,15 @@ static const char purpose[] =
     "and messages a rank sends in a diffusion step, its flops, and its peak memory by class - counted by the engine's\n"
     "own code over shapes alone, nothing is run - and, for each mesh that is not legal, the rule it breaks. Where "
     "ranks\n"
-    "differ, bytes are those of the rank that sends most (beside the least), memory of the one that holds most. Bytes\n"
-    "are held against the closed form of the method (a star marks a difference). fp32, on a platform of\n"
-    "devices its own element, with bytes of the closed form; without --platform no memory limit. With --mesh, or "
-    "degrees, one mesh in full: its kinds of ranks, what their memory is made of, the order of\n"
-    "exchanges in a block and, of a pipeline, which stage works on which step.patch in which tick.";
-static const char examples[] = "ditbench explain --model flux.1-dev --gpus 8\n"
+    "differ, bytes are those of the rank that sends most (beside the least), memory of the one that holds most.\n"
+    "Counted bytes are compared with the method's formula; * marks a difference. Sizes are in the element that the\n"
+    "platform computes in (fp32 on cores and without a platform), or in --element. Without --platform nothing is\n"
+    "dropped for memory; with one, a mesh must fit a device as it must in a simulation of denoising. Text encoders\n"
+    "and VAEs, which pipelines hold too, are not counted. With --mesh, or degrees, one mesh is shown in full: its\n"
+    "kinds of ranks, what their memory is made of, the order of exchanges in a block and, of a pipeline, which stage\n"
+    "works on which step.patch in which tick.";
+static const char examples[] = "ditbench explain flux.1-dev --gpus 8\n"
+                               "ditbench explain flux.1-dev --gpus 8 --platform 8xrtx-4090\n"
                                "ditbench explain --model pixart-sigma-xl-2 --gpus 4 --height 2048 --width 2048\n"
                                "ditbench explain --model flux.1-dev --mesh \"u2 pp4\" --warmup_steps 1\n"
                                "ditbench explain --model hunyuandit-v1.2 --pipefusion_degree 4 --num_pipeline_patch 8\n"
@@ -58,11 +61,14 @@ static void print_mesh(const cJSON *mesh)
 static void print_title(const cJSON *answer)
 {
     const cJSON *run = member(answer, "run");
-    printf("%s on %.0f devices", text_of(answer, "model"), number_of(answer, "devices"));
-    if (run)
-        printf(", %.0fx%.0f, %.0f frames, %.0f steps", number_of(run, "width_px"), number_of(run, "height_px"),
-               number_of(run, "num_frames") > 1 ? number_of(run, "num_frames") : 1,
-               number_of(run, "num_inference_steps"));
+    double devices = number_of(answer, "devices"), frames = number_of(run, "num_frames");
+    double steps = number_of(run, "num_inference_steps");
+    printf("%s on %.0f device%s in %s", text_of(answer, "model"), devices, devices == 1 ? "" : "s",
+           text_of(answer, "element"));
+    if (!run) return;
+    printf(", %.0fx%.0f", number_of(run, "width_px"), number_of(run, "height_px"));
+    if (frames > 1) printf(", %.0f frames", frames);
+    printf(", %.0f step%s", steps, steps == 1 ? "" : "s");
 }
 
 static void print_rejected(const cJSON *rejected)
@@ -105,7 +111,8 @@ static void print_ranks(const cJSON *mesh)
            "msgs/step", "TFLOP/step", "GiB", "weights", "state", "activ.", "comm.", "parameters", "K,V store",
            "stream");
     cJSON_ArrayForEach(item, member(mesh, "ranks")) print_rank(item);
-    printf("one of each kind of rank; by hand: parameters x 4 bytes; K, V store 2 B S C/(u t) of each layer of the\n"
+    printf("one of each kind of rank; by hand: parameters x bytes of the element; K, V store 2 B S C/(u t) of each "
+           "layer of the\n"
            "stage, S the rows kept; stream: of B S C, two buffers that arrive and one that leaves\n");
 }
 
@@ -210,7 +217,8 @@ static dit_status explain(suite_explain_params *params, mesh_call *call, const s
     if (!params->model || (params->devices == 0 && !given))
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--model and --gpus, or a mesh, are needed"),
                               "see ditbench explain --help");
-    if (!params->width_px != !params->height_px) return DIT_FAIL(DIT_ERR_USAGE, "--height and --width go together");
+    if (!params->width_px != !params->height_px)
+        return DIT_FAIL(DIT_ERR_USAGE, "--height and --width go together: give both");
     return suite_explain(params, single, answer);
 }
 
@@ -233,6 +241,12 @@ int suite_verb_explain(int argc, char **argv)
         {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "distrifusion (default), pcpp, naive-patch",
          &mesh.patch_method, 0, 0},
         {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", "pipeline stages", &mesh.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
+        {"pipefusion_parallel_degree", 0, SUITE_OPTION_INT, "N", "the same, as xDiT calls it",
+         &mesh.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
+        {"tensor_parallel_degree", 0, SUITE_OPTION_INT, "N", "the same as --tensor_degree",
+         &mesh.degree[DIT_AXIS_TENSOR], 1, 4096},
+        {"data_parallel_degree", 0, SUITE_OPTION_INT, "N", "the same as --data_degree", &mesh.degree[DIT_AXIS_DATA], 1,
+         4096},
         {"tensor_degree", 0, SUITE_OPTION_INT, "N", "shares of the weights", &mesh.degree[DIT_AXIS_TENSOR], 1, 4096},
         {"cfg_degree", 0, SUITE_OPTION_INT, "N", "guidance branches apart", &mesh.degree[DIT_AXIS_CFG], 1, 2},
         {"data_degree", 0, SUITE_OPTION_INT, "N", "groups of images", &mesh.degree[DIT_AXIS_DATA], 1, 4096},
@@ -240,8 +254,8 @@ int suite_verb_explain(int argc, char **argv)
          &params.warmup_steps, 0, 100000},
         {"num_pipeline_patch", 0, SUITE_OPTION_INT, "N", "patches of a pipeline (default: one per stage)",
          &params.num_pipeline_patch, 1, 4096},
-        {"height", 0, SUITE_OPTION_INT, "PX", "height of the picture", &params.height_px, 1, 1 << 20},
-        {"width", 0, SUITE_OPTION_INT, "PX", "width of the picture", &params.width_px, 1, 1 << 20},
+        {"height", 0, SUITE_OPTION_INT, "PX", "height of the picture; needs --width", &params.height_px, 1, 1 << 20},
+        {"width", 0, SUITE_OPTION_INT, "PX", "width of the picture; needs --height", &params.width_px, 1, 1 << 20},
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &params.num_frames, 1, 1 << 20},
         {"text_tokens", 0, SUITE_OPTION_INT, "N", "tokens of text", &params.text_tokens, 1, 1 << 20},
         {"num_inference_steps", 0, SUITE_OPTION_INT, "N", "steps", &params.steps, 1, 10000},
@@ -249,12 +263,16 @@ int suite_verb_explain(int argc, char **argv)
          4096},
         {"platform", 0, SUITE_OPTION_STRING, "NAME", "drop what does not fit it (default: any)", &params.platform, 0,
          0},
+        {"element", 0, SUITE_OPTION_STRING, "NAME", "sizes in fp32, fp16, bf16 or fp8 (default: the platform's)",
+         &params.element, 0, 0},
+        {"dtype", 0, SUITE_OPTION_STRING, "NAME", "the same as --element", &params.element, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &single.engine, 0, 0},
         {0},
     };
-    const suite_cli_spec spec = {"explain", "", purpose, examples, options, 0, 0};
+    const suite_cli_spec spec = {"explain", "[MODEL]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
+    if (cli.operand_count && !params.model) params.model = cli.operands[0];
     dit_status st = explain(&params, &mesh, &single, &answer);
     code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
     if (st == DIT_OK && cli.json) suite_cli_print_json("explain", answer);
