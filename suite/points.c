@@ -619,6 +619,7 @@ dit_status suite_point_predict(const suite_point *point, suite_predictor predict
                                suite_point_result *out)
 {
     *out = result_of(point);
+    out->is_rate = point->is_layer;
     if (point->skip || !predict) return DIT_OK;
     for (int i = 0; i < point->case_count; i++) DIT_TRY(predict_case(point, i, predict, context, out));
     if (out->predicted > 0 && point->is_layer) out->predicted = 1 / out->predicted; /* forwards a second */
@@ -667,13 +668,38 @@ double suite_points_percentile(const double *values, int count, double share)
 
 const char *suite_points_part_name(suite_points_part part)
 {
-    static const char *const names[] = {"all", "in_fit", "not_in_fit"};
+    static const char *const names[] = {"all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"};
     return names[part];
 }
 
-static bool is_part(bool in_fit, suite_points_part part)
+const char *suite_points_part_title(suite_points_part part)
 {
-    return part == SUITE_POINTS_ALL || in_fit == (part == SUITE_POINTS_IN_FIT);
+    static const char *const titles[] = {"all",         "in the fit",        "not in the fit",
+                                         "  latencies", "  rates of layers", "  rates in doubt"};
+    return titles[part];
+}
+
+static bool is_part(const suite_point_result *result, suite_points_part part)
+{
+    switch (part) {
+    case SUITE_POINTS_ALL: return true;
+    case SUITE_POINTS_IN_FIT: return result->in_fit;
+    case SUITE_POINTS_LATENCIES: return !result->in_fit && !result->is_rate;
+    case SUITE_POINTS_RATES: return !result->in_fit && result->is_rate && !result->doubted;
+    case SUITE_POINTS_RATES_DOUBTED: return !result->in_fit && result->is_rate && result->doubted;
+    default: return !result->in_fit;
+    }
+}
+
+/* A pair with a foot outside of the fit is outside; in a smaller part both must be. */
+static bool is_pair_of_part(const suite_point_result *a, const suite_point_result *b, suite_points_part part)
+{
+    bool both_fitted = a->in_fit && b->in_fit;
+    if (part == SUITE_POINTS_NOT_IN_FIT) return !both_fitted;
+    if (part <= SUITE_POINTS_IN_FIT) return is_part(a, part) && is_part(b, part);
+    suite_point_result x = *a, y = *b;
+    x.in_fit = y.in_fit = both_fitted;
+    return is_part(&x, part) && is_part(&y, part);
 }
 
 static bool is_simulated(const suite_point_result *result)
@@ -685,7 +711,7 @@ static void judge_pair(const suite_point_result *a, const suite_point_result *b,
                        suite_points_statistics *out)
 {
     double printed = a->published - b->published, predicted = a->predicted - b->predicted;
-    if (!is_part(a->in_fit && b->in_fit, part)) return;
+    if (!is_pair_of_part(a, b, part)) return;
     if (fabs(printed) <= (a->rounding + b->rounding) * (1 + 1e-9) || strcmp(a->method, b->method) == 0) return;
     bool ordered = printed * predicted > 0,
          apart = fabs(printed) > SUITE_POINTS_APART * fmin(a->published, b->published);
@@ -715,9 +741,10 @@ static void judge_errors(const suite_point_result **list, int count, suite_point
                          suite_points_statistics *out)
 {
     for (int i = 0; i < count; i++)
-        if (is_part(list[i]->in_fit, part)) errors[out->points++] = fabs(suite_point_error(list[i]));
+        if (is_part(list[i], part)) errors[out->points++] = fabs(suite_point_error(list[i]));
     out->median_error = dit_stats_median(errors, out->points);
     out->p90_error = suite_points_percentile(errors, out->points, 0.9);
+    out->worst_error = suite_points_percentile(errors, out->points, 1);
 }
 
 void suite_points_summarise(const suite_point_result *results, int count, suite_points_part part,
@@ -753,6 +780,7 @@ static dit_status add_point(cJSON *list, const suite_point_result *result)
     if (simulated) DIT_TRY(dit_json_add_number(entry, "predicted", result->predicted));
     if (simulated) DIT_TRY(dit_json_add_number(entry, "error", suite_point_error(result)));
     if (!cJSON_AddBoolToObject(entry, "in_fit", result->in_fit)) return fail_memory();
+    if (result->doubted && !cJSON_AddTrueToObject(entry, "doubted")) return fail_memory();
     if (simulated) DIT_TRY(dit_json_add_string(entry, "mesh", result->mesh));
     return dit_json_add_string(entry, "label", result->label);
 }
@@ -766,6 +794,7 @@ static dit_status add_statistics(cJSON *summary, const suite_point_result *resul
     DIT_TRY(dit_json_add_int(entry, "points", s.points));
     if (s.points) DIT_TRY(dit_json_add_number(entry, "median_error", s.median_error));
     if (s.points) DIT_TRY(dit_json_add_number(entry, "p90_error", s.p90_error));
+    if (s.points) DIT_TRY(dit_json_add_number(entry, "worst_error", s.worst_error));
     DIT_TRY(dit_json_add_int(entry, "pairs", s.pairs));
     DIT_TRY(dit_json_add_int(entry, "ordered", s.ordered));
     if (s.pairs) DIT_TRY(dit_json_add_number(entry, "ordered_share", (double)s.ordered / s.pairs));

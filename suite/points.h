@@ -97,6 +97,8 @@ typedef struct {
     suite_skip skip;
     char detail[400];
     bool has_published, in_fit;
+    bool is_rate;               /* forwards of a layer in a second; else a latency                  */
+    bool doubted;               /* the caller's: another published number speaks against it         */
     double published, rounding; /* as printed, in the point's unit                    */
     double predicted;           /* in the same unit; of points that are not skipped   */
     char panel[320];            /* what is compared with each other: equal but for the method */
@@ -124,9 +126,15 @@ typedef enum {
     SUITE_POINTS_ALL,
     SUITE_POINTS_IN_FIT,
     SUITE_POINTS_NOT_IN_FIT,
+    /* Of those that are not in the fit: */
+    SUITE_POINTS_LATENCIES,
+    SUITE_POINTS_RATES, /* of layers, and not doubted */
+    SUITE_POINTS_RATES_DOUBTED,
     SUITE_POINTS_PART_COUNT
 } suite_points_part;
-const char *suite_points_part_name(suite_points_part part); /* "all", "in_fit", "not_in_fit" */
+/* "all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"; and for people. */
+const char *suite_points_part_name(suite_points_part part);
+const char *suite_points_part_title(suite_points_part part);
 
 /* Of the smaller one: nearer values are often in one order on one machine and in the other on the next. */
 #define SUITE_POINTS_APART 0.1
@@ -134,18 +142,20 @@ const char *suite_points_part_name(suite_points_part part); /* "all", "in_fit", 
 /* Of simulated points. */
 typedef struct {
     int points;
-    double median_error, p90_error; /* of |error|; 0 without points */
+    double median_error, p90_error, worst_error; /* of |error|; 0 without points */
     int pairs, ordered; /* of methods in one panel, and those that the prediction puts in the printed order */
     int pairs_apart, ordered_apart; /* of these, whose printed values differ by more than SUITE_POINTS_APART */
 } suite_points_statistics;
 /* A pair whose printed values differ by no more than their rounding together, or that is one method twice, is not
- * judged; equal predictions are no order. A pair is in the fit when both of its points are, else it is not. */
+ * judged; equal predictions are no order. A pair is in the fit when both of its points are, else it is not;
+ * of latencies or of rates it is when both are. */
 void suite_points_summarise(const suite_point_result *results, int count, suite_points_part part,
                             suite_points_statistics *out);
 
 /* {"points": [{"index", "status": "simulated" | "skipped", "reason"?, "detail"?, "published"?, "predicted"?, "error"?,
  * "in_fit", "label", "mesh"?}], "summary": {"points", "simulated", "skipped", "reasons": {code: count}, "all",
- * "in_fit", "not_in_fit": {"points", "median_error"?, "p90_error"?, "pairs", "ordered", "ordered_share"?,
+ * "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted": {"points", "median_error"?, "p90_error"?,
+ * "worst_error"?, "pairs", "ordered", "ordered_share"?,
  * "pairs_apart", "ordered_apart"}}}; what does not exist is left out. *out belongs to the caller. Errors:
  * DIT_ERR_MEMORY, DIT_ERR_NONFINITE. */
 dit_status suite_points_json(const suite_point_result *results, int count, cJSON **out);

@@ -1,6 +1,7 @@
 #include "suite/published_lines.h"
 
 #include "base/log.h"
+#include "suite/contradictions.h"
 #include "suite/points.h"
 #include "suite/text.h"
 
@@ -150,17 +151,6 @@ static dit_status add_tags(cJSON *line, const suite_point *point, const char *me
 
 /* ---- what speaks against it -------------------------------------------------------------------------------------- */
 
-static bool concerns(const cJSON *contradiction, int index)
-{
-    const cJSON *point;
-    cJSON_ArrayForEach(point, member(contradiction, "points"))
-    {
-        const cJSON *at = member(point, "index");
-        if (at->valuedouble == index) return true;
-    }
-    return false;
-}
-
 /* "WHAT: BELIEVE" */
 static dit_status add_warning(cJSON *line, const char *what, const char *believe)
 {
@@ -203,11 +193,11 @@ static dit_status add_scope(cJSON *line, const suite_workload *workload, const s
 /* Whatever speaks against the number. */
 static dit_status add_warnings(cJSON *line, const selection *chosen, const suite_published_point *point)
 {
-    const cJSON *root = chosen->contradictions.root, *one;
-    bool same_file = strcmp(text_of(root, "file"), chosen->file) == 0;
-    cJSON_ArrayForEach(one, member(root, "contradictions"))
+    const dit_json *contradictions = &chosen->contradictions;
+    const cJSON *one;
+    cJSON_ArrayForEach(one, member(contradictions->root, "contradictions"))
     {
-        if (!same_file || !concerns(one, point->index)) continue;
+        if (!suite_contradictions_concern(contradictions, one, chosen->file, point->index)) continue;
         DIT_TRY(add_warning(line, text_of(one, "what"), text_of(one, "believe")));
     }
     return DIT_OK;
@@ -352,53 +342,6 @@ static dit_status take_selection(selection *chosen, cJSON *lines)
     return st;
 }
 
-static dit_status check_contradiction(const dit_json *doc, const cJSON *one, const char *pointer)
-{
-    const cJSON *points = NULL, *point;
-    const char *word;
-    char at[96];
-    int64_t point_index;
-    int index = 0;
-    DIT_TRY(dit_json_require_string(doc, one, pointer, "what", &word));
-    DIT_TRY(dit_json_require_string(doc, one, pointer, "believe", &word));
-    DIT_TRY(dit_json_optional_array(doc, one, pointer, "points", &points));
-    cJSON_ArrayForEach(point, points)
-    {
-        snprintf(at, sizeof at, "%s/points/%d", pointer, index++);
-        DIT_TRY(dit_json_require_int(doc, point, at, "index", 0, 1 << 30, &point_index));
-    }
-    return DIT_OK;
-}
-
-static dit_status check_contradictions(const dit_json *doc)
-{
-    static const char wanted[] = "ditbench.published_contradictions/1";
-    const cJSON *list = NULL, *one;
-    const char *schema, *file;
-    char at[64];
-    int index = 0;
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, wanted) != 0)
-        return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not %s", schema, wanted);
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "file", &file));
-    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "contradictions", &list));
-    cJSON_ArrayForEach(one, list)
-    {
-        snprintf(at, sizeof at, "/contradictions/%d", index++);
-        DIT_TRY(check_contradiction(doc, one, at));
-    }
-    return DIT_OK;
-}
-
-static dit_status read_contradictions(dit_json *out)
-{
-    char folder[SUITE_PATH], path[SUITE_PATH];
-    DIT_TRY(suite_published_folder(folder));
-    DIT_TRY(suite_path(path, "%s/contradictions.json", folder));
-    DIT_TRY(dit_json_read_file(path, out));
-    return check_contradictions(out);
-}
-
 static dit_status take_all(const suite_workload *workload, const suite_calibration *calibration, cJSON *lines)
 {
     suite_published_names names = {0};
@@ -406,7 +349,7 @@ static dit_status take_all(const suite_workload *workload, const suite_calibrati
     const cJSON *one;
     int index = 0;
     dit_status st = suite_published_names_load(NULL, &names);
-    if (st == DIT_OK) st = read_contradictions(&contradictions);
+    if (st == DIT_OK) st = suite_contradictions_read(&contradictions);
     cJSON_ArrayForEach(one, workload->published)
     {
         selection chosen = {.workload = workload,

@@ -43,6 +43,7 @@ printf '[{"model":"FLUX.1-dev","hardware":"H20","gpus":1,"method":"single","metr
 printf '[{"model":7}]' >damaged.json
 ok "damaged published numbers: 2" exits 2 "$ditbench" simulate --points damaged.json --list
 ok "published numbers none of which says enough: 77" exits 77 "$ditbench" simulate --points points.json --list
+ok "published numbers that are not there: 2" exits 2 "$ditbench" simulate --points nowhere.json --list
 ok "no simulator: 4" exits 4 env PATH=/nowhere "$ditbench" simulate --points points.json
 errors_in_json() { "$ditbench" show nothing --json | grep -q '"code":.*"E_NOT_FOUND"'; }
 ok "--json reports errors as JSON on stdout" errors_in_json

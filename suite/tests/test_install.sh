@@ -23,6 +23,8 @@ report $? "the schemas are there"
 "$prefix/bin/ditbench" simulate --points "$prefix/share/ditbench/results/published/paper_numbers.json" --list \
     >"$work/log" 2>&1
 report $? "so are published numbers, and the names they use"
+"$prefix/bin/ditbench" simulate --points results/published/paper_numbers.json --list >"$work/log" 2>&1
+report $? "which are found by the words of the hint, too"
 share=$prefix/share
 for page in LICENSE README.md CHANGELOG.md CITATION.cff docs/glossary.md results/schema/answers.md; do
     [ -s "$share/doc/ditbench/$page" ] || echo "no $page"

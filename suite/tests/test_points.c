@@ -178,6 +178,26 @@ static void parts_add_up(void **state)
     assert_float_equal(out.median_error, 0.1, 1e-12);
 }
 
+static void doubted_rates_and_tails_are_told_apart(void **state)
+{
+    suite_points_statistics latencies, rates, doubted;
+    suite_point_result results[] = {simulated(0, "a", "u4", 1, 1.25), simulated(1, "b", "u4", 1.25, 1.875),
+                                    simulated(2, "b", "r4", 2.25, 2.475), simulated(3, "b", "pp4", 1, 7.25)};
+    (void)state;
+    results[1].is_rate = results[2].is_rate = results[3].is_rate = true;
+    results[3].doubted = true;
+    suite_points_summarise(results, 4, SUITE_POINTS_LATENCIES, &latencies);
+    suite_points_summarise(results, 4, SUITE_POINTS_RATES, &rates);
+    suite_points_summarise(results, 4, SUITE_POINTS_RATES_DOUBTED, &doubted);
+    assert_int_equal(latencies.points, 1);
+    assert_int_equal(rates.points, 2);
+    assert_int_equal(rates.pairs, 1);
+    assert_int_equal(doubted.points, 1);
+    assert_int_equal(doubted.pairs, 0);
+    assert_float_equal(rates.worst_error, 0.5, 1e-12);
+    assert_float_equal(doubted.worst_error, 6.25, 1e-12);
+}
+
 static double number_at(const cJSON *object, const char *key)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -901,6 +921,7 @@ int main(void)
         cmocka_unit_test(equal_predictions_are_no_order),
         cmocka_unit_test(one_method_twice_is_no_pair),
         cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(doubted_rates_and_tails_are_told_apart),
         cmocka_unit_test(the_answer_leaves_out_what_does_not_exist),
         cmocka_unit_test(what_is_wrong_is_named_with_its_place),
         cmocka_unit_test(unknown_members_are_counted),

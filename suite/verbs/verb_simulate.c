@@ -3,6 +3,7 @@
 #include "base/expr.h"
 #include "suite/catalogue.h"
 #include "suite/cli.h"
+#include "suite/contradictions.h"
 #include "suite/progress.h"
 #include "suite/simulator.h"
 #include "suite/verbs/verbs.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char purpose[] =
     "Takes published numbers, makes each that says enough into a case on the machine it was measured on, simulates it\n"
@@ -28,11 +30,13 @@ static const char examples[] =
 typedef struct {
     suite_cli cli;
     const char *file, *profile, *calibration, *filter;
+    char shipped[SUITE_PATH]; /* where `file` lies, when it is one that comes with the program */
     bool list;
     int64_t jobs;
     suite_published_names names;
     suite_published published;
     suite_calibration fitted;
+    dit_json contradictions;
     suite_point *points; /* that the filter keeps */
     suite_point_result *results;
     int count;      /* of both */
@@ -150,16 +154,18 @@ static void print_statistics(const simulate_call *call, suite_points_part part)
 {
     suite_points_statistics s;
     suite_points_summarise(call->results, call->count, part, &s);
-    printf("%-10s %7d", suite_points_part_name(part), s.points);
+    printf("%-18s %6d", suite_points_part_title(part), s.points);
     if (s.points)
-        printf(" %10.1f %% %10.1f %%", 100 * s.median_error, 100 * s.p90_error);
+        printf(" %10.1f %% %10.1f %% %10.1f %%", 100 * s.median_error, 100 * s.p90_error, 100 * s.worst_error);
     else
-        printf(" %12s %12s", "-", "-");
-    if (!s.pairs)
-        printf(" %8s\n", "-");
+        printf(" %12s %12s %12s", "-", "-", "-");
+    if (s.pairs)
+        printf("  %4d of %4d (%5.1f %%)", s.ordered, s.pairs, 100.0 * s.ordered / s.pairs);
     else
-        printf(" %8d of %d (%.1f %%), %d of the %d more than %.0f %% apart\n", s.ordered, s.pairs,
-               100.0 * s.ordered / s.pairs, s.ordered_apart, s.pairs_apart, 100 * SUITE_POINTS_APART);
+        printf("  %22s", "-");
+    if (s.pairs_apart)
+        printf("  %4d of %4d (%5.1f %%)", s.ordered_apart, s.pairs_apart, 100.0 * s.ordered_apart / s.pairs_apart);
+    printf("\n");
 }
 
 static void print_heading(void)
@@ -169,10 +175,18 @@ static void print_heading(void)
 
 static void print_answer(const simulate_call *call)
 {
-    printf("\n%-10s %7s %12s %12s %8s\n", "", "points", "median |e|", "90 % |e|", "pairs in the printed order");
+    int skipped = call->count - count_skipped(call, SUITE_SKIP_NONE);
+    printf("\n%-18s %6s %12s %12s %12s  %22s  %22s\n", "set", "points", "median error", "p90", "worst",
+           "pairs in order", "those 10 % apart");
     for (int part = 0; part < SUITE_POINTS_PART_COUNT; part++) print_statistics(call, (suite_points_part)part);
+    printf(
+        "Error is |predicted / published - 1|; p90 is the error that 90 %% of the points do not exceed. A pair is two\n"
+        "methods in one panel, and is in order when the faster one is also predicted to be faster; the last column\n"
+        "counts the pairs whose published values differ by more than %.0f %%. Rates in doubt are points that\n"
+        "results/published/contradictions.json speaks against.\n",
+        100 * SUITE_POINTS_APART);
     printf("\ncalibration: %s, %d values\n", suite_calibration_path(&call->fitted), call->fitted.value_count);
-    printf("\nskipped:\n");
+    printf("\nskipped: %d of %d points\n", skipped, call->count);
     print_reasons(call);
 }
 
@@ -225,6 +239,7 @@ static dit_status tell_known(simulate_call *call)
         suite_point_result *result = &call->results[call->told];
         DIT_TRY(suite_point_predict(point, suite_simulator_predict, &call->simulator, result));
         result->in_fit = suite_point_in_fit(point, &call->fitted);
+        result->doubted = suite_contradictions_doubt(&call->contradictions, call->file, result->index);
         if (!call->cli.json) print_result(result);
     }
     if (!call->cli.json) fflush(stdout);
@@ -274,12 +289,29 @@ static dit_status check_profile(const char *profile)
     return st;
 }
 
+/* The file as it was named, else under the folder that holds the shipped data, as workloads are found. */
+static dit_status find_points(simulate_call *call)
+{
+    const char *workloads = suite_workloads_folder();
+    if (access(call->file, R_OK) == 0) return DIT_OK;
+    if (workloads && suite_path(call->shipped, "%s/../%s", workloads, call->file) == DIT_OK &&
+        access(call->shipped, R_OK) == 0) {
+        call->file = call->shipped;
+        return DIT_OK;
+    }
+    dit_error_clear();
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--points %s: no such file can be read here", call->file),
+                          "the shipped files are results/published/paper_numbers.json and single_gpu_latency.json");
+}
+
 static dit_status load(simulate_call *call)
 {
     if (!call->file)
         return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "simulate needs --points FILE"),
                               "as in --points results/published/paper_numbers.json");
+    DIT_TRY(find_points(call));
     DIT_TRY(suite_published_read(call->file, &call->published));
+    DIT_TRY(suite_contradictions_read(&call->contradictions));
     if (call->filter) DIT_TRY(dit_expr_check(call->filter));
     if (call->profile) DIT_TRY(check_profile(call->profile));
     DIT_TRY(suite_calibration_load(call->calibration, &call->fitted));
@@ -320,6 +352,7 @@ static void release(simulate_call *call)
     free(call->points);
     free(call->results);
     suite_published_release(&call->published);
+    dit_json_release(&call->contradictions);
     suite_published_names_release(&call->names);
     suite_cli_release(&call->cli);
 }
