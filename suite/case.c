@@ -431,13 +431,16 @@ static void write_mesh(const suite_cell *cell, char *out, size_t size)
         snprintf(out, size, "oracle pp%s%s", rows, settings);
 }
 
-/* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2", then whatever else varies. */
+/* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2", of simulated cases with their software,
+ * "flux.1-dev 1024x1024 u2 torch-compile", then whatever else varies. */
 static dit_status write_label(const suite_workload *workload, const suite_cell *cell, char *out, size_t size)
 {
     char subject[256], mesh[384];
     write_subject(cell, subject, sizeof subject);
     write_mesh(cell, mesh, sizeof mesh);
-    size_t used = (size_t)snprintf(out, size, "%s %s", subject, mesh);
+    bool adds = cell->simulated && !workload->matrix->varies[SUITE_PARAMETER_PROFILE]; /* else it is told below */
+    const char *software = adds ? cell->profile : "";
+    size_t used = (size_t)snprintf(out, size, "%s %s%s%s", subject, mesh, adds ? " " : "", software);
     for (int p = 0; p < SUITE_PARAMETER_COUNT && used < size; p++) {
         char *value = NULL;
         if (!workload->matrix->varies[p] || !cell->values[p] || is_named_by_label((suite_parameter)p)) continue;

@@ -89,6 +89,7 @@ names_the_software() {
     sed 's/"profile": "pytorch-eager"/"profile": "ditbench"/' "$work/hybrid.json" >"$work/own.json"
     exits 0 "$ditbench" run "$work/own.json" -q --filter "mesh == 'u4'" --output "$work/own" || return 1
     of "$work/own/journal.jsonl" session | grep -q '"profiles":{"ditbench":{[^}]*"measured":false' || return 1
+    of "$work/own/journal.jsonl" result | grep -q '"label":"[^"]* u4 ditbench[ "]' || return 1
     "$ditbench" show "$work/own" >"$work/out"
     grep -q '^software ditbench (simulated): a projection, this software has not been measured on a GPU$' "$work/out"
 }
