@@ -475,11 +475,13 @@ static dit_status add_conditions(const request_builder *b, cJSON *document)
 static dit_status check_vae(const request_builder *b)
 {
     if (b->vae || b->r->latents_only) return DIT_OK;
-    dit_status st = b->from_catalogue
-                        ? DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not built: no picture can be made", b->name)
-                        : DIT_FAIL(DIT_ERR_USAGE, "%s names no VAE: no picture can be made", b->name);
-    return dit_error_hint(st, "--vae DIR names one (config.json and weights); --output FILE.safetensors makes the "
-                              "latents alone");
+    if (b->from_catalogue)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not built: no picture can be made", b->name),
+            "--output FILE.safetensors makes the latents alone, for another decoder");
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s names no VAE: no picture can be made", b->name),
+                          "--vae DIR names one (config.json and weights); --output FILE.safetensors makes the latents "
+                          "alone");
 }
 
 static dit_status add_picture(request_builder *b, cJSON *document, const char *file, int64_t weights_seed)
