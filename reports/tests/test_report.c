@@ -125,17 +125,24 @@ static void the_page_begins_with_its_figures(void **state)
     free(page);
 }
 
+/* The golden pictures come from 5.4.4; other versions word their SVG differently. */
+static bool is_gnuplot_of_the_golden_files(void)
+{
+    char version[64] = "";
+    FILE *pipe = popen("gnuplot --version", "r");
+    if (!pipe) return false;
+    bool read = fgets(version, sizeof version, pipe) != NULL;
+    pclose(pipe);
+    return read && strstr(version, "gnuplot 5.4 patchlevel 4") != NULL;
+}
+
 static void the_svg_is_the_golden_one(void **state)
 {
     (void)state;
     report_summary summary;
-    size_t length = 0;
     need_gnuplot();
+    if (!is_gnuplot_of_the_golden_files()) skip();
     write_report(FIXTURE_FOLDER, "first", &summary);
-    char *svg = read_output("first", "latency.svg", &length);
-    bool same_gnuplot = strstr(svg, "GNUPLOT 5.4 patchlevel 4") != NULL;
-    free(svg);
-    if (!same_gnuplot) skip(); /* the golden file is of 5.4.4, other versions word their SVG differently */
     compare_golden("latency.svg");
     compare_golden("scaling.svg");
 }
