@@ -635,7 +635,7 @@ static dit_status check_assume(const dit_json *doc, const cJSON *entry, const ch
     return dit_json_optional_string(doc, assume, at, "interconnect", &text);
 }
 
-/* That the file is there and can be read: a run would end there only after everything else. */
+/* Refuses a file that is not there or cannot be read: a run would find out only after everything else. */
 static dit_status check_points(const dit_json *doc, const char *pointer, const char *file)
 {
     suite_published points = {0};
@@ -650,7 +650,7 @@ static dit_status check_points(const dit_json *doc, const char *pointer, const c
                           "a path relative to the workload, or a name of results/published");
 }
 
-/* Points of a file of results/published that an expression over points holds for. */
+/* Checks one entry of "published": a file of points, and an expression that chooses among them. */
 static dit_status check_published(const dit_json *doc, const cJSON *array, const cJSON *entry, const char *pointer)
 {
     static const char *const keys[] = {"file", "where", "assume", NULL};
@@ -660,10 +660,10 @@ static dit_status check_published(const dit_json *doc, const cJSON *array, const
     DIT_TRY(suite_only_keys(doc, entry, pointer, keys));
     DIT_TRY(check_assume(doc, entry, pointer));
     DIT_TRY(dit_json_require_string(doc, entry, pointer, "file", &file));
-    DIT_TRY(check_points(doc, pointer, file));
     DIT_TRY(dit_json_optional_string(doc, entry, pointer, "where", &where));
     suite_pointer_join(at, sizeof at, pointer, "where");
-    return where ? check_syntax(doc, at, where) : DIT_OK;
+    if (where) DIT_TRY(check_syntax(doc, at, where));
+    return check_points(doc, pointer, file);
 }
 
 static dit_status read_entries(const dit_json *doc, const char *key, const cJSON **out,
