@@ -8,64 +8,64 @@
 
 #include "kernels/device.h"
 
-/* The lists of cases. */
+/* Each operator has up to four lists of cases. */
 typedef enum {
-    DIT_CASES_CHECKED, /* compared with the reference; those that are TIMED also timed, by `ditbench kernels` */
-    DIT_CASES_CORE,    /* timed on one core, for a cost model's parameters */
-    DIT_CASES_DEVICE,  /* the same on an accelerator: what fills it, and what does not */
-    DIT_CASES_FEW,     /* the least that a fit can be made of, for devices that are emulated: a test of the way */
+    DIT_CASES_CHECKED, /* `ditbench kernels` compares them with the reference, and times those that are TIMED */
+    DIT_CASES_CORE,    /* calibrate times them on one core, to fit the parameters of a cost model */
+    DIT_CASES_DEVICE,  /* calibrate times them on an accelerator: some fill it, some do not */
+    DIT_CASES_FEW,     /* the fewest that a fit can be made from; they test the fit on emulated devices */
     DIT_CASES_COUNT
 } dit_case_list;
 
-/* What an operator's file makes of each is said there. */
 enum {
-    DIT_CASE_BIAS = 1 << 0,       /* bias; of a norm its weight, too                */
-    DIT_CASE_MASK = 1 << 1,       /* attention: keys that count, and others at -10000 */
-    DIT_CASE_HIDDEN = 1 << 2,     /* attention, with MASK: keys before the last 9 are at -INFINITY */
-    DIT_CASE_GELU = 1 << 3,       /* its tanh form                                  */
-    DIT_CASE_ERF = 1 << 4,        /* the exact GELU                                 */
-    DIT_CASE_SILU = 1 << 5,       /*                                                */
-    DIT_CASE_RESIDUAL = 1 << 6,   /* y is read and written in place                 */
-    DIT_CASE_GATE = 1 << 7,       /* on what is added                               */
-    DIT_CASE_STRIDED = 1 << 8,    /* rows wider than the data; attention: q, k, v inside one fused projection */
-    DIT_CASE_LSE = 1 << 9,        /* attention: also the log-sum-exp                */
-    DIT_CASE_MODULATE = 1 << 10,  /* norm: scale and shift; group_norm: fields of them; timestep: t in units */
-    DIT_CASE_NORM = 1 << 11,      /* qk_norm_rope: weight                          */
-    DIT_CASE_ROPE = 1 << 12,      /* qk_norm_rope: cos and sin                     */
-    DIT_CASE_RMS = 1 << 13,       /* RMS norm instead of LayerNorm                 */
-    DIT_CASE_CAUSAL = 1 << 14,    /* conv: three frames deep, the first two before x; attention: positions */
-    DIT_CASE_DOWN = 1 << 15,      /* conv: stride 2, padding only after the last   */
-    DIT_CASE_UP = 1 << 16,        /* conv: of x repeated twice                     */
-    DIT_CASE_BAND = 1 << 17,      /* conv: rows above and below; group_norm: moments taken first */
-    DIT_CASE_TIMED = 1 << 18,     /* also timed                                    */
-    DIT_CASE_LARGE = 1 << 19,     /* only with timing; compared with the reference on some rows */
-    DIT_CASE_ON_DEVICE = 1 << 20, /* too large for a host: timed on devices        */
+    DIT_CASE_BIAS = 1 << 0,       /* adds a bias; norms also multiply by a weight */
+    DIT_CASE_MASK = 1 << 1,       /* attention: some keys are masked by -10000 */
+    DIT_CASE_HIDDEN = 1 << 2,     /* attention, with MASK: all keys but the last 9 are at -INFINITY */
+    DIT_CASE_GELU = 1 << 3,       /* activation: the tanh form of GELU */
+    DIT_CASE_ERF = 1 << 4,        /* activation: the exact GELU */
+    DIT_CASE_SILU = 1 << 5,       /* activation: SiLU */
+    DIT_CASE_RESIDUAL = 1 << 6,   /* the result is added to y, in place */
+    DIT_CASE_GATE = 1 << 7,       /* what is added is multiplied by a gate */
+    DIT_CASE_STRIDED = 1 << 8,    /* rows lie apart; attention: q, k, v lie inside one fused projection */
+    DIT_CASE_LSE = 1 << 9,        /* attention: the log-sum-exp is wanted, too */
+    DIT_CASE_MODULATE = 1 << 10,  /* norm: scale and shift; group_norm: fields of them; timestep: t in thousandths */
+    DIT_CASE_NORM = 1 << 11,      /* qk_norm_rope: heads are normalised */
+    DIT_CASE_ROPE = 1 << 12,      /* qk_norm_rope: heads are rotated */
+    DIT_CASE_RMS = 1 << 13,       /* RMS norm instead of LayerNorm */
+    DIT_CASE_CAUSAL = 1 << 14,    /* conv: three frames deep, two of them before x; attention: queries have positions */
+    DIT_CASE_DOWN = 1 << 15,      /* conv: stride 2, padding only after the last pixel */
+    DIT_CASE_UP = 1 << 16,        /* conv: each pixel of x is read twice in each direction */
+    DIT_CASE_BAND = 1 << 17,      /* conv: x has rows above and below; group_norm: another call takes the moments */
+    DIT_CASE_TIMED = 1 << 18,     /* is timed after it has passed */
+    DIT_CASE_LARGE = 1 << 19,     /* runs only where cases are timed, and compares only some rows with the reference */
+    DIT_CASE_ON_DEVICE = 1 << 20, /* is too large for a host: runs only on devices */
 };
 
 enum { DIT_CASE_SIZES = 6 };
 typedef struct {
     dit_operator op;
-    int64_t size[DIT_CASE_SIZES]; /* in the order of the operator's own names of them, which its file has */
+    int64_t size[DIT_CASE_SIZES]; /* kernels/cases/OPERATOR.c names them in this order; 0: the case has none */
     unsigned flags;
 } dit_kernel_case;
 
 /* The case at that index of a list, operators in the order of DIT_OPERATOR_LIST; NULL after the last. */
 const dit_kernel_case *dit_case_at(dit_case_list list, int index);
 
-/* The name of a case's operator in reports: those that are checked by one call have one. */
+/* The operator's name in reports. Operators that one call checks together share a name: row_squares and row_scale are
+ * "row_norm". */
 const char *dit_case_operator(const dit_kernel_case *c);
 /* Largest relative L2 distance to the reference that is allowed; the reasons stand beside the numbers. */
 double dit_operator_tolerance(dit_operator op);
-/* The same of a case whose operands are elements on a device, of its output and of its lse. */
+/* The largest distances on a device, whose elements may be shorter: for a case's output, and for its lse. */
 double dit_case_tolerance(const dit_kernel_case *c, dit_element element);
 double dit_case_lse_tolerance(const dit_kernel_case *c, dit_element element);
 /* Whether multiply-adds, not bytes, limit the operator. */
 bool dit_operator_is_compute_bound(dit_operator op);
-/* Whether they limit this case of it, too: a row by a matrix waits for the matrix. */
+/* Whether multiply-adds limit this case, too: one row times a matrix waits for the matrix instead. */
 bool dit_case_is_compute_bound(const dit_kernel_case *c);
-/* "rows=1024 n=1152 k=4608 bias gelu". */
+/* Writes the sizes and flags as text: "rows=1024 n=1152 k=4608 bias gelu". */
 void dit_case_describe(const dit_kernel_case *c, char *out, int size);
-/* The size at that index and its key in records; false where the operator has no more, 0 where the case has none. */
+/* Gives the size at that index with its key in records. Returns false after the operator's last size. */
 bool dit_case_size(const dit_kernel_case *c, int index, const char **key, int64_t *value);
 
 /* One case with its operands. On a device (of the pool) they lie at addresses of its ledger: what the host has there is
@@ -108,9 +108,9 @@ dit_memory_ledger dit_case_ledger(dit_device *device);
 dit_status dit_case_reset(dit_case_run *run);
 /* One call of the operator into run->out. Allocates nothing. */
 void dit_case_call(dit_case_run *run, const dit_kernels *table);
-/* Work of that call: the sum over the operators that it consists of. Not for two threads at a time. */
+/* Adds up the work of the operators that dit_case_call calls. Only one thread may ask at a time. */
 dit_work dit_case_work(dit_case_run *run);
-/* Bytes read and written where operands are elements of a device; dit_case_work counts fp32. */
+/* Bytes that a call reads and writes where operands are elements of a device; dit_case_work counts fp32. */
 double dit_case_bytes(dit_case_run *run, dit_element element);
 /* Relative L2 distances between a call on `table` and on `reference`; infinite when anything is not finite. Bytes
  * between the rows must stay as they were. Errors: those of the device. */

@@ -1,5 +1,5 @@
-/* Backends: one full table of operators (kernels/operators.h) each, listed in kernels/registry.c; `ref` is the oracle of
- * the others.
+/* Backends: each is one full table of operators (kernels/operators.h); kernels/registry.c lists them, and `ref` is the
+ * oracle of the others.
  *
  * Operators allocate nothing except through `pack`, use at most the pool's threads and return when the work is done.
  */
@@ -54,8 +54,9 @@ double dit_kernels_measure_bandwidth(dit_pool *pool);
 /* Runs the one case list (kernels/cases) on `backend`: each operator against ref over all ISA-relevant and awkward
  * shapes; with `time` also timed, only after it has passed. Adds to `report`: "cases": [{op, shape, max_error,
  * tolerance, lse_error?, verdict, time_ns?, rounds?, spread_ns?: {min, q1, median, q3, max}, gflop_per_s?, of_peak?,
- * gb_per_s?, copies?}], "peak_gflop_per_s", "isa", "threads", "backend", "element", and with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median,
- * of_peak_min}]. On a device (kernels/device.h) operands are elements on it, the peak is that of its largest product of
+ * gb_per_s?, copies?}], "peak_gflop_per_s", "isa", "threads", "backend", "element", and with `time` "copy_gb_per_s"
+ * and "summary": [{op, of_peak_median, of_peak_min}].
+ * On a device (kernels/device.h) operands are elements on it, the peak is that of its largest product of
  * matrices, "gemm_size" its extents, and "device" is what describes it.
  * `progress` (may be NULL) is called with each finished case's line. Errors: DIT_ERR_MISMATCH when any case failed,
  * DIT_ERR_ENVIRONMENT when there is no such device. */

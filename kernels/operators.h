@@ -55,7 +55,8 @@ typedef struct {
 
 /* out and lse of one more block of keys are merged into the running ones:
  *   m = max(lse, block_lse); w = exp(lse-m), w_b = exp(block_lse-m); out = (w out + w_b block_out)/(w + w_b);
- *   lse = m + log(w + w_b).   Exact for lse = -inf (nothing yet). Source: Liu et al., Ring Attention (arXiv:2310.01889). */
+ *   lse = m + log(w + w_b)
+ * It is exact where lse is -inf (nothing yet). Source: Liu et al., Ring Attention (arXiv:2310.01889). */
 typedef struct {
     int64_t B, H, S, D;
     float *out, *lse; /* inout [B,S,H,D] strides ldo, batch_o; lse [B,H,S] dense */
@@ -197,14 +198,14 @@ typedef struct {
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 /* The columns of DIT_OPERATOR_LIST:
- *   ID        DIT_OPERATOR_ID
- *   name      the entry of every table of operators: dit_ref_name, cpu_name, cuda_name; its ops_name of the engine
- *   args      the struct that it takes
+ *   ID        the enumerator is DIT_OPERATOR_ID
+ *   name      the entry of every table, and in the names of functions: dit_ref_name, cpu_name, cuda_name, ops_name
+ *   args      the struct of its arguments
  *   cpu       the prefix of the cpu backend's entry: cpu, or dit_ref where the reference's serves
- *   cases     the file in kernels/cases that checks and times it: its own, or of the operator that it belongs to
+ *   cases     the file in kernels/cases that checks and times it: its own, or that of the operator it is called with
  *   cost      how kernels/cost/kernels_cost.c describes a call: a rule of its own there; `pass`, one kernel that moves
- *             the bytes that the operator's work names; `nothing`, not told
- *   account   the member of dit_flops (engine/runtime.h) that gets its flops
+ *             the bytes that the operator's work counts; `nothing`, the cost model never hears of it
+ *   account   the member of the engine's dit_flops that its flops are added to
  *   trace     its name in a trace
  *   operands  the members of args that are addresses of operands; NULL is no operand
  */
@@ -252,26 +253,26 @@ typedef enum {
 #undef DIT_OPERATOR_ENUM
         DIT_OPERATOR_COUNT
 } dit_operator;
-/* The entry's name; "unknown" outside of the list. */
+/* Returns the entry's name; "unknown" for a number outside of the list. */
 const char *dit_operator_name(dit_operator op);
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
-/* Flops, and bytes read and written once in fp32, of one call. dit_NAME_work(args), beside the operator's equation in
- * ref/, is the one place where check, timing, account, roofline and cost model look. Shapes and which operands there
- * are decide; memory is not looked at, but for attention's positions.
+/* dit_NAME_work(args) gives the flops of one call, and its bytes: each operand is read or written once, in fp32. It
+ * stands beside the operator's equation in ref/; check, timing, account, roofline and cost model all ask it. It reads
+ * shapes and which operands are NULL; of the memory behind them it reads only attention's positions.
  *
- * A multiply-add counts two, a function (exp, tanh, 1 / sqrt) one. As the field counts, attention is its two products
- * of matrices, without the softmax, and only of the pairs of query and key that see each other. */
+ * A multiply-add counts two, a function (exp, tanh, 1 / sqrt) counts one. Attention counts its two products, as the
+ * field does: no softmax, and only the pairs of query and key that see each other. */
 typedef struct {
     double flops, bytes;
 } dit_work;
 #define DIT_OPERATOR_WORK(ID, name, args_type, ...) dit_work dit_##name##_work(const args_type *args);
 DIT_OPERATOR_LIST(DIT_OPERATOR_WORK)
 #undef DIT_OPERATOR_WORK
-/* Of a call on rows of k that gives n columns each, where there are no arguments yet. */
+/* The work of a linear layer whose arguments do not exist yet: [rows, k] times [k, n]. */
 dit_work dit_product_work(int64_t rows, int64_t n, int64_t k);
-/* Of a pass over so many elements that reads and writes so many arrays of them. */
+/* The work of a pass that reads and writes so many arrays of so many elements. */
 dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double flops_per_element);
 
 /* How many keys, from the first, that query sees: all without positions. */

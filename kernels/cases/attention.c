@@ -34,8 +34,8 @@ static int64_t tokens_of(const dit_kernel_case *c)
     return s->Sq > s->Sk ? s->Sq : s->Sk;
 }
 
-/* own[0]: positions of Sq queries, then of Sk keys. Queries are spread over the keys. Where there are as many keys, each
- * sees those up to its own; else keys begin two positions later, so that the first queries see none. */
+/* own[0]: positions of Sq queries, then of Sk keys. Queries are spread over the keys. Where there are as many keys, a
+ * query sees those up to its own; else keys begin two positions later, so that the first queries see none. */
 static dit_status position_tokens(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);

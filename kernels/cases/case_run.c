@@ -120,9 +120,9 @@ static double fp32_tolerance(const dit_kernel_case *c)
     return 4 * row->tolerance + 6e-8 * sqrt((double)(depth - 1));
 }
 
-/* In bf16 and fp16 the result is rounded to 8 and 11 bits, which is 2^-8 and 2^-11 at most and 0.4 of that in the mean;
- * what comes before it is rounded once more (the weights of attention, a product before its residual) and leaves the sum
- * below the most of one rounding. */
+/* In bf16 and fp16 the result is rounded to 8 and 11 bits, which is 2^-8 and 2^-11 at most and 0.4 of that in the mean.
+ * What comes before it (the weights of attention, a product before its residual) is rounded once more, which leaves the
+ * sum below the most of one rounding. */
 double dit_case_tolerance(const dit_kernel_case *c, dit_element element)
 {
     double fp32 = fp32_tolerance(c);

@@ -1,7 +1,7 @@
 /* For the files of kernels/cases: what an operator says of its cases, and what they have in common.
  *
- * A file names its sizes (struct `sizes`, in the order in which a case lists them), fills the operands (`prepare`), makes
- * the arguments and calls (`call`). The last thing in it is its row, which DIT_OPERATOR_LIST names.
+ * A file names its sizes (struct `sizes`, in the order in which a case lists them), fills the operands (`prepare`), and
+ * calls with arguments made from them (`call`). The last thing in it is its row, which DIT_OPERATOR_LIST names.
  */
 #ifndef DIT_KERNELS_CASES_CASES_IMPL_H
 #define DIT_KERNELS_CASES_CASES_IMPL_H
@@ -35,8 +35,8 @@ enum {
     ON_DEVICE = DIT_CASE_TIMED | DIT_CASE_ON_DEVICE,
 };
 
-/* Where a call goes: the table or the reference, with weights that it packed, into its own output. Rows [first,
- * first + count) alone, where the operator computes rows. */
+/* Where a call goes: the table or the reference, the weights that it packed, and its own output. An operator that can
+ * compute rows alone computes rows [first, first + count). */
 typedef struct {
     const dit_kernels *table;
     const dit_linear *weights;
@@ -47,17 +47,17 @@ typedef struct {
 typedef struct {
     const char *name; /* in reports */
     struct {
-        const char *name, *key; /* in a case's text; in records where that is another, else NULL */
+        const char *name, *key; /* in texts; in records, NULL where it is the name */
     } sizes[DIT_CASE_SIZES];
     double tolerance;     /* on the host, where operands are fp32 with unit roundoff u = 6e-8 and the reference sums in
                            double; 0: bits are moved, everywhere */
     bool compute_bound;   /* multiply-adds, not bytes, limit it */
     bool fp32_out;        /* the output is fp32 on a device, too */
-    double lse_tolerance; /* of its lse in a device's shorter elements; 0: as of fp32 */
+    double lse_tolerance; /* on its lse where a device's elements are shorter; 0: the bound of fp32 */
     int64_t (*depth)(const dit_kernel_case *c); /* terms of one sum of the result; NULL: 1 */
     int64_t (*rows)(const dit_kernel_case *c);  /* that can be computed alone; NULL: it always runs whole */
-    bool (*is_thin)(const dit_kernel_case *c);  /* of an operator that is compute bound: this case is not; NULL: none */
-    double (*bytes)(const dit_kernel_case *c, dit_element element); /* NULL: its work's, in that element */
+    bool (*is_thin)(const dit_kernel_case *c);  /* bytes limit this case all the same; NULL: none */
+    double (*bytes)(const dit_kernel_case *c, dit_element element); /* NULL: what its work counts, in that element */
     dit_status (*prepare)(dit_case_run *run);
     void (*call)(dit_case_run *run, const dit_case_target *to);
     struct {
@@ -80,23 +80,23 @@ typedef enum {
     DIT_CASE_FP32,   /* in fp32 on a device, too                */
     DIT_CASE_PACKED, /* by the host: what will be packed, rounded as it will be */
 } dit_case_storage;
-/* Of modulation, gates and masks, which engines keep in the one type or in the other: strided cases have fp32. */
+/* How modulation, gates and masks are kept. Engines use either type: strided cases have fp32, the others do not. */
 dit_case_storage dit_case_aside(const dit_kernel_case *c);
 
-/* run->in[slot]: `count` normal values, each slot with its own seed. Errors: DIT_ERR_MEMORY. */
+/* Fills run->in[slot] with `count` normal values; each slot has its own seed. Errors: DIT_ERR_MEMORY. */
 dit_status dit_case_fill(dit_case_run *run, int slot, int64_t count, float mean, float deviation);
 dit_status dit_case_fill_as(dit_case_run *run, dit_case_storage storage, int slot, int64_t count, float mean,
                             float deviation);
-/* Tells that the host fills so many elements of an array: they are put on the device. */
+/* Remembers an array that the host fills: dit_case_prepare puts its elements on the device. */
 void dit_case_note(dit_case_run *run, void *data, int64_t count, dit_element element, bool on_device);
-/* run->out, lse and what is expected of them. Errors: DIT_ERR_MEMORY. */
+/* Allocates run->out and lse, what they hold before a call, and what is expected after it. Errors: DIT_ERR_MEMORY. */
 dit_status dit_case_outputs(dit_case_run *run, int64_t out_floats, int64_t lse_floats);
-/* run->packed and packed_reference. Errors: those of linear_pack. */
+/* Packs weights into run->packed and packed_reference. Errors: those of linear_pack. */
 dit_status dit_case_pack(dit_case_run *run, int64_t k, int pieces, const float *const *w, const float *const *bias,
                          const int64_t *rows);
-/* The lse that belongs to an output: the table's or the reference's. */
+/* Finds the lse that belongs to an output: the table's or the reference's. */
 float *dit_case_lse_of(const dit_case_run *run, float *out);
-/* `width`, or more where rows are STRIDED. */
+/* Returns how far rows of that width lie apart: farther where the case is STRIDED. */
 int64_t dit_case_stride(const dit_kernel_case *c, int64_t width);
 dit_activation dit_case_activation(const dit_kernel_case *c);
 

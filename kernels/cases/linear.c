@@ -62,9 +62,8 @@ static void call(dit_case_run *run, const dit_case_target *to)
         DIT_OPERATOR_LINEAR, {rows, n, k}, flags                                                                       \
     }
 
-/* The first are awkward on purpose: sizes around the tile (8 x 48 and 6 x 16), odd strides, every epilogue; the last are
- * those of real models. */
-
+/* The first are awkward on purpose: sizes around the tile (8 x 48 and 6 x 16), odd strides, every epilogue. The last
+ * are sizes of real models. */
 static const dit_kernel_case checked[] = {
     LINEAR(1, 1, 1, 0),
     LINEAR(1, 216, 40, BIAS),

@@ -1,4 +1,4 @@
-/* Merges one block of keys into the running attention result: contract and formulas in kernels/kernels.h, with the
+/* Merges one block of keys into the running attention result: contract and formulas in kernels/operators.h, with the
  * extra care of kernels/ref/attention_merge.c: a side that has seen no key may hold anything, even NaN.
  *
  * A few lanes of a warp have a row each time, and eight channels each: out is read and written once, block_out read.

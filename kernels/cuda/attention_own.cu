@@ -1,5 +1,5 @@
 /* out = softmax(scale q k^T + bias) v per head over the keys that a query sees: the reference and fallback of the
- * library's attention. Contract: kernels/kernels.h; flops and bytes: kernels/ref/attention.c.
+ * library's attention. Contract: kernels/operators.h; flops and bytes: kernels/ref/attention.c.
  *
  *   attention_fwd_mma
  *       q, k, v all bf16 or all fp16, D a multiple of 8 up to 512, rows 16-byte aligned, out in the same or in fp32:

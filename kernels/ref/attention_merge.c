@@ -1,4 +1,4 @@
-/* Merges one block of keys into the running attention result; formulas in kernels/kernels.h. */
+/* Merges one block of keys into the running attention result; formulas in kernels/operators.h. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
