@@ -9,9 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . ci/tap.sh
 . engine/tests/described.sh
-some="base_model in ['flux.1-dev', 'hunyuandit-v1.1']" some_labels='(flux.1-dev|hunyuandit-v1.1)~tiny' tiny=2
+some="base_model in ['flux.1-dev', 'hunyuandit-v1.1']" some_labels='(flux.1-dev|hunyuandit-v1.1)[{]tiny[}]' tiny=2
 if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then
-    some='world_size > 0' some_labels='~tiny' tiny=$(grep -c '"as": "tiny"' engine/tests/exact.json)
+    some='world_size > 0' some_labels='[{]tiny[}]' tiny=$(grep -c '"as": "tiny"' engine/tests/exact.json)
 fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers
 

@@ -22,8 +22,8 @@ if [ "$short" = 1 ]; then
     tap_end
     exit 0
 fi
-some="base_model in ['pixart-alpha-xl-2', 'flux.1-dev', 'wan2.1-i2v-14b-480p']" some_labels='(pixart-alpha-xl-2|flux.1-dev|wan2.1-i2v-14b-480p)~tiny'
-if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then some='world_size > 0' some_labels='~tiny'; fi
+some="base_model in ['pixart-alpha-xl-2', 'flux.1-dev', 'wan2.1-i2v-14b-480p']" some_labels='(pixart-alpha-xl-2|flux.1-dev|wan2.1-i2v-14b-480p)[{]tiny[}]'
+if [ "${DITBENCH_TEST_ALL:-0}" = 1 ]; then some='world_size > 0' some_labels='[{]tiny[}]'; fi
 
 # How many there are; every model of the file has its one rank and at least thirteen meshes.
 cases=$("$build/bin/ditbench" expand engine/tests/exact.json | grep -c '^keep')
