@@ -393,6 +393,37 @@ static dit_status check_meant(const suite_workload *workload)
 
 /* Software and scope are of the cost model, the element type of it and of devices: with neither they would be wishes
  * without effect, and a measured time never covers more than the denoising. */
+/* Puts the names of the shipped profiles into `out`, with commas between. */
+static dit_status list_profiles(char *out, size_t size)
+{
+    char **names;
+    size_t used = 0;
+    DIT_TRY(suite_catalogue_names("profiles", &names));
+    out[0] = '\0';
+    for (int i = 0; names[i] && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", names[i]);
+    suite_names_free(names);
+    return DIT_OK;
+}
+
+/* Refuses simulated platforms without a profile: times differ by a factor of two between software stacks, and none of
+ * them goes without saying. */
+static dit_status check_profile(const suite_workload *workload)
+{
+    const suite_matrix *matrix = workload->matrix;
+    char at[POINTER_BYTES], profiles[400];
+    int i = 0;
+    while (i < matrix->platform_count && strcmp(matrix->platforms[i].platform.backend, "cost") != 0) i++;
+    if (i == matrix->platform_count || matrix->declared[SUITE_PARAMETER_PROFILE]) return DIT_OK;
+    DIT_TRY(list_profiles(profiles, sizeof profiles));
+    place_of(workload, SUITE_PARAMETER_PLATFORM, at, sizeof at);
+    return dit_error_hint(
+        dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD,
+                      "platform %s is simulated, and \"profile\" does not say which software runs on it",
+                      matrix->platforms[i].platform.name),
+        "add \"profile\": one of %s (workloads/profiles says what each is)", profiles);
+}
+
 static dit_status check_simulated(const suite_workload *workload)
 {
     static const struct {
@@ -413,23 +444,24 @@ static dit_status check_simulated(const suite_workload *workload)
         bool meant = (special[i].of_simulated && simulated) || (special[i].of_devices && on_device);
         if (!matrix->declared[special[i].parameter] || meant) continue;
         place_of(workload, special[i].parameter, at, sizeof at);
-        return dit_error_hint(
-            dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s is of %s%s%s platforms, and there is none",
-                          suite_parameter_key(special[i].parameter), special[i].of_simulated ? "simulated" : "",
-                          special[i].of_simulated && special[i].of_devices ? " and " : "",
-                          special[i].of_devices ? "devices'" : ""),
-            "leave it out, or name a platform of backend %s (ditbench list platforms)",
-            !special[i].of_simulated ? "cuda"
-            : special[i].of_devices  ? "cuda or cost"
-                                     : "cost");
+        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD,
+                                            "%s needs a platform that %s, and there is none",
+                                            suite_parameter_key(special[i].parameter),
+                                            !special[i].of_simulated ? "is a GPU"
+                                            : special[i].of_devices  ? "is simulated or a GPU"
+                                                                     : "is simulated"),
+                              "leave it out, or name a platform of backend %s (ditbench list platforms)",
+                              !special[i].of_simulated ? "cuda"
+                              : special[i].of_devices  ? "cuda or cost"
+                                                       : "cost");
     }
     if (matrix->waits && (!matrix->attends || simulated < matrix->platform_count))
         return dit_error_hint(dit_json_fail(&workload->source, "/measure/waits", DIT_ERR_WORKLOAD,
-                                            "waits is of layers on simulated platforms"),
+                                            "waits needs program attention and simulated platforms only"),
                               "leave it out: what is measured waits after every forward");
     if (strcmp(matrix->scope, "denoise") == 0 || simulated == matrix->platform_count) return DIT_OK;
     return dit_error_hint(dit_json_fail(&workload->source, "/measure/scope", DIT_ERR_WORKLOAD,
-                                        "scope %s is of simulated platforms, and not all are", matrix->scope),
+                                        "scope %s needs simulated platforms, and not all are", matrix->scope),
                           "measured times are of denoising; program vae_decode measures decoders");
 }
 
@@ -703,7 +735,7 @@ static dit_status read_workload(suite_workload *workload)
 {
     static const char *const keys[] = {"schema", "name",   "title",     "description", "program", "defaults",
                                        "axes",   "zip",    "exclude",   "constraints", "repeat",  "measure",
-                                       "plots",  "expect", "notes_for", "published", NULL};
+                                       "plots",  "expect", "notes_for", "published",   NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
@@ -719,6 +751,7 @@ static dit_status read_workload(suite_workload *workload)
     DIT_TRY(check_all_schedulers(workload));
     if (!matrix->declared[SUITE_PARAMETER_PLATFORM]) DIT_TRY(add_platform(workload, "/defaults", NULL));
     if (!matrix->declared[SUITE_PARAMETER_PROFILE]) DIT_TRY(add_profile(workload, "/defaults", NULL));
+    DIT_TRY(check_profile(workload));
     DIT_TRY(check_simulated(workload));
     DIT_TRY(count_cells(workload));
     DIT_TRY(read_expressions(doc, "exclude", &matrix->exclude));

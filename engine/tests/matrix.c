@@ -369,7 +369,7 @@ static void print_dropped(const cJSON *plan)
     {
         const cJSON *values = member(item, "cell");
         const char *model = text_of(values, "model");
-        printf("%.*s %s %.0f W%.0f skip %s\n", (int)strcspn(model, "~"), model, text_of(values, "method"),
+        printf("%.*s %s %.0f W%.0f skip %s\n", (int)strcspn(model, "~{"), model, text_of(values, "method"),
                number_or(values, "world_size", 0), number_or(values, "warmup_steps", 0), text_of(item, "reason"));
     }
 }

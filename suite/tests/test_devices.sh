@@ -115,7 +115,7 @@ memory_follows_the_element() {
  "defaults": {"platform": "local-gpu", "model": "pixart-alpha-xl-2", "resolution": "512x512"},
  "axes": {"element": ["fp32", "bf16"]}}
 JSON
-    DITBENCH_WORKLOADS=$work/workloads "$ditbench" expand fits.json >log && grep -q 'fits: 1 cases, 1 dropped' log &&
+    DITBENCH_WORKLOADS=$work/workloads "$ditbench" expand fits.json >log && grep -q 'fits: 1 case, 1 dropped' log &&
         grep -q '^drop *E_CONSTRAINT_MEMORY' log && grep -A1 '^drop' log | grep -q '"element":"fp32"'
 }
 ok "the memory verdict is of the element" memory_follows_the_element

@@ -111,7 +111,8 @@ static void ring_self_attention_is_not_simulated(void **state)
 {
     static const char text[] =
         "{\"schema\":\"ditbench.workload/1\",\"name\":\"s\",\"program\":\"attention\",\"defaults\":{"
-        "\"platform\":\"8xa100-sxm\",\"attention\":\"ring-self-attention\",\"ring_degree\":4," SMALL "}}";
+        "\"platform\":\"8xa100-sxm\",\"profile\":\"pytorch-eager\",\"attention\":\"ring-self-attention\",\"ring_"
+        "degree\":4," SMALL "}}";
     suite_workload workload;
     (void)state;
     assert_int_equal(suite_workload_parse(text, strlen(text), "s", &workload), DIT_OK);

@@ -7,8 +7,9 @@
 
 #include <math.h>
 
-#define PIXART "\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"1024x1024\",\"num_inference_steps\":20"
-#define A100   "\"platform\":\"8xa100-sxm\""
+#define PIXART  "\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"1024x1024\",\"num_inference_steps\":20"
+#define CLUSTER "\"platform\":\"8xa100-sxm\""
+#define A100    CLUSTER ",\"profile\":\"ditbench\""
 
 static const char *platform_word(const suite_case *one, const char *key)
 {
@@ -21,7 +22,7 @@ static void a_simulated_case_says_software_and_element(void **state)
 {
     (void)state;
     suite_workload workload =
-        fixture_load("\"defaults\":{" PIXART "," A100 ",\"profile\":\"pytorch-eager\",\"element\":\"bf16\","
+        fixture_load("\"defaults\":{" PIXART "," CLUSTER ",\"profile\":\"pytorch-eager\",\"element\":\"bf16\","
                      "\"ulysses_degree\":8,\"threads_per_rank\":4},\"measure\":{\"warmup_runs\":3,\"iterations\":9,"
                      "\"trace\":true,\"scope\":\"pipeline\"}");
     const suite_case *one = &workload.cases[0];
@@ -62,12 +63,12 @@ static void memory_drops_no_simulated_cell(void **state)
     (void)state;
     suite_workload workload =
         fixture_load("\"defaults\":{\"model\":\"pixart-alpha-xl-2\",\"resolution\":\"2048x2048\",\"num_images\":64,"
-                     "\"platform\":\"4xt4\"}");
+                     "\"platform\":\"4xt4\",\"profile\":\"ditbench\"}");
     assert_int_equal(workload.case_count, 1);
     assert_true(workload.cases[0].predicted_memory_bytes > INT64_C(16) << 30);
     suite_workload_release(&workload);
-    fixture_dropped("\"defaults\":{" PIXART ",\"platform\":\"4xt4\",\"ulysses_degree\":8}", DIT_ERR_CONSTRAINT_PLATFORM,
-                    "4xt4");
+    fixture_dropped("\"defaults\":{" PIXART ",\"platform\":\"4xt4\",\"profile\":\"ditbench\",\"ulysses_degree\":8}",
+                    DIT_ERR_CONSTRAINT_PLATFORM, "4xt4");
 }
 
 static void software_means_nothing_to_measured_cells(void **state)
@@ -126,13 +127,17 @@ static void wishes_without_effect_are_refused(void **state)
         const char *place;
     } refused[] = {
         {"\"defaults\":{" PIXART ",\"profile\":\"ditbench\"}", DIT_ERR_WORKLOAD, "/defaults/profile"},
+        {"\"defaults\":{" PIXART "," CLUSTER "}", DIT_ERR_WORKLOAD, "/defaults/platform"},
+        {"\"defaults\":{" PIXART "},\"axes\":{\"platform\":[\"local-cpu\",\"4xt4\"]}", DIT_ERR_WORKLOAD,
+         "/axes/platform"},
         {"\"defaults\":{" PIXART "},\"axes\":{\"element\":[\"fp16\"]}", DIT_ERR_WORKLOAD, "/axes/element"},
         {"\"defaults\":{" PIXART "},\"measure\":{\"scope\":\"pipeline\"}", DIT_ERR_WORKLOAD, "/measure/scope"},
-        {"\"defaults\":{" PIXART "},\"axes\":{\"platform\":[\"local-cpu\",\"4xt4\"]},\"measure\":{\"scope\":"
+        {"\"defaults\":{" PIXART
+         ",\"profile\":\"ditbench\"},\"axes\":{\"platform\":[\"local-cpu\",\"4xt4\"]},\"measure\":{\"scope\":"
          "\"pipeline\"}",
          DIT_ERR_WORKLOAD, "/measure/scope"},
         {"\"defaults\":{" PIXART "," A100 "},\"measure\":{\"scope\":\"all\"}", DIT_ERR_JSON_VALUE, "/measure/scope"},
-        {"\"defaults\":{" PIXART "," A100 ",\"profile\":\"pytorch-eagre\"}", DIT_ERR_NOT_FOUND, "/defaults/profile"},
+        {"\"defaults\":{" PIXART "," CLUSTER ",\"profile\":\"pytorch-eagre\"}", DIT_ERR_NOT_FOUND, "/defaults/profile"},
         {"\"defaults\":{" PIXART "," A100 ",\"element\":\"fp17\"}", DIT_ERR_JSON_VALUE, "/defaults/element"},
         {"\"defaults\":{" PIXART "," A100 ",\"dtype\":\"fp16\"}", DIT_ERR_JSON_UNKNOWN_KEY, "/defaults/dtype"},
         {"\"defaults\":{" PIXART "," A100 ",\"tiling\":true}", DIT_ERR_WORKLOAD, "/defaults/tiling"},
@@ -229,7 +234,8 @@ static void simulated_cases_run_once_behind_the_first_block(void **state)
     int count;
     (void)state;
     suite_workload workload =
-        fixture_load("\"defaults\":{" PIXART "},\"axes\":{\"platform\":[\"8xa100-sxm\",\"local-cpu\"],\"method\":["
+        fixture_load("\"defaults\":{" PIXART
+                     ",\"profile\":\"ditbench\"},\"axes\":{\"platform\":[\"8xa100-sxm\",\"local-cpu\"],\"method\":["
                      "\"ulysses\",\"ring\"],\"world_size\":[1,2]},\"repeat\":{\"processes\":3,\"seed\":5}");
     assert_int_equal(workload.case_count, 6);
     assert_int_equal(suite_plan(&workload, &items, &count), DIT_OK);
@@ -321,7 +327,7 @@ static const char *text_of(const cJSON *object, const char *key)
 }
 
 static const char workload_text[] =
-    "\"defaults\":{" PIXART "," A100
+    "\"defaults\":{" PIXART "," CLUSTER
     ",\"profile\":\"pytorch-eager\"},\"axes\":{\"method\":[\"ulysses\",\"pipefusion\"],"
     "\"world_size\":[1,2,8]},\"measure\":{\"scope\":\"pipeline\"},\"published\":[{\"file\":\"mine.json\"%s}]";
 
@@ -409,7 +415,7 @@ static void a_rate_of_a_layer_is_the_time_of_one(void **state)
         "\"method\":\"usp basic/qkvpack\",\"value\":null,\"unit\":\"OOM\"}]";
     static const char program[] =
         "\"program\":\"attention\",\"defaults\":{\"tokens\":4096,\"heads\":16,\"head_dim\":64,\"causal\":true,"
-        "\"ulysses_degree\":2,\"ring_degree\":4,\"profile\":\"pytorch-eager\"," A100 "},\"axes\":{\"layout\":["
+        "\"ulysses_degree\":2,\"ring_degree\":4,\"profile\":\"pytorch-eager\"," CLUSTER "},\"axes\":{\"layout\":["
         "\"basic\",\"zigzag\"]},\"measure\":{\"waits\":true},\"published\":[{\"file\":\"mine.json\"}]";
     (void)state;
     write_published(layers);

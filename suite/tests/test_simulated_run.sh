@@ -131,7 +131,7 @@ too_small_is_a_result() {
     cat >"$work/oom.json" <<JSON
 {
   "schema": "ditbench.workload/1", "name": "oom",
-  "defaults": {"model": {"name": "pixart-alpha-xl-2", "as": "two", "override": {"num_layers": 2}}, "platform": "4xt4",
+  "defaults": {"model": {"name": "pixart-alpha-xl-2", "as": "two", "override": {"num_layers": 2}}, "platform": "4xt4", "profile": "ditbench",
                "num_inference_steps": 4, "resolution": "2048x2048", "method": "single", "world_size": 1},
   "axes": {"num_images": [1, 64]}
 }

@@ -145,8 +145,9 @@ static void any_rank_that_sent_more_is_named(void **state)
 /* The journal hashes and the bytes agree: only the word is wrong. */
 static void evidence_is_that_of_the_platform(void **state)
 {
-    static const char simulated[] = "\"defaults\":{" MODEL ",\"ring_degree\":4,\"platform\":\"8xa100-sxm\","
-                                    "\"element\":\"fp32\"}";
+    static const char simulated[] =
+        "\"defaults\":{" MODEL ",\"ring_degree\":4,\"platform\":\"8xa100-sxm\",\"profile\":\"ditbench\","
+        "\"element\":\"fp32\"}";
     static const char measured[] = "\"defaults\":{" MODEL ",\"ring_degree\":4}";
     static const struct {
         const char *members, *evidence;
@@ -165,7 +166,8 @@ static void evidence_is_that_of_the_platform(void **state)
 /* Ranks that compute in half precision send half of what the closed form says of fp32. */
 static void simulated_bytes_are_of_their_element(void **state)
 {
-    static const char half[] = "\"defaults\":{" MODEL ",\"ring_degree\":4,\"platform\":\"8xa100-sxm\"}";
+    static const char half[] =
+        "\"defaults\":{" MODEL ",\"ring_degree\":4,\"platform\":\"8xa100-sxm\",\"profile\":\"ditbench\"}";
     (void)state;
     evidence = "simulated";
     if (problems_of(half, NOBODY) != 0) fail_msg("%s", said);
