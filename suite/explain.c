@@ -116,6 +116,16 @@ static dit_status add_mesh_cell(const mesh_lists *lists, const dit_parallel *mes
     return add_cell(lists, degrees, mesh->patch_method);
 }
 
+/* Adds the platform; a simulated one with the software that sends what this engine sends, which is what is counted. */
+static dit_status add_platform(const char *name, cJSON *defaults)
+{
+    suite_platform platform;
+    DIT_TRY(dit_json_add_string(defaults, "platform", name ? name : "any"));
+    if (!name) return DIT_OK;
+    DIT_TRY(suite_platform_load(name, &platform));
+    return strcmp(platform.backend, "cost") == 0 ? dit_json_add_string(defaults, "profile", "ditbench") : DIT_OK;
+}
+
 static dit_status add_defaults(cJSON *workload, const suite_explain_params *params)
 {
     char resolution[48];
@@ -130,7 +140,7 @@ static dit_status add_defaults(cJSON *workload, const suite_explain_params *para
                    {"num_pipeline_patch", params->num_pipeline_patch}};
     if (!defaults) return fail_memory();
     DIT_TRY(dit_json_add_string(defaults, "model", params->model));
-    DIT_TRY(dit_json_add_string(defaults, "platform", params->platform ? params->platform : "any"));
+    DIT_TRY(add_platform(params->platform, defaults));
     if (params->element) DIT_TRY(dit_json_add_string(defaults, "element", params->element));
     DIT_TRY(dit_json_add_int(defaults, "threads_per_rank", 1));
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)params->width_px, (long long)params->height_px);

@@ -87,7 +87,7 @@ refused() { # MESSAGE
 elements_are_checked() {
     workload asked.json '"platform": "local-gpu",' '"element": ["bf17"]' && refused 'did you mean "bf16"' &&
         workload asked.json '"platform": "local-gpu",' '"fp8_liner": [true]' && refused 'did you mean "fp8_linear"' &&
-        workload asked.json '' '"element": ["bf16"]' && refused "element is of simulated and devices' platforms" &&
+        workload asked.json '' '"element": ["bf16"]' && refused "element needs a platform that is simulated or a GPU" &&
         workload asked.json '' '"graphs": [false]' && refused 'name a platform of backend cuda' &&
         workload asked.json '"platform": "local-gpu",' '"graphs": ["off"]' && refused 'true or false'
 }

@@ -153,7 +153,7 @@ traffic() {
 # One session, both kinds of platform: what is counted does not depend on what time is made of.
 bytes_agree() {
     write_workload "$work/both.json" 1
-    sed -i 's/"platform": "local-cpu",/"element": "fp32",/; s/"world_size": \[1, 2\]/"world_size": [1, 2], "platform": ["local-cpu", "8xa100-sxm"]/
+    sed -i 's/"platform": "local-cpu",/"element": "fp32", "profile": "ditbench",/; s/"world_size": \[1, 2\]/"world_size": [1, 2], "platform": ["local-cpu", "8xa100-sxm"]/
             s/"single", "ulysses", "ring"/"single", "ulysses", "pipefusion"/; s/"num_layers": 1/"num_layers": 2/' "$work/both.json"
     exits 0 "$ditbench" run "$work/both.json" -q --output "$work/both" && exits 0 "$ditbench" verify "$work/both" || return 1
     traffic "$work/both/journal.jsonl" local-cpu >"$work/measured"
