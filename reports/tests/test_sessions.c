@@ -152,7 +152,7 @@ static void sources_that_name_a_place_are_links(void **state)
         {"see https://example.org/a?b=1&c=2 there",
          "see <a href=\"https://example.org/a?b=1&amp;c=2\">https://example.org/a?b=1&amp;c=2</a> there"},
         {"https://x.org/\"onclick=alert(1)", "<a href=\"https://x.org/\">https://x.org/</a>&quot;onclick=alert(1)"},
-        {"xDiT docs/performance/flux.md: 6.71 s", "xDiT docs/performance/flux.md: 6.71 s"},
+        {"xDiT docs/performance/README.md: 6.71 s", "xDiT docs/performance/README.md: 6.71 s"},
         {"a/b: one <b> two.c", "a/b: one &lt;b&gt; two.c"},
         {"javascript:alert(1)", "javascript:alert(1)"},
         {"arXiv: none", "arXiv: none"},
