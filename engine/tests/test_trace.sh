@@ -189,9 +189,8 @@ generates() {
 ok "generate --trace leaves FILE.trace.json" generates
 
 decodes() {
-    sed -E 's/"(iterations|warmup_runs)": *[0-9]*/"\1": 1/g; s/"resolution": *\[[^]]*\]/"resolution": ["64x64"]/' \
-        "$source_dir/workloads/cpu/vae.json" >vae.json
-    exits 0 "$ditbench" run vae.json -q --trace --filter "num_frames == 1 && rows_degree == 2 && model != 'vae:flux'" --output vae || return 1
+    exits 0 "$ditbench" run "$source_dir/workloads/cpu/vae.json" --set resolution=64x64 --set measure.iterations=1 \
+        --set measure.warmup_runs=1 -q --trace --filter "num_frames == 1 && rows_degree == 2 && model != 'vae:flux'" --output vae || return 1
     grep -q '"cat":"compute","name":"conv".*"phase":"decode"' vae/cases/*/p0/trace-rank-1.json && grep -q '"axis":"world"' vae/cases/*/p0/trace.json
 }
 ok "vae_decode leaves one too" decodes
