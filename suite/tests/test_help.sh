@@ -34,9 +34,9 @@ for verb in run show explain plan; do
 done
 exit_codes() {
     "$ditbench" help exit-codes | sed -E 's/^  ([0-9]+) +(.*)$/| `\1` | \2 |/' >codes
-    grep -E '^\| `[0-9]+` \|' "$source_dir/README.md" | diff codes -
+    grep -E '^\| `[0-9]+` \|' "$source_dir/docs/commands.md" | diff codes -
 }
-ok "the exit codes of README are those of help" exit_codes
+ok "the exit codes of docs/commands.md are those of help" exit_codes
 
 version() {
     local release
