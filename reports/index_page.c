@@ -1,7 +1,7 @@
 /* The index page: a card for each session of a root, newest first, with its first figure and a link to its page. */
-#include "reports/html.h"
-#include "reports/html_link.h"
-#include "reports/html_pieces.h"
+#include "reports/page/html.h"
+#include "reports/page/html_link.h"
+#include "reports/page/html_pieces.h"
 #include "reports/sessions.h"
 
 #include "base/file.h"
@@ -64,7 +64,8 @@ static void put_lead(const report_sessions *sessions, dit_buffer *out)
 {
     index_counts counts = {0};
     for (int i = 0; i < sessions->count; i++) count_session(&sessions->rows[i], &counts);
-    dit_buffer_printf(out, "<p class=\"lead\">%d session%s, newest first: %d with measured and %d with simulated cases.",
+    dit_buffer_printf(out,
+                      "<p class=\"lead\">%d session%s, newest first: %d with measured and %d with simulated cases.",
                       sessions->count, sessions->count == 1 ? "" : "s", counts.measured, counts.simulated);
     put_verdicts(&counts, out);
     if (counts.without_page) {

@@ -2,14 +2,14 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "reports/agreement.h"
-#include "reports/facts.h"
-#include "reports/footer.h"
-#include "reports/gnuplot.h"
-#include "reports/html.h"
-#include "reports/picture.h"
-#include "reports/published.h"
-#include "reports/svg.h"
+#include "reports/records/agreement.h"
+#include "reports/page/facts.h"
+#include "reports/layout/footer.h"
+#include "reports/draw/gnuplot.h"
+#include "reports/page/html.h"
+#include "reports/draw/picture.h"
+#include "reports/records/published.h"
+#include "reports/draw/svg.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static const size_t report_svg_limit = (size_t)64 << 20;
 typedef struct {
     const report_options *options;
     const char *gnuplot; /* NULL: there is none */
-    bool figures_alone; /* of a size that no page has */
+    bool figures_alone;  /* of a size that no page has */
     char folder[REPORT_PATH];
     report_table table;
     report_drawing_result *figures;
@@ -66,9 +66,8 @@ static dit_status choose_folder(report_work *work)
 {
     const report_options *options = work->options;
     const char *inside = work->figures_alone ? "report/paper" : "report";
-    int length = options->output_folder
-                     ? snprintf(work->folder, REPORT_PATH, "%s", options->output_folder)
-                     : snprintf(work->folder, REPORT_PATH, "%s/%s", options->session_folder, inside);
+    int length = options->output_folder ? snprintf(work->folder, REPORT_PATH, "%s", options->output_folder)
+                                        : snprintf(work->folder, REPORT_PATH, "%s/%s", options->session_folder, inside);
     if (length <= 0 || length >= REPORT_PATH - 96) return DIT_FAIL(DIT_ERR_IO, "output folder: unusable path");
     return make_folder(work->folder);
 }

@@ -7,7 +7,7 @@
 #define DIT_REPORTS_REPORT_H
 
 #include "base/json.h"
-#include "reports/style.h"
+#include "reports/draw/style.h"
 
 enum { REPORT_PATH = 4096 };
 
@@ -25,7 +25,7 @@ typedef struct {
     const char *index;          /* the index page, relative to the page; NULL: no link */
     const report_neighbour *neighbours;
     int neighbour_count;
-    report_style style;         /* zeroed: figures for the page                        */
+    report_style style; /* zeroed: figures for the page                        */
 } report_options;
 
 typedef struct {

@@ -1,4 +1,5 @@
-REPORTS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard reports/*.c)))
+REPORTS_SOURCES := $(sort $(filter-out reports/tests/%,$(wildcard reports/*.c reports/*/*.c)))
+REPORTS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(REPORTS_SOURCES))
 $(BUILD)/reports/reports.a: $(REPORTS_OBJECTS)
 
 REPORTS_TESTS := $(patsubst reports/tests/%.c,$(BUILD)/tests/reports_%,$(sort $(wildcard reports/tests/test_*.c)))

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "reports/html_link.h"
+#include "reports/page/html_link.h"
 #include "reports/text.h"
 
 #include <dirent.h>

@@ -10,8 +10,8 @@
 #include "reports/report.h"
 
 typedef struct {
-    char *name;    /* of the folder                                              */
-    dit_json head; /* the journal's first line; root is NULL when it is damaged  */
+    char *name;     /* of the folder                                              */
+    dit_json head;  /* the journal's first line; root is NULL when it is damaged  */
     dit_json facts; /* report.json; root is NULL without a page                  */
     bool current;
 } report_session;

@@ -2,7 +2,7 @@
 #ifndef DIT_SUITE_HELP_H
 #define DIT_SUITE_HELP_H
 
-#include "suite/cli.h"
+#include "suite/console/cli.h"
 
 typedef struct {
     const char *name;

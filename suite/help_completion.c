@@ -2,8 +2,8 @@
  * sessions are asked of the program when they are completed. */
 #include "suite/help.h"
 
-#include "suite/catalogue.h"
-#include "suite/session.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/session/session.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
-SUITE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(filter-out suite/main.c,$(wildcard suite/*.c suite/verbs/*.c))))
+SUITE_SOURCES := $(sort $(filter-out suite/main.c suite/tests/%,$(wildcard suite/*.c suite/*/*.c)))
+SUITE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(SUITE_SOURCES))
 $(BUILD)/suite/%.o: FILE_CFLAGS += -DDITBENCH_COMPILER='"$(CC)"'
-$(BUILD)/suite/environment.o: FILE_CFLAGS += -DDITBENCH_CFLAGS='"$(CFLAGS)"'
+$(BUILD)/suite/machine/environment.o: FILE_CFLAGS += -DDITBENCH_CFLAGS='"$(CFLAGS)"'
 $(BUILD)/suite/suite.a: $(SUITE_OBJECTS)
 SUITE_LIBS := -lsqlite3 -lhwloc -lpng $(BASE_LIBS)
 

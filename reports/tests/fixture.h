@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "reports/records.h"
+#include "reports/records/records.h"
 
 #define FIXTURE_FOLDER DITBENCH_SOURCE_DIR "/reports/tests/fixture"
 #define GOLDEN_FOLDER  DITBENCH_SOURCE_DIR "/reports/tests/golden"

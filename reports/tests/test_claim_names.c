@@ -1,6 +1,6 @@
 /* Names in claims, read before anything ran: what there is passes, what there is not is named with its column. */
-#include "reports/claim_names.h"
-#include "reports/claims.h"
+#include "reports/records/claim_names.h"
+#include "reports/records/claims.h"
 
 #include "reports/tests/fixture.h"
 

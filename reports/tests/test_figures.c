@@ -1,9 +1,9 @@
 /* What figures are made of: colours that can be told apart, words that cover nothing, rows of panels, sizes on paper. */
-#include "reports/canvas.h"
-#include "reports/figure.h"
-#include "reports/labels.h"
-#include "reports/palette.h"
-#include "reports/svg.h"
+#include "reports/draw/canvas.h"
+#include "reports/figures/figure.h"
+#include "reports/layout/labels.h"
+#include "reports/draw/palette.h"
+#include "reports/draw/svg.h"
 
 #include "reports/tests/scratch.h"
 
@@ -26,7 +26,8 @@ static void every_line_and_word_stands_out_on_light_and_dark_pages(void **state)
     for (int i = 0; i < PALETTE_COUNT; i++) {
         const palette_colour *colour = palette_get(i);
         double least = colour->use == PALETTE_MARK ? 3 : colour->use == PALETTE_TEXT ? 4.5 : 1;
-        double light = palette_contrast(colour->light, paper->light), dark = palette_contrast(colour->dark, paper->dark);
+        double light = palette_contrast(colour->light, paper->light),
+               dark = palette_contrast(colour->dark, paper->dark);
         if (light < least || dark < least) fail_msg("%s: %.2f on white, %.2f on dark", colour->name, light, dark);
     }
 }
@@ -118,7 +119,8 @@ static void words_of_crowded_points_never_meet(void **state)
         for (int y = 0; y < 8; y++) labels_add_point(field, 40 + 70 * x, 180 - 4 * y - 20 * (3 - x), 3);
     for (int x = 0; x < 4; x++) {
         for (int y = 0; y < 8; y++) {
-            bool found = labels_place(field, 40 + 70 * x, 180 - 4 * y - 20 * (3 - x), 52, 11, true, false, &placed[count]);
+            bool found =
+                labels_place(field, 40 + 70 * x, 180 - 4 * y - 20 * (3 - x), 52, 11, true, false, &placed[count]);
             count += found, refused += !found;
         }
     }
@@ -236,7 +238,8 @@ static void lengths_have_units(void **state)
     assert_true(fabs(points - 238.11) < 0.01);
     assert_int_equal(report_length_parse("240", &points), DIT_OK);
     static const char *const bad[] = {"", "in", "-3in", "0in", "3 feet", "1e9in", "nan", "inf"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(report_length_parse(bad[i], &points), DIT_ERR_USAGE);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(report_length_parse(bad[i], &points), DIT_ERR_USAGE);
 }
 
 static void formats_are_a_list(void **state)

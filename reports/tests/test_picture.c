@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "reports/picture.h"
+#include "reports/draw/picture.h"
 
 #include <png.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* Published, simulated and measured numbers in one session: how they are read, paired, judged, placed and drawn. All
  * numbers here are made up.
  */
-#include "reports/agreement.h"
-#include "reports/claims.h"
-#include "reports/figure.h"
-#include "reports/gnuplot.h"
-#include "reports/published.h"
+#include "reports/records/agreement.h"
+#include "reports/records/claims.h"
+#include "reports/figures/figure.h"
+#include "reports/draw/gnuplot.h"
+#include "reports/records/published.h"
 #include "reports/report.h"
 
 #include "reports/tests/page_check.h"
@@ -658,9 +658,9 @@ static void report_of_all(const char *name, const char *lines, report_summary *s
         dit_buffer_printf(&workload, "%s{\"id\":\"%s\",\"kind\":\"%s\",\"title\":\"t\"%s}", i ? "," : "", plots[i].id,
                           plots[i].kind, plots[i].more);
     }
-    dit_buffer_text(&workload,
-                    "],\"parameters\":\"p\",\"notes_for\":\"p\",\"expect\":[{\"id\":\"c\",\"claim\":\"c\",\"expr\":\"median('latency_s', mesh='u2') > 9\","
-                    "\"because\":\"the mechanism <x> is missing\"}]}");
+    dit_buffer_text(&workload, "],\"parameters\":\"p\",\"notes_for\":\"p\",\"expect\":[{\"id\":\"c\",\"claim\":\"c\","
+                               "\"expr\":\"median('latency_s', mesh='u2') > 9\","
+                               "\"because\":\"the mechanism <x> is missing\"}]}");
     report_of(name, workload.data, lines, summary);
     dit_buffer_release(&workload);
 }
@@ -684,7 +684,7 @@ static void all_kinds_draw_published_beside_simulated(void **state)
     assert_int_equal(summary.claims_failed, 1);
     char *script = read_output("kinds", "lines.gp"), *data = read_output("kinds", "lines.dat");
     assert_contains(script, "'published'"); /* its reading errors are inside the points */
-    assert_contains(script, "dt (2,4)"); /* the best is dotted */
+    assert_contains(script, "dt (2,4)");    /* the best is dotted */
     assert_contains(script, "set label 'u2 r2'");
     assert_contains(script, "set label 'OOM'");
     assert_contains(script, "set label '(OOM)'");
@@ -722,7 +722,8 @@ static void the_page_says_how_near_and_what_contradicts(void **state)
     assert_contains(page, "<th scope=\"row\">latency, in fit</th><td data-title=\"compared\" class=\"num\">1</td>");
     assert_contains(page, " 6 points: median error 20.0 %, 90th percentile 40.0 %, 2 of 2 pairs in the printed order.");
     assert_contains(page, "Median error to 6 published points: <strong>20.0 %</strong>. Claims: 1 fails.");
-    assert_contains(page, "Simulated platform: <strong>far</strong>. Software profile: <strong>pytorch-eager</strong>.");
+    assert_contains(page,
+                    "Simulated platform: <strong>far</strong>. Software profile: <strong>pytorch-eager</strong>.");
     assert_contains(page, "Contradiction in paper: the label contradicts the &lt;axis&gt;");
     assert_contains(page, "best of the search");
     assert_contains(page, "not reproduced");
@@ -743,15 +744,16 @@ static void the_page_says_how_near_and_what_contradicts(void **state)
 static void a_point_of_another_scope_is_shown_and_compared_with_nothing(void **state)
 {
     (void)state;
-    static const made_case searched = {"hybrid", NULL, "1024x1024", 8, 0.75}, other = {"cfg", "cfg2", "1024x1024", 2, 1.0};
+    static const made_case searched = {"hybrid", NULL, "1024x1024", 8, 0.75},
+                           other = {"cfg", "cfg2", "1024x1024", 2, 1.0};
     report_summary summary;
     dit_buffer lines = {0};
     need_gnuplot();
     for (int i = 0; i < CASES; i++) add_simulated(&lines, &cases[i]);
     add_published(&lines, 0, &searched, ",\"not_compared\":\"the source times <less>\"");
     add_published(&lines, 1, &other, "");
-    report_of("scope", "{\"plots\":[{\"id\":\"lines\",\"kind\":\"latency\",\"title\":\"t\",\"best\":\"hybrid\"}]}", lines.data,
-              &summary);
+    report_of("scope", "{\"plots\":[{\"id\":\"lines\",\"kind\":\"latency\",\"title\":\"t\",\"best\":\"hybrid\"}]}",
+              lines.data, &summary);
     dit_buffer_release(&lines);
     char *page = read_output("scope", "report.html"), *data = read_output("scope", "lines.csv");
     check_page(page, false);

@@ -1,7 +1,7 @@
 /* The whole way, from the fixture's journal to files. Golden files stand in golden/; after an intended change:
  *     REPORTS_GOLDEN_UPDATE=1 make test DITBENCH_TEST_FILTER=reports, then read the diff.
  */
-#include "reports/gnuplot.h"
+#include "reports/draw/gnuplot.h"
 #include "reports/report.h"
 
 #include "reports/tests/page_check.h"
@@ -101,8 +101,8 @@ static void the_fixture_gives_the_golden_files(void **state)
 static void the_page_begins_with_its_figures(void **state)
 {
     (void)state;
-    static const char *const order[] = {"<h1>",           "class=\"lead\"",      "aria-label=\"On this page\"",
-                                        "id=\"figures\"", "id=\"claims\"",       "id=\"results\"",
+    static const char *const order[] = {"<h1>",           "class=\"lead\"",    "aria-label=\"On this page\"",
+                                        "id=\"figures\"", "id=\"claims\"",     "id=\"results\"",
                                         "id=\"dropped\"", "id=\"environment\""};
     report_summary summary;
     size_t length = 0;
@@ -389,8 +389,10 @@ static void what_a_person_changed_and_said_stands_in_the_head(void **state)
     report_summary summary;
     size_t length = 0;
     need_gnuplot();
-    write_session("said", "{\"set\":{\"steps\":50,\"model\":\"<m>\"}},\"name\":\"mine\",\"tags\":[\"a\",\"b\"],\"note\":\"n & m\"", "",
-                  folder);
+    write_session(
+        "said",
+        "{\"set\":{\"steps\":50,\"model\":\"<m>\"}},\"name\":\"mine\",\"tags\":[\"a\",\"b\"],\"note\":\"n & m\"", "",
+        folder);
     write_report(folder, "said/report", &summary);
     char *page = read_output("said/report", "report.html", &length),
          *facts = read_output("said/report", "report.json", &length);

@@ -1,6 +1,6 @@
 /* The index page over sessions, and links that sources become. The sessions are copies of the fixture's journal. */
-#include "reports/gnuplot.h"
-#include "reports/html_link.h"
+#include "reports/draw/gnuplot.h"
+#include "reports/page/html_link.h"
 #include "reports/report.h"
 #include "reports/sessions.h"
 
@@ -106,9 +106,9 @@ static void a_page_is_current_for_its_journal_and_its_program(void **state)
 static void hostile_facts_stay_text(void **state)
 {
     (void)state;
-    static const char facts[] =
-        "{\"title\":\"</h2><script>alert(1)</script>\",\"workload\":\"\\\" onload=x\",\"figures\":[{\"id\":\"../\\\"><script>\","
-        "\"text\":\"\\\"><script>\"}],\"claims\":{\"holds\":\"x\"},\"journal\":7,\"cases\":-1}";
+    static const char facts[] = "{\"title\":\"</h2><script>alert(1)</script>\",\"workload\":\"\\\" "
+                                "onload=x\",\"figures\":[{\"id\":\"../\\\"><script>\","
+                                "\"text\":\"\\\"><script>\"}],\"claims\":{\"holds\":\"x\"},\"journal\":7,\"cases\":-1}";
     char folder[300];
     report_sessions sessions;
     make_session("hostile", false);

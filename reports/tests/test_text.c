@@ -1,7 +1,7 @@
 #include "reports/text.h"
 
-#include "reports/canvas.h"
-#include "reports/figure.h"
+#include "reports/draw/canvas.h"
+#include "reports/figures/figure.h"
 
 #include "reports/tests/fixture.h"
 

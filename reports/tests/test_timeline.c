@@ -1,9 +1,9 @@
 /* Reading a trace: what is taken, and what is refused; and the figure from a session folder to its files. */
 #include "base/hash.h"
-#include "reports/gnuplot.h"
-#include "reports/picture.h"
+#include "reports/draw/gnuplot.h"
+#include "reports/draw/picture.h"
 #include "reports/report.h"
-#include "reports/timeline.h"
+#include "reports/records/timeline.h"
 
 #include "reports/tests/scratch.h"
 

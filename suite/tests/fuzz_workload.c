@@ -1,6 +1,6 @@
 /* Fuzz target of the workload reader: parse, expand, plan. Run by ci/fuzz.sh, which names the data files through
  * DITBENCH_WORKLOADS. The text travels through a file in memory. */
-#include "suite/workload.h"
+#include "suite/workload/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef DIT_SUITE_TESTS_SIMULATOR_FIXTURE_H
 #define DIT_SUITE_TESTS_SIMULATOR_FIXTURE_H
 
-#include "suite/simulate.h"
+#include "suite/simulate/simulate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

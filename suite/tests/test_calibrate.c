@@ -1,7 +1,7 @@
 /* Calibration: fits that are known, what is refused in files, what is laid over what, and who is in the fit. */
-#include "suite/calibrate.h"
-#include "suite/catalogue.h"
-#include "suite/simulate.h"
+#include "suite/calibrate/calibrate.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/simulate/simulate.h"
 
 #include <math.h>
 #include <setjmp.h>

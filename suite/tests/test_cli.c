@@ -1,5 +1,5 @@
 /* The option reader, and outside text made fit for JSON. */
-#include "suite/cli.h"
+#include "suite/console/cli.h"
 #include "suite/text.h"
 
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /* A machine's cores from raw times: made-up machines are found again, stored times give the shipped files byte for
  * byte, and what is wrong with raw times is said. */
 #include "kernels/cost/read.h"
-#include "suite/calibrate_measured.h"
-#include "suite/catalogue.h"
-#include "suite/core_fit.h"
-#include "suite/platform.h"
+#include "suite/calibrate/calibrate_measured.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/calibrate/machine_fit.h"
+#include "suite/platform/cluster.h"
 
 #include <math.h>
 #include <setjmp.h>

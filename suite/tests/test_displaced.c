@@ -1,9 +1,9 @@
 /* Approximate methods: their parameters, which cells merge, which are dropped or refused, and the oracles that
  * expansion adds. */
-#include "suite/method.h"
-#include "suite/parameter.h"
-#include "suite/predict.h"
-#include "suite/schedule.h"
+#include "suite/catalogue/method.h"
+#include "suite/catalogue/parameter.h"
+#include "suite/workload/predict.h"
+#include "suite/session/schedule.h"
 #include "suite/tests/workload_fixture.h"
 
 #define TINY                                                                                                           \

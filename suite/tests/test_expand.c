@@ -1,5 +1,5 @@
 /* Expansion: which cells are kept, dropped and merged, and what a case's identity depends on. */
-#include "suite/method.h"
+#include "suite/catalogue/method.h"
 #include "suite/tests/workload_fixture.h"
 
 #include <time.h>

@@ -1,7 +1,7 @@
 /* The journal: nothing written is lost, nothing torn is believed, nothing changed goes unnoticed. */
 #include "base/file.h"
-#include "suite/history.h"
-#include "suite/journal.h"
+#include "suite/session/history.h"
+#include "suite/session/journal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
  * few lines of shell, so that each ending can be made on purpose. */
 #include "base/clock.h"
 #include "base/file.h"
-#include "suite/launch.h"
-#include "suite/positions.h"
-#include "suite/scratch.h"
+#include "suite/launch/launch.h"
+#include "suite/launch/stuck_ranks.h"
+#include "suite/launch/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* Simulated clusters: the shipped ones load and say what the papers' hosts are, wrong ones are refused with their
  * place, paths share what hardware shares, and the XML grows with the number of nodes. */
-#include "suite/catalogue.h"
-#include "suite/place.h"
-#include "suite/platform_xml.h"
-#include "suite/simulate.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/error_place.h"
+#include "suite/platform/cluster_xml.h"
+#include "suite/simulate/simulate.h"
 #include "suite/tests/workload_fixture.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Published points: what is read, what is understood, and how near a prediction is said to come. */
-#include "suite/catalogue.h"
-#include "suite/points.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/simulate/published_points.h"
 #include "suite/text.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Simulated cases on paper: what a platform of backend cost makes of cells, the meshes of a search, where such cases
  * stand in a plan, and published points beside them. Nothing is simulated here. */
-#include "suite/method.h"
-#include "suite/published_lines.h"
-#include "suite/schedule.h"
+#include "suite/catalogue/method.h"
+#include "suite/simulate/published_lines.h"
+#include "suite/session/schedule.h"
 #include "suite/tests/workload_fixture.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Tables: widths follow contents, a narrow screen leaves out what can be spared and says so, CSV is quoted. */
-#include "suite/quantity.h"
-#include "suite/table.h"
-#include "suite/terminal.h"
+#include "suite/console/quantity.h"
+#include "suite/console/table.h"
+#include "suite/console/terminal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

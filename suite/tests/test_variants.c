@@ -1,5 +1,5 @@
 /* Variants of models, clips, and VAEs alone: what their cases say, and which are dropped or refused. */
-#include "suite/catalogue.h"
+#include "suite/catalogue/catalogue.h"
 #include "suite/tests/workload_fixture.h"
 
 /* ---- variants ---------------------------------------------------------------------------------------------------- */

@@ -1,10 +1,10 @@
 /* Verification of bytes: every rank's own closed form, of pipelines whose stages send different amounts. The session
  * here is made by hand from what the closed form says; the shell tests verify what engines wrote. */
-#include "suite/journal.h"
-#include "suite/predict.h"
-#include "suite/schedule.h"
+#include "suite/session/journal.h"
+#include "suite/workload/predict.h"
+#include "suite/session/schedule.h"
 #include "suite/tests/workload_fixture.h"
-#include "suite/verify.h"
+#include "suite/session/verify.h"
 
 enum { NOBODY = -1 };
 

@@ -1,6 +1,6 @@
 /* Reading workloads: the shipped files are good, the malformed ones are refused with their place and a hint. */
-#include "suite/catalogue.h"
-#include "suite/place.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/error_place.h"
 #include "suite/tests/workload_fixture.h"
 
 #include <dirent.h>
@@ -138,8 +138,8 @@ static void shipped_notes_are_of_the_shipped_parameters(void **state)
         assert_int_equal(suite_workload_load(*name, &workload), DIT_OK);
         const char *notes_for = workload.notes_for ? workload.notes_for : "nothing";
         if (has_note(&workload) && strcmp(notes_for, workload.parameters) != 0) {
-            fail_msg("%s: notes_for is %s, the parameters are %s: read the notes again, then write it", *name, notes_for,
-                     workload.parameters);
+            fail_msg("%s: notes_for is %s, the parameters are %s: read the notes again, then write it", *name,
+                     notes_for, workload.parameters);
         }
         noted += has_note(&workload);
         suite_workload_release(&workload);

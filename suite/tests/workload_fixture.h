@@ -3,7 +3,7 @@
 #ifndef DIT_SUITE_TESTS_WORKLOAD_FIXTURE_H
 #define DIT_SUITE_TESTS_WORKLOAD_FIXTURE_H
 
-#include "suite/workload.h"
+#include "suite/workload/workload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

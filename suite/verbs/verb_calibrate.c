@@ -1,7 +1,7 @@
 /* ditbench calibrate: fits the cost model's few parameters, and shows what was fitted on what. */
-#include "suite/calibrate.h"
-#include "suite/calibrate_measured.h"
-#include "suite/cli.h"
+#include "suite/calibrate/calibrate.h"
+#include "suite/calibrate/calibrate_measured.h"
+#include "suite/console/cli.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

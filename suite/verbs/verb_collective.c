@@ -1,8 +1,8 @@
 /* ditbench collective: how fast ranks of this machine exchange, by operation and size. */
 #include "base/exchange.h"
 #include "base/mesh.h"
-#include "suite/cli.h"
-#include "suite/single.h"
+#include "suite/console/cli.h"
+#include "suite/launch/one_case.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /* ditbench doctor: can this machine run the suite, and what would it lack? */
-#include "suite/cli.h"
-#include "suite/contention.h"
-#include "suite/device_lines.h"
-#include "suite/environment.h"
-#include "suite/launch.h"
-#include "suite/network.h"
-#include "suite/scratch.h"
-#include "suite/session.h"
-#include "suite/terminal.h"
+#include "suite/console/cli.h"
+#include "suite/machine/contention.h"
+#include "suite/machine/device_report.h"
+#include "suite/machine/environment.h"
+#include "suite/launch/launch.h"
+#include "suite/machine/network.h"
+#include "suite/launch/scratch.h"
+#include "suite/session/session.h"
+#include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"
-#include "suite/workload.h"
+#include "suite/workload/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* ditbench expand: the cases of a workload, and every dropped cell with its reason. */
-#include "suite/cli.h"
-#include "suite/settings.h"
-#include "suite/terminal.h"
+#include "suite/console/cli.h"
+#include "suite/workload/settings.h"
+#include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"
-#include "suite/workload.h"
+#include "suite/workload/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

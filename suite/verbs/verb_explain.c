@@ -1,6 +1,6 @@
 /* ditbench explain: every mesh for a model and a number of devices, or one of them in full. */
-#include "suite/cli.h"
-#include "suite/explain.h"
+#include "suite/console/cli.h"
+#include "suite/explain/explain.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

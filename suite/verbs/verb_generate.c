@@ -1,13 +1,13 @@
 /* ditbench generate: one image or clip by hand. */
 #include "base/log.h"
-#include "suite/cli.h"
-#include "suite/deliver.h"
-#include "suite/devices.h"
-#include "suite/displaced.h"
-#include "suite/foreign.h"
-#include "suite/progress.h"
-#include "suite/request.h"
-#include "suite/single.h"
+#include "suite/console/cli.h"
+#include "suite/generate/outputs.h"
+#include "suite/machine/devices.h"
+#include "suite/verbs/mesh_options.h"
+#include "suite/generate/xdit_flags.h"
+#include "suite/console/progress.h"
+#include "suite/generate/request.h"
+#include "suite/launch/one_case.h"
 #include "suite/verbs/verbs.h"
 
 #include <errno.h>

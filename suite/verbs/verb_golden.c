@@ -1,10 +1,10 @@
 /* ditbench golden: does the engine reproduce tensors that diffusers made? */
 #include "base/log.h"
 #include "base/mesh.h"
-#include "suite/cli.h"
-#include "suite/devices.h"
-#include "suite/displaced.h"
-#include "suite/single.h"
+#include "suite/console/cli.h"
+#include "suite/machine/devices.h"
+#include "suite/verbs/mesh_options.h"
+#include "suite/launch/one_case.h"
 #include "suite/verbs/verbs.h"
 
 #include <errno.h>

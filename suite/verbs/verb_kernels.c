@@ -1,6 +1,6 @@
 /* ditbench kernels: the operators against the reference, and how fast they are. */
-#include "suite/cli.h"
-#include "suite/single.h"
+#include "suite/console/cli.h"
+#include "suite/launch/one_case.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

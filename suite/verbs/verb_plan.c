@@ -1,10 +1,10 @@
 /* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
-#include "suite/cli.h"
-#include "suite/predict.h"
-#include "suite/settings.h"
-#include "suite/terminal.h"
+#include "suite/console/cli.h"
+#include "suite/workload/predict.h"
+#include "suite/workload/settings.h"
+#include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"
-#include "suite/workload.h"
+#include "suite/workload/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* ditbench report: journals of sessions as figures, tables and HTML pages. The work is in reports/. */
 #include "base/log.h"
-#include "suite/cli.h"
-#include "suite/pages.h"
+#include "suite/console/cli.h"
+#include "suite/session/pages.h"
 #include "suite/verbs/verbs.h"
 #include "version.h"
 
@@ -10,14 +10,18 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Draws sessions (default: latest): figures as SVG, PNG and CSV, tables, and one self-contained HTML page each, into\n"
-    "the session's folder report/ or the one that --output names, and lists all sessions of the folder around it in its\n"
-    "index.html. Measures nothing. With --all it writes the page of every session under results/local (or FOLDER) that\n"
+    "Draws sessions (default: latest): figures as SVG, PNG and CSV, tables, and one self-contained HTML page each, "
+    "into\n"
+    "the session's folder report/ or the one that --output names, and lists all sessions of the folder around it in "
+    "its\n"
+    "index.html. Measures nothing. With --all it writes the page of every session under results/local (or FOLDER) "
+    "that\n"
     "has none, or whose page is of another journal or another version of this program, and ends with the path of the\n"
     "index. Without gnuplot all but the pictures is written.\n"
     "--width, --height, --font and --no-title draw for a document: figures alone, into report/paper/, as PDF unless\n"
     "--format says otherwise.\n"
-    "Exit: 0; 1 a claim does not hold; 5 a claim is undecided; 4 without gnuplot or when a figure cannot be drawn. With\n"
+    "Exit: 0; 1 a claim does not hold; 5 a claim is undecided; 4 without gnuplot or when a figure cannot be drawn. "
+    "With\n"
     "--all verdicts are in the index and no failure.";
 static const char examples[] = "ditbench report\n"
                                "ditbench report 20260131T12 --output /tmp/page\n"
@@ -32,7 +36,7 @@ typedef struct {
     bool all;
     const char *since, *gnuplot;
     report_style style; /* of figures for a document: then no page is written */
-    cJSON *reports; /* with --json: what print_json makes of each */
+    cJSON *reports;     /* with --json: what print_json makes of each */
     char index[REPORT_PATH];
     int written, current;
     int code; /* the worst so far */
@@ -171,9 +175,10 @@ static void say_plan(report_call *call, const suite_session *session)
 static void write_page(report_call *call, const suite_session *session, const report_sessions *sessions)
 {
     report_summary summary;
-    const report_options options = {
-        .output_folder = call->cli.output, .gnuplot = call->gnuplot, .style = call->style,
-        .quiet = call->cli.quiet || call->cli.json || call->all};
+    const report_options options = {.output_folder = call->cli.output,
+                                    .gnuplot = call->gnuplot,
+                                    .style = call->style,
+                                    .quiet = call->cli.quiet || call->cli.json || call->all};
     const report_sessions *around = call->cli.output ? NULL : sessions;
     dit_status st = suite_pages_write(session, around, call->all, options, &summary);
     bool written = st == DIT_OK || summary.figures_missing > 0;
@@ -271,8 +276,9 @@ static dit_status check_options(report_call *call)
                               "leave it out: each page goes into its session's folder report/");
     }
     if (!call->all || call->cli.operand_count < 2) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--all takes one folder of sessions, not %d", call->cli.operand_count),
-                          "`ditbench report A B` reports two sessions");
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "--all takes one folder of sessions, not %d", call->cli.operand_count),
+        "`ditbench report A B` reports two sessions");
 }
 
 static dit_status report_operands(report_call *call)
@@ -322,11 +328,12 @@ int suite_verb_report(int argc, char **argv)
          &call.all, 0, 0},
         {"since", 0, SUITE_OPTION_STRING, "WHEN", "with --all: sessions from 2026-01-31 on, or of the last 90m, 2h, 7d",
          &call.since, 0, 0},
-        {"format", 0, SUITE_OPTION_STRING, "LIST", "svg, png, pdf, eps: of figures, beside what a page needs", &formats, 0,
-         0},
+        {"format", 0, SUITE_OPTION_STRING, "LIST", "svg, png, pdf, eps: of figures, beside what a page needs", &formats,
+         0, 0},
         {"width", 0, SUITE_OPTION_STRING, "LENGTH", "of a figure: 3.3in, 84mm, 240pt", &width, 0, 0},
         {"height", 0, SUITE_OPTION_STRING, "LENGTH", "of a figure (default: follows its content)", &height, 0, 0},
-        {"font", 0, SUITE_OPTION_NUMBER, "POINTS", "size of a figure's text (default with --width: 8)", &call.style.font, 0, 0},
+        {"font", 0, SUITE_OPTION_NUMBER, "POINTS", "size of a figure's text (default with --width: 8)",
+         &call.style.font, 0, 0},
         {"no-title", 0, SUITE_OPTION_FLAG, NULL, "no title, no line of commit and session", &call.style.bare, 0, 0},
         {"gnuplot", 0, SUITE_OPTION_STRING, "PATH", "gnuplot program", &call.gnuplot, 0, 0},
         {0},

@@ -1,6 +1,6 @@
 /* ditbench resume: runs what a session still lacks. */
-#include "suite/cli.h"
-#include "suite/run.h"
+#include "suite/console/cli.h"
+#include "suite/run/run.h"
 #include "suite/verbs/verbs.h"
 
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* ditbench run: one session per workload. */
 #include "base/log.h"
-#include "suite/cli.h"
-#include "suite/run.h"
-#include "suite/settings.h"
+#include "suite/console/cli.h"
+#include "suite/run/run.h"
+#include "suite/workload/settings.h"
 #include "suite/verbs/verbs.h"
 
 #include <glob.h>

@@ -1,11 +1,11 @@
 /* ditbench show: a session as a table, or one case in full. */
 #include "reports/text.h"
-#include "suite/cli.h"
-#include "suite/history.h"
-#include "suite/result_table.h"
-#include "suite/schedule.h"
-#include "suite/session.h"
-#include "suite/terminal.h"
+#include "suite/console/cli.h"
+#include "suite/session/history.h"
+#include "suite/session/result_table.h"
+#include "suite/session/schedule.h"
+#include "suite/session/session.h"
+#include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

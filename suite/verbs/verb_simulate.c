@@ -1,11 +1,11 @@
 /* ditbench simulate: published numbers as cases for the simulator, and how near it comes. */
 #include "base/clock.h"
 #include "base/expr.h"
-#include "suite/catalogue.h"
-#include "suite/cli.h"
-#include "suite/contradictions.h"
-#include "suite/progress.h"
-#include "suite/simulator.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/console/cli.h"
+#include "suite/published/contradictions.h"
+#include "suite/console/progress.h"
+#include "suite/simulate/prediction_cache.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

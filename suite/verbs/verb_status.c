@@ -1,9 +1,9 @@
 /* ditbench status: how far a session is, also while it runs. */
-#include "suite/cli.h"
-#include "suite/history.h"
-#include "suite/progress.h"
-#include "suite/session.h"
-#include "suite/terminal.h"
+#include "suite/console/cli.h"
+#include "suite/session/history.h"
+#include "suite/console/progress.h"
+#include "suite/session/session.h"
+#include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

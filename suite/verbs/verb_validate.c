@@ -1,9 +1,9 @@
 /* ditbench validate: reads workload files strictly and says what is wrong, where, and what would be right. */
-#include "suite/cli.h"
-#include "suite/settings.h"
-#include "suite/terminal.h"
+#include "suite/console/cli.h"
+#include "suite/workload/settings.h"
+#include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"
-#include "suite/workload.h"
+#include "suite/workload/workload.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* ditbench verify: is this session what was measured? */
-#include "suite/cli.h"
+#include "suite/console/cli.h"
 #include "suite/verbs/verbs.h"
-#include "suite/verify.h"
+#include "suite/session/verify.h"
 
 #include <stdio.h>
 

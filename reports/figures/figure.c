@@ -1,0 +1,141 @@
+#include "reports/figures/figure.h"
+
+#include "reports/draw/palette.h"
+
+#include <string.h>
+
+static const report_figure_kind *const kinds[] = {
+#define KIND_ROW(name) &report_figure_##name,
+    REPORT_FIGURE_KIND_LIST(KIND_ROW)
+#undef KIND_ROW
+        NULL,
+};
+
+const report_figure_kind *const *report_figure_kinds(void)
+{
+    return kinds;
+}
+
+const char *const *report_figure_kind_names(void)
+{
+    static const char *const names[] = {
+#define KIND_NAME(name) #name,
+        REPORT_FIGURE_KIND_LIST(KIND_NAME)
+#undef KIND_NAME
+            NULL,
+    };
+    return names;
+}
+
+const char *const *report_axis_names(void)
+{
+    static const char *const names[] = {"even", "linear", "log", NULL};
+    return names;
+}
+
+const report_figure_kind *report_figure_kind_find(const char *kind)
+{
+    for (int i = 0; kinds[i]; i++) {
+        if (strcmp(kinds[i]->kind, kind) == 0) return kinds[i];
+    }
+    return NULL;
+}
+
+void report_measure_bar(const report_case *kase, report_metric metric, report_bar *out)
+{
+    const dit_summary *summary = &kase->metric[metric];
+    out->n = summary->n;
+    out->part[0] = summary->median;
+    out->has_interval = summary->n > 1;
+    out->low = summary->low;
+    out->high = summary->high;
+    out->low_n = summary->low_n;
+}
+
+void report_measure_point(const report_case *kase, report_metric metric, report_bar *out)
+{
+    report_measure_bar(kase, metric, out);
+    if (!(out->low > 0)) out->n = 0;
+}
+
+void report_figure_files_release(report_figure_files *files)
+{
+    dit_buffer_release(&files->data);
+    dit_buffer_release(&files->script);
+    dit_buffer_release(&files->csv);
+}
+
+const char *report_tag_title(const char *tag)
+{
+    static const char *const titles[][2] = {
+        {"world_size", "ranks"},
+        {"mesh", "parallel configuration"},
+        {"num_layers", "layers"},
+        {"height_px", "height [px]"},
+        {"width_px", "width [px]"},
+        {"image_tokens", "image tokens"},
+        {"text_tokens", "text tokens"},
+        {"threads_per_rank", "threads per rank"},
+        {"steps", "denoising steps"},
+        {"num_inference_steps", "denoising steps"},
+        {"num_frames", "frames"},
+        {"num_images", "images"},
+        {"warmup_steps", "synchronous first steps"},
+        {"num_pipeline_patch", "bands"},
+        {"patch_fraction", "fraction of a neighbour's rows"},
+    };
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+        if (strcmp(titles[i][0], tag) == 0) return titles[i][1];
+    }
+    return tag;
+}
+
+const char *report_grid_tag_title(const report_grid *grid, const char *tag)
+{
+    return grid->devices && strcmp(tag, "world_size") == 0 ? "GPUs" : report_tag_title(tag);
+}
+
+const char *report_colour_known(const char *name)
+{
+    static const struct {
+        const char *name;
+        int colour;
+    } known[] = {
+        {"single", PALETTE_GREY},
+        {"ulysses", PALETTE_BLUE},
+        {"ring", PALETTE_ORANGE},
+        {"usp", PALETTE_GREEN},
+        {"cfg", PALETTE_PURPLE},
+        {"data", PALETTE_SKY},
+        {"tensor", PALETTE_BROWN},
+        {"pipefusion", PALETTE_VERMILLION},
+        {"patch", PALETTE_WINE},
+        {"distrifusion", PALETTE_WINE},
+        {"pcpp", PALETTE_TEAL},
+        {"naive-patch", PALETTE_OLIVE},
+        {"compute", PALETTE_BLUE},
+        {"exposed communication", PALETTE_VERMILLION},
+        {"other", PALETTE_GREY},
+        {"weights", PALETTE_BLUE},
+        {"state", PALETTE_GREEN},
+        {"activations", PALETTE_ORANGE},
+        {"communication buffers", PALETTE_VERMILLION},
+        {"gather of latents", PALETTE_GREY},
+        {"hybrid", PALETTE_INK},
+        {"text encoders", PALETTE_SKY},
+        {"denoising", PALETTE_BLUE},
+        {"VAE decode", PALETTE_ORANGE},
+        {"decoding", PALETTE_PURPLE},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].name, name) == 0) return palette_get(known[i].colour)->light;
+    }
+    return NULL;
+}
+
+const char *report_colour_at(int position)
+{
+    static const int palette[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VERMILLION,
+                                  PALETTE_SKY,  PALETTE_PURPLE, PALETTE_BROWN, PALETTE_GREY};
+    return palette_get(palette[(unsigned)position % (sizeof palette / sizeof palette[0])])->light;
+}

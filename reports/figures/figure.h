@@ -1,0 +1,162 @@
+/* Figure: how a kind of picture is declared, and the grid of cases that one picture shows.
+ *
+ * A kind is a constant description in its own file (figure_KIND.c) and one row in the list below. It says which cases
+ * it wants by default and measures one case at a time into a bar; layout, scripts, CSV and gaps are shared.
+ */
+#ifndef DIT_REPORTS_FIGURES_FIGURE_H
+#define DIT_REPORTS_FIGURES_FIGURE_H
+
+#include "reports/records/records.h"
+#include "reports/draw/style.h"
+
+enum { REPORT_PARTS = 9, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
+
+/* What a workload declares under "plots"; absent keys are filled from the kind. */
+typedef struct {
+    const char *id, *kind, *title, *where, *x, *series, *panel; /* tags; panel and series may list several: "a, b" */
+    const char *axis; /* "even", "linear" or "log", of lines; NULL: even where x are few growing counts, else linear  */
+    const char *best; /* one more series: the least over all cases of a panel at each x; NULL: none                 */
+    const char *pair; /* tags in which a simulated case and its measured twin may differ, beside evidence           */
+} report_plot;
+
+/* One case as drawn. A stacked kind fills several parts, from the axis upward; a grouped one fills part 0. */
+typedef struct {
+    double part[REPORT_PARTS];
+    bool has_interval, low_n;
+    double low, high; /* of the sum */
+    bool has_marker;
+    double marker;
+    int n;                           /* processes behind it; 0: a gap */
+    char reason[REPORT_REASON_TEXT]; /* why there is a gap */
+} report_bar;
+
+typedef enum {
+    REPORT_DRAW_BARS,
+    REPORT_DRAW_LINES,
+    REPORT_DRAW_AGREEMENT,
+    REPORT_DRAW_ERROR,
+    REPORT_DRAW_TIMELINE,
+    REPORT_DRAW_SCHEDULE
+} report_drawing;
+
+#define REPORT_EXACT_TOLERANCE 1e-5 /* relative L2 that the engine allows an exact method */
+
+typedef struct {
+    const char *kind;
+    report_plot defaults; /* title, where, x, series, panel; where may be NULL */
+    report_drawing drawing;
+    report_unit unit;
+    const char *y_label;
+    const char *const *parts; /* names of the stacked parts, NULL-terminated; NULL: one part, coloured by series */
+    const char *marker;       /* what the marker is, or NULL */
+    const char *reading;      /* one sentence for the caption: how to read it */
+    bool on_request;          /* drawn when a workload asks for it, not by itself */
+    bool takes_published;     /* published points of this metric stand in it, too */
+    report_metric published;
+    /* Fills `out` (zeroed by the caller); leaves n at 0 and a reason when the case has no such numbers. */
+    void (*measure)(const report_case *kase, report_bar *out);
+} report_figure_kind;
+
+/* clang-format off */
+#define REPORT_FIGURE_KIND_LIST(X) \
+    X(latency_bars) \
+    X(scaling) \
+    X(time_split) \
+    X(communication) \
+    X(memory) \
+    X(balance) \
+    X(error) \
+    X(psnr) \
+    X(timeline) \
+    X(schedule) \
+    X(latency) \
+    X(speedup) \
+    X(phases) \
+    X(agreement)
+/* clang-format on */
+#define REPORT_FIGURE_DECLARE(name) extern const report_figure_kind report_figure_##name;
+REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
+#undef REPORT_FIGURE_DECLARE
+
+/* For `measure`: the median of a metric into part 0, with its interval. A point is a gap where that is not above zero:
+ * lines may stand on a logarithmic axis. */
+void report_measure_bar(const report_case *kase, report_metric metric, report_bar *out);
+void report_measure_point(const report_case *kase, report_metric metric, report_bar *out);
+
+/* All kinds, NULL-terminated; and one by name, or NULL. */
+const report_figure_kind *const *report_figure_kinds(void);
+const report_figure_kind *report_figure_kind_find(const char *kind);
+/* What a plot's "kind" and "axis" may say; NULL-terminated. */
+const char *const *report_figure_kind_names(void);
+const char *const *report_axis_names(void);
+
+/* A case placed in a picture; how it is drawn follows from its evidence. */
+typedef struct {
+    const report_case *kase;           /* of a published point its own */
+    const report_published *published; /* NULL: none; of an agreement what the case is held against */
+    const report_case *twin;           /* measured, of an agreement; NULL: none */
+    char *panel, *x, *series;          /* as shown */
+    double x_number;                   /* of a numeric x; NAN otherwise. Of an agreement the reference's value */
+    double x_low, x_high;              /* its interval */
+    bool best;                         /* the least of a search, for the mesh it has */
+    bool shares;                       /* published, at the place of the cell before it */
+    int series_index;
+    report_bar bar;
+} report_cell;
+
+/* A published point that a picture has no place for. */
+typedef struct {
+    const report_published *point;
+    char reason[REPORT_REASON_TEXT];
+} report_unplaced;
+
+/* The cells of a picture, sorted by panel, x and series: panels and groups are runs. */
+typedef struct {
+    report_cell *cells;
+    int count;
+    char **series; /* distinct, in drawing order */
+    int series_count;
+    int panel_count, drawn_count;        /* drawn: cells that are no gap */
+    int left_out;                        /* selected, but beyond what one picture holds */
+    bool low_n, oversubscribed;          /* of any drawn cell */
+    bool measured, simulated, published; /* evidence of any cell */
+    bool devices;                        /* each case ran on GPUs, or is simulated on such */
+    int n_min, n_max;                    /* of the measured ones */
+    report_unplaced *unplaced;
+    int unplaced_count;
+} report_grid;
+
+/* Selects (where), places and measures. When two cases fall on one place, tags that tell them apart are added to the
+ * series or the panel. Published points go where their tags put them, into panels that have cases. Errors:
+ * DIT_ERR_EXPRESSION in where; DIT_ERR_MEMORY. release takes a zeroed grid. */
+dit_status report_grid_build(const report_table *table, const report_plot *plot, const report_figure_kind *kind,
+                             report_grid *out);
+void report_grid_release(report_grid *grid);
+/* Whether a cell is one that lacked memory, and is drawn as such. */
+bool report_cell_is_oom(const report_cell *cell);
+
+/* Files of one figure, as text. */
+typedef struct {
+    dit_buffer data, script, csv;
+    int width, height; /* pixels */
+} report_figure_files;
+void report_figure_files_release(report_figure_files *files);
+
+/* Writes script, data and CSV of the grid. `id` is a safe file name; `footer` lines stand under the picture; `style` NULL:
+ * a picture for a page. */
+dit_status report_figure_compose(const report_grid *grid, const report_plot *plot, const report_figure_kind *kind,
+                                 const char *id, const char *footer, const report_style *style,
+                                 report_figure_files *out);
+
+/* The published points of a grid, each once; from malloc, *count of them. Errors: DIT_ERR_MEMORY. */
+dit_status report_grid_published(const report_grid *grid, const report_published ***out, int *count);
+
+/* Words for a tag on an axis: "world_size" -> "ranks"; "GPUs" of a grid whose cases are all of GPUs. */
+const char *report_tag_title(const char *tag);
+const char *report_grid_tag_title(const report_grid *grid, const char *tag);
+/* Colour of a method or part by its name, NULL for a name we do not know; and the palette by position: light colours of
+ * palette.h, "#rrggbb". */
+const char *report_colour_known(const char *name);
+const char *report_colour_at(int position);
+
+#endif

@@ -1,0 +1,70 @@
+/* Claims: the workload's `expect` expressions, judged against the results of a session.
+ *
+ * Functions of a claim, each over the cases whose tags equal the named arguments (`where='expr'` selects further):
+ *   median, min, max, mean, geomean('metric', tag=value, ...)   over the case values (medians over processes)
+ *   count(tag=value, ...)                                       cases, whatever their status; status='ok' selects
+ *   all('expr', tag=value, ...), any('expr', ...)               expr sees the tags and metrics of one case at a time
+ *
+ * A case without the number that a claim asks for (`all('latency_s < 5')` of a case that failed) leaves the claim
+ * undecided, and the reason names it. A case that ran out of memory is an outcome, and counts as one: it is not the
+ * best of anything (min of a metric where lower is better, max where higher is better, leave it out and say so), it is
+ * no example (any(), where='...' pass it over), and it may be the exception (all(), median, mean and the worst are
+ * undecided). status='ok' leaves it out anywhere.
+ *
+ * Verdicts: holds, partly (`expr` fails, `partly` holds), fails, undecided. Undecided is: no case matches, a case that
+ * matches has no number, n < 6 where a timing metric decides, intervals that allow both answers, `requires` not met, or
+ * an expression that cannot be evaluated. Metrics that do not come from a clock (bytes, messages, flops, rel_l2), and
+ * virtual time, decide with any n. Where simulated cases decide that were compared with published numbers, the words are
+ * reproduced, partly, not reproduced.
+ *
+ * Metrics that compare (error_to_published, error_to_measured) are folded over the cases that have a counterpart.
+ */
+#ifndef DIT_REPORTS_RECORDS_CLAIMS_H
+#define DIT_REPORTS_RECORDS_CLAIMS_H
+
+#include "reports/records/records.h"
+
+typedef enum {
+    REPORT_CLAIM_HOLDS,
+    REPORT_CLAIM_PARTLY,
+    REPORT_CLAIM_FAILS,
+    REPORT_CLAIM_UNDECIDED,
+    REPORT_CLAIM_COUNT
+} report_verdict;
+
+const char *report_verdict_name(report_verdict verdict);
+/* "reproduced", "partly", "not reproduced", "undecided". */
+const char *report_verdict_reproduction(report_verdict verdict);
+
+/* As declared; strings stay owned by the workload. */
+typedef struct {
+    const char *id, *claim, *source, *expr, *requires;
+    const char *partly;  /* judged when expr fails; NULL: none */
+    const char *because; /* the authors' note on why it need not hold; NULL: none */
+    bool noted;          /* the session's parameters are those that the note was written for */
+} report_claim;
+
+typedef struct {
+    report_verdict verdict;
+    bool measured, simulated; /* evidence of the cases that were looked at: of all of them where a count finds none */
+    int compared;             /* published numbers that simulated ones of these cases were compared with */
+    char reason[512];         /* why undecided; "" otherwise */
+    dit_buffer numbers; /* "median('latency_s', method='ring') = 1.2 s [1.1 s, 1.3 s], 2 cases, n = 6", a line each */
+} report_judgement;
+
+/* Names of the functions that claims have beside those of every expression, NULL-terminated. */
+const char *const *report_claim_functions(void);
+
+/* Judges one claim. Errors: DIT_ERR_MEMORY only; everything else is an undecided verdict. */
+dit_status report_claim_judge(const report_table *table, const report_claim *claim, report_judgement *out);
+/* The verdict in words: of simulated cases "reproduced" and the like where published numbers were compared with them,
+ * "holds (simulated)" and the like where none was; else the verdict's name. */
+const char *report_judgement_word(const report_judgement *judgement);
+/* Whether the authors' note belongs beside the verdict: written for these parameters, on a claim that was decided and
+ * does not hold. */
+bool report_claim_shows_note(const report_claim *claim, const report_judgement *judgement);
+/* "measured", "simulated", "measured and simulated", or "" when no case was looked at. */
+const char *report_judgement_evidence(const report_judgement *judgement);
+void report_judgement_release(report_judgement *judgement);
+
+#endif

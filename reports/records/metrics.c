@@ -1,0 +1,225 @@
+#include "reports/records/metrics.h"
+
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double metrics_largest = 1e30; /* beyond any machine; keeps hostile sums finite */
+static const double metrics_s_per_ns = 1e-9;
+
+static const report_metric_info metrics[REPORT_METRIC_COUNT] = {
+#define ROW(id, name, unit, better, timing, path, factor, meaning)                                                     \
+    [REPORT_##id] = {name, REPORT_UNIT_##unit, REPORT_BETTER_##better, timing, false, path, factor, meaning}
+#define COMPARISON(id, name, timing, meaning)                                                                          \
+    [REPORT_##id] = {name, REPORT_UNIT_RELATIVE, REPORT_BETTER_LOWER, timing, true, NULL, 0, meaning}
+    ROW(LATENCY, "latency_s", SECONDS, LOWER, true, NULL, 0, "one iteration: all steps of all images, slowest rank"),
+    ROW(STEP, "step_s", SECONDS, LOWER, true, NULL, 0, "one denoising step, slowest rank"),
+    ROW(COMPUTE, "compute_s", SECONDS, LOWER, true, "time_split/compute_ns", 1e-9, "computing, on the critical rank"),
+    ROW(EXPOSED_COMMUNICATION, "exposed_communication_s", SECONDS, LOWER, true, "time_split/exposed_communication_ns",
+        1e-9, "waiting for messages with nothing to compute"),
+    ROW(OTHER, "other_s", SECONDS, LOWER, true, "time_split/other_ns", 1e-9, "neither computing nor waiting"),
+    ROW(COMMUNICATION_BYTES, "communication_bytes", BYTES, LOWER, false, NULL, 0,
+        "sent in one iteration by the rank that sends most"),
+    ROW(COMMUNICATION_MESSAGES, "communication_messages", COUNT, LOWER, false, NULL, 0, "its messages"),
+    ROW(PREDICTED_BYTES, "predicted_bytes", BYTES, NEITHER, false, NULL, 0, "closed form for communication_bytes"),
+    ROW(WEIGHTS_BYTES, "weights_bytes", BYTES, LOWER, false, "memory/weights_bytes", 1, "peak of packed weights"),
+    ROW(STATE_BYTES, "state_bytes", BYTES, LOWER, false, "memory/state_bytes", 1, "peak of latents and K,V stores"),
+    ROW(ACTIVATIONS_BYTES, "activations_bytes", BYTES, LOWER, false, "memory/activations_bytes", 1,
+        "peak of one step's scratch"),
+    ROW(COMM_BUFFER_BYTES, "comm_buffer_bytes", BYTES, LOWER, false, "memory/communication_bytes", 1,
+        "peak of send and receive buffers"),
+    ROW(TOTAL_BYTES, "total_bytes", BYTES, LOWER, false, "memory/total_bytes", 1,
+        "peak over all classes, largest rank"),
+    ROW(RSS_BYTES, "rss_bytes", BYTES, LOWER, false, "memory/rss_bytes", 1, "resident set of the process"),
+    ROW(DEVICE_RESERVED_BYTES, "device_reserved_bytes", BYTES, LOWER, false, "memory/device_reserved_bytes", 1,
+        "memory got from a device"),
+    ROW(DEVICE_UNPLANNED_BLOCKS, "device_unplanned_blocks", COUNT, LOWER, false, "memory/device_unplanned_blocks", 1,
+        "pieces of it that no plan foresaw"),
+    ROW(REL_L2, "rel_l2", RELATIVE, LOWER, false, "validation/rel_l2", 1, "distance of the latents to one rank's"),
+    ROW(PSNR, "psnr_db", DECIBEL, HIGHER, false, "validation/psnr_db", 1, "of the latents against one rank's"),
+    ROW(ORACLE_REL_L2, "oracle_rel_l2", RELATIVE, LOWER, false, "validation/oracle_rel_l2", 1,
+        "distance of an approximate method to its oracle"),
+    ROW(FLOPS, "flops", FLOP, NEITHER, false, "flops/total", 1, "operations of one iteration"),
+    ROW(GFLOP_PER_S, "gflop_per_s", GFLOP_PER_S, HIGHER, true, NULL, 0, "flops over latency_s"),
+    ROW(IMAGES_PER_HOUR, "images_per_hour", PER_HOUR, HIGHER, true, NULL, 0, "num_images over latency_s"),
+    ROW(SPEEDUP, "speedup", FACTOR, HIGHER, true, NULL, 0, "ratio of median latencies, one rank over this"),
+    ROW(EFFICIENCY, "efficiency", FACTOR, HIGHER, true, NULL, 0, "speedup over ranks"),
+    ROW(OPERATOR_REL_L2, "operator_rel_l2", RELATIVE, LOWER, false, "operator_check/rel_l2", 1,
+        "distance of a layer to the plain operator"),
+    ROW(ATTENTION_FLOPS, "attention_flops", FLOP, NEITHER, false, "balance/attention_flops", 1,
+        "operations of one layer's attention, all ranks"),
+    ROW(FLOPS_MAX_OVER_MEAN, "flops_max_over_mean", FACTOR, LOWER, false, "balance/flops_max_over_mean", 1,
+        "work of the busiest rank over the mean"),
+    ROW(IDLE_SHARE, "idle_share", RELATIVE, LOWER, false, "balance/idle_share", 1,
+        "of the work that fits while every hop waits for its busiest rank, what is not done"),
+    ROW(IDLE_SLOT_SHARE, "idle_slot_share", RELATIVE, LOWER, false, "balance/idle_slot_share", 1,
+        "hops of ranks with nothing to compute, of all"),
+    ROW(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, true, "balance/waiting_share", 1,
+        "time held up by messages over time, all ranks"),
+    ROW(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, true, "simulation/text_encoder_ns", 1e-9, "text encoders"),
+    ROW(DENOISE, "denoise_s", SECONDS, LOWER, true, "simulation/denoise_ns", 1e-9, "all denoising steps"),
+    ROW(VAE_DECODE, "vae_decode_s", SECONDS, LOWER, true, "simulation/vae_decode_ns", 1e-9, "decoding the latents"),
+    COMPARISON(ERROR_TO_PUBLISHED, "error_to_published", false,
+               "|predicted / published - 1| of the latency, median over the points that are this case"),
+    COMPARISON(ERROR_TO_MEASURED, "error_to_measured", true,
+               "|predicted / measured - 1| of the latency of the measured twin"),
+#undef COMPARISON
+#undef ROW
+};
+
+const report_metric_info *report_metric_get(report_metric metric)
+{
+    return &metrics[metric];
+}
+
+bool report_metric_from_name(const char *name, report_metric *out)
+{
+    for (int i = 0; i < REPORT_METRIC_COUNT; i++) {
+        if (strcmp(metrics[i].name, name) == 0) return *out = (report_metric)i, true;
+    }
+    return false;
+}
+
+const char *report_better_name(report_better better)
+{
+    static const char *const names[] = {"lower", "higher", "neither"};
+    return names[better];
+}
+
+/* ---- reading one record ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    const dit_json *doc;
+    const cJSON *record;
+    const char *pointer;
+} record_view;
+
+static dit_status read_path(const record_view *view, const char *path, double *out)
+{
+    char object_key[32], pointer[256];
+    const cJSON *object = NULL;
+    const char *slash = strchr(path, '/');
+    snprintf(object_key, sizeof object_key, "%.*s", (int)(slash - path), path);
+    snprintf(pointer, sizeof pointer, "%s/%s", view->pointer, object_key);
+    DIT_TRY(dit_json_optional_object(view->doc, view->record, view->pointer, object_key, &object));
+    if (!object) return DIT_OK;
+    return dit_json_optional_number(view->doc, object, pointer, slash + 1, 0, metrics_largest, out);
+}
+
+/* Appends the numbers of `array`, and of arrays inside it. */
+static dit_status collect_numbers(const record_view *view, const cJSON *array, double *values, int *count)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (cJSON_IsArray(item)) {
+            DIT_TRY(collect_numbers(view, item, values, count));
+        } else if (!cJSON_IsNumber(item) || item->valuedouble < 0) {
+            return dit_json_fail(view->doc, view->pointer, DIT_ERR_JSON_TYPE, "samples must be numbers, not negative");
+        } else {
+            values[(*count)++] = item->valuedouble;
+        }
+    }
+    return DIT_OK;
+}
+
+static int count_leaves(const cJSON *array)
+{
+    const cJSON *item;
+    int count = 0;
+    cJSON_ArrayForEach(item, array) count += cJSON_IsArray(item) ? count_leaves(item) : 1;
+    return count;
+}
+
+/* Median of samples/KEY in seconds. */
+static dit_status read_samples(const record_view *view, const char *key, double *out)
+{
+    const cJSON *samples = NULL, *array = NULL;
+    char pointer[256];
+    snprintf(pointer, sizeof pointer, "%s/samples", view->pointer);
+    DIT_TRY(dit_json_optional_object(view->doc, view->record, view->pointer, "samples", &samples));
+    if (!samples) return DIT_OK;
+    DIT_TRY(dit_json_optional_array(view->doc, samples, pointer, key, &array));
+    int capacity = count_leaves(array), count = 0;
+    if (capacity == 0) return DIT_OK;
+    double *values = malloc((size_t)capacity * sizeof *values);
+    if (!values) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d samples", capacity);
+    dit_status st = collect_numbers(view, array, values, &count);
+    if (st == DIT_OK) *out = dit_stats_median(values, count) * metrics_s_per_ns;
+    free(values);
+    return st;
+}
+
+/* Sums KEY over the rows that stand at `pointer`; stays as it is without them. */
+static dit_status sum_rows(const dit_json *doc, const cJSON *rows, const char *pointer, const char *key, double *out)
+{
+    const cJSON *row;
+    char at[512];
+    int index = 0;
+    if (rows) *out = 0;
+    cJSON_ArrayForEach(row, rows)
+    {
+        double value = 0;
+        snprintf(at, sizeof at, "%s/%d", pointer, index++);
+        if (!cJSON_IsObject(row)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected an object");
+        DIT_TRY(dit_json_optional_number(doc, row, at, key, 0, metrics_largest, &value));
+        *out += value;
+    }
+    return DIT_OK;
+}
+
+dit_status report_busiest_rank(const dit_json *doc, const cJSON *record, const char *pointer, report_rank_rows *out)
+{
+    const cJSON *ranks = NULL, *rank;
+    double most = -1;
+    int index = 0;
+    *out = (report_rank_rows){0};
+    snprintf(out->pointer, sizeof out->pointer, "%s/communication", pointer);
+    DIT_TRY(dit_json_optional_array(doc, record, pointer, "communication", &out->rows));
+    DIT_TRY(dit_json_optional_array(doc, record, pointer, "ranks", &ranks));
+    cJSON_ArrayForEach(rank, ranks)
+    {
+        report_rank_rows own = {0};
+        char at[sizeof own.pointer];
+        double bytes = -1;
+        snprintf(at, sizeof at, "%.200s/ranks/%d", pointer, index++);
+        snprintf(own.pointer, sizeof own.pointer, "%.230s/communication", at);
+        if (!cJSON_IsObject(rank)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected an object");
+        DIT_TRY(dit_json_optional_array(doc, rank, at, "communication", &own.rows));
+        DIT_TRY(sum_rows(doc, own.rows, own.pointer, "bytes", &bytes));
+        if (bytes > most) most = bytes, *out = own;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_communication(const record_view *view, double out[REPORT_METRIC_COUNT])
+{
+    report_rank_rows busiest;
+    const char *at = busiest.pointer;
+    DIT_TRY(report_busiest_rank(view->doc, view->record, view->pointer, &busiest));
+    DIT_TRY(sum_rows(view->doc, busiest.rows, at, "bytes", &out[REPORT_COMMUNICATION_BYTES]));
+    DIT_TRY(sum_rows(view->doc, busiest.rows, at, "messages", &out[REPORT_COMMUNICATION_MESSAGES]));
+    return sum_rows(view->doc, busiest.rows, at, "predicted_bytes", &out[REPORT_PREDICTED_BYTES]);
+}
+
+dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const char *pointer, double num_images,
+                               double out[REPORT_METRIC_COUNT])
+{
+    const record_view view = {doc, record, pointer};
+    for (int i = 0; i < REPORT_METRIC_COUNT; i++) {
+        out[i] = NAN;
+        if (metrics[i].path) DIT_TRY(read_path(&view, metrics[i].path, &out[i]));
+        if (metrics[i].path) out[i] *= metrics[i].factor;
+    }
+    DIT_TRY(read_samples(&view, "latency_ns", &out[REPORT_LATENCY]));
+    DIT_TRY(read_samples(&view, "step_ns", &out[REPORT_STEP]));
+    DIT_TRY(read_communication(&view, out));
+    if (out[REPORT_LATENCY] > 0) {
+        out[REPORT_GFLOP_PER_S] = out[REPORT_FLOPS] / out[REPORT_LATENCY] * 1e-9;
+        out[REPORT_IMAGES_PER_HOUR] = num_images * 3600 / out[REPORT_LATENCY];
+    }
+    return DIT_OK;
+}

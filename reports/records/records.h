@@ -1,0 +1,149 @@
+/* Records: a session's journal as a table of cases, and of published numbers beside them.
+ *
+ * Each line is parsed strictly; a last line without its newline is a write that was cut and is left out. Where a
+ * (case, process) pair occurs twice, the later line counts. Only processes with status ok and no error give numbers.
+ * Cases keep a fixed order (world size, then label), whatever the random order they ran in.
+ *
+ * Evidence is measured, simulated or published, and never what a tag or a label says: a case on backend cost is
+ * simulated, any other is measured, and a record that says otherwise is refused; published numbers are lines of their
+ * own kind.
+ */
+#ifndef DIT_REPORTS_RECORDS_RECORDS_H
+#define DIT_REPORTS_RECORDS_RECORDS_H
+
+#include "base/expr.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/stats.h"
+#include "reports/records/metrics.h"
+
+typedef enum {
+    REPORT_STATUS_OK,
+    REPORT_STATUS_FAILED,
+    REPORT_STATUS_TIMEOUT,
+    REPORT_STATUS_OOM,
+    REPORT_STATUS_SKIPPED,
+    REPORT_STATUS_INVALID,
+    REPORT_STATUS_COUNT
+} report_status;
+
+const char *report_status_name(report_status status);
+
+/* One process of one case. Absent metrics are NAN. */
+typedef struct {
+    int64_t process, order;
+    report_status status;
+    double metric[REPORT_METRIC_COUNT];
+} report_process;
+
+/* What one rank sent, by axis, collective and phase. */
+typedef struct {
+    char *axis, *collective, *phase;
+    double bytes, predicted_bytes, messages, predicted_messages;
+} report_traffic;
+
+/* The timeline that the newest ok process left; means over ranks. */
+typedef struct {
+    char *path, *digest; /* NULL: none. The file need not be there */
+    int64_t process;
+    double linear_s, attention_s, other_s, waiting_s;
+    double clock_uncertainty_s, dropped; /* the largest; of all ranks */
+} report_trace;
+
+/* Why a process gave no number. */
+typedef struct {
+    char *code, *message, *hint, *phase, *log;
+} report_failure;
+
+/* What a rank runs on, or is simulated on; a simulated case without a record does not say. */
+typedef enum { REPORT_ON_UNKNOWN, REPORT_ON_CORES, REPORT_ON_GPUS } report_place;
+
+typedef struct {
+    char *case_id, *label, *evidence; /* evidence: "measured", "simulated"; "published" of a published point */
+    cJSON *tags;
+    report_place place;
+    int64_t world_size;
+    report_process *processes;
+    int process_count, process_capacity, ok_count;
+    report_status status; /* ok when every process is; else that of the first one that is not */
+    report_failure failure;
+    report_traffic *traffic; /* of the newest ok process */
+    int traffic_count;
+    report_trace trace;
+    bool projection; /* simulated, and nobody has timed its software on a GPU */
+    bool unanswered; /* it is held against a number, and has none itself: out of memory, failed */
+    bool communication_mismatch;
+    char warning[128];   /* what makes its times doubtful: "throttled: power_cap"; of the newest process that says so */
+    int doubtful_count;  /* result lines that say so                                                                  */
+    bool oversubscribed; /* more ranks x threads than cores: its times say nothing about scaling */
+    dit_summary metric[REPORT_METRIC_COUNT]; /* over ok processes; n = 0 when none has it */
+} report_case;
+
+/* A number that somebody printed, as a case: its evidence is published, its one metric has the reading error as
+ * interval, status oom says that the source printed "out of memory". */
+typedef struct {
+    report_case kase; /* case_id: FILE#INDEX */
+    char *file, *source, *provenance, *status, *twin_id;
+    char *not_compared; /* why nothing is held against it; "": no reason */
+    int64_t index;
+    report_metric metric; /* REPORT_LATENCY or REPORT_TOTAL_BYTES */
+    double value, rounding;
+    bool in_fit; /* a calibration was fitted on it */
+    char **warnings;
+    int warning_count;
+    const report_case *twin; /* simulated: the same case, or of a search the fastest; NULL: none in this session */
+    char *panel;             /* what is compared with each other: equal but for the method */
+} report_published;
+
+typedef struct {
+    char *code, *reason, *cell;
+} report_dropped;
+
+typedef struct {
+    dit_json session; /* the first line */
+    report_case *cases;
+    int case_count, case_capacity;
+    report_published *published; /* by source, then position in their file */
+    int published_count, published_capacity;
+    report_dropped *dropped;
+    int dropped_count, dropped_capacity;
+    int result_lines;
+    bool torn, complete;
+    char *end_reason; /* "" without an end line */
+    size_t journal_bytes;
+    char journal_hash[DIT_HASH_HEX]; /* of all of them */
+    int *buckets;                    /* case_id -> index + 1, while reading */
+    int bucket_count;
+} report_table;
+
+/* Reads the journal at `path`. Errors: DIT_ERR_IO; DIT_ERR_JOURNAL with the line for anything else. */
+dit_status report_table_read(const char *path, report_table *out);
+/* The same from memory; `path` is a name for messages. */
+dit_status report_table_parse(const char *text, size_t length, const char *path, report_table *out);
+/* Accepts a zeroed table. */
+void report_table_release(report_table *table);
+
+bool report_case_is_simulated(const report_case *kase);
+bool report_case_is_published(const report_case *kase);
+/* Whether any case of the table is a projection. */
+bool report_table_has_projection(const report_table *table);
+/* Whether the case is an oracle: what an approximate method is checked against, and no method itself. Tables show it;
+ * figures, claims and speedups leave it out. */
+bool report_case_is_oracle(const report_case *kase);
+/* Whether a search over meshes would try it: it shares its work by data, cfg, pipefusion, ring and ulysses alone. */
+bool report_case_is_searched(const report_case *kase);
+/* Whether two cases make the same images on the same machine and software: they may differ in method, mesh and number
+ * of ranks only. */
+bool report_case_same_work(const report_case *one, const report_case *other);
+/* Tag as text ("" when absent), into `out`. Numbers print without exponent. "status", "evidence" and "label" are tags
+ * too. Returns false when the case has no such tag. */
+bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity);
+/* The number of a numeric tag; false when absent or no number. */
+bool report_case_number(const report_case *kase, const char *tag, double *out);
+/* What expressions see of a case: its tags, and the case value of a metric by name. DIT_ERR_NOT_FOUND without an error
+ * record when it has neither. Strings belong to the case. */
+dit_status report_case_value(const report_case *kase, const char *name, dit_value *out);
+/* Text at "suite/commit" of the session line; "" when absent or no text. */
+const char *report_session_text(const report_table *table, const char *path);
+
+#endif

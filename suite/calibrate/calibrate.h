@@ -1,0 +1,38 @@
+/* Calibrate: fits what a plan names on the published points that it names (suite/calibrate/calibration_plan.h, suite/calibrate/fit.h), by
+ * simulating them again and again, and writes down what came out (ditbench.calibration/1).
+ *
+ * Equal plan, data files, published files and programs give equal bytes: sums are taken in the order of the plan, and
+ * what is written is rounded.
+ */
+#ifndef DIT_SUITE_CALIBRATE_CALIBRATE_H
+#define DIT_SUITE_CALIBRATE_CALIBRATE_H
+
+#include "suite/calibrate/calibration_plan.h"
+#include "suite/simulate/simulate.h"
+
+typedef struct {
+    const char *plan;  /* file; NULL: workloads/calibrations/published.json                                   */
+    const char *stage; /* this one alone; what other stages fit is as `base` has it. NULL: all                */
+    const char *base;  /* a calibration; NULL: the default one. Read for `stage` only                         */
+    suite_simulate_params simulate;
+    int at_once; /* simulations; 0: as many as there are cores */
+    /* After each round of each stage (from 0: the priors), with what is least; may be NULL. */
+    void (*tell)(void *context, const char *stage, int round, double objective);
+    void *context;
+} suite_calibrate_params;
+
+/* What would be fitted on what: {"plan", "hash", "stages": [{"name", "why", "parameters": [{"of", "name", "key",
+ * "prior", "least", "most", "prior_deviation"}], "points": [{"file", "index", "label", "published", "why"?}]}]}.
+ * Nothing is simulated. *out belongs to the caller. Errors: those of the plan, DIT_ERR_NOT_FOUND for the stage. */
+dit_status suite_calibrate_list(const suite_calibrate_params *params, cJSON **out);
+
+/* Fits. *out, which belongs to the caller, is the calibration; of one stage its own parameters and points alone.
+ * Errors: as above; DIT_ERR_ENVIRONMENT without a simulator; DIT_ERR_WORKLOAD for a point whose simulation fails;
+ * DIT_ERR_INTERRUPTED. */
+dit_status suite_calibrate_fit(const suite_calibrate_params *params, cJSON **out);
+
+/* Whether what was fitted is, byte for byte, what `path` has: all of it, or of one stage its parameters and points.
+ * Errors: DIT_ERR_BYTES_MISMATCH naming the first member that differs; DIT_ERR_IO, DIT_ERR_JSON_*. */
+dit_status suite_calibrate_compare(const cJSON *fitted, const char *stage, const char *path);
+
+#endif

@@ -1,0 +1,63 @@
+/* Calibration plan: what is fitted on which published points, as data (workloads/calibrations/NAME.json).
+ *
+ * Stages follow each other; values that one has fitted are kept by the next. A stage names its values, each with bounds
+ * and how much its prior, which is what the data files say, is believed; and its points, by an expression over those of
+ * a file of results/published. Of these, points that say too little or that nobody believes are left out, as anywhere.
+ */
+#ifndef DIT_SUITE_CALIBRATE_CALIBRATION_PLAN_H
+#define DIT_SUITE_CALIBRATE_CALIBRATION_PLAN_H
+
+#include "suite/calibrate/fit.h"
+#include "suite/simulate/published_points.h"
+
+/* What is to be fitted; what.value is the prior. */
+typedef struct {
+    suite_calibrated what;
+    suite_fit_value range;
+} suite_planned_value;
+
+/* A point of a stage: one case, which has a number and is understood. */
+typedef struct {
+    const char *file, *why; /* in results/published; why: of its selection, "" without one */
+    const suite_point *point;
+} suite_planned_point;
+
+typedef struct {
+    const char *name, *why;
+    suite_planned_value values[SUITE_FIT_VALUES];
+    int value_count;
+    suite_planned_point *points;
+    int point_count;
+} suite_planned_stage;
+
+/* A file of results/published that points are of. */
+typedef struct {
+    const char *name;
+    char hash[DIT_HASH_HEX];
+    suite_published published;
+    suite_point *points; /* all of the file, as they are understood */
+} suite_planned_file;
+
+/* Texts lie in the source. release takes a zeroed one. */
+typedef struct {
+    dit_json source;
+    char hash[DIT_HASH_HEX];
+    const char *name;
+    double deviation; /* of ln(predicted / published): how much is believed in a point, as in a prior */
+    double huber;     /* an error beyond which a point pulls no harder */
+    int rounds;       /* of the fit of one stage, at most              */
+    suite_planned_stage *stages;
+    int stage_count;
+    suite_planned_file files[8];
+    int file_count;
+    suite_published_names names;
+} suite_calibration_plan;
+
+/* Reads a plan, checks it against the data files and selects its points. `path` NULL: workloads/calibrations/
+ * published.json. Errors: DIT_ERR_IO, DIT_ERR_JSON_* with place, DIT_ERR_EXPRESSION, DIT_ERR_ENVIRONMENT. */
+dit_status suite_calibration_plan_load(const char *path, suite_calibration_plan *out);
+void suite_calibration_plan_release(suite_calibration_plan *plan);
+/* The index of a stage. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint. */
+dit_status suite_calibration_plan_stage(const suite_calibration_plan *plan, const char *name, int *out);
+
+#endif

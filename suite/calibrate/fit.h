@@ -1,0 +1,47 @@
+/* Fit: a few positive values that bring what is predicted near what was observed.
+ *
+ * Least is the sum over observations of weight * huber(ln(predicted / observed)) plus, over values, the square of
+ * ln(value / prior) / deviation; huber(r) is r^2 up to a threshold h, 2 h |r| - h^2 beyond it, so that a wrong
+ * observation pulls no harder than one at h. Gauss-Newton in logarithms, weights anew each round (iteratively
+ * reweighted), forward differences, bounds; everything in a fixed order, so that equal input gives equal bits.
+ * Source: Huber, Robust Statistics (1981), section 7.8; Nocedal and Wright, Numerical Optimization,
+ * sections 10.3, 16.7.
+ */
+#ifndef DIT_SUITE_CALIBRATE_FIT_H
+#define DIT_SUITE_CALIBRATE_FIT_H
+
+#include "base/status.h"
+
+enum { SUITE_FIT_VALUES = 16 };
+
+typedef struct {
+    double prior, least, most; /* 0 < least <= prior <= most                                             */
+    double start;              /* within them; 0: the prior. Where no point would notice a small change  */
+    double deviation;          /* of ln(value / prior), above 0: how much is believed in the prior       */
+} suite_fit_value;
+
+typedef struct {
+    const suite_fit_value *values; /* at most SUITE_FIT_VALUES */
+    int value_count;
+    const double *weights; /* of each observation, at least 0 */
+    int observation_count;
+    double huber; /* threshold on |ln(predicted / observed)|, above 0 */
+    int rounds;   /* at most */
+    void *context;
+    /* ln(predicted / observed) of every observation at `values`. `changed` is the one value that differs from those of
+     * the last call with -1, which means that any may: what it does not touch need not be predicted again. An error
+     * ends the fit. */
+    dit_status (*evaluate)(void *context, const double *values, int changed, double *errors);
+    /* After each round, from 0 (where it starts); may be NULL. */
+    void (*tell)(void *context, int round, double objective, const double *values);
+} suite_fit;
+
+/* Leaves the best values found in values[value_count]; *objective (may be NULL) is theirs.
+ * Errors: DIT_ERR_INTERNAL for values outside what is said above, DIT_ERR_NONFINITE for a prediction that is no
+ * number, DIT_ERR_MEMORY, and what `evaluate` returns. */
+dit_status suite_fit_run(const suite_fit *fit, double *values, double *objective);
+
+/* `value` with so many significant decimal digits, as printf would print it. */
+double suite_fit_round(double value, int digits);
+
+#endif

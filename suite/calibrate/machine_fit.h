@@ -1,0 +1,72 @@
+/* Core fit: from raw times of one machine's operators and messages (ditbench.calibration-raw/1) to the few parameters
+ * that the cost model (kernels/cost/model.h, operator.h) has of a core, or of an accelerator of the machine, and of
+ * what its ranks send each other.
+ *
+ * Raw: {"schema", "machine": {"cpu", "cores", "memory_bytes"}, "isa", "runs": [{"ranks", "times": [{"op", sizes,
+ * "seconds"}]}]}, the first run of one rank, the last of as many as there are cores. Of accelerators machine is
+ * {"device", "devices", "multiprocessors", "memory_bytes"}, there is "element" in place of "isa", and one device has
+ * one run. A pure function; values have four significant digits, so that the same raw times give the same bytes
+ * wherever it runs.
+ */
+#ifndef DIT_SUITE_CALIBRATE_MACHINE_FIT_H
+#define DIT_SUITE_CALIBRATE_MACHINE_FIT_H
+
+#include "base/json.h"
+#include "kernels/cost/model.h"
+
+enum { SUITE_FIT_HEADS = 8 };
+
+/* Of the parts of a profile that are measured: what an element costs, as passes over memory of its operator's size. */
+#define SUITE_FIT_PART_LIST(X)                                                                                         \
+    X(ACTIVATION, "activation")                                                                                        \
+    X(GATE, "gate")                                                                                                    \
+    X(RESIDUAL, "residual")                                                                                            \
+    X(MERGE, "merge")                                                                                                  \
+    X(NORM, "norm")                                                                                                    \
+    X(MODULATION, "modulation")                                                                                        \
+    X(QK_LAYER_NORM, "qk_layer_norm")                                                                                  \
+    X(QK_RMS_NORM, "qk_rms_norm")                                                                                      \
+    X(ROTARY, "rotary")                                                                                                \
+    X(COPY, "copy")                                                                                                    \
+    X(COMBINE, "combine")                                                                                              \
+    X(COMBINE_OPERAND, "combine_operand")
+
+typedef enum {
+#define SUITE_FIT_PART_ENUM(name, key) SUITE_FIT_PART_##name,
+    SUITE_FIT_PART_LIST(SUITE_FIT_PART_ENUM)
+#undef SUITE_FIT_PART_ENUM
+        SUITE_FIT_PART_COUNT
+} suite_fit_part;
+
+typedef struct {
+    char cpu[128], isa[16]; /* of an accelerator its name, and "" */
+    int cores;              /* or accelerators                    */
+    bool device;            /* an accelerator: the next four, and no tiles, row_efficiency and together */
+    char element[8];
+    int element_bytes, processors;    /* of cores 4 and 1 */
+    double dispatch_s, synchronise_s; /* of the host      */
+    int64_t memory_bytes;
+    double peak_flops_per_s, bandwidth_bytes_per_s, launch_s;
+    dit_cost_curve bandwidth_fraction;
+    int tile_rows, tile_columns;
+    double row_efficiency; /* of a tile of one row                     */
+    double gemm_ceiling, gemm_fill_k;
+    int heads; /* attention: tables by head size, ascending */
+    int64_t head_dim[SUITE_FIT_HEADS];
+    dit_cost_curve attention[SUITE_FIT_HEADS];
+    double together_compute, together_bandwidth; /* of all cores at work, of one alone       */
+    double message_latency_s, message_bytes_per_s;
+    double passes[SUITE_FIT_PART_COUNT];
+    int products, messages; /* that were fitted to, and the median of |fitted / measured - 1| */
+    double product_error, message_error;
+} suite_core_fit;
+
+/* Errors: DIT_ERR_JSON_* with the place; DIT_ERR_UNSUPPORTED when a time that is needed is missing, or times make no
+ * sense together. */
+dit_status suite_core_fit_raw(const dit_json *raw, suite_core_fit *out);
+/* The key of profile files. */
+const char *suite_fit_part_name(suite_fit_part part);
+/* What the cost model says of a product, with the fit's tiles and rates. */
+double suite_core_fit_product(const suite_core_fit *fit, int64_t rows, int64_t n, int64_t k);
+
+#endif

@@ -1,0 +1,320 @@
+#include "suite/catalogue/parameter.h"
+
+#include "base/layer.h"
+#include "suite/catalogue/method.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *key;
+    suite_parameter_kind kind;
+    int64_t least, greatest;
+} rows[SUITE_PARAMETER_COUNT] = {
+#define PARAMETER_ROW(name, key, kind, least, greatest) {key, SUITE_KIND_##kind, least, greatest},
+    SUITE_PARAMETER_LIST(PARAMETER_ROW)
+#undef PARAMETER_ROW
+};
+static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
+#define PARAMETER_KEY(name, key, kind, least, greatest) key,
+    SUITE_PARAMETER_LIST(PARAMETER_KEY)
+#undef PARAMETER_KEY
+};
+static const char *const layout_words[] = {"basic", "zigzag", "stripe", NULL};
+static const char *const joint_text_words[] = {"auto", "split", "replicate", NULL};
+static const char *const element_words[] = {"fp32", "fp16", "bf16", "fp8", NULL};
+
+/* Words of patch_method, as base/ has them. */
+static const char *const *patch_method_words(void)
+{
+    static const char *words[DIT_PATCH_METHOD_COUNT + 1];
+    for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) words[i] = dit_patch_method_name((dit_patch_method)i);
+    return words;
+}
+
+/* Words of attention: what degrees amount to, other ways around a ring, and the patch methods. */
+static const char *const *attention_words(void)
+{
+    static const char *words[3 + DIT_RING_METHOD_COUNT + DIT_PATCH_METHOD_COUNT + 1] = {"local", "ulysses", "usp"};
+    const char **next = words + 3;
+    for (int i = 0; i < DIT_RING_METHOD_COUNT; i++) *next++ = dit_ring_method_name((dit_ring_method)i);
+    for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) *next++ = dit_patch_method_name((dit_patch_method)i);
+    return words;
+}
+
+/* What other programs call our keys; mostly flags of xDiT and arguments of diffusers. */
+static const struct {
+    const char *alias, *hint;
+} aliases[] = {
+    {"pipefusion_parallel_degree", "xDiT's pipefusion_parallel_degree is \"pipefusion_degree\" here"},
+    {"pipefusion_patches", "it is \"num_pipeline_patch\" here; the stages are \"pipefusion_degree\""},
+    {"num_patches", "it is \"num_pipeline_patch\" here, of pipelines; patches of ranks are \"patch_degree\""},
+    {"stage_blocks", "it is \"attn_layer_num_for_pp\" here"},
+    {"use_cfg_parallel", "xDiT's use_cfg_parallel is \"cfg_degree\": 2 here"},
+    {"data_parallel_degree", "xDiT's data_parallel_degree is \"data_degree\" here"},
+    {"tensor_parallel_degree", "xDiT's tensor_parallel_degree is \"tensor_degree\" here"},
+    {"ulysses_parallel_degree", "it is \"ulysses_degree\" here"},
+    {"ring_parallel_degree", "it is \"ring_degree\" here"},
+    {"sequence_parallel_degree", "give \"ulysses_degree\" and \"ring_degree\"; their product is the sequence degree"},
+    {"height", "it is \"height_px\" here"},
+    {"width", "it is \"width_px\" here"},
+    {"steps", "it is \"num_inference_steps\" here (the tag in expressions is steps)"},
+    {"cfg_scale", "it is \"guidance_scale\" here"},
+    {"guidance", "it is \"guidance_scale\" here"},
+    {"video_length", "it is \"num_frames\" here"},
+    {"frames", "it is \"num_frames\" here"},
+    {"use_parallel_vae", "it is \"rows_degree\" here, for program vae_decode"},
+    {"vae_parallel_size", "it is \"rows_degree\" here, for program vae_decode"},
+    {"enable_tiling", "it is \"tiling\" here, for program vae_decode"},
+    {"batch_size", "it is \"num_images\" here, for program attention \"batch\""},
+    {"seq_len", "it is \"tokens\" here, for program attention"},
+    {"nheads", "it is \"heads\" here, for program attention"},
+    {"head_size", "it is \"head_dim\" here, for program attention"},
+    {"ring_impl_type", "it is \"layout\" here, for program attention"},
+    {"use_qkvpack", "it is \"packed\" here, for program attention"},
+    {"num_kv_heads", "it is \"kv_heads\" here, for program attention"},
+    {"dtype", "it is \"element\" here, of devices and of simulated platforms"},
+    {"torch_dtype", "it is \"element\" here, of devices and of simulated platforms"},
+    {"use_fp8", "it is \"fp8_linear\" here, of platforms with backend cuda"},
+    {"use_cuda_graphs", "it is \"graphs\" here, of platforms with backend cuda"},
+    {"software", "it is \"profile\" here, of simulated platforms"},
+    {"max_sequence_length", "it is \"text_tokens\" here"},
+    {"num_warmup", "it is \"warmup_runs\" of \"measure\" here"},
+    {"warmup_steps", "synchronous steps of an approximate method are a parameter, under \"defaults\" or \"axes\"; the "
+                     "harness's own warm-up is \"warmup_runs\" of \"measure\""},
+    {"num_iterations", "it is \"iterations\" of \"measure\" here"},
+    {"repetitions", "it is \"processes\" of \"repeat\" here"},
+    {"gpus", "it is \"world_size\" here"},
+    {"num_gpus", "it is \"world_size\" here"},
+};
+
+const char *suite_parameter_key(suite_parameter parameter)
+{
+    return rows[parameter].key;
+}
+const char *const *suite_parameter_keys(void)
+{
+    return keys;
+}
+
+bool suite_parameter_from_key(const char *key, suite_parameter *out)
+{
+    for (int i = 0; i < SUITE_PARAMETER_COUNT; i++) {
+        if (strcmp(key, rows[i].key) == 0) {
+            *out = (suite_parameter)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void suite_pointer_join(char *out, size_t size, const char *base, const char *key)
+{
+    size_t used = (size_t)snprintf(out, size, "%s/", base);
+    for (; *key && used + 3 < size; key++) {
+        if (*key == '~' || *key == '/') {
+            out[used++] = '~';
+            out[used++] = *key == '~' ? '0' : '1';
+        } else {
+            out[used++] = *key;
+        }
+    }
+    if (used < size) out[used] = '\0';
+}
+
+static bool is_listed(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0) return true;
+    return false;
+}
+
+dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *valid)
+{
+    char at[512];
+    for (const cJSON *member = cJSON_IsObject(object) ? object->child : NULL; member; member = member->next) {
+        if (is_listed(member->string, valid)) continue;
+        for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+            if (strcmp(member->string, aliases[i].alias) != 0) continue;
+            suite_pointer_join(at, sizeof at, pointer, member->string);
+            return dit_error_hint(
+                dit_json_fail(doc, at, DIT_ERR_JSON_UNKNOWN_KEY, "unknown key \"%s\"", member->string), "%s",
+                aliases[i].hint);
+        }
+    }
+    return dit_json_only_keys(doc, object, pointer, valid);
+}
+
+dit_status suite_fail_word(const dit_json *doc, const char *pointer, const char *what, const char *word,
+                           const char *const *words)
+{
+    char list[512] = "";
+    size_t used = 0;
+    for (int i = 0; words[i] && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+    const char *near = dit_nearest_word(word, words);
+    dit_status st = dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s \"%s\" is none of %s", what, word, list);
+    return near ? dit_error_hint(st, "did you mean \"%s\"?", near) : st;
+}
+
+static int64_t extent_from_text(const char **text)
+{
+    int64_t extent = 0;
+    if (**text < '1' || **text > '9') return 0;
+    for (; **text >= '0' && **text <= '9'; (*text)++) {
+        extent = extent * 10 + (**text - '0');
+        if (extent > 1 << 20) return 0;
+    }
+    return extent;
+}
+
+bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *height_px)
+{
+    *width_px = extent_from_text(&text);
+    if (!*width_px || *text != 'x') return false;
+    text++;
+    *height_px = extent_from_text(&text);
+    return *height_px && !*text;
+}
+
+bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count)
+{
+    char *end;
+    for (*count = 0; *count < DIT_MAX_STAGES; text = end + 1) {
+        long number = *text >= '1' && *text <= '9' ? strtol(text, &end, 10) : 0;
+        if (number < 1 || number > rows[SUITE_PARAMETER_STAGE_BLOCKS].greatest) return false;
+        blocks[(*count)++] = (int)number;
+        if (*end != ',') return !*end;
+    }
+    return false;
+}
+
+/* ---- one value --------------------------------------------------------------------------------------------------- */
+
+static const char *type_name(const cJSON *value)
+{
+    if (cJSON_IsString(value)) return "a string";
+    if (cJSON_IsNumber(value)) return "a number";
+    if (cJSON_IsBool(value)) return "a truth value";
+    if (cJSON_IsArray(value)) return "an array";
+    if (cJSON_IsObject(value)) return "an object";
+    return "null";
+}
+
+static dit_status fail_type(const dit_json *doc, const char *pointer, suite_parameter parameter, const char *wanted,
+                            const cJSON *value)
+{
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "%s wants %s, this is %s", rows[parameter].key, wanted,
+                         type_name(value));
+}
+
+static dit_status check_number(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+{
+    bool whole = rows[parameter].kind != SUITE_KIND_NUMBER && rows[parameter].kind != SUITE_KIND_FRACTION;
+    if (!cJSON_IsNumber(value) || (whole && value->valuedouble != floor(value->valuedouble)))
+        return fail_type(doc, pointer, parameter, whole ? "an integer" : "a number", value);
+    if (value->valuedouble < (double)rows[parameter].least || value->valuedouble > (double)rows[parameter].greatest)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside [%lld, %lld]", rows[parameter].key,
+                             value->valuedouble, (long long)rows[parameter].least, (long long)rows[parameter].greatest);
+    return DIT_OK;
+}
+
+static dit_status check_fraction(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                 const cJSON *value)
+{
+    DIT_TRY(check_number(doc, pointer, parameter, value));
+    if (value->valuedouble > 0) return DIT_OK;
+    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside (0, 1]",
+                                        rows[parameter].key, value->valuedouble),
+                          "ranks that see nothing of each other are method naive-patch");
+}
+
+static dit_status check_stage_blocks(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                     const cJSON *value)
+{
+    char at[256];
+    int stages = cJSON_GetArraySize(value), index = 0;
+    if (!cJSON_IsArray(value)) return fail_type(doc, pointer, parameter, "a list of blocks per stage", value);
+    if (stages < 2 || stages > DIT_MAX_STAGES)
+        return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                                            "%s lists %d stages, 2 to %d make a pipeline", rows[parameter].key, stages,
+                                            DIT_MAX_STAGES),
+                              "one number per stage, for example [7, 7, 7, 7]");
+    for (const cJSON *item = value->child; item; item = item->next, index++) {
+        snprintf(at, sizeof at, "%s/%d", pointer, index);
+        DIT_TRY(check_number(doc, at, parameter, item));
+    }
+    return DIT_OK;
+}
+
+static dit_status check_word(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value,
+                             const char *const *words)
+{
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a string", value);
+    if (is_listed(value->valuestring, words)) return DIT_OK;
+    return suite_fail_word(doc, pointer, rows[parameter].key, value->valuestring, words);
+}
+
+static dit_status check_resolution(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                   const cJSON *value)
+{
+    int64_t width_px, height_px;
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a string \"WIDTHxHEIGHT\"", value);
+    if (suite_resolution_from_text(value->valuestring, &width_px, &height_px)) return DIT_OK;
+    return dit_error_hint(
+        dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "resolution \"%s\" is not WIDTHxHEIGHT", value->valuestring),
+        "write pixels, for example \"1280x720\"");
+}
+
+static dit_status check_model(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+{
+    static const char *const members[] = {"name", "as", "override", NULL};
+    const char *name, *as = NULL;
+    const cJSON *override = NULL;
+    if (cJSON_IsString(value)) return DIT_OK;
+    if (!cJSON_IsObject(value)) return fail_type(doc, pointer, parameter, "a name or an object", value);
+    DIT_TRY(suite_only_keys(doc, value, pointer, members));
+    DIT_TRY(dit_json_require_string(doc, value, pointer, "name", &name));
+    DIT_TRY(dit_json_optional_string(doc, value, pointer, "as", &as));
+    DIT_TRY(dit_json_optional_object(doc, value, pointer, "override", &override));
+    if (as && !override)
+        return dit_error_hint(
+            dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"as\" names an override, there is none"),
+            "a model as it is needs no second name");
+    return DIT_OK;
+}
+
+static dit_status check_threads(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+{
+    if (cJSON_IsString(value) && strcmp(value->valuestring, "auto") == 0) return DIT_OK;
+    if (!cJSON_IsNumber(value)) return fail_type(doc, pointer, parameter, "an integer or \"auto\"", value);
+    return check_number(doc, pointer, parameter, value);
+}
+
+dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                 const cJSON *value)
+{
+    switch (rows[parameter].kind) {
+    case SUITE_KIND_MODEL: return check_model(doc, pointer, parameter, value);
+    case SUITE_KIND_SCHEDULER:
+        return cJSON_IsObject(value) ? DIT_OK : fail_type(doc, pointer, parameter, "an object", value);
+    case SUITE_KIND_RESOLUTION: return check_resolution(doc, pointer, parameter, value);
+    case SUITE_KIND_THREADS: return check_threads(doc, pointer, parameter, value);
+    case SUITE_KIND_NAME: return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, parameter, "a name", value);
+    case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_words());
+    case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words());
+    case SUITE_KIND_ELEMENT: return check_word(doc, pointer, parameter, value, element_words);
+    case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);
+    case SUITE_KIND_PATCH_METHOD: return check_word(doc, pointer, parameter, value, patch_method_words());
+    case SUITE_KIND_STAGE_BLOCKS: return check_stage_blocks(doc, pointer, parameter, value);
+    case SUITE_KIND_FRACTION: return check_fraction(doc, pointer, parameter, value);
+    case SUITE_KIND_LAYOUT: return check_word(doc, pointer, parameter, value, layout_words);
+    case SUITE_KIND_SWITCH:
+        return cJSON_IsBool(value) ? DIT_OK : fail_type(doc, pointer, parameter, "true or false", value);
+    case SUITE_KIND_INTEGER:
+    case SUITE_KIND_NUMBER: break;
+    }
+    return check_number(doc, pointer, parameter, value);
+}

@@ -1,0 +1,108 @@
+/* Parameter: everything that `defaults`, `axes` and `zip` of a workload may set, in one list.
+ *
+ * To add one: a row here, its use in expand.c, and a line in workloads/schema/workload.schema.json.
+ */
+#ifndef DIT_SUITE_CATALOGUE_PARAMETER_H
+#define DIT_SUITE_CATALOGUE_PARAMETER_H
+
+#include "base/mesh.h"
+
+typedef enum {
+    SUITE_KIND_MODEL,        /* a name, or {"name","as","override"}  */
+    SUITE_KIND_SCHEDULER,    /* an object laid over the model's own  */
+    SUITE_KIND_RESOLUTION,   /* "WIDTHxHEIGHT" in pixels             */
+    SUITE_KIND_THREADS,      /* an integer, or "auto"                */
+    SUITE_KIND_NAME,         /* any non-empty string                 */
+    SUITE_KIND_METHOD,       /* a row of the table in method.c, or a search */
+    SUITE_KIND_ATTENTION,    /* local, ulysses, ring, usp, ...       */
+    SUITE_KIND_JOINT_TEXT,   /* auto, split, replicate               */
+    SUITE_KIND_PATCH_METHOD, /* distrifusion, pcpp, naive-patch      */
+    SUITE_KIND_STAGE_BLOCKS, /* a list: blocks of each stage         */
+    SUITE_KIND_FRACTION,     /* a number in (0, 1]                   */
+    SUITE_KIND_LAYOUT,       /* basic, zigzag, stripe                */
+    SUITE_KIND_ELEMENT,      /* fp32, fp16, bf16, fp8                */
+    SUITE_KIND_SWITCH,       /* true or false                        */
+    SUITE_KIND_INTEGER,
+    SUITE_KIND_NUMBER,
+} suite_parameter_kind;
+
+/* constant, key, kind, least, greatest (numbers only) */
+#define SUITE_PARAMETER_LIST(X)                                                                                        \
+    X(MODEL, "model", MODEL, 0, 0)                                                                                     \
+    X(RESOLUTION, "resolution", RESOLUTION, 1, 1 << 20)                                                                \
+    X(HEIGHT_PX, "height_px", INTEGER, 1, 1 << 20)                                                                     \
+    X(WIDTH_PX, "width_px", INTEGER, 1, 1 << 20)                                                                       \
+    X(NUM_FRAMES, "num_frames", INTEGER, 1, 1 << 20)                                                                   \
+    X(NUM_IMAGES, "num_images", INTEGER, 1, 4096)                                                                      \
+    X(NUM_INFERENCE_STEPS, "num_inference_steps", INTEGER, 1, 100000)                                                  \
+    X(GUIDANCE_SCALE, "guidance_scale", NUMBER, 0, 1000)                                                               \
+    X(SEED, "seed", INTEGER, 0, 9007199254740991)                                                                      \
+    X(TEXT_TOKENS, "text_tokens", INTEGER, 1, 1 << 20)                                                                 \
+    X(SCHEDULER, "scheduler", SCHEDULER, 0, 0)                                                                         \
+    X(WEIGHTS_SEED, "weights_seed", INTEGER, 0, 9007199254740991)                                                      \
+    X(METHOD, "method", METHOD, 0, 0)                                                                                  \
+    X(WORLD_SIZE, "world_size", INTEGER, 1, 65536)                                                                     \
+    X(DATA_DEGREE, "data_degree", INTEGER, 1, 65536)                                                                   \
+    X(CFG_DEGREE, "cfg_degree", INTEGER, 1, 65536)                                                                     \
+    X(PIPEFUSION_DEGREE, "pipefusion_degree", INTEGER, 1, 65536)                                                       \
+    X(RING_DEGREE, "ring_degree", INTEGER, 1, 65536)                                                                   \
+    X(ULYSSES_DEGREE, "ulysses_degree", INTEGER, 1, 65536)                                                             \
+    X(TENSOR_DEGREE, "tensor_degree", INTEGER, 1, 65536)                                                               \
+    X(PATCH_DEGREE, "patch_degree", INTEGER, 1, 65536)                                                                 \
+    X(PATCH_METHOD, "patch_method", PATCH_METHOD, 0, 0)                                                                \
+    X(ROWS_DEGREE, "rows_degree", INTEGER, 1, 65536)                                                                   \
+    X(WARMUP_STEPS, "warmup_steps", INTEGER, 0, 100000)                                                                \
+    X(NUM_PIPELINE_PATCH, "num_pipeline_patch", INTEGER, 1, 4096)                                                      \
+    X(STAGE_BLOCKS, "attn_layer_num_for_pp", STAGE_BLOCKS, 1, 10000)                                                   \
+    X(PATCH_FRACTION, "patch_fraction", FRACTION, 0, 1)                                                                \
+    X(JOINT_TEXT, "joint_text", JOINT_TEXT, 0, 0)                                                                      \
+    X(ATTENTION, "attention", ATTENTION, 0, 0)                                                                         \
+    X(PLATFORM, "platform", NAME, 0, 0)                                                                                \
+    X(PROFILE, "profile", NAME, 0, 0)                                                                                  \
+    X(ELEMENT, "element", ELEMENT, 0, 0)                                                                               \
+    X(FP8_LINEAR, "fp8_linear", SWITCH, 0, 1)                                                                          \
+    X(GRAPHS, "graphs", SWITCH, 0, 1)                                                                                  \
+    X(THREADS_PER_RANK, "threads_per_rank", THREADS, 1, 4096)                                                          \
+    X(TILING, "tiling", SWITCH, 0, 1)                                                                                  \
+    X(TOKENS, "tokens", INTEGER, 1, 1 << 24)                                                                           \
+    X(HEADS, "heads", INTEGER, 1, 4096)                                                                                \
+    X(KV_HEADS, "kv_heads", INTEGER, 1, 4096)                                                                          \
+    X(HEAD_DIM, "head_dim", INTEGER, 1, 4096)                                                                          \
+    X(BATCH, "batch", INTEGER, 1, 4096)                                                                                \
+    X(CAUSAL, "causal", SWITCH, 0, 1)                                                                                  \
+    X(LAYOUT, "layout", LAYOUT, 0, 0)                                                                                  \
+    X(PACKED, "packed", SWITCH, 0, 1)                                                                                  \
+    X(PAD_TOKENS, "pad_tokens", SWITCH, 0, 1)                                                                          \
+    X(PAD_HEADS, "pad_heads", SWITCH, 0, 1)
+
+typedef enum {
+#define SUITE_PARAMETER_ENUM(name, key, kind, least, greatest) SUITE_PARAMETER_##name,
+    SUITE_PARAMETER_LIST(SUITE_PARAMETER_ENUM)
+#undef SUITE_PARAMETER_ENUM
+        SUITE_PARAMETER_COUNT
+} suite_parameter;
+
+const char *suite_parameter_key(suite_parameter parameter);
+bool suite_parameter_from_key(const char *key, suite_parameter *out);
+/* All keys, NULL-terminated. */
+const char *const *suite_parameter_keys(void);
+
+/* Whether `value` is of the parameter's kind and range. Names of models and platforms are looked up elsewhere.
+ * Errors: DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE, DIT_ERR_JSON_UNKNOWN_KEY at `pointer`. */
+dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite_parameter parameter,
+                                 const cJSON *value);
+/* "1280x720" -> 1280, 720. False for anything else (signs, spaces, leading zeros included). */
+bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *height_px);
+
+/* "7,7,6" -> blocks[] = {7, 7, 6}, count 3; at most DIT_MAX_STAGES. False for anything else. */
+bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count);
+
+/* As dit_json_only_keys, with a better hint for the flags of xDiT and for spellings of other programs. */
+dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *keys);
+/* out = base/key, with "~" and "/" of the key escaped (RFC 6901). */
+void suite_pointer_join(char *out, size_t size, const char *base, const char *key);
+/* DIT_ERR_JSON_VALUE at `pointer`: "KEY "WORD" is none of a, b, c", the hint naming the nearest. */
+dit_status suite_fail_word(const dit_json *doc, const char *pointer, const char *what, const char *word,
+                           const char *const *words);
+
+#endif

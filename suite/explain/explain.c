@@ -1,0 +1,709 @@
+#include "suite/explain/explain.h"
+
+#include "suite/catalogue/catalogue.h"
+#include "suite/explain/describe.h"
+#include "suite/machine/devices.h"
+#include "suite/workload/predict.h"
+#include "suite/session/schedule.h"
+#include "suite/explain/timetable.h"
+#include "suite/workload/workload.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The axes of a mesh, in the order in which the factors are dealt. */
+static const dit_axis axes[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING,  DIT_AXIS_CFG,       DIT_AXIS_DATA,
+                                DIT_AXIS_TENSOR,  DIT_AXIS_PATCH, DIT_AXIS_PIPEFUSION};
+enum { AXES = sizeof axes / sizeof *axes, MAX_RANKS = DIT_MAX_STAGES + 8 };
+
+static cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static double number_of(const cJSON *object, const char *key)
+{
+    const cJSON *item = member(object, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+static dit_status fail_memory(void)
+{
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory to explain meshes");
+}
+
+/* ---- a mesh by its label ----------------------------------------------------------------------------------------- */
+
+/* Whether `word` is the label of a mesh with this degree alone. */
+static bool is_degree(const char *word, dit_axis axis, int degree)
+{
+    char label[64];
+    dit_parallel one = {0};
+    one.degree[axis] = degree;
+    dit_parallel_label(&one, label);
+    return degree > 1 && strcmp(label, word) == 0;
+}
+
+static bool take_word(const char *word, dit_parallel *out)
+{
+    int degree = atoi(word + strcspn(word, "0123456789"));
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        if (!is_degree(word, (dit_axis)axis, degree)) continue;
+        out->degree[axis] = degree;
+        return true;
+    }
+    return strcmp(word, "1") == 0 || dit_patch_method_from_name(word, &out->patch_method);
+}
+
+dit_status suite_mesh_from_label(const char *label, dit_parallel *out)
+{
+    char words[256], *rest = words;
+    snprintf(words, sizeof words, "%s", label);
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        if (!take_word(word, out))
+            return dit_error_hint(
+                DIT_FAIL(DIT_ERR_USAGE, "\"%s\" of mesh \"%s\" is neither a degree nor a patch method", word, label),
+                "as in \"pp2 u2\" or \"patch4 pcpp\"; meshes are listed without --mesh");
+    return DIT_OK;
+}
+
+/* ---- every mesh, as a workload ----------------------------------------------------------------------------------- */
+
+/* The lists that the workload ties together: a degree per axis, and how patches know of each other. */
+typedef struct {
+    cJSON *degrees[AXES], *methods;
+} mesh_lists;
+
+static dit_status add_cell(const mesh_lists *lists, const int degrees[AXES], dit_patch_method method)
+{
+    for (int i = 0; i < AXES; i++)
+        if (!cJSON_AddItemToArray(lists->degrees[i], cJSON_CreateNumber(degrees[i]))) return fail_memory();
+    return cJSON_AddItemToArray(lists->methods, cJSON_CreateString(dit_patch_method_name(method))) ? DIT_OK
+                                                                                                   : fail_memory();
+}
+
+/* One cell, or with patches one for each method. */
+static dit_status add_cells(const mesh_lists *lists, const int degrees[AXES])
+{
+    bool patches = false;
+    for (int i = 0; i < AXES; i++) patches = patches || (axes[i] == DIT_AXIS_PATCH && degrees[i] > 1);
+    for (int method = 0; method < (patches ? DIT_PATCH_METHOD_COUNT : 1); method++)
+        DIT_TRY(add_cell(lists, degrees, (dit_patch_method)method));
+    return DIT_OK;
+}
+
+/* Appends to the lists every way to write `rest` as a product over axes[at..]. */
+static dit_status deal(const mesh_lists *lists, int degrees[AXES], int at, int rest)
+{
+    if (at == AXES - 1) {
+        degrees[at] = rest;
+        return add_cells(lists, degrees);
+    }
+    for (int degree = 1; degree <= rest; degree++) {
+        if (rest % degree || (axes[at] == DIT_AXIS_CFG && degree > 2)) continue;
+        degrees[at] = degree;
+        DIT_TRY(deal(lists, degrees, at + 1, rest / degree));
+    }
+    return DIT_OK;
+}
+
+static dit_status add_mesh_cell(const mesh_lists *lists, const dit_parallel *mesh)
+{
+    int degrees[AXES];
+    for (int i = 0; i < AXES; i++) degrees[i] = mesh->degree[axes[i]] > 1 ? mesh->degree[axes[i]] : 1;
+    return add_cell(lists, degrees, mesh->patch_method);
+}
+
+/* Adds the platform; a simulated one with the software that sends what this engine sends, which is what is counted. */
+static dit_status add_platform(const char *name, cJSON *defaults)
+{
+    suite_platform platform;
+    DIT_TRY(dit_json_add_string(defaults, "platform", name ? name : "any"));
+    if (!name) return DIT_OK;
+    DIT_TRY(suite_platform_load(name, &platform));
+    return strcmp(platform.backend, "cost") == 0 ? dit_json_add_string(defaults, "profile", "ditbench") : DIT_OK;
+}
+
+static dit_status add_defaults(cJSON *workload, const suite_explain_params *params)
+{
+    char resolution[48];
+    cJSON *defaults = cJSON_AddObjectToObject(workload, "defaults");
+    const struct {
+        const char *key;
+        int64_t value;
+    } numbers[] = {{"num_frames", params->num_frames},
+                   {"text_tokens", params->text_tokens},
+                   {"num_inference_steps", params->steps},
+                   {"num_images", params->num_images},
+                   {"num_pipeline_patch", params->num_pipeline_patch}};
+    if (!defaults) return fail_memory();
+    DIT_TRY(dit_json_add_string(defaults, "model", params->model));
+    DIT_TRY(add_platform(params->platform, defaults));
+    if (params->element) DIT_TRY(dit_json_add_string(defaults, "element", params->element));
+    DIT_TRY(dit_json_add_int(defaults, "threads_per_rank", 1));
+    snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)params->width_px, (long long)params->height_px);
+    if (params->width_px) DIT_TRY(dit_json_add_string(defaults, "resolution", resolution));
+    if (params->warmup_steps >= 0) DIT_TRY(dit_json_add_int(defaults, "warmup_steps", params->warmup_steps));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value) DIT_TRY(dit_json_add_int(defaults, numbers[i].key, numbers[i].value));
+    return DIT_OK;
+}
+
+static dit_status write_workload(const suite_explain_params *params, cJSON *workload)
+{
+    int degrees[AXES];
+    mesh_lists lists;
+    cJSON *zip = cJSON_AddArrayToObject(workload, "zip"), *tied = cJSON_CreateObject();
+    DIT_TRY(dit_json_add_string(workload, "schema", "ditbench.workload/1"));
+    DIT_TRY(dit_json_add_string(workload, "name", "explain"));
+    DIT_TRY(dit_json_add_string(workload, "program", "denoise"));
+    DIT_TRY(add_defaults(workload, params));
+    if (!zip || !tied || !cJSON_AddItemToArray(zip, tied)) return fail_memory();
+    for (int i = 0; i < AXES; i++) {
+        lists.degrees[i] = cJSON_AddArrayToObject(tied, dit_axis_key(axes[i]));
+        if (!lists.degrees[i]) return fail_memory();
+    }
+    lists.methods = cJSON_AddArrayToObject(tied, "patch_method");
+    if (!lists.methods) return fail_memory();
+    return params->mesh ? add_mesh_cell(&lists, params->mesh) : deal(&lists, degrees, 0, (int)params->devices);
+}
+
+static dit_status expand_all(const suite_explain_params *params, suite_workload *out)
+{
+    cJSON *document = cJSON_CreateObject();
+    dit_status st = document ? write_workload(params, document) : fail_memory();
+    char *text = st == DIT_OK ? cJSON_Print(document) : NULL;
+    if (st == DIT_OK && !text) st = fail_memory();
+    if (st == DIT_OK) st = suite_workload_parse(text, strlen(text), "explain", out);
+    free(text);
+    cJSON_Delete(document);
+    return st;
+}
+
+/* ---- which ranks of a mesh are told of --------------------------------------------------------------------------- */
+
+/* A legal mesh, and one of each kind of its ranks; none of an oracle, which is no mesh. */
+typedef struct {
+    const suite_case *kase;
+    dit_parallel parallel;
+    dit_facts facts;
+    int ranks[MAX_RANKS], rank_count;
+    int element_bytes; /* that its sizes are told in */
+    double scale;      /* of what is counted: the engine counts a simulated case in fp32 */
+} subject;
+
+static int64_t predicted_step_bytes(const subject *s, int rank)
+{
+    dit_volume_table table;
+    int64_t bytes = 0;
+    dit_volume_predict(&s->parallel, &s->facts, rank, &table);
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
+        for (int c = 0; c < DIT_COLLECTIVE_COUNT; c++) bytes += table.at[axis][c][DIT_PHASE_STEP].bytes;
+    return bytes;
+}
+
+static void add_kind(subject *s, int rank)
+{
+    for (int i = 0; i < s->rank_count; i++)
+        if (s->ranks[i] == rank) return;
+    if (s->rank_count < MAX_RANKS) s->ranks[s->rank_count++] = rank;
+}
+
+static int rank_at(const subject *s, dit_axis axis, int coordinate)
+{
+    int coordinates[DIT_AXIS_COUNT] = {0};
+    coordinates[axis] = coordinate;
+    return dit_mesh_rank(&s->parallel, coordinates);
+}
+
+/* Every stage; a patch with one neighbour and with two; whoever sends most and least; the last rank. */
+static void find_kinds(subject *s)
+{
+    int world = dit_parallel_world_size(&s->parallel), most = 0, least = 0;
+    int64_t most_bytes = predicted_step_bytes(s, 0), least_bytes = most_bytes;
+    for (int rank = 1; rank < world; rank++) {
+        int64_t bytes = predicted_step_bytes(s, rank);
+        if (bytes > most_bytes) most = rank, most_bytes = bytes;
+        if (bytes < least_bytes) least = rank, least_bytes = bytes;
+    }
+    for (int stage = 0; stage < s->parallel.degree[DIT_AXIS_PIPEFUSION]; stage++)
+        add_kind(s, rank_at(s, DIT_AXIS_PIPEFUSION, stage));
+    for (int patch = 0; patch < 2 && patch < s->parallel.degree[DIT_AXIS_PATCH]; patch++)
+        add_kind(s, rank_at(s, DIT_AXIS_PATCH, patch));
+    add_kind(s, most);
+    add_kind(s, least);
+    add_kind(s, world - 1);
+}
+
+static dit_status open_subject(const suite_case *kase, subject *s)
+{
+    const dit_json view = {kase->document, NULL, 0, NULL};
+    *s = (subject){.kase = kase};
+    if (kase->is_oracle) return DIT_OK;
+    DIT_TRY(dit_facts_from_case(&view, kase->document, "", &s->facts));
+    DIT_TRY(dit_parallel_from_json(&view, member(kase->document, "parallel"), "/parallel", &s->parallel));
+    bool computes = kase->is_simulated || suite_backend_is_device(suite_case_platform(kase->document, "backend"));
+    s->element_bytes = computes ? suite_predict_element_bytes(suite_case_platform(kase->document, "element")) : 4;
+    s->scale = kase->is_simulated ? s->element_bytes / (double)sizeof(float) : 1;
+    find_kinds(s);
+    return DIT_OK;
+}
+
+/* ---- what the engine counts -------------------------------------------------------------------------------------- */
+
+static dit_status add_rank_case(cJSON *cases, const suite_case *kase, int rank)
+{
+    cJSON *entry = cJSON_CreateObject();
+    if (!entry || !cJSON_AddItemToArray(cases, entry) || !cJSON_AddItemReferenceToObject(entry, "case", kase->document))
+        return fail_memory();
+    DIT_TRY(dit_json_add_string(entry, "name", kase->case_id));
+    return dit_json_add_int(entry, "rank", rank);
+}
+
+static dit_status describe_kinds(const subject *subjects, int count, const suite_single_params *single, cJSON **record)
+{
+    cJSON *cases = cJSON_CreateArray();
+    dit_status st = cases ? DIT_OK : fail_memory();
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < subjects[i].rank_count && st == DIT_OK; k++)
+            st = add_rank_case(cases, subjects[i].kase, subjects[i].ranks[k]);
+    if (st == DIT_OK) st = suite_describe_cases(cases, single, record);
+    cJSON_Delete(cases);
+    return st;
+}
+
+/* Sums over the kinds of traffic; the final gather of latents apart. What is counted without a device is of addresses,
+ * four bytes an element: of devices the closed form stands for it. */
+static dit_status add_traffic(cJSON *out, const subject *s, const cJSON *counted)
+{
+    bool on_device = suite_backend_is_device(suite_case_platform(s->kase->document, "backend"));
+    double bytes = 0, predicted = 0, messages = 0, gather = 0, steps = number_of(counted, "steps");
+    const cJSON *row;
+    cJSON_ArrayForEach(row, member(counted, "communication"))
+    {
+        if (strcmp(cJSON_GetStringValue(member(row, "phase")), "step") != 0) {
+            gather += s->scale * number_of(row, "bytes");
+            continue;
+        }
+        bytes += s->scale * number_of(row, on_device ? "predicted_bytes" : "bytes");
+        predicted += s->scale * number_of(row, "predicted_bytes");
+        messages += number_of(row, "messages");
+    }
+    DIT_TRY(dit_json_add_number(out, "bytes_per_step", bytes / steps));
+    DIT_TRY(dit_json_add_number(out, "predicted_bytes_per_step", predicted / steps));
+    DIT_TRY(dit_json_add_number(out, "messages_per_step", messages / steps));
+    return dit_json_add_number(out, "gather_bytes", gather);
+}
+
+static int64_t batch_of(const subject *s)
+{
+    int cfg = s->parallel.degree[DIT_AXIS_CFG], data = s->parallel.degree[DIT_AXIS_DATA];
+    return s->facts.num_images / data * s->facts.guidance_branches / cfg;
+}
+
+static dit_status add_work(cJSON *out, const subject *s, const cJSON *counted)
+{
+    const cJSON *flops = member(counted, "flops"), *item;
+    double forward = number_of(flops, "linear") + number_of(flops, "attention") + number_of(flops, "other");
+    cJSON *memory = cJSON_AddObjectToObject(out, "memory");
+    if (!memory) return fail_memory();
+    cJSON_ArrayForEach(item, member(counted, "memory"))
+        DIT_TRY(dit_json_add_number(memory, item->string, s->scale * item->valuedouble));
+    DIT_TRY(dit_json_add_number(out, "flops_per_step", forward * (double)batch_of(s)));
+    DIT_TRY(dit_json_add_number(out, "parameters", number_of(counted, "parameters")));
+    return dit_json_add_number(out, "memory_bytes", s->scale * number_of(counted, "memory_peak"));
+}
+
+/* ---- what a reader can check by hand ----------------------------------------------------------------------------- */
+
+/* Text rows of joint attention that a rank computes. */
+static int64_t text_rows(const subject *s)
+{
+    bool split = dit_parallel_joint_text(&s->parallel, &s->facts) == DIT_JOINT_TEXT_SPLIT;
+    if (!s->facts.joint) return 0;
+    return split ? s->facts.text_tokens / dit_parallel_sequence_degree(&s->parallel) : s->facts.text_tokens;
+}
+
+static int64_t image_rows(const subject *s)
+{
+    return s->facts.image_tokens / dit_parallel_sequence_degree(&s->parallel);
+}
+
+/* Rows whose K and V are kept of one layer. */
+typedef struct {
+    int64_t image, text;
+} kept_rows;
+
+static kept_rows kept_by_pipeline(const subject *s)
+{
+    int64_t ulysses = s->parallel.degree[DIT_AXIS_ULYSSES], text = text_rows(s);
+    return (kept_rows){image_rows(s) * ulysses, text < s->facts.text_tokens ? text * ulysses : text};
+}
+
+static kept_rows kept_by_patch(const subject *s, int patch)
+{
+    int64_t segments = s->facts.segments > 1 ? s->facts.segments : 1;
+    int neighbours = (patch > 0) + (patch < s->parallel.degree[DIT_AXIS_PATCH] - 1);
+    int64_t shared = dit_parallel_shared_rows(&s->parallel, image_rows(s) / segments) * segments;
+    switch (s->parallel.patch_method) {
+    case DIT_PATCH_DISTRIFUSION: return (kept_rows){s->facts.image_tokens, s->facts.joint ? s->facts.text_tokens : 0};
+    case DIT_PATCH_PCPP: return (kept_rows){neighbours * shared, 0};
+    default: return (kept_rows){0, 0};
+    }
+}
+
+static kept_rows kept_of(const subject *s, const int coordinates[DIT_AXIS_COUNT])
+{
+    if (dit_parallel_stale_steps(&s->parallel, &s->facts) == 0) return (kept_rows){0, 0};
+    if (s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1) return kept_by_pipeline(s);
+    return kept_by_patch(s, coordinates[DIT_AXIS_PATCH]);
+}
+
+/* 2 B rows C / (u t) e of each layer of the stage. */
+static int64_t kv_store_bytes(const subject *s, const int coordinates[DIT_AXIS_COUNT], dit_range blocks)
+{
+    dit_block_run layers = dit_facts_blocks(&s->facts, blocks.first, blocks.count);
+    const int *degree = s->parallel.degree;
+    int64_t heads = s->facts.heads / degree[DIT_AXIS_TENSOR] / degree[DIT_AXIS_ULYSSES];
+    kept_rows kept = kept_of(s, coordinates);
+    int64_t rows = layers.count * (kept.image + kept.text) + layers.image_layers * kept.image;
+    return 2 * batch_of(s) * rows * heads * s->facts.head_dim * s->element_bytes;
+}
+
+/* Two messages that arrive in turn from the stage before, and one that leaves: B (text + image) C e each. */
+static int64_t stream_bytes(const subject *s, int stage)
+{
+    int buffers = 2 * (stage > 0) + (stage < s->parallel.degree[DIT_AXIS_PIPEFUSION] - 1);
+    int64_t rows = image_rows(s) + text_rows(s);
+    return buffers * batch_of(s) * rows * s->facts.heads * s->facts.head_dim * s->element_bytes;
+}
+
+static dit_status add_terms(cJSON *out, const subject *s, const int coordinates[DIT_AXIS_COUNT], dit_range blocks)
+{
+    cJSON *terms = cJSON_AddObjectToObject(out, "terms");
+    if (!terms) return fail_memory();
+    DIT_TRY(dit_json_add_number(terms, "parameters_bytes", number_of(out, "parameters") * s->element_bytes));
+    DIT_TRY(dit_json_add_int(terms, "kv_store_bytes", kv_store_bytes(s, coordinates, blocks)));
+    return dit_json_add_int(terms, "stream_bytes", stream_bytes(s, coordinates[DIT_AXIS_PIPEFUSION]));
+}
+
+/* ---- the order of exchanges in a block --------------------------------------------------------------------------- */
+
+static dit_status add_exchange(cJSON *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static dit_status add_exchange(cJSON *list, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    cJSON *item = cJSON_CreateString(text);
+    if (item && cJSON_AddItemToArray(list, item)) return DIT_OK;
+    cJSON_Delete(item);
+    return fail_memory();
+}
+
+static dit_status add_patch_exchange(cJSON *list, const subject *s, int degree)
+{
+    int64_t segments = s->facts.segments > 1 ? s->facts.segments : 1;
+    bool stale = dit_parallel_stale_steps(&s->parallel, &s->facts) > 0;
+    DIT_TRY(add_exchange(list, "synchronous steps: K, V to all %d patch ranks (all_gather), then attention", degree));
+    if (!stale) return DIT_OK;
+    switch (s->parallel.patch_method) {
+    case DIT_PATCH_PCPP:
+        return add_exchange(
+            list,
+            "stale steps: attention with the neighbours' rows of the step before; K, V of the %lld rows "
+            "next to each neighbour go there (send_recv) for the next step",
+            (long long)(dit_parallel_shared_rows(&s->parallel, image_rows(s) / segments) * segments));
+    case DIT_PATCH_NAIVE: return add_exchange(list, "stale steps: attention over the own rows; nothing is sent");
+    default: break;
+    }
+    return add_exchange(list, "stale steps: attention with the others' K, V of the step before; the own ones go to all "
+                              "(all_gather), behind the rest of the step, for the next one");
+}
+
+static dit_status add_attention_exchanges(cJSON *list, const subject *s)
+{
+    const int *degree = s->parallel.degree;
+    bool store = degree[DIT_AXIS_PIPEFUSION] > 1 && dit_parallel_stale_steps(&s->parallel, &s->facts) > 0;
+    bool text = s->facts.joint && text_rows(s) == s->facts.text_tokens;
+    if (degree[DIT_AXIS_ULYSSES] > 1)
+        DIT_TRY(add_exchange(list, "q, k, v: one all_to_all each over %d ulysses ranks, tokens for heads",
+                             degree[DIT_AXIS_ULYSSES]));
+    if (store) DIT_TRY(add_exchange(list, "K, V of the band go into the store, which has all bands of the stage"));
+    if (degree[DIT_AXIS_RING] > 1)
+        DIT_TRY(add_exchange(list, "%s to the next of %d ring ranks, %d times, behind the attention to what is there",
+                             store ? "the whole stored K, V" : "K, V", degree[DIT_AXIS_RING],
+                             degree[DIT_AXIS_RING] - 1));
+    if (degree[DIT_AXIS_PATCH] > 1) DIT_TRY(add_patch_exchange(list, s, degree[DIT_AXIS_PATCH]));
+    if (degree[DIT_AXIS_ULYSSES] > 1)
+        DIT_TRY(add_exchange(list, "the result: all_to_all back over %d ulysses ranks, heads for tokens",
+                             degree[DIT_AXIS_ULYSSES]));
+    if (degree[DIT_AXIS_ULYSSES] > 1 && text)
+        DIT_TRY(add_exchange(list, "the result of the replicated text: all_gather of its heads"));
+    return DIT_OK;
+}
+
+/* What a block sends and when; then what lies between blocks and steps. */
+static dit_status add_exchanges(cJSON *out, const subject *s)
+{
+    const int *degree = s->parallel.degree;
+    cJSON *list = cJSON_AddArrayToObject(out, "exchanges");
+    if (!list) return fail_memory();
+    DIT_TRY(add_attention_exchanges(list, s));
+    if (degree[DIT_AXIS_TENSOR] > 1)
+        DIT_TRY(add_exchange(list, "after each attention and each MLP: the sum over %d tensor ranks (all_reduce)",
+                             degree[DIT_AXIS_TENSOR]));
+    if (degree[DIT_AXIS_PIPEFUSION] > 1)
+        DIT_TRY(add_exchange(list, "after the stage's last block: the stream to the next stage (send_recv)%s",
+                             s->facts.skips ? ", and what later blocks take, to their stages" : ""));
+    if (degree[DIT_AXIS_CFG] > 1)
+        DIT_TRY(add_exchange(list, "after the head: the prediction of the other branch (all_gather)"));
+    if (degree[DIT_AXIS_PIPEFUSION] > 1)
+        DIT_TRY(add_exchange(list, "after the solver: the latents from the last stage to the first (send_recv)"));
+    return DIT_OK;
+}
+
+/* ---- one mesh ---------------------------------------------------------------------------------------------------- */
+
+static dit_status add_rank(cJSON *list, const subject *s, int rank, const cJSON *counted)
+{
+    int coordinates[DIT_AXIS_COUNT];
+    cJSON *out = cJSON_CreateObject();
+    dit_mesh_coordinates(&s->parallel, rank, coordinates);
+    dit_range blocks = dit_parallel_stage(&s->parallel, &s->facts, coordinates[DIT_AXIS_PIPEFUSION]);
+    if (!out || !cJSON_AddItemToArray(list, out)) return fail_memory();
+    DIT_TRY(dit_json_add_int(out, "rank", rank));
+    DIT_TRY(dit_json_add_int(out, "stage", coordinates[DIT_AXIS_PIPEFUSION]));
+    DIT_TRY(dit_json_add_int(out, "blocks", blocks.count));
+    DIT_TRY(add_traffic(out, s, counted));
+    DIT_TRY(add_work(out, s, counted));
+    return add_terms(out, s, coordinates, blocks);
+}
+
+/* The entry of `ranks` with the largest (sign 1) or smallest (-1) number under `key`. */
+static const cJSON *extreme(const cJSON *ranks, const char *key, double sign)
+{
+    const cJSON *best = ranks->child, *item;
+    cJSON_ArrayForEach(item, ranks)
+    {
+        if (sign * number_of(item, key) > sign * number_of(best, key)) best = item;
+    }
+    return best;
+}
+
+/* Whether some kind of rank sends what the closed form does not say: that one stands for the mesh. */
+static const cJSON *most_telling(const cJSON *ranks)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, ranks)
+    {
+        if (number_of(item, "bytes_per_step") != number_of(item, "predicted_bytes_per_step")) return item;
+    }
+    return extreme(ranks, "bytes_per_step", 1);
+}
+
+static dit_status add_summary(cJSON *mesh, const cJSON *ranks)
+{
+    static const char *const keys[] = {"bytes_per_step", "predicted_bytes_per_step", "messages_per_step",
+                                       "gather_bytes"};
+    const cJSON *most = most_telling(ranks), *fullest = extreme(ranks, "memory_bytes", 1);
+    const cJSON *busiest = extreme(ranks, "flops_per_step", 1), *least = extreme(ranks, "bytes_per_step", -1);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        DIT_TRY(dit_json_add_number(mesh, keys[i], number_of(most, keys[i])));
+    DIT_TRY(dit_json_add_number(mesh, "least_bytes_per_step", number_of(least, "bytes_per_step")));
+    DIT_TRY(dit_json_add_number(mesh, "flops_per_step", number_of(busiest, "flops_per_step")));
+    if (!cJSON_AddItemToObject(mesh, "memory", cJSON_Duplicate(member(fullest, "memory"), true))) return fail_memory();
+    return dit_json_add_number(mesh, "memory_bytes", number_of(fullest, "memory_bytes"));
+}
+
+static dit_status fill_mesh(cJSON *mesh, const subject *s, const cJSON *counted)
+{
+    const suite_case *kase = s->kase;
+    cJSON *ranks;
+    DIT_TRY(dit_json_add_string(mesh, "method", cJSON_GetStringValue(member(kase->tags, "method"))));
+    DIT_TRY(dit_json_add_string(mesh, "attention", cJSON_GetStringValue(member(kase->tags, "attention"))));
+    if (!cJSON_AddItemToObject(mesh, "parallel", cJSON_Duplicate(member(kase->document, "parallel"), true)))
+        return fail_memory();
+    ranks = cJSON_CreateArray();
+    dit_status st = ranks ? DIT_OK : fail_memory();
+    for (int i = 0; i < s->rank_count && st == DIT_OK; i++, counted = counted->next)
+        st = add_rank(ranks, s, s->ranks[i], counted);
+    if (st == DIT_OK) st = add_summary(mesh, ranks);
+    if (!cJSON_AddItemToObject(mesh, "ranks", ranks)) {
+        cJSON_Delete(ranks);
+        return fail_memory();
+    }
+    if (st == DIT_OK) st = add_exchanges(mesh, s);
+    if (st == DIT_OK && s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1)
+        st = suite_timetable_to_json(&s->parallel, &s->facts, mesh);
+    return st;
+}
+
+/* The first rank that the engine refused stands for its mesh. */
+static const cJSON *error_of(const subject *s, const cJSON *counted)
+{
+    for (int i = 0; i < s->rank_count; i++, counted = counted->next)
+        if (member(counted, "error")) return member(counted, "error");
+    return NULL;
+}
+
+static dit_status add_mesh(cJSON *meshes, cJSON *rejected, const subject *s, const cJSON *counted)
+{
+    const cJSON *error = error_of(s, counted);
+    cJSON *mesh = cJSON_CreateObject();
+    if (!mesh || !cJSON_AddItemToArray(error ? rejected : meshes, mesh)) return fail_memory();
+    DIT_TRY(dit_json_add_string(mesh, "mesh", cJSON_GetStringValue(member(s->kase->tags, "mesh"))));
+    if (!error) return fill_mesh(mesh, s, counted);
+    DIT_TRY(dit_json_add_string(mesh, "code", cJSON_GetStringValue(member(error, "code"))));
+    return dit_json_add_string(mesh, "reason", cJSON_GetStringValue(member(error, "message")));
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+/* Patch methods are often refused for one reason. */
+static bool is_told(const cJSON *rejected, const char *label, const char *reason)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, rejected)
+    {
+        bool same = strcmp(cJSON_GetStringValue(member(item, "mesh")), label) == 0;
+        if (same && strcmp(cJSON_GetStringValue(member(item, "reason")), reason) == 0) return true;
+    }
+    return false;
+}
+
+/* A dropped cell has no case: its mesh is named from its degrees. */
+static dit_status add_dropped(cJSON *rejected, const suite_dropped *dropped, const dit_parallel *asked)
+{
+    dit_parallel parallel = asked ? *asked : (dit_parallel){0};
+    char label[64];
+    const char *method = cJSON_GetStringValue(member(dropped->cell, "patch_method"));
+    for (int i = 0; i < AXES && !asked; i++)
+        parallel.degree[axes[i]] = (int)number_of(dropped->cell, dit_axis_key(axes[i]));
+    if (method) dit_patch_method_from_name(method, &parallel.patch_method);
+    dit_parallel_label(&parallel, label);
+    if (is_told(rejected, label, dropped->reason)) return DIT_OK;
+    cJSON *entry = cJSON_CreateObject();
+    if (!entry || !cJSON_AddItemToArray(rejected, entry)) return fail_memory();
+    DIT_TRY(dit_json_add_string(entry, "mesh", label));
+    DIT_TRY(dit_json_add_string(entry, "code", dit_status_name(dropped->code)));
+    return dit_json_add_string(entry, "reason", dropped->reason);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    double x = number_of(*(cJSON *const *)a, "bytes_per_step"), y = number_of(*(cJSON *const *)b, "bytes_per_step");
+    return (x > y) - (x < y);
+}
+
+/* The list in a new order: cheapest in bytes first. */
+static dit_status sort_meshes(cJSON *meshes)
+{
+    int count = cJSON_GetArraySize(meshes);
+    cJSON **items = calloc((size_t)count + 1, sizeof *items);
+    if (!items) return fail_memory();
+    for (int i = 0; i < count; i++) items[i] = cJSON_DetachItemFromArray(meshes, 0);
+    qsort(items, (size_t)count, sizeof *items, by_bytes);
+    for (int i = 0; i < count; i++) cJSON_AddItemToArray(meshes, items[i]);
+    free(items);
+    return DIT_OK;
+}
+
+static dit_status fill_meshes(const subject *subjects, int count, const cJSON *record, cJSON *meshes, cJSON *rejected)
+{
+    const cJSON *counted = member(record, "describe") ? member(record, "describe")->child : NULL;
+    int wanted = 0;
+    for (int i = 0; i < count; i++) wanted += subjects[i].rank_count;
+    if (wanted != cJSON_GetArraySize(member(record, "describe")))
+        return DIT_FAIL(DIT_ERR_INTERNAL, "the engine described fewer ranks than it was asked for");
+    for (int i = 0; i < count; i++) {
+        if (subjects[i].rank_count) DIT_TRY(add_mesh(meshes, rejected, &subjects[i], counted));
+        for (int k = 0; k < subjects[i].rank_count; k++) counted = counted->next;
+    }
+    return DIT_OK;
+}
+
+static dit_status reject_mesh(cJSON *mesh, const suite_platform *platform, const char *element, cJSON *rejected)
+{
+    char reason[256];
+    cJSON *entry = cJSON_CreateObject();
+    if (!entry || !cJSON_AddItemToArray(rejected, entry)) return fail_memory();
+    snprintf(reason, sizeof reason, "needs %.2f GiB per rank in %s, %s has %.2f GiB",
+             number_of(mesh, "memory_bytes") / (1 << 30), element, platform->name,
+             (double)platform->memory_bytes / (1 << 30));
+    DIT_TRY(dit_json_add_string(entry, "mesh", cJSON_GetStringValue(member(mesh, "mesh"))));
+    DIT_TRY(dit_json_add_string(entry, "code", dit_status_name(DIT_ERR_CONSTRAINT_MEMORY)));
+    return dit_json_add_string(entry, "reason", reason);
+}
+
+/* No cell of a simulated platform is dropped for memory, because its simulation counts it. So does this. */
+static dit_status reject_too_large(const suite_explain_params *params, const char *element, cJSON *meshes,
+                                   cJSON *rejected)
+{
+    suite_platform platform;
+    if (!params->platform) return DIT_OK;
+    DIT_TRY(suite_platform_load(params->platform, &platform));
+    if (strcmp(platform.backend, "cost") != 0 || !platform.memory_per_device) return DIT_OK;
+    for (int i = cJSON_GetArraySize(meshes) - 1; i >= 0; i--) {
+        cJSON *mesh = cJSON_GetArrayItem(meshes, i);
+        if (number_of(mesh, "memory_bytes") <= (double)platform.memory_bytes) continue;
+        DIT_TRY(reject_mesh(mesh, &platform, element, rejected));
+        cJSON_DeleteItemFromArray(meshes, i);
+    }
+    return DIT_OK;
+}
+
+static dit_status fill_answer(const suite_explain_params *params, const suite_workload *workload,
+                              const subject *subjects, int subject_count, const cJSON *record, cJSON *out)
+{
+    cJSON *meshes = cJSON_AddArrayToObject(out, "meshes"), *rejected = cJSON_AddArrayToObject(out, "rejected");
+    const char *told = workload->case_count ? suite_case_platform(workload->cases[0].document, "element") : "";
+    const char *element = told[0] ? told : "fp32";
+    if (!meshes || !rejected) return fail_memory();
+    DIT_TRY(dit_json_add_string(out, "model", params->model));
+    DIT_TRY(dit_json_add_int(out, "devices", params->mesh ? dit_parallel_world_size(params->mesh) : params->devices));
+    if (workload->case_count &&
+        !cJSON_AddItemToObject(out, "run", cJSON_Duplicate(member(workload->cases[0].document, "run"), true)))
+        return fail_memory();
+    DIT_TRY(fill_meshes(subjects, subject_count, record, meshes, rejected));
+    DIT_TRY(dit_json_add_string(out, "element", element));
+    DIT_TRY(reject_too_large(params, element, meshes, rejected));
+    for (int i = 0; i < workload->dropped_count; i++)
+        DIT_TRY(add_dropped(rejected, &workload->dropped[i], params->mesh));
+    return sort_meshes(meshes);
+}
+
+static dit_status explain_workload(const suite_explain_params *params, const suite_single_params *single,
+                                   const suite_workload *workload, cJSON *out)
+{
+    cJSON *record = NULL;
+    subject *subjects = calloc((size_t)workload->case_count + 1, sizeof *subjects);
+    dit_status st = subjects ? DIT_OK : fail_memory();
+    int count = 0;
+    for (int i = 0; i < workload->case_count && st == DIT_OK; i++)
+        if (!workload->cases[i].is_oracle) st = open_subject(&workload->cases[i], &subjects[count++]);
+    if (st == DIT_OK && count) st = describe_kinds(subjects, count, single, &record);
+    if (st == DIT_OK) st = fill_answer(params, workload, subjects, count, record, out);
+    cJSON_Delete(record);
+    free(subjects);
+    return st;
+}
+
+dit_status suite_explain(const suite_explain_params *params, const suite_single_params *single, cJSON **out)
+{
+    suite_workload workload;
+    *out = NULL;
+    DIT_TRY(expand_all(params, &workload));
+    *out = cJSON_CreateObject();
+    dit_status st = *out ? explain_workload(params, single, &workload, *out) : fail_memory();
+    if (st != DIT_OK) {
+        cJSON_Delete(*out);
+        *out = NULL;
+    }
+    suite_workload_release(&workload);
+    return st;
+}

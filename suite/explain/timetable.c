@@ -1,0 +1,175 @@
+#include "suite/explain/timetable.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_STEPS = 2, CELL = 16 };
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- the rules --------------------------------------------------------------------------------------------------- */
+
+static int64_t *place_of(const suite_timetable *t, int64_t step, int64_t band, int64_t stage)
+{
+    return &t->start[(step * t->bands + band) * t->stages + stage];
+}
+
+/* The tick after that in which a place is worked on; 0 for what lies before the first step. */
+static int64_t done(const suite_timetable *t, int64_t step, int64_t band, int64_t stage)
+{
+    return step < 0 ? 0 : *place_of(t, step, band, stage) + 1;
+}
+
+static int64_t earliest(const suite_timetable *t, int64_t step, int64_t band, int64_t stage)
+{
+    int64_t own = band ? done(t, step, band - 1, stage) : done(t, step - 1, t->bands - 1, stage);
+    int64_t input = stage ? done(t, step, band, stage - 1) : done(t, step - 1, band, t->stages - 1);
+    return larger(own, input);
+}
+
+dit_status suite_timetable_make(int64_t stages, int64_t bands, int64_t steps, suite_timetable *out)
+{
+    *out = (suite_timetable){.stages = stages, .bands = bands, .steps = steps};
+    out->start = calloc((size_t)(stages * bands * steps) + 1, sizeof *out->start);
+    if (!out->start) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a timetable");
+    for (int64_t step = 0; step < steps; step++)
+        for (int64_t band = 0; band < bands; band++)
+            for (int64_t stage = 0; stage < stages; stage++)
+                *place_of(out, step, band, stage) = earliest(out, step, band, stage);
+    if (steps > 0) out->ticks = done(out, steps - 1, bands - 1, stages - 1);
+    return DIT_OK;
+}
+
+void suite_timetable_release(suite_timetable *table)
+{
+    free(table->start);
+    *table = (suite_timetable){0};
+}
+
+int64_t suite_timetable_ticks(int64_t stages, int64_t bands, int64_t steps)
+{
+    return steps > 0 ? (steps - 1) * larger(bands, stages) + bands + stages - 1 : 0;
+}
+
+/* ---- as JSON ----------------------------------------------------------------------------------------------------- */
+
+static dit_status add_row(cJSON *rows, const char *text)
+{
+    cJSON *row = cJSON_CreateString(text);
+    if (row && cJSON_AddItemToArray(rows, row)) return DIT_OK;
+    cJSON_Delete(row);
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+}
+
+/* A line of cells, one a tick; `width` characters each after a name. */
+static void write_cell(char *line, int width, int64_t tick, const char *text)
+{
+    size_t length = strlen(text);
+    memcpy(line + 8 + tick * width, text, length < (size_t)width ? length : (size_t)width);
+}
+
+static void begin_line(char *line, size_t length, const char *name)
+{
+    memset(line, ' ', length);
+    line[length] = '\0';
+    memcpy(line, name, strlen(name));
+}
+
+static dit_status add_line(cJSON *rows, char *line)
+{
+    size_t length = strlen(line);
+    while (length && line[length - 1] == ' ') line[--length] = '\0';
+    return add_row(rows, line);
+}
+
+static dit_status add_stage(const suite_timetable *t, int64_t first_step, int64_t stage, int width, char *line,
+                            size_t length, cJSON *rows)
+{
+    char text[3 * CELL];
+    snprintf(text, sizeof text, "stage %lld", (long long)stage);
+    begin_line(line, length, text);
+    for (int64_t tick = 0; tick < t->ticks; tick++) write_cell(line, width, tick, ".");
+    for (int64_t step = 0; step < t->steps; step++)
+        for (int64_t band = 0; band < t->bands; band++) {
+            snprintf(text, sizeof text, "%lld.%lld", (long long)(first_step + step), (long long)band);
+            write_cell(line, width, *place_of(t, step, band, stage), text);
+        }
+    return add_line(rows, line);
+}
+
+static dit_status add_table(const suite_timetable *t, int64_t first_step, cJSON *rows)
+{
+    char text[3 * CELL];
+    int width = 1 + snprintf(text, sizeof text, "%lld.%lld", (long long)(first_step + t->steps), (long long)t->bands);
+    size_t length = 8 + (size_t)(t->ticks * width);
+    char *line = malloc(length + 1);
+    dit_status st = line ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+    if (st == DIT_OK) {
+        begin_line(line, length, "tick");
+        for (int64_t tick = 0; tick < t->ticks; tick++) {
+            snprintf(text, sizeof text, "%lld", (long long)tick);
+            write_cell(line, width, tick, text);
+        }
+        st = add_line(rows, line);
+    }
+    for (int64_t stage = 0; stage < t->stages && st == DIT_OK; stage++)
+        st = add_stage(t, first_step, stage, width, line, length, rows);
+    free(line);
+    return st;
+}
+
+static dit_status add_first_steps(const dit_parallel *parallel, const dit_facts *facts, int64_t stages, cJSON *out)
+{
+    suite_timetable table;
+    int64_t stale = dit_parallel_stale_steps(parallel, facts);
+    cJSON *rows = cJSON_AddArrayToObject(out, "rows");
+    if (!rows) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+    dit_status st = suite_timetable_make(stages, dit_parallel_bands(parallel, facts),
+                                         stale < SHOWN_STEPS ? stale : SHOWN_STEPS, &table);
+    if (st == DIT_OK && stale) st = add_table(&table, facts->steps - stale, rows);
+    suite_timetable_release(&table);
+    return st;
+}
+
+static dit_status add_stages(const dit_parallel *parallel, const dit_facts *facts, int64_t stages, cJSON *out)
+{
+    cJSON *blocks = cJSON_AddArrayToObject(out, "stage_blocks");
+    for (int stage = 0; stage < stages && blocks; stage++) {
+        cJSON *count = cJSON_CreateNumber((double)dit_parallel_stage(parallel, facts, stage).count);
+        if (!cJSON_AddItemToArray(blocks, count)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+    }
+    return blocks ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+}
+
+/* Adds what a run of T steps gains over one rank, and the most that P stages can gain: T / (W + (T - W) / P). */
+static dit_status add_speed(const dit_parallel *parallel, const dit_facts *facts, int64_t stages, cJSON *out)
+{
+    double steps = (double)facts->steps, stale = dit_parallel_stale_steps(parallel, facts), whole = steps - stale;
+    double bands = (double)dit_parallel_bands(parallel, facts), P = (double)stages;
+    double ticks = (double)suite_timetable_ticks(stages, (int64_t)bands, (int64_t)stale);
+    double fill = dit_parallel_has_fill(parallel, facts) ? 1 : 0;
+    DIT_TRY(dit_json_add_number(out, "ticks", ticks));
+    DIT_TRY(dit_json_add_number(out, "efficiency", ticks > 0 ? stale * bands / ticks : 1 / P));
+    DIT_TRY(dit_json_add_number(out, "speed_up", steps / (whole + fill + ticks / (P * bands))));
+    return dit_json_add_number(out, "speed_up_bound", steps / (whole + stale / P));
+}
+
+dit_status suite_timetable_to_json(const dit_parallel *parallel, const dit_facts *facts, cJSON *parent)
+{
+    int64_t stages = parallel->degree[DIT_AXIS_PIPEFUSION], stale = dit_parallel_stale_steps(parallel, facts);
+    cJSON *out = cJSON_AddObjectToObject(parent, "schedule");
+    if (!out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+    DIT_TRY(dit_json_add_int(out, "stages", stages));
+    DIT_TRY(dit_json_add_int(out, "bands", dit_parallel_bands(parallel, facts)));
+    DIT_TRY(dit_json_add_int(out, "warmup_steps", facts->steps - stale));
+    if (!cJSON_AddBoolToObject(out, "fill", dit_parallel_has_fill(parallel, facts)))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+    DIT_TRY(dit_json_add_int(out, "stale_steps", stale));
+    DIT_TRY(add_speed(parallel, facts, stages, out));
+    DIT_TRY(add_stages(parallel, facts, stages, out));
+    return add_first_steps(parallel, facts, stages, out);
+}

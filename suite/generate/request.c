@@ -1,0 +1,563 @@
+#include "suite/generate/request.h"
+
+#include "base/buffer.h"
+#include "base/lenient.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/machine/devices.h"
+#include "suite/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEADER_BYTES_MAX = 100 << 20, DEFAULT_SEED = 42, DEFAULT_WEIGHTS_SEED = 7 };
+
+/* What has been gathered so far. Configs are owned; "" is no path: seeded. */
+typedef struct {
+    const suite_request *r;
+    char name[160];
+    cJSON *config, *scheduler, *vae;
+    char weights[SUITE_PATH], vae_weights[SUITE_PATH], inputs[SUITE_PATH];
+    dit_json call;       /* e2e.json, or zero */
+    suite_model model;   /* the catalogue's: the source itself, or the one whose defaults serve; or zero */
+    bool from_catalogue; /* the source itself */
+    dit_buffer notes;
+} request_builder;
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool has_file(const char *folder, const char *file)
+{
+    char path[SUITE_PATH];
+    return suite_path(path, "%s/%s", folder, file) == DIT_OK && access(path, R_OK) == 0;
+}
+
+static dit_status absolute(const char *path, char out[SUITE_PATH])
+{
+    if (realpath(path, out)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
+}
+
+/* The object in a file, alone; the caller deletes it. */
+static dit_status read_object(const char *path, cJSON **out)
+{
+    dit_json doc;
+    DIT_TRY(dit_json_read_lenient(path, &doc));
+    bool valid = cJSON_IsObject(doc.root);
+    if (valid) {
+        cJSON_Delete(*out);
+        *out = doc.root;
+        doc.root = NULL;
+    }
+    dit_json_release(&doc);
+    return valid ? DIT_OK : DIT_FAIL(DIT_ERR_JSON_TYPE, "%s holds no JSON object", path);
+}
+
+/* A diffusers folder of one part: its config.json, and itself as the place of the weights. */
+static dit_status take_part(const char *folder, cJSON **config, char weights[SUITE_PATH])
+{
+    char path[SUITE_PATH];
+    DIT_TRY(absolute(folder, weights));
+    DIT_TRY(suite_path(path, "%s/config.json", weights));
+    return read_object(path, config);
+}
+
+/* A scheduler's config: the file itself, or scheduler_config.json of a folder. */
+static dit_status take_scheduler(const char *place, cJSON **out)
+{
+    char path[SUITE_PATH];
+    DIT_TRY(suite_path(path, "%s%s", place, is_folder(place) ? "/scheduler_config.json" : ""));
+    return read_object(path, out);
+}
+
+/* Extents of a tensor as the header of a safetensors file states them; *rank 0 when there is none of that name. */
+static dit_status tensor_shape(const char *path, const char *name, int64_t shape[8], int *rank)
+{
+    FILE *file = fopen(path, "rb");
+    unsigned char word[8];
+    uint64_t length = 0;
+    dit_json header = {0};
+    char *text = NULL;
+    *rank = 0;
+    if (!file) return DIT_FAIL(DIT_ERR_IO, "%s: %s", path, strerror(errno));
+    bool whole = fread(word, 1, sizeof word, file) == sizeof word;
+    for (int i = 7; i >= 0; i--) length = length << 8 | word[i];
+    whole = whole && length <= HEADER_BYTES_MAX && (text = malloc((size_t)length + 1)) != NULL &&
+            fread(text, 1, (size_t)length, file) == length;
+    fclose(file);
+    dit_status st = whole ? dit_json_parse(text, (size_t)length, path, &header)
+                          : DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s is no safetensors file", path);
+    const cJSON *tensor = cJSON_GetObjectItemCaseSensitive(header.root, name), *extent;
+    cJSON_ArrayForEach(extent, cJSON_GetObjectItemCaseSensitive(tensor, "shape"))
+    {
+        if (*rank < 8 && cJSON_IsNumber(extent)) shape[(*rank)++] = (int64_t)extent->valuedouble;
+    }
+    dit_json_release(&header);
+    free(text);
+    return st;
+}
+
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
+
+static void name_after(request_builder *b, const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+    snprintf(b->name, sizeof b->name, "%.150s", slash ? slash + 1 : folder);
+}
+
+/* model_index.json and the folders it stands beside. */
+static dit_status take_checkpoint(request_builder *b, const char *folder)
+{
+    char path[SUITE_PATH];
+    name_after(b, folder);
+    DIT_TRY(suite_path(path, "%s/transformer", folder));
+    if (!is_folder(path))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no transformer/", folder),
+                              "pipelines around a U-Net are no diffusion transformers");
+    DIT_TRY(take_part(path, &b->config, b->weights));
+    DIT_TRY(suite_path(path, "%s/vae", folder));
+    if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
+    DIT_TRY(suite_path(path, "%s/scheduler", folder));
+    return take_scheduler(path, &b->scheduler);
+}
+
+/* A folder beside the run's own, by the name e2e.json gives. */
+static dit_status take_sibling(request_builder *b, const char *folder, const char *key, cJSON **config,
+                               char weights[SUITE_PATH])
+{
+    const char *name = NULL;
+    char path[SUITE_PATH];
+    DIT_TRY(dit_json_optional_string(&b->call, b->call.root, "", key, &name));
+    if (!name) return DIT_OK;
+    if (strchr(name, '/') || name[0] == '.') {
+        char at[32];
+        snprintf(at, sizeof at, "/%s", key);
+        return dit_json_fail(&b->call, at, DIT_ERR_JSON_VALUE, "\"%s\" is not the name of a folder beside this one",
+                             name);
+    }
+    DIT_TRY(suite_path(path, "%s/../%s", folder, name));
+    return take_part(path, config, weights);
+}
+
+static dit_status take_run(request_builder *b, const char *folder)
+{
+    const cJSON *scheduler;
+    char path[SUITE_PATH];
+    name_after(b, folder);
+    DIT_TRY(suite_path(path, "%s/e2e.json", folder));
+    DIT_TRY(dit_json_read_lenient(path, &b->call));
+    DIT_TRY(take_sibling(b, folder, "transformer", &b->config, b->weights));
+    DIT_TRY(take_sibling(b, folder, "vae", &b->vae, b->vae_weights));
+    DIT_TRY(dit_json_require_object(&b->call, b->call.root, "", "scheduler", &scheduler));
+    b->scheduler = cJSON_Duplicate(scheduler, true);
+    DIT_TRY(suite_path(path, "%s/inputs.safetensors", folder));
+    return b->scheduler ? absolute(path, b->inputs) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+static dit_status copy_config(const cJSON *from, cJSON **out)
+{
+    *out = cJSON_Duplicate(from, true);
+    dit_json_drop_nulls(*out);
+    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+/* Names of models that can run; of those, where `start` is given, the ones that begin with it in any case. */
+static dit_status runnable_models(const char *start, char ***names)
+{
+    char **all;
+    int kept = 0;
+    DIT_TRY(suite_catalogue_names("models", &all));
+    for (int i = 0; all[i]; i++) {
+        suite_model model;
+        bool wanted = !start || strncasecmp(all[i], start, strlen(start)) == 0;
+        bool runs = wanted && suite_model_load(all[i], &model) == DIT_OK; /* a broken file is validate's business */
+        bool built = runs && model.config;
+        if (runs) suite_model_release(&model);
+        if (built)
+            all[kept++] = all[i];
+        else
+            free(all[i]);
+    }
+    all[kept] = NULL;
+    dit_error_clear();
+    *names = all;
+    return DIT_OK;
+}
+
+/* A word that is neither a folder nor a model: what it may have meant. */
+static dit_status fail_source(const char *source)
+{
+    static const char folder[] = "a diffusers checkpoint is given as the path of its folder, which holds "
+                                 "model_index.json (nothing is downloaded)";
+    char **alike, **all, list[300] = "";
+    DIT_TRY(runnable_models(source, &alike));
+    for (int i = 0; alike[i] && strlen(list) + strlen(alike[i]) + 3 < sizeof list; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", alike[i]);
+    suite_names_free(alike);
+    DIT_TRY(runnable_models(NULL, &all));
+    const char *near = list[0] ? NULL : dit_nearest_word(source, (const char *const *)all);
+    dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no folder %s, and no model of that name", source);
+    st = list[0] ? dit_error_hint(st, "models that begin so, with seeded weights: %s; %s", list, folder)
+         : near  ? dit_error_hint(st, "did you mean %s? %s", near, folder)
+                 : dit_error_hint(st, "`ditbench list models` shows the models; %s", folder);
+    suite_names_free(all);
+    return st;
+}
+
+/* Whether the catalogue has the model that NAME or NAME~VARIANT names. */
+static dit_status is_in_catalogue(const char *name, bool *out)
+{
+    char **names;
+    size_t length = strcspn(name, "~");
+    *out = false;
+    DIT_TRY(suite_catalogue_names("models", &names));
+    for (int i = 0; names[i]; i++) *out |= strlen(names[i]) == length && strncmp(names[i], name, length) == 0;
+    suite_names_free(names);
+    return DIT_OK;
+}
+
+static dit_status take_model(request_builder *b, const char *name)
+{
+    suite_vae vae;
+    bool known;
+    DIT_TRY(is_in_catalogue(name, &known));
+    if (!known) return fail_source(name);
+    DIT_TRY(suite_model_load(name, &b->model));
+    b->from_catalogue = true;
+    if (!b->model.config)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, this family is not built", b->model.name),
+            "`ditbench list models` shows what can run");
+    snprintf(b->name, sizeof b->name, "%s", b->model.variant);
+    DIT_TRY(copy_config(b->model.config, &b->config));
+    DIT_TRY(copy_config(b->model.scheduler, &b->scheduler));
+    if (!b->model.vae) return DIT_OK;
+    DIT_TRY(suite_vae_load(b->model.vae, &vae));
+    dit_status st = copy_config(vae.config, &b->vae);
+    suite_vae_release(&vae);
+    return st;
+}
+
+static dit_status take_source(request_builder *b)
+{
+    char folder[SUITE_PATH];
+    const char *source = b->r->source;
+    if (!source) return DIT_OK;
+    if (!is_folder(source) && strchr(source, '/'))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no folder %s", source),
+                              "nothing is downloaded: name a checkpoint folder on this disk, or a model of "
+                              "`ditbench list models`");
+    if (!is_folder(source)) return take_model(b, source);
+    DIT_TRY(absolute(source, folder));
+    if (has_file(folder, "model_index.json")) return take_checkpoint(b, folder);
+    if (has_file(folder, "e2e.json")) return take_run(b, folder);
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s holds neither model_index.json nor e2e.json", source),
+                          "a folder of one transformer goes to --transformer, beside --scheduler");
+}
+
+static dit_status take_options(request_builder *b)
+{
+    const suite_request *r = b->r;
+    if (r->transformer) {
+        DIT_TRY(take_part(r->transformer, &b->config, b->weights));
+        name_after(b, b->weights);
+    }
+    if (r->vae) DIT_TRY(take_part(r->vae, &b->vae, b->vae_weights));
+    if (r->scheduler) DIT_TRY(take_scheduler(r->scheduler, &b->scheduler));
+    if (r->weights) DIT_TRY(absolute(r->weights, b->weights));
+    if (r->inputs) DIT_TRY(absolute(r->inputs, b->inputs));
+    if (!b->config)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "no model: neither SOURCE nor --transformer is given"),
+                              "`ditbench list models` shows names");
+    if (!b->scheduler)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "no scheduler: --transformer alone does not say one"),
+                              "add --scheduler FILE, a scheduler_config.json");
+    return DIT_OK;
+}
+
+/* xDiT's --flow_shift: the shift of flow-matching schedulers, under either of its names. */
+static dit_status shift_scheduler(request_builder *b)
+{
+    static const char *const keys[] = {"flow_shift", "shift"};
+    if (isnan(b->r->flow_shift)) return DIT_OK;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        cJSON *shift = cJSON_GetObjectItemCaseSensitive(b->scheduler, keys[i]);
+        if (!cJSON_IsNumber(shift)) continue;
+        cJSON_SetNumberValue(shift, b->r->flow_shift);
+        return DIT_OK;
+    }
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "--flow_shift: the scheduler's config has neither shift nor flow_shift");
+}
+
+/* ---- defaults ---------------------------------------------------------------------------------------------------- */
+
+static bool same_member(const cJSON *a, const cJSON *b, const char *key)
+{
+    return cJSON_Compare(cJSON_GetObjectItemCaseSensitive(a, key), cJSON_GetObjectItemCaseSensitive(b, key), true);
+}
+
+/* How much a catalogue model is like the config: 0 another class, 1 the class, 2 the size too. */
+static int likeness(const suite_model *model, const cJSON *config)
+{
+    static const char *const sizes[] = {"num_layers", "num_attention_heads", "attention_head_dim"};
+    if (!model->config || !same_member(model->config, config, "_class_name")) return 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (!same_member(model->config, config, sizes[i])) return 1;
+    return 2;
+}
+
+/* The catalogue's model nearest to a config from elsewhere, for what its pipeline would default to. */
+static dit_status find_twin(request_builder *b)
+{
+    char **names;
+    int best = 0;
+    if (b->from_catalogue) return DIT_OK;
+    DIT_TRY(suite_catalogue_names("models", &names));
+    for (char **name = names; *name && best < 2; name++) {
+        suite_model model;
+        if (suite_model_load(*name, &model) != DIT_OK) continue; /* a broken file is validate's business */
+        int like = likeness(&model, b->config);
+        if (like > best) {
+            suite_model_release(&b->model);
+            b->model = model;
+            best = like;
+        } else {
+            suite_model_release(&model);
+        }
+    }
+    suite_names_free(names);
+    dit_error_clear();
+    return DIT_OK;
+}
+
+/* A number of the run: the option, the recorded call, the catalogue. */
+static dit_status settle(request_builder *b, int64_t said, const char *call_key, const char *default_key,
+                         const char *option, double *out)
+{
+    const cJSON *recorded = cJSON_GetObjectItemCaseSensitive(b->call.root, call_key);
+    const cJSON *usual = cJSON_GetObjectItemCaseSensitive(b->model.default_run, default_key);
+    *out = (double)said;
+    if (said) return DIT_OK;
+    if (cJSON_IsNumber(recorded)) {
+        *out = recorded->valuedouble;
+        return DIT_OK;
+    }
+    if (!cJSON_IsNumber(usual))
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE,
+                                       "nothing says --%s, and no model of the catalogue is like this "
+                                       "one",
+                                       option),
+                              "add --%s", option);
+    *out = usual->valuedouble;
+    if (!b->from_catalogue) dit_buffer_printf(&b->notes, "--%s %g: the default of %s\n", option, *out, b->model.name);
+    return DIT_OK;
+}
+
+static int64_t usual_number(const request_builder *b, const char *key, int64_t otherwise)
+{
+    const cJSON *usual = cJSON_GetObjectItemCaseSensitive(b->model.default_run, key);
+    return cJSON_IsNumber(usual) ? (int64_t)usual->valuedouble : otherwise;
+}
+
+/* Rows of the given latents or embeddings, or what is usual. */
+static dit_status count_images(const request_builder *b, int64_t *out)
+{
+    static const char *const names[] = {"latents", "prompt_embeds"};
+    int64_t shape[8];
+    int rank = 0;
+    *out = b->r->num_images ? b->r->num_images : 1;
+    for (size_t i = 0; b->inputs[0] && !b->r->num_images && rank == 0 && i < sizeof names / sizeof *names; i++) {
+        DIT_TRY(tensor_shape(b->inputs, names[i], shape, &rank));
+        if (rank > 1 && shape[0] >= 1 && shape[0] <= 4096) *out = shape[0];
+    }
+    return DIT_OK;
+}
+
+/* ---- the document ------------------------------------------------------------------------------------------------ */
+
+static dit_status add_object(cJSON *parent, const char *key, cJSON **out)
+{
+    *out = cJSON_AddObjectToObject(parent, key);
+    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+/* Gives `item` to `parent`. */
+static void hand_over(cJSON *parent, const char *key, cJSON **item)
+{
+    cJSON_AddItemToObject(parent, key, *item);
+    *item = NULL;
+}
+
+static dit_status add_weights(cJSON *parent, const char *path, int64_t seed)
+{
+    cJSON *weights;
+    DIT_TRY(add_object(parent, "weights", &weights));
+    DIT_TRY(dit_json_add_string(weights, "kind", path[0] ? "safetensors" : "seeded"));
+    return path[0] ? dit_json_add_string(weights, "path", path) : dit_json_add_int(weights, "seed", seed);
+}
+
+/* Without embeddings the seeded text needs its length; all else the engine reads from the config. */
+static dit_status add_model(request_builder *b, cJSON *document, int64_t weights_seed)
+{
+    const cJSON *tokens = cJSON_GetObjectItemCaseSensitive(b->model.text, "tokens");
+    cJSON *model, *text;
+    DIT_TRY(add_object(document, "model", &model));
+    DIT_TRY(dit_json_add_string(model, "name", b->name));
+    hand_over(model, "config", &b->config);
+    DIT_TRY(add_weights(model, b->weights, weights_seed));
+    if (b->inputs[0] || !cJSON_IsNumber(tokens)) return DIT_OK;
+    DIT_TRY(add_object(model, "text", &text));
+    return dit_json_add_number(text, "tokens", tokens->valuedouble);
+}
+
+static dit_status copy_call(const request_builder *b, cJSON *run, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(b->call.root, key);
+    if (!item || cJSON_AddItemToObject(run, key, cJSON_Duplicate(item, true))) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+/* A recorded call that says no frames made an image. Latte's word for them is video_length. */
+static dit_status add_frames(request_builder *b, cJSON *run)
+{
+    const cJSON *length = cJSON_GetObjectItemCaseSensitive(b->call.root, "video_length");
+    const cJSON *recorded = length ? length : cJSON_GetObjectItemCaseSensitive(b->call.root, "num_frames");
+    bool clip = b->r->num_frames || recorded || (!b->call.root && b->model.video);
+    double frames;
+    if (!clip) return DIT_OK;
+    DIT_TRY(settle(b, b->r->num_frames, length ? "video_length" : "num_frames", "num_frames", "num_frames", &frames));
+    return dit_json_add_number(run, "num_frames", frames);
+}
+
+static dit_status add_run(request_builder *b, cJSON *document)
+{
+    double height, width, steps, scale = b->r->guidance_scale;
+    int64_t images;
+    cJSON *run;
+    DIT_TRY(add_object(document, "run", &run));
+    DIT_TRY(settle(b, b->r->height, "height", "height_px", "height", &height));
+    DIT_TRY(settle(b, b->r->width, "width", "width_px", "width", &width));
+    DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",
+                   &steps));
+    if (isnan(scale)) DIT_TRY(settle(b, 0, "guidance_scale", "guidance_scale", "guidance_scale", &scale));
+    DIT_TRY(count_images(b, &images));
+    DIT_TRY(dit_json_add_number(run, "height_px", height));
+    DIT_TRY(dit_json_add_number(run, "width_px", width));
+    DIT_TRY(add_frames(b, run));
+    DIT_TRY(dit_json_add_int(run, "num_images", images));
+    DIT_TRY(dit_json_add_number(run, "num_inference_steps", steps));
+    DIT_TRY(dit_json_add_number(run, "guidance_scale", scale));
+    DIT_TRY(copy_call(b, run, "style"));
+    DIT_TRY(copy_call(b, run, "image_meta_size"));
+    return dit_json_add_int(run, "seed", b->r->seed >= 0 ? b->r->seed : usual_number(b, "seed", DEFAULT_SEED));
+}
+
+static dit_status add_conditions(const request_builder *b, cJSON *document)
+{
+    cJSON *conditions;
+    DIT_TRY(add_object(document, "conditions", &conditions));
+    DIT_TRY(dit_json_add_string(conditions, "kind", b->inputs[0] ? "safetensors" : "seeded"));
+    return b->inputs[0] ? dit_json_add_string(conditions, "path", b->inputs) : DIT_OK;
+}
+
+/* Without a VAE there is no picture, which is better said before the sampling than after it. */
+static dit_status check_vae(const request_builder *b)
+{
+    if (b->vae || b->r->latents_only) return DIT_OK;
+    if (b->from_catalogue)
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not built: no picture can be made", b->name),
+            "--output FILE.safetensors makes the latents alone, for another decoder");
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s names no VAE: no picture can be made", b->name),
+                          "--vae DIR names one (config.json and weights); --output FILE.safetensors makes the latents "
+                          "alone");
+}
+
+static dit_status add_picture(request_builder *b, cJSON *document, const char *file, int64_t weights_seed)
+{
+    cJSON *vae, *picture;
+    if (b->vae && !b->r->latents_only) {
+        DIT_TRY(add_object(document, "vae", &vae));
+        hand_over(vae, "config", &b->vae);
+        DIT_TRY(add_weights(vae, b->vae_weights, weights_seed));
+        cJSON_AddBoolToObject(vae, "tiling", b->r->tiling);
+    }
+    DIT_TRY(add_object(document, "picture", &picture));
+    DIT_TRY(dit_json_add_string(picture, "file", file));
+    if (b->r->frames_per_s) DIT_TRY(dit_json_add_int(picture, "frames_per_s", b->r->frames_per_s));
+    return dit_json_add_string(picture, "frames", b->r->numbered ? "numbered" : "animated");
+}
+
+static dit_status add_placement(const suite_request *r, cJSON *document)
+{
+    cJSON *part;
+    DIT_TRY(add_object(document, "parallel", &part));
+    DIT_TRY(dit_parallel_to_json(&r->parallel, part));
+    DIT_TRY(dit_json_add_string(document, "attention", r->attention));
+    DIT_TRY(add_object(document, "platform", &part));
+    DIT_TRY(dit_json_add_string(part, "name", suite_backend_platform(r->backend)));
+    DIT_TRY(dit_json_add_string(part, "backend", r->backend));
+    DIT_TRY(dit_json_add_int(part, "threads_per_rank", r->threads));
+    if (r->element) DIT_TRY(dit_json_add_string(part, "element", r->element));
+    if (r->fp8_linear) cJSON_AddTrueToObject(part, "fp8_linear");
+    if (r->no_graphs) cJSON_AddFalseToObject(part, "graphs");
+    if (!r->trace) return DIT_OK;
+    DIT_TRY(add_object(document, "measure", &part));
+    return cJSON_AddTrueToObject(part, "trace") ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+}
+
+static dit_status fill(request_builder *b, const char *file, cJSON *document)
+{
+    int64_t weights_seed;
+    DIT_TRY(take_source(b));
+    DIT_TRY(take_options(b));
+    DIT_TRY(check_vae(b));
+    DIT_TRY(shift_scheduler(b));
+    DIT_TRY(find_twin(b));
+    weights_seed = b->r->weights_seed >= 0 ? b->r->weights_seed : usual_number(b, "weights_seed", DEFAULT_WEIGHTS_SEED);
+    DIT_TRY(dit_json_add_string(document, "schema", "ditbench.case/1"));
+    DIT_TRY(dit_json_add_string(document, "program", "generate"));
+    DIT_TRY(add_run(b, document));
+    DIT_TRY(add_model(b, document, weights_seed));
+    hand_over(document, "scheduler", &b->scheduler);
+    DIT_TRY(add_conditions(b, document));
+    DIT_TRY(add_picture(b, document, file, weights_seed));
+    return add_placement(b->r, document);
+}
+
+dit_status suite_request_case(const suite_request *request, const char *picture, cJSON **out, char **notes)
+{
+    request_builder b = {.r = request};
+    *notes = NULL;
+    *out = cJSON_CreateObject();
+    dit_status st = *out ? fill(&b, picture, *out) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    if (st == DIT_OK) {
+        dit_buffer_text(&b.notes, "");
+        *notes = b.notes.data ? strdup(b.notes.data) : strdup("");
+        if (!*notes || b.notes.failed) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for notes");
+    }
+    if (st != DIT_OK) {
+        cJSON_Delete(*out);
+        free(*notes);
+        *out = NULL;
+        *notes = NULL;
+    }
+    cJSON_Delete(b.config);
+    cJSON_Delete(b.scheduler);
+    cJSON_Delete(b.vae);
+    dit_json_release(&b.call);
+    suite_model_release(&b.model);
+    dit_buffer_release(&b.notes);
+    return st;
+}

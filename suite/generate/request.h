@@ -1,0 +1,31 @@
+/* Request: what `ditbench generate` was asked for, and the case it amounts to.
+ *
+ * A source is a diffusers checkpoint folder (model_index.json, transformer/, vae/, scheduler/), a folder of an
+ * end-to-end run exported from diffusers (e2e.json, inputs.safetensors), or a model of workloads/models. Options
+ * replace parts of it. What nobody says comes from the default_run of the catalogue's model of that class and size.
+ */
+#ifndef DIT_SUITE_GENERATE_REQUEST_H
+#define DIT_SUITE_GENERATE_REQUEST_H
+
+#include "base/json.h"
+#include "base/mesh.h"
+
+/* Everything that may be said; zero and NULL: not said (guidance_scale, flow_shift: NAN; seeds: -1). */
+typedef struct {
+    const char *source;
+    const char *inputs;                        /* safetensors file of embeddings and latents      */
+    const char *transformer, *vae, *scheduler; /* folder, folder, file or folder                  */
+    const char *weights;                       /* of the transformer, for a model of the catalogue */
+    int64_t height, width, num_frames, num_inference_steps, num_images, seed, weights_seed, frames_per_s, threads;
+    double guidance_scale, flow_shift;
+    bool tiling, latents_only, numbered, trace, fp8_linear, no_graphs;
+    dit_parallel parallel;
+    const char *attention, *backend, *element; /* element: of devices; NULL: as the backend has it */
+} suite_request;
+
+/* The case document of program "generate"; the caller deletes *out. `picture` names the file. *notes (caller frees, may
+ * be "") are lines for people: which defaults were taken from where.
+ * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_USAGE, DIT_ERR_UNSUPPORTED. */
+dit_status suite_request_case(const suite_request *request, const char *picture, cJSON **out, char **notes);
+
+#endif

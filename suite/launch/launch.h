@@ -1,0 +1,96 @@
+/* Launch: starts the engine on one case through a launcher and turns whatever happens into an outcome.
+ *
+ * A launcher is one row of a table: how the command line is made. A crash, a hang, an out-of-memory kill or a missing
+ * record is an outcome of the case (status and error), never a failure of the harness.
+ */
+#ifndef DIT_SUITE_LAUNCH_LAUNCH_H
+#define DIT_SUITE_LAUNCH_LAUNCH_H
+
+#include "base/json.h"
+#include "suite/launch/command.h"
+#include "suite/launch/process.h"
+#include "suite/text.h"
+
+/* What became of one (case, process). */
+typedef enum {
+    SUITE_OUTCOME_OK,
+    SUITE_OUTCOME_FAILED,  /* ended with an error, or crashed                                */
+    SUITE_OUTCOME_TIMEOUT, /* was ended at its deadline                                      */
+    SUITE_OUTCOME_OOM,     /* an arena's limit, or the kernel's out-of-memory killer         */
+    SUITE_OUTCOME_SKIPPED, /* cannot run here, with the reason                               */
+    SUITE_OUTCOME_INVALID, /* ran, but its numbers or bytes are wrong                        */
+    SUITE_OUTCOME_COUNT
+} suite_outcome_status;
+const char *suite_outcome_name(suite_outcome_status status);
+bool suite_outcome_from_name(const char *name, suite_outcome_status *out);
+
+/* What to start. Strings stay the caller's. */
+typedef struct {
+    const char *engine;    /* path of ditbench-engine                                              */
+    const char *case_file; /* --case                                                               */
+    const char *out_dir;   /* --out; must exist; gets engine.log                                   */
+    const char *reference; /* --reference; NULL when there is none                                 */
+    const char *oracle;    /* --oracle, of approximate methods; NULL when there is none            */
+    const char *scratch;   /* for session folders and shared-memory segments; NULL: the default's  */
+    int world_size, threads_per_rank;
+    int cores;                   /* of this machine                                                      */
+    bool single_copy;            /* ranks may read each other's memory (suite_launch_single_copy)        */
+    bool simulated;              /* out_dir holds what suite_simulate_prepare left; case_file is not read */
+    int64_t device_memory_bytes; /* of a simulated device: what counts more is out of memory; 0: no limit */
+} suite_launch_plan;
+
+/* A way to start `world_size` processes. */
+typedef struct {
+    const char *name, *help;
+    bool runs;                                                                /* false: the command is only printed */
+    dit_status (*command)(const suite_launch_plan *plan, suite_command *out); /* required */
+} suite_launcher;
+
+/* The table ends with a row whose name is NULL. */
+extern const suite_launcher suite_launchers[];
+/* Errors: DIT_ERR_NOT_FOUND with the nearest name. */
+dit_status suite_launcher_find(const char *name, const suite_launcher **out);
+
+typedef struct {
+    suite_outcome_status status;
+    bool interrupted; /* the harness was told to stop; there is no outcome                          */
+    int exit_code;    /* of the launcher                                                            */
+    int64_t elapsed_ns;
+    cJSON *record; /* record.json; NULL when there is none                                       */
+    cJSON *error;  /* {"code","message","hint"?,"notes"?,"rank"?,"log"?,"positions"?}; NULL when status is ok */
+} suite_outcome;
+
+/* How to run it; see suite_process_params. */
+typedef struct {
+    double deadline_s;
+    int stdout_fd; /* > 0: the engine's stdout goes there */
+    suite_signals *signals;
+    void (*tick)(void *context, double elapsed_s);
+    void *context;
+} suite_launch_options;
+
+/* Runs the case to its end. Errors (the harness's, not the case's): DIT_ERR_ENVIRONMENT when the launcher cannot be
+ * started, DIT_ERR_IO, DIT_ERR_MEMORY. */
+dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_plan *plan,
+                            const suite_launch_options *options, suite_outcome *out);
+/* The two halves of it, for whoever runs the case in one process and judges in another: the process is run to its end
+ * (errors as above), then what it left in out_dir becomes an outcome. A record whose evidence is not that of the plan,
+ * simulated or measured, is invalid. */
+dit_status suite_launch_process(const suite_launcher *launcher, const suite_launch_plan *plan,
+                                const suite_launch_options *options, suite_process_result *out);
+void suite_launch_judge(const suite_launch_plan *plan, const suite_launch_options *options,
+                        const suite_process_result *result, suite_outcome *out);
+/* The outcome of a case that could not even be started: failed, with this code and message. */
+void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message);
+/* The outcome of a case that cannot run on this machine: skipped, for this reason; `hint` may be "". */
+void suite_outcome_skip(suite_outcome *out, const char *reason, const char *hint);
+void suite_outcome_release(suite_outcome *outcome);
+
+/* Path of the engine: `given`, else ditbench-engine beside the running program. Errors: DIT_ERR_ENVIRONMENT. */
+dit_status suite_launch_engine(const char *given, char out[SUITE_PATH]);
+/* True when one process may read the memory of its sibling (process_vm_readv); containers often forbid it. */
+bool suite_launch_single_copy(void);
+/* Cores this process may use. */
+int suite_launch_cores(void);
+
+#endif

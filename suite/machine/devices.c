@@ -1,0 +1,161 @@
+#include "suite/machine/devices.h"
+
+#include "suite/launch/launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ASKED_S = 120, BACKENDS = 2, ANSWER_BYTES = 1 << 20 };
+
+static const char *const backends[BACKENDS] = {"cuda", "host"};
+
+bool suite_backend_is_device(const char *backend)
+{
+    for (int i = 0; i < BACKENDS; i++)
+        if (strcmp(backend, backends[i]) == 0) return true;
+    return false;
+}
+
+const char *suite_backend_platform(const char *backend)
+{
+    return strcmp(backend, "cuda") == 0 ? "local-gpu" : strcmp(backend, "host") == 0 ? "host-device" : "local-cpu";
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+/* The last line that is an object: libraries may have written others. */
+static dit_status parse_answer(char *text, dit_json *out)
+{
+    char *last = NULL;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        if (line[0] == '{') last = line;
+    if (!last) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "the engine tells nothing of its devices");
+    return dit_json_parse(last, strlen(last), "devices", out);
+}
+
+static dit_status read_answer(const char *path, dit_json *out)
+{
+    FILE *file = fopen(path, "re");
+    char *text = calloc(1, ANSWER_BYTES);
+    if (file && text) text[fread(text, 1, ANSWER_BYTES - 1, file)] = '\0';
+    dit_status st = file && text ? parse_answer(text, out) : DIT_FAIL(DIT_ERR_IO, "%s cannot be read", path);
+    if (file) fclose(file);
+    free(text);
+    return st;
+}
+
+static dit_status run_engine(const char *path, const char *backend, const char *log_path, dit_json *out)
+{
+    char reason[320];
+    char *const argv[] = {(char *)(uintptr_t)path, (char *)"--devices", (char *)(uintptr_t)backend, NULL};
+    suite_process_result result = {0};
+    const suite_process_params params = {
+        .argv = argv, .attempt = log_path, .log_path = log_path, .deadline_s = ASKED_S};
+    DIT_TRY(suite_process_run(&params, &result));
+    if (result.end == SUITE_PROCESS_TIMEOUT)
+        return DIT_FAIL(DIT_ERR_TIMEOUT, "the engine did not tell its devices within %d s", ASKED_S);
+    if (result.end == SUITE_PROCESS_EXITED && result.exit_code == 0) return read_answer(log_path, out);
+    suite_text_tail(log_path, reason, sizeof reason);
+    return DIT_FAIL(DIT_ERR_ENVIRONMENT, "the engine cannot tell its devices: %s",
+                    reason[0] ? reason : "it ended without a word");
+}
+
+static dit_status ask(const char *engine, const char *backend, dit_json *out)
+{
+    char log_path[SUITE_PATH];
+    const char *folder = getenv("TMPDIR");
+    DIT_TRY(suite_path(log_path, "%s/ditbench-devices-XXXXXX", folder && *folder == '/' ? folder : "/tmp"));
+    int file = mkstemp(log_path);
+    if (file < 0) return DIT_FAIL(DIT_ERR_IO, "%s: %s", log_path, strerror(errno));
+    close(file);
+    dit_status st = run_engine(engine, backend, log_path, out);
+    unlink(log_path);
+    return st;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return text ? text : "";
+}
+
+/* Devices that could be opened; the first that could not says why. */
+static void take_list(const cJSON *root, suite_devices *out)
+{
+    const cJSON *device;
+    out->list = root;
+    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(root, "devices"))
+    {
+        const cJSON *memory = cJSON_GetObjectItemCaseSensitive(device, "memory_bytes");
+        int64_t bytes = cJSON_IsNumber(memory) ? (int64_t)memory->valuedouble : 0;
+        if (text_of(device, "error")[0]) {
+            if (!out->reason[0]) snprintf(out->reason, sizeof out->reason, "%s", text_of(device, "error"));
+            continue;
+        }
+        out->count++;
+        if (bytes && (!out->memory_bytes || bytes < out->memory_bytes)) out->memory_bytes = bytes;
+    }
+    if (out->count) return;
+    if (text_of(root, "message")[0]) snprintf(out->reason, sizeof out->reason, "%s", text_of(root, "message"));
+    snprintf(out->hint, sizeof out->hint, "%s", text_of(root, "hint"));
+}
+
+/* An answer that is kept: facts of the machine do not change while the harness runs. */
+typedef struct {
+    char engine[SUITE_PATH], backend[16]; /* "": free */
+    dit_json answer;
+    suite_devices devices;
+} known_devices;
+
+static void learn(const char *engine, const char *backend, known_devices *known)
+{
+    dit_json_release(&known->answer);
+    *known = (known_devices){0};
+    snprintf(known->engine, sizeof known->engine, "%s", engine);
+    snprintf(known->backend, sizeof known->backend, "%s", backend);
+    if (ask(engine, backend, &known->answer) == DIT_OK) {
+        take_list(known->answer.root, &known->devices);
+        return;
+    }
+    snprintf(known->devices.reason, sizeof known->devices.reason, "%s", dit_error_last()->message);
+    snprintf(known->devices.hint, sizeof known->devices.hint, "%s", dit_error_last()->hint);
+    dit_error_clear();
+}
+
+void suite_devices_find(const char *engine, const char *backend, suite_devices *out)
+{
+    static known_devices known[2 * BACKENDS];
+    static int next;
+    char path[SUITE_PATH];
+    *out = (suite_devices){0};
+    if (suite_launch_engine(engine, path) != DIT_OK) {
+        snprintf(out->reason, sizeof out->reason, "%s", dit_error_last()->message);
+        snprintf(out->hint, sizeof out->hint, "%s", dit_error_last()->hint);
+        dit_error_clear();
+        return;
+    }
+    for (int i = 0; i < 2 * BACKENDS; i++) {
+        if (strcmp(known[i].engine, path) != 0 || strcmp(known[i].backend, backend) != 0) continue;
+        *out = known[i].devices;
+        return;
+    }
+    learn(path, backend, &known[next]);
+    *out = known[next].devices;
+    next = (next + 1) % (2 * BACKENDS);
+}
+
+void suite_devices_refusal(const suite_devices *devices, const char *backend, int ranks, bool shared, char out[640])
+{
+    out[0] = '\0';
+    if (devices->count < 1)
+        snprintf(out, 640, "no device of backend %s: %s", backend,
+                 devices->reason[0] ? devices->reason : "this machine has none");
+    else if (ranks > devices->count && !shared)
+        snprintf(out, 640, "%d ranks need %d devices of backend %s, this machine has %d", ranks, ranks, backend,
+                 devices->count);
+}

@@ -1,0 +1,122 @@
+/* Cluster: the machine that a simulated platform declares: accelerators, how those of a node are joined, adapters and
+ * the fabric between nodes.
+ *
+ * Facts live in three kinds of files: workloads/accelerators/NAME.json, the classes of links of
+ * workloads/links/links.json, and the "cluster" of workloads/platforms/NAME.json, which refers to both by name. A fact
+ * that has no source says so: an object's "assumed" names members that are present and why, its "unknown" members that
+ * are not; the reader holds them to that.
+ *
+ * Every node is the same tree of links. A path is a list of hops over them; platform_xml.c writes the same paths for
+ * SimGrid. Devices are numbered node by node, which is the order of ranks: tensor fastest, data slowest.
+ */
+#ifndef DIT_SUITE_PLATFORM_CLUSTER_H
+#define DIT_SUITE_PLATFORM_CLUSTER_H
+
+#include "base/json.h"
+
+enum {
+    SUITE_NODE_DEVICES = 128,   /* at most, of one node                                  */
+    SUITE_CLUSTER_NODES = 8192, /* at most                                               */
+    SUITE_NODE_SOCKETS = 2,     /* at most: one link joins them                          */
+    SUITE_PATH_HOPS = 16,       /* no path within a node, or out of it, is longer        */
+    SUITE_OUTSIDE = -1,         /* in place of a device: the fabric                      */
+};
+
+/* An accelerator. Facts that are unknown are 0. `cost` lies inside `source`; release takes a zeroed one. */
+typedef struct {
+    dit_json source;
+    const char *name, *title, *vendor;
+    int64_t memory_bytes;
+    double memory_bandwidth_bytes_per_s;
+    double fp32_flops_per_s, fp16_flops_per_s, bf16_flops_per_s; /* dense peaks           */
+    int streaming_multiprocessors;
+    const cJSON *cost; /* parameters of the cost model, not read here; NULL: none           */
+} suite_accelerator;
+
+/* Loads workloads/accelerators/NAME.json. Errors: DIT_ERR_NOT_FOUND with the nearest name, DIT_ERR_JSON_*. */
+dit_status suite_accelerator_load(const char *name, suite_accelerator *out);
+void suite_accelerator_release(suite_accelerator *accelerator);
+
+typedef enum {
+    SUITE_LINK_DUPLEX,   /* each direction has the bandwidth, shared by all who go that way */
+    SUITE_LINK_SHARED,   /* both directions share it                                        */
+    SUITE_LINK_PER_FLOW, /* a limit of each message alone, nothing is shared                */
+    SUITE_LINK_SHARING_COUNT
+} suite_link_sharing;
+
+const char *suite_link_sharing_name(suite_link_sharing sharing);
+bool suite_link_sharing_from_name(const char *name, suite_link_sharing *out);
+
+/* A class of links, with what fits found of it. */
+typedef struct {
+    char name[32], kind[32];
+    suite_link_sharing sharing;
+    double bandwidth_bytes_per_s; /* of a direction; 0: "attached", the sum of what is attached         */
+    double latency_s;             /* 0 where it is unknown                                              */
+    double bandwidth_efficiency;  /* fitted; the simulated link has bandwidth times this                */
+    double many_peers_efficiency; /* fitted; of a rank's bandwidth for every doubling of the peers that it exchanges
+                                     with at once: not in the links, but of the collective library      */
+} suite_link_class;
+
+/* Reads one class of workloads/links/links.json. Errors: DIT_ERR_NOT_FOUND naming the nearest class, DIT_ERR_JSON_*. */
+dit_status suite_link_class_load(const char *name, suite_link_class *out);
+
+/* One link of a node. */
+typedef struct {
+    char name[24]; /* "device3", "root0", "socket", "pair0-4", "nic0" */
+    suite_link_class link_class;
+    double bandwidth_bytes_per_s; /* of a direction, efficiency applied */
+} suite_link;
+
+/* `down`: against the direction in which the link counts, which is away from the device, from socket 0 to 1, and from
+ * the lower device of a pair to the higher. */
+typedef struct {
+    int link;
+    bool down;
+} suite_hop;
+
+/* Cores: a machine whose devices are the cores of one host. Ranks may outnumber them and then share them; messages are
+ * copies that the ranks' cores make, so that device_link is no link of the simulation, but says how fast they copy. */
+typedef enum {
+    SUITE_TOPOLOGY_SWITCH,
+    SUITE_TOPOLOGY_TREE,
+    SUITE_TOPOLOGY_MESH,
+    SUITE_TOPOLOGY_CORES,
+    SUITE_TOPOLOGY_COUNT
+} suite_topology;
+
+const char *suite_topology_name(suite_topology topology);
+bool suite_topology_from_name(const char *name, suite_topology *out);
+
+typedef struct {
+    char name[64], accelerator[64];
+    double host_scale;  /* of what a software profile says that the host's work costs */
+    int nodes, devices; /* devices: of one node */
+    int ranks;          /* at most; more than nodes * devices of cores only */
+    suite_topology topology;
+    int sockets, switches_per_socket; /* trees; 0 switches: devices hang at the root complex */
+    bool peer_to_peer;                /* trees; else copies pass through host memory         */
+    int nics;                         /* of a node; 0: unknown, one node only                */
+    suite_link *links;                /* of a node: [link_count]                             */
+    int link_count;
+    int pair_link[SUITE_NODE_DEVICES][SUITE_NODE_DEVICES]; /* meshes: link between two devices, -1: none */
+    int device_link, host_link, switch_link, root_link, socket_link, staging_link, nic_link; /* first; -1: none */
+    suite_link fabric; /* of one node to the fabric; zeroed with one node    */
+} suite_cluster;
+
+/* Loads workloads/platforms/NAME.json, which must have a "cluster", and the classes it refers to. Release takes a
+ * zeroed one. Errors: DIT_ERR_NOT_FOUND; DIT_ERR_UNSUPPORTED for a platform without cluster; DIT_ERR_JSON_*. */
+dit_status suite_cluster_load(const char *name, suite_cluster *out);
+/* Reads the "cluster" of a platform document that is already in memory. */
+dit_status suite_cluster_read(const dit_json *doc, suite_cluster *out);
+void suite_cluster_release(suite_cluster *cluster);
+
+/* The hops from device `from` to device `to` of one node (both below cluster->devices, different), or to the fabric
+ * (SUITE_OUTSIDE, which needs NICs). Returns their number; the way back is the same hops reversed. */
+int suite_cluster_path(const suite_cluster *cluster, int from, int to, suite_hop out[SUITE_PATH_HOPS]);
+/* Sum of latencies, and the least bandwidth, between any two devices of the cluster: what a message alone sees. Links
+ * that a path crosses twice count twice. */
+void suite_cluster_pair(const suite_cluster *cluster, int from, int to, double *latency_s,
+                        double *bandwidth_bytes_per_s);
+
+#endif

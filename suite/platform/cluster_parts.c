@@ -1,0 +1,217 @@
+/* Accelerators and classes of links: the parts that clusters are put together from. */
+#include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/provenance.h"
+#include "suite/catalogue/parameter.h"
+#include "suite/platform/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/* ---- accelerators ------------------------------------------------------------------------------------------------ */
+
+static const double most_bytes_per_s = 1e15, most_flops_per_s = 1e18;
+
+static dit_status read_peaks(const dit_json *doc, suite_accelerator *out)
+{
+    static const char *const keys[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "note", NULL};
+    static const char *const facts[] = {"fp32", "fp16", "bf16", NULL};
+    static const char at[] = "/peak_flops_per_s";
+    const cJSON *peaks;
+    double unused = 0;
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "peak_flops_per_s", &peaks));
+    DIT_TRY(suite_evidence_check(doc, peaks, at, keys, facts));
+    for (int i = 0; strcmp(keys[i], "note") != 0; i++)
+        DIT_TRY(dit_json_optional_number(doc, peaks, at, keys[i], 1, most_flops_per_s, &unused));
+    DIT_TRY(dit_json_optional_number(doc, peaks, at, "fp32", 1, most_flops_per_s, &out->fp32_flops_per_s));
+    DIT_TRY(dit_json_optional_number(doc, peaks, at, "fp16", 1, most_flops_per_s, &out->fp16_flops_per_s));
+    return dit_json_optional_number(doc, peaks, at, "bf16", 1, most_flops_per_s, &out->bf16_flops_per_s);
+}
+
+static dit_status read_accelerator(suite_accelerator *out)
+{
+    static const char *const keys[] = {"schema",
+                                       "name",
+                                       "title",
+                                       "vendor",
+                                       "architecture",
+                                       "memory_bytes",
+                                       "memory_bandwidth_bytes_per_s",
+                                       "peak_flops_per_s",
+                                       "streaming_multiprocessors",
+                                       "power_w",
+                                       "nvlink_bytes_per_s",
+                                       "infinity_fabric_bytes_per_s",
+                                       "pcie",
+                                       "measured",
+                                       "notes",
+                                       "source",
+                                       "cost",
+                                       NULL};
+    static const char *const facts[] = {"memory_bytes", "memory_bandwidth_bytes_per_s", "streaming_multiprocessors",
+                                        "power_w", NULL};
+    const dit_json *doc = &out->source;
+    int64_t multiprocessors = 0;
+    DIT_TRY(suite_evidence_check(doc, doc->root, "", keys, facts));
+    DIT_TRY(suite_evidence_sources(doc, doc->root, ""));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &out->name));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &out->title));
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "vendor", &out->vendor));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "memory_bytes", 1, INT64_C(1) << 52, &out->memory_bytes));
+    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "memory_bandwidth_bytes_per_s", 1, most_bytes_per_s,
+                                     &out->memory_bandwidth_bytes_per_s));
+    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "streaming_multiprocessors", 1, 100000, &multiprocessors));
+    out->streaming_multiprocessors = (int)multiprocessors;
+    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "cost", &out->cost));
+    return read_peaks(doc, out);
+}
+
+dit_status suite_accelerator_load(const char *name, suite_accelerator *out)
+{
+    *out = (suite_accelerator){0};
+    DIT_TRY(suite_catalogue_read("accelerators", "accelerator", name, "ditbench.accelerator/1", &out->source));
+    dit_status st = read_accelerator(out);
+    if (st != DIT_OK) suite_accelerator_release(out);
+    return st;
+}
+
+void suite_accelerator_release(suite_accelerator *accelerator)
+{
+    dit_json_release(&accelerator->source);
+    *accelerator = (suite_accelerator){0};
+}
+
+/* ---- classes of links -------------------------------------------------------------------------------------------- */
+
+static const char *const sharing_names[] = {"duplex", "shared", "per-flow", NULL};
+
+const char *suite_link_sharing_name(suite_link_sharing sharing)
+{
+    return sharing >= 0 && sharing < SUITE_LINK_SHARING_COUNT ? sharing_names[sharing] : "?";
+}
+
+bool suite_link_sharing_from_name(const char *name, suite_link_sharing *out)
+{
+    for (int i = 0; i < SUITE_LINK_SHARING_COUNT; i++) {
+        if (strcmp(name, sharing_names[i]) != 0) continue;
+        *out = (suite_link_sharing)i;
+        return true;
+    }
+    return false;
+}
+
+static dit_status read_sharing(const dit_json *doc, const cJSON *object, const char *pointer, suite_link_sharing *out)
+{
+    const char *word;
+    char at[256];
+    DIT_TRY(dit_json_require_string(doc, object, pointer, "sharing", &word));
+    if (suite_link_sharing_from_name(word, out)) return DIT_OK;
+    suite_pointer_join(at, sizeof at, pointer, "sharing");
+    return suite_fail_word(doc, at, "sharing", word, sharing_names);
+}
+
+/* A number, or "attached". */
+static dit_status read_bandwidth(const dit_json *doc, const cJSON *object, const char *pointer, double *out)
+{
+    static const char key[] = "bandwidth_bytes_per_s";
+    const char *word = cJSON_GetStringValue(member(object, key));
+    *out = 0;
+    if (word && strcmp(word, "attached") == 0) return DIT_OK;
+    return dit_json_optional_number(doc, object, pointer, key, 1, most_bytes_per_s, out);
+}
+
+static dit_status read_fitted(const dit_json *doc, const cJSON *object, const char *pointer, suite_link_class *out)
+{
+    static const char *const keys[] = {"bandwidth_efficiency", "many_peers_efficiency", "evidence", "source", NULL};
+    static const char *const evidences[] = {"assumed", "published", "measured", "fitted", NULL};
+    const cJSON *fitted;
+    const char *evidence;
+    char inside[256], at[512];
+    DIT_TRY(dit_json_require_object(doc, object, pointer, "fitted", &fitted));
+    suite_pointer_join(inside, sizeof inside, pointer, "fitted");
+    DIT_TRY(suite_only_keys(doc, fitted, inside, keys));
+    out->bandwidth_efficiency = out->many_peers_efficiency = 1;
+    DIT_TRY(dit_json_optional_number(doc, fitted, inside, keys[0], 1e-3, 10, &out->bandwidth_efficiency));
+    DIT_TRY(dit_json_optional_number(doc, fitted, inside, keys[1], 1e-3, 10, &out->many_peers_efficiency));
+    DIT_TRY(dit_json_require_string(doc, fitted, inside, "evidence", &evidence));
+    for (int i = 0; evidences[i]; i++)
+        if (strcmp(evidence, evidences[i]) == 0) return DIT_OK;
+    suite_pointer_join(at, sizeof at, inside, "evidence");
+    return suite_fail_word(doc, at, "evidence", evidence, evidences);
+}
+
+static dit_status read_class(const dit_json *doc, const cJSON *object, const char *pointer, suite_link_class *out)
+{
+    static const char *const keys[] = {
+        "title", "kind", "sharing", "bandwidth_bytes_per_s", "latency_s", "note", "fitted", "measured", "source", NULL};
+    static const char *const facts[] = {"bandwidth_bytes_per_s", "latency_s", NULL};
+    const char *title, *kind;
+    DIT_TRY(suite_evidence_check(doc, object, pointer, keys, facts));
+    DIT_TRY(suite_evidence_sources(doc, object, pointer));
+    DIT_TRY(dit_json_require_string(doc, object, pointer, "title", &title));
+    DIT_TRY(dit_json_require_string(doc, object, pointer, "kind", &kind));
+    snprintf(out->name, sizeof out->name, "%s", object->string);
+    snprintf(out->kind, sizeof out->kind, "%s", kind);
+    if (!member(object, "bandwidth_bytes_per_s"))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "a link without bandwidth cannot be simulated");
+    DIT_TRY(read_bandwidth(doc, object, pointer, &out->bandwidth_bytes_per_s));
+    DIT_TRY(dit_json_optional_number(doc, object, pointer, "latency_s", 0, 10, &out->latency_s));
+    DIT_TRY(read_sharing(doc, object, pointer, &out->sharing));
+    return read_fitted(doc, object, pointer, out);
+}
+
+static dit_status fail_no_class(const cJSON *classes, const char *name)
+{
+    enum { MOST = 256 };
+    const char *names[MOST + 1] = {0};
+    const cJSON *one;
+    int count = 0;
+    cJSON_ArrayForEach(one, classes) if (count < MOST) names[count++] = one->string;
+    const char *near = dit_nearest_word(name, names);
+    dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no class of links \"%.60s\"", name);
+    return near ? dit_error_hint(st, "did you mean \"%s\"?", near)
+                : dit_error_hint(st, "workloads/links/links.json has them all");
+}
+
+static dit_status find_class(const dit_json *doc, const char *name, suite_link_class *out)
+{
+    static const char *const keys[] = {"schema", "name", "title", "classes", "source", NULL};
+    const cJSON *classes;
+    char pointer[256];
+    DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "classes", &classes));
+    const cJSON *object = member(classes, name);
+    if (!object) return fail_no_class(classes, name);
+    suite_pointer_join(pointer, sizeof pointer, "/classes", name);
+    if (strlen(name) >= sizeof out->name)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "a name of at most %d characters is expected",
+                             (int)sizeof out->name - 1);
+    return read_class(doc, object, pointer, out);
+}
+
+/* The list that has the class: what was measured on this machine, or workloads/links. */
+static dit_status read_links(const char *name, dit_json *out)
+{
+    char path[SUITE_PATH];
+    if (suite_catalogue_local("links", "local", path)) {
+        DIT_TRY(dit_json_read_file(path, out));
+        if (member(member(out->root, "classes"), name)) return DIT_OK;
+        dit_json_release(out);
+    }
+    return suite_catalogue_read("links", "list of links", "links", "ditbench.links/1", out);
+}
+
+dit_status suite_link_class_load(const char *name, suite_link_class *out)
+{
+    dit_json doc;
+    *out = (suite_link_class){0};
+    DIT_TRY(read_links(name, &doc));
+    dit_status st = find_class(&doc, name, out);
+    dit_json_release(&doc);
+    return st;
+}

@@ -1,0 +1,78 @@
+#include "suite/platform/profile.h"
+
+#include "suite/catalogue/catalogue.h"
+
+#include <string.h>
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static void copy_text(const cJSON *text, size_t size, char *out)
+{
+    const char *word = cJSON_GetStringValue(text);
+    snprintf(out, size, "%s", word ? word : "");
+}
+
+/* What the file and the session's line say alike. */
+static void take_facts(const cJSON *object, const char *name, suite_profile *out)
+{
+    *out = (suite_profile){.measured = cJSON_IsTrue(member(object, "measured")),
+                           .text_with_every_band = cJSON_IsTrue(member(object, "text_with_every_band")),
+                           .stores_filled = cJSON_IsTrue(member(object, "stores_filled"))};
+    snprintf(out->name, sizeof out->name, "%s", name);
+    copy_text(member(object, "title"), sizeof out->title, out->title);
+}
+
+static dit_status check_file(const dit_json *doc)
+{
+    const char *text;
+    const cJSON *evidence;
+    bool ignored = false;
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &text));
+    if (!member(doc->root, "measured"))
+        return dit_error_hint(dit_json_fail(doc, "", DIT_ERR_JSON_MISSING, "\"measured\" is required"),
+                              "say true or false: has anybody timed this software on a GPU?");
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "measured", &ignored));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "text_with_every_band", &ignored));
+    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "stores_filled", &ignored));
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "evidence", &evidence));
+    return dit_json_require_string(doc, evidence, "/evidence", "measured", &text);
+}
+
+dit_status suite_profile_load(const char *name, suite_profile *out)
+{
+    dit_json doc = {0};
+    *out = (suite_profile){0};
+    DIT_TRY(suite_catalogue_read("profiles", "profile", name, "ditbench.profile/1", &doc));
+    dit_status st = check_file(&doc);
+    if (st == DIT_OK) {
+        take_facts(doc.root, name, out);
+        copy_text(member(member(doc.root, "evidence"), "measured"), sizeof out->evidence, out->evidence);
+    }
+    dit_json_release(&doc);
+    return st;
+}
+
+dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles)
+{
+    cJSON *object = cJSON_AddObjectToObject(profiles, profile->name);
+    if (!object || !cJSON_AddBoolToObject(object, "measured", profile->measured) ||
+        !cJSON_AddBoolToObject(object, "text_with_every_band", profile->text_with_every_band) ||
+        !cJSON_AddBoolToObject(object, "stores_filled", profile->stores_filled))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a profile");
+    DIT_TRY(suite_text_add(object, "title", profile->title));
+    return suite_text_add(object, "evidence", profile->evidence);
+}
+
+dit_status suite_profile_from_session(const cJSON *session, const char *name, suite_profile *out)
+{
+    const cJSON *object = member(member(member(session, "simulation"), "profiles"), name);
+    *out = (suite_profile){0};
+    if (!cJSON_IsObject(object))
+        return DIT_FAIL(DIT_ERR_NOT_FOUND, "the session's first line does not tell of profile \"%s\"", name);
+    take_facts(object, name, out);
+    copy_text(member(object, "evidence"), sizeof out->evidence, out->evidence);
+    return DIT_OK;
+}

@@ -1,0 +1,26 @@
+/* Profile: what the harness must know of a software stack, a file of workloads/profiles. Its times are read where they
+ * are used, by the cost model (kernels/cost/read.h).
+ */
+#ifndef DIT_SUITE_PLATFORM_PROFILE_H
+#define DIT_SUITE_PLATFORM_PROFILE_H
+
+#include "base/json.h"
+
+/* `measured` says whether anybody has timed this software on a GPU (on a core, of a processor's software); `evidence`
+ * says who, or why not. The two ways decide which messages a pipeline sends (base/mesh.h). */
+typedef struct {
+    char name[64], title[128], evidence[256];
+    bool measured;
+    bool text_with_every_band, stores_filled;
+} suite_profile;
+
+/* Loads workloads/profiles/NAME.json, or the file of that name that a calibration left on this machine.
+ * Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_*. */
+dit_status suite_profile_load(const char *name, suite_profile *out);
+
+/* The member NAME of "profiles" in a session's first line (results/schema/journal.schema.json): adds it, and reads it
+ * again. Reading errors: DIT_ERR_NOT_FOUND when the line does not tell of that profile. */
+dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles);
+dit_status suite_profile_from_session(const cJSON *session, const char *name, suite_profile *out);
+
+#endif

@@ -1,0 +1,15 @@
+/* Contradictions: published points that other published numbers speak against, results/published/contradictions.json.
+ */
+#ifndef DIT_SUITE_PUBLISHED_CONTRADICTIONS_H
+#define DIT_SUITE_PUBLISHED_CONTRADICTIONS_H
+
+#include "base/json.h"
+
+/* Reads and checks the file. Errors: DIT_ERR_ENVIRONMENT without results/published, DIT_ERR_IO, DIT_ERR_JSON_*. */
+dit_status suite_contradictions_read(dit_json *out);
+/* Whether `one` of its contradictions is about point `index` of a file, told by the last part of its path. */
+bool suite_contradictions_concern(const dit_json *contradictions, const cJSON *one, const char *file, int index);
+/* Whether any of them is. */
+bool suite_contradictions_doubt(const dit_json *contradictions, const char *file, int index);
+
+#endif

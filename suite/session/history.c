@@ -1,0 +1,141 @@
+#include "suite/session/history.h"
+
+#include "base/stats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+static dit_status incomplete(const dit_json *document, int line, const char *what)
+{
+    return DIT_FAIL(DIT_ERR_JOURNAL, "%s:%d: %s", document->path, line, what);
+}
+
+static dit_status take_result(suite_history *history, int line, const dit_json *document)
+{
+    const char *case_id = text_of(document->root, "case_id"), *status = text_of(document->root, "status");
+    const cJSON *process = cJSON_GetObjectItemCaseSensitive(document->root, "process");
+    suite_history_result result = {.line = line};
+    if (!case_id || strlen(case_id) != DIT_HASH_HEX - 1 || !cJSON_IsNumber(process) || !status ||
+        !suite_outcome_from_name(status, &result.status))
+        return incomplete(document, line, "a result needs case_id, process and a known status");
+    if (history->result_count == history->capacity) {
+        int capacity = history->capacity * 2 + 64;
+        suite_history_result *grown = realloc(history->results, sizeof *grown * (size_t)capacity);
+        if (!grown) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d results", capacity);
+        history->results = grown;
+        history->capacity = capacity;
+    }
+    memcpy(result.case_id, case_id, sizeof result.case_id);
+    result.process = process->valueint;
+    result.document = cJSON_Duplicate(document->root, true);
+    if (!result.document) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a result");
+    history->results[history->result_count++] = result;
+    return DIT_OK;
+}
+
+static dit_status take_session(suite_history *history, int line, const dit_json *document)
+{
+    const char *schema = text_of(document->root, "schema");
+    if (line != 1) return incomplete(document, line, "a second session line");
+    if (!schema || strcmp(schema, "ditbench.journal/1") != 0)
+        return incomplete(document, line, "schema is not ditbench.journal/1");
+    history->session = cJSON_Duplicate(document->root, true);
+    return history->session ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a journal");
+}
+
+dit_status suite_history_visit(void *context, int line, const dit_json *document)
+{
+    suite_history *history = context;
+    const char *kind = text_of(document->root, "kind");
+    history->complete = false; /* only an end line at the very end counts */
+    if (strcmp(kind, "session") == 0) return take_session(history, line, document);
+    if (line == 1) return incomplete(document, line, "the first line must be of kind session");
+    if (strcmp(kind, "result") == 0) return take_result(history, line, document);
+    if (strcmp(kind, "dropped") == 0) history->dropped_count++;
+    if (strcmp(kind, "published") == 0) history->published_count++;
+    if (strcmp(kind, "end") == 0) {
+        const char *ended = text_of(document->root, "ended");
+        history->complete = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(document->root, "complete"));
+        snprintf(history->ended, sizeof history->ended, "%s", ended ? ended : "");
+    }
+    return DIT_OK; /* kinds of later versions are kept and not understood */
+}
+
+static int compare_results(const void *left, const void *right)
+{
+    const suite_history_result *a = *(const suite_history_result *const *)left;
+    const suite_history_result *b = *(const suite_history_result *const *)right;
+    int order = memcmp(a->case_id, b->case_id, sizeof a->case_id);
+    if (order == 0) order = (a->process > b->process) - (a->process < b->process);
+    return order ? order : a->line - b->line;
+}
+
+void suite_history_finish(suite_history *history)
+{
+    int count = history->result_count;
+    suite_history_result **sorted = calloc((size_t)count + 1, sizeof *sorted);
+    if (!sorted) return;
+    for (int i = 0; i < count; i++) sorted[i] = &history->results[i];
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_results);
+    for (int i = 0; i + 1 < count; i++) {
+        sorted[i]->superseded =
+            strcmp(sorted[i]->case_id, sorted[i + 1]->case_id) == 0 && sorted[i]->process == sorted[i + 1]->process;
+    }
+    free(sorted);
+}
+
+dit_status suite_history_load(const char *journal_path, suite_history *out)
+{
+    *out = (suite_history){0};
+    dit_status st = suite_journal_read(journal_path, suite_history_visit, out, &out->extent);
+    if (st == DIT_OK && !out->session) st = DIT_FAIL(DIT_ERR_JOURNAL, "%s: holds no session yet", journal_path);
+    if (st == DIT_OK)
+        suite_history_finish(out);
+    else
+        suite_history_release(out);
+    return st;
+}
+
+const suite_history_result *suite_history_find(const suite_history *history, const char *case_id, int process)
+{
+    for (int i = history->result_count - 1; i >= 0; i--) {
+        const suite_history_result *result = &history->results[i];
+        if (result->process == process && strcmp(result->case_id, case_id) == 0) return result;
+    }
+    return NULL;
+}
+
+void suite_history_release(suite_history *history)
+{
+    for (int i = 0; i < history->result_count; i++) cJSON_Delete(history->results[i].document);
+    free(history->results);
+    cJSON_Delete(history->session);
+    *history = (suite_history){0};
+}
+
+double suite_history_latency_ns(const cJSON *result)
+{
+    return suite_record_latency_ns(cJSON_GetObjectItemCaseSensitive(result, "record"));
+}
+
+double suite_record_latency_ns(const cJSON *record)
+{
+    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(record, "samples");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(samples, "latency_ns"), *item;
+    int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0, used = 0;
+    double *values = count ? malloc(sizeof *values * (size_t)count) : NULL;
+    if (!values) return -1;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsNumber(item)) values[used++] = item->valuedouble;
+    }
+    double median = used ? dit_stats_median(values, used) : -1;
+    free(values);
+    return median;
+}

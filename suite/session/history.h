@@ -1,0 +1,42 @@
+/* History: a session's journal in memory, checked, with the newest result of each (case, process) marked. */
+#ifndef DIT_SUITE_SESSION_HISTORY_H
+#define DIT_SUITE_SESSION_HISTORY_H
+
+#include "suite/session/journal.h"
+#include "suite/launch/launch.h"
+
+typedef struct {
+    int line; /* of the journal */
+    char case_id[DIT_HASH_HEX];
+    int process;
+    suite_outcome_status status;
+    bool superseded; /* a later line holds the same (case, process): `resume --retry-failed` ran it again */
+    cJSON *document; /* the whole line */
+} suite_history_result;
+
+/* release accepts a zeroed one. */
+typedef struct {
+    cJSON *session; /* first line; NULL in an empty journal    */
+    suite_history_result *results;
+    int result_count, capacity;
+    int dropped_count, published_count;
+    bool complete;  /* the last line says that all was run   */
+    char ended[40]; /* of the last end line; "" when none    */
+    suite_journal_extent extent;
+} suite_history;
+
+/* Reads a journal. Errors: those of suite_journal_read; DIT_ERR_JOURNAL for a line that lacks what its kind needs. */
+dit_status suite_history_load(const char *journal_path, suite_history *out);
+/* The visitor, for suite_journal_open: collects into a suite_history *. Call suite_history_finish afterwards. */
+dit_status suite_history_visit(void *history, int line, const dit_json *document);
+void suite_history_finish(suite_history *history);
+/* The newest result of (case, process), or NULL. */
+const suite_history_result *suite_history_find(const suite_history *history, const char *case_id, int process);
+void suite_history_release(suite_history *history);
+
+/* Median over the steady iterations of a result's record, in ns; negative when there is none. */
+double suite_history_latency_ns(const cJSON *result);
+/* The same of a record itself, which may be NULL. */
+double suite_record_latency_ns(const cJSON *record);
+
+#endif

@@ -1,0 +1,24 @@
+/* Result table: the cases of a session as a table that a person reads or a program takes as CSV.
+ *
+ * A column is a row of the list in result_table.c, or any metric (`images_per_hour`) or tag (`profile`) by its name.
+ */
+#ifndef DIT_SUITE_SESSION_RESULT_TABLE_H
+#define DIT_SUITE_SESSION_RESULT_TABLE_H
+
+#include "suite/session/results.h"
+
+/* Zero means default everywhere. */
+typedef struct {
+    const char *columns; /* "model,ranks,latency"; NULL: the list's, and the tags in which cases differ  */
+    const char *sort;    /* a column, "-" before it for the greatest first; NULL: as suite_results sorts  */
+    bool csv;            /* seconds and bytes, no scaling; every column of the list                      */
+    int width;           /* of the screen; 0: no limit; CSV knows none                                   */
+} suite_result_table;
+
+/* Whether there are such columns, before anything is printed. Errors: as below. */
+dit_status suite_result_table_check(const suite_result_table *params, const suite_results *results);
+/* Prints them all; `results` are sorted anew when that is asked. Errors: DIT_ERR_NOT_FOUND for a column that there is
+ * not, with the nearest and the list; DIT_ERR_MEMORY. */
+dit_status suite_result_table_print(const suite_result_table *params, suite_results *results, FILE *out);
+
+#endif

@@ -1,0 +1,397 @@
+#include "suite/session/verify.h"
+
+#include "base/file.h"
+#include "suite/session/history.h"
+#include "suite/workload/predict.h"
+#include "suite/session/schedule.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    const suite_session *session;
+    suite_verify_report report;
+    void *context;
+    suite_verify_summary *summary;
+    char place[64];
+    const cJSON *head; /* the journal's first line */
+} verifier;
+
+static void problem_at(verifier *v, const char *place, dit_status code, const char *message)
+{
+    v->summary->problems++;
+    v->report(v->context, place, code, message);
+}
+
+static void problem(verifier *v, dit_status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void problem(verifier *v, dit_status code, const char *format, ...)
+{
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    problem_at(v, v->place, code, message);
+}
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/* Number of a member; false when absent. */
+static bool number_of(const cJSON *object, const char *key, double *out)
+{
+    const cJSON *item = member(object, key);
+    if (!cJSON_IsNumber(item)) return false;
+    *out = item->valuedouble;
+    return true;
+}
+
+/* ---- latents ----------------------------------------------------------------------------------------------------- */
+
+static dit_status tensor_extent(const dit_json *header, const char *name, uint64_t data_bytes, uint64_t extent[2])
+{
+    const cJSON *offsets = member(member(header->root, name), "data_offsets");
+    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2)
+        return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s has no tensor %s", header->path, name);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *item = cJSON_GetArrayItem(offsets, i);
+        if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > (double)data_bytes)
+            return DIT_FAIL(DIT_ERR_SAFETENSORS_OFFSETS, "%s: offsets of %s leave the file", header->path, name);
+        extent[i] = (uint64_t)item->valuedouble;
+    }
+    if (extent[0] > extent[1])
+        return DIT_FAIL(DIT_ERR_SAFETENSORS_OFFSETS, "%s: offsets of %s are reversed", header->path, name);
+    return DIT_OK;
+}
+
+dit_status suite_verify_digest(const char *path, const char *name, char out[33])
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    uint64_t header_bytes = 0, extent[2] = {0, 0};
+    dit_json header = {0};
+    DIT_TRY(dit_file_read(path, (size_t)1 << 32, &bytes, &length));
+    for (int i = 7; i >= 0 && length >= 8; i--) header_bytes = header_bytes << 8 | (unsigned char)bytes[i];
+    dit_status st = length >= 8 && header_bytes <= length - 8 && header_bytes > 0
+                        ? dit_json_parse(bytes + 8, (size_t)header_bytes, path, &header)
+                        : DIT_FAIL(DIT_ERR_SAFETENSORS_TRUNCATED, "%s: shorter than its header says", path);
+    if (st == DIT_OK) st = tensor_extent(&header, name, length - 8 - header_bytes, extent);
+    if (st == DIT_OK) dit_hash(bytes + 8 + header_bytes + extent[0], (size_t)(extent[1] - extent[0]), out);
+    dit_json_release(&header);
+    free(bytes);
+    return st;
+}
+
+/* What a program's record has the digest of: its key, the file and the tensor. */
+typedef struct {
+    const char *digest_key, *file, *tensor;
+} digested;
+
+static void check_tensor(verifier *v, const suite_history_result *result, const cJSON *record, const digested *what)
+{
+    char path[SUITE_PATH], hash[DIT_HASH_HEX], expected[64];
+    const char *digest = cJSON_GetStringValue(member(member(record, "validation"), what->digest_key));
+    if (!digest || result->superseded) return;
+    if (suite_path(path, "%s/cases/%s/p%d/%s.safetensors", v->session->dir, result->case_id, result->process,
+                   what->file) != DIT_OK)
+        return;
+    if (access(path, F_OK) != 0) return; /* records travel without their latents */
+    v->summary->latents++;
+    if (suite_verify_digest(path, what->tensor, hash) != DIT_OK) {
+        problem(v, dit_error_last()->status, "%s", dit_error_last()->message);
+        return;
+    }
+    snprintf(expected, sizeof expected, "xxh3:%s", hash);
+    if (strcmp(expected, digest) != 0)
+        problem(v, DIT_ERR_INTEGRITY, "the %s hash to %s, the record says %s", what->file, expected, digest);
+}
+
+static void check_latents(verifier *v, const suite_history_result *result, const cJSON *record)
+{
+    static const digested all[] = {{"latent_digest", "latents", "latents_final"}, {"image_digest", "images", "images"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) check_tensor(v, result, record, &all[i]);
+}
+
+/* ---- aggregates -------------------------------------------------------------------------------------------------- */
+
+/* samples.latency_ns[i] must be the maximum over ranks of iteration i. */
+static void check_latency(verifier *v, const cJSON *record)
+{
+    const cJSON *samples = member(member(record, "samples"), "latency_ns"), *ranks = member(record, "ranks"), *rank;
+    for (int i = 0; i < cJSON_GetArraySize(samples); i++) {
+        double most = -1, said = cJSON_GetArrayItem(samples, i)->valuedouble;
+        cJSON_ArrayForEach(rank, ranks)
+        {
+            const cJSON *own = cJSON_GetArrayItem(member(rank, "latency_ns"), i);
+            if (cJSON_IsNumber(own) && own->valuedouble > most) most = own->valuedouble;
+        }
+        if (most >= 0 && most != said)
+            problem(v, DIT_ERR_INTEGRITY, "samples.latency_ns[%d] is %.0f, the ranks' maximum %.0f", i, said, most);
+    }
+}
+
+static void check_memory(verifier *v, const cJSON *record)
+{
+    const cJSON *memory = member(record, "memory"), *item, *rank;
+    cJSON_ArrayForEach(item, memory)
+    {
+        double most = -1, own;
+        cJSON_ArrayForEach(rank, member(record, "ranks"))
+        {
+            if (number_of(member(rank, "memory"), item->string, &own) && own > most) most = own;
+        }
+        if (cJSON_IsNumber(item) && most >= 0 && most != item->valuedouble)
+            problem(v, DIT_ERR_INTEGRITY, "memory.%s is %.0f, the ranks' maximum %.0f", item->string, item->valuedouble,
+                    most);
+    }
+}
+
+static int axis_of(const char *name)
+{
+    for (int i = 0; i < DIT_GROUP_COUNT; i++) {
+        if (strcmp(dit_axis_name((dit_axis)i), name) == 0) return i;
+    }
+    return -1;
+}
+
+static int collective_of(const char *name)
+{
+    for (int i = 0; i < DIT_COLLECTIVE_COUNT; i++) {
+        if (strcmp(dit_collective_name((dit_collective)i), name) == 0) return i;
+    }
+    return -1;
+}
+
+static int phase_of(const char *name)
+{
+    for (int i = 0; i < DIT_PHASE_COUNT; i++) {
+        if (strcmp(dit_phase_name((dit_phase)i), name) == 0) return i;
+    }
+    return -1;
+}
+
+/* The place of a communication row in a volume table, or NULL. */
+static dit_volume *volume_of(dit_volume_table *table, const cJSON *row)
+{
+    const char *axis = cJSON_GetStringValue(member(row, "axis"));
+    const char *collective = cJSON_GetStringValue(member(row, "collective"));
+    const char *phase = cJSON_GetStringValue(member(row, "phase"));
+    int a = axis ? axis_of(axis) : -1, c = collective ? collective_of(collective) : -1,
+        p = phase ? phase_of(phase) : -1;
+    return a < 0 || c < 0 || p < 0 ? NULL : &table->at[a][c][p];
+}
+
+/* The document of a case read anew: what the journal holds has no places in a file. The software is what the session
+ * was run with; a session from before the first line told of it is held against the profile as it is now. */
+static dit_status predict(const verifier *v, const cJSON *kase, suite_prediction *out)
+{
+    dit_json document = {.root = NULL, .path = (char *)"case"};
+    suite_profile software;
+    char *text = NULL;
+    bool told = suite_profile_from_session(v->head, suite_case_platform(kase, "profile"), &software) == DIT_OK;
+    if (!told) dit_error_clear();
+    DIT_TRY(dit_json_canonical(kase, &text));
+    dit_status st = dit_json_parse(text, strlen(text), "case", &document);
+    free(text);
+    if (st == DIT_OK) st = suite_predict_case(&document, told ? &software : NULL, out);
+    dit_json_release(&document);
+    return st;
+}
+
+static void check_row(verifier *v, int rank, const cJSON *row, dit_volume_table *predicted)
+{
+    dit_volume *expected = volume_of(predicted, row);
+    double bytes = 0, messages = 0;
+    if (!expected) {
+        problem(v, DIT_ERR_INTEGRITY, "a row of communication names no known axis, collective and phase");
+        return;
+    }
+    number_of(row, "bytes", &bytes);
+    number_of(row, "messages", &messages);
+    if (bytes != (double)expected->bytes || messages != (double)expected->messages) {
+        problem(v, DIT_ERR_BYTES_MISMATCH,
+                "rank %d, %s %s: counted %.0f bytes in %.0f messages, the closed form is %" PRId64 " in %" PRId64, rank,
+                cJSON_GetStringValue(member(row, "axis")), cJSON_GetStringValue(member(row, "collective")), bytes,
+                messages, expected->bytes, expected->messages);
+    }
+    *expected = (dit_volume){0, 0}; /* seen */
+}
+
+/* Every counted row of `rank` against the closed form, and no predicted row missing. */
+static void check_rank(verifier *v, const suite_prediction *prediction, int rank, const cJSON *rows)
+{
+    const cJSON *row;
+    dit_volume_table predicted;
+    suite_predict_volume(prediction, rank, &predicted);
+    cJSON_ArrayForEach(row, rows) check_row(v, rank, row, &predicted);
+    int64_t missing = dit_volume_total_bytes(&predicted);
+    if (missing)
+        problem(v, DIT_ERR_BYTES_MISMATCH, "%" PRId64 " bytes of rank %d's closed form have no row in communication",
+                missing, rank);
+}
+
+/* The record's own rows are rank 0's; each rank has its own beside them. */
+static void check_communication(verifier *v, const cJSON *kase, const cJSON *record)
+{
+    const cJSON *rows = member(record, "communication"), *one;
+    suite_prediction prediction;
+    if (!rows) return;
+    if (predict(v, kase, &prediction) != DIT_OK) {
+        problem(v, dit_error_last()->status, "closed form: %s", dit_error_last()->message);
+        return;
+    }
+    int ranks = dit_parallel_world_size(&prediction.parallel);
+    check_rank(v, &prediction, 0, rows);
+    cJSON_ArrayForEach(one, member(record, "ranks"))
+    {
+        double rank = -1;
+        const cJSON *own = member(one, "communication");
+        if (!own) continue;
+        if (!number_of(one, "rank", &rank) || rank < 0 || rank >= ranks || rank != (double)(int)rank)
+            problem(v, DIT_ERR_INTEGRITY, "ranks has an entry that is none of the %d ranks", ranks);
+        else
+            check_rank(v, &prediction, (int)rank, own);
+    }
+}
+
+/* ---- one result -------------------------------------------------------------------------------------------------- */
+
+/* True when the file holds the same document; an absent file is reported only when `needed`. */
+static void check_file(verifier *v, const char *path, const cJSON *expected, bool needed)
+{
+    dit_json document = {0};
+    char *there = NULL, *here = NULL;
+    if (access(path, F_OK) != 0) {
+        if (needed) problem(v, DIT_ERR_IO, "%s is missing", path);
+        return;
+    }
+    if (dit_json_read_file(path, &document) != DIT_OK || dit_json_canonical(document.root, &there) != DIT_OK ||
+        dit_json_canonical(expected, &here) != DIT_OK)
+        problem_at(v, path, dit_error_last()->status, dit_error_last()->message);
+    else if (strcmp(there, here) != 0)
+        problem_at(v, path, DIT_ERR_INTEGRITY, "is not what the journal holds");
+    free(there);
+    free(here);
+    dit_json_release(&document);
+}
+
+static void check_case(verifier *v, const suite_history_result *result)
+{
+    const cJSON *kase = member(result->document, "case");
+    char *text = NULL, hash[DIT_HASH_HEX], path[SUITE_PATH];
+    if (!cJSON_IsObject(kase) || dit_json_canonical(kase, &text) != DIT_OK) {
+        problem(v, DIT_ERR_INTEGRITY, "the line holds no case");
+        return;
+    }
+    dit_hash(text, strlen(text), hash);
+    free(text);
+    if (strcmp(hash, result->case_id) != 0)
+        problem(v, DIT_ERR_INTEGRITY, "the case hashes to %s, its id is %s", hash, result->case_id);
+    if (suite_path(path, "%s/cases/%s/case.json", v->session->dir, result->case_id) == DIT_OK)
+        check_file(v, path, kase, false);
+}
+
+static void check_record(verifier *v, const suite_history_result *result, const cJSON *record)
+{
+    char path[SUITE_PATH];
+    v->summary->records++;
+    check_latency(v, record);
+    check_memory(v, record);
+    check_communication(v, member(result->document, "case"), record);
+    check_latents(v, result, record);
+    if (result->superseded) return;
+    if (suite_path(path, "%s/cases/%s/p%d/record.json", v->session->dir, result->case_id, result->process) == DIT_OK)
+        check_file(v, path, record, false);
+}
+
+/* Simulated, and only simulated, is what the case's platform says is to be simulated. */
+static void check_evidence(verifier *v, const suite_history_result *result, const cJSON *record)
+{
+    bool simulated = suite_case_simulated(member(result->document, "case"));
+    const char *expected = simulated ? "simulated" : "measured", *said = simulated ? "nothing" : expected;
+    const cJSON *evidence = member(record, "evidence");
+    if (evidence) said = cJSON_IsString(evidence) ? evidence->valuestring : "no word";
+    if (strcmp(said, expected) != 0)
+        problem(v, DIT_ERR_INTEGRITY, "the record's evidence is %.40s, that of its platform is %s", said, expected);
+}
+
+static void check_result(verifier *v, const suite_history_result *result)
+{
+    const cJSON *record = member(result->document, "record"), *error = member(result->document, "error");
+    snprintf(v->place, sizeof v->place, "journal.jsonl:%d", result->line);
+    check_case(v, result);
+    if (result->status == SUITE_OUTCOME_OK && (!record || error))
+        problem(v, DIT_ERR_INTEGRITY, "status ok %s", error ? "with an error" : "without a record");
+    if (result->status == SUITE_OUTCOME_OK && cJSON_IsFalse(member(record, "communication_match")))
+        problem(v, DIT_ERR_BYTES_MISMATCH, "status ok although communication_match is false");
+    if (record && result->status == SUITE_OUTCOME_OK) check_evidence(v, result, record);
+    if (record && result->status == SUITE_OUTCOME_OK) check_record(v, result, record);
+}
+
+static bool is_planned(const suite_schedule *schedule, const suite_history_result *result)
+{
+    for (int i = 0; i < schedule->item_count; i++) {
+        const suite_run_item *item = &schedule->items[i];
+        if (item->process == result->process && strcmp(schedule->cases[item->case_index].case_id, result->case_id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Each (case, process) of the plan once: no good result run again, none from outside, none missing at the end. */
+static void check_union(verifier *v, const suite_history *history, const suite_schedule *schedule)
+{
+    for (int i = 0; i < history->result_count; i++) {
+        const suite_history_result *result = &history->results[i];
+        snprintf(v->place, sizeof v->place, "journal.jsonl:%d", result->line);
+        if (result->superseded && result->status == SUITE_OUTCOME_OK)
+            problem(v, DIT_ERR_INTEGRITY, "a good result that a later line replaces");
+        if (!is_planned(schedule, result)) problem(v, DIT_ERR_INTEGRITY, "a result that was not planned");
+    }
+    snprintf(v->place, sizeof v->place, "journal.jsonl");
+    for (int i = 0; history->complete && i < schedule->item_count; i++) {
+        const suite_case *one = &schedule->cases[schedule->items[i].case_index];
+        if (!suite_history_find(history, one->case_id, schedule->items[i].process))
+            problem(v, DIT_ERR_INTEGRITY, "complete, but %s process %d has no result", one->label,
+                    schedule->items[i].process);
+    }
+}
+
+static void check_plan(verifier *v, const suite_history *history)
+{
+    const char *said = cJSON_GetStringValue(member(member(history->session, "plan"), "hash"));
+    suite_schedule schedule = {0};
+    if (suite_schedule_load(v->session, &schedule) != DIT_OK)
+        problem_at(v, "plan.json", dit_error_last()->status, dit_error_last()->message);
+    else if (!said || strcmp(said, schedule.hash) != 0)
+        problem_at(v, "plan.json", DIT_ERR_INTEGRITY, "is not the plan that the session was started with");
+    else
+        check_union(v, history, &schedule);
+    suite_schedule_release(&schedule);
+}
+
+dit_status suite_verify_session(const suite_session *session, suite_verify_report report, void *context,
+                                suite_verify_summary *out)
+{
+    verifier v = {.session = session, .report = report, .context = context, .summary = out};
+    suite_history history = {0};
+    *out = (suite_verify_summary){0};
+    dit_status st = suite_history_load(session->journal, &history);
+    if (st == DIT_ERR_IO) return st;
+    if (st != DIT_OK) {
+        problem_at(&v, "journal.jsonl", st, dit_error_last()->message); /* the message names the line */
+        return DIT_OK;
+    }
+    v.head = history.session;
+    out->lines = history.extent.lines;
+    out->results = history.result_count;
+    check_plan(&v, &history);
+    for (int i = 0; i < history.result_count; i++) check_result(&v, &history.results[i]);
+    suite_history_release(&history);
+    return DIT_OK;
+}

@@ -1,0 +1,841 @@
+#include "suite/simulate/published_points.h"
+
+#include "base/expr.h"
+#include "base/stats.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/parameter.h"
+#include "suite/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *code, *text;
+} skips[] = {
+#define SKIP_ROW(name, code, text) {code, text},
+    SUITE_SKIP_LIST(SKIP_ROW)
+#undef SKIP_ROW
+};
+
+const char *suite_skip_code(suite_skip skip)
+{
+    return skips[skip].code;
+}
+
+const char *suite_skip_text(suite_skip skip)
+{
+    return skips[skip].text;
+}
+
+static dit_status fail_memory(void)
+{
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for published points");
+}
+
+/* ---- what a point says ------------------------------------------------------------------------------------------- */
+
+/* Takes a reason down and returns false, for `return skip(...)` out of a check. */
+static bool __attribute__((format(printf, 3, 4))) skip(suite_point *out, suite_skip why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out->detail, sizeof out->detail, format, arguments);
+    va_end(arguments);
+    out->skip = why;
+    return false;
+}
+
+/* Forwards of a layer in a second. */
+static bool check_rate(const suite_published_point *point, suite_point *out)
+{
+    if (strcmp(point->metric, "throughput") != 0)
+        return skip(out, SUITE_SKIP_METRIC, "metric %s of a layer, not throughput", point->metric);
+    if (!point->has_value) return skip(out, SUITE_SKIP_VALUE, "printed as %s", point->unit);
+    if (strcmp(point->unit, "iter/s") != 0)
+        return skip(out, SUITE_SKIP_METRIC, "throughput in %s, not in iterations a second", point->unit);
+    if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g iterations a second is no rate", point->value);
+    if (strcmp(point->status, "doubtful") == 0) return skip(out, SUITE_SKIP_DOUBTFUL, "its status is doubtful");
+    return true;
+}
+
+/* Times of the whole loop, and of one of its steps. */
+static bool check_metric(const suite_published_point *point, suite_point *out)
+{
+    bool whole = strcmp(point->metric, "latency") == 0 || strcmp(point->metric, "latency_dit_forward") == 0;
+    bool step = strcmp(point->metric, "latency_per_step") == 0;
+    if (!whole && !step) return skip(out, SUITE_SKIP_METRIC, "metric %s", point->metric);
+    if (!point->has_value) return skip(out, SUITE_SKIP_VALUE, "printed as %s", point->unit);
+    if (strcmp(point->unit, "s") != 0)
+        return skip(out, SUITE_SKIP_METRIC, "%s in %s, not in seconds", point->metric, point->unit);
+    if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g s is no time", point->value);
+    out->loops = step && point->steps ? (double)point->steps : 1;
+    if (strcmp(point->status, "doubtful") == 0) return skip(out, SUITE_SKIP_DOUBTFUL, "its status is doubtful");
+    return true;
+}
+
+static bool check_method(const suite_published_point *point, const suite_published_method *method, suite_point *out)
+{
+    if (method->why) return skip(out, SUITE_SKIP_METHOD_OTHER, "%s: %s", point->method, method->why);
+    if (method->word[0])
+        return skip(out, SUITE_SKIP_METHOD_UNKNOWN, "\"%s\" of method \"%s\" is in no table", method->word,
+                    point->method);
+    if ((method->layout || method->packed) && !out->is_layer)
+        return skip(out, SUITE_SKIP_SETTING, "\"%s\" is of one attention layer", point->method);
+    return true;
+}
+
+static bool check_model(const suite_published_names *names, const suite_published_point *point, suite_point *out)
+{
+    const char *why;
+    out->model = suite_published_model(names, point->model, &why);
+    return out->model || skip(out, SUITE_SKIP_MODEL_UNKNOWN, "%s: %s", point->model, why);
+}
+
+static bool check_size(const suite_published_point *point, bool video, suite_point *out)
+{
+    if (!point->resolution[0]) return skip(out, SUITE_SKIP_RESOLUTION, "the point has no resolution");
+    if (!suite_resolution_from_text(point->resolution, &out->width_px, &out->height_px))
+        return skip(out, SUITE_SKIP_RESOLUTION, "\"%s\" is not WIDTHxHEIGHT", point->resolution);
+    if (video && !point->frames) return skip(out, SUITE_SKIP_FRAMES, "%s makes clips", out->model);
+    return point->steps || skip(out, SUITE_SKIP_STEPS, "the point has no steps");
+}
+
+static bool check_platform(const suite_published_names *names, const suite_published_point *point, suite_point *out)
+{
+    const char *hardware = point->hardware, *interconnect = point->interconnect;
+    const char *platform = NULL;
+    suite_published_place found = suite_published_platform(names, hardware, interconnect, point->gpus, &platform);
+    if (found == SUITE_PUBLISHED_HARDWARE_UNSTATED)
+        return skip(out, SUITE_SKIP_HARDWARE_UNSTATED, "hardware is \"%s\"", hardware);
+    if (found == SUITE_PUBLISHED_HARDWARE_UNKNOWN)
+        return skip(out, SUITE_SKIP_HARDWARE_UNKNOWN, "\"%s\" is in no row of the table", hardware);
+    if (found == SUITE_PUBLISHED_INTERCONNECT)
+        return skip(out, SUITE_SKIP_INTERCONNECT, "%d devices of %s, interconnect \"%s\"", (int)point->gpus, hardware,
+                    interconnect);
+    if (found == SUITE_PUBLISHED_DEVICES)
+        return skip(out, SUITE_SKIP_DEVICES, "%d devices, %s has fewer", (int)point->gpus, platform);
+    out->platform = platform;
+    return true;
+}
+
+static bool check_profile(const suite_published_names *names, const suite_published_point *point, const char *asked,
+                          suite_point *out)
+{
+    const char *runtime = point->runtime[0] || !out->habits.runtime ? point->runtime : out->habits.runtime;
+    const char *own = suite_published_profile(names, runtime);
+    if (!own) return skip(out, SUITE_SKIP_RUNTIME, "run time \"%s\"", point->runtime);
+    out->profile = asked ? asked : own;
+    return true;
+}
+
+/* ---- its mesh ---------------------------------------------------------------------------------------------------- */
+
+/* Degrees of config and of the method's name; what neither says is 0. */
+static bool take_degrees(const suite_published_point *point, const suite_published_method *method, suite_point *out)
+{
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int stated = point->degree[axis], named = method->degree[axis];
+        if (stated && named && stated != named)
+            return skip(out, SUITE_SKIP_DISAGREE, "method \"%s\", but config has %d for %s", point->method, stated,
+                        dit_axis_key((dit_axis)axis));
+        out->parallel.degree[axis] = stated ? stated : named;
+    }
+    return true;
+}
+
+/* Several devices, a hybrid, and not one degree. */
+static bool is_search(const suite_published_point *point, const suite_published_method *method, const suite_point *out)
+{
+    int stated = 0;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) stated += out->parallel.degree[axis] > 0;
+    return (point->search || method->search) && stated == 0 && point->gpus > 1;
+}
+
+/* Axes that nothing was said of have one rank when the others account for every device, or there is just one. */
+static bool close_degrees(const suite_published_point *point, suite_point *out)
+{
+    bool open = false;
+    int64_t product = 1;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int degree = out->parallel.degree[axis];
+        open = open || !degree;
+        if (degree) product *= degree;
+        if (!degree) out->parallel.degree[axis] = 1;
+        if (product > point->gpus) break;
+    }
+    if (product == point->gpus) return true;
+    if (open) return skip(out, SUITE_SKIP_DEGREES, "\"%s\" on %d devices", point->method, (int)point->gpus);
+    return skip(out, SUITE_SKIP_PRODUCT, "degrees of %d devices multiply to %s%d", (int)point->gpus,
+                product > point->gpus ? "at least " : "", (int)product);
+}
+
+static void write_method(suite_point *out)
+{
+    const dit_parallel *parallel = &out->parallel;
+    bool displaced = parallel->degree[DIT_AXIS_PIPEFUSION] > 1 || parallel->degree[DIT_AXIS_PATCH] > 1;
+    char label[64], bands[16] = "", warmup[16] = "";
+    dit_parallel_label(parallel, label);
+    if (parallel->num_pipeline_patch)
+        snprintf(bands, sizeof bands, " %s%d", dit_label_get(DIT_LABEL_BANDS)->prefix, parallel->num_pipeline_patch);
+    if (displaced)
+        snprintf(warmup, sizeof warmup, " %s%d", dit_label_get(DIT_LABEL_WARMUP)->prefix, parallel->warmup_steps);
+    snprintf(out->method, sizeof out->method, "%.33s%s%s", label, bands, warmup);
+}
+
+/* What is said of this point, else what its source does with pipelines, else xDiT's default. */
+static int warmup_steps_of(const suite_published_names *names, const suite_published_point *point,
+                           const suite_published_method *method, const suite_point *out)
+{
+    bool pipeline = out->search || out->parallel.degree[DIT_AXIS_PIPEFUSION] > 1;
+    if (point->warmup_steps >= 0) return point->warmup_steps;
+    if (method->warmup_steps >= 0) return method->warmup_steps;
+    if (pipeline && out->habits.pipefusion_warmup_steps >= 0) return out->habits.pipefusion_warmup_steps;
+    return names->warmup_steps;
+}
+
+static bool check_degrees(const suite_published_names *names, const suite_published_point *point,
+                          const suite_published_method *method, suite_point *out)
+{
+    dit_parallel *parallel = &out->parallel;
+    if (point->beyond) return skip(out, SUITE_SKIP_SETTING, "config has %s", point->beyond);
+    if (!take_degrees(point, method, out)) return false;
+    snprintf(out->method, sizeof out->method, "hybrid");
+    out->search = is_search(point, method, out);
+    parallel->warmup_steps = warmup_steps_of(names, point, method, out);
+    if (out->search) return true;
+    if (!close_degrees(point, out)) return false;
+    if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1) parallel->num_pipeline_patch = point->num_pipeline_patch;
+    write_method(out);
+    return true;
+}
+
+/* What a layer needs beside its degrees. */
+static bool check_layer(const suite_published_point *point, const suite_published_method *method, suite_point *out)
+{
+    if (!point->seq_len) return skip(out, SUITE_SKIP_LAYER, "the point has no seq_len");
+    if (!point->heads || !point->head_dim) return skip(out, SUITE_SKIP_LAYER, "the point has no heads or head_dim");
+    if (point->kv_groups && point->heads % point->kv_groups)
+        return skip(out, SUITE_SKIP_NOT_LEGAL, "%d heads are no groups of %d", (int)point->heads,
+                    (int)point->kv_groups);
+    out->layout = method->layout ? method->layout : "basic";
+    out->packed = method->packed;
+    return true;
+}
+
+/* ---- its cases --------------------------------------------------------------------------------------------------- */
+
+/* Its degrees; of a search every legal mesh. */
+static dit_status add_mesh(const suite_point *point, cJSON *defaults)
+{
+    if (point->search) {
+        DIT_TRY(dit_json_add_string(defaults, "method", "hybrid"));
+        return dit_json_add_int(defaults, "world_size", point->published->gpus);
+    }
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int degree = point->parallel.degree[axis];
+        if (point->is_layer && degree == 1) continue; /* most axes mean nothing to a layer */
+        DIT_TRY(dit_json_add_int(defaults, dit_axis_key((dit_axis)axis), degree));
+    }
+    return DIT_OK;
+}
+
+static dit_status add_layer(const suite_point *point, cJSON *defaults)
+{
+    const suite_published_point *published = point->published;
+    int64_t group = published->kv_groups ? published->kv_groups : 1;
+    DIT_TRY(dit_json_add_int(defaults, "tokens", published->seq_len));
+    DIT_TRY(dit_json_add_int(defaults, "heads", published->heads));
+    DIT_TRY(dit_json_add_int(defaults, "kv_heads", published->heads / group));
+    DIT_TRY(dit_json_add_int(defaults, "head_dim", published->head_dim));
+    DIT_TRY(dit_json_add_int(defaults, "batch", published->batch ? published->batch : 1));
+    DIT_TRY(dit_json_add_string(defaults, "layout", point->layout));
+    if (cJSON_AddBoolToObject(defaults, "causal", point->is_causal) &&
+        cJSON_AddBoolToObject(defaults, "packed", point->packed))
+        return DIT_OK;
+    return fail_memory();
+}
+
+static bool is_latency(const suite_point *point)
+{
+    return strcmp(point->published->metric, "latency") == 0;
+}
+
+static dit_status add_defaults(const suite_point *point, bool video, cJSON *workload)
+{
+    const suite_published_point *published = point->published;
+    cJSON *defaults = cJSON_AddObjectToObject(workload, "defaults");
+    if (!defaults) return fail_memory();
+    DIT_TRY(dit_json_add_string(defaults, "platform", point->platform));
+    DIT_TRY(dit_json_add_string(defaults, "profile", point->profile));
+    DIT_TRY(dit_json_add_string(defaults, "element", "fp16"));
+    DIT_TRY(add_mesh(point, defaults));
+    if (point->is_layer) return add_layer(point, defaults);
+    DIT_TRY(dit_json_add_string(defaults, "model", point->model));
+    DIT_TRY(dit_json_add_string(defaults, "resolution", published->resolution));
+    DIT_TRY(dit_json_add_int(defaults, "num_inference_steps", published->steps));
+    DIT_TRY(dit_json_add_int(defaults, "num_images", published->batch ? published->batch : 1));
+    DIT_TRY(dit_json_add_int(defaults, "warmup_steps", point->parallel.warmup_steps));
+    if (video) DIT_TRY(dit_json_add_int(defaults, "num_frames", published->frames));
+    if (video && point->habits.tiling && is_latency(point) && !cJSON_AddTrueToObject(defaults, "tiling"))
+        return fail_memory();
+    if (!point->parallel.num_pipeline_patch) return DIT_OK;
+    return dit_json_add_int(defaults, "num_pipeline_patch", point->parallel.num_pipeline_patch);
+}
+
+/* A latency is printed of a whole pipeline, text encoders and, where its source decodes, the VAE included; other times
+ * are of its loop. Layers whose q, k and v travel apart are timed by a script that waits for the device after every
+ * forward (yunchang's benchmark_longctx.py), packed ones by one that does not (benchmark_longctx_qkvpacked.py). */
+static dit_status add_measure(const suite_point *point, cJSON *workload)
+{
+    cJSON *measure = cJSON_AddObjectToObject(workload, "measure");
+    if (!measure) return fail_memory();
+    if (point->is_layer) return cJSON_AddBoolToObject(measure, "waits", !point->packed) ? DIT_OK : fail_memory();
+    return dit_json_add_string(measure, "scope", is_latency(point) ? point->habits.scope : "denoise");
+}
+
+static dit_status write_workload(const suite_point *point, bool video, cJSON *workload)
+{
+    DIT_TRY(dit_json_add_string(workload, "schema", "ditbench.workload/1"));
+    DIT_TRY(dit_json_add_string(workload, "name", "published"));
+    DIT_TRY(dit_json_add_string(workload, "program", point->is_layer ? "attention" : "denoise"));
+    DIT_TRY(add_defaults(point, video, workload));
+    return add_measure(point, workload);
+}
+
+static dit_status expand(const suite_point *point, bool video, suite_workload *out)
+{
+    cJSON *document = cJSON_CreateObject();
+    dit_status st = document ? write_workload(point, video, document) : fail_memory();
+    char *text = st == DIT_OK ? cJSON_PrintUnformatted(document) : NULL;
+    if (st == DIT_OK && !text) st = fail_memory();
+    if (st == DIT_OK) st = suite_workload_parse(text, strlen(text), "published point", out);
+    free(text);
+    cJSON_Delete(document);
+    return st;
+}
+
+static const char *tag_of(const suite_case *one, const char *tag)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one->tags, tag));
+    return text ? text : "";
+}
+
+static dit_status take_cases(suite_point *out)
+{
+    out->cases = calloc((size_t)out->workload.case_count + 1, sizeof *out->cases);
+    if (!out->cases) return fail_memory();
+    for (int i = 0; i < out->workload.case_count; i++) {
+        suite_case *one = &out->workload.cases[i];
+        out->cases[out->case_count++] =
+            (suite_point_case){out->published, out->platform, out->profile, tag_of(one, "mesh"), one};
+    }
+    return DIT_OK;
+}
+
+static void skip_dropped(suite_point *out)
+{
+    const suite_dropped *dropped = out->workload.dropped;
+    bool unbuilt = dropped->code == DIT_ERR_UNSUPPORTED;
+    skip(out, unbuilt ? SUITE_SKIP_MODEL_NOT_BUILT : SUITE_SKIP_NOT_LEGAL, "%s: %.300s", dit_status_name(dropped->code),
+         dropped->reason);
+}
+
+/* A value that no workload may have is the point's fault: the model's file was read before. */
+static dit_status skip_refused(dit_status st, suite_point *out)
+{
+    out->workload = (suite_workload){0};
+    if (st == DIT_ERR_MEMORY || st == DIT_ERR_IO || st == DIT_ERR_ENVIRONMENT) return st;
+    skip(out, SUITE_SKIP_NOT_LEGAL, "%s: %.300s", dit_status_name(st), dit_error_last()->message);
+    dit_error_clear();
+    return DIT_OK;
+}
+
+/* "u4 r2 zigzag packed": what makes a difference on this mesh. */
+static void write_layer_method(suite_point *out)
+{
+    const suite_case *one = out->cases[0].kase;
+    bool ring = out->parallel.degree[DIT_AXIS_RING] > 1, packed = strcmp(tag_of(one, "packed"), "on") == 0;
+    snprintf(out->method, sizeof out->method, "%.33s%s%.12s%s", tag_of(one, "mesh"), ring ? " " : "",
+             ring ? tag_of(one, "layout") : "", packed ? " packed" : "");
+}
+
+static dit_status make_cases(bool video, suite_point *out)
+{
+    dit_status st = expand(out, video, &out->workload);
+    if (st != DIT_OK) return skip_refused(st, out);
+    st = take_cases(out);
+    if (st == DIT_OK && out->case_count == 0) skip_dropped(out);
+    if (st == DIT_OK && out->case_count && out->is_layer && !out->search) write_layer_method(out);
+    return st;
+}
+
+/* ---- understanding ----------------------------------------------------------------------------------------------- */
+
+/* Whether the model makes clips, and can be run at all; the rest of its file is read again by the expansion. */
+static dit_status look_at_model(suite_point *out, bool *video, bool *built)
+{
+    suite_model model;
+    DIT_TRY(suite_model_load(out->model, &model));
+    *video = model.video;
+    *built = model.config && model.scheduler;
+    suite_model_release(&model);
+    return DIT_OK;
+}
+
+static dit_status finish(bool video, suite_point *out)
+{
+    dit_status st = make_cases(video, out);
+    if (st != DIT_OK) suite_point_release(out);
+    return st;
+}
+
+static dit_status understand_layer(const suite_published_names *names, const suite_published_point *published,
+                                   const char *profile, suite_point *out)
+{
+    suite_published_method method;
+    suite_published_method_read(names, published->method, &method);
+    if (!check_rate(published, out) || !check_method(published, &method, out) ||
+        !check_layer(published, &method, out) || !check_platform(names, published, out) ||
+        !check_profile(names, published, profile, out) || !check_degrees(names, published, &method, out))
+        return DIT_OK;
+    return finish(false, out);
+}
+
+dit_status suite_point_understand(const suite_published_names *names, const suite_published_point *published,
+                                  const char *profile, suite_point *out)
+{
+    suite_published_method method;
+    bool video, built;
+    *out = (suite_point){.published = published, .loops = 1};
+    out->is_layer = suite_published_layer(names, published->model, &out->is_causal);
+    if (out->is_layer) return understand_layer(names, published, profile, out);
+    suite_published_habits_of(names, published, &out->habits);
+    suite_published_method_read(names, published->method, &method);
+    if (!check_metric(published, out) || !check_method(published, &method, out) || !check_model(names, published, out))
+        return DIT_OK;
+    DIT_TRY(look_at_model(out, &video, &built));
+    if (!built && !skip(out, SUITE_SKIP_MODEL_NOT_BUILT, "%s: architecture facts only", out->model)) return DIT_OK;
+    if (!check_size(published, video, out) || !check_platform(names, published, out) ||
+        !check_profile(names, published, profile, out) || !check_degrees(names, published, &method, out))
+        return DIT_OK;
+    return finish(video, out);
+}
+
+void suite_point_release(suite_point *point)
+{
+    free(point->cases);
+    suite_workload_release(&point->workload);
+    *point = (suite_point){0};
+}
+
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+
+static const char *mesh_of(const suite_point *point)
+{
+    return point->case_count == 1 ? point->cases[0].mesh : "";
+}
+
+static const char *text_variable(const suite_point *point, const char *name)
+{
+    const suite_published_point *published = point->published;
+    const struct {
+        const char *name, *value;
+    } texts[] = {
+        {"status", point->skip ? "skipped" : "understood"},
+        {"reason", suite_skip_code(point->skip)},
+        {"model", point->model ? point->model : published->model},
+        {"source", published->source},
+        {"metric", published->metric},
+        {"method", published->method},
+        {"mesh", mesh_of(point)},
+        {"hardware", published->hardware},
+        {"interconnect", published->interconnect},
+        {"platform", point->platform ? point->platform : ""},
+        {"profile", point->profile ? point->profile : ""},
+        {"runtime", published->runtime},
+        {"provenance", published->provenance},
+        {"resolution", published->resolution},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(texts[i].name, name) == 0) return texts[i].value;
+    return NULL;
+}
+
+static bool number_variable(const suite_point *point, const char *name, double *out)
+{
+    const suite_published_point *published = point->published;
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"index", published->index},
+        {"tokens", (double)published->seq_len},
+        {"heads", (double)published->heads},
+        {"head_dim", (double)published->head_dim},
+        {"width_px", (double)point->width_px},
+        {"height_px", (double)point->height_px},
+        {"frames", (double)published->frames},
+        {"steps", (double)published->steps},
+        {"batch", (double)published->batch},
+        {"gpus", (double)published->gpus},
+        {"value", published->has_value ? published->value : 0},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        *out = numbers[i].value;
+        if (strcmp(numbers[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+static dit_status variable(void *context, const char *name, dit_value *out)
+{
+    const suite_point *point = context;
+    *out = (dit_value){.kind = DIT_VALUE_STRING, .string = text_variable(point, name)};
+    if (out->string) return DIT_OK;
+    out->kind = DIT_VALUE_NUMBER;
+    if (number_variable(point, name, &out->number)) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_NOT_FOUND, "a published point has no \"%s\"", name);
+}
+
+dit_status suite_point_test(const suite_point *point, const char *expression, bool *out)
+{
+    const dit_expr_scope scope = {.variable = variable, .context = (void *)(uintptr_t)point};
+    return dit_expr_test(expression, &scope, out);
+}
+
+/* Of a point that is not understood yet: what it was understood as is not known. */
+static dit_status printed_variable(void *context, const char *name, dit_value *out)
+{
+    static const char *const understood[] = {"status",  "reason",   "model",     "mesh", "platform",
+                                             "profile", "width_px", "height_px", NULL};
+    for (const char *const *one = understood; *one; one++)
+        if (strcmp(*one, name) == 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is not known yet", name);
+    return variable(context, name, out);
+}
+
+bool suite_point_ruled_out(const suite_published_point *published, const char *expression)
+{
+    suite_point bare = {.published = published};
+    const dit_expr_scope scope = {.variable = printed_variable, .context = &bare};
+    bool holds = true;
+    bool known = dit_expr_test(expression, &scope, &holds) == DIT_OK;
+    if (!known) dit_error_clear();
+    return known && !holds;
+}
+
+/* ---- predicting -------------------------------------------------------------------------------------------------- */
+
+/* "layer:32x128 S8192 causal, u4 r2 zigzag packed on 8 of 8xA100-SXM4-80GB" */
+static void write_layer_label(const suite_point *point, suite_point_result *out)
+{
+    const suite_published_point *published = point->published;
+    const char *model = point->case_count ? tag_of(point->cases[0].kase, "model") : "layer";
+    snprintf(out->label, sizeof out->label, "%.60s S%lld%s, %.60s on %d of %.60s", model, (long long)published->seq_len,
+             point->is_causal ? " causal" : "", point->method[0] ? point->method : published->method,
+             (int)published->gpus, published->hardware);
+}
+
+static void write_label(const suite_point *point, suite_point_result *out)
+{
+    const suite_published_point *published = point->published;
+    if (point->is_layer) {
+        write_layer_label(point, out);
+        return;
+    }
+    const char *model = point->model ? point->model : published->model;
+    char clip[32] = "";
+    if (published->frames) snprintf(clip, sizeof clip, "x%d", (int)published->frames);
+    snprintf(out->label, sizeof out->label, "%.60s %.20s%s, %.40s on %d of %.40s", model,
+             published->resolution[0] ? published->resolution : "?", clip,
+             point->method[0] ? point->method : published->method, (int)published->gpus, published->hardware);
+}
+
+/* Points with one panel differ in method alone, as far as their source says. */
+static void write_panel(const suite_point *point, suite_point_result *out)
+{
+    const suite_published_point *published = point->published;
+    if (point->is_layer) {
+        snprintf(out->panel, sizeof out->panel, "%.60s|%d|%d|%d|%.60s|%.60s|%.30s|%.30s",
+                 tag_of(point->cases[0].kase, "model"), (int)published->seq_len, (int)published->batch,
+                 (int)published->gpus, published->hardware, published->interconnect, published->metric, point->profile);
+        return;
+    }
+    snprintf(out->panel, sizeof out->panel, "%.60s|%.20s|%d|%d|%d|%d|%.60s|%.60s|%.30s|%.30s", point->model,
+             published->resolution, (int)published->frames, (int)published->steps, (int)published->batch,
+             (int)published->gpus, published->hardware, published->interconnect, published->metric, point->profile);
+}
+
+static suite_point_result result_of(const suite_point *point)
+{
+    const suite_published_point *published = point->published;
+    suite_point_result result = {.index = published->index,
+                                 .skip = point->skip,
+                                 .has_published = published->has_value,
+                                 .published = published->value,
+                                 .rounding = published->rounding};
+    snprintf(result.detail, sizeof result.detail, "%s", point->detail);
+    snprintf(result.method, sizeof result.method, "%s", point->method);
+    snprintf(result.mesh, sizeof result.mesh, "%s", mesh_of(point));
+    write_label(point, &result);
+    suite_text_clean(result.label);
+    suite_text_clean(result.detail);
+    if (!point->skip) write_panel(point, &result);
+    return result;
+}
+
+static bool ends_everything(dit_status st)
+{
+    return st == DIT_ERR_INTERRUPTED || st == DIT_ERR_ENVIRONMENT || st == DIT_ERR_IO;
+}
+
+/* Asks about one case; the result keeps the least time, or why there is none. */
+static dit_status predict_case(const suite_point *point, int index, suite_predictor predict, void *context,
+                               suite_point_result *out)
+{
+    const suite_point_case *one = &point->cases[index];
+    double seconds = 0;
+    dit_status st = predict(one, &seconds, context);
+    if (ends_everything(st)) return st;
+    if (st == DIT_OK && !(isfinite(seconds) && seconds > 0))
+        st = DIT_FAIL(DIT_ERR_NONFINITE, "%g s is no time", seconds);
+    if (st != DIT_OK && out->predicted == 0)
+        snprintf(out->detail, sizeof out->detail, "%s: %s: %.280s", one->mesh, dit_status_name(st),
+                 dit_error_last()->message);
+    if (st != DIT_OK) {
+        dit_error_clear();
+        return DIT_OK;
+    }
+    seconds /= point->loops;
+    if (out->predicted > 0 && out->predicted <= seconds) return DIT_OK;
+    out->predicted = seconds;
+    snprintf(out->mesh, sizeof out->mesh, "%s", one->mesh);
+    return DIT_OK;
+}
+
+dit_status suite_point_predict(const suite_point *point, suite_predictor predict, void *context,
+                               suite_point_result *out)
+{
+    *out = result_of(point);
+    out->is_rate = point->is_layer;
+    if (point->skip || !predict) return DIT_OK;
+    for (int i = 0; i < point->case_count; i++) DIT_TRY(predict_case(point, i, predict, context, out));
+    if (out->predicted > 0 && point->is_layer) out->predicted = 1 / out->predicted; /* forwards a second */
+    if (out->predicted > 0)
+        out->detail[0] = '\0';
+    else
+        out->skip = SUITE_SKIP_PREDICTION;
+    return DIT_OK;
+}
+
+/* ---- the fit ----------------------------------------------------------------------------------------------------- */
+
+bool suite_point_in_fit(const suite_point *point, const suite_calibration *calibration)
+{
+    for (int i = 0; i < point->case_count; i++) {
+        const suite_point_case *one = &point->cases[i];
+        if (suite_calibration_has(calibration, one->kase->case_id, one->platform, one->profile)) return true;
+    }
+    return false;
+}
+
+/* ---- how near ---------------------------------------------------------------------------------------------------- */
+
+double suite_point_error(const suite_point_result *result)
+{
+    return result->predicted / result->published - 1;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double suite_points_percentile(const double *values, int count, double share)
+{
+    double *sorted = count > 0 ? malloc((size_t)count * sizeof *sorted) : NULL;
+    if (!sorted) return 0;
+    memcpy(sorted, values, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_numbers);
+    int rank = (int)ceil(share * count - 1e-9);
+    double value = sorted[rank < 1 ? 0 : rank > count ? count - 1 : rank - 1];
+    free(sorted);
+    return value;
+}
+
+const char *suite_points_part_name(suite_points_part part)
+{
+    static const char *const names[] = {"all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"};
+    return names[part];
+}
+
+const char *suite_points_part_title(suite_points_part part)
+{
+    static const char *const titles[] = {"all",         "in the fit",        "not in the fit",
+                                         "  latencies", "  rates of layers", "  rates in doubt"};
+    return titles[part];
+}
+
+static bool is_part(const suite_point_result *result, suite_points_part part)
+{
+    switch (part) {
+    case SUITE_POINTS_ALL: return true;
+    case SUITE_POINTS_IN_FIT: return result->in_fit;
+    case SUITE_POINTS_LATENCIES: return !result->in_fit && !result->is_rate;
+    case SUITE_POINTS_RATES: return !result->in_fit && result->is_rate && !result->doubted;
+    case SUITE_POINTS_RATES_DOUBTED: return !result->in_fit && result->is_rate && result->doubted;
+    default: return !result->in_fit;
+    }
+}
+
+/* A pair with a foot outside of the fit is outside; in a smaller part both must be. */
+static bool is_pair_of_part(const suite_point_result *a, const suite_point_result *b, suite_points_part part)
+{
+    bool both_fitted = a->in_fit && b->in_fit;
+    if (part == SUITE_POINTS_NOT_IN_FIT) return !both_fitted;
+    if (part <= SUITE_POINTS_IN_FIT) return is_part(a, part) && is_part(b, part);
+    suite_point_result x = *a, y = *b;
+    x.in_fit = y.in_fit = both_fitted;
+    return is_part(&x, part) && is_part(&y, part);
+}
+
+static bool is_simulated(const suite_point_result *result)
+{
+    return !result->skip && result->has_published && result->predicted > 0;
+}
+
+static void judge_pair(const suite_point_result *a, const suite_point_result *b, suite_points_part part,
+                       suite_points_statistics *out)
+{
+    double printed = a->published - b->published, predicted = a->predicted - b->predicted;
+    if (!is_pair_of_part(a, b, part)) return;
+    if (fabs(printed) <= (a->rounding + b->rounding) * (1 + 1e-9) || strcmp(a->method, b->method) == 0) return;
+    bool ordered = printed * predicted > 0,
+         apart = fabs(printed) > SUITE_POINTS_APART * fmin(a->published, b->published);
+    out->pairs++;
+    out->ordered += ordered;
+    out->pairs_apart += apart;
+    out->ordered_apart += apart && ordered;
+}
+
+static int compare_panels(const void *a, const void *b)
+{
+    const suite_point_result *x = *(const suite_point_result *const *)a, *y = *(const suite_point_result *const *)b;
+    int order = strcmp(x->panel, y->panel);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* `list` is sorted by panel. */
+static void judge_pairs(const suite_point_result **list, int count, suite_points_part part,
+                        suite_points_statistics *out)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count && strcmp(list[i]->panel, list[j]->panel) == 0; j++)
+            judge_pair(list[i], list[j], part, out);
+}
+
+static void judge_errors(const suite_point_result **list, int count, suite_points_part part, double *errors,
+                         suite_points_statistics *out)
+{
+    for (int i = 0; i < count; i++)
+        if (is_part(list[i], part)) errors[out->points++] = fabs(suite_point_error(list[i]));
+    out->median_error = dit_stats_median(errors, out->points);
+    out->p90_error = suite_points_percentile(errors, out->points, 0.9);
+    out->worst_error = suite_points_percentile(errors, out->points, 1);
+}
+
+void suite_points_summarise(const suite_point_result *results, int count, suite_points_part part,
+                            suite_points_statistics *out)
+{
+    const suite_point_result **list = malloc(((size_t)count + 1) * sizeof *list);
+    double *errors = malloc(((size_t)count + 1) * sizeof *errors);
+    int simulated = 0;
+    *out = (suite_points_statistics){0};
+    for (int i = 0; list && i < count; i++)
+        if (is_simulated(&results[i])) list[simulated++] = &results[i];
+    if (list && errors) {
+        qsort(list, (size_t)simulated, sizeof *list, compare_panels);
+        judge_errors(list, simulated, part, errors, out);
+        judge_pairs(list, simulated, part, out);
+    }
+    free(list);
+    free(errors);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static dit_status add_point(cJSON *list, const suite_point_result *result)
+{
+    cJSON *entry = cJSON_CreateObject();
+    bool simulated = is_simulated(result);
+    if (!entry || !cJSON_AddItemToArray(list, entry)) return fail_memory();
+    DIT_TRY(dit_json_add_int(entry, "index", result->index));
+    DIT_TRY(dit_json_add_string(entry, "status", simulated ? "simulated" : "skipped"));
+    if (!simulated) DIT_TRY(dit_json_add_string(entry, "reason", suite_skip_code(result->skip)));
+    if (!simulated) DIT_TRY(dit_json_add_string(entry, "detail", result->detail));
+    if (result->has_published) DIT_TRY(dit_json_add_number(entry, "published", result->published));
+    if (simulated) DIT_TRY(dit_json_add_number(entry, "predicted", result->predicted));
+    if (simulated) DIT_TRY(dit_json_add_number(entry, "error", suite_point_error(result)));
+    if (!cJSON_AddBoolToObject(entry, "in_fit", result->in_fit)) return fail_memory();
+    if (result->doubted && !cJSON_AddTrueToObject(entry, "doubted")) return fail_memory();
+    if (simulated) DIT_TRY(dit_json_add_string(entry, "mesh", result->mesh));
+    return dit_json_add_string(entry, "label", result->label);
+}
+
+static dit_status add_statistics(cJSON *summary, const suite_point_result *results, int count, suite_points_part part)
+{
+    suite_points_statistics s;
+    suite_points_summarise(results, count, part, &s);
+    cJSON *entry = cJSON_AddObjectToObject(summary, suite_points_part_name(part));
+    if (!entry) return fail_memory();
+    DIT_TRY(dit_json_add_int(entry, "points", s.points));
+    if (s.points) DIT_TRY(dit_json_add_number(entry, "median_error", s.median_error));
+    if (s.points) DIT_TRY(dit_json_add_number(entry, "p90_error", s.p90_error));
+    if (s.points) DIT_TRY(dit_json_add_number(entry, "worst_error", s.worst_error));
+    DIT_TRY(dit_json_add_int(entry, "pairs", s.pairs));
+    DIT_TRY(dit_json_add_int(entry, "ordered", s.ordered));
+    if (s.pairs) DIT_TRY(dit_json_add_number(entry, "ordered_share", (double)s.ordered / s.pairs));
+    DIT_TRY(dit_json_add_int(entry, "pairs_apart", s.pairs_apart));
+    return dit_json_add_int(entry, "ordered_apart", s.ordered_apart);
+}
+
+static dit_status add_reasons(cJSON *summary, const suite_point_result *results, int count)
+{
+    cJSON *reasons = cJSON_AddObjectToObject(summary, "reasons");
+    if (!reasons) return fail_memory();
+    for (int skip = SUITE_SKIP_NONE + 1; skip < SUITE_SKIP_COUNT; skip++) {
+        int skipped = 0;
+        for (int i = 0; i < count; i++) skipped += results[i].skip == (suite_skip)skip;
+        if (skipped) DIT_TRY(dit_json_add_int(reasons, suite_skip_code((suite_skip)skip), skipped));
+    }
+    return DIT_OK;
+}
+
+static dit_status fill_answer(const suite_point_result *results, int count, cJSON *document)
+{
+    cJSON *list = cJSON_AddArrayToObject(document, "points"), *summary = cJSON_AddObjectToObject(document, "summary");
+    int simulated = 0;
+    if (!list || !summary) return fail_memory();
+    for (int i = 0; i < count; i++) DIT_TRY(add_point(list, &results[i]));
+    for (int i = 0; i < count; i++) simulated += is_simulated(&results[i]);
+    DIT_TRY(dit_json_add_int(summary, "points", count));
+    DIT_TRY(dit_json_add_int(summary, "simulated", simulated));
+    DIT_TRY(dit_json_add_int(summary, "skipped", count - simulated));
+    DIT_TRY(add_reasons(summary, results, count));
+    for (int part = 0; part < SUITE_POINTS_PART_COUNT; part++)
+        DIT_TRY(add_statistics(summary, results, count, (suite_points_part)part));
+    return DIT_OK;
+}
+
+dit_status suite_points_json(const suite_point_result *results, int count, cJSON **out)
+{
+    *out = cJSON_CreateObject();
+    dit_status st = *out ? fill_answer(results, count, *out) : fail_memory();
+    if (st == DIT_OK) return DIT_OK;
+    cJSON_Delete(*out);
+    *out = NULL;
+    return st;
+}

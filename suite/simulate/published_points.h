@@ -1,0 +1,163 @@
+/* Points: published numbers as cases that can be simulated, and how near the simulation comes.
+ *
+ * A point is understood when it says enough to be one case: a metric of time, a model and a machine that we have, size,
+ * steps and degrees. Everything else is skipped with a code and words. Understood points are handed to a predictor;
+ * what comes back is compared with what was printed, by pure functions.
+ */
+#ifndef DIT_SUITE_SIMULATE_PUBLISHED_POINTS_H
+#define DIT_SUITE_SIMULATE_PUBLISHED_POINTS_H
+
+#include "suite/platform/calibration.h"
+#include "suite/published/published.h"
+#include "suite/workload/workload.h"
+
+/* Why a point is skipped: constant, stable code, what it means; in the order in which they are looked for. */
+#define SUITE_SKIP_LIST(X)                                                                                             \
+    X(NONE, "", "understood")                                                                                          \
+    X(METRIC, "metric_not_latency", "not a time of denoising in seconds, not forwards of a layer in a second")         \
+    X(VALUE, "no_value", "no number was printed")                                                                      \
+    X(DOUBTFUL, "marked_doubtful", "whoever collected it does not believe it")                                         \
+    X(METHOD_OTHER, "method_not_ours", "a method that the engine does not have")                                       \
+    X(METHOD_UNKNOWN, "method_unknown", "a name that is in no table")                                                  \
+    X(MODEL_UNKNOWN, "model_unknown", "no model of the catalogue")                                                     \
+    X(MODEL_NOT_BUILT, "model_not_built", "a model whose architecture the engine does not build")                      \
+    X(RESOLUTION, "resolution_not_stated", "no size in pixels")                                                        \
+    X(LAYER, "layer_not_stated", "an attention layer without its tokens or heads")                                     \
+    X(FRAMES, "frames_not_stated", "a clip without its length")                                                        \
+    X(STEPS, "steps_not_stated", "no number of steps")                                                                 \
+    X(HARDWARE_UNSTATED, "hardware_not_stated", "the accelerator is not named")                                        \
+    X(HARDWARE_UNKNOWN, "hardware_unknown", "an accelerator that no platform has")                                     \
+    X(INTERCONNECT, "interconnect_not_stated", "several devices, and what joins them is not said or not known")        \
+    X(DEVICES, "too_few_devices", "more devices than the machine has")                                                 \
+    X(RUNTIME, "runtime_not_ours", "a run time without a software profile")                                            \
+    X(DEGREES, "degrees_not_stated", "the method is named, its degrees are not")                                       \
+    X(SETTING, "setting_not_ours", "a setting that the engine does not have")                                          \
+    X(DISAGREE, "degrees_disagree", "name and degrees of the method contradict each other")                            \
+    X(PRODUCT, "degrees_do_not_multiply", "degrees whose product is not the number of devices")                        \
+    X(NOT_LEGAL, "not_legal", "a rule of parallelism is broken")                                                       \
+    X(PREDICTION, "prediction_failed", "the simulation of it failed")
+
+typedef enum {
+#define SUITE_SKIP_ENUM(name, code, text) SUITE_SKIP_##name,
+    SUITE_SKIP_LIST(SUITE_SKIP_ENUM)
+#undef SUITE_SKIP_ENUM
+        SUITE_SKIP_COUNT
+} suite_skip;
+const char *suite_skip_code(suite_skip skip);
+const char *suite_skip_text(suite_skip skip);
+
+/* What a predictor gets: one case on one machine. */
+typedef struct {
+    const suite_published_point *published;
+    const char *platform, *profile; /* names of a platform and of a software profile                        */
+    const char *mesh;               /* "u2 pp4"                                                             */
+    const suite_case *kase; /* program denoise or attention, backend cost; document, label and world size        */
+} suite_point_case;
+
+/* Seconds of one image or clip, all steps, or of one forward of a layer. Errors: DIT_ERR_INTERRUPTED and
+ * DIT_ERR_ENVIRONMENT end everything; any other is about this case alone. */
+typedef dit_status (*suite_predictor)(const suite_point_case *one, double *seconds, void *context);
+
+/* A point as it was understood. Pointers lie in the file, the names and `workload`. release takes a zeroed one. */
+typedef struct {
+    const suite_published_point *published;
+    suite_skip skip;
+    char detail[400];                       /* why it is skipped, with values; "" when it is not */
+    const char *model, *platform, *profile; /* NULL: not found; profile as asked for, or the one of its run time */
+    int64_t width_px, height_px;
+    bool is_layer, is_causal, packed; /* program attention: no model, size or steps; the number is a rate */
+    const char *layout;               /* of a layer's tokens                                              */
+    bool search;                      /* every legal mesh, of which the fastest counts */
+    dit_parallel parallel;            /* degrees and settings; of a search, settings only                   */
+    char method[64];                  /* "u2 pp4 M8 W2", or "hybrid" of a search                                  */
+    suite_published_habits habits;    /* of its source                                                 */
+    double loops;                     /* the printed time is that of the whole loop divided by this               */
+    suite_workload workload;
+    suite_point_case *cases; /* one; of a search every legal mesh */
+    int case_count;
+} suite_point;
+
+/* `profile` NULL: what the point's run time stands for. Being skipped is no error. Errors: DIT_ERR_MEMORY, and what is
+ * wrong with our own data files. */
+dit_status suite_point_understand(const suite_published_names *names, const suite_published_point *published,
+                                  const char *profile, suite_point *out);
+void suite_point_release(suite_point *point);
+
+/* Whether `expression` ("model == 'flux.1-dev' && gpus <= 8") holds. It sees index, status, reason, model, source,
+ * metric, method, mesh, hardware, interconnect, platform, profile, runtime, provenance, resolution, width_px,
+ * height_px, frames, steps, batch, tokens, heads, head_dim, gpus and value; what is not stated is '' or 0. Errors:
+ * DIT_ERR_EXPRESSION. */
+dit_status suite_point_test(const suite_point *point, const char *expression, bool *out);
+/* Whether it fails by what was printed alone, so that the point need not be understood. */
+bool suite_point_ruled_out(const suite_published_point *published, const char *expression);
+
+/* What became of a point. */
+typedef struct {
+    int index;
+    suite_skip skip;
+    char detail[400];
+    bool has_published, in_fit;
+    bool is_rate;               /* forwards of a layer in a second; else a latency                  */
+    bool doubted;               /* the caller's: another published number speaks against it         */
+    double published, rounding; /* as printed, in the point's unit                    */
+    double predicted;           /* in the same unit; of points that are not skipped   */
+    char panel[320];            /* what is compared with each other: equal but for the method */
+    char method[64];            /* suite_point.method                                 */
+    char mesh[64];              /* of a search the winner                             */
+    char label[256];            /* for people                                         */
+} suite_point_result;
+
+/* Asks the predictor about every case of a point that is not skipped; the least time counts. `predict` NULL: *out tells
+ * what was understood, nothing is predicted. Errors: those that end everything. */
+dit_status suite_point_predict(const suite_point *point, suite_predictor predict, void *context,
+                               suite_point_result *out);
+
+/* Whether a case of the point is one that values were fitted on, in whatever file or row that one stood. */
+bool suite_point_in_fit(const suite_point *point, const suite_calibration *calibration);
+
+/* ---- how near ---------------------------------------------------------------------------------------------------- */
+
+/* predicted / published - 1. */
+double suite_point_error(const suite_point_result *result);
+/* The least of `count` values that at least `share` of them do not exceed (nearest rank); 0 of none. */
+double suite_points_percentile(const double *values, int count, double share);
+
+typedef enum {
+    SUITE_POINTS_ALL,
+    SUITE_POINTS_IN_FIT,
+    SUITE_POINTS_NOT_IN_FIT,
+    /* Of those that are not in the fit: */
+    SUITE_POINTS_LATENCIES,
+    SUITE_POINTS_RATES, /* of layers, and not doubted */
+    SUITE_POINTS_RATES_DOUBTED,
+    SUITE_POINTS_PART_COUNT
+} suite_points_part;
+/* "all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"; and for people. */
+const char *suite_points_part_name(suite_points_part part);
+const char *suite_points_part_title(suite_points_part part);
+
+/* Of the smaller one: nearer values are often in one order on one machine and in the other on the next. */
+#define SUITE_POINTS_APART 0.1
+
+/* Of simulated points. */
+typedef struct {
+    int points;
+    double median_error, p90_error, worst_error; /* of |error|; 0 without points */
+    int pairs, ordered; /* of methods in one panel, and those that the prediction puts in the printed order */
+    int pairs_apart, ordered_apart; /* of these, whose printed values differ by more than SUITE_POINTS_APART */
+} suite_points_statistics;
+/* A pair whose printed values differ by no more than their rounding together, or that is one method twice, is not
+ * judged; equal predictions are no order. A pair is in the fit when both of its points are, else it is not;
+ * of latencies or of rates it is when both are. */
+void suite_points_summarise(const suite_point_result *results, int count, suite_points_part part,
+                            suite_points_statistics *out);
+
+/* {"points": [{"index", "status": "simulated" | "skipped", "reason"?, "detail"?, "published"?, "predicted"?, "error"?,
+ * "in_fit", "label", "mesh"?}], "summary": {"points", "simulated", "skipped", "reasons": {code: count}, "all",
+ * "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted": {"points", "median_error"?, "p90_error"?,
+ * "worst_error"?, "pairs", "ordered", "ordered_share"?,
+ * "pairs_apart", "ordered_apart"}}}; what does not exist is left out. *out belongs to the caller. Errors:
+ * DIT_ERR_MEMORY, DIT_ERR_NONFINITE. */
+dit_status suite_points_json(const suite_point_result *results, int count, cJSON **out);
+
+#endif

@@ -1,0 +1,46 @@
+/* Simulate: a case on a cluster, by the engine that smpicc compiled (ditbench-engine-sim) under smpirun.
+ *
+ * The cluster becomes SimGrid's XML and a file of hosts, the case gets "simulation": where the cost model's parameters
+ * are and what the group's links are like. What comes back is virtual time.
+ */
+#ifndef DIT_SUITE_SIMULATE_SIMULATE_H
+#define DIT_SUITE_SIMULATE_SIMULATE_H
+
+#include "suite/platform/calibration.h"
+#include "suite/launch/process.h"
+#include "suite/text.h"
+
+/* What a simulation is told beside the case. */
+typedef struct {
+    const char *engine;                   /* NULL: ditbench-engine-sim beside this program */
+    const char *element;                  /* "fp16": of the published numbers              */
+    double deadline_s;                    /* of one case                                   */
+    bool replay;                          /* every step, not as many as it takes until they repeat */
+    bool layered;                         /* some blocks and hops of few ranks, too, as of very many */
+    suite_signals *signals;               /* NULL: a signal ends the program, as usual */
+    const suite_calibration *calibration; /* laid over accelerator, profile and links; NULL: nothing */
+} suite_simulate_params;
+
+/* What came back. Bytes and memory are those of the element, of the rank that has most. */
+typedef struct {
+    double seconds;
+    int64_t steps; /* that were simulated; the rest repeated */
+    int64_t sent_bytes, memory_bytes;
+} suite_simulated;
+
+/* Finds smpirun and the engine. Errors: DIT_ERR_ENVIRONMENT with what to install or build. */
+dit_status suite_simulate_check(const suite_simulate_params *params);
+/* Path of the engine: `given`, else ditbench-engine-sim beside the running program. Errors: DIT_ERR_ENVIRONMENT. */
+dit_status suite_simulate_engine(const char *given, char out[SUITE_PATH]);
+/* Leaves in `folder`, which exists, what the launcher smpirun starts from: platform.xml, hosts, accelerator.json,
+ * profile.json and case.json, which is `document` with "simulation". Needs no SimGrid. Errors: DIT_ERR_NOT_FOUND,
+ * DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_PLATFORM, DIT_ERR_IO. */
+dit_status suite_simulate_prepare(const suite_simulate_params *params, const char *folder, const cJSON *document,
+                                  int world_size, const char *platform, const char *profile);
+/* Simulates `document` (a denoise case of `world_size` ranks) on workloads/platforms/PLATFORM with the profile.
+ * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_PLATFORM, DIT_ERR_TIMEOUT, DIT_ERR_INTERRUPTED, and
+ * what the engine says of the case. */
+dit_status suite_simulate_case(const suite_simulate_params *params, const cJSON *document, int world_size,
+                               const char *platform, const char *profile, suite_simulated *out);
+
+#endif

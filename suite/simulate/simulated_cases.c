@@ -1,0 +1,127 @@
+#include "suite/simulate/simulated_cases.h"
+
+#include "base/clock.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/launch/process_pool.h"
+#include "suite/launch/scratch.h"
+
+#include <string.h>
+
+static const char *platform_word(const suite_case *one, const char *key)
+{
+    const cJSON *platform = cJSON_GetObjectItemCaseSensitive(one->document, "platform");
+    const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(platform, key));
+    return word ? word : "";
+}
+
+dit_status suite_batch_plan(const suite_case *one, const char *out_dir, char engine[SUITE_PATH], suite_launch_plan *out)
+{
+    suite_platform platform;
+    DIT_TRY(suite_simulate_engine(NULL, engine));
+    DIT_TRY(suite_platform_load(platform_word(one, "name"), &platform));
+    *out = (suite_launch_plan){.engine = engine,
+                               .out_dir = out_dir,
+                               .world_size = one->world_size,
+                               .threads_per_rank = 1,
+                               .simulated = true,
+                               .device_memory_bytes = platform.memory_per_device ? platform.memory_bytes : 0};
+    return DIT_OK;
+}
+
+dit_status suite_batch_prepare(const suite_case *one, const suite_calibration *calibration, const char *out_dir)
+{
+    const suite_simulate_params params = {.element = platform_word(one, "element"), .calibration = calibration};
+    return suite_simulate_prepare(&params, out_dir, one->document, one->world_size, platform_word(one, "name"),
+                                  platform_word(one, "profile"));
+}
+
+/* ---- in the job -------------------------------------------------------------------------------------------------- */
+
+/* What a job tells. */
+typedef struct {
+    char started[32];
+    suite_process_result process;
+} batch_result;
+
+static dit_status run_one(int job, suite_signals *signals, void *result, void *context)
+{
+    const suite_batch *batch = context;
+    const suite_batch_item *item = &batch->items[job];
+    const suite_launch_options options = {.deadline_s = item->deadline_s, .signals = signals};
+    batch_result *out = result;
+    const suite_launcher *launcher;
+    suite_launch_plan plan;
+    char engine[SUITE_PATH];
+    dit_clock_utc(out->started);
+    DIT_TRY(suite_path_remove(item->out_dir)); /* what a killed harness left half done */
+    DIT_TRY(suite_path_make(item->out_dir));
+    DIT_TRY(suite_launcher_find("smpirun", &launcher));
+    DIT_TRY(suite_batch_plan(item->kase, item->out_dir, engine, &plan));
+    DIT_TRY(suite_batch_prepare(item->kase, batch->calibration, item->out_dir));
+    dit_status st = suite_launch_process(launcher, &plan, &options, &out->process);
+    suite_scratch_close();
+    return st;
+}
+
+/* ---- in the caller ----------------------------------------------------------------------------------------------- */
+
+static bool ends_everything(dit_status st)
+{
+    return st == DIT_ERR_IO || st == DIT_ERR_MEMORY || st == DIT_ERR_ENVIRONMENT;
+}
+
+static dit_status judge_one(const suite_batch_item *item, const suite_process_result *process, suite_outcome *out)
+{
+    const suite_launch_options options = {.deadline_s = item->deadline_s};
+    suite_launch_plan plan;
+    char engine[SUITE_PATH];
+    DIT_TRY(suite_batch_plan(item->kase, item->out_dir, engine, &plan));
+    suite_launch_judge(&plan, &options, process, out);
+    return DIT_OK;
+}
+
+static dit_status finish_one(int job, dit_status st, const void *result, void *context)
+{
+    const suite_batch *batch = context;
+    const suite_batch_item *item = &batch->items[job];
+    const batch_result *told = result;
+    suite_outcome outcome = {0};
+    char now[32];
+    if (ends_everything(st)) return st;
+    if (st == DIT_OK) DIT_TRY(judge_one(item, &told->process, &outcome));
+    if (st != DIT_OK) suite_outcome_fail(&outcome, st, dit_error_last()->message);
+    dit_error_clear();
+    dit_clock_utc(now);
+    st = outcome.interrupted ? DIT_OK : batch->done(job, told ? told->started : now, &outcome, batch->context);
+    suite_outcome_release(&outcome);
+    return st;
+}
+
+static bool goes_on(void *context)
+{
+    const suite_batch *batch = context;
+    return !batch->goes_on || batch->goes_on(batch->context);
+}
+
+static void tick(void *context)
+{
+    const suite_batch *batch = context;
+    if (batch->tick) batch->tick(batch->context);
+}
+
+dit_status suite_batch_run(const suite_batch *batch)
+{
+    const suite_jobs jobs = {.count = batch->count,
+                             .at_once = batch->at_once,
+                             .result_bytes = sizeof(batch_result),
+                             .context = (void *)(uintptr_t)batch,
+                             .run = run_one,
+                             .done = finish_one,
+                             .goes_on = goes_on,
+                             .tick = tick,
+                             .signals = batch->signals};
+    dit_status st = suite_jobs_run(&jobs);
+    if (st != DIT_ERR_INTERRUPTED) return st;
+    dit_error_clear();
+    return DIT_OK;
+}

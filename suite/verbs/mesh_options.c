@@ -1,0 +1,73 @@
+#include "suite/verbs/mesh_options.h"
+
+#include "base/log.h"
+#include "suite/catalogue/parameter.h"
+
+#include <string.h>
+
+void suite_displaced_options(suite_displaced *displaced, suite_option *options)
+{
+    const suite_option rows[SUITE_DISPLACED_OPTIONS] = {
+        {"num_pipeline_patch", 0, SUITE_OPTION_INT, "N",
+         "bands that follow each other through the stages (one a stage)", &displaced->num_pipeline_patch, 1, 4096},
+        {"warmup_steps", 0, SUITE_OPTION_INT, "N", "synchronous steps of a pipeline or of patches (1)",
+         &displaced->warmup_steps, 0, 100000},
+        {"attn_layer_num_for_pp", 0, SUITE_OPTION_STRING, "A,B,..", "blocks of each stage (as even as it goes)",
+         &displaced->stage_blocks, 0, 0},
+        {"patch_degree", 0, SUITE_OPTION_INT, "N", "ranks of displaced patches", &displaced->patch_degree, 1, 4096},
+        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "distrifusion (default), pcpp, naive-patch",
+         &displaced->patch_method, 0, 0},
+        {"patch_fraction", 0, SUITE_OPTION_NUMBER, "F", "pcpp: of a neighbour's rows that a rank gets (0.5)",
+         &displaced->patch_fraction, 0, 0},
+    };
+    memcpy(options, rows, sizeof rows);
+}
+
+static dit_status settle_stages(const char *text, dit_parallel *out)
+{
+    int stages = out->degree[DIT_AXIS_PIPEFUSION] > 1 ? out->degree[DIT_AXIS_PIPEFUSION] : 1, count = 0;
+    if (!suite_stage_blocks_from_text(text, out->stage_blocks, &count))
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "--attn_layer_num_for_pp: '%s' is no list of blocks per stage", text),
+            "write one number per stage with commas, for example 7,7,6,8");
+    if (count == stages) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_USAGE, "--attn_layer_num_for_pp lists %d stages, pipefusion_degree is %d", count, stages),
+        "list as many numbers as there are stages");
+}
+
+static dit_status settle_patches(const suite_displaced *displaced, dit_parallel *out)
+{
+    static const char *const words[] = {"distrifusion", "pcpp", "naive-patch", NULL};
+    const char *method = displaced->patch_method ? displaced->patch_method : words[0];
+    if (!dit_patch_method_from_name(method, &out->patch_method)) {
+        const char *near = dit_nearest_word(method, words);
+        dit_status st =
+            DIT_FAIL(DIT_ERR_USAGE, "--patch_method: '%s' is none of distrifusion, pcpp, naive-patch", method);
+        return near ? dit_error_hint(st, "did you mean %s?", near) : st;
+    }
+    if (displaced->patch_fraction < 0 || displaced->patch_fraction > 1)
+        return DIT_FAIL(DIT_ERR_USAGE, "--patch_fraction: %g is outside (0, 1]", displaced->patch_fraction);
+    if (out->degree[DIT_AXIS_PATCH] > 1 && out->patch_method == DIT_PATCH_PCPP)
+        out->patch_fraction = displaced->patch_fraction;
+    else if (displaced->patch_fraction > 0)
+        dit_log_info("--patch_fraction changes nothing: it is of --patch_method pcpp");
+    return DIT_OK;
+}
+
+dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel *out)
+{
+    out->degree[DIT_AXIS_PATCH] = displaced->patch_degree ? (int)displaced->patch_degree : 1;
+    bool pipeline = out->degree[DIT_AXIS_PIPEFUSION] > 1, patches = out->degree[DIT_AXIS_PATCH] > 1;
+    DIT_TRY(settle_patches(displaced, out));
+    if (displaced->stage_blocks) DIT_TRY(settle_stages(displaced->stage_blocks, out));
+    if (pipeline || patches)
+        out->warmup_steps = displaced->warmup_steps < 0 ? 1 : (int)displaced->warmup_steps;
+    else if (displaced->warmup_steps >= 0)
+        dit_log_info("--warmup_steps changes nothing: without stages and patches every step is synchronous");
+    if (pipeline)
+        out->num_pipeline_patch = (int)displaced->num_pipeline_patch;
+    else if (displaced->num_pipeline_patch)
+        dit_log_info("--num_pipeline_patch changes nothing: there is one stage, and the sequence is not cut");
+    return DIT_OK;
+}

@@ -1,0 +1,548 @@
+/* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
+#include "base/rows.h"
+#include "suite/workload/case.h"
+#include "suite/workload/layer.h"
+#include "suite/catalogue/method.h"
+#include "suite/error_place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one cell: look everything up -------------------------------------------------------------------------------- */
+
+static void take_values(const suite_matrix *matrix, int64_t index, suite_cell *cell)
+{
+    memcpy(cell->values, matrix->defaults, sizeof cell->values);
+    for (int d = matrix->dimension_count - 1; d >= 0; d--) {
+        const suite_dimension *dimension = &matrix->dimensions[d];
+        int at = (int)(index % dimension->length);
+        index /= dimension->length;
+        for (int a = 0; a < dimension->axis_count; a++)
+            cell->values[dimension->parameters[a]] = dimension->values[a][at];
+    }
+}
+
+static void find_data(const suite_matrix *matrix, suite_cell *cell)
+{
+    for (int i = 0; i < matrix->model_count; i++) {
+        const suite_model_value *one = &matrix->models[i];
+        if (one->value != cell->values[SUITE_PARAMETER_MODEL]) continue;
+        cell->model = &one->model;
+        const suite_vae *vae = one->vae.config ? &one->vae : NULL;
+        cell->vae = matrix->decodes ? vae : NULL;
+        cell->decoder = matrix->decodes ? NULL : vae;
+    }
+    for (int i = 0; i < matrix->platform_count; i++)
+        if (matrix->platforms[i].value == cell->values[SUITE_PARAMETER_PLATFORM])
+            cell->platform = &matrix->platforms[i].platform;
+}
+
+static dit_status resolve_frames(suite_cell *cell)
+{
+    double frames = 1;
+    if (cell->model->video) DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_NUM_FRAMES, &frames));
+    cell->num_frames = (int64_t)frames;
+    const cJSON *asked = cell->values[SUITE_PARAMETER_NUM_FRAMES];
+    if (cell->model->video || !asked || asked->valuedouble <= 1) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "num_frames %.0f: %s makes images, not clips", asked->valuedouble,
+                    cell->model->name);
+}
+
+static dit_status resolve_size(suite_cell *cell)
+{
+    const cJSON *resolution = cell->values[SUITE_PARAMETER_RESOLUTION];
+    const cJSON *text = cell->values[SUITE_PARAMETER_TEXT_TOKENS];
+    double height, width;
+    DIT_TRY(resolve_frames(cell));
+    if (!text) text = cJSON_GetObjectItemCaseSensitive(cell->model->text, "tokens");
+    cell->text_tokens = cJSON_IsNumber(text) ? (int64_t)text->valuedouble : 0;
+    if (resolution) {
+        suite_resolution_from_text(resolution->valuestring, &cell->width_px, &cell->height_px);
+        return DIT_OK;
+    }
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_HEIGHT_PX, &height));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WIDTH_PX, &width));
+    cell->height_px = (int64_t)height;
+    cell->width_px = (int64_t)width;
+    return DIT_OK;
+}
+
+static int integer_or(const cJSON *value, int fallback)
+{
+    return cJSON_IsNumber(value) ? (int)value->valuedouble : fallback;
+}
+
+static dit_status resolve_degrees(suite_cell *cell)
+{
+    static const struct {
+        dit_axis axis;
+        suite_parameter parameter;
+    } degrees[] = {
+        {DIT_AXIS_DATA, SUITE_PARAMETER_DATA_DEGREE},     {DIT_AXIS_CFG, SUITE_PARAMETER_CFG_DEGREE},
+        {DIT_AXIS_RING, SUITE_PARAMETER_RING_DEGREE},     {DIT_AXIS_ULYSSES, SUITE_PARAMETER_ULYSSES_DEGREE},
+        {DIT_AXIS_TENSOR, SUITE_PARAMETER_TENSOR_DEGREE}, {DIT_AXIS_PIPEFUSION, SUITE_PARAMETER_PIPEFUSION_DEGREE},
+        {DIT_AXIS_PATCH, SUITE_PARAMETER_PATCH_DEGREE}};
+    const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *world = cell->values[SUITE_PARAMETER_WORLD_SIZE];
+    const cJSON *patch_method = cell->values[SUITE_PARAMETER_PATCH_METHOD];
+    cell->parallel.rows_degree = integer_or(cell->values[SUITE_PARAMETER_ROWS_DEGREE], 1);
+    if (method && suite_method_is_search(method->valuestring)) {
+        suite_method_mesh(integer_or(world, 1), cell->search_index, &cell->parallel);
+        return DIT_OK;
+    }
+    if (method) return suite_method_resolve(method->valuestring, integer_or(world, 1), &cell->parallel);
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        cell->parallel.degree[degrees[i].axis] = integer_or(cell->values[degrees[i].parameter], 1);
+    if (patch_method && cell->parallel.degree[DIT_AXIS_PATCH] > 1)
+        dit_patch_method_from_name(patch_method->valuestring, &cell->parallel.patch_method);
+    int product = dit_parallel_world_size(&cell->parallel);
+    if (integer_or(world, product) == product) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, world_size is %d", product,
+                                   integer_or(world, product)),
+                          "leave world_size out, or give a method");
+}
+
+static dit_status resolve_mesh(suite_cell *cell)
+{
+    const cJSON *joint_text = cell->values[SUITE_PARAMETER_JOINT_TEXT],
+                *asked = cell->values[SUITE_PARAMETER_ATTENTION];
+    const cJSON *threads = cell->values[SUITE_PARAMETER_THREADS_PER_RANK];
+    dit_ring_method ring;
+    DIT_TRY(resolve_degrees(cell));
+    /* Without sequence ranks there is nothing to lay out: one spelling, so that equal cases merge. */
+    if (joint_text && dit_parallel_sequence_degree(&cell->parallel) > 1)
+        dit_joint_text_from_name(joint_text->valuestring, &cell->parallel.joint_text);
+    cell->world_size = dit_parallel_world_size(&cell->parallel);
+    cell->attention = suite_attention_name(&cell->parallel);
+    suite_method_name(&cell->parallel, cell->method);
+    dit_parallel_label(&cell->parallel, cell->mesh);
+    int share = cell->platform->devices / cell->world_size;
+    cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);
+    if (cell->platform->on_device) cell->threads_per_rank = integer_or(threads, 0); /* 0: cores / ranks, of the host */
+    if (cell->simulated) cell->threads_per_rank = 1;                                /* of an accelerator */
+    if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
+    if (cell->attends && strcmp(cell->attention, "ring") == 0 && dit_ring_method_from_name(asked->valuestring, &ring)) {
+        cell->attention = dit_ring_method_name(ring);
+        return DIT_OK;
+    }
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention %s contradicts mesh %s, which is %s", asked->valuestring,
+                    cell->mesh, cell->attention);
+}
+
+/* What a device computes in. Only pipelines of denoising have been built for other elements than fp32, and only cuda
+ * has others. */
+static dit_status resolve_device(const suite_matrix *matrix, suite_cell *cell)
+{
+    bool cuda = strcmp(cell->platform->backend, "cuda") == 0, denoises = !matrix->decodes && !matrix->attends;
+    const cJSON *element = cell->values[SUITE_PARAMETER_ELEMENT];
+    cell->element = element ? element->valuestring : cuda && denoises ? "bf16" : "fp32";
+    cell->fp8_linear = cJSON_IsTrue(cell->values[SUITE_PARAMETER_FP8_LINEAR]);
+    cell->no_graphs = cJSON_IsFalse(cell->values[SUITE_PARAMETER_GRAPHS]);
+    bool half = strcmp(cell->element, "bf16") == 0 || strcmp(cell->element, "fp16") == 0;
+    if (strcmp(cell->element, "fp8") == 0)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                       "element fp8 is of simulated platforms; %s is of backend %s",
+                                       cell->platform->name, cell->platform->backend),
+                              "linear layers alone can be: element bf16 with fp8_linear");
+    if (half && !cuda)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of backend %s, which computes in fp32, not in %s",
+                        cell->platform->name, cell->platform->backend, cell->element);
+    if (half && !denoises)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "program %s computes in fp32 on devices, not in %s", matrix->program,
+                        cell->element);
+    if ((cell->fp8_linear && !half) || ((cell->fp8_linear || cell->no_graphs) && !cuda))
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of backend cuda%s; this is %s in %s",
+                        cell->fp8_linear ? "fp8_linear" : "graphs", cell->fp8_linear ? " with bf16 or fp16" : "",
+                        cell->platform->backend, cell->element);
+    return DIT_OK;
+}
+
+static const suite_profile *find_software(const suite_matrix *matrix, const suite_cell *cell)
+{
+    for (int i = 0; i < matrix->profile_count; i++)
+        if (matrix->profiles[i].value == cell->values[SUITE_PARAMETER_PROFILE]) return &matrix->profiles[i].profile;
+    return NULL;
+}
+
+/* Software and element type mean something where time is modelled, and on devices; elsewhere they would keep equal
+ * cells apart. */
+static void resolve_simulation(const suite_matrix *matrix, suite_cell *cell)
+{
+    const cJSON *element = cell->values[SUITE_PARAMETER_ELEMENT];
+    cell->simulated = strcmp(cell->platform->backend, "cost") == 0;
+    cell->software = cell->simulated ? find_software(matrix, cell) : NULL;
+    cell->profile = cell->software ? cell->software->name : "none";
+    cell->element = !cell->simulated ? "fp32" : element ? element->valuestring : "fp16";
+    if (!cell->simulated) cell->values[SUITE_PARAMETER_PROFILE] = NULL;
+    if (!cell->simulated && !cell->platform->on_device) cell->values[SUITE_PARAMETER_ELEMENT] = NULL;
+    if (cell->platform->on_device) return;
+    cell->values[SUITE_PARAMETER_FP8_LINEAR] = cell->values[SUITE_PARAMETER_GRAPHS] = NULL;
+}
+
+static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int mesh, suite_cell *cell)
+{
+    *cell = (suite_cell){.search_index = mesh};
+    take_values(matrix, index, cell);
+    find_data(matrix, cell);
+    resolve_simulation(matrix, cell);
+    cell->attends = matrix->attends;
+    if (cell->platform->on_device) DIT_TRY(resolve_device(matrix, cell));
+    if (cell->simulated && matrix->decodes)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and simulations are of denoise and attention, not %s",
+                        cell->platform->name, matrix->program);
+    if (cell->attends) {
+        DIT_TRY(resolve_mesh(cell));
+        suite_layer_resolve(cell);
+        if (!cell->simulated || cell->layer.ring != DIT_RING_WHOLE_ROWS) return DIT_OK;
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and %s computes its rows with no operator of the table",
+                        cell->platform->name, cell->attention);
+    }
+    if (matrix->decodes && !cell->vae)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: its file names no VAE", cell->model->name);
+    if (!matrix->decodes && !cell->model->config)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, the engine does not build this family yet",
+                        cell->model->name);
+    DIT_TRY(resolve_size(cell));
+    return resolve_mesh(cell);
+}
+
+/* Blocks of each stage as listed; a list of the even split is none. */
+static dit_status resolve_stages(suite_cell *cell)
+{
+    const cJSON *list = cell->values[SUITE_PARAMETER_STAGE_BLOCKS], *item;
+    int stages = cell->parallel.degree[DIT_AXIS_PIPEFUSION], listed = cJSON_GetArraySize(list), at = 0;
+    bool even = true;
+    if (!list) return DIT_OK;
+    if (listed != stages)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES, "attn_layer_num_for_pp lists %d stages, pipefusion_degree is %d",
+                        listed, stages);
+    cJSON_ArrayForEach(item, list)
+    {
+        even = even && dit_parallel_stage(&cell->parallel, &cell->facts, at).count == item->valueint;
+        at++;
+    }
+    at = 0;
+    cJSON_ArrayForEach(item, list) if (!even) cell->parallel.stage_blocks[at++] = item->valueint;
+    return DIT_OK;
+}
+
+/* What only pipelines and patches have. Zero where it means nothing, and one spelling of what means the same, so that
+ * equal cells merge: bands as they are used, no more synchronous steps than there are. */
+static dit_status resolve_displaced(suite_cell *cell)
+{
+    const cJSON *fraction = cell->values[SUITE_PARAMETER_PATCH_FRACTION];
+    dit_parallel *parallel = &cell->parallel;
+    bool pipeline = parallel->degree[DIT_AXIS_PIPEFUSION] > 1, patches = parallel->degree[DIT_AXIS_PATCH] > 1;
+    if (!pipeline && !patches) return DIT_OK;
+    parallel->warmup_steps = integer_or(cell->values[SUITE_PARAMETER_WARMUP_STEPS], 1);
+    if (parallel->warmup_steps > cell->facts.steps) parallel->warmup_steps = (int)cell->facts.steps;
+    if (patches && parallel->patch_method == DIT_PATCH_PCPP)
+        parallel->patch_fraction = fraction ? fraction->valuedouble : 0.5;
+    if (!pipeline) return DIT_OK;
+    parallel->num_pipeline_patch = integer_or(cell->values[SUITE_PARAMETER_NUM_PIPELINE_PATCH], 0);
+    parallel->num_pipeline_patch = (int)dit_parallel_bands(parallel, &cell->facts);
+    return resolve_stages(cell);
+}
+
+/* ---- one cell: judge --------------------------------------------------------------------------------------------- */
+
+/* Raises an expression's error again, with its place in the file. */
+static dit_status fail_expression(const suite_workload *workload, const char *key, int index, dit_status st)
+{
+    char at[64], message[1024], hint[512];
+    snprintf(at, sizeof at, "/%s/%d", key, index);
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
+    return dit_error_hint(dit_json_fail(&workload->source, at, st, "%s", message), "%s", hint);
+}
+
+/* Drops when any expression of `list` evaluates to `drops_when`. */
+static dit_status judge_expressions(const suite_workload *workload, const char *key, const cJSON *list, bool drops_when,
+                                    const cJSON *tags)
+{
+    int index = 0;
+    for (const cJSON *item = list ? list->child : NULL; item; item = item->next, index++) {
+        bool holds = false;
+        dit_status st = suite_tags_test(tags, item->valuestring, &holds);
+        if (st != DIT_OK) return fail_expression(workload, key, index, st);
+        if (holds != drops_when) continue;
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_USER, drops_when ? "excluded by \"%s\"" : "outside the constraint \"%s\"",
+                        item->valuestring);
+    }
+    return DIT_OK;
+}
+
+static dit_status judge_platform(const suite_cell *cell)
+{
+    const suite_platform *platform = cell->platform;
+    int64_t devices = (int64_t)cell->world_size * (platform->on_device ? 1 : cell->threads_per_rank);
+    if (platform->on_device && platform->share_devices) return DIT_OK;
+    if (devices <= platform->devices || cell->world_size <= platform->max_ranks) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_PLATFORM,
+                    "%d ranks of %d threads need %lld devices, %s has %d and takes at most %d ranks", cell->world_size,
+                    cell->threads_per_rank, (long long)devices, platform->name, platform->devices,
+                    platform->max_ranks > platform->devices ? platform->max_ranks : platform->devices);
+}
+
+static dit_status judge_memory(const suite_cell *cell)
+{
+    const suite_platform *platform = cell->platform;
+    int64_t bytes[4], needed;
+    const double gib = 1024.0 * 1024.0 * 1024.0;
+    suite_cell_memory(cell, bytes);
+    bool alone = platform->memory_per_device && !platform->share_devices;
+    needed = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) * (alone ? 1 : cell->world_size);
+    if (needed <= platform->memory_bytes) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_MEMORY, "needs %.1f GiB %s, %s has %.1f GiB", (double)needed / gib,
+                    alone ? "per rank" : "over all ranks", platform->name, (double)platform->memory_bytes / gib);
+}
+
+/* The ranks of a decode share its rows; it has no mesh. */
+static dit_status judge_rows(const suite_cell *cell, const cJSON *document)
+{
+    const dit_json view = {(cJSON *)(uintptr_t)document, (char *)"<case>", 0, NULL};
+    dit_rows_facts rows;
+    if (cell->world_size == 1) return DIT_OK;
+    if (cell->parallel.rows_degree != cell->world_size)
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "vae_decode has no mesh, %s asks for one", cell->mesh),
+                              "the ranks that share a decode are rows_degree");
+    DIT_TRY(dit_rows_from_case(&view, document, "", &rows));
+    return dit_rows_check(cell->world_size, &rows);
+}
+
+static dit_status judge_cell(const suite_workload *workload, const suite_cell *cell, const cJSON *tags,
+                             const cJSON *document)
+{
+    const suite_matrix *matrix = workload->matrix;
+    DIT_TRY(judge_expressions(workload, "exclude", matrix->exclude, true, tags));
+    DIT_TRY(judge_expressions(workload, "constraints", matrix->constraints, false, tags));
+    DIT_TRY(cell->vae       ? judge_rows(cell, document)
+            : cell->attends ? dit_layer_check(&cell->parallel, &cell->layer)
+                            : dit_parallel_check(&cell->parallel, &cell->facts));
+    DIT_TRY(judge_platform(cell));
+    /* What does not fit a simulated device is a result: its memory is counted, not estimated. */
+    return cell->vae || cell->simulated ? DIT_OK : judge_memory(cell);
+}
+
+/* A broken rule is a reason to drop; everything else is an error of the files. */
+static bool is_drop(dit_status st)
+{
+    return st == DIT_ERR_UNSUPPORTED || (st >= DIT_ERR_CONSTRAINT_PRODUCT && st <= DIT_ERR_CONSTRAINT_USER);
+}
+
+/* Raises an error about the case document again, as one about the model value that led to it. */
+static dit_status fail_model(const suite_workload *workload, const suite_model_value *value, dit_status st)
+{
+    static const char config[] = "/model/config/";
+    suite_place place;
+    char message[1024], at[256];
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    suite_place_split(message, &place);
+    bool overridden = strncmp(place.pointer, config, sizeof config - 1) == 0;
+    snprintf(at, sizeof at, "%s%s%.100s", value->pointer, overridden ? "/override/" : "",
+             overridden ? place.pointer + sizeof config - 1 : "");
+    return dit_json_fail(&workload->source, at, st, "%s cannot be built: %s", value->model.variant, place.what);
+}
+
+static dit_status read_facts(const suite_workload *workload, suite_cell *cell, const cJSON *document)
+{
+    const dit_json view = {(cJSON *)(uintptr_t)document, NULL, 0, NULL};
+    dit_status st = dit_facts_from_case(&view, document, "", &cell->facts);
+    if (st == DIT_OK || is_drop(st)) return st;
+    for (int i = 0; i < workload->matrix->model_count; i++)
+        if (&workload->matrix->models[i].model == cell->model)
+            return fail_model(workload, &workload->matrix->models[i], st);
+    return st;
+}
+
+static dit_status build_case(const suite_workload *workload, int64_t index, int mesh, suite_cell *cell, suite_case *out)
+{
+    DIT_TRY(resolve_cell(workload->matrix, index, mesh, cell));
+    DIT_TRY(suite_case_document(workload, cell, &out->document));
+    if (cell->model && !cell->vae) {
+        DIT_TRY(read_facts(workload, cell, out->document));
+        if (cell->platform->on_device) cell->facts.element_bytes = strcmp(cell->element, "fp32") == 0 ? 4 : 2;
+        DIT_TRY(resolve_displaced(cell));
+    }
+    DIT_TRY(suite_case_placement(workload, cell, out->document));
+    DIT_TRY(suite_case_tags(workload, cell, &out->tags));
+    DIT_TRY(judge_cell(workload, cell, out->tags, out->document));
+    return suite_case_finish(workload, cell, out);
+}
+
+/* What users exclude is about their own cells: an oracle only has to fit. */
+static dit_status build_oracle(const suite_workload *workload, const suite_cell *cell, suite_case *out)
+{
+    suite_cell oracle = suite_cell_oracle(cell);
+    DIT_TRY(suite_case_document(workload, &oracle, &out->document));
+    DIT_TRY(suite_case_placement(workload, &oracle, out->document));
+    DIT_TRY(suite_case_tags(workload, &oracle, &out->tags));
+    DIT_TRY(judge_platform(&oracle));
+    DIT_TRY(judge_memory(&oracle));
+    return suite_case_finish(workload, &oracle, out);
+}
+
+/* ---- all cells --------------------------------------------------------------------------------------------------- */
+
+/* Open addressing over case ids: slot holds case index + 1. */
+typedef struct {
+    int *slots;
+    size_t mask;
+} id_set;
+
+static dit_status id_set_init(id_set *set, int64_t cells)
+{
+    size_t size = 16;
+    while (size < (size_t)cells * 2) size *= 2;
+    set->slots = calloc(size, sizeof *set->slots);
+    set->mask = size - 1;
+    return set->slots ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to expand %lld cells", (long long)cells);
+}
+
+/* True when `id` was there; else it is now, as case `index`. */
+static bool id_set_contains(id_set *set, const suite_case *cases, const char *id, int index)
+{
+    char digits[16];
+    memcpy(digits, id, 15);
+    digits[15] = '\0';
+    size_t at = (size_t)strtoull(digits, NULL, 16) & set->mask;
+    for (; set->slots[at]; at = (at + 1) & set->mask)
+        if (strcmp(cases[set->slots[at] - 1].case_id, id) == 0) return true;
+    set->slots[at] = index + 1;
+    return false;
+}
+
+static void forget_case(suite_case *one)
+{
+    cJSON_Delete(one->document);
+    cJSON_Delete(one->tags);
+    *one = (suite_case){0};
+}
+
+/* Which mesh of its search the cell is. */
+static dit_status name_mesh(int64_t world_size, int mesh, cJSON *dropped)
+{
+    dit_parallel parallel = {0};
+    char label[64];
+    suite_method_mesh((int)world_size, mesh, &parallel);
+    dit_parallel_label(&parallel, label);
+    return dit_json_add_string(dropped, "mesh", label);
+}
+
+static bool is_search(const suite_cell *cell)
+{
+    const cJSON *method = cell->values[SUITE_PARAMETER_METHOD];
+    return method && suite_method_is_search(method->valuestring);
+}
+
+static dit_status drop_cell(suite_workload *workload, int64_t index, int mesh, const char *what, dit_status code)
+{
+    suite_cell cell = {0};
+    suite_dropped *dropped = &workload->dropped[workload->dropped_count];
+    dropped->code = code;
+    snprintf(dropped->reason, sizeof dropped->reason, "%s%s", what, dit_error_last()->message);
+    dropped->cell = cJSON_CreateObject();
+    if (!dropped->cell) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
+    workload->dropped_count++;
+    dit_error_clear();
+    take_values(workload->matrix, index, &cell);
+    find_data(workload->matrix, &cell);
+    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
+        const char *key = suite_parameter_key((suite_parameter)p);
+        if (!workload->matrix->varies[p]) continue;
+        if (p == SUITE_PARAMETER_MODEL) {
+            DIT_TRY(dit_json_add_string(dropped->cell, key, cell.model->variant));
+            continue;
+        }
+        if (!cJSON_AddItemReferenceToObject(dropped->cell, key, (cJSON *)(uintptr_t)cell.values[p]))
+            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
+    }
+    if (!is_search(&cell)) return DIT_OK;
+    return name_mesh(integer_or(cell.values[SUITE_PARAMETER_WORLD_SIZE], 1), mesh, dropped->cell);
+}
+
+/* Behind an approximate case its oracle, unless an earlier case has the same; one that cannot run is dropped alone. */
+static dit_status add_oracle(suite_workload *workload, int64_t index, const suite_cell *cell, id_set *seen)
+{
+    suite_case *approximate = &workload->cases[workload->case_count - 1], *one = approximate + 1;
+    if (cell->vae || cell->attends || cell->simulated || cell->fp8_linear ||
+        !dit_parallel_stale_steps(&cell->parallel, &cell->facts))
+        return DIT_OK;
+    dit_status st = build_oracle(workload, cell, one);
+    if (st == DIT_OK) memcpy(approximate->oracle_id, one->case_id, sizeof one->case_id);
+    if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
+        workload->case_count++;
+        return DIT_OK;
+    }
+    forget_case(one);
+    return st == DIT_OK  ? DIT_OK
+           : is_drop(st) ? drop_cell(workload, index, cell->search_index, "the oracle of this cell: ", st)
+                         : st;
+}
+
+/* `mesh`: of a search; 0 of others. */
+static dit_status expand_cell(suite_workload *workload, int64_t index, int mesh, id_set *seen)
+{
+    suite_case *one = &workload->cases[workload->case_count];
+    suite_cell cell;
+    dit_status st = build_case(workload, index, mesh, &cell, one);
+    if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
+        workload->case_count++;
+        return add_oracle(workload, index, &cell, seen);
+    }
+    cJSON *tags = one->tags;
+    one->tags = NULL;
+    forget_case(one);
+    if (st == DIT_OK) workload->merged_count++;
+    bool drop = st != DIT_OK && is_drop(st);
+    if (drop) st = drop_cell(workload, index, mesh, "", st);
+    if (drop && st == DIT_OK)
+        workload->dropped[workload->dropped_count - 1].tags = tags;
+    else
+        cJSON_Delete(tags);
+    return st;
+}
+
+/* How many cells one cell of the product stands for. */
+static int meshes_of(const suite_matrix *matrix, int64_t index)
+{
+    suite_cell cell = {0};
+    take_values(matrix, index, &cell);
+    return is_search(&cell) ? suite_method_mesh_count(integer_or(cell.values[SUITE_PARAMETER_WORLD_SIZE], 1)) : 1;
+}
+
+static dit_status expand_meshes(suite_workload *workload, int64_t index, id_set *seen)
+{
+    int meshes = meshes_of(workload->matrix, index);
+    for (int mesh = 0; mesh < meshes; mesh++) DIT_TRY(expand_cell(workload, index, mesh, seen));
+    return DIT_OK;
+}
+
+static dit_status count_meshes(const suite_workload *workload, int64_t *out)
+{
+    *out = 0;
+    for (int64_t index = 0; index < workload->matrix->cell_count; index++) {
+        *out += meshes_of(workload->matrix, index);
+        if (*out > SUITE_MAX_CELLS)
+            return dit_error_hint(DIT_FAIL(DIT_ERR_WORKLOAD, "%s: the meshes of its searches are more than %d cells",
+                                           workload->source.path, SUITE_MAX_CELLS),
+                                  "name the meshes, or search at fewer world sizes");
+    }
+    return DIT_OK;
+}
+
+dit_status suite_expand(suite_workload *workload)
+{
+    int64_t cells = workload->matrix->cell_count, most;
+    id_set seen = {0};
+    DIT_TRY(count_meshes(workload, &most));
+    most *= 2; /* each may have an oracle */
+    dit_status st = id_set_init(&seen, most);
+    workload->cases = calloc((size_t)most, sizeof *workload->cases);
+    workload->dropped = calloc((size_t)most, sizeof *workload->dropped);
+    if (st == DIT_OK && (!workload->cases || !workload->dropped))
+        st = DIT_FAIL(DIT_ERR_MEMORY, "no memory to expand %lld cells", (long long)cells);
+    for (int64_t index = 0; st == DIT_OK && index < cells; index++) st = expand_meshes(workload, index, &seen);
+    free(seen.slots);
+    return st;
+}

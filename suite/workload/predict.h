@@ -1,0 +1,41 @@
+/* Predict: the closed form of what a rank sends over one image, of a case of any program. Ranks differ: the stages of a
+ * pipeline, patches with one neighbour or two, shares of a decode.
+ */
+#ifndef DIT_SUITE_WORKLOAD_PREDICT_H
+#define DIT_SUITE_WORKLOAD_PREDICT_H
+
+#include "base/layer.h"
+#include "base/mesh.h"
+#include "base/rows.h"
+#include "suite/platform/profile.h"
+
+typedef enum { SUITE_PREDICT_SAMPLING, SUITE_PREDICT_DECODE, SUITE_PREDICT_LAYER } suite_predict_kind;
+
+/* Everything the closed forms need. May be filled by hand. */
+typedef struct {
+    suite_predict_kind kind;
+    dit_parallel parallel; /* legal */
+    dit_facts facts;       /* of sampling */
+    dit_rows_facts rows;   /* of a decode */
+    dit_layer layer;       /* of a layer  */
+    int simulated_bytes;   /* size of the element that a simulation counts everything in; 0: it is measured */
+} suite_prediction;
+
+/* From a case document; its mesh is checked. `software` is the profile that a simulated case was run with; NULL: the
+ * one that its platform names, as it is in workloads/. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*,
+ * DIT_ERR_NOT_FOUND. */
+dit_status suite_predict_case(const dit_json *document, const suite_profile *software, suite_prediction *out);
+/* What its software and its element make of the prediction of a simulated case: the messages of its pipelines, and
+ * bytes. It is applied once. */
+void suite_predict_simulated(const suite_profile *software, const char *element, suite_prediction *prediction);
+/* Bytes of an element that a simulation computes with: "fp32", "fp16", "bf16", "fp8". */
+int suite_predict_element_bytes(const char *element);
+void suite_predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out);
+/* Every number of the table, least and most over the ranks; the bytes are sums of one rank. */
+typedef struct {
+    dit_volume_table least, most;
+    int64_t least_bytes, most_bytes;
+} suite_predict_range;
+void suite_predict_ranks(const suite_prediction *prediction, suite_predict_range *out);
+
+#endif
