@@ -7,7 +7,7 @@
  * Memory of a device (kernels/device.h) is named by addresses too: an array of a device ledger has address space of the
  * host, four bytes an element (eight of fp64), and room on the device, where elements may be smaller. Views and strides
  * are computed on addresses, by code that knows of no device; operators find the room. What the host writes at those
- * addresses the device has after `put`, and the other way round after `get` (engine/runtime/runtime.h).
+ * addresses the device has after `upload`, and the other way round after `download` (engine/runtime/runtime.h).
  *
  * Invariants: blocks are 64-byte aligned; reset keeps capacity and forgets contents; `used` never exceeds `peak`.
  * Not thread safe: an arena belongs to the rank's main thread.

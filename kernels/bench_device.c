@@ -33,10 +33,10 @@ static dit_status gemm_fill(dit_bench_gemm *g)
     fill_evenly(w, g->n * g->n);
     const float *pieces[1] = {w}, *bias[1] = {NULL};
     DIT_TRY(table->linear_pack(g->pool, &g->arena, g->n, 1, pieces, bias, &g->n, &g->packed));
-    return dit_device_put(g->device, g->x, g->n * g->n);
+    return dit_device_upload(g->device, g->x, g->n * g->n);
 }
 
-/* Nanoseconds between two marks around what is asked for in between. */
+/* Nanoseconds between two events around what is asked for in between. */
 typedef struct {
     dit_device *device;
     int64_t begin;
@@ -44,14 +44,14 @@ typedef struct {
 
 static void watch_begin(stopwatch *watch, dit_device *device)
 {
-    dit_device_forget_marks(device);
-    *watch = (stopwatch){device, dit_device_mark(device)};
+    dit_device_forget_events(device);
+    *watch = (stopwatch){device, dit_device_record_event(device)};
 }
 
 static dit_status watch_end(const stopwatch *watch, double *ns)
 {
-    int64_t end = dit_device_mark(watch->device);
-    DIT_TRY(dit_device_wait(watch->device));
+    int64_t end = dit_device_record_event(watch->device);
+    DIT_TRY(dit_device_synchronize(watch->device));
     *ns = (double)dit_device_elapsed_ns(watch->device, watch->begin, end);
     return *ns > 0 ? DIT_OK : DIT_FAIL(DIT_ERR_DEVICE, "the device measured no time");
 }

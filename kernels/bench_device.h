@@ -1,4 +1,4 @@
-/* Timing on a device: by its own marks, of work that is recorded first where the device records. */
+/* Timing on a device: by its own events, of work that is recorded first where the device records. */
 #ifndef DIT_KERNELS_BENCH_DEVICE_H
 #define DIT_KERNELS_BENCH_DEVICE_H
 

@@ -150,25 +150,25 @@ static dit_status locate(const dit_device *device, const void *address, int64_t 
     return DIT_OK;
 }
 
-dit_status dit_device_put(dit_device *device, const void *address, int64_t elements)
+dit_status dit_device_upload(dit_device *device, const void *address, int64_t elements)
 {
     dit_spot spot;
     if (!elements) return DIT_OK;
     DIT_TRY(locate(device, address, elements, &spot));
-    return device->ops->put(device, &spot, address, elements);
+    return device->ops->upload(device, &spot, address, elements);
 }
 
-dit_status dit_device_get(dit_device *device, const void *address, int64_t elements)
+dit_status dit_device_download(dit_device *device, const void *address, int64_t elements)
 {
     dit_spot spot;
     if (!elements) return DIT_OK;
     DIT_TRY(locate(device, address, elements, &spot));
-    return device->ops->get(device, &spot, (void *)address, elements);
+    return device->ops->download(device, &spot, (void *)address, elements);
 }
 
-dit_status dit_device_wait(dit_device *device)
+dit_status dit_device_synchronize(dit_device *device)
 {
-    return device->ops->wait(device);
+    return device->ops->synchronize(device);
 }
 
 dit_status dit_device_copy_out(dit_device *device, void *host, const void *memory, int64_t bytes)
@@ -192,42 +192,42 @@ void dit_device_host_memory_free(dit_device *device, void *memory)
     if (memory) device->ops->host_memory_free(device, memory);
 }
 
-void dit_device_watch(dit_device *device, dit_device_watcher *watcher)
+void dit_device_add_watchdog(dit_device *device, dit_device_watchdog *watchdog)
 {
-    watcher->next = device->watchers;
-    device->watchers = watcher;
+    watchdog->next = device->watchdogs;
+    device->watchdogs = watchdog;
 }
 
-void dit_device_unwatch(dit_device *device, dit_device_watcher *watcher)
+void dit_device_remove_watchdog(dit_device *device, dit_device_watchdog *watchdog)
 {
-    for (dit_device_watcher **at = &device->watchers; *at; at = &(*at)->next)
-        if (*at == watcher) {
-            *at = watcher->next;
+    for (dit_device_watchdog **at = &device->watchdogs; *at; at = &(*at)->next)
+        if (*at == watchdog) {
+            *at = watchdog->next;
             return;
         }
 }
 
-dit_status dit_device_look(const dit_device *device, double expired_s)
+dit_status dit_device_ask_watchdogs(const dit_device *device, double expired_s)
 {
     dit_status first = DIT_OK;
-    for (const dit_device_watcher *watcher = device->watchers; watcher; watcher = watcher->next) {
+    for (const dit_device_watchdog *watchdog = device->watchdogs; watchdog; watchdog = watchdog->next) {
         if (first != DIT_OK && expired_s <= 0) return first;
-        DIT_KEEP_FIRST(first, watcher->look(watcher->context, expired_s));
+        DIT_KEEP_FIRST(first, watchdog->check(watchdog->context, expired_s));
     }
     return first;
 }
 
-int64_t dit_device_mark(dit_device *device)
+int64_t dit_device_record_event(dit_device *device)
 {
-    return device->ops->mark(device);
+    return device->ops->record_event(device);
 }
 int64_t dit_device_elapsed_ns(dit_device *device, int64_t from, int64_t to)
 {
     return from < 0 || to < 0 ? -1 : device->ops->elapsed_ns(device, from, to);
 }
-void dit_device_forget_marks(dit_device *device)
+void dit_device_forget_events(dit_device *device)
 {
-    device->ops->forget_marks(device);
+    device->ops->forget_events(device);
 }
 
 bool dit_device_can_record(const dit_device *device)

@@ -1,7 +1,7 @@
 /* Devices: accelerators with memory of their own and a queue of work. One per rank, beside its pool of threads.
  *
  * Operators of a device get their operands by address like all others (kernels/space.h finds the room); they return
- * before the work is done. What fails meanwhile is reported by the next wait, put or get. Implementations are in the
+ * before the work is done. What fails meanwhile is reported by the next wait, upload or download. Implementations are in the
  * table of device.c and include device_impl.h; `cuda` is a library of its own, loaded when it is asked for, so that the
  * engine runs without it.
  *
@@ -49,12 +49,12 @@ dit_space *dit_device_space(const dit_device *device);
 const dit_kernels *dit_device_kernels(const dit_device *device);
 
 /* Elements from `address` on, of one array: from the host's memory at those addresses to the device's room, or back.
- * Rounds to the array's elements, and makes floats of them. put returns when the host may write there again, get when
+ * Rounds to the array's elements, and makes floats of them. upload returns when the host may write there again, download when
  * the values are there. Errors: DIT_ERR_INTERNAL (no array's addresses), DIT_ERR_DEVICE, DIT_ERR_TIMEOUT. */
-dit_status dit_device_put(dit_device *device, const void *address, int64_t elements);
-dit_status dit_device_get(dit_device *device, const void *address, int64_t elements);
+dit_status dit_device_upload(dit_device *device, const void *address, int64_t elements);
+dit_status dit_device_download(dit_device *device, const void *address, int64_t elements);
 /* Until everything that was asked for is done. Errors: the first failure since the last wait; DIT_ERR_TIMEOUT. */
-dit_status dit_device_wait(dit_device *device);
+dit_status dit_device_synchronize(dit_device *device);
 
 /* Bytes of the device's memory as they are, which spots name (kernels/space.h), in the order of the queue: to the host,
  * where they lie when it returns; from the host, which may write there again when it returns; and on the device, before
@@ -69,19 +69,19 @@ void dit_device_host_memory_free(dit_device *device, void *memory); /* accepts N
 /* Something that works beside the queue and may fail or hang there (a communicator). Waits of the device ask it again
  * and again: not DIT_OK ends the wait with that error. expired_s: 0, or the seconds after which the wait gives up; then
  * what is under way has to end, and the status says what that was, DIT_OK: nothing. */
-typedef struct dit_device_watcher {
-    dit_status (*look)(void *context, double expired_s);
+typedef struct dit_device_watchdog {
+    dit_status (*check)(void *context, double expired_s);
     void *context;
-    struct dit_device_watcher *next; /* the device's */
-} dit_device_watcher;
-void dit_device_watch(dit_device *device, dit_device_watcher *watcher); /* keeps it until unwatch */
-void dit_device_unwatch(dit_device *device, dit_device_watcher *watcher);
+    struct dit_device_watchdog *next; /* the device's */
+} dit_device_watchdog;
+void dit_device_add_watchdog(dit_device *device, dit_device_watchdog *watchdog); /* keeps it until it is removed */
+void dit_device_remove_watchdog(dit_device *device, dit_device_watchdog *watchdog);
 
-/* A point in the queue, and nanoseconds between two that were reached (after a wait). Marks are forgotten together and
- * used again. -1: a mark while a graph is recorded, or no memory for one. */
-int64_t dit_device_mark(dit_device *device);
+/* A point in the queue, and nanoseconds between two that were reached (after a wait). Events are forgotten together and
+ * used again. -1: an event while a graph is recorded, or no memory for one. */
+int64_t dit_device_record_event(dit_device *device);
 int64_t dit_device_elapsed_ns(dit_device *device, int64_t from, int64_t to); /* -1: not known */
-void dit_device_forget_marks(dit_device *device);
+void dit_device_forget_events(dit_device *device);
 
 /* What is asked for between begin and end is not done but recorded; launch does it, with the same addresses. A device
  * that cannot record returns DIT_ERR_UNSUPPORTED from begin. */

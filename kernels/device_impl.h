@@ -14,12 +14,12 @@ typedef struct {
     int (*count)(void);
     dit_status (*open)(const dit_device_params *params, dit_device **out);
     void (*close)(dit_device *device);
-    dit_status (*put)(dit_device *device, const dit_spot *spot, const void *host, int64_t elements);
-    dit_status (*get)(dit_device *device, const dit_spot *spot, void *host, int64_t elements);
-    dit_status (*wait)(dit_device *device);
-    int64_t (*mark)(dit_device *device);
+    dit_status (*upload)(dit_device *device, const dit_spot *spot, const void *host, int64_t elements);
+    dit_status (*download)(dit_device *device, const dit_spot *spot, void *host, int64_t elements);
+    dit_status (*synchronize)(dit_device *device);
+    int64_t (*record_event)(dit_device *device);
     int64_t (*elapsed_ns)(dit_device *device, int64_t from, int64_t to);
-    void (*forget_marks)(dit_device *device);
+    void (*forget_events)(dit_device *device);
     dit_status (*record_begin)(dit_device *device); /* NULL: cannot record, nor are the next three there */
     dit_status (*record_end)(dit_device *device, dit_device_graph **out);
     dit_status (*launch)(dit_device *device, dit_device_graph *graph);
@@ -38,11 +38,11 @@ struct dit_device {
     const dit_kernels *kernels;
     dit_space *space;
     dit_element element;
-    dit_device_watcher *watchers;
+    dit_device_watchdog *watchdogs;
 };
 
-/* For waits: the first failure of the device's watchers. All are asked when the wait has expired. */
-dit_status dit_device_look(const dit_device *device, double expired_s);
+/* For waits: the first failure of the device's watchdogs. All are asked when the wait has expired. */
+dit_status dit_device_ask_watchdogs(const dit_device *device, double expired_s);
 
 extern const dit_device_ops dit_device_host; /* host_device.c */
 

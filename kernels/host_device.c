@@ -1,7 +1,7 @@
 /* Device "host": memory apart from the addresses, on this machine, and the cpu backend's operators over it.
  *
- * It computes nothing faster. It shows on any machine that what the host and the operators exchange goes through put
- * and get, and it is the shortest example of a device: everything is done when a call returns.
+ * It computes nothing faster. It shows on any machine that what the host and the operators exchange goes through upload
+ * and download, and it is the shortest example of a device: everything is done when a call returns.
  */
 #include "kernels/device_impl.h"
 
@@ -15,7 +15,7 @@ typedef struct {
     dit_device device;
     const dit_kernels *cpu;
     bool lost; /* an operand was no array's: reported by the next wait */
-    int64_t *marks, mark_count, mark_room;
+    int64_t *events, event_count, event_room;
 } host_device;
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -35,14 +35,14 @@ static void give_back(void *context, void *memory)
     free(memory);
 }
 
-static dit_status host_put(dit_device *device, const dit_spot *spot, const void *host, int64_t elements)
+static dit_status host_upload(dit_device *device, const dit_spot *spot, const void *host, int64_t elements)
 {
     (void)device;
     memcpy(spot->data, host, (size_t)(elements * dit_element_bytes(spot->element)));
     return DIT_OK;
 }
 
-static dit_status host_get(dit_device *device, const dit_spot *spot, void *host, int64_t elements)
+static dit_status host_download(dit_device *device, const dit_spot *spot, void *host, int64_t elements)
 {
     (void)device;
     memcpy(host, spot->data, (size_t)(elements * dit_element_bytes(spot->element)));
@@ -96,7 +96,7 @@ static int host_count(void)
 static void host_close(dit_device *device)
 {
     dit_space_free(device->space);
-    free(((host_device *)device)->marks);
+    free(((host_device *)device)->events);
     free(device);
 }
 
@@ -119,10 +119,10 @@ static dit_status host_open(const dit_device_params *params, dit_device **out)
     return st;
 }
 
-static dit_status host_wait(dit_device *device)
+static dit_status host_synchronize(dit_device *device)
 {
     host_device *d = (host_device *)device;
-    DIT_TRY(dit_device_look(device, 0));
+    DIT_TRY(dit_device_ask_watchdogs(device, 0));
     if (!d->lost) return DIT_OK;
     d->lost = false;
     return DIT_FAIL(DIT_ERR_INTERNAL, "an operator was given memory that is not the device's");
@@ -147,29 +147,29 @@ static void host_memory_free(dit_device *device, void *memory)
     free(memory);
 }
 
-static int64_t host_mark(dit_device *device)
+static int64_t host_record_event(dit_device *device)
 {
     host_device *d = (host_device *)device;
-    if (d->mark_count == d->mark_room) {
-        int64_t room = d->mark_room ? 2 * d->mark_room : 1024;
-        int64_t *grown = realloc(d->marks, (size_t)room * sizeof *grown);
+    if (d->event_count == d->event_room) {
+        int64_t room = d->event_room ? 2 * d->event_room : 1024;
+        int64_t *grown = realloc(d->events, (size_t)room * sizeof *grown);
         if (!grown) return -1;
-        d->marks = grown;
-        d->mark_room = room;
+        d->events = grown;
+        d->event_room = room;
     }
-    d->marks[d->mark_count] = dit_clock_ns();
-    return d->mark_count++;
+    d->events[d->event_count] = dit_clock_ns();
+    return d->event_count++;
 }
 
 static int64_t host_elapsed_ns(dit_device *device, int64_t from, int64_t to)
 {
     const host_device *d = (host_device *)device;
-    return d->marks[to] - d->marks[from];
+    return d->events[to] - d->events[from];
 }
 
-static void host_forget_marks(dit_device *device)
+static void host_forget_events(dit_device *device)
 {
-    ((host_device *)device)->mark_count = 0;
+    ((host_device *)device)->event_count = 0;
 }
 
 static dit_status host_describe(dit_device *device, struct cJSON *out)
@@ -184,12 +184,12 @@ const dit_device_ops dit_device_host = {
     .count = host_count,
     .open = host_open,
     .close = host_close,
-    .put = host_put,
-    .get = host_get,
-    .wait = host_wait,
-    .mark = host_mark,
+    .upload = host_upload,
+    .download = host_download,
+    .synchronize = host_synchronize,
+    .record_event = host_record_event,
     .elapsed_ns = host_elapsed_ns,
-    .forget_marks = host_forget_marks,
+    .forget_events = host_forget_events,
     .describe = host_describe,
     .copy_out = host_move,
     .copy_in = host_move,

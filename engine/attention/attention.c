@@ -111,7 +111,7 @@ dit_status dit_attention_set_text_bias(dit_attention *attention, const float *bi
                        bias + b * text_tokens + (shape->replicated ? 0 : (j * u + i) * shape->text),
                        (size_t)shape->text * sizeof *bias);
         if (attention->bias[j])
-            DIT_TRY(dit_runtime_put(attention->rt, attention->bias[j], shape->B * attention->bias_keys));
+            DIT_TRY(dit_runtime_upload(attention->rt, attention->bias[j], shape->B * attention->bias_keys));
     }
     return DIT_OK;
 }

@@ -48,7 +48,7 @@ static dit_status order_tokens(dit_layer_run *run)
         for (int64_t row = 0; row < rows; row++)
             position[row] = (int32_t)dit_token_position(&run->layer, &run->cut, k, row);
         run->order[k].position = position;
-        DIT_TRY(dit_runtime_put(run->rt, position, rows));
+        DIT_TRY(dit_runtime_upload(run->rt, position, rows));
     }
     int64_t left = run->order[run->rt->coordinates[DIT_AXIS_RING]].rows - run->first_row;
     run->rows = left < 0 ? 0 : left < run->cut.rows ? left : run->cut.rows;
@@ -69,7 +69,7 @@ static dit_status draw_operands(dit_layer_run *run)
             for (int i = 0; i < 3; i++)
                 draw_token(layer, run->seed, i, b, token_at(run, row),
                            run->qkv + (b * run->cut.rows + row) * width + column_of(layer, i));
-    return dit_runtime_put(run->rt, run->qkv, inputs);
+    return dit_runtime_upload(run->rt, run->qkv, inputs);
 }
 
 dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const char *policy, uint64_t seed,
@@ -114,8 +114,8 @@ dit_status dit_layer_run_forward(dit_layer_run *run)
 /* What the forward left, where the host reads it. */
 static dit_status fetch_result(const dit_layer_run *run)
 {
-    return dit_runtime_get(run->rt, run->out,
-                           run->layer.batch * run->cut.rows * run->layer.heads * run->layer.head_dim);
+    return dit_runtime_download(run->rt, run->out,
+                                run->layer.batch * run->cut.rows * run->layer.heads * run->layer.head_dim);
 }
 
 /* This rank's tokens without padding, [batch, rows, heads D]. */

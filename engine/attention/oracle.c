@@ -175,7 +175,7 @@ static dit_status bias_of_keys(const call_view *call, const float **out)
         for (int64_t i = 0; i < o->placed; i++)
             o->bias[b * o->placed + i] = bias[b * call->attention->bias_keys + o->row_of[i]];
     *out = o->bias;
-    return dit_runtime_put(call->attention->rt, o->bias, call->shape->B * o->placed);
+    return dit_runtime_upload(call->attention->rt, o->bias, call->shape->B * o->placed);
 }
 
 /* ---- the policy -------------------------------------------------------------------------------------------------- */

@@ -226,13 +226,13 @@ dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_
 {
     DIT_TRY(fill_latents(p));
     p->sampler.step_ns = step_ns;
-    DIT_TRY(dit_runtime_settle(&p->rt)); /* what was put before is not part of it */
+    DIT_TRY(dit_runtime_synchronize(&p->rt)); /* what was put before is not part of it */
     if (!p->counting) DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     double began_s = p->now_s ? p->now_s() : 0;
     DIT_TRY(dit_sampler_run(&p->sampler, &p->condition));
     DIT_TRY(dit_sampler_gather(&p->sampler));
-    DIT_TRY(dit_runtime_settle(&p->rt));
+    DIT_TRY(dit_runtime_synchronize(&p->rt));
     *elapsed_ns = dit_clock_ns() - began;
     if (p->now_s) p->elapsed_s = p->now_s() - began_s;
     return DIT_OK;

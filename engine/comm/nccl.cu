@@ -8,7 +8,7 @@
  * a graph as long as an exchange ends in the recording that it began in.
  *
  * Never a hang: communicators are of NCCL's non-blocking kind, every call of it is asked after until it is through,
- * with the device's deadline, and waits of the device ask all communicators for errors (dit_device_watcher). Whatever
+ * with the device's deadline, and waits of the device ask all communicators for errors (dit_device_watchdog). Whatever
  * fails or takes too long ends all communicators of this process, and is reported with axis, operation, rank and
  * seconds.
  */
@@ -44,7 +44,7 @@ typedef struct nccl_group {
     struct nccl_group *next; /* of all groups of this process */
     const dit_comm_base *base;
     dit_cuda *cuda;
-    dit_device_watcher watcher;
+    dit_device_watchdog watchdog;
     nccl_lane common, *lanes; /* lanes [link_count] */
     dit_link *links;
     int link_count;
@@ -158,7 +158,7 @@ static dit_status fail_cuda(const nccl_group *group, const char *operation, cuda
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* Until what NCCL was last asked for is through: queued, of communicators made or finished. */
-static dit_status settle(const nccl_group *group, const nccl_lane *lane, const char *operation, double limit_s)
+static dit_status wait_for_queued(const nccl_group *group, const nccl_lane *lane, const char *operation, double limit_s)
 {
     int64_t began = dit_clock_ns();
     for (;;) {
@@ -174,11 +174,11 @@ static dit_status settle(const nccl_group *group, const nccl_lane *lane, const c
 static dit_status through(const nccl_group *group, const nccl_lane *lane, ncclResult_t result)
 {
     if (result != ncclSuccess && result != ncclInProgress) return fail(group, lane, lane->operation, result);
-    return settle(group, lane, lane->operation, group->cuda->params.deadline_s);
+    return wait_for_queued(group, lane, lane->operation, group->cuda->params.deadline_s);
 }
 
 /* Asked by waits of the device. */
-static dit_status look_at(const nccl_group *group, const nccl_lane *lane)
+static dit_status check_lane(const nccl_group *group, const nccl_lane *lane)
 {
     ncclResult_t state = ncclSuccess;
     if (!lane->nccl) return DIT_OK;
@@ -195,14 +195,14 @@ static bool is_busy(const nccl_lane *lane)
     return busy;
 }
 
-static dit_status look(void *context, double expired_s)
+static dit_status check_lanes(void *context, double expired_s)
 {
     nccl_group *group = (nccl_group *)context;
     DIT_TRY(check_alive());
     for (int i = -1; i < group->link_count; i++) {
         const nccl_lane *lane = i < 0 ? &group->common : &group->lanes[i];
         if (expired_s > 0 && is_busy(lane)) return fail_late(group, lane->operation, expired_s);
-        DIT_TRY(look_at(group, lane));
+        DIT_TRY(check_lane(group, lane));
     }
     return DIT_OK;
 }
@@ -242,7 +242,7 @@ static void finish_lane(nccl_group *group, nccl_lane *lane)
     if (lane->nccl && dit_error_last()->status == DIT_OK) {
         ncclResult_t result = ncclCommFinalize(lane->nccl);
         if ((result == ncclSuccess || result == ncclInProgress) &&
-            settle(group, lane, lane->operation, limit_s) == DIT_OK && ncclCommDestroy(lane->nccl) == ncclSuccess)
+            wait_for_queued(group, lane, lane->operation, limit_s) == DIT_OK && ncclCommDestroy(lane->nccl) == ncclSuccess)
             lane->nccl = NULL;
     }
     abort_lane(lane);
@@ -331,7 +331,7 @@ static dit_status pass_word(const dit_comm_base *base, const dit_link *link, fir
 static void nccl_free(void *opaque)
 {
     nccl_group *group = (nccl_group *)opaque;
-    dit_device_unwatch(&group->cuda->device, &group->watcher);
+    dit_device_remove_watchdog(&group->cuda->device, &group->watchdog);
     for (nccl_group **at = &groups; *at; at = &(*at)->next)
         if (*at == group) {
             *at = group->next;
@@ -369,12 +369,12 @@ static dit_status nccl_create(const dit_comm_base *base, void **out)
     }
     group->base = base;
     group->cuda = (dit_cuda *)base->device;
-    group->watcher.look = look;
-    group->watcher.context = group;
+    group->watchdog.check = check_lanes;
+    group->watchdog.context = group;
     group->common.operation = "nothing";
     group->next = groups;
     groups = group;
-    dit_device_watch(base->device, &group->watcher);
+    dit_device_add_watchdog(base->device, &group->watchdog);
     dit_status st = check_alive();
     if (st == DIT_OK) st = open_group(group);
     if (st == DIT_OK)

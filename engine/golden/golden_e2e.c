@@ -28,7 +28,7 @@ static dit_status gather(golden_transformer *g, dit_sampler *sampler, const floa
 {
     DIT_TRY(
         dit_partition_gather_latents(&g->rt, &g->partition, local, sampler->channels, sampler->scratch, sampler->full));
-    return dit_runtime_get(&g->rt, sampler->full, g->facts.num_images * g->facts.image_tokens * sampler->channels);
+    return dit_runtime_download(&g->rt, sampler->full, g->facts.num_images * g->facts.image_tokens * sampler->channels);
 }
 
 static dit_status compare_step(dit_sampler *sampler, int step, void *context)

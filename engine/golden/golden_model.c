@@ -20,7 +20,7 @@ static dit_status read_timesteps(golden_transformer *g, float *timestep)
             (part->branch_first + b / part->images) * g->facts.num_images + part->image_first + b % part->images;
         DIT_TRY(dit_tensor_read(&view, view.elements == 1 ? 0 : row, 1, &timestep[b]));
     }
-    return dit_runtime_put(&g->rt, timestep, part->batch);
+    return dit_runtime_upload(&g->rt, timestep, part->batch);
 }
 
 static dit_status run_forward(golden_transformer *g, int64_t rows, int64_t channels, double tolerance)

@@ -42,13 +42,13 @@ static dit_status load(golden_ops *g, const char *name, int rank, precision kept
     DIT_TRY(take(g, kept, out->view.elements, &out->data));
     out->shape = out->view.shape;
     DIT_TRY(dit_tensor_read(&out->view, 0, out->view.elements, out->data));
-    return dit_runtime_put(&g->rt, out->data, out->view.elements);
+    return dit_runtime_upload(&g->rt, out->data, out->view.elements);
 }
 
 /* What an operator made. */
 static dit_status compare(golden_ops *g, const char *name, const float *x, int64_t elements)
 {
-    DIT_TRY(dit_runtime_get(&g->rt, x, elements));
+    DIT_TRY(dit_runtime_download(&g->rt, x, elements));
     return golden_compare(g->report, g->file, name, NULL, x, elements, g->tolerance);
 }
 
@@ -63,13 +63,13 @@ static dit_status exchange(golden_ops *g, const float *x, int64_t outer, int64_t
                            float **out)
 {
     DIT_TRY(dit_arena_floats(&g->rt.image, outer * rows * columns * inner, out));
-    DIT_TRY(dit_runtime_get(&g->rt, x, outer * rows * columns * inner));
+    DIT_TRY(dit_runtime_download(&g->rt, x, outer * rows * columns * inner));
     for (int64_t n = 0; n < outer; n++)
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < columns; j++)
                 memcpy(*out + ((n * columns + j) * rows + i) * inner, x + ((n * rows + i) * columns + j) * inner,
                        (size_t)inner * sizeof **out);
-    return dit_runtime_put(&g->rt, *out, outer * rows * columns * inner);
+    return dit_runtime_upload(&g->rt, *out, outer * rows * columns * inner);
 }
 
 /* ---- embeddings -------------------------------------------------------------------------------------------------- */
@@ -219,7 +219,7 @@ static dit_status run_norm(golden_ops *g, const char *name, const char *paramete
     args.x = args.y = x.data;
     double tolerance = g->tolerance + rounding_of_means(&args);
     ops_norm(&g->rt, &args);
-    DIT_TRY(dit_runtime_get(&g->rt, x.data, x.view.elements));
+    DIT_TRY(dit_runtime_download(&g->rt, x.data, x.view.elements));
     return golden_compare(g->report, g->file, name, NULL, x.data, x.view.elements, tolerance);
 }
 

@@ -88,7 +88,7 @@ static dit_status read_step(const replay *r, const char *what, int step, float *
         return DIT_FAIL(DIT_ERR_SHAPE, "%s.safetensors: %s has %lld elements, n%d.sample_0 %lld", r->name, tensor,
                         (long long)view.elements, r->params.steps, (long long)r->params.elements);
     DIT_TRY(dit_tensor_read(&view, 0, view.elements, out));
-    return dit_runtime_put(r->rt, out, view.elements);
+    return dit_runtime_upload(r->rt, out, view.elements);
 }
 
 static dit_status replay_step(const replay *r, dit_scheduler *scheduler, int step)
@@ -98,10 +98,10 @@ static dit_status replay_step(const replay *r, dit_scheduler *scheduler, int ste
     DIT_TRY(read_step(r, "model_output", step, r->model_output));
     dit_scheduler_scale_input(scheduler, step, r->sample, r->scaled);
     snprintf(what, sizeof what, "scaled_%d", step);
-    DIT_TRY(dit_runtime_get(r->rt, r->scaled, r->params.elements));
+    DIT_TRY(dit_runtime_download(r->rt, r->scaled, r->params.elements));
     DIT_TRY(compare(r, what, r->scaled, r->params.elements, TOLERANCE));
     DIT_TRY(dit_scheduler_step(scheduler, step, r->model_output, r->sample));
-    DIT_TRY(dit_runtime_get(r->rt, r->sample, r->params.elements));
+    DIT_TRY(dit_runtime_download(r->rt, r->sample, r->params.elements));
     snprintf(what, sizeof what, "sample_%d", step + 1);
     return compare(r, what, r->sample, r->params.elements, TOLERANCE);
 }

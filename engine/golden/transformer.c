@@ -107,7 +107,7 @@ dit_status golden_transformer_latents(golden_transformer *g, const char *name, i
             dit_partition_take(part, tokens + row * part->image_tokens * cols, cols,
                                local + b * part->image_count * cols);
         }
-        st = dit_runtime_put(&g->rt, local, entries * part->image_count * cols);
+        st = dit_runtime_upload(&g->rt, local, entries * part->image_count * cols);
     }
     free(stored);
     free(tokens);

@@ -60,7 +60,7 @@ dit_status adaln_create(dit_model *model, adaln *a)
                         a->position + run.row * a->C);
     }
     model->stream = a->x, model->width = a->C;
-    return dit_runtime_put(params->rt, a->position, a->view->image_count / a->segments * a->C);
+    return dit_runtime_upload(params->rt, a->position, a->view->image_count / a->segments * a->C);
 }
 
 dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, adaln_block *block)
@@ -89,7 +89,7 @@ dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_
     int64_t text_rows = a->B * a->text_tokens;
     a->bias = mask ? a->text_bias : NULL;
     for (int64_t i = 0; mask && i < text_rows; i++) a->text_bias[i] = (1.0f - mask[i]) * -10000.0f;
-    if (mask) DIT_TRY(dit_runtime_put(rt, a->text_bias, text_rows));
+    if (mask) DIT_TRY(dit_runtime_upload(rt, a->text_bias, text_rows));
     embed_mlp_run(rt, &a->caption_mlp, condition->at[DIT_CONDITION_TEXT], text_rows, a->text_hidden, a->text);
     for (int64_t i = 0; i < count; i++)
         if (dit_stage_has(&model->params, i))

@@ -145,7 +145,7 @@ static dit_status place_table(cogvideox *m, const dit_model_params *params)
         embed_sincos_1d(place[2] / spatial, in_space, channels + in_time);
         embed_sincos_1d(place[1] / spatial, in_space, channels + in_time + in_space);
     }
-    return dit_runtime_put(params->rt, m->position, m->n * m->C);
+    return dit_runtime_upload(params->rt, m->position, m->n * m->C);
 }
 
 /* 5B fits the picture into the one of the training; 1.5 counts from 0 whatever the size. */

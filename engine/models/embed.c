@@ -61,8 +61,8 @@ void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, 
 
 dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements)
 {
-    DIT_TRY(dit_runtime_put(rt, cosines, elements));
-    return dit_runtime_put(rt, sines, elements);
+    DIT_TRY(dit_runtime_upload(rt, cosines, elements));
+    return dit_runtime_upload(rt, sines, elements);
 }
 
 void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids)

@@ -360,7 +360,7 @@ static dit_status place_mean(dit_runtime *rt, const float *text, dit_rows tokens
             for (int64_t row = 0; row < rows; row++) sum += text[(b * rows + row) * tokens.cols + c];
             mean[c] = (float)(sum / (double)rows);
         }
-        DIT_TRY(dit_runtime_put(rt, mean, tokens.cols));
+        DIT_TRY(dit_runtime_upload(rt, mean, tokens.cols));
     }
     return DIT_OK;
 }

@@ -228,8 +228,8 @@ static dit_status read_mask(dit_runtime *rt, hunyuan *m, const float *text)
             m->mean[b * m->c.text_dim + channel] = kept ? (float)(sum / (double)kept) : 0.0f;
         }
     }
-    DIT_TRY(dit_runtime_put(rt, m->refiner_bias, m->B * m->St));
-    return dit_runtime_put(rt, m->mean, m->B * m->c.text_dim);
+    DIT_TRY(dit_runtime_upload(rt, m->refiner_bias, m->B * m->St));
+    return dit_runtime_upload(rt, m->mean, m->B * m->c.text_dim);
 }
 
 static dit_status hunyuan_prepare(dit_model *model, const dit_condition *condition)

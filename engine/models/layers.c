@@ -402,7 +402,7 @@ static dit_status joined_alone(dit_runtime *rt, const dit_joined *joined, dit_ro
 {
     int64_t elements = y.batch * y.rows * y.cols;
     memset(y.data, 0, (size_t)elements * sizeof *y.data);
-    DIT_TRY(dit_runtime_put(rt, y.data, elements));
+    DIT_TRY(dit_runtime_upload(rt, y.data, elements));
     return layer_joined_add(rt, joined, x, y, NULL, 0);
 }
 

@@ -182,7 +182,7 @@ static dit_status place_tokens(const dit_model_params *params, sd3 *m)
         else
             embed_sincos_2d(max, max, C, (double)(m->c.sample_size / m->c.patch), 1.0, entry, 1, position);
     }
-    return dit_runtime_put(params->rt, m->position, params->partition.image_count * C);
+    return dit_runtime_upload(params->rt, m->position, params->partition.image_count * C);
 }
 
 static dit_status make_policies(const dit_model_params *params, const sd3 *m, dit_model *model)

@@ -93,7 +93,7 @@ static dit_status forward(layer_program *p, int64_t *elapsed_ns)
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     DIT_TIMED(&p->rt, DIT_TIME_BLOCKS, st = dit_layer_run_forward(&p->run));
-    if (st == DIT_OK) st = dit_runtime_settle(&p->rt);
+    if (st == DIT_OK) st = dit_runtime_synchronize(&p->rt);
     *elapsed_ns = dit_clock_ns() - began;
     return st;
 }

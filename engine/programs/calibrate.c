@@ -6,7 +6,7 @@
  * ranks. The record is {"schema": "ditbench.record/1", "program": "calibrate", "ranks", "times": [{"op", ...,
  * "seconds"}]}.
  *
- * On a device operators are timed by its own marks, behind a call that leaves nothing of theirs in its caches: that
+ * On a device operators are timed by its own events, behind a call that leaves nothing of theirs in its caches: that
  * call is so long that the host has issued all the rest by then, and no time of the host's is in between.
  *
  * The shapes are those of the operators' files in kernels/cases: their lists `core`, `device` and `few`.
@@ -185,7 +185,7 @@ static dit_status prepare_flush(device_timer *t)
     t->flush = (dit_combine_args){.elements = floats, .count = 1, .y = y};
     t->flush.x[0] = x;
     t->flush.a[0] = 1;
-    return dit_device_put(t->device, x, floats);
+    return dit_device_upload(t->device, x, floats);
 }
 
 static dit_status open_device(const char *backend, dit_element element, device_timer *t)
@@ -215,21 +215,21 @@ static dit_status time_device_calls(device_timer *t, dit_case_run *run, double *
     int64_t from[DEVICE_ROUNDS], to[DEVICE_ROUNDS];
     dit_case_call(run, t->table);
     dit_case_call(run, t->table);
-    DIT_TRY(dit_device_wait(t->device));
+    DIT_TRY(dit_device_synchronize(t->device));
     for (int i = 0; i < DEVICE_ROUNDS; i++) {
         t->table->combine(t->pool, &t->flush);
-        from[i] = dit_device_mark(t->device);
+        from[i] = dit_device_record_event(t->device);
         dit_case_call(run, t->table);
-        to[i] = dit_device_mark(t->device);
+        to[i] = dit_device_record_event(t->device);
     }
-    DIT_TRY(dit_device_wait(t->device));
+    DIT_TRY(dit_device_synchronize(t->device));
     for (int i = 0; i < DEVICE_ROUNDS; i++) {
         int64_t elapsed_ns = dit_device_elapsed_ns(t->device, from[i], to[i]);
         if (elapsed_ns < 0)
             return DIT_FAIL(DIT_ERR_DEVICE, "device %s does not tell the time", dit_device_name(t->device));
         seconds[i] = 1e-9 * (double)(elapsed_ns > 0 ? elapsed_ns : 1);
     }
-    dit_device_forget_marks(t->device);
+    dit_device_forget_events(t->device);
     *out = dit_stats_median(seconds, DEVICE_ROUNDS);
     return DIT_OK;
 }
@@ -272,12 +272,12 @@ static dit_status time_host(device_timer *t, cJSON *times)
         double begun = clock_seconds();
         for (int k = 0; k < DISPATCHES; k++) dit_case_call(&run, t->table);
         seconds[i] = (clock_seconds() - begun) / DISPATCHES;
-        st = dit_device_wait(t->device);
+        st = dit_device_synchronize(t->device);
     }
     if (st == DIT_OK) st = add_host_time(times, "dispatch", dit_stats_median(seconds, DEVICE_ROUNDS));
     for (int i = 0; i < DEVICE_ROUNDS && st == DIT_OK; i++) {
         double begun = clock_seconds();
-        st = dit_device_wait(t->device);
+        st = dit_device_synchronize(t->device);
         seconds[i] = clock_seconds() - begun;
     }
     if (st == DIT_OK) st = add_host_time(times, "synchronise", dit_stats_median(seconds, DEVICE_ROUNDS));
@@ -340,7 +340,7 @@ static dit_status time_message(message_run *m, int kind, int64_t bytes, cJSON *t
         DIT_TRY(dit_comm_barrier(dit_comm_world()));
         double begun = clock_seconds();
         for (int i = 0; i < calls; i++) DIT_TRY(message_kinds[kind].call(m, bytes));
-        if (m->device) DIT_TRY(dit_device_wait(m->device));
+        if (m->device) DIT_TRY(dit_device_synchronize(m->device));
         seconds[round] = (clock_seconds() - begun) / calls;
     }
     lower = dit_stats_summarise(seconds, MESSAGE_ROUNDS).q1;
@@ -369,8 +369,8 @@ static dit_status take_room(message_run *m)
     memset(m->send, 1, MESSAGE_ROOM);
     memset(m->recv, 2, MESSAGE_ROOM);
     if (!m->device) return DIT_OK;
-    DIT_TRY(dit_device_put(m->device, send, floats));
-    return dit_device_put(m->device, recv, floats);
+    DIT_TRY(dit_device_upload(m->device, send, floats));
+    return dit_device_upload(m->device, recv, floats);
 }
 
 static dit_status time_messages(dit_device *device, cJSON *times)

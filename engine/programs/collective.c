@@ -176,14 +176,14 @@ static dit_status agree(double values[2])
 
 /* ---- checking ---------------------------------------------------------------------------------------------------- */
 
-static dit_status put(const bench *b, const float *data, int64_t elements)
+static dit_status upload(const bench *b, const float *data, int64_t elements)
 {
-    return b->device ? dit_device_put(b->device, data, elements) : DIT_OK;
+    return b->device ? dit_device_upload(b->device, data, elements) : DIT_OK;
 }
 
-static dit_status get(const bench *b, const float *data, int64_t elements)
+static dit_status download(const bench *b, const float *data, int64_t elements)
 {
-    return b->device ? dit_device_get(b->device, data, elements) : DIT_OK;
+    return b->device ? dit_device_download(b->device, data, elements) : DIT_OK;
 }
 
 static dit_status fill(const call_args *a, int operation)
@@ -193,9 +193,9 @@ static dit_status fill(const call_args *a, int operation)
     float *send = block && a->in_place ? own_block(a, b->recv) : b->send;
     int64_t count = block ? a->block : a->elements;
     memset(b->recv, 0xFF, (size_t)a->elements * sizeof *b->recv); /* NaN */
-    if (!a->in_place || block) DIT_TRY(put(b, b->recv, a->elements));
+    if (!a->in_place || block) DIT_TRY(upload(b, b->recv, a->elements));
     for (int64_t i = 0; i < count; i++) send[i] = sent(b->rank, i);
-    return put(b, send, count);
+    return upload(b, send, count);
 }
 
 /* One call of fresh values. */
@@ -207,7 +207,7 @@ static dit_status check(const call_args *a, int operation, int64_t *wrong)
     double values[2] = {0, 0};
     DIT_TRY(fill(a, operation));
     DIT_TRY(operations[operation].call(a));
-    DIT_TRY(get(b, given, count));
+    DIT_TRY(download(b, given, count));
     for (int64_t i = 0; i < count; i++) values[1] += given[i] != operations[operation].expected(a, i);
     DIT_TRY(agree(values));
     *wrong = (int64_t)values[1];
@@ -217,20 +217,20 @@ static dit_status check(const call_args *a, int operation, int64_t *wrong)
 
 /* ---- timing ------------------------------------------------------------------------------------------------------ */
 
-static dit_status settle(const bench *b)
+static dit_status synchronize(const bench *b)
 {
-    return b->device ? dit_device_wait(b->device) : DIT_OK;
+    return b->device ? dit_device_synchronize(b->device) : DIT_OK;
 }
 
 /* Seconds of a call, the maximum over ranks. */
 static dit_status time_calls(const call_args *a, int operation, int64_t count, double *seconds)
 {
     double values[2] = {0, 0};
-    DIT_TRY(settle(a->b));
+    DIT_TRY(synchronize(a->b));
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     for (int64_t i = 0; i < count; i++) DIT_TRY(operations[operation].call(a));
-    DIT_TRY(settle(a->b));
+    DIT_TRY(synchronize(a->b));
     values[0] = 1e-9 * (double)(dit_clock_ns() - began) / (double)count;
     DIT_TRY(agree(values));
     *seconds = values[0];

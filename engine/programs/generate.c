@@ -49,7 +49,7 @@ typedef struct {
 static dit_status print_step(dit_sampler *sampler, int step, void *context)
 {
     (void)context;
-    DIT_TRY(dit_runtime_settle(sampler->rt)); /* a device's times are known when it is done */
+    DIT_TRY(dit_runtime_synchronize(sampler->rt)); /* a device's times are known when it is done */
     if (dit_comm_rank(dit_comm_world()) != 0) return DIT_OK;
     printf("step %d/%d %.3f s\n", step + 1, sampler->scheduler->steps, (double)sampler->step_ns[step] * 1e-9);
     fflush(stdout);

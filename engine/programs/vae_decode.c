@@ -193,7 +193,7 @@ static dit_status decode_batch(decoding *d, int64_t *elapsed_ns)
     DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     DIT_TIMED(&d->rt, DIT_TIME_DECODE, st = decode_pictures(d));
-    if (st == DIT_OK) st = dit_runtime_settle(&d->rt);
+    if (st == DIT_OK) st = dit_runtime_synchronize(&d->rt);
     *elapsed_ns = dit_clock_ns() - began;
     return st;
 }

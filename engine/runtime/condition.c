@@ -73,7 +73,7 @@ static dit_status take(dit_runtime *rt, dit_condition_kind kind, int64_t element
 
 static dit_status hand_over(dit_runtime *rt, dit_condition_kind kind, const float *rows, int64_t elements)
 {
-    return is_for_host(kind) ? DIT_OK : dit_runtime_put(rt, rows, elements);
+    return is_for_host(kind) ? DIT_OK : dit_runtime_upload(rt, rows, elements);
 }
 
 /* The row of the whole guidance batch that a local row is. */

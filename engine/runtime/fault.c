@@ -22,7 +22,7 @@ void dit_fault_at_step(dit_runtime *rt, int step, float *latents)
     if (strcmp(kind, "abort") == 0) abort();
     if (strcmp(kind, "nan") != 0) return;
     latents[0] = NAN;
-    if (dit_runtime_put(rt, latents, 1) != DIT_OK) abort();
+    if (dit_runtime_upload(rt, latents, 1) != DIT_OK) abort();
 }
 
 int64_t dit_fault_bytes(const char *axis, int64_t messages)

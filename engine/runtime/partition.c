@@ -189,7 +189,7 @@ static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_
     if (st == DIT_OK) st = dit_arena_exact(&rt->step, elements, &full);
     if (st == DIT_OK) st = dit_arena_exact(&rt->step, elements, &scratch);
     if (st == DIT_OK) st = gather_rows(rt, shards, batch, begin, rows, sequence && shared > 1, scratch, full);
-    if (st == DIT_OK) st = dit_runtime_get(rt, full, elements);
+    if (st == DIT_OK) st = dit_runtime_download(rt, full, elements);
     if (st == DIT_OK) memcpy(*out, full, (size_t)elements * sizeof **out);
     dit_arena_release_to(&rt->step, mark);
     if (st != DIT_OK) {

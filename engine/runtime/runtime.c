@@ -228,14 +228,14 @@ void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began)
     rt->trace->phase = NULL;
 }
 
-dit_status dit_runtime_put(dit_runtime *rt, const void *address, int64_t elements)
+dit_status dit_runtime_upload(dit_runtime *rt, const void *address, int64_t elements)
 {
-    return rt->device ? dit_device_put(rt->device, address, elements) : DIT_OK;
+    return rt->device ? dit_device_upload(rt->device, address, elements) : DIT_OK;
 }
 
-dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t elements)
+dit_status dit_runtime_download(dit_runtime *rt, const void *address, int64_t elements)
 {
-    return rt->device ? dit_device_get(rt->device, address, elements) : DIT_OK;
+    return rt->device ? dit_device_download(rt->device, address, elements) : DIT_OK;
 }
 
 void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y)
@@ -252,9 +252,9 @@ void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t el
     if (!rt->ledger.counting_only) rt->kernels->combine(rt->pool, &args);
 }
 
-dit_status dit_runtime_settle(dit_runtime *rt)
+dit_status dit_runtime_synchronize(dit_runtime *rt)
 {
-    return dit_timing_settle(rt->timing);
+    return dit_timing_synchronize(rt->timing);
 }
 
 void dit_runtime_reset_account(dit_runtime *rt)

@@ -5,7 +5,7 @@
  * step), `comm` (message buffers). The ops_* functions dispatch an operator and add its flops to the account.
  *
  * Where a device computes, operators find their operands by the addresses that arenas gave, and so do messages. The
- * host's own memory lies at the same addresses: what it writes there is `put`, what it reads has been got (`get`).
+ * host's own memory lies at the same addresses: what it writes there is uploaded, what it reads was downloaded.
  * Elsewhere both do nothing, and every array that operators see comes from an arena all the same.
  */
 #ifndef DIT_ENGINE_RUNTIME_H
@@ -95,8 +95,8 @@ void dit_runtime_reset_account(dit_runtime *rt);
 /* Elements from `address` on, of one array: what the host wrote there is the device's from now on; what the device has
  * is where the host reads. Nothing without a device, and where memory is only counted. Errors: DIT_ERR_DEVICE,
  * DIT_ERR_TIMEOUT. */
-dit_status dit_runtime_put(dit_runtime *rt, const void *address, int64_t elements);
-dit_status dit_runtime_get(dit_runtime *rt, const void *address, int64_t elements);
+dit_status dit_runtime_upload(dit_runtime *rt, const void *address, int64_t elements);
+dit_status dit_runtime_download(dit_runtime *rt, const void *address, int64_t elements);
 /* y = x, and y = a + b, over few elements: what accounts, traces and simulations leave out. y apart from x. */
 void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y);
 void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y);
@@ -107,7 +107,7 @@ static inline bool dit_runtime_messages_move(const dit_runtime *rt)
     return rt->ledger.counting_only || rt->device;
 }
 /* Waits until everything is done, and adds up the times of pieces. Errors: what failed since the last wait. */
-dit_status dit_runtime_settle(dit_runtime *rt);
+dit_status dit_runtime_synchronize(dit_runtime *rt);
 
 /* Runs a statement and adds the time it took to rt->time_ns[which]. */
 #define DIT_TIMED(rt, which, ...)                                                                                      \

@@ -112,7 +112,7 @@ dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const c
     DIT_TRY(dit_arena_exact(&rt->run, elements, &data));
     *out = data;
     DIT_TRY(dit_weights_read(rt, weights, name, rank, shape, init, data));
-    return dit_runtime_put(rt, data, elements);
+    return dit_runtime_upload(rt, data, elements);
 }
 
 static bool has_bias(const dit_weights *weights, const char *name)
@@ -241,7 +241,7 @@ dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const 
     DIT_TRY(dit_arena_exact(&rt->run, count, &data));
     *out = data;
     DIT_TRY(read_slice(rt, weights, name, elements, share_begin(share, elements), count, init, data));
-    return dit_runtime_put(rt, data, count);
+    return dit_runtime_upload(rt, data, count);
 }
 
 dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k,

@@ -40,7 +40,7 @@ dit_status dit_sampler_draw_latents(dit_sampler *s)
 {
     for (int64_t i = 0; i < s->part_count; i++)
         dit_sampler_draw(s, s->parts[i].rows, "noise", 0, s->scheduler->init_noise_sigma, s->parts[i].latents);
-    return dit_runtime_put(s->rt, s->latents, s->elements);
+    return dit_runtime_upload(s->rt, s->latents, s->elements);
 }
 
 static void draw_step_noise(void *context, int step, float *out)
@@ -70,7 +70,7 @@ dit_status dit_sampler_place_latents(dit_sampler *s, int64_t image, const float 
         for (int64_t segment = 0; segment < segments; segment++)
             memcpy(to + segment * floats, rows + (segment * s->partition.segment_count + part->rows.first) * cols,
                    (size_t)floats * sizeof *to);
-        DIT_TRY(dit_runtime_put(s->rt, to, segments * floats));
+        DIT_TRY(dit_runtime_upload(s->rt, to, segments * floats));
     }
     return DIT_OK;
 }
@@ -164,7 +164,7 @@ dit_status dit_sampler_fill_timestep(dit_sampler *s, int step)
 {
     for (int64_t b = 0; b < s->partition.batch; b++)
         s->timestep[b] = s->scheduler->timesteps[step] / s->model->timestep_divisor;
-    return dit_runtime_put(s->rt, s->timestep, s->partition.batch);
+    return dit_runtime_upload(s->rt, s->timestep, s->partition.batch);
 }
 
 static void fill_part(dit_sampler *s, const dit_window *window, const dit_sampler_part *part, int step)
@@ -311,7 +311,7 @@ dit_status dit_sampler_gather(dit_sampler *s)
             dit_partition_gather_latents(s->rt, &s->partition, ordered_latents(s), s->channels, s->scratch, s->full));
     });
     int64_t all = s->rt->facts.num_images * s->rt->facts.image_tokens * s->channels;
-    DIT_TRY(dit_runtime_get(s->rt, s->full, all));
+    DIT_TRY(dit_runtime_download(s->rt, s->full, all));
     for (int64_t i = 0; i < all && !s->rt->ledger.counting_only; i++)
         if (!isfinite(s->full[i]))
             return DIT_FAIL(DIT_ERR_NONFINITE, "latents_final[%lld] is not finite after %d steps", (long long)i,

@@ -84,14 +84,14 @@ static dit_status step_by_slope(dit_scheduler *scheduler, int step, bool v, cons
 {
     float sigma = scheduler->sigmas[step], delta = scheduler->sigmas[step + 1] - sigma;
     float scale2 = sigma * sigma + 1.0f, from_output = v ? -sigma / sqrtf(scale2) : 1.0f;
-    DIT_TRY(dit_runtime_get(scheduler->rt, sample, scheduler->elements));
-    DIT_TRY(dit_runtime_get(scheduler->rt, model_output, scheduler->elements));
+    DIT_TRY(dit_runtime_download(scheduler->rt, sample, scheduler->elements));
+    DIT_TRY(dit_runtime_download(scheduler->rt, model_output, scheduler->elements));
     for (int64_t i = 0; i < scheduler->elements; i++) {
         float x0 = model_output[i] * from_output + (v ? sample[i] / scale2 : 0.0f);
         float slope = (sample[i] - x0) / sigma;
         sample[i] += slope * delta;
     }
-    return dit_runtime_put(scheduler->rt, sample, scheduler->elements);
+    return dit_runtime_upload(scheduler->rt, sample, scheduler->elements);
 }
 
 static dit_status euler_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)

@@ -98,7 +98,7 @@ dit_status scheduler_draw_noise(dit_scheduler *scheduler, int step, const float 
 {
     scheduler->noise(scheduler->noise_context, step, scheduler->fresh_noise);
     *out = scheduler->fresh_noise;
-    return dit_runtime_put(scheduler->rt, scheduler->fresh_noise, scheduler->elements);
+    return dit_runtime_upload(scheduler->rt, scheduler->fresh_noise, scheduler->elements);
 }
 
 dit_status scheduler_read_prediction(const dit_scheduler_params *params, dit_prediction *out)
@@ -162,7 +162,7 @@ void scheduler_clean_sample(dit_scheduler *scheduler, dit_prediction prediction,
 dit_status scheduler_clip(const dit_scheduler *scheduler, float range, float *x)
 {
     if (isinf(range)) return DIT_OK;
-    DIT_TRY(dit_runtime_get(scheduler->rt, x, scheduler->elements));
+    DIT_TRY(dit_runtime_download(scheduler->rt, x, scheduler->elements));
     for (int64_t i = 0; i < scheduler->elements; i++) x[i] = x[i] > range ? range : x[i] < -range ? -range : x[i];
-    return dit_runtime_put(scheduler->rt, x, scheduler->elements);
+    return dit_runtime_upload(scheduler->rt, x, scheduler->elements);
 }

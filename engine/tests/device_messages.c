@@ -41,13 +41,13 @@ static float value_of(int from, int block, int64_t i)
 static void fill(dit_runtime *rt, float *array, int block, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) array[i] = value_of(rank, block, i);
-    if (dit_runtime_put(rt, array, count) != DIT_OK) dit_comm_abort(4);
+    if (dit_runtime_upload(rt, array, count) != DIT_OK) dit_comm_abort(4);
 }
 
 /* Whether what lies on the device is what `from` filled its block with. */
 static bool holds(dit_runtime *rt, float *array, int from, int block, int64_t count)
 {
-    bool right = dit_runtime_get(rt, array, count) == DIT_OK;
+    bool right = dit_runtime_download(rt, array, count) == DIT_OK;
     for (int64_t i = 0; i < count && right; i++) right = array[i] == value_of(from, block, i);
     return right;
 }
@@ -114,9 +114,9 @@ static void check_terms(dit_runtime *rt, dit_comm *comm)
         dit_arena_array(&rt->comm_arena, 9 * size, DIT_ELEMENT_FP64, &all) != DIT_OK)
         dit_comm_abort(4);
     for (int i = 0; i < 9; i++) ((double *)own)[i] = rank + i / 8.0 + 1e-12;
-    expect(dit_runtime_put(rt, own, 9) == DIT_OK, "terms are not put");
+    expect(dit_runtime_upload(rt, own, 9) == DIT_OK, "terms are not put");
     expect(dit_comm_gather_terms(comm, own, 9, all) == DIT_OK, "a gather of terms fails");
-    expect(dit_runtime_get(rt, all, 9 * size) == DIT_OK, "terms are not got");
+    expect(dit_runtime_download(rt, all, 9 * size) == DIT_OK, "terms are not got");
     for (int i = 0; i < 9 * size; i++) right = right && ((double *)all)[i] == i / 9 + i % 9 / 8.0 + 1e-12;
     expect(right, "a term is another");
 }
@@ -143,12 +143,12 @@ static int sum_of(int64_t i)
 static void fill_summand(dit_runtime *rt, float *array, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) array[i] = (float)(rank + 1 + (int)(i % 5));
-    if (dit_runtime_put(rt, array, count) != DIT_OK) dit_comm_abort(4);
+    if (dit_runtime_upload(rt, array, count) != DIT_OK) dit_comm_abort(4);
 }
 
 static void expect_sum(dit_runtime *rt, float *array, int64_t first, int64_t count, const char *what)
 {
-    bool right = dit_runtime_get(rt, array, count) == DIT_OK;
+    bool right = dit_runtime_download(rt, array, count) == DIT_OK;
     for (int64_t i = 0; i < count; i++) right = right && array[i] == (float)sum_of(first + i);
     expect(right, what);
 }
@@ -225,7 +225,7 @@ static void check_pipeline(dit_runtime *rt, dit_comm *comm)
         if (!first) expect(dit_comm_exchange_wait(comm, &in[task & 1]) == DIT_OK, "a receive does not end");
         if (task + 1 < tasks)
             expect(receive(comm, arriving[(task + 1) & 1], &in[(task + 1) & 1]) == DIT_OK, "a receive is not begun");
-        bool right = first || dit_runtime_get(rt, arriving[task & 1], BLOCK) == DIT_OK;
+        bool right = first || dit_runtime_download(rt, arriving[task & 1], BLOCK) == DIT_OK;
         for (int64_t i = 0; i < BLOCK; i++) {
             float expected = (float)(task * size + rank);
             right = right && (first || arriving[task & 1][i] == expected);
@@ -234,7 +234,7 @@ static void check_pipeline(dit_runtime *rt, dit_comm *comm)
         expect(right, "what came down the pipeline is another");
         bool ends = rank == size - 1 && task == tasks - 1;
         if (ends) continue;
-        expect(dit_runtime_put(rt, leaving[task], BLOCK) == DIT_OK &&
+        expect(dit_runtime_upload(rt, leaving[task], BLOCK) == DIT_OK &&
                    dit_comm_exchange_begin(comm, leaving[task], next, leaving[task], DIT_COMM_NOBODY, BLOCK * 4,
                                            &out[task]) == DIT_OK,
                "a send is not begun");
@@ -249,7 +249,7 @@ static void check_pipeline(dit_runtime *rt, dit_comm *comm)
 static void check_death(dit_runtime *rt, dit_comm *comm, float *send, float *recv, bool leave)
 {
     fill(rt, send, 1, size * BLOCK);
-    expect(dit_comm_all_to_all(comm, send, recv, BLOCK * 4) == DIT_OK && dit_runtime_settle(rt) == DIT_OK,
+    expect(dit_comm_all_to_all(comm, send, recv, BLOCK * 4) == DIT_OK && dit_runtime_synchronize(rt) == DIT_OK,
            "an all-to-all fails");
     if (rank == size - 1) {
         if (!leave) kill(getpid(), SIGKILL);
@@ -260,7 +260,7 @@ static void check_death(dit_runtime *rt, dit_comm *comm, float *send, float *rec
         return;
     }
     dit_status st = dit_comm_all_to_all(comm, send, recv, BLOCK * 4);
-    if (st == DIT_OK) st = dit_runtime_settle(rt);
+    if (st == DIT_OK) st = dit_runtime_synchronize(rt);
     expect(st == DIT_ERR_TIMEOUT || st == DIT_ERR_DEVICE, "no error of a message that never comes");
     printf("rank %d: %s\n", rank, dit_error_last()->message);
     fflush(stdout);
@@ -279,7 +279,7 @@ static void check_messages(dit_runtime *rt, dit_comm *comm, float *send, float *
         check_line(rt, comm, send, recv);
         check_pipeline(rt, comm);
     }
-    expect(dit_runtime_settle(rt) == DIT_OK, "something failed in the background");
+    expect(dit_runtime_synchronize(rt) == DIT_OK, "something failed in the background");
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* What lies between two marks, for a sum or for an event of a trace. */
+/* What lies between two events of the device, for a sum or for an event of a trace. */
 typedef struct {
     int64_t from, to;
     int64_t *sum; /* NULL: the event */
@@ -12,7 +12,7 @@ typedef struct {
 
 struct dit_timing {
     dit_device *device;
-    int64_t origin_mark, origin_ns; /* the same moment on both clocks; -1: not taken since the last settle */
+    int64_t origin_event, origin_ns; /* the same moment on both clocks; -1: not taken since the last wait */
     piece *pending;
     int64_t count, room;
 };
@@ -23,7 +23,7 @@ dit_status dit_timing_create(dit_device *device, dit_timing **out)
     *out = timing;
     if (!timing) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the times of pieces");
     timing->device = device;
-    timing->origin_mark = -1;
+    timing->origin_event = -1;
     return DIT_OK;
 }
 
@@ -36,11 +36,11 @@ void dit_timing_free(dit_timing *timing)
 int64_t dit_timing_now(dit_timing *timing)
 {
     if (!timing || !timing->device) return dit_clock_ns();
-    if (timing->origin_mark < 0) {
-        timing->origin_mark = dit_device_mark(timing->device);
+    if (timing->origin_event < 0) {
+        timing->origin_event = dit_device_record_event(timing->device);
         timing->origin_ns = dit_clock_ns();
     }
-    return dit_device_mark(timing->device);
+    return dit_device_record_event(timing->device);
 }
 
 /* False when there is no memory: the piece is not known of. */
@@ -76,13 +76,13 @@ void dit_timing_record(dit_timing *timing, dit_trace *trace, const dit_trace_eve
                                   .sequence = (uint32_t)(trace->recorded - 1)});
 }
 
-/* The time of a mark on the host's clock: the origin was reached when it was asked for, as the queue was empty. */
-static int64_t host_ns(const dit_timing *timing, int64_t mark)
+/* The time of an event on the host's clock: the origin was reached when it was asked for, as the queue was empty. */
+static int64_t host_ns(const dit_timing *timing, int64_t event)
 {
-    return timing->origin_ns + dit_device_elapsed_ns(timing->device, timing->origin_mark, mark);
+    return timing->origin_ns + dit_device_elapsed_ns(timing->device, timing->origin_event, event);
 }
 
-static void settle_piece(const dit_timing *timing, const piece *p)
+static void add_piece(const dit_timing *timing, const piece *p)
 {
     if (p->sum) {
         int64_t elapsed = dit_device_elapsed_ns(timing->device, p->from, p->to);
@@ -95,13 +95,13 @@ static void settle_piece(const dit_timing *timing, const piece *p)
     event->end_ns = host_ns(timing, p->to);
 }
 
-dit_status dit_timing_settle(dit_timing *timing)
+dit_status dit_timing_synchronize(dit_timing *timing)
 {
     if (!timing || !timing->device) return DIT_OK;
-    dit_status st = dit_device_wait(timing->device);
-    for (int64_t i = 0; i < timing->count && st == DIT_OK; i++) settle_piece(timing, &timing->pending[i]);
+    dit_status st = dit_device_synchronize(timing->device);
+    for (int64_t i = 0; i < timing->count && st == DIT_OK; i++) add_piece(timing, &timing->pending[i]);
     timing->count = 0;
-    timing->origin_mark = -1;
-    dit_device_forget_marks(timing->device);
+    timing->origin_event = -1;
+    dit_device_forget_events(timing->device);
     return st;
 }

@@ -88,7 +88,7 @@ void vae_bands_reduce(vae_bands *b, const dit_group_norm_args *args)
     dit_group_norm_args own = *args;
     own.moments = moments;
     ops_group_moments(b->rt, &own);
-    if (b->status == DIT_OK) b->status = dit_runtime_get(b->rt, moments, 2 * args->groups);
+    if (b->status == DIT_OK) b->status = dit_runtime_download(b->rt, moments, 2 * args->groups);
     const double between = dit_fault_variance() ? 0 : 1; /* how much the means of the ranks count in the variance */
     for (int64_t g = 0; g < args->groups; g++) {
         sums[2 * g] = count * moments[2 * g];
@@ -102,7 +102,7 @@ void vae_bands_reduce(vae_bands *b, const dit_group_norm_args *args)
         moments[2 * g] = mean;
         moments[2 * g + 1] = variance > 0 ? variance : 0;
     }
-    if (b->status == DIT_OK) b->status = dit_runtime_put(b->rt, moments, 2 * args->groups);
+    if (b->status == DIT_OK) b->status = dit_runtime_upload(b->rt, moments, 2 * args->groups);
 }
 
 dit_status vae_bands_gather(vae_bands *b, float *image, int64_t planes, int64_t width, int64_t spatial)
@@ -118,10 +118,10 @@ dit_status vae_bands_gather(vae_bands *b, float *image, int64_t planes, int64_t 
     int64_t floats = b->all_rows * spatial * width;
     float *gathered = b->picture ? b->picture : image;
     if (b->picture) memcpy(gathered, image, (size_t)(planes * floats) * sizeof *image);
-    DIT_TRY(dit_runtime_put(b->rt, b->picture, b->picture ? planes * floats : 0));
+    DIT_TRY(dit_runtime_upload(b->rt, b->picture, b->picture ? planes * floats : 0));
     for (int64_t plane = 0; plane < planes; plane++)
         DIT_TRY(dit_comm_all_gather_pieces(b->comm, gathered + plane * floats, b->offsets));
-    DIT_TRY(dit_runtime_get(b->rt, b->picture, b->picture ? planes * floats : 0));
+    DIT_TRY(dit_runtime_download(b->rt, b->picture, b->picture ? planes * floats : 0));
     if (b->picture) memcpy(image, gathered, (size_t)(planes * floats) * sizeof *image);
     return DIT_OK;
 }

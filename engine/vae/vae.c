@@ -194,7 +194,7 @@ dit_status vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_
             for (int64_t x = 0; x < tensor.width; x++)
                 for (int64_t c = 0; c < tensor.channels; c++)
                     *to++ = planes.data[c * planes.channel + (first_frame + t) * planes.frame + y * planes.row + x];
-    return dit_runtime_put(memory->rt, data, vae_tensor_positions(&tensor) * tensor.channels);
+    return dit_runtime_upload(memory->rt, data, vae_tensor_positions(&tensor) * tensor.channels);
 }
 
 dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels,
@@ -202,7 +202,7 @@ dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_ch
 {
     const float *from = vae_tensor_data(memory, &tensor);
     if (memory->planning || memory->rt->ledger.counting_only) return DIT_OK;
-    DIT_TRY(dit_runtime_get(memory->rt, from, vae_tensor_positions(&tensor) * tensor.channels));
+    DIT_TRY(dit_runtime_download(memory->rt, from, vae_tensor_positions(&tensor) * tensor.channels));
     for (int64_t t = 0; t < tensor.frames; t++)
         for (int64_t y = 0; y < tensor.height; y++)
             for (int64_t x = 0; x < tensor.width; x++, from += tensor.channels)
@@ -257,7 +257,7 @@ dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...)
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
     const float *data = vae_tensor_data(&vae->memory, &tensor);
-    DIT_TRY(dit_runtime_get(vae->memory.rt, data, vae_tensor_positions(&tensor) * tensor.channels));
+    DIT_TRY(dit_runtime_download(vae->memory.rt, data, vae_tensor_positions(&tensor) * tensor.channels));
     if (tensor.band) return tap_whole(vae, tensor, name);
     return tap->take(tap, name, data, (int64_t[4]){tensor.frames, tensor.height, tensor.width, tensor.channels});
 }

@@ -231,7 +231,8 @@ static dit_status send_operands(dit_case_run *run)
 {
     for (int i = 0; run->device && i < run->array_count; i++) {
         round_values(run->arrays[i].data, run->arrays[i].count, run->arrays[i].element);
-        if (run->arrays[i].on_device) DIT_TRY(dit_device_put(run->device, run->arrays[i].data, run->arrays[i].count));
+        if (run->arrays[i].on_device)
+            DIT_TRY(dit_device_upload(run->device, run->arrays[i].data, run->arrays[i].count));
     }
     return DIT_OK;
 }
@@ -280,8 +281,8 @@ dit_status dit_case_reset(dit_case_run *run)
     memcpy(run->out, run->initial, (size_t)run->out_floats * sizeof(float));
     memcpy(run->lse, run->initial + run->out_floats, (size_t)run->lse_floats * sizeof(float));
     if (!run->device) return DIT_OK;
-    DIT_TRY(dit_device_put(run->device, run->out, run->out_floats));
-    return dit_device_put(run->device, run->lse, run->lse_floats);
+    DIT_TRY(dit_device_upload(run->device, run->out, run->out_floats));
+    return dit_device_upload(run->device, run->lse, run->lse_floats);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -369,9 +370,9 @@ static double sampled_error(dit_case_run *run, const dit_kernels *reference)
 static dit_status fetch_output(dit_case_run *run)
 {
     if (!run->device) return DIT_OK;
-    DIT_TRY(dit_device_wait(run->device));
-    DIT_TRY(dit_device_get(run->device, run->out, run->out_floats));
-    return dit_device_get(run->device, run->lse, run->lse_floats);
+    DIT_TRY(dit_device_synchronize(run->device));
+    DIT_TRY(dit_device_download(run->device, run->out, run->out_floats));
+    return dit_device_download(run->device, run->lse, run->lse_floats);
 }
 
 dit_status dit_case_error(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference,

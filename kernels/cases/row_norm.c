@@ -19,7 +19,7 @@ static dit_status prepare(dit_case_run *run)
     DIT_TRY(dit_arena_array(run->room, count, DIT_ELEMENT_FP64, &run->own[0]));
     double *squares = run->own[0];
     for (int64_t i = 0; i < count; i++) squares[i] = (double)s->C * (1 + (double)(i % 7));
-    if (run->device) DIT_TRY(dit_device_put(run->device, squares, count));
+    if (run->device) DIT_TRY(dit_device_upload(run->device, squares, count));
     return dit_case_outputs(run, s->B * s->rows * dit_case_stride(run->c, s->C), 0);
 }
 

@@ -35,7 +35,7 @@ typedef struct dit_cuda {
     dit_cuda_conv_library *conv;
     dit_status failure;
     char failure_text[512];
-    struct dit_cuda_marks *marks;
+    struct dit_cuda_events *events;
 } dit_cuda;
 
 /* The device behind a pool. */

@@ -74,7 +74,7 @@ dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event)
         passed = dit_clock_ns() - begin;
         bool expired = (double)passed > cuda->params.deadline_s * 1e9;
         if (expired) ((cuda_device *)cuda)->lost = true;
-        DIT_TRY(dit_device_look(&cuda->device, expired ? cuda->params.deadline_s : 0));
+        DIT_TRY(dit_device_ask_watchdogs(&cuda->device, expired ? cuda->params.deadline_s : 0));
         if (expired)
             return DIT_FAIL(DIT_ERR_TIMEOUT, "the device has not finished after %g s", cuda->params.deadline_s);
         if (passed > SPIN_NS) nanosleep(&pause, NULL);
@@ -84,55 +84,55 @@ dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event)
     return cuda_take_failure(cuda);
 }
 
-static dit_status device_wait(dit_device *device)
+static dit_status device_synchronize(dit_device *device)
 {
     dit_cuda *cuda = (dit_cuda *)device;
     if (cuda->recording) return DIT_FAIL(DIT_ERR_INTERNAL, "a wait while a graph is recorded");
     return cuda_wait(cuda, NULL);
 }
 
-/* ---- marks ------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* One more event, to be used again after marks were forgotten. */
+/* One more event, to be used again after events were forgotten. */
 static bool add_event(dit_cuda *cuda)
 {
-    dit_cuda_marks *marks = cuda->marks;
-    if (marks->created == marks->room) {
-        int64_t room = marks->room ? 2 * marks->room : 1024;
-        cudaEvent_t *grown = (cudaEvent_t *)realloc(marks->events, (size_t)room * sizeof *grown);
+    dit_cuda_events *events = cuda->events;
+    if (events->created == events->room) {
+        int64_t room = events->room ? 2 * events->room : 1024;
+        cudaEvent_t *grown = (cudaEvent_t *)realloc(events->all, (size_t)room * sizeof *grown);
         if (!grown) return false;
-        marks->events = grown;
-        marks->room = room;
+        events->all = grown;
+        events->room = room;
     }
-    if (!CUDA_CHECK(cuda, cudaEventCreate(&marks->events[marks->created]))) return false;
-    marks->created++;
+    if (!CUDA_CHECK(cuda, cudaEventCreate(&events->all[events->created]))) return false;
+    events->created++;
     return true;
 }
 
-static int64_t device_mark(dit_device *device)
+static int64_t device_record_event(dit_device *device)
 {
     dit_cuda *cuda = (dit_cuda *)device;
-    dit_cuda_marks *marks = cuda->marks;
+    dit_cuda_events *events = cuda->events;
     if (cuda->recording) return -1;
-    if (marks->used == marks->created && !add_event(cuda)) return -1;
-    if (!CUDA_CHECK(cuda, cudaEventRecord(marks->events[marks->used], cuda->stream))) return -1;
-    return marks->used++;
+    if (events->used == events->created && !add_event(cuda)) return -1;
+    if (!CUDA_CHECK(cuda, cudaEventRecord(events->all[events->used], cuda->stream))) return -1;
+    return events->used++;
 }
 
 static int64_t device_elapsed_ns(dit_device *device, int64_t from, int64_t to)
 {
-    const dit_cuda_marks *marks = ((dit_cuda *)device)->marks;
+    const dit_cuda_events *events = ((dit_cuda *)device)->events;
     float ms = 0;
-    if (from >= marks->used || to >= marks->used) return -1;
-    if (cudaEventElapsedTime(&ms, marks->events[from], marks->events[to]) == cudaSuccess)
+    if (from >= events->used || to >= events->used) return -1;
+    if (cudaEventElapsedTime(&ms, events->all[from], events->all[to]) == cudaSuccess)
         return (int64_t)((double)ms * 1e6);
     cudaGetLastError(); /* not reached yet */
     return -1;
 }
 
-static void device_forget_marks(dit_device *device)
+static void device_forget_events(dit_device *device)
 {
-    ((dit_cuda *)device)->marks->used = 0;
+    ((dit_cuda *)device)->events->used = 0;
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
@@ -261,8 +261,8 @@ static dit_status open_streams(dit_cuda *cuda)
     CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     CUDA_TRY(cudaStreamCreateWithPriority(&cuda->stream, cudaStreamNonBlocking, least));
     CUDA_TRY(cudaStreamCreateWithPriority(&cuda->transfer, cudaStreamNonBlocking, greatest));
-    cuda->marks = (dit_cuda_marks *)calloc(1, sizeof *cuda->marks);
-    return cuda->marks ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for marks");
+    cuda->events = (dit_cuda_events *)calloc(1, sizeof *cuda->events);
+    return cuda->events ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for events");
 }
 
 static dit_status open_memory(cuda_device *d)
@@ -314,7 +314,7 @@ static void close_libraries(dit_cuda *cuda)
 
 static void close_streams(dit_cuda *cuda)
 {
-    for (int64_t i = 0; cuda->marks && i < cuda->marks->created; i++) cudaEventDestroy(cuda->marks->events[i]);
+    for (int64_t i = 0; cuda->events && i < cuda->events->created; i++) cudaEventDestroy(cuda->events->all[i]);
     if (cuda->transfer) cudaStreamDestroy(cuda->transfer);
     if (cuda->stream) cudaStreamDestroy(cuda->stream);
 }
@@ -341,8 +341,8 @@ static void device_close(dit_device *device)
     if (d->cuda.workspace) cudaFree(d->cuda.workspace);
     close_streams(&d->cuda);
     dit_space_free(device->space);
-    if (d->cuda.marks) free(d->cuda.marks->events);
-    free(d->cuda.marks);
+    if (d->cuda.events) free(d->cuda.events->all);
+    free(d->cuda.events);
     free(d->cache_folder);
     free(d);
 }
@@ -388,12 +388,12 @@ extern "C" const dit_device_ops dit_device_cuda = {
     .count = device_count,
     .open = device_open,
     .close = device_close,
-    .put = cuda_put,
-    .get = cuda_get,
-    .wait = device_wait,
-    .mark = device_mark,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .synchronize = device_synchronize,
+    .record_event = device_record_event,
     .elapsed_ns = device_elapsed_ns,
-    .forget_marks = device_forget_marks,
+    .forget_events = device_forget_events,
     .record_begin = device_record_begin,
     .record_end = device_record_end,
     .launch = device_launch,

@@ -21,13 +21,13 @@ static_assert((SCALE_FLOATS + CUDA_QUANTISE_PARTIAL) * sizeof(float) <= QUANTISE
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 /* From the host's memory at `host` to the room at `address`: the addresses themselves are never touched. */
-static dit_status put(dit_cuda *cuda, const float *address, const float *host, int64_t elements)
+static dit_status upload(dit_cuda *cuda, const float *address, const float *host, int64_t elements)
 {
     dit_spot spot;
     if (!elements) return DIT_OK;
     if (!dit_space_find(cuda->device.space, address, &spot))
         return DIT_FAIL(DIT_ERR_INTERNAL, "weights are packed into an arena that is not the device's");
-    return cuda->device.ops->put(&cuda->device, &spot, host, elements);
+    return cuda->device.ops->upload(&cuda->device, &spot, host, elements);
 }
 
 /* The weights once more, in e4m3, from what was packed. */
@@ -65,8 +65,8 @@ dit_status cuda_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pie
     weights->weight = view_of(cuda, packed);
     weights->bias = view_of(cuda, packed_bias);
     for (int64_t i = 0, row = 0; i < pieces; row += rows[i++]) {
-        DIT_TRY(put(cuda, packed + row * k, w[i], rows[i] * k));
-        if (packed_bias) DIT_TRY(put(cuda, packed_bias + row, bias[i], rows[i]));
+        DIT_TRY(upload(cuda, packed + row * k, w[i], rows[i] * k));
+        if (packed_bias) DIT_TRY(upload(cuda, packed_bias + row, bias[i], rows[i]));
     }
     if (wants_fp8(cuda, n, k)) DIT_TRY(pack_fp8(cuda, arena, n, k, weights));
     out->n = n;

@@ -93,7 +93,7 @@ static dit_status put_piece(dit_cuda *cuda, cuda_staging *half, const piece *p)
     return half_queued(cuda, half);
 }
 
-dit_status cuda_put(dit_device *device, const dit_spot *spot, const void *host, int64_t elements)
+dit_status cuda_upload(dit_device *device, const dit_spot *spot, const void *host, int64_t elements)
 {
     cuda_device *d = cuda_device_of(device);
     DIT_TRY(check_not_recording(&d->cuda));
@@ -122,7 +122,7 @@ static dit_status take_piece(dit_cuda *cuda, cuda_staging *half, const piece *p)
 }
 
 /* The next piece is asked for before the last is taken. */
-dit_status cuda_get(dit_device *device, const dit_spot *spot, void *host, int64_t elements)
+dit_status cuda_download(dit_device *device, const dit_spot *spot, void *host, int64_t elements)
 {
     cuda_device *d = cuda_device_of(device);
     piece last = {};

@@ -79,8 +79,8 @@ static float *filled(int64_t count, dit_element element, float deviation)
     if (!count) return NULL;
     assert_int_equal(dit_arena_array(&arena, count, element, &data), DIT_OK);
     dit_rng_normal(11, ++stream, 0, count, 0, deviation, data);
-    assert_int_equal(dit_device_put(device, data, count), DIT_OK);
-    assert_int_equal(dit_device_get(device, data, count), DIT_OK);
+    assert_int_equal(dit_device_upload(device, data, count), DIT_OK);
+    assert_int_equal(dit_device_download(device, data, count), DIT_OK);
     return data;
 }
 
@@ -168,12 +168,12 @@ static void check_linear(const linear_case *c)
                             .gate = gate};
     args.residual = c->residual == IN_PLACE ? y : other;
     table->linear(pool, &args);
-    assert_int_equal(dit_device_wait(device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(device), DIT_OK);
     args.weights = &plain;
     args.y = expected;
     if (c->residual == IN_PLACE) args.residual = expected;
     reference->linear(pool, &args);
-    assert_int_equal(dit_device_get(device, y, floats), DIT_OK);
+    assert_int_equal(dit_device_download(device, y, floats), DIT_OK);
     double error = distance(y, expected, floats);
     describe(c, text);
     if (!(error <= tolerance_of(c->y))) fail_msg("%s: %g", text, error);
@@ -267,7 +267,7 @@ static void linear_from_the_middle_of_arrays(void **state)
         table->linear(pool, &args);
         args.weights = &plain, args.y = expected + AT;
         reference->linear(pool, &args);
-        assert_int_equal(dit_device_get(device, y, (int64_t)ROWS * LDY), DIT_OK);
+        assert_int_equal(dit_device_download(device, y, (int64_t)ROWS * LDY), DIT_OK);
         assert_true(distance(y, expected, (int64_t)ROWS * LDY) <= tolerance_of(elements[w]));
         close_device();
     }
@@ -290,11 +290,11 @@ static void recorded_layers_do_the_same_when_launched(void **state)
     table->linear(pool, &args);
     assert_int_equal(dit_device_record_end(device, &graph), DIT_OK);
     for (int i = 0; i < LAUNCHES; i++) assert_int_equal(dit_device_launch(device, graph), DIT_OK);
-    assert_int_equal(dit_device_wait(device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(device), DIT_OK);
     dit_device_graph_free(device, graph);
     args.weights = &plain, args.y = expected, args.residual = expected;
     for (int i = 0; i < LAUNCHES; i++) reference->linear(pool, &args);
-    assert_int_equal(dit_device_get(device, y, (int64_t)ROWS * N), DIT_OK);
+    assert_int_equal(dit_device_download(device, y, (int64_t)ROWS * N), DIT_OK);
     assert_true(distance(y, expected, (int64_t)ROWS * N) <= tolerance_of(DIT_ELEMENT_FP32));
     close_device();
 }
@@ -308,11 +308,11 @@ static void a_stranger_among_the_operands_is_reported(void **state)
     dit_linear weights = packed(table, &arena, 8, 8, w, NULL);
     dit_linear_args args = {.weights = &weights, .rows = 8, .x = x, .ldx = 8, .y = stranger, .ldy = 8};
     table->linear(pool, &args);
-    assert_int_not_equal(dit_device_wait(device), DIT_OK);
-    assert_int_equal(dit_device_wait(device), DIT_OK);
+    assert_int_not_equal(dit_device_synchronize(device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(device), DIT_OK);
     args.rows = 0; /* of no rows nothing is looked at */
     table->linear(pool, &args);
-    assert_int_equal(dit_device_wait(device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(device), DIT_OK);
     close_device();
 }
 
@@ -363,10 +363,10 @@ static void fp8_layers_multiply_what_e4m3_holds(void **state)
         dit_linear_args args = {
             .weights = &weights, .rows = ROWS, .x = x, .ldx = LDX, .y = y, .ldy = LDY, .activation = DIT_ACT_GELU_TANH};
         table->linear(pool, &args);
-        assert_int_equal(dit_device_wait(device), DIT_OK);
+        assert_int_equal(dit_device_synchronize(device), DIT_OK);
         args.weights = &plain, args.x = x_q, args.y = expected;
         reference->linear(pool, &args);
-        assert_int_equal(dit_device_get(device, y, (int64_t)ROWS * LDY), DIT_OK);
+        assert_int_equal(dit_device_download(device, y, (int64_t)ROWS * LDY), DIT_OK);
         double error = distance(y, expected, (int64_t)ROWS * LDY);
         if (!(error <= tolerance_of(elements[e]))) fail_msg("%d: %g", e, error);
         args.weights = &exact, args.x = x;
@@ -514,11 +514,11 @@ static void check_conv(int index, dit_element x_element, dit_element y_element)
     args.below = c->below ? filled(edges, x_element, 1) : NULL;
     args.residual = c->residual == IN_PLACE ? y : c->residual == APART ? filled(floats, y_element, 1) : NULL;
     table->conv(pool, &args);
-    assert_int_equal(dit_device_wait(device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(device), DIT_OK);
     args.weights = &plain, args.y = expected;
     if (c->residual == IN_PLACE) args.residual = expected;
     reference->conv(pool, &args);
-    assert_int_equal(dit_device_get(device, y, floats), DIT_OK);
+    assert_int_equal(dit_device_download(device, y, floats), DIT_OK);
     double error = distance(y, expected, floats);
     if (!(error <= tolerance_of(y_element)))
         fail_msg("case %d, weights %s, x %s, y %s: %g", index, dit_element_name(ledger.element),

@@ -99,7 +99,7 @@ static void what_is_quantised_is_its_codes_times_the_scale(void **)
     dit_rng_normal(3, 2, 0, ROWS * LD, 0, 5, x);
     for (int i = 0; i < ROWS; i++) x[i * LD + K] = 1e6f; /* beyond the row: of no meaning */
     x[299 * LD + 39] = -77;
-    assert_int_equal(dit_device_put(&cuda->device, x, ROWS * LD), DIT_OK);
+    assert_int_equal(dit_device_upload(&cuda->device, x, ROWS * LD), DIT_OK);
     uint8_t *d_codes = (uint8_t *)view_of(cuda, codes).data;
     float *d_scale = (float *)view_of(cuda, scale).data;
     cuda_quantise(cuda, view_of(cuda, x), ROWS, K, LD, d_codes, d_scale, (float *)view_of(cuda, partial).data);
@@ -107,7 +107,7 @@ static void what_is_quantised_is_its_codes_times_the_scale(void **)
     assert_true(*d_scale == largest / 448);
     for (int i = 0; i < ROWS * K; i++) assert_int_equal(d_codes[i], e4m3_from_float(x[i / K * LD + i % K] / *d_scale));
     memset(x, 0, ROWS * LD * sizeof *x); /* nothing has a scale of 1 */
-    assert_int_equal(dit_device_put(&cuda->device, x, ROWS * LD), DIT_OK);
+    assert_int_equal(dit_device_upload(&cuda->device, x, ROWS * LD), DIT_OK);
     cuda_quantise(cuda, view_of(cuda, x), ROWS, K, LD, d_codes, d_scale, (float *)view_of(cuda, partial).data);
     assert_true(*d_scale == 1);
     for (int i = 0; i < ROWS * K; i++) assert_int_equal(d_codes[i], 0);
@@ -120,7 +120,7 @@ static view filled(int64_t count, dit_element element, float **address)
     void *data;
     assert_int_equal(dit_arena_array(&arena, count, element, &data), DIT_OK);
     dit_rng_normal(3, 100 + ++stream, 0, count, 0, 1, (float *)data);
-    assert_int_equal(dit_device_put(&cuda->device, data, count), DIT_OK);
+    assert_int_equal(dit_device_upload(&cuda->device, data, count), DIT_OK);
     if (address) *address = (float *)data;
     return view_of(cuda, data);
 }
@@ -162,8 +162,8 @@ static void check_parts(const parts_case *c)
     if (!c->parts.residual) assert_true(part.y.data != again.residual.data || !again.residual.data);
     cuda_matmul_own(cuda, &part);
     cuda_linear_finish(cuda, &again, c->parts, &part);
-    assert_int_equal(dit_device_get(&cuda->device, y, floats), DIT_OK);
-    assert_int_equal(dit_device_get(&cuda->device, in_parts, floats), DIT_OK);
+    assert_int_equal(dit_device_download(&cuda->device, y, floats), DIT_OK);
+    assert_int_equal(dit_device_download(&cuda->device, in_parts, floats), DIT_OK);
     const float tolerance = c->y == DIT_ELEMENT_FP32 ? 2e-6f : 0.02f; /* two roundings to bf16 of numbers up to 4 */
     for (int64_t i = 0; i < floats; i++)
         if (!(fabsf(y[i] - in_parts[i]) <= tolerance * (1 + fabsf(y[i]))))
@@ -214,7 +214,7 @@ static void rows_go_in_groups_when_the_workspace_is_small(void **)
     filled(ROWS * LDY, DIT_ELEMENT_FP32, &y);
     filled(ROWS * LDY, DIT_ELEMENT_FP32, &split);
     memcpy(split, y, ROWS * LDY * sizeof *y);
-    assert_int_equal(dit_device_put(&cuda->device, split, ROWS * LDY), DIT_OK);
+    assert_int_equal(dit_device_upload(&cuda->device, split, ROWS * LDY), DIT_OK);
     dit_linear_args args = {};
     args.weights = &weights, args.rows = ROWS, args.x = x, args.ldx = K, args.y = y, args.ldy = LDY, args.residual = y;
     cuda_linear(pool, &args);
@@ -223,13 +223,13 @@ static void rows_go_in_groups_when_the_workspace_is_small(void **)
     args.y = split, args.residual = split;
     cuda_linear(pool, &args);
     assert_int_equal(emulated_launches - launches, 5);
-    assert_int_equal(dit_device_wait(&cuda->device), DIT_OK);
-    assert_int_equal(dit_device_get(&cuda->device, y, ROWS * LDY), DIT_OK);
-    assert_int_equal(dit_device_get(&cuda->device, split, ROWS * LDY), DIT_OK);
+    assert_int_equal(dit_device_synchronize(&cuda->device), DIT_OK);
+    assert_int_equal(dit_device_download(&cuda->device, y, ROWS * LDY), DIT_OK);
+    assert_int_equal(dit_device_download(&cuda->device, split, ROWS * LDY), DIT_OK);
     for (int i = 0; i < ROWS * LDY; i++) assert_true(fabsf(y[i] - split[i]) <= 1e-5f);
     cuda->workspace_bytes = 4096;
     cuda_linear(pool, &args);
-    assert_int_equal(dit_device_wait(&cuda->device), DIT_ERR_DEVICE);
+    assert_int_equal(dit_device_synchronize(&cuda->device), DIT_ERR_DEVICE);
     cuda->workspace_bytes = given;
 }
 

@@ -86,17 +86,17 @@ static void check_transfer(const char *name, dit_element element)
     make(&f, name, element, 0);
     float *x = take(&f, MANY);
     for (int64_t i = 0; i < MANY; i++) x[i] = (float)(i % 100003) * 0.37f - 9000;
-    assert_int_equal(dit_device_put(f.device, x, MANY), DIT_OK);
+    assert_int_equal(dit_device_upload(f.device, x, MANY), DIT_OK);
     memset(x, 0, MANY * sizeof *x); /* the host may write there again */
-    assert_int_equal(dit_device_get(f.device, x, MANY), DIT_OK);
+    assert_int_equal(dit_device_download(f.device, x, MANY), DIT_OK);
     for (int64_t i = 0; i < MANY; i++)
         if (x[i] != rounded((float)(i % 100003) * 0.37f - 9000, element)) fail_msg("element %lld", (long long)i);
     x[500] = 1, x[501] = 2, x[502] = 3;
-    assert_int_equal(dit_device_put(f.device, x + 501, 1), DIT_OK);
-    assert_int_equal(dit_device_get(f.device, x + 500, 3), DIT_OK);
+    assert_int_equal(dit_device_upload(f.device, x + 501, 1), DIT_OK);
+    assert_int_equal(dit_device_download(f.device, x + 500, 3), DIT_OK);
     assert_true(x[500] == rounded(500 * 0.37f - 9000, element) && x[501] == 2);
-    assert_int_equal(dit_device_put(f.device, x + MANY - 1, 2), DIT_ERR_INTERNAL);
-    assert_int_equal(dit_device_get(f.device, (float *)&f, 1), DIT_ERR_INTERNAL);
+    assert_int_equal(dit_device_upload(f.device, x + MANY - 1, 2), DIT_ERR_INTERNAL);
+    assert_int_equal(dit_device_download(f.device, (float *)&f, 1), DIT_ERR_INTERNAL);
     end(&f);
 }
 
@@ -126,9 +126,9 @@ static void check_exact(const char *name, dit_element element)
         char before[16], *array = arrays[i];
         size_t bytes = i == 1 ? 16 : 8;
         memcpy(before, array, bytes);
-        assert_int_equal(dit_device_put(f.device, array, 2), DIT_OK);
+        assert_int_equal(dit_device_upload(f.device, array, 2), DIT_OK);
         memset(array, 0, bytes);
-        assert_int_equal(dit_device_get(f.device, array, 2), DIT_OK);
+        assert_int_equal(dit_device_download(f.device, array, 2), DIT_OK);
         assert_memory_equal(array, before, bytes);
     }
     end(&f);
@@ -141,7 +141,7 @@ static void exact_arrays_and_integers_are_not_rounded(void **state)
     check_exact("cuda", DIT_ELEMENT_BF16);
 }
 
-/* ---- order, marks and failures ----------------------------------------------------------------------------------- */
+/* ---- order, events and failures ----------------------------------------------------------------------------------- */
 
 static void check_order(const char *name)
 {
@@ -150,13 +150,13 @@ static void check_order(const char *name)
     float *x = take(&f, 1000), *y = take(&f, 1000);
     for (int round = 1; round <= 3; round++) {
         for (int i = 0; i < 1000; i++) x[i] = (float)(i * round);
-        assert_int_equal(dit_device_put(f.device, x, 1000), DIT_OK);
+        assert_int_equal(dit_device_upload(f.device, x, 1000), DIT_OK);
         scale(&f, y, x, 2, 1000);
         scale(&f, x, y, 0.5f, 1000);
         scale(&f, y, x, -1, 1000);
     }
-    assert_int_equal(dit_device_wait(f.device), DIT_OK);
-    assert_int_equal(dit_device_get(f.device, y, 1000), DIT_OK);
+    assert_int_equal(dit_device_synchronize(f.device), DIT_OK);
+    assert_int_equal(dit_device_download(f.device, y, 1000), DIT_OK);
     for (int i = 0; i < 1000; i++) assert_true(y[i] == (float)(-3 * i));
     end(&f);
 }
@@ -174,19 +174,19 @@ static void check_marks(const char *name)
     make(&f, name, DIT_ELEMENT_FP32, 0);
     float *x = take(&f, 1 << 20);
     for (int pass = 0; pass < 2; pass++) {
-        int64_t marks[2000], first = -1;
+        int64_t events[2000], first = -1;
         for (int i = 0; i < 2000; i++) {
             if (i == 1000) scale(&f, x, x, 1, 1 << 20);
-            marks[i] = dit_device_mark(f.device);
-            if (first < 0) first = marks[i];
-            assert_true(marks[i] >= 0);
+            events[i] = dit_device_record_event(f.device);
+            if (first < 0) first = events[i];
+            assert_true(events[i] >= 0);
         }
-        assert_int_equal(dit_device_wait(f.device), DIT_OK);
-        assert_true(dit_device_elapsed_ns(f.device, marks[999], marks[1000]) > 10000);
-        assert_true(dit_device_elapsed_ns(f.device, first, marks[1999]) >=
-                    dit_device_elapsed_ns(f.device, marks[999], marks[1000]) / 2);
-        assert_int_equal(dit_device_elapsed_ns(f.device, -1, marks[0]), -1);
-        dit_device_forget_marks(f.device);
+        assert_int_equal(dit_device_synchronize(f.device), DIT_OK);
+        assert_true(dit_device_elapsed_ns(f.device, events[999], events[1000]) > 10000);
+        assert_true(dit_device_elapsed_ns(f.device, first, events[1999]) >=
+                    dit_device_elapsed_ns(f.device, events[999], events[1000]) / 2);
+        assert_int_equal(dit_device_elapsed_ns(f.device, -1, events[0]), -1);
+        dit_device_forget_events(f.device);
     }
     end(&f);
 }
@@ -205,9 +205,9 @@ static void check_stranger(const char *name)
     make(&f, name, DIT_ELEMENT_FP32, 0);
     float *x = take(&f, 4);
     scale(&f, stranger, x, 2, 4);
-    assert_int_not_equal(dit_device_wait(f.device), DIT_OK);
+    assert_int_not_equal(dit_device_synchronize(f.device), DIT_OK);
     assert_non_null(strstr(dit_error_last()->message, "not the device's"));
-    assert_int_equal(dit_device_wait(f.device), DIT_OK); /* said once */
+    assert_int_equal(dit_device_synchronize(f.device), DIT_OK); /* said once */
     end(&f);
 }
 
@@ -224,13 +224,13 @@ static void a_wait_ends_at_its_deadline(void **state)
     (void)state;
     make(&f, "cuda", DIT_ELEMENT_FP32, 0.05);
     float *x = take(&f, 4);
-    assert_int_equal(dit_device_put(f.device, x, 4), DIT_OK);
+    assert_int_equal(dit_device_upload(f.device, x, 4), DIT_OK);
     *(bool *)emulated("emulated_stuck") = true;
-    dit_status waited = dit_device_wait(f.device), got = dit_device_get(f.device, x, 4);
+    dit_status waited = dit_device_synchronize(f.device), got = dit_device_download(f.device, x, 4);
     *(bool *)emulated("emulated_stuck") = false;
     assert_int_equal(waited, DIT_ERR_TIMEOUT);
     assert_int_equal(got, DIT_ERR_TIMEOUT);
-    assert_int_equal(dit_device_wait(f.device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(f.device), DIT_OK);
     end(&f); /* of what may still be under way nothing is freed */
 }
 
@@ -245,16 +245,16 @@ static void check_raw(const char *name, dit_element element)
     char *staged = dit_device_host_memory(f.device, bytes);
     assert_non_null(staged);
     for (int i = 0; i < 100; i++) x[i] = (float)i;
-    assert_int_equal(dit_device_put(f.device, x, 100), DIT_OK);
+    assert_int_equal(dit_device_upload(f.device, x, 100), DIT_OK);
     scale(&f, y, x, 2, 100);
     assert_true(dit_space_find(dit_device_space(f.device), x, &a) && dit_space_find(dit_device_space(f.device), y, &b));
     assert_int_equal(dit_device_copy_out(f.device, staged, b.data, bytes), DIT_OK);
     memset(y, 0, 400);
-    assert_int_equal(dit_device_put(f.device, y, 100), DIT_OK);
+    assert_int_equal(dit_device_upload(f.device, y, 100), DIT_OK);
     assert_int_equal(dit_device_copy_in(f.device, b.data, staged, bytes), DIT_OK);
     memset(staged, 0xFF, (size_t)bytes); /* the host may write there again */
     assert_int_equal(dit_device_copy_within(f.device, a.data, b.data, bytes), DIT_OK);
-    assert_int_equal(dit_device_get(f.device, x, 100), DIT_OK);
+    assert_int_equal(dit_device_download(f.device, x, 100), DIT_OK);
     for (int i = 0; i < 100; i++) assert_true(x[i] == (float)(2 * i));
     dit_device_host_memory_free(f.device, staged);
     end(&f);
@@ -274,7 +274,7 @@ typedef struct {
     double expired_s;
 } watched;
 
-static dit_status look(void *context, double expired_s)
+static dit_status check(void *context, double expired_s)
 {
     watched *w = context;
     w->asked++;
@@ -286,22 +286,22 @@ static void waits_ask_what_is_watched_and_end_with_its_failure(void **state)
 {
     fixture f;
     watched well = {.says = DIT_OK}, ill = {.says = DIT_ERR_DEVICE};
-    dit_device_watcher one = {.look = look, .context = &well}, other = {.look = look, .context = &ill};
+    dit_device_watchdog one = {.check = check, .context = &well}, other = {.check = check, .context = &ill};
     (void)state;
     make(&f, "cuda", DIT_ELEMENT_FP32, 0.05);
-    dit_device_watch(f.device, &one);
+    dit_device_add_watchdog(f.device, &one);
     *(bool *)emulated("emulated_stuck") = true;
-    dit_status late = dit_device_wait(f.device);
-    dit_device_watch(f.device, &other);
-    dit_status failed = dit_device_wait(f.device);
+    dit_status late = dit_device_synchronize(f.device);
+    dit_device_add_watchdog(f.device, &other);
+    dit_status failed = dit_device_synchronize(f.device);
     *(bool *)emulated("emulated_stuck") = false;
     assert_int_equal(late, DIT_ERR_TIMEOUT);
     assert_true(well.asked > 1 && well.expired_s == 0.05);
     assert_int_equal(failed, DIT_ERR_DEVICE);
     assert_true(ill.asked == 1 && ill.expired_s == 0); /* at once */
-    dit_device_unwatch(f.device, &other);
-    dit_device_unwatch(f.device, &one);
-    assert_int_equal(dit_device_wait(f.device), DIT_OK);
+    dit_device_remove_watchdog(f.device, &other);
+    dit_device_remove_watchdog(f.device, &one);
+    assert_int_equal(dit_device_synchronize(f.device), DIT_OK);
     assert_int_equal(ill.asked, 1);
     end(&f);
 }
@@ -322,7 +322,7 @@ static void too_little_memory_is_an_error_not_an_end(void **state)
     assert_int_not_equal(dit_device_open("cuda", &params, &second), DIT_OK);
     assert_null(second);
     *limit = all;
-    assert_int_equal(dit_device_wait(f.device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(f.device), DIT_OK);
     end(&f);
 }
 
@@ -336,20 +336,20 @@ static void recorded_work_is_done_when_it_is_launched(void **state)
     make(&f, "cuda", DIT_ELEMENT_BF16, 0);
     float *x = take(&f, 100), *y = take(&f, 100);
     for (int i = 0; i < 100; i++) x[i] = 1, y[i] = 7;
-    assert_int_equal(dit_device_put(f.device, x, 100), DIT_OK);
-    assert_int_equal(dit_device_put(f.device, y, 100), DIT_OK);
+    assert_int_equal(dit_device_upload(f.device, x, 100), DIT_OK);
+    assert_int_equal(dit_device_upload(f.device, y, 100), DIT_OK);
     assert_int_equal(dit_device_record_begin(f.device), DIT_OK);
     assert_int_equal(dit_device_record_begin(f.device), DIT_ERR_INTERNAL);
     scale(&f, y, x, 3, 100);
     scale(&f, x, x, 2, 100);
-    assert_int_equal(dit_device_mark(f.device), -1);
-    assert_int_equal(dit_device_put(f.device, x, 100), DIT_ERR_INTERNAL);
-    assert_int_equal(dit_device_wait(f.device), DIT_ERR_INTERNAL);
+    assert_int_equal(dit_device_record_event(f.device), -1);
+    assert_int_equal(dit_device_upload(f.device, x, 100), DIT_ERR_INTERNAL);
+    assert_int_equal(dit_device_synchronize(f.device), DIT_ERR_INTERNAL);
     assert_int_equal(dit_device_record_end(f.device, &graph), DIT_OK);
-    assert_int_equal(dit_device_get(f.device, y, 100), DIT_OK);
+    assert_int_equal(dit_device_download(f.device, y, 100), DIT_OK);
     assert_true(y[0] == 7);
     for (int i = 0; i < 3; i++) assert_int_equal(dit_device_launch(f.device, graph), DIT_OK);
-    assert_int_equal(dit_device_get(f.device, y, 100), DIT_OK);
+    assert_int_equal(dit_device_download(f.device, y, 100), DIT_OK);
     assert_true(y[0] == 12 && y[99] == 12);
     dit_device_graph_free(f.device, graph);
     end(&f);

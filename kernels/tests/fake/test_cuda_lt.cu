@@ -53,8 +53,8 @@ static void open_device(dit_element element, const char *cache_folder)
     assert_int_equal(dit_arena_floats(&arena, ROWS * N, &y), DIT_OK);
     dit_rng_normal(5, 3, 0, ROWS * K, 0, 1, x);
     dit_rng_normal(5, 4, 0, ROWS * N, 0, 1, y);
-    assert_int_equal(dit_device_put(device, x, ROWS * K), DIT_OK);
-    assert_int_equal(dit_device_put(device, y, ROWS * N), DIT_OK);
+    assert_int_equal(dit_device_upload(device, x, ROWS * K), DIT_OK);
+    assert_int_equal(dit_device_upload(device, y, ROWS * N), DIT_OK);
     memcpy(initial, y, sizeof initial);
     for (int i = 0; i < ROWS * N; i++) {
         double sum = (double)y[i] + (double)b[i % N];
@@ -83,12 +83,12 @@ static void run(void)
 {
     dit_linear_args args = arguments();
     cuda_linear(pool, &args);
-    assert_int_equal(dit_device_wait(&cuda->device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(&cuda->device), DIT_OK);
 }
 
 static void assert_result(float tolerance)
 {
-    assert_int_equal(dit_device_get(&cuda->device, y, ROWS * N), DIT_OK);
+    assert_int_equal(dit_device_download(&cuda->device, y, ROWS * N), DIT_OK);
     for (int i = 0; i < ROWS * N; i++)
         if (!(fabsf(y[i] - expected[i]) <= tolerance * (1 + fabsf(expected[i]))))
             fail_msg("%d is %g, not %g", i, (double)y[i], (double)expected[i]);
@@ -208,7 +208,7 @@ static void a_recording_takes_the_first_and_does_not_search(void **)
     assert_int_equal(fake_lt_fast_products, 0);
     assert_int_equal(dit_device_record_end(&cuda->device, &graph), DIT_OK);
     assert_int_equal(dit_device_launch(&cuda->device, graph), DIT_OK);
-    assert_int_equal(dit_device_wait(&cuda->device), DIT_OK);
+    assert_int_equal(dit_device_synchronize(&cuda->device), DIT_OK);
     dit_device_graph_free(&cuda->device, graph);
     assert_result(1e-5f);
     run();
