@@ -197,17 +197,17 @@ static dit_status take_floats(dit_arena *arena, int64_t count, dit_element eleme
     return st;
 }
 
-dit_status dit_arena_floats(dit_arena *arena, int64_t count, float **out)
+dit_status dit_arena_activations(dit_arena *arena, int64_t count, float **out)
 {
     return take_floats(arena, count, arena->ledger->element, out);
 }
 
-dit_status dit_arena_exact(dit_arena *arena, int64_t count, float **out)
+dit_status dit_arena_fp32(dit_arena *arena, int64_t count, float **out)
 {
     return take_floats(arena, count, DIT_ELEMENT_FP32, out);
 }
 
-dit_status dit_arena_host_floats(dit_arena *arena, int64_t count, float **out)
+dit_status dit_arena_host(dit_arena *arena, int64_t count, float **out)
 {
     void *data;
     *out = NULL;

@@ -51,7 +51,7 @@ typedef struct {
     int64_t total_used, total_peak, limit, calls;
     bool counting_only;
     bool on_device;                  /* what is counted is room on a device: arrays, not what the host keeps */
-    dit_element element;             /* of dit_arena_floats: fp32, but on a device                           */
+    dit_element element;             /* of dit_arena_activations: fp32, but on a device                           */
     const dit_memory_device *device; /* NULL: the host's memory, or a count of a device's                    */
 } dit_memory_ledger;
 
@@ -82,11 +82,11 @@ void dit_arena_reset(dit_arena *arena);
  * host's own. Errors: DIT_ERR_MEMORY when the system refuses or ledger->limit would be passed. */
 dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out);
 /* `count` floats of the host, not zero-filled: what operators never see. */
-dit_status dit_arena_host_floats(dit_arena *arena, int64_t count, float **out);
+dit_status dit_arena_host(dit_arena *arena, int64_t count, float **out);
 /* `count` floats for operators, not zero-filled; on a device elements of ledger->element. */
-dit_status dit_arena_floats(dit_arena *arena, int64_t count, float **out);
+dit_status dit_arena_activations(dit_arena *arena, int64_t count, float **out);
 /* The same, on a device too fp32: what must not be rounded (latents, log-sums of exponentials, tables of angles). */
-dit_status dit_arena_exact(dit_arena *arena, int64_t count, float **out);
+dit_status dit_arena_fp32(dit_arena *arena, int64_t count, float **out);
 /* `count` elements for operators, fp64 or int32, not zero-filled. */
 dit_status dit_arena_array(dit_arena *arena, int64_t count, dit_element element, void **out);
 

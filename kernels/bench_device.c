@@ -26,9 +26,9 @@ static dit_status gemm_fill(dit_bench_gemm *g)
 {
     const dit_kernels *table = dit_device_kernels(g->device);
     float *w;
-    DIT_TRY(dit_arena_floats(&g->arena, g->n * g->n, &g->x));
-    DIT_TRY(dit_arena_floats(&g->arena, g->n * g->n, &g->y));
-    DIT_TRY(dit_arena_host_floats(&g->arena, g->n * g->n, &w));
+    DIT_TRY(dit_arena_activations(&g->arena, g->n * g->n, &g->x));
+    DIT_TRY(dit_arena_activations(&g->arena, g->n * g->n, &g->y));
+    DIT_TRY(dit_arena_host(&g->arena, g->n * g->n, &w));
     fill_evenly(g->x, g->n * g->n);
     fill_evenly(w, g->n * g->n);
     const float *pieces[1] = {w}, *bias[1] = {NULL};

@@ -123,8 +123,8 @@ static void impossible_sizes_are_refused(void **state)
     float *floats;
     assert_int_equal(dit_arena_alloc(&f->arena, -1, &out), DIT_ERR_MEMORY);
     assert_int_equal(dit_arena_alloc(&f->arena, INT64_MAX, &out), DIT_ERR_MEMORY);
-    assert_int_equal(dit_arena_floats(&f->arena, -1, &floats), DIT_ERR_MEMORY);
-    assert_int_equal(dit_arena_floats(&f->arena, INT64_MAX / 2, &floats), DIT_ERR_MEMORY);
+    assert_int_equal(dit_arena_activations(&f->arena, -1, &floats), DIT_ERR_MEMORY);
+    assert_int_equal(dit_arena_activations(&f->arena, INT64_MAX / 2, &floats), DIT_ERR_MEMORY);
     assert_int_equal(f->ledger.total_used, 0);
 }
 
@@ -198,7 +198,7 @@ static void counting_gives_address_space_and_counts_it(void **state)
     assert_non_null(out);
     assert_int_equal(((char *)out)[INT64_C(1) << 39], 0);
     dit_arena_mark mark = dit_arena_get_mark(&f->arena);
-    assert_int_equal(dit_arena_floats(&f->arena, 16, &floats), DIT_OK);
+    assert_int_equal(dit_arena_activations(&f->arena, 16, &floats), DIT_OK);
     floats[15] = 1.0f;
     assert_int_equal(f->ledger.total_used, (INT64_C(1) << 40) + 64);
     dit_arena_release_to(&f->arena, mark);

@@ -91,7 +91,7 @@ static dit_status prepare_bias(dit_attention *attention)
     for (int64_t j = 0; j < r; j++) {
         if (shape->replicated && j != rt->coordinates[DIT_AXIS_RING]) continue;
         int64_t elements = shape->B * attention->bias_keys;
-        DIT_TRY(dit_arena_exact(&rt->image, elements, &bias[j]));
+        DIT_TRY(dit_arena_fp32(&rt->image, elements, &bias[j]));
         if (!rt->ledger.counting_only) memset(bias[j], 0, (size_t)elements * sizeof **bias);
     }
     attention->bias = bias;

@@ -102,8 +102,8 @@ static dit_status check_shape(const dit_attention *attention)
 static dit_status prepare_gather(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
-    return dit_arena_floats(&attention->rt->comm_arena, all_rows(attention, shape) * row_floats(shape),
-                            &attention->displaced.keys);
+    return dit_arena_activations(&attention->rt->comm_arena, all_rows(attention, shape) * row_floats(shape),
+                                 &attention->displaced.keys);
 }
 
 /* One slot of `floats`, and `transfers`, for each call of a forward. */
@@ -116,7 +116,7 @@ static dit_status prepare_slots(dit_attention *attention, int64_t floats, int tr
     attention->displaced.transfers_per_call = transfers;
     DIT_TRY(dit_arena_alloc(&rt->image, calls * transfers * (int64_t)sizeof(dit_comm_exchange), &memory));
     attention->displaced.transfers = memory;
-    return dit_arena_floats(&rt->image, calls * floats, &attention->displaced.slots);
+    return dit_arena_activations(&rt->image, calls * floats, &attention->displaced.slots);
 }
 
 /* What call `attention->call` keeps from step to step. */
@@ -325,7 +325,7 @@ static dit_status pcpp_prepare(dit_attention *attention)
     DIT_TRY(prepare_gather(attention));
     if (!has_stale_steps(attention->rt)) return DIT_OK;
     DIT_TRY(prepare_slots(attention, floats, neighbours(attention)));
-    return dit_arena_floats(&attention->rt->comm_arena, shape->calls * floats, &attention->displaced.sends);
+    return dit_arena_activations(&attention->rt->comm_arena, shape->calls * floats, &attention->displaced.sends);
 }
 
 /* The rows of one side in a slot. */

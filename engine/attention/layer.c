@@ -60,8 +60,8 @@ static dit_status draw_operands(dit_layer_run *run)
     const dit_layer *layer = &run->layer;
     int64_t width = row_width(layer), outputs = layer->batch * run->cut.rows * layer->heads * layer->head_dim;
     int64_t inputs = layer->batch * run->cut.rows * width;
-    DIT_TRY(dit_arena_floats(&run->rt->image, inputs, &run->qkv));
-    DIT_TRY(dit_arena_floats(&run->rt->image, outputs, &run->out));
+    DIT_TRY(dit_arena_activations(&run->rt->image, inputs, &run->qkv));
+    DIT_TRY(dit_arena_activations(&run->rt->image, outputs, &run->out));
     if (run->rt->ledger.counting_only) return DIT_OK;
     memset(run->qkv, 0, (size_t)inputs * sizeof *run->qkv);
     for (int64_t b = 0; b < layer->batch; b++)

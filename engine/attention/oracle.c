@@ -241,12 +241,12 @@ dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *
     o->width = attention_kv_heads(shape) * shape->D;
     int64_t call = shape->B * shape->tokens * o->width;
     for (int step = 0; step < 2; step++) {
-        DIT_TRY(dit_arena_floats(image, shape->calls * call, &o->k[step]));
-        DIT_TRY(dit_arena_floats(image, shape->calls * call, &o->v[step]));
+        DIT_TRY(dit_arena_activations(image, shape->calls * call, &o->k[step]));
+        DIT_TRY(dit_arena_activations(image, shape->calls * call, &o->v[step]));
     }
-    DIT_TRY(dit_arena_floats(image, call, &o->keys));
-    DIT_TRY(dit_arena_floats(image, call, &o->values));
-    if (shape->text_bias) DIT_TRY(dit_arena_exact(image, shape->B * shape->tokens, &o->bias));
+    DIT_TRY(dit_arena_activations(image, call, &o->keys));
+    DIT_TRY(dit_arena_activations(image, call, &o->values));
+    if (shape->text_bias) DIT_TRY(dit_arena_fp32(image, shape->B * shape->tokens, &o->bias));
     DIT_TRY(dit_arena_alloc(image, shape->tokens * (int64_t)sizeof *o->row_of, &memory));
     o->row_of = memory;
     attention->oracle = o;

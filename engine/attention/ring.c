@@ -21,10 +21,10 @@ dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_
     dit_runtime *rt = attention->rt;
     int64_t rows = shape->tokens - attention_replicated(shape);
     int64_t kv = 2 * shape->B * rows * attention_kv_heads(shape) * shape->D;
-    for (int i = 0; i < 3; i++) DIT_TRY(dit_arena_floats(&rt->comm_arena, kv, &attention->ring.kv[i]));
-    DIT_TRY(dit_arena_exact(&rt->step, shape->B * shape->tokens * shape->H * shape->D, &attention->ring.block_out));
-    DIT_TRY(dit_arena_exact(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.block_lse));
-    return dit_arena_exact(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.lse);
+    for (int i = 0; i < 3; i++) DIT_TRY(dit_arena_activations(&rt->comm_arena, kv, &attention->ring.kv[i]));
+    DIT_TRY(dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H * shape->D, &attention->ring.block_out));
+    DIT_TRY(dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.block_lse));
+    return dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.lse);
 }
 
 static dit_status ring_prepare(dit_attention *attention)

@@ -48,9 +48,9 @@ static dit_status rsa_prepare(dit_attention *attention)
                                        attention->policy->name),
                               "\"ring\" gives the same result");
     for (int i = 0; i < 2; i++)
-        DIT_TRY(dit_arena_floats(&rt->comm_arena, block_floats(shape), &attention->rsa.block[i]));
-    return dit_arena_floats(&rt->step, shape->B * shape->H * shape->tokens * ring_size(attention) * shape->tokens,
-                            &attention->rsa.scores);
+        DIT_TRY(dit_arena_activations(&rt->comm_arena, block_floats(shape), &attention->rsa.block[i]));
+    return dit_arena_activations(&rt->step, shape->B * shape->H * shape->tokens * ring_size(attention) * shape->tokens,
+                                 &attention->rsa.scores);
 }
 
 /* ---- rows of one head -------------------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ dit_status attention_store_create(dit_runtime *rt, const dit_attention_shape *ex
                              .text = exchanged->replicated ? 0 : exchanged->text,
                              .rows = exchanged->tokens};
     out->image = (out->rows - out->replicated) / out->ulysses - out->text;
-    DIT_TRY(dit_arena_floats(&rt->image, out->calls * slot_elements(out), &out->kv));
+    DIT_TRY(dit_arena_activations(&rt->image, out->calls * slot_elements(out), &out->kv));
     DIT_TRY(dit_arena_alloc(&rt->image, out->calls * out->bands * (int64_t)sizeof *out->steps, &memory));
     out->steps = memory;
     int32_t newest = rt->parallel.stores_filled ? DIT_STEP_FILL : NEVER;

@@ -41,11 +41,11 @@ static dit_status token_ring_prepare(dit_attention *attention)
     DIT_TRY(dit_arena_alloc(&rt->step, sizeof(token_ring), &memory));
     token_ring *t = attention->own = memory;
     for (int i = 0; i < 2; i++) {
-        DIT_TRY(dit_arena_floats(&rt->comm_arena, query_floats(shape), &t->queries[i]));
-        DIT_TRY(dit_arena_exact(&rt->comm_arena, result_floats(shape), &t->leaving[i]));
-        DIT_TRY(dit_arena_exact(&rt->comm_arena, result_floats(shape), &t->arriving[i]));
+        DIT_TRY(dit_arena_activations(&rt->comm_arena, query_floats(shape), &t->queries[i]));
+        DIT_TRY(dit_arena_fp32(&rt->comm_arena, result_floats(shape), &t->leaving[i]));
+        DIT_TRY(dit_arena_fp32(&rt->comm_arena, result_floats(shape), &t->arriving[i]));
     }
-    return dit_arena_exact(&rt->step, shape->B * shape->tokens * shape->H, &t->lse);
+    return dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &t->lse);
 }
 
 static void pack_queries(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)

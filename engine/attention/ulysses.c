@@ -51,7 +51,7 @@ dit_status attention_ulysses_prepare(dit_attention *attention)
                    {&attention->ulysses.out, q},
                    {&attention->ulysses.back, back}};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        DIT_TRY(dit_arena_floats(&attention->rt->comm_arena, buffers[i].floats, buffers[i].buffer));
+        DIT_TRY(dit_arena_activations(&attention->rt->comm_arena, buffers[i].floats, buffers[i].buffer));
     attention->kv_first = dit_head_first(shape->H, dit_comm_size(comm), dit_comm_rank(comm)) % attention->kv_group;
     return DIT_OK;
 }

@@ -242,7 +242,8 @@ static void finish_lane(nccl_group *group, nccl_lane *lane)
     if (lane->nccl && dit_error_last()->status == DIT_OK) {
         ncclResult_t result = ncclCommFinalize(lane->nccl);
         if ((result == ncclSuccess || result == ncclInProgress) &&
-            wait_for_queued(group, lane, lane->operation, limit_s) == DIT_OK && ncclCommDestroy(lane->nccl) == ncclSuccess)
+            wait_for_queued(group, lane, lane->operation, limit_s) == DIT_OK &&
+            ncclCommDestroy(lane->nccl) == ncclSuccess)
             lane->nccl = NULL;
     }
     abort_lane(lane);

@@ -29,9 +29,9 @@ static dit_status run_forward(golden_transformer *g, int64_t rows, int64_t chann
     dit_arena *arena = &g->rt.image;
     int64_t local = part->batch * part->image_count, cols = g->model->output_channels, elements;
     float *latents, *timestep, *output, *whole = NULL;
-    DIT_TRY(dit_arena_exact(arena, local * g->model->input_channels, &latents));
-    DIT_TRY(dit_arena_exact(arena, part->batch, &timestep));
-    DIT_TRY(dit_arena_exact(arena, local * cols, &output));
+    DIT_TRY(dit_arena_fp32(arena, local * g->model->input_channels, &latents));
+    DIT_TRY(dit_arena_fp32(arena, part->batch, &timestep));
+    DIT_TRY(dit_arena_fp32(arena, local * cols, &output));
     DIT_TRY(golden_transformer_latents(g, "hidden_states", rows, channels, true, latents));
     DIT_TRY(read_timesteps(g, timestep));
     DIT_TRY(dit_condition_read(&g->rt, part, g->model->needs, g->inputs, DIT_CONDITION_FORWARD, &g->facts.latent,

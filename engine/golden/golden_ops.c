@@ -31,7 +31,8 @@ typedef struct {
 
 static dit_status take(golden_ops *g, precision kept, int64_t elements, float **out)
 {
-    return kept == EXACT ? dit_arena_exact(&g->rt.image, elements, out) : dit_arena_floats(&g->rt.image, elements, out);
+    return kept == EXACT ? dit_arena_fp32(&g->rt.image, elements, out)
+                         : dit_arena_activations(&g->rt.image, elements, out);
 }
 
 static dit_status load(golden_ops *g, const char *name, int rank, precision kept, operand *out)
@@ -62,7 +63,7 @@ static dit_status compare_table(golden_ops *g, const char *name, const float *x,
 static dit_status exchange(golden_ops *g, const float *x, int64_t outer, int64_t rows, int64_t columns, int64_t inner,
                            float **out)
 {
-    DIT_TRY(dit_arena_floats(&g->rt.image, outer * rows * columns * inner, out));
+    DIT_TRY(dit_arena_activations(&g->rt.image, outer * rows * columns * inner, out));
     DIT_TRY(dit_runtime_download(&g->rt, x, outer * rows * columns * inner));
     for (int64_t n = 0; n < outer; n++)
         for (int64_t i = 0; i < rows; i++)
@@ -82,7 +83,7 @@ static dit_status run_timestep(golden_ops *g, const char *name, const char *para
     if (sscanf(parameters, "%d_flip_shift0%n", &dim, &used) != 1 || !used || parameters[used]) return DIT_OK;
     DIT_TRY(load(g, "timestep.t", 1, EXACT, &t));
     if (!t.data || dim < 2 || dim % 2 || dim > 65536) return DIT_OK;
-    DIT_TRY(dit_arena_exact(&g->rt.image, t.view.elements * dim, &out));
+    DIT_TRY(dit_arena_fp32(&g->rt.image, t.view.elements * dim, &out));
     embed_timestep(&g->rt, t.data, t.view.elements, dim, out);
     return compare(g, name, out, t.view.elements * dim);
 }
@@ -95,7 +96,7 @@ static dit_status run_sincos_2d(golden_ops *g, const char *name, const char *par
     if (sscanf(parameters, "h%d_w%d_base%lf_scale%lf_dim%d", &height, &width, &base, &scale, &dim) != 5) return DIT_OK;
     if (height < 1 || width < 1 || height > 4096 || width > 4096 || dim < 4 || dim % 4 || dim > 65536) return DIT_OK;
     int64_t count = (int64_t)height * width;
-    DIT_TRY(dit_arena_host_floats(&g->rt.image, count * dim, &out));
+    DIT_TRY(dit_arena_host(&g->rt.image, count * dim, &out));
     embed_sincos_2d(height, width, dim, base, scale, 0, count, out);
     return compare_table(g, name, out, count * dim);
 }
@@ -110,7 +111,7 @@ static dit_status run_sincos_3d(golden_ops *g, const char *name, const char *par
     if (frames < 1 || height < 1 || width < 1 || frames > 4096 || height > 4096 || width > 4096) return DIT_OK;
     if (dim < 16 || dim % 16 || dim > 65536 || !(scale > 0)) return DIT_OK;
     int64_t count = (int64_t)frames * height * width, time = dim / 4, space = dim * 3 / 8;
-    DIT_TRY(dit_arena_host_floats(&g->rt.image, count * dim, &out));
+    DIT_TRY(dit_arena_host(&g->rt.image, count * dim, &out));
     for (int64_t i = 0; i < count; i++) {
         embed_sincos_1d((double)(i / width / height), time, out + i * dim);
         embed_sincos_1d((double)(i % width) / scale, space, out + i * dim + time);
@@ -131,8 +132,8 @@ static dit_status run_rope_table(golden_ops *g, const char *name, const char *pa
     DIT_TRY(load(g, input, 1, EXACT, &positions));
     if (!positions.data) return DIT_OK;
     int64_t count = positions.view.elements, dims[1] = {dim};
-    DIT_TRY(dit_arena_host_floats(&g->rt.image, count * dim, &cosines));
-    DIT_TRY(dit_arena_host_floats(&g->rt.image, count * dim, &sines));
+    DIT_TRY(dit_arena_host(&g->rt.image, count * dim, &cosines));
+    DIT_TRY(dit_arena_host(&g->rt.image, count * dim, &sines));
     embed_rope(positions.data, count, 1, dims, 10000.0, cosines, sines);
     return compare_table(g, name, strcmp(kind, "cos") == 0 ? cosines : sines, count * dim);
 }
@@ -176,7 +177,7 @@ static dit_status run_activation(golden_ops *g, const char *name, const char *pa
         if (strcmp(parameters, known[i].name) != 0) continue;
         DIT_TRY(load(g, "act.x", 1, ROUNDED, &x));
         if (!x.data) return DIT_OK;
-        DIT_TRY(dit_arena_floats(&g->rt.image, x.view.elements, &out));
+        DIT_TRY(dit_arena_activations(&g->rt.image, x.view.elements, &out));
         embed_activate(&g->rt, known[i].activation, x.data, x.view.elements, out);
         return compare(g, name, out, x.view.elements);
     }
@@ -266,7 +267,7 @@ static dit_status run_attention(golden_ops *g, const char *name, const char *par
     DIT_TRY(exchange(g, q.data, B, H, Sq, D, &rows[0]));
     DIT_TRY(exchange(g, k.data, B, H, Sk, D, &rows[1]));
     DIT_TRY(exchange(g, v.data, B, H, Sk, D, &rows[2]));
-    DIT_TRY(dit_arena_floats(&g->rt.image, B * Sq * H * D, &attended));
+    DIT_TRY(dit_arena_activations(&g->rt.image, B * Sq * H * D, &attended));
     dit_attention_args args = {.B = B, .H = H, .Sq = Sq, .Sk = Sk, .D = D, .scale = 1 / sqrtf((float)D)};
     args.q = rows[0], args.k = rows[1], args.v = rows[2], args.out = attended;
     args.ldq = args.ldk = args.ldv = args.ldo = H * D;
@@ -285,7 +286,7 @@ static dit_status convolve(golden_ops *g, const char *name, const operand *x, co
     float *rows, *y, *out;
     if (positions < 1) return DIT_OK;
     DIT_TRY(exchange(g, x->data, N, C, x->shape[2] * x->shape[3], 1, &rows));
-    DIT_TRY(dit_arena_floats(&g->rt.image, N * positions * weights->n, &y));
+    DIT_TRY(dit_arena_activations(&g->rt.image, N * positions * weights->n, &y));
     args.weights = weights, args.frames = N, args.height = x->shape[2], args.width = x->shape[3], args.channels = C;
     args.kernel[0] = args.stride[0] = 1, args.out[0] = N;
     args.x = rows, args.y = y;
@@ -330,7 +331,7 @@ static dit_status run_upsample(golden_ops *g, const char *name, const char *para
     DIT_TRY(load(g, "conv2d.x", 4, ROUNDED, &x));
     if (!x.data) return DIT_OK;
     int64_t C = x.shape[1];
-    DIT_TRY(dit_arena_host_floats(&g->rt.image, C * C, &identity));
+    DIT_TRY(dit_arena_host(&g->rt.image, C * C, &identity));
     for (int64_t i = 0; i < C * C; i++) identity[i] = i / C == i % C ? 1.0f : 0.0f;
     DIT_TRY(g->rt.kernels->linear_pack(g->rt.pool, &g->rt.run, C, 1, (const float *const[1]){identity}, NULL, &C,
                                        &weights));

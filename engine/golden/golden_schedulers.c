@@ -134,9 +134,9 @@ static dit_status replay_count(replay *r, int steps)
                           "the config names this step count, the file has no such data");
     r->params.elements = view.elements;
     dit_arena_reset(&r->rt->image);
-    DIT_TRY(dit_arena_exact(&r->rt->image, view.elements, &r->sample));
-    DIT_TRY(dit_arena_exact(&r->rt->image, view.elements, &r->model_output));
-    DIT_TRY(dit_arena_exact(&r->rt->image, view.elements, &r->scaled));
+    DIT_TRY(dit_arena_fp32(&r->rt->image, view.elements, &r->sample));
+    DIT_TRY(dit_arena_fp32(&r->rt->image, view.elements, &r->model_output));
+    DIT_TRY(dit_arena_fp32(&r->rt->image, view.elements, &r->scaled));
     return replay_steps(r);
 }
 

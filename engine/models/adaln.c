@@ -77,7 +77,7 @@ dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, a
     DIT_TRY(scope_shared(scope, (const char *const[]){"attn2.to_q", NULL}, C, C, &block->cross_q));
     DIT_TRY(scope_shared(scope, cross_kv, C, C, &block->cross_kv));
     DIT_TRY(scope_joined(scope, "attn2.to_out.0", C, C, 0, &block->cross_out));
-    return dit_arena_floats(&scope->rt->image, a->B * a->text_tokens * 2 * a->A, &block->text_kv);
+    return dit_arena_activations(&scope->rt->image, a->B * a->text_tokens * 2 * a->A, &block->text_kv);
 }
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */

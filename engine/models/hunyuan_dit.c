@@ -237,7 +237,7 @@ static dit_status make_buffers(const dit_model_params *params, hunyuan *m)
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++)
         if (dit_stage_has(params, i))
-            DIT_TRY(dit_arena_floats(&rt->image, text_rows * 2 * m->A, &m->blocks[i].text_kv));
+            DIT_TRY(dit_arena_activations(&rt->image, text_rows * 2 * m->A, &m->blocks[i].text_kv));
     return DIT_OK;
 }
 

@@ -366,9 +366,9 @@ dit_status dit_buffers_take(const dit_buffer *buffers, size_t count)
     for (size_t i = 0; i < count; i++) {
         const dit_buffer *b = &buffers[i];
         switch (b->kind) {
-        case DIT_BUFFER_FLOATS: DIT_TRY(dit_arena_floats(b->arena, b->count, b->at)); break;
-        case DIT_BUFFER_EXACT: DIT_TRY(dit_arena_exact(b->arena, b->count, b->at)); break;
-        case DIT_BUFFER_HOST: DIT_TRY(dit_arena_host_floats(b->arena, b->count, b->at)); break;
+        case DIT_BUFFER_FLOATS: DIT_TRY(dit_arena_activations(b->arena, b->count, b->at)); break;
+        case DIT_BUFFER_EXACT: DIT_TRY(dit_arena_fp32(b->arena, b->count, b->at)); break;
+        case DIT_BUFFER_HOST: DIT_TRY(dit_arena_host(b->arena, b->count, b->at)); break;
         }
     }
     return DIT_OK;
@@ -418,7 +418,7 @@ dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined 
     dit_runtime *rt = model->params.rt;
     dit_arena_mark mark = dit_arena_get_mark(&rt->step);
     dit_rows out = rows_dense(NULL, x.batch, x.rows, joined->linear.n);
-    dit_status st = dit_arena_exact(&rt->step, x.batch * x.rows * joined->linear.n, &out.data);
+    dit_status st = dit_arena_fp32(&rt->step, x.batch * x.rows * joined->linear.n, &out.data);
     if (st == DIT_OK) st = joined_alone(rt, joined, x, out);
     if (st == DIT_OK) st = tap_rows(model, layout, out, name);
     dit_arena_release_to(&rt->step, mark);
@@ -451,7 +451,7 @@ dit_status dit_tap_heads(dit_model *model, dit_layout layout, dit_rows rows, con
     dit_arena *step = &model->params.rt->step;
     dit_arena_mark mark = dit_arena_get_mark(step);
     float *memory;
-    dit_status st = dit_arena_exact(step, (1 + 2 * of) * elements, &memory);
+    dit_status st = dit_arena_fp32(step, (1 + 2 * of) * elements, &memory);
     if (st == DIT_OK) st = gather_heads(model->params.rt, rows, memory, memory + elements, &rows);
     if (st == DIT_OK) st = tap_rows(model, layout, rows, name);
     dit_arena_release_to(step, mark);

@@ -225,8 +225,8 @@ static dit_status make_buffers(const dit_model_params *params, wan *m)
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++) {
         if (!dit_stage_has(params, i)) continue;
-        DIT_TRY(dit_arena_floats(&rt->image, B * m->T * 2 * m->A, &m->blocks[i].text.rows));
-        DIT_TRY(dit_arena_floats(&rt->image, image_rows * 2 * m->A, &m->blocks[i].image.rows));
+        DIT_TRY(dit_arena_activations(&rt->image, B * m->T * 2 * m->A, &m->blocks[i].text.rows));
+        DIT_TRY(dit_arena_activations(&rt->image, image_rows * 2 * m->A, &m->blocks[i].image.rows));
     }
     return DIT_OK;
 }

@@ -180,8 +180,8 @@ static dit_status prepare_flush(device_timer *t)
     float *x, *y;
     t->ledger = (dit_memory_ledger){.on_device = true, .device = dit_space_device(dit_device_space(t->device))};
     dit_arena_init(&t->arena, &t->ledger, DIT_MEMORY_STATE);
-    DIT_TRY(dit_arena_exact(&t->arena, floats, &x));
-    DIT_TRY(dit_arena_exact(&t->arena, floats, &y));
+    DIT_TRY(dit_arena_fp32(&t->arena, floats, &x));
+    DIT_TRY(dit_arena_fp32(&t->arena, floats, &y));
     t->flush = (dit_combine_args){.elements = floats, .count = 1, .y = y};
     t->flush.x[0] = x;
     t->flush.a[0] = 1;
@@ -362,8 +362,8 @@ static dit_status take_room(message_run *m)
         m->ledger.device = dit_space_device(dit_device_space(m->device));
     }
     dit_arena_init(&m->arena, &m->ledger, DIT_MEMORY_COMM);
-    DIT_TRY(dit_arena_exact(&m->arena, floats, &send));
-    DIT_TRY(dit_arena_exact(&m->arena, floats, &recv));
+    DIT_TRY(dit_arena_fp32(&m->arena, floats, &send));
+    DIT_TRY(dit_arena_fp32(&m->arena, floats, &recv));
     m->send = (char *)send;
     m->recv = (char *)recv;
     memset(m->send, 1, MESSAGE_ROOM);

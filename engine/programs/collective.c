@@ -385,8 +385,8 @@ static dit_status open_bench(const dit_case_platform *platform, dit_comm_counter
     DIT_TRY(dit_comm_set_device(b->comm, b->device, NULL));
     b->rank = dit_comm_rank(b->comm), b->size = dit_comm_size(b->comm);
     dit_arena_init(&b->arena, &b->ledger, DIT_MEMORY_COMM);
-    DIT_TRY(dit_arena_exact(&b->arena, b->config.max_bytes / (int64_t)sizeof(float), &b->send));
-    return dit_arena_exact(&b->arena, b->config.max_bytes / (int64_t)sizeof(float), &b->recv);
+    DIT_TRY(dit_arena_fp32(&b->arena, b->config.max_bytes / (int64_t)sizeof(float), &b->send));
+    return dit_arena_fp32(&b->arena, b->config.max_bytes / (int64_t)sizeof(float), &b->recv);
 }
 
 static void close_bench(bench *b)

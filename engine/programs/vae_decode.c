@@ -164,8 +164,8 @@ static dit_status set_up(decoding *d)
     int64_t began = dit_clock_ns();
     DIT_TRY(start_runtime(d));
     DIT_TRY(start_measurement(d));
-    DIT_TRY(dit_arena_host_floats(&d->rt.image, d->kase.num_images * d->latent_elements, &d->latents));
-    DIT_TRY(dit_arena_host_floats(&d->rt.image, d->kase.num_images * d->image_elements, &d->images));
+    DIT_TRY(dit_arena_host(&d->rt.image, d->kase.num_images * d->latent_elements, &d->latents));
+    DIT_TRY(dit_arena_host(&d->rt.image, d->kase.num_images * d->image_elements, &d->images));
     if (d->kase.weights_path) DIT_TRY(dit_safetensors_open(d->kase.weights_path, &d->weights_file));
     d->weights = (dit_weights){.file = d->weights_file, .seed = d->kase.weights_seed};
     int64_t loading = dit_clock_ns();
@@ -272,7 +272,7 @@ static dit_status compare_with_untiled(decoding *d)
     if (!d->was_tiled) return DIT_OK;
     forget_plan(d);
     d->rt.ledger.limit = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE) / 2;
-    dit_status st = dit_arena_host_floats(&d->rt.image, d->image_elements, &whole);
+    dit_status st = dit_arena_host(&d->rt.image, d->image_elements, &whole);
     if (st == DIT_OK) st = decode_whole(d, whole);
     if (st != DIT_ERR_MEMORY) return st;
     snprintf(d->untiled_reason, sizeof d->untiled_reason,

@@ -63,8 +63,8 @@ dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *l
     d->frames = dit_vae_output_frames(facts, latent->frames - d->surplus);
     d->height = latent->height * facts->spatial;
     d->width = latent->width * facts->spatial;
-    DIT_TRY(dit_arena_host_floats(&rt->image, latent->channels * dit_latent_cells(latent), &d->planes));
-    return dit_arena_host_floats(&rt->image, facts->image_channels * d->frames * d->height * d->width, &d->image);
+    DIT_TRY(dit_arena_host(&rt->image, latent->channels * dit_latent_cells(latent), &d->planes));
+    return dit_arena_host(&rt->image, facts->image_channels * d->frames * d->height * d->width, &d->image);
 }
 
 /* Frames [surplus, frames) of every channel, moved together in front; scaled as the VAE was trained. */

@@ -65,10 +65,10 @@ static bool is_for_host(dit_condition_kind kind)
 /* Numbers that are embedded, and latents, are not rounded. */
 static dit_status take(dit_runtime *rt, dit_condition_kind kind, int64_t elements, float **out)
 {
-    if (is_for_host(kind)) return dit_arena_host_floats(&rt->image, elements, out);
+    if (is_for_host(kind)) return dit_arena_host(&rt->image, elements, out);
     if (kinds[kind].source == SOURCE_RUN || kind == DIT_CONDITION_LATENT)
-        return dit_arena_exact(&rt->image, elements, out);
-    return dit_arena_floats(&rt->image, elements, out);
+        return dit_arena_fp32(&rt->image, elements, out);
+    return dit_arena_activations(&rt->image, elements, out);
 }
 
 static dit_status hand_over(dit_runtime *rt, dit_condition_kind kind, const float *rows, int64_t elements)

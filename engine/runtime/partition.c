@@ -186,8 +186,8 @@ static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_
     *full_rows = rows * shared;
     *out = malloc((size_t)(elements + 1) * sizeof **out);
     dit_status st = *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to collect %lld floats", (long long)elements);
-    if (st == DIT_OK) st = dit_arena_exact(&rt->step, elements, &full);
-    if (st == DIT_OK) st = dit_arena_exact(&rt->step, elements, &scratch);
+    if (st == DIT_OK) st = dit_arena_fp32(&rt->step, elements, &full);
+    if (st == DIT_OK) st = dit_arena_fp32(&rt->step, elements, &scratch);
     if (st == DIT_OK) st = gather_rows(rt, shards, batch, begin, rows, sequence && shared > 1, scratch, full);
     if (st == DIT_OK) st = dit_runtime_download(rt, full, elements);
     if (st == DIT_OK) memcpy(*out, full, (size_t)elements * sizeof **out);

@@ -17,8 +17,8 @@ dit_status dit_tp_reserve(dit_runtime *rt, int64_t elements, int64_t rows)
     int64_t of = dit_tp_share(rt).of;
     if (of == 1) return DIT_OK;
     if (elements > rt->tensor.elements) {
-        DIT_TRY(dit_arena_floats(&rt->comm_arena, elements, &rt->tensor.partial));
-        DIT_TRY(dit_arena_floats(&rt->comm_arena, elements, &rt->tensor.sum));
+        DIT_TRY(dit_arena_activations(&rt->comm_arena, elements, &rt->tensor.partial));
+        DIT_TRY(dit_arena_activations(&rt->comm_arena, elements, &rt->tensor.sum));
         rt->tensor.elements = elements;
     }
     if (rows > rt->tensor.rows) {

@@ -109,7 +109,7 @@ dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const c
     int64_t elements = 1;
     float *data;
     for (int i = 0; i < rank; i++) elements *= shape[i];
-    DIT_TRY(dit_arena_exact(&rt->run, elements, &data));
+    DIT_TRY(dit_arena_fp32(&rt->run, elements, &data));
     *out = data;
     DIT_TRY(dit_weights_read(rt, weights, name, rank, shape, init, data));
     return dit_runtime_upload(rt, data, elements);
@@ -156,19 +156,19 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     int64_t shape[2] = {part->rows, k}, rows = share_count(share_of(part), part->rows),
             first = share_begin(share_of(part), part->rows);
     snprintf(name, sizeof name, "%s.weight", part->prefix);
-    DIT_TRY(dit_arena_host_floats(&rt->step, rows * k, &data));
+    DIT_TRY(dit_arena_host(&rt->step, rows * k, &data));
     DIT_TRY(read_region(rt, weights, name, shape, DIT_INIT_LINEAR,
                         &(region){.cols = k, .first_row = first, .rows = rows, .groups = 1, .group = {{0, k}}}, data));
     *weight = data;
     if (order && !rt->ledger.counting_only) {
-        DIT_TRY(dit_arena_host_floats(&rt->step, rows * k, &ordered));
+        DIT_TRY(dit_arena_host(&rt->step, rows * k, &ordered));
         permute_rows(data, rows, k, order, ordered);
         *weight = ordered;
     }
     *bias = NULL;
     snprintf(name, sizeof name, "%s.bias", part->prefix);
     if (!has_bias(weights, name)) return DIT_OK;
-    DIT_TRY(dit_arena_host_floats(&rt->step, 2 * rows, &data));
+    DIT_TRY(dit_arena_host(&rt->step, 2 * rows, &data));
     DIT_TRY(read_slice(rt, weights, name, part->rows, first, rows, DIT_INIT_BIAS, data));
     *bias = data;
     if (order && !rt->ledger.counting_only) {
@@ -203,7 +203,7 @@ static dit_status pack_inputs(dit_runtime *rt, const dit_weights *weights, const
 {
     dit_arena_mark mark = dit_arena_get_mark(&rt->step);
     float *data;
-    dit_status st = dit_arena_host_floats(&rt->step, part->rows * k, &data);
+    dit_status st = dit_arena_host(&rt->step, part->rows * k, &data);
     if (st == DIT_OK) st = read_region(rt, weights, name, shape, DIT_INIT_LINEAR, part, data);
     if (st == DIT_OK)
         st = rt->kernels->linear_pack(rt->pool, &rt->run, k, 1, (const float *const[]){data}, NULL, &part->rows, out);
@@ -238,7 +238,7 @@ dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const 
 {
     int64_t count = share_count(share, elements);
     float *data;
-    DIT_TRY(dit_arena_exact(&rt->run, count, &data));
+    DIT_TRY(dit_arena_fp32(&rt->run, count, &data));
     *out = data;
     DIT_TRY(read_slice(rt, weights, name, elements, share_begin(share, elements), count, init, data));
     return dit_runtime_upload(rt, data, count);

@@ -19,7 +19,7 @@ static dit_status oracle_create(dit_sampler *s)
     dit_oracle_init(&state->oracle, s->emulates, &s->rt->facts);
     for (int i = 0; i < DIT_MODEL_POLICIES; i++)
         if (s->model->attention[i]) DIT_TRY(dit_attention_set_oracle(s->model->attention[i], &state->oracle));
-    return dit_arena_exact(&s->rt->step, part->batch * part->image_count * s->model->output_channels, &state->output);
+    return dit_arena_fp32(&s->rt->step, part->batch * part->image_count * s->model->output_channels, &state->output);
 }
 
 static dit_status forward(dit_sampler *s, int group, int step, float *output)

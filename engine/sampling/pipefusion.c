@@ -115,8 +115,8 @@ static dit_status add_arriving(pipeline *p, channel l)
     dit_runtime *rt = p->sampler->rt;
     l.room = message_floats(p, &l, DIT_WINDOW_ALL);
     DIT_TRY(take_exchanges(rt, 2, &l));
-    DIT_TRY(l.kind == LATENTS ? dit_arena_exact(&rt->comm_arena, 2 * l.room, &l.buffer)
-                              : dit_arena_floats(&rt->comm_arena, 2 * l.room, &l.buffer));
+    DIT_TRY(l.kind == LATENTS ? dit_arena_fp32(&rt->comm_arena, 2 * l.room, &l.buffer)
+                              : dit_arena_activations(&rt->comm_arena, 2 * l.room, &l.buffer));
     p->arriving[p->arriving_count++] = l;
     return DIT_OK;
 }
@@ -129,7 +129,7 @@ static dit_status add_leaving(pipeline *p, channel l)
     l.buffer = p->sampler->latents;
     int64_t texts = rt->parallel.text_with_every_band ? p->sampler->part_count - 1 : 0;
     int64_t floats = message_floats(p, &l, DIT_WINDOW_ALL) + texts * floats_of(p, &l, 0, true);
-    if (l.kind != LATENTS) DIT_TRY(dit_arena_floats(&rt->comm_arena, floats, &l.buffer));
+    if (l.kind != LATENTS) DIT_TRY(dit_arena_activations(&rt->comm_arena, floats, &l.buffer));
     p->leaving[p->leaving_count++] = l;
     return DIT_OK;
 }

@@ -99,7 +99,7 @@ static dit_status take_buffers(dit_sampler *s)
         {&rt->comm_arena, &s->scratch, all * s->channels},
     };
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        DIT_TRY(dit_arena_exact(buffers[i].arena, buffers[i].count, buffers[i].at)); /* nothing here is rounded */
+        DIT_TRY(dit_arena_fp32(buffers[i].arena, buffers[i].count, buffers[i].at)); /* nothing here is rounded */
     return DIT_OK;
 }
 

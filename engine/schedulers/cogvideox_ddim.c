@@ -19,7 +19,7 @@ static dit_status cogvideox_create(const dit_scheduler_params *params, dit_sched
     DIT_TRY(scheduler_alloc(scheduler, params, sizeof(cogvideox_state)));
     cogvideox_state *s = scheduler->state;
     DIT_TRY(scheduler_ladder_read(params, &rules, scheduler, &s->ladder));
-    return dit_arena_exact(&params->rt->image, params->elements, &s->x0);
+    return dit_arena_fp32(&params->rt->image, params->elements, &s->x0);
 }
 
 static dit_status cogvideox_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)

@@ -22,7 +22,7 @@ static dit_status cogvideox_create(const dit_scheduler_params *params, dit_sched
     DIT_TRY(scheduler_alloc(scheduler, params, sizeof(cogvideox_state)));
     cogvideox_state *s = scheduler->state;
     DIT_TRY(scheduler_ladder_read(params, &rules, scheduler, &s->ladder));
-    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_exact(&params->rt->image, params->elements, &s->x0[i]));
+    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_fp32(&params->rt->image, params->elements, &s->x0[i]));
     return scheduler_alloc_noise(scheduler, params);
 }
 

@@ -27,7 +27,7 @@ static dit_status ddim_create(const dit_scheduler_params *params, dit_scheduler 
     DIT_TRY(scheduler_read_clip(params, &s->clip));
     DIT_TRY(scheduler_ladder_read(params, &rules, scheduler, &s->ladder));
     if (s->eta > 0) DIT_TRY(scheduler_alloc_noise(scheduler, params));
-    return dit_arena_exact(&params->rt->image, params->elements, &s->x0);
+    return dit_arena_fp32(&params->rt->image, params->elements, &s->x0);
 }
 
 /* e = a[0] sample + a[1] model_output */

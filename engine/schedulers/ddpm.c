@@ -44,7 +44,7 @@ static dit_status ddpm_create(const dit_scheduler_params *params, dit_scheduler 
     for (int i = 0; i < params->steps; i++) s->ladder.next[i] = i + 1 < params->steps ? s->ladder.product[i + 1] : 1.0;
     scheduler->sigmas[params->steps] = 0.0f;
     DIT_TRY(scheduler_alloc_noise(scheduler, params));
-    return dit_arena_exact(&params->rt->image, params->elements, &s->x0);
+    return dit_arena_fp32(&params->rt->image, params->elements, &s->x0);
 }
 
 static dit_status ddpm_step(dit_scheduler *scheduler, int step, const float *model_output, float *sample)

@@ -86,7 +86,7 @@ static dit_status dpm_create(const dit_scheduler_params *params, dit_scheduler *
     DIT_TRY(scheduler_alloc(scheduler, params, sizeof(dpm_state)));
     dpm_state *s = scheduler->state;
     DIT_TRY(read_solver(params, s));
-    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_exact(&params->rt->image, params->elements, &s->x0[i]));
+    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_fp32(&params->rt->image, params->elements, &s->x0[i]));
     DIT_TRY(scheduler_betas_read(params, &rules, &betas));
     dit_status st = place_sigmas(params, &betas, scheduler);
     scheduler_betas_release(&betas);

@@ -81,8 +81,8 @@ dit_status dit_scheduler_step(dit_scheduler *scheduler, int step, const float *m
 
 dit_status scheduler_alloc(dit_scheduler *scheduler, const dit_scheduler_params *params, int64_t state_bytes)
 {
-    DIT_TRY(dit_arena_host_floats(&params->rt->image, params->steps, &scheduler->timesteps));
-    DIT_TRY(dit_arena_host_floats(&params->rt->image, params->steps + 1, &scheduler->sigmas));
+    DIT_TRY(dit_arena_host(&params->rt->image, params->steps, &scheduler->timesteps));
+    DIT_TRY(dit_arena_host(&params->rt->image, params->steps + 1, &scheduler->sigmas));
     return dit_arena_alloc(&params->rt->image, state_bytes, &scheduler->state);
 }
 
@@ -91,7 +91,7 @@ dit_status scheduler_alloc_noise(dit_scheduler *scheduler, const dit_scheduler_p
     if (!params->noise)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s draws fresh noise at every step, and there is no source of it here",
                         scheduler->ops->class_name);
-    return dit_arena_exact(&params->rt->image, params->elements, &scheduler->fresh_noise);
+    return dit_arena_fp32(&params->rt->image, params->elements, &scheduler->fresh_noise);
 }
 
 dit_status scheduler_draw_noise(dit_scheduler *scheduler, int step, const float **out)

@@ -147,8 +147,8 @@ static dit_status alloc_state(const dit_scheduler_params *params, unipc_state *s
     s->keeps = memory;
     DIT_TRY(dit_arena_alloc(&params->rt->image, params->steps * (int64_t)sizeof *s->orders, &memory));
     s->orders = memory;
-    for (int i = 0; i <= s->order; i++) DIT_TRY(dit_arena_exact(&params->rt->image, params->elements, &s->model[i]));
-    return dit_arena_exact(&params->rt->image, params->elements, &s->last_sample);
+    for (int i = 0; i <= s->order; i++) DIT_TRY(dit_arena_fp32(&params->rt->image, params->elements, &s->model[i]));
+    return dit_arena_fp32(&params->rt->image, params->elements, &s->last_sample);
 }
 
 static dit_status unipc_create(const dit_scheduler_params *params, dit_scheduler *scheduler)

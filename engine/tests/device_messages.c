@@ -29,7 +29,7 @@ static void expect(bool holds, const char *what)
 static float *take(dit_runtime *rt, int64_t count)
 {
     float *array = NULL;
-    if (dit_arena_floats(&rt->comm_arena, count, &array) != DIT_OK) dit_comm_abort(4);
+    if (dit_arena_activations(&rt->comm_arena, count, &array) != DIT_OK) dit_comm_abort(4);
     return array;
 }
 
@@ -160,8 +160,8 @@ static void check_sums(dit_runtime *rt, dit_comm *comm, float *send, float *recv
     expect(dit_comm_sum(comm, send, count, recv, add_blocks, rt) == DIT_OK, "a sum fails");
     expect_sum(rt, recv, 0, count, "a sum is another");
     float *exact, *part;
-    if (dit_arena_exact(&rt->comm_arena, count, &exact) != DIT_OK ||
-        dit_arena_exact(&rt->comm_arena, count, &part) != DIT_OK)
+    if (dit_arena_fp32(&rt->comm_arena, count, &exact) != DIT_OK ||
+        dit_arena_fp32(&rt->comm_arena, count, &part) != DIT_OK)
         dit_comm_abort(4);
     fill_summand(rt, exact, count);
     expect(dit_comm_reduce(comm, exact, part, count, true) == DIT_OK, "a reduce-scatter fails");

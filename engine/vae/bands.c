@@ -33,11 +33,11 @@ dit_status vae_bands_allocate(vae_bands *b, int64_t picture_floats)
     int64_t sums = 2 * b->groups + 1, ranks = dit_comm_size(b->comm);
     void *offsets;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
-        DIT_TRY(dit_arena_floats(&b->rt->comm_arena, b->edge_floats, edges[i]));
+        DIT_TRY(dit_arena_activations(&b->rt->comm_arena, b->edge_floats, edges[i]));
     void *moments;
     DIT_TRY(dit_arena_array(&b->rt->comm_arena, 2 * b->groups, DIT_ELEMENT_FP64, &moments));
     b->moments = moments;
-    if (b->rt->ledger.on_device) DIT_TRY(dit_arena_exact(&b->rt->comm_arena, picture_floats, &b->picture));
+    if (b->rt->ledger.on_device) DIT_TRY(dit_arena_fp32(&b->rt->comm_arena, picture_floats, &b->picture));
     DIT_TRY(take_doubles(b, sums, &b->sums));
     DIT_TRY(take_doubles(b, sums * ranks, &b->gathered));
     DIT_TRY(dit_arena_alloc(&b->rt->comm_arena, (ranks + 1) * (int64_t)sizeof *b->offsets, &offsets));

@@ -26,7 +26,7 @@ float *vae_tensor_data(vae_memory *m, const vae_tensor *x)
 
 dit_status vae_memory_allocate(vae_memory *m)
 {
-    for (int i = 0; i < VAE_SLOTS; i++) DIT_TRY(dit_arena_floats(&m->rt->step, m->floats[i], &m->slot[i]));
+    for (int i = 0; i < VAE_SLOTS; i++) DIT_TRY(dit_arena_activations(&m->rt->step, m->floats[i], &m->slot[i]));
     int64_t doubles = (m->workspace_bytes + (int64_t)sizeof(double) - 1) / (int64_t)sizeof(double);
     return dit_arena_array(&m->rt->step, doubles, DIT_ELEMENT_FP64, &m->workspace);
 }
@@ -40,7 +40,7 @@ int vae_other_slot(int a, int b)
 
 dit_status vae_conv_allocate(dit_runtime *rt, vae_conv *conv)
 {
-    return conv->cache_floats ? dit_arena_floats(&rt->step, conv->cache_floats, &conv->cache) : DIT_OK;
+    return conv->cache_floats ? dit_arena_activations(&rt->step, conv->cache_floats, &conv->cache) : DIT_OK;
 }
 
 void vae_conv_forget(vae_conv *conv)
@@ -64,9 +64,9 @@ static dit_status load_conv(const vae_loader *l, const char *prefix, vae_conv *c
     int64_t taps = conv->kernel[0] * conv->kernel[1] * conv->kernel[2], k = conv->in * taps;
     float *stored, *weights, *bias;
     dit_arena_mark mark = dit_arena_get_mark(&l->rt->step);
-    DIT_TRY(dit_arena_host_floats(&l->rt->step, conv->out * k, &stored));
-    DIT_TRY(dit_arena_host_floats(&l->rt->step, conv->out * k, &weights));
-    DIT_TRY(dit_arena_host_floats(&l->rt->step, conv->out, &bias));
+    DIT_TRY(dit_arena_host(&l->rt->step, conv->out * k, &stored));
+    DIT_TRY(dit_arena_host(&l->rt->step, conv->out * k, &weights));
+    DIT_TRY(dit_arena_host(&l->rt->step, conv->out, &bias));
     snprintf(name, sizeof name, "%s.weight", prefix);
     DIT_TRY(dit_weights_read(l->rt, l->weights, name, 2, (int64_t[2]){conv->out, k}, DIT_INIT_LINEAR, stored));
     snprintf(name, sizeof name, "%s.bias", prefix);

@@ -88,9 +88,9 @@ static dit_status allocate_tiles(dit_vae *vae)
     int64_t planes = f->image_channels * dit_vae_output_frames(f, vae->params.frames);
     int64_t height = vae->tile.height * f->spatial, width = vae->tile.width * f->spatial;
     int64_t columns = tiles_along(vae->params.width, vae->overlap_width);
-    DIT_TRY(dit_arena_host_floats(step, planes * height * width, &vae->current));
-    DIT_TRY(dit_arena_host_floats(step, planes * height * vae->blend_width, &vae->left));
-    return dit_arena_host_floats(step, columns * planes * vae->blend_height * width, &vae->above);
+    DIT_TRY(dit_arena_host(step, planes * height * width, &vae->current));
+    DIT_TRY(dit_arena_host(step, planes * height * vae->blend_width, &vae->left));
+    return dit_arena_host(step, columns * planes * vae->blend_height * width, &vae->above);
 }
 
 /* The dry walk: decode (and encode) the largest piece without computing, then take what that noted. */

@@ -175,8 +175,9 @@ static void round_values(float *x, int64_t count, dit_element element)
 
 static dit_status take(dit_case_run *run, dit_case_storage storage, int64_t count, float **out)
 {
-    if (storage == DIT_CASE_PACKED) return dit_arena_host_floats(run->room, count, out);
-    return storage == DIT_CASE_FP32 ? dit_arena_exact(run->room, count, out) : dit_arena_floats(run->room, count, out);
+    if (storage == DIT_CASE_PACKED) return dit_arena_host(run->room, count, out);
+    return storage == DIT_CASE_FP32 ? dit_arena_fp32(run->room, count, out)
+                                    : dit_arena_activations(run->room, count, out);
 }
 
 dit_status dit_case_fill_as(dit_case_run *run, dit_case_storage storage, int slot, int64_t count, float mean,
@@ -204,8 +205,8 @@ dit_status dit_case_outputs(dit_case_run *run, int64_t out_floats, int64_t lse_f
     run->out_element = storage == DIT_CASE_FP32 ? DIT_ELEMENT_FP32 : run->room->ledger->element;
     DIT_TRY(take(run, storage, out_floats, &run->out));
     DIT_TRY(take(run, DIT_CASE_FP32, lse_floats, &run->lse));
-    DIT_TRY(dit_arena_host_floats(&run->host_arena, total, &run->initial));
-    DIT_TRY(dit_arena_host_floats(&run->host_arena, total, &run->expected));
+    DIT_TRY(dit_arena_host(&run->host_arena, total, &run->initial));
+    DIT_TRY(dit_arena_host(&run->host_arena, total, &run->expected));
     dit_rng_normal(SEED, 100, 0, total, 0, 1, run->initial);
     round_values(run->initial, out_floats, run->out_element);
     return DIT_OK;

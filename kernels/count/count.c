@@ -12,8 +12,8 @@ static dit_status count_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k,
     for (int i = 0; i < pieces; i++) n += rows[i];
     int64_t padded = (n + lanes - 1) / lanes * lanes; /* as the cpu backend packs */
     if (arena->ledger->on_device) padded = n;         /* as devices do */
-    DIT_TRY(dit_arena_floats(arena, padded * k, &packed));
-    if (bias && bias[0]) DIT_TRY(dit_arena_floats(arena, padded, &packed_bias));
+    DIT_TRY(dit_arena_activations(arena, padded * k, &packed));
+    if (bias && bias[0]) DIT_TRY(dit_arena_activations(arena, padded, &packed_bias));
     *out = (dit_linear){.n = n, .k = k, .packed = packed, .bias = packed_bias};
     return DIT_OK;
 }

@@ -36,7 +36,7 @@ static dit_status pack_fp8(dit_cuda *cuda, dit_arena *arena, int64_t n, int64_t 
     void *codes;
     float *scale;
     DIT_TRY(dit_arena_array(arena, n * k / 4, DIT_ELEMENT_INT32, &codes));
-    DIT_TRY(dit_arena_exact(arena, 1, &scale));
+    DIT_TRY(dit_arena_fp32(arena, 1, &scale));
     weights->fp8 = view_of(cuda, codes);
     weights->fp8_scale = (float *)view_of(cuda, scale).data;
     cuda_quantise(cuda, weights->weight, n, k, k, (uint8_t *)weights->fp8.data, weights->fp8_scale,
@@ -59,8 +59,8 @@ dit_status cuda_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pie
     void *plan;
     for (int i = 0; i < pieces; i++) n += rows[i];
     DIT_TRY(dit_arena_alloc(arena, sizeof(cuda_weights), &plan));
-    DIT_TRY(dit_arena_floats(arena, n * k, &packed));
-    if (bias && bias[0]) DIT_TRY(dit_arena_floats(arena, n, &packed_bias));
+    DIT_TRY(dit_arena_activations(arena, n * k, &packed));
+    if (bias && bias[0]) DIT_TRY(dit_arena_activations(arena, n, &packed_bias));
     cuda_weights *weights = (cuda_weights *)plan;
     weights->weight = view_of(cuda, packed);
     weights->bias = view_of(cuda, packed_bias);

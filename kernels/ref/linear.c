@@ -11,8 +11,8 @@ dit_status dit_ref_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int 
     bool has_bias = bias && bias[0];
     (void)pool;
     for (int i = 0; i < pieces; i++) n += rows[i];
-    DIT_TRY(dit_arena_floats(arena, n * k, &packed));
-    if (has_bias) DIT_TRY(dit_arena_floats(arena, n, &packed_bias));
+    DIT_TRY(dit_arena_activations(arena, n * k, &packed));
+    if (has_bias) DIT_TRY(dit_arena_activations(arena, n, &packed_bias));
     *out = (dit_linear){.n = n, .k = k, .packed = packed, .bias = packed_bias};
     for (int i = 0; i < pieces; i++) {
         memcpy(packed, w[i], (size_t)(rows[i] * k) * sizeof(float));

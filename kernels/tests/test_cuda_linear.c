@@ -87,7 +87,7 @@ static float *filled(int64_t count, dit_element element, float deviation)
 static float *host_copy(const float *from, int64_t count)
 {
     float *data;
-    assert_int_equal(dit_arena_host_floats(&host_arena, count, &data), DIT_OK);
+    assert_int_equal(dit_arena_host(&host_arena, count, &data), DIT_OK);
     if (count) memcpy(data, from, (size_t)count * sizeof *data);
     return data;
 }

@@ -92,10 +92,10 @@ static void what_is_quantised_is_its_codes_times_the_scale(void **)
 {
     enum { ROWS = 300, K = 40, LD = 43 };
     float *x, *codes, *scale, *partial, largest = 0;
-    assert_int_equal(dit_arena_exact(&arena, ROWS * LD, &x), DIT_OK);
-    assert_int_equal(dit_arena_exact(&arena, ROWS * K / 4, &codes), DIT_OK);
-    assert_int_equal(dit_arena_exact(&arena, 1, &scale), DIT_OK);
-    assert_int_equal(dit_arena_exact(&arena, CUDA_QUANTISE_PARTIAL, &partial), DIT_OK);
+    assert_int_equal(dit_arena_fp32(&arena, ROWS * LD, &x), DIT_OK);
+    assert_int_equal(dit_arena_fp32(&arena, ROWS * K / 4, &codes), DIT_OK);
+    assert_int_equal(dit_arena_fp32(&arena, 1, &scale), DIT_OK);
+    assert_int_equal(dit_arena_fp32(&arena, CUDA_QUANTISE_PARTIAL, &partial), DIT_OK);
     dit_rng_normal(3, 2, 0, ROWS * LD, 0, 5, x);
     for (int i = 0; i < ROWS; i++) x[i * LD + K] = 1e6f; /* beyond the row: of no meaning */
     x[299 * LD + 39] = -77;

@@ -50,7 +50,7 @@ static void end(fixture *f)
 static float *take(fixture *f, int64_t count)
 {
     float *out;
-    assert_int_equal(dit_arena_floats(&f->arena, count, &out), DIT_OK);
+    assert_int_equal(dit_arena_activations(&f->arena, count, &out), DIT_OK);
     return out;
 }
 
@@ -115,7 +115,7 @@ static void check_exact(const char *name, dit_element element)
     void *doubles, *integers;
     float *exact;
     make(&f, name, element, 0);
-    assert_int_equal(dit_arena_exact(&f.arena, 2, &exact), DIT_OK);
+    assert_int_equal(dit_arena_fp32(&f.arena, 2, &exact), DIT_OK);
     assert_int_equal(dit_arena_array(&f.arena, 2, DIT_ELEMENT_FP64, &doubles), DIT_OK);
     assert_int_equal(dit_arena_array(&f.arena, 2, DIT_ELEMENT_INT32, &integers), DIT_OK);
     memcpy(exact, (float[2]){1.2345678f, -1}, 8);
@@ -314,8 +314,8 @@ static void too_little_memory_is_an_error_not_an_end(void **state)
     make(&f, "cuda", DIT_ELEMENT_BF16, 0);
     int64_t *limit = emulated("emulated_memory_bytes"), all = *limit;
     *limit = 456 << 20; /* of which 256 are the workspace */
-    assert_int_equal(dit_arena_floats(&f.arena, 300 << 20, &out), DIT_ERR_MEMORY);
-    assert_int_equal(dit_arena_floats(&f.arena, 1 << 20, &out), DIT_OK);
+    assert_int_equal(dit_arena_activations(&f.arena, 300 << 20, &out), DIT_ERR_MEMORY);
+    assert_int_equal(dit_arena_activations(&f.arena, 1 << 20, &out), DIT_OK);
     *limit = 10 << 20;
     dit_device *second;
     const dit_device_params params = {0};

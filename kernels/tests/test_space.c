@@ -61,7 +61,7 @@ static void end(fixture *f)
 static float *take(dit_arena *arena, int64_t count)
 {
     float *out;
-    assert_int_equal(dit_arena_floats(arena, count, &out), DIT_OK);
+    assert_int_equal(dit_arena_activations(arena, count, &out), DIT_OK);
     return out;
 }
 
@@ -107,7 +107,7 @@ static void elements_have_their_own_sizes(void **state)
     (void)state;
     make(&f, MIB, 1 << 30, DIT_ELEMENT_FP16);
     float *stored = take(&f.arena, 129); /* 258 bytes of room */
-    assert_int_equal(dit_arena_exact(&f.arena, 65, &exact), DIT_OK);
+    assert_int_equal(dit_arena_fp32(&f.arena, 65, &exact), DIT_OK);
     assert_int_equal(dit_arena_array(&f.arena, 33, DIT_ELEMENT_FP64, &moments), DIT_OK);
     assert_int_equal(dit_arena_array(&f.arena, 5, DIT_ELEMENT_INT32, &positions), DIT_OK);
     char *base = find(&f, stored).data;
@@ -216,8 +216,8 @@ static void a_device_without_memory_is_an_error_that_names_the_class(void **stat
     (void)state;
     make(&f, 0, 40 * MIB, DIT_ELEMENT_FP32);
     float *fits = take(&f.arena, 100);
-    assert_int_equal(dit_arena_floats(&f.arena, 30 * MIB / 4, &out), DIT_OK);
-    assert_int_equal(dit_arena_floats(&f.arena, 30 * MIB / 4, &out), DIT_ERR_MEMORY);
+    assert_int_equal(dit_arena_activations(&f.arena, 30 * MIB / 4, &out), DIT_OK);
+    assert_int_equal(dit_arena_activations(&f.arena, 30 * MIB / 4, &out), DIT_ERR_MEMORY);
     assert_non_null(strstr(dit_error_last()->message, "activations"));
     assert_int_equal(find(&f, fits).left, 100);
     end(&f);

@@ -49,8 +49,8 @@ static void open_device(dit_element element, const char *cache_folder)
     ledger.on_device = true, ledger.element = element, ledger.device = dit_space_device(device->space);
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
     assert_int_equal(cuda_linear_pack(pool, &arena, K, 1, ws, bs, &n, &weights), DIT_OK);
-    assert_int_equal(dit_arena_floats(&arena, ROWS * K, &x), DIT_OK);
-    assert_int_equal(dit_arena_floats(&arena, ROWS * N, &y), DIT_OK);
+    assert_int_equal(dit_arena_activations(&arena, ROWS * K, &x), DIT_OK);
+    assert_int_equal(dit_arena_activations(&arena, ROWS * N, &y), DIT_OK);
     dit_rng_normal(5, 3, 0, ROWS * K, 0, 1, x);
     dit_rng_normal(5, 4, 0, ROWS * N, 0, 1, y);
     assert_int_equal(dit_device_upload(device, x, ROWS * K), DIT_OK);
