@@ -130,9 +130,9 @@ dit_element dit_device_element(const dit_device *device)
     return device->element;
 }
 
-dit_space *dit_device_space(const dit_device *device)
+dit_address_map *dit_device_address_map(const dit_device *device)
 {
-    return device->space;
+    return device->map;
 }
 const dit_kernels *dit_device_kernels(const dit_device *device)
 {
@@ -140,9 +140,9 @@ const dit_kernels *dit_device_kernels(const dit_device *device)
 }
 
 /* Where `elements` from `address` on lie: all in one array. */
-static dit_status locate(const dit_device *device, const void *address, int64_t elements, dit_spot *out)
+static dit_status locate(const dit_device *device, const void *address, int64_t elements, dit_location *out)
 {
-    if (!dit_space_find(device->space, address, out))
+    if (!dit_address_map_find(device->map, address, out))
         return DIT_FAIL(DIT_ERR_INTERNAL, "%p is no address of the device's arrays", address);
     if (elements < 0 || elements > out->left)
         return DIT_FAIL(DIT_ERR_INTERNAL, "%lld elements asked for, the array has %lld more", (long long)elements,
@@ -152,18 +152,18 @@ static dit_status locate(const dit_device *device, const void *address, int64_t 
 
 dit_status dit_device_upload(dit_device *device, const void *address, int64_t elements)
 {
-    dit_spot spot;
+    dit_location location;
     if (!elements) return DIT_OK;
-    DIT_TRY(locate(device, address, elements, &spot));
-    return device->ops->upload(device, &spot, address, elements);
+    DIT_TRY(locate(device, address, elements, &location));
+    return device->ops->upload(device, &location, address, elements);
 }
 
 dit_status dit_device_download(dit_device *device, const void *address, int64_t elements)
 {
-    dit_spot spot;
+    dit_location location;
     if (!elements) return DIT_OK;
-    DIT_TRY(locate(device, address, elements, &spot));
-    return device->ops->download(device, &spot, (void *)address, elements);
+    DIT_TRY(locate(device, address, elements, &location));
+    return device->ops->download(device, &location, (void *)address, elements);
 }
 
 dit_status dit_device_synchronize(dit_device *device)

@@ -35,26 +35,26 @@ static void give_back(void *context, void *memory)
     free(memory);
 }
 
-static dit_status host_upload(dit_device *device, const dit_spot *spot, const void *host, int64_t elements)
+static dit_status host_upload(dit_device *device, const dit_location *location, const void *host, int64_t elements)
 {
     (void)device;
-    memcpy(spot->data, host, (size_t)(elements * dit_element_bytes(spot->element)));
+    memcpy(location->data, host, (size_t)(elements * dit_element_bytes(location->element)));
     return DIT_OK;
 }
 
-static dit_status host_download(dit_device *device, const dit_spot *spot, void *host, int64_t elements)
+static dit_status host_download(dit_device *device, const dit_location *location, void *host, int64_t elements)
 {
     (void)device;
-    memcpy(host, spot->data, (size_t)(elements * dit_element_bytes(spot->element)));
+    memcpy(host, location->data, (size_t)(elements * dit_element_bytes(location->element)));
     return DIT_OK;
 }
 
 /* The room of an operand, NULL for NULL. */
 static void *room(host_device *d, const void *address)
 {
-    dit_spot spot;
+    dit_location location;
     if (!address) return NULL;
-    if (dit_space_find(d->device.space, address, &spot)) return spot.data;
+    if (dit_address_map_find(d->device.map, address, &location)) return location.data;
     d->lost = true;
     return NULL;
 }
@@ -95,14 +95,14 @@ static int host_count(void)
 
 static void host_close(dit_device *device)
 {
-    dit_space_free(device->space);
+    dit_address_map_free(device->map);
     free(((host_device *)device)->events);
     free(device);
 }
 
 static dit_status host_open(const dit_device_params *params, dit_device **out)
 {
-    static const dit_space_memory memory = {.get = get_memory, .give_back = give_back};
+    static const dit_address_map_memory memory = {.allocate = get_memory, .free = give_back};
     if (params->element != DIT_ELEMENT_FP32)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_UNSUPPORTED, "device host computes in fp32, not in %s", dit_element_name(params->element)),
@@ -111,7 +111,7 @@ static dit_status host_open(const dit_device_params *params, dit_device **out)
     if (!d) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a device");
     d->device = (dit_device){.ops = &dit_device_host, .kernels = &host_table, .element = params->element};
     dit_status st = dit_kernels_get("cpu", &d->cpu);
-    if (st == DIT_OK) st = dit_space_create(&memory, params->planned, &d->device.space);
+    if (st == DIT_OK) st = dit_address_map_create(&memory, params->planned, &d->device.map);
     if (st == DIT_OK)
         *out = &d->device;
     else

@@ -369,18 +369,18 @@ typedef struct {
 /* `bytes` by the count of addresses from `address` on. */
 static dit_status find_piece(const dit_comm *comm, const void *address, int64_t bytes, piece *out)
 {
-    dit_spot spot;
+    dit_location location;
     *out = (piece){(void *)address, bytes, DIT_ELEMENT_FP32};
     if (!comm->device) return DIT_OK;
     if (!bytes) return DIT_OK; /* nobody looks at the pointer */
-    if (!dit_space_find(dit_device_space(comm->device), address, &spot))
+    if (!dit_address_map_find(dit_device_address_map(comm->device), address, &location))
         return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of memory that is not the device's",
                         dit_axis_name(comm->axis));
-    int64_t unit = spot.element == DIT_ELEMENT_FP64 ? 8 : 4, elements = bytes / unit;
-    if (bytes % unit || elements > spot.left)
+    int64_t unit = location.element == DIT_ELEMENT_FP64 ? 8 : 4, elements = bytes / unit;
+    if (bytes % unit || elements > location.left)
         return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of %lld bytes, the array has %lld elements more",
-                        dit_axis_name(comm->axis), (long long)bytes, (long long)spot.left);
-    *out = (piece){spot.data, elements * dit_element_bytes(spot.element), spot.element};
+                        dit_axis_name(comm->axis), (long long)bytes, (long long)location.left);
+    *out = (piece){location.data, elements * dit_element_bytes(location.element), location.element};
     return DIT_OK;
 }
 

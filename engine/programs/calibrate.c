@@ -178,7 +178,7 @@ static dit_status prepare_flush(device_timer *t)
 {
     const int64_t floats = t->few ? FEW_FLUSH_FLOATS : FLUSH_FLOATS;
     float *x, *y;
-    t->ledger = (dit_memory_ledger){.on_device = true, .device = dit_space_device(dit_device_space(t->device))};
+    t->ledger = (dit_memory_ledger){.on_device = true, .device = dit_address_map_device(dit_device_address_map(t->device))};
     dit_arena_init(&t->arena, &t->ledger, DIT_MEMORY_STATE);
     DIT_TRY(dit_arena_fp32(&t->arena, floats, &x));
     DIT_TRY(dit_arena_fp32(&t->arena, floats, &y));
@@ -359,7 +359,7 @@ static dit_status take_room(message_run *m)
     float *send, *recv;
     if (m->device) {
         m->ledger.on_device = true;
-        m->ledger.device = dit_space_device(dit_device_space(m->device));
+        m->ledger.device = dit_address_map_device(dit_device_address_map(m->device));
     }
     dit_arena_init(&m->arena, &m->ledger, DIT_MEMORY_COMM);
     DIT_TRY(dit_arena_fp32(&m->arena, floats, &send));

@@ -365,7 +365,7 @@ static dit_status open_device(const dit_case_platform *platform, bench *b)
     dit_comm_local(&local_rank, &local_size);
     params.index = local_rank % count;
     DIT_TRY(dit_device_open(platform->backend, &params, &b->device));
-    b->ledger.device = dit_space_device(dit_device_space(b->device));
+    b->ledger.device = dit_address_map_device(dit_device_address_map(b->device));
     b->ledger.on_device = true;
     return DIT_OK;
 }

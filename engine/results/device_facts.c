@@ -43,12 +43,12 @@ dit_status dit_device_facts_begin(const dit_runtime *rt, cJSON **state)
 dit_status dit_device_facts_update(const dit_runtime *rt, cJSON **state, dit_device_account *account)
 {
     if (!rt->device) return DIT_OK;
-    const dit_space *space = dit_device_space(rt->device);
+    const dit_address_map *map = dit_device_address_map(rt->device);
     DIT_TRY(take(rt, state));
     account->throttled |= reasons_of(*state);
     account->reserved_bytes = 0;
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++)
-        account->reserved_bytes += dit_space_bytes(space, (dit_memory_class)klass);
-    account->unplanned_blocks = dit_space_unplanned_blocks(space);
+        account->reserved_bytes += dit_address_map_bytes(map, (dit_memory_class)klass);
+    account->unplanned_blocks = dit_address_map_unplanned_blocks(map);
     return DIT_OK;
 }

@@ -117,7 +117,7 @@ static dit_status open_device(const dit_runtime_params *params, dit_runtime *rt)
     rt->devices = count;
     DIT_TRY(dit_device_open(params->backend, &wanted, &rt->device));
     rt->kernels = dit_device_kernels(rt->device);
-    rt->ledger.device = dit_space_device(dit_device_space(rt->device));
+    rt->ledger.device = dit_address_map_device(dit_device_address_map(rt->device));
     dit_pool_set_device(rt->pool, rt->device);
     return DIT_OK;
 }

@@ -241,7 +241,7 @@ static dit_status send_operands(dit_case_run *run)
 dit_memory_ledger dit_case_ledger(dit_device *device)
 {
     return (dit_memory_ledger){
-        .on_device = true, .element = dit_device_element(device), .device = dit_space_device(dit_device_space(device))};
+        .on_device = true, .element = dit_device_element(device), .device = dit_address_map_device(dit_device_address_map(device))};
 }
 
 static dit_status prepare(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)

@@ -1,7 +1,7 @@
 /* Device "cuda": a GPU of NVIDIA, its streams, memory and table of operators.
  *
  * Everything is queued on one stream; the host waits by asking, with a deadline, so that a kernel that hangs is an
- * error and not a hang. Memory comes from cudaMalloc in blocks (kernels/space.h). Graphs are recorded from the stream.
+ * error and not a hang. Memory comes from cudaMalloc in blocks (kernels/address_map.h). Graphs are recorded from the stream.
  */
 #include "kernels/cuda/parts.h"
 
@@ -52,10 +52,10 @@ dit_status cuda_take_failure(dit_cuda *cuda)
 
 view view_of(dit_cuda *cuda, const void *address)
 {
-    dit_spot spot;
+    dit_location location;
     view nothing = {NULL, cuda->device.element};
     if (!address) return nothing;
-    if (dit_space_find(cuda->device.space, address, &spot)) return view{spot.data, spot.element};
+    if (dit_address_map_find(cuda->device.map, address, &location)) return view{location.data, location.element};
     cuda_fail(cuda, "an operator was given memory that is not the device's");
     return nothing;
 }
@@ -267,9 +267,9 @@ static dit_status open_streams(dit_cuda *cuda)
 
 static dit_status open_memory(cuda_device *d)
 {
-    const dit_space_memory memory = {d, get_memory, give_back};
+    const dit_address_map_memory memory = {d, get_memory, give_back};
     dit_cuda *cuda = &d->cuda;
-    DIT_TRY(dit_space_create(&memory, cuda->params.planned, &cuda->device.space));
+    DIT_TRY(dit_address_map_create(&memory, cuda->params.planned, &cuda->device.map));
     CUDA_TRY(cudaMalloc(&cuda->workspace, WORKSPACE_BYTES));
     cuda->workspace_bytes = WORKSPACE_BYTES;
     return cuda_staging_open(d);
@@ -340,7 +340,7 @@ static void device_close(dit_device *device)
     cuda_staging_close(d);
     if (d->cuda.workspace) cudaFree(d->cuda.workspace);
     close_streams(&d->cuda);
-    dit_space_free(device->space);
+    dit_address_map_free(device->map);
     if (d->cuda.events) free(d->cuda.events->all);
     free(d->cuda.events);
     free(d->cache_folder);

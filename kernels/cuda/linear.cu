@@ -23,11 +23,11 @@ static_assert((SCALE_FLOATS + CUDA_QUANTISE_PARTIAL) * sizeof(float) <= QUANTISE
 /* From the host's memory at `host` to the room at `address`: the addresses themselves are never touched. */
 static dit_status upload(dit_cuda *cuda, const float *address, const float *host, int64_t elements)
 {
-    dit_spot spot;
+    dit_location location;
     if (!elements) return DIT_OK;
-    if (!dit_space_find(cuda->device.space, address, &spot))
+    if (!dit_address_map_find(cuda->device.map, address, &location))
         return DIT_FAIL(DIT_ERR_INTERNAL, "weights are packed into an arena that is not the device's");
-    return cuda->device.ops->upload(&cuda->device, &spot, host, elements);
+    return cuda->device.ops->upload(&cuda->device, &location, host, elements);
 }
 
 /* The weights once more, in e4m3, from what was packed. */

@@ -42,8 +42,8 @@ dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event);
 
 dit_status cuda_staging_open(cuda_device *d);
 void cuda_staging_close(cuda_device *d);
-dit_status cuda_upload(dit_device *device, const dit_spot *spot, const void *host, int64_t elements);
-dit_status cuda_download(dit_device *device, const dit_spot *spot, void *host, int64_t elements);
+dit_status cuda_upload(dit_device *device, const dit_location *location, const void *host, int64_t elements);
+dit_status cuda_download(dit_device *device, const dit_location *location, void *host, int64_t elements);
 
 dit_status cuda_copy_out(dit_device *device, void *host, const void *memory, int64_t bytes);
 dit_status cuda_copy_in(dit_device *device, void *memory, const void *host, int64_t bytes);

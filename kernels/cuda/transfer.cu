@@ -51,13 +51,13 @@ static bool is_rounded(dit_element element)
     return element == DIT_ELEMENT_BF16 || element == DIT_ELEMENT_FP16;
 }
 
-static piece piece_at(const dit_cuda *cuda, const dit_spot *spot, const void *host, int64_t elements, int64_t first)
+static piece piece_at(const dit_cuda *cuda, const dit_location *location, const void *host, int64_t elements, int64_t first)
 {
-    const view whole = {spot->data, spot->element}, workspace = {cuda->workspace, DIT_ELEMENT_FP32};
-    int64_t unit = spot->element == DIT_ELEMENT_FP64 ? 8 : 4, most = CUDA_STAGING_BYTES / unit;
+    const view whole = {location->data, location->element}, workspace = {cuda->workspace, DIT_ELEMENT_FP32};
+    int64_t unit = location->element == DIT_ELEMENT_FP64 ? 8 : 4, most = CUDA_STAGING_BYTES / unit;
     piece p;
     p.device = view_at(whole, first);
-    p.staged = is_rounded(spot->element) ? workspace : p.device;
+    p.staged = is_rounded(location->element) ? workspace : p.device;
     p.host = (char *)host + first * unit;
     p.count = elements - first < most ? elements - first : most;
     p.bytes = p.count * unit;
@@ -93,13 +93,13 @@ static dit_status put_piece(dit_cuda *cuda, cuda_staging *half, const piece *p)
     return half_queued(cuda, half);
 }
 
-dit_status cuda_upload(dit_device *device, const dit_spot *spot, const void *host, int64_t elements)
+dit_status cuda_upload(dit_device *device, const dit_location *location, const void *host, int64_t elements)
 {
     cuda_device *d = cuda_device_of(device);
     DIT_TRY(check_not_recording(&d->cuda));
     int turn = 0;
     for (int64_t first = 0; first < elements; turn = !turn) {
-        piece p = piece_at(&d->cuda, spot, host, elements, first);
+        piece p = piece_at(&d->cuda, location, host, elements, first);
         DIT_TRY(put_piece(&d->cuda, &d->staging[turn], &p));
         first += p.count;
     }
@@ -122,14 +122,14 @@ static dit_status take_piece(dit_cuda *cuda, cuda_staging *half, const piece *p)
 }
 
 /* The next piece is asked for before the last is taken. */
-dit_status cuda_download(dit_device *device, const dit_spot *spot, void *host, int64_t elements)
+dit_status cuda_download(dit_device *device, const dit_location *location, void *host, int64_t elements)
 {
     cuda_device *d = cuda_device_of(device);
     piece last = {};
     int turn = 0;
     DIT_TRY(check_not_recording(&d->cuda));
     for (int64_t first = 0; first < elements; turn = !turn) {
-        piece p = piece_at(&d->cuda, spot, host, elements, first);
+        piece p = piece_at(&d->cuda, location, host, elements, first);
         DIT_TRY(ask_piece(&d->cuda, &d->staging[turn], &p));
         if (last.count) DIT_TRY(take_piece(&d->cuda, &d->staging[!turn], &last));
         last = p;

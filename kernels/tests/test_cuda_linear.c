@@ -54,7 +54,7 @@ static void open_device(dit_element element, bool fp8_linear)
     }
     if (st != DIT_OK) fail_msg("%s", dit_error_last()->message);
     ledger = (dit_memory_ledger){
-        .on_device = true, .element = element, .device = dit_space_device(dit_device_space(device))};
+        .on_device = true, .element = element, .device = dit_address_map_device(dit_device_address_map(device))};
     host_ledger = (dit_memory_ledger){0};
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
     dit_arena_init(&host_arena, &host_ledger, DIT_MEMORY_WEIGHTS);

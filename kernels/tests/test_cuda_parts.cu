@@ -34,7 +34,7 @@ static int open_device(void **)
     dit_pool_set_device(pool, device);
     ledger = {};
     ledger.on_device = true;
-    ledger.device = dit_space_device(device->space);
+    ledger.device = dit_address_map_device(device->map);
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
     return 0;
 }

@@ -238,7 +238,7 @@ static void a_wait_ends_at_its_deadline(void **state)
 static void check_raw(const char *name, dit_element element)
 {
     fixture f;
-    dit_spot a, b;
+    dit_location a, b;
     make(&f, name, element, 0);
     float *x = take(&f, 100), *y = take(&f, 100);
     int64_t bytes = 100 * dit_element_bytes(element);
@@ -247,7 +247,8 @@ static void check_raw(const char *name, dit_element element)
     for (int i = 0; i < 100; i++) x[i] = (float)i;
     assert_int_equal(dit_device_upload(f.device, x, 100), DIT_OK);
     scale(&f, y, x, 2, 100);
-    assert_true(dit_space_find(dit_device_space(f.device), x, &a) && dit_space_find(dit_device_space(f.device), y, &b));
+    assert_true(dit_address_map_find(dit_device_address_map(f.device), x, &a) &&
+                dit_address_map_find(dit_device_address_map(f.device), y, &b));
     assert_int_equal(dit_device_copy_out(f.device, staged, b.data, bytes), DIT_OK);
     memset(y, 0, 400);
     assert_int_equal(dit_device_upload(f.device, y, 100), DIT_OK);

@@ -46,7 +46,7 @@ static void open_device(dit_element element, const char *cache_folder)
     assert_non_null(cuda->linear);
     dit_pool_set_device(pool, device);
     ledger = {};
-    ledger.on_device = true, ledger.element = element, ledger.device = dit_space_device(device->space);
+    ledger.on_device = true, ledger.element = element, ledger.device = dit_address_map_device(device->map);
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
     assert_int_equal(cuda_linear_pack(pool, &arena, K, 1, ws, bs, &n, &weights), DIT_OK);
     assert_int_equal(dit_arena_activations(&arena, ROWS * K, &x), DIT_OK);

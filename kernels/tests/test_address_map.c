@@ -1,5 +1,5 @@
 /* Room on a device: found by address, taken and given back like a stack, planned at once or grown and counted. */
-#include "kernels/space.h"
+#include "kernels/address_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void counted_give_back(void *context, void *memory)
 
 typedef struct {
     counted memory;
-    dit_space *space;
+    dit_address_map *map;
     dit_memory_ledger ledger;
     dit_arena arena, state;
 } fixture;
@@ -43,9 +43,9 @@ static void make(fixture *f, int64_t planned, int64_t limit, dit_element element
 {
     const int64_t plan[DIT_MEMORY_CLASS_COUNT] = {[DIT_MEMORY_ACTIVATIONS] = planned};
     *f = (fixture){.memory.limit = limit};
-    const dit_space_memory memory = {&f->memory, counted_get, counted_give_back};
-    assert_int_equal(dit_space_create(&memory, plan, &f->space), DIT_OK);
-    f->ledger = (dit_memory_ledger){.on_device = true, .element = element, .device = dit_space_device(f->space)};
+    const dit_address_map_memory memory = {&f->memory, counted_get, counted_give_back};
+    assert_int_equal(dit_address_map_create(&memory, plan, &f->map), DIT_OK);
+    f->ledger = (dit_memory_ledger){.on_device = true, .element = element, .device = dit_address_map_device(f->map)};
     dit_arena_init(&f->arena, &f->ledger, DIT_MEMORY_ACTIVATIONS);
     dit_arena_init(&f->state, &f->ledger, DIT_MEMORY_STATE);
 }
@@ -54,7 +54,7 @@ static void end(fixture *f)
 {
     dit_arena_release(&f->arena);
     dit_arena_release(&f->state);
-    dit_space_free(f->space);
+    dit_address_map_free(f->map);
     assert_int_equal(f->memory.given_back, f->memory.blocks);
 }
 
@@ -65,17 +65,17 @@ static float *take(dit_arena *arena, int64_t count)
     return out;
 }
 
-static dit_spot find(const fixture *f, const void *address)
+static dit_location find(const fixture *f, const void *address)
 {
-    dit_spot spot;
-    assert_true(dit_space_find(f->space, address, &spot));
-    return spot;
+    dit_location location;
+    assert_true(dit_address_map_find(f->map, address, &location));
+    return location;
 }
 
 static bool is_lost(const fixture *f, const void *address)
 {
-    dit_spot spot;
-    return !dit_space_find(f->space, address, &spot);
+    dit_location location;
+    return !dit_address_map_find(f->map, address, &location);
 }
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -88,10 +88,10 @@ static void every_element_of_an_array_is_found_and_none_beside_it(void **state)
     float *a = take(&f.arena, 1000), *b = take(&f.arena, 3);
     char *base = find(&f, a).data;
     for (int64_t i = 0; i < 1000; i++) {
-        dit_spot spot = find(&f, a + i);
-        assert_ptr_equal(spot.data, base + 2 * i);
-        assert_int_equal(spot.left, 1000 - i);
-        assert_int_equal(spot.element, DIT_ELEMENT_BF16);
+        dit_location location = find(&f, a + i);
+        assert_ptr_equal(location.data, base + 2 * i);
+        assert_int_equal(location.left, 1000 - i);
+        assert_int_equal(location.element, DIT_ELEMENT_BF16);
     }
     assert_int_equal(find(&f, b + 2).left, 1);
     assert_true(is_lost(&f, a - 1) && is_lost(&f, a + 1000) && is_lost(&f, b + 3) && is_lost(&f, NULL));
@@ -130,14 +130,14 @@ static void planned_room_is_one_block_and_what_was_not_planned_is_counted(void *
     assert_int_equal(f.memory.blocks, 0);
     for (int i = 0; i < 10; i++) take(&f.arena, 10 * MIB / 4);
     assert_int_equal(f.memory.blocks, 1);
-    assert_int_equal(dit_space_bytes(f.space, DIT_MEMORY_ACTIVATIONS), 100 * MIB);
-    assert_int_equal(dit_space_unplanned_blocks(f.space), 0);
+    assert_int_equal(dit_address_map_bytes(f.map, DIT_MEMORY_ACTIVATIONS), 100 * MIB);
+    assert_int_equal(dit_address_map_unplanned_blocks(f.map), 0);
     float *beyond = take(&f.arena, 50 * MIB / 4);
-    assert_int_equal(dit_space_unplanned_blocks(f.space), 1);
-    assert_int_equal(dit_space_bytes(f.space, DIT_MEMORY_ACTIVATIONS), 150 * MIB);
+    assert_int_equal(dit_address_map_unplanned_blocks(f.map), 1);
+    assert_int_equal(dit_address_map_bytes(f.map, DIT_MEMORY_ACTIVATIONS), 150 * MIB);
     assert_int_equal(find(&f, beyond).left, 50 * MIB / 4);
     take(&f.state, 4); /* of a class without a plan */
-    assert_int_equal(dit_space_unplanned_blocks(f.space), 2);
+    assert_int_equal(dit_address_map_unplanned_blocks(f.map), 2);
     assert_int_equal(f.memory.blocks, 3);
     end(&f);
 }
@@ -149,7 +149,7 @@ static void a_plan_that_is_too_small_for_the_first_array_is_passed(void **state)
     make(&f, MIB, (int64_t)1 << 30, DIT_ELEMENT_FP32);
     float *a = take(&f.arena, 64 * MIB / 4);
     assert_int_equal(find(&f, a).left, 64 * MIB / 4);
-    assert_int_equal(dit_space_bytes(f.space, DIT_MEMORY_ACTIVATIONS), 64 * MIB);
+    assert_int_equal(dit_address_map_bytes(f.map, DIT_MEMORY_ACTIVATIONS), 64 * MIB);
     end(&f);
 }
 
@@ -198,13 +198,13 @@ static void room_never_overlaps(void **state)
     make(&f, 2 * MIB, (int64_t)1 << 30, DIT_ELEMENT_BF16);
     for (int i = 0; i < 60; i++) arrays[i] = take(&f.arena, 1 + i * 7919 % 300000);
     for (int i = 0; i < 60; i++) {
-        dit_spot spot = find(&f, arrays[i]);
-        memset(spot.data, i + 1, (size_t)spot.left * 2);
+        dit_location location = find(&f, arrays[i]);
+        memset(location.data, i + 1, (size_t)location.left * 2);
     }
     for (int i = 0; i < 60; i++) {
-        dit_spot spot = find(&f, arrays[i]);
-        const unsigned char *bytes = spot.data;
-        assert_true(bytes[0] == i + 1 && bytes[spot.left * 2 - 1] == i + 1);
+        dit_location location = find(&f, arrays[i]);
+        const unsigned char *bytes = location.data;
+        assert_true(bytes[0] == i + 1 && bytes[location.left * 2 - 1] == i + 1);
     }
     end(&f);
 }
