@@ -177,34 +177,34 @@ dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out)
     return DIT_OK;
 }
 
-dit_status dit_arena_array(dit_arena *arena, int64_t count, dit_element element, void **out)
+dit_status dit_arena_array(dit_arena *arena, int64_t count, dit_dtype dtype, void **out)
 {
     const dit_memory_device *device = arena->ledger->device;
-    int64_t stored = dit_element_bytes(element), address = stored > 4 ? stored : 4;
+    int64_t stored = dit_dtype_bytes(dtype), address = stored > 4 ? stored : 4;
     *out = NULL;
     if (count < 0 || count > INT64_MAX / 16)
         return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld elements", (long long)count);
     if (!arena->ledger->on_device) return take_host(arena, count * stored, out);
     DIT_TRY(take(arena, count * address, rounded_up(count * stored, DEVICE_ALIGNMENT), out));
-    return device ? device->place(device->context, arena->klass, *out, count, element, &arena->device_end) : DIT_OK;
+    return device ? device->place(device->context, arena->klass, *out, count, dtype, &arena->device_end) : DIT_OK;
 }
 
-static dit_status take_floats(dit_arena *arena, int64_t count, dit_element element, float **out)
+static dit_status take_floats(dit_arena *arena, int64_t count, dit_dtype dtype, float **out)
 {
     void *data;
-    dit_status st = dit_arena_array(arena, count, element, &data);
+    dit_status st = dit_arena_array(arena, count, dtype, &data);
     *out = data;
     return st;
 }
 
 dit_status dit_arena_activations(dit_arena *arena, int64_t count, float **out)
 {
-    return take_floats(arena, count, arena->ledger->element, out);
+    return take_floats(arena, count, arena->ledger->dtype, out);
 }
 
 dit_status dit_arena_fp32(dit_arena *arena, int64_t count, float **out)
 {
-    return take_floats(arena, count, DIT_ELEMENT_FP32, out);
+    return take_floats(arena, count, DIT_DTYPE_FP32, out);
 }
 
 dit_status dit_arena_host(dit_arena *arena, int64_t count, float **out)

@@ -15,7 +15,7 @@
 #ifndef DIT_BASE_ARENA_H
 #define DIT_BASE_ARENA_H
 
-#include "base/element.h"
+#include "base/dtype.h"
 #include "base/status.h"
 #include <stdint.h>
 
@@ -38,7 +38,7 @@ typedef struct {
     void *context;
     /* Room for `count` elements, known by their addresses from `address` on, after `*end` bytes of the class; *end
      * becomes where it ends. Errors: DIT_ERR_MEMORY. */
-    dit_status (*place)(void *context, dit_memory_class klass, const void *address, int64_t count, dit_element element,
+    dit_status (*place)(void *context, dit_memory_class klass, const void *address, int64_t count, dit_dtype dtype,
                         int64_t *end);
     /* Addresses of the class whose room lies beyond `end` mean nothing any more. */
     void (*drop)(void *context, dit_memory_class klass, int64_t end);
@@ -51,7 +51,7 @@ typedef struct {
     int64_t total_used, total_peak, limit, calls;
     bool counting_only;
     bool on_device;                  /* what is counted is room on a device: arrays, not what the host keeps */
-    dit_element element;             /* of dit_arena_activations: fp32, but on a device                           */
+    dit_dtype dtype;                 /* of dit_arena_activations: fp32, but on a device                           */
     const dit_memory_device *device; /* NULL: the host's memory, or a count of a device's                    */
 } dit_memory_ledger;
 
@@ -83,12 +83,12 @@ void dit_arena_reset(dit_arena *arena);
 dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out);
 /* `count` floats of the host, not zero-filled: what operators never see. */
 dit_status dit_arena_host(dit_arena *arena, int64_t count, float **out);
-/* `count` floats for operators, not zero-filled; on a device elements of ledger->element. */
+/* `count` floats for operators, not zero-filled; on a device elements of ledger->dtype. */
 dit_status dit_arena_activations(dit_arena *arena, int64_t count, float **out);
 /* The same, on a device too fp32: what must not be rounded (latents, log-sums of exponentials, tables of angles). */
 dit_status dit_arena_fp32(dit_arena *arena, int64_t count, float **out);
 /* `count` elements for operators, fp64 or int32, not zero-filled. */
-dit_status dit_arena_array(dit_arena *arena, int64_t count, dit_element element, void **out);
+dit_status dit_arena_array(dit_arena *arena, int64_t count, dit_dtype dtype, void **out);
 
 /* Scratch inside a longer lifetime: mark, allocate, release. */
 dit_arena_mark dit_arena_get_mark(const dit_arena *arena);

@@ -15,7 +15,7 @@ typedef struct {
 typedef struct {
     uintptr_t begin, end;
     char *data;
-    dit_element element;
+    dit_dtype dtype;
     dit_memory_class klass;
     int64_t offset; /* in its class */
 } span;
@@ -33,9 +33,9 @@ struct dit_address_map {
     int64_t span_count, span_room;
 };
 
-static int64_t address_bytes(dit_element element)
+static int64_t address_bytes(dit_dtype dtype)
 {
-    return element == DIT_ELEMENT_FP64 ? 8 : 4;
+    return dtype == DIT_DTYPE_FP64 ? 8 : 4;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -106,14 +106,14 @@ static dit_status add_span(dit_address_map *map, const span *added)
     return DIT_OK;
 }
 
-static dit_status place(void *context, dit_memory_class klass, const void *address, int64_t count, dit_element element,
+static dit_status place(void *context, dit_memory_class klass, const void *address, int64_t count, dit_dtype dtype,
                         int64_t *end)
 {
     dit_address_map *map = context;
-    int64_t bytes = (count * dit_element_bytes(element) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    span added = {.begin = (uintptr_t)address, .element = element, .klass = klass};
+    int64_t bytes = (count * dit_dtype_bytes(dtype) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    span added = {.begin = (uintptr_t)address, .dtype = dtype, .klass = klass};
     if (!count) return DIT_OK; /* an empty array has no address of its own */
-    added.end = added.begin + (uintptr_t)(count * address_bytes(element));
+    added.end = added.begin + (uintptr_t)(count * address_bytes(dtype));
     DIT_TRY(find_room(map, klass, *end, bytes, &added.data, &added.offset));
     DIT_TRY(add_span(map, &added));
     *end = added.offset + bytes;
@@ -135,9 +135,9 @@ bool dit_address_map_find(const dit_address_map *map, const void *address, dit_l
     int64_t at = spans_until(map, wanted) - 1;
     if (at < 0 || wanted >= map->spans[at].end) return false;
     const span *s = &map->spans[at];
-    int64_t unit = address_bytes(s->element), first = (int64_t)(wanted - s->begin) / unit;
-    *out = (dit_location){.data = s->data + first * dit_element_bytes(s->element),
-                          .element = s->element,
+    int64_t unit = address_bytes(s->dtype), first = (int64_t)(wanted - s->begin) / unit;
+    *out = (dit_location){.data = s->data + first * dit_dtype_bytes(s->dtype),
+                          .dtype = s->dtype,
                           .left = (int64_t)(s->end - s->begin) / unit - first};
     return true;
 }

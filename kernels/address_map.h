@@ -26,7 +26,7 @@ typedef struct {
 /* Where one element of an array lies, and how many elements the array has from there on. */
 typedef struct {
     void *data; /* on the device */
-    dit_element element;
+    dit_dtype dtype;
     int64_t left;
 } dit_location;
 

@@ -175,7 +175,7 @@ static dit_status time_case(bench_place *place, dit_case_run *run, case_result *
     dit_work work = dit_case_work(run);
     if (place->device) {
         DIT_TRY(time_on_device(place, run, result));
-        work.bytes = dit_case_bytes(run, dit_device_element(place->device));
+        work.bytes = dit_case_bytes(run, dit_device_dtype(place->device));
     } else {
         time_on_host(run, place->table, result);
     }
@@ -189,14 +189,14 @@ static dit_status check_case(bench_place *place, dit_case_run *run, const dit_ke
 {
     const dit_kernel_case *c = run->c;
     bool on_device = place->device != NULL;
-    dit_element element = place->bench->element;
+    dit_dtype dtype = place->bench->dtype;
     dit_case_distance distance;
     DIT_TRY(dit_case_error(run, place->table, reference, &distance));
-    double lse_tolerance = on_device ? dit_case_lse_tolerance(c, element) : dit_operator_tolerance(c->op);
+    double lse_tolerance = on_device ? dit_case_lse_tolerance(c, dtype) : dit_operator_tolerance(c->op);
     result->has_lse = run->lse_floats > 0;
     result->error = distance.out;
     result->lse_error = distance.lse;
-    result->tolerance = on_device ? dit_case_tolerance(c, element) : dit_operator_tolerance(c->op);
+    result->tolerance = on_device ? dit_case_tolerance(c, dtype) : dit_operator_tolerance(c->op);
     result->passed = distance.out <= result->tolerance && distance.lse <= lse_tolerance;
     return DIT_OK;
 }
@@ -319,7 +319,7 @@ static dit_status add_device(cJSON *report, bench_place *place)
 {
     cJSON *device = cJSON_AddObjectToObject(report, "device");
     if (!device) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
-    DIT_TRY(dit_json_add_string(report, "element", dit_element_name(place->bench->element)));
+    DIT_TRY(dit_json_add_string(report, "element", dit_dtype_name(place->bench->dtype)));
     DIT_TRY(dit_device_describe(place->device, device));
     const cJSON *cache = cJSON_GetObjectItemCaseSensitive(device, "l2_bytes");
     place->cache_bytes = cJSON_IsNumber(cache) ? (int64_t)cache->valuedouble : 0;
@@ -404,7 +404,7 @@ dit_status dit_kernels_bench_device(const dit_kernel_bench *bench, dit_device *d
 
 static dit_status bench_on_device(const dit_kernel_bench *bench, cJSON *report)
 {
-    const dit_device_params params = {.element = bench->element};
+    const dit_device_params params = {.dtype = bench->dtype};
     dit_device *device;
     DIT_TRY(dit_device_open(bench->backend, &params, &device));
     dit_status st = dit_kernels_bench_device(bench, device, dit_device_kernels(device), report);
@@ -416,9 +416,9 @@ dit_status dit_kernels_bench(const dit_kernel_bench *bench, cJSON *report)
 {
     const dit_kernels *table;
     if (dit_device_is_one(bench->backend)) return bench_on_device(bench, report);
-    if (bench->element != DIT_ELEMENT_FP32)
+    if (bench->dtype != DIT_DTYPE_FP32)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "backend %s computes in fp32, not in %s", bench->backend,
-                        dit_element_name(bench->element));
+                        dit_dtype_name(bench->dtype));
     DIT_TRY(dit_kernels_get(bench->backend, &table));
     return dit_kernels_bench_table(bench, table, report);
 }

@@ -119,9 +119,9 @@ typedef struct {
 } timed_case;
 
 /* So many that a cache has forgotten the first when the last is done. */
-static int copies_wanted(dit_case_run *run, dit_element element, int64_t cache_bytes)
+static int copies_wanted(dit_case_run *run, dit_dtype dtype, int64_t cache_bytes)
 {
-    double wanted = ceil(2 * (double)cache_bytes / dit_case_bytes(run, element));
+    double wanted = ceil(2 * (double)cache_bytes / dit_case_bytes(run, dtype));
     return wanted < 1 ? 1 : wanted > MOST_COPIES ? MOST_COPIES : (int)wanted;
 }
 
@@ -209,7 +209,7 @@ dit_status dit_bench_device_time(dit_case_run *run, const dit_kernels *table, di
     if (!t) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a timed case");
     t->table = table;
     t->device = run->device;
-    dit_status st = copy_operands(t, run, copies_wanted(run, dit_device_element(run->device), cache_bytes));
+    dit_status st = copy_operands(t, run, copies_wanted(run, dit_device_dtype(run->device), cache_bytes));
     if (st == DIT_OK) st = time_rounds(t, gemm, out);
     dit_device_graph_free(t->device, t->graph);
     for (int i = t->copies - 1; i > 0; i--) dit_case_release(t->runs[i]);

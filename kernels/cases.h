@@ -57,8 +57,8 @@ const char *dit_case_operator(const dit_kernel_case *c);
 /* Largest relative L2 distance to the reference that is allowed; the reasons stand beside the numbers. */
 double dit_operator_tolerance(dit_operator op);
 /* The largest distances on a device, whose elements may be shorter: for a case's output, and for its lse. */
-double dit_case_tolerance(const dit_kernel_case *c, dit_element element);
-double dit_case_lse_tolerance(const dit_kernel_case *c, dit_element element);
+double dit_case_tolerance(const dit_kernel_case *c, dit_dtype dtype);
+double dit_case_lse_tolerance(const dit_kernel_case *c, dit_dtype dtype);
 /* Whether multiply-adds, not bytes, limit the operator. */
 bool dit_operator_is_compute_bound(dit_operator op);
 /* Whether multiply-adds limit this case, too: one row times a matrix waits for the matrix instead. */
@@ -84,12 +84,12 @@ typedef struct {
     float *initial;              /* contents of the output before a call: strides and in-place inputs */
     float *out, *lse, *expected; /* expected: [out_floats + lse_floats] as initial                    */
     int64_t out_floats, lse_floats;
-    dit_element out_element;
+    dit_dtype out_dtype;
     dit_linear packed, packed_reference;
     struct {
         void *data;
         int64_t count;
-        dit_element element;
+        dit_dtype dtype;
         bool on_device;
     } arrays[DIT_CASE_ARRAYS]; /* filled by the host */
     int array_count;
@@ -111,7 +111,7 @@ void dit_case_call(dit_case_run *run, const dit_kernels *table);
 /* Adds up the work of the operators that dit_case_call calls. Only one thread may ask at a time. */
 dit_work dit_case_work(dit_case_run *run);
 /* Bytes that a call reads and writes where operands are elements of a device; dit_case_work counts fp32. */
-double dit_case_bytes(dit_case_run *run, dit_element element);
+double dit_case_bytes(dit_case_run *run, dit_dtype dtype);
 /* Relative L2 distances between a call on `table` and on `reference`; infinite when anything is not finite. Bytes
  * between the rows must stay as they were. Errors: those of the device. */
 typedef struct {

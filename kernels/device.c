@@ -125,9 +125,9 @@ const char *dit_device_name(const dit_device *device)
 {
     return device->ops->name;
 }
-dit_element dit_device_element(const dit_device *device)
+dit_dtype dit_device_dtype(const dit_device *device)
 {
-    return device->element;
+    return device->dtype;
 }
 
 dit_address_map *dit_device_address_map(const dit_device *device)

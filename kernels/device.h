@@ -23,7 +23,7 @@ typedef struct dit_device_graph dit_device_graph;
 
 typedef struct {
     int index;                               /* of the device, among those that this process may use           */
-    dit_element element;                     /* of activations and weights: fp32, bf16 or fp16                 */
+    dit_dtype dtype;                         /* of activations and weights: fp32, bf16 or fp16                 */
     int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* bytes of each class, allocated at once; 0: as needed           */
     double deadline_s;        /* limit of each wait; 0: DITBENCH_DEVICE_DEADLINE, or else DIT_DEVICE_DEADLINE_S */
     const char *cache_folder; /* keeps the chosen algorithms between runs; NULL: they are not kept */
@@ -45,7 +45,7 @@ const void *dit_device_symbol(const char *device, const char *symbol);
 
 const char *dit_device_name(const dit_device *device);
 /* The type of activations and weights that the device was opened with. */
-dit_element dit_device_element(const dit_device *device);
+dit_dtype dit_device_dtype(const dit_device *device);
 dit_address_map *dit_device_address_map(const dit_device *device);
 const dit_kernels *dit_device_kernels(const dit_device *device);
 

@@ -37,7 +37,7 @@ struct dit_device {
     const dit_device_ops *ops;
     const dit_kernels *kernels;
     dit_address_map *map;
-    dit_element element;
+    dit_dtype dtype;
     dit_device_watchdog *watchdogs;
 };
 

@@ -38,14 +38,14 @@ static void give_back(void *context, void *memory)
 static dit_status host_upload(dit_device *device, const dit_location *location, const void *host, int64_t elements)
 {
     (void)device;
-    memcpy(location->data, host, (size_t)(elements * dit_element_bytes(location->element)));
+    memcpy(location->data, host, (size_t)(elements * dit_dtype_bytes(location->dtype)));
     return DIT_OK;
 }
 
 static dit_status host_download(dit_device *device, const dit_location *location, void *host, int64_t elements)
 {
     (void)device;
-    memcpy(host, location->data, (size_t)(elements * dit_element_bytes(location->element)));
+    memcpy(host, location->data, (size_t)(elements * dit_dtype_bytes(location->dtype)));
     return DIT_OK;
 }
 
@@ -103,13 +103,13 @@ static void host_close(dit_device *device)
 static dit_status host_open(const dit_device_params *params, dit_device **out)
 {
     static const dit_address_map_memory memory = {.allocate = get_memory, .free = give_back};
-    if (params->element != DIT_ELEMENT_FP32)
+    if (params->dtype != DIT_DTYPE_FP32)
         return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "device host computes in fp32, not in %s", dit_element_name(params->element)),
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "device host computes in fp32, not in %s", dit_dtype_name(params->dtype)),
             "leave out platform.element");
     host_device *d = calloc(1, sizeof *d);
     if (!d) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a device");
-    d->device = (dit_device){.ops = &dit_device_host, .kernels = &host_table, .element = params->element};
+    d->device = (dit_device){.ops = &dit_device_host, .kernels = &host_table, .dtype = params->dtype};
     dit_status st = dit_kernels_get("cpu", &d->cpu);
     if (st == DIT_OK) st = dit_address_map_create(&memory, params->planned, &d->device.map);
     if (st == DIT_OK)

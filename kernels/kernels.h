@@ -7,7 +7,7 @@
 #define DIT_KERNELS_KERNELS_H
 
 #include "base/arena.h"
-#include "base/element.h"
+#include "base/dtype.h"
 #include "base/status.h"
 #include "kernels/operators.h"
 #include "kernels/pool.h"
@@ -62,7 +62,7 @@ double dit_kernels_measure_bandwidth(dit_pool *pool);
  * DIT_ERR_ENVIRONMENT when there is no such device. */
 typedef struct {
     const char *backend;
-    dit_element element; /* of a device */
+    dit_dtype dtype; /* of a device */
     int threads;
     bool time;
     const char *filter; /* NULL, or a substring of op or shape */

@@ -43,7 +43,7 @@ static dit_status order_tokens(dit_layer_run *run)
         int64_t rows = dit_token_count(&run->layer, &run->cut, k);
         run->order[k].rows = rows;
         if (!run->layer.causal) continue;
-        DIT_TRY(dit_arena_array(&run->rt->image, rows, DIT_ELEMENT_INT32, &memory));
+        DIT_TRY(dit_arena_array(&run->rt->image, rows, DIT_DTYPE_INT32, &memory));
         int32_t *position = memory;
         for (int64_t row = 0; row < rows; row++)
             position[row] = (int32_t)dit_token_position(&run->layer, &run->cut, k, row);

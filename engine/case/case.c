@@ -199,7 +199,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_case_read_platform(doc, &platform));
     out->attention = platform.attention;
     out->backend = platform.backend;
-    out->element = platform.element;
+    out->dtype = platform.dtype;
     out->fp8_linear = platform.fp8_linear;
     out->graphs = platform.graphs;
     out->threads_per_rank = platform.threads;

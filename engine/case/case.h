@@ -2,7 +2,7 @@
 #ifndef DIT_ENGINE_CASE_H
 #define DIT_ENGINE_CASE_H
 
-#include "base/element.h"
+#include "base/dtype.h"
 #include "base/json.h"
 #include "base/mesh.h"
 #include "engine/runtime/condition.h"
@@ -17,9 +17,9 @@ typedef struct {
     uint64_t weights_seed;
     const char *conditions_path; /* embeddings (and latents) by the pipelines' names; NULL: seeded with `seed` */
     const char *attention, *backend;
-    dit_element element; /* of a device's activations and weights; fp32 elsewhere */
-    bool fp8_linear;     /* of a device: linear layers in fp8; the result is approximate */
-    bool graphs;         /* a device may record forwards and launch them */
+    dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */
+    bool fp8_linear; /* of a device: linear layers in fp8; the result is approximate */
+    bool graphs;     /* a device may record forwards and launch them */
     int threads_per_rank;
     dit_parallel parallel;
     dit_parallel emulated; /* whose staleness the one rank is to emulate; its canonical form once it is settled */

@@ -129,7 +129,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     DIT_TRY(settle_facts(p));
     DIT_TRY(dit_case_settle_emulated(&p->kase));
     dit_runtime_params params = {.backend = kase->backend,
-                                 .element = kase->element,
+                                 .dtype = kase->dtype,
                                  .fp8_linear = kase->fp8_linear,
                                  .no_graphs = !kase->graphs,
                                  .counting = p->counting,
@@ -139,7 +139,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                  .parallel = kase->parallel,
                                  .facts = kase->facts};
     bool on_device = dit_device_is_one(kase->backend);
-    if (on_device) params.facts.element_bytes = dit_element_bytes(kase->element);
+    if (on_device) params.facts.element_bytes = dit_dtype_bytes(kase->dtype);
     if (on_device && !p->counting) DIT_TRY(plan_memory(doc, params.planned));
     DIT_TRY(dit_runtime_init(&params, &p->rt));
     p->partition = dit_partition_of(&p->rt);

@@ -6,16 +6,16 @@
 
 /* What a device computes in: bf16 where nothing is said. Other backends have fp32 alone, and say so of anything else.
  */
-static dit_status read_element(const dit_json *doc, const cJSON *platform, const char *backend, dit_element *out)
+static dit_status read_dtype(const dit_json *doc, const cJSON *platform, const char *backend, dit_dtype *out)
 {
     bool is_device = dit_device_is_one(backend), simulated = strcmp(backend, "cost") == 0;
     const char *name = strcmp(backend, "cuda") == 0 ? "bf16" : "fp32";
     DIT_TRY(dit_json_optional_string(doc, platform, "/platform", "element", &name));
-    *out = DIT_ELEMENT_FP32;
+    *out = DIT_DTYPE_FP32;
     if (simulated) return DIT_OK; /* whose elements are the simulator's affair */
-    if (!dit_element_from_name(name, out) || dit_element_bytes(*out) > 4 || *out == DIT_ELEMENT_INT32)
+    if (!dit_dtype_from_name(name, out) || dit_dtype_bytes(*out) > 4 || *out == DIT_DTYPE_INT32)
         return dit_json_fail(doc, "/platform/element", DIT_ERR_JSON_VALUE, "\"%s\" is not fp32, bf16 or fp16", name);
-    if (*out != DIT_ELEMENT_FP32 && !is_device)
+    if (*out != DIT_DTYPE_FP32 && !is_device)
         return dit_error_hint(dit_json_fail(doc, "/platform/element", DIT_ERR_UNSUPPORTED,
                                             "backend %s computes in fp32, not in %s", backend, name),
                               "leave out the element");
@@ -26,10 +26,10 @@ static dit_status read_element(const dit_json *doc, const cJSON *platform, const
 static dit_status read_fp8(const dit_json *doc, const cJSON *platform, dit_case_platform *out)
 {
     DIT_TRY(dit_json_optional_bool(doc, platform, "/platform", "fp8_linear", &out->fp8_linear));
-    if (!out->fp8_linear || (dit_device_is_one(out->backend) && dit_element_bytes(out->element) == 2)) return DIT_OK;
+    if (!out->fp8_linear || (dit_device_is_one(out->backend) && dit_dtype_bytes(out->dtype) == 2)) return DIT_OK;
     return dit_error_hint(dit_json_fail(doc, "/platform/fp8_linear", DIT_ERR_UNSUPPORTED,
                                         "backend %s in %s has no linear layers in fp8", out->backend,
-                                        dit_element_name(out->element)),
+                                        dit_dtype_name(out->dtype)),
                           "it is of backend cuda with element bf16 or fp16");
 }
 
@@ -41,7 +41,7 @@ dit_status dit_case_read_platform(const dit_json *doc, dit_case_platform *out)
     int64_t threads = 0;
     out->attention = "auto";
     out->backend = "cpu";
-    out->element = DIT_ELEMENT_FP32;
+    out->dtype = DIT_DTYPE_FP32;
     out->fp8_linear = false;
     out->graphs = true;
     *out->parallel = (dit_parallel){0};
@@ -55,6 +55,6 @@ dit_status dit_case_read_platform(const dit_json *doc, dit_case_platform *out)
     DIT_TRY(dit_json_optional_int(doc, platform, "/platform", "threads_per_rank", 0, 1024, &threads));
     out->threads = (int)threads;
     DIT_TRY(dit_json_optional_bool(doc, platform, "/platform", "graphs", &out->graphs));
-    DIT_TRY(read_element(doc, platform, out->backend, &out->element));
+    DIT_TRY(read_dtype(doc, platform, out->backend, &out->dtype));
     return read_fp8(doc, platform, out);
 }

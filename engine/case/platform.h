@@ -2,14 +2,14 @@
 #ifndef DIT_ENGINE_CASE_PLATFORM_H
 #define DIT_ENGINE_CASE_PLATFORM_H
 
-#include "base/element.h"
+#include "base/dtype.h"
 #include "base/json.h"
 #include "base/mesh.h"
 
 /* Texts belong to the document. */
 typedef struct {
     const char *attention, *backend; /* "auto" and "cpu" where the case names none                        */
-    dit_element element;             /* of a device's activations and weights; fp32 elsewhere             */
+    dit_dtype dtype;                 /* of a device's activations and weights; fp32 elsewhere             */
     bool fp8_linear;                 /* a device computes linear layers in fp8, an approximation          */
     bool graphs;                     /* a device may record forwards and launch them; true if not said    */
     int threads;                     /* per rank; 0: not said                                             */

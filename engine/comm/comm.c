@@ -363,24 +363,24 @@ static void count_on_host(dit_comm *comm, dit_collective collective, int64_t mes
 typedef struct {
     void *data;
     int64_t bytes;
-    dit_element element;
+    dit_dtype dtype;
 } piece;
 
 /* `bytes` by the count of addresses from `address` on. */
 static dit_status find_piece(const dit_comm *comm, const void *address, int64_t bytes, piece *out)
 {
     dit_location location;
-    *out = (piece){(void *)address, bytes, DIT_ELEMENT_FP32};
+    *out = (piece){(void *)address, bytes, DIT_DTYPE_FP32};
     if (!comm->device) return DIT_OK;
     if (!bytes) return DIT_OK; /* nobody looks at the pointer */
     if (!dit_address_map_find(dit_device_address_map(comm->device), address, &location))
         return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of memory that is not the device's",
                         dit_axis_name(comm->axis));
-    int64_t unit = location.element == DIT_ELEMENT_FP64 ? 8 : 4, elements = bytes / unit;
+    int64_t unit = location.dtype == DIT_DTYPE_FP64 ? 8 : 4, elements = bytes / unit;
     if (bytes % unit || elements > location.left)
         return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of %lld bytes, the array has %lld elements more",
                         dit_axis_name(comm->axis), (long long)bytes, (long long)location.left);
-    *out = (piece){location.data, elements * dit_element_bytes(location.element), location.element};
+    *out = (piece){location.data, elements * dit_dtype_bytes(location.dtype), location.dtype};
     return DIT_OK;
 }
 
@@ -388,8 +388,8 @@ static dit_status find_piece(const dit_comm *comm, const void *address, int64_t 
 static dit_status find_ends(const dit_comm *comm, const void *from, const void *to, int64_t bytes, piece *out_from,
                             piece *out_to)
 {
-    *out_from = (piece){(void *)from, comm->device ? 0 : bytes, DIT_ELEMENT_FP32};
-    *out_to = (piece){(void *)to, comm->device ? 0 : bytes, DIT_ELEMENT_FP32};
+    *out_from = (piece){(void *)from, comm->device ? 0 : bytes, DIT_DTYPE_FP32};
+    *out_to = (piece){(void *)to, comm->device ? 0 : bytes, DIT_DTYPE_FP32};
     if (!comm->device) return DIT_OK;
     if (from) DIT_TRY(find_piece(comm, from, bytes, out_from));
     if (to) DIT_TRY(find_piece(comm, to, bytes, out_to));
@@ -483,7 +483,7 @@ dit_status dit_comm_sum(dit_comm *comm, float *values, int64_t elements, float *
                                                                         .out = to.data,
                                                                         .elements = elements,
                                                                         .bytes = from.bytes,
-                                                                        .element = from.element,
+                                                                        .dtype = from.dtype,
                                                                         .add = add,
                                                                         .context = context})));
     else

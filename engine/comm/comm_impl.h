@@ -3,7 +3,7 @@
 #ifndef DIT_ENGINE_COMM_IMPL_H
 #define DIT_ENGINE_COMM_IMPL_H
 
-#include "base/element.h"
+#include "base/dtype.h"
 #include "engine/comm/comm.h"
 #include "engine/comm/schedule.h"
 
@@ -16,7 +16,7 @@ extern "C" {
 typedef struct {
     void *values, *out;
     int64_t elements, bytes;
-    dit_element element;
+    dit_dtype dtype;
     dit_comm_add add;
     void *context;
 } dit_comm_sum_args;

@@ -485,12 +485,12 @@ static dit_status nccl_open_links(void *opaque, const dit_link *links, int count
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-static dit_status type_of(dit_element element, ncclDataType_t *out)
+static dit_status type_of(dit_dtype dtype, ncclDataType_t *out)
 {
-    static const ncclDataType_t types[DIT_ELEMENT_COUNT] = {ncclFloat32, ncclBfloat16, ncclFloat16, ncclFloat64,
+    static const ncclDataType_t types[DIT_DTYPE_COUNT] = {ncclFloat32, ncclBfloat16, ncclFloat16, ncclFloat64,
                                                             ncclInt32};
-    if (element < 0 || element >= DIT_ELEMENT_COUNT) return DIT_FAIL(DIT_ERR_INTERNAL, "a sum of elements of no type");
-    *out = types[element];
+    if (dtype < 0 || dtype >= DIT_DTYPE_COUNT) return DIT_FAIL(DIT_ERR_INTERNAL, "a sum of elements of no type");
+    *out = types[dtype];
     return DIT_OK;
 }
 
@@ -500,7 +500,7 @@ static dit_status nccl_sum(void *opaque, const dit_comm_sum_args *args)
     nccl_group *group = (nccl_group *)opaque;
     nccl_lane *lane = &group->common;
     ncclDataType_t type = ncclFloat32;
-    DIT_TRY(type_of(args->element, &type));
+    DIT_TRY(type_of(args->dtype, &type));
     DIT_TRY(enter(group, lane, "all_reduce"));
     DIT_TRY(through(
         group, lane,

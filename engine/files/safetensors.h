@@ -18,27 +18,27 @@ extern "C" {
 #endif
 
 typedef enum {
-    DIT_DTYPE_F32,
-    DIT_DTYPE_F16,
-    DIT_DTYPE_BF16,
-    DIT_DTYPE_F64,
-    DIT_DTYPE_I64,
-    DIT_DTYPE_I32,
-    DIT_DTYPE_I16,
-    DIT_DTYPE_I8,
-    DIT_DTYPE_U8,
-    DIT_DTYPE_BOOL,
-    DIT_DTYPE_COUNT
-} dit_dtype;
-const char *dit_dtype_name(dit_dtype dtype); /* "F32" as the format spells it */
-int64_t dit_dtype_bytes(dit_dtype dtype);
+    DIT_STORED_F32,
+    DIT_STORED_F16,
+    DIT_STORED_BF16,
+    DIT_STORED_F64,
+    DIT_STORED_I64,
+    DIT_STORED_I32,
+    DIT_STORED_I16,
+    DIT_STORED_I8,
+    DIT_STORED_U8,
+    DIT_STORED_BOOL,
+    DIT_STORED_COUNT
+} dit_stored_dtype;
+const char *dit_stored_dtype_name(dit_stored_dtype dtype); /* "F32" as the format spells it */
+int64_t dit_stored_dtype_bytes(dit_stored_dtype dtype);
 
 enum { DIT_TENSOR_MAX_RANK = 8 };
 
 /* A look into the mapping; valid until the file is closed. */
 typedef struct {
     const char *name;
-    dit_dtype dtype;
+    dit_stored_dtype dtype;
     int rank;
     int64_t shape[DIT_TENSOR_MAX_RANK];
     int64_t elements, bytes;

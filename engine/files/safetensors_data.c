@@ -14,20 +14,20 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format is little-
 static const struct {
     const char *name;
     int64_t bytes;
-} dtypes[DIT_DTYPE_COUNT] = {
-    [DIT_DTYPE_F32] = {"F32", 4},   [DIT_DTYPE_F16] = {"F16", 2}, [DIT_DTYPE_BF16] = {"BF16", 2},
-    [DIT_DTYPE_F64] = {"F64", 8},   [DIT_DTYPE_I64] = {"I64", 8}, [DIT_DTYPE_I32] = {"I32", 4},
-    [DIT_DTYPE_I16] = {"I16", 2},   [DIT_DTYPE_I8] = {"I8", 1},   [DIT_DTYPE_U8] = {"U8", 1},
-    [DIT_DTYPE_BOOL] = {"BOOL", 1},
+} dtypes[DIT_STORED_COUNT] = {
+    [DIT_STORED_F32] = {"F32", 4},   [DIT_STORED_F16] = {"F16", 2}, [DIT_STORED_BF16] = {"BF16", 2},
+    [DIT_STORED_F64] = {"F64", 8},   [DIT_STORED_I64] = {"I64", 8}, [DIT_STORED_I32] = {"I32", 4},
+    [DIT_STORED_I16] = {"I16", 2},   [DIT_STORED_I8] = {"I8", 1},   [DIT_STORED_U8] = {"U8", 1},
+    [DIT_STORED_BOOL] = {"BOOL", 1},
 };
 
-const char *dit_dtype_name(dit_dtype dtype)
+const char *dit_stored_dtype_name(dit_stored_dtype dtype)
 {
-    return (unsigned)dtype < DIT_DTYPE_COUNT ? dtypes[dtype].name : "?";
+    return (unsigned)dtype < DIT_STORED_COUNT ? dtypes[dtype].name : "?";
 }
-int64_t dit_dtype_bytes(dit_dtype dtype)
+int64_t dit_stored_dtype_bytes(dit_stored_dtype dtype)
 {
-    return (unsigned)dtype < DIT_DTYPE_COUNT ? dtypes[dtype].bytes : 0;
+    return (unsigned)dtype < DIT_STORED_COUNT ? dtypes[dtype].bytes : 0;
 }
 
 /* ---- one element ----------------------------------------------------------------------------------------------- */
@@ -80,11 +80,11 @@ DEFINE_CONVERT(u8, uint8_t, (float)value)
 DEFINE_CONVERT(bool, uint8_t, value ? 1.0f : 0.0f)
 
 typedef void (*convert_function)(const unsigned char *in, int64_t count, float *out);
-static const convert_function converters[DIT_DTYPE_COUNT] = {
-    [DIT_DTYPE_F32] = convert_f32,   [DIT_DTYPE_F16] = convert_f16, [DIT_DTYPE_BF16] = convert_bf16,
-    [DIT_DTYPE_F64] = convert_f64,   [DIT_DTYPE_I64] = convert_i64, [DIT_DTYPE_I32] = convert_i32,
-    [DIT_DTYPE_I16] = convert_i16,   [DIT_DTYPE_I8] = convert_i8,   [DIT_DTYPE_U8] = convert_u8,
-    [DIT_DTYPE_BOOL] = convert_bool,
+static const convert_function converters[DIT_STORED_COUNT] = {
+    [DIT_STORED_F32] = convert_f32,   [DIT_STORED_F16] = convert_f16, [DIT_STORED_BF16] = convert_bf16,
+    [DIT_STORED_F64] = convert_f64,   [DIT_STORED_I64] = convert_i64, [DIT_STORED_I32] = convert_i32,
+    [DIT_STORED_I16] = convert_i16,   [DIT_STORED_I8] = convert_i8,   [DIT_STORED_U8] = convert_u8,
+    [DIT_STORED_BOOL] = convert_bool,
 };
 
 /* ---- many elements --------------------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static int64_t first_nonfinite(const float *values, int64_t count)
 static dit_status complain_nonfinite(const dit_tensor_view *view, int64_t index, float value)
 {
     const char *word = value != value ? "NaN" : value > 0 ? "infinity" : "-infinity";
-    bool narrowed = view->dtype == DIT_DTYPE_F64;
+    bool narrowed = view->dtype == DIT_STORED_F64;
     return DIT_FAIL(DIT_ERR_NONFINITE, "tensor \"%s\": element %lld is %s%s", view->name, (long long)index, word,
                     narrowed ? " (after rounding F64 to fp32)" : "");
 }
@@ -118,10 +118,10 @@ dit_status dit_tensor_read(const dit_tensor_view *view, int64_t first, int64_t c
     if (first < 0 || count < 0 || first > view->elements || count > view->elements - first)
         return DIT_FAIL(DIT_ERR_SHAPE, "tensor \"%s\": %lld elements from %lld on asked for, it has %lld", view->name,
                         (long long)count, (long long)first, (long long)view->elements);
-    const unsigned char *in = (const unsigned char *)view->data + first * dit_dtype_bytes(view->dtype);
+    const unsigned char *in = (const unsigned char *)view->data + first * dit_stored_dtype_bytes(view->dtype);
     for (int64_t done = 0; done < count; done += CHUNK) {
         int64_t part = count - done < CHUNK ? count - done : CHUNK;
-        converters[view->dtype](in + done * dit_dtype_bytes(view->dtype), part, out + done);
+        converters[view->dtype](in + done * dit_stored_dtype_bytes(view->dtype), part, out + done);
         int64_t bad = first_nonfinite(out + done, part);
         if (bad >= 0) return complain_nonfinite(view, first + done + bad, out[done + bad]);
     }
@@ -143,7 +143,7 @@ static bool describe(cJSON *header, const dit_tensor_out *tensor, int64_t begin)
     cJSON *entry = cJSON_AddObjectToObject(header, tensor->name);
     cJSON *shape = entry ? cJSON_AddArrayToObject(entry, "shape") : NULL;
     const double offsets[2] = {(double)begin, (double)(begin + tensor_bytes(tensor))};
-    bool good = shape && cJSON_AddStringToObject(entry, "dtype", dit_dtype_name(DIT_DTYPE_F32));
+    bool good = shape && cJSON_AddStringToObject(entry, "dtype", dit_stored_dtype_name(DIT_STORED_F32));
     for (int i = 0; good && i < tensor->rank; i++)
         good = cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)tensor->shape[i]));
     return good && cJSON_AddItemToObject(entry, "data_offsets", cJSON_CreateDoubleArray(offsets, 2));

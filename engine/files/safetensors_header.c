@@ -67,16 +67,16 @@ static dit_status refuse(const header *h, dit_status status, const char *format,
 
 /* ---- one tensor ------------------------------------------------------------------------------------------------ */
 
-static dit_status read_dtype(const header *h, const cJSON *entry, dit_dtype *out)
+static dit_status read_dtype(const header *h, const cJSON *entry, dit_stored_dtype *out)
 {
     static const char *const elsewhere[] = {"U16", "U32",     "U64",     "F8_E5M2",     "F8_E4M3",     "F8_E8M0", "F4",
                                             "C64", "F6_E2M3", "F6_E3M2", "F8_E5M2FNUZ", "F8_E4M3FNUZ", NULL};
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, "dtype");
     if (!item) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "dtype is absent");
     if (!cJSON_IsString(item)) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "dtype is not a string");
-    for (int i = 0; i < DIT_DTYPE_COUNT; i++) {
-        if (strcmp(item->valuestring, dit_dtype_name((dit_dtype)i)) != 0) continue;
-        *out = (dit_dtype)i;
+    for (int i = 0; i < DIT_STORED_COUNT; i++) {
+        if (strcmp(item->valuestring, dit_stored_dtype_name((dit_stored_dtype)i)) != 0) continue;
+        *out = (dit_stored_dtype)i;
         return DIT_OK;
     }
     for (int i = 0; elsewhere[i]; i++)
@@ -114,7 +114,7 @@ static dit_status read_shape(const header *h, const cJSON *entry, dit_tensor_vie
             return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "the product of the shape overflows at shape[%d]", view->rank);
         view->shape[view->rank++] = extent;
     }
-    if (__builtin_mul_overflow(view->elements, dit_dtype_bytes(view->dtype), &view->bytes))
+    if (__builtin_mul_overflow(view->elements, dit_stored_dtype_bytes(view->dtype), &view->bytes))
         return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "the size in bytes overflows");
     return DIT_OK;
 }
@@ -157,7 +157,7 @@ static dit_status read_tensor(header *h, const cJSON *entry, dit_tensor_view *vi
     DIT_TRY(read_offsets(h, entry, &begin, &end));
     if (end - begin != view->bytes)
         return refuse(h, DIT_ERR_SAFETENSORS_OFFSETS, "data_offsets span %lld bytes, but %lld elements of %s take %lld",
-                      (long long)(end - begin), (long long)view->elements, dit_dtype_name(view->dtype),
+                      (long long)(end - begin), (long long)view->elements, dit_stored_dtype_name(view->dtype),
                       (long long)view->bytes);
     view->data = h->file->bytes + h->file->length - h->data_bytes + begin;
     view->name = strdup(entry->string);

@@ -242,7 +242,7 @@ static dit_status run_group_norm(golden_ops *g, const char *name, const char *pa
     args.groups = groups, args.x = rows, args.y = rows, args.eps = (float)eps;
     args.weight = weight.data, args.bias = bias.data;
     int64_t workspace = dit_group_norm_workspace_bytes(N, positions, C, groups) / (int64_t)sizeof(double) + 1;
-    DIT_TRY(dit_arena_array(&g->rt.image, workspace, DIT_ELEMENT_FP64, &args.workspace));
+    DIT_TRY(dit_arena_array(&g->rt.image, workspace, DIT_DTYPE_FP64, &args.workspace));
     ops_group_norm(&g->rt, &args);
     DIT_TRY(exchange(g, rows, N, positions, C, 1, &out));
     return compare(g, name, out, x.view.elements);
@@ -378,8 +378,7 @@ static dit_status run_tensors(golden_ops *g)
 static dit_status run_folder(golden_report *report, const char *folder, const dit_case_platform *platform)
 {
     golden_ops g = {.report = report, .tolerance = golden_tolerance(platform, TOLERANCE, 1)};
-    dit_runtime_params params = {
-        .backend = platform->backend, .element = platform->element, .threads = platform->threads};
+    dit_runtime_params params = {.backend = platform->backend, .dtype = platform->dtype, .threads = platform->threads};
     params.parallel = *platform->parallel;
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
     if (dit_parallel_world_size(&params.parallel) > 1)

@@ -207,8 +207,7 @@ static dit_status run_all(golden_report *report, dit_runtime *rt, const char *fo
 static dit_status run_folder(golden_report *report, const char *folder, const dit_case_platform *platform)
 {
     dit_runtime rt;
-    dit_runtime_params params = {
-        .backend = platform->backend, .element = platform->element, .threads = platform->threads};
+    dit_runtime_params params = {.backend = platform->backend, .dtype = platform->dtype, .threads = platform->threads};
     params.parallel = *platform->parallel;
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
     if (dit_parallel_world_size(&params.parallel) > 1)

@@ -213,8 +213,7 @@ static dit_status open_folder(golden_vae *g, const char *folder)
 static dit_status run_all(golden_vae *g, const char *folder, const dit_case_platform *platform)
 {
     dit_tensor_view view;
-    dit_runtime_params params = {
-        .backend = platform->backend, .element = platform->element, .threads = platform->threads};
+    dit_runtime_params params = {.backend = platform->backend, .dtype = platform->dtype, .threads = platform->threads};
     /* a decoder is deeper than a small transformer, and every layer keeps 8 bits */
     g->tolerance = golden_tolerance(platform, TOLERANCE, 2);
     params.parallel = (dit_parallel){.rows_degree = dit_parallel_world_size(platform->parallel)};

@@ -9,7 +9,7 @@
 double golden_tolerance(const dit_case_platform *platform, double fp32, double times)
 {
     static const double rounded = 1e-2;
-    return platform->element == DIT_ELEMENT_FP32 ? fp32 : times * rounded;
+    return platform->dtype == DIT_DTYPE_FP32 ? fp32 : times * rounded;
 }
 
 dit_status golden_add(golden_report *report, const char *name, double error, double tolerance, const char *problem)

@@ -56,7 +56,7 @@ dit_status golden_transformer_create(golden_transformer *g, const dit_case_platf
 {
     dit_runtime_params params = {
         .backend = platform->backend, .threads = platform->threads, .parallel = *platform->parallel};
-    params.element = platform->element;
+    params.dtype = platform->dtype;
     dit_model_size_facts(&g->facts);
     params.facts = g->facts;
     if (params.parallel.degree[DIT_AXIS_DATA] > 1)

@@ -68,9 +68,9 @@ static dit_status set_up(layer_program *p)
     DIT_TRY(read_case(p, &platform));
     dit_runtime_params params = {
         .backend = platform.backend, .threads = platform.threads, .parallel = p->kase.parallel};
-    params.element = p->kase.element = platform.element;
+    params.dtype = p->kase.dtype = platform.dtype;
     p->kase.backend = platform.backend;
-    p->layer.element_bytes = dit_element_bytes(platform.element);
+    p->layer.element_bytes = dit_dtype_bytes(platform.dtype);
     int sequence = dit_parallel_sequence_degree(&p->kase.parallel);
     params.facts = (dit_facts){.image_tokens = sequence, .heads = sequence}; /* legality is base/layer.h's */
     params.facts.num_images = params.facts.guidance_branches = params.facts.steps = 1;
@@ -137,7 +137,7 @@ static dit_status validate(layer_program *p, const dit_program_args *args, dit_v
     char hash[DIT_HASH_HEX], path[4096];
     dit_tensor_out tensor = {
         .name = "latents_final", .rank = 4, .shape = {layer->batch, layer->tokens, layer->heads, layer->head_dim}};
-    *out = (dit_validation){.tolerance = dit_reference_tolerance(p->kase.element, 1)};
+    *out = (dit_validation){.tolerance = dit_reference_tolerance(p->kase.dtype, 1)};
     DIT_TRY(dit_layer_run_collect(&p->run, &p->whole));
     dit_hash(p->whole, (size_t)elements * sizeof *p->whole, hash);
     snprintf(out->digest, sizeof out->digest, "xxh3:%s", hash);

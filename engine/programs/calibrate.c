@@ -178,7 +178,8 @@ static dit_status prepare_flush(device_timer *t)
 {
     const int64_t floats = t->few ? FEW_FLUSH_FLOATS : FLUSH_FLOATS;
     float *x, *y;
-    t->ledger = (dit_memory_ledger){.on_device = true, .device = dit_address_map_device(dit_device_address_map(t->device))};
+    t->ledger =
+        (dit_memory_ledger){.on_device = true, .device = dit_address_map_device(dit_device_address_map(t->device))};
     dit_arena_init(&t->arena, &t->ledger, DIT_MEMORY_STATE);
     DIT_TRY(dit_arena_fp32(&t->arena, floats, &x));
     DIT_TRY(dit_arena_fp32(&t->arena, floats, &y));
@@ -188,12 +189,12 @@ static dit_status prepare_flush(device_timer *t)
     return dit_device_upload(t->device, x, floats);
 }
 
-static dit_status open_device(const char *backend, dit_element element, device_timer *t)
+static dit_status open_device(const char *backend, dit_dtype dtype, device_timer *t)
 {
     int count = dit_device_count(backend), local, locals;
     if (count < 1) return dit_error_last()->status != DIT_OK ? dit_error_last()->status : DIT_ERR_ENVIRONMENT;
     dit_comm_local(&local, &locals);
-    DIT_TRY(dit_device_open(backend, &(dit_device_params){.index = local % count, .element = element}, &t->device));
+    DIT_TRY(dit_device_open(backend, &(dit_device_params){.index = local % count, .dtype = dtype}, &t->device));
     DIT_TRY(dit_pool_create(1, false, &t->pool));
     DIT_TRY(dit_kernels_get("ref", &t->host));
     t->table = dit_device_kernels(t->device);
@@ -397,7 +398,7 @@ static dit_status time_messages(dit_device *device, cJSON *times)
 
 typedef struct {
     const char *backend;
-    dit_element element; /* of a device */
+    dit_dtype dtype; /* of a device */
     bool few;
 } request;
 
@@ -410,7 +411,7 @@ static dit_status write_times(const request *asked, const cJSON *device, cJSON *
                            : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_KEEP_FIRST(st, dit_json_add_string(record, "program", "calibrate"));
     DIT_KEEP_FIRST(st, dit_json_add_string(record, "isa", dit_kernels_isa()));
-    if (device) DIT_KEEP_FIRST(st, dit_json_add_string(record, "element", dit_element_name(asked->element)));
+    if (device) DIT_KEEP_FIRST(st, dit_json_add_string(record, "element", dit_dtype_name(asked->dtype)));
     if (st == DIT_OK && device && !cJSON_AddItemReferenceToObject(record, "device", (cJSON *)(uintptr_t)device))
         st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_KEEP_FIRST(st, dit_json_add_int(record, "ranks", dit_comm_size(dit_comm_world())));
@@ -424,15 +425,15 @@ static dit_status write_times(const request *asked, const cJSON *device, cJSON *
 static dit_status read_request(const dit_json *doc, request *out)
 {
     static const char *const keys[] = {"schema", "program", "backend", "element", "few", NULL};
-    const char *element = NULL;
+    const char *dtype = NULL;
     *out = (request){.backend = "cpu"};
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "backend", &out->backend));
-    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "element", &element));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "element", &dtype));
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "few", &out->few));
-    out->element = strcmp(out->backend, "cuda") == 0 ? DIT_ELEMENT_BF16 : DIT_ELEMENT_FP32;
-    if (!element || dit_element_from_name(element, &out->element)) return DIT_OK;
-    return dit_json_fail(doc, "/element", DIT_ERR_JSON_VALUE, "\"%s\" is no element type", element);
+    out->dtype = strcmp(out->backend, "cuda") == 0 ? DIT_DTYPE_BF16 : DIT_DTYPE_FP32;
+    if (!dtype || dit_dtype_from_name(dtype, &out->dtype)) return DIT_OK;
+    return dit_json_fail(doc, "/element", DIT_ERR_JSON_VALUE, "\"%s\" is no element type", dtype);
 }
 
 static dit_status time_host_machine(const request *asked, cJSON *times)
@@ -446,7 +447,7 @@ static dit_status time_host_machine(const request *asked, cJSON *times)
 static dit_status time_device(const request *asked, cJSON *device, cJSON *times)
 {
     device_timer t = {.few = asked->few};
-    dit_status st = open_device(asked->backend, asked->element, &t);
+    dit_status st = open_device(asked->backend, asked->dtype, &t);
     if (st == DIT_OK) st = dit_device_describe(t.device, device);
     if (st == DIT_OK) st = time_device_operators(&t, times);
     if (st == DIT_OK && dit_comm_size(dit_comm_world()) > 1) st = time_messages(t.device, times);

@@ -360,7 +360,7 @@ static dit_status read_config(const dit_json *doc, collective_config *out)
 static dit_status open_device(const dit_case_platform *platform, bench *b)
 {
     int local_rank, local_size, count = dit_device_count(platform->backend);
-    dit_device_params params = {.element = platform->element};
+    dit_device_params params = {.dtype = platform->dtype};
     if (count < 1) return dit_error_last()->status != DIT_OK ? dit_error_last()->status : DIT_ERR_ENVIRONMENT;
     dit_comm_local(&local_rank, &local_size);
     params.index = local_rank % count;

@@ -12,7 +12,7 @@ static dit_status no_memory(void)
 /* A device that cannot be opened says why, and the others are still told. */
 static dit_status add_device(const char *backend, int index, cJSON *list)
 {
-    const dit_device_params params = {.index = index, .element = DIT_ELEMENT_FP32};
+    const dit_device_params params = {.index = index, .dtype = DIT_DTYPE_FP32};
     dit_device *device = NULL;
     cJSON *entry = cJSON_CreateObject();
     if (!entry || !cJSON_AddItemToArray(list, entry)) return no_memory();

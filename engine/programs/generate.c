@@ -121,7 +121,7 @@ static dit_status predict_decode(generation *g)
     DIT_TRY(dit_rows_read(doc, vae, "/vae", &rows));
     dit_rows_resize(&rows, latent->height * latent->vae_spatial, latent->width * latent->vae_spatial,
                     p->kase.num_frames, p->rt.facts.num_images);
-    rows.element_bytes = dit_element_bytes(p->kase.element);
+    rows.element_bytes = dit_dtype_bytes(p->kase.dtype);
     DIT_TRY(dit_rows_check(p->rt.parallel.rows_degree, &rows));
     dit_rows_predict(&rows, p->rt.parallel.rows_degree, dit_comm_rank(dit_comm_world()), &g->predicted);
     return DIT_OK;
@@ -265,7 +265,7 @@ static dit_status digest_of(const dit_safetensors *file, char out[48])
         dit_tensor_view view;
         dit_safetensors_at(file, i, &view);
         dit_hash(view.data, (size_t)view.bytes, hash);
-        dit_buffer_printf(&list, "%s %s %s\n", view.name, dit_dtype_name(view.dtype), hash);
+        dit_buffer_printf(&list, "%s %s %s\n", view.name, dit_stored_dtype_name(view.dtype), hash);
     }
     dit_hash(list.used ? list.data : "", list.used, hash);
     snprintf(out, 48, "xxh3:%s", hash);
@@ -308,7 +308,7 @@ static dit_status describe(generation *g)
 static dit_status finish(generation *g)
 {
     dit_validation validation = {
-        .tolerance = dit_reference_tolerance(g->pipeline.kase.element, dit_case_guidance(&g->pipeline.kase)),
+        .tolerance = dit_reference_tolerance(g->pipeline.kase.dtype, dit_case_guidance(&g->pipeline.kase)),
         .reason = "one run by hand has no one-rank reference"};
     memcpy(validation.digest, g->digest, sizeof validation.digest);
     if (g->more && g->decodes) {

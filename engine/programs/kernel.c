@@ -16,17 +16,17 @@ static dit_status read_bench(const dit_json *doc, dit_kernel_bench *bench)
 {
     static const char *const keys[] = {"schema", "program", "backend",  "element", "threads",
                                        "time",   "filter",  "platform", NULL};
-    const char *element = "fp32";
+    const char *dtype = "fp32";
     int64_t threads = 1;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "backend", &bench->backend));
-    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "element", &element));
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "element", &dtype));
     DIT_TRY(dit_json_optional_int(doc, doc->root, "", "threads", 1, 1024, &threads));
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "time", &bench->time));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "filter", &bench->filter));
     bench->threads = (int)threads;
-    if (dit_element_from_name(element, &bench->element) && bench->element <= DIT_ELEMENT_FP16) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_JSON_VALUE, "/element: '%s' is not one of fp32, bf16, fp16", element);
+    if (dit_dtype_from_name(dtype, &bench->dtype) && bench->dtype <= DIT_DTYPE_FP16) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_JSON_VALUE, "/element: '%s' is not one of fp32, bf16, fp16", dtype);
 }
 
 /* A device that this machine has none of: nothing is wrong with the operators. */

@@ -141,7 +141,7 @@ static dit_status start_runtime(decoding *d)
     DIT_TRY(read_case(d, &platform));
     dit_runtime_params params = {
         .backend = platform.backend, .threads = platform.threads, .parallel = d->kase.parallel};
-    params.element = d->kase.element = platform.element;
+    params.dtype = d->kase.dtype = platform.dtype;
     d->kase.backend = platform.backend;
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
     return dit_runtime_init(&params, &d->rt);
@@ -290,7 +290,7 @@ static dit_status validate(const decoding *d, const dit_program_args *args, dit_
     char hash[DIT_HASH_HEX], path[4096];
     const dit_case *k = &d->kase;
     int64_t elements = k->num_images * d->image_elements;
-    *out = (dit_validation){.digest_key = "image_digest", .tolerance = dit_reference_tolerance(k->element, 1)};
+    *out = (dit_validation){.digest_key = "image_digest", .tolerance = dit_reference_tolerance(k->dtype, 1)};
     dit_hash(d->images, (size_t)elements * sizeof(float), hash);
     snprintf(out->digest, sizeof out->digest, "xxh3:%s", hash);
     if (args->reference) {
@@ -325,7 +325,7 @@ static dit_status predict(const decoding *d, int ranks, dit_volume_table *out)
     dit_rows_facts rows;
     if (ranks == 1) return DIT_OK;
     DIT_TRY(dit_rows_from_case(d->doc, d->doc->root, "", &rows));
-    rows.element_bytes = dit_element_bytes(d->kase.element);
+    rows.element_bytes = dit_dtype_bytes(d->kase.dtype);
     for (int rank = 0; rank < ranks; rank++) dit_rows_predict(&rows, ranks, rank, &out[rank]);
     return DIT_OK;
 }

@@ -383,7 +383,7 @@ static void add_device(builder *b, cJSON *environment, const dit_runtime *rt, co
     if (!rt->device) return;
     cJSON *device = add_object(b, environment, "device");
     add_string(b, device, "backend", dit_device_name(rt->device));
-    add_string(b, device, "element", dit_element_name(rt->ledger.element));
+    add_string(b, device, "element", dit_dtype_name(rt->ledger.dtype));
     add_int(b, device, "count", rt->devices);
     add_bool(b, device, "shared", rt->local_size > rt->devices);
     add_state(b, device, "before", own->device_before);

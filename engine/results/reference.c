@@ -40,10 +40,10 @@ dit_status dit_reference_compare(const char *path, const char *name, const float
 /* fp32: sums of other orders, over all steps of a run. In 16 bits partial results of rings, sums of tensor ranks and
  * operators of other shapes round to 2^-9 of themselves, in every block of every step; guidance takes (1 - g) of one
  * forward and g of the other, whose roundings have nothing to do with each other. */
-double dit_reference_tolerance(dit_element element, double guidance)
+double dit_reference_tolerance(dit_dtype dtype, double guidance)
 {
     static const double exact = 1e-5, rounded = 1e-2;
-    return element == DIT_ELEMENT_FP32 ? exact : rounded * sqrt((1 - guidance) * (1 - guidance) + guidance * guidance);
+    return dtype == DIT_DTYPE_FP32 ? exact : rounded * sqrt((1 - guidance) * (1 - guidance) + guidance * guidance);
 }
 
 dit_status dit_reference_distance(const char *path, const char *name, const float *values, int64_t elements,

@@ -2,7 +2,7 @@
 #ifndef DIT_ENGINE_REFERENCE_H
 #define DIT_ENGINE_REFERENCE_H
 
-#include "base/element.h"
+#include "base/dtype.h"
 #include "base/status.h"
 
 #include <stdint.h>
@@ -17,7 +17,7 @@ dit_status dit_reference_compare(const char *path, const char *name, const float
 /* How far from the one-rank run of the same case, in the same element, a method may be that computes the same: the
  * numbers are the same but for the order in which they are added, and for what is rounded in between. guidance: the
  * scale by which two forwards are put together, 1 where there is one. */
-double dit_reference_tolerance(dit_element element, double guidance);
+double dit_reference_tolerance(dit_dtype dtype, double guidance);
 /* Relative L2 distance of `values` to tensor `name` of the file at `path`.
  * Errors: DIT_ERR_SHAPE when it is not there with so many elements, DIT_ERR_IO, DIT_ERR_SAFETENSORS_*, DIT_ERR_MEMORY.
  */

@@ -108,9 +108,8 @@ static dit_status open_device(const dit_runtime_params *params, dit_runtime *rt)
 {
     int count = dit_device_count(params->backend);
     char folder[PATH_MAX];
-    dit_device_params wanted = {.element = params->element,
-                                .fp8_linear = params->fp8_linear,
-                                .cache_folder = cache_folder(folder, sizeof folder)};
+    dit_device_params wanted = {
+        .dtype = params->dtype, .fp8_linear = params->fp8_linear, .cache_folder = cache_folder(folder, sizeof folder)};
     memcpy(wanted.planned, params->planned, sizeof wanted.planned);
     if (count < 1) return dit_error_last()->status != DIT_OK ? dit_error_last()->status : DIT_ERR_ENVIRONMENT;
     wanted.index = rt->local_rank % count;
@@ -137,7 +136,7 @@ static void init_arenas(const dit_runtime_params *params, dit_runtime *rt)
 {
     rt->ledger.counting_only = params->counting || params->simulated != NULL;
     rt->ledger.on_device = params->backend && dit_device_is_one(params->backend);
-    rt->ledger.element = rt->ledger.on_device ? params->element : DIT_ELEMENT_FP32;
+    rt->ledger.dtype = rt->ledger.on_device ? params->dtype : DIT_DTYPE_FP32;
     dit_arena_init(&rt->run, &rt->ledger, DIT_MEMORY_WEIGHTS);
     dit_arena_init(&rt->image, &rt->ledger, DIT_MEMORY_STATE);
     dit_arena_init(&rt->step, &rt->ledger, DIT_MEMORY_ACTIVATIONS);

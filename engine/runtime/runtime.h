@@ -38,7 +38,7 @@ typedef struct {
 
 typedef struct {
     const char *backend;                     /* "cpu", "ref", or a device's: "cuda" (kernels/device.h) */
-    dit_element element;                     /* of a device's activations and weights */
+    dit_dtype dtype;                         /* of a device's activations and weights */
     bool fp8_linear;                         /* of a device: linear layers in fp8 */
     int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* of a device: bytes that will be needed; 0: not known */
     bool no_graphs;                          /* of a device: forwards are not recorded as graphs */

@@ -23,7 +23,7 @@ dit_status dit_tp_reserve(dit_runtime *rt, int64_t elements, int64_t rows)
     }
     if (rows > rt->tensor.rows) {
         void *memory;
-        DIT_TRY(dit_arena_array(&rt->comm_arena, (1 + of) * rows, DIT_ELEMENT_FP64, &memory));
+        DIT_TRY(dit_arena_array(&rt->comm_arena, (1 + of) * rows, DIT_DTYPE_FP64, &memory));
         rt->tensor.squares = memory;
         rt->tensor.gathered = rt->tensor.squares + rows;
         rt->tensor.rows = rows;

@@ -112,16 +112,16 @@ dit_status dit_sim_read(const dit_json *doc)
 {
     static const char *const keys[] = {"accelerator", "profile",         "element", "replay",
                                        "layered",     DIT_SIM_LINK_KEYS, NULL};
-    const char *accelerator, *stack, *element, *at = "/simulation";
+    const char *accelerator, *stack, *dtype, *at = "/simulation";
     const cJSON *object;
     int ranks = 1, devices;
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "simulation", &object));
     DIT_TRY(dit_json_only_keys(doc, object, at, keys));
     DIT_TRY(dit_json_require_string(doc, object, at, "accelerator", &accelerator));
     DIT_TRY(dit_json_require_string(doc, object, at, "profile", &stack));
-    DIT_TRY(dit_json_require_string(doc, object, at, "element", &element));
+    DIT_TRY(dit_json_require_string(doc, object, at, "element", &dtype));
     DIT_TRY(dit_cost_profile_read(stack, &profile));
-    DIT_TRY(dit_cost_device_read(accelerator, element, &profile, &device));
+    DIT_TRY(dit_cost_device_read(accelerator, dtype, &profile, &device));
     DIT_TRY(dit_sim_links_read(doc, object, at, device.architecture));
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     devices = dit_sim_devices_per_node();

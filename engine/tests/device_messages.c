@@ -1,7 +1,7 @@
 /* For test_device_messages.sh, on any number of ranks: every kind of message between arrays of a device, and what of it
  * arrives.
  *
- *   device_messages BACKEND [ELEMENT [die|leave]]
+ *   device_messages BACKEND [DTYPE [die|leave]]
  *
  * Values are whole numbers below 256, the same in every element. Prints what is wrong; exit 0: nothing. `die`: the last
  * rank ends without a word while the others wait for its messages; exit 0: they get an error that says where. `leave`:
@@ -110,8 +110,8 @@ static void check_terms(dit_runtime *rt, dit_comm *comm)
 {
     void *own, *all;
     bool right = true;
-    if (dit_arena_array(&rt->comm_arena, 9, DIT_ELEMENT_FP64, &own) != DIT_OK ||
-        dit_arena_array(&rt->comm_arena, 9 * size, DIT_ELEMENT_FP64, &all) != DIT_OK)
+    if (dit_arena_array(&rt->comm_arena, 9, DIT_DTYPE_FP64, &own) != DIT_OK ||
+        dit_arena_array(&rt->comm_arena, 9 * size, DIT_DTYPE_FP64, &all) != DIT_OK)
         dit_comm_abort(4);
     for (int i = 0; i < 9; i++) ((double *)own)[i] = rank + i / 8.0 + 1e-12;
     expect(dit_runtime_upload(rt, own, 9) == DIT_OK, "terms are not put");
@@ -287,7 +287,7 @@ int main(int argc, char **argv)
     dit_runtime rt = {0};
     dit_runtime_params params = {.backend = argc > 1 ? argv[1] : "host", .threads = 1};
     const char *way = argc > 3 ? argv[3] : "";
-    if (argc > 2 && !dit_element_from_name(argv[2], &params.element)) return 4;
+    if (argc > 2 && !dit_dtype_from_name(argv[2], &params.dtype)) return 4;
     if (dit_comm_start("mpi", &argc, &argv) != DIT_OK) return 4;
     rank = dit_comm_rank(dit_comm_world()), size = dit_comm_size(dit_comm_world());
     params.parallel.degree[DIT_AXIS_TENSOR] = size;

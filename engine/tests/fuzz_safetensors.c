@@ -34,7 +34,7 @@ static void read_every_tensor(const dit_safetensors *open, const unsigned char *
         dit_safetensors_at(open, i, &view);
         const unsigned char *data = view.data;
         check(data >= file && view.bytes >= 0 && (size_t)(data - file) + (size_t)view.bytes <= length);
-        check(view.elements * dit_dtype_bytes(view.dtype) == view.bytes);
+        check(view.elements * dit_stored_dtype_bytes(view.dtype) == view.bytes);
         check(dit_safetensors_find(open, view.name, &found) && found.data == view.data);
         float *values = malloc((size_t)view.elements * sizeof *values + 1);
         check(values != NULL);

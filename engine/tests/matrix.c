@@ -264,8 +264,7 @@ static dit_status judge_latents(cell *c)
     DIT_TRY(distance_to(c, reference_of(c), &c->exact));
     if (stale) DIT_TRY(distance_to(c, text_of(c->entry, "oracle_id"), &c->oracle));
     double judged = stale ? c->oracle : c->exact;
-    if (judged <= dit_reference_tolerance(c->pipeline.kase.element, dit_case_guidance(&c->pipeline.kase)))
-        return DIT_OK;
+    if (judged <= dit_reference_tolerance(c->pipeline.kase.dtype, dit_case_guidance(&c->pipeline.kase))) return DIT_OK;
     return DIT_FAIL(DIT_ERR_MISMATCH, "relative L2 %.3g from %s", judged, stale ? "the oracle" : "one rank");
 }
 
@@ -391,7 +390,7 @@ static bool lists(const char *list, const char *word)
 }
 
 typedef struct {
-    const char *folder, *backend, *element, *graphs, *models, *methods; /* "": as the plan says, all */
+    const char *folder, *backend, *dtype, *graphs, *models, *methods; /* "": as the plan says, all */
 } options;
 
 /* A reference is always wanted. */
@@ -405,7 +404,7 @@ static bool is_wanted(const cJSON *entry, const options *o)
 static void move_to_backend(cJSON *platform, const options *o)
 {
     set_text(platform, "backend", o->backend);
-    set_text(platform, "element", o->element);
+    set_text(platform, "element", o->dtype);
     if (*o->graphs) cJSON_AddBoolToObject(platform, "graphs", strcmp(o->graphs, "no") != 0);
 }
 
@@ -460,7 +459,7 @@ int main(int argc, char **argv)
         if (dit_comm_start("mpi", &argc, &argv) != DIT_OK || dit_comm_size(dit_comm_world()) > MOST_RANKS) return 4;
         const options o = {.folder = option(argc, argv, "--folder"),
                            .backend = option(argc, argv, "--backend"),
-                           .element = option(argc, argv, "--element"),
+                           .dtype = option(argc, argv, "--element"),
                            .graphs = option(argc, argv, "--graphs"),
                            .models = option(argc, argv, "--model"),
                            .methods = option(argc, argv, "--method")};

@@ -67,13 +67,13 @@ static void free_graph(dit_device *device, dit_device_graph *graph)
     free(graph);
 }
 
-static int64_t mark(dit_device *device)
+static int64_t record_event(dit_device *device)
 {
     return ((noting_device *)device)->recording ? -1 : 0;
 }
 
 static const dit_device_ops noting = {.name = "noting",
-                                      .mark = mark,
+                                      .record_event = record_event,
                                       .record_begin = begin,
                                       .record_end = end,
                                       .launch = launch,

@@ -240,7 +240,7 @@ static void reads_outside_a_tensor_are_refused(void **state)
 {
     (void)state;
     const float data[4] = {1, 2, 3, 4};
-    const dit_tensor_view view = {"t", DIT_DTYPE_F32, 1, {4}, 4, 16, data};
+    const dit_tensor_view view = {"t", DIT_STORED_F32, 1, {4}, 4, 16, data};
     float values[4];
     assert_int_equal(dit_tensor_read(&view, 1, 3, values), DIT_OK);
     assert_true(values[2] == 4);
@@ -279,7 +279,7 @@ static void all_f16_convert_exactly(void **state)
         uint16_t bits = (uint16_t)half;
         int exponent = half >> 10 & 31, fraction = half & 1023;
         double expected = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-        const dit_tensor_view view = {"h", DIT_DTYPE_F16, 0, {0}, 1, 2, &bits};
+        const dit_tensor_view view = {"h", DIT_STORED_F16, 0, {0}, 1, 2, &bits};
         float value;
         dit_status st = dit_tensor_read(&view, 0, 1, &value);
         if (exponent == 31) {
@@ -300,7 +300,7 @@ static void all_bf16_convert_exactly(void **state)
         uint32_t wide = half << 16;
         float value, expected;
         memcpy(&expected, &wide, sizeof expected);
-        const dit_tensor_view view = {"h", DIT_DTYPE_BF16, 0, {0}, 1, 2, &bits};
+        const dit_tensor_view view = {"h", DIT_STORED_BF16, 0, {0}, 1, 2, &bits};
         dit_status st = dit_tensor_read(&view, 0, 1, &value);
         assert_int_equal(st, (half & 0x7F80) == 0x7F80 ? DIT_ERR_NONFINITE : DIT_OK);
         if (st == DIT_OK) assert_memory_equal(&value, &expected, sizeof value);
@@ -317,10 +317,10 @@ static void integers_and_doubles_convert_by_rounding(void **state)
     const uint8_t u8 = 255, yes = 1;
     const double f64 = 0.1;
     const dit_tensor_view views[] = {
-        {"a", DIT_DTYPE_I64, 0, {0}, 1, 8, &i64}, {"b", DIT_DTYPE_I32, 0, {0}, 1, 4, &i32},
-        {"c", DIT_DTYPE_I16, 0, {0}, 1, 2, &i16}, {"d", DIT_DTYPE_I8, 0, {0}, 1, 1, &i8},
-        {"e", DIT_DTYPE_U8, 0, {0}, 1, 1, &u8},   {"f", DIT_DTYPE_BOOL, 0, {0}, 1, 1, &yes},
-        {"g", DIT_DTYPE_F64, 0, {0}, 1, 8, &f64},
+        {"a", DIT_STORED_I64, 0, {0}, 1, 8, &i64}, {"b", DIT_STORED_I32, 0, {0}, 1, 4, &i32},
+        {"c", DIT_STORED_I16, 0, {0}, 1, 2, &i16}, {"d", DIT_STORED_I8, 0, {0}, 1, 1, &i8},
+        {"e", DIT_STORED_U8, 0, {0}, 1, 1, &u8},   {"f", DIT_STORED_BOOL, 0, {0}, 1, 1, &yes},
+        {"g", DIT_STORED_F64, 0, {0}, 1, 8, &f64},
     };
     const float expected[] = {16777216.0f, -5, -32768, -128, 255, 1, 0.1f};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
@@ -338,7 +338,7 @@ static void nan_far_inside_is_named_by_its_index(void **state)
     float *data = calloc(COUNT, sizeof *data), *values = calloc(COUNT, sizeof *values);
     assert_true(data && values);
     data[BAD] = NAN;
-    const dit_tensor_view view = {"far", DIT_DTYPE_F32, 1, {COUNT}, COUNT, COUNT * 4, data};
+    const dit_tensor_view view = {"far", DIT_STORED_F32, 1, {COUNT}, COUNT, COUNT * 4, data};
     assert_error(dit_tensor_read(&view, 3, COUNT - 3, values), DIT_ERR_NONFINITE, "\"far\": element 19998 is NaN");
     assert_int_equal(dit_tensor_read(&view, 0, BAD, values), DIT_OK);
     free(data);

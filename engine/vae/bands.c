@@ -35,7 +35,7 @@ dit_status vae_bands_allocate(vae_bands *b, int64_t picture_floats)
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         DIT_TRY(dit_arena_activations(&b->rt->comm_arena, b->edge_floats, edges[i]));
     void *moments;
-    DIT_TRY(dit_arena_array(&b->rt->comm_arena, 2 * b->groups, DIT_ELEMENT_FP64, &moments));
+    DIT_TRY(dit_arena_array(&b->rt->comm_arena, 2 * b->groups, DIT_DTYPE_FP64, &moments));
     b->moments = moments;
     if (b->rt->ledger.on_device) DIT_TRY(dit_arena_fp32(&b->rt->comm_arena, picture_floats, &b->picture));
     DIT_TRY(take_doubles(b, sums, &b->sums));

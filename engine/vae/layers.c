@@ -28,7 +28,7 @@ dit_status vae_memory_allocate(vae_memory *m)
 {
     for (int i = 0; i < VAE_SLOTS; i++) DIT_TRY(dit_arena_activations(&m->rt->step, m->floats[i], &m->slot[i]));
     int64_t doubles = (m->workspace_bytes + (int64_t)sizeof(double) - 1) / (int64_t)sizeof(double);
-    return dit_arena_array(&m->rt->step, doubles, DIT_ELEMENT_FP64, &m->workspace);
+    return dit_arena_array(&m->rt->step, doubles, DIT_DTYPE_FP64, &m->workspace);
 }
 
 int vae_other_slot(int a, int b)

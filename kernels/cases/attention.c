@@ -39,8 +39,8 @@ static int64_t tokens_of(const dit_kernel_case *c)
 static dit_status position_tokens(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);
-    DIT_TRY(dit_arena_array(run->room, s->Sq + s->Sk, DIT_ELEMENT_INT32, &run->own[0]));
-    dit_case_note(run, run->own[0], s->Sq + s->Sk, DIT_ELEMENT_INT32, true);
+    DIT_TRY(dit_arena_array(run->room, s->Sq + s->Sk, DIT_DTYPE_INT32, &run->own[0]));
+    dit_case_note(run, run->own[0], s->Sq + s->Sk, DIT_DTYPE_INT32, true);
     int32_t *queries = run->own[0], *keys = queries + s->Sq;
     for (int64_t i = 0; i < s->Sq; i++) queries[i] = (int32_t)(i * s->Sk / s->Sq);
     for (int64_t i = 0; i < s->Sk; i++) keys[i] = (int32_t)(i + (s->Sq == s->Sk ? 0 : 2));

@@ -123,19 +123,19 @@ static double fp32_tolerance(const dit_kernel_case *c)
 /* In bf16 and fp16 the result is rounded to 8 and 11 bits, which is 2^-8 and 2^-11 at most and 0.4 of that in the mean.
  * What comes before it (the weights of attention, a product before its residual) is rounded once more, which leaves the
  * sum below the most of one rounding. */
-double dit_case_tolerance(const dit_kernel_case *c, dit_element element)
+double dit_case_tolerance(const dit_kernel_case *c, dit_dtype dtype)
 {
     double fp32 = fp32_tolerance(c);
     if (row_of(c)->tolerance == 0) return 0;
     if (row_of(c)->fp32_out) return fp32;
-    return fp32 + (element == DIT_ELEMENT_BF16 ? 0x1p-8 : element == DIT_ELEMENT_FP16 ? 0x1p-11 : 0);
+    return fp32 + (dtype == DIT_DTYPE_BF16 ? 0x1p-8 : dtype == DIT_DTYPE_FP16 ? 0x1p-11 : 0);
 }
 
 /* It is fp32 always: its error is that of sums of exponentials in fp32. */
-double dit_case_lse_tolerance(const dit_kernel_case *c, dit_element element)
+double dit_case_lse_tolerance(const dit_kernel_case *c, dit_dtype dtype)
 {
     double shorter = row_of(c)->lse_tolerance;
-    return element == DIT_ELEMENT_FP32 || shorter == 0 ? fp32_tolerance(c) : shorter;
+    return dtype == DIT_DTYPE_FP32 || shorter == 0 ? fp32_tolerance(c) : shorter;
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
@@ -157,20 +157,18 @@ dit_case_storage dit_case_aside(const dit_kernel_case *c)
     return c->flags & STRIDED ? DIT_CASE_FP32 : DIT_CASE_STORED;
 }
 
-void dit_case_note(dit_case_run *run, void *data, int64_t count, dit_element element, bool on_device)
+void dit_case_note(dit_case_run *run, void *data, int64_t count, dit_dtype dtype, bool on_device)
 {
     run->arrays[run->array_count].data = data;
     run->arrays[run->array_count].count = count;
-    run->arrays[run->array_count].element = element;
+    run->arrays[run->array_count].dtype = dtype;
     run->arrays[run->array_count++].on_device = on_device;
 }
 
-static void round_values(float *x, int64_t count, dit_element element)
+static void round_values(float *x, int64_t count, dit_dtype dtype)
 {
-    for (int64_t i = 0; element == DIT_ELEMENT_BF16 && i < count; i++)
-        x[i] = dit_bf16_to_float(dit_bf16_from_float(x[i]));
-    for (int64_t i = 0; element == DIT_ELEMENT_FP16 && i < count; i++)
-        x[i] = dit_fp16_to_float(dit_fp16_from_float(x[i]));
+    for (int64_t i = 0; dtype == DIT_DTYPE_BF16 && i < count; i++) x[i] = dit_bf16_to_float(dit_bf16_from_float(x[i]));
+    for (int64_t i = 0; dtype == DIT_DTYPE_FP16 && i < count; i++) x[i] = dit_fp16_to_float(dit_fp16_from_float(x[i]));
 }
 
 static dit_status take(dit_case_run *run, dit_case_storage storage, int64_t count, float **out)
@@ -183,11 +181,11 @@ static dit_status take(dit_case_run *run, dit_case_storage storage, int64_t coun
 dit_status dit_case_fill_as(dit_case_run *run, dit_case_storage storage, int slot, int64_t count, float mean,
                             float deviation)
 {
-    dit_element element = storage == DIT_CASE_FP32 ? DIT_ELEMENT_FP32 : run->room->ledger->element;
+    dit_dtype dtype = storage == DIT_CASE_FP32 ? DIT_DTYPE_FP32 : run->room->ledger->dtype;
     DIT_TRY(take(run, storage, count, &run->in[slot]));
     dit_rng_normal(SEED, (uint64_t)slot, 0, count, mean, deviation, run->in[slot]);
-    round_values(run->in[slot], count, element);
-    dit_case_note(run, run->in[slot], count, element, storage != DIT_CASE_PACKED);
+    round_values(run->in[slot], count, dtype);
+    dit_case_note(run, run->in[slot], count, dtype, storage != DIT_CASE_PACKED);
     return DIT_OK;
 }
 
@@ -202,13 +200,13 @@ dit_status dit_case_outputs(dit_case_run *run, int64_t out_floats, int64_t lse_f
     int64_t total = out_floats + lse_floats;
     run->out_floats = out_floats;
     run->lse_floats = lse_floats;
-    run->out_element = storage == DIT_CASE_FP32 ? DIT_ELEMENT_FP32 : run->room->ledger->element;
+    run->out_dtype = storage == DIT_CASE_FP32 ? DIT_DTYPE_FP32 : run->room->ledger->dtype;
     DIT_TRY(take(run, storage, out_floats, &run->out));
     DIT_TRY(take(run, DIT_CASE_FP32, lse_floats, &run->lse));
     DIT_TRY(dit_arena_host(&run->host_arena, total, &run->initial));
     DIT_TRY(dit_arena_host(&run->host_arena, total, &run->expected));
     dit_rng_normal(SEED, 100, 0, total, 0, 1, run->initial);
-    round_values(run->initial, out_floats, run->out_element);
+    round_values(run->initial, out_floats, run->out_dtype);
     return DIT_OK;
 }
 
@@ -231,7 +229,7 @@ dit_status dit_case_pack(dit_case_run *run, int64_t k, int pieces, const float *
 static dit_status send_operands(dit_case_run *run)
 {
     for (int i = 0; run->device && i < run->array_count; i++) {
-        round_values(run->arrays[i].data, run->arrays[i].count, run->arrays[i].element);
+        round_values(run->arrays[i].data, run->arrays[i].count, run->arrays[i].dtype);
         if (run->arrays[i].on_device)
             DIT_TRY(dit_device_upload(run->device, run->arrays[i].data, run->arrays[i].count));
     }
@@ -240,8 +238,9 @@ static dit_status send_operands(dit_case_run *run)
 
 dit_memory_ledger dit_case_ledger(dit_device *device)
 {
-    return (dit_memory_ledger){
-        .on_device = true, .element = dit_device_element(device), .device = dit_address_map_device(dit_device_address_map(device))};
+    return (dit_memory_ledger){.on_device = true,
+                               .dtype = dit_device_dtype(device),
+                               .device = dit_address_map_device(dit_device_address_map(device))};
 }
 
 static dit_status prepare(dit_case_run *run, const dit_kernels *table, const dit_kernels *reference)
@@ -332,10 +331,10 @@ dit_work dit_case_work(dit_case_run *run)
     return counted;
 }
 
-double dit_case_bytes(dit_case_run *run, dit_element element)
+double dit_case_bytes(dit_case_run *run, dit_dtype dtype)
 {
-    if (row_of(run->c)->bytes) return row_of(run->c)->bytes(run->c, element);
-    return dit_case_work(run).bytes / (double)sizeof(float) * (double)dit_element_bytes(element);
+    if (row_of(run->c)->bytes) return row_of(run->c)->bytes(run->c, dtype);
+    return dit_case_work(run).bytes / (double)sizeof(float) * (double)dit_dtype_bytes(dtype);
 }
 
 /* ---- the distance ------------------------------------------------------------------------------------------------ */

@@ -57,7 +57,7 @@ typedef struct {
     int64_t (*depth)(const dit_kernel_case *c); /* terms of one sum of the result; NULL: 1 */
     int64_t (*rows)(const dit_kernel_case *c);  /* that can be computed alone; NULL: it always runs whole */
     bool (*is_thin)(const dit_kernel_case *c);  /* bytes limit this case all the same; NULL: none */
-    double (*bytes)(const dit_kernel_case *c, dit_element element); /* NULL: what its work counts, in that element */
+    double (*bytes)(const dit_kernel_case *c, dit_dtype dtype); /* NULL: what its work counts, in that element */
     dit_status (*prepare)(dit_case_run *run);
     void (*call)(dit_case_run *run, const dit_case_target *to);
     struct {
@@ -88,7 +88,7 @@ dit_status dit_case_fill(dit_case_run *run, int slot, int64_t count, float mean,
 dit_status dit_case_fill_as(dit_case_run *run, dit_case_storage storage, int slot, int64_t count, float mean,
                             float deviation);
 /* Remembers an array that the host fills: dit_case_prepare puts its elements on the device. */
-void dit_case_note(dit_case_run *run, void *data, int64_t count, dit_element element, bool on_device);
+void dit_case_note(dit_case_run *run, void *data, int64_t count, dit_dtype dtype, bool on_device);
 /* Allocates run->out and lse, what they hold before a call, and what is expected after it. Errors: DIT_ERR_MEMORY. */
 dit_status dit_case_outputs(dit_case_run *run, int64_t out_floats, int64_t lse_floats);
 /* Packs weights into run->packed and packed_reference. Errors: those of linear_pack. */

@@ -19,10 +19,10 @@ static dit_status prepare(dit_case_run *run)
     return dit_case_outputs(run, s->elements, 0);
 }
 
-static double bytes(const dit_kernel_case *c, dit_element element)
+static double bytes(const dit_kernel_case *c, dit_dtype dtype)
 {
     const sizes *s = sizes_of(c);
-    double latents = 2 * sizeof(float), others = (double)(s->count - 1) * (double)dit_element_bytes(element);
+    double latents = 2 * sizeof(float), others = (double)(s->count - 1) * (double)dit_dtype_bytes(dtype);
     return (double)s->elements * (latents + others);
 }
 

@@ -21,8 +21,8 @@ static dit_status prepare(dit_case_run *run)
     DIT_TRY(dit_case_fill(run, 1, s->C, 0.5f, 1));
     DIT_TRY(dit_case_fill(run, 2, s->C, 0.5f, 1));
     DIT_TRY(dit_case_fill(run, 3, 2 * floats, 0.5f, 1));
-    DIT_TRY(dit_arena_array(run->room, bytes / (int64_t)sizeof(double) + 1, DIT_ELEMENT_FP64, &run->own[1]));
-    DIT_TRY(dit_arena_array(run->room, s->frames * s->groups * 2, DIT_ELEMENT_FP64, &run->own[0]));
+    DIT_TRY(dit_arena_array(run->room, bytes / (int64_t)sizeof(double) + 1, DIT_DTYPE_FP64, &run->own[1]));
+    DIT_TRY(dit_arena_array(run->room, s->frames * s->groups * 2, DIT_DTYPE_FP64, &run->own[0]));
     return dit_case_outputs(run, floats, 0);
 }
 

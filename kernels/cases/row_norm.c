@@ -16,7 +16,7 @@ static dit_status prepare(dit_case_run *run)
     const sizes *s = sizes_of(run->c);
     int64_t count = s->ranks * s->B * s->rows;
     DIT_TRY(dit_case_fill(run, 0, s->C, 0.5f, 1));
-    DIT_TRY(dit_arena_array(run->room, count, DIT_ELEMENT_FP64, &run->own[0]));
+    DIT_TRY(dit_arena_array(run->room, count, DIT_DTYPE_FP64, &run->own[0]));
     double *squares = run->own[0];
     for (int64_t i = 0; i < count; i++) squares[i] = (double)s->C * (1 + (double)(i % 7));
     if (run->device) DIT_TRY(dit_device_upload(run->device, squares, count));

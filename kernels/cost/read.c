@@ -168,19 +168,19 @@ static const struct {
 } elements[] = {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}};
 enum { ELEMENT_COUNT = sizeof elements / sizeof elements[0] };
 
-static dit_status read_element(const dit_json *doc, const char *element, dit_cost_device *out)
+static dit_status read_dtype(const dit_json *doc, const char *dtype, dit_cost_device *out)
 {
     const cJSON *peaks;
     for (int i = 0; i < ELEMENT_COUNT; i++)
-        if (!strcmp(element, elements[i].name)) out->element_bytes = elements[i].bytes;
+        if (!strcmp(dtype, elements[i].name)) out->element_bytes = elements[i].bytes;
     if (!out->element_bytes)
-        return DIT_FAIL(DIT_ERR_NOT_FOUND, "no element type '%s'; there are fp32, fp16, bf16 and fp8", element);
+        return DIT_FAIL(DIT_ERR_NOT_FOUND, "no element type '%s'; there are fp32, fp16, bf16 and fp8", dtype);
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "peak_flops_per_s", &peaks));
-    if (!cJSON_GetObjectItemCaseSensitive(peaks, element))
+    if (!cJSON_GetObjectItemCaseSensitive(peaks, dtype))
         return dit_error_hint(dit_json_fail(doc, "/peak_flops_per_s", DIT_ERR_UNSUPPORTED,
-                                            "%s does not compute with %s", out->name, element),
+                                            "%s does not compute with %s", out->name, dtype),
                               "choose an element type that the file has a peak of");
-    return require_number(doc, peaks, "/peak_flops_per_s", element, 1, largest, &out->peak_flops_per_s);
+    return require_number(doc, peaks, "/peak_flops_per_s", dtype, 1, largest, &out->peak_flops_per_s);
 }
 
 static dit_status read_facts(const dit_json *doc, dit_cost_device *out)
@@ -266,13 +266,13 @@ static double type_scale(const dit_json *doc, const dit_cost_device *device)
     return cJSON_IsNumber(half) ? fmin(1, device->peak_flops_per_s / half->valuedouble) : 1;
 }
 
-static dit_status read_device(const dit_json *doc, const char *element, const dit_cost_profile *profile,
+static dit_status read_device(const dit_json *doc, const char *dtype, const dit_cost_profile *profile,
                               dit_cost_device *out)
 {
     const cJSON *cost = NULL;
     DIT_TRY(require_schema(doc, "ditbench.accelerator/1"));
     DIT_TRY(read_facts(doc, out));
-    DIT_TRY(read_element(doc, element, out));
+    DIT_TRY(read_dtype(doc, dtype, out));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "cost", &cost));
     if (!cost)
         return dit_error_hint(
@@ -283,14 +283,14 @@ static dit_status read_device(const dit_json *doc, const char *element, const di
     return read_attention(doc, cost, profile, out);
 }
 
-dit_status dit_cost_device_read(const char *path, const char *element, const dit_cost_profile *profile,
+dit_status dit_cost_device_read(const char *path, const char *dtype, const dit_cost_profile *profile,
                                 dit_cost_device *out)
 {
     dit_json doc = {0};
     dit_status st = DIT_OK;
     *out = (dit_cost_device){0};
     DIT_TRY_GOTO(st, dit_json_read_file(path, &doc), done);
-    DIT_TRY_GOTO(st, read_device(&doc, element, profile, out), done);
+    DIT_TRY_GOTO(st, read_device(&doc, dtype, profile, out), done);
 done:
     dit_json_release(&doc);
     return st;

@@ -17,7 +17,7 @@ dit_status dit_cost_profile_read(const char *path, dit_cost_profile *out);
  * first; the tables are of fp16, and a type with a lower peak is slower in that ratio.
  * Errors: DIT_ERR_IO, DIT_ERR_JSON_*; DIT_ERR_NOT_FOUND when no such type is known here; DIT_ERR_UNSUPPORTED when the
  * file has no `cost`, or no peak of `element`. */
-dit_status dit_cost_device_read(const char *path, const char *element, const dit_cost_profile *profile,
+dit_status dit_cost_device_read(const char *path, const char *dtype, const dit_cost_profile *profile,
                                 dit_cost_device *out);
 
 #ifdef __cplusplus

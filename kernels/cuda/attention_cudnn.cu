@@ -70,8 +70,8 @@ static dnn_attention_operands operands_of(const views *on)
 {
     uintptr_t bits = (uintptr_t)on->q.data | (uintptr_t)on->k.data | (uintptr_t)on->v.data | (uintptr_t)on->out.data;
     bool there = on->q.data && on->k.data && on->v.data && on->out.data;
-    return dnn_attention_operands{on->q.element,   on->k.element,   on->v.element,
-                                  on->out.element, on->lse.element, there && bits % DNN_ALIGNMENT == 0};
+    return dnn_attention_operands{on->q.dtype,   on->k.dtype,   on->v.dtype,
+                                  on->out.dtype, on->lse.dtype, there && bits % DNN_ALIGNMENT == 0};
 }
 
 static int64_t up_to_step(int64_t bytes)

@@ -94,7 +94,7 @@ void cuda_attention_merge(dit_pool *pool, const dit_merge_args *args)
     call.S = (int)args->S, call.H = (int)args->H, call.D = (int)args->D;
     call.wide = args->D % VIEW_WIDTH == 0 && view_is_wide(call.out, args->ldo) &&
                 view_is_wide(call.out, args->batch_o) && view_is_wide(call.block_out, args->D) &&
-                call.out.element != DIT_ELEMENT_FP64 && call.block_out.element != DIT_ELEMENT_FP64;
+                call.out.dtype != DIT_DTYPE_FP64 && call.block_out.dtype != DIT_DTYPE_FP64;
     call.lanes = lanes_for(call.wide ? args->D / VIEW_WIDTH : args->D);
     int64_t rows_per_block = MERGE_THREADS / call.lanes;
     LAUNCH(cuda, attention_merge, dim3((unsigned)((call.rows + rows_per_block - 1) / rows_per_block)),

@@ -159,7 +159,7 @@ __device__ __forceinline__ void load_q(uint32_t q[TILE::row_tiles][4], const uin
 }
 
 /* scores = Q K^T. `kept`: Q in registers, where the tile keeps it there. */
-template <dit_element ELEMENT, class TILE, int KEPT>
+template <dit_dtype DTYPE, class TILE, int KEPT>
 __device__ __forceinline__ void compute_scores(mma_state<TILE> &s, const uint32_t (&kept)[KEPT][TILE::row_tiles][4],
                                                const uint16_t *warp_q, const uint16_t *k_tile)
 {
@@ -183,8 +183,8 @@ __device__ __forceinline__ void compute_scores(mma_state<TILE> &s, const uint32_
             ldmatrix_x4(b, k_row + n * 16 * TILE::stride + k * 16);
 #pragma unroll
             for (int m = 0; m < TILE::row_tiles; m++) {
-                mma_m16n8k16<ELEMENT>(s.scores[m][2 * n], q[m], b);
-                mma_m16n8k16<ELEMENT>(s.scores[m][2 * n + 1], q[m], b + 2);
+                mma_m16n8k16<DTYPE>(s.scores[m][2 * n], q[m], b);
+                mma_m16n8k16<DTYPE>(s.scores[m][2 * n + 1], q[m], b + 2);
             }
         }
     }
@@ -281,7 +281,7 @@ template <class TILE> __device__ __forceinline__ void softmax(mma_state<TILE> &s
 }
 
 /* out += P V. */
-template <dit_element ELEMENT, class TILE>
+template <dit_dtype DTYPE, class TILE>
 __device__ __forceinline__ void add_values(mma_state<TILE> &s, const uint16_t *v_tile)
 {
     int lane = (int)threadIdx.x % WARP;
@@ -294,7 +294,7 @@ __device__ __forceinline__ void add_values(mma_state<TILE> &s, const uint16_t *v
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 const float *pair = s.scores[m][2 * k + i / 2] + i % 2 * 2;
-                p[m][i] = pack_pair<ELEMENT>(pair[0], pair[1]);
+                p[m][i] = pack_pair<DTYPE>(pair[0], pair[1]);
             }
 #pragma unroll
         for (int n = 0; n < TILE::out / 16; n++) {
@@ -302,15 +302,15 @@ __device__ __forceinline__ void add_values(mma_state<TILE> &s, const uint16_t *v
             ldmatrix_x4_trans(b, v_row + k * 16 * TILE::v_stride + n * 16);
 #pragma unroll
             for (int m = 0; m < TILE::row_tiles; m++) {
-                mma_m16n8k16<ELEMENT>(s.out[m][2 * n], p[m], b);
-                mma_m16n8k16<ELEMENT>(s.out[m][2 * n + 1], p[m], b + 2);
+                mma_m16n8k16<DTYPE>(s.out[m][2 * n], p[m], b);
+                mma_m16n8k16<DTYPE>(s.out[m][2 * n + 1], p[m], b + 2);
             }
         }
     }
 }
 
-/* One row of the lane: its part of out, in ELEMENT or fp32, and, from the first of the four lanes, lse. */
-template <dit_element ELEMENT, class TILE>
+/* One row of the lane: its part of out, in DTYPE or fp32, and, from the first of the four lanes, lse. */
+template <dit_dtype DTYPE, class TILE>
 __device__ __forceinline__ void store_row(mma_state<TILE> &s, const attention_call &call, attention_block block,
                                           int channel0, int m, int half, int row)
 {
@@ -325,10 +325,10 @@ __device__ __forceinline__ void store_row(mma_state<TILE> &s, const attention_ca
     for (int n = 0; n < TILE::out / 8; n++) {
         float even = s.out[m][n][2 * half] * inverse, odd = s.out[m][n][2 * half + 1] * inverse;
         if (channel0 + n * 8 >= call.D) continue;
-        if (call.out.element == DIT_ELEMENT_FP32)
+        if (call.out.dtype == DIT_DTYPE_FP32)
             *(float2 *)((float *)call.out.data + first + n * 8) = make_float2(even, odd);
         else
-            *(uint32_t *)((uint16_t *)call.out.data + first + n * 8) = pack_pair<ELEMENT>(even, odd);
+            *(uint32_t *)((uint16_t *)call.out.data + first + n * 8) = pack_pair<DTYPE>(even, odd);
     }
     if (call.lse.data && lane % QUAD == 0 && channel0 == 0)
         view_store(call.lse, ((int64_t)block.b * call.H + block.h) * call.Sq + row,
@@ -336,7 +336,7 @@ __device__ __forceinline__ void store_row(mma_state<TILE> &s, const attention_ca
 }
 
 /* MASKED: with a bias, or positions, or both. Channels of the output from channel0 on. */
-template <dit_element ELEMENT, class TILE, bool MASKED>
+template <dit_dtype DTYPE, class TILE, bool MASKED>
 __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call call, int channel0)
 {
     SHARED(uint16_t, q_tile);
@@ -378,7 +378,7 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
 #pragma unroll
             for (int i = 0; i < (TILE::keeps_q ? TILE::width / 16 : 0); i++) load_q<TILE>(kept[i], warp_q, i);
         }
-        if (sees) compute_scores<ELEMENT, TILE>(s, kept, warp_q, k_tile);
+        if (sees) compute_scores<DTYPE, TILE>(s, kept, warp_q, k_tile);
         if (biased) load_bias<TILE>(s, call, block.b, key0);
         cp_async_wait<0>();
         __syncthreads(); /* V is there, and nobody reads this K any more */
@@ -390,14 +390,14 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
         if (biased) add_bias<TILE>(s, factor);
         if (hides) hide_unseen<TILE>(s, key0);
         softmax<TILE>(s, biased ? 1.0f : factor);
-        add_values<ELEMENT, TILE>(s, v_tile);
+        add_values<DTYPE, TILE>(s, v_tile);
     }
     cp_async_wait<0>(); /* of a block that sees no key at all */
 #pragma unroll
     for (int m = 0; m < TILE::row_tiles; m++)
 #pragma unroll
         for (int half = 0; half < 2; half++)
-            store_row<ELEMENT, TILE>(s, call, block, channel0, m, half,
+            store_row<DTYPE, TILE>(s, call, block, channel0, m, half,
                                      warp_row0 + m * 16 + half * 8 + (int)threadIdx.x % WARP / QUAD);
 }
 
@@ -601,9 +601,9 @@ void run_any(dit_cuda *cuda, const attention_call &call)
         run_fp32<256>(cuda, call);
 }
 
-template <dit_element ELEMENT, class TILE, bool MASKED> void run_tile(dit_cuda *cuda, const attention_call &call)
+template <dit_dtype DTYPE, class TILE, bool MASKED> void run_tile(dit_cuda *cuda, const attention_call &call)
 {
-    auto *kernel = attention_fwd_mma<ELEMENT, TILE, MASKED>;
+    auto *kernel = attention_fwd_mma<DTYPE, TILE, MASKED>;
     if (!CUDA_CHECK(cuda,
                     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, TILE::shared_bytes)))
         return;
@@ -612,36 +612,36 @@ template <dit_element ELEMENT, class TILE, bool MASKED> void run_tile(dit_cuda *
 }
 
 /* False: more shared memory than this device has. */
-template <dit_element ELEMENT, class TILE> bool run_mask(dit_cuda *cuda, const attention_call &call)
+template <dit_dtype DTYPE, class TILE> bool run_mask(dit_cuda *cuda, const attention_call &call)
 {
     if (cuda->shared_bytes < TILE::shared_bytes) return false;
     if (call.bias.data || call.q_position)
-        run_tile<ELEMENT, TILE, true>(cuda, call);
+        run_tile<DTYPE, TILE, true>(cuda, call);
     else
-        run_tile<ELEMENT, TILE, false>(cuda, call);
+        run_tile<DTYPE, TILE, false>(cuda, call);
     return true;
 }
 
-template <dit_element ELEMENT> bool run_mma(dit_cuda *cuda, const attention_call &call)
+template <dit_dtype DTYPE> bool run_mma(dit_cuda *cuda, const attention_call &call)
 {
-    if (call.D <= 64) return run_mask<ELEMENT, mma_tile<64, 64>>(cuda, call);
-    if (call.D <= 80) return run_mask<ELEMENT, mma_tile<80, 80>>(cuda, call);
-    if (call.D <= 96) return run_mask<ELEMENT, mma_tile<96, 96>>(cuda, call);
-    if (call.D <= 128) return run_mask<ELEMENT, mma_tile<128, 128>>(cuda, call);
-    if (call.D <= 256) return run_mask<ELEMENT, mma_tile<256, 256>>(cuda, call);
-    return call.D <= 512 && run_mask<ELEMENT, mma_tile<512, 256>>(cuda, call);
+    if (call.D <= 64) return run_mask<DTYPE, mma_tile<64, 64>>(cuda, call);
+    if (call.D <= 80) return run_mask<DTYPE, mma_tile<80, 80>>(cuda, call);
+    if (call.D <= 96) return run_mask<DTYPE, mma_tile<96, 96>>(cuda, call);
+    if (call.D <= 128) return run_mask<DTYPE, mma_tile<128, 128>>(cuda, call);
+    if (call.D <= 256) return run_mask<DTYPE, mma_tile<256, 256>>(cuda, call);
+    return call.D <= 512 && run_mask<DTYPE, mma_tile<512, 256>>(cuda, call);
 }
 
 /* Heads lie D apart, so that D a multiple of 8 keeps what is 16-byte aligned so. */
 bool takes_mma(const attention_call &call)
 {
-    dit_element element = call.q.element;
-    bool halves = element == DIT_ELEMENT_BF16 || element == DIT_ELEMENT_FP16;
-    bool same = call.k.element == element && call.v.element == element;
+    dit_dtype dtype = call.q.dtype;
+    bool halves = dtype == DIT_DTYPE_BF16 || dtype == DIT_DTYPE_FP16;
+    bool same = call.k.dtype == dtype && call.v.dtype == dtype;
     bool wide = view_is_wide(call.q, call.ldq) && view_is_wide(call.q, call.batch_q) &&
                 view_is_wide(call.k, call.ldk) && view_is_wide(call.k, call.batch_k) &&
                 view_is_wide(call.v, call.ldv) && view_is_wide(call.v, call.batch_v);
-    bool out = call.out.element == element || call.out.element == DIT_ELEMENT_FP32;
+    bool out = call.out.dtype == dtype || call.out.dtype == DIT_DTYPE_FP32;
     int64_t pair = 2 * view_bytes(call.out); /* written together */
     out = out && (uintptr_t)call.out.data % (uintptr_t)pair == 0 && call.ldo % 2 == 0 && call.batch_o % 2 == 0;
     return halves && same && wide && out && call.D % 8 == 0 && call.scale > 0;
@@ -650,8 +650,8 @@ bool takes_mma(const attention_call &call)
 const int32_t *positions_of(dit_cuda *cuda, const int32_t *address)
 {
     view found = view_of(cuda, address);
-    if (found.data && found.element != DIT_ELEMENT_INT32) cuda_fail(cuda, "positions of attention are not int32");
-    return found.element == DIT_ELEMENT_INT32 ? (const int32_t *)found.data : NULL;
+    if (found.data && found.dtype != DIT_DTYPE_INT32) cuda_fail(cuda, "positions of attention are not int32");
+    return found.dtype == DIT_DTYPE_INT32 ? (const int32_t *)found.data : NULL;
 }
 
 /* False, and a failure is remembered, where an address is no array's. */
@@ -691,9 +691,9 @@ void cuda_attention_own(dit_cuda *cuda, const dit_attention_args *args)
     call.kv_group = args->kv_group ? (int)args->kv_group : 1, call.kv_first = (int)args->kv_first;
     call.scale = args->scale;
     bool done = false;
-    if (takes_mma(call) && call.q.element == DIT_ELEMENT_BF16)
-        done = run_mma<DIT_ELEMENT_BF16>(cuda, call);
+    if (takes_mma(call) && call.q.dtype == DIT_DTYPE_BF16)
+        done = run_mma<DIT_DTYPE_BF16>(cuda, call);
     else if (takes_mma(call))
-        done = run_mma<DIT_ELEMENT_FP16>(cuda, call);
+        done = run_mma<DIT_DTYPE_FP16>(cuda, call);
     if (!done) run_any(cuda, call);
 }

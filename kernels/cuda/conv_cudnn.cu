@@ -64,11 +64,11 @@ static dnn_conv_operands operands_of(const views *on)
     uintptr_t bits = (uintptr_t)on->x.data | (uintptr_t)on->y.data | (uintptr_t)on->residual.data |
                      (uintptr_t)on->weight.data | (uintptr_t)on->bias.data;
     bool there = on->x.data && on->y.data && on->weight.data;
-    return dnn_conv_operands{on->x.element,
-                             on->weight.element,
-                             on->bias.element,
-                             on->y.element,
-                             on->residual.element,
+    return dnn_conv_operands{on->x.dtype,
+                             on->weight.dtype,
+                             on->bias.dtype,
+                             on->y.dtype,
+                             on->residual.dtype,
                              on->bias.data != NULL,
                              there && bits % DNN_ALIGNMENT == 0};
 }
@@ -122,7 +122,7 @@ static void band_gather(dit_cuda *cuda, const dit_conv_args *args, const dnn_con
     g.front_frame = args->front_frame, g.front_frames = args->padding[0], g.up = args->up;
     for (int axis = 0; axis < 3; axis++) g.extent[axis] = c->in[axis], g.first[axis] = -args->padding[axis];
     g.first[1] += first * args->stride[1];
-    g.copy = view{cuda->workspace, on->x.element};
+    g.copy = view{cuda->workspace, on->x.dtype};
     cuda_conv_gather(cuda, &g);
 }
 
@@ -136,7 +136,7 @@ static bool band_plan(dit_cuda *cuda, const dit_conv_args *args, const dnn_conv_
                       band *out)
 {
     out->c = dnn_conv_of(args, operands, rows);
-    int64_t copy = out->c.in[0] * out->c.in_stride[0] * dit_element_bytes(operands->x);
+    int64_t copy = out->c.in[0] * out->c.in_stride[0] * dit_dtype_bytes(operands->x);
     out->copy_bytes = (copy + WORKSPACE_STEP - 1) / WORKSPACE_STEP * WORKSPACE_STEP;
     out->entry = out->copy_bytes <= cuda->workspace_bytes
                      ? plan_of(cuda, &out->c, cuda->workspace_bytes - out->copy_bytes)
@@ -149,7 +149,7 @@ static bool band_plan(dit_cuda *cuda, const dit_conv_args *args, const dnn_conv_
 static bool run_by_bands(dit_cuda *cuda, const dit_conv_args *args, const dnn_conv_operands *operands, const views *on)
 {
     int64_t room = cuda->workspace_bytes / SHARES, height = args->out[1];
-    int64_t fit = dnn_conv_band_rows(args, dit_element_bytes(operands->x), room);
+    int64_t fit = dnn_conv_band_rows(args, dit_dtype_bytes(operands->x), room);
     if (fit <= 0) return false;
     int64_t bands = (height + fit - 1) / fit, rows = (height + bands - 1) / bands, last = height - (bands - 1) * rows;
     if (last <= 0) bands = (height + rows - 1) / rows, last = height - (bands - 1) * rows;
@@ -158,7 +158,7 @@ static bool run_by_bands(dit_cuda *cuda, const dit_conv_args *args, const dnn_co
     for (int64_t i = 0; i < bands; i++) {
         const band *b = i + 1 < bands ? &most : &end;
         band_gather(cuda, args, &b->c, on, i * rows);
-        if (!plan_run(cuda, b->entry, &b->c, on, view{cuda->workspace, on->x.element}, i * rows,
+        if (!plan_run(cuda, b->entry, &b->c, on, view{cuda->workspace, on->x.dtype}, i * rows,
                       (char *)cuda->workspace + b->copy_bytes)) {
             if (i > 0) cuda_fail(cuda, "convolution: cuDNN refused after a part was done");
             return i > 0;

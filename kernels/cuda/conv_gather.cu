@@ -16,7 +16,7 @@ typedef struct {
 /* As input_at of ref/conv.c. */
 static __device__ source pixel_of(const cuda_gather *g, int64_t t, int64_t y, int64_t x)
 {
-    source none = {{NULL, DIT_ELEMENT_FP32}, 0};
+    source none = {{NULL, DIT_DTYPE_FP32}, 0};
     int64_t frame = g->height * g->width * g->channels;
     if (x < 0 || x >= g->width * g->up || t >= g->frames || t < -g->front_frames) return none;
     if (t < 0 && !g->front.data) return none;

@@ -47,7 +47,7 @@ typedef struct pixel_source {
      * NULL: zeros. */
     __device__ inline view line_of(int64_t frame, int64_t line, int64_t *begin) const
     {
-        const view zeros = {NULL, DIT_ELEMENT_FP32};
+        const view zeros = {NULL, DIT_DTYPE_FP32};
         const int64_t row = p.width * p.channels;
         if (frame >= p.frames || (frame < 0 && !p.front.data)) return zeros;
         if (line < 0 || line >= p.height * p.up) {
@@ -62,7 +62,7 @@ typedef struct pixel_source {
     /* The pixel of the tap: where its channels begin. */
     __device__ inline view pixel(int64_t *begin) const
     {
-        const view zeros = {NULL, DIT_ELEMENT_FP32};
+        const view zeros = {NULL, DIT_DTYPE_FP32};
         const int64_t column = x + dx;
         *begin = 0;
         if (dt >= p.kernel[0] || column < 0 || column >= p.width * p.up) return zeros;

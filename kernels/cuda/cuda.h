@@ -73,7 +73,7 @@ DIT_OPERATOR_LIST(CUDA_OPERATOR)
 typedef struct {
     view weight;      /* [n, k] row-major (k contiguous), in the device's element */
     view bias;        /* [n] in the device's element; data NULL: none */
-    view fp8;         /* data NULL, or the same weights in e4m3, [n, k] (of no dit_element) */
+    view fp8;         /* data NULL, or the same weights in e4m3, [n, k] (of no dit_dtype) */
     float *fp8_scale; /* on the device: what their codes are multiplied by */
 } cuda_weights;
 static inline const cuda_weights *weights_of(const dit_linear *linear)

@@ -29,10 +29,10 @@ static bool strides_fit(const dit_attention_args *args)
 
 static const char *types_decline(const dit_attention_args *args, const dnn_attention_operands *operands)
 {
-    if (operands->q != DIT_ELEMENT_BF16 && operands->q != DIT_ELEMENT_FP16) return "type other than bf16 and fp16";
+    if (operands->q != DIT_DTYPE_BF16 && operands->q != DIT_DTYPE_FP16) return "type other than bf16 and fp16";
     if (operands->k != operands->q || operands->v != operands->q || operands->out != operands->q)
         return "types of q, k, v and out differ";
-    if (args->lse && operands->lse != DIT_ELEMENT_FP32) return "lse is not fp32";
+    if (args->lse && operands->lse != DIT_DTYPE_FP32) return "lse is not fp32";
     return NULL;
 }
 

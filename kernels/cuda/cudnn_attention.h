@@ -16,8 +16,8 @@ extern "C" {
 
 /* What the operands of a call are made of. */
 typedef struct {
-    dit_element q, k, v, out, lse; /* lse: where there is one */
-    bool aligned;                  /* all to DNN_ALIGNMENT    */
+    dit_dtype q, k, v, out, lse; /* lse: where there is one */
+    bool aligned;                /* all to DNN_ALIGNMENT    */
 } dnn_attention_operands;
 
 /* Everything that a plan depends on; compared as bytes, so zeroed before it is filled. */

@@ -17,9 +17,9 @@ extern "C" {
 
 /* What the operands of a call are made of. */
 typedef struct {
-    dit_element x, weight, bias, y, residual; /* bias, residual: where there are */
-    bool has_bias;                            /* on the device */
-    bool aligned;                             /* all to DNN_ALIGNMENT            */
+    dit_dtype x, weight, bias, y, residual; /* bias, residual: where there are */
+    bool has_bias;                          /* on the device */
+    bool aligned;                           /* all to DNN_ALIGNMENT            */
 } dnn_conv_operands;
 
 /* Everything that a plan depends on; compared as bytes, so zeroed before it is filled. t, y, x. */

@@ -328,12 +328,12 @@ dit_status dnn_properties_read(const char *json, cudnnBackendDescriptor_t *out)
     return st;
 }
 
-bool dnn_type_of(dit_element element, cudnnDataType_t *out)
+bool dnn_type_of(dit_dtype dtype, cudnnDataType_t *out)
 {
-    switch (element) {
-    case DIT_ELEMENT_FP32: *out = CUDNN_DATA_FLOAT; return true;
-    case DIT_ELEMENT_BF16: *out = CUDNN_DATA_BFLOAT16; return true;
-    case DIT_ELEMENT_FP16: *out = CUDNN_DATA_HALF; return true;
+    switch (dtype) {
+    case DIT_DTYPE_FP32: *out = CUDNN_DATA_FLOAT; return true;
+    case DIT_DTYPE_BF16: *out = CUDNN_DATA_BFLOAT16; return true;
+    case DIT_DTYPE_FP16: *out = CUDNN_DATA_HALF; return true;
     default: return false;
     }
 }

@@ -10,7 +10,7 @@
 #ifndef DIT_KERNELS_CUDA_CUDNN_GRAPH_H
 #define DIT_KERNELS_CUDA_CUDNN_GRAPH_H
 
-#include "base/element.h"
+#include "base/dtype.h"
 #include "base/status.h"
 #include <cudnn.h>
 #include <stdbool.h>
@@ -107,8 +107,8 @@ dit_status dnn_target_open(dnn_target *target, cudaStream_t stream);
 void dnn_target_close(dnn_target *target); /* accepts a zeroed one; not properties */
 /* Properties of a device from what cuDNN writes of one as JSON; the caller destroys them. */
 dit_status dnn_properties_read(const char *json, cudnnBackendDescriptor_t *out);
-/* CUDNN_DATA_BFLOAT16 of DIT_ELEMENT_BF16, ...; false: cuDNN has none, or we use none. */
-bool dnn_type_of(dit_element element, cudnnDataType_t *out);
+/* CUDNN_DATA_BFLOAT16 of DIT_DTYPE_BF16, ...; false: cuDNN has none, or we use none. */
+bool dnn_type_of(dit_dtype dtype, cudnnDataType_t *out);
 /* "9.19.0" of the library that is loaded. */
 const char *cuda_cudnn_version(void);
 /* Translates a call of cuDNN. */

@@ -53,9 +53,9 @@ dit_status cuda_take_failure(dit_cuda *cuda)
 view view_of(dit_cuda *cuda, const void *address)
 {
     dit_location location;
-    view nothing = {NULL, cuda->device.element};
+    view nothing = {NULL, cuda->device.dtype};
     if (!address) return nothing;
-    if (dit_address_map_find(cuda->device.map, address, &location)) return view{location.data, location.element};
+    if (dit_address_map_find(cuda->device.map, address, &location)) return view{location.data, location.dtype};
     cuda_fail(cuda, "an operator was given memory that is not the device's");
     return nothing;
 }
@@ -233,10 +233,10 @@ static dit_status check_params(const dit_device_params *params)
     if (params->index < 0 || params->index >= count)
         return DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is no CUDA device %d: this process may use %d", params->index,
                         count);
-    if (params->element != DIT_ELEMENT_FP32 && params->element != DIT_ELEMENT_BF16 &&
-        params->element != DIT_ELEMENT_FP16)
+    if (params->dtype != DIT_DTYPE_FP32 && params->dtype != DIT_DTYPE_BF16 &&
+        params->dtype != DIT_DTYPE_FP16)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "device cuda computes in fp32, bf16 or fp16, not in %s",
-                        dit_element_name(params->element));
+                        dit_dtype_name(params->dtype));
     return DIT_OK;
 }
 
@@ -372,7 +372,7 @@ static dit_status device_open(const dit_device_params *params, dit_device **out)
     if (!d) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a device");
     d->cuda.device.ops = &dit_device_cuda;
     d->cuda.device.kernels = &cuda_table;
-    d->cuda.device.element = params->element;
+    d->cuda.device.dtype = params->dtype;
     d->cuda.params = *params;
     if (params->cache_folder) d->cuda.params.cache_folder = d->cache_folder = strdup(params->cache_folder);
     dit_status st = open_parts(d);

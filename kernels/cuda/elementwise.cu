@@ -22,8 +22,8 @@ typedef struct {
 } sum_operands;
 
 /* sum of a[j] times the terms that were read. */
-template <int ELEMENT, int WIDTH>
-static __device__ inline void sum_terms(const sum_operands &o, const piece<ELEMENT, WIDTH> raw[SUM_TERMS], float *sum)
+template <int DTYPE, int WIDTH>
+static __device__ inline void sum_terms(const sum_operands &o, const piece<DTYPE, WIDTH> raw[SUM_TERMS], float *sum)
 {
     float term[WIDTH];
     raw[0].floats(o.x[0], sum);
@@ -39,10 +39,10 @@ static __device__ inline void sum_terms(const sum_operands &o, const piece<ELEME
 }
 
 /* PIECES pieces, block-wise apart, of which those before the end are there. */
-template <int ELEMENT, int WIDTH, int PIECES>
+template <int DTYPE, int WIDTH, int PIECES>
 static __device__ inline void sum_pieces(const sum_operands &o, int64_t first, int64_t pieces)
 {
-    piece<ELEMENT, WIDTH> raw[PIECES][SUM_TERMS];
+    piece<DTYPE, WIDTH> raw[PIECES][SUM_TERMS];
 #pragma unroll
     for (int k = 0; k < PIECES; k++)
 #pragma unroll
@@ -56,19 +56,19 @@ static __device__ inline void sum_pieces(const sum_operands &o, int64_t first, i
         int64_t at = first + k * BLOCK_THREADS;
         float sum[WIDTH];
         if (at >= pieces) return;
-        sum_terms<ELEMENT, WIDTH>(o, raw[k], sum);
+        sum_terms<DTYPE, WIDTH>(o, raw[k], sum);
         activate<WIDTH>(o.activation, sum);
-        piece_store<ELEMENT, WIDTH>(o.y, at * WIDTH, sum);
+        piece_store<DTYPE, WIDTH>(o.y, at * WIDTH, sum);
     }
 }
 
-template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) sum_elements(sum_operands o)
+template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) sum_elements(sum_operands o)
 {
     int64_t pieces = o.elements / WIDTH, step = (int64_t)gridDim.x * BLOCK_THREADS * SUM_PIECES;
     int64_t first = (int64_t)blockIdx.x * BLOCK_THREADS * SUM_PIECES + threadIdx.x;
-    for (int64_t i = first; i < pieces; i += step) sum_pieces<ELEMENT, WIDTH, SUM_PIECES>(o, i, pieces);
+    for (int64_t i = first; i < pieces; i += step) sum_pieces<DTYPE, WIDTH, SUM_PIECES>(o, i, pieces);
     if (WIDTH > 1 && first < o.elements % WIDTH) /* what is left of a piece, by one thread each */
-        sum_pieces<ELEMENT, 1, 1>(o, pieces * WIDTH + first, o.elements);
+        sum_pieces<DTYPE, 1, 1>(o, pieces * WIDTH + first, o.elements);
 }
 
 static void run_sum(dit_cuda *cuda, const sum_operands *o)
@@ -77,9 +77,9 @@ static void run_sum(dit_cuda *cuda, const sum_operands *o)
         if (!o->x[j].data) return;
     if (!o->y.data) return;
     piece_variant variant = piece_variant_of(0, {{o->y, 0}, {o->x[0], 0}, {o->x[1], 0}, {o->x[2], 0}, {o->x[3], 0}});
-    piece_variant_launch(variant, [&](auto element, auto width) {
+    piece_variant_launch(variant, [&](auto dtype, auto width) {
         int64_t blocks = divide_up(divide_up(o->elements, width.value), BLOCK_THREADS * SUM_PIECES);
-        LAUNCH(cuda, PIECE_KERNEL(sum_elements, element, width), grid_x(blocks), BLOCK_THREADS, 0, *o);
+        LAUNCH(cuda, PIECE_KERNEL(sum_elements, dtype, width), grid_x(blocks), BLOCK_THREADS, 0, *o);
     });
 }
 
@@ -115,22 +115,22 @@ void cuda_activate(dit_pool *pool, const dit_activate_args *args)
 enum { ADD_ROWS = 4 }; /* of a thread, with one gate and one bias */
 
 /* Blocks of a multiprocessor: as many as go without spilling, 64 to 96 KiB of operands under way. */
-static constexpr int add_blocks(int element)
+static constexpr int add_blocks(int dtype)
 {
-    return element == DIT_ELEMENT_BF16 || element == DIT_ELEMENT_FP16 ? 3 : 2;
+    return dtype == DIT_DTYPE_BF16 || dtype == DIT_DTYPE_FP16 ? 3 : 2;
 }
 
-template <int ELEMENT, int WIDTH>
-static __global__ void __launch_bounds__(BLOCK_THREADS, add_blocks(ELEMENT)) add_rows(epilogue_args o)
+template <int DTYPE, int WIDTH>
+static __global__ void __launch_bounds__(BLOCK_THREADS, add_blocks(DTYPE)) add_rows(epilogue_args o)
 {
     int64_t c = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * WIDTH;
     int64_t step = (int64_t)gridDim.y * blockDim.y * ADD_ROWS;
     float gate[WIDTH], bias[WIDTH];
     if (c >= o.cols) return;
-    piece_load_or<ELEMENT, WIDTH>(o.gate, c, 1.0f, gate);
-    piece_load_or<ELEMENT, WIDTH>(o.bias, c, 0.0f, bias);
+    piece_load_or<DTYPE, WIDTH>(o.gate, c, 1.0f, gate);
+    piece_load_or<DTYPE, WIDTH>(o.bias, c, 0.0f, bias);
     for (int64_t row = ((int64_t)blockIdx.y * blockDim.y + threadIdx.y) * ADD_ROWS; row < o.rows; row += step) {
-        piece<ELEMENT, WIDTH> x[ADD_ROWS], residual[ADD_ROWS];
+        piece<DTYPE, WIDTH> x[ADD_ROWS], residual[ADD_ROWS];
 #pragma unroll
         for (int k = 0; k < ADD_ROWS; k++) {
             x[k].clear(), residual[k].clear();
@@ -148,7 +148,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, add_blocks(ELEMENT)) add
             activate<WIDTH>(o.activation, value);
 #pragma unroll
             for (int i = 0; i < WIDTH; i++) value[i] = fmaf(gate[i], value[i], base[i]);
-            piece_store<ELEMENT, WIDTH>(o.y, (row + k) * o.ldy + c, value);
+            piece_store<DTYPE, WIDTH>(o.y, (row + k) * o.ldy + c, value);
         }
     }
 }
@@ -159,10 +159,10 @@ void epilogue_add(dit_cuda *cuda, const epilogue_args *args)
     piece_variant variant = piece_variant_of(
         args->cols,
         {{args->x, args->ldx}, {args->y, args->ldy}, {args->residual, args->ldr}, {args->bias, 0}, {args->gate, 0}});
-    piece_variant_launch(variant, [&](auto element, auto width) {
+    piece_variant_launch(variant, [&](auto dtype, auto width) {
         piece_tile tile = piece_tile_of(args->cols / width.value, BLOCK_THREADS);
         dim3 grid(grid_x(tile.across), grid_y(divide_up(args->rows, tile.block.y * ADD_ROWS)));
-        LAUNCH(cuda, PIECE_KERNEL(add_rows, element, width), grid, tile.block, 0, *args);
+        LAUNCH(cuda, PIECE_KERNEL(add_rows, dtype, width), grid, tile.block, 0, *args);
     });
 }
 
@@ -244,8 +244,8 @@ template <int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) con
     for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < o.rows; row += step) {
         copy_place place = copy_find(o, row);
         float value[WIDTH];
-        piece_load<ANY_ELEMENT, WIDTH>(o.src, place.from + c, value);
-        piece_store<ANY_ELEMENT, WIDTH>(o.dst, place.to + c, value);
+        piece_load<ANY_DTYPE, WIDTH>(o.src, place.from + c, value);
+        piece_store<ANY_DTYPE, WIDTH>(o.dst, place.to + c, value);
     }
 }
 
@@ -331,7 +331,7 @@ void cuda_copy(dit_pool *pool, const dit_copy_args *args)
         o.to[i] = n[i] > 1 ? args->dst_stride[i] : 0;
     }
     copy_flatten(&o);
-    if (o.src.element == o.dst.element)
+    if (o.src.dtype == o.dst.dtype)
         copy_bits(cuda, &o);
     else
         copy_converted(cuda, &o);

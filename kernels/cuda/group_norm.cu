@@ -71,7 +71,7 @@ template <int COUNT> static __device__ inline void store_column(double sums[COUN
 }
 
 /* blockIdx.x: entry and block of rows, blockIdx.y: pieces of the row. */
-template <int ELEMENT, int WIDTH, int PART>
+template <int DTYPE, int WIDTH, int PART>
 static __global__ void __launch_bounds__(BLOCK_THREADS) group_sums(moments_operands o)
 {
     enum { PARTS = WIDTH / PART };
@@ -82,7 +82,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) group_sums(moments_opera
     bool present = p < o.C / WIDTH;
     double sums[PARTS][2] = {};
     for (int64_t row = first + threadIdx.y * GROUP_ROWS; row < end && present; row += blockDim.y * GROUP_ROWS) {
-        piece<ELEMENT, WIDTH> raw[GROUP_ROWS];
+        piece<DTYPE, WIDTH> raw[GROUP_ROWS];
         float v[GROUP_ROWS][WIDTH];
         int rows = end - row < GROUP_ROWS ? (int)(end - row) : (int)GROUP_ROWS;
 #pragma unroll
@@ -135,12 +135,12 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) group_statistics(moments
 
 template <int PART> static void launch_sums(dit_cuda *cuda, const moments_operands *o, piece_variant variant)
 {
-    piece_variant_launch(variant, [&](auto element, auto width) {
-        enum { ELEMENT = decltype(element)::value, WIDTH = decltype(width)::value, OWN = PART < WIDTH ? PART : WIDTH };
+    piece_variant_launch(variant, [&](auto dtype, auto width) {
+        enum { DTYPE = decltype(dtype)::value, WIDTH = decltype(width)::value, OWN = PART < WIDTH ? PART : WIDTH };
         piece_tile tile = piece_tile_of(o->C / WIDTH, GROUP_WIDEST);
         dim3 grid((unsigned)(o->batch * o->blocks), (unsigned)tile.across);
         size_t shared = (size_t)tile.block.x * tile.block.y * 2 * (WIDTH / OWN) * sizeof(double);
-        LAUNCH(cuda, (group_sums<ELEMENT, WIDTH, OWN>), grid, tile.block, shared, *o);
+        LAUNCH(cuda, (group_sums<DTYPE, WIDTH, OWN>), grid, tile.block, shared, *o);
     });
 }
 
@@ -171,12 +171,12 @@ template <int WIDTH> struct channels {
     float mean[WIDTH], factor[WIDTH], offset[WIDTH];
 };
 
-template <int ELEMENT, int WIDTH>
+template <int DTYPE, int WIDTH>
 static __device__ inline void channels_load(const apply_operands &o, int64_t entry, int64_t c, channels<WIDTH> *out)
 {
     float weight[WIDTH];
-    piece_load_or<ELEMENT, WIDTH>(o.weight, c, 1.0f, weight);
-    piece_load_or<ELEMENT, WIDTH>(o.bias, c, 0.0f, out->offset);
+    piece_load_or<DTYPE, WIDTH>(o.weight, c, 1.0f, weight);
+    piece_load_or<DTYPE, WIDTH>(o.bias, c, 0.0f, out->offset);
 #pragma unroll
     for (int i = 0; i < WIDTH; i++) {
         float2 statistics = o.statistics[entry * o.groups + (uint32_t)(c + i) / o.group_width];
@@ -185,28 +185,28 @@ static __device__ inline void channels_load(const apply_operands &o, int64_t ent
     }
 }
 
-template <int ELEMENT, int WIDTH>
+template <int DTYPE, int WIDTH>
 static __device__ inline void apply_field(const apply_operands &o, int64_t row, int64_t c, float v[WIDTH])
 {
     int64_t at = field_position(o, (uint32_t)row) * o.ldf + c;
     float scale[WIDTH], shift[WIDTH];
-    piece_load<ELEMENT, WIDTH>(o.scale, at, scale);
-    piece_load<ELEMENT, WIDTH>(o.shift, at, shift);
+    piece_load<DTYPE, WIDTH>(o.scale, at, scale);
+    piece_load<DTYPE, WIDTH>(o.shift, at, shift);
 #pragma unroll
     for (int i = 0; i < WIDTH; i++) v[i] = fmaf(v[i], scale[i], shift[i]);
 }
 
 /* blockIdx.x: entry and block of rows, blockIdx.y: pieces of the row. */
-template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) group_apply(apply_operands o)
+template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) group_apply(apply_operands o)
 {
     int64_t entry = blockIdx.x / (uint32_t)o.blocks, block = blockIdx.x % (uint32_t)o.blocks;
     int64_t c = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
     int64_t row = (block * blockDim.y * GROUP_TURNS + threadIdx.y) * GROUP_ROWS;
     channels<WIDTH> channel;
     if (c >= o.C) return;
-    channels_load<ELEMENT, WIDTH>(o, entry, c, &channel);
+    channels_load<DTYPE, WIDTH>(o, entry, c, &channel);
     for (int turn = 0; turn < GROUP_TURNS; turn++, row += blockDim.y * GROUP_ROWS) {
-        piece<ELEMENT, WIDTH> raw[GROUP_ROWS];
+        piece<DTYPE, WIDTH> raw[GROUP_ROWS];
         int64_t begin = (entry * o.rows + row) * o.C + c;
 #pragma unroll
         for (int k = 0; k < GROUP_ROWS; k++) {
@@ -220,9 +220,9 @@ template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK
             raw[k].floats(o.x, v);
 #pragma unroll
             for (int i = 0; i < WIDTH; i++) v[i] = fmaf(v[i] - channel.mean[i], channel.factor[i], channel.offset[i]);
-            if (o.scale.data) apply_field<ELEMENT, WIDTH>(o, row + k, c, v);
+            if (o.scale.data) apply_field<DTYPE, WIDTH>(o, row + k, c, v);
             activate<WIDTH>(o.activation, v);
-            piece_store<ELEMENT, WIDTH>(o.y, begin + k * o.C, v);
+            piece_store<DTYPE, WIDTH>(o.y, begin + k * o.C, v);
         }
     }
 }
@@ -231,11 +231,11 @@ static void launch_apply(dit_cuda *cuda, apply_operands *o, int64_t batch)
 {
     piece_variant variant = piece_variant_of(
         o->C, {{o->x, 0}, {o->y, 0}, {o->weight, 0}, {o->bias, 0}, {o->scale, o->ldf}, {o->shift, o->ldf}});
-    piece_variant_launch(variant, [&](auto element, auto width) {
+    piece_variant_launch(variant, [&](auto dtype, auto width) {
         piece_tile tile = piece_tile_of(o->C / width.value, GROUP_WIDEST);
         o->blocks = divide_up(o->rows, tile.block.y * GROUP_ROWS * GROUP_TURNS);
         dim3 grid((unsigned)(batch * o->blocks), (unsigned)tile.across);
-        LAUNCH(cuda, PIECE_KERNEL(group_apply, element, width), grid, tile.block, 0, *o);
+        LAUNCH(cuda, PIECE_KERNEL(group_apply, dtype, width), grid, tile.block, 0, *o);
     });
 }
 
@@ -315,8 +315,8 @@ static bool moments_operands_of(dit_cuda *cuda, const dit_group_norm_args *args,
     *variant = piece_variant_of(o->C, {{o->x, 0}});
     *part = part_of(o->C / o->groups, variant->wide);
     if (!o->x.data || (args->moments && !moments.data) || !fits(cuda, args)) return false;
-    if (moments.data && moments.element != DIT_ELEMENT_FP64) {
-        cuda_fail(cuda, "moments of %s, fp64 expected", dit_element_name(moments.element));
+    if (moments.data && moments.dtype != DIT_DTYPE_FP64) {
+        cuda_fail(cuda, "moments of %s, fp64 expected", dit_dtype_name(moments.dtype));
         return false;
     }
     return moments_plan(cuda, o, *part);

@@ -35,7 +35,7 @@ static dit_status pack_fp8(dit_cuda *cuda, dit_arena *arena, int64_t n, int64_t 
 {
     void *codes;
     float *scale;
-    DIT_TRY(dit_arena_array(arena, n * k / 4, DIT_ELEMENT_INT32, &codes));
+    DIT_TRY(dit_arena_array(arena, n * k / 4, DIT_DTYPE_INT32, &codes));
     DIT_TRY(dit_arena_fp32(arena, 1, &scale));
     weights->fp8 = view_of(cuda, codes);
     weights->fp8_scale = (float *)view_of(cuda, scale).data;
@@ -79,7 +79,7 @@ dit_status cuda_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pie
 
 /* ---- the pass after a product ------------------------------------------------------------------------------------ */
 
-static const view nothing = {NULL, DIT_ELEMENT_FP32};
+static const view nothing = {NULL, DIT_DTYPE_FP32};
 
 /* Whether a pass has anything to do. */
 static bool is_finished(const cuda_matmul_args *whole, cuda_linear_parts parts)
@@ -131,7 +131,7 @@ static char *codes_room(const dit_cuda *cuda)
 static view product_room(const dit_cuda *cuda, const cuda_matmul_args *whole)
 {
     const int64_t codes = whole->x_scale ? rounded_up(whole->rows * whole->k) : 0;
-    view room = {codes_room(cuda) + codes, whole->y.element};
+    view room = {codes_room(cuda) + codes, whole->y.dtype};
     return room;
 }
 

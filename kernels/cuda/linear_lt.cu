@@ -68,14 +68,14 @@ struct dit_cuda_linear_library {
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-static bool is_real(dit_element element)
+static bool is_real(dit_dtype dtype)
 {
-    return element == DIT_ELEMENT_FP32 || element == DIT_ELEMENT_BF16 || element == DIT_ELEMENT_FP16;
+    return dtype == DIT_DTYPE_FP32 || dtype == DIT_DTYPE_BF16 || dtype == DIT_DTYPE_FP16;
 }
 
-static cudaDataType type_of(dit_element element)
+static cudaDataType type_of(dit_dtype dtype)
 {
-    return element == DIT_ELEMENT_FP32 ? CUDA_R_32F : element == DIT_ELEMENT_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+    return dtype == DIT_DTYPE_FP32 ? CUDA_R_32F : dtype == DIT_DTYPE_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
 static int32_t alignment_of(const void *data)
@@ -91,11 +91,11 @@ static cuda_linear_parts parts_of(const cuda_matmul_args *whole, int way)
     const view bias = whole->weights->bias;
     cuda_linear_parts parts;
     parts.bias =
-        bias.data && bias.element == whole->y.element && !(whole->x_scale && whole->y.element == DIT_ELEMENT_FP32);
+        bias.data && bias.dtype == whole->y.dtype && !(whole->x_scale && whole->y.dtype == DIT_DTYPE_FP32);
     const bool biased = parts.bias || !bias.data; /* whether the sums are whole when the rest comes */
     parts.activation = way == WAY_ACTIVATION && biased;
     parts.residual = whole->residual.data && !whole->gate.data && whole->activation == DIT_ACT_NONE &&
-                     whole->residual.element == whole->y.element && biased;
+                     whole->residual.dtype == whole->y.dtype && biased;
     return parts;
 }
 
@@ -107,15 +107,15 @@ static view weights_taken(const cuda_matmul_args *a)
 /* Whether the library has products of such elements. */
 static bool has_elements(const cuda_matmul_args *a)
 {
-    const dit_element x = a->x.element, y = a->y.element;
+    const dit_dtype x = a->x.dtype, y = a->y.dtype;
     if (!is_real(y)) return false;
     if (a->x_scale) return true;
-    return is_real(x) && x == a->weights->weight.element && (y == x || y == DIT_ELEMENT_FP32);
+    return is_real(x) && x == a->weights->weight.dtype && (y == x || y == DIT_DTYPE_FP32);
 }
 
 static bool may_fuse_activation(const cuda_matmul_args *whole)
 {
-    return whole->activation == DIT_ACT_GELU_TANH && whole->y.element != DIT_ELEMENT_FP32 &&
+    return whole->activation == DIT_ACT_GELU_TANH && whole->y.dtype != DIT_DTYPE_FP32 &&
            parts_of(whole, WAY_ACTIVATION).activation;
 }
 
@@ -129,8 +129,8 @@ static void request_of(dit_cuda *cuda, const cuda_matmul_args *whole, request *r
     r->rows = part.rows, r->n = part.n, r->k = part.k;
     r->ldx = part.rows == 1 ? part.k : part.ldx;
     r->ldy = part.rows == 1 ? part.n : part.ldy;
-    r->x = (int32_t)(part.x_scale ? CUDA_R_8F_E4M3 : type_of(part.x.element));
-    r->y = (int32_t)type_of(part.y.element);
+    r->x = (int32_t)(part.x_scale ? CUDA_R_8F_E4M3 : type_of(part.x.dtype));
+    r->y = (int32_t)type_of(part.y.dtype);
     r->bias = weights.bias.data != NULL;
     r->residual = part.residual.data != NULL;
     r->activation = (int32_t)whole->activation;

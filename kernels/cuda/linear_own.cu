@@ -31,13 +31,13 @@ static __device__ inline void few_rows_add(matrix_source &x, int64_t k, const fl
 }
 
 /* Both sources can be read eight at a time, and the depth is a multiple of eight; W is of that element. */
-template <int rows, int ELEMENT>
+template <int rows, int DTYPE>
 static __device__ inline void few_rows_ahead(matrix_source x, const matrix_source &w, int64_t column, float sums[rows])
 {
     const int ahead = rows > 2 ? 2 : 4; /* pieces of W that are under way */
     const int64_t step = WARP * VIEW_WIDTH, begin = column * w.ld;
     for (int64_t k = (int)threadIdx.x % WARP * VIEW_WIDTH; k < w.depth; k += ahead * step) {
-        piece<ELEMENT, VIEW_WIDTH> raw[ahead];
+        piece<DTYPE, VIEW_WIDTH> raw[ahead];
 #pragma unroll
         for (int a = 0; a < ahead; a++) {
             raw[a].clear();
@@ -77,8 +77,8 @@ static __device__ inline void few_rows_narrow(const matrix_source &x, const matr
     }
 }
 
-/* ELEMENT of W where it is read ahead: bf16 or fp16; ANY_ELEMENT: anything. */
-template <int rows, int ELEMENT>
+/* DTYPE of W where it is read ahead: bf16 or fp16; ANY_DTYPE: anything. */
+template <int rows, int DTYPE>
 static __global__ void __launch_bounds__(FEW_WARPS *WARP, rows == 1   ? 6
                                                           : rows == 2 ? 5
                                                           : rows == 4 ? 4
@@ -88,8 +88,8 @@ static __global__ void __launch_bounds__(FEW_WARPS *WARP, rows == 1   ? 6
     const int64_t column = (int64_t)blockIdx.x * FEW_WARPS + (int)threadIdx.x / WARP;
     float sums[rows] = {}, mine = 0.0f;
     if (column >= p.w.rows) return; /* the whole warp */
-    if (ELEMENT != ANY_ELEMENT)
-        few_rows_ahead<rows, ELEMENT>(p.x, p.w, column, sums);
+    if (DTYPE != ANY_DTYPE)
+        few_rows_ahead<rows, DTYPE>(p.x, p.w, column, sums);
     else if (wide)
         few_rows_wide<rows>(p.x, p.w, column, sums);
     else
@@ -106,13 +106,13 @@ template <int rows> static void launch_few_rows(dit_cuda *cuda, const product &p
 {
     const bool wide = p.x.wide && p.w.wide && p.w.depth % VIEW_WIDTH == 0;
     const unsigned blocks = grid_x(divide_up(p.w.rows, FEW_WARPS));
-    const int element = wide && !p.w.codes ? (int)p.w.data.element : (int)ANY_ELEMENT;
-    if (element == DIT_ELEMENT_BF16)
-        LAUNCH(cuda, (matmul_few_rows<rows, DIT_ELEMENT_BF16>), blocks, FEW_WARPS * WARP, 0, p, wide);
-    else if (element == DIT_ELEMENT_FP16)
-        LAUNCH(cuda, (matmul_few_rows<rows, DIT_ELEMENT_FP16>), blocks, FEW_WARPS * WARP, 0, p, wide);
+    const int dtype = wide && !p.w.codes ? (int)p.w.data.dtype : (int)ANY_DTYPE;
+    if (dtype == DIT_DTYPE_BF16)
+        LAUNCH(cuda, (matmul_few_rows<rows, DIT_DTYPE_BF16>), blocks, FEW_WARPS * WARP, 0, p, wide);
+    else if (dtype == DIT_DTYPE_FP16)
+        LAUNCH(cuda, (matmul_few_rows<rows, DIT_DTYPE_FP16>), blocks, FEW_WARPS * WARP, 0, p, wide);
     else
-        LAUNCH(cuda, (matmul_few_rows<rows, ANY_ELEMENT>), blocks, FEW_WARPS * WARP, 0, p, wide);
+        LAUNCH(cuda, (matmul_few_rows<rows, ANY_DTYPE>), blocks, FEW_WARPS * WARP, 0, p, wide);
 }
 
 static __global__ void __launch_bounds__(TILE_THREADS, 2) matmul_tile(product p)

@@ -29,11 +29,11 @@ static __device__ __forceinline__ uint32_t shared_address(const void *shared)
     return (uint32_t)__cvta_generic_to_shared(shared);
 }
 
-template <dit_element ELEMENT>
+template <dit_dtype DTYPE>
 static __device__ __forceinline__ void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
-    static_assert(ELEMENT == DIT_ELEMENT_BF16 || ELEMENT == DIT_ELEMENT_FP16, "two-byte elements");
-    if (ELEMENT == DIT_ELEMENT_BF16)
+    static_assert(DTYPE == DIT_DTYPE_BF16 || DTYPE == DIT_DTYPE_FP16, "two-byte elements");
+    if (DTYPE == DIT_DTYPE_BF16)
         asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
             : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
@@ -78,11 +78,11 @@ template <int PENDING> static __device__ __forceinline__ void cp_async_wait(void
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-/* Two values rounded to ELEMENT, `low` in the low half. */
-template <dit_element ELEMENT> static __device__ __forceinline__ uint32_t pack_pair(float low, float high)
+/* Two values rounded to DTYPE, `low` in the low half. */
+template <dit_dtype DTYPE> static __device__ __forceinline__ uint32_t pack_pair(float low, float high)
 {
     uint32_t pair;
-    if (ELEMENT == DIT_ELEMENT_BF16)
+    if (DTYPE == DIT_DTYPE_BF16)
         asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
     else
         asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));

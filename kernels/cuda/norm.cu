@@ -22,28 +22,28 @@ typedef struct {
 } norm_operands;
 
 /* y = norm * weight + bias, then * (1 + scale) + shift, at columns from c on. */
-template <int ELEMENT, int WIDTH, int OPERANDS>
+template <int DTYPE, int WIDTH, int OPERANDS>
 static __device__ inline void norm_modulate(const norm_operands &o, int64_t c, float *v)
 {
     const bool modulated = OPERANDS == NORM_MODULATED, any = OPERANDS == NORM_ANY;
     float operand[WIDTH];
     if (any && o.weight.data) {
-        piece_load<ELEMENT, WIDTH>(o.weight, c, operand);
+        piece_load<DTYPE, WIDTH>(o.weight, c, operand);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) v[i] *= operand[i];
     }
     if (any && o.bias.data) {
-        piece_load<ELEMENT, WIDTH>(o.bias, c, operand);
+        piece_load<DTYPE, WIDTH>(o.bias, c, operand);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) v[i] += operand[i];
     }
     if (modulated || (any && o.scale.data)) {
-        piece_load<ELEMENT, WIDTH>(o.scale, c, operand);
+        piece_load<DTYPE, WIDTH>(o.scale, c, operand);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) v[i] = fmaf(v[i], operand[i], v[i]);
     }
     if (modulated || (any && o.shift.data)) {
-        piece_load<ELEMENT, WIDTH>(o.shift, c, operand);
+        piece_load<DTYPE, WIDTH>(o.shift, c, operand);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) v[i] += operand[i];
     }
@@ -115,7 +115,7 @@ static __device__ inline float left_in_warp(bool whole, float elements, const fl
     return __fdividef(warp_sum(sum), elements);
 }
 
-template <int ELEMENT, int PIECES, int OPERANDS>
+template <int DTYPE, int PIECES, int OPERANDS>
 static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_wide(norm_operands o)
 {
     SHARED(float2, shared); /* [2][warps]: rows take turns */
@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_wide(norm_opera
     int64_t step = (int64_t)gridDim.x * blockDim.y;
     float elements = elements_of_warp<PIECES>(pieces, threads, warp);
     for (int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; row < o.rows; row += step, turn ^= 1) {
-        piece<ELEMENT, VIEW_WIDTH> raw[PIECES];
+        piece<DTYPE, VIEW_WIDTH> raw[PIECES];
         float v[PIECES][VIEW_WIDTH];
 #pragma unroll
         for (int j = 0; j < PIECES; j++) {
@@ -150,42 +150,42 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_wide(norm_opera
             if (j == PIECES - 1 && !whole) continue;
 #pragma unroll
             for (int i = 0; i < VIEW_WIDTH; i++) v[j][i] = fmaf(v[j][i], reciprocal, offset);
-            norm_modulate<ELEMENT, VIEW_WIDTH, OPERANDS>(o, c, v[j]);
-            piece_store<ELEMENT, VIEW_WIDTH>(o.y, row * o.ldy + c, v[j]);
+            norm_modulate<DTYPE, VIEW_WIDTH, OPERANDS>(o, c, v[j]);
+            piece_store<DTYPE, VIEW_WIDTH>(o.y, row * o.ldy + c, v[j]);
         }
     }
 }
 
-template <int ELEMENT, int PIECES, int OPERANDS>
+template <int DTYPE, int PIECES, int OPERANDS>
 static void launch_operands(dit_cuda *cuda, const norm_operands *o, int threads)
 {
     int rows = threads == WARP ? NORM_ROWS_PER_BLOCK : 1;
     dim3 block((unsigned)threads, (unsigned)rows);
     size_t shared = 2 * (size_t)(threads / WARP) * sizeof(float2);
-    LAUNCH(cuda, (norm_rows_wide<ELEMENT, PIECES, OPERANDS>), grid_x(divide_up(o->rows, rows)), block, shared, *o);
+    LAUNCH(cuda, (norm_rows_wide<DTYPE, PIECES, OPERANDS>), grid_x(divide_up(o->rows, rows)), block, shared, *o);
 }
 
-template <int ELEMENT, int PIECES> static void launch_pieces(dit_cuda *cuda, const norm_operands *o, int threads)
+template <int DTYPE, int PIECES> static void launch_pieces(dit_cuda *cuda, const norm_operands *o, int threads)
 {
-    const bool known = ELEMENT == DIT_ELEMENT_BF16 || ELEMENT == DIT_ELEMENT_FP16;
+    const bool known = DTYPE == DIT_DTYPE_BF16 || DTYPE == DIT_DTYPE_FP16;
     bool affine = o->weight.data || o->bias.data, modulated = o->scale.data && o->shift.data;
     if (known && !affine && modulated)
-        launch_operands<ELEMENT, PIECES, known ? NORM_MODULATED : NORM_ANY>(cuda, o, threads);
+        launch_operands<DTYPE, PIECES, known ? NORM_MODULATED : NORM_ANY>(cuda, o, threads);
     else if (known && !affine && !o->scale.data && !o->shift.data)
-        launch_operands<ELEMENT, PIECES, known ? NORM_PLAIN : NORM_ANY>(cuda, o, threads);
+        launch_operands<DTYPE, PIECES, known ? NORM_PLAIN : NORM_ANY>(cuda, o, threads);
     else
-        launch_operands<ELEMENT, PIECES, NORM_ANY>(cuda, o, threads);
+        launch_operands<DTYPE, PIECES, NORM_ANY>(cuda, o, threads);
 }
 
-template <int ELEMENT> static void launch_wide(dit_cuda *cuda, const norm_operands *o)
+template <int DTYPE> static void launch_wide(dit_cuda *cuda, const norm_operands *o)
 {
     int pieces = (int)(o->C / VIEW_WIDTH);
     int threads = (int)divide_up(divide_up(pieces, NORM_PIECES), WARP) * WARP;
     switch (divide_up(pieces, threads)) {
-    case 1: launch_pieces<ELEMENT, 1>(cuda, o, threads); break;
-    case 2: launch_pieces<ELEMENT, 2>(cuda, o, threads); break;
-    case 3: launch_pieces<ELEMENT, 3>(cuda, o, threads); break;
-    default: launch_pieces<ELEMENT, NORM_PIECES>(cuda, o, threads);
+    case 1: launch_pieces<DTYPE, 1>(cuda, o, threads); break;
+    case 2: launch_pieces<DTYPE, 2>(cuda, o, threads); break;
+    case 3: launch_pieces<DTYPE, 3>(cuda, o, threads); break;
+    default: launch_pieces<DTYPE, NORM_PIECES>(cuda, o, threads);
     }
 }
 
@@ -207,7 +207,7 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_any(norm_operan
         float reciprocal = rsqrtf(fmaf(block_sum(squares, scratch), o.reciprocal_C, o.eps));
         for (int64_t c = threadIdx.x; c < o.C; c += blockDim.x) {
             float value = (view_load(o.x, row * o.ldx + c) - mean) * reciprocal;
-            norm_modulate<ANY_ELEMENT, 1, NORM_ANY>(o, c, &value);
+            norm_modulate<ANY_DTYPE, 1, NORM_ANY>(o, c, &value);
             view_store(o.y, row * o.ldy + c, value);
         }
     }
@@ -248,12 +248,12 @@ void cuda_norm(dit_pool *pool, const dit_norm_args *args)
         piece_variant_of(o.C, {{o.x, o.ldx}, {o.y, o.ldy}, {o.weight, 0}, {o.bias, 0}, {o.scale, 0}, {o.shift, 0}});
     if (!variant.wide || o.C > NORM_THREADS * NORM_PIECES * VIEW_WIDTH)
         launch_any(cuda, &o);
-    else if (variant.element == DIT_ELEMENT_BF16)
-        launch_wide<DIT_ELEMENT_BF16>(cuda, &o);
-    else if (variant.element == DIT_ELEMENT_FP16)
-        launch_wide<DIT_ELEMENT_FP16>(cuda, &o);
-    else if (variant.element == DIT_ELEMENT_FP32)
-        launch_wide<DIT_ELEMENT_FP32>(cuda, &o);
+    else if (variant.dtype == DIT_DTYPE_BF16)
+        launch_wide<DIT_DTYPE_BF16>(cuda, &o);
+    else if (variant.dtype == DIT_DTYPE_FP16)
+        launch_wide<DIT_DTYPE_FP16>(cuda, &o);
+    else if (variant.dtype == DIT_DTYPE_FP32)
+        launch_wide<DIT_DTYPE_FP32>(cuda, &o);
     else
-        launch_wide<ANY_ELEMENT>(cuda, &o);
+        launch_wide<ANY_DTYPE>(cuda, &o);
 }

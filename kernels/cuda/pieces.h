@@ -1,7 +1,7 @@
 /* Pieces: what a thread takes at a time, eight elements or one, and the variants of a kernel that go with it.
  *
- * A kernel is a template over ELEMENT and WIDTH. Where all its operands hold the same elements that is known when it is
- * compiled and no branch stands between its reads; ANY_ELEMENT looks at every view. WIDTH 8 needs 16-byte alignment and
+ * A kernel is a template over DTYPE and WIDTH. Where all its operands hold the same elements that is known when it is
+ * compiled and no branch stands between its reads; ANY_DTYPE looks at every view. WIDTH 8 needs 16-byte alignment and
  * whole pieces; WIDTH 1 takes everything else.
  */
 #ifndef DIT_KERNELS_CUDA_PIECES_H
@@ -12,59 +12,59 @@
 #include <initializer_list>
 #include <type_traits>
 
-enum { ANY_ELEMENT = DIT_ELEMENT_COUNT, BLOCK_THREADS = 256 };
+enum { ANY_DTYPE = DIT_DTYPE_COUNT, BLOCK_THREADS = 256 };
 
-template <int ELEMENT> static __device__ inline view view_as(view v)
+template <int DTYPE> static __device__ inline view view_as(view v)
 {
-    if (ELEMENT != ANY_ELEMENT) v.element = (dit_element)ELEMENT;
+    if (DTYPE != ANY_DTYPE) v.dtype = (dit_dtype)DTYPE;
     return v;
 }
 
 /* A piece between its read and its use. */
-template <int ELEMENT, int WIDTH> struct piece;
+template <int DTYPE, int WIDTH> struct piece;
 
-template <int ELEMENT> struct piece<ELEMENT, VIEW_WIDTH> {
+template <int DTYPE> struct piece<DTYPE, VIEW_WIDTH> {
     view_raw raw;
-    __device__ void read(view v, int64_t i) { raw = view_read(view_as<ELEMENT>(v), i); }
-    __device__ void read_only(view v, int64_t i) { raw = view_read_only(view_as<ELEMENT>(v), i); }
+    __device__ void read(view v, int64_t i) { raw = view_read(view_as<DTYPE>(v), i); }
+    __device__ void read_only(view v, int64_t i) { raw = view_read_only(view_as<DTYPE>(v), i); }
     __device__ void clear() { raw = view_raw(); }
-    __device__ void floats(view v, float out[VIEW_WIDTH]) const { view_floats(view_as<ELEMENT>(v).element, raw, out); }
+    __device__ void floats(view v, float out[VIEW_WIDTH]) const { view_floats(view_as<DTYPE>(v).dtype, raw, out); }
 };
 
-template <int ELEMENT> struct piece<ELEMENT, 1> {
+template <int DTYPE> struct piece<DTYPE, 1> {
     float value;
-    __device__ void read(view v, int64_t i) { value = view_load(view_as<ELEMENT>(v), i); }
+    __device__ void read(view v, int64_t i) { value = view_load(view_as<DTYPE>(v), i); }
     __device__ void read_only(view v, int64_t i) { read(v, i); }
     __device__ void clear() { value = 0.0f; }
     __device__ void floats(view, float out[1]) const { out[0] = value; }
 };
 
 /* Of what no thread of the kernel writes. */
-template <int ELEMENT, int WIDTH> static __device__ inline void piece_load(view v, int64_t i, float out[WIDTH])
+template <int DTYPE, int WIDTH> static __device__ inline void piece_load(view v, int64_t i, float out[WIDTH])
 {
-    piece<ELEMENT, WIDTH> p;
+    piece<DTYPE, WIDTH> p;
     p.read_only(v, i);
     p.floats(v, out);
 }
 
 /* The same, or `otherwise` where the view is of nothing. */
-template <int ELEMENT, int WIDTH>
+template <int DTYPE, int WIDTH>
 static __device__ inline void piece_load_or(view v, int64_t i, float otherwise, float out[WIDTH])
 {
     if (v.data) {
-        piece_load<ELEMENT, WIDTH>(v, i, out);
+        piece_load<DTYPE, WIDTH>(v, i, out);
         return;
     }
 #pragma unroll
     for (int j = 0; j < WIDTH; j++) out[j] = otherwise;
 }
 
-template <int ELEMENT, int WIDTH> static __device__ inline void piece_store(view v, int64_t i, const float x[WIDTH])
+template <int DTYPE, int WIDTH> static __device__ inline void piece_store(view v, int64_t i, const float x[WIDTH])
 {
     if (WIDTH == VIEW_WIDTH)
-        view_store_wide(view_as<ELEMENT>(v), i, x);
+        view_store_wide(view_as<DTYPE>(v), i, x);
     else
-        view_store(view_as<ELEMENT>(v), i, x[0]);
+        view_store(view_as<DTYPE>(v), i, x[0]);
 }
 
 /* ---- which variant ----------------------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ typedef struct {
 } piece_operand;
 
 typedef struct {
-    int element; /* of all operands, or ANY_ELEMENT */
+    int dtype; /* of all operands, or ANY_DTYPE */
     bool wide;
 } piece_variant;
 
@@ -86,8 +86,8 @@ static inline piece_variant piece_variant_of(int64_t cols, std::initializer_list
     for (const piece_operand &operand : operands) {
         if (!operand.v.data) continue;
         if (!view_is_wide(operand.v, operand.ld)) variant.wide = false;
-        if (variant.element < 0) variant.element = operand.v.element;
-        if (variant.element != operand.v.element) variant.element = ANY_ELEMENT;
+        if (variant.dtype < 0) variant.dtype = operand.v.dtype;
+        if (variant.dtype != operand.v.dtype) variant.dtype = ANY_DTYPE;
     }
     return variant;
 }
@@ -97,17 +97,17 @@ template <typename Launch> static inline void piece_variant_launch(piece_variant
 {
     std::integral_constant<int, VIEW_WIDTH> wide;
     if (!variant.wide)
-        launch(std::integral_constant<int, ANY_ELEMENT>(), std::integral_constant<int, 1>());
-    else if (variant.element == DIT_ELEMENT_BF16)
-        launch(std::integral_constant<int, DIT_ELEMENT_BF16>(), wide);
-    else if (variant.element == DIT_ELEMENT_FP16)
-        launch(std::integral_constant<int, DIT_ELEMENT_FP16>(), wide);
-    else if (variant.element == DIT_ELEMENT_FP32)
-        launch(std::integral_constant<int, DIT_ELEMENT_FP32>(), wide);
+        launch(std::integral_constant<int, ANY_DTYPE>(), std::integral_constant<int, 1>());
+    else if (variant.dtype == DIT_DTYPE_BF16)
+        launch(std::integral_constant<int, DIT_DTYPE_BF16>(), wide);
+    else if (variant.dtype == DIT_DTYPE_FP16)
+        launch(std::integral_constant<int, DIT_DTYPE_FP16>(), wide);
+    else if (variant.dtype == DIT_DTYPE_FP32)
+        launch(std::integral_constant<int, DIT_DTYPE_FP32>(), wide);
     else
-        launch(std::integral_constant<int, ANY_ELEMENT>(), wide);
+        launch(std::integral_constant<int, ANY_DTYPE>(), wide);
 }
-#define PIECE_KERNEL(kernel, element, width) (kernel<decltype(element)::value, decltype(width)::value>)
+#define PIECE_KERNEL(kernel, dtype, width) (kernel<decltype(dtype)::value, decltype(width)::value>)
 
 /* ---- which threads ----------------------------------------------------------------------------------------------- */
 

@@ -67,17 +67,17 @@ static __device__ inline void norm_heads(const rope_operands &o, int place, floa
     }
 }
 
-template <int ELEMENT, int HEADS>
+template <int DTYPE, int HEADS>
 static __device__ inline void weigh_heads(const rope_operands &o, int d, float v[HEADS][VIEW_WIDTH])
 {
     float operand[VIEW_WIDTH];
-    piece_load<ELEMENT, VIEW_WIDTH>(o.weight, d, operand);
+    piece_load<DTYPE, VIEW_WIDTH>(o.weight, d, operand);
 #pragma unroll
     for (int k = 0; k < HEADS; k++)
 #pragma unroll
         for (int i = 0; i < VIEW_WIDTH; i++) v[k][i] *= operand[i];
     if (!o.bias.data) return;
-    piece_load<ELEMENT, VIEW_WIDTH>(o.bias, d, operand);
+    piece_load<DTYPE, VIEW_WIDTH>(o.bias, d, operand);
 #pragma unroll
     for (int k = 0; k < HEADS; k++)
 #pragma unroll
@@ -98,18 +98,18 @@ static __device__ inline void rotate_heads(const float *cosines, const float *si
         }
 }
 
-/* blockIdx.x: row, blockIdx.y: heads. TABLES: the elements of the angles, or ANY_ELEMENT. Three full blocks: 80
+/* blockIdx.x: row, blockIdx.y: heads. TABLES: the elements of the angles, or ANY_DTYPE. Three full blocks: 80
  * registers, with which a multiprocessor has 48 KiB of heads at a time; with elements told at run time that would
  * spill. */
-template <int ELEMENT, int TABLES, int HEADS>
-static __global__ void __launch_bounds__(ROPE_WARPS *WARP, ELEMENT == ANY_ELEMENT ? 2 : 3)
+template <int DTYPE, int TABLES, int HEADS>
+static __global__ void __launch_bounds__(ROPE_WARPS *WARP, DTYPE == ANY_DTYPE ? 2 : 3)
     norm_rope_wide(rope_operands o)
 {
     int lane = (int)threadIdx.x % WARP, slot = lane / o.lanes, place = lane % o.lanes, d = place * VIEW_WIDTH;
     int heads_at_once = (int)blockDim.x / WARP * o.heads, first = (int)threadIdx.x / WARP * o.heads + slot;
     int64_t row = blockIdx.x, step = heads_at_once * o.D, head = (int64_t)blockIdx.y * heads_at_once * HEADS + first;
     int64_t begin = row * o.ldx + head * o.D + d, left = slot < o.heads ? o.H - head : 0;
-    piece<ELEMENT, VIEW_WIDTH> raw[HEADS];
+    piece<DTYPE, VIEW_WIDTH> raw[HEADS];
     piece<TABLES, VIEW_WIDTH> cosines, sines;
     float v[HEADS][VIEW_WIDTH];
 #pragma unroll
@@ -121,7 +121,7 @@ static __global__ void __launch_bounds__(ROPE_WARPS *WARP, ELEMENT == ANY_ELEMEN
     for (int k = 0; k < HEADS; k++) raw[k].floats(o.x, v[k]);
     if (o.weight.data) {
         norm_heads<HEADS>(o, place, v);
-        weigh_heads<ELEMENT, HEADS>(o, d, v);
+        weigh_heads<DTYPE, HEADS>(o, d, v);
     }
     if (o.cosines.data) {
         float c[VIEW_WIDTH], s[VIEW_WIDTH];
@@ -130,10 +130,10 @@ static __global__ void __launch_bounds__(ROPE_WARPS *WARP, ELEMENT == ANY_ELEMEN
     }
 #pragma unroll
     for (int k = 0; k < HEADS; k++)
-        if (k * heads_at_once < left) piece_store<ELEMENT, VIEW_WIDTH>(o.x, begin + k * step, v[k]);
+        if (k * heads_at_once < left) piece_store<DTYPE, VIEW_WIDTH>(o.x, begin + k * step, v[k]);
 }
 
-template <int ELEMENT, int TABLES> static void launch_wide(dit_cuda *cuda, const rope_operands *o)
+template <int DTYPE, int TABLES> static void launch_wide(dit_cuda *cuda, const rope_operands *o)
 {
     int64_t warps = divide_up(o->H, o->heads * ROPE_HEADS);
     if (warps > ROPE_WARPS) warps = ROPE_WARPS;
@@ -141,10 +141,10 @@ template <int ELEMENT, int TABLES> static void launch_wide(dit_cuda *cuda, const
     dim3 grid((unsigned)o->rows, (unsigned)divide_up(heads, ROPE_HEADS));
     unsigned block = (unsigned)(warps * WARP);
     switch (heads) {
-    case 1: LAUNCH(cuda, (norm_rope_wide<ELEMENT, TABLES, 1>), grid, block, 0, *o); break;
-    case 2: LAUNCH(cuda, (norm_rope_wide<ELEMENT, TABLES, 2>), grid, block, 0, *o); break;
-    case 3: LAUNCH(cuda, (norm_rope_wide<ELEMENT, TABLES, 3>), grid, block, 0, *o); break;
-    default: LAUNCH(cuda, (norm_rope_wide<ELEMENT, TABLES, ROPE_HEADS>), grid, block, 0, *o);
+    case 1: LAUNCH(cuda, (norm_rope_wide<DTYPE, TABLES, 1>), grid, block, 0, *o); break;
+    case 2: LAUNCH(cuda, (norm_rope_wide<DTYPE, TABLES, 2>), grid, block, 0, *o); break;
+    case 3: LAUNCH(cuda, (norm_rope_wide<DTYPE, TABLES, 3>), grid, block, 0, *o); break;
+    default: LAUNCH(cuda, (norm_rope_wide<DTYPE, TABLES, ROPE_HEADS>), grid, block, 0, *o);
     }
 }
 
@@ -216,20 +216,20 @@ static rope_operands rope_operands_of(dit_cuda *cuda, const dit_qk_norm_rope_arg
     return o;
 }
 
-static void launch_lanes(dit_cuda *cuda, rope_operands *o, int element, bool exact_tables)
+static void launch_lanes(dit_cuda *cuda, rope_operands *o, int dtype, bool exact_tables)
 {
     o->lanes = (int)(o->D / VIEW_WIDTH);
     o->heads = WARP / o->lanes;
     o->halves = o->lanes > 1 ? 1 : 0;
     while (o->halves && 2 * o->halves < o->lanes) o->halves *= 2;
-    if (element == DIT_ELEMENT_BF16 && exact_tables)
-        launch_wide<DIT_ELEMENT_BF16, DIT_ELEMENT_FP32>(cuda, o);
-    else if (element == DIT_ELEMENT_FP16 && exact_tables)
-        launch_wide<DIT_ELEMENT_FP16, DIT_ELEMENT_FP32>(cuda, o);
-    else if (element == DIT_ELEMENT_FP32 && exact_tables)
-        launch_wide<DIT_ELEMENT_FP32, DIT_ELEMENT_FP32>(cuda, o);
+    if (dtype == DIT_DTYPE_BF16 && exact_tables)
+        launch_wide<DIT_DTYPE_BF16, DIT_DTYPE_FP32>(cuda, o);
+    else if (dtype == DIT_DTYPE_FP16 && exact_tables)
+        launch_wide<DIT_DTYPE_FP16, DIT_DTYPE_FP32>(cuda, o);
+    else if (dtype == DIT_DTYPE_FP32 && exact_tables)
+        launch_wide<DIT_DTYPE_FP32, DIT_DTYPE_FP32>(cuda, o);
     else
-        launch_wide<ANY_ELEMENT, ANY_ELEMENT>(cuda, o);
+        launch_wide<ANY_DTYPE, ANY_DTYPE>(cuda, o);
 }
 
 void cuda_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *args)
@@ -241,7 +241,7 @@ void cuda_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *args)
     piece_variant own = piece_variant_of(o.D, {{o.x, o.ldx}, {o.weight, 0}, {o.bias, 0}});
     piece_variant tables = piece_variant_of(o.D, {{o.cosines, o.D}, {o.sines, o.D}});
     if (own.wide && tables.wide && o.D <= WARP * VIEW_WIDTH && o.rows <= INT32_MAX && o.H <= UINT16_MAX)
-        launch_lanes(cuda, &o, own.element, !args->cos || tables.element == DIT_ELEMENT_FP32);
+        launch_lanes(cuda, &o, own.dtype, !args->cos || tables.dtype == DIT_DTYPE_FP32);
     else
         LAUNCH(cuda, norm_rope_any, grid_x(divide_up(o.rows * o.H, BLOCK_THREADS / WARP)), BLOCK_THREADS, 0, o);
 }

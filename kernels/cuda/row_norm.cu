@@ -20,7 +20,7 @@ static __device__ inline int64_t row_begin(const row_operands &o, int64_t row)
     return entry * o.stride + (row - entry * o.rows) * o.ld;
 }
 
-template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) square_rows(row_operands o)
+template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) square_rows(row_operands o)
 {
     SHARED(double, scratch);
     int64_t pieces = o.cols / WIDTH;
@@ -28,7 +28,7 @@ template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK
         int64_t begin = row_begin(o, row);
         double sum = 0;
         for (int64_t p = threadIdx.x; p < pieces; p += (int64_t)blockDim.x * ROW_PIECES) {
-            piece<ELEMENT, WIDTH> raw[ROW_PIECES];
+            piece<DTYPE, WIDTH> raw[ROW_PIECES];
 #pragma unroll
             for (int k = 0; k < ROW_PIECES; k++) {
                 raw[k].clear();
@@ -56,14 +56,14 @@ static __device__ inline float row_factor(const row_operands &o, int64_t row)
     return (float)(1.0 / sqrt(sum / o.total_cols + o.eps));
 }
 
-template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) scale_rows(row_operands o)
+template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) scale_rows(row_operands o)
 {
     int64_t pieces = o.cols / WIDTH;
     for (int64_t row = blockIdx.x; row < o.batch * o.rows; row += gridDim.x) {
         int64_t begin = row_begin(o, row);
         float factor = row_factor(o, row);
         for (int64_t p = threadIdx.x; p < pieces; p += (int64_t)blockDim.x * ROW_PIECES) {
-            piece<ELEMENT, WIDTH> raw[ROW_PIECES];
+            piece<DTYPE, WIDTH> raw[ROW_PIECES];
 #pragma unroll
             for (int k = 0; k < ROW_PIECES; k++) {
                 raw[k].clear();
@@ -75,10 +75,10 @@ template <int ELEMENT, int WIDTH> static __global__ void __launch_bounds__(BLOCK
                 float v[WIDTH], weight[WIDTH];
                 if (c >= o.cols) break;
                 raw[k].floats(o.x, v);
-                piece_load<ELEMENT, WIDTH>(o.weight, c, weight);
+                piece_load<DTYPE, WIDTH>(o.weight, c, weight);
 #pragma unroll
                 for (int i = 0; i < WIDTH; i++) v[i] = v[i] * factor * weight[i];
-                piece_store<ELEMENT, WIDTH>(o.x, begin + c, v);
+                piece_store<DTYPE, WIDTH>(o.x, begin + c, v);
             }
         }
     }
@@ -94,8 +94,8 @@ static bool row_operands_of(dit_cuda *cuda, const dit_row_norm_args *args, row_o
     o->squares = (double *)squares.data;
     o->ranks = args->ranks, o->total_cols = (double)args->total_cols, o->eps = (double)args->eps;
     if (!o->x.data || !squares.data) return false;
-    if (squares.element == DIT_ELEMENT_FP64) return true;
-    cuda_fail(cuda, "sums of squares of %s, fp64 expected", dit_element_name(squares.element));
+    if (squares.dtype == DIT_DTYPE_FP64) return true;
+    cuda_fail(cuda, "sums of squares of %s, fp64 expected", dit_dtype_name(squares.dtype));
     return false;
 }
 
@@ -112,8 +112,8 @@ void cuda_row_squares(dit_pool *pool, const dit_row_norm_args *args)
     row_operands o;
     if (!row_operands_of(cuda, args, &o)) return;
     piece_variant variant = piece_variant_of(o.cols, {{o.x, o.ld}, {o.x, o.stride}});
-    piece_variant_launch(variant, [&](auto element, auto width) {
-        LAUNCH(cuda, PIECE_KERNEL(square_rows, element, width), grid_x(o.batch * o.rows),
+    piece_variant_launch(variant, [&](auto dtype, auto width) {
+        LAUNCH(cuda, PIECE_KERNEL(square_rows, dtype, width), grid_x(o.batch * o.rows),
                row_threads(o.cols / width.value), WARP * sizeof(double), o);
     });
 }
@@ -127,8 +127,8 @@ void cuda_row_scale(dit_pool *pool, const dit_row_norm_args *args)
     o.weight = view_of(cuda, args->weight);
     if (!o.weight.data) return;
     piece_variant variant = piece_variant_of(o.cols, {{o.x, o.ld}, {o.x, o.stride}, {o.weight, 0}});
-    piece_variant_launch(variant, [&](auto element, auto width) {
-        LAUNCH(cuda, PIECE_KERNEL(scale_rows, element, width), grid_x(o.batch * o.rows),
+    piece_variant_launch(variant, [&](auto dtype, auto width) {
+        LAUNCH(cuda, PIECE_KERNEL(scale_rows, dtype, width), grid_x(o.batch * o.rows),
                row_threads(o.cols / width.value), 0, o);
     });
 }

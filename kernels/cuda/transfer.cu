@@ -46,18 +46,18 @@ typedef struct {
     int64_t count, bytes; /* on the host */
 } piece;
 
-static bool is_rounded(dit_element element)
+static bool is_rounded(dit_dtype dtype)
 {
-    return element == DIT_ELEMENT_BF16 || element == DIT_ELEMENT_FP16;
+    return dtype == DIT_DTYPE_BF16 || dtype == DIT_DTYPE_FP16;
 }
 
 static piece piece_at(const dit_cuda *cuda, const dit_location *location, const void *host, int64_t elements, int64_t first)
 {
-    const view whole = {location->data, location->element}, workspace = {cuda->workspace, DIT_ELEMENT_FP32};
-    int64_t unit = location->element == DIT_ELEMENT_FP64 ? 8 : 4, most = CUDA_STAGING_BYTES / unit;
+    const view whole = {location->data, location->dtype}, workspace = {cuda->workspace, DIT_DTYPE_FP32};
+    int64_t unit = location->dtype == DIT_DTYPE_FP64 ? 8 : 4, most = CUDA_STAGING_BYTES / unit;
     piece p;
     p.device = view_at(whole, first);
-    p.staged = is_rounded(location->element) ? workspace : p.device;
+    p.staged = is_rounded(location->dtype) ? workspace : p.device;
     p.host = (char *)host + first * unit;
     p.count = elements - first < most ? elements - first : most;
     p.bytes = p.count * unit;

@@ -31,7 +31,7 @@ typedef struct {
     float *host;
     char *block; /* device memory; the array begins `offset` elements behind it: another alignment */
     int64_t count, offset;
-    dit_element element;
+    dit_dtype dtype;
 } array;
 
 static array arrays[MOST_ARRAYS];
@@ -57,7 +57,7 @@ bool cuda_check(dit_cuda *cuda, cudaError_t code, const char *call)
 
 static int64_t host_bytes(const array *a)
 {
-    return a->element == DIT_ELEMENT_FP64 ? 8 : 4;
+    return a->dtype == DIT_DTYPE_FP64 ? 8 : 4;
 }
 
 static const array *array_of(const void *address)
@@ -71,33 +71,33 @@ static const array *array_of(const void *address)
 
 static view array_view(const array *a)
 {
-    view v = {a->block, a->element};
+    view v = {a->block, a->dtype};
     return view_at(v, a->offset);
 }
 
 view view_of(dit_cuda *cuda, const void *address)
 {
-    view nothing = {NULL, DIT_ELEMENT_FP32};
+    view nothing = {NULL, DIT_DTYPE_FP32};
     const array *a = array_of(address);
     if (a) return view_at(array_view(a), ((const char *)address - (const char *)a->host) / host_bytes(a));
     if (address) cuda_fail(cuda, "no array has the address");
     return nothing;
 }
 
-static float rounded(float x, dit_element element)
+static float rounded(float x, dit_dtype dtype)
 {
-    if (element == DIT_ELEMENT_BF16) return dit_bf16_to_float(dit_bf16_from_float(x));
-    if (element == DIT_ELEMENT_FP16) return dit_fp16_to_float(dit_fp16_from_float(x));
+    if (dtype == DIT_DTYPE_BF16) return dit_bf16_to_float(dit_bf16_from_float(x));
+    if (dtype == DIT_DTYPE_FP16) return dit_fp16_to_float(dit_fp16_from_float(x));
     return x;
 }
 
-static void *new_array(int64_t count, dit_element element, int64_t offset)
+static void *new_array(int64_t count, dit_dtype dtype, int64_t offset)
 {
     assert_true(array_count < MOST_ARRAYS && count > 0);
     array *a = &arrays[array_count++];
-    *a = (array){NULL, NULL, count, offset, element};
+    *a = (array){NULL, NULL, count, offset, dtype};
     a->host = (float *)malloc((size_t)(count * host_bytes(a)));
-    a->block = (char *)malloc((size_t)((count + offset) * dit_element_bytes(element)));
+    a->block = (char *)malloc((size_t)((count + offset) * dit_dtype_bytes(dtype)));
     assert_true((uintptr_t)a->block % 16 == 0);
     return a->host;
 }
@@ -107,18 +107,17 @@ static void set_array(const void *address, const float *values)
 {
     const array *a = array_of(address);
     for (int64_t i = 0; i < a->count; i++) {
-        if (a->element == DIT_ELEMENT_FP64)
+        if (a->dtype == DIT_DTYPE_FP64)
             ((double *)(void *)a->host)[i] = values[i];
         else
-            a->host[i] = rounded(values[i], a->element);
+            a->host[i] = rounded(values[i], a->dtype);
         view_store(array_view(a), i, values[i]);
     }
 }
 
-static float *normal_array(int64_t count, dit_element element, int64_t offset, uint64_t seed, float mean,
-                           float deviation)
+static float *normal_array(int64_t count, dit_dtype dtype, int64_t offset, uint64_t seed, float mean, float deviation)
 {
-    float *host = (float *)new_array(count, element, offset), *values = (float *)malloc((size_t)count * sizeof(float));
+    float *host = (float *)new_array(count, dtype, offset), *values = (float *)malloc((size_t)count * sizeof(float));
     dit_rng_normal(seed, next_stream++, 0, count, mean, deviation, values);
     set_array(host, values);
     free(values);

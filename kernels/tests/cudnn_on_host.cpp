@@ -3,7 +3,7 @@
  * is all that this needs. As strict as cuDNN where a mistake of ours could show: ids, types, counts, alignment, what is
  * finished when; the workspace of a plan is overwritten.
  */
-#include "base/element.h"
+#include "base/dtype.h"
 #include "cuda_runtime.h"
 
 #include <cmath>

@@ -39,13 +39,13 @@ typedef struct {
     dit_arena arena, state;
 } fixture;
 
-static void make(fixture *f, int64_t planned, int64_t limit, dit_element element)
+static void make(fixture *f, int64_t planned, int64_t limit, dit_dtype dtype)
 {
     const int64_t plan[DIT_MEMORY_CLASS_COUNT] = {[DIT_MEMORY_ACTIVATIONS] = planned};
     *f = (fixture){.memory.limit = limit};
     const dit_address_map_memory memory = {&f->memory, counted_get, counted_give_back};
     assert_int_equal(dit_address_map_create(&memory, plan, &f->map), DIT_OK);
-    f->ledger = (dit_memory_ledger){.on_device = true, .element = element, .device = dit_address_map_device(f->map)};
+    f->ledger = (dit_memory_ledger){.on_device = true, .dtype = dtype, .device = dit_address_map_device(f->map)};
     dit_arena_init(&f->arena, &f->ledger, DIT_MEMORY_ACTIVATIONS);
     dit_arena_init(&f->state, &f->ledger, DIT_MEMORY_STATE);
 }
@@ -84,14 +84,14 @@ static void every_element_of_an_array_is_found_and_none_beside_it(void **state)
 {
     fixture f;
     (void)state;
-    make(&f, 0, 1 << 30, DIT_ELEMENT_BF16);
+    make(&f, 0, 1 << 30, DIT_DTYPE_BF16);
     float *a = take(&f.arena, 1000), *b = take(&f.arena, 3);
     char *base = find(&f, a).data;
     for (int64_t i = 0; i < 1000; i++) {
         dit_location location = find(&f, a + i);
         assert_ptr_equal(location.data, base + 2 * i);
         assert_int_equal(location.left, 1000 - i);
-        assert_int_equal(location.element, DIT_ELEMENT_BF16);
+        assert_int_equal(location.dtype, DIT_DTYPE_BF16);
     }
     assert_int_equal(find(&f, b + 2).left, 1);
     assert_true(is_lost(&f, a - 1) && is_lost(&f, a + 1000) && is_lost(&f, b + 3) && is_lost(&f, NULL));
@@ -105,11 +105,11 @@ static void elements_have_their_own_sizes(void **state)
     void *moments, *positions;
     float *exact;
     (void)state;
-    make(&f, MIB, 1 << 30, DIT_ELEMENT_FP16);
+    make(&f, MIB, 1 << 30, DIT_DTYPE_FP16);
     float *stored = take(&f.arena, 129); /* 258 bytes of room */
     assert_int_equal(dit_arena_fp32(&f.arena, 65, &exact), DIT_OK);
-    assert_int_equal(dit_arena_array(&f.arena, 33, DIT_ELEMENT_FP64, &moments), DIT_OK);
-    assert_int_equal(dit_arena_array(&f.arena, 5, DIT_ELEMENT_INT32, &positions), DIT_OK);
+    assert_int_equal(dit_arena_array(&f.arena, 33, DIT_DTYPE_FP64, &moments), DIT_OK);
+    assert_int_equal(dit_arena_array(&f.arena, 5, DIT_DTYPE_INT32, &positions), DIT_OK);
     char *base = find(&f, stored).data;
     assert_int_equal((uintptr_t)base % 16, 0);
     assert_ptr_equal(find(&f, exact).data, base + 512);
@@ -117,7 +117,7 @@ static void elements_have_their_own_sizes(void **state)
     assert_ptr_equal(find(&f, (double *)moments + 32).data, base + 1024 + 256);
     assert_int_equal(find(&f, (double *)moments + 32).left, 1);
     assert_ptr_equal(find(&f, (int32_t *)positions + 4).data, base + 1536 + 16);
-    assert_int_equal(find(&f, positions).element, DIT_ELEMENT_INT32);
+    assert_int_equal(find(&f, positions).dtype, DIT_DTYPE_INT32);
     assert_int_equal(f.ledger.total_used, 512 + 512 + 512 + 256);
     end(&f);
 }
@@ -126,7 +126,7 @@ static void planned_room_is_one_block_and_what_was_not_planned_is_counted(void *
 {
     fixture f;
     (void)state;
-    make(&f, 100 * MIB, (int64_t)1 << 30, DIT_ELEMENT_FP32);
+    make(&f, 100 * MIB, (int64_t)1 << 30, DIT_DTYPE_FP32);
     assert_int_equal(f.memory.blocks, 0);
     for (int i = 0; i < 10; i++) take(&f.arena, 10 * MIB / 4);
     assert_int_equal(f.memory.blocks, 1);
@@ -146,7 +146,7 @@ static void a_plan_that_is_too_small_for_the_first_array_is_passed(void **state)
 {
     fixture f;
     (void)state;
-    make(&f, MIB, (int64_t)1 << 30, DIT_ELEMENT_FP32);
+    make(&f, MIB, (int64_t)1 << 30, DIT_DTYPE_FP32);
     float *a = take(&f.arena, 64 * MIB / 4);
     assert_int_equal(find(&f, a).left, 64 * MIB / 4);
     assert_int_equal(dit_address_map_bytes(f.map, DIT_MEMORY_ACTIVATIONS), 64 * MIB);
@@ -157,7 +157,7 @@ static void releasing_to_a_mark_gives_room_back_and_forgets_addresses(void **sta
 {
     fixture f;
     (void)state;
-    make(&f, MIB, 1 << 30, DIT_ELEMENT_FP32);
+    make(&f, MIB, 1 << 30, DIT_DTYPE_FP32);
     float *kept = take(&f.arena, 100), *other = take(&f.state, 100);
     dit_arena_mark mark = dit_arena_get_mark(&f.arena);
     float *dropped = take(&f.arena, 200);
@@ -175,7 +175,7 @@ static void a_reset_forgets_all_of_its_class_and_asks_for_nothing_again(void **s
 {
     fixture f;
     (void)state;
-    make(&f, 0, 1 << 30, DIT_ELEMENT_BF16);
+    make(&f, 0, 1 << 30, DIT_DTYPE_BF16);
     float *other = take(&f.state, 7);
     int64_t blocks = 0;
     for (int pass = 0; pass < 4; pass++) {
@@ -195,7 +195,7 @@ static void room_never_overlaps(void **state)
     fixture f;
     float *arrays[60];
     (void)state;
-    make(&f, 2 * MIB, (int64_t)1 << 30, DIT_ELEMENT_BF16);
+    make(&f, 2 * MIB, (int64_t)1 << 30, DIT_DTYPE_BF16);
     for (int i = 0; i < 60; i++) arrays[i] = take(&f.arena, 1 + i * 7919 % 300000);
     for (int i = 0; i < 60; i++) {
         dit_location location = find(&f, arrays[i]);
@@ -214,7 +214,7 @@ static void a_device_without_memory_is_an_error_that_names_the_class(void **stat
     fixture f;
     float *out;
     (void)state;
-    make(&f, 0, 40 * MIB, DIT_ELEMENT_FP32);
+    make(&f, 0, 40 * MIB, DIT_DTYPE_FP32);
     float *fits = take(&f.arena, 100);
     assert_int_equal(dit_arena_activations(&f.arena, 30 * MIB / 4, &out), DIT_OK);
     assert_int_equal(dit_arena_activations(&f.arena, 30 * MIB / 4, &out), DIT_ERR_MEMORY);
@@ -227,7 +227,7 @@ static void nothing_has_no_address(void **state)
 {
     fixture f;
     (void)state;
-    make(&f, 0, 1 << 30, DIT_ELEMENT_FP32);
+    make(&f, 0, 1 << 30, DIT_DTYPE_FP32);
     float *nothing = take(&f.arena, 0), *something = take(&f.arena, 1);
     assert_int_equal(f.memory.blocks, 1);
     assert_int_equal(find(&f, something).left, 1);

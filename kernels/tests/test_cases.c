@@ -122,7 +122,7 @@ static dit_work work_of(const dit_kernel_case *c)
     assert_int_equal(dit_pool_create(1, false, &pool), DIT_OK);
     assert_int_equal(dit_case_prepare(c, pool, ref, ref, &run), DIT_OK);
     dit_work work = dit_case_work(&run);
-    assert_true(dit_case_bytes(&run, DIT_ELEMENT_BF16) <= work.bytes);
+    assert_true(dit_case_bytes(&run, DIT_DTYPE_BF16) <= work.bytes);
     dit_case_release(&run);
     dit_pool_free(pool);
     return work;

@@ -1137,7 +1137,7 @@ static const char whole_device[] =
     "{\"kernel\":\"k\",\"head_dim\":128,\"tokens\":[1024],\"flops_per_s\":[1.9e11]}]}}";
 
 /* Reads whole_device with `from` replaced by `to`. */
-static dit_status read_changed(const char *from, const char *to, const char *element)
+static dit_status read_changed(const char *from, const char *to, const char *dtype)
 {
     char path[] = "/tmp/ditbench-cost-XXXXXX", text[2048];
     const char *at = strstr(whole_device, from);
@@ -1149,7 +1149,7 @@ static dit_status read_changed(const char *from, const char *to, const char *ele
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    dit_status st = dit_cost_device_read(path, element, &profile, &device);
+    dit_status st = dit_cost_device_read(path, dtype, &profile, &device);
     unlink(path);
     return st;
 }

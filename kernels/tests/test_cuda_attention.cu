@@ -6,7 +6,7 @@
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-static const dit_element FP32 = DIT_ELEMENT_FP32, BF16 = DIT_ELEMENT_BF16, FP16 = DIT_ELEMENT_FP16;
+static const dit_dtype FP32 = DIT_DTYPE_FP32, BF16 = DIT_DTYPE_BF16, FP16 = DIT_DTYPE_FP16;
 static const float UNTOUCHED = 1024.0f; /* any element's */
 
 bool cuda_attention_library_run(dit_cuda *, const dit_attention_args *)
@@ -20,14 +20,14 @@ static void put(float *host)
     set_array(host, host);
 }
 
-static float *normal_array(int64_t count, dit_element element, int64_t offset, float deviation)
+static float *normal_array(int64_t count, dit_dtype dtype, int64_t offset, float deviation)
 {
-    return normal_array(count, element, offset, 11, 0, deviation);
+    return normal_array(count, dtype, offset, 11, 0, deviation);
 }
 
-static float *filled_array(int64_t count, dit_element element, int64_t offset, float value)
+static float *filled_array(int64_t count, dit_dtype dtype, int64_t offset, float value)
 {
-    float *host = (float *)new_array(count, element, offset);
+    float *host = (float *)new_array(count, dtype, offset);
     for (int64_t i = 0; i < count; i++) host[i] = value;
     put(host);
     return host;
@@ -35,7 +35,7 @@ static float *filled_array(int64_t count, dit_element element, int64_t offset, f
 
 static int32_t *position_array(const std::vector<int32_t> &values)
 {
-    int32_t *host = (int32_t *)new_array((int64_t)values.size(), DIT_ELEMENT_INT32, 0);
+    int32_t *host = (int32_t *)new_array((int64_t)values.size(), DIT_DTYPE_INT32, 0);
     memcpy(host, values.data(), values.size() * 4);
     memcpy(view_of(&device, host).data, host, values.size() * 4);
     return host;
@@ -105,9 +105,9 @@ static void place(const attention_case &c, dit_attention_args *args)
     args->k_position = position_array(k);
 }
 
-static float *bias_of(const attention_case &c, dit_element element)
+static float *bias_of(const attention_case &c, dit_dtype dtype)
 {
-    float *bias = normal_array(c.B * c.Sk, element, 0, 1);
+    float *bias = normal_array(c.B * c.Sk, dtype, 0, 1);
     for (int64_t i = 0; i < c.B * c.Sk; i++) {
         int64_t key = i % c.Sk;
         if (key % 5 == 1) bias[i] = -10000;
@@ -118,10 +118,10 @@ static float *bias_of(const attention_case &c, dit_element element)
     return bias;
 }
 
-static void fuse(const attention_case &c, dit_element element, dit_attention_args *args)
+static void fuse(const attention_case &c, dit_dtype dtype, dit_attention_args *args)
 {
     int64_t C = c.H * c.D, rows = c.Sq > c.Sk ? c.Sq : c.Sk;
-    float *fused = normal_array(c.B * rows * 3 * C, element, 0, 1);
+    float *fused = normal_array(c.B * rows * 3 * C, dtype, 0, 1);
     args->q = fused, args->k = fused + C, args->v = fused + 2 * C;
     args->ldq = args->ldk = args->ldv = 3 * C;
     args->batch_q = args->batch_k = args->batch_v = rows * 3 * C;
@@ -129,7 +129,7 @@ static void fuse(const attention_case &c, dit_element element, dit_attention_arg
 
 static float nowhere[1]; /* no array's: where nothing is to be read */
 
-static dit_attention_args operands(const attention_case &c, dit_element element)
+static dit_attention_args operands(const attention_case &c, dit_dtype dtype)
 {
     int64_t C = c.H * c.D, odd = c.flags & ODD_ROWS ? 1 : 0, offset = c.flags & SHIFTED ? 1 : 0;
     dit_attention_args args = {};
@@ -137,24 +137,24 @@ static dit_attention_args operands(const attention_case &c, dit_element element)
     args.scale = (float)(1 / sqrt((double)c.D));
     if (c.flags & GROUPED) args.kv_group = 2, args.kv_first = 1;
     if (c.flags & FUSED) {
-        fuse(c, element, &args);
+        fuse(c, dtype, &args);
     } else {
         args.ldq = C + odd, args.ldk = C + 8 + odd, args.ldv = C + 16 + odd;
         args.batch_q = c.Sq * args.ldq + 8, args.batch_k = c.Sk * args.ldk, args.batch_v = c.Sk * args.ldv;
-        args.q = normal_array(c.B * args.batch_q, c.flags & FP32_QUERY ? FP32 : element, offset, 1.5f);
-        args.k = c.Sk ? normal_array(c.B * args.batch_k, element, offset, 1.5f) : nowhere;
-        args.v = c.Sk ? normal_array(c.B * args.batch_v, element, offset, 1) : nowhere;
+        args.q = normal_array(c.B * args.batch_q, c.flags & FP32_QUERY ? FP32 : dtype, offset, 1.5f);
+        args.k = c.Sk ? normal_array(c.B * args.batch_k, dtype, offset, 1.5f) : nowhere;
+        args.v = c.Sk ? normal_array(c.B * args.batch_v, dtype, offset, 1) : nowhere;
     }
-    if (c.flags & BIAS) args.bias = bias_of(c, element);
+    if (c.flags & BIAS) args.bias = bias_of(c, dtype);
     place(c, &args);
     args.ldo = C + 2 + odd, args.batch_o = c.Sq * args.ldo + 4;
-    args.out = filled_array(c.B * args.batch_o, c.flags & FP32_OUT ? FP32 : element, offset, UNTOUCHED);
+    args.out = filled_array(c.B * args.batch_o, c.flags & FP32_OUT ? FP32 : dtype, offset, UNTOUCHED);
     if (!(c.flags & NO_LSE)) args.lse = filled_array(c.B * c.H * c.Sq, FP32, 0, UNTOUCHED);
     return args;
 }
 
 /* One row as it is written down, every step in `element`: scores, softmax (inside it fp32), product. */
-static void plain_row(const dit_attention_args *a, dit_element element, int64_t b, int64_t h, int64_t row, float *out)
+static void plain_row(const dit_attention_args *a, dit_dtype dtype, int64_t b, int64_t h, int64_t row, float *out)
 {
     int64_t head = (a->kv_first + h) / (a->kv_group ? a->kv_group : 1), keys = dit_attention_seen(a, row);
     const float *q = a->q + b * a->batch_q + row * a->ldq + h * a->D;
@@ -164,27 +164,27 @@ static void plain_row(const dit_attention_args *a, dit_element element, int64_t 
         const float *k = a->k + b * a->batch_k + key * a->ldk + head * a->D;
         float sum = 0;
         for (int64_t d = 0; d < a->D; d++) sum += q[d] * k[d];
-        sum = rounded(rounded(sum, element) * a->scale, element);
-        if (a->bias) sum = rounded(sum + a->bias[b * a->Sk + key], element);
+        sum = rounded(rounded(sum, dtype) * a->scale, dtype);
+        if (a->bias) sum = rounded(sum + a->bias[b * a->Sk + key], dtype);
         p[(size_t)key] = sum;
         max = fmaxf(max, sum);
     }
     for (float &x : p) total += x = max == -INFINITY ? 0 : expf(x - max);
     for (int64_t key = 0; key < keys; key++) {
         const float *v = a->v + b * a->batch_v + key * a->ldv + head * a->D;
-        float x = total > 0 ? rounded(p[(size_t)key] / total, element) : 0;
+        float x = total > 0 ? rounded(p[(size_t)key] / total, dtype) : 0;
         for (int64_t d = 0; d < a->D; d++) sums[(size_t)d] += x * v[d];
     }
-    for (int64_t d = 0; d < a->D; d++) out[d] = rounded(sums[(size_t)d], element);
+    for (int64_t d = 0; d < a->D; d++) out[d] = rounded(sums[(size_t)d], dtype);
 }
 
-static std::vector<float> plain_attention(const dit_attention_args *a, dit_element element)
+static std::vector<float> plain_attention(const dit_attention_args *a, dit_dtype dtype)
 {
     std::vector<float> out(a->out, a->out + a->B * a->batch_o);
     for (int64_t b = 0; b < a->B; b++)
         for (int64_t h = 0; h < a->H; h++)
             for (int64_t row = 0; row < a->Sq; row++)
-                plain_row(a, element, b, h, row, &out[(size_t)(b * a->batch_o + row * a->ldo + h * a->D)]);
+                plain_row(a, dtype, b, h, row, &out[(size_t)(b * a->batch_o + row * a->ldo + h * a->D)]);
     return out;
 }
 
@@ -207,12 +207,12 @@ static distance distance_of(const std::vector<float> &got, const float *wanted)
 }
 
 /* Of one rounding of the output and one of P to two-byte elements, u each at most and u / 2 or so in the mean. */
-static double relative_tolerance(dit_element element)
+static double relative_tolerance(dit_dtype dtype)
 {
-    return element == BF16 ? 0x1p-8 : element == FP16 ? 0x1p-11 : 1e-5;
+    return dtype == BF16 ? 0x1p-8 : dtype == FP16 ? 0x1p-11 : 1e-5;
 }
 
-static double worst_relative[DIT_ELEMENT_COUNT], worst_ratio[DIT_ELEMENT_COUNT], worst_lse;
+static double worst_relative[DIT_DTYPE_COUNT], worst_ratio[DIT_DTYPE_COUNT], worst_lse;
 
 static void untouched_where_nobody_writes(const attention_case &c, const dit_attention_args *args,
                                           const std::vector<float> &got)
@@ -224,23 +224,23 @@ static void untouched_where_nobody_writes(const attention_case &c, const dit_att
     }
 }
 
-static void check_case(const attention_case &c, dit_element element)
+static void check_case(const attention_case &c, dit_dtype dtype)
 {
-    dit_attention_args args = operands(c, element);
+    dit_attention_args args = operands(c, dtype);
     cuda_attention(pool, &args);
     if (device.failure != DIT_OK) fail_msg("%s", device.failure_text);
-    std::vector<float> got = on_device(args.out), plain = plain_attention(&args, element);
+    std::vector<float> got = on_device(args.out), plain = plain_attention(&args, dtype);
     dit_ref_attention(pool, &args);
     distance own = distance_of(got, args.out), simple = distance_of(plain, args.out);
     double ratio = own.most / (simple.most + 1e-5), lse_error = 0;
     if (args.lse) lse_error = distance_of(on_device(args.lse), args.lse).most;
     untouched_where_nobody_writes(c, &args, got);
-    if (own.relative > relative_tolerance(element) || (element != FP32 && ratio > 2) || lse_error > 2e-5)
+    if (own.relative > relative_tolerance(dtype) || (dtype != FP32 && ratio > 2) || lse_error > 2e-5)
         fail_msg("%s B %d H %d Sq %d Sk %d D %d flags %x: relative L2 %g, largest %g against %g of a plain one, lse %g",
-                 dit_element_name(element), (int)c.B, (int)c.H, (int)c.Sq, (int)c.Sk, (int)c.D, c.flags, own.relative,
+                 dit_dtype_name(dtype), (int)c.B, (int)c.H, (int)c.Sq, (int)c.Sk, (int)c.D, c.flags, own.relative,
                  own.most, simple.most, lse_error);
-    worst_relative[element] = fmax(worst_relative[element], own.relative);
-    worst_ratio[element] = fmax(worst_ratio[element], ratio);
+    worst_relative[dtype] = fmax(worst_relative[dtype], own.relative);
+    worst_ratio[dtype] = fmax(worst_ratio[dtype], ratio);
     worst_lse = fmax(worst_lse, lse_error);
     forget_arrays();
 }
@@ -248,7 +248,7 @@ static void check_case(const attention_case &c, dit_element element)
 static void check_all(const attention_case *cases, int count)
 {
     for (int i = 0; i < count; i++)
-        for (dit_element element : {FP32, BF16, FP16}) check_case(cases[i], element);
+        for (dit_dtype dtype : {FP32, BF16, FP16}) check_case(cases[i], dtype);
 }
 #define CHECK_ALL(cases) check_all(cases, (int)(sizeof cases / sizeof *cases))
 
@@ -320,10 +320,10 @@ static void layouts_of_any_kind(void **)
 /* One key wins every query by far beyond the range of exponentials; fp16 reaches 65504. */
 static void logits_beyond_the_range_of_exp_pick_one_key(void **)
 {
-    for (dit_element element : {FP32, BF16, FP16})
+    for (dit_dtype dtype : {FP32, BF16, FP16})
         for (int64_t D : {64, 128}) {
             attention_case c = {1, 1, 70, 150, D, CAUSAL};
-            dit_attention_args args = operands(c, element);
+            dit_attention_args args = operands(c, dtype);
             for (int64_t i = 0; i < 70 * args.ldq; i++) ((float *)args.q)[i] = 60;
             for (int64_t d = 0; d < D; d++) ((float *)args.k)[17 * args.ldk + d] = 500;
             put((float *)args.q), put((float *)args.k);
@@ -339,9 +339,9 @@ static void logits_beyond_the_range_of_exp_pick_one_key(void **)
 
 static void a_nan_is_of_its_row_only(void **)
 {
-    for (dit_element element : {FP32, BF16, FP16}) {
+    for (dit_dtype dtype : {FP32, BF16, FP16}) {
         attention_case c = {1, 2, 70, 150, 64, 0};
-        dit_attention_args args = operands(c, element);
+        dit_attention_args args = operands(c, dtype);
         ((float *)args.q)[5 * args.ldq + 3] = NAN;
         put((float *)args.q);
         cuda_attention(pool, &args);
@@ -356,9 +356,9 @@ static void a_nan_is_of_its_row_only(void **)
 /* Keys that nobody of a block of queries sees are not read: they may hold anything. */
 static void unseen_tiles_are_not_touched(void **)
 {
-    for (dit_element element : {FP32, BF16}) {
+    for (dit_dtype dtype : {FP32, BF16}) {
         attention_case c = {1, 1, 64, 640, 64, 0};
-        dit_attention_args args = operands(c, element);
+        dit_attention_args args = operands(c, dtype);
         args.q_position = position_array(spread(64, 0, 1));
         args.k_position = position_array(spread(640, 0, 1));
         for (int64_t i = 64 * args.ldk; i < 640 * args.ldk; i++) ((float *)args.k)[i] = NAN;
@@ -384,7 +384,7 @@ static void positions_of_another_type_are_refused(void **)
 
 struct merge_case {
     int64_t B, S, H, D, padding;
-    dit_element out, block_out;
+    dit_dtype out, block_out;
 };
 
 /* lse -inf at one side, the other and both, with outputs that are NaN there. */
@@ -429,8 +429,8 @@ static void merges_are_the_references(void **)
     static const int64_t shapes[][5] = {{1, 1, 1, 1, 0},   {2, 7, 3, 64, 0},  {2, 5, 2, 72, 8},   {1, 70, 2, 128, 0},
                                         {1, 3, 2, 100, 4}, {3, 5, 1, 256, 0}, {1, 9, 5, 512, 16}, {2, 3, 3, 7, 1}};
     for (const int64_t *n : shapes)
-        for (dit_element out : {FP32, BF16, FP16})
-            for (dit_element block_out : {FP32, BF16, FP16})
+        for (dit_dtype out : {FP32, BF16, FP16})
+            for (dit_dtype block_out : {FP32, BF16, FP16})
                 for (bool some_left_out : {false, true})
                     check_merge({n[0], n[1], n[2], n[3], n[4], out, block_out}, some_left_out);
     dit_merge_args nothing = {};
@@ -452,12 +452,12 @@ static void attend_keys(dit_attention_args args, int64_t first, int64_t count, f
 }
 
 /* Running results are fp32; what is left is the rounding of each block's output to its elements. */
-static void check_halves(const attention_case &c, dit_element element, dit_element block_element)
+static void check_halves(const attention_case &c, dit_dtype dtype, dit_dtype block_dtype)
 {
-    dit_attention_args args = operands(c, element);
+    dit_attention_args args = operands(c, dtype);
     int64_t count = c.B * c.Sq * c.H * c.D, half = c.Sk / 2 + 3;
     float *out = filled_array(count, FP32, 0, NAN), *lse = filled_array(c.B * c.H * c.Sq, FP32, 0, -INFINITY);
-    float *block_out = filled_array(count, block_element, 0, NAN),
+    float *block_out = filled_array(count, block_dtype, 0, NAN),
           *block_lse = filled_array(c.B * c.H * c.Sq, FP32, 0, 0);
     dit_merge_args merge = {c.B, c.H, c.Sq, c.D, out, lse, c.H * c.D, c.Sq * c.H * c.D, block_out, block_lse};
     attend_keys(args, half, c.Sk - half, out, lse); /* as in a ring: the first hop writes, the others merge */
@@ -467,9 +467,9 @@ static void check_halves(const attention_case &c, dit_element element, dit_eleme
     attend_keys(args, 0, c.Sk, out, lse);
     assert_int_equal(device.failure, DIT_OK);
     distance d = distance_of(merged, on_device(out).data()), e = distance_of(merged_lse, on_device(lse).data());
-    if (d.relative > relative_tolerance(block_element == FP32 && element != FP32 ? element : block_element) ||
+    if (d.relative > relative_tolerance(block_dtype == FP32 && dtype != FP32 ? dtype : block_dtype) ||
         e.most > 2e-5)
-        fail_msg("%s blocks %s flags %x: %g, lse %g", dit_element_name(element), dit_element_name(block_element),
+        fail_msg("%s blocks %s flags %x: %g, lse %g", dit_dtype_name(dtype), dit_dtype_name(block_dtype),
                  c.flags, d.relative, e.most);
     forget_arrays();
 }
@@ -482,17 +482,17 @@ static void halves_merge_to_the_whole(void **)
                                            {1, 2, 64, 100, 40, STRIPED},
                                            {1, 3, 20, 66, 96, GROUPED}};
     for (const attention_case &c : cases)
-        for (dit_element element : {FP32, BF16, FP16}) {
-            check_halves(c, element, element);
-            check_halves(c, element, FP32);
+        for (dit_dtype dtype : {FP32, BF16, FP16}) {
+            check_halves(c, dtype, dtype);
+            check_halves(c, dtype, FP32);
         }
 }
 
 static int show_worst(void **state)
 {
-    for (dit_element element : {FP32, BF16, FP16})
+    for (dit_dtype dtype : {FP32, BF16, FP16})
         print_message("%s: relative L2 at most %.2g, largest error at most %.2g of a plain implementation's\n",
-                      dit_element_name(element), worst_relative[element], worst_ratio[element]);
+                      dit_dtype_name(dtype), worst_relative[dtype], worst_ratio[dtype]);
     print_message("lse: at most %.2g\n", worst_lse);
     return end(state);
 }

@@ -29,7 +29,7 @@ static dit_arena arena, host_arena;
 static const dit_kernels *table, *reference;
 static uint64_t stream; /* of random numbers: another for each array */
 
-static const dit_element elements[] = {DIT_ELEMENT_FP32, DIT_ELEMENT_BF16, DIT_ELEMENT_FP16};
+static const dit_dtype elements[] = {DIT_DTYPE_FP32, DIT_DTYPE_BF16, DIT_DTYPE_FP16};
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
 /* ---- the device -------------------------------------------------------------------------------------------------- */
@@ -43,9 +43,9 @@ static void choose_library(void)
         setenv("DITBENCH_CUDA_LIBRARY", path, 1);
 }
 
-static void open_device(dit_element element, bool fp8_linear)
+static void open_device(dit_dtype dtype, bool fp8_linear)
 {
-    dit_device_params params = {.element = element, .fp8_linear = fp8_linear};
+    dit_device_params params = {.dtype = dtype, .fp8_linear = fp8_linear};
     choose_library();
     dit_status st = dit_device_open("cuda", &params, &device);
     if (st == DIT_ERR_ENVIRONMENT) {
@@ -54,7 +54,7 @@ static void open_device(dit_element element, bool fp8_linear)
     }
     if (st != DIT_OK) fail_msg("%s", dit_error_last()->message);
     ledger = (dit_memory_ledger){
-        .on_device = true, .element = element, .device = dit_address_map_device(dit_device_address_map(device))};
+        .on_device = true, .dtype = dtype, .device = dit_address_map_device(dit_device_address_map(device))};
     host_ledger = (dit_memory_ledger){0};
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
     dit_arena_init(&host_arena, &host_ledger, DIT_MEMORY_WEIGHTS);
@@ -73,11 +73,11 @@ static void close_device(void)
 }
 
 /* NULL for none. */
-static float *filled(int64_t count, dit_element element, float deviation)
+static float *filled(int64_t count, dit_dtype dtype, float deviation)
 {
     void *data;
     if (!count) return NULL;
-    assert_int_equal(dit_arena_array(&arena, count, element, &data), DIT_OK);
+    assert_int_equal(dit_arena_array(&arena, count, dtype, &data), DIT_OK);
     dit_rng_normal(11, ++stream, 0, count, 0, deviation, data);
     assert_int_equal(dit_device_upload(device, data, count), DIT_OK);
     assert_int_equal(dit_device_download(device, data, count), DIT_OK);
@@ -94,9 +94,9 @@ static float *host_copy(const float *from, int64_t count)
 
 /* fp32: sums in another order. The others: y is rounded, to half of 2^-8 or 2^-11 of itself at most, 0.3 of that in the
  * mean of squares; a library's product that a pass follows is rounded once before. */
-static double tolerance_of(dit_element y)
+static double tolerance_of(dit_dtype y)
 {
-    return y == DIT_ELEMENT_BF16 ? 4e-3 : y == DIT_ELEMENT_FP16 ? 5e-4 : 1e-6;
+    return y == DIT_DTYPE_BF16 ? 4e-3 : y == DIT_DTYPE_FP16 ? 5e-4 : 1e-6;
 }
 
 /* Relative L2 distance; infinite when a number is none. */
@@ -117,7 +117,7 @@ typedef enum { NONE, IN_PLACE, APART, RESIDUALS } residual_kind;
 
 typedef struct {
     int64_t rows, n, k, pad_x, pad_y;
-    dit_element x, y, gate;
+    dit_dtype x, y, gate;
     bool bias, gated;
     residual_kind residual;
     dit_activation activation;
@@ -128,9 +128,9 @@ static void describe(const linear_case *c, char out[256])
     snprintf(out, 256,
              "weights %s, %lld x %lld -> %lld, x %s + %lld, y %s + %lld, bias %d, activation %d, residual %d, "
              "gate %d %s",
-             dit_element_name(ledger.element), (long long)c->rows, (long long)c->k, (long long)c->n,
-             dit_element_name(c->x), (long long)c->pad_x, dit_element_name(c->y), (long long)c->pad_y, c->bias,
-             c->activation, c->residual, c->gated, dit_element_name(c->gate));
+             dit_dtype_name(ledger.dtype), (long long)c->rows, (long long)c->k, (long long)c->n, dit_dtype_name(c->x),
+             (long long)c->pad_x, dit_dtype_name(c->y), (long long)c->pad_y, c->bias, c->activation, c->residual,
+             c->gated, dit_dtype_name(c->gate));
 }
 
 static dit_linear packed(const dit_kernels *kernels, dit_arena *into, int64_t k, int64_t n, const float *w,
@@ -150,8 +150,8 @@ static void check_linear(const linear_case *c)
     char text[256];
     const int64_t ldx = c->k + c->pad_x, ldy = c->n + c->pad_y, floats = c->rows * ldy;
     dit_arena_mark mark = dit_arena_get_mark(&arena), host_mark = dit_arena_get_mark(&host_arena);
-    float *w = filled(c->n * c->k, ledger.element, 1 / sqrtf((float)c->k));
-    float *bias = c->bias ? filled(c->n, ledger.element, 1) : NULL;
+    float *w = filled(c->n * c->k, ledger.dtype, 1 / sqrtf((float)c->k));
+    float *bias = c->bias ? filled(c->n, ledger.dtype, 1) : NULL;
     float *x = filled(c->rows * ldx, c->x, 1), *y = filled(floats, c->y, 1);
     float *other = c->residual == APART ? filled(floats, c->y, 1) : NULL;
     float *gate = c->gated ? filled(c->n, c->gate, 1) : NULL;
@@ -244,7 +244,7 @@ static void linear_of_awkward_extents_and_strides(void **state)
 static void rows_of_long_sums_stay_exact(void **state)
 {
     (void)state;
-    open_device(DIT_ELEMENT_FP32, false);
+    open_device(DIT_DTYPE_FP32, false);
     linear_case c = {.rows = 3, .n = 16, .k = 15360, .bias = true};
     check_linear(&c);
     c.rows = 20;
@@ -279,9 +279,9 @@ static void recorded_layers_do_the_same_when_launched(void **state)
     enum { ROWS = 20, N = 24, K = 16, LAUNCHES = 3 };
     dit_device_graph *graph;
     (void)state;
-    open_device(DIT_ELEMENT_FP32, true);
-    float *w = filled((int64_t)N * K, DIT_ELEMENT_FP32, 0.2f), *x = filled((int64_t)ROWS * K, DIT_ELEMENT_FP32, 1);
-    float *y = filled((int64_t)ROWS * N, DIT_ELEMENT_FP32, 1), *gate = filled(N, DIT_ELEMENT_FP32, 1);
+    open_device(DIT_DTYPE_FP32, true);
+    float *w = filled((int64_t)N * K, DIT_DTYPE_FP32, 0.2f), *x = filled((int64_t)ROWS * K, DIT_DTYPE_FP32, 1);
+    float *y = filled((int64_t)ROWS * N, DIT_DTYPE_FP32, 1), *gate = filled(N, DIT_DTYPE_FP32, 1);
     float *expected = host_copy(y, (int64_t)ROWS * N);
     dit_linear weights = packed(table, &arena, K, N, w, NULL), plain = packed(reference, &host_arena, K, N, w, NULL);
     dit_linear_args args = {.weights = &weights, .rows = ROWS, .x = x, .ldx = K, .y = y, .ldy = N, .residual = y};
@@ -295,7 +295,7 @@ static void recorded_layers_do_the_same_when_launched(void **state)
     args.weights = &plain, args.y = expected, args.residual = expected;
     for (int i = 0; i < LAUNCHES; i++) reference->linear(pool, &args);
     assert_int_equal(dit_device_download(device, y, (int64_t)ROWS * N), DIT_OK);
-    assert_true(distance(y, expected, (int64_t)ROWS * N) <= tolerance_of(DIT_ELEMENT_FP32));
+    assert_true(distance(y, expected, (int64_t)ROWS * N) <= tolerance_of(DIT_DTYPE_FP32));
     close_device();
 }
 
@@ -303,8 +303,8 @@ static void a_stranger_among_the_operands_is_reported(void **state)
 {
     float stranger[64] = {0};
     (void)state;
-    open_device(DIT_ELEMENT_FP32, false);
-    float *w = filled(8 * 8, DIT_ELEMENT_FP32, 1), *x = filled(8 * 8, DIT_ELEMENT_FP32, 1);
+    open_device(DIT_DTYPE_FP32, false);
+    float *w = filled(8 * 8, DIT_DTYPE_FP32, 1), *x = filled(8 * 8, DIT_DTYPE_FP32, 1);
     dit_linear weights = packed(table, &arena, 8, 8, w, NULL);
     dit_linear_args args = {.weights = &weights, .rows = 8, .x = x, .ldx = 8, .y = stranger, .ldy = 8};
     table->linear(pool, &args);
@@ -380,8 +380,8 @@ static void fp8_layers_multiply_what_e4m3_holds(void **state)
 static void small_layers_stay_as_they_are_with_fp8(void **state)
 {
     (void)state;
-    open_device(DIT_ELEMENT_BF16, true);
-    linear_case c = {.rows = 9, .n = 512, .k = 64, .bias = true, .x = DIT_ELEMENT_BF16, .y = DIT_ELEMENT_BF16};
+    open_device(DIT_DTYPE_BF16, true);
+    linear_case c = {.rows = 9, .n = 512, .k = 64, .bias = true, .x = DIT_DTYPE_BF16, .y = DIT_DTYPE_BF16};
     check_linear(&c);
     close_device();
 }
@@ -483,16 +483,16 @@ static const conv_case conv_cases[] = {
 };
 enum { CONV_CASES = sizeof conv_cases / sizeof *conv_cases };
 
-static void check_conv(int index, dit_element x_element, dit_element y_element)
+static void check_conv(int index, dit_dtype x_dtype, dit_dtype y_dtype)
 {
     const conv_case *c = &conv_cases[index];
     const int64_t row = c->width * c->channels, frame = c->height * row, before = c->padding[0];
     const int64_t k = c->kernel[0] * c->kernel[1] * c->kernel[2] * c->channels;
     const int64_t floats = c->out[0] * c->out[1] * c->out[2] * c->n, edges = (before + c->frames) * row;
     dit_arena_mark mark = dit_arena_get_mark(&arena), host_mark = dit_arena_get_mark(&host_arena);
-    float *w = filled(c->n * k, ledger.element, 1 / sqrtf((float)k));
-    float *bias = c->bias ? filled(c->n, ledger.element, 1) : NULL;
-    float *y = filled(floats, y_element, 1), *expected = host_copy(y, floats);
+    float *w = filled(c->n * k, ledger.dtype, 1 / sqrtf((float)k));
+    float *bias = c->bias ? filled(c->n, ledger.dtype, 1) : NULL;
+    float *y = filled(floats, y_dtype, 1), *expected = host_copy(y, floats);
     dit_linear weights = packed(table, &arena, k, c->n, w, bias),
                plain = packed(reference, &host_arena, k, c->n, w, bias);
     dit_conv_args args = {.weights = &weights,
@@ -507,12 +507,12 @@ static void check_conv(int index, dit_element x_element, dit_element y_element)
     memcpy(args.stride, c->stride, sizeof args.stride);
     memcpy(args.padding, c->padding, sizeof args.padding);
     memcpy(args.out, c->out, sizeof args.out);
-    args.x = filled(c->frames * frame, x_element, 1);
-    args.front = c->front == ZEROS ? NULL : filled(c->front == FRAMES ? before * frame : frame, x_element, 1);
+    args.x = filled(c->frames * frame, x_dtype, 1);
+    args.front = c->front == ZEROS ? NULL : filled(c->front == FRAMES ? before * frame : frame, x_dtype, 1);
     args.front_frame = c->front == FRAMES ? frame : 0;
-    args.above = c->above ? filled(edges, x_element, 1) : NULL;
-    args.below = c->below ? filled(edges, x_element, 1) : NULL;
-    args.residual = c->residual == IN_PLACE ? y : c->residual == APART ? filled(floats, y_element, 1) : NULL;
+    args.above = c->above ? filled(edges, x_dtype, 1) : NULL;
+    args.below = c->below ? filled(edges, x_dtype, 1) : NULL;
+    args.residual = c->residual == IN_PLACE ? y : c->residual == APART ? filled(floats, y_dtype, 1) : NULL;
     table->conv(pool, &args);
     assert_int_equal(dit_device_synchronize(device), DIT_OK);
     args.weights = &plain, args.y = expected;
@@ -520,9 +520,9 @@ static void check_conv(int index, dit_element x_element, dit_element y_element)
     reference->conv(pool, &args);
     assert_int_equal(dit_device_download(device, y, floats), DIT_OK);
     double error = distance(y, expected, floats);
-    if (!(error <= tolerance_of(y_element)))
-        fail_msg("case %d, weights %s, x %s, y %s: %g", index, dit_element_name(ledger.element),
-                 dit_element_name(x_element), dit_element_name(y_element), error);
+    if (!(error <= tolerance_of(y_dtype)))
+        fail_msg("case %d, weights %s, x %s, y %s: %g", index, dit_dtype_name(ledger.dtype), dit_dtype_name(x_dtype),
+                 dit_dtype_name(y_dtype), error);
     dit_arena_release_to(&arena, mark);
     dit_arena_release_to(&host_arena, host_mark);
 }

@@ -9,14 +9,14 @@
 enum { WORKSPACE_BYTES = 1 << 20 };
 
 /* `offset` elements of the device's memory are left out in front: another alignment. */
-static float *array_at(int64_t count, dit_element element, int64_t offset, float mean, float deviation)
+static float *array_at(int64_t count, dit_dtype dtype, int64_t offset, float mean, float deviation)
 {
-    return normal_array(count, element, offset, 6, mean, deviation);
+    return normal_array(count, dtype, offset, 6, mean, deviation);
 }
 
-static float *array_of_normal(int64_t count, dit_element element)
+static float *array_of_normal(int64_t count, dit_dtype dtype)
 {
-    return array_at(count, element, 0, 0.5f, 1.0f);
+    return array_at(count, dtype, 0, 0.5f, 1.0f);
 }
 
 static int begin(void **)
@@ -37,9 +37,9 @@ static int end(void **)
 
 /* ---- how far from the reference ---------------------------------------------------------------------------------- */
 
-static double unit_roundoff(dit_element element)
+static double unit_roundoff(dit_dtype dtype)
 {
-    return element == DIT_ELEMENT_BF16 ? 0x1p-8 : element == DIT_ELEMENT_FP16 ? 0x1p-11 : 0x1p-24;
+    return dtype == DIT_DTYPE_BF16 ? 0x1p-8 : dtype == DIT_DTYPE_FP16 ? 0x1p-11 : 0x1p-24;
 }
 
 /* The largest error of an array on the device, of what is allowed: one rounding to its elements, and `tolerance` of the
@@ -54,7 +54,7 @@ static double worst(const void *address, double tolerance)
     for (int64_t i = 0; i < a->count; i++) {
         double got = view_load(array_view(a), i), wanted = a->host[i];
         double error =
-            fabs(got - wanted) / (unit_roundoff(a->element) * fabs(wanted) + tolerance * fabs(wanted) + floor);
+            fabs(got - wanted) / (unit_roundoff(a->dtype) * fabs(wanted) + tolerance * fabs(wanted) + floor);
         most = error > most || isnan(error) ? error : most;
         if (isnan(most)) return INFINITY;
     }
@@ -77,9 +77,9 @@ static const double ELEMENT_TOLERANCE = 5e-7;
     } while (0)
 
 /* Elements of x, of y and of small operands. */
-static const dit_element F = DIT_ELEMENT_FP32, B = DIT_ELEMENT_BF16, H = DIT_ELEMENT_FP16;
+static const dit_dtype F = DIT_DTYPE_FP32, B = DIT_DTYPE_BF16, H = DIT_DTYPE_FP16;
 typedef struct {
-    dit_element x, y, small;
+    dit_dtype x, y, small;
 } types;
 static const types all_types[] = {{F, F, F}, {B, B, B}, {H, H, H}, {B, F, F}, {F, B, H}, {H, B, B}, {B, B, F}};
 enum { TYPES = sizeof all_types / sizeof all_types[0] };
@@ -206,9 +206,9 @@ typedef struct {
 } head_case;
 
 /* Each value twice, as the operator may expect. */
-static float *table_of_pairs(int64_t count, dit_element element)
+static float *table_of_pairs(int64_t count, dit_dtype dtype)
 {
-    float *table = array_of_normal(count, element);
+    float *table = array_of_normal(count, dtype);
     for (int64_t i = 0; i + 1 < count; i += 2) {
         table[i + 1] = table[i];
         view_store(view_of(&device, table), i + 1, table[i]);
@@ -219,7 +219,7 @@ static float *table_of_pairs(int64_t count, dit_element element)
 static void check_heads(const head_case *c, const types *t)
 {
     int64_t offset = c->flags & UNALIGNED ? 1 : 0, ld = c->heads * c->D + c->padding;
-    dit_element tables = c->flags & SHORT_TABLES ? t->x : F;
+    dit_dtype tables = c->flags & SHORT_TABLES ? t->x : F;
     dit_qk_norm_rope_args args = {};
     args.kind = c->flags & RMS ? DIT_NORM_RMS : DIT_NORM_LAYER;
     args.rows = c->rows, args.H = c->heads, args.D = c->D, args.ldx = ld, args.eps = 1e-6f;
@@ -316,7 +316,7 @@ static void sums_are_the_reference(void **)
             for (int terms = 1; terms <= 4; terms++)
                 for (int in_place = 0; in_place < 2; in_place++) {
                     dit_combine_args args = {count, terms, {}, {1.5f, -0.5f, 0.25f, 2.0f}, NULL};
-                    const dit_element of[4] = {t.x, t.small, t.y, t.x};
+                    const dit_dtype of[4] = {t.x, t.small, t.y, t.x};
                     for (int j = 0; j < terms; j++) args.x[j] = array_of_normal(count, of[j]);
                     args.y = in_place ? (float *)args.x[terms - 1] : array_of_normal(count, t.y);
                     cuda_combine(pool, &args);
@@ -396,7 +396,7 @@ typedef struct {
     bool exchanged; /* the middle indices, as an all-to-all does */
 } copy_case;
 
-static void check_copy(const copy_case *c, dit_element from, dit_element to)
+static void check_copy(const copy_case *c, dit_dtype from, dit_dtype to)
 {
     int64_t ld = c->inner + c->padding, count = c->n[0] * c->n[1] * c->n[2] * ld;
     dit_copy_args args = {c->n[0], c->n[1], c->n[2], c->inner, NULL, {}, NULL, {}};
@@ -424,8 +424,8 @@ static void copies_move_rows_and_round_once(void **)
         {{300, 1, 2}, 3, 1, 0, false}, {{1, 700, 1}, 8, 8, 0, false},  {{2, 2, 2}, 2056, 0, 0, true},
     };
     for (const copy_case &c : cases)
-        for (dit_element from : {F, B, H})
-            for (dit_element to : {F, B, H}) check_copy(&c, from, to);
+        for (dit_dtype from : {F, B, H})
+            for (dit_dtype to : {F, B, H}) check_copy(&c, from, to);
 }
 
 /* ---- split rows -------------------------------------------------------------------------------------------------- */
@@ -437,7 +437,7 @@ static void check_split_rows(int64_t cols, int64_t padding, int64_t offset, cons
     dit_row_norm_args args = {};
     args.batch = BATCH, args.rows = ROWS, args.cols = cols, args.ld = ld, args.stride = stride;
     args.x = array_at((BATCH - 1) * stride + (ROWS - 1) * ld + cols, t->x, offset, 1.0f, 2.0f);
-    args.squares = (double *)(void *)array_of_normal(rows * RANKS, DIT_ELEMENT_FP64);
+    args.squares = (double *)(void *)array_of_normal(rows * RANKS, DIT_DTYPE_FP64);
     args.weight = array_of_normal(cols, t->small);
     args.ranks = RANKS, args.total_cols = RANKS * cols, args.eps = 1e-6f;
     double *device_squares = (double *)view_of(&device, args.squares).data;
@@ -547,7 +547,7 @@ static dit_group_norm_args group_args_of(const group_case *c, const types *t)
     args.y = c->flags & IN_PLACE ? (float *)args.x : array_of_normal(count, t->y);
     if (!(c->flags & PLAIN)) args.weight = array_of_normal(c->C, t->small), args.bias = array_of_normal(c->C, t->small);
     if (c->flags & FIELD) add_field(&args, t);
-    if (c->flags & GIVEN) args.moments = (double *)(void *)array_of_normal(c->batch * c->groups * 2, DIT_ELEMENT_FP64);
+    if (c->flags & GIVEN) args.moments = (double *)(void *)array_of_normal(c->batch * c->groups * 2, DIT_DTYPE_FP64);
     return args;
 }
 

@@ -115,10 +115,10 @@ static void what_is_quantised_is_its_codes_times_the_scale(void **)
 
 /* ---- products and passes ----------------------------------------------------------------------------------------- */
 
-static view filled(int64_t count, dit_element element, float **address)
+static view filled(int64_t count, dit_dtype dtype, float **address)
 {
     void *data;
-    assert_int_equal(dit_arena_array(&arena, count, element, &data), DIT_OK);
+    assert_int_equal(dit_arena_array(&arena, count, dtype, &data), DIT_OK);
     dit_rng_normal(3, 100 + ++stream, 0, count, 0, 1, (float *)data);
     assert_int_equal(dit_device_upload(&cuda->device, data, count), DIT_OK);
     if (address) *address = (float *)data;
@@ -127,7 +127,7 @@ static view filled(int64_t count, dit_element element, float **address)
 
 typedef struct {
     int64_t rows, n, ldy;
-    dit_element y, other; /* of y and residual; of bias and gate */
+    dit_dtype y, other; /* of y and residual; of bias and gate */
     int residual;         /* 0: none, 1: y, 2: another */
     bool bias, gate;
     dit_activation activation;
@@ -143,10 +143,10 @@ static void check_parts(const parts_case *c)
     float *y, *in_parts;
     cuda_weights weights = {}, left;
     cuda_matmul_args whole = {}, part;
-    weights.weight = filled(c->n * K, DIT_ELEMENT_FP32, NULL);
+    weights.weight = filled(c->n * K, DIT_DTYPE_FP32, NULL);
     if (c->bias) weights.bias = filled(c->n, c->other, NULL);
     whole.weights = &weights, whole.rows = c->rows, whole.n = c->n, whole.k = K, whole.ldx = K, whole.ldy = c->ldy;
-    whole.x = filled(c->rows * K, DIT_ELEMENT_FP32, NULL);
+    whole.x = filled(c->rows * K, DIT_DTYPE_FP32, NULL);
     whole.y = filled(floats, c->y, &y);
     if (c->residual == 1) whole.residual = whole.y;
     if (c->residual == 2) whole.residual = filled(floats, c->y, NULL);
@@ -164,7 +164,7 @@ static void check_parts(const parts_case *c)
     cuda_linear_finish(cuda, &again, c->parts, &part);
     assert_int_equal(dit_device_download(&cuda->device, y, floats), DIT_OK);
     assert_int_equal(dit_device_download(&cuda->device, in_parts, floats), DIT_OK);
-    const float tolerance = c->y == DIT_ELEMENT_FP32 ? 2e-6f : 0.02f; /* two roundings to bf16 of numbers up to 4 */
+    const float tolerance = c->y == DIT_DTYPE_FP32 ? 2e-6f : 0.02f; /* two roundings to bf16 of numbers up to 4 */
     for (int64_t i = 0; i < floats; i++)
         if (!(fabsf(y[i] - in_parts[i]) <= tolerance * (1 + fabsf(y[i]))))
             fail_msg("%lld of residual %d, activation %d, bias %d, gate %d: %g, not %g", (long long)i, c->residual,
@@ -185,8 +185,8 @@ static void a_product_and_its_pass_are_the_whole(void **)
         c.gate = c.residual && (rest /= 3) % 2;
         c.parts.activation = (rest /= 2) % 2 && c.bias == c.parts.bias;
         c.activation = (dit_activation)(rest / 2 % DIT_ACT_COUNT);
-        c.y = i % 5 == 0 ? DIT_ELEMENT_BF16 : DIT_ELEMENT_FP32;
-        c.other = i % 3 == 0 ? DIT_ELEMENT_FP16 : DIT_ELEMENT_FP32;
+        c.y = i % 5 == 0 ? DIT_DTYPE_BF16 : DIT_DTYPE_FP32;
+        c.other = i % 3 == 0 ? DIT_DTYPE_FP16 : DIT_DTYPE_FP32;
         c.parts.residual = c.residual && !c.gate && c.activation == DIT_ACT_NONE && c.bias == c.parts.bias && i % 2;
         check_parts(&c);
     }
@@ -210,9 +210,9 @@ static void rows_go_in_groups_when_the_workspace_is_small(void **)
     dit_linear weights;
     float *x, *y, *split;
     layer(&weights, N, K);
-    filled(ROWS * K, DIT_ELEMENT_FP32, &x);
-    filled(ROWS * LDY, DIT_ELEMENT_FP32, &y);
-    filled(ROWS * LDY, DIT_ELEMENT_FP32, &split);
+    filled(ROWS * K, DIT_DTYPE_FP32, &x);
+    filled(ROWS * LDY, DIT_DTYPE_FP32, &y);
+    filled(ROWS * LDY, DIT_DTYPE_FP32, &split);
     memcpy(split, y, ROWS * LDY * sizeof *y);
     assert_int_equal(dit_device_upload(&cuda->device, split, ROWS * LDY), DIT_OK);
     dit_linear_args args = {};

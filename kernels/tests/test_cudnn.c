@@ -87,11 +87,11 @@ static dit_attention_args fused(int64_t B, int64_t H, int64_t S, int64_t D)
                                 .scale = 1.0f};
 }
 
-static const dnn_attention_operands BF16 = {.q = DIT_ELEMENT_BF16,
-                                            .k = DIT_ELEMENT_BF16,
-                                            .v = DIT_ELEMENT_BF16,
-                                            .out = DIT_ELEMENT_BF16,
-                                            .lse = DIT_ELEMENT_FP32,
+static const dnn_attention_operands BF16 = {.q = DIT_DTYPE_BF16,
+                                            .k = DIT_DTYPE_BF16,
+                                            .v = DIT_DTYPE_BF16,
+                                            .out = DIT_DTYPE_BF16,
+                                            .lse = DIT_DTYPE_FP32,
                                             .aligned = true};
 static float some[1];
 
@@ -120,11 +120,11 @@ static void calls_that_cudnn_cannot_do_are_declined_with_the_reason(void **state
     assert_null(dnn_attention_declines(&args, &on, 90));
     args = plain, on.aligned = false;
     assert_string_equal(dnn_attention_declines(&args, &on, 90), "not aligned to 16 bytes");
-    on = BF16, on.q = on.k = on.v = on.out = DIT_ELEMENT_FP32;
+    on = BF16, on.q = on.k = on.v = on.out = DIT_DTYPE_FP32;
     assert_string_equal(dnn_attention_declines(&args, &on, 90), "type other than bf16 and fp16");
-    on = BF16, on.out = DIT_ELEMENT_FP32;
+    on = BF16, on.out = DIT_DTYPE_FP32;
     assert_string_equal(dnn_attention_declines(&args, &on, 90), "types of q, k, v and out differ");
-    on = BF16, on.lse = DIT_ELEMENT_BF16;
+    on = BF16, on.lse = DIT_DTYPE_BF16;
     assert_null(dnn_attention_declines(&args, &on, 90)); /* there is none */
     args.lse = some;
     assert_string_equal(dnn_attention_declines(&args, &on, 90), "lse is not fp32");
@@ -196,7 +196,7 @@ static void attention_of_the_models_has_plans(void **state)
         groups.kv_group = 4, groups.kv_first = 4, groups.Sk = 333, groups.batch_k = groups.batch_v = 333 * groups.ldk;
         expect_plan(dnn_attention_whole, &devices[i], &groups, &BF16);
         dnn_attention_operands fp16 = BF16;
-        fp16.q = fp16.k = fp16.v = fp16.out = DIT_ELEMENT_FP16;
+        fp16.q = fp16.k = fp16.v = fp16.out = DIT_DTYPE_FP16;
         expect_plan(dnn_attention_whole, &devices[i], &sd3, &fp16);
     }
 }
@@ -244,9 +244,9 @@ static dit_conv_args conv_of(int64_t frames, int64_t size, int64_t channels, int
                            .out = {frames, size / stride, size / stride}};
 }
 
-static dnn_conv_operands operands_of(dit_element element)
+static dnn_conv_operands operands_of(dit_dtype dtype)
 {
-    return (dnn_conv_operands){element, element, element, element, element, true, true};
+    return (dnn_conv_operands){dtype, dtype, dtype, dtype, dtype, true, true};
 }
 
 static dit_status conv_plan(const struct device_row *device, const dnn_conv *c, const dnn_limits *limits,
@@ -268,7 +268,7 @@ static dit_status conv_plan(const struct device_row *device, const dnn_conv *c, 
 static void expect_conv(const struct device_row *device, dit_conv_args args, int64_t n, int64_t rows)
 {
     dit_linear weights = {.n = n};
-    dnn_conv_operands on = operands_of(DIT_ELEMENT_BF16);
+    dnn_conv_operands on = operands_of(DIT_DTYPE_BF16);
     int64_t engine;
     args.weights = &weights;
     assert_null(dnn_conv_declines(&args, &on, device->sm));
@@ -306,7 +306,7 @@ static void exact_convolutions_use_no_engine_that_rounds(void **state)
     (void)state;
     dit_linear weights = {.n = 128};
     dit_conv_args args = conv_of(1, 64, 128, 1, 1);
-    dnn_conv_operands on = operands_of(DIT_ELEMENT_FP32);
+    dnn_conv_operands on = operands_of(DIT_DTYPE_FP32);
     dnn_limits exact = ROOMY;
     int64_t engines[2];
     args.weights = &weights, exact.exact = true;

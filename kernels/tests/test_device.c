@@ -27,9 +27,9 @@ typedef struct {
     dit_arena arena;
 } fixture;
 
-static void make(fixture *f, const char *name, dit_element element, double deadline_s)
+static void make(fixture *f, const char *name, dit_dtype dtype, double deadline_s)
 {
-    const dit_device_params params = {.element = element, .deadline_s = deadline_s};
+    const dit_device_params params = {.dtype = dtype, .deadline_s = deadline_s};
     *f = (fixture){0};
     dit_status st = dit_device_open(name, &params, &f->device);
     if (st != DIT_OK) print_error("%s: %s\n", name, dit_error_last()->message);
@@ -74,27 +74,27 @@ enum { MANY = 9 * 1000 * 1000 + 11 };
 
 /* ---- transfers --------------------------------------------------------------------------------------------------- */
 
-static float rounded(float x, dit_element element)
+static float rounded(float x, dit_dtype dtype)
 {
-    if (element == DIT_ELEMENT_BF16) return dit_bf16_to_float(dit_bf16_from_float(x));
-    return element == DIT_ELEMENT_FP16 ? dit_fp16_to_float(dit_fp16_from_float(x)) : x;
+    if (dtype == DIT_DTYPE_BF16) return dit_bf16_to_float(dit_bf16_from_float(x));
+    return dtype == DIT_DTYPE_FP16 ? dit_fp16_to_float(dit_fp16_from_float(x)) : x;
 }
 
-static void check_transfer(const char *name, dit_element element)
+static void check_transfer(const char *name, dit_dtype dtype)
 {
     fixture f;
-    make(&f, name, element, 0);
+    make(&f, name, dtype, 0);
     float *x = take(&f, MANY);
     for (int64_t i = 0; i < MANY; i++) x[i] = (float)(i % 100003) * 0.37f - 9000;
     assert_int_equal(dit_device_upload(f.device, x, MANY), DIT_OK);
     memset(x, 0, MANY * sizeof *x); /* the host may write there again */
     assert_int_equal(dit_device_download(f.device, x, MANY), DIT_OK);
     for (int64_t i = 0; i < MANY; i++)
-        if (x[i] != rounded((float)(i % 100003) * 0.37f - 9000, element)) fail_msg("element %lld", (long long)i);
+        if (x[i] != rounded((float)(i % 100003) * 0.37f - 9000, dtype)) fail_msg("element %lld", (long long)i);
     x[500] = 1, x[501] = 2, x[502] = 3;
     assert_int_equal(dit_device_upload(f.device, x + 501, 1), DIT_OK);
     assert_int_equal(dit_device_download(f.device, x + 500, 3), DIT_OK);
-    assert_true(x[500] == rounded(500 * 0.37f - 9000, element) && x[501] == 2);
+    assert_true(x[500] == rounded(500 * 0.37f - 9000, dtype) && x[501] == 2);
     assert_int_equal(dit_device_upload(f.device, x + MANY - 1, 2), DIT_ERR_INTERNAL);
     assert_int_equal(dit_device_download(f.device, (float *)&f, 1), DIT_ERR_INTERNAL);
     end(&f);
@@ -103,21 +103,21 @@ static void check_transfer(const char *name, dit_element element)
 static void what_is_put_comes_back_rounded(void **state)
 {
     (void)state;
-    check_transfer("host", DIT_ELEMENT_FP32);
-    check_transfer("cuda", DIT_ELEMENT_FP32);
-    check_transfer("cuda", DIT_ELEMENT_BF16);
-    check_transfer("cuda", DIT_ELEMENT_FP16);
+    check_transfer("host", DIT_DTYPE_FP32);
+    check_transfer("cuda", DIT_DTYPE_FP32);
+    check_transfer("cuda", DIT_DTYPE_BF16);
+    check_transfer("cuda", DIT_DTYPE_FP16);
 }
 
-static void check_exact(const char *name, dit_element element)
+static void check_exact(const char *name, dit_dtype dtype)
 {
     fixture f;
     void *doubles, *integers;
     float *exact;
-    make(&f, name, element, 0);
+    make(&f, name, dtype, 0);
     assert_int_equal(dit_arena_fp32(&f.arena, 2, &exact), DIT_OK);
-    assert_int_equal(dit_arena_array(&f.arena, 2, DIT_ELEMENT_FP64, &doubles), DIT_OK);
-    assert_int_equal(dit_arena_array(&f.arena, 2, DIT_ELEMENT_INT32, &integers), DIT_OK);
+    assert_int_equal(dit_arena_array(&f.arena, 2, DIT_DTYPE_FP64, &doubles), DIT_OK);
+    assert_int_equal(dit_arena_array(&f.arena, 2, DIT_DTYPE_INT32, &integers), DIT_OK);
     memcpy(exact, (float[2]){1.2345678f, -1}, 8);
     memcpy(doubles, (double[2]){1 + 0x1p-50, -3}, 16);
     memcpy(integers, (int32_t[2]){-5, 0x7FFFFFFF}, 8);
@@ -137,8 +137,8 @@ static void check_exact(const char *name, dit_element element)
 static void exact_arrays_and_integers_are_not_rounded(void **state)
 {
     (void)state;
-    check_exact("host", DIT_ELEMENT_FP32);
-    check_exact("cuda", DIT_ELEMENT_BF16);
+    check_exact("host", DIT_DTYPE_FP32);
+    check_exact("cuda", DIT_DTYPE_BF16);
 }
 
 /* ---- order, events and failures ----------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static void exact_arrays_and_integers_are_not_rounded(void **state)
 static void check_order(const char *name)
 {
     fixture f;
-    make(&f, name, DIT_ELEMENT_FP32, 0);
+    make(&f, name, DIT_DTYPE_FP32, 0);
     float *x = take(&f, 1000), *y = take(&f, 1000);
     for (int round = 1; round <= 3; round++) {
         for (int i = 0; i < 1000; i++) x[i] = (float)(i * round);
@@ -171,7 +171,7 @@ static void operators_and_transfers_are_done_in_the_order_asked_for(void **state
 static void check_marks(const char *name)
 {
     fixture f;
-    make(&f, name, DIT_ELEMENT_FP32, 0);
+    make(&f, name, DIT_DTYPE_FP32, 0);
     float *x = take(&f, 1 << 20);
     for (int pass = 0; pass < 2; pass++) {
         int64_t events[2000], first = -1;
@@ -202,7 +202,7 @@ static void check_stranger(const char *name)
 {
     fixture f;
     float stranger[4] = {0};
-    make(&f, name, DIT_ELEMENT_FP32, 0);
+    make(&f, name, DIT_DTYPE_FP32, 0);
     float *x = take(&f, 4);
     scale(&f, stranger, x, 2, 4);
     assert_int_not_equal(dit_device_synchronize(f.device), DIT_OK);
@@ -222,7 +222,7 @@ static void a_wait_ends_at_its_deadline(void **state)
 {
     fixture f;
     (void)state;
-    make(&f, "cuda", DIT_ELEMENT_FP32, 0.05);
+    make(&f, "cuda", DIT_DTYPE_FP32, 0.05);
     float *x = take(&f, 4);
     assert_int_equal(dit_device_upload(f.device, x, 4), DIT_OK);
     *(bool *)emulated("emulated_stuck") = true;
@@ -235,13 +235,13 @@ static void a_wait_ends_at_its_deadline(void **state)
 }
 
 /* Out, within and in again, as the elements are, in the order of the queue. */
-static void check_raw(const char *name, dit_element element)
+static void check_raw(const char *name, dit_dtype dtype)
 {
     fixture f;
     dit_location a, b;
-    make(&f, name, element, 0);
+    make(&f, name, dtype, 0);
     float *x = take(&f, 100), *y = take(&f, 100);
-    int64_t bytes = 100 * dit_element_bytes(element);
+    int64_t bytes = 100 * dit_dtype_bytes(dtype);
     char *staged = dit_device_host_memory(f.device, bytes);
     assert_non_null(staged);
     for (int i = 0; i < 100; i++) x[i] = (float)i;
@@ -264,9 +264,9 @@ static void check_raw(const char *name, dit_element element)
 static void raw_bytes_pass_the_host_and_come_back(void **state)
 {
     (void)state;
-    check_raw("host", DIT_ELEMENT_FP32);
-    check_raw("cuda", DIT_ELEMENT_FP32);
-    check_raw("cuda", DIT_ELEMENT_BF16);
+    check_raw("host", DIT_DTYPE_FP32);
+    check_raw("cuda", DIT_DTYPE_FP32);
+    check_raw("cuda", DIT_DTYPE_BF16);
 }
 
 typedef struct {
@@ -289,7 +289,7 @@ static void waits_ask_what_is_watched_and_end_with_its_failure(void **state)
     watched well = {.says = DIT_OK}, ill = {.says = DIT_ERR_DEVICE};
     dit_device_watchdog one = {.check = check, .context = &well}, other = {.check = check, .context = &ill};
     (void)state;
-    make(&f, "cuda", DIT_ELEMENT_FP32, 0.05);
+    make(&f, "cuda", DIT_DTYPE_FP32, 0.05);
     dit_device_add_watchdog(f.device, &one);
     *(bool *)emulated("emulated_stuck") = true;
     dit_status late = dit_device_synchronize(f.device);
@@ -312,7 +312,7 @@ static void too_little_memory_is_an_error_not_an_end(void **state)
     fixture f;
     float *out;
     (void)state;
-    make(&f, "cuda", DIT_ELEMENT_BF16, 0);
+    make(&f, "cuda", DIT_DTYPE_BF16, 0);
     int64_t *limit = emulated("emulated_memory_bytes"), all = *limit;
     *limit = 456 << 20; /* of which 256 are the workspace */
     assert_int_equal(dit_arena_activations(&f.arena, 300 << 20, &out), DIT_ERR_MEMORY);
@@ -334,7 +334,7 @@ static void recorded_work_is_done_when_it_is_launched(void **state)
     fixture f;
     dit_device_graph *graph;
     (void)state;
-    make(&f, "cuda", DIT_ELEMENT_BF16, 0);
+    make(&f, "cuda", DIT_DTYPE_BF16, 0);
     float *x = take(&f, 100), *y = take(&f, 100);
     for (int i = 0; i < 100; i++) x[i] = 1, y[i] = 7;
     assert_int_equal(dit_device_upload(f.device, x, 100), DIT_OK);
@@ -362,7 +362,7 @@ static void what_fails_while_it_is_recorded_gives_no_graph(void **state)
     dit_device_graph *graph;
     float stranger[4] = {0};
     (void)state;
-    make(&f, "cuda", DIT_ELEMENT_FP32, 0);
+    make(&f, "cuda", DIT_DTYPE_FP32, 0);
     assert_int_equal(dit_device_record_end(f.device, &graph), DIT_ERR_INTERNAL);
     assert_int_equal(dit_device_record_begin(f.device), DIT_OK);
     scale(&f, stranger, stranger, 3, 4);
@@ -379,7 +379,7 @@ static void the_host_device_says_that_it_records_nothing(void **state)
 {
     fixture f;
     (void)state;
-    make(&f, "host", DIT_ELEMENT_FP32, 0);
+    make(&f, "host", DIT_DTYPE_FP32, 0);
     assert_int_equal(dit_device_record_begin(f.device), DIT_ERR_UNSUPPORTED);
     end(&f);
 }
@@ -394,7 +394,7 @@ static void refusals_say_why(void **state)
     assert_int_equal(dit_device_open("tpu", &params, &device), DIT_ERR_NOT_FOUND);
     assert_int_equal(dit_device_open("cuda", &params, &device), DIT_ERR_ENVIRONMENT);
     assert_non_null(strstr(dit_error_last()->message, "no CUDA device 3"));
-    params = (dit_device_params){.element = DIT_ELEMENT_FP64};
+    params = (dit_device_params){.dtype = DIT_DTYPE_FP64};
     assert_int_equal(dit_device_open("cuda", &params, &device), DIT_ERR_UNSUPPORTED);
     *(int *)emulated("emulated_devices") = 0;
     params = (dit_device_params){0};
@@ -411,7 +411,7 @@ static void a_device_describes_itself(void **state)
     cJSON *out = cJSON_CreateObject();
     (void)state;
     setenv("DITBENCH_CUDA_OWN", "attention", 1);
-    make(&f, "cuda", DIT_ELEMENT_BF16, 0);
+    make(&f, "cuda", DIT_DTYPE_BF16, 0);
     unsetenv("DITBENCH_CUDA_OWN");
     assert_int_equal(dit_device_describe(f.device, out), DIT_OK);
     assert_string_equal(cJSON_GetObjectItem(out, "name")->valuestring, "emulated");

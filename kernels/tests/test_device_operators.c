@@ -16,16 +16,16 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static dit_status bench(const char *name, dit_element element, const char *filter)
+static dit_status bench(const char *name, dit_dtype dtype, const char *filter)
 {
-    const dit_kernel_bench params = {.backend = name, .element = element, .threads = 1, .filter = filter};
+    const dit_kernel_bench params = {.backend = name, .dtype = dtype, .threads = 1, .filter = filter};
     cJSON *report = cJSON_CreateObject();
     dit_status st = dit_kernels_bench(&params, report);
     cJSON_Delete(report);
     return st;
 }
 
-static void check_all(const char *name, dit_element element)
+static void check_all(const char *name, dit_dtype dtype)
 {
 #if defined(__SANITIZE_ADDRESS__)
     /* Minutes otherwise: what multiplies matrices in fibers. The rest sees each element type. */
@@ -35,37 +35,37 @@ static void check_all(const char *name, dit_element element)
 #endif
     dit_status st = DIT_OK;
     for (int i = 0; st == DIT_OK && (i == 0 || filters[i]); i++) {
-        st = bench(name, element, filters[i]);
+        st = bench(name, dtype, filters[i]);
         if (!filters[i]) break;
     }
-    if (st != DIT_OK) print_error("%s %s: %s\n", name, dit_element_name(element), dit_error_last()->message);
+    if (st != DIT_OK) print_error("%s %s: %s\n", name, dit_dtype_name(dtype), dit_error_last()->message);
     assert_int_equal(st, DIT_OK);
 }
 
 static void operators_of_the_host_device_equal_the_reference(void **state)
 {
     (void)state;
-    check_all("host", DIT_ELEMENT_FP32);
-    assert_int_equal(bench("host", DIT_ELEMENT_BF16, "copy"), DIT_ERR_UNSUPPORTED);
-    assert_int_equal(bench("cpu", DIT_ELEMENT_BF16, "copy"), DIT_ERR_UNSUPPORTED);
+    check_all("host", DIT_DTYPE_FP32);
+    assert_int_equal(bench("host", DIT_DTYPE_BF16, "copy"), DIT_ERR_UNSUPPORTED);
+    assert_int_equal(bench("cpu", DIT_DTYPE_BF16, "copy"), DIT_ERR_UNSUPPORTED);
 }
 
 static void operators_of_cuda_equal_the_reference_in_fp32(void **state)
 {
     (void)state;
-    check_all("cuda", DIT_ELEMENT_FP32);
+    check_all("cuda", DIT_DTYPE_FP32);
 }
 
 static void operators_of_cuda_equal_the_reference_in_bf16(void **state)
 {
     (void)state;
-    check_all("cuda", DIT_ELEMENT_BF16);
+    check_all("cuda", DIT_DTYPE_BF16);
 }
 
 static void operators_of_cuda_equal_the_reference_in_fp16(void **state)
 {
     (void)state;
-    check_all("cuda", DIT_ELEMENT_FP16);
+    check_all("cuda", DIT_DTYPE_FP16);
 }
 
 static const dit_kernels *right;
@@ -96,7 +96,7 @@ static void wrong_merge(dit_pool *pool, const dit_merge_args *args)
 
 static void wrong_operators_of_a_device_fail_their_cases(void **state)
 {
-    const dit_device_params open_params = {.element = DIT_ELEMENT_BF16};
+    const dit_device_params open_params = {.dtype = DIT_DTYPE_BF16};
     dit_device *device;
     (void)state;
     assert_int_equal(dit_device_open("cuda", &open_params, &device), DIT_OK);
@@ -104,7 +104,7 @@ static void wrong_operators_of_a_device_fail_their_cases(void **state)
     static const char *const filters[] = {"attention", "activate", "attention_merge"};
     for (int i = 0; i < 3; i++) {
         const dit_kernel_bench params = {
-            .backend = "cuda", .element = DIT_ELEMENT_BF16, .threads = 1, .filter = filters[i]};
+            .backend = "cuda", .dtype = DIT_DTYPE_BF16, .threads = 1, .filter = filters[i]};
         dit_kernels table = *right;
         cJSON *report = cJSON_CreateObject();
         if (i == 0) table.attention = wrong_attention;

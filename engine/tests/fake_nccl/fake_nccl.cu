@@ -10,7 +10,7 @@
  *
  * DITBENCH_FAKE_NCCL_FAIL=N: the Nth operation of a process ends in an asynchronous error.
  */
-#include "base/element.h"
+#include "base/dtype.h"
 
 #include <atomic>
 #include <fcntl.h>

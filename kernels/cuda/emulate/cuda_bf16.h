@@ -1,8 +1,8 @@
-/* bf16 of the emulation: rounded by base/element.c, as accelerators do. */
+/* bf16 of the emulation: rounded by base/dtype.c, as accelerators do. */
 #ifndef DIT_CUDA_EMULATE_BF16_H
 #define DIT_CUDA_EMULATE_BF16_H
 
-#include "base/element.h"
+#include "base/dtype.h"
 #include "intrinsics.h"
 #include "vector.h"
 

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-template <dit_element ELEMENT> static inline float emulated_half(uint32_t pair, int high)
+template <dit_dtype DTYPE> static inline float emulated_half(uint32_t pair, int high)
 {
     uint16_t bits = (uint16_t)(pair >> 16 * high);
-    return ELEMENT == DIT_ELEMENT_BF16 ? dit_bf16_to_float(bits) : dit_fp16_to_float(bits);
+    return DTYPE == DIT_DTYPE_BF16 ? dit_bf16_to_float(bits) : dit_fp16_to_float(bits);
 }
 
 struct emulated_mma {
@@ -26,15 +26,15 @@ struct emulated_mma {
 };
 
 /* Register i of A is of rows g + 8 (i % 2) and columns c + 8 (i / 2); of B, of rows c + 8 i and column g. */
-template <dit_element ELEMENT> static void emulated_mma_lanes(void *const lanes[EMULATED_WARP])
+template <dit_dtype DTYPE> static void emulated_mma_lanes(void *const lanes[EMULATED_WARP])
 {
     float a[16][16], b[16][8];
     for (int lane = 0; lane < EMULATED_WARP; lane++) {
         const emulated_mma *mine = (const emulated_mma *)lanes[lane];
         int g = lane / 4, c = 2 * (lane % 4);
         for (int i = 0; i < 8; i++)
-            a[g + 8 * (i / 2 % 2)][c + i % 2 + 8 * (i / 4)] = emulated_half<ELEMENT>(mine->a[i / 2], i % 2);
-        for (int i = 0; i < 4; i++) b[c + i % 2 + 8 * (i / 2)][g] = emulated_half<ELEMENT>(mine->b[i / 2], i % 2);
+            a[g + 8 * (i / 2 % 2)][c + i % 2 + 8 * (i / 4)] = emulated_half<DTYPE>(mine->a[i / 2], i % 2);
+        for (int i = 0; i < 4; i++) b[c + i % 2 + 8 * (i / 2)][g] = emulated_half<DTYPE>(mine->b[i / 2], i % 2);
     }
     for (int lane = 0; lane < EMULATED_WARP; lane++) {
         float *d = ((const emulated_mma *)lanes[lane])->d;
@@ -45,10 +45,10 @@ template <dit_element ELEMENT> static void emulated_mma_lanes(void *const lanes[
     }
 }
 
-template <dit_element ELEMENT> static inline void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2])
+template <dit_dtype DTYPE> static inline void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
     emulated_mma mine = {d, a, b};
-    emulated_lanes((unsigned)WHOLE_WARP, emulated_mma_lanes<ELEMENT>, &mine);
+    emulated_lanes((unsigned)WHOLE_WARP, emulated_mma_lanes<DTYPE>, &mine);
 }
 
 struct emulated_ldmatrix {
@@ -139,9 +139,9 @@ template <int PENDING> static inline void cp_async_wait(void)
     mine->count = kept;
 }
 
-template <dit_element ELEMENT> static inline uint32_t pack_pair(float low, float high)
+template <dit_dtype DTYPE> static inline uint32_t pack_pair(float low, float high)
 {
-    if (ELEMENT == DIT_ELEMENT_BF16) return dit_bf16_from_float(low) | (uint32_t)dit_bf16_from_float(high) << 16;
+    if (DTYPE == DIT_DTYPE_BF16) return dit_bf16_from_float(low) | (uint32_t)dit_bf16_from_float(high) << 16;
     return dit_fp16_from_float(low) | (uint32_t)dit_fp16_from_float(high) << 16;
 }
 

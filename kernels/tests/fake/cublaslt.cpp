@@ -1,6 +1,6 @@
 #include "cublasLt.h"
 
-#include "base/element.h"
+#include "base/dtype.h"
 #include "kernels/cuda/e4m3.h"
 
 #include <cuda_bf16.h>

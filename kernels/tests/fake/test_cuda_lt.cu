@@ -33,20 +33,20 @@ static dit_linear weights;
 static float w[N * K], b[N], *x, *y, initial[ROWS * N], expected[ROWS * N];
 
 /* A device with a layer, y filled, and what y is to be after one call with a residual in place. */
-static void open_device(dit_element element, const char *cache_folder)
+static void open_device(dit_dtype dtype, const char *cache_folder)
 {
     const float *const ws[] = {w}, *const bs[] = {b};
     const int64_t n = N;
     dit_device_params params = {};
     dit_device *device;
-    params.deadline_s = 60, params.element = element, params.cache_folder = cache_folder;
+    params.deadline_s = 60, params.dtype = dtype, params.cache_folder = cache_folder;
     assert_int_equal(dit_device_cuda.open(&params, &device), DIT_OK);
     assert_int_equal(dit_pool_create(1, false, &pool), DIT_OK);
     cuda = (dit_cuda *)device;
     assert_non_null(cuda->linear);
     dit_pool_set_device(pool, device);
     ledger = {};
-    ledger.on_device = true, ledger.element = element, ledger.device = dit_address_map_device(device->map);
+    ledger.on_device = true, ledger.dtype = dtype, ledger.device = dit_address_map_device(device->map);
     dit_arena_init(&arena, &ledger, DIT_MEMORY_WEIGHTS);
     assert_int_equal(cuda_linear_pack(pool, &arena, K, 1, ws, bs, &n, &weights), DIT_OK);
     assert_int_equal(dit_arena_activations(&arena, ROWS * K, &x), DIT_OK);
@@ -115,7 +115,7 @@ static int tear_down(void **)
 /* Its timing leaves y, which is the residual too, as it was. */
 static void the_first_call_of_a_request_chooses_the_fastest(void **)
 {
-    open_device(DIT_ELEMENT_FP32, NULL);
+    open_device(DIT_DTYPE_FP32, NULL);
     run();
     assert_result(1e-5f);
     assert_int_equal(fake_lt_questions, 1);
@@ -131,18 +131,18 @@ static void the_first_call_of_a_request_chooses_the_fastest(void **)
 static void the_next_run_finds_the_choice_on_disk(void **)
 {
     unlink(path);
-    open_device(DIT_ELEMENT_BF16, folder);
+    open_device(DIT_DTYPE_BF16, folder);
     run();
     assert_int_equal(fake_lt_questions, 1);
     close_device();
-    open_device(DIT_ELEMENT_BF16, folder);
+    open_device(DIT_DTYPE_BF16, folder);
     run();
     assert_int_equal(fake_lt_questions, 0);
     assert_int_equal(fake_lt_products, 1);
     assert_int_equal(fake_lt_fast_products, 1);
     assert_result(0.03f);
     close_device();
-    open_device(DIT_ELEMENT_FP16, folder); /* another request */
+    open_device(DIT_DTYPE_FP16, folder); /* another request */
     run();
     assert_int_equal(fake_lt_questions, 1);
     close_device();
@@ -153,7 +153,7 @@ static void a_damaged_file_is_searched_again(void **)
     char *text;
     size_t length;
     unlink(path);
-    open_device(DIT_ELEMENT_FP32, folder);
+    open_device(DIT_DTYPE_FP32, folder);
     run();
     close_device();
     assert_int_equal(dit_file_read(path, 1 << 20, &text, &length), DIT_OK);
@@ -161,7 +161,7 @@ static void a_damaged_file_is_searched_again(void **)
     dit_file_piece piece = {text, length};
     assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
     free(text);
-    open_device(DIT_ELEMENT_FP32, folder);
+    open_device(DIT_DTYPE_FP32, folder);
     run();
     assert_int_equal(fake_lt_questions, 1);
     assert_result(1e-5f);
@@ -177,7 +177,7 @@ static void an_algorithm_that_the_library_rejects_is_searched_again(void **)
     dit_algorithms *kept;
     dit_algorithm other = {};
     unlink(path);
-    open_device(DIT_ELEMENT_FP32, folder);
+    open_device(DIT_DTYPE_FP32, folder);
     run();
     close_device();
     assert_int_equal(dit_file_read(path, 1 << 20, &text, &length), DIT_OK);
@@ -188,7 +188,7 @@ static void an_algorithm_that_the_library_rejects_is_searched_again(void **)
     other.bytes[0] = 99;
     assert_int_equal(dit_algorithms_store(kept, key, &other), DIT_OK);
     dit_algorithms_close(kept);
-    open_device(DIT_ELEMENT_FP32, folder);
+    open_device(DIT_DTYPE_FP32, folder);
     run();
     assert_int_equal(fake_lt_questions, 1);
     assert_result(1e-5f);
@@ -200,7 +200,7 @@ static void a_recording_takes_the_first_and_does_not_search(void **)
 {
     dit_device_graph *graph;
     dit_linear_args args;
-    open_device(DIT_ELEMENT_FP32, NULL);
+    open_device(DIT_DTYPE_FP32, NULL);
     args = arguments();
     assert_int_equal(dit_device_record_begin(&cuda->device), DIT_OK);
     cuda_linear(pool, &args);
@@ -219,7 +219,7 @@ static void a_recording_takes_the_first_and_does_not_search(void **)
 static void without_algorithms_the_own_kernel_computes(void **)
 {
     fake_lt_refuses = true;
-    open_device(DIT_ELEMENT_FP32, NULL);
+    open_device(DIT_DTYPE_FP32, NULL);
     run();
     assert_result(1e-5f);
     assert_int_equal(fake_lt_products, 0);
@@ -230,7 +230,7 @@ static void without_algorithms_the_own_kernel_computes(void **)
 static void without_memory_to_time_in_the_first_is_taken(void **)
 {
     const int64_t given = emulated_memory_bytes;
-    open_device(DIT_ELEMENT_FP32, NULL);
+    open_device(DIT_DTYPE_FP32, NULL);
     emulated_memory_bytes = 0;
     run();
     emulated_memory_bytes = given;

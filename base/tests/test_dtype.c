@@ -1,5 +1,5 @@
 /* Elements: rounding to nearest even, of all values of the small types and of what lies between them. */
-#include "base/element.h"
+#include "base/dtype.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -10,18 +10,18 @@
 
 static void names_and_sizes_are_those_of_cases(void **state)
 {
-    static const char *const names[DIT_ELEMENT_COUNT] = {"fp32", "bf16", "fp16", "fp64", "int32"};
-    static const int bytes[DIT_ELEMENT_COUNT] = {4, 2, 2, 8, 4};
-    dit_element element;
+    static const char *const names[DIT_DTYPE_COUNT] = {"fp32", "bf16", "fp16", "fp64", "int32"};
+    static const int bytes[DIT_DTYPE_COUNT] = {4, 2, 2, 8, 4};
+    dit_dtype dtype;
     (void)state;
-    for (int i = 0; i < DIT_ELEMENT_COUNT; i++) {
-        assert_string_equal(dit_element_name((dit_element)i), names[i]);
-        assert_int_equal(dit_element_bytes((dit_element)i), bytes[i]);
-        assert_true(dit_element_from_name(names[i], &element) && element == (dit_element)i);
+    for (int i = 0; i < DIT_DTYPE_COUNT; i++) {
+        assert_string_equal(dit_dtype_name((dit_dtype)i), names[i]);
+        assert_int_equal(dit_dtype_bytes((dit_dtype)i), bytes[i]);
+        assert_true(dit_dtype_from_name(names[i], &dtype) && dtype == (dit_dtype)i);
     }
-    assert_false(dit_element_from_name("fp8", &element));
-    assert_string_equal(dit_element_name(DIT_ELEMENT_COUNT), "?");
-    assert_int_equal(dit_element_bytes((dit_element)-1), 0);
+    assert_false(dit_dtype_from_name("fp8", &dtype));
+    assert_string_equal(dit_dtype_name(DIT_DTYPE_COUNT), "?");
+    assert_int_equal(dit_dtype_bytes((dit_dtype)-1), 0);
 }
 
 /* Value of a type with these bits, from its definition. */

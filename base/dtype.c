@@ -1,33 +1,33 @@
-#include "base/element.h"
+#include "base/dtype.h"
 
 #include <string.h>
 
 static const struct {
     const char *name;
     int64_t bytes;
-} elements[DIT_ELEMENT_COUNT] = {
-    [DIT_ELEMENT_FP32] = {"fp32", 4}, [DIT_ELEMENT_BF16] = {"bf16", 2},   [DIT_ELEMENT_FP16] = {"fp16", 2},
-    [DIT_ELEMENT_FP64] = {"fp64", 8}, [DIT_ELEMENT_INT32] = {"int32", 4},
+} elements[DIT_DTYPE_COUNT] = {
+    [DIT_DTYPE_FP32] = {"fp32", 4}, [DIT_DTYPE_BF16] = {"bf16", 2},   [DIT_DTYPE_FP16] = {"fp16", 2},
+    [DIT_DTYPE_FP64] = {"fp64", 8}, [DIT_DTYPE_INT32] = {"int32", 4},
 };
 
-const char *dit_element_name(dit_element element)
+const char *dit_dtype_name(dit_dtype dtype)
 {
-    return (unsigned)element < DIT_ELEMENT_COUNT ? elements[element].name : "?";
+    return (unsigned)dtype < DIT_DTYPE_COUNT ? elements[dtype].name : "?";
 }
 
-bool dit_element_from_name(const char *name, dit_element *out)
+bool dit_dtype_from_name(const char *name, dit_dtype *out)
 {
-    for (int i = 0; i < DIT_ELEMENT_COUNT; i++) {
+    for (int i = 0; i < DIT_DTYPE_COUNT; i++) {
         if (strcmp(elements[i].name, name) != 0) continue;
-        *out = (dit_element)i;
+        *out = (dit_dtype)i;
         return true;
     }
     return false;
 }
 
-int64_t dit_element_bytes(dit_element element)
+int64_t dit_dtype_bytes(dit_dtype dtype)
 {
-    return (unsigned)element < DIT_ELEMENT_COUNT ? elements[element].bytes : 0;
+    return (unsigned)dtype < DIT_DTYPE_COUNT ? elements[dtype].bytes : 0;
 }
 
 static uint32_t bits_of(float value)

@@ -1,7 +1,7 @@
 /* Elements: the types that tensors are stored in, by the names that cases use.
  */
-#ifndef DIT_BASE_ELEMENT_H
-#define DIT_BASE_ELEMENT_H
+#ifndef DIT_BASE_DTYPE_H
+#define DIT_BASE_DTYPE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,18 +11,18 @@ extern "C" {
 #endif
 
 typedef enum {
-    DIT_ELEMENT_FP32,
-    DIT_ELEMENT_BF16,
-    DIT_ELEMENT_FP16,
-    DIT_ELEMENT_FP64, /* moments and sums of squares */
-    DIT_ELEMENT_INT32,
-    DIT_ELEMENT_COUNT
-} dit_element;
+    DIT_DTYPE_FP32,
+    DIT_DTYPE_BF16,
+    DIT_DTYPE_FP16,
+    DIT_DTYPE_FP64, /* moments and sums of squares */
+    DIT_DTYPE_INT32,
+    DIT_DTYPE_COUNT
+} dit_dtype;
 
 /* "fp32", "bf16", "fp16", "fp64", "int32". */
-const char *dit_element_name(dit_element element);
-bool dit_element_from_name(const char *name, dit_element *out);
-int64_t dit_element_bytes(dit_element element);
+const char *dit_dtype_name(dit_dtype dtype);
+bool dit_dtype_from_name(const char *name, dit_dtype *out);
+int64_t dit_dtype_bytes(dit_dtype dtype);
 
 /* Rounded to nearest even, as accelerators do; NaN stays NaN. */
 uint16_t dit_bf16_from_float(float value);
