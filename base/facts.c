@@ -1,23 +1,9 @@
-/* Facts of a case, and the legality of running it. One rule per row; the first broken rule wins. */
-#include "base/mesh.h"
+#include "base/facts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { MAX_EXTENT = 1 << 20 };
-
-/* Weights of one full copy from diffusers' shapes: joint blocks have two streams with their own modulation
- * (4+8+6 C^2 each), single blocks fuse (3+4+5+3 C^2), cross-attention blocks share one modulation (4+4+8 C^2). */
-static int64_t estimate_parameters(const dit_facts *facts, int64_t double_layers, int64_t single_layers,
-                                   int64_t text_dim, int64_t pooled_dim)
-{
-    int64_t C = facts->heads * facts->head_dim, mlp = facts->mlp_ratio;
-    int64_t embed = C * (2 * facts->token_channels + 256 + C);
-    if (facts->joint)
-        return double_layers * 2 * (10 + 2 * mlp) * C * C + single_layers * (7 + 2 * mlp) * C * C + embed +
-               C * (text_dim + pooled_dim + 2 * C + 2 * C);
-    return double_layers * (8 + 2 * mlp) * C * C + embed + C * (text_dim + C + 6 * C);
-}
 
 /* Where the numbers of a case lie, with their JSON pointers. */
 typedef struct {
@@ -114,6 +100,23 @@ dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t co
     return total;
 }
 
+/* In C^2, from diffusers' shapes: joint blocks have two streams with their own modulation (4 + 6 + 2 mlp_ratio each),
+ * those of one stream fuse (4 + 3 + 2 mlp_ratio), cross-attention blocks share one modulation and attend twice (4 + 4 +
+ * 2 mlp_ratio). */
+int64_t dit_facts_block_parameters(const dit_facts *facts, const dit_block_run *blocks)
+{
+    int64_t C = facts->heads * facts->head_dim, mlp = 2 * facts->mlp_ratio;
+    int64_t singles = blocks->sums.both, doubles = blocks->count - singles;
+    return (facts->joint ? 2 * doubles * (10 + mlp) + singles * (7 + mlp) : doubles * (8 + mlp)) * C * C;
+}
+
+int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run *blocks)
+{
+    int64_t C = facts->heads * facts->head_dim, mlp = 2 * facts->mlp_ratio;
+    int64_t singles = blocks->sums.both, doubles = blocks->count - singles;
+    return (facts->joint ? (2 * doubles + singles) * (4 + mlp) : doubles * (8 + mlp)) * C * C;
+}
+
 /* Numbers of blocks, and which of them have a second attention (the list may name more than a cut model has). */
 typedef struct {
     int64_t layers, singles;
@@ -175,6 +178,16 @@ static dit_status read_blocks(const case_view *v, dit_facts *out, const block_co
     return dit_facts_add_blocks(out, counts->layers, &run);
 }
 
+/* Weights of one full copy: the blocks, and the embeddings around them. */
+static int64_t estimate_parameters(const dit_facts *facts, int64_t text_dim, int64_t pooled_dim)
+{
+    dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
+    int64_t C = facts->heads * facts->head_dim;
+    int64_t embed = C * (2 * facts->token_channels + 256 + C);
+    int64_t conditions = facts->joint ? C * (text_dim + pooled_dim + 2 * C + 2 * C) : C * (text_dim + C + 6 * C);
+    return dit_facts_block_parameters(facts, &all) + embed + conditions;
+}
+
 dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out)
 {
     const char *family, *injection = "cross-attention", *guidance = "cfg";
@@ -198,196 +211,6 @@ dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const cha
     out->joint = strncmp(injection, "joint", 5) == 0;
     out->guidance_branches = strcmp(guidance, "cfg") == 0 ? 2 : 1;
     DIT_TRY(read_blocks(&v, out, &counts));
-    out->parameters = estimate_parameters(out, counts.layers, counts.singles, text_dim, pooled_dim);
+    out->parameters = estimate_parameters(out, text_dim, pooled_dim);
     return dit_json_optional_int(doc, v.model, v.model_at, "parameters", 1, INT64_C(1) << 50, &out->parameters);
-}
-
-static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
-{
-    return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
-}
-
-/* Patches of PCPP and naive patch never see all keys: text that is split would be lost. */
-static bool sees_part_only(const dit_parallel *parallel)
-{
-    return degree_of(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method != DIT_PATCH_DISTRIFUSION;
-}
-
-dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_facts *facts)
-{
-    if (!facts->joint) return DIT_JOINT_TEXT_REPLICATE;
-    if (parallel->joint_text != DIT_JOINT_TEXT_AUTO) return parallel->joint_text;
-    if (sees_part_only(parallel)) return DIT_JOINT_TEXT_REPLICATE;
-    return facts->text_tokens % dit_parallel_sequence_degree(parallel) == 0 ? DIT_JOINT_TEXT_SPLIT
-                                                                            : DIT_JOINT_TEXT_REPLICATE;
-}
-
-/* ---- rules ------------------------------------------------------------------------------------------------------- */
-
-static dit_status check_stages(const dit_parallel *parallel, const dit_facts *facts)
-{
-    int64_t stages = degree_of(parallel, DIT_AXIS_PIPEFUSION);
-    if (stages > DIT_MAX_STAGES)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "pipefusion_degree %lld is above %d",
-                                       (long long)stages, DIT_MAX_STAGES),
-                              "more ranks go into ulysses, ring, cfg or data degrees");
-    if (stages > 1 && stages > facts->layers)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
-                                       "pipefusion_degree %lld is above the number of blocks of %s, %lld",
-                                       (long long)stages, facts->family, (long long)facts->layers),
-                              "every stage has at least one block");
-    return DIT_OK;
-}
-
-static dit_status check_listed_stages(const dit_parallel *parallel, const dit_facts *facts)
-{
-    int64_t stages = degree_of(parallel, DIT_AXIS_PIPEFUSION), sum = 0;
-    if (stages == 1 || !parallel->stage_blocks[0]) return DIT_OK;
-    for (int64_t i = 0; i < stages; i++) {
-        if (parallel->stage_blocks[i] < 1)
-            return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
-                                           "attn_layer_num_for_pp: stage %lld of %lld has %d blocks", (long long)i,
-                                           (long long)stages, parallel->stage_blocks[i]),
-                                  "give every stage at least one block, or leave the list out");
-        sum += parallel->stage_blocks[i];
-    }
-    if (sum != facts->layers)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
-                                       "attn_layer_num_for_pp: the stages have %lld blocks together, %s has %lld",
-                                       (long long)sum, facts->family, (long long)facts->layers),
-                              "list numbers that add up to %lld, or leave the list out", (long long)facts->layers);
-    return DIT_OK;
-}
-
-static dit_status check_patches(const dit_parallel *parallel, const dit_facts *facts)
-{
-    static const dit_axis others[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_PIPEFUSION};
-    int64_t degree = degree_of(parallel, DIT_AXIS_PATCH);
-    (void)facts;
-    for (size_t i = 0; i < sizeof others / sizeof *others && degree > 1; i++)
-        if (degree_of(parallel, others[i]) > 1)
-            return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "patch_degree %lld (%s) beside %s %lld",
-                                           (long long)degree, dit_patch_method_name(parallel->patch_method),
-                                           dit_axis_key(others[i]), (long long)degree_of(parallel, others[i])),
-                                  "displaced patches go together with tensor, cfg and data degrees only");
-    return DIT_OK;
-}
-
-/* What pipelines and patches are configured by; without them it means nothing. */
-static dit_status check_displaced(const dit_parallel *parallel, const dit_facts *facts)
-{
-    (void)facts;
-    if (degree_of(parallel, DIT_AXIS_PIPEFUSION) == 1 && degree_of(parallel, DIT_AXIS_PATCH) == 1) return DIT_OK;
-    if (parallel->warmup_steps < 0)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "warmup_steps %d is below 0", parallel->warmup_steps),
-                              "0 starts with an uncounted synchronous forward");
-    if (parallel->num_pipeline_patch < 0)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "num_pipeline_patch %d is below 1", parallel->num_pipeline_patch),
-            "0 means one band per stage");
-    if (!(parallel->patch_fraction >= 0 && parallel->patch_fraction <= 1))
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "patch_fraction %g is not in (0, 1]", parallel->patch_fraction),
-            "it is the part of a neighbour's rows that a rank gets; 0 means a half");
-    return DIT_OK;
-}
-
-static dit_status check_world(const dit_parallel *parallel, const dit_facts *facts)
-{
-    (void)facts;
-    if (dit_parallel_world_size(parallel) > 65536)
-        return DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "the degrees multiply to more than 65536 ranks");
-    return DIT_OK;
-}
-
-static dit_status check_rows(const dit_parallel *parallel, const dit_facts *facts)
-{
-    dit_parallel mesh = *parallel;
-    mesh.rows_degree = 1;
-    int ranks = dit_parallel_world_size(&mesh);
-    if (parallel->rows_degree <= 1 || parallel->rows_degree == ranks || (ranks == 1 && !facts->heads)) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT,
-                                   "rows_degree %d is neither 1 nor the number of ranks, %d", parallel->rows_degree,
-                                   ranks),
-                          "a picture is decoded by one rank or by all");
-}
-
-static dit_status check_cfg(const dit_parallel *parallel, const dit_facts *facts)
-{
-    int64_t degree = degree_of(parallel, DIT_AXIS_CFG);
-    if (degree > 2)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "cfg_degree %lld is neither 1 nor 2", (long long)degree),
-            "classifier-free guidance has two branches");
-    if (degree == 2 && facts->guidance_branches != 2)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CFG, "cfg_degree 2 needs two guidance branches, %s runs %lld",
-                                       facts->family, (long long)facts->guidance_branches),
-                              "a guidance-distilled model takes the scale as an input; leave cfg_degree at 1");
-    return DIT_OK;
-}
-
-static dit_status check_heads(const dit_parallel *parallel, const dit_facts *facts)
-{
-    int64_t degree = degree_of(parallel, DIT_AXIS_ULYSSES), tensor = degree_of(parallel, DIT_AXIS_TENSOR);
-    if (tensor > 1 && facts->heads % (tensor * degree))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS,
-                                       "heads %lld not divisible by tensor_degree %lld x ulysses_degree %lld",
-                                       (long long)facts->heads, (long long)tensor, (long long)degree),
-                              "tensor ranks share the heads first, Ulysses ranks those of a tensor rank; ring_degree "
-                              "has no head limit");
-    if (facts->heads % degree)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by ulysses_degree %lld",
-                                       (long long)facts->heads, (long long)degree),
-                              "ring_degree has no head limit");
-    return DIT_OK;
-}
-
-static dit_status check_tokens(const dit_parallel *parallel, const dit_facts *facts)
-{
-    int64_t degree = dit_parallel_sequence_degree(parallel), segments = facts->segments > 1 ? facts->segments : 1;
-    int64_t tokens = facts->image_tokens / segments;
-    bool patches = degree_of(parallel, DIT_AXIS_PATCH) > 1;
-    if (tokens % degree || (facts->heads && tokens < 1))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "image tokens %lld%s not divisible by %s %lld",
-                                       (long long)tokens, segments > 1 ? " of a frame" : "",
-                                       patches ? "patch_degree" : "ring_degree x ulysses_degree", (long long)degree),
-                              "choose a resolution whose token count the sequence degree divides");
-    return DIT_OK;
-}
-
-static dit_status check_text(const dit_parallel *parallel, const dit_facts *facts)
-{
-    int64_t degree = dit_parallel_sequence_degree(parallel);
-    if (!facts->joint || parallel->joint_text != DIT_JOINT_TEXT_SPLIT) return DIT_OK;
-    if (sees_part_only(parallel))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TEXT,
-                                       "joint_text split: with %s nobody would see all %lld text tokens",
-                                       dit_patch_method_name(parallel->patch_method), (long long)facts->text_tokens),
-                              "use joint_text replicate or auto, or patch_method distrifusion");
-    if (facts->text_tokens % degree)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TEXT,
-                                       "joint_text split: text tokens %lld not divisible by %lld",
-                                       (long long)facts->text_tokens, (long long)degree),
-                              "use joint_text replicate or auto");
-    return DIT_OK;
-}
-
-static dit_status check_images(const dit_parallel *parallel, const dit_facts *facts)
-{
-    int64_t degree = degree_of(parallel, DIT_AXIS_DATA);
-    if (facts->num_images % degree)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_BATCH, "num_images %lld not divisible by data_degree %lld",
-                                       (long long)facts->num_images, (long long)degree),
-                              "give every data rank the same number of images");
-    return DIT_OK;
-}
-
-dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts)
-{
-    static dit_status (*const rules[])(const dit_parallel *, const dit_facts *) = {
-        check_world, check_stages, check_listed_stages, check_patches, check_displaced, check_rows,
-        check_cfg,   check_heads,  check_tokens,        check_text,    check_images,
-    };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) DIT_TRY(rules[i](parallel, facts));
-    return DIT_OK;
 }

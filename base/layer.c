@@ -6,6 +6,7 @@
  */
 #include "base/layer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const layout_names[DIT_TOKEN_COUNT] = {"basic", "zigzag", "stripe"};
@@ -93,11 +94,6 @@ void dit_layer_name(const dit_layer *layer, char out[64])
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
-static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
-{
-    return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
-}
-
 static int64_t divide_up(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
@@ -110,7 +106,8 @@ static int64_t clamp(int64_t value, int64_t most)
 
 dit_token_cut dit_token_cut_of(const dit_parallel *parallel, const dit_layer *layer)
 {
-    dit_token_cut cut = {.u = degree_of(parallel, DIT_AXIS_ULYSSES), .r = degree_of(parallel, DIT_AXIS_RING)};
+    dit_token_cut cut = {.u = dit_parallel_degree(parallel, DIT_AXIS_ULYSSES),
+                         .r = dit_parallel_degree(parallel, DIT_AXIS_RING)};
     cut.rows = divide_up(layer->tokens, cut.u * cut.r);
     if (layer->layout == DIT_TOKEN_ZIGZAG) { /* two runs together must divide by u */
         int64_t unit = cut.u % 2 ? cut.u : cut.u / 2;
@@ -199,7 +196,7 @@ static dit_status check_shared_heads(const dit_parallel *parallel, const dit_lay
 
 static dit_status check_heads(const dit_parallel *parallel, const dit_layer *layer)
 {
-    int64_t degree = degree_of(parallel, DIT_AXIS_ULYSSES);
+    int64_t degree = dit_parallel_degree(parallel, DIT_AXIS_ULYSSES);
     if (layer->heads % degree == 0 || layer->pad_heads) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by ulysses_degree %lld",
                                    (long long)layer->heads, (long long)degree),
@@ -252,9 +249,9 @@ dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer)
 void dit_layer_normalise(const dit_parallel *parallel, dit_layer *layer)
 {
     dit_token_cut cut;
-    if (degree_of(parallel, DIT_AXIS_RING) == 1) layer->layout = DIT_TOKEN_BASIC;
-    if (degree_of(parallel, DIT_AXIS_ULYSSES) == 1) layer->packed = false;
-    if (layer->heads % degree_of(parallel, DIT_AXIS_ULYSSES) == 0) layer->pad_heads = false;
+    if (dit_parallel_degree(parallel, DIT_AXIS_RING) == 1) layer->layout = DIT_TOKEN_BASIC;
+    if (dit_parallel_degree(parallel, DIT_AXIS_ULYSSES) == 1) layer->packed = false;
+    if (layer->heads % dit_parallel_degree(parallel, DIT_AXIS_ULYSSES) == 0) layer->pad_heads = false;
     cut = dit_token_cut_of(parallel, layer);
     if (cut.r * cut.ring_rows == layer->tokens) layer->pad_tokens = false;
 }

@@ -8,7 +8,7 @@
 #ifndef DIT_BASE_LAYER_H
 #define DIT_BASE_LAYER_H
 
-#include "base/mesh.h"
+#include "base/volume.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,13 +1,8 @@
 /* Pipelines and patches: which blocks a stage has, which rows a band, how many steps are stale, and which plain run
  * must give the same. */
-#include "base/mesh.h"
+#include "base/patches.h"
 
 #include <math.h>
-
-static int64_t degree_of(const dit_parallel *parallel, dit_axis axis)
-{
-    return parallel->degree[axis] > 0 ? parallel->degree[axis] : 1;
-}
 
 dit_range dit_range_cut(int64_t total, int64_t pieces, int64_t index)
 {
@@ -17,7 +12,7 @@ dit_range dit_range_cut(int64_t total, int64_t pieces, int64_t index)
 
 dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *facts, int stage)
 {
-    int64_t stages = degree_of(parallel, DIT_AXIS_PIPEFUSION), first = 0;
+    int64_t stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION), first = 0;
     if (stages == 1 || !parallel->stage_blocks[0]) return dit_range_cut(facts->layers, stages, stage);
     for (int i = 0; i < stage; i++) first += parallel->stage_blocks[i];
     return (dit_range){first, parallel->stage_blocks[stage]};
@@ -25,7 +20,8 @@ dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *fact
 
 int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts)
 {
-    int64_t stages = degree_of(parallel, DIT_AXIS_PIPEFUSION), segments = facts->segments > 1 ? facts->segments : 1;
+    int64_t stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION),
+            segments = facts->segments > 1 ? facts->segments : 1;
     int64_t rows = facts->image_tokens / segments / dit_parallel_sequence_degree(parallel);
     int64_t bands = parallel->num_pipeline_patch ? parallel->num_pipeline_patch : stages;
     if (stages == 1) return 1;
@@ -34,13 +30,13 @@ int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts)
 
 int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *facts)
 {
-    if (degree_of(parallel, DIT_AXIS_PIPEFUSION) == 1 && degree_of(parallel, DIT_AXIS_PATCH) == 1) return 0;
+    if (!dit_parallel_is_displaced(parallel)) return 0;
     return facts->steps > parallel->warmup_steps ? (int)facts->steps - parallel->warmup_steps : 0;
 }
 
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts)
 {
-    bool alone = degree_of(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
+    bool alone = dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
     return !alone && !parallel->stores_filled && parallel->warmup_steps == 0 &&
            dit_parallel_stale_steps(parallel, facts) > 0;
 }
@@ -54,6 +50,20 @@ int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows)
 {
     int64_t shared = (int64_t)ceil(fraction_of(parallel) * (double)rows);
     return shared < rows ? shared : rows;
+}
+
+bool dit_parallel_sees_all(const dit_parallel *parallel)
+{
+    return dit_parallel_degree(parallel, DIT_AXIS_PATCH) == 1 || parallel->patch_method == DIT_PATCH_DISTRIFUSION;
+}
+
+dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_facts *facts)
+{
+    if (!facts->joint) return DIT_JOINT_TEXT_REPLICATE;
+    if (parallel->joint_text != DIT_JOINT_TEXT_AUTO) return parallel->joint_text;
+    if (!dit_parallel_sees_all(parallel)) return DIT_JOINT_TEXT_REPLICATE;
+    return facts->text_tokens % dit_parallel_sequence_degree(parallel) == 0 ? DIT_JOINT_TEXT_SPLIT
+                                                                            : DIT_JOINT_TEXT_REPLICATE;
 }
 
 /* Two stages, as no number of them changes anything; the bands are of what all sequence ranks have. */
@@ -77,9 +87,9 @@ dit_parallel dit_parallel_emulated(const dit_parallel *parallel, const dit_facts
 {
     dit_parallel out = {.warmup_steps = parallel->warmup_steps, .rows_degree = 1};
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) out.degree[axis] = 1;
-    if (degree_of(parallel, DIT_AXIS_PIPEFUSION) > 1)
+    if (dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1)
         emulate_pipeline(parallel, facts, &out);
-    else if (degree_of(parallel, DIT_AXIS_PATCH) > 1)
+    else if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1)
         emulate_patches(parallel, facts, &out);
     else
         out.warmup_steps = 0;

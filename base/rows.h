@@ -10,7 +10,7 @@
 #ifndef DIT_BASE_ROWS_H
 #define DIT_BASE_ROWS_H
 
-#include "base/mesh.h"
+#include "base/volume.h"
 
 #ifdef __cplusplus
 extern "C" {

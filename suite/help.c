@@ -1,6 +1,6 @@
 #include "suite/help.h"
 
-#include "base/mesh.h"
+#include "base/label.h"
 #include "suite/verbs/verbs.h"
 #include "version.h"
 

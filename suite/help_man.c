@@ -1,7 +1,7 @@
 /* The manual page, made of the tables behind --help. */
 #include "suite/help.h"
 
-#include "base/mesh.h"
+#include "base/label.h"
 
 #include "version.h"
 

@@ -7,7 +7,12 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/footprint.h"
+#include "base/label.h"
+#include "base/legality.h"
 #include "base/mesh.h"
+#include "base/patches.h"
+#include "base/volume.h"
 
 static dit_parallel mesh(int ulysses, int ring, int cfg, int data)
 {
@@ -791,6 +796,32 @@ static void a_cut_model_keeps_only_the_dual_layers_it_has(void **state)
     dit_json_release(&doc);
 }
 
+static void the_index_of_a_table_visits_every_place_once(void **state)
+{
+    dit_volume_table table = {0};
+    (void)state;
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i), found;
+        DIT_VOLUME_AT(&table, at)->bytes++;
+        assert_true(dit_volume_place_from_names(dit_axis_name(at.axis), dit_collective_name(at.collective),
+                                                dit_phase_name(at.phase), &found));
+        assert_memory_equal(&found, &at, sizeof at);
+    }
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
+        for (int c = 0; c < DIT_COLLECTIVE_COUNT; c++)
+            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) assert_int_equal(table.at[axis][c][phase].bytes, 1);
+    }
+}
+
+static void names_of_no_place_are_not_found(void **state)
+{
+    dit_volume_place at;
+    (void)state;
+    assert_false(dit_volume_place_from_names("ulises", "all_to_all", "step", &at));
+    assert_false(dit_volume_place_from_names("ulysses", "all_to_none", "step", &at));
+    assert_false(dit_volume_place_from_names("ulysses", "all_to_all", NULL, &at));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -833,6 +864,8 @@ int main(void)
         cmocka_unit_test(one_rank_sends_nothing),
         cmocka_unit_test(a_case_document_gives_its_facts),
         cmocka_unit_test(a_cut_model_keeps_only_the_dual_layers_it_has),
+        cmocka_unit_test(the_index_of_a_table_visits_every_place_once),
+        cmocka_unit_test(names_of_no_place_are_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

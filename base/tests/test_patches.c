@@ -8,8 +8,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/legality.h"
 #include "base/mesh.h"
+#include "base/patches.h"
 #include "base/rng.h"
+#include "base/volume.h"
 
 enum { SHAPES = 4000, MAX_RANKS = 64 };
 
@@ -518,16 +521,14 @@ static void walk_rank(const dit_parallel *parallel, const dit_facts *facts, int 
 
 static void expect_table(const dit_volume_table *predicted, const dit_volume_table *walked, int shape, int rank)
 {
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        for (int c = 0; c < DIT_COLLECTIVE_COUNT; c++)
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) {
-                const dit_volume *a = &predicted->at[axis][c][phase], *b = &walked->at[axis][c][phase];
-                if (a->bytes == b->bytes && a->messages == b->messages) continue;
-                fail_msg("shape %d rank %d %s %s %s: %lld messages %lld bytes, walked %lld and %lld", shape, rank,
-                         dit_axis_name((dit_axis)axis), dit_collective_name((dit_collective)c),
-                         dit_phase_name((dit_phase)phase), (long long)a->messages, (long long)a->bytes,
-                         (long long)b->messages, (long long)b->bytes);
-            }
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        const dit_volume *a = DIT_VOLUME_AT(predicted, at), *b = DIT_VOLUME_AT(walked, at);
+        if (a->bytes == b->bytes && a->messages == b->messages) continue;
+        fail_msg("shape %d rank %d %s %s %s: %lld messages %lld bytes, walked %lld and %lld", shape, rank,
+                 dit_axis_name(at.axis), dit_collective_name(at.collective), dit_phase_name(at.phase),
+                 (long long)a->messages, (long long)a->bytes, (long long)b->messages, (long long)b->bytes);
+    }
 }
 
 static void closed_forms_are_what_a_walk_through_the_run_counts(void **state)

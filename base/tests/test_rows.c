@@ -1,4 +1,7 @@
 /* Rows: shares, what is legal, and the closed form of a decode against sums written out by hand. */
+#include "base/label.h"
+#include "base/legality.h"
+#include "base/mesh.h"
 #include "base/rows.h"
 
 #include <setjmp.h>

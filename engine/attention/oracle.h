@@ -8,6 +8,7 @@
 #ifndef DIT_ENGINE_ATTENTION_ORACLE_H
 #define DIT_ENGINE_ATTENTION_ORACLE_H
 
+#include "base/patches.h"
 #include "engine/attention/attention.h"
 
 enum { DIT_ORACLE_ALL = -1 };

@@ -10,6 +10,7 @@
 #ifndef DIT_ENGINE_ATTENTION_STORE_H
 #define DIT_ENGINE_ATTENTION_STORE_H
 
+#include "base/patches.h"
 #include "engine/attention/call.h"
 #include "engine/runtime/runtime.h"
 

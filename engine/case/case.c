@@ -1,6 +1,8 @@
 #include "engine/case/case.h"
 
 #include "base/hash.h"
+#include "base/legality.h"
+#include "base/patches.h"
 #include "engine/files/config.h"
 #include "engine/case/platform.h"
 

@@ -4,7 +4,8 @@
 
 #include "base/dtype.h"
 #include "base/json.h"
-#include "base/mesh.h"
+#include "base/facts.h"
+#include "base/parallel.h"
 #include "engine/runtime/condition.h"
 
 enum { DIT_CASE_MAX_ITERATIONS = 1000 };

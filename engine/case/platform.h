@@ -4,7 +4,7 @@
 
 #include "base/dtype.h"
 #include "base/json.h"
-#include "base/mesh.h"
+#include "base/parallel.h"
 
 /* Texts belong to the document. */
 typedef struct {

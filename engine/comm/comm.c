@@ -1,6 +1,7 @@
 #include "engine/comm/comm_impl.h"
 
 #include "base/clock.h"
+#include "base/mesh.h"
 #include "engine/timing/position.h"
 #include "engine/timing/timing.h"
 #include "kernels/device.h"
@@ -595,9 +596,9 @@ dit_status dit_comm_collect(dit_comm *comm, const void *data, int64_t bytes, cha
 int64_t dit_comm_exposed_ns(const dit_comm_counters *counters)
 {
     int64_t total = 0;
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++)
-                total += counters->at[axis][collective][phase].time_ns;
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        total += DIT_VOLUME_AT(counters, at)->time_ns;
+    }
     return total;
 }

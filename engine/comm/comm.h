@@ -8,7 +8,7 @@
 #ifndef DIT_ENGINE_COMM_H
 #define DIT_ENGINE_COMM_H
 
-#include "base/mesh.h"
+#include "base/volume.h"
 #include "base/status.h"
 
 #ifdef __cplusplus

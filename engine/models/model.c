@@ -1,6 +1,7 @@
 #include "engine/models/model.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

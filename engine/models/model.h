@@ -7,6 +7,7 @@
 #ifndef DIT_ENGINE_MODEL_H
 #define DIT_ENGINE_MODEL_H
 
+#include "base/patches.h"
 #include "engine/attention/attention.h"
 #include "engine/runtime/condition.h"
 #include "engine/files/config.h"

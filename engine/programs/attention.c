@@ -14,6 +14,7 @@
 #include "engine/files/safetensors.h"
 #include "engine/results/timeline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

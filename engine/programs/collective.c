@@ -19,6 +19,7 @@
 #include "engine/programs/program.h"
 
 #include "base/clock.h"
+#include "base/label.h"
 #include "engine/comm/comm.h"
 #include "engine/programs/collective.h"
 #include "kernels/device.h"
@@ -322,11 +323,7 @@ static dit_status read_axis(const dit_json *doc, const cJSON *object, dit_axis *
 {
     const char *name = "world";
     DIT_TRY(dit_json_optional_string(doc, object, "/collective", "axis", &name));
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        if (strcmp(dit_axis_name((dit_axis)axis), name) == 0) {
-            *out = (dit_axis)axis;
-            return DIT_OK;
-        }
+    if (dit_axis_from_name(name, out)) return DIT_OK;
     return dit_json_fail(doc, "/collective/axis", DIT_ERR_JSON_VALUE, "\"%s\" is neither world nor an axis", name);
 }
 

@@ -10,6 +10,8 @@
  * a multiply-add counting two; `prepare` is what is done once per image. Memory is the peak of sampling in fp32;
  * communication is of all steps.
  */
+#include "base/footprint.h"
+#include "base/label.h"
 #include "engine/case/pipeline.h"
 #include "engine/programs/program.h"
 
@@ -70,15 +72,15 @@ static dit_status add_memory(const dit_pipeline *p, cJSON *out)
     return DIT_OK;
 }
 
-static dit_status add_traffic(cJSON *list, dit_axis axis, dit_collective collective, dit_phase phase,
-                              const dit_comm_counter *counted, const dit_volume *predicted)
+static dit_status add_traffic(cJSON *list, dit_volume_place at, const dit_comm_counter *counted,
+                              const dit_volume *predicted)
 {
     if (counted->messages == 0 && predicted->messages == 0) return DIT_OK;
     cJSON *row = cJSON_CreateObject();
     if (!row || !cJSON_AddItemToArray(list, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
-    DIT_TRY(dit_json_add_string(row, "axis", dit_axis_name(axis)));
-    DIT_TRY(dit_json_add_string(row, "collective", dit_collective_name(collective)));
-    DIT_TRY(dit_json_add_string(row, "phase", dit_phase_name(phase)));
+    DIT_TRY(dit_json_add_string(row, "axis", dit_axis_name(at.axis)));
+    DIT_TRY(dit_json_add_string(row, "collective", dit_collective_name(at.collective)));
+    DIT_TRY(dit_json_add_string(row, "phase", dit_phase_name(at.phase)));
     DIT_TRY(dit_json_add_int(row, "messages", counted->messages));
     DIT_TRY(dit_json_add_int(row, "bytes", counted->bytes));
     DIT_TRY(dit_json_add_int(row, "predicted_messages", predicted->messages));
@@ -91,11 +93,10 @@ static dit_status add_communication(const dit_pipeline *p, cJSON *out)
     cJSON *list = cJSON_AddArrayToObject(out, "communication");
     if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
     dit_volume_predict(&p->rt.parallel, &p->rt.facts, p->rank, &predicted);
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        for (int c = 0; c < DIT_COLLECTIVE_COUNT; c++)
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++)
-                DIT_TRY(add_traffic(list, (dit_axis)axis, (dit_collective)c, (dit_phase)phase,
-                                    &p->rt.counters.at[axis][c][phase], &predicted.at[axis][c][phase]));
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        DIT_TRY(add_traffic(list, at, DIT_VOLUME_AT(&p->rt.counters, at), DIT_VOLUME_AT(&predicted, at)));
+    }
     return DIT_OK;
 }
 

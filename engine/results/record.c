@@ -1,5 +1,8 @@
 #include "engine/results/record.h"
 
+#include "base/footprint.h"
+#include "base/label.h"
+#include "base/patches.h"
 #include "base/stats.h"
 #include "engine/comm/comm.h"
 #include "engine/runtime/fault.h"
@@ -12,37 +15,13 @@
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    dit_axis axis;
-    dit_collective collective;
-    dit_phase phase;
-} volume_place;
-enum { PLACES = (int)DIT_GROUP_COUNT * (int)DIT_COLLECTIVE_COUNT * (int)DIT_PHASE_COUNT };
-
-static volume_place place_of(int index)
-{
-    return (volume_place){(dit_axis)(index / ((int)DIT_COLLECTIVE_COUNT * (int)DIT_PHASE_COUNT)),
-                          (dit_collective)(index / (int)DIT_PHASE_COUNT % (int)DIT_COLLECTIVE_COUNT),
-                          (dit_phase)(index % (int)DIT_PHASE_COUNT)};
-}
-
-static const dit_comm_counter *counter_at(const dit_comm_counters *counters, volume_place at)
-{
-    return &counters->at[at.axis][at.collective][at.phase];
-}
-
-static const dit_volume *volume_at(const dit_volume_table *table, volume_place at)
-{
-    return &table->at[at.axis][at.collective][at.phase];
-}
-
 dit_status dit_volume_check(const dit_comm_counters *counters, const dit_volume_table *predicted, int rank,
                             int iteration)
 {
-    for (int index = 0; index < PLACES; index++) {
-        volume_place at = place_of(index);
-        const dit_comm_counter *counted = counter_at(counters, at);
-        dit_volume expected = *volume_at(predicted, at);
+    for (int index = 0; index < DIT_VOLUME_PLACES; index++) {
+        dit_volume_place at = dit_volume_place_of(index);
+        const dit_comm_counter *counted = DIT_VOLUME_AT(counters, at);
+        dit_volume expected = *DIT_VOLUME_AT(predicted, at);
         expected.bytes += dit_fault_bytes(dit_axis_name(at.axis), expected.messages);
         if (counted->bytes == expected.bytes && counted->messages == expected.messages) continue;
         return dit_error_hint(
@@ -114,9 +93,9 @@ static int64_t compute_ns(const dit_iteration *it)
     int64_t total = 0, waiting = 0;
     for (int time = 0; time < DIT_TIME_COUNT; time++)
         if (time != DIT_TIME_GATHER) total += it->time_ns[time];
-    for (int index = 0; index < PLACES; index++) {
-        volume_place at = place_of(index);
-        if (at.phase != DIT_PHASE_GATHER) waiting += counter_at(&it->counters, at)->time_ns;
+    for (int index = 0; index < DIT_VOLUME_PLACES; index++) {
+        dit_volume_place at = dit_volume_place_of(index);
+        if (at.phase != DIT_PHASE_GATHER) waiting += DIT_VOLUME_AT(&it->counters, at)->time_ns;
     }
     return total - waiting;
 }
@@ -198,10 +177,10 @@ static void add_communication(builder *b, cJSON *parent, const dit_comm_counters
                               const dit_volume_table *predicted)
 {
     cJSON *list = add_array(b, parent, "communication");
-    for (int index = 0; index < PLACES && b->st == DIT_OK; index++) {
-        volume_place at = place_of(index);
-        const dit_comm_counter *counted = counter_at(counters, at);
-        const dit_volume *expected = volume_at(predicted, at);
+    for (int index = 0; index < DIT_VOLUME_PLACES && b->st == DIT_OK; index++) {
+        dit_volume_place at = dit_volume_place_of(index);
+        const dit_comm_counter *counted = DIT_VOLUME_AT(counters, at);
+        const dit_volume *expected = DIT_VOLUME_AT(predicted, at);
         if (!counted->messages && !expected->messages) continue;
         cJSON *entry = add_object(b, list, NULL);
         add_string(b, entry, "axis", dit_axis_name(at.axis));

@@ -82,12 +82,11 @@ static void add_flops(dit_flops *sum, const dit_flops *part, double sign)
 
 static void add_counters(dit_comm_counters *sum, const dit_comm_counters *part, int64_t sign)
 {
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++)
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) {
-                sum->at[axis][collective][phase].bytes += sign * part->at[axis][collective][phase].bytes;
-                sum->at[axis][collective][phase].messages += sign * part->at[axis][collective][phase].messages;
-            }
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        DIT_VOLUME_AT(sum, at)->bytes += sign * DIT_VOLUME_AT(part, at)->bytes;
+        DIT_VOLUME_AT(sum, at)->messages += sign * DIT_VOLUME_AT(part, at)->messages;
+    }
 }
 
 static void add_account(dit_runtime *rt, const account *part)

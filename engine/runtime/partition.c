@@ -1,5 +1,7 @@
 #include "engine/runtime/partition.h"
 
+#include "base/patches.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 #include "engine/runtime/runtime.h"
 
+#include "base/legality.h"
 #include "base/log.h"
+#include "base/mesh.h"
 
 #include <hwloc.h>
 #include <limits.h>

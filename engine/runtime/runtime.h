@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/mesh.h"
+#include "base/parallel.h"
 #include "engine/comm/comm.h"
 #include "engine/timing/position.h"
 #include "engine/timing/timing.h"

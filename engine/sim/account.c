@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-enum { PLACES = (int)DIT_GROUP_COUNT * (int)DIT_COLLECTIVE_COUNT * (int)DIT_PHASE_COUNT };
-
 dit_iteration dit_sim_counted(const dit_runtime *rt)
 {
     dit_iteration it = {.counters = rt->counters, .flops = rt->flops};
@@ -15,7 +13,7 @@ int64_t dit_sim_counted_messages(const dit_iteration *counted)
 {
     const dit_comm_counter *counter = &counted->counters.at[0][0][0];
     int64_t messages = 0;
-    for (int i = 0; i < PLACES; i++) messages += counter[i].messages;
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) messages += counter[i].messages;
     return messages;
 }
 
@@ -26,7 +24,7 @@ void dit_sim_counted_grow(dit_iteration *to, int64_t times, const dit_iteration 
     to->latency_ns += times * (more->latency_ns - less->latency_ns);
     for (int time = 0; time < DIT_TIME_COUNT; time++)
         to->time_ns[time] += times * (more->time_ns[time] - less->time_ns[time]);
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
         counter[i].bytes += times * (a[i].bytes - b[i].bytes);
         counter[i].messages += times * (a[i].messages - b[i].messages);
         counter[i].time_ns += times * (a[i].time_ns - b[i].time_ns);
@@ -54,7 +52,7 @@ static int64_t resized(int64_t bytes, int element_bytes)
 void dit_sim_account_resize(dit_sim_account *account, int element_bytes)
 {
     dit_comm_counter *counter = &account->counted.counters.at[0][0][0];
-    for (int i = 0; i < PLACES; i++) counter[i].bytes = resized(counter[i].bytes, element_bytes);
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) counter[i].bytes = resized(counter[i].bytes, element_bytes);
     for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++) account->peak[i] = resized(account->peak[i], element_bytes);
     account->total_peak = resized(account->total_peak, element_bytes);
 }

@@ -3,6 +3,7 @@
  * second image does not see the first. And what it stands on: several all-gathers under way at once. Prints what is
  * wrong; exit 0: nothing.
  */
+#include "base/patches.h"
 #include "base/rng.h"
 #include "engine/attention/attention.h"
 

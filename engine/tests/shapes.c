@@ -11,6 +11,7 @@
  * requests give the same bits in either order. FILE is what `ditbench expand --json` says. A case that takes more than
  * --limit seconds (60) is ended by an alarm; --hang N makes one. Prints what is wrong, with the case; exit 0: nothing.
  */
+#include "base/legality.h"
 #include "base/rng.h"
 #include "engine/case/pipeline.h"
 #include "engine/results/record.h"

@@ -3,6 +3,7 @@
  * One process tests the store alone, with communicators that count. With any argument, under mpirun (test_store.sh),
  * the ranks are the sequence ranks of one stage, in every mesh of them.
  */
+#include "base/mesh.h"
 #include "base/rng.h"
 #include "engine/attention/attention_impl.h"
 

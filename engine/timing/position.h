@@ -7,7 +7,7 @@
 #ifndef DIT_ENGINE_POSITION_H
 #define DIT_ENGINE_POSITION_H
 
-#include "base/mesh.h"
+#include "base/parallel.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -188,7 +188,7 @@ static int degree_of(const report_case *kase, const char *tag)
     return report_case_number(kase, tag, &degree) && degree >= 1 && degree <= TIMELINE_RANKS ? (int)degree : 1;
 }
 
-/* Stages lie above the axes of a sequence, as base/mesh.h orders them. */
+/* Stages lie above the axes of a sequence, as base/axis.h orders them. */
 static void name_stages(lanes_panel *lanes, const report_case *kase)
 {
     int inner = degree_of(kase, "tensor_degree") * degree_of(kase, "ulysses_degree") * degree_of(kase, "ring_degree");

@@ -7,7 +7,7 @@
 #ifndef DIT_SUITE_CATALOGUE_METHOD_H
 #define DIT_SUITE_CATALOGUE_METHOD_H
 
-#include "base/mesh.h"
+#include "base/parallel.h"
 
 /* One row of the table. `cfg` takes a factor of 2 first; the axes share what is left, as even as it goes, earlier ones
  * the larger factors. */

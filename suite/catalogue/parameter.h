@@ -5,7 +5,7 @@
 #ifndef DIT_SUITE_CATALOGUE_PARAMETER_H
 #define DIT_SUITE_CATALOGUE_PARAMETER_H
 
-#include "base/mesh.h"
+#include "base/parallel.h"
 
 typedef enum {
     SUITE_KIND_MODEL,        /* a name, or {"name","as","override"}  */

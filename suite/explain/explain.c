@@ -1,5 +1,8 @@
 #include "suite/explain/explain.h"
 
+#include "base/label.h"
+#include "base/mesh.h"
+#include "base/patches.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/explain/describe.h"
 #include "suite/machine/devices.h"
@@ -199,8 +202,10 @@ static int64_t predicted_step_bytes(const subject *s, int rank)
     dit_volume_table table;
     int64_t bytes = 0;
     dit_volume_predict(&s->parallel, &s->facts, rank, &table);
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
-        for (int c = 0; c < DIT_COLLECTIVE_COUNT; c++) bytes += table.at[axis][c][DIT_PHASE_STEP].bytes;
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        if (at.phase == DIT_PHASE_STEP) bytes += DIT_VOLUME_AT(&table, at)->bytes;
+    }
     return bytes;
 }
 

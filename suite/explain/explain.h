@@ -5,7 +5,7 @@
 #define DIT_SUITE_EXPLAIN_EXPLAIN_H
 
 #include "base/json.h"
-#include "base/mesh.h"
+#include "base/parallel.h"
 #include "suite/launch/one_case.h"
 
 /* Zero and NULL mean the model's default run, one image, platform "any". */

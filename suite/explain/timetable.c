@@ -1,5 +1,7 @@
 #include "suite/explain/timetable.h"
 
+#include "base/patches.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

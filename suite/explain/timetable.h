@@ -8,7 +8,8 @@
 #define DIT_SUITE_EXPLAIN_TIMETABLE_H
 
 #include "base/json.h"
-#include "base/mesh.h"
+#include "base/facts.h"
+#include "base/parallel.h"
 
 typedef struct {
     int64_t stages, bands, steps; /* steps: the stale ones       */

@@ -8,7 +8,7 @@
 #define DIT_SUITE_GENERATE_REQUEST_H
 
 #include "base/json.h"
-#include "base/mesh.h"
+#include "base/parallel.h"
 
 /* Everything that may be said; zero and NULL: not said (guidance_scale, flow_shift: NAN; seeds: -1). */
 typedef struct {

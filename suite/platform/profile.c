@@ -2,6 +2,7 @@
 
 #include "suite/catalogue/catalogue.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const cJSON *member(const cJSON *object, const char *key)

@@ -7,7 +7,7 @@
 #include "base/json.h"
 
 /* `measured` says whether anybody has timed this software on a GPU (on a core, of a processor's software); `evidence`
- * says who, or why not. The two ways decide which messages a pipeline sends (base/mesh.h). */
+ * says who, or why not. The two ways decide which messages a pipeline sends (base/parallel.h). */
 typedef struct {
     char name[64], title[128], evidence[256];
     bool measured;

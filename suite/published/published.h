@@ -8,7 +8,7 @@
 #define DIT_SUITE_PUBLISHED_PUBLISHED_H
 
 #include "base/json.h"
-#include "base/mesh.h"
+#include "base/axis.h"
 #include "suite/text.h"
 
 /* One number as it was printed. Texts are never NULL: "" is what the file does not say. They lie in the file. */

@@ -151,39 +151,14 @@ static void check_memory(verifier *v, const cJSON *record)
     }
 }
 
-static int axis_of(const char *name)
-{
-    for (int i = 0; i < DIT_GROUP_COUNT; i++) {
-        if (strcmp(dit_axis_name((dit_axis)i), name) == 0) return i;
-    }
-    return -1;
-}
-
-static int collective_of(const char *name)
-{
-    for (int i = 0; i < DIT_COLLECTIVE_COUNT; i++) {
-        if (strcmp(dit_collective_name((dit_collective)i), name) == 0) return i;
-    }
-    return -1;
-}
-
-static int phase_of(const char *name)
-{
-    for (int i = 0; i < DIT_PHASE_COUNT; i++) {
-        if (strcmp(dit_phase_name((dit_phase)i), name) == 0) return i;
-    }
-    return -1;
-}
-
 /* The place of a communication row in a volume table, or NULL. */
 static dit_volume *volume_of(dit_volume_table *table, const cJSON *row)
 {
-    const char *axis = cJSON_GetStringValue(member(row, "axis"));
-    const char *collective = cJSON_GetStringValue(member(row, "collective"));
-    const char *phase = cJSON_GetStringValue(member(row, "phase"));
-    int a = axis ? axis_of(axis) : -1, c = collective ? collective_of(collective) : -1,
-        p = phase ? phase_of(phase) : -1;
-    return a < 0 || c < 0 || p < 0 ? NULL : &table->at[a][c][p];
+    dit_volume_place at;
+    bool known = dit_volume_place_from_names(cJSON_GetStringValue(member(row, "axis")),
+                                             cJSON_GetStringValue(member(row, "collective")),
+                                             cJSON_GetStringValue(member(row, "phase")), &at);
+    return known ? DIT_VOLUME_AT(table, at) : NULL;
 }
 
 /* The document of a case read anew: what the journal holds has no places in a file. The software is what the session

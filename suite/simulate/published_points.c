@@ -1,6 +1,7 @@
 #include "suite/simulate/published_points.h"
 
 #include "base/expr.h"
+#include "base/label.h"
 #include "base/stats.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"

@@ -7,6 +7,7 @@
 #ifndef DIT_SUITE_SIMULATE_PUBLISHED_POINTS_H
 #define DIT_SUITE_SIMULATE_PUBLISHED_POINTS_H
 
+#include "base/parallel.h"
 #include "suite/platform/calibration.h"
 #include "suite/published/published.h"
 #include "suite/workload/workload.h"

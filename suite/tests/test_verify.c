@@ -23,16 +23,15 @@ static cJSON *rows_of(const suite_prediction *prediction, int rank, int64_t extr
     dit_volume_table table;
     cJSON *rows = cJSON_CreateArray();
     suite_predict_volume(prediction, rank, &table);
-    for (int i = 0; i < DIT_GROUP_COUNT * DIT_COLLECTIVE_COUNT * DIT_PHASE_COUNT; i++) {
-        int axis = i / (DIT_COLLECTIVE_COUNT * DIT_PHASE_COUNT),
-            collective = i / DIT_PHASE_COUNT % DIT_COLLECTIVE_COUNT;
-        const dit_volume *volume = &table.at[axis][collective][i % DIT_PHASE_COUNT];
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        const dit_volume *volume = DIT_VOLUME_AT(&table, at);
         if (!volume->messages) continue;
         cJSON *row = cJSON_CreateObject();
         cJSON_AddItemToArray(rows, row);
-        cJSON_AddStringToObject(row, "axis", dit_axis_name((dit_axis)axis));
-        cJSON_AddStringToObject(row, "collective", dit_collective_name((dit_collective)collective));
-        cJSON_AddStringToObject(row, "phase", dit_phase_name((dit_phase)(i % DIT_PHASE_COUNT)));
+        cJSON_AddStringToObject(row, "axis", dit_axis_name(at.axis));
+        cJSON_AddStringToObject(row, "collective", dit_collective_name(at.collective));
+        cJSON_AddStringToObject(row, "phase", dit_phase_name(at.phase));
         cJSON_AddNumberToObject(row, "messages", (double)volume->messages);
         cJSON_AddNumberToObject(row, "bytes", (double)(volume->bytes + extra));
         extra = 0;

@@ -4,7 +4,7 @@
 #ifndef DIT_SUITE_VERBS_MESH_OPTIONS_H
 #define DIT_SUITE_VERBS_MESH_OPTIONS_H
 
-#include "base/mesh.h"
+#include "base/parallel.h"
 #include "suite/console/cli.h"
 
 enum { SUITE_DISPLACED_OPTIONS = 6 };

@@ -1,6 +1,6 @@
 /* ditbench collective: how fast ranks of this machine exchange, by operation and size. */
 #include "base/exchange.h"
-#include "base/mesh.h"
+#include "base/parallel.h"
 #include "suite/console/cli.h"
 #include "suite/launch/one_case.h"
 #include "suite/verbs/verbs.h"

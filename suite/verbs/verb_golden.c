@@ -1,6 +1,6 @@
 /* ditbench golden: does the engine reproduce tensors that diffusers made? */
 #include "base/log.h"
-#include "base/mesh.h"
+#include "base/parallel.h"
 #include "suite/console/cli.h"
 #include "suite/machine/devices.h"
 #include "suite/verbs/mesh_options.h"

@@ -1,4 +1,5 @@
 /* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
+#include "base/mesh.h"
 #include "suite/console/cli.h"
 #include "suite/workload/predict.h"
 #include "suite/workload/settings.h"
@@ -70,19 +71,14 @@ static void write_range(int64_t least, int64_t most, char out[48])
 static void print_volumes(const suite_predict_range *range)
 {
     char messages[48], bytes[48];
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
-        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++) {
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) {
-                const dit_volume *least = &range->least.at[axis][collective][phase];
-                const dit_volume *most = &range->most.at[axis][collective][phase];
-                if (most->messages == 0) continue;
-                write_range(least->messages, most->messages, messages);
-                write_range(least->bytes, most->bytes, bytes);
-                printf("  %-10s %-10s %-6s %10s messages %14s bytes a rank\n", dit_axis_name((dit_axis)axis),
-                       dit_collective_name((dit_collective)collective), dit_phase_name((dit_phase)phase), messages,
-                       bytes);
-            }
-        }
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        const dit_volume *least = DIT_VOLUME_AT(&range->least, at), *most = DIT_VOLUME_AT(&range->most, at);
+        if (most->messages == 0) continue;
+        write_range(least->messages, most->messages, messages);
+        write_range(least->bytes, most->bytes, bytes);
+        printf("  %-10s %-10s %-6s %10s messages %14s bytes a rank\n", dit_axis_name(at.axis),
+               dit_collective_name(at.collective), dit_phase_name(at.phase), messages, bytes);
     }
 }
 

@@ -1,6 +1,9 @@
 #include "suite/workload/case.h"
 
 #include "base/arena.h"
+#include "base/footprint.h"
+#include "base/label.h"
+#include "base/patches.h"
 #include "suite/workload/layer.h"
 #include "suite/catalogue/method.h"
 #include "suite/workload/predict.h"

@@ -1,4 +1,7 @@
 /* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
+#include "base/label.h"
+#include "base/legality.h"
+#include "base/patches.h"
 #include "base/rows.h"
 #include "suite/workload/case.h"
 #include "suite/workload/layer.h"

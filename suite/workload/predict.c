@@ -1,5 +1,7 @@
 #include "suite/workload/predict.h"
 
+#include "base/legality.h"
+#include "base/mesh.h"
 #include "suite/machine/devices.h"
 #include "suite/session/schedule.h"
 
@@ -90,18 +92,13 @@ void suite_predict_volume(const suite_prediction *prediction, int rank, dit_volu
 
 /* ---- over the ranks ---------------------------------------------------------------------------------------------- */
 
-static int degree_of(const dit_parallel *parallel, dit_axis axis)
-{
-    return parallel->degree[axis] > 1 ? parallel->degree[axis] : 1;
-}
-
 /* How many ranks tell of all: one of each stage and patch, every one of a decode. */
 static int kinds_of_rank(const suite_prediction *prediction)
 {
     const dit_parallel *parallel = &prediction->parallel;
     if (prediction->kind == SUITE_PREDICT_LAYER) return 1;
     if (prediction->kind == SUITE_PREDICT_DECODE) return dit_parallel_world_size(parallel);
-    return degree_of(parallel, DIT_AXIS_PIPEFUSION) * degree_of(parallel, DIT_AXIS_PATCH);
+    return dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) * dit_parallel_degree(parallel, DIT_AXIS_PATCH);
 }
 
 static int rank_of_kind(const suite_prediction *prediction, int kind)
@@ -109,8 +106,8 @@ static int rank_of_kind(const suite_prediction *prediction, int kind)
     const dit_parallel *parallel = &prediction->parallel;
     int coordinates[DIT_AXIS_COUNT] = {0};
     if (prediction->kind != SUITE_PREDICT_SAMPLING) return kind;
-    coordinates[DIT_AXIS_PATCH] = kind % degree_of(parallel, DIT_AXIS_PATCH);
-    coordinates[DIT_AXIS_PIPEFUSION] = kind / degree_of(parallel, DIT_AXIS_PATCH);
+    coordinates[DIT_AXIS_PATCH] = kind % dit_parallel_degree(parallel, DIT_AXIS_PATCH);
+    coordinates[DIT_AXIS_PIPEFUSION] = kind / dit_parallel_degree(parallel, DIT_AXIS_PATCH);
     return dit_mesh_rank(parallel, coordinates);
 }
 
@@ -122,15 +119,12 @@ static void widen(int64_t value, int64_t *least, int64_t *most)
 
 static void widen_table(const dit_volume_table *one, dit_volume_table *least, dit_volume_table *most)
 {
-    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
-        for (int collective = 0; collective < DIT_COLLECTIVE_COUNT; collective++) {
-            for (int phase = 0; phase < DIT_PHASE_COUNT; phase++) {
-                const dit_volume *volume = &one->at[axis][collective][phase];
-                dit_volume *low = &least->at[axis][collective][phase], *high = &most->at[axis][collective][phase];
-                widen(volume->bytes, &low->bytes, &high->bytes);
-                widen(volume->messages, &low->messages, &high->messages);
-            }
-        }
+    for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
+        dit_volume_place at = dit_volume_place_of(i);
+        const dit_volume *volume = DIT_VOLUME_AT(one, at);
+        dit_volume *low = DIT_VOLUME_AT(least, at), *high = DIT_VOLUME_AT(most, at);
+        widen(volume->bytes, &low->bytes, &high->bytes);
+        widen(volume->messages, &low->messages, &high->messages);
     }
 }
 

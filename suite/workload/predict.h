@@ -5,7 +5,7 @@
 #define DIT_SUITE_WORKLOAD_PREDICT_H
 
 #include "base/layer.h"
-#include "base/mesh.h"
+#include "base/parallel.h"
 #include "base/rows.h"
 #include "suite/platform/profile.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/mesh.h"
 #include "suite/text.h"
 
 /* One fully resolved case (results/schema/README.md, "Case"). */

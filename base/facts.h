@@ -1,0 +1,72 @@
+/* Facts: what the rules of a mesh and the closed forms need to know of a model and its run. */
+#ifndef DIT_BASE_FACTS_H
+#define DIT_BASE_FACTS_H
+
+#include "base/json.h"
+#include "base/latent.h"
+#include "base/status.h"
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A run of identical blocks. Each block has one self-attention over the sequence (joint: with the text), and
+ * `image_layers` more over image tokens alone (SD3.5's second one). `sums` says how often tensor ranks add up their
+ * parts in a block:
+ *
+ *   member  what is summed                                      rows                             how often
+ *   ------  --------------------------------------------------  -------------------------------  -------------
+ *   image   [rows, hidden]                                      a stream's image rows            every forward
+ *   text    [rows, hidden]                                      a stream's text rows             every forward
+ *   both    [rows, hidden] of a joint block with one stream     all rows                         every forward
+ *   norms   one number a row: a norm over all heads together    image rows                       every forward
+ *   memory  one number a row: such a norm of keys of the text   text rows, then picture_tokens   once an image
+ */
+typedef struct {
+    int64_t count, image_layers;
+    struct {
+        int64_t image, text, both, norms, memory;
+    } sums;
+} dit_block_run;
+enum { DIT_MAX_BLOCK_RUNS = 64 };
+
+/* What legality and volumes need to know of a model and its run; see dit_facts_from_case. */
+typedef struct {
+    char family[64];   /* diffusers class, "PixArtTransformer2DModel"          */
+    dit_latent latent; /* what is denoised; image_tokens and token_channels follow from it */
+    int64_t layers;    /* transformer blocks, what pipeline stages share; the sum of blocks[].count */
+    dit_block_run blocks[DIT_MAX_BLOCK_RUNS]; /* in order; unused ones have count 0 */
+    int64_t skips;             /* block i feeds block layers - 1 - i, for i below this (HunyuanDiT); 0: none */
+    int64_t heads, head_dim;   /* hidden = heads * head_dim                            */
+    int64_t image_tokens;      /* S of one image or clip                               */
+    int64_t segments;          /* the sequence is cut, and attended to, in each of so many equal parts; 0: one */
+    int64_t text_tokens;       /* St                                                   */
+    int64_t token_channels;    /* floats of latent a token carries, C * patch_t * patch^2 */
+    int64_t num_images;        /* over all data ranks                                  */
+    int64_t guidance_branches; /* 2: real CFG; 1: distilled or none                    */
+    int64_t steps;             /* num_inference_steps                                  */
+    bool joint;                /* text takes part in the self-attention                */
+    int64_t parameters;        /* estimate from the shapes; weights of one full copy   */
+    int64_t mlp_ratio;         /* inner width of the MLP over hidden                   */
+    int64_t picture_tokens;    /* of a conditioning picture (Wan); 0: none             */
+    int64_t element_bytes;     /* of activations; 0: 4. Latents have 4 always          */
+} dit_facts;
+/* Appends `count` blocks like `run`; does nothing for 0. Errors: DIT_ERR_UNSUPPORTED when there are too many kinds. */
+dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block_run *run);
+/* Blocks [first, first + count) together: totals of everything in a dit_block_run. */
+dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t count);
+/* Parameters of `blocks`, a total of dit_facts_blocks: all of them, and those of attentions and MLPs, which tensor ranks
+ * share. */
+int64_t dit_facts_block_parameters(const dit_facts *facts, const dit_block_run *blocks);
+int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run *blocks);
+
+/* Facts from a case document (keys model.config, model.latent, model.text, model.guidance, model.parameters, run).
+ * Reads diffusers' own config keys and the model file's, so a new family needs nothing here while it spells them alike.
+ * Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_RESOLUTION. */
+dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

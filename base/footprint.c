@@ -1,0 +1,76 @@
+#include "base/footprint.h"
+
+#include "base/mesh.h"
+#include "base/patches.h"
+#include "base/share.h"
+
+/* A rank of the stage with most parameters. */
+static int heaviest_rank(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int coordinates[DIT_AXIS_COUNT] = {0};
+    int64_t most = -1;
+    for (int stage = 0; stage < dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION); stage++) {
+        dit_block_run blocks = dit_share_stage_blocks(parallel, facts, stage);
+        if (dit_facts_block_parameters(facts, &blocks) <= most) continue;
+        most = dit_facts_block_parameters(facts, &blocks);
+        coordinates[DIT_AXIS_PIPEFUSION] = stage;
+    }
+    return dit_mesh_rank(parallel, coordinates);
+}
+
+/* What a rank holds: its stage's blocks, of their attentions and MLPs a tensor rank's share, and all that lies outside
+ * of blocks. What is not shared is a sixth at least in every architecture that is built. */
+static int64_t own_parameters(const dit_share *s, const dit_facts *facts)
+{
+    dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
+    int64_t most = facts->parameters - facts->parameters / 6;
+    int64_t inside = dit_facts_block_parameters(facts, &all), shared = dit_facts_shared_parameters(facts, &all);
+    double share = s->stages > 1 ? (double)dit_facts_block_parameters(facts, &s->blocks) / (double)inside : 1;
+    double part = s->stages > 1 ? (double)dit_facts_shared_parameters(facts, &s->blocks) / (double)shared : 1;
+    if (inside > facts->parameters) inside = facts->parameters;
+    if (shared > most) shared = most;
+    int64_t own = (int64_t)(part * (double)shared);
+    return facts->parameters - inside + (int64_t)(share * (double)inside) - own + own / s->t;
+}
+
+/* Elements of K and V that are kept for the next step, per call of `rows` travelling and `replicated` rows. */
+static int64_t kept_elements(const dit_share *s, const dit_parallel *parallel, int64_t rows, int64_t replicated)
+{
+    int64_t shared = dit_parallel_shared_rows(parallel, s->image_rows / s->segments) * s->segments;
+    if (s->stages > 1) return 2 * s->batch * (s->u * rows + replicated) * (s->hidden / s->u);
+    if (s->patch == 1 || parallel->patch_method == DIT_PATCH_NAIVE) return 0;
+    return 2 * s->batch * s->hidden * (parallel->patch_method == DIT_PATCH_PCPP ? 2 * shared : s->patch * rows);
+}
+
+/* Buffers for messages; what PCPP keeps it receives while it sends as much. */
+static int64_t message_elements(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts, int64_t kept)
+{
+    int64_t exchanged = s->u * s->moving_rows + s->replicated_rows, total = 0;
+    int64_t stream = s->batch * (s->moving_rows + s->replicated_rows) * s->hidden * s->t;
+    if (s->t > 1) total += 2 * stream;
+    if (s->u > 1) total += 8 * s->batch * exchanged * (s->hidden / s->u);
+    if (s->r > 1) total += 5 * s->batch * s->u * s->moving_rows * (s->hidden / s->u);
+    if (s->patch > 1) total += 2 * s->batch * (1 + s->patch) * s->moving_rows * s->hidden;
+    if (s->patch > 1 && parallel->patch_method == DIT_PATCH_PCPP) total += kept;
+    if (s->stages > 1) total += 2 * (stream + facts->skips * s->batch * s->image_rows * s->hidden * s->t);
+    return total;
+}
+
+/* Upper guide: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single blocks +C),
+ * skips; tensor ranks share what is between two sums, and keep the partial one and the whole. Bands save nothing: the
+ * synchronous forwards are of all rows. */
+void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4])
+{
+    dit_share s = dit_share_of(parallel, facts, heaviest_rank(parallel, facts));
+    int64_t rows = s.batch * (s.moving_rows + s.replicated_rows), C = s.hidden * s.t;
+    int64_t per_row = (4 + facts->mlp_ratio) * s.hidden + 3 * C;
+    int64_t text = facts->joint ? 0 : s.batch * facts->text_tokens * s.hidden;
+    int64_t kept = 0;
+    if (dit_parallel_stale_steps(parallel, facts))
+        kept = s.blocks.count * kept_elements(&s, parallel, s.moving_rows, s.replicated_rows) +
+               s.blocks.image_layers * kept_elements(&s, parallel, s.image_rows, 0);
+    bytes[0] = own_parameters(&s, facts) * s.element;
+    bytes[1] = (4 * s.batch * s.image_rows * facts->token_channels + 2 * s.blocks.count * text + kept) * s.element;
+    bytes[2] = (rows * per_row + 2 * text * s.t + facts->skips * s.batch * s.image_rows * C) * s.element;
+    bytes[3] = message_elements(&s, parallel, facts, kept) * s.element;
+}

@@ -1,0 +1,184 @@
+#include "base/parallel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const joint_text_names[DIT_JOINT_TEXT_COUNT] = {"auto", "split", "replicate"};
+static const char *const patch_method_names[DIT_PATCH_METHOD_COUNT] = {"distrifusion", "pcpp", "naive-patch"};
+enum { MAX_DEGREE = 65536, MAX_STEPS = 100000, MAX_BANDS = 4096 };
+
+const char *dit_joint_text_name(dit_joint_text layout)
+{
+    return joint_text_names[layout];
+}
+
+bool dit_joint_text_from_name(const char *name, dit_joint_text *out)
+{
+    for (int i = 0; i < DIT_JOINT_TEXT_COUNT; i++) {
+        if (strcmp(name, joint_text_names[i]) == 0) {
+            *out = (dit_joint_text)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *dit_patch_method_name(dit_patch_method method)
+{
+    return patch_method_names[method];
+}
+
+bool dit_patch_method_from_name(const char *name, dit_patch_method *out)
+{
+    for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) {
+        if (strcmp(name, patch_method_names[i]) == 0) {
+            *out = (dit_patch_method)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+int dit_parallel_degree(const dit_parallel *parallel, dit_axis axis)
+{
+    int degree = axis == DIT_AXIS_WORLD ? parallel->rows_degree : parallel->degree[axis];
+    return degree > 0 ? degree : 1;
+}
+
+int dit_parallel_world_size(const dit_parallel *parallel)
+{
+    int64_t size = 1;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        size *= dit_parallel_degree(parallel, (dit_axis)axis);
+        if (size > INT32_MAX) return INT32_MAX; /* refused by dit_parallel_check */
+    }
+    return size > parallel->rows_degree ? (int)size : parallel->rows_degree;
+}
+
+int dit_parallel_sequence_degree(const dit_parallel *parallel)
+{
+    return dit_parallel_degree(parallel, DIT_AXIS_PATCH) * dit_parallel_degree(parallel, DIT_AXIS_RING) *
+           dit_parallel_degree(parallel, DIT_AXIS_ULYSSES);
+}
+
+bool dit_parallel_is_displaced(const dit_parallel *parallel)
+{
+    return dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1 || dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1;
+}
+
+static dit_status read_stages(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
+{
+    const cJSON *stages = NULL;
+    char at[256];
+    snprintf(at, sizeof at, "%s/attn_layer_num_for_pp", pointer);
+    DIT_TRY(dit_json_optional_array(doc, object, pointer, "attn_layer_num_for_pp", &stages));
+    int count = stages ? cJSON_GetArraySize(stages) : 0;
+    if (!count) return DIT_OK;
+    if (count != dit_parallel_degree(out, DIT_AXIS_PIPEFUSION) || count > DIT_MAX_STAGES)
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%d stages are listed, pipefusion_degree is %d (at most %d)",
+                             count, dit_parallel_degree(out, DIT_AXIS_PIPEFUSION), DIT_MAX_STAGES);
+    for (int i = 0; i < count; i++) {
+        const cJSON *item = cJSON_GetArrayItem(stages, i);
+        if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > 10000 ||
+            item->valuedouble != (double)(int)item->valuedouble)
+            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "numbers of blocks from 1 to 10000 expected");
+        out->stage_blocks[i] = (int)item->valuedouble;
+    }
+    return DIT_OK;
+}
+
+/* What only pipelines and patches have; elsewhere it would say something that is not so. */
+static const char *const displaced_keys[] = {"warmup_steps", "num_pipeline_patch", "attn_layer_num_for_pp",
+                                             "patch_method", "patch_fraction",     "text_with_every_band",
+                                             "stores_filled"};
+enum { DISPLACED_KEYS = sizeof displaced_keys / sizeof *displaced_keys };
+
+static dit_status read_displaced(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
+{
+    int64_t warmup_steps = 0, bands = 0;
+    const char *method = patch_method_names[0];
+    char at[256];
+    for (int i = 0; i < DISPLACED_KEYS && !dit_parallel_is_displaced(out); i++) {
+        if (!cJSON_GetObjectItemCaseSensitive(object, displaced_keys[i])) continue;
+        snprintf(at, sizeof at, "%s/%s", pointer, displaced_keys[i]);
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s without pipefusion_degree or patch_degree above 1",
+                             displaced_keys[i]);
+    }
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, "warmup_steps", 0, MAX_STEPS, &warmup_steps));
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, "num_pipeline_patch", 0, MAX_BANDS, &bands));
+    DIT_TRY(dit_json_optional_number(doc, object, pointer, "patch_fraction", 0, 1, &out->patch_fraction));
+    DIT_TRY(dit_json_optional_string(doc, object, pointer, "patch_method", &method));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "text_with_every_band", &out->text_with_every_band));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "stores_filled", &out->stores_filled));
+    out->warmup_steps = (int)warmup_steps;
+    out->num_pipeline_patch = (int)bands;
+    DIT_TRY(read_stages(doc, object, pointer, out));
+    if (dit_patch_method_from_name(method, &out->patch_method)) return DIT_OK;
+    snprintf(at, sizeof at, "%s/patch_method", pointer);
+    return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "patch_method \"%s\" is none of distrifusion, pcpp, naive-patch",
+                         method);
+}
+
+dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
+{
+    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + 3] = {0};
+    int64_t rows_degree = 1;
+    const char *joint_text = "auto";
+    *out = (dit_parallel){0};
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) keys[axis] = dit_axis_key((dit_axis)axis);
+    keys[DIT_GROUP_COUNT] = "joint_text";
+    keys[DIT_GROUP_COUNT + 1] = "exchange_alone";
+    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 2 + i] = displaced_keys[i];
+    DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int64_t degree = 1;
+        DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key((dit_axis)axis), 1, MAX_DEGREE, &degree));
+        out->degree[axis] = (int)degree;
+    }
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key(DIT_AXIS_WORLD), 1, MAX_DEGREE, &rows_degree));
+    out->rows_degree = (int)rows_degree;
+    DIT_TRY(read_displaced(doc, object, pointer, out));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "exchange_alone", &out->exchange_alone));
+    DIT_TRY(dit_json_optional_string(doc, object, pointer, "joint_text", &joint_text));
+    if (!dit_joint_text_from_name(joint_text, &out->joint_text)) {
+        char at[256];
+        snprintf(at, sizeof at, "%s/joint_text", pointer);
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "joint_text \"%s\" is none of auto, split, replicate",
+                             joint_text);
+    }
+    return DIT_OK;
+}
+
+static dit_status add_displaced(const dit_parallel *parallel, cJSON *object)
+{
+    DIT_TRY(dit_json_add_int(object, "warmup_steps", parallel->warmup_steps));
+    if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) {
+        DIT_TRY(dit_json_add_string(object, "patch_method", patch_method_names[parallel->patch_method]));
+        return parallel->patch_fraction > 0 ? dit_json_add_number(object, "patch_fraction", parallel->patch_fraction)
+                                            : DIT_OK;
+    }
+    if (parallel->num_pipeline_patch)
+        DIT_TRY(dit_json_add_int(object, "num_pipeline_patch", parallel->num_pipeline_patch));
+    if (parallel->text_with_every_band && !cJSON_AddTrueToObject(object, "text_with_every_band"))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a mesh");
+    if (parallel->stores_filled && !cJSON_AddTrueToObject(object, "stores_filled"))
+        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a mesh");
+    if (!parallel->stage_blocks[0]) return DIT_OK;
+    cJSON *stages = cJSON_AddArrayToObject(object, "attn_layer_num_for_pp");
+    for (int i = 0; stages && i < dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION); i++)
+        cJSON_AddItemToArray(stages, cJSON_CreateNumber(parallel->stage_blocks[i]));
+    return stages ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for stages");
+}
+
+/* Keys that say what goes without saying are left out, so that a case keeps its id when the engine learns more. */
+dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
+{
+    for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
+        if (axis != DIT_AXIS_PATCH || dit_parallel_degree(parallel, (dit_axis)axis) > 1)
+            DIT_TRY(
+                dit_json_add_int(object, dit_axis_key((dit_axis)axis), dit_parallel_degree(parallel, (dit_axis)axis)));
+    if (dit_parallel_is_displaced(parallel)) DIT_TRY(add_displaced(parallel, object));
+    if (parallel->rows_degree > 1)
+        DIT_TRY(dit_json_add_int(object, dit_axis_key(DIT_AXIS_WORLD), parallel->rows_degree));
+    return dit_json_add_string(object, "joint_text", joint_text_names[parallel->joint_text]);
+}

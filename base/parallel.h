@@ -1,0 +1,68 @@
+/* Parallel configuration: how many ranks share what, as a case document says it. */
+#ifndef DIT_BASE_PARALLEL_H
+#define DIT_BASE_PARALLEL_H
+
+#include "base/axis.h"
+#include "base/json.h"
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the text of joint attention is laid out over the sequence ranks. */
+typedef enum {
+    DIT_JOINT_TEXT_AUTO,      /* split when text tokens divide, else replicate */
+    DIT_JOINT_TEXT_SPLIT,     /* each sequence rank owns a share of the text   */
+    DIT_JOINT_TEXT_REPLICATE, /* every sequence rank holds all of the text     */
+    DIT_JOINT_TEXT_COUNT
+} dit_joint_text;
+const char *dit_joint_text_name(dit_joint_text layout);
+bool dit_joint_text_from_name(const char *name, dit_joint_text *out);
+
+/* What the ranks of the patch axis know of each other's K and V, after the synchronous steps. */
+typedef enum {
+    DIT_PATCH_DISTRIFUSION, /* all of it, a step late                                       */
+    DIT_PATCH_PCPP,         /* of the two neighbours the rows next to the own, a step late  */
+    DIT_PATCH_NAIVE,        /* nothing                                                      */
+    DIT_PATCH_METHOD_COUNT
+} dit_patch_method;
+const char *dit_patch_method_name(dit_patch_method method); /* "distrifusion", "pcpp", "naive-patch" */
+bool dit_patch_method_from_name(const char *name, dit_patch_method *out);
+
+enum { DIT_MAX_STAGES = 64 };
+
+/* Degrees; 0 is read as 1. */
+typedef struct {
+    int degree[DIT_AXIS_COUNT];
+    dit_joint_text joint_text;
+    /* Of methods that work with K and V of the step before (degree of pipefusion or patch above 1); otherwise 0. */
+    int warmup_steps;                 /* so many first steps are synchronous, and exact; 0: an uncounted synchronous
+                                         forward fills the stores, so that nothing depends on the request before */
+    int num_pipeline_patch;           /* bands of rows that follow each other through the stages; 0: one per stage */
+    int stage_blocks[DIT_MAX_STAGES]; /* blocks of each stage, attn_layer_num_for_pp; [0] = 0: as even as it goes  */
+    dit_patch_method patch_method;    /* of the patch axis */
+    double patch_fraction;            /* of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
+    bool text_with_every_band; /* joint text passes a pipeline with every band, as in xDiT; else with the first */
+    bool exchange_alone;       /* a ring is within an all-to-all of each rank with itself, as in xDiT; else by itself */
+    bool stores_filled; /* without warmup_steps: what the request before left in the stores is taken, as in xDiT */
+    int rows_degree;    /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
+                           mesh's, and where there is no mesh, so many */
+} dit_parallel;
+
+/* Reads {"ulysses_degree":2,...,"joint_text":"auto","rows_degree":1}; absent degrees are 1, unknown keys are errors. To
+ * JSON, rows_degree is left out where it is 1. */
+dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out);
+dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object);
+/* Ranks along `axis`, at least 1; along DIT_AXIS_WORLD rows_degree. */
+int dit_parallel_degree(const dit_parallel *parallel, dit_axis axis);
+/* Whether K and V of the step before are used: with stages or displaced patches. */
+bool dit_parallel_is_displaced(const dit_parallel *parallel);
+int dit_parallel_world_size(const dit_parallel *parallel);
+/* patch * ring * ulysses: ranks that share the rows of an image. */
+int dit_parallel_sequence_degree(const dit_parallel *parallel);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

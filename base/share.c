@@ -1,0 +1,52 @@
+#include "base/share.h"
+
+#include "base/mesh.h"
+#include "base/patches.h"
+
+static dit_passes passes_of(const dit_parallel *parallel, const dit_facts *facts)
+{
+    int64_t stale = dit_parallel_stale_steps(parallel, facts), bands = dit_parallel_bands(parallel, facts);
+    int64_t whole = facts->steps - stale + dit_parallel_has_fill(parallel, facts);
+    int64_t texts = parallel->text_with_every_band ? bands : 1;
+    return (dit_passes){.whole = whole, .stale = stale, .bands = bands, .text = whole + stale * texts};
+}
+
+dit_block_run dit_share_stage_blocks(const dit_parallel *parallel, const dit_facts *facts, int stage)
+{
+    dit_range own = dit_parallel_stage(parallel, facts, stage);
+    return dit_facts_blocks(facts, own.first, own.count);
+}
+
+static dit_share mesh_of(const dit_parallel *parallel, const dit_facts *facts, int rank)
+{
+    int coordinates[DIT_AXIS_COUNT];
+    dit_mesh_coordinates(parallel, rank, coordinates);
+    return (dit_share){.element = facts->element_bytes ? facts->element_bytes : (int64_t)sizeof(float),
+                       .u = dit_parallel_degree(parallel, DIT_AXIS_ULYSSES),
+                       .r = dit_parallel_degree(parallel, DIT_AXIS_RING),
+                       .t = dit_parallel_degree(parallel, DIT_AXIS_TENSOR),
+                       .patch = dit_parallel_degree(parallel, DIT_AXIS_PATCH),
+                       .stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION),
+                       .cfg = dit_parallel_degree(parallel, DIT_AXIS_CFG),
+                       .data = dit_parallel_degree(parallel, DIT_AXIS_DATA),
+                       .stage = coordinates[DIT_AXIS_PIPEFUSION],
+                       .part = coordinates[DIT_AXIS_PATCH],
+                       .passes = passes_of(parallel, facts),
+                       .blocks = dit_share_stage_blocks(parallel, facts, coordinates[DIT_AXIS_PIPEFUSION])};
+}
+
+dit_share dit_share_of(const dit_parallel *parallel, const dit_facts *facts, int rank)
+{
+    dit_share s = mesh_of(parallel, facts, rank);
+    int64_t ranks = dit_parallel_sequence_degree(parallel);
+    s.images = facts->num_images / s.data;
+    s.batch = s.images * facts->guidance_branches / s.cfg;
+    s.image_rows = s.moving_rows = facts->image_tokens / ranks;
+    s.segments = facts->segments > 1 ? facts->segments : 1;
+    s.hidden = facts->heads / s.t * facts->head_dim;
+    if (facts->joint && dit_parallel_joint_text(parallel, facts) == DIT_JOINT_TEXT_SPLIT)
+        s.moving_rows += facts->text_tokens / ranks;
+    else if (facts->joint)
+        s.replicated_rows = facts->text_tokens;
+    return s;
+}
