@@ -1,12 +1,7 @@
 /* Arena: alignment, counting, peaks, limits, marks, and that repeated passes ask the system for nothing. */
 #include "base/arena.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 typedef struct {
     dit_memory_ledger ledger;

@@ -1,12 +1,7 @@
 /* Elements: rounding to nearest even, of all values of the small types and of what lies between them. */
 #include "base/dtype.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 static void names_and_sizes_are_those_of_cases(void **state)
 {

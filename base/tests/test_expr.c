@@ -1,14 +1,6 @@
 #include "base/expr.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 static int look_ups; /* how often a variable was asked for */
 

@@ -5,19 +5,11 @@
 #include "base/file.h"
 #include "base/json.h"
 
+#include "base/tests/test.h"
+
 #include <dirent.h>
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- accepted -------------------------------------------------------------------------------------------------- */
 
@@ -507,10 +499,10 @@ static int entries_of(const char *folder)
 static void files_are_written_whole_and_read_back(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/ditbench-test-XXXXXX", path[128], *text;
+    char folder[TEST_FOLDER], path[128], *text;
     size_t length;
     dit_json d;
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(folder), 0);
     snprintf(path, sizeof path, "%s/x.json", folder);
     parse("{\"b\":[1,2],\"a\":[{\"x\":{}}]}", &d);
     assert_int_equal(dit_json_write_file(d.root, path, false), DIT_OK);

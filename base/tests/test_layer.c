@@ -1,13 +1,7 @@
 /* Layer: layouts hold every token once, closed forms agree with the published ones and with counting by hand. */
 #include "base/layer.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 static dit_parallel mesh(int u, int r)
 {
@@ -302,7 +296,7 @@ static void options_without_effect_are_spelled_alike(void **state)
     assert_true(layer.layout == DIT_TOKEN_BASIC && layer.packed && layer.pad_tokens && layer.pad_heads);
 }
 
-static dit_status read(const char *text, dit_layer *out)
+static dit_status read_layer(const char *text, dit_layer *out)
 {
     dit_json doc;
     assert_int_equal(dit_json_parse(text, strlen(text), "case", &doc), DIT_OK);
@@ -316,28 +310,30 @@ static void a_case_is_read_with_its_defaults(void **state)
     dit_layer layer;
     char name[64];
     (void)state;
-    assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"head_dim\":32}}", &layer), DIT_OK);
+    assert_int_equal(read_layer("{\"layer\":{\"tokens\":64,\"heads\":8,\"head_dim\":32}}", &layer), DIT_OK);
     assert_true(layer.kv_heads == 8 && layer.batch == 1 && !layer.causal && layer.layout == DIT_TOKEN_BASIC);
     dit_layer_name(&layer, name);
     assert_string_equal(name, "layer:8x32");
-    assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"kv_heads\":2,\"head_dim\":32,\"causal\":true,"
-                          "\"layout\":\"stripe\"}}",
-                          &layer),
+    assert_int_equal(read_layer("{\"layer\":{\"tokens\":64,\"heads\":8,\"kv_heads\":2,\"head_dim\":32,\"causal\":true,"
+                                "\"layout\":\"stripe\"}}",
+                                &layer),
                      DIT_OK);
     dit_layer_name(&layer, name);
     assert_string_equal(name, "layer:8/2x32");
     assert_true(layer.causal && layer.layout == DIT_TOKEN_STRIPE && layer.ring == DIT_RING_MERGE);
-    assert_int_equal(read("{\"attention\":\"ring-self-attention\",\"layer\":{\"tokens\":64,\"heads\":8,"
-                          "\"head_dim\":32}}",
-                          &layer),
+    assert_int_equal(read_layer("{\"attention\":\"ring-self-attention\",\"layer\":{\"tokens\":64,\"heads\":8,"
+                                "\"head_dim\":32}}",
+                                &layer),
                      DIT_OK);
     assert_true(layer.ring == DIT_RING_WHOLE_ROWS);
-    assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"kv_heads\":3,\"head_dim\":32}}", &layer), DIT_OK);
-    assert_int_equal(dit_layer_check(&(dit_parallel){0}, &layer), DIT_ERR_CONSTRAINT_HEADS);
-    assert_int_equal(read("{\"layer\":{\"tokens\":64,\"heads\":8,\"head_dim\":32,\"layout\":\"zebra\"}}", &layer),
-                     DIT_ERR_JSON_VALUE);
-    assert_int_equal(read("{\"layer\":{\"tokens\":16777216,\"heads\":4096,\"head_dim\":4096,\"batch\":4096}}", &layer),
+    assert_int_equal(read_layer("{\"layer\":{\"tokens\":64,\"heads\":8,\"kv_heads\":3,\"head_dim\":32}}", &layer),
                      DIT_OK);
+    assert_int_equal(dit_layer_check(&(dit_parallel){0}, &layer), DIT_ERR_CONSTRAINT_HEADS);
+    assert_int_equal(read_layer("{\"layer\":{\"tokens\":64,\"heads\":8,\"head_dim\":32,\"layout\":\"zebra\"}}", &layer),
+                     DIT_ERR_JSON_VALUE);
+    assert_int_equal(
+        read_layer("{\"layer\":{\"tokens\":16777216,\"heads\":4096,\"head_dim\":4096,\"batch\":4096}}", &layer),
+        DIT_OK);
     assert_int_equal(dit_layer_check(&(dit_parallel){0}, &layer), DIT_ERR_CONSTRAINT_MEMORY);
     dit_error_clear();
 }

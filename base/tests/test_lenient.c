@@ -1,23 +1,12 @@
 /* Configs that Python wrote: what has no value there is absent here, and nothing else is let through. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
 #include "base/lenient.h"
+
+#include "base/tests/test.h"
 
 static dit_status read_text(const char *text, dit_json *out)
 {
-    char path[] = "/tmp/ditbench-lenient-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
+    char path[TEST_FOLDER];
+    test_file_make(path, text, strlen(text));
     *out = (dit_json){0};
     dit_status st = dit_json_read_lenient(path, out);
     unlink(path);

@@ -1,16 +1,7 @@
 /* Log: one line per call on stderr, levels, prefix, and no colour where it is not wanted. */
 #include "base/log.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 static char said[16384];
 

@@ -1,18 +1,12 @@
 /* Mesh arithmetic, legality and closed forms: pure functions, tested without running anything. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "base/footprint.h"
 #include "base/label.h"
 #include "base/legality.h"
 #include "base/mesh.h"
 #include "base/patches.h"
 #include "base/volume.h"
+
+#include "base/tests/test.h"
 
 static dit_parallel mesh(int ulysses, int ring, int cfg, int data)
 {

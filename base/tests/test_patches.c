@@ -1,18 +1,12 @@
 /* Pipelines and patches: how blocks, rows and steps are cut, the one form of all configurations whose latents agree,
  * and the closed forms against a walk through the run that counts every message, over random legal shapes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "base/legality.h"
 #include "base/mesh.h"
 #include "base/patches.h"
 #include "base/rng.h"
 #include "base/volume.h"
+
+#include "base/tests/test.h"
 
 enum { SHAPES = 4000, MAX_RANKS = 64 };
 

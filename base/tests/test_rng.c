@@ -2,14 +2,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 /* Random123, tests/kat_vectors, rows "philox4x32 10". */
 static void philox_gives_the_known_answers(void **state)

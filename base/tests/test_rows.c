@@ -4,13 +4,7 @@
 #include "base/mesh.h"
 #include "base/rows.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 static dit_rows_facts facts_of(const char *config, int64_t height_px, int64_t width_px, int64_t frames)
 {

@@ -1,17 +1,6 @@
 #include "base/stats.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
-
-static void assert_near(double got, double want, double tolerance)
-{
-    if (!(fabs(got - want) <= tolerance)) fail_msg("got %.17g, want %.17g", got, want);
-}
+#include "base/tests/test.h"
 
 static void ranks_and_coverage_are_the_binomial_ones(void **state)
 {

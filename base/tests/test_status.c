@@ -1,14 +1,9 @@
 /* Status: one table, a message with values, hints and notes, and a record for each thread. */
 #include "base/status.h"
 
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/tests/test.h"
 
-#include <cmocka.h>
+#include <pthread.h>
 
 static void every_code_is_unique_and_has_an_inverse(void **state)
 {

@@ -1,15 +1,7 @@
 /* Reading a case: what is asked for is checked before anything is allocated. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "engine/case/case.h"
 
-#include <stdio.h>
+#include "base/tests/test.h"
 
 /* A small valid case; `model`, `run` and `rest` are spliced in. */
 static dit_status read_case(const char *model, const char *run, const char *rest, dit_case *out, dit_json *doc)

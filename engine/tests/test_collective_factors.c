@@ -2,12 +2,7 @@
  * need. */
 #include "engine/programs/collective.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 enum { MOST = 64 };
 

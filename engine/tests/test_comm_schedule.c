@@ -1,13 +1,7 @@
 /* Tables of messages: the rows of all ranks beside each other. */
 #include "engine/comm/schedule.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 enum { MOST = 9 };
 

@@ -1,17 +1,8 @@
 /* Embeddings against the library's own tables (golden/ops, golden/sd3, golden/cogvideox_5b, golden/wan_t2v). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "engine/models/embed.h"
 #include "engine/files/safetensors.h"
 
-#include <math.h>
-#include <stdio.h>
+#include "base/tests/test.h"
 
 static dit_safetensors *ops;
 

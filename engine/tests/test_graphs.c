@@ -1,16 +1,10 @@
 /* Graphs over a device that only notes what it is asked for: when work is done directly, recorded, launched; what makes
  * two pieces of work the same; and that a launch counts what the recording counted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "base/log.h"
 #include "engine/runtime/graphs.h"
 #include "kernels/device_impl.h"
+
+#include "base/tests/test.h"
 
 enum { LOG_BYTES = 256, BYTES = 96, ROWS = 10 };
 

@@ -1,14 +1,4 @@
 /* The oracle's attention against plain loops over tables written by hand; what a case may emulate; verdicts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "kernels/tests/each_isa.h"
-
 #include "base/rng.h"
 #include "engine/attention/oracle.h"
 #include "engine/case/case.h"
@@ -16,9 +6,8 @@
 #include "engine/results/reference.h"
 #include "engine/files/safetensors.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <unistd.h>
+#include "base/tests/test.h"
+#include "kernels/tests/each_isa.h"
 
 enum { B = 2, H = 2, D = 4, C = H * D, CALLS = 2, TEXT = 4, IMAGE = 8, ROWS = TEXT + IMAGE, MOST_GROUPS = 4 };
 enum { LD = 3 * C, STEPS = 4 };
@@ -441,13 +430,11 @@ static void exact_runs_are_judged_by_one_rank_approximate_ones_by_the_oracle(voi
 static void distances_are_those_of_their_definitions(void **state)
 {
     static const float reference[4] = {-1, 0, 1, 2}, same[4] = {-1, 0, 1, 2}, other[4] = {-1, 0, 1, 3}, flat[4] = {0};
-    char path[] = "/tmp/ditbench-oracle-XXXXXX";
+    char path[TEST_FOLDER];
     const dit_tensor_out tensors[] = {{"x", 1, {4}, reference}, {"flat", 1, {4}, flat}};
     dit_distance found;
-    int file = mkstemp(path);
     (void)state;
-    assert_true(file >= 0);
-    close(file);
+    test_file_make(path, "", 0);
     assert_int_equal(dit_safetensors_write(path, tensors, 2), DIT_OK);
     assert_int_equal(dit_reference_compare(path, "x", same, 4, &found), DIT_OK);
     assert_true(found.rel_l2 == 0 && isinf(found.psnr_db) && found.psnr_db > 0);

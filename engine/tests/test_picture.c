@@ -1,42 +1,26 @@
 /* Pictures survive writing: pixels, texts, and the structure of an animated file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "engine/files/picture.h"
 
-#include <math.h>
+#include "base/tests/test.h"
+
 #include <png.h>
-#include <stdio.h>
-#include <unistd.h>
 #include <zlib.h>
 
 enum { WIDTH = 37, HEIGHT = 19, FRAMES = 5, BYTES = WIDTH * HEIGHT * 3 };
 
-static char folder[] = "/tmp/ditbench-picture-XXXXXX";
+static char folder[TEST_FOLDER];
 
 static int make_folder(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    return test_folder_make(folder);
 }
 
 static int remove_folder(void **state)
 {
-    char path[256];
     (void)state;
-    for (int i = 0; i < FRAMES; i++) {
-        snprintf(path, sizeof path, "%s/frame-%04d.png", folder, i);
-        unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/x.png", folder);
-    unlink(path);
-    return rmdir(folder);
+    return test_folder_remove(folder);
 }
 
 static const char *file_path(const char *name)

@@ -6,19 +6,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "engine/files/safetensors.h"
+
+#include "base/tests/test.h"
 #include "engine/tests/safetensors_cases.h"
 
 #include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- building files -------------------------------------------------------------------------------------------- */
 
@@ -59,12 +52,6 @@ static dit_status open_image(const image *file, dit_safetensors **out)
     return dit_safetensors_open_memory(file->bytes, file->length, "test.safetensors", out);
 }
 
-static void write_bytes(const char *path, const void *data, size_t bytes)
-{
-    const dit_file_piece piece = {data, bytes};
-    assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
-}
-
 static void write_index_folder(const char *folder, const char *index)
 {
     static const float values[2] = {1, 2};
@@ -72,30 +59,12 @@ static void write_index_folder(const char *folder, const char *index)
     char path[4096];
     assert_true(mkdir(folder, 0777) == 0 || errno == EEXIST);
     snprintf(path, sizeof path, "%s/diffusion_pytorch_model.safetensors.index.json", folder);
-    write_bytes(path, index, strlen(index));
+    test_file_write(path, index, strlen(index));
     snprintf(path, sizeof path, "%s/shard.safetensors", folder);
     assert_int_equal(dit_safetensors_write(path, tensors, 2), DIT_OK);
 }
 
-static void remove_index_folder(const char *folder)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/diffusion_pytorch_model.safetensors.index.json", folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/shard.safetensors", folder);
-    unlink(path);
-    rmdir(folder);
-}
-
 /* ---- malformed files ------------------------------------------------------------------------------------------- */
-
-static void assert_error(dit_status status, dit_status expected, const char *says)
-{
-    const char *message = dit_error_last()->message;
-    if (status != expected || !strstr(message, says))
-        fail_msg("expected %s with \"%s\", got %s: %s", dit_status_name(expected), says, dit_status_name(status),
-                 status == DIT_OK ? "" : message);
-}
 
 static dit_status read_all(const dit_safetensors *file)
 {
@@ -124,7 +93,7 @@ static void malformed_file_is_refused(void **state)
         assert_true(file->data_bits != 0); /* only bad numbers wait until the data is read */
         st = read_all(open);
     }
-    assert_error(st, file->status, file->says);
+    assert_fails(st, file->status, file->says);
     dit_safetensors_close(open);
     free(bytes.bytes);
 }
@@ -132,14 +101,14 @@ static void malformed_file_is_refused(void **state)
 static void malformed_index_is_refused(void **state)
 {
     const malformed_index *index = *state;
-    char folder[] = "/tmp/ditbench-test-XXXXXX";
+    char folder[TEST_FOLDER];
     dit_safetensors *open = NULL;
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(folder), 0);
     write_index_folder(folder, index->index);
     dit_status st = dit_safetensors_open(folder, &open);
-    assert_error(st, index->status, index->says);
+    assert_fails(st, index->status, index->says);
     assert_null(open);
-    remove_index_folder(folder);
+    assert_int_equal(test_folder_remove(folder), 0);
 }
 
 /* Every prefix of a good file is refused, and none makes the reader look beyond it. */
@@ -244,7 +213,7 @@ static void reads_outside_a_tensor_are_refused(void **state)
     float values[4];
     assert_int_equal(dit_tensor_read(&view, 1, 3, values), DIT_OK);
     assert_true(values[2] == 4);
-    assert_error(dit_tensor_read(&view, 2, 3, values), DIT_ERR_SHAPE, "3 elements from 2 on asked for, it has 4");
+    assert_fails(dit_tensor_read(&view, 2, 3, values), DIT_ERR_SHAPE, "3 elements from 2 on asked for, it has 4");
     assert_int_equal(dit_tensor_read(&view, -1, 1, values), DIT_ERR_SHAPE);
     assert_int_equal(dit_tensor_read(&view, 0, -1, values), DIT_ERR_SHAPE);
     assert_int_equal(dit_tensor_read(&view, 5, 0, values), DIT_ERR_SHAPE);
@@ -261,9 +230,9 @@ static void require_names_what_it_misses(void **state)
     assert_int_equal(open_image(&file, &open), DIT_OK);
     assert_int_equal(dit_safetensors_require(open, "a", 1, two, &view), DIT_OK);
     assert_int_equal(dit_safetensors_require(open, "a", 1, any, &view), DIT_OK);
-    assert_error(dit_safetensors_require(open, "a", 2, matrix, &view), DIT_ERR_SHAPE,
+    assert_fails(dit_safetensors_require(open, "a", 2, matrix, &view), DIT_ERR_SHAPE,
                  "test.safetensors: tensor \"a\" has shape [2], expected [2, *]");
-    assert_error(dit_safetensors_require(open, "weight", 1, two, &view), DIT_ERR_TENSOR_MISSING,
+    assert_fails(dit_safetensors_require(open, "weight", 1, two, &view), DIT_ERR_TENSOR_MISSING,
                  "test.safetensors: tensor \"weight\" is absent");
     dit_safetensors_close(open);
     free(file.bytes);
@@ -339,7 +308,7 @@ static void nan_far_inside_is_named_by_its_index(void **state)
     assert_true(data && values);
     data[BAD] = NAN;
     const dit_tensor_view view = {"far", DIT_STORED_F32, 1, {COUNT}, COUNT, COUNT * 4, data};
-    assert_error(dit_tensor_read(&view, 3, COUNT - 3, values), DIT_ERR_NONFINITE, "\"far\": element 19998 is NaN");
+    assert_fails(dit_tensor_read(&view, 3, COUNT - 3, values), DIT_ERR_NONFINITE, "\"far\": element 19998 is NaN");
     assert_int_equal(dit_tensor_read(&view, 0, BAD, values), DIT_OK);
     free(data);
     free(values);
@@ -353,11 +322,11 @@ static void what_is_written_reads_back(void **state)
     const float first[6] = {1, -2, 3.5f, 0, 1e38f, 1e-40f}, second[1] = {42};
     const dit_tensor_out tensors[] = {
         {"blocks.0/\"quoted\"", 2, {2, 3}, first}, {"a", 0, {0}, second}, {"empty", 2, {0, 4}, NULL}};
-    char folder[] = "/tmp/ditbench-test-XXXXXX", path[128];
+    char folder[TEST_FOLDER], path[128];
     dit_safetensors *open;
     dit_tensor_view view;
     float values[6];
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(folder), 0);
     snprintf(path, sizeof path, "%s/diffusion_pytorch_model.safetensors", folder);
     assert_int_equal(dit_safetensors_write(path, tensors, 3), DIT_OK);
     assert_int_equal(dit_safetensors_open(folder, &open), DIT_OK); /* a folder finds the file */
@@ -378,11 +347,11 @@ static void shards_are_found_through_the_index(void **state)
     (void)state;
     static const float third[1] = {9};
     const dit_tensor_out more = {"c", 1, {1}, third};
-    char folder[] = "/tmp/ditbench-test-XXXXXX", path[128];
+    char folder[TEST_FOLDER], path[128];
     dit_safetensors *open;
     dit_tensor_view view;
     float value;
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(folder), 0);
     write_index_folder(folder,
                        MAP("\"c\":\"more.safetensors\",\"a\":\"shard.safetensors\",\"b\":\"shard.safetensors\""));
     snprintf(path, sizeof path, "%s/more.safetensors", folder);
@@ -393,18 +362,17 @@ static void shards_are_found_through_the_index(void **state)
     assert_int_equal(dit_tensor_read(&view, 0, 1, &value), DIT_OK);
     assert_true(value == 9);
     dit_safetensors_close(open);
-    unlink(path);
-    remove_index_folder(folder);
+    assert_int_equal(test_folder_remove(folder), 0);
 }
 
 static void absent_files_and_folders_are_named(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/ditbench-test-XXXXXX";
+    char folder[TEST_FOLDER];
     dit_safetensors *open;
-    assert_error(dit_safetensors_open("/nonexistent/x.safetensors", &open), DIT_ERR_IO, "/nonexistent/x.safetensors");
-    assert_non_null(mkdtemp(folder));
-    assert_error(dit_safetensors_open(folder, &open), DIT_ERR_IO, "holds neither");
+    assert_fails(dit_safetensors_open("/nonexistent/x.safetensors", &open), DIT_ERR_IO, "/nonexistent/x.safetensors");
+    assert_int_equal(test_folder_make(folder), 0);
+    assert_fails(dit_safetensors_open(folder, &open), DIT_ERR_IO, "holds neither");
     rmdir(folder);
     dit_safetensors_close(NULL);
 }
@@ -422,7 +390,7 @@ static int write_malformed(const char *folder)
         const malformed_file *file = &malformed_files[i];
         image bytes = image_of(file);
         snprintf(path, sizeof path, "%s/%s.safetensors", folder, file->name);
-        write_bytes(path, bytes.bytes, (size_t)bytes.length);
+        test_file_write(path, bytes.bytes, (size_t)bytes.length);
         fprintf(expected, "%s.safetensors\t%s\t%s\n", file->name, dit_status_name(file->status), file->says);
         free(bytes.bytes);
     }

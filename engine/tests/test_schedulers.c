@@ -1,19 +1,10 @@
 /* Solvers against diffusers: timesteps exact, sigmas and every step within 2e-6 (golden/README.md), each step from the
  * file's own sample and the whole run free. What is not built is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "engine/files/config.h"
 #include "engine/files/safetensors.h"
 #include "engine/schedulers/scheduler.h"
 
-#include <math.h>
-#include <stdio.h>
+#include "base/tests/test.h"
 
 static const double TOLERANCE = 2e-6;
 

@@ -1,22 +1,12 @@
 /* Solvers against the formulas of their papers, written out plainly in double for single numbers, where diffusers' own
  * results cannot be had (noise) or are few (UniPC), and against what must hold of any solver. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "kernels/tests/each_isa.h"
-
 #include "base/rng.h"
 #include "engine/files/config.h"
 #include "engine/sampling/sampler.h"
 #include "engine/schedulers/betas.h"
 
-#include <math.h>
-#include <stdio.h>
+#include "base/tests/test.h"
+#include "kernels/tests/each_isa.h"
 
 enum { ELEMENTS = 97, TRAIN = 1000, MAX_STEPS = 64 };
 
@@ -495,12 +485,6 @@ static void read_betas(const scheduler_beta_rules *rules, const char *config, sc
     close_fixture(&f);
 }
 
-static void expect_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance * fabs(expected))) print_error("%.17g is not %.17g\n", value, expected);
-    assert_true(fabs(value - expected) <= tolerance * fabs(expected));
-}
-
 static void schedules_are_their_formulas(void **state)
 {
     scheduler_betas linear, cosine, video;
@@ -510,9 +494,9 @@ static void schedules_are_their_formulas(void **state)
     read_betas(&video_rules, "{\"rescale_betas_zero_snr\":true}", &video);
     for (int t = 0; t < TRAIN - 10; t += 37) { /* the last cosine betas are cut at 0.999 */
         double angle = ((t + 1.0) / TRAIN + 0.008) / 1.008 * acos(0.0), start = cos(0.008 / 1.008 * acos(0.0));
-        expect_near(linear.product[t], linear_product(t), 2e-5);
-        expect_near(cosine.product[t], pow(cos(angle) / start, 2), 2e-5);
-        expect_near(video.product[t], video_product(t, 3.0), 1e-12);
+        assert_close(linear.product[t], linear_product(t), 2e-5);
+        assert_close(cosine.product[t], pow(cos(angle) / start, 2), 2e-5);
+        assert_close(video.product[t], video_product(t, 3.0), 1e-12);
     }
     scheduler_betas_release(&linear);
     scheduler_betas_release(&cosine);
@@ -528,11 +512,11 @@ static void zero_terminal_snr_takes_the_last_signal_and_keeps_the_first(void **s
     read_betas(&image_rules, "{}", &plain);
     read_betas(&image_rules, "{\"rescale_betas_zero_snr\":true}", &rescaled);
     read_betas(&rules, "{\"rescale_betas_zero_snr\":true}", &positive);
-    expect_near(rescaled.product[0], plain.product[0], 1e-6);
+    assert_close(rescaled.product[0], plain.product[0], 1e-6);
     assert_true(rescaled.product[TRAIN - 1] == 0.0);
     assert_true(positive.product[TRAIN - 1] == 0x1p-24);
     double last = sqrt(plain.product[TRAIN - 1]), first = sqrt(plain.product[0]);
-    expect_near(sqrt(rescaled.product[500]), (sqrt(plain.product[500]) - last) * first / (first - last), 2e-5);
+    assert_close(sqrt(rescaled.product[500]), (sqrt(plain.product[500]) - last) * first / (first - last), 2e-5);
     scheduler_betas_release(&plain);
     scheduler_betas_release(&rescaled);
     scheduler_betas_release(&positive);
@@ -544,9 +528,9 @@ static void trained_betas_stand_for_a_schedule(void **state)
     (void)state;
     read_betas(&image_rules, "{\"num_train_timesteps\":3,\"trained_betas\":[0.1,0.25,0.5]}", &betas);
     assert_int_equal(betas.count, 3);
-    expect_near(betas.product[0], 0.9, 1e-7);
-    expect_near(betas.product[1], 0.9 * 0.75, 1e-7);
-    expect_near(betas.product[2], 0.9 * 0.75 * 0.5, 1e-7);
+    assert_close(betas.product[0], 0.9, 1e-7);
+    assert_close(betas.product[1], 0.9 * 0.75, 1e-7);
+    assert_close(betas.product[2], 0.9 * 0.75 * 0.5, 1e-7);
     scheduler_betas_release(&betas);
 }
 

@@ -7,15 +7,7 @@
 #include "base/rng.h"
 #include "engine/attention/attention_impl.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "base/tests/test.h"
 #include "kernels/tests/each_isa.h"
 
 /* Rows: of the image, of one rank; bands of them: 2, 2, 3. Tokens: the whole text first, then rank by rank. */

@@ -1,13 +1,7 @@
 /* The trace's buffer and clock: order, nesting, wrapping, totals, offsets; and that nothing is allocated. */
 #include "engine/timing/trace.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 static void start(dit_trace *trace, int64_t capacity)
 {

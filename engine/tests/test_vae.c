@@ -3,16 +3,7 @@
 #include "base/rng.h"
 #include "engine/vae/vae.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "base/tests/test.h"
 #include "kernels/tests/each_isa.h"
 
 static const char kl_text[] = "{\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [8, 8, 16],"

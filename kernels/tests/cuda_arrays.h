@@ -12,17 +12,9 @@
 
 #include "base/rng.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/tests/test.h"
 extern "C" {
 #include "kernels/ref/ref.h"
-#include <cmocka.h>
 }
 
 enum { MOST_ARRAYS = 16 };

@@ -1,5 +1,5 @@
 /* For test programs of what depends on the instruction set: their tests run once on each that this machine has, under
- * the name "test (avx2)"; one that it lacks is a skip with the reason. Include it after cmocka.h, once in a program.
+ * the name "test (avx2)"; one that it lacks is a skip with the reason. Include it once in a program.
  *
  * A test finds the instruction set in DITBENCH_ISA, where dit_kernels_get("cpu") finds it, too. Tests have no fixtures
  * of their own; the group may.
@@ -7,10 +7,8 @@
 #ifndef DIT_KERNELS_TESTS_EACH_ISA_H
 #define DIT_KERNELS_TESTS_EACH_ISA_H
 
+#include "base/tests/test.h"
 #include "kernels/kernels.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { EACH_ISA_MOST = 96, EACH_ISA_NAME = 160 };
 

@@ -1,13 +1,7 @@
 /* Room on a device: found by address, taken and given back like a stack, planned at once or grown and counted. */
 #include "kernels/address_map.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 enum { ALIGNMENT = 256, MIB = 1 << 20 };
 

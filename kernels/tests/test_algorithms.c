@@ -5,27 +5,19 @@
 #include "base/log.h"
 #include "base/rng.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/tests/test.h"
+
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 enum { ENTRIES = 9 };
-static char folder[64], path[128];
+static char folder[TEST_FOLDER], path[128];
 
 static int set_up(void **state)
 {
     (void)state;
     dit_log_set_level(DIT_LOG_ERROR);
-    snprintf(folder, sizeof folder, "/tmp/ditbench-algorithms-XXXXXX");
-    if (!mkdtemp(folder)) return 1;
+    if (test_folder_make(folder) != 0) return 1;
     snprintf(path, sizeof path, "%s/linear.algorithms", folder);
     return 0;
 }
@@ -33,9 +25,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    unlink(path);
-    rmdir(folder);
-    return 0;
+    return test_folder_remove(folder);
 }
 
 static dit_algorithms *opened(const char *where)
@@ -83,11 +73,6 @@ static void fill_file(void)
     dit_algorithms *a = opened(folder);
     for (int i = 0; i < ENTRIES; i++) store(a, i);
     dit_algorithms_close(a);
-}
-
-static void write_text(const char *text, size_t bytes)
-{
-    assert_int_equal(dit_file_write(path, &(dit_file_piece){text, bytes}, 1), DIT_OK);
 }
 
 static void what_is_stored_is_there_in_the_next_run(void **state)
@@ -199,7 +184,7 @@ static void a_truncated_file_loses_only_its_end(void **state)
     fill_file();
     assert_int_equal(dit_file_read(path, 1 << 20, &text, &length), DIT_OK);
     for (size_t cut = 0; cut <= length; cut += cut + 31 < length ? 31 : 1) {
-        write_text(text, cut);
+        test_file_write(path, text, cut);
         int64_t whole = whole_entries();
         assert_true(whole == last || whole == last + 1);
         last = whole;
@@ -220,7 +205,7 @@ static void a_damaged_byte_loses_at_most_its_line(void **state)
         size_t at = (size_t)dit_rng_below(5, 1, i, length);
         char kept = text[at], other = (char)dit_rng_below(5, 2, i, 256);
         text[at] = other;
-        write_text(text, length);
+        test_file_write(path, text, length);
         int64_t whole = whole_entries();
         if (kept == other)
             assert_int_equal(whole, ENTRIES);
@@ -247,14 +232,14 @@ static void foreign_files_are_rewritten(void **state)
     memset(line, 'a', sizeof line);
     memcpy(line, "ditbench algorithms 1\n", 22);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        write_text(texts[i], strlen(texts[i]));
+        test_file_write(path, texts[i], strlen(texts[i]));
         assert_int_equal(whole_entries(), 0);
     }
-    write_text(noise, sizeof noise);
+    test_file_write(path, noise, sizeof noise);
     assert_int_equal(whole_entries(), 0);
-    write_text(zeros, sizeof zeros);
+    test_file_write(path, zeros, sizeof zeros);
     assert_int_equal(whole_entries(), 0);
-    write_text(line, sizeof line);
+    test_file_write(path, line, sizeof line);
     assert_int_equal(whole_entries(), 0);
 }
 

@@ -3,15 +3,7 @@
 
 #include "base/rng.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "base/tests/test.h"
 #include "kernels/tests/each_isa.h"
 
 enum { B = 2, H = 3, SQ = 70, SK = 211, D = 40, C = H * D, OUT = B * SQ * C, LSE = B * H * SQ };

@@ -1,14 +1,7 @@
 /* The lists of cases, what is read of a case, and the work of operators and of cases: one home each. */
 #include "kernels/cases.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 

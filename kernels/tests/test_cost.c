@@ -9,30 +9,12 @@
 #include "base/rng.h"
 #include "base/stats.h"
 
+#include "base/tests/test.h"
+
 #include <dirent.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #define ACCELERATORS DITBENCH_SOURCE_DIR "/workloads/accelerators"
 #define PROFILES     DITBENCH_SOURCE_DIR "/workloads/profiles"
-
-static void assert_close(double got, double want, double relative)
-{
-    if (!(fabs(got - want) <= relative * fabs(want))) fail_msg("got %.17g, want %.17g", got, want);
-}
-
-static void assert_ok(dit_status st)
-{
-    if (st != DIT_OK) fail_msg("%s", dit_error_last()->message);
-}
 
 static dit_cost_profile profile_named(const char *name)
 {
@@ -1139,16 +1121,13 @@ static const char whole_device[] =
 /* Reads whole_device with `from` replaced by `to`. */
 static dit_status read_changed(const char *from, const char *to, const char *dtype)
 {
-    char path[] = "/tmp/ditbench-cost-XXXXXX", text[2048];
+    char path[TEST_FOLDER], text[2048];
     const char *at = strstr(whole_device, from);
     dit_cost_profile profile = {0};
     dit_cost_device device;
     assert_non_null(at);
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole_device), whole_device, to, at + strlen(from));
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
+    test_file_make(path, text, strlen(text));
     dit_status st = dit_cost_device_read(path, dtype, &profile, &device);
     unlink(path);
     return st;

@@ -8,19 +8,11 @@
 
 #include "base/rng.h"
 
+#include "base/tests/test.h"
+
 #include <libgen.h>
 #include <limits.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 static dit_device *device;
 static dit_pool *pool;

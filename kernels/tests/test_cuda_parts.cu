@@ -5,16 +5,10 @@
 #include "base/rng.h"
 #include "kernels/cuda/e4m3.h"
 
+#include "base/tests/test.h"
+
 #include <cuda_fp8.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 extern "C" {
-#include <cmocka.h>
 extern const dit_device_ops dit_device_cuda;
 }
 

@@ -3,12 +3,7 @@
  *
  * cuDNN wants a driver for that, so one without a device is loaded first (driver_without_device.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 #ifndef DIT_CUDA_CUDNN
 
@@ -25,12 +20,6 @@ int main(void)
 #include "kernels/cuda/cudnn_conv.h"
 
 #include <dlfcn.h>
-#include <string.h>
-
-static void assert_ok(dit_status st)
-{
-    if (st != DIT_OK) fail_msg("%s", dit_error_last()->message);
-}
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 

@@ -1,14 +1,7 @@
 /* What the device's code asks of cuDNN, from a call of an operator to the graph, its plan and its pointers: carried out
  * on the host (cudnn_on_host.cpp, the emulation) and compared with the reference operators.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-extern "C" {
-#include <cmocka.h>
-}
+#include "base/tests/test.h"
 
 #ifndef DIT_CUDA_CUDNN
 
@@ -25,20 +18,11 @@ int main()
 extern "C" {
 #include "kernels/ref/ref.h"
 }
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <vector>
 
 extern int64_t emulated_cudnn_runs;
 
-static void assert_ok(dit_status st)
-{
-    if (st != DIT_OK) fail_msg("%s", dit_error_last()->message);
-}
-
-/* ---- a device that is memory of the host --------------------------------------------------------------------------
- */
+/* ---- a device that is memory of the host ------------------------------------------------------------------------- */
 
 /* Floats at host addresses for the reference, and the same rounded in elements of the device. */
 struct array {

@@ -5,18 +5,10 @@
 
 #include "base/json.h"
 
+#include "base/tests/test.h"
+
 #include <dlfcn.h>
 #include <libgen.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 /* ---- a device with an arena -------------------------------------------------------------------------------------- */
 

@@ -5,16 +5,9 @@
 
 #include "base/json.h"
 
+#include "base/tests/test.h"
+
 #include <libgen.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 static dit_status bench(const char *name, dit_dtype dtype, const char *filter)
 {

@@ -5,17 +5,9 @@
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/tests/test.h"
+
 #include <sys/wait.h>
-#include <unistd.h>
-extern "C" {
-#include <cmocka.h>
-}
 
 #define LAUNCH(kernel, grid, block, shared, ...)                                                                       \
     assert_int_equal(emulated_launch(#kernel, NULL, grid, block, shared, kernel, ##__VA_ARGS__), cudaSuccess)

@@ -3,15 +3,7 @@
 
 #include "base/rng.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "base/tests/test.h"
 #include "kernels/tests/each_isa.h"
 
 enum { ROWS = 19, N = 101, K = 37 };
@@ -60,7 +52,7 @@ static dit_linear pack_whole(dit_arena *arena)
     return linear;
 }
 
-static void assert_close(const float *a, const float *reference, int count, double tolerance)
+static void assert_rows(const float *a, const float *reference, int count, double tolerance)
 {
     for (int i = 0; i < count; i++)
         if (!(fabs((double)a[i] - reference[i]) <= tolerance * (1 + fabs(reference[i]))))
@@ -83,7 +75,7 @@ static void residual_in_place(dit_arena *arena)
     args.y = apart;
     args.residual = old;
     kernels->linear(pool, &args);
-    assert_close(y, expected, ROWS * N, 1e-6);
+    assert_rows(y, expected, ROWS * N, 1e-6);
     assert_memory_equal(y, apart, sizeof y);
 }
 

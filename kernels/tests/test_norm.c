@@ -5,15 +5,7 @@
 
 #include "base/rng.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "base/tests/test.h"
 #include "kernels/tests/each_isa.h"
 
 enum { ROWS = 70, C = 1155, GROUPS = 5, HEADS = 15, D = C / HEADS, FLOATS = ROWS * C };
@@ -48,7 +40,7 @@ static void open_cpu(void)
 }
 
 /* y against `expected`, relative L2. */
-static void assert_close(dit_operator op)
+static void assert_as_expected(dit_operator op)
 {
     double squares = 0, all = 0;
     for (int i = 0; i < FLOATS; i++) {
@@ -68,7 +60,7 @@ static void layer_norm(void **state)
     args.weight = weight, args.bias = bias;
     args.y = expected, ref->norm(pool, &args);
     args.y = y, cpu->norm(pool, &args);
-    assert_close(DIT_OPERATOR_NORM);
+    assert_as_expected(DIT_OPERATOR_NORM);
 }
 
 static void layer_norm_of_heads(void **state)
@@ -80,7 +72,7 @@ static void layer_norm_of_heads(void **state)
     memcpy(y, x, sizeof y), memcpy(expected, x, sizeof expected);
     args.x = expected, ref->qk_norm_rope(pool, &args);
     args.x = y, cpu->qk_norm_rope(pool, &args);
-    assert_close(DIT_OPERATOR_QK_NORM_ROPE);
+    assert_as_expected(DIT_OPERATOR_QK_NORM_ROPE);
 }
 
 static dit_group_norm_args group_args(void)
@@ -106,7 +98,7 @@ static void group_norm(void **state)
     assert_true(dit_group_norm_workspace_bytes(1, ROWS, C, GROUPS) <= (int64_t)sizeof workspace);
     args.y = expected, ref->group_norm(pool, &args);
     args.y = y, cpu->group_norm(pool, &args);
-    assert_close(DIT_OPERATOR_GROUP_NORM);
+    assert_as_expected(DIT_OPERATOR_GROUP_NORM);
 }
 
 /* As ranks do that share a picture: moments first, which are merged in double, then the norm by them. */
@@ -121,7 +113,7 @@ static void group_norm_by_its_moments(void **state)
     for (int i = 0; i < 2 * GROUPS; i++)
         assert_true(fabs(moments[i] - expected_moments[i]) <= 1e-9 * mean * (i % 2 ? 10 * deviation : 1));
     args.y = y, cpu->group_norm(pool, &args);
-    assert_close(DIT_OPERATOR_GROUP_NORM);
+    assert_as_expected(DIT_OPERATOR_GROUP_NORM);
 }
 
 static void norm_of_one_value(float value, float out[C])

@@ -1,17 +1,10 @@
 /* What a record says of a GPU is what the management library told, and nothing where it told nothing. */
 #include "kernels/cuda/nvml.h"
 
+#include "base/tests/test.h"
+
 #include <cjson/cJSON.h>
 #include <libgen.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 /* Beside this program. */
 static void use_fake_library(void)

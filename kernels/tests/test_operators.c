@@ -5,14 +5,7 @@
 
 #include "base/json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "base/tests/test.h"
 #include "kernels/tests/each_isa.h"
 
 static void check_all(int threads)

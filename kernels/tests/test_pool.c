@@ -1,13 +1,7 @@
 /* The thread pool: every index once, whatever the number of threads and pieces. */
 #include "kernels/pool.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 enum { LARGEST = 5000 };
 

@@ -2,29 +2,11 @@
 #ifndef DIT_REPORTS_TESTS_FIXTURE_H
 #define DIT_REPORTS_TESTS_FIXTURE_H
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-#include "base/file.h"
+#include "base/tests/test.h"
 #include "reports/records/records.h"
 
 #define FIXTURE_FOLDER DITBENCH_SOURCE_DIR "/reports/tests/fixture"
 #define GOLDEN_FOLDER  DITBENCH_SOURCE_DIR "/reports/tests/golden"
-
-__attribute__((noinline, unused)) static char *fixture_read(const char *path, size_t *length)
-{
-    char *text = NULL;
-    if (dit_file_read(path, (size_t)64 << 20, &text, length) != DIT_OK) fail_msg("%s", dit_error_last()->message);
-    return text;
-}
 
 static inline void fixture_table(report_table *table)
 {
@@ -51,16 +33,6 @@ static inline const report_case *fixture_case(const report_table *table, const c
     }
     fail_msg("no case %s", label);
     return NULL;
-}
-
-static inline void assert_near(double got, double want, double tolerance)
-{
-    if (!(fabs(got - want) <= tolerance)) fail_msg("got %.17g, want %.17g", got, want);
-}
-
-static inline void assert_contains(const char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("\"%s\" is not in: %.2000s", part, text);
 }
 
 #endif

@@ -4,28 +4,18 @@
 
 #include "reports/tests/fixture.h"
 
-#include <ftw.h>
-
-static char scratch[] = "/tmp/reports_test_XXXXXX";
-
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk)
-{
-    (void)info;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
+static char scratch[TEST_FOLDER];
 
 static int set_up(void **state)
 {
     (void)state;
-    return mkdtemp(scratch) ? 0 : -1;
+    return test_folder_make(scratch);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    return nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return test_folder_remove(scratch);
 }
 
 #endif

@@ -84,7 +84,7 @@ static void every_colour_of_a_script_has_a_dark_one(void **state)
         char path[512], colour[8];
         size_t length = 0;
         snprintf(path, sizeof path, "%s/%s.gp", GOLDEN_FOLDER, scripts[i]);
-        char *text = fixture_read(path, &length);
+        char *text = test_file_read(path, &length);
         for (char *at = text; (at = strstr(at, "'#")); at += 8) {
             snprintf(colour, sizeof colour, "%.7s", at + 1);
             if (!palette_dark_of(colour)) fail_msg("%s: %s is not of the palette", path, colour);

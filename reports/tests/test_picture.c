@@ -1,17 +1,9 @@
 /* A picture counts only when there is something on it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "reports/draw/picture.h"
 
+#include "base/tests/test.h"
+
 #include <png.h>
-#include <stdio.h>
-#include <unistd.h>
 
 enum { WIDTH = 64, HEIGHT = 32 };
 
@@ -19,11 +11,9 @@ enum { WIDTH = 64, HEIGHT = 32 };
 static dit_status check_drawing(int ink, long bytes)
 {
     static uint8_t pixels[WIDTH * HEIGHT];
-    char path[] = "/tmp/ditbench-picture-XXXXXX";
+    char path[TEST_FOLDER];
     png_image image = {.version = PNG_IMAGE_VERSION, .width = WIDTH, .height = HEIGHT, .format = PNG_FORMAT_GRAY};
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    test_file_make(path, "", 0);
     memset(pixels, 255, sizeof pixels);
     memset(pixels + 7, 0, (size_t)ink);
     assert_true(png_image_write_to_file(&image, path, 0, pixels, 0, NULL));

@@ -585,7 +585,10 @@ static void pairs_are_held_against_published_and_measured(void **state)
         const report_cell *cell = &grid.cells[i];
         assert_true(report_case_is_simulated(cell->kase));
         assert_true((cell->twin != NULL) != (cell->published != NULL));
-        if (cell->twin) assert_near(cell->x_number, 1.0, 1e-6), assert_near(cell->bar.part[0], 1.2, 1e-12);
+        if (cell->twin) {
+            assert_near(cell->x_number, 1.0, 1e-6);
+            assert_near(cell->bar.part[0], 1.2, 1e-12);
+        }
         measured += cell->twin != NULL;
     }
     assert_int_equal(measured, 1);
@@ -617,8 +620,7 @@ static void report_of(const char *name, const char *workload, const char *lines,
     dit_buffer_printf(
         &text, "{\"kind\":\"session\",\"schema\":\"ditbench.journal/1\",\"session_id\":\"s\",\"workload\":%s}\n%s",
         workload, lines);
-    const dit_file_piece piece = {text.data, text.used};
-    assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
+    test_file_write(path, text.data, text.used);
     dit_buffer_release(&text);
     const report_options options = {.session_folder = folder, .quiet = true};
     if (report_write(&options, summary) != DIT_OK) fail_msg("%s", dit_error_last()->message);
@@ -630,7 +632,7 @@ static char *read_output(const char *name, const char *file)
     char path[512];
     size_t length;
     snprintf(path, sizeof path, "%s/%s/report/%s", scratch, name, file);
-    return fixture_read(path, &length);
+    return test_file_read(path, &length);
 }
 
 static const struct {
@@ -891,9 +893,9 @@ static void the_same_session_gives_the_same_bytes(void **state)
             char path[512];
             size_t length, again;
             snprintf(path, sizeof path, "%s/one/report/%s.%s", scratch, plots[i].id, png ? "png" : "svg");
-            char *first = fixture_read(path, &length);
+            char *first = test_file_read(path, &length);
             snprintf(path, sizeof path, "%s/two/report/%s.%s", scratch, plots[i].id, png ? "png" : "svg");
-            char *second = fixture_read(path, &again);
+            char *second = test_file_read(path, &again);
             assert_int_equal(length, again);
             assert_memory_equal(first, second, length);
             free(first);

@@ -239,7 +239,7 @@ static void a_journal_cut_at_every_byte_gives_what_stands_before_the_cut(void **
 {
     (void)state;
     size_t length = 0;
-    char *text = fixture_read(FIXTURE_FOLDER "/journal.jsonl", &length);
+    char *text = test_file_read(FIXTURE_FOLDER "/journal.jsonl", &length);
     size_t first = (size_t)(strchr(text, '\n') - text) + 1, whole = 0;
     for (size_t cut = 0; cut <= length; cut += cut < first + 4000 ? 1 : 61) {
         report_table table;
@@ -260,7 +260,7 @@ static void a_journal_with_any_byte_changed_never_crashes(void **state)
 {
     (void)state;
     size_t length = 0;
-    char *text = fixture_read(FIXTURE_FOLDER "/journal.jsonl", &length);
+    char *text = test_file_read(FIXTURE_FOLDER "/journal.jsonl", &length);
     int taken = 0, refused = 0;
     if (length > 8000) length = 8000;
     while (text[length - 1] != '\n') length--;

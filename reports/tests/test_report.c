@@ -29,7 +29,7 @@ static char *read_output(const char *name, const char *file, size_t *length)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/%s/%s", scratch, name, file);
-    return fixture_read(path, length);
+    return test_file_read(path, length);
 }
 
 /* Pictures inside the page are compared as files of their own. */
@@ -54,9 +54,8 @@ static void compare_golden(const char *file)
         length = strlen(text);
     }
     snprintf(path, sizeof path, "%s/%s", GOLDEN_FOLDER, file);
-    const dit_file_piece piece = {text, length};
-    if (getenv("REPORTS_GOLDEN_UPDATE")) assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
-    char *golden = fixture_read(path, &golden_length);
+    if (getenv("REPORTS_GOLDEN_UPDATE")) test_file_write(path, text, length);
+    char *golden = test_file_read(path, &golden_length);
     size_t same = 0;
     while (same < length && same < golden_length && text[same] == golden[same]) same++;
     if (length != golden_length || same < length) {
@@ -180,8 +179,7 @@ static void write_session(const char *name, const char *workload, const char *li
     dit_buffer_printf(
         &text, "{\"kind\":\"session\",\"schema\":\"ditbench.journal/1\",\"session_id\":\"<s>\",\"workload\":%s}\n%s",
         workload, lines);
-    const dit_file_piece piece = {text.data, text.used};
-    assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
+    test_file_write(path, text.data, text.used);
     dit_buffer_release(&text);
 }
 

@@ -20,8 +20,7 @@ static void write_file(const char *name, const char *text, size_t length)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", scratch, name);
-    const dit_file_piece piece = {text, length};
-    assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
+    test_file_write(path, text, length);
 }
 
 /* A session folder with the fixture's journal, and where asked its page. */
@@ -30,7 +29,7 @@ static void make_session(const char *name, bool with_page)
     char folder[300], file[300];
     report_summary summary;
     size_t length = 0;
-    char *journal = fixture_read(FIXTURE_FOLDER "/journal.jsonl", &length);
+    char *journal = test_file_read(FIXTURE_FOLDER "/journal.jsonl", &length);
     snprintf(folder, sizeof folder, "%s/%s", scratch, name);
     snprintf(file, sizeof file, "%s/journal.jsonl", name);
     mkdir(folder, 0777);
@@ -48,7 +47,7 @@ static char *write_index(const char *program, report_sessions *sessions)
     size_t length = 0;
     assert_int_equal(report_sessions_read(scratch, program, sessions), DIT_OK);
     assert_int_equal(report_index_write(sessions, path), DIT_OK);
-    return fixture_read(path, &length);
+    return test_file_read(path, &length);
 }
 
 static void the_index_is_a_sound_page_over_all_sessions(void **state)
@@ -95,7 +94,7 @@ static void a_page_is_current_for_its_journal_and_its_program(void **state)
     assert_true(is_current("now", "one"));
     assert_false(is_current("now", "two"));
     snprintf(path, sizeof path, "%s/now/journal.jsonl", scratch);
-    char *journal = fixture_read(path, &length);
+    char *journal = test_file_read(path, &length);
     char *digit = strstr(journal, "latency_ns\":[");
     digit[13] = digit[13] == '9' ? '8' : '9'; /* as long, with another number */
     write_file("now/journal.jsonl", journal, length);

@@ -31,9 +31,8 @@ static const char good[] = HEAD NAME LAYER LINEAR WAIT BEGIN ",\n" END ",\n" OTH
 static void write_trace(const char *text, char path[512], char digest[48])
 {
     char hash[DIT_HASH_HEX];
-    const dit_file_piece piece = {text, strlen(text)};
     snprintf(path, 512, "%s/trace.json", scratch);
-    assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
+    test_file_write(path, text, strlen(text));
     dit_hash(text, strlen(text), hash);
     snprintf(digest, 48, "xxh3:%s", hash);
 }
@@ -130,8 +129,7 @@ static void write_session_of(const char *kind, const char *tags, const char *cas
         "{\"compute_ns\":100000,\"clock_uncertainty_ns\":400}]}}}\n",
         case_id, tags, digest);
     snprintf(path, sizeof path, "%s/journal.jsonl", scratch);
-    const dit_file_piece piece = {text.data, text.used};
-    assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
+    test_file_write(path, text.data, text.used);
     dit_buffer_release(&text);
 }
 
@@ -153,7 +151,7 @@ static char *read_report(const char *file)
     char path[512];
     size_t length;
     snprintf(path, sizeof path, "%s/report/%s", scratch, file);
-    return fixture_read(path, &length);
+    return test_file_read(path, &length);
 }
 
 static void a_session_with_a_trace_gets_its_figure(void **state)

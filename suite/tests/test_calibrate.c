@@ -3,19 +3,7 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/simulate/simulate.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#ifndef DITBENCH_SOURCE_DIR
-#define DITBENCH_SOURCE_DIR "."
-#endif
+#include "base/tests/test.h"
 
 static int setup(void **state)
 {
@@ -386,13 +374,13 @@ static void links_of_a_class_get_its_share(void **state)
 /* What a simulation is started from has the values; without them it has what the data files say. */
 static void a_simulation_starts_from_fitted_values(void **state)
 {
-    char folder[] = "/tmp/ditbench-laid-XXXXXX", path[SUITE_PATH];
+    char folder[TEST_FOLDER], path[SUITE_PATH];
     suite_calibration calibration;
     suite_simulate_params params = {.element = "fp16"};
     cJSON *kase = cJSON_CreateObject();
     double ceiling[2];
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(folder), 0);
     assert_int_equal(take(HEAD CEILING "]}", &calibration), DIT_OK);
     for (int with = 0; with < 2; with++) {
         dit_json doc;
@@ -412,20 +400,19 @@ static void a_simulation_starts_from_fitted_values(void **state)
 /* A host that is slower by a factor makes no time of what is none: the engine is to see it, and say so. */
 static void what_is_no_time_is_not_scaled(void **state)
 {
-    char folder[] = "/tmp/ditbench-laid-XXXXXX", path[SUITE_PATH], results[SUITE_PATH];
+    static const char mine[] =
+        "{\"schema\":\"ditbench.profile/1\",\"name\":\"mine\",\"dispatch_s\":\"1\",\"synchronise_s\":2}";
+    char folder[TEST_FOLDER], path[SUITE_PATH], results[SUITE_PATH];
     suite_calibration calibration;
     suite_simulate_params params = {.element = "fp16", .calibration = &calibration};
     cJSON *kase = cJSON_CreateObject();
     dit_json doc;
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(folder), 0);
     assert_int_equal(suite_path(results, "%s/calibration/profiles", folder), DIT_OK);
     assert_int_equal(suite_path_make(results), DIT_OK);
     assert_int_equal(suite_path(path, "%s/mine.json", results), DIT_OK);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs("{\"schema\":\"ditbench.profile/1\",\"name\":\"mine\",\"dispatch_s\":\"1\",\"synchronise_s\":2}", file);
-    fclose(file);
+    test_file_write(path, mine, strlen(mine));
     setenv("DITBENCH_RESULTS", folder, 1);
     assert_int_equal(
         take(HEAD "{\"of\":\"platform\",\"name\":\"8xl40\",\"key\":\"host_scale\",\"value\":3}]}", &calibration),
@@ -511,11 +498,9 @@ static void points_of_the_committed_fit_are_still_known(void **state)
 
 static void plan_refused(const char *text, dit_status wanted, const char *words)
 {
-    char path[] = "/tmp/ditbench-plan-XXXXXX";
+    char path[TEST_FOLDER];
     suite_calibration_plan plan;
-    int file = mkstemp(path);
-    assert_true(write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
+    test_file_make(path, text, strlen(text));
     dit_status st = suite_calibration_plan_load(path, &plan);
     unlink(path);
     if (st != wanted) fail_msg("%s: %s, not %s", text, dit_status_name(st), dit_status_name(wanted));
@@ -589,17 +574,15 @@ static void doubtful_points_are_never_fitted_on(void **state)
 
 static void a_changed_byte_is_named(void **state)
 {
-    char path[] = "/tmp/ditbench-known-XXXXXX";
+    char path[TEST_FOLDER];
     static const char text[] =
         "{\"parameters\":[{\"stage\":\"a\",\"value\":1},{\"stage\":\"b\",\"value\":2}],\"points\":"
         "[{\"stage\":\"b\",\"after\":3}],\"summary\":{}}";
     static const char part[] =
         "{\"parameters\":[{\"stage\":\"b\",\"value\":2}],\"points\":[{\"stage\":\"b\",\"after\":3}"
         "]}";
-    int file = mkstemp(path);
     (void)state;
-    assert_true(write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
+    test_file_make(path, text, strlen(text));
     cJSON *all = cJSON_Parse(text), *one = cJSON_Parse(part);
     assert_int_equal(suite_calibrate_compare(all, NULL, path), DIT_ERR_BYTES_MISMATCH); /* there is no schema */
     assert_int_equal(suite_calibrate_compare(one, "b", path), DIT_OK);

@@ -2,14 +2,7 @@
 #include "suite/console/cli.h"
 #include "suite/text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 typedef struct {
     suite_cli cli;
@@ -135,11 +128,8 @@ static void outside_text_becomes_clean_utf8(void **state)
 static void a_tail_is_whole_lines(void **state)
 {
     (void)state;
-    char path[] = "/tmp/ditbench-test-XXXXXX", tail[16];
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, "first line\nsecond line\nlast\n", 28), 28);
-    close(fd);
+    char path[TEST_FOLDER], tail[16];
+    test_file_make(path, "first line\nsecond line\nlast\n", 28);
     suite_text_tail(path, tail, sizeof tail);
     assert_string_equal(tail, "last\n");
     suite_text_tail("/nowhere", tail, sizeof tail);
@@ -150,8 +140,8 @@ static void a_tail_is_whole_lines(void **state)
 static void paths_are_made_and_removed(void **state)
 {
     (void)state;
-    char root[] = "/tmp/ditbench-test-XXXXXX", deep[SUITE_PATH], link[SUITE_PATH];
-    assert_non_null(mkdtemp(root));
+    char root[TEST_FOLDER], deep[SUITE_PATH], link[SUITE_PATH];
+    assert_int_equal(test_folder_make(root), 0);
     assert_int_equal(suite_path(deep, "%s/a/b/c", root), DIT_OK);
     assert_int_equal(suite_path(link, "%s/link", root), DIT_OK);
     assert_int_equal(suite_path_make(deep), DIT_OK);

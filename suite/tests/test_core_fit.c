@@ -6,15 +6,7 @@
 #include "suite/calibrate/machine_fit.h"
 #include "suite/platform/cluster.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 #ifndef DITBENCH_SOURCE_DIR
 #define DITBENCH_SOURCE_DIR "."
@@ -153,11 +145,6 @@ static dit_status fit_text(const char *text, suite_core_fit *fit)
     return st;
 }
 
-static void assert_near(double value, double expected, double relative)
-{
-    if (!(fabs(value - expected) <= relative * fabs(expected))) fail_msg("%.10g is not %.10g", value, expected);
-}
-
 static void a_made_up_machine_is_found_again(void **state)
 {
     static const double passes[SUITE_FIT_PART_COUNT] = {
@@ -171,22 +158,22 @@ static void a_made_up_machine_is_found_again(void **state)
     assert_non_null(raw);
     made_up(raw);
     if (fit_text(raw->text, &fit) != DIT_OK) fail_msg("%s", dit_error_last()->message);
-    assert_near(fit.launch_s, launch_s, 1e-3);
-    assert_near(fit.gemm_ceiling, ceiling, 1e-3);
-    assert_near(fit.gemm_fill_k, fill, 0.02);
-    assert_near(fit.row_efficiency, 0.5, 0.01);
-    assert_near(fit.bandwidth_bytes_per_s, memory_rate, 1e-3);
-    for (int i = 0; i < fit.bandwidth_fraction.count; i++) assert_near(fit.bandwidth_fraction.y[i], 1, 1e-3);
+    assert_close(fit.launch_s, launch_s, 1e-3);
+    assert_close(fit.gemm_ceiling, ceiling, 1e-3);
+    assert_close(fit.gemm_fill_k, fill, 0.02);
+    assert_close(fit.row_efficiency, 0.5, 0.01);
+    assert_close(fit.bandwidth_bytes_per_s, memory_rate, 1e-3);
+    for (int i = 0; i < fit.bandwidth_fraction.count; i++) assert_close(fit.bandwidth_fraction.y[i], 1, 1e-3);
     assert_int_equal(fit.heads, 2);
-    for (int i = 0; i < fit.attention[0].count; i++) assert_near(fit.attention[0].y[i], attention_rate, 1e-3);
-    for (int i = 0; i < fit.attention[1].count; i++) assert_near(fit.attention[1].y[i], attention_rate, 1e-3);
-    assert_near(fit.together_bandwidth, memory_share, 0.01);
-    assert_near(fit.together_compute, compute_share, 0.01);
-    assert_near(fit.message_latency_s, latency_s, 1e-3);
-    assert_near(fit.message_bytes_per_s, message_rate, 1e-3);
-    for (int i = 0; i < SUITE_FIT_PART_COUNT; i++) assert_near(fit.passes[i], passes[i], 0.01);
+    for (int i = 0; i < fit.attention[0].count; i++) assert_close(fit.attention[0].y[i], attention_rate, 1e-3);
+    for (int i = 0; i < fit.attention[1].count; i++) assert_close(fit.attention[1].y[i], attention_rate, 1e-3);
+    assert_close(fit.together_bandwidth, memory_share, 0.01);
+    assert_close(fit.together_compute, compute_share, 0.01);
+    assert_close(fit.message_latency_s, latency_s, 1e-3);
+    assert_close(fit.message_bytes_per_s, message_rate, 1e-3);
+    for (int i = 0; i < SUITE_FIT_PART_COUNT; i++) assert_close(fit.passes[i], passes[i], 0.01);
     assert_true(fit.product_error < 0.01 && fit.message_error < 0.01);
-    assert_near(suite_core_fit_product(&fit, 256, 1152, 512), made_product(256, 1152, 512), 0.01);
+    assert_close(suite_core_fit_product(&fit, 256, 1152, 512), made_product(256, 1152, 512), 0.01);
     free(raw);
 }
 
@@ -284,23 +271,23 @@ static void a_made_up_accelerator_is_found_again(void **state)
     made_up_devices(raw, 2);
     if (fit_text(raw->text, &fit) != DIT_OK) fail_msg("%s", dit_error_last()->message);
     assert_true(fit.device && fit.cores == 2 && fit.processors == 100 && fit.element_bytes == 2);
-    assert_near(fit.launch_s, device_launch_s, 1e-3);
-    assert_near(fit.bandwidth_bytes_per_s, device_memory_rate, 1e-3);
-    for (int i = 0; i < fit.bandwidth_fraction.count; i++) assert_near(fit.bandwidth_fraction.y[i], 1, 1e-3);
+    assert_close(fit.launch_s, device_launch_s, 1e-3);
+    assert_close(fit.bandwidth_bytes_per_s, device_memory_rate, 1e-3);
+    for (int i = 0; i < fit.bandwidth_fraction.count; i++) assert_close(fit.bandwidth_fraction.y[i], 1, 1e-3);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) /* that it was not fitted to */
-        assert_near(suite_core_fit_product(&fit, sizes[i][0], sizes[i][1], sizes[i][2]),
-                    dit_cost_gemm_seconds(&made_device, sizes[i][0], sizes[i][1], sizes[i][2]), 0.03);
+        assert_close(suite_core_fit_product(&fit, sizes[i][0], sizes[i][1], sizes[i][2]),
+                     dit_cost_gemm_seconds(&made_device, sizes[i][0], sizes[i][1], sizes[i][2]), 0.03);
     assert_int_equal(fit.heads, 2);
-    for (int i = 0; i < fit.attention[1].count; i++) assert_near(fit.attention[1].y[i], device_attention_rate, 1e-3);
-    assert_near(fit.dispatch_s, 4e-6, 1e-3);
-    assert_near(fit.synchronise_s, 5e-6, 1e-3);
-    assert_near(fit.passes[SUITE_FIT_PART_ACTIVATION], 0.5, 0.02);
-    assert_near(fit.passes[SUITE_FIT_PART_GATE], 0.25, 0.02);
-    assert_near(fit.passes[SUITE_FIT_PART_NORM], 2, 0.01);
-    assert_near(fit.passes[SUITE_FIT_PART_COMBINE], 4, 0.01);
-    assert_near(fit.passes[SUITE_FIT_PART_COMBINE_OPERAND], 1, 0.01);
-    assert_near(fit.message_latency_s, 1e-5, 1e-3);
-    assert_near(fit.message_bytes_per_s, 2e11, 1e-3);
+    for (int i = 0; i < fit.attention[1].count; i++) assert_close(fit.attention[1].y[i], device_attention_rate, 1e-3);
+    assert_close(fit.dispatch_s, 4e-6, 1e-3);
+    assert_close(fit.synchronise_s, 5e-6, 1e-3);
+    assert_close(fit.passes[SUITE_FIT_PART_ACTIVATION], 0.5, 0.02);
+    assert_close(fit.passes[SUITE_FIT_PART_GATE], 0.25, 0.02);
+    assert_close(fit.passes[SUITE_FIT_PART_NORM], 2, 0.01);
+    assert_close(fit.passes[SUITE_FIT_PART_COMBINE], 4, 0.01);
+    assert_close(fit.passes[SUITE_FIT_PART_COMBINE_OPERAND], 1, 0.01);
+    assert_close(fit.message_latency_s, 1e-5, 1e-3);
+    assert_close(fit.message_bytes_per_s, 2e11, 1e-3);
     made_up_devices(raw, 1); /* which has nobody to send anything to */
     if (fit_text(raw->text, &fit) != DIT_OK) fail_msg("%s", dit_error_last()->message);
     assert_int_equal(fit.messages, 0);
@@ -309,36 +296,25 @@ static void a_made_up_accelerator_is_found_again(void **state)
 
 /* ---- stored times ------------------------------------------------------------------------------------------------ */
 
-static char folder[] = "/tmp/ditbench-core-XXXXXX";
+static char folder[TEST_FOLDER];
 
 static int setup(void **state)
 {
     (void)state;
     setenv("DITBENCH_WORKLOADS", DITBENCH_SOURCE_DIR "/workloads", 1);
-    if (!mkdtemp(folder)) return 1;
+    if (test_folder_make(folder) != 0) return 1;
     return setenv("DITBENCH_RESULTS", folder, 1);
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    return suite_path_remove(folder) != DIT_OK;
-}
-
-static char *read_all(const char *path)
-{
-    char *text = calloc(1, 1 << 20);
-    FILE *file = fopen(path, "r");
-    assert_non_null(text);
-    if (!file) fail_msg("no %s", path);
-    assert_true(fread(text, 1, (1 << 20) - 1, file) > 0);
-    fclose(file);
-    return text;
+    return test_folder_remove(folder);
 }
 
 static void assert_same_file(const char *a, const char *b)
 {
-    char *one = read_all(a), *other = read_all(b);
+    char *one = test_file_read(a, NULL), *other = test_file_read(b, NULL);
     if (strcmp(one, other) != 0) fail_msg("%s and %s differ", a, b);
     free(one);
     free(other);
@@ -393,7 +369,7 @@ static void what_a_calibration_leaves_is_read_first(void **state)
     cJSON_Delete(summary);
     assert_true(suite_catalogue_local("platforms", "local-cpu-simulated", path));
     assert_int_equal(suite_link_class_load("memory", &after), DIT_OK);
-    assert_near(after.bandwidth_bytes_per_s, message_rate, 1e-3);
+    assert_close(after.bandwidth_bytes_per_s, message_rate, 1e-3);
     assert_true(fabs(after.bandwidth_bytes_per_s - before.bandwidth_bytes_per_s) > 1);
     assert_int_equal(suite_link_class_load("nvlink-a100", &after), DIT_OK);
     assert_int_equal(suite_platform_load("local-cpu-simulated", &platform), DIT_OK);
@@ -441,18 +417,18 @@ static void a_calibration_of_devices_is_read_as_a_machine(void **state)
     assert_int_equal(cluster.devices, 2);
     suite_cluster_release(&cluster);
     assert_int_equal(suite_link_class_load("local-gpu", &link_class), DIT_OK);
-    assert_near(link_class.bandwidth_bytes_per_s, 2e11, 1e-3);
+    assert_close(link_class.bandwidth_bytes_per_s, 2e11, 1e-3);
     assert_int_equal(suite_link_class_load("memory", &link_class), DIT_OK);
-    assert_near(link_class.bandwidth_bytes_per_s, message_rate, 1e-3);
+    assert_close(link_class.bandwidth_bytes_per_s, message_rate, 1e-3);
     assert_true(suite_catalogue_local("profiles", "local-gpu", path));
     if (dit_cost_profile_read(path, &profile) != DIT_OK) fail_msg("%s", dit_error_last()->message);
     assert_true(suite_catalogue_local("accelerators", "local-gpu", path));
     if (dit_cost_device_read(path, "bf16", &profile, &device) != DIT_OK) fail_msg("%s", dit_error_last()->message);
-    assert_near(dit_cost_gemm_seconds(&device, 4096, 3072, 3072), dit_cost_gemm_seconds(&made_device, 4096, 3072, 3072),
-                0.03);
+    assert_close(dit_cost_gemm_seconds(&device, 4096, 3072, 3072),
+                 dit_cost_gemm_seconds(&made_device, 4096, 3072, 3072), 0.03);
     const dit_cost_attention shape = {.B = 1, .H = 64, .Sq = 4096, .Sk = 4096, .D = 128, .seen = 1};
-    assert_near(dit_cost_attention_seconds(&device, &shape),
-                device_launch_s + 4.0 * 64 * 4096 * 4096 * 128 / device_attention_rate, 0.01);
+    assert_close(dit_cost_attention_seconds(&device, &shape),
+                 device_launch_s + 4.0 * 64 * 4096 * 4096 * 128 / device_attention_rate, 0.01);
     assert_int_equal(dit_cost_device_read(path, "fp32", &profile, &device), DIT_ERR_UNSUPPORTED);
 }
 

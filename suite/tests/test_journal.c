@@ -3,23 +3,16 @@
 #include "suite/session/history.h"
 #include "suite/session/journal.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/tests/test.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-static char folder[64], path[128];
+static char folder[TEST_FOLDER], path[128];
 
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/ditbench-test-XXXXXX");
-    if (!mkdtemp(folder)) return -1;
+    if (test_folder_make(folder) != 0) return -1;
     snprintf(path, sizeof path, "%s/journal.jsonl", folder);
     return 0;
 }
@@ -27,7 +20,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return suite_path_remove(folder) == DIT_OK ? 0 : -1;
+    return test_folder_remove(folder);
 }
 
 static cJSON *event(const char *kind, int number)
@@ -55,8 +48,7 @@ static void write_lines(int count)
 
 static void put(const char *text, size_t length)
 {
-    dit_file_piece piece = {text, length};
-    assert_int_equal(dit_file_write(path, &piece, 1), DIT_OK);
+    test_file_write(path, text, length);
 }
 
 static dit_status count_numbers(void *context, int line, const dit_json *document)

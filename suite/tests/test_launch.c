@@ -6,24 +6,17 @@
 #include "suite/launch/stuck_ranks.h"
 #include "suite/launch/scratch.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/tests/test.h"
+
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-static char folder[64], engine[128], out_dir[128];
+static char folder[TEST_FOLDER], engine[128], out_dir[128];
 
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/ditbench-test-XXXXXX");
-    if (!mkdtemp(folder)) return -1;
+    if (test_folder_make(folder) != 0) return -1;
     snprintf(engine, sizeof engine, "%s/engine", folder);
     snprintf(out_dir, sizeof out_dir, "%s/out", folder);
     return mkdir(out_dir, 0777);
@@ -33,7 +26,7 @@ static int tear_down(void **state)
 {
     (void)state;
     suite_scratch_close();
-    return suite_path_remove(folder) == DIT_OK ? 0 : -1;
+    return test_folder_remove(folder);
 }
 
 /* $OUT is the folder for records. */
@@ -41,8 +34,7 @@ static void write_engine(const char *body)
 {
     char text[2048];
     int used = snprintf(text, sizeof text, "#!/bin/sh\nOUT=$4\n%s\n", body);
-    dit_file_piece piece = {text, (size_t)used};
-    assert_int_equal(dit_file_write(engine, &piece, 1), DIT_OK);
+    test_file_write(engine, text, (size_t)used);
     assert_int_equal(chmod(engine, 0755), 0);
 }
 

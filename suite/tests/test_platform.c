@@ -14,7 +14,7 @@ static int use_shipped(void **state)
     return setenv("DITBENCH_WORKLOADS", DITBENCH_SOURCE_DIR "/workloads", 1);
 }
 
-static void assert_near(double value, double expected, const char *what)
+static void assert_fact(double value, double expected, const char *what)
 {
     if (fabs(value - expected) > 1e-9 * fabs(expected)) fail_msg("%s: %.12g, expected %.12g", what, value, expected);
 }
@@ -44,10 +44,10 @@ static void facts_of_an_accelerator_are_those_of_its_file(void **state)
     assert_int_equal(suite_accelerator_load("a100-sxm-80", &accelerator), DIT_OK);
     assert_int_equal(accelerator.memory_bytes, INT64_C(80) << 30);
     assert_int_equal(accelerator.streaming_multiprocessors, 108);
-    assert_near(accelerator.memory_bandwidth_bytes_per_s, 2039e9, "memory bandwidth");
-    assert_near(accelerator.fp32_flops_per_s, 19.5e12, "fp32");
-    assert_near(accelerator.fp16_flops_per_s, 312e12, "fp16");
-    assert_near(accelerator.bf16_flops_per_s, 312e12, "bf16");
+    assert_fact(accelerator.memory_bandwidth_bytes_per_s, 2039e9, "memory bandwidth");
+    assert_fact(accelerator.fp32_flops_per_s, 19.5e12, "fp32");
+    assert_fact(accelerator.fp16_flops_per_s, 312e12, "fp16");
+    assert_fact(accelerator.bf16_flops_per_s, 312e12, "bf16");
     suite_accelerator_release(&accelerator);
     assert_int_equal(suite_accelerator_load("v100-sxm-32", &accelerator), DIT_OK);
     assert_true(accelerator.bf16_flops_per_s == 0); /* unknown */
@@ -85,8 +85,8 @@ static void check_pairs(const suite_cluster *cluster)
             suite_cluster_pair(cluster, from, to, &latency, &bandwidth);
             suite_cluster_pair(cluster, to, from, &back_latency, &back_bandwidth);
             assert_true(latency >= 0 && latency < 1e-3 && bandwidth > 1e9 && bandwidth < 1e12);
-            assert_near(back_latency, latency, cluster->name);
-            assert_near(back_bandwidth, bandwidth, cluster->name);
+            assert_fact(back_latency, latency, cluster->name);
+            assert_fact(back_bandwidth, bandwidth, cluster->name);
         }
 }
 
@@ -150,8 +150,8 @@ static void pairs_have_the_latency_and_bandwidth_of_their_narrowest_link(void **
         double latency, bandwidth;
         assert_int_equal(suite_cluster_load(rows[i].platform, &cluster), DIT_OK);
         suite_cluster_pair(&cluster, rows[i].from, rows[i].to, &latency, &bandwidth);
-        assert_near(latency, rows[i].latency_s, rows[i].platform);
-        assert_near(bandwidth, rows[i].bandwidth_bytes_per_s, rows[i].platform);
+        assert_fact(latency, rows[i].latency_s, rows[i].platform);
+        assert_fact(bandwidth, rows[i].bandwidth_bytes_per_s, rows[i].platform);
         suite_cluster_release(&cluster);
     }
 }
@@ -231,10 +231,10 @@ static void a_root_complex_has_the_bandwidth_of_what_hangs_at_it(void **state)
     suite_cluster cluster;
     (void)state;
     assert_int_equal(read_node(1, "", SWITCHED_TREE "\"peer_to_peer\":true," ONE_NIC, &cluster), DIT_OK);
-    assert_near(cluster.links[cluster.root_link].bandwidth_bytes_per_s, 2 * 31.5e9, "two switches");
+    assert_fact(cluster.links[cluster.root_link].bandwidth_bytes_per_s, 2 * 31.5e9, "two switches");
     suite_cluster_release(&cluster);
     assert_int_equal(suite_cluster_load("8xl40", &cluster), DIT_OK);
-    assert_near(cluster.links[cluster.root_link].bandwidth_bytes_per_s, 4 * 31.5e9, "four devices");
+    assert_fact(cluster.links[cluster.root_link].bandwidth_bytes_per_s, 4 * 31.5e9, "four devices");
     suite_cluster_release(&cluster);
 }
 
@@ -264,14 +264,14 @@ static void cards_are_shared_by_devices_or_devices_have_several(void **state)
     assert_int_equal(suite_cluster_load("2xp4d", &cluster), DIT_OK); /* 4 cards of 8 devices */
     write_path(&cluster, 3, SUITE_OUTSIDE, text);
     assert_string_equal(text, "host3 nic1");
-    assert_near(cluster.links[cluster.nic_link].bandwidth_bytes_per_s, 12.5e9 * 0.908, "one card");
-    assert_near(cluster.fabric.bandwidth_bytes_per_s, 50e9, "fabric");
+    assert_fact(cluster.links[cluster.nic_link].bandwidth_bytes_per_s, 12.5e9 * 0.908, "one card");
+    assert_fact(cluster.fabric.bandwidth_bytes_per_s, 50e9, "fabric");
     suite_cluster_release(&cluster);
     assert_int_equal(suite_cluster_load("2xp5", &cluster), DIT_OK); /* 32 cards of 8 devices */
     write_path(&cluster, 3, SUITE_OUTSIDE, text);
     assert_string_equal(text, "host3 nic3");
-    assert_near(cluster.links[cluster.nic_link].bandwidth_bytes_per_s, 50e9, "four cards");
-    assert_near(cluster.fabric.bandwidth_bytes_per_s, 400e9, "fabric");
+    assert_fact(cluster.links[cluster.nic_link].bandwidth_bytes_per_s, 50e9, "four cards");
+    assert_fact(cluster.fabric.bandwidth_bytes_per_s, 400e9, "fabric");
     suite_cluster_release(&cluster);
 }
 
@@ -390,8 +390,7 @@ static int setup_parts(void **state)
     static const char *const folders[] = {"models", "accelerators", "links"};
     char path[256];
     (void)state;
-    snprintf(fixture_folder, sizeof fixture_folder, "/tmp/ditbench-platform-XXXXXX");
-    if (!mkdtemp(fixture_folder)) return 1;
+    if (test_folder_make(fixture_folder) != 0) return 1;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         snprintf(path, sizeof path, "%s/%s", fixture_folder, folders[i]);
         if (mkdir(path, 0700) != 0) return 1;
@@ -401,13 +400,7 @@ static int setup_parts(void **state)
 
 static int teardown_parts(void **state)
 {
-    static const char *const names[] = {"accelerators/one.json", "links/links.json", "models", "accelerators", "links"};
-    char path[256];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", fixture_folder, names[i]);
-        if (remove(path) != 0) return 1;
-    }
-    return rmdir(fixture_folder) != 0 || use_shipped(state);
+    return test_folder_remove(fixture_folder) != 0 || use_shipped(state);
 }
 
 #define ACCELERATOR                                                                                                    \
@@ -446,7 +439,7 @@ static void a_fact_is_stated_or_said_to_be_unknown(void **state)
         dit_status st = suite_accelerator_load("one", &accelerator);
         if (st != rows[i].code || (st != DIT_OK && !strstr(dit_error_last()->message, rows[i].words)))
             fail_msg("row %zu: %s %s", i, dit_status_name(st), st != DIT_OK ? dit_error_last()->message : "");
-        if (st == DIT_OK) assert_near(accelerator.bf16_flops_per_s, 3e12, "bf16");
+        if (st == DIT_OK) assert_fact(accelerator.bf16_flops_per_s, 3e12, "bf16");
         suite_accelerator_release(&accelerator);
     }
 }
@@ -495,7 +488,7 @@ static void a_class_of_links_has_bandwidth_and_says_who_shares_it(void **state)
         if (st != DIT_OK) suite_place_split(dit_error_last()->message, &place);
         if (st != rows[i].code || (st != DIT_OK && strcmp(place.pointer, rows[i].pointer) != 0))
             fail_msg("row %zu: %s %s", i, dit_status_name(st), st != DIT_OK ? dit_error_last()->message : "");
-        if (st == DIT_OK) assert_near(link_class.bandwidth_efficiency, 0.5, "efficiency");
+        if (st == DIT_OK) assert_fact(link_class.bandwidth_efficiency, 0.5, "efficiency");
     }
 }
 
@@ -515,8 +508,8 @@ static void a_fitted_efficiency_narrows_the_simulated_link(void **state)
                                "\"root_link\":\"root\",\"peer_to_peer\":true," NO_SWITCH,
                                &cluster),
                      DIT_OK);
-    assert_near(cluster.links[0].bandwidth_bytes_per_s, 2e9, "wire");
-    assert_near(cluster.links[cluster.root_link].bandwidth_bytes_per_s, 16e9, "half of four wires as they are sold");
+    assert_fact(cluster.links[0].bandwidth_bytes_per_s, 2e9, "wire");
+    assert_fact(cluster.links[cluster.root_link].bandwidth_bytes_per_s, 16e9, "half of four wires as they are sold");
     suite_cluster_release(&cluster);
 }
 
@@ -526,11 +519,11 @@ static void a_fitted_efficiency_narrows_the_simulated_link(void **state)
 static double told(const char *platform, const suite_calibration *calibration, const char *key)
 {
     static const char *const files[] = {"case.json", "platform.xml", "hosts", "accelerator.json", "profile.json"};
-    char folder[] = "/tmp/ditbench-platform-XXXXXX", path[256];
+    char folder[TEST_FOLDER], path[256];
     suite_simulate_params params = {.element = "fp16", .calibration = calibration};
     dit_json doc;
     cJSON *kase = cJSON_CreateObject();
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(folder), 0);
     assert_int_equal(suite_simulate_prepare(&params, folder, kase, 2, platform, "ditbench"), DIT_OK);
     snprintf(path, sizeof path, "%s/case.json", folder);
     assert_int_equal(dit_json_read_file(path, &doc), DIT_OK);
@@ -560,18 +553,18 @@ static void a_simulation_is_told_of_switches_adapters_and_fitted_links(void **st
     (void)state;
     assert_true(told("2xp5", NULL, "nvswitch") == 1 && told("8xl40", NULL, "nvswitch") == 0);
     assert_true(told("8xv100-sxm", NULL, "nvswitch") == 0);
-    assert_near(told("2xp5", NULL, "adapters_per_node"), 8, "32 cards of 8 devices");
-    assert_near(told("2xp4d", NULL, "adapters_per_node"), 4, "4 cards of 8 devices");
-    assert_near(told("2xp4d", NULL, "network_bandwidth_bytes_per_s"), 12.5e9 * 0.908, "one of them");
+    assert_fact(told("2xp5", NULL, "adapters_per_node"), 8, "32 cards of 8 devices");
+    assert_fact(told("2xp4d", NULL, "adapters_per_node"), 4, "4 cards of 8 devices");
+    assert_fact(told("2xp4d", NULL, "network_bandwidth_bytes_per_s"), 12.5e9 * 0.908, "one of them");
     assert_true(told("8xl40", NULL, "network_bandwidth_bytes_per_s") < 0); /* one node */
-    assert_near(told("2xp5", NULL, "inside_many_peers_efficiency"), 1, "not fitted");
+    assert_fact(told("2xp5", NULL, "inside_many_peers_efficiency"), 1, "not fitted");
     fit_peers(&calibration, "nvlink-h100", 0.9);
     fit_peers(&calibration, "efa-v2", 0.5);
     fit_peers(&calibration, "pcie4-x16", 0.25);
-    assert_near(told("2xp5", &calibration, "inside_many_peers_efficiency"), 0.9, "NVLink");
-    assert_near(told("2xp5", &calibration, "network_many_peers_efficiency"), 0.5,
+    assert_fact(told("2xp5", &calibration, "inside_many_peers_efficiency"), 0.9, "NVLink");
+    assert_fact(told("2xp5", &calibration, "network_many_peers_efficiency"), 0.5,
                 "EFA, the lesser of it and the fabric");
-    assert_near(told("8xl40", &calibration, "inside_many_peers_efficiency"), 0.25, "PCIe");
+    assert_fact(told("8xl40", &calibration, "inside_many_peers_efficiency"), 0.25, "PCIe");
     suite_calibration_release(&calibration);
 }
 

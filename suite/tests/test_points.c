@@ -3,14 +3,7 @@
 #include "suite/simulate/published_points.h"
 #include "suite/text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 #ifndef DITBENCH_SOURCE_DIR
 #define DITBENCH_SOURCE_DIR "."
@@ -854,10 +847,7 @@ static void write_table(const char *folder, const char *name, const char *text)
 {
     char path[SUITE_PATH];
     assert_int_equal(suite_path(path, "%s/%s.json", folder, name), DIT_OK);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    test_file_write(path, text, strlen(text));
 }
 
 #define MODELS "{\"schema\":\"ditbench.published_models/1\",\"unknown\":{},\"layers\":{},"
@@ -888,10 +878,10 @@ static void damaged_tables_are_refused(void **state)
         {"methods", METHODS "\"settings\":{},\"neutral\":\"x\",\"warmup_steps\":1}", "/neutral"},
         {"methods", METHODS "\"settings\":{},\"neutral\":[],\"warmup_steps\":\"1\"}", "/warmup_steps"},
         {"methods", METHODS "\"settings\":{},\"neutral\":[],\"warmup_steps\":1e300}", "/warmup_steps"}};
-    char folder[] = "/tmp/ditbench-names-XXXXXX";
+    char folder[TEST_FOLDER];
     suite_published_names read;
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(folder), 0);
     assert_int_equal(suite_published_names_load(folder, &read), DIT_ERR_IO);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         write_table(folder, "models", MODELS "\"aliases\":{}}");

@@ -3,14 +3,7 @@
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "base/tests/test.h"
 
 static const suite_column columns[] = {{"model", "model", true, 0},
                                        {"latency", "latency s", false, 0},

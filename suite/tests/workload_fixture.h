@@ -5,30 +5,17 @@
 
 #include "suite/workload/workload.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/tests/test.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#ifndef DITBENCH_SOURCE_DIR
-#define DITBENCH_SOURCE_DIR "."
-#endif
-
-static char fixture_folder[128];
+static char fixture_folder[TEST_FOLDER];
 
 static inline void fixture_write(const char *name, const char *text)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", fixture_folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    test_file_write(path, text, strlen(text));
 }
 
 static inline void fixture_platform(const char *name, int devices, int max_ranks, const char *memory_bytes)
@@ -68,8 +55,7 @@ static inline int fixture_setup(void **state)
 {
     char path[256];
     (void)state;
-    snprintf(fixture_folder, sizeof fixture_folder, "/tmp/ditbench-workload-XXXXXX");
-    assert_non_null(mkdtemp(fixture_folder));
+    assert_int_equal(test_folder_make(fixture_folder), 0);
     snprintf(path, sizeof path, "%s/platforms", fixture_folder);
     assert_int_equal(mkdir(path, 0700), 0);
     for (int i = 0; i < FIXTURE_LINKS; i++) fixture_link(fixture_links[i]);
@@ -80,20 +66,8 @@ static inline int fixture_setup(void **state)
 
 static inline int fixture_teardown(void **state)
 {
-    static const char *const files[] = {"platforms/local-cpu.json", "platforms/tiny.json"};
-    char path[256];
     (void)state;
-    for (int i = 0; i < FIXTURE_LINKS; i++) {
-        snprintf(path, sizeof path, "%s/%s", fixture_folder, fixture_links[i]);
-        unlink(path);
-    }
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", fixture_folder, files[i]);
-        unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/platforms", fixture_folder);
-    rmdir(path);
-    return rmdir(fixture_folder);
+    return test_folder_remove(fixture_folder);
 }
 
 /* A workload of these members (a JSON text without the outer braces), which must be good. */

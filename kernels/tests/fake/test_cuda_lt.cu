@@ -7,24 +7,16 @@
 #include "base/log.h"
 #include "base/rng.h"
 
+#include "base/tests/test.h"
+
 #include <cublasLt.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 extern "C" {
-#include <cmocka.h>
 extern const dit_device_ops dit_device_cuda;
 }
 
 enum { ROWS = 20, N = 24, K = 32 };
 
-static char folder[64], path[128];
+static char folder[TEST_FOLDER], path[128];
 static dit_cuda *cuda;
 static dit_pool *pool;
 static dit_memory_ledger ledger;
@@ -97,8 +89,7 @@ static void assert_result(float tolerance)
 static int set_up(void **)
 {
     dit_log_set_level(DIT_LOG_ERROR);
-    snprintf(folder, sizeof folder, "/tmp/ditbench-lt-XXXXXX");
-    if (!mkdtemp(folder)) return 1;
+    if (test_folder_make(folder) != 0) return 1;
     snprintf(path, sizeof path, "%s/linear.algorithms", folder);
     dit_rng_normal(5, 1, 0, N * K, 0, 0.2f, w);
     dit_rng_normal(5, 2, 0, N, 0, 1, b);
@@ -107,9 +98,7 @@ static int set_up(void **)
 
 static int tear_down(void **)
 {
-    unlink(path);
-    rmdir(folder);
-    return 0;
+    return test_folder_remove(folder);
 }
 
 /* Its timing leaves y, which is the residual too, as it was. */
