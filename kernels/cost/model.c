@@ -35,7 +35,7 @@ double dit_cost_elementwise_seconds(const dit_cost_device *device, double bytes)
 
 /* Output tiles that libraries offer, with the rate of a full one as a fraction of the largest's: a smaller one loads
  * more operands for each product. One list for all accelerators, chosen on the published products of
- * tests/test_cost.c. */
+ * tests/test_cost_model.c. */
 static const dit_cost_tile tiles[] = {{128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.9}, {64, 256, 0.8},
                                       {256, 64, 0.8},  {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.65}};
 enum { TILE_COUNT = sizeof tiles / sizeof tiles[0] };
