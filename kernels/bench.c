@@ -1,9 +1,9 @@
-/* Runs the case list: check against the reference, then time. And the two ceilings of the machine: multiply-adds in
- * registers and copy bandwidth.
+/* Runs the case list: each case is compared with the reference, then timed. Also measures the two ceilings of the
+ * machine: multiply-adds in registers, and copy bandwidth.
  *
- * The speed of a shared machine drifts within seconds, so every round of a timed case is bracketed by two measurements
- * of the peak about half as long as the round (a shorter one would slip between the neighbours' time slices), and
- * of_peak is the median over rounds of the round's own ratio.
+ * The speed of a shared machine drifts within seconds. So the peak is measured before and after each round of a timed
+ * case, for about half as long as the round (a shorter measurement would slip between the neighbours' time slices), and
+ * of_peak is the median of the rounds' own ratios.
  */
 #include "kernels/bench.h"
 #include "kernels/bench_device.h"
@@ -47,7 +47,7 @@ static void peak_pieces(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) window->flops += (int64_t)window->isa->peak_burst(PEAK_ROUNDS);
 }
 
-/* flop/s over one window of `pieces` bursts a thread, 16 of which take one or a few milliseconds. */
+/* Measures flop/s over one window of `pieces` bursts per thread; 16 bursts take one to a few milliseconds. */
 static double measure_peak_window(dit_pool *pool, int64_t pieces)
 {
     peak_window window = {.isa = dit_cpu_current()};
@@ -56,7 +56,7 @@ static double measure_peak_window(dit_pool *pool, int64_t pieces)
     return (double)window.flops * 1e9 / (double)(dit_clock_ns() - begin);
 }
 
-/* The best window: a peak is what the machine can do, not what it did while it was disturbed. */
+/* Returns the rate of the best window: a peak is what the machine can do, not what it did while it was disturbed. */
 double dit_kernels_measure_peak_flops(dit_pool *pool)
 {
     double best = 0;
@@ -101,11 +101,11 @@ typedef struct {
     double error, tolerance, lse_error;
     bool passed, timed, has_lse;
     double time_ns, flop_per_s, of_peak, byte_per_s;
-    dit_summary spread; /* of the rounds' times of one call, in ns            */
-    int copies;         /* of the operands on a device; 0 on the host         */
+    dit_summary spread; /* over rounds, of the ns that one call takes */
+    int copies;         /* of the operands on a device; 0 on the host */
 } case_result;
 
-/* What cases run on. */
+/* The tables, threads and device that cases run on. */
 typedef struct {
     const dit_kernel_bench *bench;
     const dit_kernels *table;
@@ -115,7 +115,7 @@ typedef struct {
     int64_t cache_bytes;
 } bench_place;
 
-/* Calls per round, so that a round is long against the clock, and how long the peak is measured beside it. */
+/* How many calls a round has, so that it is long beside the clock's resolution, and how long the peak is measured. */
 typedef struct {
     int calls;
     int64_t peak_pieces;
@@ -241,7 +241,7 @@ static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, c
     bench->progress(bench->context, line);
 }
 
-/* "spread_ns": least, quartiles, median and most of the rounds. */
+/* Adds "spread_ns": the least, the quartiles, the median and the most of the rounds. */
 static dit_status add_spread(cJSON *item, const dit_summary *spread)
 {
     cJSON *object = cJSON_AddObjectToObject(item, "spread_ns");
@@ -278,7 +278,7 @@ static dit_status add_case(cJSON *cases, const dit_kernel_case *c, const case_re
     return add_timing(item, c, r);
 }
 
-/* of_peak of the timed cases of one operator, in the order of the list. */
+/* The of_peak of each timed case of one operator, in the order of the list. */
 typedef struct {
     double of_peak[MAX_ROUNDS];
     int count;
@@ -314,7 +314,7 @@ static dit_status add_ceilings(cJSON *report, const bench_place *place)
     return dit_json_add_number(report, "copy_gb_per_s", dit_kernels_measure_bandwidth(place->pool) / 1e9);
 }
 
-/* What the device says of itself, and its rate at a product of matrices where something is timed. */
+/* Adds what the device says of itself and, where something is timed, its rate at a matrix product. */
 static dit_status add_device(cJSON *report, bench_place *place)
 {
     cJSON *device = cJSON_AddObjectToObject(report, "device");

@@ -12,7 +12,7 @@ static const double gemm_call_ns = 1e6, round_ns = 2e6, case_ns = 1e9;
 
 /* ---- the product of matrices ------------------------------------------------------------------------------------- */
 
-/* Evenly over [-1, 1): the power that a product takes depends on its data. */
+/* Fills x evenly over [-1, 1): the power that a product takes depends on its data. */
 static void fill_evenly(float *x, int64_t count)
 {
     uint32_t state = 2463534242u;
@@ -36,7 +36,7 @@ static dit_status gemm_fill(dit_bench_gemm *g)
     return dit_device_upload(g->device, g->x, g->n * g->n);
 }
 
-/* Nanoseconds between two events around what is asked for in between. */
+/* Measures the nanoseconds between two events, which enclose the work. */
 typedef struct {
     dit_device *device;
     int64_t begin;
@@ -56,7 +56,7 @@ static dit_status watch_end(const stopwatch *watch, double *ns)
     return *ns > 0 ? DIT_OK : DIT_FAIL(DIT_ERR_DEVICE, "the device measured no time");
 }
 
-/* Where a call alone takes longer than a round, one is enough. */
+/* Returns how many products are timed together: one, where a single call takes longer than a round. */
 static int gemm_calls(const dit_bench_gemm *g)
 {
     double call_ns = dit_product_work(g->n, g->n, g->n).flops * 1e9 / g->flop_per_s;
@@ -96,7 +96,7 @@ dit_status dit_bench_gemm_prepare(dit_pool *pool, dit_bench_gemm *out)
     double flop_per_s;
     *out = (dit_bench_gemm){.pool = pool, .device = dit_pool_device(pool)};
     out->ledger = dit_case_ledger(out->device);
-    dit_arena_init(&out->arena, &out->ledger, DIT_MEMORY_WEIGHTS); /* cases have their own class */
+    dit_arena_init(&out->arena, &out->ledger, DIT_MEMORY_WEIGHTS); /* a class that cases do not use */
     DIT_TRY(gemm_choose(out));
     for (int i = 0; i < GEMM_WINDOWS; i++) DIT_TRY(gemm_measure(out, gemm_calls(out), &flop_per_s));
     return DIT_OK;
@@ -115,10 +115,10 @@ typedef struct {
     int copies, calls;
     const dit_kernels *table;
     dit_device *device;
-    dit_device_graph *graph; /* NULL: the device records none */
+    dit_device_graph *graph; /* NULL: the device cannot record */
 } timed_case;
 
-/* So many that a cache has forgotten the first when the last is done. */
+/* Returns how many copies of the operands it takes until the cache has lost the first copy when the last is done. */
 static int copies_wanted(dit_case_run *run, dit_dtype dtype, int64_t cache_bytes)
 {
     double wanted = ceil(2 * (double)cache_bytes / dit_case_bytes(run, dtype));
@@ -168,7 +168,7 @@ static dit_status record_calls(timed_case *t)
     return dit_device_record_end(t->device, &t->graph);
 }
 
-/* Calls per round, a multiple of the copies. The first round of all warms up. */
+/* Sets the calls of a round, a multiple of the copies. The very first round only warms up. */
 static dit_status plan_calls(timed_case *t)
 {
     double ns = 0;

@@ -1,11 +1,11 @@
-/* Timing on a device: by its own events, of work that is recorded first where the device records. */
+/* Times cases on a device, by the device's own events. Where the device can record, calls are recorded first. */
 #ifndef DIT_KERNELS_BENCH_DEVICE_H
 #define DIT_KERNELS_BENCH_DEVICE_H
 
 #include "base/stats.h"
 #include "kernels/cases.h"
 
-/* y = x W^T of n x n matrices in the device's element, n as large as the device needs to be busy for a millisecond. */
+/* The product y = x W^T of n x n matrices in the device's type, with n so large that one call takes a millisecond. */
 typedef struct {
     dit_pool *pool;
     dit_device *device;
@@ -23,13 +23,13 @@ void dit_bench_gemm_release(dit_bench_gemm *gemm);
 
 typedef struct {
     double time_ns, of_gemm;
-    dit_summary spread; /* of the rounds' times of one call, in ns                                   */
-    int copies;         /* of the operands, taken in turn so that caches do not hold them            */
+    dit_summary spread; /* over rounds, of the ns that one call takes */
+    int copies;         /* of the operands; calls take them in turn, so that caches do not hold them */
     bool recorded;
 } dit_device_timing;
 
-/* After the case has passed: medians over rounds of many calls. Each round's ratio to the product of matrices is taken
- * from two measurements of that, before and after it: clocks follow the temperature. */
+/* Times a case that has passed: medians over rounds of many calls. Each round is compared with the matrix product as
+ * measured right before and right after it, because clocks follow the temperature. */
 dit_status dit_bench_device_time(dit_case_run *run, const dit_kernels *table, dit_bench_gemm *gemm, int64_t cache_bytes,
                                  dit_device_timing *out);
 

@@ -1,4 +1,4 @@
-/* Cases: shapes on which operators are checked and timed, and what one case needs to run on any table of operators.
+/* Cases: the shapes on which operators are checked and timed, and the means to run one case on any table of operators.
  *
  * One file per operator in kernels/cases/ holds its cases as data, its tolerance with the reason, its operands and its
  * call. `ditbench kernels` (kernels/bench.c) and `ditbench calibrate` (engine/programs/calibrate.c) read them.
@@ -12,8 +12,8 @@
 typedef enum {
     DIT_CASES_CHECKED, /* `ditbench kernels` compares them with the reference, and times those that are TIMED */
     DIT_CASES_CORE,    /* calibrate times them on one core, to fit the parameters of a cost model */
-    DIT_CASES_DEVICE,  /* calibrate times them on an accelerator: some fill it, some do not */
-    DIT_CASES_FEW,     /* the fewest that a fit can be made from; they test the fit on emulated devices */
+    DIT_CASES_DEVICE,  /* calibrate times them on an accelerator; some keep all of it busy, some do not */
+    DIT_CASES_FEW,     /* as few as a fit can be made from; they test the fit on emulated devices */
     DIT_CASES_COUNT
 } dit_case_list;
 
@@ -24,10 +24,10 @@ enum {
     DIT_CASE_GELU = 1 << 3,       /* activation: the tanh form of GELU */
     DIT_CASE_ERF = 1 << 4,        /* activation: the exact GELU */
     DIT_CASE_SILU = 1 << 5,       /* activation: SiLU */
-    DIT_CASE_RESIDUAL = 1 << 6,   /* the result is added to y, in place */
+    DIT_CASE_RESIDUAL = 1 << 6,   /* adds the result to y, in place */
     DIT_CASE_GATE = 1 << 7,       /* what is added is multiplied by a gate */
     DIT_CASE_STRIDED = 1 << 8,    /* rows lie apart; attention: q, k, v lie inside one fused projection */
-    DIT_CASE_LSE = 1 << 9,        /* attention: the log-sum-exp is wanted, too */
+    DIT_CASE_LSE = 1 << 9,        /* attention: returns the log-sum-exp, too */
     DIT_CASE_MODULATE = 1 << 10,  /* norm: scale and shift; group_norm: fields of them; timestep: t in thousandths */
     DIT_CASE_NORM = 1 << 11,      /* qk_norm_rope: heads are normalised */
     DIT_CASE_ROPE = 1 << 12,      /* qk_norm_rope: heads are rotated */
@@ -36,9 +36,9 @@ enum {
     DIT_CASE_DOWN = 1 << 15,      /* conv: stride 2, padding only after the last pixel */
     DIT_CASE_UP = 1 << 16,        /* conv: each pixel of x is read twice in each direction */
     DIT_CASE_BAND = 1 << 17,      /* conv: x has rows above and below; group_norm: another call takes the moments */
-    DIT_CASE_TIMED = 1 << 18,     /* is timed after it has passed */
-    DIT_CASE_LARGE = 1 << 19,     /* runs only where cases are timed, and compares only some rows with the reference */
-    DIT_CASE_ON_DEVICE = 1 << 20, /* is too large for a host: runs only on devices */
+    DIT_CASE_TIMED = 1 << 18,     /* timed after it has passed */
+    DIT_CASE_LARGE = 1 << 19,     /* runs only where cases are timed; only some rows are compared with the reference */
+    DIT_CASE_ON_DEVICE = 1 << 20, /* too large for a host: runs only on devices */
 };
 
 enum { DIT_CASE_SIZES = 6 };
@@ -48,37 +48,39 @@ typedef struct {
     unsigned flags;
 } dit_kernel_case;
 
-/* The case at that index of a list, operators in the order of DIT_OPERATOR_LIST; NULL after the last. */
+/* Returns the case at that index of a list, or NULL after the last one. Operators come in the order of the list of
+ * operators.h. */
 const dit_kernel_case *dit_case_at(dit_case_list list, int index);
 
-/* The operator's name in reports. Operators that one call checks together share a name: row_squares and row_scale are
- * "row_norm". */
+/* Returns the operator's name in reports. Operators that one call checks together share a name: row_squares and
+ * row_scale are "row_norm". */
 const char *dit_case_operator(const dit_kernel_case *c);
-/* Largest relative L2 distance to the reference that is allowed; the reasons stand beside the numbers. */
+/* Returns the largest relative L2 distance to the reference that is allowed; the reasons stand beside the numbers. */
 double dit_operator_tolerance(dit_operator op);
-/* The largest distances on a device, whose elements may be shorter: for a case's output, and for its lse. */
+/* Return the largest distances allowed on a device that computes in `dtype`: for a case's output, and for its lse. */
 double dit_case_tolerance(const dit_kernel_case *c, dit_dtype dtype);
 double dit_case_lse_tolerance(const dit_kernel_case *c, dit_dtype dtype);
-/* Whether multiply-adds, not bytes, limit the operator. */
+/* True if multiply-adds, not bytes, limit the operator. */
 bool dit_operator_is_compute_bound(dit_operator op);
-/* Whether multiply-adds limit this case, too: one row times a matrix waits for the matrix instead. */
+/* True if multiply-adds limit this case, too: one row times a matrix waits for the matrix instead. */
 bool dit_case_is_compute_bound(const dit_kernel_case *c);
 /* Writes the sizes and flags as text: "rows=1024 n=1152 k=4608 bias gelu". */
 void dit_case_describe(const dit_kernel_case *c, char *out, int size);
 /* Gives the size at that index with its key in records. Returns false after the operator's last size. */
 bool dit_case_size(const dit_kernel_case *c, int index, const char **key, int64_t *value);
 
-/* One case with its operands. On a device (of the pool) they lie at addresses of its ledger: what the host has there is
- * what the reference computes on, rounded as the device's elements are. release accepts a zeroed one. */
+/* One case with its operands. Where the pool has a device, operands lie at addresses of its ledger, and host memory at
+ * those addresses holds the values that the reference computes on, rounded to the device's type. release takes a
+ * zeroed one. */
 enum { DIT_CASE_ARRAYS = 16 };
 typedef struct {
     const dit_kernel_case *c;
     dit_pool *pool;
     dit_device *device;                   /* NULL: the host */
-    const dit_kernels *table, *reference; /* that weights are packed with; reference NULL: not for comparing */
+    const dit_kernels *table, *reference; /* the tables that packed the weights; reference NULL: nothing is compared */
     dit_memory_ledger ledger, host_ledger;
-    dit_arena arena, host_arena; /* what the operators of the table see; the reference's own */
-    dit_arena *room;             /* the first of them, or another run's */
+    dit_arena arena, host_arena; /* memory of the table's operators; memory of the reference */
+    dit_arena *room;             /* `arena`, or that of another run */
     float *in[8];                /* operands, by operator                                    */
     void *own[2];                /* arrays of another type, by operator; NULL: none           */
     float *initial;              /* contents of the output before a call: strides and in-place inputs */
@@ -95,25 +97,26 @@ typedef struct {
     int array_count;
 } dit_case_run;
 
-/* Allocates and fills the operands from fixed seeds, packs weights with both tables, and puts all that on the pool's
- * device, if it has one. Errors: DIT_ERR_MEMORY, those of the device. */
+/* Allocates the operands, fills them from fixed seeds, packs weights with both tables, and uploads everything to the
+ * pool's device, if it has one. Errors: DIT_ERR_MEMORY, those of the device. */
 dit_status dit_case_prepare(const dit_kernel_case *c, dit_pool *pool, const dit_kernels *table,
                             const dit_kernels *reference, dit_case_run *run);
-/* The same operands once more, beside those of a run that outlives this one; for calls, not for comparing. */
+/* Makes a second copy of a run's operands, for calls that are not compared. `first` outlives the new run. */
 dit_status dit_case_prepare_beside(dit_case_run *first, const dit_kernels *table, dit_case_run *run);
 void dit_case_release(dit_case_run *run);
-/* Counts nothing, and has its arrays on the device. */
+/* Returns a ledger without limits that places arrays on the device. */
 dit_memory_ledger dit_case_ledger(dit_device *device);
-/* The output as it is before a call. Errors: those of the device. */
+/* Restores the output to what it is before a call. Errors: those of the device. */
 dit_status dit_case_reset(dit_case_run *run);
-/* One call of the operator into run->out. Allocates nothing. */
+/* Calls the operator once, into run->out. Allocates nothing. */
 void dit_case_call(dit_case_run *run, const dit_kernels *table);
 /* Adds up the work of the operators that dit_case_call calls. Only one thread may ask at a time. */
 dit_work dit_case_work(dit_case_run *run);
-/* Bytes that a call reads and writes where operands are elements of a device; dit_case_work counts fp32. */
+/* Returns the bytes that a call reads and writes with operands of that type; dit_case_work counts fp32. */
 double dit_case_bytes(dit_case_run *run, dit_dtype dtype);
-/* Relative L2 distances between a call on `table` and on `reference`; infinite when anything is not finite. Bytes
- * between the rows must stay as they were. Errors: those of the device. */
+/* Gives the relative L2 distances between a call on `table` and one on `reference`; infinite when a value is not
+ * finite. Values between the rows of the output are compared, too: a call must leave them. Errors: those of the device.
+ */
 typedef struct {
     double out, lse;
 } dit_case_distance;

@@ -1,4 +1,4 @@
-/* All devices in one list, and the interface over them. */
+/* Lists all devices, and forwards the interface of device.h to them. */
 #include "kernels/device_impl.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* `library`: file that defines dit_device_<name>, beside the program's folder in lib/; NULL: built in. */
+/* `library` is the file that defines dit_device_<name>, in ../lib from the program's folder; NULL: built in. */
 static const struct {
     const char *name, *library, *variable;
     const dit_device_ops *ops;
@@ -33,7 +33,7 @@ bool dit_device_is_one(const char *name)
     return index_of(name) >= 0;
 }
 
-/* PROGRAM/../lib/LIBRARY, or what the variable says. */
+/* Gives the path of a device's library: ../lib/LIBRARY from the program's folder, or what the variable names. */
 static void library_path(int index, char out[PATH_MAX])
 {
     char program[PATH_MAX] = "";
@@ -76,7 +76,10 @@ static dit_status find(const char *name, const dit_device_ops **out)
     DIT_TRY(load(index, &handle));
     snprintf(symbol, sizeof symbol, "dit_device_%s", name);
     *out = dlsym(handle, symbol);
-    if (!*out) return DIT_FAIL(DIT_ERR_DEVICE, "backend %s has no %s: it is another version's", name, symbol);
+    if (!*out)
+        return DIT_FAIL(DIT_ERR_DEVICE,
+                        "the library of backend %s has no symbol %s: it belongs to another version of ditbench", name,
+                        symbol);
     return DIT_OK;
 }
 
@@ -96,7 +99,7 @@ int dit_device_count(const char *name)
     return find(name, &ops) == DIT_OK ? ops->count() : 0;
 }
 
-/* What every wait gets; a test asks for less by DITBENCH_DEVICE_DEADLINE. */
+/* Returns the limit of each wait; DITBENCH_DEVICE_DEADLINE sets another one, for tests. */
 static double default_deadline_s(void)
 {
     const char *said = getenv("DITBENCH_DEVICE_DEADLINE");
@@ -139,11 +142,11 @@ const dit_kernels *dit_device_kernels(const dit_device *device)
     return device->kernels;
 }
 
-/* Where `elements` from `address` on lie: all in one array. */
+/* Finds where `elements` elements from `address` on lie. All must belong to one array. */
 static dit_status locate(const dit_device *device, const void *address, int64_t elements, dit_location *out)
 {
     if (!dit_address_map_find(device->map, address, out))
-        return DIT_FAIL(DIT_ERR_INTERNAL, "%p is no address of the device's arrays", address);
+        return DIT_FAIL(DIT_ERR_INTERNAL, "address %p belongs to no array of the device", address);
     if (elements < 0 || elements > out->left)
         return DIT_FAIL(DIT_ERR_INTERNAL, "%lld elements asked for, the array has %lld more", (long long)elements,
                         (long long)out->left);
@@ -238,7 +241,7 @@ bool dit_device_can_record(const dit_device *device)
 dit_status dit_device_record_begin(dit_device *device)
 {
     if (!device->ops->record_begin)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "device %s records no graphs", device->ops->name);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "device %s cannot record graphs", device->ops->name);
     return device->ops->record_begin(device);
 }
 dit_status dit_device_record_end(dit_device *device, dit_device_graph **out)

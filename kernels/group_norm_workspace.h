@@ -1,4 +1,4 @@
-/* Where group norm keeps its partial sums: two doubles per block of rows and group, three floats per entry and
+/* The layout of group norm's workspace: two doubles per block of rows and group, then three floats per batch entry and
  * group. */
 #ifndef DIT_KERNELS_GROUP_NORM_WORKSPACE_H
 #define DIT_KERNELS_GROUP_NORM_WORKSPACE_H

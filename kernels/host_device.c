@@ -1,7 +1,7 @@
-/* Device "host": memory apart from the addresses, on this machine, and the cpu backend's operators over it.
+/* Device "host": keeps arrays apart from the host's addresses and runs the cpu backend's operators over them.
  *
- * It computes nothing faster. It shows on any machine that what the host and the operators exchange goes through upload
- * and download, and it is the shortest example of a device: everything is done when a call returns.
+ * It computes nothing faster. On any machine it shows whether the host and the operators exchange everything by upload
+ * and download, and it is the shortest example of a device: a call returns when its work is done.
  */
 #include "kernels/device_impl.h"
 
@@ -14,13 +14,13 @@
 typedef struct {
     dit_device device;
     const dit_kernels *cpu;
-    bool lost; /* an operand was no array's: reported by the next wait */
+    bool lost; /* an operand's address belongs to no array: the next wait reports it */
     int64_t *events, event_count, event_room;
 } host_device;
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Whoever reads what nobody wrote gets NaN. */
+/* Allocates memory full of NaN, so that reading what nobody wrote shows. */
 static void *get_memory(void *context, int64_t bytes)
 {
     (void)context;
@@ -49,7 +49,7 @@ static dit_status host_download(dit_device *device, const dit_location *location
     return DIT_OK;
 }
 
-/* The room of an operand, NULL for NULL. */
+/* Finds an operand's device memory; NULL for NULL. */
 static void *room(host_device *d, const void *address)
 {
     dit_location location;
@@ -61,7 +61,7 @@ static void *room(host_device *d, const void *address)
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-/* Packed weights are the operators' own: they stay where the cpu backend puts them. */
+/* Packs weights with the cpu backend, whose operators alone read them: they need no device memory. */
 static dit_status host_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,
                                    const float *const *bias, const int64_t *rows, dit_linear *out)
 {
@@ -70,7 +70,7 @@ static dit_status host_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, 
     return cpu->linear_pack(pool, arena, k, pieces, w, bias, rows, out);
 }
 
-/* Every operator: its operands are first found on the device. */
+/* Defines every operator: it finds its operands on the device, then calls the cpu backend. */
 #define DIT_OPERAND(member) a.member = room(d, a.member);
 #define HOST_OPERATOR(ID, name, args_type, cpu_, cases, cost, account, trace, operands)                                \
     static void host_##name(dit_pool *pool, const args_type *asked)                                                    \
@@ -125,7 +125,7 @@ static dit_status host_synchronize(dit_device *device)
     DIT_TRY(dit_device_ask_watchdogs(device, 0));
     if (!d->lost) return DIT_OK;
     d->lost = false;
-    return DIT_FAIL(DIT_ERR_INTERNAL, "an operator was given memory that is not the device's");
+    return DIT_FAIL(DIT_ERR_INTERNAL, "an operator was given an address that belongs to no array of the device");
 }
 
 static dit_status host_move(dit_device *device, void *to, const void *from, int64_t bytes)

@@ -1,5 +1,5 @@
-/* Backends: each is one full table of operators (kernels/operators.h); kernels/registry.c lists them, and `ref` is the
- * oracle of the others.
+/* Backends: each is one full table of operators (kernels/operators.h). kernels/registry.c lists them; all others are
+ * checked against `ref`.
  *
  * Operators allocate nothing except through `pack`, use at most the pool's threads and return when the work is done.
  */
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* One backend's operators. Every entry is required; a backend without one of its own names ref's in its table. */
+/* One backend's operators. Every entry is required; a backend that lacks an operator of its own enters ref's. */
 typedef struct {
     const char *name; /* "ref", "cpu" */
     /* Packs W [n, k] row-major (+ bias [n] or NULL, copied) into `arena`. Collects `pieces` matrices stacked along n:
@@ -28,22 +28,24 @@ typedef struct {
 #undef DIT_KERNELS_ENTRY
 } dit_kernels;
 
-/* The backend of that name, for the instruction set of this machine.
- * DITBENCH_ISA=avx512|avx2|plain lowers it (never raises), for tests.
+/* Finds the backend of that name, for the instruction set of this machine.
+ * DITBENCH_ISA=avx512|avx2|plain chooses a lower one, for tests; it cannot choose one that the machine lacks.
  * Errors: DIT_ERR_NOT_FOUND with the valid names. */
 dit_status dit_kernels_get(const char *name, const dit_kernels **out);
-/* Operators that do nothing, for counting flops and bytes over memory that is only address space. Not in the list of
- * names: no case may run on it and call its times measured. */
+/* Returns operators that do nothing, for counting flops and bytes over memory that is only address space. They are not
+ * in the list of names: no case may run on them and call its times measured. */
 const dit_kernels *dit_kernels_counting(void);
-/* The same, each call told to the hook of kernels/cost/operator.h: for simulation. Not in the list of names either. */
+/* Returns operators that do nothing but report each call to the hook of kernels/cost/operator.h, for simulation. They
+ * are not in the list of names either. */
 const dit_kernels *dit_kernels_cost(void);
 /* NULL-terminated list of backend names. */
 const char *const *dit_kernels_names(void);
 /* Instruction set in use: "avx512", "avx2" or "plain". */
 const char *dit_kernels_isa(void);
-/* Those that the cpu backend is compiled for, best first: the name at an index from 0 on, NULL after the last. */
+/* Returns the name of an instruction set that the cpu backend is compiled for, best first from index 0; NULL after the
+ * last. */
 const char *dit_kernels_isa_at(int index);
-/* Whether this machine has that one, and DITBENCH_ISA does not forbid it. */
+/* True if this machine has that instruction set and DITBENCH_ISA allows it. */
 bool dit_kernels_has_isa(const char *name);
 
 /* Peak fp32 flop/s of `pool`'s threads, measured now by independent multiply-adds in registers (about 0.2 s). */
@@ -51,13 +53,14 @@ double dit_kernels_measure_peak_flops(dit_pool *pool);
 /* Copy bandwidth in bytes/s (read + written) over buffers far beyond the caches, measured now. */
 double dit_kernels_measure_bandwidth(dit_pool *pool);
 
-/* Runs the one case list (kernels/cases) on `backend`: each operator against ref over all ISA-relevant and awkward
- * shapes; with `time` also timed, only after it has passed. Adds to `report`: "cases": [{op, shape, max_error,
- * tolerance, lse_error?, verdict, time_ns?, rounds?, spread_ns?: {min, q1, median, q3, max}, gflop_per_s?, of_peak?,
- * gb_per_s?, copies?}], "peak_gflop_per_s", "isa", "threads", "backend", "element", and with `time` "copy_gb_per_s"
- * and "summary": [{op, of_peak_median, of_peak_min}].
- * On a device (kernels/device.h) operands are elements on it, the peak is that of its largest product of
- * matrices, "gemm_size" its extents, and "device" is what describes it.
+/* Runs the case list (kernels/cases) on `backend`: compares each operator with ref over typical and awkward shapes and,
+ * with `time`, times each case that has passed. Adds to `report`:
+ *   "cases"  [{op, shape, max_error, tolerance, lse_error?, verdict, time_ns?, rounds?,
+ *             spread_ns?: {min, q1, median, q3, max}, gflop_per_s?, of_peak?, gb_per_s?, copies?}]
+ *   "peak_gflop_per_s", "isa", "threads", "backend", "element"
+ *   with `time` "copy_gb_per_s" and "summary": [{op, of_peak_median, of_peak_min}]
+ * On a device (kernels/device.h) operands lie on the device in its type, the peak is the rate of its largest matrix
+ * product, "gemm_size" is the extent of that product, and "device" describes the device.
  * `progress` (may be NULL) is called with each finished case's line. Errors: DIT_ERR_MISMATCH when any case failed,
  * DIT_ERR_ENVIRONMENT when there is no such device. */
 typedef struct {

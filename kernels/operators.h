@@ -1,4 +1,4 @@
-/* Operators: what each is asked for, and the one list of all.
+/* Operators: the arguments of each, and the one list of all.
  *
  * Dimension letters, everywhere: B batch, S tokens, H heads, D head size, C = H*D, L layers; N, K of a linear layer.
  * All data fp32, row-major, host memory, owned by the caller. Row strides (`ld*`, in floats) allow operands to lie
@@ -53,10 +53,11 @@ typedef struct {
     float *lse; /* NULL, or [B,H,Sq] natural-log sum of exponentials of the scaled, biased logits */
 } dit_attention_args;
 
-/* out and lse of one more block of keys are merged into the running ones:
+/* Merges out and lse of one more block of keys into the running ones:
  *   m = max(lse, block_lse); w = exp(lse-m), w_b = exp(block_lse-m); out = (w out + w_b block_out)/(w + w_b);
  *   lse = m + log(w + w_b)
- * It is exact where lse is -inf (nothing yet). Source: Liu et al., Ring Attention (arXiv:2310.01889). */
+ * This holds also where lse is -inf, as it is before the first block. Source: Liu et al., Ring Attention
+ * (arXiv:2310.01889). */
 typedef struct {
     int64_t B, H, S, D;
     float *out, *lse; /* inout [B,S,H,D] strides ldo, batch_o; lse [B,H,S] dense */
@@ -80,8 +81,8 @@ typedef struct {
     const float *scale, *shift; /* [C] or NULL: modulation, broadcast over rows */
 } dit_norm_args;
 
-/* In place on heads: x = norm(x) * weight + bias (over D, when weight), then rotary on interleaved pairs (when cos):
- * (x0, x1) -> (x0 c - x1 s, x1 c + x0 s). */
+/* Normalises and rotates heads in place. With `weight`: x = norm(x) * weight + bias over D. Then, with `cos`, rotary
+ * embedding of interleaved pairs: (x0, x1) -> (x0 c - x1 s, x1 c + x0 s). */
 typedef struct {
     dit_norm_kind kind;
     int64_t rows, H, D;
@@ -120,12 +121,12 @@ typedef struct {
 } dit_activate_args;
 
 /* Sinusoid of diffusers' Timesteps(dim, flip_sin_to_cos=True, downscale_freq_shift=0): y [count, dim] = [cos | sin] of
- * (t unit) f_i, f_i = exp(-log(10000) i / (dim / 2)). In float32 and in the library's order, because t f is rounded
- * before cos and sin (engine/tests/golden/NOTES.md). */
+ * (t unit) f_i, f_i = exp(-log(10000) i / (dim / 2)). It computes in float32 and in the order of the library, because
+ * the library rounds t f before it takes cos and sin (engine/tests/golden/NOTES.md). */
 typedef struct {
     int64_t count, dim;
     const float *t; /* [count] */
-    float unit;     /* what t is multiplied by first; 1: nothing */
+    float unit;     /* t is multiplied by it first */
     float *y;
 } dit_timestep_args;
 
@@ -139,14 +140,14 @@ typedef struct {
     int64_t ldy;
 } dit_gated_add_args;
 
-/* The two halves of an RMS norm over rows that lie over several ranks: squares[b, r] = sum over this rank's cols of
- * x^2; then in place x = x / sqrt(sum of squares of all ranks / total_cols + eps) * weight. */
+/* The two halves of an RMS norm of rows that several ranks share. row_squares: squares[b, r] = sum of x^2 over this
+ * rank's cols. row_scale, in place: x = x / sqrt(sum of squares of all ranks / total_cols + eps) * weight. */
 typedef struct {
     int64_t batch, rows, cols; /* x [batch, rows, cols], rows ld and entries `stride` apart */
     float *x;
     int64_t ld, stride;
-    double *squares; /* of row_squares: out [batch, rows]; of row_scale: in [ranks, batch, rows], added in order */
-    int64_t ranks, total_cols; /* of row_scale */
+    double *squares;           /* row_squares: out [batch, rows]; row_scale: in [ranks, batch, rows], added in order */
+    int64_t ranks, total_cols; /* row_scale only */
     float eps;
     const float *weight; /* [cols] */
 } dit_row_norm_args;
@@ -157,14 +158,14 @@ typedef struct {
  *                                         W[:, dt, dy, dx, :] u[t st - pt + dt, y sy - py + dy, x sx - px + dx, :])
  *
  * u is x with each pixel repeated `up` x `up` times (nearest), and zero outside of the image. Frames before the first
- * come from `front`; where x is a band of a larger image, the rows next to it come from `above` and `below`. 2-D
+ * come from `front`. Where x is a band of a larger image, the rows next to it come from `above` and `below`. 2-D
  * convolutions have kernel[0] = 1 and treat the frames as a batch. */
 typedef struct {
     const dit_linear *weights;                /* linear_pack of [n, kernel t, y, x, channels]: channels fastest */
     int64_t frames, height, width, channels;  /* x [frames, height, width, channels] dense */
-    int64_t kernel[3], stride[3], padding[3]; /* t, y, x; padding before the first; what is read beyond the last is 0 */
+    int64_t kernel[3], stride[3], padding[3]; /* t, y, x; padding before the first; beyond the last, zeros are read */
     int64_t up;                               /* 1 or 2 */
-    int64_t out[3];                           /* extents of y; at will */
+    int64_t out[3];                           /* extents of y; any */
     const float *x;
     const float *front;    /* NULL (zeros), or padding[0] frames, */
     int64_t front_frame;   /* floats apart; 0 repeats one frame */
@@ -175,11 +176,12 @@ typedef struct {
     dit_activation activation;
 } dit_conv_args;
 
-/* y = act(((x - mean) / sqrt(variance + eps)) * weight + bias) per batch entry and group of C / groups channels; with
- * `scale` and `shift` (batch 1) that is first multiplied and added to, by the field's nearest position:
- * frame t of x is frame t field_frames / frames, or with first_apart frame 0 is 0 and the others divide the rest.
- * Where x is a part of what is normalised together, its moments are taken first, by group_moments, and those of the
- * whole are given. */
+/* y = act(((x - mean) / sqrt(variance + eps)) * weight + bias) per batch entry and group of C / groups channels.
+ * With `scale` and `shift` (batch 1), the normalised value is multiplied by the scale and added to the shift of the
+ * nearest position of a field, before the activation. Frame t of x takes frame t field_frames / frames of the field;
+ * with first_apart frame 0 takes frame 0, and the other frames share the rest.
+ * Where ranks each hold a part of what is normalised together, group_moments first gives the moments of each part, and
+ * the caller passes the moments of the whole to group_norm. */
 typedef struct {
     int64_t batch, frames, height, width, C, groups; /* x [batch, frames, height, width, C] dense */
     const float *x;
@@ -190,9 +192,9 @@ typedef struct {
     int64_t field_frames, field_height, field_width, ldf; /* positions ldf apart */
     bool first_apart;
     dit_activation activation;
-    double *moments; /* [batch, groups, 2] mean and variance: where group_moments writes those of x (it needs no y),
-                        and group_norm finds those it takes; NULL: those of x */
-    void *workspace; /* dit_group_norm_workspace_bytes, 8-byte aligned; contents of no meaning */
+    double *moments; /* [batch, groups, 2] mean and variance: group_moments writes those of x here (and needs no y);
+                        group_norm reads them from here; NULL: it computes those of x */
+    void *workspace; /* dit_group_norm_workspace_bytes, 8-byte aligned; contents undefined */
 } dit_group_norm_args;
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
@@ -253,7 +255,7 @@ typedef enum {
 #undef DIT_OPERATOR_ENUM
         DIT_OPERATOR_COUNT
 } dit_operator;
-/* Returns the entry's name; "unknown" for a number outside of the list. */
+/* Returns the operator's name, "unknown" for a number outside of the list. */
 const char *dit_operator_name(dit_operator op);
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
@@ -275,10 +277,10 @@ dit_work dit_product_work(int64_t rows, int64_t n, int64_t k);
 /* The work of a pass that reads and writes so many arrays of so many elements. */
 dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double flops_per_element);
 
-/* How many keys, from the first, that query sees: all without positions. */
+/* Returns how many keys, from the first on, that query sees; without positions all of them. */
 int64_t dit_attention_seen(const dit_attention_args *args, int64_t query);
-/* What group_norm needs beside its operands: partial sums of row blocks, so that the result does not depend on the
- * number of threads. */
+/* Returns the bytes of group_norm's workspace: partial sums of blocks of rows, so that the result does not depend on
+ * the number of threads. */
 int64_t dit_group_norm_workspace_bytes(int64_t batch, int64_t rows, int64_t C, int64_t groups);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Thread pool: one job at a time, pieces handed out by an atomic counter.
+/* Thread pool: runs one job at a time and hands out its pieces by an atomic counter.
  *
  * A job is open while `open` is 1. A worker announces itself in `users` before it looks at `open`; the caller closes
  * the job before it looks at `users`. Both orders are sequentially consistent, so either the worker sees a closed job

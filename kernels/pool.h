@@ -1,4 +1,4 @@
-/* Thread pool: the engine owns its threads. ranks x threads <= cores is the caller's business (see engine/main.c).
+/* Thread pool: the threads that operators run on. The caller sees to it that ranks x threads <= cores.
  *
  * The calling thread is worker 0. A pool of one thread runs everything inline. Workers spin briefly between tasks and
  * then sleep; with `spin` false (more threads than cores) they sleep at once.
@@ -25,12 +25,12 @@ void dit_pool_set_device(dit_pool *pool, struct dit_device *device);
 struct dit_device *dit_pool_device(const dit_pool *pool);
 
 /* Calls task(context, begin, end, worker) over disjoint ranges that cover [0, count), in pieces of about `grain`, and
- * returns when all are done. Pieces are handed out dynamically; which worker gets which is not fixed. */
+ * returns when all are done. Pieces are handed out dynamically: any worker may get any piece. */
 typedef void (*dit_pool_task)(void *context, int64_t begin, int64_t end, int worker);
 void dit_pool_run(dit_pool *pool, int64_t count, int64_t grain, dit_pool_task task, void *context);
 
-/* Scratch of one worker: DIT_POOL_SCRATCH_BYTES, 64-byte aligned, contents undefined at the start of every task. Only
- * for use inside a task, by the worker it belongs to. The system backs it with memory as it is first touched. */
+/* Returns a worker's scratch: DIT_POOL_SCRATCH_BYTES, 64-byte aligned, with undefined contents at the start of every
+ * task. Only that worker may use it, inside a task. The system backs it with memory as it is first touched. */
 enum { DIT_POOL_SCRATCH_BYTES = 2 << 20 };
 float *dit_pool_scratch(dit_pool *pool, int worker);
 

@@ -1,5 +1,5 @@
-/* All backends, in one list, and the names of operators. To add a backend: a table of operators and a row in
- * backend_table(). */
+/* Lists all backends and the names of operators. A new backend is a table of operators, its name in backend_names and
+ * its line in backend_table(). */
 #include "kernels/cpu/cpu.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/ref.h"
@@ -24,7 +24,7 @@ const char *dit_operator_name(dit_operator op)
     return op >= 0 && op < DIT_OPERATOR_COUNT ? names[op] : "unknown";
 }
 
-/* Best first; every machine has the last. */
+/* Instruction sets, best first. Every machine has the last one. */
 static const dit_cpu_isa *const isas[] = {
 #if DIT_CPU_X86
     &dit_cpu_avx512, &dit_cpu_avx2,
@@ -50,7 +50,7 @@ static int isa_index(const char *name)
     return -1;
 }
 
-/* A name that is not in the list lowers nothing. */
+/* Returns the index of the best instruction set that DITBENCH_ISA allows. An unknown name there changes nothing. */
 static int first_allowed(void)
 {
     const char *wanted = getenv("DITBENCH_ISA");

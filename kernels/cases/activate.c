@@ -1,4 +1,4 @@
-/* Cases of activate: y = activation(x). */
+/* Cases for activate: y = activation(x). */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {

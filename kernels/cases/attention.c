@@ -1,4 +1,4 @@
-/* Cases of attention: out = softmax(scale q k^T + mask) v per head, with causal masks, groups of heads and lse. */
+/* Cases for attention: out = softmax(scale q k^T + mask) v per head, with causal masks, groups of heads and lse. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
@@ -22,7 +22,7 @@ static int64_t rows(const dit_kernel_case *c)
     return sizes_of(c)->Sq;
 }
 
-/* q, k and v lie in one [tokens, 3 C] projection when strided. */
+/* Returns the distance of tokens. Strided cases keep q, k and v in one [tokens, 3 C] projection. */
 static int64_t ld_of(const dit_kernel_case *c)
 {
     return sizes_of(c)->H * sizes_of(c)->D * (c->flags & STRIDED ? 3 : 1);
@@ -34,8 +34,9 @@ static int64_t tokens_of(const dit_kernel_case *c)
     return s->Sq > s->Sk ? s->Sq : s->Sk;
 }
 
-/* own[0]: positions of Sq queries, then of Sk keys. Queries are spread over the keys. Where there are as many keys, a
- * query sees those up to its own; else keys begin two positions later, so that the first queries see none. */
+/* Fills own[0] with the positions of Sq queries, then of Sk keys. Queries are spread over the keys. With as many keys
+ * as queries, a query sees the keys up to its own; else keys begin two positions later, and the first queries see
+ * none. */
 static dit_status position_tokens(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);
@@ -143,7 +144,7 @@ static const dit_kernel_case checked[] = {
     ATTENTION(1, 8, 4096, 4096, 64, CAUSAL | LARGE),
 };
 
-/* From the keys of one ring rank on, with heads as models have them. */
+/* Key counts from one rank of a ring upwards, with the heads that models have. */
 static const dit_kernel_case core[] = {
     ATTENTION(1, 64, 64, 64, 64, STRIDED),     ATTENTION(1, 32, 128, 128, 64, STRIDED),
     ATTENTION(1, 16, 256, 256, 64, STRIDED),   ATTENTION(1, 8, 512, 512, 64, STRIDED),
@@ -156,7 +157,7 @@ static const dit_kernel_case core[] = {
     ATTENTION(1, 4, 1024, 1024, 128, STRIDED), ATTENTION(1, 2, 2048, 2048, 128, STRIDED),
 };
 
-/* q, k and v apart, as many heads as keep all of an accelerator busy. */
+/* q, k and v lie apart, and there are enough heads to keep the whole accelerator busy. */
 static const dit_kernel_case device[] = {
     ATTENTION(1, 128, 512, 512, 64, 0),   ATTENTION(1, 64, 1024, 1024, 64, 0),  ATTENTION(1, 32, 2048, 2048, 64, 0),
     ATTENTION(1, 24, 4096, 4096, 64, 0),  ATTENTION(1, 24, 8192, 8192, 64, 0),  ATTENTION(1, 24, 16384, 16384, 64, 0),
@@ -174,10 +175,10 @@ static const dit_kernel_case few[] = {
 const dit_operator_cases dit_cases_attention = {
     .name = "attention",
     .sizes = {{"kv_group", "k"}, {"B"}, {"H"}, {"Sq"}, {"Sk"}, {"D"}},
-    .tolerance = 2e-6, /* a linear layer's twice, and errors of logits enter through exponentials: measured 9e-7 */
+    .tolerance = 2e-6, /* two products, and errors of logits enter through exponentials: measured 9e-7 */
     .compute_bound = true,
-    /* Its arguments come from rounded operands, the same for the reference. Kernels in bf16 take exponentials to base 2
-     * that are right to 2^-22 and add thousands. */
+    /* The reference gets the same rounded operands. Kernels in bf16 add thousands of exponentials to base 2, each right
+     * to 2^-22. */
     .lse_tolerance = 2e-5,
     .depth = depth,
     .rows = rows,

@@ -1,4 +1,4 @@
-/* Cases of attention_merge: one more block of keys into the running out and lse. */
+/* Cases for attention_merge: merges one more block of keys into the running out and lse. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
@@ -10,7 +10,7 @@ static const sizes *sizes_of(const dit_kernel_case *c)
     return (const void *)c->size;
 }
 
-/* in: block_out, block_lse; some of the running lse are of nothing yet */
+/* in: block_out, block_lse; in some rows the running lse is -INFINITY: nothing was merged yet */
 static dit_status prepare(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);

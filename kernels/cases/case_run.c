@@ -1,4 +1,4 @@
-/* How a case runs: operands from fixed seeds, one call on any table of operators, the distance to the reference. */
+/* Runs a case: fills operands from fixed seeds, calls any table of operators, and compares with the reference. */
 #include "kernels/cases/cases_impl.h"
 
 #include "base/rng.h"
@@ -10,7 +10,7 @@ enum { PADDING = 5, SEED = 20240214, SAMPLED_ROWS = 2 };
 
 /* ---- the lists --------------------------------------------------------------------------------------------------- */
 
-/* By operator. Operators that are checked by one call name the same row. */
+/* Indexed by operator. Operators that one call checks together point to one row. */
 static const dit_operator_cases *const operators[DIT_OPERATOR_COUNT] = {
 #define CASES_ROW(ID, name, args_type, cpu, cases, ...) &dit_cases_##cases,
     DIT_OPERATOR_LIST(CASES_ROW)
@@ -22,7 +22,7 @@ static const dit_operator_cases *row_of(const dit_kernel_case *c)
     return operators[c->op];
 }
 
-/* A row is read once, for the first operator that names it. */
+/* True for the first operator that points to its row: a row's cases are listed once. */
 static bool is_first_of_its_row(int op)
 {
     for (int before = 0; before < op; before++)
@@ -111,8 +111,9 @@ bool dit_case_size(const dit_kernel_case *c, int index, const char **key, int64_
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
-/* On a device in fp32 sums run over the whole depth, which adds u sqrt(depth), and exponentials and roots are right to
- * two units in the last place or three, not to one: four times the host's bound. */
+/* The bound for a device that computes in fp32. Its sums run over the whole depth, which adds u sqrt(depth), and its
+ * exponentials and roots are right to two or three units in the last place instead of one: four times the host's
+ * bound. */
 static double fp32_tolerance(const dit_kernel_case *c)
 {
     const dit_operator_cases *row = row_of(c);
@@ -120,9 +121,9 @@ static double fp32_tolerance(const dit_kernel_case *c)
     return 4 * row->tolerance + 6e-8 * sqrt((double)(depth - 1));
 }
 
-/* In bf16 and fp16 the result is rounded to 8 and 11 bits, which is 2^-8 and 2^-11 at most and 0.4 of that in the mean.
- * What comes before it (the weights of attention, a product before its residual) is rounded once more, which leaves the
- * sum below the most of one rounding. */
+/* bf16 and fp16 round the result to 8 and 11 bits: an error of at most 2^-8 and 2^-11, and 0.4 of that on average. An
+ * intermediate value (the weights of attention, a product before its residual) is rounded too; both errors together
+ * stay below the largest error of one rounding. */
 double dit_case_tolerance(const dit_kernel_case *c, dit_dtype dtype)
 {
     double fp32 = fp32_tolerance(c);
@@ -131,7 +132,7 @@ double dit_case_tolerance(const dit_kernel_case *c, dit_dtype dtype)
     return fp32 + (dtype == DIT_DTYPE_BF16 ? 0x1p-8 : dtype == DIT_DTYPE_FP16 ? 0x1p-11 : 0);
 }
 
-/* It is fp32 always: its error is that of sums of exponentials in fp32. */
+/* lse is always fp32, so its error is that of sums of exponentials in fp32. */
 double dit_case_lse_tolerance(const dit_kernel_case *c, dit_dtype dtype)
 {
     double shorter = row_of(c)->lse_tolerance;
@@ -225,7 +226,8 @@ dit_status dit_case_pack(dit_case_run *run, int64_t k, int pieces, const float *
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-/* Rounds what the host filled in, once more after it was changed, and puts it on the device. */
+/* Rounds the arrays that the host filled and uploads them to the device. Rounds again, because prepare may have changed
+ * values after they were filled. */
 static dit_status send_operands(dit_case_run *run)
 {
     for (int i = 0; run->device && i < run->array_count; i++) {
@@ -344,7 +346,7 @@ static double distance(const float *a, const float *reference, int64_t count)
     double difference = 0, norm = 0;
     for (int64_t i = 0; i < count; i++) {
         double d = (double)a[i] - reference[i];
-        if (isinf(reference[i]) && a[i] == reference[i]) continue; /* an lse of nothing yet */
+        if (isinf(reference[i]) && a[i] == reference[i]) continue; /* lse of a row that has seen no key */
         difference += d * d;
         norm += (double)reference[i] * reference[i];
     }
@@ -353,7 +355,7 @@ static double distance(const float *a, const float *reference, int64_t count)
     return sqrt(difference / norm);
 }
 
-/* The first, a middle and the last rows of a large case: each row is computed without the others. */
+/* Compares the first, some middle and the last rows of a large case. The reference computes only these. */
 static double sampled_error(dit_case_run *run, const dit_kernels *reference)
 {
     int64_t rows = case_rows(run->c), stride = run->out_floats / rows;

@@ -1,4 +1,4 @@
-/* For the files of kernels/cases: what an operator says of its cases, and what they have in common.
+/* What the files of kernels/cases share: the row in which an operator describes its cases, and helpers.
  *
  * A file names its sizes (struct `sizes`, in the order in which a case lists them), fills the operands (`prepare`), and
  * calls with arguments made from them (`call`). The last thing in it is its row, which DIT_OPERATOR_LIST names.
@@ -35,8 +35,8 @@ enum {
     ON_DEVICE = DIT_CASE_TIMED | DIT_CASE_ON_DEVICE,
 };
 
-/* Where a call goes: the table or the reference, the weights that it packed, and its own output. An operator that can
- * compute rows alone computes rows [first, first + count). */
+/* What one call runs on: the tested table or the reference, the weights that this table packed, and its own output. An
+ * operator that can compute rows by themselves computes rows [first, first + count). */
 typedef struct {
     const dit_kernels *table;
     const dit_linear *weights;
@@ -50,14 +50,14 @@ typedef struct {
         const char *name, *key; /* in texts; in records, NULL where it is the name */
     } sizes[DIT_CASE_SIZES];
     double tolerance;     /* on the host, where operands are fp32 with unit roundoff u = 6e-8 and the reference sums in
-                           double; 0: bits are moved, everywhere */
+                           double; 0: the operator only moves bits, and must give equal bits everywhere */
     bool compute_bound;   /* multiply-adds, not bytes, limit it */
     bool fp32_out;        /* the output is fp32 on a device, too */
-    double lse_tolerance; /* on its lse where a device's elements are shorter; 0: the bound of fp32 */
+    double lse_tolerance; /* of its lse where a device computes in bf16 or fp16; 0: the bound of fp32 */
     int64_t (*depth)(const dit_kernel_case *c); /* terms of one sum of the result; NULL: 1 */
-    int64_t (*rows)(const dit_kernel_case *c);  /* that can be computed alone; NULL: it always runs whole */
-    bool (*is_thin)(const dit_kernel_case *c);  /* bytes limit this case all the same; NULL: none */
-    double (*bytes)(const dit_kernel_case *c, dit_dtype dtype); /* NULL: what its work counts, in that element */
+    int64_t (*rows)(const dit_kernel_case *c);  /* how many rows can be computed by themselves; NULL: it runs whole */
+    bool (*is_thin)(const dit_kernel_case *c);  /* bytes limit this case although compute_bound; NULL: no such case */
+    double (*bytes)(const dit_kernel_case *c, dit_dtype dtype); /* NULL: the bytes of its work, in that type */
     dit_status (*prepare)(dit_case_run *run);
     void (*call)(dit_case_run *run, const dit_case_target *to);
     struct {
@@ -76,9 +76,9 @@ DIT_OPERATOR_LIST(DIT_CASES_DECLARATION)
 
 /* How an array is kept. */
 typedef enum {
-    DIT_CASE_STORED, /* in the device's element                 */
-    DIT_CASE_FP32,   /* in fp32 on a device, too                */
-    DIT_CASE_PACKED, /* by the host: what will be packed, rounded as it will be */
+    DIT_CASE_STORED, /* in the device's type                 */
+    DIT_CASE_FP32,   /* in fp32, on a device too             */
+    DIT_CASE_PACKED, /* on the host, to be packed; rounded as packing will round it */
 } dit_case_storage;
 /* How modulation, gates and masks are kept. Engines use either type: strided cases have fp32, the others do not. */
 dit_case_storage dit_case_aside(const dit_kernel_case *c);
@@ -87,7 +87,7 @@ dit_case_storage dit_case_aside(const dit_kernel_case *c);
 dit_status dit_case_fill(dit_case_run *run, int slot, int64_t count, float mean, float deviation);
 dit_status dit_case_fill_as(dit_case_run *run, dit_case_storage storage, int slot, int64_t count, float mean,
                             float deviation);
-/* Remembers an array that the host fills: dit_case_prepare puts its elements on the device. */
+/* Remembers an array that the host fills: dit_case_prepare uploads it to the device. */
 void dit_case_note(dit_case_run *run, void *data, int64_t count, dit_dtype dtype, bool on_device);
 /* Allocates run->out and lse, what they hold before a call, and what is expected after it. Errors: DIT_ERR_MEMORY. */
 dit_status dit_case_outputs(dit_case_run *run, int64_t out_floats, int64_t lse_floats);

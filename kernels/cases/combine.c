@@ -1,4 +1,4 @@
-/* Cases of combine: y = sum of a[i] x[i], a step of a scheduler. */
+/* Cases for combine: y = sum of a[i] x[i], as in a step of a scheduler. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
@@ -10,7 +10,7 @@ static const sizes *sizes_of(const dit_kernel_case *c)
     return (const void *)c->size;
 }
 
-/* in: the latent, in fp32 as schedulers have it, and what the model says, which is not */
+/* in: the latent, in fp32 as schedulers keep it, then model outputs, in the device's type */
 static dit_status prepare(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);

@@ -1,4 +1,4 @@
-/* Cases of conv: over frames, height and width; of bands of an image, upwards and downwards. */
+/* Cases for conv: over frames, height and width; bands of an image; upsampling and downsampling. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
@@ -11,7 +11,7 @@ static const sizes *sizes_of(const dit_kernel_case *c)
     return (const void *)c->size;
 }
 
-/* Lines of y; a conv can compute any of them alone. */
+/* Returns the lines of y. A convolution can compute any of them by itself. */
 static int64_t rows(const dit_kernel_case *c)
 {
     int64_t height = sizes_of(c)->height;
@@ -66,7 +66,7 @@ static dit_status prepare(dit_case_run *run)
     return dit_case_outputs(run, shape.out[0] * shape.out[1] * shape.out[2] * s->n, 0);
 }
 
-/* Lines [first, first + count) of every frame; in cases of more frames the whole. */
+/* Computes lines [first, first + count) of y; a case of several frames always runs whole. */
 static void call(dit_case_run *run, const dit_case_target *to)
 {
     const dit_kernel_case *c = run->c;

@@ -1,4 +1,4 @@
-/* Cases of copy: rows of `inner` floats, the two indices before them exchanged, as around an all-to-all. */
+/* Cases for copy: rows of `inner` floats, whose two outer indices are exchanged as around an all-to-all. */
 #include "kernels/cases/cases_impl.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ static const dit_kernel_case checked[] = {
     COPY(1, 4608, 24, 128, ON_DEVICE),
 };
 
-/* What a cache holds, and what none does. */
+/* Some fit a cache, some fit none. */
 static const dit_kernel_case core[] = {
     COPY(1, 8, 64, 64, 0),
     COPY(1, 16, 512, 64, 0),

@@ -1,4 +1,4 @@
-/* Cases of gated_add: y += gate * (x + bias). */
+/* Cases for gated_add: y += gate * (x + bias). */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {

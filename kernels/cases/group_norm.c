@@ -1,8 +1,8 @@
-/* Cases of group_norm, with its own moments or those that group_moments takes first, and with fields. */
+/* Cases for group_norm: with its own moments or those that group_moments takes first, and with fields. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
-    int64_t frames; /* a batch without a field, time with one */
+    int64_t frames; /* batch entries; in cases with a field, frames of one entry */
     int64_t height, width, groups, C;
 } sizes;
 

@@ -1,4 +1,4 @@
-/* Cases of linear: y = residual + gate * activation(x W^T + b). */
+/* Cases for linear: y = residual + gate * activation(x W^T + b). */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
@@ -36,7 +36,7 @@ static dit_status prepare(dit_case_run *run)
     DIT_TRY(dit_case_fill_as(run, DIT_CASE_PACKED, 1, s->n * s->k, 0, 1 / sqrtf((float)s->k)));
     DIT_TRY(dit_case_fill_as(run, DIT_CASE_PACKED, 2, s->n, 0, 1));
     DIT_TRY(dit_case_fill_as(run, dit_case_aside(c), 3, s->n, 0, 1));
-    /* in two pieces, as a fused projection is packed */
+    /* packed in two pieces, as fused projections are */
     int64_t pieces[2] = {s->n / 3, s->n - s->n / 3};
     const float *w[2] = {run->in[1], run->in[1] + pieces[0] * s->k};
     const float *b[2] = {bias ? run->in[2] : NULL, bias ? run->in[2] + pieces[0] : NULL};
@@ -62,8 +62,8 @@ static void call(dit_case_run *run, const dit_case_target *to)
         DIT_OPERATOR_LINEAR, {rows, n, k}, flags                                                                       \
     }
 
-/* The first are awkward on purpose: sizes around the tile (8 x 48 and 6 x 16), odd strides, every epilogue. The last
- * are sizes of real models. */
+/* The first cases are awkward on purpose: sizes around the tile (8 x 48 and 6 x 16), odd strides, every epilogue. The
+ * last ones have sizes of real models. */
 static const dit_kernel_case checked[] = {
     LINEAR(1, 1, 1, 0),
     LINEAR(1, 216, 40, BIAS),
@@ -103,7 +103,7 @@ static const dit_kernel_case checked[] = {
     LINEAR(4608, 3072, 15360, BIAS | GATED | LARGE | ON_DEVICE),
 };
 
-/* From the products of a patch to those of a whole picture; short ones (k 64) with each epilogue. */
+/* From products over one patch to products over a whole image; short ones (k 64) with each epilogue. */
 static const dit_kernel_case core[] = {
     LINEAR(1, 6912, 1152, BIAS),
     LINEAR(1, 1152, 256, BIAS),
@@ -170,7 +170,7 @@ static const dit_kernel_case few[] = {
 const dit_operator_cases dit_cases_linear = {
     .name = "linear",
     .sizes = {{"rows"}, {"n"}, {"k"}},
-    .tolerance = 1e-6, /* sums of up to 512 products before a restart: u * sqrt(512) / 2 or so, measured 4e-7 */
+    .tolerance = 1e-6, /* a sum restarts after 512 products: about u * sqrt(512) / 2; measured 4e-7 */
     .compute_bound = true,
     .depth = depth,
     .rows = rows,

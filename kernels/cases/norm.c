@@ -1,4 +1,4 @@
-/* Cases of norm: LayerNorm or RMS norm of rows, with weights and modulation. */
+/* Cases for norm: LayerNorm or RMS norm of rows, with weights and modulation. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {

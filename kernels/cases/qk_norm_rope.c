@@ -1,4 +1,4 @@
-/* Cases of qk_norm_rope: the norm of each head, then the rotary embedding of pairs, in place. */
+/* Cases for qk_norm_rope: the norm of each head, then the rotary embedding of pairs, in place. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
@@ -10,7 +10,7 @@ static const sizes *sizes_of(const dit_kernel_case *c)
     return (const void *)c->size;
 }
 
-/* in: weight, cos, sin, bias; the angles are not real ones, but each value stands twice as in real tables */
+/* in: weight, cos, sin, bias; cos and sin come from no angles, but each value stands twice, as in real tables */
 static dit_status prepare(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);

@@ -1,4 +1,4 @@
-/* Cases of row_squares and row_scale: the two halves of an RMS norm over rows that lie over several ranks. */
+/* Cases for row_squares and row_scale: the two halves of an RMS norm of rows that several ranks share. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {
@@ -10,7 +10,7 @@ static const sizes *sizes_of(const dit_kernel_case *c)
     return (const void *)c->size;
 }
 
-/* in: weight; own: every rank's squares, of which those of the other ranks are made up */
+/* in: weight; own: the squares of every rank, where the other ranks' values are made up */
 static dit_status prepare(dit_case_run *run)
 {
     const sizes *s = sizes_of(run->c);

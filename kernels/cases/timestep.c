@@ -1,4 +1,4 @@
-/* Cases of timestep: the sinusoid of diffusion times. */
+/* Cases for timestep: the sinusoid of diffusion times. */
 #include "kernels/cases/cases_impl.h"
 
 typedef struct {

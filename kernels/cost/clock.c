@@ -1,4 +1,4 @@
-/* Host and device time of one simulated rank. */
+/* Advances host and device time of one simulated rank. */
 #include "kernels/cost/clock.h"
 
 #include <math.h>

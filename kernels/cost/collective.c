@@ -1,7 +1,7 @@
 /* NCCL's choice of algorithm and protocol, from the constants of its tuning.cc. Seconds and bytes/s.
  *
- * Bandwidths are those that a ring would need to be as fast ("bus bandwidth"): a collective of `bytes` takes latency +
- * bytes * steps / ranks / bandwidth, with a ring's steps, whatever its algorithm.
+ * Bandwidths are bus bandwidths, those that a ring would need to be as fast. Whatever its algorithm, a collective of
+ * `bytes` takes latency + bytes * steps / ranks / bandwidth, with the steps of a ring.
  */
 #include "kernels/cost/collective.h"
 
@@ -19,7 +19,7 @@ static const double hop_latency_s[2][DIT_COST_LINK_COUNT][DIT_COST_PROTOCOL_COUN
                        [DIT_COST_NETWORK] = {5.0e-6, 8.5e-6, 14e-6}},
 };
 static const double nvls_latency_s = 25e-6, nvls_network_hop_s = 20.9e-6, network_post_s = 1e-6;
-/* LL's ceiling on one node, two nodes, and more. */
+/* LL's ceiling for one node, two nodes, and more. */
 static const double ll_bytes_per_s[DIT_COST_GENERATION_COUNT][3] = {
     [DIT_COST_VOLTA] = {39e9, 39e9, 20.4e9},
     [DIT_COST_AMPERE] = {87.7e9, 22.5e9, 19e9},
@@ -28,21 +28,22 @@ static const double ll_bytes_per_s[DIT_COST_GENERATION_COUNT][3] = {
 };
 static const double ll_share = 0.5, ll128_share = 0.92, p2p_ll_bytes = 16384;
 static const double tree_share = 0.92, tree_ll_share = 1 / 3.8, tree_ll128_share[2] = {7.0 / 9, 120.0 / 128};
-/* Trees fall short of the model at medium sizes: of the bandwidth at 64 bytes, 128, ... 512 MiB and all above. */
+/* Trees fall short of the model at medium sizes. These are the fractions of the bandwidth that they reach at 64 bytes,
+ * 128, ... 512 MiB and above. */
 enum { TREE_SIZES = 24 };
 static const double tree_correction[DIT_COST_PROTOCOL_COUNT][TREE_SIZES] = {
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, 1},
 };
-/* One for every device of a node, at one of these speeds. */
+/* NVLS has one channel for every device of a node; it runs at the highest of these speeds that the links allow. */
 enum { P2P_CHANNELS = 32, NVLS_CHANNELS = 32, CHANNEL_SPEEDS = 12 };
 static const double nvls_efficiency[DIT_COST_GENERATION_COUNT] = {0, 0, 0.85, 0.74};
 static const double channel_bytes_per_s[DIT_COST_GENERATION_COUNT][CHANNEL_SPEEDS] = {
     [DIT_COST_HOPPER] = {60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9},
     [DIT_COST_BLACKWELL] = {90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9},
 };
-/* Of a channel of NVLS trees, on two nodes and more. */
+/* Rate of one channel of an NVLS tree, for two nodes, and for more. */
 static const double nvls_tree_bytes_per_s[DIT_COST_GENERATION_COUNT][2] = {
     [DIT_COST_HOPPER] = {57.7e9, 45.5e9},
     [DIT_COST_BLACKWELL] = {96e9, 80e9},
@@ -87,7 +88,7 @@ static double node_bandwidth(const dit_cost_group *g)
     return g->network_bandwidth_bytes_per_s > 0 ? g->network_bandwidth_bytes_per_s : g->bandwidth_bytes_per_s;
 }
 
-/* What each rank can send if every node sends `times` what a ring does. */
+/* Returns the bandwidth of each rank when every node sends `times` as much as in a ring. */
 static double link_bandwidth(const dit_cost_group *g, double times)
 {
     return g->nodes > 1 ? fmin(g->bandwidth_bytes_per_s, times * node_bandwidth(g)) : g->bandwidth_bytes_per_s;
@@ -103,7 +104,7 @@ static double message_latency(const dit_cost_group *g)
     return g->nodes > 1 ? g->network_latency_s : g->inside_latency_s;
 }
 
-/* 0: one node, 1: two, 2: more. */
+/* Returns 0 for one node, 1 for two, 2 for more. */
 static int scale_of(const dit_cost_group *g)
 {
     return g->nodes <= 1 ? 0 : g->nodes == 2 ? 1 : 2;
@@ -124,7 +125,7 @@ static double whole_log2(double value)
     return floor(log2(value));
 }
 
-/* The fields that follow from algorithm, protocol and latency. bandwidth 0: that does not run there. */
+/* Fills the fields that follow from algorithm, protocol and latency. bandwidth 0: the combination cannot run. */
 static dit_cost_exchange finished(const dit_cost_group *g, dit_cost_exchange e, double bandwidth, double moved_bytes,
                                   double links_s)
 {
@@ -151,7 +152,8 @@ static double ring_bandwidth(const dit_cost_group *g, dit_cost_protocol protocol
     }
 }
 
-/* Between nodes every step is posted to the network, and with one rank a node nothing hides its hops. */
+/* Returns the latency of a ring. Between nodes every step is posted to the network, and with one rank per node nothing
+ * hides the network's hops. */
 static double ring_latency(const dit_cost_group *g, dit_cost_collective collective, dit_cost_protocol protocol)
 {
     double rounds = collective == DIT_COST_ALL_REDUCE ? 2 : 1, network = g->nodes > 1 ? rounds * (g->nodes - 1) : 0;
@@ -164,7 +166,8 @@ static double ring_latency(const dit_cost_group *g, dit_cost_collective collecti
     return plateau ? latency * (g->generation == DIT_COST_VOLTA ? 1.9 : 1.4) : latency;
 }
 
-/* NCCL takes the next smaller size's; between two sizes the time would fall there. */
+/* Interpolates the tree's correction between two sizes. NCCL takes that of the next smaller size, which would let time
+ * fall when the size grows. */
 static double correction_of(dit_cost_protocol protocol, double bytes)
 {
     double at = fmin(fmax(log2(bytes / 64), 0), TREE_SIZES - 1), below = floor(at);
@@ -196,7 +199,7 @@ static int nvls_channels(const dit_cost_group *g)
     return devices < NVLS_CHANNELS ? devices : NVLS_CHANNELS;
 }
 
-/* Of one node, before a collective's own factor; 0: its switch does not add. */
+/* Returns the NVLS bandwidth of one node, before a collective's own factor; 0: the switch cannot add. */
 static double nvls_node_bandwidth(const dit_cost_group *g)
 {
     int channels = nvls_channels(g);
@@ -266,15 +269,15 @@ static dit_cost_exchange of_all(const dit_cost_group *g, dit_cost_collective col
 
 /* ---- messages between two ---------------------------------------------------------------------------------------- */
 
-/* Of a rank's bandwidth, with so many peers at once. */
+/* Returns the share of its bandwidth that a rank keeps with so many peers at once. */
 static double peers_share(const dit_cost_group *g, int peers)
 {
     double efficiency = g->nodes > 1 ? g->network_many_peers_efficiency : g->inside_many_peers_efficiency;
     return efficiency > 0 ? pow(efficiency, log2(peers)) : 1;
 }
 
-/* Of a link's bandwidth that the channels of one message fill: all of them up to four ranks, fewer where every channel
- * would have more than four of an all-to-all's messages. */
+/* Returns the share of a link's bandwidth that the channels of one message can use: 1 up to four ranks, less where a
+ * channel would serve more than four messages of an all-to-all. */
 static double channels_share(const dit_cost_group *g)
 {
     int channels = P2P_CHANNELS;
@@ -288,9 +291,8 @@ static double protocol_bandwidth(const dit_cost_group *g, dit_cost_protocol prot
     return protocol == DIT_COST_LL ? fmin(ll_ceiling(g), ll_share * link) : link;
 }
 
-/* The peers' messages follow each other through the links that a rank has. What several peers take away is lost at the
- * ranks' own ends: slower senders leave the links that they share with others no fuller. Between nodes it is lost on
- * the network. */
+/* Predicts a group of messages to several peers, which share the rank's links. What many peers cost is lost at the
+ * ranks' ends, so links that slow senders share with others are no fuller; between nodes it is lost on the network. */
 static dit_cost_exchange at_once(const dit_cost_group *g, dit_cost_protocol protocol, int peers, double bytes)
 {
     double link = simulated_bandwidth(g) * fmin(1, peers * channels_share(g)), left = link * peers_share(g, peers);

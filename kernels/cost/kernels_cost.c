@@ -1,5 +1,5 @@
-/* The backend that computes nothing and tells what it was asked for. Packing takes address space as the counting
- * backend's, and remembers how many matrices were packed together. */
+/* The backend that computes nothing and reports each call to a hook. Packing takes address space, as in the counting
+ * backend, and remembers how many matrices were packed together. */
 #include "kernels/cost/operator.h"
 
 static struct {
@@ -51,7 +51,7 @@ static bool describe_linear(const dit_linear_args *a, dit_cost_op *op)
     return true;
 }
 
-/* Of the keys, those that query `row` sees; positions ascend. */
+/* Returns the share of the keys that query `row` sees. */
 static double seen_by(const dit_attention_args *a, int64_t row)
 {
     int64_t least = 0, most = a->Sk;
@@ -65,7 +65,8 @@ static double seen_by(const dit_attention_args *a, int64_t row)
     return (double)least / (double)a->Sk;
 }
 
-/* By how much what queries see rises over all of them, as it does over the last quarter. */
+/* Returns by how much the share of keys that queries see rises from the first query to the last, extrapolated from its
+ * rise over the last quarter of them. */
 static double unevenness(const dit_attention_args *a)
 {
     int64_t last = a->Sq - 1, before = a->Sq * 3 / 4;
@@ -141,7 +142,7 @@ static bool describe_group_moments(const dit_group_norm_args *a, dit_cost_op *op
     return true;
 }
 
-/* Its own moments are told first, as the call that they are elsewhere: another kernel. */
+/* Describes a group norm. If it computes its own moments, they are reported first, as a call of group_moments. */
 static bool describe_group_norm(const dit_group_norm_args *a, dit_cost_op *op)
 {
     if (!a->moments) {
@@ -157,7 +158,7 @@ static bool describe_group_norm(const dit_group_norm_args *a, dit_cost_op *op)
     return true;
 }
 
-/* The rule of operators that need none of their own: one kernel that reads half of its bytes and writes the other. */
+/* Describes operators of the column `pass`: one kernel that moves the bytes of the operator's work. */
 static bool describe_pass(const void *args, dit_cost_op *op)
 {
     (void)args;
@@ -165,8 +166,8 @@ static bool describe_pass(const void *args, dit_cost_op *op)
     return true;
 }
 
-/* Not told: published stacks make the sinusoid of a step once, and what a stack does around the sums of tensor ranks is
- * in its profile's all-reduce. */
+/* Reports nothing, for operators of the column `nothing`: published stacks make the sinusoid of a step once, and what
+ * they compute around the sums of tensor ranks is in their profile's all-reduce. */
 static bool describe_nothing(const void *args, dit_cost_op *op)
 {
     (void)args;

@@ -1,4 +1,4 @@
-/* Seconds of one kernel from its shape. Formulas and sources are in model.h. */
+/* Predicts the seconds of one kernel from its shape. model.h has formulas and sources. */
 #include "kernels/cost/model.h"
 
 #include <math.h>
@@ -33,8 +33,8 @@ double dit_cost_elementwise_seconds(const dit_cost_device *device, double bytes)
 
 /* ---- matrix products --------------------------------------------------------------------------------------------- */
 
-/* Output tiles that libraries offer, with the rate of a full one as a fraction of the largest's: a smaller one loads
- * more operands for each product. One list for all accelerators, chosen on the published products of
+/* Output tiles that libraries offer. A smaller tile loads more operands for each product, so its rate is a fraction of
+ * the largest tile's. One list serves all accelerators; it was chosen on the published products of
  * tests/test_cost_model.c. */
 static const dit_cost_tile tiles[] = {{128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.9}, {64, 256, 0.8},
                                       {256, 64, 0.8},  {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.65}};
@@ -80,8 +80,8 @@ static double table_rate(const dit_cost_attention_table *table, double keys)
     return rate * keys / (keys + ATTENTION_FILL_KEYS) * (first + ATTENTION_FILL_KEYS) / first;
 }
 
-/* A head size that has no table, from that of another: a pair of query and key takes the products' time, which goes
- * with the head size, and one exponential's, which does not. */
+/* Returns the rate for a head size without a table, from another size's table: a pair of query and key takes the time
+ * of the products, which grows with the head size, and that of one exponential, which does not. */
 static double resized_rate(const dit_cost_device *device, const dit_cost_attention_table *table, double keys,
                            double head_dim)
 {
@@ -92,7 +92,7 @@ static double resized_rate(const dit_cost_device *device, const dit_cost_attenti
     return 4 * head_dim / (products_s * head_dim / of_table + exponential_s);
 }
 
-/* Linear between the head sizes that have a table. */
+/* Returns the rate for a head size: linear between the head sizes that have a table. */
 static double attention_rate(const dit_cost_device *device, double keys, double head_dim)
 {
     const dit_cost_attention_table *table = device->attention;

@@ -1,4 +1,4 @@
-/* From a call of the operator table to kernels and their times. */
+/* Turns a call of an operator into kernels and their times. */
 #include "kernels/cost/operator.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ const char *dit_cost_part_name(dit_cost_part part)
     return part < DIT_COST_PART_COUNT ? names[part] : "unknown";
 }
 
-/* What the parts of one call come to. */
+/* The sums over the parts of one call. */
 typedef struct {
     const dit_cost_profile *profile;
     double kernels, passes;
@@ -46,13 +46,13 @@ static part_sum parts_of(const dit_cost_profile *profile, const dit_cost_op *op)
     return sum;
 }
 
-/* A zeroed profile has none. */
+/* Returns the efficiency of convolutions; a zeroed profile has 1. */
 static double conv_efficiency(const dit_cost_profile *profile)
 {
     return profile->conv_efficiency > 0 ? profile->conv_efficiency : 1;
 }
 
-/* Kernels of matrix products and attention; the parts' are counted by their passes. */
+/* Returns the time of the matrix product, convolution or attention; parts are counted by their passes. */
 static dit_cost_time product_time(const dit_cost_device *device, const dit_cost_profile *profile, const dit_cost_op *op)
 {
     int pieces = profile->packed_linear || op->pieces < 1 ? 1 : op->pieces;
@@ -67,15 +67,15 @@ static dit_cost_time product_time(const dit_cost_device *device, const dit_cost_
     return time;
 }
 
-/* What nothing is left to be fused into is a kernel that reads and writes; moments are only read for. */
+/* Makes a call whose parts have nothing to be fused into one kernel that reads and writes; moments only read. */
 static void at_least_one_kernel(part_sum *sum, const dit_cost_op *op)
 {
     sum->kernels = fmax(sum->kernels, 1);
     sum->passes = fmax(sum->passes, op->kind == DIT_COST_OP_GROUP_MOMENTS ? 1 : 2);
 }
 
-/* All passes together, as kernels of equal size: what one of them moves decides how much of the bandwidth it gets.
- * Parts that are no kernel of their own are not launched. */
+/* Returns the seconds of all passes, taken as kernels of equal size: a kernel's bytes decide which share of the
+ * bandwidth it reaches. Parts that are fused are not launched. */
 static double parts_seconds(const dit_cost_device *device, double kernels, double bytes)
 {
     if (kernels > 0) return kernels * dit_cost_elementwise_seconds(device, bytes / kernels);

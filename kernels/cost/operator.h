@@ -1,8 +1,8 @@
-/* What one call of an operator costs: the device kernels that a software stack makes of it, and the host's time.
+/* Predicts what one call of an operator costs: the device kernels that a software stack makes of it, and host time.
  *
- * An operator of the table is one matrix product, attention or convolution, or none, and some element-wise parts around
- * it: an epilogue that one stack fuses is two kernels of another. A profile says for every part how many kernels it is
- * and how often its data crosses memory; so one model of the accelerator serves all stacks.
+ * A call consists of at most one matrix product, attention or convolution, and of element-wise parts around it. An
+ * epilogue that one stack fuses is two kernels of another stack. So a profile says for every part how many kernels it
+ * is and how often its data crosses memory, and one model of the accelerator serves all stacks.
  */
 #ifndef DIT_KERNELS_COST_OPERATOR_H
 #define DIT_KERNELS_COST_OPERATOR_H
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* What a call is: an operator of the list, or what a stack copies around an all-to-all, beside the copy that the engine
- * makes. */
+/* What a call is: an operator of the list, or the copies that a stack makes around an all-to-all beside the engine's
+ * own copy. */
 typedef enum {
 #define DIT_COST_OP_ENUM(ID, ...) DIT_COST_OP_##ID = DIT_OPERATOR_##ID,
     DIT_OPERATOR_LIST(DIT_COST_OP_ENUM)
@@ -23,25 +23,25 @@ typedef enum {
         DIT_COST_OP_EXCHANGE
 } dit_cost_op_kind;
 
-/* One call. What a kind does not have is 0. */
+/* One call. Members that its kind does not use are 0. */
 typedef struct {
     dit_cost_op_kind kind;
     double flops, bytes;    /* as dit_*_work says: fp32, each operand once                                       */
     int64_t rows, n, k;     /* linear and conv: the matrix product                                               */
-    int pieces;             /* linear: matrices that were packed together, of one n / pieces each as far as cost goes */
+    int pieces;             /* linear: matrices that were packed together; cost takes each to have n / pieces rows   */
     int64_t input_elements; /* conv: of x                                                                        */
     dit_cost_attention attention;
-    int64_t elements; /* of y, which the element-wise parts run over                                       */
+    int64_t elements; /* of y; the element-wise parts run over them                                        */
     int operands;     /* combine: count                                                                    */
     bool activation, residual, gate, modulation, normed, rotary;
     dit_norm_kind norm;
 } dit_cost_op;
 
-/* Element-wise parts, in the order of the profile files: key, what it is. */
+/* Element-wise parts, in the order of the profile files: key, and what the part does. */
 #define DIT_COST_PART_LIST(X)                                                                                          \
     X(ACTIVATION, "activation", "after a matrix product, a convolution or a group norm; or by itself")                 \
-    X(GATE, "gate", "times [n], before the residual is added")                                                         \
-    X(RESIDUAL, "residual", "plus what the result is added to")                                                        \
+    X(GATE, "gate", "times a gate [n], before the residual is added")                                                  \
+    X(RESIDUAL, "residual", "adds the result to a residual")                                                           \
     X(MERGE, "merge", "one more block of keys into running out and lse")                                               \
     X(NORM, "norm", "LayerNorm or RMS norm of rows")                                                                   \
     X(MODULATION, "modulation", "times 1 + scale, plus shift")                                                         \
@@ -61,12 +61,12 @@ typedef enum {
 #undef DIT_COST_PART_ENUM
         DIT_COST_PART_COUNT
 } dit_cost_part;
-/* The key of profile files. Never NULL. */
+/* Returns the part's key in profile files. Never NULL. */
 const char *dit_cost_part_name(dit_cost_part part);
 
 typedef struct {
-    double kernels; /* that the part is; 0: fused into its neighbour */
-    double passes;  /* over its elements, of the device's element type: read or written once is one; fp32 counts two in
+    double kernels; /* how many kernels the part is; 0: it is fused into its neighbour */
+    double passes;  /* how often the part's elements, in the device's type, are read or written; fp32 counts two in
                        fp16 */
 } dit_cost_part_work;
 
@@ -74,30 +74,30 @@ enum { DIT_COST_KERNELS = 4 };
 /* A software stack. */
 typedef struct {
     char name[DIT_COST_NAME];
-    double dispatch_s;            /* host time for one kernel                                                    */
-    double collective_dispatch_s; /* host time for one collective                                                */
-    double synchronise_s;         /* from the device's end until the host goes on                                */
-    double conv_efficiency;       /* of the rate of matrix products that convolutions get, in (0, 1]                */
-    double communication_processors; /* that a collective's kernel holds                                         */
+    double dispatch_s;               /* host time of one kernel                                                     */
+    double collective_dispatch_s;    /* host time of one collective                                                 */
+    double synchronise_s;            /* from the device's end until the host goes on                                */
+    double conv_efficiency;          /* rate of convolutions as a fraction of that of matrix products, in (0, 1]    */
+    double communication_processors; /* how many processors a collective's kernel holds                          */
     bool text_with_every_band;       /* joint text passes a pipeline with every band, not only the first   */
-    bool kernels_before_messages;    /* a kernel issued after a neighbour's exchange has the processors first      */
+    bool kernels_before_messages;    /* a kernel that follows an exchange with neighbours gets the processors first */
     bool exchange_alone;             /* a ring without Ulysses makes its all-to-alls, too, each rank with itself    */
-    bool stores_filled;              /* a pipeline without warm-up steps reads what the request before left */
+    bool stores_filled;              /* a pipeline without warm-up steps reads the stores of the request before */
     bool packed_linear;              /* matrices that the engine packs together are one product                     */
-    char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* best first, "" ends: whose tables are read       */
+    char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* whose tables are read, best first; "" ends the list */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];
 } dit_cost_profile;
 
 typedef struct {
     double device_s, host_s, kernels;
-    double last_s; /* of device_s, the end in which another kernel gets processors: all of it but for attention */
+    double last_s; /* the last part of device_s, in which another kernel gets processors: all but for attention */
 } dit_cost_time;
-/* Time of a call: its product, then its parts, each kernel with its launch; host_s = kernels * dispatch. A call that
- * has elements costs at least one kernel. */
+/* Returns the time of a call: its product, then its parts, each kernel with its launch; host_s = kernels * dispatch. A
+ * call that has elements costs at least one kernel. */
 dit_cost_time dit_cost_op_time(const dit_cost_device *device, const dit_cost_profile *profile, const dit_cost_op *op);
 
-/* Who hears of every call of dit_kernels_cost(): one for the process, NULL for nobody. `op` lives as long as the call.
- */
+/* Sets the function that dit_kernels_cost() reports each call to: one for the process, NULL for none. `op` lives as
+ * long as the call. */
 void dit_cost_set_hook(void (*hook)(void *context, const dit_cost_op *op), void *context);
 
 #ifdef __cplusplus

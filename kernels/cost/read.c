@@ -1,4 +1,4 @@
-/* Accelerators and profiles from JSON. */
+/* Reads accelerators and profiles from JSON. */
 #include "kernels/cost/read.h"
 
 #include "base/json.h"
@@ -25,7 +25,8 @@ static dit_status require_schema(const dit_json *doc, const char *wanted)
     const char *schema;
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
     if (!strcmp(schema, wanted)) return DIT_OK;
-    return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "'%s', where %s is read", schema, wanted);
+    return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "the schema is '%s' where '%s' is expected", schema,
+                         wanted);
 }
 
 static dit_status copy_name(const dit_json *doc, const cJSON *value, const char *pointer, char out[DIT_COST_NAME])
@@ -37,15 +38,16 @@ static dit_status copy_name(const dit_json *doc, const cJSON *value, const char 
 
 /* ---- curves ------------------------------------------------------------------------------------------------------ */
 
-/* Whether knot i can follow the one before; the rule is in model.h. */
+/* Checks that knot i can follow the one before, by the rule in model.h. */
 static dit_status check_knot(const dit_json *doc, const char *pointer, const dit_cost_curve *curve, int i)
 {
     double x = curve->x[i], y = curve->y[i];
     if (!(x > 0 && y > 0))
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "knot %d: size %g and rate %g must be above 0", i, x, y);
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "knot %d: size %g and rate %g must both be above 0", i,
+                             x, y);
     if (i == 0) return DIT_OK;
     if (!(x > curve->x[i - 1]))
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "sizes do not ascend at knot %d", i);
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "sizes must ascend, and do not at knot %d", i);
     if (y - curve->y[i - 1] <= curve->y[i - 1] * log(x / curve->x[i - 1])) return DIT_OK;
     return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "the rate rises so fast at knot %d that time would fall", i);
 }
@@ -64,7 +66,7 @@ static dit_status add_knot(const dit_json *doc, const char *pointer, const cJSON
     return DIT_OK;
 }
 
-/* [{"bytes": ..., "fraction": ...}, ...]; none: all of the bandwidth. */
+/* Reads [{"bytes": ..., "fraction": ...}, ...]; without the key kernels of all sizes get the whole bandwidth. */
 static dit_status read_fractions(const dit_json *doc, const cJSON *cost, dit_cost_curve *out)
 {
     const cJSON *list = NULL, *knot;
@@ -114,7 +116,7 @@ static const char *chosen_kernel(const cJSON *tables, const dit_cost_profile *pr
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(tables, 0), "kernel"));
 }
 
-/* A larger head may not take less time: flops / rate, both with the head size. */
+/* Checks that a larger head takes no less time (flops / rate) than a smaller one. */
 static dit_status check_heads(const dit_json *doc, const char *pointer, const dit_cost_attention_table *small,
                               const dit_cost_attention_table *large)
 {
@@ -174,12 +176,12 @@ static dit_status read_dtype(const dit_json *doc, const char *dtype, dit_cost_de
     for (int i = 0; i < ELEMENT_COUNT; i++)
         if (!strcmp(dtype, elements[i].name)) out->element_bytes = elements[i].bytes;
     if (!out->element_bytes)
-        return DIT_FAIL(DIT_ERR_NOT_FOUND, "no element type '%s'; there are fp32, fp16, bf16 and fp8", dtype);
+        return DIT_FAIL(DIT_ERR_NOT_FOUND, "unknown dtype '%s': the cost model knows fp32, fp16, bf16 and fp8", dtype);
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "peak_flops_per_s", &peaks));
     if (!cJSON_GetObjectItemCaseSensitive(peaks, dtype))
         return dit_error_hint(dit_json_fail(doc, "/peak_flops_per_s", DIT_ERR_UNSUPPORTED,
                                             "%s does not compute with %s", out->name, dtype),
-                              "choose an element type that the file has a peak of");
+                              "choose a dtype that the file gives a peak for");
     return require_number(doc, peaks, "/peak_flops_per_s", dtype, 1, largest, &out->peak_flops_per_s);
 }
 
@@ -195,7 +197,8 @@ static dit_status read_facts(const dit_json *doc, dit_cost_device *out)
     return require_number(doc, doc->root, "", "memory_bandwidth_bytes_per_s", 1, largest, &out->bandwidth_bytes_per_s);
 }
 
-/* [{"rows", "columns", "efficiency"}, ...] and {"queries", "keys"}; none: those of GPU libraries. */
+/* Reads [{"rows", "columns", "efficiency"}, ...] and {"queries", "keys"}; without the keys, tiles are those of GPU
+ * libraries. */
 static dit_status read_tiles(const dit_json *doc, const cJSON *cost, dit_cost_device *out)
 {
     static const char *const keys[] = {"rows", "columns", "efficiency", NULL}, *const own[] = {"queries", "keys", NULL};
@@ -221,7 +224,7 @@ static dit_status read_tiles(const dit_json *doc, const cJSON *cost, dit_cost_de
     return dit_json_require_int(doc, attention, "/cost/attention_tile", "keys", 1, 65536, &out->attention_keys);
 }
 
-/* {"ranks", "compute", "bandwidth"}; none: nothing is shared. */
+/* Reads {"ranks", "compute", "bandwidth"}; without the key nothing is shared. */
 static dit_status read_together(const dit_json *doc, const cJSON *cost, dit_cost_together *out)
 {
     static const char *const keys[] = {"ranks", "compute", "bandwidth", NULL};
@@ -257,8 +260,8 @@ static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_dev
     return read_fractions(doc, cost, &out->bandwidth_fraction);
 }
 
-/* Tables are of fp16. A type with a lower peak is slower in that ratio; one with a higher peak is no faster, since few
- * attention kernels have it. */
+/* Returns the factor on the attention tables, which are fp16. A dtype with a lower peak is slower in that ratio; one
+ * with a higher peak is no faster, because few attention kernels support it. */
 static double type_scale(const dit_json *doc, const dit_cost_device *device)
 {
     const cJSON *peaks = cJSON_GetObjectItemCaseSensitive(doc->root, "peak_flops_per_s");
@@ -275,9 +278,8 @@ static dit_status read_device(const dit_json *doc, const char *dtype, const dit_
     DIT_TRY(read_dtype(doc, dtype, out));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "cost", &cost));
     if (!cost)
-        return dit_error_hint(
-            dit_json_fail(doc, "", DIT_ERR_UNSUPPORTED, "%s has no parameters of a cost model", out->name),
-            "add `cost`, as the other files of workloads/accelerators have it");
+        return dit_error_hint(dit_json_fail(doc, "", DIT_ERR_UNSUPPORTED, "%s has no cost-model parameters", out->name),
+                              "add `cost`, as the other files in workloads/accelerators do");
     DIT_TRY(read_cost(doc, cost, out));
     out->attention_scale *= type_scale(doc, out);
     return read_attention(doc, cost, profile, out);
@@ -333,7 +335,7 @@ static dit_status read_kernels(const dit_json *doc, dit_cost_profile *out)
     return DIT_OK;
 }
 
-/* Where fitted values of another profile are taken: key of this one, name of that one. */
+/* Checks `like`, which says where fitted values come from: a key of this profile, the name of another profile. */
 static dit_status read_like(const dit_json *doc)
 {
     const cJSON *like = NULL, *item;

@@ -1,5 +1,5 @@
-/* The backend that computes nothing: operators return at once, packing takes address space. With it the engine runs its
- * own code over shapes that no memory here could hold, and what is left is the account of flops and bytes. */
+/* The backend that computes nothing: operators return at once, and packing takes only address space. With it the engine
+ * runs its own code over shapes that no memory here could hold, and keeps the account of flops and bytes. */
 #include "kernels/cpu/cpu.h"
 
 static dit_status count_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pieces, const float *const *w,

@@ -1,11 +1,12 @@
 /* Attention with queries in the vector lanes.
  *
- * A block of TILE_WIDTH queries is transposed once (and scaled by scale * log2 e, so that the softmax needs only 2^x);
- * then for each block of keys:  S^T = K Q^T,  running maximum and P^T = 2^(S^T - max) lane by lane,  O^T += V^T P^T.
- * Both products are the tile of cpu/tile.h with k and v broadcast, so that any head size and any number of keys is a
- * count of rows and nothing is padded, and the softmax never reduces across lanes.
+ * A block of TILE_WIDTH queries is transposed once, and scaled by scale * log2 e so that the softmax needs only 2^x.
+ * Then for each block of keys:
+ *     S^T = K Q^T,   running maximum and P^T = 2^(S^T - max) lane by lane,   O^T += V^T P^T
+ * Both products use the tile of cpu/tile.h with k and v broadcast. So head size and number of keys are counts of rows,
+ * nothing is padded, and the softmax never reduces across lanes.
  * A job is one head and a few query blocks, which share the packed keys and values. With positions a query block meets
- * only the keys that its last query sees, and the corner of them that its other queries do not see is struck out.
+ * only the keys that its last query sees; those of them that its other queries do not see are struck out.
  * Online softmax: Milakov and Gimelshein, arXiv:1805.02867; tiling: Dao et al., arXiv:2205.14135.
  */
 #ifndef DIT_KERNELS_CPU_ATTENTION_H
@@ -100,7 +101,7 @@ static void attention_transpose(int64_t rows, int64_t columns, const float *src,
         for (int64_t i = 0; i < rows; i++) dst[j * dst_row + i] = src[i * src_row + j];
 }
 
-/* Unused lanes hold zeros: they compute a harmless uniform softmax. */
+/* Loads and transposes the queries. Unused lanes hold zeros: they compute a harmless uniform softmax. */
 static void attention_load_queries(const dit_attention_args *a, const float *q, int64_t rows, float *queries)
 {
     vf scale = vf_set1((float)(a->scale * ATTENTION_LOG2_E));
@@ -122,7 +123,7 @@ static void attention_store(const dit_attention_args *a, int64_t rows, float *su
     attention_transpose(a->D, rows, sums, TILE_WIDTH, out, a->ldo);
 }
 
-/* Copies a block of keys or values of one head together: rows ld apart would cost a page and a cache set each. */
+/* Copies a block of one head's keys or values into dense rows: rows ld apart would cost a page and a cache set each. */
 static void attention_pack(const float *src, int64_t ld, int64_t count, int64_t D, float *dst)
 {
     for (int64_t i = 0; i < count; i++) memcpy(dst + i * D, src + i * ld, (size_t)D * sizeof(float));
@@ -137,7 +138,7 @@ static void attention_add_bias(float *p, int64_t keys, const float *bias)
         }
 }
 
-/* Strikes out keys behind a query. Positions ascend, so of each key it is the first few lanes. */
+/* Strikes out the keys after each query's position. Positions ascend, so a key is hidden from the first few lanes. */
 static void attention_strike_out(float *p, int64_t keys, const int32_t *k_position, int64_t rows,
                                  const int32_t *q_position)
 {
@@ -149,7 +150,7 @@ static void attention_strike_out(float *p, int64_t keys, const int32_t *k_positi
     }
 }
 
-/* The maximum of each lane over the keys, two chains to hide the latency. */
+/* Returns each lane's maximum over the keys, by two chains that hide the latency. */
 DIT_INLINE vf attention_column_max(const float *p, int64_t keys, vf max)
 {
     vf other = max;
@@ -189,7 +190,7 @@ DIT_INLINE void attention_softmax(int64_t keys, int64_t D, int vectors, float *p
     for (int j = 0; j < vectors; j++) vf_store(total + j * VF_LANES, row_total[j]);
 }
 
-/* One block of keys, from number `key` on, against block `block` of the queries, from number `row` on. */
+/* Computes `keys` keys from number `key` on against block `block` of the queries, which begins at query `row`. */
 static void attention_block(const attention_plan *plan, const attention_scratch *s, int64_t key, int64_t keys,
                             int64_t block, int64_t row, int64_t rows)
 {
@@ -236,7 +237,7 @@ static void attention_load_keys(const dit_attention_args *a, const attention_scr
     for (int64_t i = 0; i < count; i++) s->bias[i] = (float)(a->bias[b * a->Sk + key + i] * ATTENTION_LOG2_E);
 }
 
-/* Lanes that met no key but those of -INFINITY: what was summed for them counts nothing. */
+/* Clears lanes that met no key but those of bias -INFINITY: their sums count nothing. */
 static void attention_clear_unseen(const float *max, float *total, int64_t rows)
 {
     for (int64_t i = 0; i < rows; i++)
@@ -248,7 +249,7 @@ static float attention_lse(float max, float total)
     return isinf(total) ? -INFINITY : (float)(max * ATTENTION_LN_2 + log((double)total));
 }
 
-/* All blocks of keys that any query of the job sees. */
+/* Runs over all blocks of keys that any query of the job sees. */
 static void attention_all_keys(const attention_plan *plan, const attention_scratch *s, int64_t b, int64_t h,
                                int64_t row, int64_t rows)
 {
@@ -297,7 +298,7 @@ static void attention_jobs(void *context, int64_t begin, int64_t end, int worker
     }
 }
 
-/* Blocks that fit the scratch; large heads (the VAE's single one) get fewer queries and keys at a time. */
+/* Chooses blocks that fit the scratch: large heads (the VAE has a single one) get fewer queries and keys at a time. */
 static attention_plan attention_make_plan(dit_pool *pool, const dit_attention_args *a)
 {
     int64_t floats = DIT_POOL_SCRATCH_BYTES / (int64_t)sizeof(float);

@@ -1,4 +1,4 @@
-/* Merging a block of keys into the running attention result. */
+/* Merges a block of keys into the running attention result. */
 #ifndef DIT_KERNELS_CPU_ATTENTION_MERGE_H
 #define DIT_KERNELS_CPU_ATTENTION_MERGE_H
 
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* A side of weight 0 is not read: its output may hold anything, even NaN. */
+/* out = w out + w_block block. A side of weight 0 is not read: it may hold anything, even NaN. */
 DIT_INLINE void merge_vectors(float *out, const float *block, int64_t D, float w, float w_block)
 {
     vf a = vf_set1(w), b = vf_set1(w_block);

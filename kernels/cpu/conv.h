@@ -1,26 +1,27 @@
-/* Convolution as the linear layer of cpu/linear.h whose rows of x are gathered while they are needed: a job takes a
- * block of output positions and, cut by cut of the taps and channels, copies the input pixels that the cut reads next
- * to each other (padding as zeros, upsampling as addresses), then runs the panels of all output channels over them.
- * Nothing else of the im2col matrix ever exists. Channels are contiguous, so that a tap of a position is one copy; the
- * copy is read by every panel, which makes it cheap from about 100 output channels on.
+/* Convolution as the linear layer of cpu/linear.h, with rows of x that are gathered when they are needed.
+ *
+ * A job takes a block of output positions. For each cut of the taps and channels it copies the input pixels that the
+ * cut reads into dense rows (zeros for padding, repeated addresses for upsampling), then runs the panels of all output
+ * channels over them. No more of the im2col matrix ever exists. Channels are contiguous, so a tap of a position is one
+ * copy; every panel reads it, which makes it cheap from about 100 output channels on.
  */
 #ifndef DIT_KERNELS_CPU_CONV_H
 #define DIT_KERNELS_CPU_CONV_H
 
 #include "kernels/cpu/linear.h"
 
-/* Floats of y that a job makes of one position at most; padding between gathered rows: rows a power of two apart would
- * share cache sets. */
+/* CONV_WIDTH: floats of y that a job makes of one position, at most. CONV_ROW_PADDING: floats between gathered rows,
+ * because rows a power of two apart would share cache sets. */
 enum { CONV_WIDTH = 768, CONV_ROWS_MIN = 48, CONV_ROW_PADDING = 16 };
 
 typedef struct {
     const dit_conv_args *args;
-    dit_linear_args linear; /* of which x is never read: rows are gathered */
+    dit_linear_args linear; /* its x is never read: rows are gathered */
     linear_plan plan;
     int64_t ldx; /* of gathered rows */
 } conv_plan;
 
-/* A pixel of the rows next to the frames; they are repeated as all rows are. */
+/* Returns a pixel of the rows above or below x. Upsampling repeats these rows, too. */
 static const float *conv_edge(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
 {
     const float *edge = y < 0 ? a->above : a->below;
@@ -28,7 +29,7 @@ static const float *conv_edge(const dit_conv_args *a, int64_t t, int64_t y, int6
     return edge + ((t + a->padding[0]) * a->width + x / a->up) * a->channels;
 }
 
-/* The pixel of the upsampled and padded input, or NULL where it is zero. */
+/* Returns a pixel of the upsampled and padded input, or NULL where it is zero. */
 static const float *conv_input(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
 {
     if (x < 0 || x >= a->width * a->up || t >= a->frames) return NULL;
@@ -40,7 +41,7 @@ static const float *conv_input(const dit_conv_args *a, int64_t t, int64_t y, int
     return frame + (y * a->width + x) * a->channels;
 }
 
-/* Taps and channels [k0, k0 + depth) of one output position. */
+/* Gathers taps and channels [k0, k0 + depth) of one output position. */
 static void conv_gather_row(const dit_conv_args *a, int64_t position, int64_t k0, int64_t depth, float *row)
 {
     int64_t x = position % a->out[2], y = position / a->out[2] % a->out[1], t = position / (a->out[2] * a->out[1]);
@@ -80,7 +81,7 @@ static void conv_job(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* The depth of a cut depends on k alone, so that the bits of a position do not depend on the others. */
+/* Runs the convolution. The depth of a cut depends on k alone, so a position's bits do not depend on the others. */
 static void cpu_conv(dit_pool *pool, const dit_conv_args *args)
 {
     const dit_linear *w = args->weights;

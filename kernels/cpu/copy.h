@@ -1,4 +1,4 @@
-/* Strided copy: the three outer indices are one range for the pool. */
+/* Copies rows between strides. The pool divides one range that combines the three outer indices. */
 #ifndef DIT_KERNELS_CPU_COPY_H
 #define DIT_KERNELS_CPU_COPY_H
 

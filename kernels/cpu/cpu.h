@@ -23,7 +23,8 @@ extern const dit_cpu_isa dit_cpu_avx512, dit_cpu_avx2;
 #endif
 extern const dit_cpu_isa dit_cpu_plain;
 
-/* The one in use: the best of this machine, lowered by DITBENCH_ISA. Looks at the environment at every call. */
+/* Returns the instruction set in use: the machine's best, or a lower one that DITBENCH_ISA names. Reads the environment
+ * at every call. */
 const dit_cpu_isa *dit_cpu_current(void);
 
 #endif

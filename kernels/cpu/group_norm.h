@@ -1,7 +1,8 @@
-/* Group norm in two passes over memory. The first takes blocks of rows that fit the cache: mean and squared deviations
- * of each group of a block (no cancellation), which are then merged in double (Chan, Golub and LeVeque, 1979). The
- * second normalises, applies the field and the activation; each can run alone. Both account for what rounding a mean to
- * float leaves. Blocks depend on C alone, so the bits do not depend on the number of threads.
+/* Group norm in two passes over memory, each of which can run by itself. The first takes blocks of rows that fit the
+ * cache: it computes mean and squared deviations of each group of a block (no cancellation), which are then merged in
+ * double (Chan, Golub and LeVeque, 1979). The second normalises and applies the field and the activation. Both correct
+ * for the error of a mean that is rounded to float. Blocks depend on C alone, so the bits do not depend on the number
+ * of threads.
  */
 #ifndef DIT_KERNELS_CPU_GROUP_NORM_H
 #define DIT_KERNELS_CPU_GROUP_NORM_H
@@ -19,7 +20,7 @@ typedef struct {
     group_norm_layout layout;
 } group_norm_plan;
 
-/* Of the vectors of columns from x on, of which `left` are left: as group_norm_column_sums. */
+/* Does the work of group_norm_column_sums for `vectors` vectors of columns from x on; `left` columns are left. */
 DIT_INLINE void group_norm_vector_sums(const float *x, int64_t rows, int64_t C, int vectors, int64_t left,
                                        const float *mean, float *sums, float *squares)
 {
@@ -90,7 +91,7 @@ static void group_norm_measure(void *context, int64_t begin, int64_t end, int wo
     for (int64_t i = begin; i < end; i++) group_norm_measure_block(plan, i, dit_pool_scratch(plan->pool, worker));
 }
 
-/* Mean and variance of one entry and group, from its blocks. */
+/* Merges the blocks of one batch entry and group into mean and variance. */
 static void group_norm_merge(const group_norm_plan *plan, int64_t entry, int64_t group, double out[2])
 {
     const dit_group_norm_args *a = plan->args;
@@ -109,7 +110,7 @@ static void group_norm_merge(const group_norm_plan *plan, int64_t entry, int64_t
     out[1] = squares / count;
 }
 
-/* The field's position of the first pixel in line (t, y) of x. */
+/* Returns the field's position for the first pixel of line (t, y) of x. */
 static int64_t group_norm_field_line(const dit_group_norm_args *a, int64_t t, int64_t y)
 {
     int64_t frame = t * a->field_frames / a->frames;
@@ -117,7 +118,7 @@ static int64_t group_norm_field_line(const dit_group_norm_args *a, int64_t t, in
     return (frame * a->field_height + y * a->field_height / a->height) * a->field_width;
 }
 
-/* Channels from c on, of which `left` are left. scratch: mean, factor and offset of each channel. */
+/* Normalises channels from c on; `left` channels are left. scratch: mean, factor and offset of each channel. */
 DIT_INLINE void group_norm_channels(const dit_group_norm_args *a, const float *x, const float *scratch, int64_t field,
                                     dit_activation activation, int64_t c, int64_t left, float *y)
 {

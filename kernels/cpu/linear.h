@@ -2,9 +2,9 @@
  * padded with zeros to whole vectors. The bias is padded alike.
  *
  * A job is a block of rows times a few panels. K is cut so that a job's piece of x and one panel stay in the L2 cache;
- * the sums wait in the worker's scratch between cuts. Bias, activation, gate and residual are applied when a tile has
- * its last cut, while it is in the L1 cache. Blocking after Goto and van de Geijn, ACM TOMS 34 (2008), with the roles
- * of the operands exchanged: here the weights stream and x stays.
+ * the sums wait in the worker's scratch between cuts. Bias, activation, gate and residual are applied after a tile's
+ * last cut, while the tile is in the L1 cache. The blocking follows Goto and van de Geijn, ACM TOMS 34 (2008), with the
+ * operands exchanged: here the weights stream and x stays.
  */
 #ifndef DIT_KERNELS_CPU_LINEAR_H
 #define DIT_KERNELS_CPU_LINEAR_H
@@ -34,8 +34,8 @@ static int64_t linear_panel_width(int64_t n, int64_t panel)
     return linear_min(TILE_WIDTH, linear_padded(n) - panel * TILE_WIDTH);
 }
 
-/* Rows [row, row + count) of W, all of one panel, go to its columns. A line of each row at a time, so that what is
- * written between two reads of a row stays in the L1 cache. */
+/* Packs rows [row, row + count) of W, all of one panel, into the panel's columns. It takes one cache line of each row
+ * in turn, so that what is written between two reads of a row stays in the L1 cache. */
 static void linear_pack_rows(const dit_linear *linear, float *packed, int64_t row, int64_t count, const float *w)
 {
     enum { LINE = 16 };
@@ -48,7 +48,7 @@ static void linear_pack_rows(const dit_linear *linear, float *packed, int64_t ro
     }
 }
 
-/* The rows of one source, panel by panel. */
+/* Packs all rows of one source, panel by panel. */
 static void linear_pack_piece(const dit_linear *linear, float *packed, int64_t row, int64_t rows, const float *w)
 {
     for (int64_t done = 0; done < rows;) {
@@ -77,7 +77,7 @@ static dit_status cpu_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, i
     return DIT_OK;
 }
 
-/* One vector of y: lanes [column, column + left) of the row, from the finished sums. */
+/* Finishes one vector of y, columns [column, column + left) of the row, from its sums. */
 DIT_INLINE void linear_finish_vector(const dit_linear_args *a, int64_t row, int64_t column, const float *sum,
                                      int64_t left)
 {
@@ -107,7 +107,7 @@ typedef struct {
     int64_t ldx;
 } linear_rows;
 
-/* Rows [row, row + rows) x panel of y, `sums` being TILE_WIDTH wide with row stride `stride`. */
+/* Finishes rows [row, row + rows) of a panel of y. `sums` is TILE_WIDTH wide, with row stride `stride`. */
 static void linear_finish(const dit_linear_args *a, int64_t row, int64_t rows, int64_t panel, const float *sums,
                           int64_t stride)
 {
@@ -117,15 +117,15 @@ static void linear_finish(const dit_linear_args *a, int64_t row, int64_t rows, i
             linear_finish_vector(a, row + i, column, sums + i * stride + column - begin, end - column);
 }
 
-/* Where the weights of one cut of one panel begin. */
+/* Returns where the weights of one cut of one panel begin. */
 static const float *linear_weights(const linear_plan *plan, int64_t panel, int64_t k0)
 {
     const dit_linear *w = plan->args->weights;
     return w->packed + panel * TILE_WIDTH * w->k + k0 * linear_panel_width(w->n, panel);
 }
 
-/* One cut of one panel, for the job's rows: rows->x begins at the cut. `next` is the cut that comes after it: every
- * tile prefetches its share. */
+/* Multiplies one cut of one panel with the job's rows; rows->x begins at the cut. `next` is the weights of the cut that
+ * follows: every tile prefetches its share of them. */
 static void linear_panel(const linear_plan *plan, const linear_rows *rows, int64_t panel, int64_t k0, const float *next,
                          float *sums)
 {
@@ -149,7 +149,7 @@ static void linear_panel(const linear_plan *plan, const linear_rows *rows, int64
     }
 }
 
-/* One cut of panels [first, last): the piece of x is read from the cache by all of them. */
+/* Multiplies one cut of panels [first, last), which all read the piece of x from the cache. */
 static void linear_cut(const linear_plan *plan, const linear_rows *rows, int64_t first, int64_t last, int64_t k0,
                        float *sums)
 {
@@ -188,7 +188,7 @@ static void cpu_linear(dit_pool *pool, const dit_linear_args *args)
     plan.panels = linear_ceil_div(w->n, TILE_WIDTH);
     plan.row_blocks = linear_ceil_div(args->rows, LINEAR_ROWS);
     if (args->rows == 0) return;
-    /* Equal blocks and equal cuts: a small last one would run at a low rate. */
+    /* Blocks and cuts are of equal size: a small last one would run at a low rate. */
     plan.rows_per_job = linear_ceil_div(linear_ceil_div(args->rows, plan.row_blocks), TILE_ROWS) * TILE_ROWS;
     plan.depth = linear_ceil_div(w->k, linear_ceil_div(w->k, LINEAR_DEPTH));
     while (plan.panels_per_job > 1 && plan.row_blocks * plan.panels / plan.panels_per_job <

@@ -10,8 +10,8 @@
 /* Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits. */
 #define DIT_ROUND_MAGIC 12582912.0f
 
-/* 2^x for x <= 127; arguments below -64 count as -64: what a softmax rounds away, and far enough from the least normal
- * number that sums of products with it are no denormals either, which take a core a hundred times as long. */
+/* Returns 2^x for x <= 127. Arguments below -64 count as -64: a softmax rounds 2^-64 away, and its products are still
+ * normal numbers; a core computes denormal ones a hundred times as slowly. */
 DIT_INLINE vf vf_exp2(vf x)
 {
     x = vf_max(vf_set1(-64.0f), x);
@@ -26,8 +26,8 @@ DIT_INLINE vf vf_exp2(vf x)
     return vf_scale(p, n_bits);
 }
 
-/* e^x; arguments are clamped to [-87, 88], where the result is a normal number. ln 2 is split in two (Cody and Waite)
- * so that n * high is exact. */
+/* Returns e^x. Arguments are clamped to [-87, 88], where the result is a normal number. ln 2 is split in two (Cody and
+ * Waite), so that n * high is exact. */
 DIT_INLINE vf vf_exp(vf x)
 {
     x = vf_min(vf_set1(88.0f), vf_max(vf_set1(-87.0f), x));

@@ -1,7 +1,7 @@
-/* LayerNorm or RMS norm with affine weights and modulation: two passes for mean and variance (no cancellation), of
- * which RMS norm needs only the second, about zero; one for y. The second pass also sums the deviations, which is what
- * rounding the mean left (Chan, Golub and LeVeque, 1983: the corrected two-pass algorithm): a mean that is large beside
- * the deviations leaves much, and lanes that are few leave more. The row stays in the L1 cache. */
+/* LayerNorm or RMS norm with affine weights and modulation. A first pass takes the mean, a second the variance (no
+ * cancellation), a third writes y; RMS norm takes its variance about zero and skips the first pass. The second pass
+ * also sums the deviations, which corrects for a rounded mean (Chan, Golub and LeVeque, 1983: the corrected two-pass
+ * algorithm): the error is large where the mean is large beside the deviations. The row stays in the L1 cache. */
 #ifndef DIT_KERNELS_CPU_NORM_H
 #define DIT_KERNELS_CPU_NORM_H
 
@@ -23,7 +23,7 @@ static float norm_sum(const float *x, int64_t C)
     return vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-/* The sums of the deviations from `mean` and of their squares. */
+/* Sums of the deviations from a mean, and of their squares. */
 typedef struct {
     float sum, squares;
 } norm_deviations;
@@ -68,7 +68,7 @@ static norm_terms norm_terms_of(dit_norm_kind kind, const float *x, int64_t C, f
     return terms;
 }
 
-/* Columns from c on, of which `left` are left. */
+/* Writes columns from c on; `left` columns are left. */
 DIT_INLINE void norm_columns(const dit_norm_args *a, const norm_terms *terms, const float *x, int64_t c, int64_t left,
                              float *y)
 {

@@ -2,7 +2,7 @@
 #ifndef DIT_KERNELS_CPU_OPERATORS_H
 #define DIT_KERNELS_CPU_OPERATORS_H
 
-#include "kernels/cpu_headers.h" /* of all that lie here: kernels/rules.mk writes it */
+#include "kernels/cpu_headers.h" /* includes every operator of this folder; kernels/rules.mk writes it */
 #include "kernels/ref/ref.h"
 
 #define DIT_CPU_ENTRY(ID, name, args_type, cpu, ...) .name = cpu##_##name,

@@ -1,4 +1,4 @@
-/* The fastest multiply-adds this instruction set can do: independent chains in registers, nothing else. */
+/* Runs the fastest multiply-adds of this instruction set: independent chains in registers and nothing else. */
 #ifndef DIT_KERNELS_CPU_PEAK_H
 #define DIT_KERNELS_CPU_PEAK_H
 

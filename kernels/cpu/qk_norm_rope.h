@@ -1,4 +1,4 @@
-/* RMS norm or LayerNorm per head and rotary embedding on interleaved pairs, in place. */
+/* Normalises heads (RMS norm or LayerNorm) and applies rotary embedding to interleaved pairs, in place. */
 #ifndef DIT_KERNELS_CPU_QK_NORM_ROPE_H
 #define DIT_KERNELS_CPU_QK_NORM_ROPE_H
 
@@ -21,7 +21,7 @@ static norm_terms head_terms_of(const dit_qk_norm_rope_args *a, const float *x)
     return (norm_terms){.reciprocal = rms_reciprocal(x, a->D, a->eps)};
 }
 
-/* Elements from d on, of which `left` are left. */
+/* Computes elements from d on; `left` elements are left. */
 DIT_INLINE void norm_rope_elements(const dit_qk_norm_rope_args *a, const norm_terms *terms, float *x, const float *cos,
                                    const float *sin, int64_t d, int64_t left)
 {

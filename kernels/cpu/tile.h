@@ -1,10 +1,10 @@
 /* The one inner loop of linear, convolution and attention: C[i][:] (+)= sum over d of a[i, d] * b[d][:].
  *
- * a is read one number at a time and broadcast, b and C one panel row (up to TILE_WIDTH floats) at a time, C lives in
- * registers over the whole depth. Registers: TILE_ROWS * TILE_VECTORS sums, TILE_VECTORS of b, one of a; 8 x 3 of the
- * 32 AVX-512 registers do 24 multiply-adds for 11 loads, so the two multipliers are the limit, not the two load ports.
- * The sums always start from zero and are added to C at the end: a long depth that is cut into pieces then loses less
- * to rounding than one chain would (error about the square root of the piece, not of the whole).
+ * One number of a is read and broadcast at a time, and one panel row (up to TILE_WIDTH floats) of b. The sums live in
+ * registers over the whole depth. Registers: TILE_ROWS * TILE_VECTORS sums, TILE_VECTORS of b, one of a. With 8 x 3 of
+ * the 32 AVX-512 registers, 11 loads feed 24 multiply-adds, so the two multipliers are the limit, not the two load
+ * ports. The sums start from zero and are added to C at the end. A long depth that is cut into pieces then loses less
+ * to rounding than one chain would: the error grows with the square root of the piece instead of the whole.
  *
  *              linear                      logits of attention          output of attention
  *   a[i, d]    x[row i][column d]          k[key i][channel d]          v[key d][channel i]
@@ -35,7 +35,7 @@ typedef struct {
     float *c; /* C[i] = c + i * c_row, whole vectors */
     int64_t c_row;
     bool accumulate;       /* false: C starts from zero */
-    const float *prefetch; /* brought to the L2 cache, prefetch_step floats a step: what the next tiles need */
+    const float *prefetch; /* what the next tiles need: brought to the L2 cache, prefetch_step floats a step */
     int64_t prefetch_step;
 } tile_args;
 
@@ -89,7 +89,7 @@ typedef void (*tile_function)(const tile_args *);
 #define TILE_ENTRY(rows, vectors) [vectors - 1][rows - 1] = tile_##rows##x##vectors,
 static const tile_function tile_functions[TILE_VECTORS][TILE_ROWS] = {TILE_EACH(TILE_ENTRY)};
 
-/* Any number of rows of C, TILE_ROWS at a time; `vectors` <= TILE_VECTORS. */
+/* Computes any number of rows of C, TILE_ROWS at a time; `vectors` <= TILE_VECTORS. */
 DIT_INLINE void tile_rows(int64_t rows, int64_t vectors, tile_args t)
 {
     for (int64_t left = rows; left > 0; left -= TILE_ROWS) {

@@ -1,5 +1,5 @@
-/* One vector of fp32 lanes, by the instruction set this file is compiled for. The cpu operators are written once over
- * these few operations; cpu/isa_*.c compile them three times.
+/* One vector of fp32 lanes in the instruction set that the including file is compiled for. The cpu operators are
+ * written once over these few operations; cpu/isa_*.c compile them three times.
  *
  * `vf` has the arithmetic operators of the compilers' vector types; VF_LANES lanes. Multiply-adds are written out
  * (vf_fma), because contraction is off for the whole project. vf_max(a, b) and vf_min(a, b) give b when either is NaN,
@@ -218,8 +218,8 @@ DIT_INLINE vf vf_zero(void)
 {
     return vf_set1(0);
 }
-/* The next vector of an array of which `left` floats are left, one at least. Where `left` is known to be enough when
- * this is compiled, nothing is asked. */
+/* Loads the next vector of an array that has `left` >= 1 floats left. Where the compiler knows that `left` is enough,
+ * nothing is tested. */
 DIT_INLINE vf vf_load_next(const float *p, int64_t left)
 {
     return left >= VF_LANES ? vf_load(p) : vf_load_n(p, left);

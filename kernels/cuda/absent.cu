@@ -1,4 +1,4 @@
-/* What stands for a library that this build is without: its operators are done by their own kernels. */
+/* Stands in for libraries that this build lacks: their operators run our own kernels. */
 #include "kernels/cuda/cuda.h"
 
 #ifndef DIT_CUDA_CUBLASLT

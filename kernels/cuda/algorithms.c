@@ -26,7 +26,7 @@ struct dit_algorithms {
     char path[PATH_MAX], folder[PATH_MAX]; /* "": memory only */
     entry *entries;
     int64_t count, room;
-    bool warned; /* that nothing can be written */
+    bool warned; /* has warned that nothing can be written */
 };
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static bool read_bytes(const char *hex, uint8_t out[DIT_ALGORITHM_BYTES])
     return true;
 }
 
-/* A line without its end, NUL-terminated. The hash makes it one that write_line made. */
+/* Reads a NUL-terminated line. Its hash shows that write_line made it. */
 static bool read_line(const char *line, entry *out)
 {
     char hash[DIT_HASH_HEX], bytes[2 * DIT_ALGORITHM_BYTES + 1];
@@ -114,7 +114,7 @@ _Static_assert(DIT_ALGORITHM_KEY == 384 && DIT_ALGORITHM_BYTES == 64, "the width
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* Entries of the file that are not there yet. Returns how many lines are no entries, -1: the heading is another's. */
+/* Takes the file's entries that are not known yet. Returns how many lines are damaged, or -1 for another heading. */
 static int64_t take_text(dit_algorithms *a, char *text)
 {
     int64_t damaged = 0;
@@ -131,7 +131,7 @@ static int64_t take_text(dit_algorithms *a, char *text)
     return damaged;
 }
 
-/* A file that is not there is an empty one. */
+/* Reads the file, if there is one. */
 static void take_file(dit_algorithms *a)
 {
     char *text;
@@ -144,13 +144,13 @@ static void take_file(dit_algorithms *a)
     }
     int64_t damaged = strlen(text) == length ? take_text(a, text) : -1;
     if (damaged < 0)
-        dit_log_warning("%s is no file of algorithms of this version; they are chosen again", a->path);
+        dit_log_warning("%s was not written by this version of ditbench; algorithms are chosen again", a->path);
     else if (damaged)
         dit_log_warning("%s: %lld lines are damaged; their algorithms are chosen again", a->path, (long long)damaged);
     free(text);
 }
 
-/* With the folders above it. */
+/* Makes the folder and those above it. */
 static dit_status make_folder(const char *folder)
 {
     char path[PATH_MAX];
@@ -203,7 +203,7 @@ dit_status dit_algorithms_open(const char *folder, const char *name, dit_algorit
     int length = snprintf(a->path, sizeof a->path, "%s/%s.algorithms", folder, name);
     if (length < 0 || length >= (int)sizeof a->path) {
         a->path[0] = '\0';
-        dit_log_warning("the path of the folder for algorithms is too long: they are not kept");
+        dit_log_warning("the path of the cache folder is too long: chosen algorithms are not kept");
         return DIT_OK;
     }
     snprintf(a->folder, sizeof a->folder, "%s", folder);

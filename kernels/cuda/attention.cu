@@ -1,4 +1,4 @@
-/* Attention: the library's (attention_cudnn.cu) where it is there and takes the call, else the own kernels'. */
+/* Attention: calls the library (attention_cudnn.cu) where it is present and takes the call, else our own kernels. */
 #include "kernels/cuda/cuda.h"
 
 void cuda_attention(dit_pool *pool, const dit_attention_args *args)

@@ -1,7 +1,7 @@
-/* Attention by cuDNN: the device code of cudnn_attention.h.
+/* Attention by cuDNN: finds a plan for a call and runs it (cudnn_attention.h builds the graphs).
  *
- * A plan per shape, made when the shape is first seen outside a recording; where it is worth it, plans are timed on the
- * call itself, whose result each of them writes. Workspace: [mask | keys | the plan's].
+ * Each shape has a plan, which is made when the shape is first seen outside of a recording. For large calls plans are
+ * timed on the call itself, whose result each of them writes. Workspace: [mask | keys | the plan's].
  */
 #include "kernels/cuda/cuda.h"
 
@@ -16,7 +16,7 @@ enum { WORKSPACE_STEP = 256, TIMED_RUNS = 3 };
 #ifdef DIT_CUDA_EMULATED
 static constexpr double TIMED_FLOPS = 0;
 #else
-static constexpr double TIMED_FLOPS = 5e10; /* some 0.1 ms: above it plans are compared */
+static constexpr double TIMED_FLOPS = 5e10; /* about 0.1 ms: plans for larger calls are compared */
 #endif
 
 struct dit_cuda_attention_library {
@@ -86,7 +86,7 @@ typedef struct {
     int count;
     int64_t ids[DNN_BIAS];
     void *pointers[DNN_BIAS];
-    float scale; /* read before the call returns */
+    float scale; /* cuDNN reads it before the call returns */
     void *workspace;
     int64_t room;
 } call;
@@ -116,7 +116,8 @@ static dit_status call_run(const call *c, const dnn_plan *plan)
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-/* Until the device has come to the event, or the deadline: then not even this plan is of use. */
+/* Waits for the event. Returns false at the deadline, or when the device failed: the plan then counts as not
+ * running. */
 static bool event_wait(const dit_cuda *cuda, cudaEvent_t event)
 {
     double given = cuda->params.deadline_s, seconds = given > 0 ? given : (double)DIT_DEVICE_DEADLINE_S;
@@ -158,14 +159,14 @@ static bool is_usable(const call *c, const dnn_entry *entry)
     return entry && entry->plan.plan && entry->plan.workspace_bytes <= c->room;
 }
 
-/* False: there is no plan of the shape, or it may not be looked for while a graph is recorded. */
+/* False if the shape is known to have no plan, or if it is new and a graph is being recorded. */
 static bool may_have_plan(const call *c)
 {
     const dnn_entry *entry = dnn_cache_find(&c->cuda->attention->cache, &c->shape);
     return entry ? is_usable(c, entry) : !c->cuda->recording;
 }
 
-/* Needs the mask, as plans may be timed. */
+/* Finds or makes the plan. The mask must be ready, because plans may be timed. */
 static dnn_entry *plan_of(call *c)
 {
     dnn_cache *cache = &c->cuda->attention->cache;
@@ -177,8 +178,8 @@ static dnn_entry *plan_of(call *c)
     return is_usable(c, entry) ? entry : NULL;
 }
 
-/* cuDNN's refusal at the last moment is taken back to the caller, as nothing was written; other failures are its end.
- */
+/* Runs the plan. Returns false if cuDNN refuses at the last moment: nothing is written, and the caller goes on with
+ * other kernels. Other failures end the run. */
 static bool plan_run(const call *c, dnn_entry *entry)
 {
     dit_status st = call_run(c, &entry->plan);

@@ -1,14 +1,14 @@
-/* Masks of attention for cuDNN, whose kernels want them finite.
+/* Prepares attention masks for cuDNN, whose kernels need finite values.
  *
- * A key whose bias is minus infinity does not exist. With MASK_FLOOR in its place its weight is exactly 0 as long as a
- * real key is there; where none is, the result is put right afterwards. Bytes: the mask twice; the rest only reads
+ * A key whose bias is -INFINITY does not exist. With MASK_FLOOR instead its weight is exactly 0 as long as any real key
+ * exists; batch entries without a real key are corrected afterwards. Bytes: the mask, twice. The correction reads only
  * a flag per block.
  */
 #include "kernels/cuda/beside_cudnn.h"
 #include "kernels/cuda/launch.h"
 
 enum { THREADS = 256, ROWS = 16 /* queries of one block */ };
-static constexpr float MASK_FLOOR = -1e30f; /* finite also after a factor of log2(e) */
+static constexpr float MASK_FLOOR = -1e30f; /* stays finite when it is multiplied by log2(e) */
 
 static __global__ void mask_prepare_kernel(view bias, int64_t Sk, float *mask, int32_t *keys)
 {

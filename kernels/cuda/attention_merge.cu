@@ -1,8 +1,8 @@
-/* Merges one block of keys into the running attention result: contract and formulas in kernels/operators.h, with the
- * extra care of kernels/ref/attention_merge.c: a side that has seen no key may hold anything, even NaN.
+/* Merges one block of keys into the running attention result, by the formulas of kernels/operators.h. As in
+ * kernels/ref/attention_merge.c, a side that has seen no key may hold anything, even NaN.
  *
- * A few lanes of a warp have a row each time, and eight channels each: out is read and written once, block_out read.
- * Bytes: B S H D (2 of out + 1 of block_out), which is what limits it.
+ * A few lanes of a warp share a row, with eight channels each. Bytes: B S H D times (out read and written, block_out
+ * read), which limits the speed.
  */
 #include "kernels/cuda/launch.h"
 
@@ -22,7 +22,7 @@ struct merge_call {
     bool wide; /* eight channels at once, of out and of block_out */
 };
 
-/* What out and block_out count. */
+/* The weights of out and block_out. */
 struct merge_weights {
     float kept, added;
 };

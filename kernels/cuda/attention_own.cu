@@ -1,19 +1,19 @@
-/* out = softmax(scale q k^T + bias) v per head over the keys that a query sees: the reference and fallback of the
- * library's attention. Contract: kernels/operators.h; flops and bytes: kernels/ref/attention.c.
+/* out = softmax(scale q k^T + bias) v per head over the keys that a query sees. It runs where the library declines, and
+ * the library is checked against it. Contract: kernels/operators.h; flops and bytes: kernels/ref/attention.c.
  *
  *   attention_fwd_mma
- *       q, k, v all bf16 or all fp16, D a multiple of 8 up to 512, rows 16-byte aligned, out in the same or in fp32:
- *       tensor cores, sums in fp32. A block has 4 warps of 32 queries (D > 128: 16) and walks over the keys, 64 at a
- *       time (D > 96: 48, D > 128: 32). K is copied to shared memory while P V of the keys before is computed, V while
- *       Q K^T is; S, P and the output stay in registers.
+ *       takes q, k, v all in bf16 or all in fp16, D a multiple of 8 up to 512, rows 16-byte aligned, out in the dtype
+ *       of q or in fp32. It uses tensor cores with sums in fp32. A block has 4 warps of 32 queries (D > 128: 16) and
+ *       walks over the keys, 64 at a time (D > 96: 48, D > 128: 32). K is copied to shared memory while P V of the keys
+ *       before is computed, and V while Q K^T is. S, P and the output stay in registers.
  *       Dao, FlashAttention-2, arXiv:2307.08691; online softmax: Milakov and Gimelshein, arXiv:1805.02867.
  *   attention_fp32
- *       everything else: any elements, strides and head size; products and sums in fp32.
+ *       takes everything else: any dtype, strides and head size; products and sums in fp32.
  *
- * Both skip the keys that nobody of a block sees: positions never descend, so what a query sees is a number of keys
- * from the first on, found by halving in the positions on the device, and the last query of a block sees the most. A
- * row that sees nothing has the maximum -inf and the sum 0: out 0, lse -inf. A NaN among the logits of a row makes its
- * sum NaN and so the row, although fmaxf passes over it.
+ * Both skip keys that no query of a block sees. Positions never descend, so a query sees some number of keys from the
+ * first on, which is found by bisection of the positions on the device; a block's last query sees the most. A row that
+ * sees no key has the maximum -inf and the sum 0, which gives out 0 and lse -inf. A NaN among the logits of a row makes
+ * its sum NaN, and so the row, although fmaxf ignores NaN.
  */
 #include "kernels/cuda/mma.h"
 
@@ -22,7 +22,7 @@
 namespace
 {
 
-/* dit_attention_args with what lies at the addresses; strides in elements. */
+/* dit_attention_args with views instead of addresses; strides in elements. */
 struct attention_call {
     view q, k, v, bias, out, lse;           /* bias, lse: data NULL for none */
     const int32_t *q_position, *k_position; /* both NULL, or both not */
@@ -41,12 +41,12 @@ __device__ __forceinline__ int key_head(const attention_call &call, int h)
     return (call.kv_first + h) / call.kv_group;
 }
 
-/* How many keys, from the first, that query sees. */
+/* Returns how many keys, from the first on, that query sees. */
 __device__ __forceinline__ int keys_seen(const attention_call &call, int query)
 {
     if (!call.q_position) return call.Sk;
     int low = 0, high = call.Sk, position = call.q_position[query];
-    while (low < high) { /* the first key behind the query */
+    while (low < high) { /* finds the first key after the query's position */
         int middle = low + (high - low) / 2;
         if (call.k_position[middle] <= position)
             low = middle + 1;
@@ -56,8 +56,8 @@ __device__ __forceinline__ int keys_seen(const attention_call &call, int query)
     return low;
 }
 
-/* Of a grid [tiles of queries, H, B]: tiles vary fastest, so that neighbours in time read the same keys; where later
- * queries see more, the longest come first. */
+/* Returns the block's work in a grid [tiles of queries, H, B]. Tiles vary fastest, so that blocks that run together
+ * read the same keys; where later queries see more keys, the longest tiles come first. */
 __device__ __forceinline__ attention_block block_of(const attention_call &call, int queries)
 {
     int tile = (int)(call.q_position ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
@@ -69,21 +69,21 @@ __device__ __forceinline__ attention_block block_of(const attention_call &call, 
 constexpr float LOG2_E = 1.44269504088896340736f, LN_2 = 0.69314718055994530942f;
 enum { MMA_WARPS = 4, MMA_THREADS = MMA_WARPS * WARP, QUAD = 4, MMA_PADDING = 8 };
 
-/* Tiles of head size up to WIDTH (a multiple of 16; channels beyond D are zeros), of which a block has OUT channels of
- * the output: as many as there are registers for. Rows in shared memory are 16 bytes longer than they need be: an odd
- * number of 16-byte pieces apart, so that the eight rows of a matrix of ldmatrix lie in different banks. */
+/* Tiles for head sizes up to WIDTH (a multiple of 16; channels beyond D are zeros). A block computes OUT channels of
+ * the output, as many as there are registers for. Rows in shared memory are 16 bytes longer than needed, so that they
+ * lie an odd number of 16-byte pieces apart and the eight rows of an ldmatrix matrix lie in different banks. */
 template <int WIDTH, int OUT> struct mma_tile {
     static constexpr int width = WIDTH, out = OUT;
     static constexpr int row_tiles = WIDTH <= 128 ? 2 : 1; /* of 16 queries, per warp */
     static constexpr int warp_queries = 16 * row_tiles;
     static constexpr int queries = MMA_WARPS * warp_queries;
-    static constexpr int keys = WIDTH <= 96 ? 64 : WIDTH <= 128 ? 48 : 32; /* at a time; what registers are there for */
+    static constexpr int keys = WIDTH <= 96 ? 64 : WIDTH <= 128 ? 48 : 32; /* at a time; registers limit it */
     static constexpr int stride = WIDTH + MMA_PADDING, v_stride = OUT + MMA_PADDING;
-    static constexpr bool keeps_q = WIDTH <= 64; /* in registers: wider, they are needed for the output */
+    static constexpr bool keeps_q = WIDTH <= 64; /* in registers; wider tiles need these for the output */
     static constexpr int shared_bytes = ((queries + keys) * stride + keys * v_stride) * (int)sizeof(uint16_t);
 };
 
-/* One warp's part: of each row tile, rows g and g + 8 of the lane (mma.h). */
+/* One warp's part. A lane has rows g and g + 8 of each row tile (mma.h). */
 template <class TILE> struct mma_state {
     float out[TILE::row_tiles][TILE::out / 8][4];
     float scores[TILE::row_tiles][TILE::keys / 8][4];
@@ -93,12 +93,12 @@ template <class TILE> struct mma_state {
     float bias[2];                 /* of keys 2 lane, 2 lane + 1 of the tile, in units of log 2 */
 };
 
-/* What a thread copies of rows of the tile's width: the same channels of every few rows. */
+/* What a thread copies: one piece of channels, in every `step`-th row. */
 template <int WIDTH> struct mma_copy {
-    static constexpr int pieces = WIDTH / 8, step = MMA_THREADS / pieces; /* of 16 bytes a row; rows apart */
+    static constexpr int pieces = WIDTH / 8, step = MMA_THREADS / pieces; /* 16-byte pieces of a row; rows apart */
     static constexpr int beyond = 1 << 30;
-    int row;   /* the first, or beyond all: no such channels */
-    int place; /* in a tile */
+    int row;   /* its first row; beyond all rows where the thread's channels do not exist */
+    int place; /* of its first piece in a tile */
     __device__ __forceinline__ mma_copy(int D)
     {
         row = channel() < D ? own_row() : beyond;
@@ -112,8 +112,8 @@ template <int WIDTH> struct mma_copy {
     }
 };
 
-/* ROWS rows, ld apart, to shared memory; those beyond `rows` are zeros. `source` is the thread's own (mma_copy) and
- * goes on to the rows behind: one running address, for registers are scarce. */
+/* Copies ROWS rows, ld apart, to shared memory; rows beyond `rows` become zeros. `source` is the thread's own
+ * (mma_copy) and moves on to the next tile's rows: one running address, because registers are scarce. */
 template <int ROWS, int WIDTH>
 __device__ __forceinline__ void copy_rows(const mma_copy<WIDTH> &copy, uint16_t *tile, const uint16_t *&source,
                                           int64_t ld, int rows)
@@ -148,7 +148,7 @@ __device__ __forceinline__ void state_begin(mma_state<TILE> &s, const attention_
     }
 }
 
-/* Q of a warp, channels 16 k on, as A of the product. */
+/* Loads the warp's Q, channels from 16 k on, as A of the product. */
 template <class TILE>
 __device__ __forceinline__ void load_q(uint32_t q[TILE::row_tiles][4], const uint16_t *warp_q, int k)
 {
@@ -158,7 +158,7 @@ __device__ __forceinline__ void load_q(uint32_t q[TILE::row_tiles][4], const uin
         ldmatrix_x4(q[m], warp_q + (m * 16 + lane % 16) * TILE::stride + k * 16 + lane / 16 * 8);
 }
 
-/* scores = Q K^T. `kept`: Q in registers, where the tile keeps it there. */
+/* scores = Q K^T. `kept` is Q in registers, if the tile keeps it there. */
 template <dit_dtype DTYPE, class TILE, int KEPT>
 __device__ __forceinline__ void compute_scores(mma_state<TILE> &s, const uint32_t (&kept)[KEPT][TILE::row_tiles][4],
                                                const uint16_t *warp_q, const uint16_t *k_tile)
@@ -190,7 +190,7 @@ __device__ __forceinline__ void compute_scores(mma_state<TILE> &s, const uint32_
     }
 }
 
-/* The lane's share of the biases of the keys from key0 on. */
+/* Loads the lane's share of the biases of keys from key0 on. */
 template <class TILE>
 __device__ __forceinline__ void load_bias(mma_state<TILE> &s, const attention_call &call, int b, int key0)
 {
@@ -203,7 +203,7 @@ __device__ __forceinline__ void load_bias(mma_state<TILE> &s, const attention_ca
     }
 }
 
-/* scores = factor scores + bias, from here on in units of log 2. */
+/* scores = factor scores + bias; from here on scores are in units of log 2. */
 template <class TILE> __device__ __forceinline__ void add_bias(mma_state<TILE> &s, float factor)
 {
     int lane = (int)threadIdx.x % WARP;
@@ -222,7 +222,7 @@ template <class TILE> __device__ __forceinline__ void add_bias(mma_state<TILE> &
     }
 }
 
-/* Keys that a row does not see, and those beyond the last, do not exist. */
+/* Hides keys that a row does not see, and those beyond the last. */
 template <class TILE> __device__ __forceinline__ void hide_unseen(mma_state<TILE> &s, int key0)
 {
     int column = key0 + 2 * ((int)threadIdx.x % QUAD);
@@ -235,7 +235,8 @@ template <class TILE> __device__ __forceinline__ void hide_unseen(mma_state<TILE
                 if (column + 8 * n + i % 2 >= s.seen[m][i / 2]) s.scores[m][n][i] = -INFINITY;
 }
 
-/* P of one row of the lane in place of its scores. Returns what brings the sums before this tile to the new maximum. */
+/* Replaces the scores of one of the lane's rows by P. Returns the factor that brings earlier sums to the new
+ * maximum. */
 template <class TILE> __device__ __forceinline__ float softmax_row(mma_state<TILE> &s, int m, int half, float factor)
 {
     float top = -INFINITY, sum = 0;
@@ -259,7 +260,7 @@ template <class TILE> __device__ __forceinline__ float softmax_row(mma_state<TIL
     return shrink;
 }
 
-/* P of all rows. The outputs are multiplied only where some row of the warp has a new maximum, which gets rare soon. */
+/* Computes P of all rows. Outputs are rescaled only if some row of the warp has a new maximum, which soon gets rare. */
 template <class TILE> __device__ __forceinline__ void softmax(mma_state<TILE> &s, float factor)
 {
     float shrink[TILE::row_tiles][2];
@@ -309,7 +310,7 @@ __device__ __forceinline__ void add_values(mma_state<TILE> &s, const uint16_t *v
     }
 }
 
-/* One row of the lane: its part of out, in DTYPE or fp32, and, from the first of the four lanes, lse. */
+/* Stores the lane's part of one row of out, in DTYPE or fp32; the first of the row's four lanes also stores lse. */
 template <dit_dtype DTYPE, class TILE>
 __device__ __forceinline__ void store_row(mma_state<TILE> &s, const attention_call &call, attention_block block,
                                           int channel0, int m, int half, int row)
@@ -335,7 +336,7 @@ __device__ __forceinline__ void store_row(mma_state<TILE> &s, const attention_ca
                    (s.max[m][half] + log2f(sum)) * LN_2);
 }
 
-/* MASKED: with a bias, or positions, or both. Channels of the output from channel0 on. */
+/* Computes attention for the output's channels from channel0 on. MASKED: with a bias, positions, or both. */
 template <dit_dtype DTYPE, class TILE, bool MASKED>
 __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call call, int channel0)
 {
@@ -371,7 +372,7 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
             hides = __any_sync((unsigned)WHOLE_WARP, hides);
         }
         cp_async_wait<0>();
-        __syncthreads(); /* K is there, and nobody reads the last V any more */
+        __syncthreads(); /* K has arrived, and no thread still reads the last V */
         copy_rows<TILE::keys>(v_copy, v_tile, v, call.ldv, call.Sk - key0);
         cp_async_commit();
         if (TILE::keeps_q && key0 == 0) {
@@ -381,7 +382,7 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
         if (sees) compute_scores<DTYPE, TILE>(s, kept, warp_q, k_tile);
         if (biased) load_bias<TILE>(s, call, block.b, key0);
         cp_async_wait<0>();
-        __syncthreads(); /* V is there, and nobody reads this K any more */
+        __syncthreads(); /* V has arrived, and no thread still reads this K */
         if (key0 + TILE::keys < seen) {
             copy_rows<TILE::keys>(copy, k_tile, k, call.ldk, call.Sk - key0 - TILE::keys);
             cp_async_commit();
@@ -392,7 +393,7 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
         softmax<TILE>(s, biased ? 1.0f : factor);
         add_values<DTYPE, TILE>(s, v_tile);
     }
-    cp_async_wait<0>(); /* of a block that sees no key at all */
+    cp_async_wait<0>(); /* for a block that sees no key and never waited */
 #pragma unroll
     for (int m = 0; m < TILE::row_tiles; m++)
 #pragma unroll
@@ -403,12 +404,12 @@ __global__ void __launch_bounds__(MMA_THREADS) attention_fwd_mma(attention_call 
 
 /* ---- anything else ----------------------------------------------------------------------------------------------- */
 
-/* 16 x 16 threads; thread (x, y) has queries 4 y + i and, of 64 keys, keys x + 16 j: half a warp shares its queries. */
+/* 16 x 16 threads. Thread (x, y) has queries 4 y + i and keys x + 16 j of 64, so half a warp shares its queries. */
 enum { FP32_SIDE = 16, FP32_THREADS = FP32_SIDE * FP32_SIDE, FP32_EACH = 4, FP32_TILE = FP32_SIDE * FP32_EACH };
 enum { FP32_CHANNELS = 32, FP32_STRIDE = FP32_CHANNELS + 1, FP32_P_STRIDE = FP32_TILE + 1 };
 constexpr int FP32_SHARED_BYTES = (2 * FP32_TILE * FP32_STRIDE + FP32_TILE * FP32_P_STRIDE) * (int)sizeof(float);
 
-/* Rows [0, rows) of `source`, ld apart, channels [channel, channel + 32) of those before `end`; zeros elsewhere. */
+/* Loads rows [0, rows) of `source`, ld apart, channels [channel, channel + 32) up to `end`; the rest becomes zeros. */
 __device__ __forceinline__ void load_fp32(float *tile, view source, int64_t first, int64_t ld, int rows, int channel,
                                           int end)
 {
@@ -439,7 +440,7 @@ __device__ __forceinline__ void add_products(float scores[FP32_EACH][FP32_EACH],
     }
 }
 
-/* Over the half warp that shares its queries. */
+/* Returns the maximum over the half warp that shares its queries. */
 __device__ __forceinline__ float half_warp_max(float v)
 {
 #pragma unroll
@@ -454,14 +455,14 @@ __device__ __forceinline__ float half_warp_sum(float v)
     return v;
 }
 
-/* One thread's part: 4 queries, and of the block's WIDTH channels of the output x, x + 16, ... */
+/* One thread's part: 4 queries, and channels x, x + 16, ... of the block's WIDTH output channels. */
 template <int WIDTH> struct fp32_state {
     float out[FP32_EACH][WIDTH / FP32_SIDE];
-    float max[FP32_EACH], sum[FP32_EACH]; /* of all keys of the half warp */
+    float max[FP32_EACH], sum[FP32_EACH]; /* over all keys of the half warp */
     int seen[FP32_EACH];
 };
 
-/* Logits of a tile from its products: P into shared memory, sums so far brought to the new maximum. */
+/* Turns a tile's products into logits, writes P into shared memory, and brings earlier sums to the new maximum. */
 template <int WIDTH>
 __device__ __forceinline__ void softmax_fp32(fp32_state<WIDTH> &s, float scores[FP32_EACH][FP32_EACH],
                                              const attention_call &call, int b, int key0, float *p_tile)
@@ -535,7 +536,7 @@ __device__ __forceinline__ void store_fp32(const fp32_state<WIDTH> &s, const att
     }
 }
 
-/* Channels [channel0, channel0 + WIDTH) of the output; of wider heads the logits are computed once per such part. */
+/* Computes channels [channel0, channel0 + WIDTH) of the output. Wider heads compute their logits once for each part. */
 template <int WIDTH> __global__ void __launch_bounds__(FP32_THREADS) attention_fp32(attention_call call, int channel0)
 {
     SHARED(float, q_tile);
@@ -567,7 +568,7 @@ template <int WIDTH> __global__ void __launch_bounds__(FP32_THREADS) attention_f
         softmax_fp32<WIDTH>(s, scores, call, block.b, key0, p_tile);
 #pragma unroll
         for (int chunk = 0; chunk < WIDTH / FP32_CHANNELS; chunk++) {
-            __syncthreads(); /* also of P */
+            __syncthreads(); /* P has been written, too */
             load_fp32(k_tile, call.v, v + key0 * call.ldv, call.ldv, call.Sk - key0, channel0 + chunk * FP32_CHANNELS,
                       call.D);
             __syncthreads();
@@ -611,7 +612,7 @@ template <dit_dtype DTYPE, class TILE, bool MASKED> void run_tile(dit_cuda *cuda
         LAUNCH(cuda, kernel, grid_of(call, TILE::queries), dim3(MMA_THREADS), TILE::shared_bytes, call, channel0);
 }
 
-/* False: more shared memory than this device has. */
+/* Returns false if the tile needs more shared memory than the device has. */
 template <dit_dtype DTYPE, class TILE> bool run_mask(dit_cuda *cuda, const attention_call &call)
 {
     if (cuda->shared_bytes < TILE::shared_bytes) return false;
@@ -632,7 +633,8 @@ template <dit_dtype DTYPE> bool run_mma(dit_cuda *cuda, const attention_call &ca
     return call.D <= 512 && run_mask<DTYPE, mma_tile<512, 256>>(cuda, call);
 }
 
-/* Heads lie D apart, so that D a multiple of 8 keeps what is 16-byte aligned so. */
+/* True if the tensor-core kernel takes the call. Heads lie D apart, so with D a multiple of 8 all are 16-byte aligned
+ * if the first one is. */
 bool takes_mma(const attention_call &call)
 {
     dit_dtype dtype = call.q.dtype;
@@ -650,11 +652,11 @@ bool takes_mma(const attention_call &call)
 const int32_t *positions_of(dit_cuda *cuda, const int32_t *address)
 {
     view found = view_of(cuda, address);
-    if (found.data && found.dtype != DIT_DTYPE_INT32) cuda_fail(cuda, "positions of attention are not int32");
+    if (found.data && found.dtype != DIT_DTYPE_INT32) cuda_fail(cuda, "attention's positions must be int32");
     return found.dtype == DIT_DTYPE_INT32 ? (const int32_t *)found.data : NULL;
 }
 
-/* False, and a failure is remembered, where an address is no array's. */
+/* Finds the views. Returns false, and remembers a failure, if an address belongs to no array. */
 bool find_operands(dit_cuda *cuda, const dit_attention_args *args, attention_call *call)
 {
     call->q = view_of(cuda, args->q);

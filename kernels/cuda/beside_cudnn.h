@@ -1,16 +1,16 @@
-/* Own kernels that go before and after cuDNN's: what it does not read itself. */
+/* Our kernels that run before and after cuDNN's: they prepare and finish what cuDNN cannot read. */
 #ifndef DIT_KERNELS_CUDA_BESIDE_CUDNN_H
 #define DIT_KERNELS_CUDA_BESIDE_CUDNN_H
 
 #include "kernels/cuda/cuda.h"
 
-/* A mask [B, Sk] as cuDNN may add it: fp32, and no smaller than MASK_FLOOR, as minus infinity minus minus infinity is
- * no number. keys[b]: whether batch entry b has a key at all. */
+/* Makes a mask [B, Sk] that cuDNN can add: fp32, and no less than MASK_FLOOR, because -INFINITY - -INFINITY is NaN.
+ * keys[b] tells whether batch entry b has any key. */
 void cuda_mask_prepare(dit_cuda *cuda, view bias, int64_t B, int64_t Sk, float *mask, int32_t *keys);
-/* out 0 and lse -INFINITY in the batch entries without a key. args: of strides and extents. */
+/* Writes out 0 and lse -INFINITY for batch entries without a key. args give strides and extents. */
 void cuda_mask_finish(dit_cuda *cuda, const dit_attention_args *args, view out, view lse, const int32_t *keys);
 
-/* The part of the upsampled and padded input that rows from_row.. of y read, as a picture of its own. */
+/* Gathers the part of the upsampled and padded input that some rows of y read into an image of its own. */
 typedef struct {
     view x, front, above, below; /* data NULL: not there */
     int64_t frames, height, width, channels, front_frame;

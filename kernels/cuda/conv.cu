@@ -1,7 +1,7 @@
-/* Convolutions: the library's where it has one for the request, else the own kernel. */
+/* Convolutions: calls the library where it takes the request, else our own kernel. */
 #include "kernels/cuda/cuda.h"
 
-/* Whether every operand that is given is an array's; what is not is remembered. */
+/* True if every given operand belongs to an array; a failure is remembered. */
 static bool operands_are_there(dit_cuda *cuda, const dit_conv_args *a)
 {
     const void *const operands[] = {a->x, a->y, a->front, a->above, a->below, a->residual};

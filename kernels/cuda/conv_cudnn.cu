@@ -1,6 +1,7 @@
-/* Convolutions by cuDNN: the device code of cudnn_conv.h.
+/* Convolutions by cuDNN: finds a plan for a call and runs it (cudnn_conv.h builds the graphs).
  *
- * A plan per shape, made when the shape is first seen outside a recording. Workspace: [copy of a band | the plan's].
+ * Each shape has a plan, which is made when the shape is first seen outside of a recording. Workspace: [copy of a band
+ * | the plan's].
  */
 #include "kernels/cuda/cuda.h"
 
@@ -12,7 +13,7 @@
 
 enum {
     WORKSPACE_STEP = 256,
-    SHARES = 2 /* of the workspace: a copy, and what the plan wants, which may be a copy of y */
+    SHARES = 2 /* of the workspace: one for the copy, one for the plan, which may want a copy of y */
 };
 
 struct dit_cuda_conv_library {
@@ -73,7 +74,7 @@ static dnn_conv_operands operands_of(const views *on)
                              there && bits % DNN_ALIGNMENT == 0};
 }
 
-/* The plan of a shape, if there is one that fits, and it may be looked for now. */
+/* Finds or makes the plan of a shape. NULL: none fits, or the shape is new and a graph is being recorded. */
 static dnn_entry *plan_of(dit_cuda *cuda, const dnn_conv *c, int64_t room)
 {
     dnn_cache *cache = &cuda->conv->cache;
@@ -85,7 +86,7 @@ static dnn_entry *plan_of(dit_cuda *cuda, const dnn_conv *c, int64_t room)
     return entry && entry->plan.plan && entry->plan.workspace_bytes <= room ? entry : NULL;
 }
 
-/* Rows of y from row `first` on, of x or a copy of it. False: cuDNN refused at the last moment, nothing was written. */
+/* Computes rows of y from row `first` on, from x or a copy of it. False: cuDNN refused, and nothing was written. */
 static bool plan_run(dit_cuda *cuda, dnn_entry *entry, const dnn_conv *c, const views *on, view x, int64_t first,
                      void *workspace)
 {
@@ -144,8 +145,8 @@ static bool band_plan(dit_cuda *cuda, const dit_conv_args *args, const dnn_conv_
     return out->entry != NULL;
 }
 
-/* Bands of as equal heights as can be. All plans are there before the first band is written, because y may be the
- * residual: what has been added cannot be done again by another kernel. */
+/* Computes y in bands of nearly equal heights. All plans are made before the first band is written: y may be the
+ * residual, and what has been added to it cannot be computed again by another kernel. */
 static bool run_by_bands(dit_cuda *cuda, const dit_conv_args *args, const dnn_conv_operands *operands, const views *on)
 {
     int64_t room = cuda->workspace_bytes / SHARES, height = args->out[1];

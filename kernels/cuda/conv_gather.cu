@@ -1,7 +1,7 @@
-/* The input of a convolution as a picture of its own: repeated pixels, zeros, frames before the first and rows of the
- * neighbours where cuDNN can read them. Bytes: the copy once, x about once (up x up times from a cache).
+/* Gathers the input of a convolution into an image that cuDNN can read: repeated pixels, zeros, frames before the
+ * first, and rows of the neighbours. Bytes: the copy once, x about once (up x up times from a cache).
  *
- * A thread moves eight channels where all lie on 16 bytes, else one.
+ * A thread moves eight channels where everything is 16-byte aligned, else one.
  */
 #include "kernels/cuda/beside_cudnn.h"
 #include "kernels/cuda/launch.h"
@@ -13,7 +13,7 @@ typedef struct {
     int64_t at;
 } source;
 
-/* As input_at of ref/conv.c. */
+/* Returns a pixel of the upsampled and padded input, as input_at of ref/conv.c does. */
 static __device__ source pixel_of(const cuda_gather *g, int64_t t, int64_t y, int64_t x)
 {
     source none = {{NULL, DIT_DTYPE_FP32}, 0};

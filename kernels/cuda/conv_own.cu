@@ -1,24 +1,25 @@
-/* The own convolution: a product of pixels gathered tap by tap with W [n, kernel t, y, x, channels], by tiles (tile.h).
- * Any elements, extents, strides, paddings and edges; reference of the library and what is used where it declines.
+/* Our own convolution: multiplies pixels, gathered tap by tap, with W [n, kernel t, y, x, channels], by the tiles of
+ * tile.h. It takes any dtype, extents, strides, paddings and edges. It runs where the library declines, and the library
+ * is checked against it.
  */
 #include "kernels/cuda/tile.h"
 
-/* What the gathered rows are read from; as dit_conv_args. */
+/* What the gathered rows are read from; members as in dit_conv_args. */
 typedef struct {
     view x, front, above, below;
     int64_t frames, height, width, channels, front_frame;
     int kernel[3], stride[3], padding[3];
-    int up, halve; /* halve: what to shift a place by to undo `up` */
+    int up, halve; /* halve: how far to shift a coordinate right to undo `up` */
     int64_t out[3];
 } picture;
 
-/* A row is a position of y, its depth the taps, channels fastest. The place in the depth is kept as a tap and a
- * channel, and moved on without divisions. */
+/* Reads rows: a row is a position of y, its depth are the taps, channels fastest. The place in the depth is kept as a
+ * tap and a channel, and moves on without divisions. */
 typedef struct pixel_source {
     picture p;
     int64_t rows;
-    bool wide;       /* eight channels from a multiple of eight on can be read at once, and never belong to two taps */
-    int64_t t, y, x; /* of the first tap; t beyond all frames: no row */
+    bool wide;       /* any aligned eight channels can be read at once, and never belong to two taps */
+    int64_t t, y, x; /* of the first tap; t beyond all frames: the row does not exist */
     int dt, dy, dx, channel;
 
     __device__ inline void next_tap()
@@ -43,7 +44,7 @@ typedef struct pixel_source {
         channel = 0;
         move((int)k);
     }
-    /* The plane or line that position (frame, line) of the upsampled input lies in and where it begins there; data
+    /* Finds the plane or line that holds position (frame, line) of the upsampled input, and where it begins there; data
      * NULL: zeros. */
     __device__ inline view line_of(int64_t frame, int64_t line, int64_t *begin) const
     {
@@ -59,7 +60,7 @@ typedef struct pixel_source {
             (line >> p.halve) * row + (frame < 0 ? (frame + p.padding[0]) * p.front_frame : frame * p.height * row);
         return frame < 0 ? p.front : p.x;
     }
-    /* The pixel of the tap: where its channels begin. */
+    /* Finds the pixel of the tap, and where its channels begin. */
     __device__ inline view pixel(int64_t *begin) const
     {
         const view zeros = {NULL, DIT_DTYPE_FP32};

@@ -1,6 +1,6 @@
-/* Graphs of attention. Sources: cuDNN's reference of CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR and of fused flash
- * attention forward (the pattern of products, scale, bias and softmax), and what plans of 9.19 were seen to accept for
- * compute capabilities 8.0, 8.9 and 9.0 (tests/test_cudnn.c). */
+/* Builds graphs of attention. Sources: cuDNN's reference of CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR and of fused
+ * flash attention forward (the pattern of products, scale, bias and softmax); and tests/test_cudnn.c, which shows what
+ * plans of 9.19 accept for compute capabilities 8.0, 8.9 and 9.0. */
 #include "kernels/cuda/cudnn_attention.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@ static int64_t group_of(const dit_attention_args *args)
     return args->kv_group > 1 ? args->kv_group : 1;
 }
 
-/* cuDNN's query head h reads head h / (H / key_heads): whole groups from the first head of one, or all within one. */
+/* Checks the groups of heads. cuDNN's query head h reads head h / (H / key_heads), so the call must have whole groups,
+ * or lie within one group. */
 static bool groups_fit(const dit_attention_args *args)
 {
     int64_t group = group_of(args), into = args->kv_first % group;
@@ -48,7 +49,7 @@ const char *dnn_attention_declines(const dit_attention_args *args, const dnn_att
     return types_decline(args, operands);
 }
 
-/* The batch stride says nothing where there is one batch: it gets what a dense one would have. */
+/* Sets strides. With one batch entry the batch stride means nothing, so it gets the value of a dense tensor. */
 static void strides_set(int64_t out[2], int64_t B, int64_t S, int64_t batch, int64_t token)
 {
     out[0] = B > 1 ? batch : S * token;
@@ -79,7 +80,7 @@ typedef struct {
     cudnnBackendDescriptor_t q, k, v, out, stats, scale, bias; /* NULL: not there */
 } operands_in_graph;
 
-/* [B, H, S, D] of heads that lie D apart. */
+/* Describes a tensor [B, H, S, D] whose heads lie D apart. */
 static dnn_tensor heads(int64_t id, const dnn_attention *a, int64_t H, int64_t S, const int64_t stride[2])
 {
     return (dnn_tensor){.id = id,
@@ -89,7 +90,7 @@ static dnn_tensor heads(int64_t id, const dnn_attention *a, int64_t H, int64_t S
                         .stride = {stride[0], a->D, stride[1], 1}};
 }
 
-/* What an fp32 tensor [B, H, Sq, n] has in common. */
+/* Describes an fp32 tensor [B, H, Sq, n]. */
 static dnn_tensor rows(int64_t id, const dnn_attention *a, int64_t n)
 {
     return (dnn_tensor){.id = id,
@@ -111,7 +112,7 @@ static dit_status scale_add(dnn_graph *graph, cudnnBackendDescriptor_t *out)
     return dnn_graph_add_tensor(graph, &scale, out);
 }
 
-/* [B, 1, 1, Sk]: of all heads and queries. */
+/* Adds the bias [B, 1, 1, Sk], which all heads and queries share. */
 static dit_status bias_add(dnn_graph *graph, const dnn_attention *a, cudnnBackendDescriptor_t *out)
 {
     dnn_tensor bias = {.id = DNN_BIAS,
@@ -122,7 +123,7 @@ static dit_status bias_add(dnn_graph *graph, const dnn_attention *a, cudnnBacken
     return dnn_graph_add_tensor(graph, &bias, out);
 }
 
-/* `transposed`: k as the right side of a product, [B, H, D, S]. */
+/* Adds q, k, v and out. `transposed`: k is the right side of a product, [B, H, D, S]. */
 static dit_status operands_add(dnn_graph *graph, const dnn_attention *a, bool transposed, operands_in_graph *out)
 {
     dnn_tensor q = heads(DNN_Q, a, a->H, a->Sq, a->q), k = heads(DNN_K, a, a->key_heads, a->Sk, a->k);
@@ -167,14 +168,14 @@ dit_status dnn_attention_whole(dnn_graph *graph, const dnn_target *target, const
 
 /* ---- operation by operation -------------------------------------------------------------------------------------- */
 
-/* A value between operations. */
+/* Adds a value between operations, which never lies in memory. */
 static dit_status between(dnn_graph *graph, dnn_tensor like, cudnnBackendDescriptor_t *out)
 {
     like.is_virtual = true;
     return dnn_graph_add_tensor(graph, &like, out);
 }
 
-/* logits = scale q k^T (+ bias) */
+/* Adds logits = scale q k^T (+ bias). */
 static dit_status logits_add(dnn_graph *graph, const dnn_attention *a, const operands_in_graph *in, int64_t *id,
                              cudnnBackendDescriptor_t *logits)
 {
@@ -190,7 +191,7 @@ static dit_status logits_add(dnn_graph *graph, const dnn_attention *a, const ope
     return DIT_OK;
 }
 
-/* stats = largest + ln(sum), also where nobody wants them: engines know the pattern only with them. */
+/* Adds stats = largest + ln(sum), also where the call wants no lse: engines know the pattern only with them. */
 static dit_status stats_add(dnn_graph *graph, const dnn_attention *a, const operands_in_graph *in, int64_t *id,
                             cudnnBackendDescriptor_t largest, cudnnBackendDescriptor_t sum)
 {
@@ -201,7 +202,7 @@ static dit_status stats_add(dnn_graph *graph, const dnn_attention *a, const oper
     return dnn_graph_add_pointwise(graph, CUDNN_POINTWISE_ADD, largest, log, stats);
 }
 
-/* weights = exp(logits - largest) / sum, in the operands' type, as the second product wants them. */
+/* Adds weights = exp(logits - largest) / sum, in the operands' type, which the second product takes. */
 static dit_status softmax_add(dnn_graph *graph, const dnn_attention *a, const operands_in_graph *in, int64_t *id,
                               cudnnBackendDescriptor_t logits, cudnnBackendDescriptor_t *weights)
 {

@@ -1,4 +1,4 @@
-/* Plans by shape. A model has some ten shapes, so a list is searched. */
+/* Keeps plans in a list that is searched from the front: a model has about ten shapes. */
 #include "kernels/cuda/cudnn_cache.h"
 
 #include <assert.h>
@@ -58,7 +58,7 @@ static bool entry_improve(dnn_entry *entry, double *best, dnn_plan *plans, int c
     return improved;
 }
 
-/* The way's graph becomes the entry's if one of its plans does. */
+/* Tries one way. The entry keeps the way's graph if one of its plans becomes the entry's. */
 static dit_status way_try(dnn_entry *entry, double *best, const dnn_cache *cache, dnn_way way, const dnn_limits *limits,
                           const dnn_stopwatch *watch)
 {

@@ -1,5 +1,5 @@
-/* Graphs of convolutions. Source: cuDNN's reference of CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR and of
- * runtime fusion (pointwise operations after a convolution). */
+/* Builds graphs of convolutions. Source: cuDNN's reference of CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
+ * and of runtime fusion (pointwise operations after a convolution). */
 #include "kernels/cuda/cudnn_conv.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ bool dnn_conv_gathers(const dit_conv_args *args)
 
 /* ---- the copy ---------------------------------------------------------------------------------------------------- */
 
-/* How much of an axis `out` positions read. */
+/* Returns how much of an axis `out` positions read. */
 static int64_t reach(const dit_conv_args *args, int axis, int64_t out)
 {
     return out > 0 ? (out - 1) * args->stride[axis] + args->kernel[axis] : 0;
@@ -68,8 +68,8 @@ int64_t dnn_conv_band_rows(const dit_conv_args *args, int64_t element_bytes, int
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* Of an axis that is read in place: what of it is read, and zeros before and after. What lies beyond the last position
- * that is read is left out, so that cuDNN counts the same outputs. */
+/* Describes an axis that is read in place: how much of it is read, and the zeros before and after. Positions beyond the
+ * last one that is read are left out, so that cuDNN counts as many outputs as we do. */
 static void axis_set(dnn_conv *c, const dit_conv_args *args, int axis, int64_t size)
 {
     int64_t end = reach(args, axis, args->out[axis]) - args->padding[axis];
@@ -118,7 +118,7 @@ dnn_conv dnn_conv_of(const dit_conv_args *args, const dnn_conv_operands *operand
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-/* [N, C, (T,) H, W], channels fastest. */
+/* Describes an image [N, C, (T,) H, W], channels fastest. */
 static dnn_tensor picture(const dnn_conv *c, int64_t id, cudnnDataType_t type, int64_t channels, const int64_t size[3],
                           const int64_t stride[2])
 {
@@ -132,7 +132,7 @@ static dnn_tensor picture(const dnn_conv *c, int64_t id, cudnnDataType_t type, i
     return t;
 }
 
-/* [n, C, (T,) H, W], channels fastest. */
+/* Describes the weights [n, C, (T,) H, W], channels fastest. */
 static dnn_tensor filter(const dnn_conv *c)
 {
     int64_t row = c->kernel[2] * c->channels, frame = c->kernel[1] * row;
@@ -199,7 +199,7 @@ static cudnnPointwiseMode_t mode_of(dit_activation activation)
     return CUDNN_POINTWISE_SWISH_FWD; /* beta is 1 where it is not set: x sigmoid(x) */
 }
 
-/* The steps after the convolution; `left` of them are still to come when a value is made, so the last is y. */
+/* The steps after the convolution. `left` counts those that still follow a value: the last value is y. */
 typedef struct {
     dnn_graph *graph;
     const dnn_conv *c;

@@ -37,7 +37,7 @@ void dnn_graph_release(dnn_graph *graph)
 dit_status dnn_graph_add(dnn_graph *graph, cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
 {
     if (graph->count == DNN_DESCRIPTORS)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "a graph of more than %d descriptors", DNN_DESCRIPTORS);
+        return DIT_FAIL(DIT_ERR_INTERNAL, "a graph has more than %d descriptors", DNN_DESCRIPTORS);
     DNN_TRY(cudnnBackendCreateDescriptor(type, out));
     graph->made[graph->count++] = *out;
     return DIT_OK;
@@ -60,7 +60,7 @@ dit_status dnn_graph_add_tensor(dnn_graph *graph, const dnn_tensor *tensor, cudn
 dit_status dnn_graph_add_operation(dnn_graph *graph, cudnnBackendDescriptor_t operation, const char *name)
 {
     if (graph->operation_count == DNN_OPERATIONS)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "a graph of more than %d operations", DNN_OPERATIONS);
+        return DIT_FAIL(DIT_ERR_INTERNAL, "a graph has more than %d operations", DNN_OPERATIONS);
     DIT_TRY(dnn_finish(operation, name));
     graph->operations[graph->operation_count++] = operation;
     return DIT_OK;
@@ -126,7 +126,7 @@ dit_status dnn_graph_close(dnn_graph *graph, const dnn_target *target)
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-enum { CONFIGS = 16 }; /* of one heuristic that are looked at */
+enum { CONFIGS = 16 }; /* how many suggestions of one heuristic are tried */
 
 typedef struct {
     cudnnBackendDescriptor_t heuristic, configs[CONFIGS];
@@ -141,7 +141,7 @@ static void suggestions_release(suggestions *list)
     *list = (suggestions){0};
 }
 
-/* Leaves the list for suggestions_release whatever happens. */
+/* Asks a heuristic. The caller releases the list, on failure too. */
 static dit_status suggestions_get(suggestions *list, const dnn_graph *graph, const dnn_target *target,
                                   cudnnBackendHeurMode_t mode)
 {
@@ -174,7 +174,7 @@ static bool is_rounding(const cudnnBackendNumericalNote_t *notes, int64_t count)
     return false;
 }
 
-/* The number of the engine of a configuration, and whether it rounds more than its types say. */
+/* Gives the engine's number of a configuration, and whether that engine rounds more than its types say. */
 static dit_status engine_of(cudnnBackendDescriptor_t config, int64_t *number, bool *rounding)
 {
     cudnnBackendDescriptor_t engine;
@@ -214,7 +214,7 @@ static dit_status plan_finish(dnn_plan *plan, const dnn_target *target)
                       "CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE");
 }
 
-/* Takes the configuration over. */
+/* Makes a plan and takes ownership of the configuration. */
 static dit_status plan_make(cudnnBackendDescriptor_t config, const dnn_target *target, const dnn_limits *limits,
                             dnn_plan *out)
 {
@@ -222,7 +222,7 @@ static dit_status plan_make(cudnnBackendDescriptor_t config, const dnn_target *t
     *out = (dnn_plan){.config = config};
     dit_status st = engine_of(config, &out->engine, &rounding);
     if (st == DIT_OK && limits->exact && rounding)
-        st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "cuDNN: engine %lld rounds", (long long)out->engine);
+        st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "cuDNN: engine %lld rounds its fp32 operands", (long long)out->engine);
     if (st == DIT_OK) st = plan_finish(out, target);
     if (st == DIT_OK && out->workspace_bytes > limits->workspace_bytes)
         st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "cuDNN: engine %lld needs %lld bytes of workspace, there are %lld",
@@ -231,7 +231,7 @@ static dit_status plan_make(cudnnBackendDescriptor_t config, const dnn_target *t
     return st;
 }
 
-/* What one heuristic suggests and cuDNN can build. The last failure, or DIT_OK. */
+/* Builds the plans that one heuristic suggests. Returns the last failure, or DIT_OK. */
 static dit_status plans_of_mode(const dnn_graph *graph, const dnn_target *target, const dnn_limits *limits,
                                 cudnnBackendHeurMode_t mode, int room, dnn_plan *out, int *count)
 {

@@ -1,4 +1,4 @@
-/* What can be known of the device now, for records and `doctor`. */
+/* Describes the device as it is now, for records and `doctor`. */
 #include "kernels/cuda/nvml.h"
 #include "kernels/cuda/parts.h"
 
@@ -13,7 +13,7 @@
 #include <cudnn.h>
 #endif
 
-/* "13.0" of 13000. */
+/* Adds a CUDA version: 13000 as "13.0". */
 static dit_status add_cuda_version(cJSON *out, const char *key, int version)
 {
     char text[32];
@@ -61,7 +61,7 @@ static dit_status add_hardware(const dit_cuda *cuda, cJSON *out)
     return dit_json_add_int(out, "l2_bytes", facts.l2CacheSize);
 }
 
-/* Of the devices that this process may use: those whose memory this one reaches directly. */
+/* Adds the devices of this process whose memory this device reaches directly. */
 static dit_status add_peers(const dit_cuda *cuda, cJSON *out)
 {
     int count = 0, reachable = 0;
@@ -76,7 +76,7 @@ static dit_status add_peers(const dit_cuda *cuda, cJSON *out)
     return DIT_OK;
 }
 
-/* Which operators a library does; of the others why not. */
+/* Adds which operators a library does, and for the others why not. */
 static dit_status add_libraries(const cuda_device *d, cJSON *out)
 {
     static const char *const operators[CUDA_LIBRARIES] = {"linear", "attention", "conv"};

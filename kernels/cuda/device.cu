@@ -1,7 +1,7 @@
-/* Device "cuda": a GPU of NVIDIA, its streams, memory and table of operators.
+/* Device "cuda": an NVIDIA GPU with its streams, memory and table of operators.
  *
- * Everything is queued on one stream; the host waits by asking, with a deadline, so that a kernel that hangs is an
- * error and not a hang. Memory comes from cudaMalloc in blocks (kernels/address_map.h). Graphs are recorded from the stream.
+ * Everything is queued on one stream. The host waits by polling, with a deadline, so a kernel that hangs becomes an
+ * error. Memory comes from cudaMalloc in blocks (kernels/address_map.h). Graphs are recorded from the stream.
  */
 #include "kernels/cuda/parts.h"
 
@@ -15,7 +15,7 @@
 
 extern "C" const dit_device_ops dit_device_cuda;
 
-/* Enough for the widest product of FLUX.1 at 1024 pixels before its gate, and a VAE's rows beside a plan's own. */
+/* Enough for FLUX.1's widest product at 1024 pixels before its gate, and for a VAE's rows beside a plan's workspace. */
 enum { WORKSPACE_BYTES = 256 << 20, LEAST_SM = 80 };
 
 /* ---- what fails -------------------------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ view view_of(dit_cuda *cuda, const void *address)
     view nothing = {NULL, cuda->device.dtype};
     if (!address) return nothing;
     if (dit_address_map_find(cuda->device.map, address, &location)) return view{location.data, location.dtype};
-    cuda_fail(cuda, "an operator was given memory that is not the device's");
+    cuda_fail(cuda, "an operator was given an address that belongs to no array of the device");
     return nothing;
 }
 
@@ -64,7 +64,7 @@ view view_of(dit_cuda *cuda, const void *address)
 
 enum { SPIN_NS = 2000000, SLEEP_NS = 50000 };
 
-/* Short waits are spun out: a sleep takes longer than a step of a small model. */
+/* Short waits spin: a sleep takes longer than a step of a small model. */
 dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event)
 {
     const struct timespec pause = {0, SLEEP_NS};
@@ -80,7 +80,7 @@ dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event)
         if (passed > SPIN_NS) nanosleep(&pause, NULL);
     }
     cuda_check(cuda, code, "work on the device");
-    cudaGetLastError(); /* not ready is none */
+    cudaGetLastError(); /* "not ready" is no error */
     return cuda_take_failure(cuda);
 }
 
@@ -93,7 +93,7 @@ static dit_status device_synchronize(dit_device *device)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* One more event, to be used again after events were forgotten. */
+/* Creates one more event; it is reused after events were forgotten. */
 static bool add_event(dit_cuda *cuda)
 {
     dit_cuda_events *events = cuda->events;
@@ -165,7 +165,7 @@ static dit_status make_ready(dit_cuda *cuda, cudaGraph_t recorded, dit_device_gr
     return DIT_FAIL(DIT_ERR_DEVICE, "cudaGraphInstantiate: %s", cudaGetErrorString(code));
 }
 
-/* What an operator could not do tells more than that the recording is void. */
+/* Ends the recording. An operator's failure is reported before that of the recording: it says more. */
 static dit_status device_record_end(dit_device *device, dit_device_graph **out)
 {
     dit_cuda *cuda = (dit_cuda *)device;
@@ -240,7 +240,7 @@ static dit_status check_params(const dit_device_params *params)
     return DIT_OK;
 }
 
-/* Emulated devices are of no compute capability and run everything. */
+/* Chooses the device. Emulated devices have no compute capability and run everything. */
 static dit_status choose_device(dit_cuda *cuda)
 {
     cudaDeviceProp facts;
@@ -250,7 +250,7 @@ static dit_status choose_device(dit_cuda *cuda)
     cuda->multiprocessors = facts.multiProcessorCount;
     cuda->shared_bytes = (int64_t)facts.sharedMemPerBlockOptin;
     if (cuda->sm && cuda->sm < LEAST_SM)
-        return DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s has compute capability %d.%d; 8.0 is the least that is built for",
+        return DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s has compute capability %d.%d; this build needs 8.0 or higher",
                         facts.name, facts.major, facts.minor);
     return DIT_OK;
 }
@@ -275,14 +275,14 @@ static dit_status open_memory(cuda_device *d)
     return cuda_staging_open(d);
 }
 
-/* Whether DITBENCH_CUDA_OWN, a list of linear, attention and conv, asks for an operator's own kernel. */
+/* True if DITBENCH_CUDA_OWN, a list of linear, attention and conv, asks for our own kernel of an operator. */
 static bool own_is_wanted(const char *operator_name)
 {
     const char *list = getenv("DITBENCH_CUDA_OWN");
     return list && strstr(list, operator_name);
 }
 
-/* A library that cannot be opened is not used; the record says why. */
+/* Opens the libraries. One that cannot be opened is not used; the record says why. */
 static void open_libraries(cuda_device *d)
 {
     static const char *const names[CUDA_LIBRARIES] = {"linear", "attention", "conv"};
@@ -321,7 +321,8 @@ static void close_streams(dit_cuda *cuda)
 
 static cuda_device *left_behind;
 
-/* Frees wait for what is under way, for ever when that hangs: then the device is left to the end of the process. */
+/* Closes the device. Freeing memory waits for work under way, for ever when that hangs; then everything is left to the
+ * end of the process. */
 static void device_close(dit_device *device)
 {
     cuda_device *d = cuda_device_of(device);

@@ -1,6 +1,6 @@
-/* e4m3: eight bits of a sign, four of exponent (bias 7) and three of mantissa; no infinity, 0x7F is NaN, 448 the
- * largest. Source: FP8 Formats for Deep Learning (Micikevicius et al.), arXiv:2209.05433, table 1. The same on host and
- * device.
+/* Converts to and from e4m3, on host and device: one bit of sign, four of exponent (bias 7), three of mantissa. There
+ * is no infinity, 0x7F is NaN, the largest value is 448. Source: FP8 Formats for Deep Learning (Micikevicius et al.),
+ * arXiv:2209.05433, table 1.
  */
 #ifndef DIT_KERNELS_CUDA_E4M3_H
 #define DIT_KERNELS_CUDA_E4M3_H
@@ -13,7 +13,7 @@
 #define E4M3_LARGEST 448.0f
 enum { E4M3_NAN = 0x7F, E4M3_LARGEST_CODE = 0x7E };
 
-/* To nearest even; beyond the largest, the largest. */
+/* Rounds to nearest even; values beyond the largest become the largest. */
 static __host__ __device__ inline uint8_t e4m3_from_float(float x)
 {
     const float least_normal = 0.015625f, least = 0.001953125f; /* 2^-6, 2^-9 */

@@ -1,9 +1,9 @@
-/* Operators that take elements as they come; all are bound by memory.
+/* Element-wise operators; memory bandwidth limits all of them.
  *
- *   sum_elements  y = activation(a0 x0 + ... + a3 x3): combine, activate, and a dense copy between types
- *   add_rows      y = residual + gate * activation(x + bias): gated_add, and what follows a product
+ *   sum_elements  y = activation(a0 x0 + ... + a3 x3): combine, activate, and a dense copy between dtypes
+ *   add_rows      y = residual + gate * activation(x + bias): gated_add, and the epilogue of a product
  *   copy_rows     rows of bits between strides: packing for exchanges
- *   convert_rows  the same between types
+ *   convert_rows  rows between strides and dtypes
  */
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/pieces.h"
@@ -21,7 +21,7 @@ typedef struct {
     dit_activation activation;
 } sum_operands;
 
-/* sum of a[j] times the terms that were read. */
+/* Sums a[j] times the terms that were read. */
 template <int DTYPE, int WIDTH>
 static __device__ inline void sum_terms(const sum_operands &o, const piece<DTYPE, WIDTH> raw[SUM_TERMS], float *sum)
 {
@@ -38,7 +38,7 @@ static __device__ inline void sum_terms(const sum_operands &o, const piece<DTYPE
     }
 }
 
-/* PIECES pieces, block-wise apart, of which those before the end are there. */
+/* Sums up to PIECES pieces, which lie a block apart and before the end. */
 template <int DTYPE, int WIDTH, int PIECES>
 static __device__ inline void sum_pieces(const sum_operands &o, int64_t first, int64_t pieces)
 {
@@ -67,7 +67,7 @@ template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_T
     int64_t pieces = o.elements / WIDTH, step = (int64_t)gridDim.x * BLOCK_THREADS * SUM_PIECES;
     int64_t first = (int64_t)blockIdx.x * BLOCK_THREADS * SUM_PIECES + threadIdx.x;
     for (int64_t i = first; i < pieces; i += step) sum_pieces<DTYPE, WIDTH, SUM_PIECES>(o, i, pieces);
-    if (WIDTH > 1 && first < o.elements % WIDTH) /* what is left of a piece, by one thread each */
+    if (WIDTH > 1 && first < o.elements % WIDTH) /* the elements after the last whole piece, one thread each */
         sum_pieces<DTYPE, 1, 1>(o, pieces * WIDTH + first, o.elements);
 }
 
@@ -112,9 +112,9 @@ void cuda_activate(dit_pool *pool, const dit_activate_args *args)
 
 /* ---- sums of rows ------------------------------------------------------------------------------------------------ */
 
-enum { ADD_ROWS = 4 }; /* of a thread, with one gate and one bias */
+enum { ADD_ROWS = 4 }; /* rows of a thread, which share a gate and a bias */
 
-/* Blocks of a multiprocessor: as many as go without spilling, 64 to 96 KiB of operands under way. */
+/* Returns the blocks of a multiprocessor: as many as run without spilling, with 64 to 96 KiB of operands under way. */
 static constexpr int add_blocks(int dtype)
 {
     return dtype == DIT_DTYPE_BF16 || dtype == DIT_DTYPE_FP16 ? 3 : 2;
@@ -188,7 +188,7 @@ typedef struct {
     int64_t n[COPY_LEVELS], inner, from[COPY_LEVELS], to[COPY_LEVELS], rows;
 } copy_operands;
 
-/* A row and where it begins in both. */
+/* A row, and where it begins in source and target. */
 typedef struct {
     int64_t i1, i2, from, to;
 } copy_place;
@@ -249,7 +249,7 @@ template <int WIDTH> static __global__ void __launch_bounds__(BLOCK_THREADS) con
     }
 }
 
-/* Levels that lie side by side in both become a part of the row. */
+/* Joins levels that are contiguous in source and target to the row. */
 static void copy_flatten(copy_operands *o)
 {
     for (int level = COPY_LEVELS - 1; level >= 0; level--) {
@@ -260,7 +260,7 @@ static void copy_flatten(copy_operands *o)
     o->rows = o->n[0] * o->n[1] * o->n[2];
 }
 
-/* The largest of 16, 8, 4 and 2 bytes in which everything can be counted; counts in it from now on. */
+/* Converts counts to the largest unit of 16, 8, 4 or 2 bytes that fits everything, and returns that unit. */
 static int64_t copy_count_units(copy_operands *o)
 {
     int64_t bytes = view_bytes(o->src), unit = 16;
@@ -327,7 +327,7 @@ void cuda_copy(dit_pool *pool, const dit_copy_args *args)
     o.inner = args->inner;
     for (int i = 0; i < COPY_LEVELS; i++) {
         o.n[i] = n[i];
-        o.from[i] = n[i] > 1 ? args->src_stride[i] : 0; /* of one there is nowhere to go */
+        o.from[i] = n[i] > 1 ? args->src_stride[i] : 0; /* the stride of a level of one is never used */
         o.to[i] = n[i] > 1 ? args->dst_stride[i] : 0;
     }
     copy_flatten(&o);

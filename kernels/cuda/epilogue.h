@@ -1,14 +1,14 @@
-/* What follows a product or stands alone, element by element: bias, activation, gate, residual.
+/* The element-wise epilogue that follows a product or stands alone: bias, activation, gate, residual.
  *
- * The kernels are in elementwise.cu; the device function is for kernels that apply an activation themselves.
+ * elementwise.cu has the kernel. The device functions serve kernels that apply an activation themselves.
  */
 #ifndef DIT_KERNELS_CUDA_EPILOGUE_H
 #define DIT_KERNELS_CUDA_EPILOGUE_H
 
 #include "kernels/cuda/launch.h"
 
-/* y = residual + gate * activation(x + bias). Elements of every view at will; 16-byte alignment of the views and of
- * their rows is faster. */
+/* y = residual + gate * activation(x + bias). Each view may have any dtype; views and rows that are aligned to 16 bytes
+ * are faster. */
 typedef struct {
     int64_t rows, cols;
     view x; /* [rows, cols], stride ldx */
@@ -21,17 +21,17 @@ typedef struct {
     dit_activation activation;
 } epilogue_args;
 
-/* Asynchronous on the device's stream. No rows or columns: nothing is looked at. */
+/* Runs the epilogue, asynchronous on the device's stream. Without rows or columns it does nothing. */
 void epilogue_add(dit_cuda *cuda, const epilogue_args *args);
 
-/* x / (1 + exp(-z)). The quotient is of 2 ulp; beyond 2^126 the divisor makes it 0, which is right to 1e-36. */
+/* Returns x / (1 + exp(-z)) to 2 ulp. A divisor beyond 2^126 gives 0, which is right to 1e-36. */
 static __device__ inline float times_sigmoid(float x, float z)
 {
     return __fdividef(x, 1.0f + expf(-z));
 }
 
-/* The formulas are those of ref/activate.c; the tanh of GELU is written as a sigmoid of twice its argument, which does
- * not cancel. The switch is the same for all threads. */
+/* Applies an activation by the formulas of ref/activate.c. The tanh of GELU is written as a sigmoid of twice its
+ * argument, which has no cancellation. All threads take one branch of the switch. */
 template <int WIDTH> static __device__ inline void activate(dit_activation activation, float x[WIDTH])
 {
     const float sqrt_8_over_pi = 1.59576912f, sqrt_half = 0.707106781f;

@@ -1,13 +1,13 @@
-/* What follows the sums of a product, for the own kernels: bias, activation, gate, residual. */
+/* Finishes the sums of a product in our own kernels: bias, activation, gate, residual. */
 #ifndef DIT_KERNELS_CUDA_FINISH_H
 #define DIT_KERNELS_CUDA_FINISH_H
 
 #include "kernels/cuda/epilogue.h"
 
-/* y[row, column] = residual + gate * activation(scales * sum + bias); what is NULL is left out. */
+/* y[row, column] = residual + gate * activation(scales * sum + bias); parts that are NULL are left out. */
 typedef struct {
     view bias, gate; /* [n] */
-    view residual;   /* [rows, n], as y */
+    view residual;   /* [rows, n], strides of y */
     view y;
     int64_t ldy;
     dit_activation activation;
@@ -19,7 +19,7 @@ static __device__ inline float finish_scale(const finish &f)
     return (f.scale_x ? *f.scale_x : 1.0f) * (f.scale_w ? *f.scale_w : 1.0f);
 }
 
-/* `sum` is scaled already. */
+/* Finishes one value; `sum` is already scaled. */
 static __device__ inline float finish_value(const finish &f, int64_t row, int64_t column, float sum)
 {
     float value[1] = {f.bias.data ? sum + view_load(f.bias, column) : sum};

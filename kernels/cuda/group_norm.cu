@@ -1,22 +1,22 @@
-/* Group norm of channels-last data: two passes over memory to read, one to write.
+/* Group norm of channels-last data. It reads memory twice and writes it once.
  *
- *   group_sums        of a block of rows, for each part of the channels that lies in one group: sum and sum of squares,
- *                     in double. A thread takes a few rows' piece at a time, whose mean and squared deviations are
- *                     formed in float; what they say of the sum of squares is added in double, so that the difference
- *                     of large sums at the end is taken with 53 bits.
- *   group_moments_of  a block per entry and group adds the sums: mean and variance
- *   group_statistics  mean and 1 / sqrt(variance + eps) in float, of moments that are given
- *   group_apply       normalises; weights, field and activation
+ *   group_sums        gives, for a block of rows and each part of the channels within one group, sum and sum of squares
+ *                     in double. A thread takes pieces of a few rows at a time and forms their mean and squared
+ *                     deviations in float. It adds the sum of squares that follows from them in double, so that the
+ *                     difference of large sums at the end keeps 53 bits.
+ *   group_moments_of  adds these sums, one block per batch entry and group: mean and variance
+ *   group_statistics  turns given moments into mean and 1 / sqrt(variance + eps) in float
+ *   group_apply       normalises and applies weights, field and activation
  *
- * All sums are in a fixed order. Bytes: x read twice, y written once. */
+ * All sums have a fixed order. Bytes: x read twice, y written once. */
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/pieces.h"
 
 enum {
-    GROUP_ROWS = 4,    /* of a thread at a time */
+    GROUP_ROWS = 4,    /* rows of a thread at a time */
     GROUP_WIDEST = 64, /* pieces of a row that a block takes */
-    GROUP_TURNS = 2,   /* of a thread of group_apply: what it knows of its channels serves GROUP_ROWS rows each */
-    GROUP_BLOCKS = 8,  /* of group_sums per multiprocessor */
+    GROUP_TURNS = 2,   /* turns of a thread of group_apply, of GROUP_ROWS rows each, with one load of the channels */
+    GROUP_BLOCKS = 8,  /* blocks of group_sums per multiprocessor */
     GROUP_MOST_BLOCKS = 4096
 };
 
@@ -41,7 +41,7 @@ static __device__ inline void add_chunk(const float v[GROUP_ROWS][WIDTH], int fi
 #pragma unroll
     for (int k = 0; k < GROUP_ROWS; k++)
 #pragma unroll
-        for (int i = 0; i < PART; i++) sum += v[k][first + i]; /* rows that are not there are zero */
+        for (int i = 0; i < PART; i++) sum += v[k][first + i]; /* missing rows are zero */
     float elements = (float)(rows * PART), mean = __fdividef(sum, elements);
 #pragma unroll
     for (int k = 0; k < GROUP_ROWS; k++)
@@ -55,7 +55,7 @@ static __device__ inline void add_chunk(const float v[GROUP_ROWS][WIDTH], int fi
     sums[1] += (double)squares + (double)mean * (2.0 * (double)sum - (double)elements * (double)mean);
 }
 
-/* Adds up what the threads of a column have, in order, and stores it. */
+/* Adds up the sums of a column's threads, in order, and stores the result. */
 template <int COUNT> static __device__ inline void store_column(double sums[COUNT], double *shared, double *out)
 {
     int place = (int)(threadIdx.y * blockDim.x + threadIdx.x);
@@ -165,8 +165,8 @@ static __device__ inline int64_t field_position(const apply_operands &o, uint32_
     return field_line * o.field_width + x * o.field_width / o.width;
 }
 
-/* What a thread knows of its channels: y = (x - mean) * factor + offset. A product less would do with offset - mean *
- * factor, which rounds to something where a group of equal values has to give nothing. */
+/* What a thread keeps of its channels: y = (x - mean) * factor + offset. Folding mean * factor into the offset would
+ * save a product, but rounding would then give a group of equal values a result other than 0. */
 template <int WIDTH> struct channels {
     float mean[WIDTH], factor[WIDTH], offset[WIDTH];
 };
@@ -241,7 +241,7 @@ static void launch_apply(dit_cuda *cuda, apply_operands *o, int64_t batch)
 
 /* ---- the operators ----------------------------------------------------------------------------------------------- */
 
-/* Channels that a thread may add up without meeting two groups: of a wide piece, as many as divide a group. */
+/* Returns how many channels a thread may add up without crossing groups: for wide pieces, a divisor of the group. */
 static int part_of(int64_t group_width, bool wide)
 {
     int part = wide ? VIEW_WIDTH : 1;
@@ -249,8 +249,8 @@ static int part_of(int64_t group_width, bool wide)
     return part;
 }
 
-/* The workspace: statistics, then sums. Blocks: enough to fill the device, each with rows for all of its threads, and
- * no more than there is room for. False when there is none. */
+/* Divides the workspace into statistics and sums, and chooses the blocks: enough to fill the device, each with rows for
+ * all of its threads, and no more than fit the workspace. False when not one fits. */
 static bool moments_plan(dit_cuda *cuda, moments_operands *o, int part)
 {
     int64_t statistics = divide_up(o->batch * o->groups * (int64_t)sizeof(float2), 16) * 16;
@@ -268,7 +268,7 @@ static bool moments_plan(dit_cuda *cuda, moments_operands *o, int part)
         o->blocks = divide_up(o->rows, o->block_rows);
         return true;
     }
-    cuda_fail(cuda, "group norm of %lld entries, %lld channels: no room in a workspace of %lld bytes",
+    cuda_fail(cuda, "group norm of %lld batch entries and %lld channels does not fit a workspace of %lld bytes",
               (long long)o->batch, (long long)o->C, (long long)cuda->workspace_bytes);
     return false;
 }
@@ -284,7 +284,7 @@ static void run_moments(dit_cuda *cuda, moments_operands *o, piece_variant varia
     LAUNCH(cuda, group_moments_of, grid_x(o->batch * o->groups), BLOCK_THREADS, WARP * sizeof(double), *o);
 }
 
-/* Positions, channels and products of two extents fit 32 bits, in which divisions are fast. */
+/* Checks that positions, channels and products of two extents fit 32 bits, in which divisions are fast. */
 static bool fits(dit_cuda *cuda, const dit_group_norm_args *args)
 {
     int64_t extents[] = {args->frames,       args->height,       args->width,
@@ -292,8 +292,8 @@ static bool fits(dit_cuda *cuda, const dit_group_norm_args *args)
     bool is = args->frames * args->height * args->width <= UINT32_MAX && args->C <= INT32_MAX;
     for (int64_t extent : extents) is = is && extent < 1 << 16;
     if (!is)
-        cuda_fail(cuda, "group norm of %lld x %lld x %lld positions, %lld channels: too large", (long long)args->frames,
-                  (long long)args->height, (long long)args->width, (long long)args->C);
+        cuda_fail(cuda, "group norm of %lld x %lld x %lld positions and %lld channels is too large",
+                  (long long)args->frames, (long long)args->height, (long long)args->width, (long long)args->C);
     return is;
 }
 
@@ -302,7 +302,7 @@ static bool is_empty(const dit_group_norm_args *args)
     return args->batch <= 0 || args->frames <= 0 || args->height <= 0 || args->width <= 0 || args->C <= 0;
 }
 
-/* False, the failure remembered, when something is not as it must be. */
+/* Finds and checks the operands. Returns false, with the failure remembered, when one is wrong. */
 static bool moments_operands_of(dit_cuda *cuda, const dit_group_norm_args *args, moments_operands *o,
                                 piece_variant *variant, int *part)
 {
@@ -316,7 +316,7 @@ static bool moments_operands_of(dit_cuda *cuda, const dit_group_norm_args *args,
     *part = part_of(o->C / o->groups, variant->wide);
     if (!o->x.data || (args->moments && !moments.data) || !fits(cuda, args)) return false;
     if (moments.data && moments.dtype != DIT_DTYPE_FP64) {
-        cuda_fail(cuda, "moments of %s, fp64 expected", dit_dtype_name(moments.dtype));
+        cuda_fail(cuda, "moments have dtype %s; fp64 is expected", dit_dtype_name(moments.dtype));
         return false;
     }
     return moments_plan(cuda, o, *part);

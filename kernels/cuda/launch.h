@@ -1,14 +1,14 @@
-/* How kernels are launched, and what the threads of a warp or a block do together; the same source for GPUs and for the
- * host (emulate/).
+/* Launches kernels, and has the sums that a warp or a block forms together. One source serves GPUs and the host
+ * (emulate/).
  */
 #ifndef DIT_KERNELS_CUDA_LAUNCH_H
 #define DIT_KERNELS_CUDA_LAUNCH_H
 
 #include "kernels/cuda/cuda.h"
 
-/* LAUNCH(cuda, kernel, grid, block, shared_bytes, arguments...): asynchronous on the device's stream; a failed launch
- * is remembered. A kernel with __syncthreads, shuffles or shared memory is launched with LAUNCH too: the host's version
- * gives every thread of a block a fiber. Dynamic shared memory is SHARED(type, name) in the kernel. */
+/* LAUNCH(cuda, kernel, grid, block, shared_bytes, arguments...) launches a kernel, asynchronous on the device's stream,
+ * and remembers a failed launch. It also launches kernels with __syncthreads, shuffles or shared memory: on the host
+ * every thread of a block gets a fiber. A kernel's dynamic shared memory is SHARED(type, name). */
 #ifdef DIT_CUDA_EMULATED
 #define LAUNCH(cuda, kernel, grid, block, shared_bytes, ...)                                                           \
     do {                                                                                                               \
@@ -43,7 +43,8 @@ static __device__ inline float warp_max(float x)
     return x;
 }
 
-/* Sum over the block, the same on every thread; `scratch`: shared, a float per warp. Threads a multiple of 32. */
+/* Returns the sum over the block, on every thread. `scratch` is shared, a float per warp. Threads are a multiple of 32.
+ */
 static __device__ inline float block_sum(float x, float *scratch)
 {
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, warps = (int)blockDim.x / WARP;
@@ -55,7 +56,7 @@ static __device__ inline float block_sum(float x, float *scratch)
     return warp_sum(lane < warps ? scratch[lane] : 0.0f);
 }
 
-/* The same in double; `scratch`: shared, a double per warp. */
+/* Returns the sum over the block in double, on every thread. `scratch` is shared, a double per warp. */
 static __device__ inline double block_sum_exact(double x, double *scratch)
 {
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, warps = (int)blockDim.x / WARP;

@@ -1,16 +1,16 @@
 /* Linear layers: y = residual + gate * activation(x W^T + b).
  *
- * The library multiplies, and adds the bias, the activation and the residual where it can; a pass over its product does
- * the rest (a gate, SiLU, GELU by erf, elements that differ). The product of a request whose residual is y lies in the
- * workspace in y's element, which rounds it once more than the own kernels do, as frameworks round it.
- * Workspace: [the library's | scale and parts of quantising | e4m3 of x | product]. Requests that need more of it than
- * there is are done in groups of rows.
+ * The library multiplies, and applies bias, activation and residual where it can. A pass over its product does the rest
+ * (a gate, SiLU, GELU by erf, operands of other dtypes). When the residual is y itself, the product goes to the
+ * workspace in y's dtype; that rounds it once more than our own kernels do, but as often as frameworks do.
+ * Workspace: [the library's | scale and parts of quantising | e4m3 of x | product]. Requests that need more workspace
+ * than there is are done in groups of rows.
  */
 #include "kernels/cuda/epilogue.h"
 
 enum {
     LIBRARY_BYTES = 32 << 20, /* what cuBLAS asks for by default on sm_90 */
-    QUANTISE_BYTES = 2048,    /* the scale, and from SCALE_FLOATS on the parts */
+    QUANTISE_BYTES = 2048,    /* the scale; the parts begin at SCALE_FLOATS */
     SCALE_FLOATS = 64,
     ALIGNMENT = 256,
     FP8_LEAST = 1024, /* rows and columns of W: smaller layers lose accuracy and gain nothing */
@@ -20,17 +20,17 @@ static_assert((SCALE_FLOATS + CUDA_QUANTISE_PARTIAL) * sizeof(float) <= QUANTISE
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* From the host's memory at `host` to the room at `address`: the addresses themselves are never touched. */
+/* Uploads host memory to the array at `address`, which only names the array and is never touched. */
 static dit_status upload(dit_cuda *cuda, const float *address, const float *host, int64_t elements)
 {
     dit_location location;
     if (!elements) return DIT_OK;
     if (!dit_address_map_find(cuda->device.map, address, &location))
-        return DIT_FAIL(DIT_ERR_INTERNAL, "weights are packed into an arena that is not the device's");
+        return DIT_FAIL(DIT_ERR_INTERNAL, "weights must be packed into an arena of the device");
     return cuda->device.ops->upload(&cuda->device, &location, host, elements);
 }
 
-/* The weights once more, in e4m3, from what was packed. */
+/* Adds the packed weights a second time, in e4m3. */
 static dit_status pack_fp8(dit_cuda *cuda, dit_arena *arena, int64_t n, int64_t k, cuda_weights *weights)
 {
     void *codes;
@@ -81,7 +81,7 @@ dit_status cuda_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int pie
 
 static const view nothing = {NULL, DIT_DTYPE_FP32};
 
-/* Whether a pass has anything to do. */
+/* True if a pass has nothing left to do. */
 static bool is_finished(const cuda_matmul_args *whole, cuda_linear_parts parts)
 {
     return (parts.bias || !whole->weights->bias.data) && (parts.activation || whole->activation == DIT_ACT_NONE) &&
@@ -116,7 +116,7 @@ int64_t cuda_linear_library_bytes(const dit_cuda *cuda)
     return half < LIBRARY_BYTES ? half : (int64_t)LIBRARY_BYTES;
 }
 
-/* Where the parts of the workspace begin that cuda_linear uses itself. */
+/* Returns where cuda_linear's own part of the workspace begins. */
 static char *quantise_room(const dit_cuda *cuda)
 {
     return (char *)cuda->workspace + cuda_linear_library_bytes(cuda);
@@ -127,7 +127,7 @@ static char *codes_room(const dit_cuda *cuda)
     return quantise_room(cuda) + QUANTISE_BYTES;
 }
 
-/* Where a product lies whose residual is y, and which is therefore not to be written there. */
+/* Returns where the product goes when the residual is y, which it must not overwrite. */
 static view product_room(const dit_cuda *cuda, const cuda_matmul_args *whole)
 {
     const int64_t codes = whole->x_scale ? rounded_up(whole->rows * whole->k) : 0;
@@ -152,7 +152,7 @@ void cuda_linear_part(dit_cuda *cuda, const cuda_matmul_args *whole, cuda_linear
     }
 }
 
-/* Of how many rows at a time there is workspace for the request, in groups as even as can be; 0: not even for one. */
+/* Returns how many rows at a time fit the workspace, in groups of nearly equal size; 0: not even one. */
 static int64_t rows_at_once(const dit_cuda *cuda, const cuda_matmul_args *a)
 {
     const int64_t in_place = a->residual.data && a->residual.data == a->y.data ? a->n * view_bytes(a->y) : 0;
@@ -166,7 +166,7 @@ static int64_t rows_at_once(const dit_cuda *cuda, const cuda_matmul_args *a)
 
 /* ---- the operator ------------------------------------------------------------------------------------------------ */
 
-/* Rows of the request from `first` on. */
+/* Runs rows of the request from `first` on. */
 static void run_rows(dit_cuda *cuda, const cuda_matmul_args *whole, int64_t first, int64_t rows)
 {
     cuda_matmul_args a = *whole;
@@ -197,7 +197,7 @@ void cuda_linear(dit_pool *pool, const dit_linear_args *args)
     if (!a.x.data || !a.y.data || (args->residual && !a.residual.data) || (args->gate && !a.gate.data)) return;
     const int64_t at_once = rows_at_once(cuda, &a);
     if (at_once <= 0) {
-        cuda_fail(cuda, "linear %lld x %lld -> %lld: the workspace of %lld bytes has no room for a row",
+        cuda_fail(cuda, "linear %lld x %lld -> %lld: one row does not fit the workspace of %lld bytes",
                   (long long)a.rows, (long long)a.k, (long long)a.n, (long long)cuda->workspace_bytes);
         return;
     }

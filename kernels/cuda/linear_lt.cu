@@ -1,18 +1,18 @@
 /* Linear layers by cuBLASLt.
  *
- * y = x W^T with rows contiguous is, in the library's columns, y^T [n, rows] = W^T^T x^T: A is W as a k x n matrix of
- * columns, transposed; B is x as k x rows; C and D are n x rows. Sums are in fp32 and never in TF32; parts of a sum
- * that is split are kept in fp32 too (the reduction scheme), because the output's element would round them.
+ * The library's matrices are column-major, so y = x W^T with contiguous rows is y^T [n, rows] = W^T^T x^T: A is W as a
+ * k x n matrix, transposed; B is x as k x rows; C and D are n x rows. Sums are in fp32 and never in TF32. The parts of
+ * a split sum are kept in fp32, too (the reduction scheme), because the output's dtype would round them.
  *
- * A request is what decides which algorithms there are: extents, strides, elements, epilogue, alignment. The first call
- * of a request outside of a recording times the library's candidates, in every way the whole can be done:
+ * A request is everything that decides which algorithms exist: extents, strides, dtypes, epilogue, alignment. The first
+ * call of a request outside of a recording times the library's candidates, in every way to do the whole request:
  *   WAY_PLAIN       the product with bias, then a pass for the activation (linear.cu)
- *   WAY_ACTIVATION  GELU in the library's epilogue, which computes the tanh form; not where y is fp32, since nothing is
- *                   said of the accuracy of its tanh
- *   WAY_OWN         the own kernel, for few rows
- * and keeps the fastest, also on disk (algorithms.h). In a recording before that, the heuristic's first is used.
- * Timing runs on the operands themselves, which the request's own run overwrites; where y is also the residual it
- * goes to memory that is got for the while, and without any the heuristic's first is kept.
+ *   WAY_ACTIVATION  GELU in the library's epilogue, which computes the tanh form; not where y is fp32, because the
+ *                   accuracy of the library's tanh is not documented
+ *   WAY_OWN         our own kernel, for few rows
+ * It keeps the fastest, also on disk (algorithms.h). In a recording before that, the heuristic's first is used.
+ * Timing runs on the request's operands, which the request then overwrites. Where y is also the residual, timed runs
+ * write to temporary memory; when there is none left, the heuristic's first is kept.
  */
 #include "kernels/cuda/algorithms.h"
 #include "kernels/cuda/parts.h"
@@ -32,10 +32,10 @@ static_assert(sizeof(cublasLtMatmulAlgo_t) == DIT_ALGORITHM_BYTES, "an algorithm
 /* Compared as bytes: no padding, and zero before it is filled. */
 typedef struct {
     int64_t rows, n, k, ldx, ldy;
-    int32_t x, y;           /* cudaDataType; W is as x */
+    int32_t x, y;           /* cudaDataType; W has that of x */
     int32_t bias, residual; /* whether the library adds them */
     int32_t activation;
-    int32_t passes; /* whether something is left for a pass whatever the way */
+    int32_t passes; /* whether every way leaves something for a pass */
     int32_t align_w, align_x, align_y, align_c;
 } request;
 static_assert(sizeof(request) == 5 * sizeof(int64_t) + 10 * sizeof(int32_t), "no padding");
@@ -84,15 +84,15 @@ static int32_t alignment_of(const void *data)
     return (int32_t)(address & (~address + 1));
 }
 
-/* What the library does of a request in that way. A bias of another element than y's is left out; so is one of fp8 with
- * fp32 results, which would have to be bf16. */
+/* Returns the parts of a request that the library does in that way. It leaves out a bias whose dtype differs from y's,
+ * and a bias of fp8 products with fp32 results, which would have to be bf16. */
 static cuda_linear_parts parts_of(const cuda_matmul_args *whole, int way)
 {
     const view bias = whole->weights->bias;
     cuda_linear_parts parts;
     parts.bias =
         bias.data && bias.dtype == whole->y.dtype && !(whole->x_scale && whole->y.dtype == DIT_DTYPE_FP32);
-    const bool biased = parts.bias || !bias.data; /* whether the sums are whole when the rest comes */
+    const bool biased = parts.bias || !bias.data; /* whether the sums are complete before the rest follows */
     parts.activation = way == WAY_ACTIVATION && biased;
     parts.residual = whole->residual.data && !whole->gate.data && whole->activation == DIT_ACT_NONE &&
                      whole->residual.dtype == whole->y.dtype && biased;
@@ -104,7 +104,7 @@ static view weights_taken(const cuda_matmul_args *a)
     return a->x_scale ? a->weights->fp8 : a->weights->weight;
 }
 
-/* Whether the library has products of such elements. */
+/* True if the library multiplies these dtypes. */
 static bool has_elements(const cuda_matmul_args *a)
 {
     const dit_dtype x = a->x.dtype, y = a->y.dtype;
@@ -141,7 +141,7 @@ static void request_of(dit_cuda *cuda, const cuda_matmul_args *whole, request *r
     r->align_c = part.residual.data ? alignment_of(part.residual.data) : r->align_y;
 }
 
-/* Everything that the choice depends on. */
+/* Writes everything that the choice depends on. */
 static void key_of(const dit_cuda *cuda, const request *r, char out[DIT_ALGORITHM_KEY])
 {
     snprintf(
@@ -184,7 +184,7 @@ static dit_status make_product(const request *r, int way, cublasLtMatmulDesc_t *
 {
     const int32_t transposed = CUBLAS_OP_T;
     const int8_t fast =
-        1; /* sums of e4m3 products in the tensor core's own accumulator: approximate, and declared so */
+        1; /* sums of e4m3 products in the tensor core's own accumulator: approximate, as the case declares */
     uint32_t epilogue = r->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     if (way == WAY_ACTIVATION) epilogue = r->bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
     LT_TRY(cublasLtMatmulDescCreate(out, CUBLAS_COMPUTE_32F, CUDA_R_32F));
@@ -206,7 +206,7 @@ static dit_status fill_plan(plan *p, bool fuses)
     return fuses ? make_product(r, WAY_ACTIVATION, &p->product[WAY_ACTIVATION]) : DIT_OK;
 }
 
-/* The plan of a request; one that the library cannot describe is declined. NULL: no memory. */
+/* Returns the plan of a request, `declined` if the library cannot describe the request. NULL: no memory. */
 static plan *plan_of(dit_cuda_linear_library *library, const request *r, bool fuses)
 {
     plan **bucket = &library->plans[bucket_of(r)], *p;
@@ -226,7 +226,7 @@ static plan *plan_of(dit_cuda_linear_library *library, const request *r, bool fu
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* The operands that a description holds. */
+/* Sets the operands that a description holds. */
 static dit_status set_pointers(cublasLtMatmulDesc_t product, const cuda_matmul_args *part)
 {
     const void *bias = part->weights->bias.data, *scale_w = part->weights->fp8_scale, *scale_x = part->x_scale;
@@ -248,7 +248,7 @@ static dit_status multiply(dit_cuda *cuda, const plan *p, int way, const cublasL
     return DIT_OK;
 }
 
-/* The whole request in that way. */
+/* Runs the whole request in that way. */
 static dit_status run_way(dit_cuda *cuda, const plan *p, int way, const cublasLtMatmulAlgo_t *algorithm,
                           const cuda_matmul_args *whole)
 {
@@ -287,7 +287,7 @@ static dit_status set_preference(dit_cuda *cuda, const request *r)
     return prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, (uint32_t)r->align_y);
 }
 
-/* The library's candidates for a way, best first by its own estimate; returns how many. */
+/* Asks for the library's candidates for a way, best first by the library's estimate; returns how many there are. */
 static int find_candidates(dit_cuda *cuda, const plan *p, int way, const cuda_matmul_args *whole,
                            cublasLtMatmulHeuristicResult_t out[CANDIDATES])
 {
@@ -310,7 +310,7 @@ static int find_candidates(dit_cuda *cuda, const plan *p, int way, const cuda_ma
     return usable;
 }
 
-/* Nanoseconds of `repeats` runs, or -1. */
+/* Returns the nanoseconds of `repeats` runs, or -1. */
 static int64_t time_runs(dit_cuda *cuda, const plan *p, int way, const cublasLtMatmulAlgo_t *algorithm,
                          const cuda_matmul_args *whole, int repeats)
 {
@@ -327,13 +327,14 @@ static int64_t time_runs(dit_cuda *cuda, const plan *p, int way, const cublasLtM
     return (int64_t)((double)ms * 1e6);
 }
 
-/* Nanoseconds of one run, the least of several rounds, or -1 when it does not run. Short runs are timed together. */
+/* Returns the nanoseconds of one run, the least of several rounds, or -1 when it fails. Short runs are timed
+ * together. */
 static int64_t time_way(dit_cuda *cuda, const plan *p, int way, const cublasLtMatmulAlgo_t *algorithm,
                         const cuda_matmul_args *whole)
 {
     int64_t best = time_runs(cuda, p, way, algorithm, whole, 1), once = best;
     if (best < 0) return -1;
-    once = time_runs(cuda, p, way, algorithm, whole, 1); /* the first loaded the kernel */
+    once = time_runs(cuda, p, way, algorithm, whole, 1); /* the first run only loaded the kernel */
     if (once < 0) return -1;
     int repeats = once * REPEATS_MOST < ROUND_NS ? (int)REPEATS_MOST : once < ROUND_NS ? (int)(ROUND_NS / once) : 1;
     best = once;
@@ -345,8 +346,8 @@ static int64_t time_way(dit_cuda *cuda, const plan *p, int way, const cublasLtMa
     return best;
 }
 
-/* Keeps what is faster than the best so far. A candidate that fails to launch is passed over; after a failure of the
- * device, which the next wait reports, nothing is tried. */
+/* Times a candidate and keeps it if it is the fastest so far. A candidate that fails to launch is skipped. After a
+ * failure of the device, which the next wait reports, nothing is tried. */
 static void try_way(dit_cuda *cuda, plan *p, int way, const cublasLtMatmulHeuristicResult_t *candidate,
                     const cuda_matmul_args *whole, dit_algorithm *best)
 {
@@ -365,7 +366,7 @@ static void try_way(dit_cuda *cuda, plan *p, int way, const cublasLtMatmulHeuris
     if (candidate) memcpy(best->bytes, &candidate->algo, sizeof best->bytes);
 }
 
-/* Times all candidates; *best has a time below zero when none runs. Returns how many were tried. */
+/* Times all candidates; the time of *best is negative when none runs. Returns how many were tried. */
 static int time_candidates(dit_cuda *cuda, plan *p, const cuda_matmul_args *whole, dit_algorithm *best)
 {
     cublasLtMatmulHeuristicResult_t candidates[CANDIDATES];
@@ -387,7 +388,7 @@ static void take(plan *p, const dit_algorithm *chosen)
     p->chosen = true;
 }
 
-/* Without a choice: the heuristic's first. */
+/* Takes the heuristic's first candidate, without timing. */
 static void take_first(dit_cuda *cuda, plan *p, const cuda_matmul_args *whole)
 {
     cublasLtMatmulHeuristicResult_t candidates[CANDIDATES];
@@ -407,7 +408,7 @@ static void report(const request *r, const char *key, const dit_algorithm *best,
         2e-3 * (double)r->rows * (double)r->n * (double)r->k / (double)(best->time_ns > 0 ? best->time_ns : 1), tried);
 }
 
-/* Times the candidates and keeps the fastest; where that cannot be, the heuristic's first. */
+/* Times the candidates and keeps the fastest or, if they cannot be timed, the heuristic's first. */
 static void search(dit_cuda *cuda, plan *p, const char *key, const cuda_matmul_args *whole)
 {
     cuda_matmul_args trial = *whole;
@@ -435,7 +436,7 @@ static void search(dit_cuda *cuda, plan *p, const char *key, const cuda_matmul_a
     if (dit_algorithms_store(cuda->linear->algorithms, key, &best) != DIT_OK) dit_error_clear();
 }
 
-/* Whether the algorithm that was kept can run here. */
+/* True if the algorithm that was kept can run here. */
 static bool is_usable(dit_cuda *cuda, const plan *p, const dit_algorithm *kept, const cuda_matmul_args *whole)
 {
     cublasLtMatmulHeuristicResult_t result;
@@ -456,7 +457,7 @@ static void choose(dit_cuda *cuda, plan *p, const cuda_matmul_args *whole)
     if (dit_algorithms_find(cuda->linear->algorithms, key, &kept) && is_usable(cuda, p, &kept, whole))
         take(p, &kept);
     else if (cuda->recording)
-        take_first(cuda, p, whole); /* not for good */
+        take_first(cuda, p, whole); /* a later call outside of the recording searches again */
     else
         search(cuda, p, key, whole);
 }
@@ -480,7 +481,7 @@ bool cuda_linear_library_run(dit_cuda *cuda, const cuda_matmul_args *whole)
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
-/* Version and device, without white space. */
+/* Writes version and device, without white space. */
 static dit_status name_machine(dit_cuda *cuda, dit_cuda_linear_library *library)
 {
     cudaDeviceProp facts;

@@ -1,9 +1,9 @@
-/* Own kernels of linear layers: any mix of elements, any strides, fp32 sums. Reference of the library and what is used
- * where it declines.
+/* Our own kernels for linear layers: any mix of dtypes, any strides, fp32 sums. They run where the library declines,
+ * and the library is checked against them.
  *
- *   few rows   a warp for each output column, which reads its row of W once: bound by the memory's bandwidth, as layers
- *              of modulation are
- *   tiles      tile.h
+ *   few rows   a warp for each output column, which reads its row of W once: memory bandwidth limits it, as in layers
+ *              of modulation
+ *   tiles      tile.h, for everything else
  */
 #include "kernels/cuda/pieces.h"
 #include "kernels/cuda/tile.h"
@@ -30,7 +30,7 @@ static __device__ inline void few_rows_add(matrix_source &x, int64_t k, const fl
     }
 }
 
-/* Both sources can be read eight at a time, and the depth is a multiple of eight; W is of that element. */
+/* Multiplies where both sources can be read eight at a time, the depth is a multiple of eight, and W has that dtype. */
 template <int rows, int DTYPE>
 static __device__ inline void few_rows_ahead(matrix_source x, const matrix_source &w, int64_t column, float sums[rows])
 {
@@ -53,7 +53,7 @@ static __device__ inline void few_rows_ahead(matrix_source x, const matrix_sourc
     }
 }
 
-/* The same for fp32 and e4m3. */
+/* Multiplies where W has fp32 or e4m3. */
 template <int rows>
 static __device__ inline void few_rows_wide(matrix_source x, matrix_source w, int64_t column, float sums[rows])
 {
@@ -77,7 +77,7 @@ static __device__ inline void few_rows_narrow(const matrix_source &x, const matr
     }
 }
 
-/* DTYPE of W where it is read ahead: bf16 or fp16; ANY_DTYPE: anything. */
+/* Computes one output column per warp. DTYPE: of W where it is read ahead, bf16 or fp16; ANY_DTYPE: any. */
 template <int rows, int DTYPE>
 static __global__ void __launch_bounds__(FEW_WARPS *WARP, rows == 1   ? 6
                                                           : rows == 2 ? 5

@@ -1,13 +1,13 @@
-/* Tensor cores of one warp, and copies into shared memory that go on beside computing: PTX of sm_80 and later, each
- * operation with a second form in plain C++ for the host (emulate/), so that the layouts are tried without a GPU.
- * All of it is done by whole warps; blocks are one-dimensional.
+/* Matrix products on a warp's tensor cores, and copies into shared memory that overlap with computing: PTX of sm_80 and
+ * later. Each operation has a second form in plain C++ for the host (emulate/), which tries the layouts without a GPU.
+ * Whole warps call these operations; blocks are one-dimensional.
  *
- * D = A B + D, A [16, 16], B [16, 8] of bf16 or fp16, D [16, 8] of fp32. Of lane L let g = L / 4 and c = 2 (L % 4).
+ * D = A B + D, with A [16, 16] and B [16, 8] in bf16 or fp16, D [16, 8] in fp32. For lane L, g = L / 4, c = 2 (L % 4).
  * A register of A or B holds two neighbours along k, the earlier one in its low half:
  *     a[0] = A[g, c..c+1]    a[1] = A[g+8, c..c+1]    a[2] = A[g, c+8..c+9]    a[3] = A[g+8, c+8..c+9]
  *     b[0] = B[c..c+1, g]    b[1] = B[c+8..c+9, g]
  *     d[0] = D[g, c]         d[1] = D[g, c+1]         d[2] = D[g+8, c]         d[3] = D[g+8, c+1]
- * So D of two products side by side is, rounded, A of the next: the softmax never leaves the registers.
+ * So D of two neighbouring products, once rounded, is A of the next product: the softmax never leaves the registers.
  * Source: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type".
  *
  * ldmatrix_x4 loads four matrices [8, 8] of two-byte elements. Lanes 8 i to 8 i + 7 give the addresses of the rows of
@@ -59,7 +59,8 @@ static __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t out[4], const 
                  : "memory");
 }
 
-/* 16 bytes, past L1, both 16-byte aligned; `source` is not looked at where it is not `there`: zeros. */
+/* Copies 16 bytes past L1; both addresses are 16-byte aligned. Unless `there`, it writes zeros and never reads
+ * `source`. */
 static __device__ __forceinline__ void cp_async_16(void *shared, const void *source, bool there)
 {
     int bytes = there ? 16 : 0;
@@ -72,13 +73,14 @@ static __device__ __forceinline__ void cp_async_commit(void)
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Until at most PENDING of this thread's latest groups are under way; others' need __syncthreads besides. */
+/* Waits until at most PENDING of this thread's latest groups are under way. Copies of other threads need __syncthreads,
+ * too. */
 template <int PENDING> static __device__ __forceinline__ void cp_async_wait(void)
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-/* Two values rounded to DTYPE, `low` in the low half. */
+/* Packs two values rounded to DTYPE, `low` in the low half. */
 template <dit_dtype DTYPE> static __device__ __forceinline__ uint32_t pack_pair(float low, float high)
 {
     uint32_t pair;
@@ -89,7 +91,7 @@ template <dit_dtype DTYPE> static __device__ __forceinline__ uint32_t pack_pair(
     return pair;
 }
 
-/* 2^x to a relative 2^-22; 2^-inf is 0, NaN stays. */
+/* Returns 2^x to a relative 2^-22; 2^-inf is 0, NaN stays NaN. */
 static __device__ __forceinline__ float exp2_fast(float x)
 {
     float y;

@@ -1,24 +1,24 @@
 /* LayerNorm or RMS norm of rows, with affine weights and modulation.
  *
- *   norm_rows_wide  a row in registers: memory is passed over once. One warp or one block per row. Mean and squared
- *                   deviations are those of a warp, then merged (Chan, Golub and LeVeque, 1979): no cancellation, and
- *                   one barrier instead of the four that two sums over the block take.
- *   norm_rows_any   any width, alignment and stride: three passes over a row, which lies in a cache by then.
+ *   norm_rows_wide  keeps a row in registers, so memory is read once. One warp or one block per row. Each warp forms
+ *                   its mean and squared deviations, which are then merged (Chan, Golub and LeVeque, 1979): no
+ *                   cancellation, and one barrier instead of the four that two sums over the block take.
+ *   norm_rows_any   takes any width, alignment and stride, in three passes over a row that then lies in a cache.
  *
  * Bytes: rows x C read and written once. */
 #include "kernels/cuda/pieces.h"
 
-/* Which operands there are, as far as a kernel knows when it is compiled: what is told at run time costs its share of
- * instructions even when it is not there. */
+/* Which operands a kernel has, as far as it is compiled in: an operand that is known only at run time costs
+ * instructions even when it is absent. */
 enum { NORM_PLAIN, NORM_MODULATED, NORM_ANY };
 enum { NORM_PIECES = 4, NORM_THREADS = 256, MOST_WARPS = NORM_THREADS / WARP };
-enum { NORM_ROWS_PER_BLOCK = 8 }; /* rows of a warp each */
+enum { NORM_ROWS_PER_BLOCK = 8 }; /* each row has a warp */
 
 typedef struct {
     view x, y, weight, bias, scale, shift;
     int64_t rows, C, ldx, ldy;
     float eps, reciprocal_C;
-    bool centred; /* LayerNorm; RMS norm is about zero */
+    bool centred; /* true: LayerNorm; false: RMS norm, about zero */
 } norm_operands;
 
 /* y = norm * weight + bias, then * (1 + scale) + shift, at columns from c on. */
@@ -58,7 +58,7 @@ static __device__ inline float sum_eight(float x)
     return x;
 }
 
-/* Elements that a warp holds: only a thread's last piece may be beyond the row. */
+/* Returns how many elements a warp holds: only a thread's last piece may lie beyond the row. */
 template <int PIECES> static __device__ inline float elements_of_warp(int pieces, int threads, int warp)
 {
     int last = pieces - (PIECES - 1) * threads - warp * WARP;
@@ -66,7 +66,7 @@ template <int PIECES> static __device__ inline float elements_of_warp(int pieces
     return (float)(VIEW_WIDTH * (WARP * (PIECES - 1) + last));
 }
 
-/* Mean and squared deviations of the row from those of its warps, of which each eighth lane takes one. */
+/* Merges the warps' means and squared deviations into those of the row; each eighth lane takes one warp's. */
 template <int PIECES>
 static __device__ inline float2 merge_warps(const float2 *moments, int warps, int pieces, float reciprocal_C)
 {
@@ -77,7 +77,7 @@ static __device__ inline float2 merge_warps(const float2 *moments, int warps, in
     return make_float2(mean, sum_eight(fmaf(elements * difference, difference, own.y)));
 }
 
-/* The warp's mean, taken from v; in *squares its squared deviations. */
+/* Returns the warp's mean and subtracts it from v; *squares are its squared deviations. */
 template <int PIECES>
 static __device__ inline float centre_warp(const norm_operands &o, bool whole, float elements,
                                            float v[PIECES][VIEW_WIDTH], float *squares)
@@ -88,7 +88,7 @@ static __device__ inline float centre_warp(const norm_operands &o, bool whole, f
         for (int j = 0; j < PIECES; j++)
 #pragma unroll
             for (int i = 0; i < VIEW_WIDTH; i++) sum += v[j][i];
-        mean = elements > 0.0f ? __fdividef(warp_sum(sum), elements) : 0.0f; /* about: what is left is counted too */
+        mean = elements > 0.0f ? __fdividef(warp_sum(sum), elements) : 0.0f; /* the error is corrected later */
     }
     *squares = 0.0f;
 #pragma unroll
@@ -102,7 +102,7 @@ static __device__ inline float centre_warp(const norm_operands &o, bool whole, f
     return mean;
 }
 
-/* What rounding the mean left in v: a mean that is large beside the deviations leaves much. */
+/* Returns what a rounded mean left in v; it is large where the mean is large beside the deviations. */
 template <int PIECES>
 static __device__ inline float left_in_warp(bool whole, float elements, const float v[PIECES][VIEW_WIDTH])
 {
@@ -118,7 +118,7 @@ static __device__ inline float left_in_warp(bool whole, float elements, const fl
 template <int DTYPE, int PIECES, int OPERANDS>
 static __global__ void __launch_bounds__(NORM_THREADS) norm_rows_wide(norm_operands o)
 {
-    SHARED(float2, shared); /* [2][warps]: rows take turns */
+    SHARED(float2, shared); /* [2][warps]: rows use the two halves in turn */
     int threads = (int)blockDim.x, warps = threads / WARP, warp = (int)threadIdx.x / WARP;
     int pieces = (int)(o.C / VIEW_WIDTH), first = (int)threadIdx.x, turn = 0;
     bool whole = (PIECES - 1) * threads + first < pieces;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* NVML's binary interface, as far as it is used: stable by its documentation ("NVML API Reference"). */
+/* The part of NVML's binary interface that is used; its documentation ("NVML API Reference") promises stability. */
 typedef void *nvml_device;
 typedef int nvml_return; /* 0: success */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0, MOST_LINKS = 18 };
@@ -50,14 +50,14 @@ static void *function(const nvml *n, const char *name)
     return dlsym(n->library, name);
 }
 
-/* Calls name(device, &value): whether it told. */
+/* Calls name(device, &value). Returns true if NVML gave a value. */
 static bool ask(const nvml *n, const char *name, unsigned *value)
 {
     nvml_return (*call)(nvml_device, unsigned *) = function(n, name);
     return call && call(n->device, value) == 0;
 }
 
-/* name(device, what, &value) */
+/* Calls name(device, what, &value). Returns true if NVML gave a value. */
 static bool ask_of(const nvml *n, const char *name, int what, unsigned *value)
 {
     nvml_return (*call)(nvml_device, int, unsigned *) = function(n, name);
@@ -180,7 +180,7 @@ static dit_status add_pcie(const nvml *n, cJSON *out)
     return add_unsigned(pcie, "width_max", known, value);
 }
 
-/* How many different devices the links lead to: switches, or GPUs. */
+/* Counts the different devices that the links lead to: switches or GPUs. */
 static int count_peers(const nvml *n, const unsigned *links, int count)
 {
     nvml_pci peers[MOST_LINKS];

@@ -1,4 +1,4 @@
-/* What the driver's management library (NVML) knows of a GPU now, for records. */
+/* Asks the driver's management library (NVML) about a GPU, for records. */
 #ifndef DIT_KERNELS_CUDA_NVML_H
 #define DIT_KERNELS_CUDA_NVML_H
 
@@ -10,10 +10,10 @@ extern "C" {
 
 struct cJSON;
 
-/* Adds to `out`, of the GPU at a PCI bus id ("0000:1b:00.0"): driver_version, clocks_mhz, power_w, temperature_c,
- * throttle_reasons (words), ecc, pcie, nvlink; what a driver does not tell is left out, and without the library only
- * "nvml" is there, with the reason. Identifies no machine: no serial number, no UUID, no bus ids.
- * The library is libnvidia-ml.so.1, or what DITBENCH_NVML_LIBRARY says. Errors: DIT_ERR_MEMORY. */
+/* Describes the GPU at a PCI bus id ("0000:1b:00.0"). Adds driver_version, clocks_mhz, power_w, temperature_c,
+ * throttle_reasons (words), ecc, pcie and nvlink to `out`. What the driver does not tell is left out; without the
+ * library only "nvml" is added, with the reason. Nothing identifies the machine: no serial number, no UUID, no bus id.
+ * The library is libnvidia-ml.so.1, or what DITBENCH_NVML_LIBRARY names. Errors: DIT_ERR_MEMORY. */
 dit_status cuda_nvml_describe(const char *pci_bus_id, struct cJSON *out);
 
 #ifdef __cplusplus

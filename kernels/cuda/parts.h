@@ -1,15 +1,15 @@
-/* The cuda device's own parts: what device.cu, transfer.cu and describe.cu share beside cuda.h. */
+/* What device.cu, transfer.cu and describe.cu share beside cuda.h. */
 #ifndef DIT_KERNELS_CUDA_PARTS_H
 #define DIT_KERNELS_CUDA_PARTS_H
 
 #include "kernels/cuda/cuda.h"
 
-/* Page-locked memory of the host, through which everything goes to the device and back: one half is filled while the
- * other is under way. */
+/* Page-locked host memory, through which everything goes to the device and back: one half is filled while the other is
+ * under way. */
 enum { CUDA_STAGING_BYTES = 16 << 20, CUDA_STAGING_HALVES = 2 };
 typedef struct {
     char *memory;
-    cudaEvent_t done; /* of the last transfer from or to it */
+    cudaEvent_t done; /* the last transfer from or to it has ended */
     bool under_way;
 } cuda_staging;
 
@@ -24,7 +24,7 @@ typedef struct cuda_device {
     dit_cuda cuda; /* first */
     char *cache_folder;
     cuda_staging staging[CUDA_STAGING_HALVES];
-    bool lost;                        /* a wait ran out of time: what is under way can be neither awaited nor freed */
+    bool lost;                        /* a wait timed out: work under way can be neither awaited nor freed */
     char absent[CUDA_LIBRARIES][256]; /* why a library is not used; "": it is */
     struct cuda_device *next_left_behind;
 } cuda_device;
@@ -34,10 +34,10 @@ static inline cuda_device *cuda_device_of(dit_device *device)
     return (cuda_device *)device;
 }
 
-/* The first failure that was remembered, which is forgotten. */
+/* Returns the failure that was remembered, and forgets it. */
 dit_status cuda_take_failure(dit_cuda *cuda);
-/* Until `event`, or with NULL all of the stream, is done; then the first failure. Errors: DIT_ERR_DEVICE,
- * DIT_ERR_TIMEOUT after the device's deadline. */
+/* Waits until `event`, or with NULL everything on the stream, is done. Returns the failure that was remembered. Errors:
+ * DIT_ERR_DEVICE, DIT_ERR_TIMEOUT after the device's deadline. */
 dit_status cuda_wait(dit_cuda *cuda, cudaEvent_t event);
 
 dit_status cuda_staging_open(cuda_device *d);

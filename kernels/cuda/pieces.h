@@ -1,8 +1,8 @@
-/* Pieces: what a thread takes at a time, eight elements or one, and the variants of a kernel that go with it.
+/* Pieces: the eight elements, or one, that a thread takes at a time, and the variants of a kernel for them.
  *
- * A kernel is a template over DTYPE and WIDTH. Where all its operands hold the same elements that is known when it is
- * compiled and no branch stands between its reads; ANY_DTYPE looks at every view. WIDTH 8 needs 16-byte alignment and
- * whole pieces; WIDTH 1 takes everything else.
+ * A kernel is a template over DTYPE and WIDTH. Where all operands have one dtype, the variant for it has no branch
+ * between its reads; the variant ANY_DTYPE asks every view. WIDTH 8 needs 16-byte alignment and whole pieces; WIDTH 1
+ * takes everything else.
  */
 #ifndef DIT_KERNELS_CUDA_PIECES_H
 #define DIT_KERNELS_CUDA_PIECES_H
@@ -39,7 +39,7 @@ template <int DTYPE> struct piece<DTYPE, 1> {
     __device__ void floats(view, float out[1]) const { out[0] = value; }
 };
 
-/* Of what no thread of the kernel writes. */
+/* Loads a piece of an array that no thread of the kernel writes. */
 template <int DTYPE, int WIDTH> static __device__ inline void piece_load(view v, int64_t i, float out[WIDTH])
 {
     piece<DTYPE, WIDTH> p;
@@ -47,7 +47,7 @@ template <int DTYPE, int WIDTH> static __device__ inline void piece_load(view v,
     p.floats(v, out);
 }
 
-/* The same, or `otherwise` where the view is of nothing. */
+/* Loads a piece, or fills `out` with `otherwise` where the view has no data. */
 template <int DTYPE, int WIDTH>
 static __device__ inline void piece_load_or(view v, int64_t i, float otherwise, float out[WIDTH])
 {
@@ -71,7 +71,7 @@ template <int DTYPE, int WIDTH> static __device__ inline void piece_store(view v
 
 typedef struct {
     view v;     /* data NULL: not there */
-    int64_t ld; /* anything that is added to its address between pieces; 0: nothing */
+    int64_t ld; /* a distance that is added to its address between pieces; 0: none */
 } piece_operand;
 
 typedef struct {
@@ -79,7 +79,7 @@ typedef struct {
     bool wide;
 } piece_variant;
 
-/* cols: elements that lie side by side. */
+/* Chooses the variant for operands that have `cols` elements side by side. */
 static inline piece_variant piece_variant_of(int64_t cols, std::initializer_list<piece_operand> operands)
 {
     piece_variant variant = {-1, cols % VIEW_WIDTH == 0};
@@ -92,7 +92,7 @@ static inline piece_variant piece_variant_of(int64_t cols, std::initializer_list
     return variant;
 }
 
-/* launch(element, width) with the two as types whose `value` is a constant. */
+/* Calls launch(dtype, width) with two types whose `value` is the variant's constant. */
 template <typename Launch> static inline void piece_variant_launch(piece_variant variant, Launch launch)
 {
     std::integral_constant<int, VIEW_WIDTH> wide;
@@ -116,7 +116,7 @@ static inline int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Threads over pieces of a row (x) and rows (y), at most BLOCK_THREADS: few idle whatever the width. */
+/* A block's threads: x over the pieces of a row, y over rows, at most BLOCK_THREADS. Few are idle at any width. */
 typedef struct {
     dim3 block;
     int64_t across; /* blocks side by side */
@@ -131,7 +131,7 @@ static inline piece_tile piece_tile_of(int64_t pieces, int64_t widest)
     return tile;
 }
 
-/* The most of a grid's x and of its y: kernels go on in strides of the grid where more is asked for. */
+/* Limit a grid's x and y: kernels stride by the grid where more blocks are wanted. */
 static inline unsigned grid_x(int64_t blocks)
 {
     return (unsigned)(blocks < INT32_MAX ? blocks : INT32_MAX);
@@ -141,7 +141,7 @@ static inline unsigned grid_y(int64_t blocks)
     return (unsigned)(blocks < 65535 ? blocks : 65535);
 }
 
-/* a / b, neither negative: 64-bit division takes some hundred instructions and is seldom needed. */
+/* Returns a / b for non-negative numbers. 64-bit division takes about a hundred instructions and is seldom needed. */
 static __device__ inline int64_t divide(int64_t a, int64_t b)
 {
     if (((uint64_t)a | (uint64_t)b) >> 32) return a / b;

@@ -1,8 +1,8 @@
 /* Norm per head and rotary embedding on interleaved pairs, in place.
  *
- *   norm_rope_wide  heads in registers: D / 8 lanes hold a head, a warp as many heads as fit, a block a row. A thread
- *                   has the same place in each of its heads, so that weights and angles are read once per row.
- *   norm_rope_any   any even or odd D, alignment and stride: a warp per head, two passes or three.
+ *   norm_rope_wide  keeps heads in registers: D / 8 lanes hold a head, a warp holds as many heads as fit, a block has a
+ *                   row. A thread has one place in all of its heads, so weights and angles are read once per row.
+ *   norm_rope_any   takes any D, alignment and stride: a warp per head, two or three passes.
  *
  * Bytes: rows x H x D read and written once, and two tables of rows x D. */
 #include "kernels/cuda/pieces.h"
@@ -13,14 +13,14 @@ typedef struct {
     view x, weight, bias, cosines, sines;
     int64_t rows, H, D, ldx;
     float eps, reciprocal_D;
-    bool centred;             /* LayerNorm; RMS norm is about zero */
-    int lanes, heads, halves; /* of a head; of a warp; the largest power of two below `lanes` */
+    bool centred;             /* true: LayerNorm; false: RMS norm, about zero */
+    int lanes, heads, halves; /* lanes of a head; heads of a warp; the largest power of two below `lanes` */
 } rope_operands;
 
 /* ---- heads in registers ------------------------------------------------------------------------------------------ */
 
-/* Each x[k] becomes its sum over the lanes of a head; `place`: of the lane in its head. Any number of lanes: those
- * beyond the head add nothing, and only the first lane's sum counts. */
+/* Replaces each x[k] by its sum over the lanes of a head. `place` is the lane's place in its head. Any number of lanes
+ * works: lanes beyond the head add nothing, and only the first lane's sum is used. */
 template <int HEADS> static __device__ inline void sum_heads(const rope_operands &o, int place, float x[HEADS])
 {
     for (int step = o.halves; step > 0; step /= 2)
@@ -34,7 +34,7 @@ template <int HEADS> static __device__ inline void sum_heads(const rope_operands
     for (int k = 0; k < HEADS; k++) x[k] = __shfl_sync((unsigned)WHOLE_WARP, x[k], first);
 }
 
-/* Takes the mean from each head and multiplies with 1 / sqrt(variance + eps). */
+/* Subtracts the mean of each head and multiplies by 1 / sqrt(variance + eps). */
 template <int HEADS>
 static __device__ inline void norm_heads(const rope_operands &o, int place, float v[HEADS][VIEW_WIDTH])
 {
@@ -84,7 +84,7 @@ static __device__ inline void weigh_heads(const rope_operands &o, int d, float v
         for (int i = 0; i < VIEW_WIDTH; i++) v[k][i] += operand[i];
 }
 
-/* cosines and sines: of the thread's place in the row. */
+/* Rotates the heads. cosines and sines belong to the thread's place in the row. */
 template <int HEADS>
 static __device__ inline void rotate_heads(const float *cosines, const float *sines, float v[HEADS][VIEW_WIDTH])
 {
@@ -98,9 +98,9 @@ static __device__ inline void rotate_heads(const float *cosines, const float *si
         }
 }
 
-/* blockIdx.x: row, blockIdx.y: heads. TABLES: the elements of the angles, or ANY_DTYPE. Three full blocks: 80
- * registers, with which a multiprocessor has 48 KiB of heads at a time; with elements told at run time that would
- * spill. */
+/* blockIdx.x: row, blockIdx.y: heads. TABLES: dtype of the angles, or ANY_DTYPE. Three full blocks run at once with 80
+ * registers per thread, so a multiprocessor holds 48 KiB of heads at a time; with a dtype that is known only at run
+ * time registers would spill. */
 template <int DTYPE, int TABLES, int HEADS>
 static __global__ void __launch_bounds__(ROPE_WARPS *WARP, DTYPE == ANY_DTYPE ? 2 : 3)
     norm_rope_wide(rope_operands o)
@@ -113,7 +113,7 @@ static __global__ void __launch_bounds__(ROPE_WARPS *WARP, DTYPE == ANY_DTYPE ? 
     piece<TABLES, VIEW_WIDTH> cosines, sines;
     float v[HEADS][VIEW_WIDTH];
 #pragma unroll
-    for (int k = 0; k < HEADS; k++) /* a head that is not there is the first again, which no branch delays */
+    for (int k = 0; k < HEADS; k++) /* instead of a missing head the first is read again, which needs no branch */
         raw[k].read(o.x, k * heads_at_once < left ? begin + k * step : row * o.ldx + d);
     cosines.clear(), sines.clear();
     if (o.cosines.data) cosines.read_only(o.cosines, row * o.D + d), sines.read_only(o.sines, row * o.D + d);
@@ -150,7 +150,7 @@ template <int DTYPE, int TABLES> static void launch_wide(dit_cuda *cuda, const r
 
 /* ---- any heads --------------------------------------------------------------------------------------------------- */
 
-/* x at element d of the head at `x`, after norm and weights. */
+/* Returns element d of the head at `x`, after norm and weights. */
 static __device__ inline float normed(const rope_operands &o, view x, int64_t d, float mean, float reciprocal)
 {
     float value = view_load(x, d);
@@ -158,7 +158,7 @@ static __device__ inline float normed(const rope_operands &o, view x, int64_t d,
     return fmaf((value - mean) * reciprocal, view_load(o.weight, d), o.bias.data ? view_load(o.bias, d) : 0.0f);
 }
 
-/* In *mean and *reciprocal those of the head at `x`, of a whole warp. */
+/* Computes *mean and *reciprocal of the head at `x`, by a whole warp. */
 static __device__ inline void head_moments(const rope_operands &o, view x, float *mean, float *reciprocal)
 {
     int lane = (int)threadIdx.x % WARP;
@@ -185,7 +185,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) norm_rope_any(rope_opera
         for (int64_t pair = (int)threadIdx.x % WARP; pair < pairs; pair += WARP) {
             int64_t d = 2 * pair, at = row * o.D + d;
             float x0 = normed(o, x, d, mean, reciprocal);
-            if (d + 1 == o.D) { /* of an odd D the last is not turned */
+            if (d + 1 == o.D) { /* with an odd D the last element is not rotated */
                 view_store(x, d, x0);
                 continue;
             }

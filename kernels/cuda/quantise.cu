@@ -1,10 +1,10 @@
-/* e4m3 with one scale for a whole tensor: its largest magnitude first, in parts, then the codes. The maximum is the
- * same in any order, so that the codes are too. */
+/* Quantises a whole tensor to e4m3 with one scale: first finds the largest magnitude, in parts, then writes the codes.
+ * A maximum does not depend on the order, so neither do the codes. */
 #include "kernels/cuda/tile.h"
 
 enum { QUANTISE_THREADS = 256 };
 
-/* The same on every thread; `scratch`: shared, a float per warp. */
+/* Returns the maximum over the block, on every thread. `scratch` is shared, a float per warp. */
 static __device__ inline float block_max(float x, float *scratch)
 {
     const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;

@@ -1,9 +1,10 @@
-/* Bytes between the host and the device as they are, for communicators that pass the host's memory. */
+/* Copies bytes unchanged between host and device, for communicators that pass messages through the host. */
 #include "kernels/cuda/parts.h"
 
 static dit_status copy_and_wait(dit_cuda *cuda, void *to, const void *from, int64_t bytes, cudaMemcpyKind kind)
 {
-    if (cuda->recording) return DIT_FAIL(DIT_ERR_INTERNAL, "a message through the host while a graph is recorded");
+    if (cuda->recording)
+        return DIT_FAIL(DIT_ERR_INTERNAL, "a message cannot pass through the host while a graph is recorded");
     CUDA_TRY(cudaMemcpyAsync(to, from, (size_t)bytes, kind, cuda->stream));
     return cuda_wait(cuda, NULL);
 }
@@ -24,7 +25,7 @@ dit_status cuda_copy_within(dit_device *device, void *to, const void *from, int6
     return DIT_OK;
 }
 
-/* A failed cudaHostAlloc is no failure of the device's. */
+/* Allocates page-locked host memory. A failed cudaHostAlloc is no failure of the device. */
 void *cuda_host_memory(dit_device *device, int64_t bytes)
 {
     void *memory = NULL;

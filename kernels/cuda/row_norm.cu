@@ -1,10 +1,10 @@
-/* The two halves of an RMS norm over rows that lie over several ranks. Sums of squares are of eight elements in float,
- * of those in double: a row's bits depend on nothing but the row.
+/* The two halves of an RMS norm of rows that several ranks share. Squares are summed over eight elements in float, then
+ * in double, so a row's bits depend on nothing but the row.
  *
  * Bytes: row_squares reads rows x cols once, row_scale reads and writes them. */
 #include "kernels/cuda/pieces.h"
 
-enum { ROW_PIECES = 4 }; /* of a thread, under way at once */
+enum { ROW_PIECES = 4 }; /* pieces of a thread that are under way at once */
 
 typedef struct {
     view x, weight;
@@ -48,7 +48,7 @@ template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_T
     }
 }
 
-/* 1 / sqrt(mean of squares over all ranks + eps). */
+/* Returns 1 / sqrt(mean of squares over all ranks + eps). */
 static __device__ inline float row_factor(const row_operands &o, int64_t row)
 {
     double sum = 0;
@@ -84,7 +84,7 @@ template <int DTYPE, int WIDTH> static __global__ void __launch_bounds__(BLOCK_T
     }
 }
 
-/* False where an operand is not there. */
+/* Finds the operands. Returns false if one belongs to no array. */
 static bool row_operands_of(dit_cuda *cuda, const dit_row_norm_args *args, row_operands *o)
 {
     view squares = view_of(cuda, args->squares);
@@ -95,7 +95,7 @@ static bool row_operands_of(dit_cuda *cuda, const dit_row_norm_args *args, row_o
     o->ranks = args->ranks, o->total_cols = (double)args->total_cols, o->eps = (double)args->eps;
     if (!o->x.data || !squares.data) return false;
     if (squares.dtype == DIT_DTYPE_FP64) return true;
-    cuda_fail(cuda, "sums of squares of %s, fp64 expected", dit_dtype_name(squares.dtype));
+    cuda_fail(cuda, "sums of squares have dtype %s; fp64 is expected", dit_dtype_name(squares.dtype));
     return false;
 }
 

@@ -1,11 +1,11 @@
-/* The one inner loop of the own linear layer and convolution: y = finish(x W^T) by tiles of 64 x 64, sums in fp32.
+/* The inner loop of our own linear layer and convolution: y = finish(x W^T) by tiles of 64 x 64, with sums in fp32.
  *
- * x and W are read by sources, eight values along the depth at a time, whatever they lie in:
- *   seek(row, k)  the next values are those of that row from depth k on; rows and depths beyond the last are zeros
- *   take(out)     eight values, and on by TILE_DEPTH
- * Half of the threads read x and half W, for the next step while they multiply for this one; a step's values lie in
- * shared memory by depth, so that a thread reads its four rows and its four columns as one vector each. Every
- * thousandth or so product begins a new sum, which keeps the error of long rows near that of short ones.
+ * Sources read x and W, eight values along the depth at a time, in whatever layout they lie:
+ *   seek(row, k)  goes to depth k of that row; rows and depths beyond the last are zeros
+ *   take(out)     reads eight values and moves on by TILE_DEPTH
+ * Half of the threads read x and half read W for the next step, while all multiply for this one. A step's values lie in
+ * shared memory by depth, so a thread reads its four rows and its four columns as one vector each. After about every
+ * thousandth product a new sum begins, which keeps the error of long rows near that of short ones.
  */
 #ifndef DIT_KERNELS_CUDA_TILE_H
 #define DIT_KERNELS_CUDA_TILE_H
@@ -25,7 +25,7 @@ enum {
     TILE_SHARED_BYTES = 4 * TILE_STEP_FLOATS * (int)sizeof(float) /* x and W, of two steps */
 };
 
-/* Rows of a matrix; `codes`: e4m3 instead of the view's elements. */
+/* Reads rows of a matrix. `codes`: it holds e4m3 codes instead of the view's dtype. */
 typedef struct matrix_source {
     view data;
     int64_t rows, depth, ld;
@@ -71,7 +71,7 @@ static inline matrix_source matrix_source_of(view data, int64_t rows, int64_t de
     return source;
 }
 
-/* Products of one step: thread (down, across) of 16 x 16 adds to its 4 x 4. */
+/* Multiplies one step: thread (down, across) of 16 x 16 adds to its 4 x 4 sums. */
 static __device__ inline void tile_step(const float *x, const float *w, int down, int across,
                                         float sums[TILE_EACH][TILE_EACH])
 {
@@ -98,7 +98,7 @@ static __device__ inline void tile_add(float sums[TILE_EACH][TILE_EACH], float t
         }
 }
 
-/* The block's tile; blocks count along the columns first, which share the rows of x. */
+/* Computes the block's tile. Blocks count along the columns first, because these share rows of x. */
 template <typename source>
 static __device__ inline void tile_multiply(source x, matrix_source w, const finish &f, float *shared)
 {
@@ -120,7 +120,7 @@ static __device__ inline void tile_multiply(source x, matrix_source w, const fin
         float *now = shared + step % 2 * 2 * TILE_STEP_FLOATS;
 #pragma unroll
         for (int j = 0; j < VIEW_WIDTH; j++) now[half * TILE_STEP_FLOATS + (chunk + j) * TILE_PITCH + line] = next[j];
-        __syncthreads(); /* the step before the last is done with these floats too */
+        __syncthreads(); /* all threads have finished the step that used these floats before */
         if (k + TILE_DEPTH < w.depth) {
             if (half == 0)
                 x.take(next);

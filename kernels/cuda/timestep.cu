@@ -1,5 +1,5 @@
-/* Sinusoid of timesteps: the float32 arithmetic of engine/models/embed.c, where its order is explained. No product is
- * followed by a sum here that the compiler could contract. */
+/* Sinusoid of timesteps, in the float32 arithmetic of kernels/ref/timestep.c, which explains its order. No sum follows
+ * a product here, so the compiler cannot contract them. */
 #include "kernels/cuda/pieces.h"
 
 typedef struct {
@@ -8,7 +8,7 @@ typedef struct {
     float unit, log_period;
 } timestep_operands;
 
-/* exp(x), x <= 0: embed.c, exp_as_reference. */
+/* Returns exp(x), x <= 0, as exp_as_reference of kernels/ref/timestep.c does. */
 static __device__ float exp_as_reference(float x)
 {
     const float polynomial[] = {0x1.a057b4p-13f, 0x1.6d2d92p-10f, 0x1.11114cp-7f, 0x1.5554f4p-5f, 0x1.555556p-3f, 0.5f};
@@ -20,13 +20,14 @@ static __device__ float exp_as_reference(float x)
     return ldexpf(1.0f + fmaf(s * s, u, s), (int)q);
 }
 
-/* Angles are few and reach thousands of turns: sine and cosine in double, rounded once as the C library's are. */
+/* Writes the sinusoid. Angles are few and reach thousands of turns, so sine and cosine are taken in double and rounded
+ * once, as the C library's are. */
 static __global__ void __launch_bounds__(BLOCK_THREADS) timestep_sinusoid(timestep_operands o)
 {
     int64_t half = o.dim / 2, columns = half + o.dim % 2, step = (int64_t)gridDim.x * BLOCK_THREADS;
     for (int64_t i = (int64_t)blockIdx.x * BLOCK_THREADS + threadIdx.x; i < o.count * columns; i += step) {
         int64_t row = divide(i, columns), column = i - row * columns;
-        if (column == half) { /* odd dim */
+        if (column == half) { /* the last column of an odd dim */
             view_store(o.y, row * o.dim + o.dim - 1, 0.0f);
             continue;
         }

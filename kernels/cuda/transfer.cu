@@ -1,5 +1,5 @@
-/* Between the host's memory and the device's: through page-locked staging in two halves, on the stream of the
- * operators, so that order is theirs. Elements are rounded and widened on the device; the host only copies. */
+/* Uploads and downloads arrays through page-locked memory in two halves, on the stream of the operators and so in their
+ * order. The device rounds and widens elements; the host only copies. */
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/parts.h"
 
@@ -38,12 +38,12 @@ void cuda_staging_close(cuda_device *d)
     }
 }
 
-/* A piece of a transfer: as many elements as the host's side of them fits into a half. */
+/* A piece of a transfer: as many elements as fit one half as the host stores them. */
 typedef struct {
-    view device; /* where they lie */
-    view staged; /* where they lie, or fp32 of them in the workspace */
+    view device; /* where the elements lie */
+    view staged; /* the same place, or the workspace, which holds them in fp32 */
     char *host;
-    int64_t count, bytes; /* on the host */
+    int64_t count, bytes; /* bytes as the host stores them */
 } piece;
 
 static bool is_rounded(dit_dtype dtype)
@@ -66,10 +66,11 @@ static piece piece_at(const dit_cuda *cuda, const dit_location *location, const 
 
 static dit_status check_not_recording(const dit_cuda *cuda)
 {
-    return cuda->recording ? DIT_FAIL(DIT_ERR_INTERNAL, "a transfer while a graph is recorded") : DIT_OK;
+    if (!cuda->recording) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_INTERNAL, "nothing can be uploaded or downloaded while a graph is recorded");
 }
 
-/* The half is free for the host. */
+/* Waits until the host may use the half. */
 static dit_status half_wait(dit_cuda *cuda, cuda_staging *half)
 {
     if (half->under_way) DIT_TRY(cuda_wait(cuda, half->done));
@@ -121,7 +122,7 @@ static dit_status take_piece(dit_cuda *cuda, cuda_staging *half, const piece *p)
     return DIT_OK;
 }
 
-/* The next piece is asked for before the last is taken. */
+/* Downloads piece by piece; each piece is queued before the one before it is taken. */
 dit_status cuda_download(dit_device *device, const dit_location *location, void *host, int64_t elements)
 {
     cuda_device *d = cuda_device_of(device);

@@ -1,7 +1,7 @@
-/* Views: device memory with the type of its elements told at run time, read and written as floats.
+/* Views: device memory whose dtype is known at run time, read and written as floats.
  *
- * The switch on the type is the same for all threads of a kernel and comes once per eight elements: a kernel that is
- * bound by memory does not notice. Vector accesses need 16-byte alignment of the first element, which view_is_wide
+ * All threads of a kernel take one branch of the switch on the dtype, once per eight elements; that costs nothing in a
+ * kernel that is bound by memory. Vector accesses need a first element that is 16-byte aligned, which view_is_wide
  * checks on the host.
  */
 #ifndef DIT_KERNELS_CUDA_VIEW_H
@@ -25,14 +25,14 @@ static __host__ __device__ inline int64_t view_bytes(view v)
     return v.dtype == DIT_DTYPE_FP32 || v.dtype == DIT_DTYPE_INT32 ? 4 : v.dtype == DIT_DTYPE_FP64 ? 8 : 2;
 }
 
-/* The view that begins `elements` further. */
+/* Returns the view that begins `elements` elements further. */
 static __host__ __device__ inline view view_at(view v, int64_t elements)
 {
     view moved = {(char *)v.data + elements * view_bytes(v), v.dtype};
     return moved;
 }
 
-/* Whether eight elements at any multiple of eight from `v` on can be read at once, rows ld apart. */
+/* True if eight elements at any multiple of eight from `v` on can be read at once, with rows ld apart. */
 static inline bool view_is_wide(view v, int64_t ld)
 {
     bool narrow_types = v.dtype == DIT_DTYPE_FP32 || view_bytes(v) == 2;
@@ -59,13 +59,13 @@ static __device__ inline void view_store(view v, int64_t i, float x)
     }
 }
 
-/* Eight elements as they lie in memory, `high` the last four of fp32. Reading and converting apart lets a thread have
- * several reads under way before it waits for the first. */
+/* Eight elements as they lie in memory; `high` is the last four of fp32. Because reading and converting are separate, a
+ * thread can have several reads under way before it waits for the first. */
 typedef struct {
     uint4 low, high;
 } view_raw;
 
-/* Elements i to i + 7; v and i as view_is_wide allows. */
+/* Reads elements i to i + 7; v and i must be as view_is_wide demands. */
 static __device__ inline view_raw view_read(view v, int64_t i)
 {
     view_raw raw;
@@ -75,7 +75,8 @@ static __device__ inline view_raw view_read(view v, int64_t i)
     return raw;
 }
 
-/* The same of what no thread of the kernel writes: may be read before what is written above it. */
+/* Reads elements i to i + 7 of an array that no thread of the kernel writes; the compiler may move the read before
+ * earlier writes. */
 static __device__ inline view_raw view_read_only(view v, int64_t i)
 {
     view_raw raw;
@@ -106,7 +107,7 @@ static __device__ inline void view_load_wide(view v, int64_t i, float out[VIEW_W
     view_floats(v.dtype, view_read(v, i), out);
 }
 
-/* Stored with the default policy; an assignment the compiler takes apart into four at times. */
+/* Stores eight elements in vector stores; a plain assignment is sometimes compiled into four stores. */
 static __device__ inline void view_store_wide(view v, int64_t i, const float x[VIEW_WIDTH])
 {
     if (v.dtype == DIT_DTYPE_FP32) {

@@ -1,8 +1,8 @@
-/* Linear layers of other libraries beside ours, one thread, same shapes, same minute: `make peers`.
+/* Times linear layers of other libraries beside ours (`make peers`): one thread, equal shapes, within one minute.
  *
- * Each figure is the fraction of the fp32 peak measured right before; median of the repetitions. oneDNN and libxsmm
- * compute y = x W^T alone; ours adds bias and GELU in the same call. libxsmm: weights packed in blocks of 64 outputs, K
- * cut at 3072.
+ * Each figure is the fraction of the fp32 peak that was measured right before, the median over repetitions. oneDNN and
+ * libxsmm compute y = x W^T alone; ours adds bias and GELU in one call. For libxsmm, weights are packed in blocks of 64
+ * outputs and K is cut at 3072.
  */
 #include "base/clock.h"
 #include "base/rng.h"
@@ -40,7 +40,7 @@ static void run_onednn(shape *s)
     dnnl_sgemm('N', 'T', s->rows, s->n, s->k, 1.0f, s->x, s->k, s->w, s->k, 0.0f, s->y, s->n);
 }
 
-/* packed: [n / 64][k][64]; in column-major terms y^T (64 x rows) = packed (64 x k) x^T (k x rows) */
+/* Packs W as [n / 64][k][64]. In column-major terms y^T (64 x rows) = packed (64 x k) x^T (k x rows). */
 static void pack_libxsmm(shape *s)
 {
     for (int64_t j = 0; j < s->n; j++)

@@ -1,4 +1,4 @@
-/* y = activation(x). Also the work of passes over elements. */
+/* y = activation(x). Also has dit_elementwise_work. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ dit_work dit_elementwise_work(int64_t elements, int reads, int writes, double fl
                       .bytes = (double)elements * (reads + writes) * sizeof(float)};
 }
 
-/* The tanh form of GELU, the longest: x (c1 x^2 + c0), its tanh, plus 1, times x / 2. The others count as it does. */
+/* Counts every activation as the longest, the tanh form of GELU: x (c1 x^2 + c0), its tanh, plus 1, times x / 2. */
 dit_work dit_activate_work(const dit_activate_args *args)
 {
     return dit_elementwise_work(args->elements, 1, 1, 8);

@@ -70,7 +70,7 @@ int64_t dit_attention_seen(const dit_attention_args *args, int64_t query)
 {
     int64_t low = 0, high = args->Sk;
     if (!args->q_position) return args->Sk;
-    while (low < high) { /* the first key behind the query */
+    while (low < high) { /* finds the first key after the query's position */
         int64_t middle = low + (high - low) / 2;
         if (args->k_position[middle] <= args->q_position[query])
             low = middle + 1;
@@ -80,7 +80,8 @@ int64_t dit_attention_seen(const dit_attention_args *args, int64_t query)
     return low;
 }
 
-/* Two products of 2 D flops for each pair, as the field counts; the softmax is not counted. Each operand moves once. */
+/* Counts two products of 2 D flops for each pair of query and key, as the field does, and no softmax. Each operand
+ * moves once. */
 dit_work dit_attention_work(const dit_attention_args *args)
 {
     double pairs = (double)args->Sq * (double)args->Sk, d = (double)args->D, batch = (double)args->B;

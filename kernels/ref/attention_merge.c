@@ -12,7 +12,7 @@ static void merge_row(const dit_merge_args *a, int64_t b, int64_t h, int64_t s)
     double max = old > new ? old : new;
     if (max == -INFINITY) return; /* neither side has seen a key */
     double w = exp(old - max), w_block = exp(new - max);
-    for (int64_t d = 0; d < a->D; d++) { /* an output that does not count yet may hold anything, even NaN */
+    for (int64_t d = 0; d < a->D; d++) { /* an output of weight 0 may hold anything, even NaN */
         double kept = w > 0 ? w * out[d] : 0;
         double added = w_block > 0 ? w_block * block_out[d] : 0;
         out[d] = (float)((kept + added) / (w + w_block));
@@ -28,7 +28,7 @@ void dit_ref_attention_merge(dit_pool *pool, const dit_merge_args *args)
             for (int64_t s = 0; s < args->S; s++) merge_row(args, b, h, s);
 }
 
-/* Two values times their weights, and the sum; the weights, once a row, are not counted. */
+/* Counts two products and a sum per element; the weights, computed once per row, are not counted. */
 dit_work dit_attention_merge_work(const dit_merge_args *args)
 {
     return dit_elementwise_work(args->B * args->S * args->H * args->D, 2, 1, 3);

@@ -11,7 +11,7 @@ void dit_ref_combine(dit_pool *pool, const dit_combine_args *args)
     }
 }
 
-/* As many products as inputs, and one sum less. */
+/* Counts one product per input, and one sum fewer. */
 dit_work dit_combine_work(const dit_combine_args *args)
 {
     return dit_elementwise_work(args->elements, args->count, 1, 2.0 * args->count - 1);

@@ -1,7 +1,7 @@
-/* Convolution over time, height and width on channels-last data, as its sum over taps. Its flops and bytes. */
+/* Convolution over time, height and width on channels-last data, as a sum over taps. */
 #include "kernels/ref/ref.h"
 
-/* A pixel of the rows next to the frames; they are repeated as all rows are. */
+/* Returns a pixel of the rows above or below x. Upsampling repeats these rows, too. */
 static const float *edge_at(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
 {
     const float *edge = y < 0 ? a->above : a->below;
@@ -9,7 +9,7 @@ static const float *edge_at(const dit_conv_args *a, int64_t t, int64_t y, int64_
     return edge + ((t + a->padding[0]) * a->width + x / a->up) * a->channels;
 }
 
-/* The pixel of the upsampled and padded input, or NULL where it is zero. */
+/* Returns a pixel of the upsampled and padded input, or NULL where it is zero. */
 static const float *input_at(const dit_conv_args *a, int64_t t, int64_t y, int64_t x)
 {
     int64_t frame = a->height * a->width * a->channels;
@@ -57,7 +57,7 @@ void dit_ref_conv(dit_pool *pool, const dit_conv_args *args)
     dit_pool_run(pool, args->out[0] * args->out[1] * args->out[2], 1, conv_positions, (void *)args);
 }
 
-/* All taps count, those on the padding too, as the field counts; x, W, b and a residual are read once, y written once.
+/* Counts all taps, also those on padding, as the field does. x, W, b and the residual are read once, y is written once.
  */
 dit_work dit_conv_work(const dit_conv_args *a)
 {

@@ -1,4 +1,5 @@
-/* y += gate * (x + bias), row by row. In float, by the pool's threads: it is the cpu backend's too. */
+/* y += gate * (x + bias), row by row. It computes in float on the pool's threads, because the cpu backend uses it, too.
+ */
 #include "kernels/ref/ref.h"
 
 enum { GRAIN_ROWS = 16 };
@@ -23,7 +24,7 @@ void dit_ref_gated_add(dit_pool *pool, const dit_gated_add_args *args)
     dit_pool_run(pool, args->rows, GRAIN_ROWS, add_rows, (void *)args);
 }
 
-/* The sum; bias and gate only where they are. */
+/* Counts the sum, and bias and gate where they are given. */
 dit_work dit_gated_add_work(const dit_gated_add_args *args)
 {
     return dit_elementwise_work(args->rows * args->cols, 2, 1, 1 + !!args->bias + !!args->gate);

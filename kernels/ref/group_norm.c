@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Mean and variance of one entry and group. */
+/* Computes mean and variance of one batch entry and group. */
 static void moments_of(const dit_group_norm_args *a, int64_t entry, int64_t group, double out[2])
 {
     int64_t rows = a->frames * a->height * a->width, width = a->C / a->groups;
@@ -23,7 +23,7 @@ static void moments_of(const dit_group_norm_args *a, int64_t entry, int64_t grou
     out[1] = squares / count;
 }
 
-/* The position of the field that row `row` of a batch entry sees. */
+/* Returns the field's position for row `row` of a batch entry. */
 static int64_t field_position(const dit_group_norm_args *a, int64_t row)
 {
     int64_t x = row % a->width, y = row / a->width % a->height, t = row / a->width / a->height;
@@ -72,7 +72,7 @@ int64_t dit_group_norm_workspace_bytes(int64_t batch, int64_t rows, int64_t C, i
     return group_norm_layout_of(batch, rows, C, groups, NULL).bytes;
 }
 
-/* Of the eight flops of an element the moments are three: sum, square, sum of squares. */
+/* Flops per element. Three of the eight are the moments': sum, square, sum of squares. */
 enum { MOMENTS_FLOPS = 3, NORM_FLOPS = 8 };
 
 static int64_t elements_of(const dit_group_norm_args *a)
@@ -80,7 +80,7 @@ static int64_t elements_of(const dit_group_norm_args *a)
     return a->batch * a->frames * a->height * a->width * a->C;
 }
 
-/* Given moments are another call's work. */
+/* Counts no moments where they are given: another call has computed them. */
 dit_work dit_group_norm_work(const dit_group_norm_args *args)
 {
     return dit_elementwise_work(elements_of(args), 1, 1, args->moments ? NORM_FLOPS - MOMENTS_FLOPS : NORM_FLOPS);

@@ -51,7 +51,7 @@ void dit_ref_linear(dit_pool *pool, const dit_linear_args *args)
     dit_pool_run(pool, args->rows, 1, linear_rows, (void *)args);
 }
 
-/* x, W, b are read once, y written once. */
+/* Counts x, W and b read once, y written once. */
 dit_work dit_product_work(int64_t rows, int64_t n, int64_t k)
 {
     double r = (double)rows, c = (double)n, d = (double)k;

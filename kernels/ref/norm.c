@@ -6,7 +6,7 @@
 
 static void norm_row(const dit_norm_args *a, const float *x, float *y)
 {
-    double mean = 0, variance = 0; /* of RMS norm: about zero */
+    double mean = 0, variance = 0; /* RMS norm: the mean stays 0 */
     for (int64_t c = 0; c < a->C && a->kind == DIT_NORM_LAYER; c++) mean += x[c] / (double)a->C;
     for (int64_t c = 0; c < a->C; c++) variance += (x[c] - mean) * (x[c] - mean);
     variance /= (double)a->C;
@@ -27,7 +27,7 @@ void dit_ref_norm(dit_pool *pool, const dit_norm_args *args)
     for (int64_t row = 0; row < args->rows; row++) norm_row(args, args->x + row * args->ldx, args->y + row * args->ldy);
 }
 
-/* Mean, difference, square, sum and scale; three for weight, bias or modulation. */
+/* Counts mean, difference, square, sum and scale, and three more where there is a weight, bias or modulation. */
 dit_work dit_norm_work(const dit_norm_args *args)
 {
     return dit_elementwise_work(args->rows * args->C, 1, 1, 8);

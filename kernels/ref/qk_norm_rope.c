@@ -35,7 +35,7 @@ void dit_ref_qk_norm_rope(dit_pool *pool, const dit_qk_norm_rope_args *args)
     }
 }
 
-/* Square, sum, scale and weight; the rotation's two products and sum. */
+/* Counts square, sum, scale and weight; the rotation's two products and sum. */
 dit_work dit_qk_norm_rope_work(const dit_qk_norm_rope_args *args)
 {
     return dit_elementwise_work(args->rows * args->H * args->D, 1, 1, 7);

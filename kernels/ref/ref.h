@@ -1,6 +1,6 @@
-/* The reference operators: plain equations, reductions in double, one file per operator. They are the oracle of every
- * other backend and what a backend without an entry of its own falls back to. Each file also has the operator's work.
- * Contracts are in kernels/operators.h. */
+/* The reference operators: plain equations, reductions in double, one file per operator. All other backends are checked
+ * against them and may use their entries. Each file also has the operator's work. kernels/operators.h says what each
+ * operator computes. */
 #ifndef DIT_KERNELS_REF_REF_H
 #define DIT_KERNELS_REF_REF_H
 
@@ -12,7 +12,7 @@ dit_status dit_ref_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, int 
 DIT_OPERATOR_LIST(DIT_REF_OPERATOR)
 #undef DIT_REF_OPERATOR
 
-/* One value through the activation; the single home of the formulas. */
+/* Applies the activation to one value; the only place with its formulas in double. */
 double dit_ref_activation(double x, dit_activation activation);
 
 #endif

@@ -1,5 +1,5 @@
-/* squares = sums of squares of rows; x = x / sqrt(sum of all ranks' squares / total_cols + eps) * weight. By the pool's
- * threads: it is the cpu backend's too. */
+/* squares = sums of squares of rows; x = x / sqrt(sum of all ranks' squares / total_cols + eps) * weight. It computes
+ * on the pool's threads, because the cpu backend uses it, too. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>

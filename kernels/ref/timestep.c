@@ -1,13 +1,13 @@
-/* y = [cos | sin] of (t unit) f_i. The one operator here that is not summed in double: it is float32 in the library's
- * order, for all backends, because results are compared with the library's. */
+/* y = [cos | sin] of (t unit) f_i. Unlike other reference operators it computes in float32, in the order of diffusers,
+ * on all backends: results are compared with those of diffusers. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
 
-/* exp(x), x <= 0, rounded as the reference library's vector routine rounds it. A frequency that is one ulp off moves
- * single entries of the embedding by 1e-4 at a guidance value of 3500, so "accurate" is not enough: 17 of the 128
- * frequencies differ from the C library's. Method and coefficients: SLEEF expf (1.0 ulp), Shibata and Petrogalli, IEEE
- * TPDS 2020: x = q ln2 + s with ln2 in two parts, exp(s) by a polynomial of degree 7. */
+/* Returns exp(x), x <= 0, rounded as PyTorch's vector routine rounds it. A frequency that is one ulp off moves single
+ * entries of the embedding by 1e-4 at a guidance value of 3500, and the C library's exp differs in 17 of the 128
+ * frequencies. Method and coefficients: SLEEF expf (1.0 ulp), Shibata and Petrogalli, IEEE TPDS 2020: x = q ln2 + s
+ * with ln2 in two parts, exp(s) by a polynomial of degree 7. */
 static float exp_as_reference(float x)
 {
     static const float polynomial[] = {0x1.a057b4p-13f, 0x1.6d2d92p-10f, 0x1.11114cp-7f,
@@ -37,7 +37,7 @@ void dit_ref_timestep(dit_pool *pool, const dit_timestep_args *args)
     }
 }
 
-/* A few vectors of a step: their cosines and sines are not counted, as the softmax of attention is not. */
+/* Counts no cosines and sines, as attention counts no softmax: a step has only a few such vectors. */
 dit_work dit_timestep_work(const dit_timestep_args *args)
 {
     return dit_elementwise_work(args->count * args->dim, 0, 1, 0);

@@ -60,7 +60,7 @@ static dit_status accelerator_prior(suite_calibrated_key key, const char *name, 
     const cJSON *value = member(accelerator.cost, keys[key].key);
     dit_status st = DIT_OK;
     *out = cJSON_IsNumber(value) ? value->valuedouble : 1;
-    if (!accelerator.cost) st = DIT_FAIL(DIT_ERR_NOT_FOUND, "accelerator %s has no parameters of a cost model", name);
+    if (!accelerator.cost) st = DIT_FAIL(DIT_ERR_NOT_FOUND, "accelerator %s has no cost-model parameters", name);
     suite_accelerator_release(&accelerator);
     return st;
 }

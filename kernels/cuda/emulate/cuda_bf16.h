@@ -1,4 +1,4 @@
-/* bf16 of the emulation: rounded by base/dtype.c, as accelerators do. */
+/* bf16 of the emulation: base/dtype.c rounds as accelerators do. */
 #ifndef DIT_CUDA_EMULATE_BF16_H
 #define DIT_CUDA_EMULATE_BF16_H
 

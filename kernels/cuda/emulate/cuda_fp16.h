@@ -1,4 +1,4 @@
-/* fp16 of the emulation: rounded by base/dtype.c, as accelerators do. */
+/* fp16 of the emulation: base/dtype.c rounds as accelerators do. */
 #ifndef DIT_CUDA_EMULATE_FP16_H
 #define DIT_CUDA_EMULATE_FP16_H
 

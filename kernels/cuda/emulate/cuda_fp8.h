@@ -19,7 +19,7 @@ static inline float emulated_fp8_to_float(__nv_fp8_storage_t bits, __nv_fp8_inte
     return sign * ldexpf((float)(mantissa | 1 << mantissa_bits), exponent - bias - mantissa_bits);
 }
 
-/* Of neighbours in the order of bits, the nearer; of two as near the one with an even mantissa. */
+/* Rounds to the nearer of two neighbouring codes; in the middle to the one with an even mantissa. */
 static inline __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturate,
                                                        __nv_fp8_interpretation_t kind)
 {

@@ -1,7 +1,7 @@
-/* The emulation's <cuda_runtime.h>: CUDA sources compiled for the host (threads.h), and as much of the runtime library
- * as they use. Streams do at once what they are asked for, but for what waits for other processes (a library of
- * messages) and what comes after it: that is done when somebody asks how far a stream or an event is. A graph keeps
- * what was asked for while it was recorded.
+/* The emulation's <cuda_runtime.h>: compiles CUDA sources for the host (threads.h), with as much of the runtime library
+ * as they use. Streams do their work at once. Only work that waits for other processes (messages), and work queued
+ * after it, is done later: when somebody asks how far a stream or an event is. A graph keeps the work that was queued
+ * while it was recorded.
  */
 #ifndef DIT_CUDA_EMULATE_RUNTIME_H
 #define DIT_CUDA_EMULATE_RUNTIME_H
@@ -163,18 +163,18 @@ struct emulated_kernel {
     dim3 grid, block;
     size_t shared_bytes;
 };
-/* Now, or when the graph is launched that the stream is recorded into. Refuses what a GPU refuses; also
- * cudaGetLastError. */
+/* Runs a kernel now, or, while the stream is recorded, whenever the graph is launched. Refuses what a GPU refuses; the
+ * error is also cudaGetLastError's. */
 cudaError_t emulated_submit(const emulated_kernel &kernel, cudaStream_t stream, std::function<void()> thread);
-/* What may take until another process has done its part: `work` makes, for now or for each launch of a graph, what is
- * asked again and again until it is done. */
+/* Work that may have to wait for another process. `work` makes a function, once now or once per launch of a graph,
+ * which is called again and again until it returns true. */
 typedef std::function<bool()> emulated_poll;
 typedef std::function<emulated_poll()> emulated_late;
 void emulated_submit_late(cudaStream_t stream, emulated_late work);
-/* The threads of all blocks. */
+/* Runs the threads of all blocks. */
 void emulated_run(const emulated_kernel &kernel, const std::function<void()> &thread);
 
-/* Arguments are converted to the kernel's parameters now. */
+/* Launches a kernel; arguments are converted to its parameters now. */
 template <typename... P, typename... A>
 static inline cudaError_t emulated_launch(const char *name, cudaStream_t stream, dim3 grid, dim3 block,
                                           size_t shared_bytes, void (*kernel)(P...), A... args)
@@ -189,7 +189,7 @@ static inline cudaError_t emulated_launch(const char *name, cudaStream_t stream,
 
 extern "C" {
 extern bool emulated_stuck;           /* streams and events are never done */
-extern int64_t emulated_memory_bytes; /* of the device */
+extern int64_t emulated_memory_bytes; /* how much memory the device has */
 extern int emulated_devices;
 extern int64_t emulated_launches; /* kernels that ran since the library was loaded */
 }

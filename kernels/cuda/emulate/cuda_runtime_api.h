@@ -1,2 +1,2 @@
-/* What cuDNN's headers include. */
+/* Exists because cuDNN's headers include it. */
 #include "cuda_runtime.h"

@@ -1,5 +1,5 @@
-/* Device functions that are no operations between threads: a part of <cuda_runtime.h> of the emulation. Fast variants
- * are the exact ones here: tests of accuracy on a GPU are tests on a GPU. */
+/* Device functions of one thread: a part of the emulation's <cuda_runtime.h>. Fast variants are exact here; how
+ * accurate they are on a GPU can only be tested on a GPU. */
 #ifndef DIT_CUDA_EMULATE_INTRINSICS_H
 #define DIT_CUDA_EMULATE_INTRINSICS_H
 
@@ -241,7 +241,7 @@ static inline void __trap(void)
     __builtin_trap();
 }
 
-/* Fibers switch nowhere in between. */
+/* Swaps atomically: fibers do not switch inside. */
 template <typename T> static inline T emulated_swap(T *p, T x)
 {
     T old = *p;

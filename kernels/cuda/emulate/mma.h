@@ -1,8 +1,8 @@
-/* The operations of kernels/cuda/mma.h on the host, from the layouts that are written there: a warp's fragments are
- * put together to matrices and taken apart again, so that a fragment in the wrong lane is a wrong result.
+/* The operations of kernels/cuda/mma.h on the host, in the layouts that are documented there. A warp's fragments are
+ * put together to matrices and taken apart again, so a fragment in the wrong lane gives a wrong result.
  *
  * Copies into shared memory are done as late as is allowed, when the thread waits for them; until then their target is
- * NaN. Who reads without waiting, or writes where another still reads, sees it.
+ * NaN. So a thread that reads without waiting, or writes where another still reads, gets wrong results.
  */
 #ifndef DIT_CUDA_EMULATE_MMA_H
 #define DIT_CUDA_EMULATE_MMA_H
@@ -25,7 +25,8 @@ struct emulated_mma {
     const uint32_t *a, *b;
 };
 
-/* Register i of A is of rows g + 8 (i % 2) and columns c + 8 (i / 2); of B, of rows c + 8 i and column g. */
+/* Register i of A holds rows g + 8 (i % 2) and columns c + 8 (i / 2); register i of B holds rows c + 8 i and column
+ * g. */
 template <dit_dtype DTYPE> static void emulated_mma_lanes(void *const lanes[EMULATED_WARP])
 {
     float a[16][16], b[16][8];
@@ -79,19 +80,19 @@ static inline void emulated_require(bool holds, const char *what)
 
 static inline void ldmatrix_x4(uint32_t out[4], const void *row)
 {
-    emulated_require((uintptr_t)row % 16 == 0, "ldmatrix of a row that is not 16-byte aligned");
+    emulated_require((uintptr_t)row % 16 == 0, "ldmatrix reads a row that is not 16-byte aligned");
     emulated_ldmatrix mine = {out, (const uint16_t *)row};
     emulated_lanes((unsigned)WHOLE_WARP, emulated_ldmatrix_lanes<false>, &mine);
 }
 
 static inline void ldmatrix_x4_trans(uint32_t out[4], const void *row)
 {
-    emulated_require((uintptr_t)row % 16 == 0, "ldmatrix of a row that is not 16-byte aligned");
+    emulated_require((uintptr_t)row % 16 == 0, "ldmatrix reads a row that is not 16-byte aligned");
     emulated_ldmatrix mine = {out, (const uint16_t *)row};
     emulated_lanes((unsigned)WHOLE_WARP, emulated_ldmatrix_lanes<true>, &mine);
 }
 
-/* What a thread has under way, oldest first; `group` counts its commits. */
+/* The copies that a thread has under way, oldest first; `group` counts its commits. */
 enum { EMULATED_COPIES = 128, EMULATED_COPY_BYTES = 16 };
 struct emulated_copies {
     struct {
@@ -111,9 +112,10 @@ static inline emulated_copies *emulated_copies_mine(void)
 static inline void cp_async_16(void *shared, const void *source, bool there)
 {
     emulated_copies *mine = emulated_copies_mine();
-    emulated_require((uintptr_t)shared % 16 == 0, "cp.async to what is not 16-byte aligned");
-    emulated_require(!there || (uintptr_t)source % 16 == 0, "cp.async from what is not 16-byte aligned");
-    emulated_require(mine->count < EMULATED_COPIES, "more copies under way than the emulation has room for");
+    emulated_require((uintptr_t)shared % 16 == 0, "cp.async writes to an address that is not 16-byte aligned");
+    emulated_require(!there || (uintptr_t)source % 16 == 0,
+                     "cp.async reads from an address that is not 16-byte aligned");
+    emulated_require(mine->count < EMULATED_COPIES, "more copies are under way than the emulation can keep");
     memset(shared, 0xFF, EMULATED_COPY_BYTES);
     mine->copies[mine->count++] = {shared, there ? source : NULL, mine->group};
 }

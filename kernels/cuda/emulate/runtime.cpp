@@ -22,13 +22,13 @@ struct emulated_graph {
     bool spoilt = false;
 };
 struct emulated_stream {
-    emulated_graph *recorded = NULL; /* into which graph, if any */
+    emulated_graph *recorded = NULL; /* the graph that is recorded from it, if any */
     bool origin = false;             /* where the recording began */
     bool destroyed = false;
     bool at_work = false;
-    std::deque<emulated_poll> late; /* what waits for others, and all that was asked for since */
+    std::deque<emulated_poll> late; /* work that waits for other processes, and all that was queued since */
 };
-/* How often the event was recorded, and how many of that were reached. */
+/* How often the event was recorded, and how many of these points were reached. */
 struct event_state {
     int64_t ns = -1, asked = 0, reached = 0;
 };
@@ -38,7 +38,7 @@ struct emulated_event {
     emulated_graph *recorded = NULL;
 };
 
-/* Of programs that are not linked with this: DITBENCH_EMULATED_DEVICES. */
+/* Reads the number of devices from DITBENCH_EMULATED_DEVICES, for programs that load this as a library. */
 __attribute__((constructor)) static void count_devices(void)
 {
     const char *count = getenv("DITBENCH_EMULATED_DEVICES");
@@ -64,7 +64,7 @@ static emulated_stream *stream_of(cudaStream_t stream)
     return standard;
 }
 
-/* Calls that wait or allocate spoil what is recorded. */
+/* Fails while something is recorded: calls that wait or allocate spoil a recording. */
 static cudaError_t not_recording(void)
 {
     cudaError_t code = cudaSuccess;
@@ -100,7 +100,7 @@ static void proceed_all(void)
     streams.erase(std::remove_if(streams.begin(), streams.end(), is_over), streams.end());
 }
 
-/* Calls that wait for everything, as long as that takes. */
+/* Waits until all streams are done, however long that takes. */
 static void finish_all(void)
 {
     auto is_late = [](const emulated_stream *s) { return !s->late.empty(); };
@@ -269,7 +269,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
     return cudaSuccess;
 }
 
-/* Whoever reads what nobody wrote gets NaN. */
+/* Allocates memory full of NaN, so that reading what nobody wrote shows. */
 cudaError_t emulated_malloc(void **out, size_t bytes)
 {
     *out = NULL;
@@ -481,7 +481,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
     return cudaSuccess;
 }
 
-/* All streams that joined leave the recording. A graph that was spoilt is none. */
+/* Ends the recording; all streams that joined leave it. A recording that was spoilt gives no graph. */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
 {
     *out = NULL;

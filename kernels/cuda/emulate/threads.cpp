@@ -29,7 +29,7 @@ struct thread;
 struct fiber {
     thread *runs;
     fiber *next_free;
-    const void *stack; /* lowest byte; of the launcher: as the sanitizer says */
+    const void *stack; /* its lowest byte; the launcher's is what the sanitizer says */
     size_t stack_bytes;
     void *fake_stack; /* the sanitizer's */
 #ifdef USE_UCONTEXT
@@ -39,7 +39,7 @@ struct fiber {
 #endif
 };
 
-static fiber launcher, *current = &launcher, *left; /* left: who switched to the current one */
+static fiber launcher, *current = &launcher, *left; /* left: the fiber that switched to the current one */
 static fiber *free_fibers;
 static void fiber_main(void);
 
@@ -58,7 +58,7 @@ static void fiber_swap(fiber *from, fiber *to)
     swapcontext(&from->context, &to->context);
 }
 #else
-/* Saves what a call preserves, and returns on the other stack. */
+/* Saves the registers that a call preserves, and returns on the other stack. */
 extern "C" void emulated_swap_stacks(void **from, void *to);
 asm(".text\n"
     ".type emulated_swap_stacks, @function\n"
@@ -80,8 +80,8 @@ asm(".text\n"
     "    ret\n"
     ".size emulated_swap_stacks, . - emulated_swap_stacks\n");
 
-/* Six registers, the address to return to, and the return address that fiber_main believes to have been called with,
- * which leaves the stack aligned as at any function's entry. */
+/* Prepares a fiber's stack: six registers, the address to return to, and the return address of fiber_main's supposed
+ * caller, which aligns the stack as at any function's entry. */
 static void fiber_prepare(fiber *f)
 {
     void **top = (void **)((char *)f->stack + f->stack_bytes);
@@ -155,7 +155,7 @@ static struct {
     const std::function<void()> *body;
     thread threads[MOST_THREADS];
     int count, begun, ended;
-    int ready[MOST_THREADS], ready_first, ready_count; /* whose wait is over, in order */
+    int ready[MOST_THREADS], ready_first, ready_count; /* threads whose wait is over, in order */
     int arrived, votes, votes_counted;
     unsigned char *shared;
 } block;
@@ -167,7 +167,7 @@ static const char *state_text(const thread *t)
     return texts[t->state];
 }
 
-/* One thread of each state, and ends the process. */
+/* Reports one thread of each state, and ends the process. */
 __attribute__((noreturn)) static void report(const char *what)
 {
     bool shown[ENDED + 1] = {false};
@@ -211,7 +211,7 @@ static void begin_next(fiber *on)
     on->runs = t;
 }
 
-/* Until someone makes the thread ready. Those that are ready run before others begin, so that warps stay together. */
+/* Waits until someone makes the thread ready. Ready threads run before others begin, so that warps stay together. */
 static void wait_turn(void)
 {
     fiber *to;
@@ -314,7 +314,7 @@ void emulated_lanes(unsigned mask, emulated_lanes_work *work, void *mine)
         if (self->mask >> i & 1 && &warp[i] != self) make_ready(&warp[i]);
 }
 
-/* What a lane reads from one that takes no part is NaN. */
+/* Exchanges values between lanes; a lane that reads from one that takes no part gets NaN. */
 void emulated_exchange_lanes(void *const lanes[EMULATED_WARP])
 {
     for (int i = 0; i < EMULATED_WARP; i++) {

@@ -1,11 +1,12 @@
-/* Blocks of threads on the host: a part of <cuda_runtime.h> of the emulation.
+/* Runs blocks of threads on the host: a part of the emulation's <cuda_runtime.h>.
  *
  * The threads of a block are fibers that switch only where they wait for each other: at a barrier of the block or at a
- * collective of a warp. A thread gets a fiber when it is its turn, and threads that never wait take turns on one, so
- * that kernels without synchronisation are plain loops. Blocks run one after the other, in order.
+ * collective of a warp. A thread gets a fiber when it is its turn. Threads that never wait share one fiber, so kernels
+ * without synchronisation are plain loops. Blocks run one after the other, in order.
  *
- * What the GPU leaves undefined ends the process with the kernel, block and thread: a barrier or a lane of a warp's
- * mask that some thread never comes to, and writes beyond the dynamic shared memory, which is NaN when a block begins.
+ * What a GPU leaves undefined ends the process and names kernel, block and thread: a barrier that some thread never
+ * reaches, a warp's mask that names a lane which never comes, and writes beyond the dynamic shared memory. That memory
+ * is NaN when a block begins.
  */
 #ifndef DIT_CUDA_EMULATE_THREADS_H
 #define DIT_CUDA_EMULATE_THREADS_H
@@ -31,7 +32,7 @@ extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 static const int warpSize = EMULATED_WARP;
 
-/* The block's dynamic shared memory, 128-byte aligned. */
+/* Returns the block's dynamic shared memory, 128-byte aligned. */
 void *emulated_shared(void);
 
 void __syncthreads(void);
@@ -45,8 +46,9 @@ static inline int __syncthreads_and(int predicate)
     return __syncthreads_count(!predicate) == 0;
 }
 
-/* What the lanes of `mask` do together: when all of them have called this with the same mask and work, the last calls
- * `work` once, with what each gave (NULL for lanes outside of the mask). Also for authors of whole tile operations. */
+/* Does something that the lanes of `mask` do together: when all of them have called this with equal mask and work, the
+ * last one calls `work` once with the value of each lane (NULL for lanes outside of the mask). It also serves whole
+ * tile operations. */
 typedef void emulated_lanes_work(void *const lanes[EMULATED_WARP]);
 void emulated_lanes(unsigned mask, emulated_lanes_work *work, void *mine);
 int emulated_lane(void);
@@ -69,7 +71,7 @@ template <typename T> static inline T emulated_from(unsigned mask, T value, int 
     return value;
 }
 
-/* First lane of this lane's part of the warp. */
+/* Returns the first lane of this lane's part of the warp. */
 static inline int emulated_part(int width)
 {
     return emulated_lane() & ~(width - 1);

@@ -1,4 +1,4 @@
-/* CUDA's vector types and what makes them; a part of <cuda_runtime.h> of the emulation. */
+/* CUDA's vector types and the functions that make them: a part of the emulation's <cuda_runtime.h>. */
 #ifndef DIT_CUDA_EMULATE_VECTOR_H
 #define DIT_CUDA_EMULATE_VECTOR_H
 
