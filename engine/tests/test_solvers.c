@@ -3,105 +3,10 @@
 #include "base/rng.h"
 #include "engine/files/config.h"
 #include "engine/sampling/sampler.h"
-#include "engine/schedulers/betas.h"
 
-#include "base/tests/test.h"
-#include "kernels/tests/each_isa.h"
-
-enum { ELEMENTS = 97, TRAIN = 1000, MAX_STEPS = 64 };
-
-typedef struct {
-    dit_runtime rt;
-    dit_json config;
-    int64_t first; /* of these elements in the whole batch */
-} fixture;
-
-static void open_fixture(fixture *f, const char *backend, const char *config)
-{
-    memset(f, 0, sizeof *f);
-    assert_int_equal(dit_kernels_get(backend, &f->rt.kernels), DIT_OK);
-    assert_int_equal(dit_pool_create(1, false, &f->rt.pool), DIT_OK);
-    dit_arena_init(&f->rt.image, &f->rt.ledger, DIT_MEMORY_STATE);
-    assert_int_equal(dit_json_parse(config, strlen(config), "config", &f->config), DIT_OK);
-}
-
-static void close_fixture(fixture *f)
-{
-    dit_arena_release(&f->rt.image);
-    dit_pool_free(f->rt.pool);
-    dit_json_release(&f->config);
-}
-
-/* One number of a named stream; what a sampler's noise source gives too. */
-static float normal(const char *stream, int step, int64_t index)
-{
-    float value;
-    dit_rng_normal(7, dit_rng_stream(stream), (uint64_t)(step * ELEMENTS + index), 1, 0.0f, 1.0f, &value);
-    return value;
-}
-
-static int64_t drawn_elements;
-static void draw(void *context, int step, float *out)
-{
-    const fixture *f = context;
-    for (int64_t i = 0; i < drawn_elements; i++) out[i] = normal("step-noise", step, f->first + i);
-}
-
-static dit_scheduler *create(fixture *f, int steps, int64_t elements, double eta)
-{
-    dit_scheduler *scheduler;
-    dit_scheduler_params params = {.rt = &f->rt,
-                                   .doc = &f->config,
-                                   .config = f->config.root,
-                                   .pointer = "",
-                                   .steps = steps,
-                                   .image_tokens = 1024,
-                                   .elements = elements,
-                                   .eta = eta,
-                                   .noise = draw,
-                                   .noise_context = f};
-    drawn_elements = elements;
-    dit_status st = dit_scheduler_create(&params, &scheduler);
-    if (st != DIT_OK) print_error("%s\n", dit_error_last()->message);
-    assert_int_equal(st, DIT_OK);
-    return scheduler;
-}
+#include "engine/tests/solver_fixture.h"
 
 /* ---- the papers, one number at a time ---------------------------------------------------------------------------- */
-
-/* alpha_bar of the linear schedule that the configs below name; kept in float32 as everyone keeps it, since 1 -
- * alpha_bar at low timesteps has few digits then. */
-static double linear_product(int64_t timestep)
-{
-    static double table[TRAIN];
-    double product = 1.0;
-    for (int t = 0; t < TRAIN && table[TRAIN - 1] == 0; t++)
-        table[t] = product *= 1.0 - (0.0001 + (0.02 - 0.0001) * t / (TRAIN - 1));
-    return (float)table[timestep];
-}
-
-/* alpha_bar of CogVideoX: scaled linear, SNR over `shift`, last one 0. */
-static double video_product(int64_t timestep, double shift)
-{
-    static double table[TRAIN];
-    static double shift_of_table;
-    if (shift_of_table != shift) {
-        double product = 1.0;
-        for (int t = 0; t < TRAIN; t++) {
-            double root = sqrt(0.00085) + (sqrt(0.012) - sqrt(0.00085)) * t / (TRAIN - 1);
-            product *= 1.0 - root * root;
-            double snr = product / (1.0 - product) / shift;
-            table[t] = snr / (1.0 + snr);
-        }
-        double first = sqrt(table[0]), last = sqrt(table[TRAIN - 1]);
-        for (int t = 0; t < TRAIN; t++) {
-            double root = (sqrt(table[t]) - last) * first / (first - last);
-            table[t] = root * root;
-        }
-        shift_of_table = shift;
-    }
-    return table[timestep];
-}
 
 /* x0 and the noise that a model output means at a product. */
 static void meaning(dit_prediction prediction, double a, double x, double m, double *x0, double *noise)
@@ -426,8 +331,7 @@ static void unipc_is_zhao_et_al(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_unipc(&cases[i]);
 }
 
-/* ---- Euler --------------------------------------------------------------------------------------------------------
- */
+/* ---- Euler ------------------------------------------------------------------------------------------------------- */
 
 /* Karras et al., equation 4 with sigma(t) = t, and the v of Salimans and Ho in terms of sigma. */
 static void euler_is_karras_et_al(void **state)
@@ -468,89 +372,6 @@ static void euler_is_karras_et_al(void **state)
         }
         close_fixture(&f);
     }
-}
-
-/* ---- betas ------------------------------------------------------------------------------------------------------- */
-
-static const scheduler_beta_rules image_rules = {.schedule = "linear", .start = 0.0001, .end = 0.02};
-static const scheduler_beta_rules video_rules = {
-    .schedule = "scaled_linear", .start = 0.00085, .end = 0.012, .video = true};
-
-static void read_betas(const scheduler_beta_rules *rules, const char *config, scheduler_betas *betas)
-{
-    fixture f;
-    open_fixture(&f, "ref", config);
-    dit_scheduler_params params = {.rt = &f.rt, .doc = &f.config, .config = f.config.root, .pointer = "", .steps = 1};
-    assert_int_equal(scheduler_betas_read(&params, rules, betas), DIT_OK);
-    close_fixture(&f);
-}
-
-static void schedules_are_their_formulas(void **state)
-{
-    scheduler_betas linear, cosine, video;
-    (void)state;
-    read_betas(&image_rules, "{}", &linear);
-    read_betas(&image_rules, "{\"beta_schedule\":\"squaredcos_cap_v2\"}", &cosine);
-    read_betas(&video_rules, "{\"rescale_betas_zero_snr\":true}", &video);
-    for (int t = 0; t < TRAIN - 10; t += 37) { /* the last cosine betas are cut at 0.999 */
-        double angle = ((t + 1.0) / TRAIN + 0.008) / 1.008 * acos(0.0), start = cos(0.008 / 1.008 * acos(0.0));
-        assert_close(linear.product[t], linear_product(t), 2e-5);
-        assert_close(cosine.product[t], pow(cos(angle) / start, 2), 2e-5);
-        assert_close(video.product[t], video_product(t, 3.0), 1e-12);
-    }
-    scheduler_betas_release(&linear);
-    scheduler_betas_release(&cosine);
-    scheduler_betas_release(&video);
-}
-
-static void zero_terminal_snr_takes_the_last_signal_and_keeps_the_first(void **state)
-{
-    scheduler_betas plain, rescaled, positive;
-    scheduler_beta_rules rules = image_rules;
-    (void)state;
-    rules.positive_signal = true;
-    read_betas(&image_rules, "{}", &plain);
-    read_betas(&image_rules, "{\"rescale_betas_zero_snr\":true}", &rescaled);
-    read_betas(&rules, "{\"rescale_betas_zero_snr\":true}", &positive);
-    assert_close(rescaled.product[0], plain.product[0], 1e-6);
-    assert_true(rescaled.product[TRAIN - 1] == 0.0);
-    assert_true(positive.product[TRAIN - 1] == 0x1p-24);
-    double last = sqrt(plain.product[TRAIN - 1]), first = sqrt(plain.product[0]);
-    assert_close(sqrt(rescaled.product[500]), (sqrt(plain.product[500]) - last) * first / (first - last), 2e-5);
-    scheduler_betas_release(&plain);
-    scheduler_betas_release(&rescaled);
-    scheduler_betas_release(&positive);
-}
-
-static void trained_betas_stand_for_a_schedule(void **state)
-{
-    scheduler_betas betas;
-    (void)state;
-    read_betas(&image_rules, "{\"num_train_timesteps\":3,\"trained_betas\":[0.1,0.25,0.5]}", &betas);
-    assert_int_equal(betas.count, 3);
-    assert_close(betas.product[0], 0.9, 1e-7);
-    assert_close(betas.product[1], 0.9 * 0.75, 1e-7);
-    assert_close(betas.product[2], 0.9 * 0.75 * 0.5, 1e-7);
-    scheduler_betas_release(&betas);
-}
-
-/* With the cosine schedule lambda falls below -5.1 for the last timesteps, where the solver should not begin. */
-static void lambda_min_clipped_starts_lower(void **state)
-{
-    static const char config[] = "{\"_class_name\":\"DPMSolverMultistepScheduler\",\"beta_schedule\":"
-                                 "\"squaredcos_cap_v2\",\"lambda_min_clipped\":-5.1}";
-    fixture f;
-    int64_t end = 0;
-    (void)state;
-    for (int64_t t = 0; t < TRAIN; t++) {
-        double root = cos(((t + 1.0) / TRAIN + 0.008) / 1.008 * acos(0.0)) / cos(0.008 / 1.008 * acos(0.0));
-        if (0.5 * log(root * root / (1.0 - root * root)) >= -5.1) end = t + 1;
-    }
-    open_fixture(&f, "ref", config);
-    dit_scheduler *scheduler = create(&f, 10, 4, 0);
-    assert_true(end > 900 && end < TRAIN);
-    assert_true(scheduler->timesteps[0] == (float)(end - 1));
-    close_fixture(&f);
 }
 
 /* ---- what holds of every solver ---------------------------------------------------------------------------------- */
@@ -705,10 +526,6 @@ int main(void)
         cmocka_unit_test(cogvideox_dpm_is_lu_et_al),
         cmocka_unit_test(unipc_is_zhao_et_al),
         cmocka_unit_test(euler_is_karras_et_al),
-        cmocka_unit_test(schedules_are_their_formulas),
-        cmocka_unit_test(zero_terminal_snr_takes_the_last_signal_and_keeps_the_first),
-        cmocka_unit_test(trained_betas_stand_for_a_schedule),
-        cmocka_unit_test(lambda_min_clipped_starts_lower),
         cmocka_unit_test(a_true_model_is_followed_to_the_clean_sample),
         cmocka_unit_test(any_split_into_shards_gives_the_same_bits),
         cmocka_unit_test(a_second_run_forgets_the_first_and_allocates_nothing),

@@ -1,23 +1,9 @@
-/* Simulated clusters: the shipped ones load and say what the papers' hosts are, wrong ones are refused with their
- * place, paths share what hardware shares, and the XML grows with the number of nodes. */
+/* Machines of clusters: the shipped ones load; latency, bandwidth and path between devices; what is refused. */
 #include "suite/catalogue/catalogue.h"
 #include "suite/error_place.h"
-#include "suite/platform/cluster_xml.h"
-#include "suite/simulate/simulate.h"
-#include "suite/tests/workload_fixture.h"
+#include "suite/platform/cluster.h"
 
-#include <math.h>
-
-static int use_shipped(void **state)
-{
-    (void)state;
-    return setenv("DITBENCH_WORKLOADS", DITBENCH_SOURCE_DIR "/workloads", 1);
-}
-
-static void assert_fact(double value, double expected, const char *what)
-{
-    if (fabs(value - expected) > 1e-9 * fabs(expected)) fail_msg("%s: %.12g, expected %.12g", what, value, expected);
-}
+#include "suite/tests/platform_fixture.h"
 
 /* ---- what ships -------------------------------------------------------------------------------------------------- */
 
@@ -173,22 +159,6 @@ static void write_path(const suite_cluster *cluster, int from, int to, char text
     }
 }
 
-static const char document_format[] =
-    "{\"schema\":\"ditbench.platform/1\",\"name\":\"test\",\"backend\":\"cost\",\"launcher\":\"smpirun\",\n"
-    "\"cluster\":{\"accelerator\":\"l40\",\"nodes\":%d,%s\n\"node\":{%s}},\"source\":[\"a test\"]}";
-
-static dit_status read_node(int nodes, const char *cluster_members, const char *node_members, suite_cluster *out)
-{
-    char text[2048];
-    dit_json doc;
-    int length = snprintf(text, sizeof text, document_format, nodes, cluster_members, node_members);
-    assert_true(length > 0 && (size_t)length < sizeof text);
-    assert_int_equal(dit_json_parse(text, (size_t)length, "test.json", &doc), DIT_OK);
-    dit_status st = suite_cluster_read(&doc, out);
-    dit_json_release(&doc);
-    return st;
-}
-
 #define SWITCHED_TREE                                                                                                  \
     "\"devices\":8,\"topology\":\"tree\",\"device_link\":\"pcie4-x16\",\"sockets\":2,\"switches_per_socket\":2,"       \
     "\"switch_link\":\"pcie4-x16\",\"root_link\":\"pcie4-root\",\"socket_link\":\"upi-skylake\","
@@ -277,11 +247,9 @@ static void cards_are_shared_by_devices_or_devices_have_several(void **state)
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
-#define SWITCH    "\"devices\":4,\"topology\":\"switch\",\"device_link\":\"nvlink-a100\","
-#define NO_NIC    "\"unknown\":{\"nic_link\":\"a test\"}"
-#define TREE      "\"devices\":4,\"topology\":\"tree\",\"device_link\":\"pcie4-x16\",\"root_link\":\"pcie4-root\","
-#define NO_SWITCH "\"unknown\":{\"nic_link\":\"a test\",\"switches_per_socket\":\"a test\"}"
-#define MESH      "\"devices\":3,\"topology\":\"mesh\",\"device_link\":\"nvlink-v100\"," NO_NIC ","
+#define SWITCH "\"devices\":4,\"topology\":\"switch\",\"device_link\":\"nvlink-a100\","
+#define TREE   "\"devices\":4,\"topology\":\"tree\",\"device_link\":\"pcie4-x16\",\"root_link\":\"pcie4-root\","
+#define MESH   "\"devices\":3,\"topology\":\"mesh\",\"device_link\":\"nvlink-v100\"," NO_NIC ","
 
 static void clusters_that_make_no_sense_are_refused_with_place_and_reason(void **state)
 {
@@ -382,298 +350,6 @@ static void an_unknown_class_names_the_nearest(void **state)
     assert_non_null(strstr(dit_error_last()->hint, "nvlink-a100"));
 }
 
-/* ---- facts without a source -------------------------------------------------------------------------------------- */
-
-/* Accelerators and links of a folder of their own. */
-static int setup_parts(void **state)
-{
-    static const char *const folders[] = {"models", "accelerators", "links"};
-    char path[256];
-    (void)state;
-    if (test_folder_make(fixture_folder) != 0) return 1;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        snprintf(path, sizeof path, "%s/%s", fixture_folder, folders[i]);
-        if (mkdir(path, 0700) != 0) return 1;
-    }
-    return setenv("DITBENCH_WORKLOADS", fixture_folder, 1);
-}
-
-static int teardown_parts(void **state)
-{
-    return test_folder_remove(fixture_folder) != 0 || use_shipped(state);
-}
-
-#define ACCELERATOR                                                                                                    \
-    "{\"schema\":\"ditbench.accelerator/1\",\"name\":\"one\",\"title\":\"One\",\"vendor\":\"none\","                   \
-    "\"source\":[\"a test\"],\"memory_bytes\":1024,\"peak_flops_per_s\":{\"fp32\":1e12,\"fp16\":2e12,\"bf16\":3e12},"
-
-static void a_fact_is_stated_or_said_to_be_unknown(void **state)
-{
-    static const struct {
-        const char *members;
-        dit_status code;
-        const char *words;
-    } rows[] = {
-        {"\"memory_bandwidth_bytes_per_s\":1e9,\"streaming_multiprocessors\":2,\"power_w\":3}", DIT_OK, ""},
-        {"\"memory_bandwidth_bytes_per_s\":1e9,\"streaming_multiprocessors\":2,\"unknown\":{\"power_w\":\"no "
-         "source\"}}",
-         DIT_OK, ""},
-        {"\"memory_bandwidth_bytes_per_s\":1e9,\"streaming_multiprocessors\":2}", DIT_ERR_JSON_MISSING, "power_w"},
-        {"\"memory_bandwidth_bytes_per_s\":-1,\"streaming_multiprocessors\":2,\"power_w\":3}", DIT_ERR_JSON_VALUE,
-         "-1"},
-        {"\"memory_bandwidth_bytes_per_s\":\"1\",\"streaming_multiprocessors\":2,\"power_w\":3}", DIT_ERR_JSON_TYPE,
-         "memory_bandwidth"},
-        {"\"memory_bandwidth_bytes_per_s\":1e9,\"streaming_multiprocessors\":2.5,\"power_w\":3}", DIT_ERR_JSON_TYPE,
-         "streaming"},
-        {"\"memory_bandwidth_bytes_per_s\":1e9,\"streaming_multiprocessors\":2,\"power_w\":3,\"cost\":[]}",
-         DIT_ERR_JSON_TYPE, "cost"},
-        {"\"memory_bandwidth_bytes_per_s\":1e9,\"streaming_multiprocessors\":2,\"power_w\":3,\"sm\":1}",
-         DIT_ERR_JSON_UNKNOWN_KEY, "sm"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[1024];
-        suite_accelerator accelerator;
-        snprintf(text, sizeof text, "%s%s", ACCELERATOR, rows[i].members);
-        fixture_write("accelerators/one.json", text);
-        dit_status st = suite_accelerator_load("one", &accelerator);
-        if (st != rows[i].code || (st != DIT_OK && !strstr(dit_error_last()->message, rows[i].words)))
-            fail_msg("row %zu: %s %s", i, dit_status_name(st), st != DIT_OK ? dit_error_last()->message : "");
-        if (st == DIT_OK) assert_fact(accelerator.bf16_flops_per_s, 3e12, "bf16");
-        suite_accelerator_release(&accelerator);
-    }
-}
-
-static void a_class_of_links_has_bandwidth_and_says_who_shares_it(void **state)
-{
-    static const struct {
-        const char *members;
-        dit_status code;
-        const char *pointer;
-    } rows[] = {
-        {"\"sharing\":\"duplex\",\"bandwidth_bytes_per_s\":2e9,\"latency_s\":1e-6,\"fitted\":{\"bandwidth_efficiency\":"
-         "0.5,"
-         "\"evidence\":\"fitted\"}",
-         DIT_OK, ""},
-        {"\"sharing\":\"duplex\",\"latency_s\":1e-6,\"fitted\":{\"evidence\":\"assumed\"}", DIT_ERR_JSON_MISSING,
-         "/classes/wire"},
-        {"\"sharing\":\"duplex\",\"latency_s\":0,\"unknown\":{\"bandwidth_bytes_per_s\":\"x\"},"
-         "\"fitted\":{\"evidence\":\"assumed\"}",
-         DIT_ERR_JSON_MISSING, "/classes/wire"},
-        {"\"sharing\":\"both\",\"bandwidth_bytes_per_s\":2e9,\"latency_s\":0,\"fitted\":{\"evidence\":\"assumed\"}",
-         DIT_ERR_JSON_VALUE, "/classes/wire/sharing"},
-        {"\"sharing\":\"duplex\",\"bandwidth_bytes_per_s\":0,\"latency_s\":0,\"fitted\":{\"evidence\":\"assumed\"}",
-         DIT_ERR_JSON_VALUE, "/classes/wire/bandwidth_bytes_per_s"},
-        {"\"sharing\":\"duplex\",\"bandwidth_bytes_per_s\":\"all\",\"latency_s\":0,\"fitted\":{\"evidence\":"
-         "\"assumed\"}",
-         DIT_ERR_JSON_TYPE, "/classes/wire/bandwidth_bytes_per_s"},
-        {"\"sharing\":\"duplex\",\"bandwidth_bytes_per_s\":2e9,\"latency_s\":0,\"fitted\":{\"evidence\":\"hoped\"}",
-         DIT_ERR_JSON_VALUE, "/classes/wire/fitted/evidence"},
-        {"\"sharing\":\"duplex\",\"bandwidth_bytes_per_s\":2e9,\"latency_s\":0,\"fitted\":{\"bandwidth_efficiency\":0,"
-         "\"evidence\":\"fitted\"}",
-         DIT_ERR_JSON_VALUE, "/classes/wire/fitted/bandwidth_efficiency"},
-        {"\"sharing\":\"duplex\",\"bandwidth_bytes_per_s\":2e9,\"latency_s\":0", DIT_ERR_JSON_MISSING, "/classes/wire"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[1024];
-        suite_link_class link_class;
-        suite_place place = {0};
-        snprintf(text, sizeof text,
-                 "{\"schema\":\"ditbench.links/1\",\"name\":\"links\",\"classes\":{\"wire\":{\"title\":\"Wire\","
-                 "\"kind\":\"wire\",\"source\":[\"a test\"],%s}}}",
-                 rows[i].members);
-        fixture_write("links/links.json", text);
-        dit_status st = suite_link_class_load("wire", &link_class);
-        if (st != DIT_OK) suite_place_split(dit_error_last()->message, &place);
-        if (st != rows[i].code || (st != DIT_OK && strcmp(place.pointer, rows[i].pointer) != 0))
-            fail_msg("row %zu: %s %s", i, dit_status_name(st), st != DIT_OK ? dit_error_last()->message : "");
-        if (st == DIT_OK) assert_fact(link_class.bandwidth_efficiency, 0.5, "efficiency");
-    }
-}
-
-static void a_fitted_efficiency_narrows_the_simulated_link(void **state)
-{
-    suite_cluster cluster;
-    (void)state;
-    fixture_write("links/links.json",
-                  "{\"schema\":\"ditbench.links/1\",\"name\":\"links\",\"classes\":{\"wire\":{\"title\":\"Wire\","
-                  "\"kind\":\"wire\",\"source\":[\"a test\"],\"sharing\":\"duplex\",\"bandwidth_bytes_per_s\":8e9,"
-                  "\"latency_s\":0,\"fitted\":{\"bandwidth_efficiency\":0.25,\"evidence\":\"fitted\"}},"
-                  "\"root\":{\"title\":\"Root\",\"kind\":\"root\",\"source\":[\"a test\"],\"sharing\":\"shared\","
-                  "\"bandwidth_bytes_per_s\":\"attached\",\"latency_s\":0,"
-                  "\"fitted\":{\"bandwidth_efficiency\":0.5,\"evidence\":\"fitted\"}}}}");
-    assert_int_equal(read_node(1, "",
-                               "\"devices\":4,\"topology\":\"tree\",\"device_link\":\"wire\",\"sockets\":1,"
-                               "\"root_link\":\"root\",\"peer_to_peer\":true," NO_SWITCH,
-                               &cluster),
-                     DIT_OK);
-    assert_fact(cluster.links[0].bandwidth_bytes_per_s, 2e9, "wire");
-    assert_fact(cluster.links[cluster.root_link].bandwidth_bytes_per_s, 16e9, "half of four wires as they are sold");
-    suite_cluster_release(&cluster);
-}
-
-/* ---- what a simulation is told -------------------------------------------------------------------------------------
- */
-
-static double told(const char *platform, const suite_calibration *calibration, const char *key)
-{
-    static const char *const files[] = {"case.json", "platform.xml", "hosts", "accelerator.json", "profile.json"};
-    char folder[TEST_FOLDER], path[256];
-    suite_simulate_params params = {.element = "fp16", .calibration = calibration};
-    dit_json doc;
-    cJSON *kase = cJSON_CreateObject();
-    assert_int_equal(test_folder_make(folder), 0);
-    assert_int_equal(suite_simulate_prepare(&params, folder, kase, 2, platform, "ditbench"), DIT_OK);
-    snprintf(path, sizeof path, "%s/case.json", folder);
-    assert_int_equal(dit_json_read_file(path, &doc), DIT_OK);
-    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(doc.root, "simulation");
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(simulation, key);
-    double number = cJSON_IsNumber(value) ? value->valuedouble : cJSON_IsBool(value) ? cJSON_IsTrue(value) : -1;
-    dit_json_release(&doc);
-    cJSON_Delete(kase);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        assert_int_equal(remove(path), 0);
-    }
-    assert_int_equal(rmdir(folder), 0);
-    return number;
-}
-
-static void fit_peers(suite_calibration *calibration, const char *link, double value)
-{
-    suite_calibrated one = {.key = SUITE_CALIBRATED_MANY_PEERS_EFFICIENCY, .value = value};
-    snprintf(one.name, sizeof one.name, "%s", link);
-    assert_int_equal(suite_calibration_set(calibration, &one), DIT_OK);
-}
-
-static void a_simulation_is_told_of_switches_adapters_and_fitted_links(void **state)
-{
-    suite_calibration calibration = {0};
-    (void)state;
-    assert_true(told("2xp5", NULL, "nvswitch") == 1 && told("8xl40", NULL, "nvswitch") == 0);
-    assert_true(told("8xv100-sxm", NULL, "nvswitch") == 0);
-    assert_fact(told("2xp5", NULL, "adapters_per_node"), 8, "32 cards of 8 devices");
-    assert_fact(told("2xp4d", NULL, "adapters_per_node"), 4, "4 cards of 8 devices");
-    assert_fact(told("2xp4d", NULL, "network_bandwidth_bytes_per_s"), 12.5e9 * 0.908, "one of them");
-    assert_true(told("8xl40", NULL, "network_bandwidth_bytes_per_s") < 0); /* one node */
-    assert_fact(told("2xp5", NULL, "inside_many_peers_efficiency"), 1, "not fitted");
-    fit_peers(&calibration, "nvlink-h100", 0.9);
-    fit_peers(&calibration, "efa-v2", 0.5);
-    fit_peers(&calibration, "pcie4-x16", 0.25);
-    assert_fact(told("2xp5", &calibration, "inside_many_peers_efficiency"), 0.9, "NVLink");
-    assert_fact(told("2xp5", &calibration, "network_many_peers_efficiency"), 0.5,
-                "EFA, the lesser of it and the fabric");
-    assert_fact(told("8xl40", &calibration, "inside_many_peers_efficiency"), 0.25, "PCIe");
-    suite_calibration_release(&calibration);
-}
-
-/* ---- XML --------------------------------------------------------------------------------------------------------- */
-
-static char *xml_of(const char *platform, size_t *length)
-{
-    suite_cluster cluster;
-    char *text = NULL;
-    FILE *file = open_memstream(&text, length);
-    assert_non_null(file);
-    assert_int_equal(suite_cluster_load(platform, &cluster), DIT_OK);
-    assert_int_equal(suite_cluster_write_xml(&cluster, file), DIT_OK);
-    fclose(file);
-    suite_cluster_release(&cluster);
-    return text;
-}
-
-static int count_of(const char *text, const char *word)
-{
-    int count = 0;
-    for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) count++;
-    return count;
-}
-
-static void text_grows_with_the_nodes_not_with_their_pairs(void **state)
-{
-    size_t two_length, many_length;
-    char *two = xml_of("2x8xh100-sxm", &two_length), *many = xml_of("128x8xh100-sxm", &many_length);
-    (void)state;
-    assert_int_equal(count_of(many, "<host "), 1024);
-    assert_int_equal(count_of(many, "<route "), 128 * (28 + 8));
-    assert_int_equal(count_of(many, "<zoneRoute "), 128);
-    assert_int_equal(count_of(two, "<route "), 2 * (28 + 8));
-    assert_true(many_length < two_length * 64 * 11 / 10);
-    free(two);
-    free(many);
-}
-
-static void the_xml_of_two_devices_is_this(void **state)
-{
-    static const char expected[] =
-        "  <zone id=\"cluster\" routing=\"Full\">\n"
-        "    <zone id=\"node0\" routing=\"Full\">\n"
-        "      <host id=\"device0\" speed=\"1f\"/>\n"
-        "      <host id=\"device1\" speed=\"1f\"/>\n"
-        "      <link id=\"node0.device0\" bandwidth=\"234900000000Bps\" latency=\"3e-07s\" "
-        "sharing_policy=\"SPLITDUPLEX\"/>\n"
-        "      <link id=\"node0.device1\" bandwidth=\"234900000000Bps\" latency=\"3e-07s\" "
-        "sharing_policy=\"SPLITDUPLEX\"/>\n"
-        "      <route src=\"device0\" dst=\"device1\"><link_ctn id=\"node0.device0\" direction=\"UP\"/>"
-        "<link_ctn id=\"node0.device1\" direction=\"DOWN\"/></route>\n"
-        "    </zone>\n"
-        "  </zone>\n"
-        "</platform>\n";
-    suite_cluster cluster;
-    char *text = NULL;
-    size_t length;
-    (void)state;
-    FILE *file = open_memstream(&text, &length);
-    assert_non_null(file);
-    assert_int_equal(
-        read_node(1, "", "\"devices\":2,\"topology\":\"switch\",\"device_link\":\"nvlink-a100\"," NO_NIC, &cluster),
-        DIT_OK);
-    assert_int_equal(suite_cluster_write_xml(&cluster, file), DIT_OK);
-    fclose(file);
-    assert_non_null(strstr(text, "  <zone"));
-    assert_string_equal(strstr(text, "  <zone"), expected);
-    free(text);
-    suite_cluster_release(&cluster);
-}
-
-static void ranks_share_few_nodes_evenly(void **state)
-{
-    suite_cluster cluster;
-    char *text = NULL;
-    size_t length;
-    (void)state;
-    FILE *file = open_memstream(&text, &length);
-    assert_non_null(file);
-    assert_int_equal(suite_cluster_load("2x8xl40", &cluster), DIT_OK);
-    assert_int_equal(suite_cluster_write_hostfile(&cluster, 3, file), DIT_OK);
-    fclose(file);
-    assert_string_equal(text, "device0\ndevice1\ndevice2\n");
-    assert_int_equal(suite_cluster_ranks_per_node(&cluster, 8), 8);
-    assert_int_equal(suite_cluster_ranks_per_node(&cluster, 12), 6); /* two nodes, even */
-    assert_int_equal(suite_cluster_ranks_per_node(&cluster, 16), 8);
-    free(text);
-    file = open_memstream(&text, &length);
-    assert_int_equal(suite_cluster_write_hostfile(&cluster, 12, file), DIT_OK);
-    fclose(file);
-    assert_non_null(strstr(text, "device5\ndevice8\n"));
-    assert_int_equal(suite_cluster_write_hostfile(&cluster, 17, stdout), DIT_ERR_CONSTRAINT_PLATFORM);
-    free(text);
-    suite_cluster_release(&cluster);
-}
-
-static void a_full_disk_is_an_error(void **state)
-{
-    suite_cluster cluster;
-    (void)state;
-    FILE *file = fopen("/dev/full", "w");
-    if (!file) skip();
-    assert_int_equal(suite_cluster_load("8xl40", &cluster), DIT_OK);
-    assert_int_equal(suite_cluster_write_xml(&cluster, file), DIT_ERR_IO);
-    fclose(file);
-    suite_cluster_release(&cluster);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -689,17 +365,6 @@ int main(void)
         cmocka_unit_test(clusters_that_make_no_sense_are_refused_with_place_and_reason),
         cmocka_unit_test(a_machine_is_no_cluster),
         cmocka_unit_test(an_unknown_class_names_the_nearest),
-        cmocka_unit_test(a_simulation_is_told_of_switches_adapters_and_fitted_links),
-        cmocka_unit_test(text_grows_with_the_nodes_not_with_their_pairs),
-        cmocka_unit_test(the_xml_of_two_devices_is_this),
-        cmocka_unit_test(ranks_share_few_nodes_evenly),
-        cmocka_unit_test(a_full_disk_is_an_error),
     };
-    const struct CMUnitTest parts[] = {
-        cmocka_unit_test(a_fact_is_stated_or_said_to_be_unknown),
-        cmocka_unit_test(a_class_of_links_has_bandwidth_and_says_who_shares_it),
-        cmocka_unit_test(a_fitted_efficiency_narrows_the_simulated_link),
-    };
-    int failed = cmocka_run_group_tests(tests, use_shipped, NULL);
-    return failed + cmocka_run_group_tests(parts, setup_parts, teardown_parts);
+    return cmocka_run_group_tests(tests, use_shipped, NULL);
 }
