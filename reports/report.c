@@ -2,14 +2,15 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "reports/records/agreement.h"
-#include "reports/page/facts.h"
-#include "reports/layout/footer.h"
 #include "reports/draw/gnuplot.h"
-#include "reports/page/html.h"
 #include "reports/draw/picture.h"
-#include "reports/records/published.h"
 #include "reports/draw/svg.h"
+#include "reports/layout/footer.h"
+#include "reports/page/facts.h"
+#include "reports/page/html.h"
+#include "reports/records/agreement.h"
+#include "reports/records/journal.h"
+#include "reports/records/published.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -347,7 +348,7 @@ static dit_status write_results(const report_work *work)
             report_append_csv(&csv, kase->label);
             dit_buffer_char(&csv, ',');
             report_append_csv(&csv, kase->evidence);
-            dit_buffer_printf(&csv, ",%s,%s,%s,%s,%d", report_status_name(kase->status), info->name,
+            dit_buffer_printf(&csv, ",%s,%s,%s,%s,%d", dit_outcome_name(kase->status), info->name,
                               report_unit_name(info->unit), report_better_name(info->better), s->n);
             dit_buffer_printf(&csv, ",%.9g,%.9g,%.9g,%.6g,%s,%.9g,%.9g\n", s->median, s->low, s->high, s->level,
                               s->low_n ? "true" : "false", s->min, s->max);
@@ -456,7 +457,7 @@ static void fill_summary(report_work *work)
     const report_table *table = &work->table;
     report_summary *summary = work->summary;
     summary->cases = table->case_count;
-    for (int i = 0; i < table->case_count; i++) summary->cases_ok += table->cases[i].status == REPORT_STATUS_OK;
+    for (int i = 0; i < table->case_count; i++) summary->cases_ok += table->cases[i].status == DIT_OUTCOME_OK;
     summary->results = table->result_lines;
     summary->dropped = table->dropped_count;
     summary->complete = table->complete;

@@ -3,7 +3,7 @@
 #include "suite/help.h"
 
 #include "suite/catalogue/catalogue.h"
-#include "suite/session/session.h"
+#include "suite/paths.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -4,8 +4,6 @@
 
 #include "base/json.h"
 
-enum { SUITE_PATH = 4096 }; /* bytes of a path buffer */
-
 enum { SUITE_MOST_STRINGS = 64 };
 /* What an option that may be repeated was given; the caller's strings. */
 typedef struct {
@@ -19,11 +17,5 @@ void suite_text_clean(char *text);
 dit_status suite_text_add(cJSON *object, const char *key, const char *text);
 /* The last lines of a file, at most `capacity` - 1 bytes, cleaned; "" when it cannot be read. */
 void suite_text_tail(const char *path, char *out, size_t capacity);
-/* printf into a path buffer. Errors: DIT_ERR_IO when it does not fit. */
-dit_status suite_path(char out[SUITE_PATH], const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* mkdir -p. Errors: DIT_ERR_IO. */
-dit_status suite_path_make(const char *folder);
-/* rm -rf; never follows a link. A path that does not exist is fine. Errors: DIT_ERR_IO. */
-dit_status suite_path_remove(const char *path);
 
 #endif

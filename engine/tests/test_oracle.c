@@ -2,9 +2,9 @@
 #include "base/rng.h"
 #include "engine/attention/oracle.h"
 #include "engine/case/case.h"
+#include "engine/files/safetensors.h"
 #include "engine/results/record.h"
 #include "engine/results/reference.h"
-#include "engine/files/safetensors.h"
 
 #include "base/tests/test.h"
 #include "kernels/tests/each_isa.h"

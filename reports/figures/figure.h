@@ -6,8 +6,8 @@
 #ifndef DIT_REPORTS_FIGURES_FIGURE_H
 #define DIT_REPORTS_FIGURES_FIGURE_H
 
-#include "reports/records/records.h"
 #include "reports/draw/style.h"
+#include "reports/records/records.h"
 
 enum { REPORT_PARTS = 9, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
 

@@ -267,7 +267,7 @@ static void csv_row(const report_composition *c, const report_cell *cell, dit_bu
     csv_text(csv, cell->kase->case_id);
     csv_text(csv, cell->kase->label);
     csv_text(csv, cell->kase->evidence);
-    csv_text(csv, report_status_name(cell->kase->status));
+    csv_text(csv, dit_outcome_name(cell->kase->status));
     dit_buffer_printf(csv, ",%d", bar->n);
     for (int i = 0; i < part_count; i++) csv_number(csv, bar->n > 0 && (i == 0 || !published), bar->part[i]);
     csv_number(csv, bar->n > 0 && bar->has_interval, bar->low);

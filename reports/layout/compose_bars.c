@@ -338,7 +338,7 @@ static void put_gap(const bars_panel *p, int cell)
     int under = bar_under(p, cell);
     bool inside = false;
     const char *code =
-        kase->failure.code && kase->failure.code[0] ? kase->failure.code : report_status_name(kase->status);
+        kase->failure.code && kase->failure.code[0] ? kase->failure.code : dit_outcome_name(kase->status);
     char text[40];
     if (report_cell_is_oom(&p->c->grid->cells[cell]))
         snprintf(text, sizeof text, "%s", compose_oom_word(&p->c->grid->cells[cell]));

@@ -1,5 +1,5 @@
-#include "reports/records/agreement.h"
 #include "reports/figures/figure.h"
+#include "reports/records/agreement.h"
 #include "reports/records/published.h"
 
 #include <math.h>
@@ -502,7 +502,7 @@ static void explain_gap(report_cell *cell)
     else if (cell->kase->ok_count)
         snprintf(reason, REPORT_REASON_TEXT, "its records do not hold this number");
     else if (!failure->code || !failure->code[0]) {
-        snprintf(reason, REPORT_REASON_TEXT, "%s", report_status_name(cell->kase->status));
+        snprintf(reason, REPORT_REASON_TEXT, "%s", dit_outcome_name(cell->kase->status));
     } else {
         snprintf(reason, REPORT_REASON_TEXT, "%.60s: %.180s", failure->code, failure->message ? failure->message : "");
     }
@@ -533,7 +533,7 @@ static void measure_cells(report_grid *grid, const report_figure_kind *kind)
 
 bool report_cell_is_oom(const report_cell *cell)
 {
-    return cell->bar.n == 0 && cell->kase->status == REPORT_STATUS_OOM;
+    return cell->bar.n == 0 && cell->kase->status == DIT_OUTCOME_OOM;
 }
 
 static void count_cell(report_grid *grid, const report_cell *cell)

@@ -2,10 +2,10 @@
 #ifndef DIT_REPORTS_PAGE_HTML_H
 #define DIT_REPORTS_PAGE_HTML_H
 
+#include "reports/figures/figure.h"
+#include "reports/options.h"
 #include "reports/records/agreement.h"
 #include "reports/records/claims.h"
-#include "reports/figures/figure.h"
-#include "reports/report.h"
 
 enum { REPORT_ID = 64, HTML_GROUP = 4 * REPORT_TAG_TEXT + 64 };
 

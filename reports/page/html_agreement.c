@@ -1,8 +1,8 @@
 #include "reports/page/html.h"
 
-#include "reports/records/agreement.h"
 #include "reports/page/html_link.h"
 #include "reports/page/html_table.h"
+#include "reports/records/agreement.h"
 #include "reports/records/published.h"
 
 #include <math.h>
@@ -216,7 +216,7 @@ static void put_predicted(html_table *table, const report_published *point)
 {
     char number[REPORT_NUMBER_TEXT];
     double value = report_published_predicted(point);
-    bool oom = point->twin && point->twin->status == REPORT_STATUS_OOM;
+    bool oom = point->twin && point->twin->status == DIT_OUTCOME_OOM;
     if (isfinite(value)) {
         report_format(report_metric_get(point->metric)->unit, value, number);
         html_cell(table, number);

@@ -1,9 +1,9 @@
 /* The top of the page: what the session is and what came out, in a sentence, four numbers and a list of facts. */
 #include "reports/page/html.h"
 
-#include "reports/records/agreement.h"
 #include "reports/page/html_pieces.h"
 #include "reports/page/html_style.h"
+#include "reports/records/agreement.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -90,7 +90,7 @@ static void put_status(html_table *table, const report_case *kase)
 {
     dit_buffer *out = table->out;
     html_cell_open(table);
-    put_badge(out, report_status_name(kase->status), report_status_name(kase->status));
+    put_badge(out, dit_outcome_name(kase->status), dit_outcome_name(kase->status));
     put_element(out, "span class=\"small\"", "span", kase->evidence);
     if (kase->oversubscribed) put(out, "<div class=\"small\">ranks share cores</div>");
     if (kase->warning[0]) put_element(out, "div class=\"warning small\"", "div", kase->warning);
@@ -179,7 +179,7 @@ static void put_failure(html_table *table, const report_case *kase)
     html_row_open(table);
     html_cell(table, kase->label);
     html_cell_open(table);
-    put_badge(table->out, report_status_name(kase->status), report_status_name(kase->status));
+    put_badge(table->out, dit_outcome_name(kase->status), dit_outcome_name(kase->status));
     html_cell_close(table);
     html_cell_open(table);
     dit_buffer_printf(table->out, "%d of %d", kase->process_count - kase->ok_count, kase->process_count);
@@ -191,7 +191,7 @@ static void put_failure(html_table *table, const report_case *kase)
 int html_count_failures(const report_page *page)
 {
     int count = 0;
-    for (int i = 0; i < page->table->case_count; i++) count += page->table->cases[i].status != REPORT_STATUS_OK;
+    for (int i = 0; i < page->table->case_count; i++) count += page->table->cases[i].status != DIT_OUTCOME_OK;
     return count;
 }
 
@@ -202,7 +202,7 @@ void html_put_failures(const report_page *page, dit_buffer *out)
     html_table table = {.out = out, .columns = columns, .count = 4};
     html_table_open(&table, "Cases of which a process did not end ok.");
     for (int i = 0; i < page->table->case_count; i++) {
-        if (page->table->cases[i].status != REPORT_STATUS_OK) put_failure(&table, &page->table->cases[i]);
+        if (page->table->cases[i].status != DIT_OUTCOME_OK) put_failure(&table, &page->table->cases[i]);
     }
     html_table_close(&table);
 }

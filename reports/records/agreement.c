@@ -319,8 +319,8 @@ static void judge_pair(const report_published *a, const report_published *b, rep
 static bool is_compared(const report_published *point, report_points_part part, report_agreement *out)
 {
     if (!point->twin || is_doubtful(point) || !is_in_part(point->in_fit, part)) return false;
-    bool twin_oom = point->twin->status == REPORT_STATUS_OOM;
-    if (point->kase.status == REPORT_STATUS_OOM) {
+    bool twin_oom = point->twin->status == DIT_OUTCOME_OOM;
+    if (point->kase.status == DIT_OUTCOME_OOM) {
         out->oom += twin_oom || point->twin->ok_count > 0;
         out->oom_agreed += twin_oom;
         return false;

@@ -77,10 +77,8 @@ static dit_status check_word(const char *what, const dit_value *value, const cha
 static dit_status check_value(const name_check *check, const char *name, const dit_value *value)
 {
     static const char *const evidences[] = {"measured", "simulated", NULL};
-    const char *statuses[REPORT_STATUS_COUNT + 1] = {0};
     report_metric metric;
-    for (int i = 0; i < REPORT_STATUS_COUNT; i++) statuses[i] = report_status_name((report_status)i);
-    if (strcmp(name, "status") == 0) return check_word(name, value, statuses);
+    if (strcmp(name, "status") == 0) return check_word(name, value, dit_outcome_names());
     if (strcmp(name, "evidence") == 0) return check_word(name, value, evidences);
     if (strcmp(name, "label") == 0) return DIT_OK;
     if (holds_word(check->names->tags, name))

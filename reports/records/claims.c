@@ -94,8 +94,8 @@ static dit_status case_variable(void *context, const char *name, dit_value *out)
 /* "LABEL has no latency_s (failed)" */
 static void say_lacking(const report_case *kase, const char *metric, char *out, size_t size)
 {
-    bool full = kase->status == REPORT_STATUS_OOM;
-    snprintf(out, size, "%.200s has no %.60s (%s)%s", kase->label, metric, report_status_name(kase->status),
+    bool full = kase->status == DIT_OUTCOME_OOM;
+    snprintf(out, size, "%.200s has no %.60s (%s)%s", kase->label, metric, dit_outcome_name(kase->status),
              full ? "; status='ok' leaves such cases out" : "");
 }
 
@@ -123,7 +123,7 @@ static dit_status selects(claim_state *state, const report_case *kase, const cha
     char lacking[400];
     DIT_TRY(test_case(state, kase, where, &answer, lacking));
     *out = answer == CASE_YES;
-    if (answer != CASE_LACKS || kase->status == REPORT_STATUS_OOM) return DIT_OK;
+    if (answer != CASE_LACKS || kase->status == DIT_OUTCOME_OOM) return DIT_OK;
     return leave_undecided(state, "%s", lacking);
 }
 
@@ -323,7 +323,7 @@ static int keep_runnable(double (*fold)(const double *, int), report_metric metr
         (fold == fold_min && better == REPORT_BETTER_LOWER) || (fold == fold_max && better == REPORT_BETTER_HIGHER);
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        bool full = cases[i]->status == REPORT_STATUS_OOM && cases[i]->metric[metric].n == 0;
+        bool full = cases[i]->status == DIT_OUTCOME_OOM && cases[i]->metric[metric].n == 0;
         if (!best || !full) cases[kept++] = cases[i];
     }
     return best && kept == 0 ? count : kept;
@@ -415,7 +415,7 @@ static dit_status ask_cases(claim_state *state, const char *expr, const report_c
         out->no += answer == CASE_NO;
         if (answer == CASE_NO && !out->exception) out->exception = cases[i];
         if (answer != CASE_LACKS) continue;
-        bool full = cases[i]->status == REPORT_STATUS_OOM;
+        bool full = cases[i]->status == DIT_OUTCOME_OOM;
         if (!out->lacking[0] || (!full && !out->missing)) memcpy(out->lacking, lacking, sizeof lacking);
         *(full ? &out->full : &out->missing) += 1;
     }

@@ -10,32 +10,6 @@
 static const double published_largest = 1e30;
 enum { PUBLISHED_RANKS = 1 << 24, PUBLISHED_WARNINGS = 64 };
 
-void report_published_release(report_published *point)
-{
-    report_case_release(&point->kase);
-    for (int i = 0; i < point->warning_count; i++) free(point->warnings[i]);
-    free(point->warnings);
-    free(point->file);
-    free(point->source);
-    free(point->provenance);
-    free(point->status);
-    free(point->twin_id);
-    free(point->not_compared);
-    free(point->panel);
-    *point = (report_published){0};
-}
-
-bool report_published_has_value(const report_published *point)
-{
-    return point->kase.status == REPORT_STATUS_OK;
-}
-
-bool report_published_is_search(const report_published *point)
-{
-    const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(point->kase.tags, "method"));
-    return method && strcmp(method, "hybrid") == 0;
-}
-
 static dit_status copy_text(const char *text, char **out)
 {
     *out = report_copy(text);
@@ -69,7 +43,7 @@ static dit_status read_value(const dit_json *doc, report_published *out)
     if (out_of_memory == (out->value > 0)) {
         return dit_json_fail(doc, "", DIT_ERR_JSON_VALUE, "a published point has a value above 0 or out_of_memory");
     }
-    out->kase.status = out_of_memory ? REPORT_STATUS_OOM : REPORT_STATUS_OK;
+    out->kase.status = out_of_memory ? DIT_OUTCOME_OOM : DIT_OUTCOME_OK;
     out->kase.ok_count = !out_of_memory;
     if (out_of_memory) return DIT_OK;
     dit_summary *summary = &out->kase.metric[out->metric];

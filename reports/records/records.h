@@ -1,8 +1,4 @@
-/* Records: a session's journal as a table of cases, and of published numbers beside them.
- *
- * Each line is parsed strictly; a last line without its newline is a write that was cut and is left out. Where a
- * (case, process) pair occurs twice, the later line counts. Only processes with status ok and no error give numbers.
- * Cases keep a fixed order (world size, then label), whatever the random order they ran in.
+/* Records: a session's results as a table of cases, and of published numbers beside them.
  *
  * Evidence is measured, simulated or published, and never what a tag or a label says: a case on backend cost is
  * simulated, any other is measured, and a record that says otherwise is refused; published numbers are lines of their
@@ -14,25 +10,14 @@
 #include "base/expr.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/outcome.h"
 #include "base/stats.h"
 #include "reports/records/metrics.h"
-
-typedef enum {
-    REPORT_STATUS_OK,
-    REPORT_STATUS_FAILED,
-    REPORT_STATUS_TIMEOUT,
-    REPORT_STATUS_OOM,
-    REPORT_STATUS_SKIPPED,
-    REPORT_STATUS_INVALID,
-    REPORT_STATUS_COUNT
-} report_status;
-
-const char *report_status_name(report_status status);
 
 /* One process of one case. Absent metrics are NAN. */
 typedef struct {
     int64_t process, order;
-    report_status status;
+    dit_outcome status;
     double metric[REPORT_METRIC_COUNT];
 } report_process;
 
@@ -65,7 +50,7 @@ typedef struct {
     int64_t world_size;
     report_process *processes;
     int process_count, process_capacity, ok_count;
-    report_status status; /* ok when every process is; else that of the first one that is not */
+    dit_outcome status; /* ok when every process is; else that of the first one that is not */
     report_failure failure;
     report_traffic *traffic; /* of the newest ok process */
     int traffic_count;
@@ -116,12 +101,21 @@ typedef struct {
     int bucket_count;
 } report_table;
 
-/* Reads the journal at `path`. Errors: DIT_ERR_IO; DIT_ERR_JOURNAL with the line for anything else. */
-dit_status report_table_read(const char *path, report_table *out);
-/* The same from memory; `path` is a name for messages. */
-dit_status report_table_parse(const char *text, size_t length, const char *path, report_table *out);
 /* Accepts a zeroed table. */
 void report_table_release(report_table *table);
+
+/* Each accepts a zeroed one. */
+void report_case_release(report_case *kase);
+void report_published_release(report_published *point);
+void report_traffic_release(report_case *kase);
+void report_trace_release(report_trace *trace);
+void report_failure_release(report_failure *failure);
+
+bool report_published_has_value(const report_published *point);
+/* Whether the source shows the best of a search over meshes. */
+bool report_published_is_search(const report_published *point);
+/* Tags may not bear the name of what comes from records. Errors: DIT_ERR_JSON_VALUE. */
+dit_status report_tags_check(const dit_json *doc, const cJSON *tags, const char *pointer);
 
 bool report_case_is_simulated(const report_case *kase);
 bool report_case_is_published(const report_case *kase);

@@ -2,8 +2,20 @@
 #ifndef DIT_REPORTS_TESTS_FIXTURE_H
 #define DIT_REPORTS_TESTS_FIXTURE_H
 
+#include "base/file.h"
 #include "base/tests/test.h"
+#include "reports/records/journal.h"
 #include "reports/records/records.h"
+#include <cmocka.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define FIXTURE_FOLDER DITBENCH_SOURCE_DIR "/reports/tests/fixture"
 #define GOLDEN_FOLDER  DITBENCH_SOURCE_DIR "/reports/tests/golden"

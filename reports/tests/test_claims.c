@@ -1,5 +1,5 @@
-#include "reports/records/claims.h"
 #include "reports/figures/figure.h"
+#include "reports/records/claims.h"
 
 #include "reports/tests/fixture.h"
 

@@ -1,9 +1,9 @@
 /* What figures are made of: colours that can be told apart, words that cover nothing, rows of panels, sizes on paper. */
 #include "reports/draw/canvas.h"
-#include "reports/figures/figure.h"
-#include "reports/layout/labels.h"
 #include "reports/draw/palette.h"
 #include "reports/draw/svg.h"
+#include "reports/figures/figure.h"
+#include "reports/layout/labels.h"
 
 #include "reports/tests/scratch.h"
 

@@ -1,3 +1,4 @@
+#include "reports/records/journal.h"
 #include "reports/tests/fixture.h"
 
 static void journal_becomes_cases_in_a_fixed_order(void **state)
@@ -56,7 +57,7 @@ static void failed_processes_give_no_numbers_but_a_reason(void **state)
     report_table table;
     fixture_table(&table);
     const report_case *u4 = fixture_case(&table, "toy 64x64 u4");
-    assert_int_equal(u4->status, REPORT_STATUS_TIMEOUT);
+    assert_int_equal(u4->status, DIT_OUTCOME_TIMEOUT);
     assert_int_equal(u4->ok_count, 0);
     assert_int_equal(u4->metric[REPORT_LATENCY].n, 0);
     assert_int_equal(u4->metric[REPORT_SPEEDUP].n, 0);
@@ -99,7 +100,7 @@ static void an_error_beside_a_record_voids_its_numbers(void **state)
     assert_int_equal(fixture_parse("{}", LINE("0", "ok", RECORD("5") ",\"error\":{\"code\":\"E_MISMATCH\"}"), &table),
                      DIT_OK);
     assert_int_equal(table.cases[0].metric[REPORT_LATENCY].n, 0);
-    assert_int_equal(table.cases[0].status, REPORT_STATUS_INVALID);
+    assert_int_equal(table.cases[0].status, DIT_OUTCOME_INVALID);
     report_table_release(&table);
 }
 
@@ -111,7 +112,7 @@ static void a_later_line_of_the_same_process_replaces_the_earlier(void **state)
         LINE("0", "ok", RECORD("9")) LINE("1", "ok", RECORD("9"));
     assert_int_equal(fixture_parse("{}", lines, &table), DIT_OK);
     assert_int_equal(table.cases[0].process_count, 2);
-    assert_int_equal(table.cases[0].status, REPORT_STATUS_OK);
+    assert_int_equal(table.cases[0].status, DIT_OUTCOME_OK);
     assert_near(table.cases[0].metric[REPORT_LATENCY].min, 9e-9, 1e-20);
     report_table_release(&table);
 }

@@ -2,8 +2,8 @@
 #include "base/hash.h"
 #include "reports/draw/gnuplot.h"
 #include "reports/draw/picture.h"
-#include "reports/report.h"
 #include "reports/records/timeline.h"
+#include "reports/report.h"
 
 #include "reports/tests/scratch.h"
 

@@ -1,11 +1,13 @@
 #include "suite/calibrate/calibrate_measured.h"
 
 #include "suite/calibrate/machine_fit.h"
+#include "suite/launch/one_case.h"
 #include "suite/machine/devices.h"
 #include "suite/machine/environment.h"
+#include "suite/paths.h"
 #include "suite/platform/cluster.h"
-#include "suite/session/session.h"
-#include "suite/launch/one_case.h"
+#include "suite/platform/platform.h"
+#include "suite/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +37,7 @@ static dit_status take_run(const suite_outcome *outcome, bool device, cJSON *raw
     cJSON *times = cJSON_GetObjectItemCaseSensitive(outcome->record, "times");
     const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->record, key));
     const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(outcome->record, "ranks");
-    if (outcome->status != SUITE_OUTCOME_OK || !times || !word || !cJSON_IsNumber(ranks)) return engine_error(outcome);
+    if (outcome->status != DIT_OUTCOME_OK || !times || !word || !cJSON_IsNumber(ranks)) return engine_error(outcome);
     cJSON *run = cJSON_CreateObject(), *copy = cJSON_Duplicate(times, true);
     if (!run || !copy || !cJSON_AddItemToArray(runs, run) || !cJSON_AddItemToObject(run, "times", copy))
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the times");

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "suite/catalogue/parameter.h"
+#include "suite/paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

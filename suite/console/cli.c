@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "suite/error_place.h"
+#include "suite/text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #ifndef DIT_SUITE_CONSOLE_CLI_H
 #define DIT_SUITE_CONSOLE_CLI_H
 
-#include "suite/text.h"
+#include "base/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

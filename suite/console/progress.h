@@ -3,6 +3,8 @@
 #ifndef DIT_SUITE_CONSOLE_PROGRESS_H
 #define DIT_SUITE_CONSOLE_PROGRESS_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -2,6 +2,7 @@
 #ifndef DIT_SUITE_CONSOLE_QUANTITY_H
 #define DIT_SUITE_CONSOLE_QUANTITY_H
 
+#include "base/status.h"
 #include "reports/text.h"
 
 #include <stdbool.h>

@@ -2,6 +2,8 @@
 #ifndef DIT_SUITE_CONSOLE_TERMINAL_H
 #define DIT_SUITE_CONSOLE_TERMINAL_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 

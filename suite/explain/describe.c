@@ -1,6 +1,7 @@
 #include "suite/explain/describe.h"
 
 #include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -217,7 +218,7 @@ dit_status suite_describe_cases(const cJSON *cases, const suite_single_params *s
     dit_status st = dit_json_add_string(kase, "schema", "ditbench.case/1");
     if (st == DIT_OK) st = dit_json_add_string(kase, "program", "describe");
     if (st == DIT_OK) st = suite_single_run(kase, single, &outcome);
-    if (st == DIT_OK && outcome.status != SUITE_OUTCOME_OK) {
+    if (st == DIT_OK && outcome.status != DIT_OUTCOME_OK) {
         const char *message = cJSON_GetStringValue(member(outcome.error, "message"));
         st = DIT_FAIL(DIT_ERR_CRASH, "the engine could not count: %s", message ? message : "it failed");
     }

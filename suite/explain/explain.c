@@ -3,12 +3,12 @@
 #include "base/label.h"
 #include "base/mesh.h"
 #include "base/patches.h"
-#include "suite/catalogue/catalogue.h"
+#include "suite/cases/document.h"
+#include "suite/cases/predict.h"
 #include "suite/explain/describe.h"
-#include "suite/machine/devices.h"
-#include "suite/workload/predict.h"
-#include "suite/session/schedule.h"
 #include "suite/explain/timetable.h"
+#include "suite/platform/platform.h"
+#include "suite/workload/load.h"
 #include "suite/workload/workload.h"
 
 #include <stdarg.h>

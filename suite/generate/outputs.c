@@ -1,5 +1,9 @@
 #include "suite/generate/outputs.h"
 
+#include "base/json.h"
+#include "suite/paths.h"
+#include "suite/text.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -8,7 +8,8 @@
 #ifndef DIT_SUITE_GENERATE_OUTPUTS_H
 #define DIT_SUITE_GENERATE_OUTPUTS_H
 
-#include "suite/text.h"
+#include "base/json.h"
+#include "suite/paths.h"
 
 typedef struct {
     char stem[SUITE_PATH];   /* the output without its ending; "" for a folder of the user's */

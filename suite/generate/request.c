@@ -3,8 +3,10 @@
 #include "base/buffer.h"
 #include "base/lenient.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/machine/devices.h"
-#include "suite/text.h"
+#include "suite/catalogue/model.h"
+#include "suite/catalogue/vae.h"
+#include "suite/paths.h"
+#include "suite/platform/platform.h"
 
 #include <errno.h>
 #include <math.h>

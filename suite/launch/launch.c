@@ -1,9 +1,10 @@
 #include "suite/launch/launch.h"
 
 #include "base/buffer.h"
-#include "suite/platform/cluster_xml.h"
-#include "suite/launch/stuck_ranks.h"
 #include "suite/launch/scratch.h"
+#include "suite/launch/stuck_ranks.h"
+#include "suite/paths.h"
+#include "suite/text.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -14,23 +15,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static const char *const outcome_names[SUITE_OUTCOME_COUNT] = {"ok", "failed", "timeout", "oom", "skipped", "invalid"};
-
-const char *suite_outcome_name(suite_outcome_status status)
-{
-    return outcome_names[status];
-}
-
-bool suite_outcome_from_name(const char *name, suite_outcome_status *out)
-{
-    for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) {
-        if (strcmp(outcome_names[i], name) != 0) continue;
-        *out = (suite_outcome_status)i;
-        return true;
-    }
-    return false;
-}
 
 /* ---- launchers --------------------------------------------------------------------------------------------------- */
 
@@ -169,7 +153,7 @@ dit_status suite_launcher_find(const char *name, const suite_launcher **out)
 
 /* ---- outcome ----------------------------------------------------------------------------------------------------- */
 
-static void set_error(suite_outcome *out, suite_outcome_status status, dit_status code, const char *message)
+static void set_error(suite_outcome *out, dit_outcome status, dit_status code, const char *message)
 {
     out->status = status;
     cJSON_Delete(out->error);
@@ -181,23 +165,23 @@ static void set_error(suite_outcome *out, suite_outcome_status status, dit_statu
 void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message)
 {
     *out = (suite_outcome){0};
-    set_error(out, SUITE_OUTCOME_FAILED, code, message);
+    set_error(out, DIT_OUTCOME_FAILED, code, message);
 }
 
 void suite_outcome_skip(suite_outcome *out, const char *reason, const char *hint)
 {
     *out = (suite_outcome){.exit_code = DIT_EXIT_SKIPPED};
-    set_error(out, SUITE_OUTCOME_SKIPPED, DIT_ERR_ENVIRONMENT, reason);
+    set_error(out, DIT_OUTCOME_SKIPPED, DIT_ERR_ENVIRONMENT, reason);
     if (hint[0]) suite_text_add(out->error, "hint", hint);
 }
 
 /* The status that an engine's error code leads to. */
-static suite_outcome_status status_of(dit_status code, int exit_code)
+static dit_outcome status_of(dit_status code, int exit_code)
 {
-    if (code == DIT_ERR_MEMORY) return SUITE_OUTCOME_OOM;
-    if (code == DIT_ERR_TIMEOUT) return SUITE_OUTCOME_TIMEOUT;
-    if (exit_code == DIT_EXIT_SKIPPED || code == DIT_ERR_UNSUPPORTED) return SUITE_OUTCOME_SKIPPED;
-    return dit_status_exit_code(code) == DIT_EXIT_VERIFICATION ? SUITE_OUTCOME_INVALID : SUITE_OUTCOME_FAILED;
+    if (code == DIT_ERR_MEMORY) return DIT_OUTCOME_OOM;
+    if (code == DIT_ERR_TIMEOUT) return DIT_OUTCOME_TIMEOUT;
+    if (exit_code == DIT_EXIT_SKIPPED || code == DIT_ERR_UNSUPPORTED) return DIT_OUTCOME_SKIPPED;
+    return dit_status_exit_code(code) == DIT_EXIT_VERIFICATION ? DIT_OUTCOME_INVALID : DIT_OUTCOME_FAILED;
 }
 
 /* Takes error.json over, if it can be read. */
@@ -228,7 +212,7 @@ static void describe_crash(const suite_process_result *result, suite_outcome *ou
                  : result->exit_code > 128 && result->exit_code < 128 + 65 ? result->exit_code - 128
                                                                            : 0;
     if (number == SIGKILL && result->oom_killed) {
-        set_error(out, SUITE_OUTCOME_OOM, DIT_ERR_MEMORY, "killed by the kernel: the machine ran out of memory");
+        set_error(out, DIT_OUTCOME_OOM, DIT_ERR_MEMORY, "killed by the kernel: the machine ran out of memory");
         return;
     }
     if (number)
@@ -236,8 +220,8 @@ static void describe_crash(const suite_process_result *result, suite_outcome *ou
     else
         snprintf(message, sizeof message, "the engine ended with exit code %d and left no error.json",
                  result->exit_code);
-    set_error(out, SUITE_OUTCOME_FAILED, DIT_ERR_CRASH, message);
-    if (result->exit_code == DIT_EXIT_SKIPPED) out->status = SUITE_OUTCOME_SKIPPED;
+    set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_CRASH, message);
+    if (result->exit_code == DIT_EXIT_SKIPPED) out->status = DIT_OUTCOME_SKIPPED;
 }
 
 static void read_record(const suite_launch_plan *plan, suite_outcome *out)
@@ -246,14 +230,14 @@ static void read_record(const suite_launch_plan *plan, suite_outcome *out)
     dit_json document = {0};
     if (suite_path(path, "%s/record.json", plan->out_dir) != DIT_OK || access(path, F_OK) != 0) return;
     if (dit_json_read_file(path, &document) != DIT_OK) {
-        set_error(out, SUITE_OUTCOME_FAILED, dit_error_last()->status, dit_error_last()->message);
+        set_error(out, DIT_OUTCOME_FAILED, dit_error_last()->status, dit_error_last()->message);
         return;
     }
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document.root, "schema"));
     if (schema && strcmp(schema, "ditbench.record/1") == 0)
         out->record = cJSON_Duplicate(document.root, true);
     else
-        set_error(out, SUITE_OUTCOME_FAILED, DIT_ERR_JSON_VALUE, "record.json is not of schema ditbench.record/1");
+        set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_JSON_VALUE, "record.json is not of schema ditbench.record/1");
     dit_json_release(&document);
 }
 
@@ -266,7 +250,7 @@ static bool check_evidence(const suite_launch_plan *plan, suite_outcome *out)
     if (evidence || plan->simulated) said = cJSON_IsString(evidence) ? evidence->valuestring : "nothing";
     if (strcmp(said, expected) == 0) return true;
     snprintf(message, sizeof message, "the record's evidence is %.100s, that of its platform is %s", said, expected);
-    set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_INTEGRITY, message);
+    set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_INTEGRITY, message);
     return false;
 }
 
@@ -280,7 +264,7 @@ static void check_device_memory(const suite_launch_plan *plan, suite_outcome *ou
     if (!plan->device_memory_bytes || !cJSON_IsNumber(total) || total->valuedouble <= limit) return;
     snprintf(message, sizeof message, "needs %.2f GiB on a device, the accelerator has %.2f GiB",
              total->valuedouble / gib, limit / gib);
-    if (!out->error) set_error(out, SUITE_OUTCOME_OOM, DIT_ERR_MEMORY, message); /* else the engine has said so */
+    if (!out->error) set_error(out, DIT_OUTCOME_OOM, DIT_ERR_MEMORY, message); /* else the engine has said so */
     cJSON_AddNumberToObject(out->error, "needed_bytes", total->valuedouble);
     cJSON_AddNumberToObject(out->error, "device_bytes", limit);
 }
@@ -291,11 +275,11 @@ static void check_record(const suite_launch_plan *plan, suite_outcome *out)
     const cJSON *validation = cJSON_GetObjectItemCaseSensitive(out->record, "validation");
     if (!check_evidence(plan, out)) return;
     if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(out->record, "communication_match")))
-        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_BYTES_MISMATCH, "counted bytes differ from the closed form");
+        set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_BYTES_MISMATCH, "counted bytes differ from the closed form");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "finite")))
-        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or pictures are not finite");
+        set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or pictures are not finite");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "pass")))
-        set_error(out, SUITE_OUTCOME_INVALID, DIT_ERR_MISMATCH,
+        set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_MISMATCH,
                   cJSON_HasObjectItem(validation, "oracle_rel_l2") ? "the result differs from its oracle"
                                                                    : "the result differs from the one-rank reference");
 }
@@ -313,7 +297,7 @@ static void set_late(double deadline_s, cJSON *positions, suite_outcome *out)
     dit_buffer message = {0};
     dit_buffer_printf(&message, "not finished at its deadline of %g s; all its processes were ended", deadline_s);
     suite_positions_name(positions, &message);
-    set_error(out, SUITE_OUTCOME_TIMEOUT, DIT_ERR_TIMEOUT,
+    set_error(out, DIT_OUTCOME_TIMEOUT, DIT_ERR_TIMEOUT,
               message.failed ? "not finished at its deadline" : message.data);
     if (positions) cJSON_AddItemToObject(out->error, "positions", positions);
     dit_buffer_release(&message);
@@ -337,9 +321,9 @@ static void judge(const suite_launch_plan *plan, const suite_launch_options *opt
         bool said = (failed || silent) && read_error(plan, out); /* smpirun ends well when a rank gives up */
         if (failed && !said) describe_crash(result, out);
         if (silent && !failed && !said)
-            set_error(out, SUITE_OUTCOME_FAILED, DIT_ERR_CRASH, "the engine ended without writing record.json");
-        if (!out->error || (out->status == SUITE_OUTCOME_OOM && out->record)) check_record(plan, out);
-        if (!out->error || out->status == SUITE_OUTCOME_OOM) check_device_memory(plan, out);
+            set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_CRASH, "the engine ended without writing record.json");
+        if (!out->error || (out->status == DIT_OUTCOME_OOM && out->record)) check_record(plan, out);
+        if (!out->error || out->status == DIT_OUTCOME_OOM) check_device_memory(plan, out);
     }
     add_log(plan, out);
 }

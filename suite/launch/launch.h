@@ -7,22 +7,13 @@
 #define DIT_SUITE_LAUNCH_LAUNCH_H
 
 #include "base/json.h"
+#include "base/outcome.h"
 #include "suite/launch/command.h"
 #include "suite/launch/process.h"
-#include "suite/text.h"
+#include "suite/paths.h"
 
-/* What became of one (case, process). */
-typedef enum {
-    SUITE_OUTCOME_OK,
-    SUITE_OUTCOME_FAILED,  /* ended with an error, or crashed                                */
-    SUITE_OUTCOME_TIMEOUT, /* was ended at its deadline                                      */
-    SUITE_OUTCOME_OOM,     /* an arena's limit, or the kernel's out-of-memory killer         */
-    SUITE_OUTCOME_SKIPPED, /* cannot run here, with the reason                               */
-    SUITE_OUTCOME_INVALID, /* ran, but its numbers or bytes are wrong                        */
-    SUITE_OUTCOME_COUNT
-} suite_outcome_status;
-const char *suite_outcome_name(suite_outcome_status status);
-bool suite_outcome_from_name(const char *name, suite_outcome_status *out);
+/* The network model that the files of suite/platform/cluster_xml.h are written for. */
+#define SUITE_SMPI_MODEL "--cfg=network/model:CM02"
 
 /* What to start. Strings stay the caller's. */
 typedef struct {
@@ -52,7 +43,7 @@ extern const suite_launcher suite_launchers[];
 dit_status suite_launcher_find(const char *name, const suite_launcher **out);
 
 typedef struct {
-    suite_outcome_status status;
+    dit_outcome status;
     bool interrupted; /* the harness was told to stop; there is no outcome                          */
     int exit_code;    /* of the launcher                                                            */
     int64_t elapsed_ns;

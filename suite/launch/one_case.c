@@ -1,6 +1,7 @@
 #include "suite/launch/one_case.h"
 
 #include "suite/launch/scratch.h"
+#include "suite/paths.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #include "suite/launch/scratch.h"
 
 #include "suite/launch/process.h"
+#include "suite/paths.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef DIT_SUITE_LAUNCH_SCRATCH_H
 #define DIT_SUITE_LAUNCH_SCRATCH_H
 
-#include "suite/text.h"
+#include "suite/paths.h"
 
 /* Removes scratch folders of dead owners, then makes this process's own (once) and returns its path in `out`. */
 dit_status suite_scratch_open(char out[SUITE_PATH]);

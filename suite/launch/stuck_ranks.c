@@ -1,6 +1,7 @@
 #include "suite/launch/stuck_ranks.h"
 
 #include "suite/launch/process.h"
+#include "suite/paths.h"
 #include "suite/text.h"
 
 #include <signal.h>

@@ -6,6 +6,8 @@
 #ifndef DIT_SUITE_MACHINE_CONTENTION_H
 #define DIT_SUITE_MACHINE_CONTENTION_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,8 @@
 #include "suite/machine/devices.h"
 
 #include "suite/launch/launch.h"
+#include "suite/paths.h"
+#include "suite/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,21 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ASKED_S = 120, BACKENDS = 2, ANSWER_BYTES = 1 << 20 };
-
-static const char *const backends[BACKENDS] = {"cuda", "host"};
-
-bool suite_backend_is_device(const char *backend)
-{
-    for (int i = 0; i < BACKENDS; i++)
-        if (strcmp(backend, backends[i]) == 0) return true;
-    return false;
-}
-
-const char *suite_backend_platform(const char *backend)
-{
-    return strcmp(backend, "cuda") == 0 ? "local-gpu" : strcmp(backend, "host") == 0 ? "host-device" : "local-cpu";
-}
+enum { ASKED_S = 120, MOST_KNOWN = 4, ANSWER_BYTES = 1 << 20 };
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
@@ -129,7 +117,7 @@ static void learn(const char *engine, const char *backend, known_devices *known)
 
 void suite_devices_find(const char *engine, const char *backend, suite_devices *out)
 {
-    static known_devices known[2 * BACKENDS];
+    static known_devices known[MOST_KNOWN];
     static int next;
     char path[SUITE_PATH];
     *out = (suite_devices){0};
@@ -139,23 +127,29 @@ void suite_devices_find(const char *engine, const char *backend, suite_devices *
         dit_error_clear();
         return;
     }
-    for (int i = 0; i < 2 * BACKENDS; i++) {
+    for (int i = 0; i < MOST_KNOWN; i++) {
         if (strcmp(known[i].engine, path) != 0 || strcmp(known[i].backend, backend) != 0) continue;
         *out = known[i].devices;
         return;
     }
     learn(path, backend, &known[next]);
     *out = known[next].devices;
-    next = (next + 1) % (2 * BACKENDS);
+    next = (next + 1) % MOST_KNOWN;
 }
 
-void suite_devices_refusal(const suite_devices *devices, const char *backend, int ranks, bool shared, char out[640])
+void suite_devices_refusal(const suite_devices *devices, const char *backend, const suite_device_need *need,
+                           char out[640])
 {
+    const double gib = 1024.0 * 1024 * 1024;
+    int64_t bytes = need->memory_bytes * (need->shared ? need->ranks : 1);
     out[0] = '\0';
     if (devices->count < 1)
         snprintf(out, 640, "no device of backend %s: %s", backend,
                  devices->reason[0] ? devices->reason : "this machine has none");
-    else if (ranks > devices->count && !shared)
-        snprintf(out, 640, "%d ranks need %d devices of backend %s, this machine has %d", ranks, ranks, backend,
-                 devices->count);
+    else if (need->ranks > devices->count && !need->shared)
+        snprintf(out, 640, "%d ranks need %d devices of backend %s, this machine has %d", need->ranks, need->ranks,
+                 backend, devices->count);
+    else if (devices->memory_bytes && bytes > devices->memory_bytes)
+        snprintf(out, 640, "the case needs %.1f GiB %s, a device of backend %s has %.1f GiB", (double)bytes / gib,
+                 need->shared ? "over all ranks" : "per rank", backend, (double)devices->memory_bytes / gib);
 }

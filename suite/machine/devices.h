@@ -13,15 +13,18 @@ typedef struct {
     const cJSON *list;
 } suite_devices;
 
-/* Whether a platform's backend computes on devices: those are what its ranks are counted by, and it has an element
- * type. */
-bool suite_backend_is_device(const char *backend);
 /* Asks the engine (NULL: the one beside this program) once; answers are kept. No error: whatever goes wrong is the
  * reason why there are none. */
 void suite_devices_find(const char *engine, const char *backend, suite_devices *out);
-/* The shipped platform of a backend, for cases that no workload places. */
-const char *suite_backend_platform(const char *backend);
-/* The reason why `ranks` ranks cannot have a device each, or, `shared`, one at all: "" when they can. */
-void suite_devices_refusal(const suite_devices *devices, const char *backend, int ranks, bool shared, char out[640]);
+/* What a case asks of devices. */
+typedef struct {
+    int ranks;
+    bool shared;          /* all ranks may share one device; else each needs its own */
+    int64_t memory_bytes; /* estimated peak of one rank; 0: not known                */
+} suite_device_need;
+
+/* The reason why a case cannot run on these devices, "" when it can: too few of them, or too little memory each. */
+void suite_devices_refusal(const suite_devices *devices, const char *backend, const suite_device_need *need,
+                           char out[640]);
 
 #endif

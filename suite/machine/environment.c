@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "suite/machine/device_report.h"
+#include "suite/machine/devices.h"
 #include "suite/text.h"
 #include "version.h"
 

@@ -1,5 +1,6 @@
 #include "suite/machine/network.h"
 
+#include "suite/paths.h"
 #include "suite/text.h"
 
 #include <glob.h>

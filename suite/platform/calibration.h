@@ -7,8 +7,8 @@
 #ifndef DIT_SUITE_PLATFORM_CALIBRATION_H
 #define DIT_SUITE_PLATFORM_CALIBRATION_H
 
+#include "suite/paths.h"
 #include "suite/platform/cluster.h"
-#include "suite/text.h"
 
 typedef enum {
     SUITE_CALIBRATED_ACCELERATOR,

@@ -1,8 +1,8 @@
 #include "suite/platform/cluster.h"
 
 #include "suite/catalogue/catalogue.h"
-#include "suite/catalogue/provenance.h"
 #include "suite/catalogue/parameter.h"
+#include "suite/catalogue/provenance.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* Accelerators and classes of links: the parts that clusters are put together from. */
 #include "suite/catalogue/catalogue.h"
-#include "suite/catalogue/provenance.h"
 #include "suite/catalogue/parameter.h"
+#include "suite/catalogue/provenance.h"
+#include "suite/paths.h"
 #include "suite/platform/cluster.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * smpi/host-speed says the same, so that smpi_execute(seconds) takes seconds; nothing shorter is dropped
  * (smpi/cpu-threshold). TCP's window and its acknowledgements are switched off.
  *
- * smpirun names its own network model on its command line, which no file can change: give it SUITE_SMPI_MODEL as well,
+ * smpirun names its own network model on its command line, which no file can change: give it SUITE_SMPI_MODEL (suite/launch/launch.h) as well,
  * or its correction factors for Ethernet will bend every message.
  */
 #ifndef DIT_SUITE_PLATFORM_CLUSTER_XML_H
@@ -14,8 +14,6 @@
 #include "suite/platform/cluster.h"
 
 #include <stdio.h>
-
-#define SUITE_SMPI_MODEL "--cfg=network/model:CM02"
 
 /* Writes the platform. Errors: DIT_ERR_IO. */
 dit_status suite_cluster_write_xml(const suite_cluster *cluster, FILE *file);

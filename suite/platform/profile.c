@@ -1,6 +1,7 @@
 #include "suite/platform/profile.h"
 
 #include "suite/catalogue/catalogue.h"
+#include "suite/text.h"
 
 #include <stdio.h>
 #include <string.h>

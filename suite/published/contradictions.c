@@ -1,5 +1,6 @@
 #include "suite/published/contradictions.h"
 
+#include "suite/paths.h"
 #include "suite/published/published.h"
 
 #include <stdio.h>

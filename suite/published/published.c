@@ -2,7 +2,7 @@
 
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
-#include "suite/text.h"
+#include "suite/paths.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -7,9 +7,9 @@
 #ifndef DIT_SUITE_PUBLISHED_PUBLISHED_H
 #define DIT_SUITE_PUBLISHED_PUBLISHED_H
 
-#include "base/json.h"
 #include "base/axis.h"
-#include "suite/text.h"
+#include "base/json.h"
+#include "suite/paths.h"
 
 /* One number as it was printed. Texts are never NULL: "" is what the file does not say. They lie in the file. */
 typedef struct {

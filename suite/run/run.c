@@ -4,20 +4,27 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "reports/text.h"
-#include "suite/simulate/simulated_cases.h"
-#include "suite/catalogue/catalogue.h"
+#include "suite/cases/document.h"
+#include "suite/console/progress.h"
+#include "suite/console/terminal.h"
+#include "suite/launch/scratch.h"
 #include "suite/machine/contention.h"
 #include "suite/machine/devices.h"
 #include "suite/machine/environment.h"
+#include "suite/paths.h"
+#include "suite/platform/platform.h"
+#include "suite/platform/profile.h"
 #include "suite/session/history.h"
 #include "suite/session/index.h"
-#include "suite/platform/profile.h"
-#include "suite/console/progress.h"
-#include "suite/simulate/published_lines.h"
+#include "suite/session/plan.h"
 #include "suite/session/results.h"
 #include "suite/session/schedule.h"
-#include "suite/launch/scratch.h"
-#include "suite/console/terminal.h"
+#include "suite/simulate/published_lines.h"
+#include "suite/simulate/simulated_cases.h"
+#include "suite/text.h"
+#include "suite/workload/case.h"
+#include "suite/workload/load.h"
+#include "suite/workload/workload.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,11 +117,11 @@ static dit_status run_make_tables(run_state *run)
     return DIT_OK;
 }
 
-static void note_status(run_state *run, int index, suite_outcome_status status)
+static void note_status(run_state *run, int index, dit_outcome status)
 {
     const suite_run_item *item = &run->schedule.items[index];
     run->status[index] = (int)status;
-    if (status == SUITE_OUTCOME_OK) run->good_process[item->case_index] = item->process;
+    if (status == DIT_OUTCOME_OK) run->good_process[item->case_index] = item->process;
 }
 
 /* ---- journal lines ----------------------------------------------------------------------------------------------- */
@@ -308,7 +315,7 @@ static dit_status warn_of_outlier(cJSON *line, const suite_outcome *outcome)
     int count = 0;
     cJSON_ArrayForEach(item, list) if (count < MOST_SAMPLES) values[count++] = item->valuedouble;
     int worst = dit_stats_outlier(values, count);
-    if (worst < 0 || outcome->status != SUITE_OUTCOME_OK) return DIT_OK;
+    if (worst < 0 || outcome->status != DIT_OUTCOME_OK) return DIT_OK;
     snprintf(text, sizeof text, "outlier: iteration %d of %d took %.2g times the median", worst + 1, count,
              values[worst] / dit_stats_median(values, count));
     return add_warning(line, text);
@@ -335,7 +342,7 @@ static dit_status fill_result_line(cJSON *line, const suite_case *one, const sui
     DIT_TRY(add_now(line, "ended"));
     DIT_TRY(dit_json_add_int(line, "elapsed_ns", outcome->elapsed_ns));
     DIT_TRY(dit_json_add_int(line, "exit_code", outcome->exit_code));
-    DIT_TRY(dit_json_add_string(line, "status", suite_outcome_name(outcome->status)));
+    DIT_TRY(dit_json_add_string(line, "status", dit_outcome_name(outcome->status)));
     if (outcome->error) cJSON_AddItemToObject(line, "error", cJSON_Duplicate(outcome->error, true));
     cJSON_AddItemToObject(line, "case", cJSON_Duplicate(one->document, true));
     cJSON_AddItemToObject(line, "tags", cJSON_Duplicate(one->tags, true));
@@ -422,9 +429,9 @@ static dit_status make_launch_plan(const run_state *run, const suite_run_item *i
 static void result_text(const suite_outcome *outcome, bool simulated, char out[RESULT_TEXT])
 {
     char latency[REPORT_NUMBER_TEXT];
-    double latency_ns = outcome->status == SUITE_OUTCOME_OK ? suite_record_latency_ns(outcome->record) : -1;
+    double latency_ns = outcome->status == DIT_OUTCOME_OK ? suite_record_latency_ns(outcome->record) : -1;
     out[0] = '\0';
-    if (outcome->status == SUITE_OUTCOME_OOM) snprintf(out, RESULT_TEXT, "out of memory:");
+    if (outcome->status == DIT_OUTCOME_OOM) snprintf(out, RESULT_TEXT, "out of memory:");
     if (latency_ns < 0) return;
     report_format(REPORT_UNIT_SECONDS, latency_ns * 1e-9, latency);
     snprintf(out, RESULT_TEXT, "%s%s", latency, simulated ? " simulated" : "");
@@ -458,7 +465,7 @@ static dit_status record_outcome(run_state *run, int index, const char *started,
     DIT_TRY(finish_line(run, line, st));
     note_status(run, index, outcome->status);
     result_text(outcome, one->is_simulated, result);
-    const suite_progress_case told = {.status = suite_outcome_name(outcome->status),
+    const suite_progress_case told = {.status = dit_outcome_name(outcome->status),
                                       .result = result,
                                       .note = message ? message : note,
                                       .elapsed_s = (double)outcome->elapsed_ns * 1e-9};
@@ -476,7 +483,9 @@ static bool is_skipped(const run_state *run, const suite_case *one, suite_outcom
     if (!suite_backend_is_device(backend)) return false;
     if (suite_platform_load(suite_case_platform(one->document, "name"), &platform) != DIT_OK) dit_error_clear();
     suite_devices_find(run->engine, backend, &devices);
-    suite_devices_refusal(&devices, backend, one->world_size, platform.share_devices, reason);
+    const suite_device_need need = {
+        .ranks = one->world_size, .shared = platform.share_devices, .memory_bytes = one->predicted_memory_bytes};
+    suite_devices_refusal(&devices, backend, &need, reason);
     if (!reason[0]) return false;
     suite_outcome_skip(outcome, reason, devices.hint);
     return true;
@@ -622,7 +631,7 @@ static void fill_summary(run_state *run)
     for (int i = 0; i < run->schedule.item_count; i++) {
         if (run->status[i] == NOT_RUN) continue;
         summary->counts[run->status[i]]++;
-        summary->verdicts += run->status[i] == SUITE_OUTCOME_OOM && case_of(run, i)->is_simulated;
+        summary->verdicts += run->status[i] == DIT_OUTCOME_OOM && case_of(run, i)->is_simulated;
         done++;
     }
     summary->complete = done == run->schedule.item_count;
@@ -838,9 +847,9 @@ dit_status suite_run_workload(const char *workload, const suite_run_params *para
 
 /* ---- resume ------------------------------------------------------------------------------------------------------ */
 
-static bool is_worth_retrying(suite_outcome_status status)
+static bool is_worth_retrying(dit_outcome status)
 {
-    return status == SUITE_OUTCOME_FAILED || status == SUITE_OUTCOME_TIMEOUT || status == SUITE_OUTCOME_OOM;
+    return status == DIT_OUTCOME_FAILED || status == DIT_OUTCOME_TIMEOUT || status == DIT_OUTCOME_OOM;
 }
 
 /* What the journal says of each item. */
@@ -850,7 +859,7 @@ static void take_history(run_state *run)
         const suite_run_item *item = &run->schedule.items[i];
         const suite_case *one = &run->schedule.cases[item->case_index];
         const suite_history_result *result = suite_history_find(&run->history, one->case_id, item->process);
-        bool verdict = result && result->status == SUITE_OUTCOME_OOM && one->is_simulated;
+        bool verdict = result && result->status == DIT_OUTCOME_OOM && one->is_simulated;
         if (!result || (run->params->retry_failed && !verdict && is_worth_retrying(result->status))) continue;
         note_status(run, i, result->status);
     }
@@ -952,12 +961,12 @@ int suite_run_exit_code(const suite_run_summary *summaries, int count)
         const suite_run_summary *one = &summaries[i];
         interrupted |= one->signal_number == SIGINT;
         terminated |= one->signal_number == SIGTERM;
-        wrong |= one->counts[SUITE_OUTCOME_INVALID] > 0;
-        failed |= one->counts[SUITE_OUTCOME_FAILED] + one->counts[SUITE_OUTCOME_TIMEOUT] +
-                      one->counts[SUITE_OUTCOME_OOM] - one->verdicts >
+        wrong |= one->counts[DIT_OUTCOME_INVALID] > 0;
+        failed |= one->counts[DIT_OUTCOME_FAILED] + one->counts[DIT_OUTCOME_TIMEOUT] + one->counts[DIT_OUTCOME_OOM] -
+                      one->verdicts >
                   0;
-        ran |= one->counts[SUITE_OUTCOME_OK] + one->verdicts > 0;
-        skipped |= one->counts[SUITE_OUTCOME_SKIPPED] > 0 || one->planned == 0;
+        ran |= one->counts[DIT_OUTCOME_OK] + one->verdicts > 0;
+        skipped |= one->counts[DIT_OUTCOME_SKIPPED] > 0 || one->planned == 0;
     }
     if (interrupted || terminated) return interrupted ? DIT_EXIT_INTERRUPTED : DIT_EXIT_TERMINATED;
     if (wrong) return DIT_EXIT_VERIFICATION;
@@ -973,8 +982,8 @@ cJSON *suite_run_summary_json(const suite_run_summary *summary)
     cJSON_AddStringToObject(document, "path", summary->session.dir);
     cJSON_AddStringToObject(document, "workload", summary->workload);
     cJSON_AddNumberToObject(document, "planned", summary->planned);
-    for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) {
-        cJSON_AddNumberToObject(document, suite_outcome_name((suite_outcome_status)i), summary->counts[i]);
+    for (int i = 0; i < DIT_OUTCOME_COUNT; i++) {
+        cJSON_AddNumberToObject(document, dit_outcome_name((dit_outcome)i), summary->counts[i]);
         done += summary->counts[i];
     }
     cJSON_AddNumberToObject(document, "done", done);
@@ -999,10 +1008,10 @@ static void print_counts(const suite_run_summary *summary)
 {
     int done = 0;
     char took[32];
-    for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) done += summary->counts[i];
+    for (int i = 0; i < DIT_OUTCOME_COUNT; i++) done += summary->counts[i];
     printf("%s: %d of %d run%s", summary->workload, done, summary->planned, suite_plural(summary->planned));
-    for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) {
-        const char *word = suite_outcome_name((suite_outcome_status)i);
+    for (int i = 0; i < DIT_OUTCOME_COUNT; i++) {
+        const char *word = dit_outcome_name((dit_outcome)i);
         if (summary->counts[i])
             printf(", %s%d %s%s", suite_colour_start(stdout, word), summary->counts[i], word,
                    suite_colour_end(stdout, word));
@@ -1027,7 +1036,7 @@ static void print_results(const suite_run_summary *summary)
 void suite_run_summary_print(const suite_run_summary *summary, bool quiet)
 {
     char name[SUITE_PATH + 2];
-    bool ran = summary->counts[SUITE_OUTCOME_SKIPPED] < summary->planned;
+    bool ran = summary->counts[DIT_OUTCOME_SKIPPED] < summary->planned;
     print_counts(summary);
     if (!quiet && ran) print_results(summary);
     name_session(&summary->session, name, sizeof name);

@@ -8,6 +8,7 @@
 
 #include "suite/launch/launch.h"
 #include "suite/session/session.h"
+#include "suite/text.h"
 
 /* Zero means default everywhere. */
 typedef struct {
@@ -35,8 +36,8 @@ typedef struct {
     suite_session session;
     char workload[128];
     int planned, dropped;
-    int counts[SUITE_OUTCOME_COUNT]; /* newest result of each (case, process)               */
-    int verdicts;                    /* of them, simulations that say out of memory: results, not failures      */
+    int counts[DIT_OUTCOME_COUNT]; /* newest result of each (case, process)               */
+    int verdicts;                  /* of them, simulations that say out of memory: results, not failures      */
     bool complete;
     bool stays_behind; /* nothing could be run, so it did not become `latest`                */
     double wall_s;     /* how long this call ran cases                                       */

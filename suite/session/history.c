@@ -22,7 +22,7 @@ static dit_status take_result(suite_history *history, int line, const dit_json *
     const cJSON *process = cJSON_GetObjectItemCaseSensitive(document->root, "process");
     suite_history_result result = {.line = line};
     if (!case_id || strlen(case_id) != DIT_HASH_HEX - 1 || !cJSON_IsNumber(process) || !status ||
-        !suite_outcome_from_name(status, &result.status))
+        !dit_outcome_from_name(status, &result.status))
         return incomplete(document, line, "a result needs case_id, process and a known status");
     if (history->result_count == history->capacity) {
         int capacity = history->capacity * 2 + 64;

@@ -2,14 +2,14 @@
 #ifndef DIT_SUITE_SESSION_HISTORY_H
 #define DIT_SUITE_SESSION_HISTORY_H
 
-#include "suite/session/journal.h"
 #include "suite/launch/launch.h"
+#include "suite/session/journal.h"
 
 typedef struct {
     int line; /* of the journal */
     char case_id[DIT_HASH_HEX];
     int process;
-    suite_outcome_status status;
+    dit_outcome status;
     bool superseded; /* a later line holds the same (case, process): `resume --retry-failed` ran it again */
     cJSON *document; /* the whole line */
 } suite_history_result;

@@ -1,8 +1,11 @@
 #include "suite/session/index.h"
 
+#include "suite/session/session.h"
+
 #include "base/log.h"
+#include "suite/cases/document.h"
+#include "suite/paths.h"
 #include "suite/session/history.h"
-#include "suite/session/schedule.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,7 +86,7 @@ static dit_status insert_result(suite_index *index, sqlite3_stmt *insert, const 
     bind_text(insert, 3, result->case_id);
     bind_text(insert, 4, text_at(result->document, "label", NULL));
     sqlite3_bind_int(insert, 5, result->process);
-    bind_text(insert, 6, suite_outcome_name(result->status));
+    bind_text(insert, 6, dit_outcome_name(result->status));
     bind_text(insert, 7, text_at(result->document, "started", NULL));
     sqlite3_bind_int64(insert, 8, (int64_t)number_at(result->document, "elapsed_ns", NULL));
     if (latency_ns >= 0)
@@ -123,7 +126,7 @@ static const char *evidence_of(const suite_history *history)
     bool measured = false, simulated = false;
     for (int i = 0; i < history->result_count; i++) {
         bool virtual = suite_case_simulated(cJSON_GetObjectItemCaseSensitive(history->results[i].document, "case"));
-        if (history->results[i].status == SUITE_OUTCOME_SKIPPED) continue;
+        if (history->results[i].status == DIT_OUTCOME_SKIPPED) continue;
         measured |= !virtual;
         simulated |= virtual;
     }

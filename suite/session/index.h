@@ -8,7 +8,7 @@
 #ifndef DIT_SUITE_SESSION_INDEX_H
 #define DIT_SUITE_SESSION_INDEX_H
 
-#include "suite/session/session.h"
+#include "base/status.h"
 
 typedef struct suite_index suite_index;
 

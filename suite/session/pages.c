@@ -1,6 +1,7 @@
 #include "suite/session/pages.h"
 
 #include "suite/console/cli.h"
+#include "suite/paths.h"
 #include "version.h"
 
 #include <ctype.h>

@@ -4,6 +4,7 @@
 
 #include "reports/report.h"
 #include "reports/sessions.h"
+#include "suite/paths.h"
 #include "suite/session/session.h"
 
 /* The sessions folder that holds the session; false when it lies elsewhere, and no index lists it. */

@@ -2,7 +2,7 @@
 
 #include "suite/console/quantity.h"
 #include "suite/console/table.h"
-#include "suite/workload/workload.h"
+#include "suite/workload/tags.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -176,7 +176,7 @@ static void status_text(const report_case *kase, char out[CELL_BYTES])
     if (kase->ok_count && kase->ok_count < kase->process_count)
         snprintf(out, CELL_BYTES, "%d of %d ok", kase->ok_count, kase->process_count);
     else
-        snprintf(out, CELL_BYTES, "%s", report_status_name(kase->status));
+        snprintf(out, CELL_BYTES, "%s", dit_outcome_name(kase->status));
 }
 
 /* The column's words; "" when the row has none. */

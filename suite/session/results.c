@@ -1,6 +1,7 @@
 #include "suite/session/results.h"
 
 #include "base/stats.h"
+#include "reports/records/journal.h"
 #include "suite/console/quantity.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
@@ -89,7 +90,7 @@ static const report_published *published_for(const report_table *table, const re
 {
     for (int i = 0; i < table->published_count; i++) {
         const report_published *point = &table->published[i];
-        if (point->twin == kase && point->metric == REPORT_LATENCY && point->kase.status == REPORT_STATUS_OK)
+        if (point->twin == kase && point->metric == REPORT_LATENCY && point->kase.status == DIT_OUTCOME_OK)
             return point;
     }
     return NULL;
@@ -240,8 +241,8 @@ void suite_results_print_failures(const suite_results *results, FILE *out, int m
     int count = 0;
     for (int i = 0; i < results->count; i++) {
         const report_case *kase = results->rows[i].kase;
-        const char *status = report_status_name(kase->status), *code = kase->failure.code, *why = kase->failure.message;
-        if (kase->status == REPORT_STATUS_OK || count++ >= most) continue;
+        const char *status = dit_outcome_name(kase->status), *code = kase->failure.code, *why = kase->failure.message;
+        if (kase->status == DIT_OUTCOME_OK || count++ >= most) continue;
         fprintf(out, "%s%s%s  %s: %s%s%s\n", suite_colour_start(out, status), status, suite_colour_end(out, status),
                 kase->label, code ? code : "", code && why ? ": " : "", why ? why : "");
     }
@@ -259,7 +260,7 @@ static bool process_outlier(const report_case *kase, char *out, size_t size)
     int count = 0;
     for (int i = 0; i < kase->process_count && count < MOST_PROCESSES; i++) {
         double latency = kase->processes[i].metric[REPORT_LATENCY];
-        if (kase->processes[i].status != REPORT_STATUS_OK || !isfinite(latency)) continue;
+        if (kase->processes[i].status != DIT_OUTCOME_OK || !isfinite(latency)) continue;
         process[count] = kase->processes[i].process;
         values[count++] = latency;
     }
@@ -351,12 +352,11 @@ static dit_status add_fastest(suite_table *table, const report_case *kase, const
 /* "6 cases skipped", "2 cases out of memory". */
 static void print_statuses(const suite_results *results, FILE *out)
 {
-    static const char *const words[REPORT_STATUS_COUNT] = {
-        [REPORT_STATUS_FAILED] = "failed",         [REPORT_STATUS_TIMEOUT] = "timed out",
-        [REPORT_STATUS_OOM] = "out of memory",     [REPORT_STATUS_SKIPPED] = "skipped",
-        [REPORT_STATUS_INVALID] = "wrong numbers",
+    static const char *const words[DIT_OUTCOME_COUNT] = {
+        [DIT_OUTCOME_FAILED] = "failed",   [DIT_OUTCOME_TIMEOUT] = "timed out",     [DIT_OUTCOME_OOM] = "out of memory",
+        [DIT_OUTCOME_SKIPPED] = "skipped", [DIT_OUTCOME_INVALID] = "wrong numbers",
     };
-    for (int status = 0; status < REPORT_STATUS_COUNT; status++) {
+    for (int status = 0; status < DIT_OUTCOME_COUNT; status++) {
         int count = 0;
         const report_case *first = NULL;
         for (int i = 0; i < results->count; i++) {
@@ -365,9 +365,9 @@ static void print_statuses(const suite_results *results, FILE *out)
             if (!count++) first = kase;
         }
         if (!words[status] || !count) continue;
-        fprintf(out, "%s%s%s: %d case%s: %s%s\n", suite_colour_start(out, report_status_name((report_status)status)),
-                words[status], suite_colour_end(out, report_status_name((report_status)status)), count,
-                suite_plural(count), first->label, count > 1 ? ", ..." : "");
+        fprintf(out, "%s%s%s: %d case%s: %s%s\n", suite_colour_start(out, dit_outcome_name((dit_outcome)status)),
+                words[status], suite_colour_end(out, dit_outcome_name((dit_outcome)status)), count, suite_plural(count),
+                first->label, count > 1 ? ", ..." : "");
     }
 }
 

@@ -2,7 +2,7 @@
 #ifndef DIT_SUITE_SESSION_RESULTS_H
 #define DIT_SUITE_SESSION_RESULTS_H
 
-#include "reports/records/records.h"
+#include "reports/records/journal.h"
 
 #include <stdio.h>
 

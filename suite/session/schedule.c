@@ -1,26 +1,13 @@
 #include "suite/session/schedule.h"
 
+#include "suite/cases/document.h"
+#include "suite/paths.h"
+#include "suite/session/plan.h"
+#include "suite/text.h"
+#include "suite/workload/tags.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-int suite_case_threads(const cJSON *document)
-{
-    const cJSON *platform = cJSON_GetObjectItemCaseSensitive(document, "platform");
-    const cJSON *threads = cJSON_GetObjectItemCaseSensitive(platform, "threads_per_rank");
-    return cJSON_IsNumber(threads) && threads->valueint > 0 ? threads->valueint : 1;
-}
-
-const char *suite_case_platform(const cJSON *document, const char *key)
-{
-    const cJSON *platform = cJSON_GetObjectItemCaseSensitive(document, "platform");
-    const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(platform, key));
-    return word ? word : "";
-}
-
-bool suite_case_simulated(const cJSON *document)
-{
-    return strcmp(suite_case_platform(document, "backend"), "cost") == 0;
-}
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -219,6 +206,8 @@ static dit_status case_from_json(const dit_json *doc, const cJSON *row, suite_ca
     DIT_TRY(dit_json_optional_bool(doc, row, "/cases", "is_reference", &out->is_reference));
     DIT_TRY(dit_json_optional_bool(doc, row, "/cases", "is_oracle", &out->is_oracle));
     DIT_TRY(dit_json_optional_string(doc, row, "/cases", "oracle_id", &oracle_id));
+    DIT_TRY(dit_json_optional_int(doc, row, "/cases", "predicted_memory_bytes", 0, INT64_C(1) << 52,
+                                  &out->predicted_memory_bytes));
     DIT_TRY(dit_json_require_object(doc, row, "/cases", "tags", &tags));
     DIT_TRY(dit_json_require_object(doc, row, "/cases", "case", &document));
     DIT_TRY(hash_document(document, hash));

@@ -6,6 +6,7 @@
 #ifndef DIT_SUITE_SESSION_SCHEDULE_H
 #define DIT_SUITE_SESSION_SCHEDULE_H
 
+#include "suite/session/plan.h"
 #include "suite/session/session.h"
 #include "suite/workload/workload.h"
 
@@ -29,12 +30,5 @@ dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *se
 /* Reads plan.json back. Errors: DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_INTEGRITY when a case's id is not its hash. */
 dit_status suite_schedule_load(const suite_session *session, suite_schedule *out);
 void suite_schedule_release(suite_schedule *schedule);
-
-/* Whether a case document is to be simulated: its platform has backend cost. */
-bool suite_case_simulated(const cJSON *document);
-/* What a case's platform says under `key`; "" where it is no word. */
-const char *suite_case_platform(const cJSON *document, const char *key);
-/* platform.threads_per_rank of a case document, 1 when absent. */
-int suite_case_threads(const cJSON *document);
 
 #endif

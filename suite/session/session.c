@@ -1,6 +1,7 @@
 #include "suite/session/session.h"
 
 #include "base/log.h"
+#include "suite/paths.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -12,15 +13,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-dit_status suite_session_root(char out[SUITE_PATH])
-{
-    const char *given = getenv("DITBENCH_RESULTS");
-    char here[SUITE_PATH];
-    if (given && given[0] == '/') return suite_path(out, "%s", given);
-    if (!getcwd(here, sizeof here)) return DIT_FAIL(DIT_ERR_IO, "no current folder: %s", strerror(errno));
-    return suite_path(out, "%s/%s", here, given && *given ? given : "results/local");
-}
 
 /* Fills the derived fields from an existing folder. */
 static dit_status set_folder(const char *folder, suite_session *out)

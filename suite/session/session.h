@@ -11,7 +11,7 @@
 #ifndef DIT_SUITE_SESSION_SESSION_H
 #define DIT_SUITE_SESSION_SESSION_H
 
-#include "suite/text.h"
+#include "suite/paths.h"
 
 enum { SUITE_SESSION_NAME = 192 };
 
@@ -21,8 +21,6 @@ typedef struct {
     char journal[SUITE_PATH];
 } suite_session;
 
-/* Folder that holds the sessions; need not exist. */
-dit_status suite_session_root(char out[SUITE_PATH]);
 /* Makes a new session folder: `output` itself when given, else one under the root.
  * Errors: DIT_ERR_IO; DIT_ERR_USAGE when `output` already holds a session. */
 dit_status suite_session_create(const char *output, const char *workload_name, suite_session *out);

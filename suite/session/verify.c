@@ -1,9 +1,13 @@
 #include "suite/session/verify.h"
 
 #include "base/file.h"
+#include "suite/cases/document.h"
+#include "suite/cases/predict.h"
+#include "suite/paths.h"
 #include "suite/session/history.h"
-#include "suite/workload/predict.h"
+#include "suite/session/plan.h"
 #include "suite/session/schedule.h"
+#include "suite/workload/workload.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -300,12 +304,12 @@ static void check_result(verifier *v, const suite_history_result *result)
     const cJSON *record = member(result->document, "record"), *error = member(result->document, "error");
     snprintf(v->place, sizeof v->place, "journal.jsonl:%d", result->line);
     check_case(v, result);
-    if (result->status == SUITE_OUTCOME_OK && (!record || error))
+    if (result->status == DIT_OUTCOME_OK && (!record || error))
         problem(v, DIT_ERR_INTEGRITY, "status ok %s", error ? "with an error" : "without a record");
-    if (result->status == SUITE_OUTCOME_OK && cJSON_IsFalse(member(record, "communication_match")))
+    if (result->status == DIT_OUTCOME_OK && cJSON_IsFalse(member(record, "communication_match")))
         problem(v, DIT_ERR_BYTES_MISMATCH, "status ok although communication_match is false");
-    if (record && result->status == SUITE_OUTCOME_OK) check_evidence(v, result, record);
-    if (record && result->status == SUITE_OUTCOME_OK) check_record(v, result, record);
+    if (record && result->status == DIT_OUTCOME_OK) check_evidence(v, result, record);
+    if (record && result->status == DIT_OUTCOME_OK) check_record(v, result, record);
 }
 
 static bool is_planned(const suite_schedule *schedule, const suite_history_result *result)
@@ -324,7 +328,7 @@ static void check_union(verifier *v, const suite_history *history, const suite_s
     for (int i = 0; i < history->result_count; i++) {
         const suite_history_result *result = &history->results[i];
         snprintf(v->place, sizeof v->place, "journal.jsonl:%d", result->line);
-        if (result->superseded && result->status == SUITE_OUTCOME_OK)
+        if (result->superseded && result->status == DIT_OUTCOME_OK)
             problem(v, DIT_ERR_INTEGRITY, "a good result that a later line replaces");
         if (!is_planned(schedule, result)) problem(v, DIT_ERR_INTEGRITY, "a result that was not planned");
     }

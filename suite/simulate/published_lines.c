@@ -1,6 +1,7 @@
 #include "suite/simulate/published_lines.h"
 
 #include "base/log.h"
+#include "suite/paths.h"
 #include "suite/published/contradictions.h"
 #include "suite/simulate/published_points.h"
 #include "suite/text.h"

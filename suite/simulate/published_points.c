@@ -3,9 +3,10 @@
 #include "base/expr.h"
 #include "base/label.h"
 #include "base/stats.h"
-#include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/model.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/text.h"
+#include "suite/workload/load.h"
 
 #include <math.h>
 #include <stdarg.h>

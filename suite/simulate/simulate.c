@@ -2,9 +2,9 @@
 
 #include "suite/catalogue/catalogue.h"
 #include "suite/launch/launch.h"
-#include "suite/platform/cluster_xml.h"
 #include "suite/launch/process.h"
-#include "suite/text.h"
+#include "suite/paths.h"
+#include "suite/platform/cluster_xml.h"
 
 #include <errno.h>
 #include <stdio.h>

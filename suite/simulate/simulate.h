@@ -6,9 +6,9 @@
 #ifndef DIT_SUITE_SIMULATE_SIMULATE_H
 #define DIT_SUITE_SIMULATE_SIMULATE_H
 
-#include "suite/platform/calibration.h"
 #include "suite/launch/process.h"
-#include "suite/text.h"
+#include "suite/paths.h"
+#include "suite/platform/calibration.h"
 
 /* What a simulation is told beside the case. */
 typedef struct {

@@ -1,9 +1,10 @@
 #include "suite/simulate/simulated_cases.h"
 
 #include "base/clock.h"
-#include "suite/catalogue/catalogue.h"
 #include "suite/launch/process_pool.h"
 #include "suite/launch/scratch.h"
+#include "suite/paths.h"
+#include "suite/platform/platform.h"
 
 #include <string.h>
 

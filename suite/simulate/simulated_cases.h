@@ -7,6 +7,7 @@
 #define DIT_SUITE_SIMULATE_SIMULATED_CASES_H
 
 #include "suite/launch/launch.h"
+#include "suite/paths.h"
 #include "suite/simulate/simulate.h"
 #include "suite/workload/workload.h"
 

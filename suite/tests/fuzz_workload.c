@@ -1,5 +1,7 @@
 /* Fuzz target of the workload reader: parse, expand, plan. Run by ci/fuzz.sh, which names the data files through
  * DITBENCH_WORKLOADS. The text travels through a file in memory. */
+#include "suite/session/plan.h"
+#include "suite/workload/load.h"
 #include "suite/workload/workload.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* The option reader, and outside text made fit for JSON. */
 #include "suite/console/cli.h"
+#include "suite/paths.h"
 #include "suite/text.h"
 
 #include "base/tests/test.h"

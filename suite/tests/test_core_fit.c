@@ -2,9 +2,11 @@
  * byte, and what is wrong with raw times is said. */
 #include "kernels/cost/read.h"
 #include "suite/calibrate/calibrate_measured.h"
-#include "suite/catalogue/catalogue.h"
 #include "suite/calibrate/machine_fit.h"
+#include "suite/catalogue/catalogue.h"
+#include "suite/paths.h"
 #include "suite/platform/cluster.h"
+#include "suite/platform/platform.h"
 
 #include "base/tests/test.h"
 

@@ -1,11 +1,16 @@
 /* Approximate methods: their parameters, which cells merge, which are dropped or refused, and the oracles that
  * expansion adds. */
 #include "base/patches.h"
+#include "suite/cases/predict.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
-#include "suite/workload/predict.h"
+#include "suite/paths.h"
+#include "suite/session/plan.h"
 #include "suite/session/schedule.h"
+#include "suite/session/session.h"
 #include "suite/tests/workload_fixture.h"
+#include "suite/workload/case.h"
+#include "suite/workload/workload.h"
 
 #define TINY                                                                                                           \
     "\"model\":{\"name\":\"pixart-alpha-xl-2\",\"override\":{\"num_layers\":4}},\"resolution\":\"256x256\","           \

@@ -1,6 +1,7 @@
 /* Expansion: which cells are kept, dropped and merged, and what a case's identity depends on. */
 #include "suite/catalogue/method.h"
 #include "suite/tests/workload_fixture.h"
+#include "suite/workload/workload.h"
 
 #include <time.h>
 

@@ -1,5 +1,6 @@
 /* The journal: nothing written is lost, nothing torn is believed, nothing changed goes unnoticed. */
 #include "base/file.h"
+#include "suite/paths.h"
 #include "suite/session/history.h"
 #include "suite/session/journal.h"
 
@@ -265,7 +266,7 @@ static void the_newest_result_of_a_process_counts(void **state)
     assert_int_equal(history.result_count, 2);
     assert_true(history.results[0].superseded);
     assert_false(history.results[1].superseded);
-    assert_int_equal(suite_history_find(&history, id, 4)->status, SUITE_OUTCOME_OK);
+    assert_int_equal(suite_history_find(&history, id, 4)->status, DIT_OUTCOME_OK);
     assert_null(suite_history_find(&history, id, 3));
     assert_false(history.complete);
     suite_history_release(&history);

@@ -3,8 +3,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "suite/launch/launch.h"
-#include "suite/launch/stuck_ranks.h"
 #include "suite/launch/scratch.h"
+#include "suite/launch/stuck_ranks.h"
+#include "suite/paths.h"
 
 #include "base/tests/test.h"
 
@@ -68,30 +69,30 @@ static void endings_become_outcomes(void **state)
     (void)state;
     static const struct {
         const char *body;
-        suite_outcome_status status;
+        dit_outcome status;
         const char *code;
     } rows[] = {
-        {RECORD, SUITE_OUTCOME_OK, ""},
-        {"exit 0", SUITE_OUTCOME_FAILED, "E_CRASH"},
-        {"exit 3", SUITE_OUTCOME_FAILED, "E_CRASH"},
-        {"exit 77", SUITE_OUTCOME_SKIPPED, "E_CRASH"},
-        {"kill -SEGV $$", SUITE_OUTCOME_FAILED, "E_CRASH"},
-        {"kill -KILL $$", SUITE_OUTCOME_FAILED, "E_CRASH"},
-        {"echo '{' >$OUT/record.json", SUITE_OUTCOME_FAILED, "E_JSON_SYNTAX"},
-        {"echo '{\"schema\":\"x\"}' >$OUT/record.json", SUITE_OUTCOME_FAILED, "E_JSON_VALUE"},
-        {"echo '{\"code\":\"E_MEMORY\",\"message\":\"m\"}' >$OUT/error.json; exit 3", SUITE_OUTCOME_OOM, "E_MEMORY"},
-        {"echo '{\"code\":\"E_MISMATCH\",\"message\":\"m\"}' >$OUT/error.json; exit 6", SUITE_OUTCOME_INVALID,
+        {RECORD, DIT_OUTCOME_OK, ""},
+        {"exit 0", DIT_OUTCOME_FAILED, "E_CRASH"},
+        {"exit 3", DIT_OUTCOME_FAILED, "E_CRASH"},
+        {"exit 77", DIT_OUTCOME_SKIPPED, "E_CRASH"},
+        {"kill -SEGV $$", DIT_OUTCOME_FAILED, "E_CRASH"},
+        {"kill -KILL $$", DIT_OUTCOME_FAILED, "E_CRASH"},
+        {"echo '{' >$OUT/record.json", DIT_OUTCOME_FAILED, "E_JSON_SYNTAX"},
+        {"echo '{\"schema\":\"x\"}' >$OUT/record.json", DIT_OUTCOME_FAILED, "E_JSON_VALUE"},
+        {"echo '{\"code\":\"E_MEMORY\",\"message\":\"m\"}' >$OUT/error.json; exit 3", DIT_OUTCOME_OOM, "E_MEMORY"},
+        {"echo '{\"code\":\"E_MISMATCH\",\"message\":\"m\"}' >$OUT/error.json; exit 6", DIT_OUTCOME_INVALID,
          "E_MISMATCH"},
-        {"echo '{\"code\":\"E_MPI\",\"message\":\"m\"}' >$OUT/error.json; exit 3", SUITE_OUTCOME_FAILED, "E_MPI"},
-        {"echo '{\"code\":\"E_UNSUPPORTED\",\"message\":\"m\"}' >$OUT/error.json; exit 77", SUITE_OUTCOME_SKIPPED,
+        {"echo '{\"code\":\"E_MPI\",\"message\":\"m\"}' >$OUT/error.json; exit 3", DIT_OUTCOME_FAILED, "E_MPI"},
+        {"echo '{\"code\":\"E_UNSUPPORTED\",\"message\":\"m\"}' >$OUT/error.json; exit 77", DIT_OUTCOME_SKIPPED,
          "E_UNSUPPORTED"},
-        {"echo 'not json' >$OUT/error.json; exit 3", SUITE_OUTCOME_FAILED, "E_CRASH"},
+        {"echo 'not json' >$OUT/error.json; exit 3", DIT_OUTCOME_FAILED, "E_CRASH"},
         {"echo '{\"schema\":\"ditbench.record/1\",\"communication_match\":false}' >$OUT/record.json",
-         SUITE_OUTCOME_INVALID, "E_BYTES_MISMATCH"},
+         DIT_OUTCOME_INVALID, "E_BYTES_MISMATCH"},
         {"echo '{\"schema\":\"ditbench.record/1\",\"validation\":{\"pass\":false}}' >$OUT/record.json",
-         SUITE_OUTCOME_INVALID, "E_MISMATCH"},
+         DIT_OUTCOME_INVALID, "E_MISMATCH"},
         {"echo '{\"schema\":\"ditbench.record/1\",\"validation\":{\"finite\":false}}' >$OUT/record.json",
-         SUITE_OUTCOME_INVALID, "E_NONFINITE"},
+         DIT_OUTCOME_INVALID, "E_NONFINITE"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(suite_path_remove(out_dir), DIT_OK);
@@ -118,7 +119,7 @@ static void a_wrong_result_names_what_it_differs_from(void **state)
                  ">$OUT/record.json",
                  rows[i].validation);
         suite_outcome outcome = launch(body, 10);
-        assert_int_equal(outcome.status, SUITE_OUTCOME_INVALID);
+        assert_int_equal(outcome.status, DIT_OUTCOME_INVALID);
         assert_non_null(strstr(text_of(outcome.error, "message"), rows[i].words));
         suite_outcome_release(&outcome);
     }
@@ -146,7 +147,7 @@ static void a_hang_ends_at_its_deadline_with_its_whole_tree(void **state)
     suite_outcome outcome = launch("trap '' TERM\nsetsid sh -c 'trap \"\" TERM; sleep 100; sleep 100' &\n"
                                    "(sleep 100 &)\nwhile :; do sleep 100; done",
                                    0.5);
-    assert_int_equal(outcome.status, SUITE_OUTCOME_TIMEOUT);
+    assert_int_equal(outcome.status, DIT_OUTCOME_TIMEOUT);
     assert_string_equal(text_of(outcome.error, "code"), "E_TIMEOUT");
     assert_true(dit_clock_ns() - started < INT64_C(6000000000));
     assert_int_equal(count_left(), 0);
@@ -167,7 +168,7 @@ static void a_late_case_says_where_its_ranks_are(void **state)
                  *lines[i] ? "; " : "", lines[i]);
         suite_outcome outcome = launch(body, 0.5);
         const cJSON *positions = cJSON_GetObjectItemCaseSensitive(outcome.error, "positions");
-        assert_int_equal(outcome.status, SUITE_OUTCOME_TIMEOUT);
+        assert_int_equal(outcome.status, DIT_OUTCOME_TIMEOUT);
         assert_string_equal(text_of(outcome.error, "message"), message);
         assert_int_equal(cJSON_GetArraySize(positions), *lines[i] != '\0');
         if (*lines[i]) assert_string_equal(cJSON_GetArrayItem(positions, 0)->valuestring, lines[i]);
@@ -198,7 +199,7 @@ static void orphans_of_a_crash_are_ended(void **state)
 {
     (void)state;
     suite_outcome outcome = launch("setsid sleep 100 &\n(setsid sleep 100 &)\nkill -KILL $$", 10);
-    assert_int_equal(outcome.status, SUITE_OUTCOME_FAILED);
+    assert_int_equal(outcome.status, DIT_OUTCOME_FAILED);
     assert_int_equal(count_left(), 0);
     suite_outcome_release(&outcome);
 }

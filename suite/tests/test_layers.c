@@ -1,5 +1,6 @@
 /* Workloads of program attention: which cells merge, share a reference, are dropped or refused. */
 #include "suite/tests/workload_fixture.h"
+#include "suite/workload/workload.h"
 
 #define LAYER "\"program\":\"attention\",\"defaults\":{\"tokens\":64,\"heads\":8,\"head_dim\":16},"
 

@@ -1,6 +1,8 @@
 /* The plan: randomised blocks that are the same for the same seed, references first. */
+#include "suite/session/plan.h"
 #include "suite/tests/workload_fixture.h"
 #include "suite/verbs/verbs.h"
+#include "suite/workload/workload.h"
 
 static const char members[] =
     "\"defaults\":{\"model\":{\"name\":\"pixart-alpha-xl-2\",\"override\":{\"num_layers\":2}},"

@@ -2,6 +2,7 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/published/published.h"
 
+#include "suite/paths.h"
 #include "suite/tests/published_fixture.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

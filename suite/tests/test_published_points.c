@@ -1,6 +1,5 @@
 /* Published points: what is understood of one, which cases it becomes, and what a prediction for it takes. */
 #include "suite/simulate/published_points.h"
-#include "suite/text.h"
 
 #include "suite/tests/published_fixture.h"
 

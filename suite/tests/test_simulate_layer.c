@@ -2,6 +2,8 @@
  * cost. Skipped without SimGrid. */
 #include "suite/tests/simulator_fixture.h"
 #include "suite/tests/workload_fixture.h"
+#include "suite/workload/load.h"
+#include "suite/workload/workload.h"
 
 #include <math.h>
 #include <stdlib.h>

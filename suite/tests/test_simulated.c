@@ -1,9 +1,14 @@
 /* Simulated cases on paper: what a platform of backend cost makes of cells, the meshes of a search, where such cases
  * stand in a plan, and published points beside them. Nothing is simulated here. */
+#include "suite/cases/document.h"
 #include "suite/catalogue/method.h"
-#include "suite/simulate/published_lines.h"
+#include "suite/paths.h"
+#include "suite/session/plan.h"
 #include "suite/session/schedule.h"
+#include "suite/session/session.h"
+#include "suite/simulate/published_lines.h"
 #include "suite/tests/workload_fixture.h"
+#include "suite/workload/workload.h"
 
 #include <math.h>
 

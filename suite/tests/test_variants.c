@@ -1,6 +1,9 @@
 /* Variants of models, clips, and VAEs alone: what their cases say, and which are dropped or refused. */
 #include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/model.h"
+#include "suite/catalogue/vae.h"
 #include "suite/tests/workload_fixture.h"
+#include "suite/workload/workload.h"
 
 /* ---- variants ---------------------------------------------------------------------------------------------------- */
 

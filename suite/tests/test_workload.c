@@ -1,7 +1,11 @@
 /* Reading workloads: the shipped files are good, the malformed ones are refused with their place and a hint. */
 #include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/model.h"
 #include "suite/error_place.h"
+#include "suite/platform/platform.h"
 #include "suite/tests/workload_fixture.h"
+#include "suite/workload/load.h"
+#include "suite/workload/workload.h"
 
 #include <dirent.h>
 

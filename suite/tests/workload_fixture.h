@@ -3,6 +3,7 @@
 #ifndef DIT_SUITE_TESTS_WORKLOAD_FIXTURE_H
 #define DIT_SUITE_TESTS_WORKLOAD_FIXTURE_H
 
+#include "suite/workload/load.h"
 #include "suite/workload/workload.h"
 
 #include "base/tests/test.h"

@@ -2,6 +2,7 @@
 #include "suite/calibrate/calibrate.h"
 #include "suite/calibrate/calibrate_measured.h"
 #include "suite/console/cli.h"
+#include "suite/paths.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

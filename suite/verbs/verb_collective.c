@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "suite/console/cli.h"
 #include "suite/launch/one_case.h"
+#include "suite/text.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -162,10 +163,10 @@ static int answer(const collective_call *call, const suite_outcome *outcome)
             fprintf(stderr, "ditbench: %s: %s\n", code ? code : "E_CRASH", message ? message : "the engine failed");
         }
     }
-    if (outcome->status == SUITE_OUTCOME_OK) return result ? DIT_EXIT_OK : DIT_EXIT_CASE;
-    if (outcome->status == SUITE_OUTCOME_INVALID) return DIT_EXIT_VERIFICATION;
+    if (outcome->status == DIT_OUTCOME_OK) return result ? DIT_EXIT_OK : DIT_EXIT_CASE;
+    if (outcome->status == DIT_OUTCOME_INVALID) return DIT_EXIT_VERIFICATION;
     if (outcome->exit_code == DIT_EXIT_USAGE || outcome->exit_code == DIT_EXIT_ENVIRONMENT) return outcome->exit_code;
-    return outcome->status == SUITE_OUTCOME_SKIPPED ? DIT_EXIT_SKIPPED : DIT_EXIT_CASE;
+    return outcome->status == DIT_OUTCOME_SKIPPED ? DIT_EXIT_SKIPPED : DIT_EXIT_CASE;
 }
 
 static int run_collective(collective_call *call)

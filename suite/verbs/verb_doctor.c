@@ -1,15 +1,16 @@
 /* ditbench doctor: can this machine run the suite, and what would it lack? */
 #include "suite/console/cli.h"
+#include "suite/console/terminal.h"
+#include "suite/launch/launch.h"
+#include "suite/launch/scratch.h"
 #include "suite/machine/contention.h"
 #include "suite/machine/device_report.h"
+#include "suite/machine/devices.h"
 #include "suite/machine/environment.h"
-#include "suite/launch/launch.h"
 #include "suite/machine/network.h"
-#include "suite/launch/scratch.h"
-#include "suite/session/session.h"
-#include "suite/console/terminal.h"
+#include "suite/paths.h"
+#include "suite/text.h"
 #include "suite/verbs/verbs.h"
-#include "suite/workload/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

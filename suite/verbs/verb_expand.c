@@ -1,8 +1,10 @@
 /* ditbench expand: the cases of a workload, and every dropped cell with its reason. */
 #include "suite/console/cli.h"
-#include "suite/workload/settings.h"
 #include "suite/console/terminal.h"
+#include "suite/text.h"
 #include "suite/verbs/verbs.h"
+#include "suite/workload/load.h"
+#include "suite/workload/settings.h"
 #include "suite/workload/workload.h"
 
 #include <stdio.h>

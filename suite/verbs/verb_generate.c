@@ -1,13 +1,15 @@
 /* ditbench generate: one image or clip by hand. */
 #include "base/log.h"
 #include "suite/console/cli.h"
-#include "suite/generate/outputs.h"
-#include "suite/machine/devices.h"
-#include "suite/verbs/mesh_options.h"
-#include "suite/generate/xdit_flags.h"
 #include "suite/console/progress.h"
+#include "suite/generate/outputs.h"
 #include "suite/generate/request.h"
+#include "suite/generate/xdit_flags.h"
 #include "suite/launch/one_case.h"
+#include "suite/machine/devices.h"
+#include "suite/platform/platform.h"
+#include "suite/text.h"
+#include "suite/verbs/mesh_options.h"
 #include "suite/verbs/verbs.h"
 
 #include <errno.h>
@@ -163,6 +165,7 @@ static dit_status settle_backend(const generate_call *call)
     const suite_request *r = &call->request;
     const char *near = NULL;
     suite_devices devices;
+    const suite_device_need need = {.ranks = call->single.world_size, .shared = true};
     char reason[640];
     bool known = false, element_known = !r->element, device = suite_backend_is_device(r->backend);
     for (int i = 0; backends[i]; i++) known = known || strcmp(r->backend, backends[i]) == 0;
@@ -182,7 +185,7 @@ static dit_status settle_backend(const generate_call *call)
                         r->backend);
     if (!device || call->cli.dry_run) return DIT_OK;
     suite_devices_find(call->single.engine, r->backend, &devices);
-    suite_devices_refusal(&devices, r->backend, call->single.world_size, true, reason);
+    suite_devices_refusal(&devices, r->backend, &need, reason);
     return reason[0] ? dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s", reason), "%s", devices.hint) : DIT_OK;
 }
 
@@ -294,7 +297,7 @@ static dit_status run_case(generate_call *call, const cJSON *kase)
     if (st == DIT_OK) st = open_progress(call);
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
     close_progress(call);
-    if (st == DIT_OK && outcome.status != SUITE_OUTCOME_OK) st = raise_outcome(&outcome);
+    if (st == DIT_OK && outcome.status != DIT_OUTCOME_OK) st = raise_outcome(&outcome);
     if (st == DIT_OK) st = describe(call, &outcome, answer);
     if (st == DIT_OK && call->cli.json) suite_cli_print_json("generate", answer);
     if (st == DIT_OK && !call->cli.json) print_answer(answer);

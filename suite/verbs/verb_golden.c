@@ -2,9 +2,12 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "suite/console/cli.h"
-#include "suite/machine/devices.h"
-#include "suite/verbs/mesh_options.h"
 #include "suite/launch/one_case.h"
+#include "suite/machine/devices.h"
+#include "suite/paths.h"
+#include "suite/platform/platform.h"
+#include "suite/text.h"
+#include "suite/verbs/mesh_options.h"
 #include "suite/verbs/verbs.h"
 
 #include <errno.h>
@@ -95,7 +98,7 @@ static cJSON *verdict_from_error(const suite_outcome *outcome)
     bool crashed = code && strcmp(code, "E_CRASH") == 0;
     snprintf(reason, sizeof reason, "%s: %s%s%s", code ? code : "E_CRASH", message ? message : "no verdict",
              crashed && log ? "\n" : "", crashed && log ? log : "");
-    cJSON_AddStringToObject(result, "verdict", outcome->status == SUITE_OUTCOME_SKIPPED ? "skip" : "fail");
+    cJSON_AddStringToObject(result, "verdict", outcome->status == DIT_OUTCOME_SKIPPED ? "skip" : "fail");
     cJSON_AddStringToObject(result, "reason", reason);
     cJSON_AddItemToObject(result, "tensors", cJSON_CreateArray());
     return result;
@@ -105,7 +108,7 @@ static cJSON *verdict_of(const suite_outcome *outcome, const char *folder)
 {
     const cJSON *golden = cJSON_GetObjectItemCaseSensitive(outcome->record, "golden");
     const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(golden, "verdict"));
-    bool usable = verdict && outcome->status != SUITE_OUTCOME_TIMEOUT && outcome->status != SUITE_OUTCOME_OOM &&
+    bool usable = verdict && outcome->status != DIT_OUTCOME_TIMEOUT && outcome->status != DIT_OUTCOME_OOM &&
                   !(strcmp(verdict, "pass") == 0 && outcome->exit_code != 0);
     cJSON *result = usable ? cJSON_Duplicate(golden, true) : verdict_from_error(outcome);
     cJSON_DeleteItemFromObjectCaseSensitive(result, "path");
@@ -147,10 +150,11 @@ static void print_result(const cJSON *result, const char *folder, const char *ve
 static bool skip_folder(golden_call *call, const char *folder)
 {
     suite_devices devices;
+    const suite_device_need need = {.ranks = call->single.world_size, .shared = true};
     char reason[640];
     if (!suite_backend_is_device(call->backend) || call->single.dry_run) return false;
     suite_devices_find(call->single.engine, call->backend, &devices);
-    suite_devices_refusal(&devices, call->backend, call->single.world_size, true, reason);
+    suite_devices_refusal(&devices, call->backend, &need, reason);
     if (!reason[0]) return false;
     cJSON *result = cJSON_CreateObject();
     suite_text_add(result, "folder", folder);

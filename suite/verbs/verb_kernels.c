@@ -1,6 +1,7 @@
 /* ditbench kernels: the operators against the reference, and how fast they are. */
 #include "suite/console/cli.h"
 #include "suite/launch/one_case.h"
+#include "suite/text.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -84,22 +85,21 @@ static int answer(const kernels_call *call, const suite_outcome *outcome)
     const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
     if (call->cli.json) {
         cJSON *document = report ? cJSON_Duplicate(report, true) : cJSON_CreateObject();
-        if (outcome->error && outcome->status != SUITE_OUTCOME_SKIPPED)
+        if (outcome->error && outcome->status != DIT_OUTCOME_SKIPPED)
             cJSON_AddItemToObject(document, "error", cJSON_Duplicate(outcome->error, true));
         suite_cli_print_json("kernels", document);
         cJSON_Delete(document);
-    } else if (report && outcome->status != SUITE_OUTCOME_SKIPPED) {
+    } else if (report && outcome->status != DIT_OUTCOME_SKIPPED) {
         print_summary(report);
     }
-    if (outcome->error && !call->cli.json && outcome->status != SUITE_OUTCOME_SKIPPED) {
+    if (outcome->error && !call->cli.json && outcome->status != DIT_OUTCOME_SKIPPED) {
         const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
         fprintf(stderr, "ditbench: %s: %s\n", code ? code : "E_CRASH", message ? message : "the engine failed");
     }
-    if (outcome->status == SUITE_OUTCOME_OK)
-        return report && count_verdicts(report, "fail") ? DIT_EXIT_VERIFICATION : 0;
-    if (outcome->status == SUITE_OUTCOME_INVALID) return DIT_EXIT_VERIFICATION;
+    if (outcome->status == DIT_OUTCOME_OK) return report && count_verdicts(report, "fail") ? DIT_EXIT_VERIFICATION : 0;
+    if (outcome->status == DIT_OUTCOME_INVALID) return DIT_EXIT_VERIFICATION;
     if (outcome->exit_code == DIT_EXIT_USAGE) return DIT_EXIT_USAGE;
-    return outcome->status == SUITE_OUTCOME_SKIPPED ? DIT_EXIT_SKIPPED : DIT_EXIT_CASE;
+    return outcome->status == DIT_OUTCOME_SKIPPED ? DIT_EXIT_SKIPPED : DIT_EXIT_CASE;
 }
 
 static int run_kernels(kernels_call *call)

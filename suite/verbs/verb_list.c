@@ -1,15 +1,16 @@
 /* ditbench list: the sessions of this folder, or what the catalogue has. */
 #include "base/log.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/console/cli.h"
-#include "suite/explain/describe.h"
-#include "suite/session/index.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
-#include "suite/platform/cluster_xml.h"
+#include "suite/console/cli.h"
 #include "suite/console/row_filter.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
+#include "suite/explain/describe.h"
+#include "suite/paths.h"
+#include "suite/platform/cluster_xml.h"
+#include "suite/session/index.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>

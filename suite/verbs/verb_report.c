@@ -1,7 +1,9 @@
 /* ditbench report: journals of sessions as figures, tables and HTML pages. The work is in reports/. */
 #include "base/log.h"
 #include "suite/console/cli.h"
+#include "suite/paths.h"
 #include "suite/session/pages.h"
+#include "suite/session/session.h"
 #include "suite/verbs/verbs.h"
 #include "version.h"
 

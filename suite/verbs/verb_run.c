@@ -1,9 +1,10 @@
 /* ditbench run: one session per workload. */
 #include "base/log.h"
 #include "suite/console/cli.h"
+#include "suite/paths.h"
 #include "suite/run/run.h"
-#include "suite/workload/settings.h"
 #include "suite/verbs/verbs.h"
+#include "suite/workload/settings.h"
 
 #include <glob.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
 /* ditbench show: a session as a table, or one case in full. */
 #include "reports/text.h"
+#include "suite/cases/document.h"
 #include "suite/console/cli.h"
+#include "suite/console/terminal.h"
 #include "suite/session/history.h"
 #include "suite/session/result_table.h"
-#include "suite/session/schedule.h"
 #include "suite/session/session.h"
-#include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -146,7 +146,7 @@ static void print_samples(const suite_history_result *result)
 
 static void print_process(const suite_history_result *result)
 {
-    printf("process %d  %s%s%s  journal line %d\n", result->process, suite_outcome_name(result->status),
+    printf("process %d  %s%s%s  journal line %d\n", result->process, dit_outcome_name(result->status),
            is_simulated(result) ? " (simulated)" : "", result->superseded ? " (superseded)" : "", result->line);
     print_samples(result);
     for (size_t i = 0; i < sizeof process_rows / sizeof *process_rows; i++) {

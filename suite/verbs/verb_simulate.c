@@ -3,8 +3,9 @@
 #include "base/expr.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/console/cli.h"
-#include "suite/published/contradictions.h"
 #include "suite/console/progress.h"
+#include "suite/paths.h"
+#include "suite/published/contradictions.h"
 #include "suite/simulate/prediction_cache.h"
 #include "suite/verbs/verbs.h"
 

@@ -1,9 +1,9 @@
 /* ditbench status: how far a session is, also while it runs. */
 #include "suite/console/cli.h"
-#include "suite/session/history.h"
 #include "suite/console/progress.h"
-#include "suite/session/session.h"
 #include "suite/console/terminal.h"
+#include "suite/session/history.h"
+#include "suite/session/session.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static const char purpose[] =
 static const char examples[] = "ditbench status\nditbench status 20260131T12 --json";
 
 typedef struct {
-    int planned, done, counts[SUITE_OUTCOME_COUNT];
+    int planned, done, counts[DIT_OUTCOME_COUNT];
     double elapsed_s;
     bool running, complete;
 } status_facts;
@@ -50,8 +50,8 @@ static void print_text(const suite_session *session, const status_facts *facts)
     char left[32];
     printf("session %s\n%s: %d of %d run%s", session->dir, state_of(facts), facts->done, facts->planned,
            suite_plural(facts->planned));
-    for (int i = 0; i < SUITE_OUTCOME_COUNT; i++) {
-        if (facts->counts[i]) printf(", %d %s", facts->counts[i], suite_outcome_name((suite_outcome_status)i));
+    for (int i = 0; i < DIT_OUTCOME_COUNT; i++) {
+        if (facts->counts[i]) printf(", %d %s", facts->counts[i], dit_outcome_name((dit_outcome)i));
     }
     suite_progress_duration(seconds_left(facts), left);
     if (facts->done && facts->done < facts->planned) printf("; about %s left", left);
@@ -67,8 +67,8 @@ static void print_json(const suite_session *session, const status_facts *facts)
     cJSON_AddStringToObject(document, "state", state_of(facts));
     cJSON_AddNumberToObject(document, "planned", facts->planned);
     cJSON_AddNumberToObject(document, "done", facts->done);
-    for (int i = 0; i < SUITE_OUTCOME_COUNT; i++)
-        cJSON_AddNumberToObject(document, suite_outcome_name((suite_outcome_status)i), facts->counts[i]);
+    for (int i = 0; i < DIT_OUTCOME_COUNT; i++)
+        cJSON_AddNumberToObject(document, dit_outcome_name((dit_outcome)i), facts->counts[i]);
     if (facts->done) cJSON_AddNumberToObject(document, "seconds_left", seconds_left(facts));
     suite_cli_print_json("status", document);
     cJSON_Delete(document);
@@ -76,9 +76,8 @@ static void print_json(const suite_session *session, const status_facts *facts)
 
 static int exit_code_of(const status_facts *facts)
 {
-    int bad =
-        facts->counts[SUITE_OUTCOME_FAILED] + facts->counts[SUITE_OUTCOME_TIMEOUT] + facts->counts[SUITE_OUTCOME_OOM];
-    if (facts->counts[SUITE_OUTCOME_INVALID]) return DIT_EXIT_VERIFICATION;
+    int bad = facts->counts[DIT_OUTCOME_FAILED] + facts->counts[DIT_OUTCOME_TIMEOUT] + facts->counts[DIT_OUTCOME_OOM];
+    if (facts->counts[DIT_OUTCOME_INVALID]) return DIT_EXIT_VERIFICATION;
     return bad ? DIT_EXIT_CASE : DIT_EXIT_OK;
 }
 

@@ -1,7 +1,9 @@
 /* ditbench verify: is this session what was measured? */
 #include "suite/console/cli.h"
-#include "suite/verbs/verbs.h"
+#include "suite/session/session.h"
 #include "suite/session/verify.h"
+#include "suite/text.h"
+#include "suite/verbs/verbs.h"
 
 #include <stdio.h>
 

@@ -4,26 +4,16 @@
 #include "base/footprint.h"
 #include "base/label.h"
 #include "base/patches.h"
-#include "suite/workload/layer.h"
+#include "suite/cases/predict.h"
 #include "suite/catalogue/method.h"
-#include "suite/workload/predict.h"
+#include "suite/catalogue/model.h"
+#include "suite/catalogue/vae.h"
+#include "suite/workload/layer.h"
+#include "suite/workload/matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, double *out)
-{
-    const char *key = suite_parameter_key(parameter);
-    const cJSON *value = cell->values[parameter];
-    *out = 0;
-    if (!value && cell->attends) return DIT_OK;
-    if (!value) value = cJSON_GetObjectItemCaseSensitive(cell->model->default_run, key);
-    if (!cJSON_IsNumber(value))
-        return dit_json_fail(&cell->model->source, "/default_run", DIT_ERR_JSON_MISSING, "no default for %s", key);
-    *out = value->valuedouble;
-    return DIT_OK;
-}
 
 /* K and V of every row and block, of this step and of the one before. */
 static int64_t oracle_memory(const dit_facts *facts)

@@ -3,10 +3,15 @@
 #include "base/legality.h"
 #include "base/patches.h"
 #include "base/rows.h"
-#include "suite/workload/case.h"
-#include "suite/workload/layer.h"
 #include "suite/catalogue/method.h"
+#include "suite/catalogue/vae.h"
 #include "suite/error_place.h"
+#include "suite/platform/platform.h"
+#include "suite/workload/case.h"
+#include "suite/workload/expand.h"
+#include "suite/workload/layer.h"
+#include "suite/workload/matrix.h"
+#include "suite/workload/tags.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef DIT_SUITE_WORKLOAD_LAYER_H
 #define DIT_SUITE_WORKLOAD_LAYER_H
 
-#include "suite/workload/case.h"
+#include "suite/workload/matrix.h"
 
 /* Fills cell->layer from the cell's values, once its mesh is known; nothing is judged. */
 void suite_layer_resolve(suite_cell *cell);

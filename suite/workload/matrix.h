@@ -1,11 +1,13 @@
-/* Matrix: what a workload file declares, checked but not yet multiplied out. Private to workload.c and expand.c. */
+/* Matrix: what a workload file declares, checked but not yet multiplied out, and a cell of it. Private to suite/workload. */
 #ifndef DIT_SUITE_WORKLOAD_MATRIX_H
 #define DIT_SUITE_WORKLOAD_MATRIX_H
 
-#include "suite/catalogue/catalogue.h"
+#include "base/layer.h"
+#include "suite/catalogue/model.h"
 #include "suite/catalogue/parameter.h"
+#include "suite/catalogue/vae.h"
+#include "suite/platform/platform.h"
 #include "suite/platform/profile.h"
-#include "suite/workload/workload.h"
 
 #ifndef SUITE_MAX_CELLS
 #define SUITE_MAX_CELLS 100000 /* the fuzzer is built with fewer: what is large is slow, and teaches it nothing */
@@ -57,8 +59,33 @@ typedef struct suite_matrix {
     int profile_count;
 } suite_matrix;
 
-/* Fills cases, dropped and merged_count of a checked workload. */
-dit_status suite_expand(suite_workload *workload);
 void suite_matrix_free(suite_matrix *matrix);
+
+/* A cell with everything looked up and nothing judged. Pointers lie in the matrix. */
+typedef struct {
+    const cJSON *values[SUITE_PARAMETER_COUNT]; /* NULL: the model's own default */
+    const suite_model *model;
+    const suite_vae *vae;     /* program vae_decode; else NULL */
+    const suite_vae *decoder; /* that comes after denoising, where the scope is a pipeline; else NULL */
+    const suite_platform *platform;
+    int64_t width_px, height_px, num_frames, text_tokens; /* num_frames: 1 for images */
+    int threads_per_rank, world_size;
+    bool simulated;                /* the platform is a cluster that is simulated             */
+    const char *profile, *element; /* of a simulated cell; of others "none", and what they compute with */
+    const suite_profile *software; /* of a simulated cell: what the profile says; else NULL */
+    bool fp8_linear, no_graphs;    /* of a device: linear layers in fp8; every launch apart   */
+    int search_index;              /* which mesh of a search                                  */
+    dit_parallel parallel;
+    char method[64], mesh[64];
+    const char *attention; /* what the degrees amount to */
+    dit_facts facts;       /* zero for vae_decode and attention */
+    bool emulates;         /* an oracle: one rank that computes what `emulated` must give */
+    dit_parallel emulated;
+    bool attends; /* program attention: `layer` and no model */
+    dit_layer layer;
+} suite_cell;
+
+/* A number of the cell: its value, or the model's default, or 0 of a layer. Errors: DIT_ERR_JSON_MISSING. */
+dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, double *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include "reports/records/claim_names.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/method.h"
+#include "suite/workload/tags.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "suite/workload/settings.h"
 
 #include "suite/catalogue/parameter.h"
+#include "suite/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #define DIT_SUITE_WORKLOAD_SETTINGS_H
 
 #include "suite/console/cli.h"
+#include "suite/text.h"
 
 /* The option, for the table of a verb that reads workloads; `out` is a suite_strings *. */
 #define SUITE_OPTION_SET(out)                                                                                          \

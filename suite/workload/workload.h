@@ -8,7 +8,8 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "suite/text.h"
+
+enum { SUITE_POINTER = 512 }; /* bytes of a buffer for a JSON pointer */
 
 /* One fully resolved case (results/schema/README.md, "Case"). */
 typedef struct {
@@ -39,7 +40,7 @@ typedef struct {
 typedef struct {
     dit_json source;
     char name[128], title[256], hash[DIT_HASH_HEX];
-    char parameters[DIT_HASH_HEX]; /* of what decides the cases (notes.h) */
+    char parameters[DIT_HASH_HEX]; /* of what decides the cases (suite_workload_parameters) */
     const char *notes_for;         /* the parameters that the notes of claims were written for; NULL: none */
     suite_case *cases;
     int case_count;
@@ -54,44 +55,19 @@ typedef struct {
     struct suite_matrix *matrix; /* axes, models and platforms; case documents share the models' configs with it */
 } suite_workload;
 
-/* Parses and expands. `path` is a file, or a name looked up under the workloads folder ("smoke", "cpu/methods").
- * Case documents live as long as the workload: copy (cJSON_Duplicate) what should outlive it.
- * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_WORKLOAD, DIT_ERR_EXPRESSION with PATH:LINE:COLUMN.
- * release takes a zeroed one. */
-dit_status suite_workload_load(const char *path, suite_workload *out);
-/* The same with values of the command line laid over the file (suite/workload/settings.h); the hash is that of what results. */
-dit_status suite_workload_load_set(const char *path, const suite_strings *settings, suite_workload *out);
+/* release takes a zeroed one. */
 void suite_workload_release(suite_workload *workload);
 /* Errors: DIT_ERR_WORKLOAD when every cell was dropped, with the reasons counted. */
 dit_status suite_workload_require_cases(const suite_workload *workload);
-/* Asks every case for a timeline, as "measure": {"trace": true} does; case ids change with it. Errors:
- * DIT_ERR_MEMORY. */
-dit_status suite_workload_trace(suite_workload *workload);
-/* The same for a text in memory; `path` is only its name in messages. */
-dit_status suite_workload_parse(const char *text, size_t length, const char *path, suite_workload *out);
-/* Whether `expression` ("world_size <= 2 && method == 'ring'") holds for a case's tags. Errors: DIT_ERR_EXPRESSION,
- * with the nearest tag as hint for an unknown name. */
-dit_status suite_tags_test(const cJSON *tags, const char *expression, bool *out);
-/* The same for a filter that a person types: bools are values, too; gpus, num_gpus and ranks mean world_size,
- * num_inference_steps means steps; the hint for an unknown name lists all there are. */
-dit_status suite_tags_filter(const cJSON *tags, const char *expression, bool *out);
-/* Which values the tags that `expression` names have among `count` cases, "world_size is 1, 2, 4 here; ..."; "" when it
- * names none. */
-void suite_tags_describe(const suite_case *cases, int count, const char *expression, char *out, size_t size);
-/* Names of the tags, NULL-terminated. */
-const char *const *suite_tag_names(void);
-/* Finds the folder with the data files (models/, platforms/, schema/): $DITBENCH_WORKLOADS, ./workloads, the one beside
- * the source tree of the running binary, PREFIX/share/ditbench/workloads. NULL with an error when there is none. */
-const char *suite_workloads_folder(void);
-
-/* One planned process: which case, which repetition. */
-typedef struct {
-    int case_index, process, block, order;
-} suite_run_item;
-/* Randomised blocks: block p holds process p of every case in a shuffled order (seeded); within block 0 the one-rank
- * references and the oracles come first so that later cases can state their distance to them. An oracle is no
- * measurement: it has one process. Neither is a simulation, which gives the same again: one process, behind the others
- * of block 0, so that none runs beside a measurement, those that send most first. *items from malloc. */
-dit_status suite_plan(const suite_workload *workload, suite_run_item **items, int *count);
+/* The digest of all members of a workload that decide which cases there are and how they run: not of its names and texts,
+ * figures, claims and published numbers.
+ *
+ * A note of a claim ("because") tells what came out with the file's own parameters, and with others it may be wrong. So
+ * the file names in "notes_for" the digest of the parameters that its notes were written for, the journal keeps both
+ * digests, and reports show the notes only where they are equal. Errors: DIT_ERR_MEMORY. */
+dit_status suite_workload_parameters(const cJSON *workload, char out[DIT_HASH_HEX]);
+/* A string that can name a file: letters, digits, '.', '_' and '-', at most 100. Errors: DIT_ERR_JSON_*. */
+dit_status suite_require_identifier(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
+                                    const char **out);
 
 #endif

@@ -1,9 +1,9 @@
-#include "suite/workload/predict.h"
+#include "suite/cases/predict.h"
 
 #include "base/legality.h"
 #include "base/mesh.h"
-#include "suite/machine/devices.h"
-#include "suite/session/schedule.h"
+#include "suite/cases/document.h"
+#include "suite/platform/platform.h"
 
 #include <string.h>
 

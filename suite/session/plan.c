@@ -1,6 +1,7 @@
 #include "suite/workload/workload.h"
 
 #include "base/rng.h"
+#include "suite/session/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

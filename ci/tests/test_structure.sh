@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# ci/structure.sh passes the tree, and finds an arrow that points up, a circle of modules, a circle of rooms and a
+# crowded room. Speaks TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 4
+# shellcheck source=ci/tap.sh
+. ci/tap.sh
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+checker=$PWD/ci/structure.sh
+
+if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    "$checker" >"$scratch/found"
+    report $? "the folders keep their rules"
+    sed 's/^/# /' "$scratch/found"
+else
+    skip "the folders keep their rules" "this is no git checkout"
+fi
+
+# fresh: an empty repository in $scratch/tree.
+fresh() {
+    rm -rf "$scratch/tree"
+    git init -q "$scratch/tree"
+}
+
+# source_file PATH [INCLUDED]...: a source or a header that includes these.
+source_file() {
+    local path=$scratch/tree/$1
+    shift
+    mkdir -p "${path%/*}"
+    : >"$path"
+    for included in "$@"; do echo "#include \"$included\"" >>"$path"; done
+    git -C "$scratch/tree" add -A
+}
+
+# finds TEXT NAME: the checker refuses the tree and says so.
+finds() {
+    "$checker" "$scratch/tree" >"$scratch/found"
+    [ $? -eq 1 ] && grep -qF "$1" "$scratch/found"
+    report $? "$2"
+}
+
+fresh
+source_file base/hash.h
+source_file suite/run/run.c suite/run/run.h base/hash.h
+source_file suite/run/run.h base/hash.h
+"$checker" "$scratch/tree"
+report $? "a sound tree passes"
+
+source_file base/hash.c suite/run/run.h
+finds "base/hash.c includes suite/run/run.h" "an arrow that points up"
+
+fresh
+source_file suite/run/run.h suite/run/item.h
+source_file suite/run/item.c suite/run/run.h
+source_file suite/run/item.h
+finds "modules include each other in a circle" "a circle of modules, through a source"
+
+fresh
+source_file suite/run/run.c suite/session/session.h
+source_file suite/session/journal.c suite/run/item.h
+source_file suite/session/session.h
+source_file suite/run/item.h
+finds "rooms include each other in a circle" "a circle of rooms without one of modules"
+
+fresh
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do source_file "suite/run/part$i.c"; done
+finds "suite/run/ has 13 sources" "a crowded room"
+tap_end

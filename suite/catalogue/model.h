@@ -1,0 +1,36 @@
+/* Model: a file of workloads/models, with an override laid over its config. */
+#ifndef DIT_SUITE_CATALOGUE_MODEL_H
+#define DIT_SUITE_CATALOGUE_MODEL_H
+
+#include "base/json.h"
+
+/* A model file, after an override if there was one. Pointers lie inside `source`. */
+typedef struct {
+    dit_json source;
+    const char *name, *title, *guidance; /* guidance: cfg, distilled or none                     */
+    const char *vae;                     /* name of a file of workloads/vaes; NULL: not stated   */
+    cJSON *config, *scheduler;           /* NULL: architecture facts only, cannot be run         */
+    cJSON *latent, *text, *default_run;
+    cJSON *text_encoders; /* a list, which suite/catalogue/text_encoder.h resolves; NULL: not stated        */
+    cJSON *variants;      /* NULL: none; members are {"override", "why"}                  */
+    bool video;           /* kind: makes clips, so that a run has num_frames              */
+    int64_t parameters;   /* as its authors state them, in step with overrides; 0: not stated */
+    char variant[160];    /* "NAME", or "NAME~WHAT" when it was overridden                */
+} suite_model;
+
+/* Loads workloads/models/NAME.json; "NAME~VARIANT" is the file's variant of that name, its override laid over the
+ * config. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_* in the model file. release takes a
+ * zeroed one. */
+dit_status suite_model_load(const char *name, suite_model *out);
+void suite_model_release(suite_model *model);
+/* Lays `override` (config keys) over the model's config, and keeps the text widths in step. `as` names the result
+ * ("NAME~as"); NULL: the keys and values themselves do. Complaints are about `pointer` of `doc`.
+ * Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE; DIT_ERR_UNSUPPORTED without a config. */
+dit_status suite_model_override(suite_model *model, const dit_json *doc, const char *pointer, const cJSON *override,
+                                const char *as);
+/* Lays `override` over a copy of the model's scheduler into *out (caller deletes); with another "_class_name" it stands
+ * alone. Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE. */
+dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, const char *pointer,
+                                 const cJSON *override, cJSON **out);
+
+#endif

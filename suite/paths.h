@@ -1,0 +1,23 @@
+/* Paths: building them, making and removing folders, and the two folders that everything starts from. */
+#ifndef DIT_SUITE_PATHS_H
+#define DIT_SUITE_PATHS_H
+
+#include "base/status.h"
+
+enum { SUITE_PATH = 4096 }; /* bytes of a path buffer */
+
+/* printf into a path buffer. Errors: DIT_ERR_IO when it does not fit. */
+dit_status suite_path(char out[SUITE_PATH], const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* mkdir -p. Errors: DIT_ERR_IO. */
+dit_status suite_path_make(const char *folder);
+/* rm -rf; never follows a link. A path that does not exist is fine. Errors: DIT_ERR_IO. */
+dit_status suite_path_remove(const char *path);
+
+/* Finds the folder with the data files (models/, platforms/, schema/): $DITBENCH_WORKLOADS, ./workloads, the one beside
+ * the source tree of the running binary, PREFIX/share/ditbench/workloads. NULL with an error when there is none. */
+const char *suite_workloads_folder(void);
+/* The folder that holds the sessions: $DITBENCH_RESULTS, else results/local of the current folder. It need not exist.
+ * Errors: DIT_ERR_IO. */
+dit_status suite_session_root(char out[SUITE_PATH]);
+
+#endif

@@ -1,0 +1,17 @@
+/* Plan: the order in which the cases of a workload run. */
+#ifndef DIT_SUITE_SESSION_PLAN_H
+#define DIT_SUITE_SESSION_PLAN_H
+
+#include "suite/workload/workload.h"
+
+/* One planned process: which case, which repetition. */
+typedef struct {
+    int case_index, process, block, order;
+} suite_run_item;
+/* Randomised blocks: block p holds process p of every case in a shuffled order (seeded); within block 0 the one-rank
+ * references and the oracles come first so that later cases can state their distance to them. An oracle is no
+ * measurement: it has one process. Neither is a simulation, which gives the same again: one process, behind the others
+ * of block 0, so that none runs beside a measurement, those that send most first. *items from malloc. */
+dit_status suite_plan(const suite_workload *workload, suite_run_item **items, int *count);
+
+#endif

@@ -1,0 +1,10 @@
+/* Expand: multiplies a workload's matrix out into fully resolved cases. Nothing is run. */
+#ifndef DIT_SUITE_WORKLOAD_EXPAND_H
+#define DIT_SUITE_WORKLOAD_EXPAND_H
+
+#include "suite/workload/workload.h"
+
+/* Fills cases, dropped and merged_count of a checked workload. */
+dit_status suite_expand(suite_workload *workload);
+
+#endif
