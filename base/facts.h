@@ -2,7 +2,6 @@
 #ifndef DIT_BASE_FACTS_H
 #define DIT_BASE_FACTS_H
 
-#include "base/json.h"
 #include "base/latent.h"
 #include "base/status.h"
 #include <stdint.h>
@@ -31,7 +30,7 @@ typedef struct {
 } dit_block_run;
 enum { DIT_MAX_BLOCK_RUNS = 64 };
 
-/* What legality and volumes need to know of a model and its run; see dit_facts_from_case. */
+/* What legality and volumes need to know of a model and its run; see case_facts.h. */
 typedef struct {
     char family[64];   /* diffusers class, "PixArtTransformer2DModel"          */
     dit_latent latent; /* what is denoised; image_tokens and token_channels follow from it */
@@ -61,10 +60,8 @@ dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t co
 int64_t dit_facts_block_parameters(const dit_facts *facts, const dit_block_run *blocks);
 int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run *blocks);
 
-/* Facts from a case document (keys model.config, model.latent, model.text, model.guidance, model.parameters, run).
- * Reads diffusers' own config keys and the model file's, so a new family needs nothing here while it spells them alike.
- * Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_RESOLUTION. */
-dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out);
+/* Completes facts whose latent has its extents: image_tokens, token_channels, and segments where they were 1. */
+void dit_facts_resize(dit_facts *facts);
 
 #ifdef __cplusplus
 }

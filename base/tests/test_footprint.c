@@ -1,4 +1,5 @@
 /* Facts of a model, and how much memory a rank needs by them. */
+#include "base/case_facts.h"
 #include "base/facts.h"
 #include "base/footprint.h"
 

@@ -1,5 +1,6 @@
 #include "engine/case/case.h"
 
+#include "base/case_facts.h"
 #include "base/hash.h"
 #include "base/legality.h"
 #include "base/patches.h"

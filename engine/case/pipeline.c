@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static dit_status check_blocks(const dit_facts *document, const dit_facts *config)
-{
-    for (int64_t i = 0; i < config->layers; i++) {
-        dit_block_run said = dit_facts_blocks(document, i, 1), built = dit_facts_blocks(config, i, 1);
-        if (memcmp(&said, &built, sizeof said) != 0)
-            return DIT_FAIL(DIT_ERR_SHAPE, "block %lld: the case expects another kind than the architecture has",
-                            (long long)i);
-    }
-    return DIT_OK;
-}
-
 /* What the document says of the model and what its config says must be one truth: the harness plans with the first. */
 static dit_status check_facts(const dit_facts *document, const dit_facts *config)
 {
@@ -26,10 +15,6 @@ static dit_status check_facts(const dit_facts *document, const dit_facts *config
         {"blocks", document->layers, config->layers},
         {"heads", document->heads, config->heads},
         {"head_dim", document->head_dim, config->head_dim},
-        {"joint text", document->joint, config->joint},
-        {"attention per frame", document->segments > 1, config->segments > 1},
-        {"outputs that later blocks take", document->skips, config->skips},
-        {"tokens of a conditioning picture", document->picture_tokens, config->picture_tokens},
         {"latent channels", document->latent.channels, config->latent.channels},
         {"patch", document->latent.patch, config->latent.patch},
         {"patch_t", document->latent.patch_t, config->latent.patch_t},
@@ -39,7 +24,7 @@ static dit_status check_facts(const dit_facts *document, const dit_facts *config
             return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s: the case says %lld, the architecture has %lld",
                                            pairs[i].what, (long long)pairs[i].document, (long long)pairs[i].config),
                                   "correct the model file's latent and text");
-    return check_blocks(document, config);
+    return DIT_OK;
 }
 
 static dit_status open_conditions(dit_pipeline *p)
@@ -64,7 +49,7 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
     if (facts->text_tokens < 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "how many text tokens there are is not said"),
                               "give embeddings (prompt_embeds) or model.text.tokens");
-    dit_model_size_facts(facts);
+    dit_facts_resize(facts);
     return DIT_OK;
 }
 

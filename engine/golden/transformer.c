@@ -57,7 +57,7 @@ dit_status golden_transformer_create(golden_transformer *g, const dit_case_platf
     dit_runtime_params params = {
         .backend = platform->backend, .threads = platform->threads, .parallel = *platform->parallel};
     params.dtype = platform->dtype;
-    dit_model_size_facts(&g->facts);
+    dit_facts_resize(&g->facts);
     params.facts = g->facts;
     if (params.parallel.degree[DIT_AXIS_DATA] > 1)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,

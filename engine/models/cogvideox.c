@@ -115,19 +115,17 @@ static int64_t token_channels(const cogvideox_config *c)
     return c->channels * (c->patch_t ? c->patch_t : 1) * c->patch * c->patch;
 }
 
-static dit_status cogvideox_read_facts(const dit_config *config, dit_facts *facts)
+static dit_status cogvideox_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     cogvideox_config c;
     DIT_TRY(read_config(config, &c));
-    facts->heads = c.H, facts->head_dim = c.D;
-    facts->joint = true;
-    facts->guidance_branches = 2;
+    sizes->heads = c.H, sizes->head_dim = c.D, sizes->blocks[0] = c.layers;
     facts->latent = (dit_latent){.channels = c.channels,
                                  .vae_spatial = VAE_SPATIAL,
                                  .vae_temporal = c.vae_temporal,
                                  .patch_t = c.patch_t ? c.patch_t : 1,
                                  .patch = c.patch};
-    return joint_add_blocks(facts, c.layers, 0);
+    return DIT_OK;
 }
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */

@@ -54,16 +54,15 @@ static dit_status read_config(const dit_config *config, flux_config *c)
     return embed_read_rope_widths(config, "axes_dims_rope", c->D, c->axes);
 }
 
-static dit_status flux_read_facts(const dit_config *config, dit_facts *facts)
+static dit_status flux_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     flux_config c;
     DIT_TRY(read_config(config, &c));
-    facts->heads = c.H, facts->head_dim = c.D;
-    facts->joint = true;
-    facts->guidance_branches = 1;
+    sizes->heads = c.H, sizes->head_dim = c.D;
+    sizes->blocks[0] = c.doubles, sizes->blocks[1] = c.singles;
     facts->latent = (dit_latent){
         .channels = c.in_channels / (PACK * PACK), .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = PACK};
-    return joint_add_blocks(facts, c.doubles, c.singles);
+    return DIT_OK;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

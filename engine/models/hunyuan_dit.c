@@ -104,18 +104,16 @@ static dit_status read_config(const dit_config *config, hunyuan_config *c)
     return DIT_OK;
 }
 
-static dit_status hunyuan_read_facts(const dit_config *config, dit_facts *facts)
+static dit_status hunyuan_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     hunyuan_config c;
     DIT_TRY(read_config(config, &c));
-    facts->heads = c.H, facts->head_dim = c.D;
-    facts->skips = c.layers / 2 - 1;
+    sizes->heads = c.H, sizes->head_dim = c.D, sizes->blocks[0] = c.layers;
     facts->text_tokens = c.text_len + c.text_len_2;
-    facts->guidance_branches = 2;
     facts->mlp_ratio = (int64_t)ceil(c.mlp_ratio);
     facts->latent =
         (dit_latent){.channels = c.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.patch};
-    return dit_facts_add_blocks(facts, c.layers, &(dit_block_run){.sums.image = 3});
+    return DIT_OK;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

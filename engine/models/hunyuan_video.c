@@ -86,17 +86,16 @@ static dit_status read_config(const dit_config *config, hunyuan_config *c)
     return embed_read_rope_widths(config, "rope_axes_dim", c->D, c->axes);
 }
 
-static dit_status hunyuan_read_facts(const dit_config *config, dit_facts *facts)
+static dit_status hunyuan_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     hunyuan_config c;
     DIT_TRY(read_config(config, &c));
-    facts->heads = c.H, facts->head_dim = c.D;
-    facts->joint = true;
-    facts->guidance_branches = 1;
+    sizes->heads = c.H, sizes->head_dim = c.D;
+    sizes->blocks[0] = c.doubles, sizes->blocks[1] = c.singles;
     facts->mlp_ratio = (int64_t)ceil(c.mlp_ratio);
     facts->latent = (dit_latent){
         .channels = c.in_channels, .vae_spatial = 8, .vae_temporal = 4, .patch_t = c.patch_t, .patch = c.patch};
-    return joint_add_blocks(facts, c.doubles, c.singles);
+    return DIT_OK;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

@@ -10,12 +10,6 @@ dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buff
     return part == JOINT_TEXT ? rows_part(both, 0, text) : rows_part(both, text, image);
 }
 
-dit_status joint_add_blocks(dit_facts *facts, int64_t doubles, int64_t singles)
-{
-    DIT_TRY(dit_facts_add_blocks(facts, doubles, &(dit_block_run){.sums = {.image = 2, .text = 2}}));
-    return dit_facts_add_blocks(facts, singles, &(dit_block_run){.sums.both = 1});
-}
-
 dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, bool text_bias,
                                dit_attention **out)
 {

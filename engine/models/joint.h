@@ -36,9 +36,6 @@ void joint_project_text(dit_runtime *rt, const dit_partition *partition, const d
 /* Taps x [batch, rows, C] as it leaves a block: image as "`kind`_`index`", text as "`kind`_`index`_context". */
 dit_status joint_tap(dit_model *model, float *x, int64_t C, const char *kind, int64_t index);
 
-/* Tells of `doubles` double blocks and `singles` single ones after them. Errors: as dit_facts_add_blocks. */
-dit_status joint_add_blocks(dit_facts *facts, int64_t doubles, int64_t singles);
-
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* Chunks of C in a modulation, in the library's order; a single block has the first three. */

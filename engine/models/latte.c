@@ -64,17 +64,14 @@ static dit_status read_config(const dit_config *config, latte_config *c)
     return DIT_OK;
 }
 
-/* A block is a spatial one and the temporal one after it, which attends within a rank. */
-static dit_status latte_read_facts(const dit_config *config, dit_facts *facts)
+static dit_status latte_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     latte_config c;
     DIT_TRY(read_config(config, &c));
-    facts->heads = c.common.H, facts->head_dim = c.common.D;
-    facts->segments = 1;
-    facts->guidance_branches = 2;
+    sizes->heads = c.common.H, sizes->head_dim = c.common.D, sizes->blocks[0] = c.layers;
     facts->latent = (dit_latent){
         .channels = c.common.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.common.patch};
-    return dit_facts_add_blocks(facts, c.layers, &(dit_block_run){.sums.image = 3 + 2}); /* temporal: no text */
+    return DIT_OK;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

@@ -28,37 +28,25 @@ static const dit_model_ops *const architectures[] = {
 };
 /* clang-format on */
 
-dit_status dit_model_find(const char *class_name, const dit_model_ops **out)
+dit_status dit_model_find(const dit_config *config, const dit_model_ops **out)
 {
-    char known[512] = "";
-    *out = NULL;
+    const dit_architecture *architecture;
+    DIT_TRY(dit_architecture_from_config(config->doc, config->object, config->pointer, &architecture));
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
-        if (strcmp(architectures[i]->class_name, class_name) == 0) {
-            *out = architectures[i];
-            return DIT_OK;
-        }
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", architectures[i]->class_name);
+        *out = architectures[i];
+        if (strcmp(architecture->class_name, (*out)->class_name) == 0) return DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "model class \"%s\" is not built", class_name), "built: %s",
-                          known);
+    *out = NULL;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has facts and no model", architecture->class_name);
 }
 
 dit_status dit_model_read_facts(const dit_config *config, const dit_model_ops **ops, dit_facts *facts)
 {
-    const char *class_name;
-    DIT_TRY(dit_json_require_string(config->doc, config->object, config->pointer, "_class_name", &class_name));
-    DIT_TRY(dit_model_find(class_name, ops));
+    dit_architecture_sizes sizes = {0};
+    DIT_TRY(dit_model_find(config, ops));
     *facts = (dit_facts){.num_images = 1, .steps = 1, .mlp_ratio = 4};
-    snprintf(facts->family, sizeof facts->family, "%s", class_name);
-    return (*ops)->read_facts(config, facts);
-}
-
-void dit_model_size_facts(dit_facts *facts)
-{
-    facts->image_tokens = dit_latent_tokens(&facts->latent);
-    facts->token_channels = dit_latent_token_channels(&facts->latent);
-    facts->segments = facts->segments ? facts->latent.frames / facts->latent.patch_t : 1;
+    DIT_TRY((*ops)->read_facts(config, &sizes, facts));
+    return dit_architecture_fill(dit_architecture_find((*ops)->class_name), &sizes, facts);
 }
 
 static dit_stage stage_of(const dit_runtime *rt)
@@ -71,12 +59,9 @@ static dit_stage stage_of(const dit_runtime *rt)
 
 dit_status dit_model_create(const dit_model_params *params, dit_model **out)
 {
-    const char *class_name;
     const dit_model_ops *ops;
     *out = NULL;
-    DIT_TRY(dit_json_require_string(params->config.doc, params->config.object, params->config.pointer, "_class_name",
-                                    &class_name));
-    DIT_TRY(dit_model_find(class_name, &ops));
+    DIT_TRY(dit_model_find(&params->config, &ops));
     dit_model *model = calloc(1, sizeof *model);
     if (!model) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
     *model = (dit_model){.ops = ops, .params = *params, .view = params->partition, .timestep_divisor = 1.0f};
@@ -85,7 +70,7 @@ dit_status dit_model_create(const dit_model_params *params, dit_model **out)
     if (st == DIT_OK && !params->rt->no_graphs) st = dit_graphs_create(params->rt, &model->graphs);
     if (st != DIT_OK) {
         dit_model_free(model);
-        return dit_error_note(st, "creating %s", class_name);
+        return dit_error_note(st, "creating %s", ops->class_name);
     }
     *out = model;
     return DIT_OK;

@@ -7,6 +7,7 @@
 #ifndef DIT_ENGINE_MODEL_H
 #define DIT_ENGINE_MODEL_H
 
+#include "base/architecture.h"
 #include "base/patches.h"
 #include "engine/attention/attention.h"
 #include "engine/runtime/condition.h"
@@ -50,10 +51,10 @@ typedef struct {
 typedef struct {
     const char *class_name;   /* diffusers' _class_name                         */
     dit_latent_layout layout; /* how its forward and its pipelines hold latents */
-    /* Fills what the config tells of `facts`: layers, heads, head_dim, joint, guidance_branches, mlp_ratio, sums,
-     * latent (all but the extents). `segments` is 1 for attention per frame: the caller sets the number of frames; else
-     * 0. `text_tokens` only where the architecture has one length for the text; else 0. */
-    dit_status (*read_facts)(const dit_config *config, dit_facts *facts);
+    /* Reads the config's numbers of heads and blocks into `sizes`, and into `facts` what depends on more than them:
+     * latent (all but the extents), mlp_ratio where it is not 4, and text_tokens where the architecture has one length
+     * for the text. */
+    dit_status (*read_facts)(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts);
     /* Loads the weights of params->stage into rt->run, makes all buffers, policies and needs, sets stream and width
      * (and skips). *state from rt->run. model->view is the whole partition meanwhile. */
     dit_status (*create)(const dit_model_params *params, dit_model *model);
@@ -99,13 +100,11 @@ static inline bool dit_stage_has(const dit_model_params *params, int64_t index)
     return index >= own->first && index < own->first + own->count;
 }
 
-/* Row for a diffusers class. Errors: DIT_ERR_UNSUPPORTED naming the classes that are built. */
-dit_status dit_model_find(const char *class_name, const dit_model_ops **out);
-/* Row and facts for a config: `facts` as read_facts leaves it, family set. Errors: as find, DIT_ERR_JSON_*. */
+/* Row for the class that a config names. Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED naming the classes there are. */
+dit_status dit_model_find(const dit_config *config, const dit_model_ops **out);
+/* Row and facts for a config: what its architecture (base/architecture.h) and its numbers tell; one image, one step.
+ * Errors: as find, DIT_ERR_JSON_*. */
 dit_status dit_model_read_facts(const dit_config *config, const dit_model_ops **ops, dit_facts *facts);
-/* Completes facts whose latent has its extents: image_tokens, token_channels, segments. */
-void dit_model_size_facts(dit_facts *facts);
-
 /* Collective (weights are per rank, the policy may need communicators). Errors: DIT_ERR_JSON_*, DIT_ERR_TENSOR_MISSING,
  * DIT_ERR_SHAPE, DIT_ERR_UNSUPPORTED for config values that would change the numbers and are not built. */
 dit_status dit_model_create(const dit_model_params *params, dit_model **out);

@@ -73,15 +73,14 @@ static dit_status read_config(const dit_config *config, pixart_config *c)
     return DIT_OK;
 }
 
-static dit_status pixart_read_facts(const dit_config *config, dit_facts *facts)
+static dit_status pixart_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     pixart_config c;
     DIT_TRY(read_config(config, &c));
-    facts->heads = c.common.H, facts->head_dim = c.common.D;
-    facts->guidance_branches = 2;
+    sizes->heads = c.common.H, sizes->head_dim = c.common.D, sizes->blocks[0] = c.layers;
     facts->latent = (dit_latent){
         .channels = c.common.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.common.patch};
-    return dit_facts_add_blocks(facts, c.layers, &(dit_block_run){.sums.image = 3});
+    return DIT_OK;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

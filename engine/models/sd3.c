@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-enum { MAX_DUAL = 256 };
 /* A dual block's image has three chunks more, for its second attention. */
 enum { SHIFT_SECOND = JOINT_CHUNKS, SCALE_SECOND, GATE_SECOND, DUAL_CHUNKS };
 _Static_assert((int)DUAL_CHUNKS <= (int)JOINT_MAX_CHUNKS, "the blocks' buffer holds the modulation");
@@ -22,8 +21,6 @@ typedef struct {
 
 typedef struct {
     int64_t layers, H, D, patch, in_channels, out_channels, text_dim, context_dim, pooled_dim, sample_size, max_grid;
-    int64_t dual[MAX_DUAL];
-    int duals; /* entries of dual; at most 0: none */
     bool qk_norm;
 } sd3_config;
 
@@ -75,7 +72,6 @@ static dit_status read_config(const dit_config *config, sd3_config *c)
 {
     const char *qk_norm = NULL;
     DIT_TRY(dit_config_read(config, fields, c));
-    DIT_TRY(dit_config_read_ints(config, "dual_attention_layers", 0, 10000, MAX_DUAL, c->dual, &c->duals));
     DIT_TRY(dit_json_optional_string(config->doc, config->object, config->pointer, "qk_norm", &qk_norm));
     if (qk_norm && strcmp(qk_norm, "rms_norm") != 0)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "qk_norm \"%s\" is not built", qk_norm),
@@ -84,36 +80,15 @@ static dit_status read_config(const dit_config *config, sd3_config *c)
     return check_config(c);
 }
 
-static bool is_dual(const sd3_config *c, int64_t layer)
-{
-    for (int i = 0; i < c->duals; i++)
-        if (c->dual[i] == layer) return true;
-    return false;
-}
-
-/* The last block does not write the text. */
-static dit_status add_blocks(const sd3_config *c, dit_facts *facts)
-{
-    for (int64_t i = 0, next; i < c->layers; i = next) {
-        bool dual = is_dual(c, i), last = i == c->layers - 1;
-        for (next = i + 1; next < c->layers - 1 && is_dual(c, next) == dual;) next++;
-        DIT_TRY(dit_facts_add_blocks(
-            facts, next - i,
-            &(dit_block_run){.image_layers = dual, .sums = {.image = 2 + dual, .text = last ? 0 : 2}}));
-    }
-    return DIT_OK;
-}
-
-static dit_status sd3_read_facts(const dit_config *config, dit_facts *facts)
+static dit_status sd3_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     sd3_config c;
     DIT_TRY(read_config(config, &c));
-    facts->heads = c.H, facts->head_dim = c.D;
-    facts->joint = true;
-    facts->guidance_branches = 2;
+    sizes->heads = c.H, sizes->head_dim = c.D, sizes->blocks[0] = c.layers;
     facts->latent =
         (dit_latent){.channels = c.in_channels, .vae_spatial = 8, .vae_temporal = 1, .patch_t = 1, .patch = c.patch};
-    return add_blocks(&c, facts);
+    return dit_config_read_ints(config, "dual_attention_layers", 0, 10000, DIT_MAX_DUAL, sizes->dual,
+                                &sizes->dual_count);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -121,7 +96,7 @@ static dit_status sd3_read_facts(const dit_config *config, dit_facts *facts)
 static dit_status load_block(const dit_model_params *params, const sd3 *m, int64_t index, sd3_block *block)
 {
     dit_scope s = scope_of(params, "transformer_blocks.%lld.", (long long)index);
-    block->dual = is_dual(&m->c, index);
+    block->dual = dit_facts_blocks(&params->rt->facts, index, 1).image_layers > 0;
     block->last = index == m->c.layers - 1;
     DIT_TRY(joint_load_stream(&s, &m->j, JOINT_IMAGE, block->dual ? DUAL_CHUNKS : JOINT_CHUNKS, &block->streams.image));
     DIT_TRY(

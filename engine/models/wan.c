@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AXES = 3, IMAGE_TOKENS = 257 };
+enum { AXES = 3 };
 enum { SHIFT_MSA, SCALE_MSA, GATE_MSA, SHIFT_MLP, SCALE_MLP, GATE_MLP, MODULATIONS };
 static const float IMAGE_EPS = 1e-5f;
 
@@ -48,6 +48,7 @@ typedef struct {
 typedef struct {
     wan_config c;
     int64_t C, B, n, T;  /* hidden; batch; image rows of this rank; text tokens */
+    int64_t I;           /* tokens of the conditioning image, 0: none            */
     int64_t H, A, inner; /* of this tensor rank: heads, their width, that of an MLP */
     dit_linear patch_proj, modulation, proj_out;
     embed_mlp timestep_mlp, text_mlp;
@@ -58,7 +59,7 @@ typedef struct {
     float *x, *normed, *attended;                /* [batch, image_count, C]; attended A                       */
     float *wide;                                 /* [batch, image_count, 3A or inner]: qkv, q, MLP            */
     float *text, *text_hidden;                   /* [batch, T, C]                                             */
-    float *image, *image_normed, *image_hidden;  /* [batch, 257, C or image_dim]                              */
+    float *image, *image_normed, *image_hidden;  /* [batch, I, C or image_dim]                              */
     float *sinusoid, *hidden, *temb, *activated; /* [batch, freq_dim or C]                                    */
     float *modulated, *gates;                    /* [batch, 6C] of the step; of a block                       */
 } wan;
@@ -111,16 +112,15 @@ static dit_status read_config(const dit_config *config, wan_config *c)
     return DIT_OK;
 }
 
-static dit_status wan_read_facts(const dit_config *config, dit_facts *facts)
+static dit_status wan_read_facts(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts)
 {
     wan_config c;
     DIT_TRY(read_config(config, &c));
-    facts->heads = c.H, facts->head_dim = c.D;
-    facts->picture_tokens = c.image_dim ? IMAGE_TOKENS : 0;
-    facts->guidance_branches = 2;
+    sizes->heads = c.H, sizes->head_dim = c.D, sizes->blocks[0] = c.layers;
+    sizes->picture = c.image_dim > 0;
     facts->latent = (dit_latent){
         .channels = c.out_channels, .vae_spatial = 8, .vae_temporal = 4, .patch_t = c.patch[0], .patch = c.patch[1]};
-    return dit_facts_add_blocks(facts, c.layers, &(dit_block_run){.sums = {.image = 3, .norms = 3, .memory = 1}});
+    return DIT_OK;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static dit_status make_buffers(const dit_model_params *params, wan *m)
 {
     dit_runtime *rt = params->rt;
     int64_t C = m->C, B = m->B, rows = B * m->n, wide = m->inner > 3 * m->A ? m->inner : 3 * m->A;
-    int64_t image_rows = m->c.image_dim ? B * IMAGE_TOKENS : 0, most = rows > B * m->T ? rows : B * m->T;
+    int64_t image_rows = B * m->I, most = rows > B * m->T ? rows : B * m->T;
     DIT_TRY(dit_tp_reserve(rt, rows * C, most > image_rows ? most : image_rows));
     const dit_buffer buffers[] = {
         {&rt->image, &m->cosines, m->n * m->c.D, DIT_BUFFER_EXACT},
@@ -255,7 +255,8 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     DIT_TRY(dit_arena_alloc(&rt->run, sizeof(wan), &state));
     wan *m = model->state = state;
     DIT_TRY(read_config(&params->config, &m->c));
-    m->C = m->c.H * m->c.D, m->B = part->batch, m->n = part->image_count, m->T = part->text_tokens;
+    m->C = m->c.H * m->c.D, m->B = part->batch, m->n = part->image_count, m->T = part->text_tokens,
+    m->I = rt->facts.picture_tokens;
     m->H = dit_tp_count(rt, m->c.H), m->A = m->H * m->c.D, m->inner = dit_tp_count(rt, m->c.inner);
     DIT_TRY(load_weights(params, m));
     DIT_TRY(make_buffers(params, m));
@@ -265,7 +266,7 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
     model->output_channels = m->c.out_channels * cells;
     model->stream = m->x, model->width = m->C;
     model->needs[DIT_CONDITION_TEXT].elements = m->T * m->c.text_dim;
-    model->needs[DIT_CONDITION_IMAGE].elements = m->c.image_dim ? IMAGE_TOKENS * m->c.image_dim : 0;
+    model->needs[DIT_CONDITION_IMAGE].elements = m->I * m->c.image_dim;
     model->needs[DIT_CONDITION_LATENT].elements = part->image_tokens * (m->c.in_channels - m->c.out_channels) * cells;
     return dit_attention_create(
         rt, params->attention,
@@ -293,10 +294,10 @@ static void embed_image(dit_runtime *rt, const wan *m, const float *condition)
 {
     const wan_image_embed *embed = &m->image_embed;
     int64_t dim = m->c.image_dim;
-    dit_rows given = rows_dense((float *)condition, m->B, IMAGE_TOKENS, dim);
-    dit_rows normed = rows_dense(m->image_normed, m->B, IMAGE_TOKENS, dim);
-    dit_rows hidden = rows_dense(m->image_hidden, m->B, IMAGE_TOKENS, dim);
-    dit_rows image = rows_dense(m->image, m->B, IMAGE_TOKENS, m->C);
+    dit_rows given = rows_dense((float *)condition, m->B, m->I, dim);
+    dit_rows normed = rows_dense(m->image_normed, m->B, m->I, dim);
+    dit_rows hidden = rows_dense(m->image_hidden, m->B, m->I, dim);
+    dit_rows image = rows_dense(m->image, m->B, m->I, m->C);
     layer_norm(rt, given, normed,
                &(dit_layer_norm){.eps = IMAGE_EPS, .weight = embed->in_weight, .bias = embed->in_bias});
     layer_linear(rt, &embed->in, normed, hidden, DIT_ACT_GELU_ERF);
@@ -309,7 +310,7 @@ static dit_status wan_prepare(dit_model *model, const dit_condition *condition)
 {
     wan *m = model->state;
     dit_runtime *rt = model->params.rt;
-    dit_rows text = rows_dense(m->text, m->B, m->T, m->C), image = rows_dense(m->image, m->B, IMAGE_TOKENS, m->C);
+    dit_rows text = rows_dense(m->text, m->B, m->T, m->C), image = rows_dense(m->image, m->B, m->I, m->C);
     embed_mlp_run(rt, &m->text_mlp, condition->at[DIT_CONDITION_TEXT], m->B * m->T, m->text_hidden, m->text);
     DIT_TRY(dit_tap_rows(model, DIT_LAYOUT_GLOBAL, text, "aux.condition_embedder.2"));
     for (int64_t i = 0; i < m->c.layers; i++)
@@ -398,7 +399,7 @@ static dit_status cross_attention(dit_model *model, const wan_block *block, dit_
     DIT_TRY(norm_heads(rt, m, block->cross_norm_q, q));
     recall(rt, m, &block->text, m->T, q, out);
     if (!m->c.image_dim) return DIT_OK;
-    recall(rt, m, &block->image, IMAGE_TOKENS, q, recalled);
+    recall(rt, m, &block->image, m->I, q, recalled);
     layer_add(rt, out.data, recalled.data, out.batch * out.rows * m->A, out.data);
     return DIT_OK;
 }

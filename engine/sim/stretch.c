@@ -1,5 +1,6 @@
 #include "engine/sim/stretch.h"
 
+#include "base/architecture.h"
 #include "engine/case/pipeline.h"
 #include "engine/sim/hops.h"
 #include "engine/sim/sim.h"
@@ -106,27 +107,36 @@ static dit_status simulate_steps(const dit_json *doc, const dit_sim_watch_params
 
 /* ---- some blocks ------------------------------------------------------------------------------------------------- */
 
-static const char *const kinds[] = {"num_layers", "num_single_layers"};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-/* Members of the config that count alike blocks; NULL where the model has none of a kind. */
-static void find_layers(const dit_json *doc, cJSON *out[KINDS])
+static const dit_architecture *architecture_of(const dit_json *doc)
 {
     const cJSON *config = member(doc, "model", "config");
-    for (int i = 0; i < KINDS; i++) out[i] = cJSON_GetObjectItemCaseSensitive(config, kinds[i]);
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "_class_name"));
+    return name ? dit_architecture_find(name) : NULL;
+}
+
+/* Members of the config that count alike blocks; NULL where the model has none of a kind. */
+static void find_layers(const dit_json *doc, cJSON *out[DIT_BLOCK_KINDS])
+{
+    const dit_architecture *architecture = architecture_of(doc);
+    const cJSON *config = member(doc, "model", "config");
+    for (int i = 0; i < DIT_BLOCK_KINDS; i++) {
+        const char *key = architecture ? architecture->kinds[i].key : NULL;
+        out[i] = key ? cJSON_GetObjectItemCaseSensitive(config, key) : NULL;
+    }
 }
 
 /* Blocks all alike but for their kind, none of which is joined to another by a skip, all on every rank. */
 static bool repeats_blocks(const dit_json *doc, const dit_sim_stretch *stretch)
 {
     const cJSON *config = member(doc, "model", "config"), *stages = member(doc, "parallel", "pipefusion_degree");
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "_class_name"));
-    cJSON *layers[KINDS];
+    const dit_architecture *architecture = architecture_of(doc);
+    cJSON *layers[DIT_BLOCK_KINDS];
     find_layers(doc, layers);
     if (stretch->replay || !cJSON_IsNumber(layers[0]) || layers[0]->valueint < 2) return false;
     if (stages && stages->valueint > 1) return false;
-    if (name && strcmp(name, "HunyuanDiT2DModel") == 0) return false;
-    if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(config, "dual_attention_layers"))) return false;
+    if (!architecture || architecture->paired) return false;
+    if (architecture->dual_key && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(config, architecture->dual_key)))
+        return false;
     return stretch->layered || dit_comm_size(dit_comm_world()) >= DIT_SIM_LAYERED_WORLD;
 }
 
@@ -137,10 +147,10 @@ enum { FIRST_HOPS = 8 };
 static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_params *watched, dit_sim_outcome *base,
                                   dit_sim_outcome *more, dit_sim_outcome *out)
 {
-    cJSON *layers[KINDS];
-    int all[KINDS] = {0}, simulated = 0, steps = watched->repeats;
+    cJSON *layers[DIT_BLOCK_KINDS];
+    int all[DIT_BLOCK_KINDS] = {0}, simulated = 0, steps = watched->repeats;
     find_layers(doc, layers);
-    for (int i = 0; i < KINDS; i++) {
+    for (int i = 0; i < DIT_BLOCK_KINDS; i++) {
         all[i] = layers[i] ? layers[i]->valueint : 0;
         if (all[i] > 1) cJSON_SetNumberValue(layers[i], 1);
         simulated += all[i] > 1 ? 2 : all[i];
@@ -151,7 +161,7 @@ static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_param
     memcpy(step_ns, base->step_ns, (size_t)steps * sizeof *step_ns);
     *out = *base;
     out->step_ns = step_ns, out->layers = simulated;
-    for (int i = 0; i < KINDS; i++) {
+    for (int i = 0; i < DIT_BLOCK_KINDS; i++) {
         if (all[i] <= 1) continue;
         cJSON_SetNumberValue(layers[i], 2);
         DIT_TRY(simulate_steps(doc, watched, &hops, more));
@@ -160,7 +170,7 @@ static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_param
         for (int step = 0; step < steps; step++)
             step_ns[step] += (all[i] - 1) * (more->step_ns[step] - base->step_ns[step]);
     }
-    for (int i = 0; i < KINDS; i++)
+    for (int i = 0; i < DIT_BLOCK_KINDS; i++)
         if (layers[i]) cJSON_SetNumberValue(layers[i], all[i]);
     return DIT_OK;
 }

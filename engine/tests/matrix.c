@@ -15,6 +15,7 @@
  * oracle. Prints a line for each: MODEL METHOD RANKS W ok|wrong and the distances; on one rank also one for each cell
  * that is not legal: MODEL METHOD RANKS W skip REASON. Exit 0: none is wrong.
  */
+#include "base/architecture.h"
 #include "engine/case/pipeline.h"
 #include "engine/results/record.h"
 #include "engine/results/reference.h"
@@ -78,16 +79,20 @@ static const char *class_of(const cJSON *models, const char *name)
 static cJSON *with_blocks(const cJSON *model, const char *class_name)
 {
     cJSON *copy = cJSON_Duplicate(model, true), *override = member(copy, "override");
-    bool paired = strcmp(class_name, "HunyuanDiT2DModel") == 0, single = member(override, "num_single_layers") != NULL;
+    const dit_architecture *architecture = dit_architecture_find(class_name);
+    bool paired = architecture && architecture->paired, single = member(override, "num_single_layers") != NULL;
     set_number(override, "num_layers", paired ? BLOCKS + 1 : single ? 2 : BLOCKS);
     if (single) set_number(override, "num_single_layers", BLOCKS - 2);
     return copy;
 }
 
 /* Text that two ranks can split and four cannot, where the config leaves its length open. */
-static double text_tokens(const cJSON *override)
+static double text_tokens(const cJSON *override, const char *class_name)
 {
-    double own = number_or(override, "text_len", 0) + number_or(override, "text_len_t5", 0);
+    const dit_architecture *architecture = dit_architecture_find(class_name);
+    double own = 0;
+    for (int i = 0; i < 2 && architecture && architecture->text_keys[i]; i++)
+        own += number_or(override, architecture->text_keys[i], 0);
     return own > 0 ? own : TEXT_TOKENS;
 }
 
@@ -111,9 +116,10 @@ static int add_models(const cJSON *models, const cJSON *overrides, cJSON *zip)
     cJSON_AddItemToArray(zip, tied);
     cJSON_ArrayForEach(item, member(source, "model"))
     {
-        cJSON_AddItemToArray(list, with_blocks(item, class_of(models, text_of(item, "name"))));
+        const char *class_name = class_of(models, text_of(item, "name"));
+        cJSON_AddItemToArray(list, with_blocks(item, class_name));
         append_number(clips, cJSON_GetArrayItem(frames, index++)->valuedouble);
-        append_number(text, text_tokens(member(item, "override")));
+        append_number(text, text_tokens(member(item, "override"), class_name));
     }
     cJSON_ArrayForEach(item, models)
     {

@@ -11,6 +11,8 @@
  * requests give the same bits in either order. FILE is what `ditbench expand --json` says. A case that takes more than
  * --limit seconds (60) is ended by an alarm; --hang N makes one. Prints what is wrong, with the case; exit 0: nothing.
  */
+#include "base/architecture.h"
+#include "base/case_facts.h"
 #include "base/legality.h"
 #include "base/rng.h"
 #include "engine/case/pipeline.h"
@@ -100,15 +102,15 @@ static double number_or(cJSON *object, const char *key, double otherwise)
     return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
 }
 
-/* Layers: HunyuanDiT's come in pairs. Text: HunyuanDiT's length is in its config. */
+/* Layers in pairs where each feeds another. Text where the config leaves its length open. */
 static void draw_model(dice *d, cJSON *model, int64_t most_layers)
 {
     cJSON *config = member(model, "config");
-    bool paired = strcmp(cJSON_GetStringValue(member(config, "_class_name")), "HunyuanDiT2DModel") == 0;
+    const dit_architecture *architecture = dit_architecture_find(cJSON_GetStringValue(member(config, "_class_name")));
     int64_t layers = roll(d, 1, most_layers);
-    set_number(config, "num_layers", (double)(paired ? 2 * ((layers + 1) / 2) : layers));
+    set_number(config, "num_layers", (double)(architecture->paired ? 2 * ((layers + 1) / 2) : layers));
     if (member(config, "num_single_layers")) set_number(config, "num_single_layers", (double)roll(d, 1, most_layers));
-    if (!paired) set_number(member(model, "text"), "tokens", (double)roll(d, 1, 48));
+    if (!architecture->text_keys[0]) set_number(member(model, "text"), "tokens", (double)roll(d, 1, 48));
 }
 
 /* Few tokens, sizes that are seldom powers of two. */

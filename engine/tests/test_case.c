@@ -1,5 +1,6 @@
 /* Reading a case: what is asked for is checked before anything is allocated. */
 #include "engine/case/case.h"
+#include "engine/models/model.h"
 
 #include "base/tests/test.h"
 
@@ -80,12 +81,28 @@ static void what_is_wrong_is_named(void **state)
     }
 }
 
+static void every_architecture_has_a_model(void **state)
+{
+    (void)state;
+    for (int i = 0; dit_architecture_get(i); i++) {
+        char text[128];
+        dit_json doc = {0};
+        const dit_model_ops *ops;
+        snprintf(text, sizeof text, "{\"_class_name\":\"%s\"}", dit_architecture_get(i)->class_name);
+        assert_ok(dit_json_parse(text, strlen(text), "config.json", &doc));
+        assert_ok(dit_model_find(&(dit_config){&doc, doc.root, ""}, &ops));
+        assert_string_equal(ops->class_name, dit_architecture_get(i)->class_name);
+        dit_json_release(&doc);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_valid_case_gives_facts_and_defaults),
         cmocka_unit_test(the_id_is_the_content),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(every_architecture_has_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "suite/cases/predict.h"
 
+#include "base/case_facts.h"
 #include "base/legality.h"
 #include "base/mesh.h"
 #include "suite/cases/document.h"

@@ -1,5 +1,6 @@
 #include "suite/catalogue/model.h"
 
+#include "base/architecture.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 
@@ -230,8 +231,8 @@ static dit_status check_widths(const suite_model *model, const dit_json *doc, co
         integer_member(model->config, "num_attention_heads") * integer_member(model->config, "attention_head_dim");
     int64_t cross = integer_member(model->config, "cross_attention_dim"), rope = 0;
     const cJSON *axes = member(model->config, "axes_dims_rope"), *width;
-    bool tied = family && (strncmp(family, "PixArt", 6) == 0 || strncmp(family, "Latte", 5) == 0);
-    if (tied && cross && cross != hidden)
+    const dit_architecture *architecture = family ? dit_architecture_find(family) : NULL;
+    if (architecture && architecture->cross_is_hidden && cross && cross != hidden)
         return dit_error_hint(
             dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
                           "cross_attention_dim %lld is not num_attention_heads x attention_head_dim = %lld",

@@ -1,5 +1,6 @@
 #include "suite/explain/explain.h"
 
+#include "base/case_facts.h"
 #include "base/label.h"
 #include "base/mesh.h"
 #include "base/patches.h"

@@ -1,5 +1,6 @@
 /* Approximate methods: their parameters, which cells merge, which are dropped or refused, and the oracles that
  * expansion adds. */
+#include "base/case_facts.h"
 #include "base/patches.h"
 #include "suite/cases/predict.h"
 #include "suite/catalogue/method.h"

@@ -1,4 +1,5 @@
 /* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
+#include "base/case_facts.h"
 #include "base/label.h"
 #include "base/legality.h"
 #include "base/patches.h"

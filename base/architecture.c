@@ -1,0 +1,115 @@
+#include "base/architecture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+
+/* Every attention and every MLP of a stream ends in a sum over tensor ranks: a block with cross-attention has two
+ * attentions and an MLP, one with joint text has an attention and an MLP for each stream, a fused one has one sum. */
+#define CROSS_BLOCK {.sums = {.image = 3}}
+#define JOINT_BLOCK {.sums = {.image = 2, .text = 2}}
+#define FUSED_BLOCK {.sums = {.both = 1}}
+/* A spatial block and the temporal one after it, which attends within a rank and not to the text. */
+#define SPACE_TIME_BLOCK {.sums = {.image = 3 + 2}}
+/* Norms over all heads together: three of the image's rows, one of the text's keys. */
+#define NORMED_BLOCK {.sums = {.image = 3, .norms = 3, .memory = 1}}
+
+static const dit_architecture architectures[] = {
+    {.class_name = "CogVideoXTransformer3DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
+     .joint = true, .guidance_branches = 2},
+    {.class_name = "FluxTransformer2DModel",
+     .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
+     .joint = true, .guidance_branches = 1},
+    {.class_name = "HunyuanDiT2DModel", .kinds = {{"num_layers", CROSS_BLOCK}},
+     .text_keys = {"text_len", "text_len_t5"}, .paired = true, .guidance_branches = 2},
+    {.class_name = "HunyuanVideoTransformer3DModel",
+     .kinds = {{"num_layers", JOINT_BLOCK}, {"num_single_layers", FUSED_BLOCK}},
+     .joint = true, .guidance_branches = 1},
+    {.class_name = "LatteTransformer3DModel", .kinds = {{"num_layers", SPACE_TIME_BLOCK}},
+     .per_frame = true, .cross_is_hidden = true, .guidance_branches = 2},
+    {.class_name = "PixArtTransformer2DModel", .kinds = {{"num_layers", CROSS_BLOCK}},
+     .cross_is_hidden = true, .guidance_branches = 2},
+    {.class_name = "SD3Transformer2DModel", .kinds = {{"num_layers", JOINT_BLOCK}},
+     .dual_key = "dual_attention_layers", .drops_text = true, .joint = true, .guidance_branches = 2},
+    {.class_name = "WanTransformer3DModel", .kinds = {{"num_layers", NORMED_BLOCK}},
+     .picture_key = "image_dim", .picture_tokens = 257, .guidance_branches = 2},
+};
+/* clang-format on */
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+const dit_architecture *dit_architecture_get(int index)
+{
+    return index >= 0 && index < ARCHITECTURES ? &architectures[index] : NULL;
+}
+
+const dit_architecture *dit_architecture_find(const char *class_name)
+{
+    for (int i = 0; i < ARCHITECTURES; i++)
+        if (strcmp(architectures[i].class_name, class_name) == 0) return &architectures[i];
+    return NULL;
+}
+
+dit_status dit_architecture_from_config(const dit_json *doc, const cJSON *config, const char *pointer,
+                                        const dit_architecture **out)
+{
+    const char *name;
+    char known[512] = "", at[300];
+    DIT_TRY(dit_json_require_string(doc, config, pointer, "_class_name", &name));
+    *out = dit_architecture_find(name);
+    if (*out) return DIT_OK;
+    for (int i = 0; i < ARCHITECTURES; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", architectures[i].class_name);
+    }
+    snprintf(at, sizeof at, "%s/_class_name", pointer);
+    return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_UNSUPPORTED, "model class \"%s\" is not built", name),
+                          "built: %s", known);
+}
+
+/* ---- facts of one config ----------------------------------------------------------------------------------------- */
+
+static bool is_dual(const dit_architecture_sizes *sizes, int64_t layer)
+{
+    for (int i = 0; i < sizes->dual_count; i++)
+        if (sizes->dual[i] == layer) return true;
+    return false;
+}
+
+/* Block `index` of a kind. Whoever attends twice has one sum more. */
+static dit_block_run block_at(const dit_architecture *architecture, const dit_architecture_sizes *sizes, int kind,
+                              int64_t index)
+{
+    dit_block_run block = architecture->kinds[kind].block;
+    if (kind == 0 && is_dual(sizes, index)) block.image_layers++, block.sums.image++;
+    if (architecture->drops_text && index == sizes->blocks[kind] - 1) block.sums.text = 0;
+    return block;
+}
+
+static dit_status add_blocks(const dit_architecture *architecture, const dit_architecture_sizes *sizes, int kind,
+                             dit_facts *facts)
+{
+    for (int64_t first = 0, next; first < sizes->blocks[kind]; first = next) {
+        dit_block_run block = block_at(architecture, sizes, kind, first), other;
+        for (next = first + 1; next < sizes->blocks[kind]; next++) {
+            other = block_at(architecture, sizes, kind, next);
+            if (memcmp(&other, &block, sizeof block) != 0) break;
+        }
+        DIT_TRY(dit_facts_add_blocks(facts, next - first, &block));
+    }
+    return DIT_OK;
+}
+
+dit_status dit_architecture_fill(const dit_architecture *architecture, const dit_architecture_sizes *sizes,
+                                 dit_facts *facts)
+{
+    snprintf(facts->family, sizeof facts->family, "%s", architecture->class_name);
+    facts->heads = sizes->heads, facts->head_dim = sizes->head_dim;
+    facts->joint = architecture->joint;
+    facts->guidance_branches = architecture->guidance_branches;
+    facts->picture_tokens = sizes->picture ? architecture->picture_tokens : 0;
+    facts->segments = architecture->per_frame;
+    for (int kind = 0; kind < DIT_BLOCK_KINDS; kind++) DIT_TRY(add_blocks(architecture, sizes, kind, facts));
+    if (architecture->paired && facts->layers > 2) facts->skips = facts->layers / 2 - 1;
+    return DIT_OK;
+}

@@ -1,0 +1,62 @@
+/* Architectures: what a model of each diffusers class is made of. One row each in architecture.c; the engine, the
+ * simulator and the harness take a model's blocks, text, guidance and skips from its row. */
+#ifndef DIT_BASE_ARCHITECTURE_H
+#define DIT_BASE_ARCHITECTURE_H
+
+#include "base/facts.h"
+#include "base/json.h"
+#include "base/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { DIT_BLOCK_KINDS = 2, DIT_MAX_DUAL = 256 };
+
+typedef struct {
+    const char *class_name; /* diffusers' _class_name, "PixArtTransformer2DModel" */
+    struct {
+        const char *key;     /* in the config: how many there are; NULL: no such kind */
+        dit_block_run block; /* one of them                                          */
+    } kinds[DIT_BLOCK_KINDS];
+    const char *text_keys[2];  /* whose sum is the length of the text; NULL: any length goes                          */
+    const char *dual_key;      /* lists the blocks that attend a second time, over image tokens alone; NULL: none do  */
+    const char *picture_key;   /* in the config of a model that takes a conditioning picture; NULL: none does         */
+    int64_t picture_tokens;    /* of that picture                                                                     */
+    int64_t guidance_branches; /* 2: its pipelines run real CFG; 1: the scale is an input of the model                */
+    bool joint;                /* text takes part in the self-attention                                               */
+    bool drops_text;           /* the last block does not write the text                                              */
+    bool paired;               /* block i feeds block layers - 1 - i, so that the number of blocks is even            */
+    bool per_frame;            /* self-attention spans one frame of a clip                                            */
+    bool cross_is_hidden;      /* cross_attention_dim is the hidden size                                              */
+} dit_architecture;
+
+/* The row at `index` from 0; NULL behind the last. */
+const dit_architecture *dit_architecture_get(int index);
+/* The row of a class; NULL when there is none. */
+const dit_architecture *dit_architecture_find(const char *class_name);
+/* The row of the class that a config names. Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED naming the classes there are. */
+dit_status dit_architecture_from_config(const dit_json *doc, const cJSON *config, const char *pointer,
+                                        const dit_architecture **out);
+
+/* The numbers of one config. */
+typedef struct {
+    int64_t heads, head_dim;
+    int64_t blocks[DIT_BLOCK_KINDS]; /* of each kind of the row                                        */
+    int64_t dual[DIT_MAX_DUAL];      /* blocks of the first kind; may name more than a cut model has   */
+    int dual_count;
+    bool picture; /* it takes a conditioning picture */
+} dit_architecture_sizes;
+
+/* Fills what architecture and sizes tell of `facts`: family, layers, blocks, skips, heads, head_dim, joint,
+ * guidance_branches, picture_tokens, segments (1 for attention per frame: dit_facts_resize knows the frames; else 0).
+ * Errors: DIT_ERR_UNSUPPORTED when blocks change their kind too often. */
+dit_status dit_architecture_fill(const dit_architecture *architecture, const dit_architecture_sizes *sizes,
+                                 dit_facts *facts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

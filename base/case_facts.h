@@ -1,0 +1,20 @@
+/* Facts of a case: what a case document tells of its model and run. */
+#ifndef DIT_BASE_CASE_FACTS_H
+#define DIT_BASE_CASE_FACTS_H
+
+#include "base/facts.h"
+#include "base/json.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reads model.config by the row of its class (architecture.h), model.latent, text, guidance and parameters, and run.
+ * Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED for a class without a row, DIT_ERR_SHAPE when the model file contradicts
+ * its architecture, DIT_ERR_CONSTRAINT_RESOLUTION. */
+dit_status dit_facts_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_facts *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,122 @@
+/* Architectures: what a config makes of its row, and what is refused. */
+#include "base/tests/test.h"
+
+#include "base/architecture.h"
+#include "base/case_facts.h"
+
+/* A case of a small model; `config` and `latent` are spliced in, `injection` is the model file's word. */
+static dit_status read_case(const char *config, const char *injection, const char *latent, dit_facts *out)
+{
+    char text[1024];
+    dit_json doc = {0};
+    snprintf(text, sizeof text,
+             "{\"model\":{\"config\":{%s,\"num_attention_heads\":4,\"attention_head_dim\":16},"
+             "\"latent\":{\"channels\":4,\"vae_spatial\":8,\"patch\":[2,2]%s},"
+             "\"text\":{\"tokens\":8,\"injection\":\"%s\"}},\"run\":{\"height_px\":64,\"width_px\":64,\"num_frames\":3,"
+             "\"num_images\":1,\"num_inference_steps\":2}}",
+             config, latent, injection);
+    assert_int_equal(dit_json_parse(text, strlen(text), "case", &doc), DIT_OK);
+    dit_status st = dit_facts_from_case(&doc, doc.root, "", out);
+    dit_json_release(&doc);
+    return st;
+}
+
+static void every_row_is_found_by_its_class(void **state)
+{
+    int rows = 0;
+    (void)state;
+    for (const dit_architecture *row; (row = dit_architecture_get(rows)); rows++) {
+        assert_ptr_equal(dit_architecture_find(row->class_name), row);
+        assert_true(row->guidance_branches == 1 || row->guidance_branches == 2);
+        assert_non_null(row->kinds[0].key);
+    }
+    assert_true(rows >= 8);
+    assert_null(dit_architecture_get(-1));
+    assert_null(dit_architecture_find("UNet2DConditionModel"));
+}
+
+static void a_class_without_a_row_is_refused_with_those_there_are(void **state)
+{
+    dit_facts facts;
+    (void)state;
+    assert_fails(read_case("\"_class_name\":\"UNet2DConditionModel\",\"num_layers\":2", "joint", "", &facts),
+                 DIT_ERR_UNSUPPORTED, "/model/config/_class_name");
+    assert_contains(dit_error_last()->hint, "FluxTransformer2DModel");
+}
+
+static void blocks_that_feed_each_other_make_skips(void **state)
+{
+    dit_facts facts;
+    (void)state;
+    assert_ok(read_case("\"_class_name\":\"HunyuanDiT2DModel\",\"num_layers\":6", "cross-attention", "", &facts));
+    assert_int_equal(facts.skips, 2);
+    assert_ok(read_case("\"_class_name\":\"HunyuanDiT2DModel\",\"num_layers\":2", "cross-attention", "", &facts));
+    assert_int_equal(facts.skips, 0);
+}
+
+static void blocks_of_two_kinds_follow_each_other(void **state)
+{
+    dit_facts facts;
+    (void)state;
+    assert_ok(read_case("\"_class_name\":\"FluxTransformer2DModel\",\"num_layers\":2,\"num_single_layers\":3", "joint",
+                        "", &facts));
+    assert_int_equal(facts.layers, 5);
+    assert_int_equal(facts.guidance_branches, 1);
+    assert_int_equal(dit_facts_blocks(&facts, 0, 2).sums.text, 2 * 2);
+    assert_int_equal(dit_facts_blocks(&facts, 2, 3).sums.both, 3);
+    assert_int_equal(dit_facts_blocks(&facts, 2, 3).sums.text, 0);
+}
+
+static void a_picture_counts_only_where_the_config_has_one(void **state)
+{
+    dit_facts facts;
+    (void)state;
+    assert_ok(read_case("\"_class_name\":\"WanTransformer3DModel\",\"num_layers\":1,\"image_dim\":1280",
+                        "cross-attention", "", &facts));
+    assert_int_equal(facts.picture_tokens, 257);
+    assert_ok(read_case("\"_class_name\":\"WanTransformer3DModel\",\"num_layers\":1,\"image_dim\":null",
+                        "cross-attention", "", &facts));
+    assert_int_equal(facts.picture_tokens, 0);
+}
+
+static void a_model_file_that_contradicts_its_architecture_is_refused(void **state)
+{
+    static const char latte[] = "\"_class_name\":\"LatteTransformer3DModel\",\"num_layers\":1";
+    dit_facts facts;
+    (void)state;
+    assert_ok(read_case(latte, "cross-attention", "", &facts));
+    assert_int_equal(facts.segments, 3);
+    assert_ok(read_case(latte, "cross-attention", ",\"attention_per_frame\":true", &facts));
+    assert_fails(read_case(latte, "cross-attention", ",\"attention_per_frame\":false", &facts), DIT_ERR_SHAPE,
+                 "per frame");
+    assert_fails(read_case(latte, "joint", "", &facts), DIT_ERR_SHAPE, "cross-attention");
+}
+
+static void dual_blocks_are_indices_of_blocks(void **state)
+{
+    dit_facts facts;
+    (void)state;
+    assert_fails(read_case("\"_class_name\":\"SD3Transformer2DModel\",\"num_layers\":3,"
+                           "\"dual_attention_layers\":[-1]",
+                           "joint", "", &facts),
+                 DIT_ERR_JSON_VALUE, "indices of blocks");
+    assert_ok(read_case("\"_class_name\":\"SD3Transformer2DModel\",\"num_layers\":3,"
+                        "\"dual_attention_layers\":[1,7]",
+                        "joint", "", &facts));
+    assert_int_equal(dit_facts_blocks(&facts, 1, 1).image_layers, 1);
+    assert_int_equal(dit_facts_blocks(&facts, 0, 3).image_layers, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_found_by_its_class),
+        cmocka_unit_test(a_class_without_a_row_is_refused_with_those_there_are),
+        cmocka_unit_test(blocks_that_feed_each_other_make_skips),
+        cmocka_unit_test(blocks_of_two_kinds_follow_each_other),
+        cmocka_unit_test(a_picture_counts_only_where_the_config_has_one),
+        cmocka_unit_test(a_model_file_that_contradicts_its_architecture_is_refused),
+        cmocka_unit_test(dual_blocks_are_indices_of_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
