@@ -97,6 +97,18 @@ double dit_stats_median(const double *values, int n)
     return dit_stats_summarise(values, n).median;
 }
 
+double dit_stats_percentile(const double *values, int n, double share)
+{
+    double *sorted = n > 0 ? malloc((size_t)n * sizeof *sorted) : NULL;
+    if (!sorted) return 0;
+    memcpy(sorted, values, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+    int rank = (int)ceil(share * n - 1e-9); /* 0.9 x 10 is a little more than 9 */
+    double value = sorted[rank < 1 ? 0 : rank > n ? n - 1 : rank - 1];
+    free(sorted);
+    return value;
+}
+
 int dit_stats_outlier(const double *values, int n)
 {
     dit_summary summary = dit_stats_summarise(values, n);

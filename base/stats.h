@@ -24,6 +24,8 @@ typedef struct {
 dit_summary dit_stats_summarise(const double *values, int n);
 /* Median of n values; 0 for none. */
 double dit_stats_median(const double *values, int n);
+/* The least of n values that at least `share` of them do not exceed (nearest rank); 0 for none. */
+double dit_stats_percentile(const double *values, int n, double share);
 /* Ranks (from 1) of the order statistics that bound the median with coverage >= level; false if n is too small.
  * n=6: 1..6, n=10: 2..9, n=20: 6..15 at 0.95. */
 bool dit_stats_median_ranks(int n, double level, int *low, int *high, double *coverage);

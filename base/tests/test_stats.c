@@ -119,10 +119,24 @@ static void an_outlier_stands_far_above(void **state)
     assert_int_equal(dit_stats_outlier(two, 0), -1);
 }
 
+static void a_percentile_is_one_of_the_values(void **state)
+{
+    const double values[] = {5, 1, 4, 2, 3, 10, 9, 8, 7, 6};
+    (void)state;
+    assert_true(dit_stats_percentile(values, 10, 0.9) == 9);
+    assert_true(dit_stats_percentile(values, 10, 0.91) == 10);
+    assert_true(dit_stats_percentile(values, 10, 1) == 10);
+    assert_true(dit_stats_percentile(values, 10, 0) == 1);
+    assert_true(dit_stats_percentile(values, 1, 0.9) == 5);
+    assert_true(dit_stats_percentile(values, 0, 0.9) == 0);
+    assert_true(values[0] == 5); /* not sorted in place */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_outlier_stands_far_above),
+        cmocka_unit_test(a_percentile_is_one_of_the_values),
         cmocka_unit_test(ranks_and_coverage_are_the_binomial_ones),
         cmocka_unit_test(below_six_there_is_no_interval_at_95_percent),
         cmocka_unit_test(large_samples_do_not_underflow),

@@ -84,10 +84,10 @@ static dit_status add_agreement(const report_page *page, cJSON *out)
     report_agreement agreement;
     cJSON *object = NULL;
     html_take_agreement(page, &agreement);
-    if (agreement.points == 0) return DIT_OK;
+    if (agreement.numbers.points == 0) return DIT_OK;
     DIT_TRY(add_object(out, "agreement", &object));
-    DIT_TRY(dit_json_add_int(object, "compared", agreement.points));
-    return dit_json_add_number(object, "median_error", agreement.median);
+    DIT_TRY(dit_json_add_int(object, "compared", agreement.numbers.points));
+    return dit_json_add_number(object, "median_error", agreement.numbers.median_error);
 }
 
 static dit_status add_figure(const report_drawing_result *figure, cJSON *array)

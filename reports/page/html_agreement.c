@@ -39,22 +39,23 @@ static void put_number(html_table *table, int number)
     html_cell(table, text);
 }
 
-static void put_statistics(html_table *table, const char *what, report_points_part part, const report_agreement *a)
+static void put_statistics(html_table *table, const char *what, dit_agreement_part part, const report_agreement *a)
 {
     char name[64];
-    if (part != REPORT_POINTS_ALL && a->points + a->oom + a->oom_wrong == 0) return;
-    snprintf(name, sizeof name, "%s, %s", what, report_points_part_name(part));
+    if (part != DIT_AGREEMENT_ALL && a->numbers.points + a->oom + a->oom_wrong == 0) return;
+    snprintf(name, sizeof name, "%s, %s", what, report_part_name(part));
     html_row_open(table);
     html_cell(table, name);
-    put_number(table, a->points);
-    if (a->points) {
-        put_percent(table, a->median);
-        put_percent(table, a->p90);
+    put_number(table, a->numbers.points);
+    if (a->numbers.points) {
+        put_percent(table, a->numbers.median_error);
+        put_percent(table, a->numbers.p90_error);
     } else {
         html_cell_none(table);
         html_cell_none(table);
     }
-    put_share(table, a->ordered, a->pairs);
+    put_share(table, a->numbers.ordered, a->numbers.pairs);
+    put_share(table, a->numbers.ordered_apart, a->numbers.pairs_apart);
     put_share(table, a->oom_agreed, a->oom);
     put_number(table, a->oom_wrong);
     html_row_close(table);
@@ -67,11 +68,11 @@ static void put_rows(html_table *table, const report_published *const *points, i
     for (int m = 0; m < 2; m++) {
         int of_metric = 0;
         for (int i = 0; i < count; i++) of_metric += points[i]->metric == metrics[m];
-        for (int part = 0; part < REPORT_POINTS_PART_COUNT && of_metric; part++) {
+        for (int part = 0; part < DIT_AGREEMENT_PART_COUNT && of_metric; part++) {
             report_agreement a;
-            dit_status st = report_agreement_of(points, count, metrics[m], (report_points_part)part, &a);
+            dit_status st = report_agreement_of(points, count, metrics[m], (dit_agreement_part)part, &a);
             if (st != DIT_OK) table->out->failed = true;
-            if (st == DIT_OK) put_statistics(table, names[m], (report_points_part)part, &a);
+            if (st == DIT_OK) put_statistics(table, names[m], (dit_agreement_part)part, &a);
         }
     }
 }
@@ -91,17 +92,18 @@ int html_count_published(const report_page *page)
 
 void html_put_agreement(const report_page *page, dit_buffer *out)
 {
-    static const html_column columns[] = {{"published numbers", false, false},   {"compared", true, false},
-                                          {"median error", true, false},         {"90th percentile", true, false},
-                                          {"pairs in order", true, false},       {"out of memory, too", true, false},
-                                          {"wrongly out of memory", true, false}};
-    html_table table = {.out = out, .columns = columns, .count = 7};
+    static const html_column columns[] = {{"published numbers", false, false}, {"compared", true, false},
+                                          {"median error", true, false},       {"90th percentile", true, false},
+                                          {"pairs in order", true, false},     {"a tenth apart", true, false},
+                                          {"out of memory, too", true, false}, {"wrongly out of memory", true, false}};
+    html_table table = {.out = out, .columns = columns, .count = 8};
     const report_published **points = list_points(page->table);
     if (!points) out->failed = true;
     put(out, "<p class=\"soft\">Published points that match a simulated case of this session. Error is |predicted / "
              "published - 1|. \"Pairs in order\": how often the faster of two methods in a panel (equal model, "
              "resolution, frames, steps, devices, platform and software) is also predicted to be faster; a pair whose "
-             "values differ by less than their reading errors is not judged. Points marked doubtful judge nothing. "
+             "values differ by no more than their reading errors is not judged. \"A tenth apart\": the pairs of these "
+             "whose published values differ by more than a tenth. Points marked doubtful judge nothing. "
              "\"In fit\" points were used to calibrate the cost model; only the points not in the fit test it.</p>\n");
     html_put_setting(page, "soft small", out);
     html_table_open(&table, "Predicted against published, by kind of number and by use in the calibration.");
@@ -112,13 +114,15 @@ void html_put_agreement(const report_page *page, dit_buffer *out)
 
 /* ---- captions ---------------------------------------------------------------------------------------------------- */
 
-static void put_sentence(const report_agreement *a, report_points_part part, dit_buffer *out)
+static void put_sentence(const report_agreement *a, dit_agreement_part part, dit_buffer *out)
 {
     static const char *const which[] = {"", " in the fit", " not in the fit"};
-    if (a->points == 0) return;
-    dit_buffer_printf(out, " %d point%s%s: median error %.1f %%, 90th percentile %.1f %%", a->points,
-                      a->points == 1 ? "" : "s", which[part], 100 * a->median, 100 * a->p90);
-    if (a->pairs) dit_buffer_printf(out, ", %d of %d pairs in the printed order", a->ordered, a->pairs);
+    if (a->numbers.points == 0) return;
+    dit_buffer_printf(out, " %d point%s%s: median error %.1f %%, 90th percentile %.1f %%", a->numbers.points,
+                      a->numbers.points == 1 ? "" : "s", which[part], 100 * a->numbers.median_error,
+                      100 * a->numbers.p90_error);
+    if (a->numbers.pairs)
+        dit_buffer_printf(out, ", %d of %d pairs in the printed order", a->numbers.ordered, a->numbers.pairs);
     put(out, ".");
 }
 
@@ -126,14 +130,14 @@ static void put_sentences(const report_published *const *points, int count, dit_
 {
     report_metric metric = points[0]->metric; /* a figure has one */
     put(out, "<p>Predicted against published:");
-    for (int part = 0; part < REPORT_POINTS_PART_COUNT; part++) {
+    for (int part = 0; part < DIT_AGREEMENT_PART_COUNT; part++) {
         report_agreement a;
-        if (report_agreement_of(points, count, metric, (report_points_part)part, &a) != DIT_OK)
+        if (report_agreement_of(points, count, metric, (dit_agreement_part)part, &a) != DIT_OK)
             out->failed = true;
-        else if (part == REPORT_POINTS_ALL && a.points == 0)
+        else if (part == DIT_AGREEMENT_ALL && a.numbers.points == 0)
             put(out, " no point has a simulated case with a number.");
         else
-            put_sentence(&a, (report_points_part)part, out);
+            put_sentence(&a, (dit_agreement_part)part, out);
     }
     put(out, "</p>\n");
 }
@@ -295,7 +299,7 @@ static void put_points(const report_page *page, dit_buffer *out)
         {"point", false, false}, {"published", true, false},    {"predicted", true, false}, {"error", true, false},
         {"mesh", false, false},  {"calibration", false, false}, {"read from", false, false}};
     const report_table *records = page->table;
-    html_table table = {.out = out, .columns = columns, .count = 7};
+    html_table table = {.out = out, .columns = columns, .count = 8};
     char rest[96];
     put(out, "<p class=\"soft\">Numbers that others printed, beside the prediction for the same case. Where a source "
              "shows the best of a search, the fastest mesh of this session is compared with it, and named. All columns "

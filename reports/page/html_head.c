@@ -213,9 +213,10 @@ static void put_sentence(const report_page *page, const report_agreement *agreem
     else
         dit_buffer_printf(out, "%d of %d cases ended ok.", s->cases_ok, s->cases);
     put_fastest(page, out);
-    if (agreement->points) {
-        dit_buffer_printf(out, " Median error to %d published point%s: <strong>%.1f %%</strong>.", agreement->points,
-                          agreement->points == 1 ? "" : "s", 100 * agreement->median);
+    if (agreement->numbers.points) {
+        dit_buffer_printf(out, " Median error to %d published point%s: <strong>%.1f %%</strong>.",
+                          agreement->numbers.points, agreement->numbers.points == 1 ? "" : "s",
+                          100 * agreement->numbers.median_error);
     }
     put_count(s->claims_held == 1 ? "holds" : "hold", s->claims_held, &any, out);
     put_count(s->claims_partly == 1 ? "holds in part" : "hold in part", s->claims_partly, &any, out);
@@ -261,9 +262,9 @@ static void put_tiles(const report_page *page, const report_agreement *agreement
         snprintf(what, sizeof what, "largest speedup, on %lld ranks", (long long)speedup->world_size);
         put_tile(out, text, what);
     }
-    if (agreement->points) {
-        snprintf(text, sizeof text, "%.1f %%", 100 * agreement->median);
-        snprintf(what, sizeof what, "median error to %d published", agreement->points);
+    if (agreement->numbers.points) {
+        snprintf(text, sizeof text, "%.1f %%", 100 * agreement->numbers.median_error);
+        snprintf(what, sizeof what, "median error to %d published", agreement->numbers.points);
         put_tile(out, text, what);
     }
     put_claims_tile(s, out);
@@ -354,7 +355,7 @@ void html_take_agreement(const report_page *page, report_agreement *out)
     const report_published **points = calloc((size_t)table->published_count + 1, sizeof *points);
     *out = (report_agreement){0};
     for (int i = 0; points && i < table->published_count; i++) points[i] = &table->published[i];
-    dit_status st = points ? report_agreement_of(points, table->published_count, REPORT_LATENCY, REPORT_POINTS_ALL, out)
+    dit_status st = points ? report_agreement_of(points, table->published_count, REPORT_LATENCY, DIT_AGREEMENT_ALL, out)
                            : DIT_ERR_MEMORY;
     free(points);
     if (st != DIT_OK) *out = (report_agreement){0};

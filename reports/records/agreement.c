@@ -9,7 +9,7 @@
 
 enum { AGREEMENT_TAG = 160 };
 
-const char *report_points_part_name(report_points_part part)
+const char *report_part_name(dit_agreement_part part)
 {
     static const char *const names[] = {"all", "in fit", "not in fit"};
     return names[part];
@@ -292,69 +292,45 @@ dit_status report_agreement_close(report_table *table)
 
 /* ---- statistics -------------------------------------------------------------------------------------------------- */
 
-static bool is_in_part(bool in_fit, report_points_part part)
-{
-    return part == REPORT_POINTS_ALL || in_fit == (part == REPORT_POINTS_IN_FIT);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void judge_pair(const report_published *a, const report_published *b, report_points_part part,
-                       report_agreement *out)
-{
-    double printed = a->value - b->value, predicted = report_published_predicted(a) - report_published_predicted(b);
-    if (!is_in_part(a->in_fit && b->in_fit, part) || a->twin == b->twin || strcmp(a->panel, b->panel) != 0) return;
-    if (report_published_is_search(a) && report_published_is_search(b)) return;
-    if (is_doubtful(a) || is_doubtful(b)) return;
-    if (fabs(printed) <= a->rounding + b->rounding) return;
-    out->pairs++;
-    out->ordered += printed < 0 ? predicted < 0 : predicted > 0;
-}
-
 /* Counts out-of-memory verdicts, and whether both have a number. */
-static bool is_compared(const report_published *point, report_points_part part, report_agreement *out)
+static bool is_compared(const report_published *point, dit_agreement_part part, report_agreement *out)
 {
-    if (!point->twin || is_doubtful(point) || !is_in_part(point->in_fit, part)) return false;
+    bool in_part = part == DIT_AGREEMENT_ALL || point->in_fit == (part == DIT_AGREEMENT_IN_FIT);
+    if (!point->twin || is_doubtful(point)) return false;
     bool twin_oom = point->twin->status == DIT_OUTCOME_OOM;
     if (point->kase.status == DIT_OUTCOME_OOM) {
-        out->oom += twin_oom || point->twin->ok_count > 0;
-        out->oom_agreed += twin_oom;
+        out->oom += in_part && (twin_oom || point->twin->ok_count > 0);
+        out->oom_agreed += in_part && twin_oom;
         return false;
     }
-    out->oom_wrong += twin_oom;
+    out->oom_wrong += in_part && twin_oom;
     return isfinite(report_published_error(point));
 }
 
-static void summarise(const report_published *const *points, int count, report_metric metric, report_points_part part,
-                      double *errors, report_agreement *out)
+/* A search is one method whatever mesh won; any other point stands for the case that it names. */
+static const char *method_of(const report_published *point)
 {
-    for (int i = 0; i < count; i++) {
-        if (points[i]->metric != metric || !is_compared(points[i], part, out)) continue;
-        errors[out->points++] = fabs(report_published_error(points[i]));
-    }
-    qsort(errors, (size_t)out->points, sizeof *errors, compare_numbers);
-    out->median = dit_stats_median(errors, out->points);
-    if (out->points) out->p90 = errors[(int)ceil(0.9 * out->points) - 1];
+    return report_published_is_search(point) ? "hybrid" : point->twin->case_id;
 }
 
 dit_status report_agreement_of(const report_published *const *points, int count, report_metric metric,
-                               report_points_part part, report_agreement *out)
+                               dit_agreement_part part, report_agreement *out)
 {
-    double *errors = malloc(((size_t)count + 1) * sizeof *errors);
+    dit_agreement_point *list = malloc(((size_t)count + 1) * sizeof *list);
+    int listed = 0;
     *out = (report_agreement){0};
-    if (!errors) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d errors", count);
-    summarise(points, count, metric, part, errors, out);
-    free(errors);
+    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d points", count);
     for (int i = 0; i < count; i++) {
-        for (int k = i + 1; k < count; k++) {
-            bool both = points[i]->metric == metric && points[k]->metric == metric &&
-                        isfinite(report_published_error(points[i])) && isfinite(report_published_error(points[k]));
-            if (both) judge_pair(points[i], points[k], part, out);
-        }
+        const report_published *point = points[i];
+        if (point->metric != metric || !is_compared(point, part, out)) continue;
+        list[listed++] = (dit_agreement_point){.printed = point->value,
+                                               .predicted = report_published_predicted(point),
+                                               .rounding = point->rounding,
+                                               .panel = point->panel,
+                                               .method = method_of(point),
+                                               .in_fit = point->in_fit};
     }
-    return DIT_OK;
+    dit_status st = dit_agreement_judge(list, listed, part, &out->numbers);
+    free(list);
+    return st;
 }

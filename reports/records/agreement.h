@@ -5,6 +5,7 @@
 #ifndef DIT_REPORTS_RECORDS_AGREEMENT_H
 #define DIT_REPORTS_RECORDS_AGREEMENT_H
 
+#include "base/agreement.h"
 #include "reports/records/records.h"
 
 /* Of records.c, when the cases are known: finds the simulated twin of each published point, gives published points
@@ -12,27 +13,18 @@
  * against. Errors: DIT_ERR_MEMORY. */
 dit_status report_agreement_close(report_table *table);
 
-typedef enum {
-    REPORT_POINTS_ALL,
-    REPORT_POINTS_IN_FIT,
-    REPORT_POINTS_NOT_IN_FIT,
-    REPORT_POINTS_PART_COUNT
-} report_points_part;
-const char *report_points_part_name(report_points_part part); /* "all", "in fit", "not in fit" */
+const char *report_part_name(dit_agreement_part part); /* "all", "in fit", "not in fit" */
 
 typedef struct {
-    int points;          /* published numbers with a simulated twin that has one, too */
-    double median, p90;  /* of |predicted / published - 1|; 0 without points          */
-    int pairs, ordered;  /* of methods in one panel; those that come out in the printed order */
-    int oom, oom_agreed; /* published "out of memory" with a twin; those whose twin says so too */
-    int oom_wrong;       /* published numbers whose twin is out of memory             */
+    dit_agreement numbers; /* of the published numbers that have a simulated twin with one, too */
+    int oom, oom_agreed;   /* published "out of memory" with a twin; those whose twin says so too */
+    int oom_wrong;         /* published numbers whose twin is out of memory                       */
 } report_agreement;
 
-/* Over the points of `metric` that are not marked doubtful. A pair whose printed values differ by no more than their
- * reading errors together, or that is one case twice, is not judged; equal predictions are no order. A pair is in the
- * fit when both points are. 90th percentile: nearest rank. Errors: DIT_ERR_MEMORY. */
+/* Over the points of `metric` that are not marked doubtful, by the rules of base/agreement.h; two points whose twin is
+ * one case are one method. Errors: DIT_ERR_MEMORY. */
 dit_status report_agreement_of(const report_published *const *points, int count, report_metric metric,
-                               report_points_part part, report_agreement *out);
+                               dit_agreement_part part, report_agreement *out);
 
 /* Whether a simulated case was held against the point: it has a twin, nobody doubts it, and both have a number, or its
  * source printed "out of memory". */

@@ -127,7 +127,8 @@ static void the_page_says_how_near_and_what_contradicts(void **state)
     assert_contains(page, "<th scope=\"row\">latency, all</th><td data-title=\"compared\" class=\"num\">6</td><td "
                           "data-title=\"median error\" class=\"num\">20.0 %</td><td data-title=\"90th percentile\" "
                           "class=\"num\">40.0 %</td><td data-title=\"pairs in order\" class=\"num\">2 of 2 (100 "
-                          "%)</td><td data-title=\"out of memory, too\" class=\"num\">1 of 1 (100 %)</td>");
+                          "%)</td><td data-title=\"a tenth apart\" class=\"num\">2 of 2 (100 %)</td><td "
+                          "data-title=\"out of memory, too\" class=\"num\">1 of 1 (100 %)</td>");
     assert_contains(page, "<th scope=\"row\">latency, in fit</th><td data-title=\"compared\" class=\"num\">1</td>");
     assert_contains(page, " 6 points: median error 20.0 %, 90th percentile 40.0 %, 2 of 2 pairs in the printed order.");
     assert_contains(page, "Median error to 6 published points: <strong>20.0 %</strong>. Claims: 1 fails.");

@@ -374,7 +374,7 @@ static dit_status add_errors(const calibration_run *run, cJSON *summary, const c
         errors[i] = fabs(error_of(point, after ? point->after : point->before));
     }
     DIT_TRY(dit_json_add_number(entry, "median_error", dit_stats_median(errors, run->point_count)));
-    return dit_json_add_number(entry, "p90_error", suite_points_percentile(errors, run->point_count, 0.9));
+    return dit_json_add_number(entry, "p90_error", dit_stats_percentile(errors, run->point_count, 0.9));
 }
 
 static int count_cases(const calibration_run *run)

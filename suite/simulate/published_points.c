@@ -650,24 +650,6 @@ double suite_point_error(const suite_point_result *result)
     return result->predicted / result->published - 1;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double suite_points_percentile(const double *values, int count, double share)
-{
-    double *sorted = count > 0 ? malloc((size_t)count * sizeof *sorted) : NULL;
-    if (!sorted) return 0;
-    memcpy(sorted, values, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_numbers);
-    int rank = (int)ceil(share * count - 1e-9);
-    double value = sorted[rank < 1 ? 0 : rank > count ? count - 1 : rank - 1];
-    free(sorted);
-    return value;
-}
-
 const char *suite_points_part_name(suite_points_part part)
 {
     static const char *const names[] = {"all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"};
@@ -681,27 +663,15 @@ const char *suite_points_part_title(suite_points_part part)
     return titles[part];
 }
 
-static bool is_part(const suite_point_result *result, suite_points_part part)
+/* Points of a part that is smaller than "in the fit" and "not in the fit". */
+static bool is_of_kind(const suite_point_result *result, suite_points_part part)
 {
     switch (part) {
-    case SUITE_POINTS_ALL: return true;
-    case SUITE_POINTS_IN_FIT: return result->in_fit;
-    case SUITE_POINTS_LATENCIES: return !result->in_fit && !result->is_rate;
-    case SUITE_POINTS_RATES: return !result->in_fit && result->is_rate && !result->doubted;
-    case SUITE_POINTS_RATES_DOUBTED: return !result->in_fit && result->is_rate && result->doubted;
-    default: return !result->in_fit;
+    case SUITE_POINTS_LATENCIES: return !result->is_rate;
+    case SUITE_POINTS_RATES: return result->is_rate && !result->doubted;
+    case SUITE_POINTS_RATES_DOUBTED: return result->is_rate && result->doubted;
+    default: return true;
     }
-}
-
-/* A pair with a foot outside of the fit is outside; in a smaller part both must be. */
-static bool is_pair_of_part(const suite_point_result *a, const suite_point_result *b, suite_points_part part)
-{
-    bool both_fitted = a->in_fit && b->in_fit;
-    if (part == SUITE_POINTS_NOT_IN_FIT) return !both_fitted;
-    if (part <= SUITE_POINTS_IN_FIT) return is_part(a, part) && is_part(b, part);
-    suite_point_result x = *a, y = *b;
-    x.in_fit = y.in_fit = both_fitted;
-    return is_part(&x, part) && is_part(&y, part);
 }
 
 static bool is_simulated(const suite_point_result *result)
@@ -709,62 +679,33 @@ static bool is_simulated(const suite_point_result *result)
     return !result->skip && result->has_published && result->predicted > 0;
 }
 
-static void judge_pair(const suite_point_result *a, const suite_point_result *b, suite_points_part part,
-                       suite_points_statistics *out)
+static int list_points(const suite_point_result *results, int count, suite_points_part part, dit_agreement_point *out)
 {
-    double printed = a->published - b->published, predicted = a->predicted - b->predicted;
-    if (!is_pair_of_part(a, b, part)) return;
-    if (fabs(printed) <= (a->rounding + b->rounding) * (1 + 1e-9) || strcmp(a->method, b->method) == 0) return;
-    bool ordered = printed * predicted > 0,
-         apart = fabs(printed) > SUITE_POINTS_APART * fmin(a->published, b->published);
-    out->pairs++;
-    out->ordered += ordered;
-    out->pairs_apart += apart;
-    out->ordered_apart += apart && ordered;
-}
-
-static int compare_panels(const void *a, const void *b)
-{
-    const suite_point_result *x = *(const suite_point_result *const *)a, *y = *(const suite_point_result *const *)b;
-    int order = strcmp(x->panel, y->panel);
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* `list` is sorted by panel. */
-static void judge_pairs(const suite_point_result **list, int count, suite_points_part part,
-                        suite_points_statistics *out)
-{
-    for (int i = 0; i < count; i++)
-        for (int j = i + 1; j < count && strcmp(list[i]->panel, list[j]->panel) == 0; j++)
-            judge_pair(list[i], list[j], part, out);
-}
-
-static void judge_errors(const suite_point_result **list, int count, suite_points_part part, double *errors,
-                         suite_points_statistics *out)
-{
-    for (int i = 0; i < count; i++)
-        if (is_part(list[i], part)) errors[out->points++] = fabs(suite_point_error(list[i]));
-    out->median_error = dit_stats_median(errors, out->points);
-    out->p90_error = suite_points_percentile(errors, out->points, 0.9);
-    out->worst_error = suite_points_percentile(errors, out->points, 1);
-}
-
-void suite_points_summarise(const suite_point_result *results, int count, suite_points_part part,
-                            suite_points_statistics *out)
-{
-    const suite_point_result **list = malloc(((size_t)count + 1) * sizeof *list);
-    double *errors = malloc(((size_t)count + 1) * sizeof *errors);
-    int simulated = 0;
-    *out = (suite_points_statistics){0};
-    for (int i = 0; list && i < count; i++)
-        if (is_simulated(&results[i])) list[simulated++] = &results[i];
-    if (list && errors) {
-        qsort(list, (size_t)simulated, sizeof *list, compare_panels);
-        judge_errors(list, simulated, part, errors, out);
-        judge_pairs(list, simulated, part, out);
+    int listed = 0;
+    for (int i = 0; i < count; i++) {
+        const suite_point_result *one = &results[i];
+        if (!is_simulated(one) || !is_of_kind(one, part)) continue;
+        out[listed++] = (dit_agreement_point){.printed = one->published,
+                                              .predicted = one->predicted,
+                                              .rounding = one->rounding,
+                                              .panel = one->panel,
+                                              .method = one->method,
+                                              .in_fit = one->in_fit};
     }
-    free(list);
-    free(errors);
+    return listed;
+}
+
+dit_status suite_points_judge(const suite_point_result *results, int count, suite_points_part part, dit_agreement *out)
+{
+    dit_agreement_part fit = part == SUITE_POINTS_ALL      ? DIT_AGREEMENT_ALL
+                             : part == SUITE_POINTS_IN_FIT ? DIT_AGREEMENT_IN_FIT
+                                                           : DIT_AGREEMENT_NOT_IN_FIT;
+    dit_agreement_point *points = malloc(((size_t)count + 1) * sizeof *points);
+    *out = (dit_agreement){0};
+    if (!points) return fail_memory();
+    dit_status st = dit_agreement_judge(points, list_points(results, count, part, points), fit, out);
+    free(points);
+    return st;
 }
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
@@ -789,8 +730,8 @@ static dit_status add_point(cJSON *list, const suite_point_result *result)
 
 static dit_status add_statistics(cJSON *summary, const suite_point_result *results, int count, suite_points_part part)
 {
-    suite_points_statistics s;
-    suite_points_summarise(results, count, part, &s);
+    dit_agreement s;
+    DIT_TRY(suite_points_judge(results, count, part, &s));
     cJSON *entry = cJSON_AddObjectToObject(summary, suite_points_part_name(part));
     if (!entry) return fail_memory();
     DIT_TRY(dit_json_add_int(entry, "points", s.points));

@@ -7,6 +7,7 @@
 #ifndef DIT_SUITE_SIMULATE_PUBLISHED_POINTS_H
 #define DIT_SUITE_SIMULATE_PUBLISHED_POINTS_H
 
+#include "base/agreement.h"
 #include "base/parallel.h"
 #include "suite/platform/calibration.h"
 #include "suite/published/published.h"
@@ -120,9 +121,6 @@ bool suite_point_in_fit(const suite_point *point, const suite_calibration *calib
 
 /* predicted / published - 1. */
 double suite_point_error(const suite_point_result *result);
-/* The least of `count` values that at least `share` of them do not exceed (nearest rank); 0 of none. */
-double suite_points_percentile(const double *values, int count, double share);
-
 typedef enum {
     SUITE_POINTS_ALL,
     SUITE_POINTS_IN_FIT,
@@ -137,21 +135,9 @@ typedef enum {
 const char *suite_points_part_name(suite_points_part part);
 const char *suite_points_part_title(suite_points_part part);
 
-/* Of the smaller one: nearer values are often in one order on one machine and in the other on the next. */
-#define SUITE_POINTS_APART 0.1
-
-/* Of simulated points. */
-typedef struct {
-    int points;
-    double median_error, p90_error, worst_error; /* of |error|; 0 without points */
-    int pairs, ordered; /* of methods in one panel, and those that the prediction puts in the printed order */
-    int pairs_apart, ordered_apart; /* of these, whose printed values differ by more than SUITE_POINTS_APART */
-} suite_points_statistics;
-/* A pair whose printed values differ by no more than their rounding together, or that is one method twice, is not
- * judged; equal predictions are no order. A pair is in the fit when both of its points are, else it is not;
- * of latencies or of rates it is when both are. */
-void suite_points_summarise(const suite_point_result *results, int count, suite_points_part part,
-                            suite_points_statistics *out);
+/* How near the simulated points of a part come (base/agreement.h). In the parts of latencies and rates a pair is judged
+ * when both of its points are of that part but for the fit, and not both are in the fit. Errors: DIT_ERR_MEMORY. */
+dit_status suite_points_judge(const suite_point_result *results, int count, suite_points_part part, dit_agreement *out);
 
 /* {"points": [{"index", "status": "simulated" | "skipped", "reason"?, "detail"?, "published"?, "predicted"?, "error"?,
  * "in_fit", "label", "mesh"?}], "summary": {"points", "simulated", "skipped", "reasons": {code: count}, "all",

@@ -153,8 +153,8 @@ static void print_result(const suite_point_result *result)
 
 static void print_statistics(const simulate_call *call, suite_points_part part)
 {
-    suite_points_statistics s;
-    suite_points_summarise(call->results, call->count, part, &s);
+    dit_agreement s;
+    if (suite_points_judge(call->results, call->count, part, &s) != DIT_OK) dit_error_clear();
     printf("%-18s %6d", suite_points_part_title(part), s.points);
     if (s.points)
         printf(" %10.1f %% %10.1f %% %10.1f %%", 100 * s.median_error, 100 * s.p90_error, 100 * s.worst_error);
@@ -185,7 +185,7 @@ static void print_answer(const simulate_call *call)
         "methods in one panel, and is in order when the faster one is also predicted to be faster; the last column\n"
         "counts the pairs whose published values differ by more than %.0f %%. Rates in doubt are points that\n"
         "results/published/contradictions.json speaks against.\n",
-        100 * SUITE_POINTS_APART);
+        100 * DIT_AGREEMENT_APART);
     printf("\ncalibration: %s, %d values\n", suite_calibration_path(&call->fitted), call->fitted.value_count);
     printf("\nskipped: %d of %d points\n", skipped, call->count);
     print_reasons(call);
