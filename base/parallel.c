@@ -89,8 +89,7 @@ static dit_status read_stages(const dit_json *doc, const cJSON *object, const ch
 
 /* What only pipelines and patches have; elsewhere it would say something that is not so. */
 static const char *const displaced_keys[] = {"warmup_steps", "num_pipeline_patch", "attn_layer_num_for_pp",
-                                             "patch_method", "patch_fraction",     "text_with_every_band",
-                                             "stores_filled"};
+                                             "patch_method", "patch_fraction"};
 enum { DISPLACED_KEYS = sizeof displaced_keys / sizeof *displaced_keys };
 
 static dit_status read_displaced(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
@@ -108,8 +107,6 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
     DIT_TRY(dit_json_optional_int(doc, object, pointer, "num_pipeline_patch", 0, MAX_BANDS, &bands));
     DIT_TRY(dit_json_optional_number(doc, object, pointer, "patch_fraction", 0, 1, &out->patch_fraction));
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "patch_method", &method));
-    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "text_with_every_band", &out->text_with_every_band));
-    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "stores_filled", &out->stores_filled));
     out->warmup_steps = (int)warmup_steps;
     out->num_pipeline_patch = (int)bands;
     DIT_TRY(read_stages(doc, object, pointer, out));
@@ -121,14 +118,13 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
 
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
-    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + 3] = {0};
+    const char *keys[DIT_GROUP_COUNT + DISPLACED_KEYS + 2] = {0};
     int64_t rows_degree = 1;
     const char *joint_text = "auto";
     *out = (dit_parallel){0};
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) keys[axis] = dit_axis_key((dit_axis)axis);
     keys[DIT_GROUP_COUNT] = "joint_text";
-    keys[DIT_GROUP_COUNT + 1] = "exchange_alone";
-    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 2 + i] = displaced_keys[i];
+    for (int i = 0; i < DISPLACED_KEYS; i++) keys[DIT_GROUP_COUNT + 1 + i] = displaced_keys[i];
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int64_t degree = 1;
@@ -138,7 +134,6 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key(DIT_AXIS_WORLD), 1, MAX_DEGREE, &rows_degree));
     out->rows_degree = (int)rows_degree;
     DIT_TRY(read_displaced(doc, object, pointer, out));
-    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "exchange_alone", &out->exchange_alone));
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "joint_text", &joint_text));
     if (!dit_joint_text_from_name(joint_text, &out->joint_text)) {
         char at[256];
@@ -159,10 +154,6 @@ static dit_status add_displaced(const dit_parallel *parallel, cJSON *object)
     }
     if (parallel->num_pipeline_patch)
         DIT_TRY(dit_json_add_int(object, "num_pipeline_patch", parallel->num_pipeline_patch));
-    if (parallel->text_with_every_band && !cJSON_AddTrueToObject(object, "text_with_every_band"))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a mesh");
-    if (parallel->stores_filled && !cJSON_AddTrueToObject(object, "stores_filled"))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a mesh");
     if (!parallel->stage_blocks[0]) return DIT_OK;
     cJSON *stages = cJSON_AddArrayToObject(object, "attn_layer_num_for_pp");
     for (int i = 0; stages && i < dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION); i++)

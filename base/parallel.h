@@ -3,6 +3,7 @@
 #define DIT_BASE_PARALLEL_H
 
 #include "base/axis.h"
+#include "base/habits.h"
 #include "base/json.h"
 #include "base/status.h"
 
@@ -43,11 +44,9 @@ typedef struct {
     int stage_blocks[DIT_MAX_STAGES]; /* blocks of each stage, attn_layer_num_for_pp; [0] = 0: as even as it goes  */
     dit_patch_method patch_method;    /* of the patch axis */
     double patch_fraction;            /* of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
-    bool text_with_every_band; /* joint text passes a pipeline with every band, as in xDiT; else with the first */
-    bool exchange_alone;       /* a ring is within an all-to-all of each rank with itself, as in xDiT; else by itself */
-    bool stores_filled; /* without warmup_steps: what the request before left in the stores is taken, as in xDiT */
-    int rows_degree;    /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
-                           mesh's, and where there is no mesh, so many */
+    dit_habits habits;                /* of the software whose run is predicted; no document has them */
+    int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
+                          mesh's, and where there is no mesh, so many */
 } dit_parallel;
 
 /* Reads {"ulysses_degree":2,...,"joint_text":"auto","rows_degree":1}; absent degrees are 1, unknown keys are errors. To

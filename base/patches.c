@@ -37,8 +37,8 @@ int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *fact
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts)
 {
     bool alone = dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1 && parallel->patch_method == DIT_PATCH_NAIVE;
-    return !alone && !parallel->stores_filled && parallel->warmup_steps == 0 &&
-           dit_parallel_stale_steps(parallel, facts) > 0;
+    bool filled = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION) > 1 && parallel->habits.stores_filled;
+    return !alone && !filled && parallel->warmup_steps == 0 && dit_parallel_stale_steps(parallel, facts) > 0;
 }
 
 static double fraction_of(const dit_parallel *parallel)

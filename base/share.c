@@ -7,7 +7,7 @@ static dit_passes passes_of(const dit_parallel *parallel, const dit_facts *facts
 {
     int64_t stale = dit_parallel_stale_steps(parallel, facts), bands = dit_parallel_bands(parallel, facts);
     int64_t whole = facts->steps - stale + dit_parallel_has_fill(parallel, facts);
-    int64_t texts = parallel->text_with_every_band ? bands : 1;
+    int64_t texts = parallel->habits.text_with_every_band ? bands : 1;
     return (dit_passes){.whole = whole, .stale = stale, .bands = bands, .text = whole + stale * texts};
 }
 

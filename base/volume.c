@@ -42,8 +42,8 @@
  *   cfg      the last stage gathers the prediction           N-1 a pass, no fill   images n token_channels e
  *
  *   In the end the latents are gathered over ulysses, then ring or patch, then data.
- *   The stream's text, too, travels with the first band only; with text_with_every_band (simulations of xDiT) all text
- *   goes in each of F + Z M micro-steps.
+ *   The stream's text, too, travels with the first band only; with text_with_every_band (base/habits.h) all text goes
+ *   in each of F + Z M micro-steps.
  *
  * Sources: Jacobs et al., DeepSpeed-Ulysses (arXiv:2309.14509); Liu et al., Ring Attention (arXiv:2310.01889); Fang and
  * Zhao, USP (arXiv:2405.07719); Fang et al., PipeFusion (arXiv:2405.14430); Li et al., DistriFusion (arXiv:2402.19481);

@@ -23,7 +23,7 @@ static const dit_attention_policy *const policies[] = {
 /* Whether ranks that share no heads are within an all-to-all all the same. */
 static bool exchanges_alone(const dit_runtime *rt)
 {
-    return rt->parallel.exchange_alone && dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
+    return rt->parallel.habits.exchange_alone && dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
 }
 
 /* Whether it communicates along exactly the axes that the mesh has; of patches it must be the method itself. */
@@ -214,11 +214,6 @@ void dit_attention_begin(dit_attention *attention, const dit_window *window)
 {
     attention->window = *window;
     attention->call = 0;
-}
-
-void dit_attention_leave_out(dit_attention *attention, int steps)
-{
-    attention_store_leave_out(&attention->store, steps);
 }
 
 /* Of the largest call, what the window has. */

@@ -39,8 +39,6 @@ dit_status dit_attention_set_text_bias(dit_attention *attention, const float *bi
 
 /* The calls that follow are those of one forward, in order, about the rows of a window. */
 void dit_attention_begin(dit_attention *attention, const dit_window *window);
-/* Skips `steps` steps, so that the next forward belongs to a later one. Only simulations do so. */
-void dit_attention_leave_out(dit_attention *attention, int steps);
 
 /* Collective over the sequence ranks. Communication: as the closed form of the policy (base/volume.c). Errors, in a
  * pipeline: DIT_ERR_INTERNAL when a band comes out of turn. */

@@ -18,6 +18,7 @@ typedef struct {
     bool text;            /* with this rank's rows of joint text                                */
     int band;             /* which band of the pipeline those rows are; DIT_WINDOW_ALL: all rows */
     int step;             /* DIT_STEP_FILL: before the first, to fill stores                    */
+    int left_out;         /* steps before `step` that are not done, and count as done           */
 } dit_window;
 
 /* Largest call a policy will see; buffers are made once for it. */

@@ -162,7 +162,6 @@ dit_status attention_ring_forward(dit_attention *attention, const dit_attention_
         dit_comm_exchange exchange;
         bool more = hop + 1 < size;
         double flops = rt->flops.attention;
-        if (more) dit_comm_set_hop(ring, hop, size - 1);
         if (more) DIT_TRY(dit_comm_exchange_begin(ring, current, next, arriving, previous, bytes, &exchange));
         int64_t began = dit_timing_now(rt->timing);
         compute_hop(attention, shape, io, &keys, hop, current, more ? &exchange : NULL);
@@ -170,7 +169,6 @@ dit_status attention_ring_forward(dit_attention *attention, const dit_attention_
         if (more) DIT_TRY(dit_comm_exchange_wait(ring, &exchange));
         attention_hop_end(attention, hop, flops, began, computed);
     }
-    dit_comm_set_hop(ring, 0, 1);
     return DIT_OK;
 }
 

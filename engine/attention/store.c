@@ -48,7 +48,7 @@ dit_status attention_store_create(dit_runtime *rt, const dit_attention_shape *ex
     DIT_TRY(dit_arena_activations(&rt->image, out->calls * slot_elements(out), &out->kv));
     DIT_TRY(dit_arena_alloc(&rt->image, out->calls * out->bands * (int64_t)sizeof *out->steps, &memory));
     out->steps = memory;
-    int32_t newest = rt->parallel.stores_filled ? DIT_STEP_FILL : NEVER;
+    int32_t newest = rt->parallel.habits.stores_filled ? DIT_STEP_FILL : NEVER;
     for (int64_t i = 0; i < out->calls * out->bands; i++) out->steps[i] = newest;
     return DIT_OK;
 }
@@ -71,11 +71,12 @@ static dit_status check_rows(const attention_store *store, int64_t call, const d
     return DIT_OK;
 }
 
-/* Before a band is written: bands before it are of this step, it and those behind it of the step before. */
+/* Before a band is written: bands before it are of this step, it and those behind it of the step done before. */
 static dit_status check_steps(const attention_store *store, int64_t call, const dit_window *window)
 {
+    int before = window->step - 1 - window->left_out;
     for (int band = 0; band < store->bands; band++) {
-        int expected = band < window->band ? window->step : window->step - 1;
+        int expected = band < window->band ? window->step : before;
         int found = store->steps[call * store->bands + band];
         if (found != expected)
             return dit_error_hint(
@@ -149,11 +150,6 @@ dit_status attention_store_put(attention_store *store, dit_runtime *rt, int64_t 
         copy_runs(store, rt, call, keys, 0, 0, 1, keys->rows, attention_store_band(store, window->band).first);
     steps[window->band] = window->step;
     return DIT_OK;
-}
-
-void attention_store_leave_out(attention_store *store, int steps)
-{
-    for (int64_t i = 0; i < store->calls * store->bands; i++) store->steps[i] += steps;
 }
 
 attention_keys attention_store_keys(const attention_store *store, int64_t call)

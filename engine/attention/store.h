@@ -41,11 +41,9 @@ int64_t attention_store_text_stride(const attention_store *store);
 
 /* Copies what the exchange gave call `call` of the window's forward to its place: the rows of a band, or of all bands,
  * which come rank by rank. Errors: DIT_ERR_INTERNAL where that is not the next band that is due: those before it are of
- * the window's step, it and those behind it of the step before; for calls and numbers of rows that there are not. */
+ * the window's step, it and those behind it of the step done before; for calls and numbers of rows that there are not. */
 dit_status attention_store_put(attention_store *store, dit_runtime *rt, int64_t call, const dit_window *window,
                                const attention_keys *keys);
-/* The next step comes `steps` later than it would: what is kept counts as that much newer. */
-void attention_store_leave_out(attention_store *store, int steps);
 /* All that call `call` has. */
 attention_keys attention_store_keys(const attention_store *store, int64_t call);
 

@@ -6,8 +6,7 @@
  * text rows travel with the image rows and computes them u times over; the result is the same, the bytes are fewer.)
  * Where heads do not divide, or query heads of several ranks share a head of k and v, every rank gets as much room as
  * the one that needs most: room that nobody fills travels empty, shared heads travel to each reader. Packed, the three
- * operands of a batch entry travel as rows of one message. Simulated, the first entry's exchanges carry the
- * whole batch, as in xDiT.
+ * operands of a batch entry travel as rows of one message.
  * Source: Jacobs et al., DeepSpeed Ulysses (arXiv:2309.14509).
  */
 #include "base/layer.h"
@@ -195,9 +194,9 @@ static dit_status gather_rows(dit_attention *attention, const dit_attention_shap
         whole->k = to_q + ld, whole->v = to_q + ld + ldk;
         whole->ld = whole->ldk = ldp, whole->batch = whole->batch_k = tokens * ldp;
     }
-    dit_comm *comm = attention->rt->comm[DIT_AXIS_ULYSSES];
+    const dit_guest *guest = attention->rt->guest;
     for (int64_t b = 0; b < shape->B; b++) {
-        dit_comm_set_batch(comm, b, shape->B);
+        dit_guest_begin_entry(guest, b, shape->B);
         const float *k = io->k + b * attention_batch_k(io), *v = io->v + b * attention_batch_k(io);
         if (shape->packed) {
             DIT_TRY(exchange_in_packed(attention, shape, q, kv, io, b, to_q + b * tokens * ldp));
@@ -207,7 +206,7 @@ static dit_status gather_rows(dit_attention *attention, const dit_attention_shap
         DIT_TRY(exchange_in(attention, shape, kv, k, attention_ldk(io), to_k + b * tokens * ldk));
         DIT_TRY(exchange_in(attention, shape, kv, v, attention_ldk(io), to_v + b * tokens * ldk));
     }
-    dit_comm_set_batch(comm, 0, 1);
+    dit_guest_begin_entry(guest, 0, 1);
     return DIT_OK;
 }
 
@@ -215,8 +214,8 @@ dit_status attention_ulysses_around(dit_attention *attention, const dit_attentio
                                     const dit_attention_io *io, attention_inner inner)
 {
     dit_attention_shape exchanged = attention_ulysses_exchanged(attention, shape);
-    dit_comm *comm = attention->rt->comm[DIT_AXIS_ULYSSES];
-    int64_t u = dit_comm_size(comm);
+    const dit_guest *guest = attention->rt->guest;
+    int64_t u = dit_comm_size(attention->rt->comm[DIT_AXIS_ULYSSES]);
     dit_head_cut cut = head_cut(attention, shape);
     operand q = {.heads = shape->H, .room = cut.heads, .group = 1, .query_heads = shape->H, .u = u}, kv = q;
     dit_attention_io whole;
@@ -224,10 +223,10 @@ dit_status attention_ulysses_around(dit_attention *attention, const dit_attentio
     DIT_TRY(gather_rows(attention, shape, &q, &kv, io, &whole));
     DIT_TRY(inner(attention, &exchanged, &whole));
     for (int64_t b = 0; b < shape->B; b++) {
-        dit_comm_set_batch(comm, b, shape->B);
+        dit_guest_begin_entry(guest, b, shape->B);
         DIT_TRY(exchange_out(attention, shape, &q, whole.out + b * whole.batch_o, io->out + b * io->batch_o, io->ldo));
     }
-    dit_comm_set_batch(comm, 0, 1);
+    dit_guest_begin_entry(guest, 0, 1);
     return DIT_OK;
 }
 

@@ -33,8 +33,8 @@ typedef struct {
     int steps;
     uint64_t seed;
     int warmup_runs, iterations;
-    bool simulation; /* there is one: only ditbench-engine-sim knows what to do with it */
-    bool trace;      /* one more run, recorded as a timeline */
+    bool for_guest; /* the document is for a guest of the engine (engine/runtime/guest.h) and no other run */
+    bool trace;     /* one more run, recorded as a timeline */
 } dit_case;
 
 /* Pointers stay inside `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */

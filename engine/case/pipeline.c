@@ -96,7 +96,7 @@ static dit_status plan_memory(const dit_json *doc, int64_t planned[DIT_MEMORY_CL
 {
     dit_pipeline counted;
     int64_t elapsed_ns;
-    dit_status st = dit_pipeline_create_counting(doc, dit_comm_rank(dit_comm_world()), &counted);
+    dit_status st = dit_pipeline_create_counting(doc, dit_comm_rank(dit_comm_world()), NULL, &counted);
     if (st == DIT_OK) st = dit_pipeline_run(&counted, NULL, &elapsed_ns);
     if (st == DIT_OK) memcpy(planned, counted.rt.ledger.peak, sizeof counted.rt.ledger.peak);
     dit_pipeline_release(&counted);
@@ -107,9 +107,10 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
 {
     const dit_case *kase = &p->kase;
     DIT_TRY(dit_case_read(doc, &p->kase));
-    if (p->kase.simulation && !p->simulated)
+    if (p->kase.for_guest && !p->guest)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "the case is to be simulated, this engine computes"),
                               "ditbench-engine-sim under smpirun takes it; ditbench simulate starts it");
+    if (p->guest) p->kase.parallel.habits = p->guest->habits;
     DIT_TRY(open_conditions(p));
     DIT_TRY(settle_facts(p));
     DIT_TRY(dit_case_settle_emulated(&p->kase));
@@ -118,7 +119,7 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
                                  .fp8_linear = kase->fp8_linear,
                                  .no_graphs = !kase->graphs,
                                  .counting = p->counting,
-                                 .simulated = p->simulated,
+                                 .guest = p->counting ? NULL : p->guest,
                                  .rank = p->rank,
                                  .threads = kase->threads_per_rank,
                                  .parallel = kase->parallel,
@@ -152,15 +153,15 @@ dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out)
     return DIT_OK;
 }
 
-dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, dit_pipeline *out)
+dit_status dit_pipeline_create_guest(const dit_json *doc, const dit_guest *guest, dit_pipeline *out)
 {
-    *out = (dit_pipeline){.counting = true, .rank = rank};
+    *out = (dit_pipeline){.guest = guest};
     return make_ready(doc, out);
 }
 
-dit_status dit_pipeline_create_simulated(const dit_json *doc, const dit_kernels *kernels, dit_pipeline *out)
+dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, const dit_guest *guest, dit_pipeline *out)
 {
-    *out = (dit_pipeline){.simulated = kernels};
+    *out = (dit_pipeline){.guest = guest, .counting = true, .rank = rank};
     return make_ready(doc, out);
 }
 
@@ -214,11 +215,11 @@ dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_
     DIT_TRY(dit_runtime_synchronize(&p->rt)); /* what was put before is not part of it */
     if (!p->counting) DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
-    double began_s = p->now_s ? p->now_s() : 0;
+    double began_s = dit_guest_now_s(p->guest);
     DIT_TRY(dit_sampler_run(&p->sampler, &p->condition));
     DIT_TRY(dit_sampler_gather(&p->sampler));
     DIT_TRY(dit_runtime_synchronize(&p->rt));
     *elapsed_ns = dit_clock_ns() - began;
-    if (p->now_s) p->elapsed_s = p->now_s() - began_s;
+    p->elapsed_s = dit_guest_now_s(p->guest) - began_s;
     return DIT_OK;
 }

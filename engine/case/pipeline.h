@@ -10,10 +10,9 @@
 
 typedef struct {
     dit_case kase;
-    bool counting;                /* nothing is computed or sent, everything counted, for `rank` */
-    const dit_kernels *simulated; /* NULL, or the operators of a simulation, which only take time */
-    double (*now_s)(void);        /* of a simulation, whose time is finer than nanoseconds; NULL: no such clock */
-    double elapsed_s;             /* of the newest run, by that clock                              */
+    const dit_guest *guest; /* NULL: a plain run                                                    */
+    double elapsed_s;       /* of the newest run, by the guest's clock                              */
+    bool counting;          /* nothing is computed or sent, everything counted, for `rank`          */
     int rank;
     dit_runtime rt;
     dit_partition partition;
@@ -31,11 +30,11 @@ typedef struct {
  * config; a document without them takes the config's. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*, DIT_ERR_SHAPE,
  * DIT_ERR_TENSOR_MISSING, DIT_ERR_UNSUPPORTED, DIT_ERR_MEMORY. release takes a zeroed or half-made one. */
 dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out);
-/* The same for one rank of the case's mesh, computing and sending nothing: parameters, flops, bytes and memory are
- * counted in out->rt when it runs. Not collective. */
-dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, dit_pipeline *out);
-/* The same as a rank of a simulation: `kernels` take virtual time, messages are simulated. Collective. */
-dit_status dit_pipeline_create_simulated(const dit_json *doc, const dit_kernels *kernels, dit_pipeline *out);
+/* Makes the case ready for a guest, with its habits; the guest outlives the pipeline. Collective. */
+dit_status dit_pipeline_create_guest(const dit_json *doc, const dit_guest *guest, dit_pipeline *out);
+/* Makes one rank of the case's mesh ready to be counted: a run computes and sends nothing and counts parameters, flops,
+ * bytes and memory in out->rt. `guest`: NULL, or whose habits are counted. Not collective. */
+dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, const dit_guest *guest, dit_pipeline *out);
 void dit_pipeline_release(dit_pipeline *pipeline);
 
 /* One batch of images: fresh initial noise (or the file's latents), all steps, latents of all ranks in sampler.full.

@@ -100,16 +100,6 @@ void dit_comm_set_trace(dit_comm *comm, dit_trace *trace)
     if (comm) comm->trace = trace;
 }
 
-void dit_comm_set_batch(dit_comm *comm, int64_t at, int64_t of)
-{
-    if (comm->ops->set_batch) comm->ops->set_batch(comm->group, at, of);
-}
-
-void dit_comm_set_hop(dit_comm *comm, int64_t at, int64_t of)
-{
-    if (comm->ops->set_hop) comm->ops->set_hop(comm->group, at, of);
-}
-
 dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm_counters *counters, dit_comm **out)
 {
     int size = dit_parallel_world_size(parallel);

@@ -37,7 +37,7 @@ typedef struct {
     int64_t began_ns, bytes; /* that are sent */
     int64_t received_bytes;
     int to, from;  /* of the group, or DIT_COMM_NOBODY */
-    double ends_s; /* of a simulation: not before, on its clock */
+    double ends_s; /* the implementation's own; what it means is said there */
 } dit_comm_exchange;
 
 /* Starts the library (once per process), e.g. "mpi". *argc, *argv as in main. Collective over all processes. */
@@ -77,14 +77,6 @@ void dit_comm_set_trace(dit_comm *comm, struct dit_trace *trace);
  * for that opens them. Collective over the group; the ranks' lists agree. A receive that is posted ahead never stands
  * before a send then (pipelines). */
 dit_status dit_comm_open_links(dit_comm *comm, const int *to, int to_count, const int *from, int from_count);
-
-/* What follows is entry `at` of a batch of `of` alike ones, which other libraries exchange at once. Only a simulation
- * makes a difference of it: there the first entry's exchanges carry all. (0, 1): no batch. */
-void dit_comm_set_batch(dit_comm *comm, int64_t at, int64_t of);
-/* The exchange that follows is hop `at` of `of` around the group, all of them alike and beside alike computation. Only
- * a simulation of very many ranks makes a difference of it: there later hops take as long as the first ones. (0, 1): no
- * ring. */
-void dit_comm_set_hop(dit_comm *comm, int64_t at, int64_t of);
 
 int dit_comm_rank(const dit_comm *comm);
 int dit_comm_size(const dit_comm *comm);

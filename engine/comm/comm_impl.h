@@ -66,8 +66,6 @@ typedef struct dit_comm_ops {
                                    dit_comm_exchange *out);
     /* of both; NULL: what is under way needs no calls */
     void (*exchange_poll)(void *group, dit_comm_exchange *exchange);
-    void (*set_batch)(void *group, int64_t at, int64_t of); /* NULL: makes no difference */
-    void (*set_hop)(void *group, int64_t at, int64_t of);   /* NULL: makes no difference */
     dit_status (*exchange_wait)(void *group, dit_comm_exchange *exchange);
     dit_status (*barrier)(void *group);
     /* data NULL: the own piece lies in `out` already */

@@ -112,12 +112,6 @@ void dit_model_set_window(dit_model *model, const dit_window *window)
         if (model->attention[i]) dit_attention_begin(model->attention[i], window);
 }
 
-void dit_model_leave_out(dit_model *model, int steps)
-{
-    for (int i = 0; i < DIT_MODEL_POLICIES; i++)
-        if (model->attention[i]) dit_attention_leave_out(model->attention[i], steps);
-}
-
 int64_t dit_model_skip_elements(const dit_model *model)
 {
     return model->view.batch * model->view.image_count * model->width;

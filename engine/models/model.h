@@ -123,8 +123,6 @@ dit_status dit_model_forward(dit_model *model, const dit_forward_args *args);
 dit_window dit_model_whole(const dit_model *model, int step);
 /* The pieces that follow are about those rows. */
 void dit_model_set_window(dit_model *model, const dit_window *window);
-/* The next step comes `steps` later than it would: of a simulation. */
-void dit_model_leave_out(dit_model *model, int steps);
 /* Floats of the stream in the window, and of one slot of skips. */
 int64_t dit_model_stream_elements(const dit_model *model);
 int64_t dit_model_skip_elements(const dit_model *model);

@@ -141,7 +141,7 @@ static dit_status describe_case(const dit_json *doc, const cJSON *entry, const c
     DIT_TRY(dit_json_require_object(doc, entry, at, "case", &kase));
     DIT_TRY(dit_json_optional_int(doc, entry, at, "rank", 0, 65535, &rank));
     view.root = (cJSON *)(uintptr_t)kase;
-    dit_status st = dit_pipeline_create_counting(&view, (int)rank, &pipeline);
+    dit_status st = dit_pipeline_create_counting(&view, (int)rank, NULL, &pipeline);
     if (st == DIT_OK) st = count_run(&pipeline, &d);
     if (st == DIT_OK) st = write_description(&pipeline, &d, out);
     dit_pipeline_release(&pipeline);

@@ -50,7 +50,7 @@ static dit_status place_threads(dit_runtime *rt, int threads)
     return dit_pool_create(rt->threads, !rt->oversubscribed, &rt->pool);
 }
 
-/* Ranks of a simulation share the process that simulates them. */
+/* The ranks of a guest share its process. */
 static dit_status one_thread(dit_runtime *rt)
 {
     rt->threads = rt->cores = rt->local_size = 1;
@@ -67,26 +67,6 @@ static dit_status counting_init(const dit_runtime_params *params, dit_runtime *r
     DIT_TRY(dit_timing_create(NULL, &rt->timing));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         DIT_TRY(dit_comm_create_counting(&rt->parallel, params->rank, (dit_axis)axis, &rt->counters, &rt->comm[axis]));
-    return DIT_OK;
-}
-
-/* What only simulations do: xDiT's ways, for its figures. */
-static dit_status refuse_simulated_only(const dit_parallel *parallel)
-{
-    const struct {
-        bool asked;
-        const char *what, *without;
-    } only[] = {
-        {parallel->text_with_every_band, "text_with_every_band",
-         "without it the text is computed with the first band, and results depend on no number of stages"},
-        {parallel->exchange_alone, "exchange_alone", "without it a ring's ranks copy nothing to themselves"},
-        {parallel->stores_filled, "stores_filled",
-         "without it a synchronous forward fills the stores, and results depend on no request before"},
-    };
-    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
-        if (only[i].asked)
-            return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of simulations: xDiT's way", only[i].what), "%s",
-                                  only[i].without);
     return DIT_OK;
 }
 
@@ -125,8 +105,8 @@ static dit_status open_device(const dit_runtime_params *params, dit_runtime *rt)
 
 static dit_status choose_kernels(const dit_runtime_params *params, dit_runtime *rt)
 {
-    if (params->simulated)
-        rt->kernels = params->simulated;
+    if (rt->guest)
+        rt->kernels = rt->guest->kernels;
     else if (dit_device_is_one(params->backend))
         return open_device(params, rt);
     else
@@ -136,7 +116,7 @@ static dit_status choose_kernels(const dit_runtime_params *params, dit_runtime *
 
 static void init_arenas(const dit_runtime_params *params, dit_runtime *rt)
 {
-    rt->ledger.counting_only = params->counting || params->simulated != NULL;
+    rt->ledger.counting_only = params->counting || params->guest != NULL;
     rt->ledger.on_device = params->backend && dit_device_is_one(params->backend);
     rt->ledger.dtype = rt->ledger.on_device ? params->dtype : DIT_DTYPE_FP32;
     dit_arena_init(&rt->run, &rt->ledger, DIT_MEMORY_WEIGHTS);
@@ -150,7 +130,7 @@ static dit_status join(const dit_runtime_params *params, dit_runtime *rt)
 {
     dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
     dit_position_set_mesh(&rt->parallel, rt->coordinates);
-    DIT_TRY(params->simulated ? one_thread(rt) : place_threads(rt, params->threads));
+    DIT_TRY(rt->guest ? one_thread(rt) : place_threads(rt, params->threads));
     DIT_TRY(choose_kernels(params, rt));
     DIT_TRY(dit_timing_create(rt->device, &rt->timing));
     for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
@@ -164,14 +144,14 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
 {
     int degrees = dit_parallel_world_size(&params->parallel);
     int world_size = params->counting ? degrees : dit_comm_size(dit_comm_world());
-    *rt = (dit_runtime){.parallel = params->parallel, .facts = params->facts, .no_graphs = params->no_graphs};
+    *rt = (dit_runtime){
+        .parallel = params->parallel, .facts = params->facts, .guest = params->guest, .no_graphs = params->no_graphs};
     init_arenas(params, rt);
     if (degrees != world_size)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, the run has %d ranks",
                                        degrees, world_size),
                               "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
     DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
-    if (!params->counting && !params->simulated) DIT_TRY(refuse_simulated_only(&params->parallel));
     dit_status st = params->counting ? counting_init(params, rt) : join(params, rt);
     if (st != DIT_OK) dit_runtime_release(rt);
     return st;

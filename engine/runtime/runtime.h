@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "engine/comm/comm.h"
+#include "engine/runtime/guest.h"
 #include "engine/timing/position.h"
 #include "engine/timing/timing.h"
 #include "kernels/device.h"
@@ -42,10 +43,9 @@ typedef struct {
     bool fp8_linear;                         /* of a device: linear layers in fp8 */
     int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* of a device: bytes that will be needed; 0: not known */
     bool no_graphs;                          /* of a device: forwards are not recorded as graphs */
-    bool counting; /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
+    bool counting;          /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
                       all is counted, for `rank` of a mesh that need not run */
-    const dit_kernels *simulated; /* NULL, or operators that only take virtual time, over address space: a rank of a
-                                     simulation, which sends what it would send */
+    const dit_guest *guest; /* NULL, or who runs this rank in a time of its own; outlives the runtime */
     int rank;
     int threads; /* per rank; 0: cores / ranks of this machine, at least 1 */
     dit_parallel parallel;
@@ -54,6 +54,7 @@ typedef struct {
 
 typedef struct dit_runtime {
     const dit_kernels *kernels;
+    const dit_guest *guest; /* NULL: the run is a plain one */
     dit_pool *pool;
     dit_device *device; /* NULL: the pool's threads compute */
     dit_timing *timing;
@@ -97,11 +98,11 @@ void dit_runtime_reset_account(dit_runtime *rt);
  * DIT_ERR_TIMEOUT. */
 dit_status dit_runtime_upload(dit_runtime *rt, const void *address, int64_t elements);
 dit_status dit_runtime_download(dit_runtime *rt, const void *address, int64_t elements);
-/* y = x, and y = a + b, over few elements: what accounts, traces and simulations leave out. y apart from x. */
+/* y = x, and y = a + b, over few elements, without account or trace. y apart from x. */
 void dit_runtime_copy(dit_runtime *rt, const float *x, int64_t elements, float *y);
 void dit_runtime_add(dit_runtime *rt, const float *a, const float *b, int64_t elements, float *y);
-/* Whether messages move without calls of the thread that computes: of accelerators and of simulations. Then there is no
- * use in cutting a computation to poll between its pieces. */
+/* True when messages move without calls of the thread that computes: those of a device, and those that only count. Then
+ * it does not help to cut a computation into pieces and poll between them. */
 static inline bool dit_runtime_messages_move(const dit_runtime *rt)
 {
     return rt->ledger.counting_only || rt->device;

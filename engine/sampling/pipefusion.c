@@ -33,7 +33,7 @@ typedef struct {
 
 typedef struct {
     int stage, stages, warmup_steps, steps, last_left;
-    int left_out; /* steps that on_begin has left out */
+    int left_out; /* steps that a guest has left out */
     bool fill;
     int64_t tasks;
     channel arriving[DIT_MAX_STAGES + 2], leaving[DIT_MAX_STAGES + 2];
@@ -83,7 +83,7 @@ static int64_t message_floats(const pipeline *p, const channel *l, int band)
 /* Where a band's message lies in the buffer of what leaves. */
 static float *leaving_at(const pipeline *p, const channel *l, int band)
 {
-    int64_t texts = p->sampler->rt->parallel.text_with_every_band ? band : 1;
+    int64_t texts = p->sampler->rt->parallel.habits.text_with_every_band ? band : 1;
     int64_t text = floats_of(p, l, 0, true), rows = band <= 0 ? 0 : p->sampler->parts[band].rows.first;
     return band <= 0 ? l->buffer : l->buffer + texts * text + floats_of(p, l, rows, false);
 }
@@ -127,7 +127,7 @@ static dit_status add_leaving(pipeline *p, channel l)
     dit_runtime *rt = p->sampler->rt;
     DIT_TRY(take_exchanges(rt, p->sampler->part_count + 1, &l));
     l.buffer = p->sampler->latents;
-    int64_t texts = rt->parallel.text_with_every_band ? p->sampler->part_count - 1 : 0;
+    int64_t texts = rt->parallel.habits.text_with_every_band ? p->sampler->part_count - 1 : 0;
     int64_t floats = message_floats(p, &l, DIT_WINDOW_ALL) + texts * floats_of(p, &l, 0, true);
     if (l.kind != LATENTS) DIT_TRY(dit_arena_activations(&rt->comm_arena, floats, &l.buffer));
     p->leaving[p->leaving_count++] = l;

@@ -150,8 +150,9 @@ dit_window dit_sampler_window(const dit_sampler *s, int band, int step)
 {
     if (band == DIT_WINDOW_ALL) return dit_model_whole(s->model, step);
     const dit_range *rows = &s->parts[band].rows;
-    bool text = band == 0 || (s->rt->facts.joint && s->rt->parallel.text_with_every_band);
-    return (dit_window){.first = rows->first, .count = rows->count, .text = text, .band = band, .step = step};
+    bool text = band == 0 || (s->rt->facts.joint && s->rt->parallel.habits.text_with_every_band);
+    return (dit_window){
+        .first = rows->first, .count = rows->count, .text = text, .band = band, .step = step, .left_out = s->left_out};
 }
 
 /* The parts that the window's rows belong to. */
@@ -256,8 +257,8 @@ dit_status dit_sampler_advance(dit_sampler *s, const dit_window *window, int ste
 int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began)
 {
     int due = step;
-    if (s->on_begin) step = s->on_begin(s, due, s->context);
-    if (step > due) dit_model_leave_out(s->model, step - due);
+    step = dit_guest_begin_step(s->rt->guest, s->rt, due);
+    s->left_out = step - due;
     dit_runtime_set_step(s->rt, step);
     dit_runtime_set_patch(s->rt, DIT_WINDOW_ALL);
     dit_fault_at_step(s->rt, step, s->latents);

@@ -61,10 +61,8 @@ struct dit_sampler {
     /* Called after each step with the state above, where all rows are at one step; NULL: not. */
     dit_status (*on_step)(dit_sampler *sampler, int step, void *context);
     void *context;
-    /* Called on this rank when it begins a step, whatever rows it begins with; NULL: not. Returns the step that is done
-     * next, or a later one where those between are left out: the same on every rank, and no synchronous one. */
-    int (*on_begin)(dit_sampler *sampler, int step, void *context);
     int64_t *step_ns; /* [steps] wall time of each step, or NULL */
+    int left_out;     /* steps that a guest left out just before this one */
 };
 
 /* `sampler` must have rt, model, partition, guidance_scale, seed, emulates and executor set and stay where it is: the schedulers'
@@ -97,8 +95,8 @@ dit_status dit_sampler_fill_timestep(dit_sampler *sampler, int step);
 /* noise_pred of the window's rows from `output`: guidance, over the cfg axis where that is parallel; then one step of
  * each part's scheduler. Clocked. */
 dit_status dit_sampler_advance(dit_sampler *sampler, const dit_window *window, int step);
-/* Marks the begin of a step on this rank for trace, faults and on_begin. Returns the step that is to be done: this one,
- * or a later one where on_begin leaves some out. *began: the moment (engine/timing/timing.h). */
+/* Marks the begin of a step on this rank for trace, faults and the guest. Returns the step to do: this one, or a later
+ * one where a guest leaves out those between. *began: the moment (engine/timing/timing.h). */
 int dit_sampler_begin_step(dit_sampler *sampler, int step, int64_t *began);
 /* Its end: step_ns, and on_step where `whole`: all rows are at this step. */
 dit_status dit_sampler_end_step(dit_sampler *sampler, int step, int64_t began, bool whole);

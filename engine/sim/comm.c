@@ -107,12 +107,6 @@ static dit_status simulated_sum(void *opaque, const dit_comm_sum_args *args)
     return pass_round(group, DIT_COST_ALL_REDUCE, (double)args->bytes);
 }
 
-static void simulated_set_batch(void *group, int64_t at, int64_t of)
-{
-    (void)group;
-    if (!dit_sim_shares_memory()) dit_sim_set_batch(at, of); /* this engine's own ranks take entry by entry */
-}
-
 /* Issued messages of two neighbours. */
 typedef struct {
     sim_group *group; /* NULL: none */
@@ -140,7 +134,6 @@ static dit_status start_exchange(const sim_exchange *e)
     int64_t wire = dit_sim_wire(e->bytes, stretch);
     void *buffer = dit_sim_buffer(wire);
     DIT_TRY(dit_comm_mpi.exchange_begin(e->group->mpi, buffer, e->to, buffer, e->from, wire, e->exchange));
-    e->exchange->ends_s = 0;
     dit_sim_leave();
     return DIT_OK;
 }
@@ -152,6 +145,16 @@ void dit_sim_start_put_off(void)
     if (e.group && put_off_status == DIT_OK) put_off_status = start_exchange(&e);
 }
 
+/* A rank that sends to the next one and receives from the one before makes a hop of a ring. */
+static bool goes_around(const sim_exchange *e)
+{
+    int size = e->group->size, rank = e->group->rank;
+    return size > 1 && e->to == (rank + 1) % size && e->from == (rank + size - 1) % size;
+}
+
+/* dit_comm_exchange.ends_s is when the library is done, 0: with the messages; or that there are no messages: */
+static const double NEVER_BEGAN = -1;
+
 static dit_status simulated_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
                                            dit_comm_exchange *out)
 {
@@ -162,8 +165,10 @@ static dit_status simulated_exchange_begin(void *opaque, const void *send, int t
     DIT_TRY(put_off_status);
     dit_sim_copy(ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
     bool late = dit_sim_issue();
-    if (dit_sim_hops_left_out(&e.group->ring)) {
+    out->ends_s = 0;
+    if (goes_around(&e) && dit_sim_hops_next(&e.group->ring, e.group->size - 1)) {
         if (!late) dit_sim_pass_over(links_of(e.group), (double)bytes);
+        out->ends_s = NEVER_BEGAN;
         return DIT_OK;
     }
     if (!late || ends < 2) return start_exchange(&e);
@@ -196,7 +201,7 @@ static void simulated_exchange_poll(void *group, dit_comm_exchange *exchange)
 static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *exchange)
 {
     sim_group *group = opaque;
-    if (dit_sim_hops_left_out(&group->ring)) {
+    if (exchange->ends_s == NEVER_BEGAN) {
         dit_sim_wait_until(dit_sim_hops_due(&group->ring));
         return DIT_OK;
     }
@@ -208,11 +213,6 @@ static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *excha
     dit_sim_leave();
     dit_sim_hops_arrived(&group->ring, dit_sim_device_now());
     return DIT_OK;
-}
-
-static void simulated_set_hop(void *opaque, int64_t at, int64_t of)
-{
-    dit_sim_hops_next(&((sim_group *)opaque)->ring, at, of);
 }
 
 static dit_status simulated_barrier(void *opaque)
@@ -251,8 +251,6 @@ static const dit_comm_ops groups = {
     .exchange_begin = simulated_exchange_begin,
     .all_gather_begin = simulated_all_gather_begin,
     .exchange_poll = simulated_exchange_poll,
-    .set_batch = simulated_set_batch,
-    .set_hop = simulated_set_hop,
     .exchange_wait = simulated_exchange_wait,
     .barrier = simulated_barrier,
     .all_gather_varying = simulated_all_gather_varying,

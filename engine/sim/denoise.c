@@ -122,8 +122,9 @@ done:
 static dit_status write_report(const report *r)
 {
     dit_pipeline whole = {0};
+    dit_guest guest = dit_sim_guest();
     cJSON *simulation = cJSON_DetachItemFromObjectCaseSensitive(r->doc->root, "simulation");
-    dit_status st = dit_pipeline_create_counting(r->doc, 0, &whole);
+    dit_status st = dit_pipeline_create_counting(r->doc, 0, &guest, &whole);
     if (st == DIT_OK) {
         memcpy(whole.kase.case_id, r->case_id, sizeof whole.kase.case_id);
         st = write_record(r, &whole);

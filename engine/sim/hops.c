@@ -19,18 +19,14 @@ void dit_sim_hops_set(int hops)
     seen.unlike = seen.longest = 0, seen.shortest = INFINITY, seen.any = false;
 }
 
-void dit_sim_hops_next(dit_sim_ring *ring, int64_t at, int64_t of)
-{
-    ring->at = at, ring->of = of;
-}
-
 static bool is_long(const dit_sim_ring *ring)
 {
     return simulated > 0 && ring->of > 2 * simulated;
 }
 
-bool dit_sim_hops_left_out(const dit_sim_ring *ring)
+bool dit_sim_hops_next(dit_sim_ring *ring, int64_t of)
 {
+    ring->at = ring->begun++ % of, ring->of = of;
     return is_long(ring) && ring->at >= simulated;
 }
 

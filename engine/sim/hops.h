@@ -12,17 +12,16 @@
 
 /* One ring as one of its ranks sees it. Zeroed at the start. */
 typedef struct {
-    int64_t at, of; /* the hop under way, of so many                      */
+    int64_t begun;  /* hops, of all turns around the ring                  */
+    int64_t at, of; /* the newest one in its turn, of so many             */
     double ended_s; /* the one before                                     */
     double seconds; /* that one took                                      */
 } dit_sim_ring;
 
 /* From now on rings of more than twice so many hops are told by their first `hops`; 0: by all. Forgets what it saw. */
 void dit_sim_hops_set(int hops);
-/* Hop `at` of `of` comes next. */
-void dit_sim_hops_next(dit_sim_ring *ring, int64_t at, int64_t of);
-/* Whether the hop under way is no message. */
-bool dit_sim_hops_left_out(const dit_sim_ring *ring);
+/* The next hop begins; a turn has `of` of them. Returns true if it is left out: then there is no message. */
+bool dit_sim_hops_next(dit_sim_ring *ring, int64_t of);
 /* It is over at `now_s`, its message has come. */
 void dit_sim_hops_arrived(dit_sim_ring *ring, double now_s);
 /* When the message of a hop that is none would have come; the hop is over then. */

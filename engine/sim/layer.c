@@ -16,6 +16,7 @@ typedef struct {
     const char *folder;
     dit_case kase; /* id, parallel, attention */
     dit_layer layer;
+    dit_guest guest;
     dit_runtime rt;
     dit_layer_run run;
     dit_iteration before, now; /* counted when the newest two forwards began */
@@ -39,14 +40,15 @@ static dit_status read_case(sim_layer *p)
                         platform.attention);
     const cJSON *measure = cJSON_GetObjectItemCaseSensitive(p->doc->root, "measure");
     p->waits = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(measure, "waits"));
-    p->kase.parallel.exchange_alone = dit_sim_exchanges_alone() && !p->layer.packed;
+    p->guest = dit_sim_guest();
+    p->kase.parallel.habits.exchange_alone = p->guest.habits.exchange_alone && !p->layer.packed;
     return dit_layer_check(&p->kase.parallel, &p->layer);
 }
 
 static dit_status set_up(sim_layer *p)
 {
     int64_t began_ns = dit_clock_ns();
-    dit_runtime_params params = {.simulated = dit_sim_kernels(), .parallel = p->kase.parallel};
+    dit_runtime_params params = {.guest = &p->guest, .parallel = p->kase.parallel};
     int sequence = dit_parallel_sequence_degree(&p->kase.parallel);
     params.facts = (dit_facts){.image_tokens = sequence, .heads = sequence}; /* legality is base/layer.h's */
     params.facts.num_images = params.facts.guidance_branches = params.facts.steps = 1;

@@ -122,7 +122,7 @@ static dit_status start_runtime(const dit_case *kase, dit_runtime *rt)
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) alone.degree[axis] = 1;
     alone.rows_degree = 1;
     DIT_TRY(dit_runtime_init(&(dit_runtime_params){.counting = true, .parallel = alone, .facts = kase->facts}, rt));
-    rt->kernels = dit_sim_kernels();
+    rt->kernels = dit_sim_guest().kernels;
     return DIT_OK;
 }
 

@@ -143,34 +143,32 @@ const char *dit_sim_profile(void)
 {
     return profile.name;
 }
-bool dit_sim_text_with_every_band(void)
-{
-    return profile.text_with_every_band;
-}
-bool dit_sim_exchanges_alone(void)
-{
-    return profile.exchange_alone;
-}
-bool dit_sim_stores_filled(void)
-{
-    return profile.stores_filled;
-}
 int64_t dit_sim_memory_bytes(void)
 {
     return device.memory_bytes;
 }
 
-const dit_kernels *dit_sim_kernels(void)
+static double guest_now_s(void *context)
 {
-    return dit_kernels_cost();
+    (void)context;
+    return dit_sim_now();
+}
+
+/* This engine's own ranks, which share memory, take entry by entry. Others' first one's exchanges carry all entries, and
+ * the host has issued the others' operators with the first one's. */
+static void begin_entry(void *context, int64_t at, int64_t of)
+{
+    (void)context;
+    if (!dit_sim_shares_memory()) batch_at = at, batch_of = of;
+}
+
+dit_guest dit_sim_guest(void)
+{
+    return (dit_guest){
+        .habits = profile.habits, .kernels = dit_kernels_cost(), .now_s = guest_now_s, .begin_entry = begin_entry};
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
-
-void dit_sim_set_batch(int64_t at, int64_t of)
-{
-    batch_at = at, batch_of = of;
-}
 
 bool dit_sim_batch(int64_t *bytes)
 {

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "kernels/cost/collective.h"
 #include "kernels/cost/operator.h"
-#include "kernels/kernels.h"
+#include "engine/runtime/guest.h"
 
 #include <stdint.h>
 
@@ -33,15 +33,12 @@ dit_status dit_sim_read(const dit_json *doc);
 const char *dit_sim_accelerator(void);
 const char *dit_sim_profile(void);
 int64_t dit_sim_memory_bytes(void);
-bool dit_sim_text_with_every_band(void);
-bool dit_sim_exchanges_alone(void);
-bool dit_sim_stores_filled(void);
+/* The guest that this rank's simulator is; every step is done. */
+dit_guest dit_sim_guest(void);
 /* How many bytes an element has there. */
 int dit_sim_element_bytes(void);
 /* Charges one call that no operator of the table makes. */
 void dit_sim_charge(const dit_cost_op *op);
-/* Operators that compute nothing and are charged. */
-const dit_kernels *dit_sim_kernels(void);
 
 /* Operators take no time from now on: of a collective library that adds while it sends. */
 void dit_sim_free_of_charge(bool free);
@@ -63,9 +60,6 @@ void dit_sim_wait_until(double device_s);
 /* Of ranks that share memory: their own core takes the time of `messages` messages, and of copying so many bytes of
  * them. Others: nothing. */
 void dit_sim_copy(int messages, double bytes);
-/* What follows is entry `at` of a batch of `of`: the first one's exchanges carry all entries, and the host has issued
- * the others' operators with the first one's. */
-void dit_sim_set_batch(int64_t at, int64_t of);
 /* Bytes of an entry's exchange as those of the exchange that is made; false: it has been. */
 bool dit_sim_batch(int64_t *bytes);
 /* Before waiting for messages that are under way: charged time passes. */

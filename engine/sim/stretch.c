@@ -22,11 +22,11 @@ typedef struct {
     dit_iteration before, now; /* the newest two */
 } own_steps;
 
-static int begin(dit_sampler *sampler, int step, void *context)
+static int begin(void *steps, const dit_runtime *rt, int step)
 {
-    own_steps *own = context;
+    own_steps *own = steps;
     own->before = own->now;
-    own->now = dit_sim_counted(sampler->rt);
+    own->now = dit_sim_counted(rt);
     return dit_sim_watch_begin(own->watch, step);
 }
 
@@ -65,10 +65,9 @@ static dit_status run_steps(const dit_json *doc, int steps, own_steps *own, dit_
     dit_pipeline p = {0};
     dit_status st;
     int64_t elapsed_ns;
-    DIT_TRY_GOTO(st, dit_pipeline_create_simulated(doc, dit_sim_kernels(), &p), done);
-    p.now_s = dit_sim_now;
-    p.sampler.on_begin = begin;
-    p.sampler.context = own;
+    dit_guest guest = dit_sim_guest();
+    guest.begin_step = begin, guest.steps = own;
+    DIT_TRY_GOTO(st, dit_pipeline_create_guest(doc, &guest, &p), done);
     dit_runtime_reset_account(&p.rt);
     DIT_TRY_GOTO(st, dit_pipeline_run(&p, out->step_ns, &elapsed_ns), done);
     take(&p, elapsed_ns, out);
@@ -183,24 +182,6 @@ static dit_status take_steps(int steps, dit_sim_outcome *out)
     return out->step_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d steps", steps);
 }
 
-static dit_status add_way(cJSON *parallel, const char *key)
-{
-    if (cJSON_GetObjectItemCaseSensitive(parallel, key) || cJSON_AddTrueToObject(parallel, key)) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-}
-
-/* The software's ways with joint text in a pipeline, stores that no step has filled, and rings that have no Ulysses. */
-static dit_status bring_ways(const dit_json *doc)
-{
-    cJSON *parallel = cJSON_GetObjectItemCaseSensitive(doc->root, "parallel");
-    const cJSON *stages = cJSON_GetObjectItemCaseSensitive(parallel, "pipefusion_degree");
-    bool pipeline = stages && stages->valueint > 1;
-    if (!parallel) return DIT_OK;
-    if (pipeline && dit_sim_text_with_every_band()) DIT_TRY(add_way(parallel, "text_with_every_band"));
-    if (pipeline && dit_sim_stores_filled()) DIT_TRY(add_way(parallel, "stores_filled"));
-    return dit_sim_exchanges_alone() ? add_way(parallel, "exchange_alone") : DIT_OK;
-}
-
 /* Stages and patches begin a step with messages under way, and have synchronous steps first. Of others all are alike.
  */
 static dit_sim_watch_params watch_of(const dit_json *doc, int steps, const dit_sim_stretch *stretch, bool layered)
@@ -222,7 +203,6 @@ static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_str
     bool layered = repeats_blocks(doc, stretch);
     dit_sim_watch_params watched = watch_of(doc, steps, stretch, layered);
     DIT_TRY(take_steps(steps, out));
-    DIT_TRY(bring_ways(doc));
     int hops = 0;
     if (!layered) return simulate_steps(doc, &watched, &hops, out);
     DIT_TRY(take_steps(steps, &scratch[0]));

@@ -288,7 +288,7 @@ static dit_status judge_counted(const cell *c, int rank)
     dit_json view = view_of(c);
     dit_pipeline counted;
     int64_t elapsed_ns;
-    dit_status st = dit_pipeline_create_counting(&view, rank, &counted);
+    dit_status st = dit_pipeline_create_counting(&view, rank, NULL, &counted);
     dit_runtime_reset_account(&counted.rt);
     if (st == DIT_OK) st = dit_pipeline_run(&counted, NULL, &elapsed_ns);
     int first = strcmp(c->pipeline.kase.backend, "host") == 0 ? DIT_MEMORY_WEIGHTS + 1 : 0;

@@ -194,7 +194,7 @@ static void expect_refusal(const drawn *c, dit_status reason, tally *t)
 {
     dit_json view = view_of(c->document);
     dit_pipeline pipeline;
-    dit_status st = dit_pipeline_create_counting(&view, 0, &pipeline);
+    dit_status st = dit_pipeline_create_counting(&view, 0, NULL, &pipeline);
     if (st != reason) {
         printf("refused as %s, the engine says %s: %s\n", dit_status_name(reason), dit_status_name(st),
                dit_error_last()->message);
@@ -265,7 +265,7 @@ static dit_status count_rank(const drawn *c, int rank)
     dit_json view = view_of(c->document);
     dit_pipeline pipeline;
     int64_t elapsed_ns;
-    dit_status st = dit_pipeline_create_counting(&view, rank, &pipeline);
+    dit_status st = dit_pipeline_create_counting(&view, rank, NULL, &pipeline);
     dit_runtime_reset_account(&pipeline.rt);
     if (st == DIT_OK) st = dit_pipeline_run(&pipeline, NULL, &elapsed_ns);
     if (st == DIT_OK) st = check_sent(&pipeline, rank);

@@ -490,6 +490,24 @@ static void skipped_and_repeated_bands_and_steps_are_refused(void **state)
     check_due(true);
 }
 
+/* A guest leaves out steps 1 to 4: step 5 then sees bands of step 0, and no other step does. */
+static void steps_that_were_left_out_count_as_done(void **state)
+{
+    fixture *f = open_fixture(&(setup){.u = 1, .r = 1, .bands = BANDS});
+    (void)state;
+    assert_int_equal(forward(f, &whole_step), DIT_OK);
+    for (int band = 0; band < BANDS; band++) {
+        dit_window window = band_window(f, band, 5);
+        expect_refusal(forward(f, &window), "are of step 0, not 4");
+        window.left_out = 3;
+        expect_refusal(forward(f, &window), "are of step 0, not 1");
+        window.left_out = 4;
+        assert_int_equal(forward(f, &window), DIT_OK);
+    }
+    for (int band = 0; band < BANDS; band++) assert_int_equal(forward_band(f, band, 6), DIT_OK);
+    close_fixture(f);
+}
+
 /* Of a forward's two calls, one band left the second out. */
 static void every_call_has_its_own_stamps(void **state)
 {
@@ -532,6 +550,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bands_follow_each_other),
         cmocka_unit_test(memory_is_kept_for_every_call_and_only_in_a_pipeline),
         cmocka_unit_test(skipped_and_repeated_bands_and_steps_are_refused),
+        cmocka_unit_test(steps_that_were_left_out_count_as_done),
         cmocka_unit_test(every_call_has_its_own_stamps),
         cmocka_unit_test(rows_that_are_no_band_are_refused),
     };

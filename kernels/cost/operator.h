@@ -7,6 +7,7 @@
 #ifndef DIT_KERNELS_COST_OPERATOR_H
 #define DIT_KERNELS_COST_OPERATOR_H
 
+#include "base/habits.h"
 #include "kernels/cost/model.h"
 #include "kernels/kernels.h"
 
@@ -79,10 +80,8 @@ typedef struct {
     double synchronise_s;            /* from the device's end until the host goes on                                */
     double conv_efficiency;          /* rate of convolutions as a fraction of that of matrix products, in (0, 1]    */
     double communication_processors; /* how many processors a collective's kernel holds                          */
-    bool text_with_every_band;       /* joint text passes a pipeline with every band, not only the first   */
     bool kernels_before_messages;    /* a kernel that follows an exchange with neighbours gets the processors first */
-    bool exchange_alone;             /* a ring without Ulysses makes its all-to-alls, too, each rank with itself    */
-    bool stores_filled;              /* a pipeline without warm-up steps reads the stores of the request before */
+    dit_habits habits;               /* where it runs a method differently from this engine                         */
     bool packed_linear;              /* matrices that the engine packs together are one product                     */
     char attention_kernels[DIT_COST_KERNELS][DIT_COST_NAME]; /* whose tables are read, best first; "" ends the list */
     dit_cost_part_work parts[DIT_COST_PART_COUNT];

@@ -355,10 +355,8 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
                                        "collective_dispatch_s",
                                        "synchronise_s",
                                        "communication_processors",
-                                       "text_with_every_band",
                                        "kernels_before_messages",
-                                       "exchange_alone",
-                                       "stores_filled",
+                                       DIT_HABIT_KEYS,
                                        "conv_efficiency",
                                        "like",
                                        "packed_linear",
@@ -375,10 +373,8 @@ static dit_status read_profile(const dit_json *doc, dit_cost_profile *out)
     DIT_TRY(require_number(doc, root, "", "collective_dispatch_s", 0, 1, &out->collective_dispatch_s));
     DIT_TRY(require_number(doc, root, "", "synchronise_s", 0, 1, &out->synchronise_s));
     DIT_TRY(require_number(doc, root, "", "communication_processors", 0, 1024, &out->communication_processors));
-    DIT_TRY(dit_json_optional_bool(doc, root, "", "text_with_every_band", &out->text_with_every_band));
     DIT_TRY(dit_json_optional_bool(doc, root, "", "kernels_before_messages", &out->kernels_before_messages));
-    DIT_TRY(dit_json_optional_bool(doc, root, "", "exchange_alone", &out->exchange_alone));
-    DIT_TRY(dit_json_optional_bool(doc, root, "", "stores_filled", &out->stores_filled));
+    DIT_TRY(dit_habits_read(doc, root, "", &out->habits));
     out->conv_efficiency = 1;
     DIT_TRY(dit_json_optional_number(doc, root, "", "conv_efficiency", 1e-3, 1, &out->conv_efficiency));
     DIT_TRY(read_like(doc));

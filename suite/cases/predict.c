@@ -54,8 +54,7 @@ int suite_predict_element_bytes(const char *element)
 
 void suite_predict_simulated(const suite_profile *software, const char *element, suite_prediction *prediction)
 {
-    prediction->parallel.text_with_every_band |= software->text_with_every_band;
-    prediction->parallel.stores_filled |= software->stores_filled;
+    prediction->parallel.habits = software->habits;
     prediction->simulated_bytes = suite_predict_element_bytes(element);
 }
 

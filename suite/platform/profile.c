@@ -21,8 +21,8 @@ static void copy_text(const cJSON *text, size_t size, char *out)
 static void take_facts(const cJSON *object, const char *name, suite_profile *out)
 {
     *out = (suite_profile){.measured = cJSON_IsTrue(member(object, "measured")),
-                           .text_with_every_band = cJSON_IsTrue(member(object, "text_with_every_band")),
-                           .stores_filled = cJSON_IsTrue(member(object, "stores_filled"))};
+                           .habits = {.text_with_every_band = cJSON_IsTrue(member(object, "text_with_every_band")),
+                                      .stores_filled = cJSON_IsTrue(member(object, "stores_filled"))}};
     snprintf(out->name, sizeof out->name, "%s", name);
     copy_text(member(object, "title"), sizeof out->title, out->title);
 }
@@ -32,13 +32,13 @@ static dit_status check_file(const dit_json *doc)
     const char *text;
     const cJSON *evidence;
     bool ignored = false;
+    dit_habits habits;
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &text));
     if (!member(doc->root, "measured"))
         return dit_error_hint(dit_json_fail(doc, "", DIT_ERR_JSON_MISSING, "\"measured\" is required"),
                               "say true or false: has anybody timed this software on a GPU?");
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "measured", &ignored));
-    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "text_with_every_band", &ignored));
-    DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "stores_filled", &ignored));
+    DIT_TRY(dit_habits_read(doc, doc->root, "", &habits));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "evidence", &evidence));
     return dit_json_require_string(doc, evidence, "/evidence", "measured", &text);
 }
@@ -61,8 +61,8 @@ dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles)
 {
     cJSON *object = cJSON_AddObjectToObject(profiles, profile->name);
     if (!object || !cJSON_AddBoolToObject(object, "measured", profile->measured) ||
-        !cJSON_AddBoolToObject(object, "text_with_every_band", profile->text_with_every_band) ||
-        !cJSON_AddBoolToObject(object, "stores_filled", profile->stores_filled))
+        !cJSON_AddBoolToObject(object, "text_with_every_band", profile->habits.text_with_every_band) ||
+        !cJSON_AddBoolToObject(object, "stores_filled", profile->habits.stores_filled))
         return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a profile");
     DIT_TRY(suite_text_add(object, "title", profile->title));
     return suite_text_add(object, "evidence", profile->evidence);

@@ -4,14 +4,15 @@
 #ifndef DIT_SUITE_PLATFORM_PROFILE_H
 #define DIT_SUITE_PLATFORM_PROFILE_H
 
+#include "base/habits.h"
 #include "base/json.h"
 
 /* `measured` says whether anybody has timed this software on a GPU (on a core, of a processor's software); `evidence`
- * says who, or why not. The two ways decide which messages a pipeline sends (base/parallel.h). */
+ * says who, or why not. The habits decide which messages a pipeline sends; a session tells of those that do. */
 typedef struct {
     char name[64], title[128], evidence[256];
     bool measured;
-    bool text_with_every_band, stores_filled;
+    dit_habits habits;
 } suite_profile;
 
 /* Loads workloads/profiles/NAME.json, or the file of that name that a calibration left on this machine.

@@ -192,7 +192,7 @@ static void simulated_pipelines_are_held_against_the_messages_of_their_software(
     evidence = "simulated";
     if (problems_of(eager, NOBODY) != 0) fail_msg("a first line from before it told of software: %s", said);
     assert_int_equal(suite_profile_load("pytorch-eager", &told), DIT_OK);
-    assert_true(told.text_with_every_band && told.stores_filled);
+    assert_true(told.habits.text_with_every_band && told.habits.stores_filled);
     software = &told;
     if (problems_of(eager, NOBODY) != 0) fail_msg("%s", said);
     for (int rank = 0; rank < 4; rank++) {
@@ -208,7 +208,7 @@ static void the_first_line_decides_which_software_it_was(void **state)
     suite_profile told;
     (void)state;
     assert_int_equal(suite_profile_load("pytorch-eager", &told), DIT_OK);
-    told.text_with_every_band = told.stores_filled = false;
+    told.habits = (dit_habits){0};
     evidence = "simulated", software = &told;
     assert_true(problems_of(eager, NOBODY) > 0);
     assert_non_null(strstr(said, "E_BYTES_MISMATCH"));

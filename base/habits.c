@@ -1,0 +1,9 @@
+#include "base/habits.h"
+
+dit_status dit_habits_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_habits *out)
+{
+    *out = (dit_habits){0};
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "text_with_every_band", &out->text_with_every_band));
+    DIT_TRY(dit_json_optional_bool(doc, object, pointer, "exchange_alone", &out->exchange_alone));
+    return dit_json_optional_bool(doc, object, pointer, "stores_filled", &out->stores_filled);
+}

@@ -1,0 +1,31 @@
+/* Habits: where another software runs a method differently from this engine, so that it sends, keeps or computes
+ * something else. All false: this engine's own ways, which are all that a real run has.
+ *
+ * A profile says which habits its software has (workloads/profiles/). The simulator runs the engine with them to predict
+ * that software's times; closed forms need them to predict its messages.
+ */
+#ifndef DIT_BASE_HABITS_H
+#define DIT_BASE_HABITS_H
+
+#include "base/json.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    bool text_with_every_band; /* a pipeline computes joint text with every band; else once a step, with the first */
+    bool exchange_alone;       /* a ring without Ulysses also makes Ulysses' all-to-alls, each rank with itself    */
+    bool stores_filled;        /* a pipeline without warm-up steps begins with the K and V that the request before
+                                  left in its stores; else a synchronous forward, the fill, computes them */
+} dit_habits;
+
+/* Their keys in a profile. */
+#define DIT_HABIT_KEYS "text_with_every_band", "exchange_alone", "stores_filled"
+/* Reads those keys of `object`; what it lacks is false. Errors: DIT_ERR_JSON_TYPE. */
+dit_status dit_habits_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_habits *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
