@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/json_scan.h"
+#include "base/words.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -99,8 +100,7 @@ dit_status dit_json_fail(const dit_json *document, const char *pointer, dit_stat
                     pointer[0] ? ": " : "", what);
 }
 
-/* POINTER/key, with the escapes of RFC 6901. */
-static void member_pointer(const char *pointer, const char *key, char *out, size_t size)
+void dit_json_pointer_join(const char *pointer, const char *key, char *out, size_t size)
 {
     int length = snprintf(out, size, "%s/", pointer);
     size_t used = length < 0 ? 0 : (size_t)length < size ? (size_t)length : size - 1;
@@ -128,7 +128,7 @@ static dit_status wrong_type(const dit_json *doc, const char *pointer, const cha
                              const cJSON *item)
 {
     char place[POINTER_BYTES];
-    member_pointer(pointer, key, place, sizeof place);
+    dit_json_pointer_join(pointer, key, place, sizeof place);
     return dit_json_fail(doc, place, DIT_ERR_JSON_TYPE, "expected %s, found %s", wanted, type_name(item));
 }
 
@@ -139,15 +139,10 @@ static dit_status missing(const dit_json *doc, const char *pointer, const char *
 
 /* ---- typed access ---------------------------------------------------------------------------------------------- */
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 dit_status dit_json_optional_string(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                     const char **out)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     if (!item) return DIT_OK;
     if (!cJSON_IsString(item)) return wrong_type(doc, pointer, key, "a string", item);
     *out = item->valuestring;
@@ -157,7 +152,7 @@ dit_status dit_json_optional_string(const dit_json *doc, const cJSON *object, co
 dit_status dit_json_require_string(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                    const char **out)
 {
-    if (!member(object, key)) return missing(doc, pointer, key);
+    if (!dit_json_member(object, key)) return missing(doc, pointer, key);
     return dit_json_optional_string(doc, object, pointer, key, out);
 }
 
@@ -165,7 +160,7 @@ static dit_status out_of_range(const dit_json *doc, const char *pointer, const c
                                double value)
 {
     char place[POINTER_BYTES];
-    member_pointer(pointer, key, place, sizeof place);
+    dit_json_pointer_join(pointer, key, place, sizeof place);
     return dit_json_fail(doc, place, DIT_ERR_JSON_VALUE, "expected a value in [%.17g, %.17g], found %.17g", min, max,
                          value);
 }
@@ -173,13 +168,13 @@ static dit_status out_of_range(const dit_json *doc, const char *pointer, const c
 dit_status dit_json_optional_int(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                  int64_t min, int64_t max, int64_t *out)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     if (!item) return DIT_OK;
     if (!cJSON_IsNumber(item)) return wrong_type(doc, pointer, key, "an integer", item);
     double value = item->valuedouble;
     if (value != floor(value)) {
         char place[POINTER_BYTES];
-        member_pointer(pointer, key, place, sizeof place);
+        dit_json_pointer_join(pointer, key, place, sizeof place);
         return dit_json_fail(doc, place, DIT_ERR_JSON_TYPE, "expected an integer, found %.17g", value);
     }
     if (fabs(value) > (double)DIT_JSON_MAX_INTEGER || (int64_t)value < min || (int64_t)value > max)
@@ -191,14 +186,14 @@ dit_status dit_json_optional_int(const dit_json *doc, const cJSON *object, const
 dit_status dit_json_require_int(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                 int64_t min, int64_t max, int64_t *out)
 {
-    if (!member(object, key)) return missing(doc, pointer, key);
+    if (!dit_json_member(object, key)) return missing(doc, pointer, key);
     return dit_json_optional_int(doc, object, pointer, key, min, max, out);
 }
 
 dit_status dit_json_optional_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                     double min, double max, double *out)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     if (!item) return DIT_OK;
     if (!cJSON_IsNumber(item)) return wrong_type(doc, pointer, key, "a number", item);
     if (!(item->valuedouble >= min && item->valuedouble <= max))
@@ -210,7 +205,7 @@ dit_status dit_json_optional_number(const dit_json *doc, const cJSON *object, co
 dit_status dit_json_optional_bool(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                   bool *out)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     if (!item) return DIT_OK;
     if (!cJSON_IsBool(item)) return wrong_type(doc, pointer, key, "a boolean", item);
     *out = cJSON_IsTrue(item);
@@ -220,7 +215,7 @@ dit_status dit_json_optional_bool(const dit_json *doc, const cJSON *object, cons
 dit_status dit_json_optional_object(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                     const cJSON **out)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     if (!item) return DIT_OK;
     if (!cJSON_IsObject(item)) return wrong_type(doc, pointer, key, "an object", item);
     *out = item;
@@ -230,75 +225,60 @@ dit_status dit_json_optional_object(const dit_json *doc, const cJSON *object, co
 dit_status dit_json_require_object(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                    const cJSON **out)
 {
-    if (!member(object, key)) return missing(doc, pointer, key);
+    if (!dit_json_member(object, key)) return missing(doc, pointer, key);
     return dit_json_optional_object(doc, object, pointer, key, out);
 }
 
 dit_status dit_json_optional_array(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                    const cJSON **out)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     if (!item) return DIT_OK;
     if (!cJSON_IsArray(item)) return wrong_type(doc, pointer, key, "an array", item);
     *out = item;
     return DIT_OK;
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------------- */
+/* ---- members as they are --------------------------------------------------------------------------------------- */
 
-enum { WORD_MAX = 64 };
-
-static int least(int a, int b, int c)
+const cJSON *dit_json_member(const cJSON *object, const char *key)
 {
-    return a < b ? (a < c ? a : c) : (b < c ? b : c);
+    return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* Edits (insert, delete, change, swap of neighbours) that turn `a` into `b`: optimal string alignment distance. */
-static int edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+const char *dit_json_text_or(const cJSON *object, const char *key, const char *otherwise)
 {
-    int rows[3][WORD_MAX + 1]; /* the row before last, the last, the one being made */
-    int *older = rows[0], *last = rows[1], *row = rows[2];
-    for (size_t j = 0; j <= b_length; j++) last[j] = (int)j;
-    for (size_t i = 1; i <= a_length; i++) {
-        row[0] = (int)i;
-        for (size_t j = 1; j <= b_length; j++) {
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            row[j] = least(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
-            if (swapped && older[j - 2] + 1 < row[j]) row[j] = older[j - 2] + 1;
-        }
-        int *spare = older;
-        older = last;
-        last = row;
-        row = spare;
-    }
-    return last[b_length];
+    const cJSON *item = dit_json_member(object, key);
+    return cJSON_IsString(item) ? item->valuestring : otherwise;
 }
 
-const char *dit_nearest_word(const char *word, const char *const *words)
+double dit_json_number_or(const cJSON *object, const char *key, double otherwise)
 {
-    size_t length = strlen(word);
-    const char *nearest = NULL;
-    int best = (int)length / 3 + 1; /* more edits than this is another word, not a slip */
-    if (length > WORD_MAX) return NULL;
-    for (; *words; words++) {
-        size_t other = strlen(*words);
-        int distance = other <= WORD_MAX ? edit_distance(word, length, *words, other) : WORD_MAX;
-        if (distance < best || (distance == best && !nearest)) {
-            best = distance;
-            nearest = *words;
-        }
-    }
-    return nearest;
+    const cJSON *item = dit_json_member(object, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
 }
 
-static void list_words(const char *const *words, char *out, size_t size)
+int64_t dit_json_int_or(const cJSON *object, const char *key, int64_t otherwise)
 {
-    size_t used = 0;
-    out[0] = '\0';
-    for (int i = 0; words[i] && used < size; i++) {
-        int length = snprintf(out + used, size - used, "%s%s", i ? ", " : "", words[i]);
-        used += length > 0 ? (size_t)length : 0;
-    }
+    double value = dit_json_number_or(object, key, 0.5);
+    return fabs(value) <= (double)DIT_JSON_MAX_INTEGER && value == floor(value) ? (int64_t)value : otherwise;
+}
+
+bool dit_json_is_true(const cJSON *object, const char *key)
+{
+    return cJSON_IsTrue(dit_json_member(object, key));
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+dit_status dit_json_fail_word(const dit_json *doc, const char *pointer, const char *what, const char *word,
+                              const char *const *words)
+{
+    char all[512];
+    const char *near = dit_nearest_word(word, words);
+    dit_words_join(words, all, sizeof all);
+    dit_status st = dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s \"%.100s\" is none of %s", what, word, all);
+    return near ? dit_error_hint(st, "did you mean \"%s\"?", near) : st;
 }
 
 dit_status dit_json_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *keys)
@@ -308,14 +288,12 @@ dit_status dit_json_only_keys(const dit_json *doc, const cJSON *object, const ch
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected an object, found %s", type_name(object));
     cJSON_ArrayForEach(item, object)
     {
-        int i = 0;
-        while (keys[i] && strcmp(keys[i], item->string) != 0) i++;
-        if (keys[i]) continue;
+        if (dit_words_find(keys, item->string) >= 0) continue;
         char place[POINTER_BYTES], valid[256];
         const char *nearest = dit_nearest_word(item->string, keys);
-        member_pointer(pointer, item->string, place, sizeof place);
+        dit_json_pointer_join(pointer, item->string, place, sizeof place);
         dit_status st = dit_json_fail(doc, place, DIT_ERR_JSON_UNKNOWN_KEY, "unknown key \"%.100s\"", item->string);
-        list_words(keys, valid, sizeof valid);
+        dit_words_join(keys, valid, sizeof valid);
         return nearest ? dit_error_hint(st, "did you mean \"%s\"?", nearest)
                        : dit_error_hint(st, "the keys known here are: %s", valid);
     }

@@ -36,6 +36,9 @@ void dit_json_release(dit_json *document);
  * object member, where its key stands. False when the pointer names nothing. */
 bool dit_json_locate(const char *text, size_t length, const char *pointer, int *line, int *column);
 
+/* Writes POINTER/key, with the escapes of RFC 6901; cut when it is longer than `size` - 1. */
+void dit_json_pointer_join(const char *pointer, const char *key, char *out, size_t size);
+
 /* Raises `status` as "PATH:LINE:COLUMN: POINTER: message". */
 dit_status dit_json_fail(const dit_json *document, const char *pointer, dit_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -65,8 +68,19 @@ dit_status dit_json_optional_array(const dit_json *doc, const cJSON *object, con
 /* Fails with DIT_ERR_JSON_UNKNOWN_KEY at the first member of `object` not in `keys` (NULL-terminated); the hint names
  * the nearest valid key. */
 dit_status dit_json_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *keys);
-/* The entry of `words` (NULL-terminated) with the least edit distance to `word`, or NULL when none is near. */
-const char *dit_nearest_word(const char *word, const char *const *words);
+/* Fails with DIT_ERR_JSON_VALUE as `WHAT "WORD" is none of a, b, c`; the hint names the nearest of `words`
+ * (NULL-terminated). */
+dit_status dit_json_fail_word(const dit_json *doc, const char *pointer, const char *what, const char *word,
+                              const char *const *words);
+
+/* Access without complaints, for what we wrote ourselves or have checked already. `object` may be NULL or no object.
+ * The typed ones return `otherwise` when the member is absent or has another type; int_or does so for a fraction and for
+ * a number beyond 2^53, too. Strings stay owned by the document. */
+const cJSON *dit_json_member(const cJSON *object, const char *key); /* NULL when absent */
+const char *dit_json_text_or(const cJSON *object, const char *key, const char *otherwise);
+double dit_json_number_or(const cJSON *object, const char *key, double otherwise);
+int64_t dit_json_int_or(const cJSON *object, const char *key, int64_t otherwise);
+bool dit_json_is_true(const cJSON *object, const char *key);
 
 /* Building. Adds refuse what JSON cannot carry exactly: a non-finite number (record its absence with a reason instead)
  * and integers beyond 2^53. Errors: DIT_ERR_NONFINITE, DIT_ERR_JSON_NUMBER, DIT_ERR_MEMORY. */

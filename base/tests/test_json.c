@@ -391,21 +391,47 @@ static void unknown_keys_are_refused_with_the_nearest(void **state)
     dit_json_release(&d);
 }
 
-static void nearest_word_finds_slips_only(void **state)
+static void lenient_access_never_complains(void **state)
 {
+    static const char *const keys[] = {"s", "i", "h", "b", "o", "none"};
+    static const char *const texts[] = {"x", "-", "-", "-", "-", "-"};
+    static const double numbers[] = {-1, 3, 1e300, -1, -1, -1};
+    static const int64_t integers[] = {-1, 3, -1, -1, -1, -1};
+    dit_json d;
     (void)state;
-    static const char *const words[] = {"width_px", "height_px", "seed", NULL}, *const none[] = {NULL};
-    char endless[200];
-    memset(endless, 'a', sizeof endless - 1);
-    endless[sizeof endless - 1] = '\0';
-    assert_string_equal(dit_nearest_word("widht_px", words), "width_px"); /* a swap is one slip */
-    assert_string_equal(dit_nearest_word("heigth_px", words), "height_px");
-    assert_string_equal(dit_nearest_word("sed", words), "seed");
-    assert_string_equal(dit_nearest_word("seed", words), "seed");
-    assert_null(dit_nearest_word("completely", words));
-    assert_null(dit_nearest_word("", words));
-    assert_null(dit_nearest_word(endless, words));
-    assert_null(dit_nearest_word("x", none));
+    parse("{\"s\":\"x\",\"i\":3,\"h\":1e300,\"b\":true,\"o\":{\"f\":2.5}}", &d);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        assert_string_equal(dit_json_text_or(d.root, keys[i], "-"), texts[i]);
+        assert_true(dit_json_number_or(d.root, keys[i], -1) == numbers[i]);
+        assert_int_equal(dit_json_int_or(d.root, keys[i], -1), integers[i]);
+        assert_int_equal(dit_json_is_true(d.root, keys[i]), i == 3);
+    }
+    assert_int_equal(dit_json_int_or(dit_json_member(d.root, "o"), "f", -1), -1);
+    assert_null(dit_json_text_or(NULL, "s", NULL));
+    assert_null(dit_json_member(dit_json_member(d.root, "s"), "f")); /* a text has no members */
+    dit_json_release(&d);
+}
+
+static void a_word_of_no_list_is_placed_and_named(void **state)
+{
+    static const char *const words[] = {"linear", "cosine", NULL};
+    dit_json d;
+    (void)state;
+    parse("{\n\"schedule\":\"linaer\"}", &d);
+    assert_says(dit_json_fail_word(&d, "/schedule", "schedule", "linaer", words), DIT_ERR_JSON_VALUE,
+                "w.json:2:1: /schedule: schedule \"linaer\" is none of linear, cosine");
+    assert_string_equal(dit_error_last()->hint, "did you mean \"linear\"?");
+    dit_json_release(&d);
+}
+
+static void a_pointer_is_joined_with_its_escapes(void **state)
+{
+    char out[16];
+    (void)state;
+    dit_json_pointer_join("/a", "b~c/d", out, sizeof out);
+    assert_string_equal(out, "/a/b~0c~1d");
+    dit_json_pointer_join("/a/long/way/down", "b", out, sizeof out);
+    assert_string_equal(out, "/a/long/way/dow");
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
@@ -556,7 +582,9 @@ int main(void)
         cmocka_unit_test(access_returns_values_and_leaves_absent_ones),
         cmocka_unit_test(access_refuses_what_does_not_fit),
         cmocka_unit_test(unknown_keys_are_refused_with_the_nearest),
-        cmocka_unit_test(nearest_word_finds_slips_only),
+        cmocka_unit_test(lenient_access_never_complains),
+        cmocka_unit_test(a_word_of_no_list_is_placed_and_named),
+        cmocka_unit_test(a_pointer_is_joined_with_its_escapes),
         cmocka_unit_test(adds_refuse_what_json_cannot_carry),
         cmocka_unit_test(canonical_refuses_what_would_not_read_back),
         cmocka_unit_test(every_number_reads_back_exactly),
