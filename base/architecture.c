@@ -1,5 +1,7 @@
 #include "base/architecture.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -54,17 +56,15 @@ dit_status dit_architecture_from_config(const dit_json *doc, const cJSON *config
                                         const dit_architecture **out)
 {
     const char *name;
-    char known[512] = "", at[300];
+    const char *names[ARCHITECTURES + 1] = {NULL};
+    char at[300];
     DIT_TRY(dit_json_require_string(doc, config, pointer, "_class_name", &name));
     *out = dit_architecture_find(name);
     if (*out) return DIT_OK;
-    for (int i = 0; i < ARCHITECTURES; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", architectures[i].class_name);
-    }
+    for (int i = 0; i < ARCHITECTURES; i++) names[i] = architectures[i].class_name;
     snprintf(at, sizeof at, "%s/_class_name", pointer);
-    return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_UNSUPPORTED, "model class \"%s\" is not built", name),
-                          "built: %s", known);
+    return dit_words_hint(dit_json_fail(doc, at, DIT_ERR_UNSUPPORTED, "model class \"%s\" is not built", name), name,
+                          names);
 }
 
 /* ---- facts of one config ----------------------------------------------------------------------------------------- */

@@ -100,7 +100,7 @@ dit_status dit_json_fail(const dit_json *document, const char *pointer, dit_stat
                     pointer[0] ? ": " : "", what);
 }
 
-void dit_json_pointer_join(const char *pointer, const char *key, char *out, size_t size)
+void dit_json_pointer_join(char *out, size_t size, const char *pointer, const char *key)
 {
     int length = snprintf(out, size, "%s/", pointer);
     size_t used = length < 0 ? 0 : (size_t)length < size ? (size_t)length : size - 1;
@@ -128,7 +128,7 @@ static dit_status wrong_type(const dit_json *doc, const char *pointer, const cha
                              const cJSON *item)
 {
     char place[POINTER_BYTES];
-    dit_json_pointer_join(pointer, key, place, sizeof place);
+    dit_json_pointer_join(place, sizeof place, pointer, key);
     return dit_json_fail(doc, place, DIT_ERR_JSON_TYPE, "expected %s, found %s", wanted, type_name(item));
 }
 
@@ -160,7 +160,7 @@ static dit_status out_of_range(const dit_json *doc, const char *pointer, const c
                                double value)
 {
     char place[POINTER_BYTES];
-    dit_json_pointer_join(pointer, key, place, sizeof place);
+    dit_json_pointer_join(place, sizeof place, pointer, key);
     return dit_json_fail(doc, place, DIT_ERR_JSON_VALUE, "expected a value in [%.17g, %.17g], found %.17g", min, max,
                          value);
 }
@@ -174,7 +174,7 @@ dit_status dit_json_optional_int(const dit_json *doc, const cJSON *object, const
     double value = item->valuedouble;
     if (value != floor(value)) {
         char place[POINTER_BYTES];
-        dit_json_pointer_join(pointer, key, place, sizeof place);
+        dit_json_pointer_join(place, sizeof place, pointer, key);
         return dit_json_fail(doc, place, DIT_ERR_JSON_TYPE, "expected an integer, found %.17g", value);
     }
     if (fabs(value) > (double)DIT_JSON_MAX_INTEGER || (int64_t)value < min || (int64_t)value > max)
@@ -291,7 +291,7 @@ dit_status dit_json_only_keys(const dit_json *doc, const cJSON *object, const ch
         if (dit_words_find(keys, item->string) >= 0) continue;
         char place[POINTER_BYTES], valid[256];
         const char *nearest = dit_nearest_word(item->string, keys);
-        dit_json_pointer_join(pointer, item->string, place, sizeof place);
+        dit_json_pointer_join(place, sizeof place, pointer, item->string);
         dit_status st = dit_json_fail(doc, place, DIT_ERR_JSON_UNKNOWN_KEY, "unknown key \"%.100s\"", item->string);
         dit_words_join(keys, valid, sizeof valid);
         return nearest ? dit_error_hint(st, "did you mean \"%s\"?", nearest)

@@ -37,7 +37,7 @@ void dit_json_release(dit_json *document);
 bool dit_json_locate(const char *text, size_t length, const char *pointer, int *line, int *column);
 
 /* Writes POINTER/key, with the escapes of RFC 6901; cut when it is longer than `size` - 1. */
-void dit_json_pointer_join(const char *pointer, const char *key, char *out, size_t size);
+void dit_json_pointer_join(char *out, size_t size, const char *pointer, const char *key);
 
 /* Raises `status` as "PATH:LINE:COLUMN: POINTER: message". */
 dit_status dit_json_fail(const dit_json *document, const char *pointer, dit_status status, const char *format, ...)

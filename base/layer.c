@@ -6,10 +6,12 @@
  */
 #include "base/layer.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
-static const char *const layout_names[DIT_TOKEN_COUNT] = {"basic", "zigzag", "stripe"};
+static const char *const layout_names[DIT_TOKEN_COUNT + 1] = {"basic", "zigzag", "stripe"};
 static const double MAX_ELEMENTS = 1e12; /* of one operand; more fits no machine, and sums would leave 64 bits */
 enum { EXACT_BYTES = 4, MAX_TOKENS = 1 << 24, MAX_HEADS = 4096, MAX_BATCH = 4096 };
 
@@ -20,15 +22,12 @@ const char *dit_token_layout_name(dit_token_layout layout)
 
 bool dit_token_layout_from_name(const char *name, dit_token_layout *out)
 {
-    for (int i = 0; i < DIT_TOKEN_COUNT; i++) {
-        if (strcmp(name, layout_names[i]) != 0) continue;
-        *out = (dit_token_layout)i;
-        return true;
-    }
-    return false;
+    int index = dit_words_find(layout_names, name);
+    if (index >= 0) *out = (dit_token_layout)index;
+    return index >= 0;
 }
 
-static const char *const ring_method_names[DIT_RING_METHOD_COUNT] = {"ring", "ring-self-attention", "token-ring"};
+static const char *const ring_method_names[DIT_RING_METHOD_COUNT + 1] = {"ring", "ring-self-attention", "token-ring"};
 
 const char *dit_ring_method_name(dit_ring_method method)
 {
@@ -37,12 +36,9 @@ const char *dit_ring_method_name(dit_ring_method method)
 
 bool dit_ring_method_from_name(const char *name, dit_ring_method *out)
 {
-    for (int i = 0; i < DIT_RING_METHOD_COUNT; i++) {
-        if (strcmp(name, ring_method_names[i]) != 0) continue;
-        *out = (dit_ring_method)i;
-        return true;
-    }
-    return false;
+    int index = dit_words_find(ring_method_names, name);
+    if (index >= 0) *out = (dit_ring_method)index;
+    return index >= 0;
 }
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
@@ -58,7 +54,7 @@ static dit_status read_switches(const dit_json *doc, const cJSON *object, const 
     DIT_TRY(dit_json_optional_string(doc, object, at, "layout", &layout));
     if (dit_token_layout_from_name(layout, &out->layout)) return DIT_OK;
     snprintf(pointer, sizeof pointer, "%s/layout", at);
-    return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "layout \"%s\" is none of basic, zigzag, stripe", layout);
+    return dit_json_fail_word(doc, pointer, "layout", layout, layout_names);
 }
 
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out)

@@ -1,10 +1,12 @@
 #include "base/parallel.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
-static const char *const joint_text_names[DIT_JOINT_TEXT_COUNT] = {"auto", "split", "replicate"};
-static const char *const patch_method_names[DIT_PATCH_METHOD_COUNT] = {"distrifusion", "pcpp", "naive-patch"};
+static const char *const joint_text_names[DIT_JOINT_TEXT_COUNT + 1] = {"auto", "split", "replicate"};
+static const char *const patch_method_names[DIT_PATCH_METHOD_COUNT + 1] = {"distrifusion", "pcpp", "naive-patch"};
 enum { MAX_DEGREE = 65536, MAX_STEPS = 100000, MAX_BANDS = 4096 };
 
 const char *dit_joint_text_name(dit_joint_text layout)
@@ -14,13 +16,14 @@ const char *dit_joint_text_name(dit_joint_text layout)
 
 bool dit_joint_text_from_name(const char *name, dit_joint_text *out)
 {
-    for (int i = 0; i < DIT_JOINT_TEXT_COUNT; i++) {
-        if (strcmp(name, joint_text_names[i]) == 0) {
-            *out = (dit_joint_text)i;
-            return true;
-        }
-    }
-    return false;
+    int index = dit_words_find(joint_text_names, name);
+    if (index >= 0) *out = (dit_joint_text)index;
+    return index >= 0;
+}
+
+const char *const *dit_joint_text_names(void)
+{
+    return joint_text_names;
 }
 
 const char *dit_patch_method_name(dit_patch_method method)
@@ -30,13 +33,14 @@ const char *dit_patch_method_name(dit_patch_method method)
 
 bool dit_patch_method_from_name(const char *name, dit_patch_method *out)
 {
-    for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) {
-        if (strcmp(name, patch_method_names[i]) == 0) {
-            *out = (dit_patch_method)i;
-            return true;
-        }
-    }
-    return false;
+    int index = dit_words_find(patch_method_names, name);
+    if (index >= 0) *out = (dit_patch_method)index;
+    return index >= 0;
+}
+
+const char *const *dit_patch_method_names(void)
+{
+    return patch_method_names;
 }
 
 int dit_parallel_degree(const dit_parallel *parallel, dit_axis axis)
@@ -112,8 +116,7 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
     DIT_TRY(read_stages(doc, object, pointer, out));
     if (dit_patch_method_from_name(method, &out->patch_method)) return DIT_OK;
     snprintf(at, sizeof at, "%s/patch_method", pointer);
-    return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "patch_method \"%s\" is none of distrifusion, pcpp, naive-patch",
-                         method);
+    return dit_json_fail_word(doc, at, "patch_method", method, patch_method_names);
 }
 
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
@@ -138,8 +141,7 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     if (!dit_joint_text_from_name(joint_text, &out->joint_text)) {
         char at[256];
         snprintf(at, sizeof at, "%s/joint_text", pointer);
-        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "joint_text \"%s\" is none of auto, split, replicate",
-                             joint_text);
+        return dit_json_fail_word(doc, at, "joint_text", joint_text, joint_text_names);
     }
     return DIT_OK;
 }

@@ -19,6 +19,7 @@ typedef enum {
     DIT_JOINT_TEXT_COUNT
 } dit_joint_text;
 const char *dit_joint_text_name(dit_joint_text layout);
+const char *const *dit_joint_text_names(void); /* all of them, NULL at the end */
 bool dit_joint_text_from_name(const char *name, dit_joint_text *out);
 
 /* What the ranks of the patch axis know of each other's K and V, after the synchronous steps. */
@@ -29,6 +30,7 @@ typedef enum {
     DIT_PATCH_METHOD_COUNT
 } dit_patch_method;
 const char *dit_patch_method_name(dit_patch_method method); /* "distrifusion", "pcpp", "naive-patch" */
+const char *const *dit_patch_method_names(void);
 bool dit_patch_method_from_name(const char *name, dit_patch_method *out);
 
 enum { DIT_MAX_STAGES = 64 };

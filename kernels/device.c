@@ -1,6 +1,8 @@
 /* Lists all devices, and forwards the interface of device.h to them. */
 #include "kernels/device_impl.h"
 
+#include "base/words.h"
+
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>
@@ -26,6 +28,13 @@ static int index_of(const char *name)
     for (int i = 0; i < DEVICES; i++)
         if (strcmp(devices[i].name, name) == 0) return i;
     return -1;
+}
+
+const char *const *dit_device_names(void)
+{
+    static const char *names[DEVICES + 1];
+    for (int i = 0; i < DEVICES; i++) names[i] = devices[i].name;
+    return names;
 }
 
 bool dit_device_is_one(const char *name)
@@ -70,7 +79,7 @@ static dit_status find(const char *name, const dit_device_ops **out)
     char symbol[64];
     void *handle;
     *out = NULL;
-    if (index < 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no device backend '%s'; there are host and cuda", name);
+    if (index < 0) return dit_fail_word(DIT_ERR_NOT_FOUND, "device backend", name, dit_device_names());
     *out = devices[index].ops;
     if (*out) return DIT_OK;
     DIT_TRY(load(index, &handle));

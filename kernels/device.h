@@ -35,6 +35,8 @@ enum { DIT_DEVICE_DEADLINE_S = 600 };
  * library cannot be loaded), DIT_ERR_UNSUPPORTED (element), DIT_ERR_MEMORY. */
 dit_status dit_device_open(const char *name, const dit_device_params *params, dit_device **out);
 void dit_device_close(dit_device *device); /* accepts NULL; ends what is under way */
+/* The names of all backends that are devices, with NULL at the end. */
+const char *const *dit_device_names(void);
 /* True if the backend of that name is a device. */
 bool dit_device_is_one(const char *name);
 /* Counts this machine's devices of that backend. Where there are none it returns 0, with the reason in

@@ -1,6 +1,7 @@
 /* Lists all backends and the names of operators. A new backend is a table of operators, its name in backend_names and
  * its line in backend_table(). */
 #include "kernels/cpu/cpu.h"
+#include "base/words.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/ref.h"
 
@@ -98,7 +99,5 @@ static const dit_kernels *backend_table(const char *name)
 dit_status dit_kernels_get(const char *name, const dit_kernels **out)
 {
     *out = backend_table(name);
-    if (*out) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_NOT_FOUND, "no kernel backend '%s'; there are ref and cpu, and the devices host and cuda",
-                    name);
+    return *out ? DIT_OK : dit_fail_word(DIT_ERR_NOT_FOUND, "kernel backend", name, backend_names);
 }

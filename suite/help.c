@@ -1,6 +1,7 @@
 #include "suite/help.h"
 
 #include "base/label.h"
+#include "base/words.h"
 #include "suite/verbs/verbs.h"
 #include "version.h"
 

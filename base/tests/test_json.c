@@ -428,9 +428,9 @@ static void a_pointer_is_joined_with_its_escapes(void **state)
 {
     char out[16];
     (void)state;
-    dit_json_pointer_join("/a", "b~c/d", out, sizeof out);
+    dit_json_pointer_join(out, sizeof out, "/a", "b~c/d");
     assert_string_equal(out, "/a/b~0c~1d");
-    dit_json_pointer_join("/a/long/way/down", "b", out, sizeof out);
+    dit_json_pointer_join(out, sizeof out, "/a/long/way/down", "b");
     assert_string_equal(out, "/a/long/way/dow");
 }
 

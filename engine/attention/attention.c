@@ -1,5 +1,7 @@
 #include "engine/attention/attention_impl.h"
 
+#include "base/words.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@ static const dit_attention_policy *const policies[] = {
     &dit_attention_oracle,
 };
 /* clang-format on */
+enum { POLICY_COUNT = sizeof policies / sizeof *policies };
 
 /* Whether ranks that share no heads are within an all-to-all all the same. */
 static bool exchanges_alone(const dit_runtime *rt)
@@ -47,19 +50,24 @@ static dit_status refuse_policy(const dit_runtime *rt, const char *name)
         "use \"auto\", or degrees above 1 exactly where the policy communicates; patches take that of patch_method");
 }
 
+static dit_status fail_policy(const char *name)
+{
+    const char *names[POLICY_COUNT + 2] = {"auto"};
+    for (int i = 0; i < POLICY_COUNT; i++) names[i + 1] = policies[i]->name;
+    return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no attention policy is called \"%s\"", name), name, names);
+}
+
 static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_policy **out)
 {
     bool automatic = strcmp(name, "auto") == 0;
     if (strcmp(name, dit_attention_ring.name) == 0 && exchanges_alone(rt)) name = dit_attention_usp.name;
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+    for (int i = 0; i < POLICY_COUNT; i++) {
         if (!automatic && strcmp(policies[i]->name, name) != 0) continue;
         *out = policies[i];
         if (fits(policies[i], rt)) return DIT_OK;
         if (!automatic) return refuse_policy(rt, name);
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no attention policy is called \"%s\"", name),
-                          "auto, local, ulysses, ring, usp, distrifusion, pcpp and naive-patch exist, and for one "
-                          "layer ring-self-attention");
+    return fail_policy(name);
 }
 
 static dit_status prepare_store(dit_attention *attention)

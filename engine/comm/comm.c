@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mesh.h"
+#include "base/words.h"
 #include "engine/timing/position.h"
 #include "engine/timing/timing.h"
 #include "kernels/device.h"
@@ -16,6 +17,7 @@ static const dit_comm_ops *const implementations[] = {
     &dit_comm_simulated,
 #endif
 };
+enum { IMPLEMENTATION_COUNT = sizeof implementations / sizeof *implementations };
 
 struct dit_comm {
     const dit_comm_ops *ops; /* of arrays                                           */
@@ -40,8 +42,10 @@ static int world_local_rank, world_local_size; /* 0: not asked for yet */
 
 dit_status dit_comm_start(const char *implementation, int *argc, char ***argv)
 {
-    for (size_t i = 0; i < sizeof implementations / sizeof *implementations; i++) {
-        if (strcmp(implementations[i]->name, implementation) != 0) continue;
+    const char *names[IMPLEMENTATION_COUNT + 1] = {NULL};
+    for (int i = 0; i < IMPLEMENTATION_COUNT; i++) {
+        names[i] = implementations[i]->name;
+        if (strcmp(names[i], implementation) != 0) continue;
         current = implementations[i];
         DIT_TRY(current->start(argc, argv));
         world = (dit_comm){.ops = current, .axis = DIT_AXIS_WORLD};
@@ -51,7 +55,8 @@ dit_status dit_comm_start(const char *implementation, int *argc, char ***argv)
         world.size = current->size(world.group);
         return DIT_OK;
     }
-    return DIT_FAIL(DIT_ERR_NOT_FOUND, "no communicator is called \"%s\"", implementation);
+    return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no communicator is called \"%s\"", implementation),
+                          implementation, names);
 }
 
 void dit_comm_finish(void)

@@ -1,5 +1,6 @@
 #include "engine/programs/devices.h"
 
+#include "base/words.h"
 #include "kernels/device.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ dit_status dit_devices_list(const char *backend, cJSON **out)
 {
     *out = NULL;
     if (!dit_device_is_one(backend))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no device backend '%s'", backend), "cuda, or host");
+        return dit_fail_word(DIT_ERR_NOT_FOUND, "device backend", backend, dit_device_names());
     *out = cJSON_CreateObject();
     if (!*out) return no_memory();
     dit_status st = fill(backend, *out);

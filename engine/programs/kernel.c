@@ -1,6 +1,7 @@
 /* kernel: operator check and timing, one process. */
 #include "engine/programs/program.h"
 
+#include "base/words.h"
 #include "kernels/device.h"
 
 #include <stdio.h>
@@ -16,7 +17,8 @@ static dit_status read_bench(const dit_json *doc, dit_kernel_bench *bench)
 {
     static const char *const keys[] = {"schema", "program", "backend",  "element", "threads",
                                        "time",   "filter",  "platform", NULL};
-    const char *dtype = "fp32";
+    static const char *const dtypes[] = {"fp32", "bf16", "fp16", NULL}; /* of operators */
+    const char *dtype = dtypes[0];
     int64_t threads = 1;
     DIT_TRY(dit_json_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "backend", &bench->backend));
@@ -25,8 +27,8 @@ static dit_status read_bench(const dit_json *doc, dit_kernel_bench *bench)
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "time", &bench->time));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "filter", &bench->filter));
     bench->threads = (int)threads;
-    if (dit_dtype_from_name(dtype, &bench->dtype) && bench->dtype <= DIT_DTYPE_FP16) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_JSON_VALUE, "/element: '%s' is not one of fp32, bf16, fp16", dtype);
+    if (dit_dtype_from_name(dtype, &bench->dtype) && dit_words_find(dtypes, dtype) >= 0) return DIT_OK;
+    return dit_json_fail_word(doc, "/element", "element", dtype, dtypes);
 }
 
 /* A device that this machine has none of: nothing is wrong with the operators. */

@@ -1,5 +1,7 @@
 #include "engine/programs/program.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,10 +26,7 @@ dit_status dit_program_find(const char *name, const dit_program **out)
             return DIT_OK;
         }
     }
-    const char *near = dit_nearest_word(name, names);
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no program is called \"%s\"", name), "%s%s%s",
-                          near ? "did you mean \"" : "", near ? near : "denoise, golden and kernel exist",
-                          near ? "\"?" : "");
+    return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no program is called \"%s\"", name), name, names);
 }
 
 void dit_program_list(void)

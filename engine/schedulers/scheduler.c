@@ -1,5 +1,7 @@
 #include "engine/schedulers/scheduler.h"
 
+#include "base/words.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,15 +25,13 @@ enum { SCHEDULER_COUNT = sizeof schedulers / sizeof *schedulers, MAX_STEPS = 100
 
 static dit_status find_class(const char *name, const dit_scheduler_ops **out)
 {
-    char known[512];
-    size_t used = 0;
+    const char *names[SCHEDULER_COUNT + 1] = {NULL};
     for (int i = 0; i < SCHEDULER_COUNT; i++) {
         *out = schedulers[i];
-        if (strcmp(schedulers[i]->class_name, name) == 0) return DIT_OK;
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", schedulers[i]->class_name);
+        names[i] = schedulers[i]->class_name;
+        if (strcmp(names[i], name) == 0) return DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "scheduler class \"%.100s\" is not built", name),
-                          "these are: %s", known);
+    return dit_words_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "scheduler class \"%.100s\" is not built", name), name, names);
 }
 
 static dit_status check_call(const dit_scheduler_params *params, const dit_scheduler_ops *ops)
@@ -103,16 +103,13 @@ dit_status scheduler_draw_noise(dit_scheduler *scheduler, int step, const float 
 
 dit_status scheduler_read_prediction(const dit_scheduler_params *params, dit_prediction *out)
 {
-    static const char *const names[DIT_PREDICTION_COUNT] = {"epsilon", "v_prediction", "sample", "flow_prediction"};
+    static const char *const names[DIT_PREDICTION_COUNT + 1] = {"epsilon", "v_prediction", "sample", "flow_prediction"};
     const char *name = names[*out];
     DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "prediction_type", &name));
-    for (int i = 0; i < DIT_PREDICTION_COUNT; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *out = (dit_prediction)i;
-            return DIT_OK;
-        }
-    }
-    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "prediction_type \"%s\" is not built", name);
+    int index = dit_words_find(names, name);
+    if (index < 0) return dit_fail_word(DIT_ERR_UNSUPPORTED, "prediction_type", name, names);
+    *out = (dit_prediction)index;
+    return DIT_OK;
 }
 
 dit_status scheduler_refuse_options(const dit_scheduler_params *params, const char *const *names)
@@ -127,12 +124,12 @@ dit_status scheduler_refuse_options(const dit_scheduler_params *params, const ch
 
 dit_status scheduler_read_final_sigma(const dit_scheduler_params *params, bool *zero)
 {
-    const char *name = "zero";
+    static const char *const names[] = {"zero", "sigma_min", NULL};
+    const char *name = names[0];
     DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "final_sigmas_type", &name));
-    *zero = strcmp(name, "zero") == 0;
-    if (!*zero && strcmp(name, "sigma_min") != 0)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "final_sigmas_type \"%s\" is not built; zero and sigma_min are", name);
-    return DIT_OK;
+    *zero = strcmp(name, names[0]) == 0;
+    if (dit_words_find(names, name) >= 0) return DIT_OK;
+    return dit_fail_word(DIT_ERR_UNSUPPORTED, "final_sigmas_type", name, names);
 }
 
 dit_status scheduler_read_clip(const dit_scheduler_params *params, float *range)

@@ -1,11 +1,13 @@
 /* Timestep spacing, table 2 of Lin et al. (arXiv:2305.08891), rounded as diffusers 0.33.1 rounds with NumPy. */
 #include "engine/schedulers/scheduler.h"
 
+#include "base/words.h"
+
 #include <math.h>
 #include <string.h>
 
 typedef enum { LINSPACE, LEADING, TRAILING, SPACING_COUNT } spacing_kind;
-static const char *const spacing_names[SPACING_COUNT] = {"linspace", "leading", "trailing"};
+static const char *const spacing_names[SPACING_COUNT + 1] = {"linspace", "leading", "trailing"};
 
 typedef struct {
     spacing_kind kind;
@@ -23,12 +25,10 @@ static dit_status read_spacing(const dit_scheduler_params *params, const schedul
                    .fractional = where->fractional};
     DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "timestep_spacing", &name));
     DIT_TRY(dit_json_optional_int(params->doc, params->config, params->pointer, "steps_offset", 0, 1000, &s->offset));
-    for (int kind = 0; kind < SPACING_COUNT; kind++) {
-        s->kind = (spacing_kind)kind;
-        if (strcmp(name, spacing_names[kind]) == 0) return DIT_OK;
-    }
-    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "timestep_spacing \"%s\" is not built; linspace, leading and trailing are",
-                    name);
+    int kind = dit_words_find(spacing_names, name);
+    if (kind < 0) return dit_fail_word(DIT_ERR_UNSUPPORTED, "timestep_spacing", name, spacing_names);
+    s->kind = (spacing_kind)kind;
+    return DIT_OK;
 }
 
 /* Grid point `point` counts from the lowest. */

@@ -13,6 +13,8 @@
  */
 #include "engine/schedulers/betas.h"
 
+#include "base/words.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -37,13 +39,12 @@ typedef struct {
 
 static dit_status read_solver_type(const dit_scheduler_params *params, unipc_state *s)
 {
-    static const char *const as_bh2[] = {"bh2", "midpoint", "heun", "logrho"};
+    static const char *const names[] = {"bh1", "bh2", "midpoint", "heun", "logrho", NULL}; /* all but bh1 mean bh2 */
     const char *solver = "bh2";
     DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "solver_type", &solver));
-    s->bh1 = strcmp(solver, "bh1") == 0;
-    bool known = s->bh1;
-    for (size_t i = 0; i < sizeof as_bh2 / sizeof *as_bh2; i++) known = known || strcmp(solver, as_bh2[i]) == 0;
-    return known ? DIT_OK : DIT_FAIL(DIT_ERR_UNSUPPORTED, "solver_type \"%s\" is not built; bh1 and bh2 are", solver);
+    s->bh1 = strcmp(solver, names[0]) == 0;
+    if (dit_words_find(names, solver) >= 0) return DIT_OK;
+    return dit_fail_word(DIT_ERR_UNSUPPORTED, "solver_type", solver, names);
 }
 
 static dit_status read_kept_steps(const dit_scheduler_params *params, unipc_state *s)

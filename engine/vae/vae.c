@@ -1,5 +1,7 @@
 #include "engine/vae/vae_impl.h"
 
+#include "base/words.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,19 +15,18 @@ static const dit_vae_class *const classes[] = {
     &dit_vae_autoencoder_kl,
     &dit_vae_autoencoder_kl_cogvideox,
 };
+enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
 static dit_status find_class(const dit_config *config, const dit_vae_class **out)
 {
-    char known[256] = "";
-    const char *name;
+    const char *name, *names[CLASS_COUNT + 1] = {NULL};
     DIT_TRY(dit_json_require_string(config->doc, config->object, config->pointer, "_class_name", &name));
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", classes[i]->class_name);
+    for (int i = 0; i < CLASS_COUNT; i++) {
         *out = classes[i];
-        if (strcmp(classes[i]->class_name, name) == 0) return DIT_OK;
+        names[i] = classes[i]->class_name;
+        if (strcmp(names[i], name) == 0) return DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "VAE class \"%s\" is not built", name), "built: %s", known);
+    return dit_words_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "VAE class \"%s\" is not built", name), name, names);
 }
 
 dit_status dit_vae_read_facts(const dit_config *config, dit_vae_facts *out)

@@ -2,6 +2,7 @@
 #include "kernels/cost/read.h"
 
 #include "base/json.h"
+#include "base/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -170,13 +171,19 @@ static const struct {
 } elements[] = {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}};
 enum { ELEMENT_COUNT = sizeof elements / sizeof elements[0] };
 
+static dit_status fail_dtype(const char *dtype)
+{
+    const char *names[ELEMENT_COUNT + 1] = {NULL};
+    for (int i = 0; i < ELEMENT_COUNT; i++) names[i] = elements[i].name;
+    return dit_fail_word(DIT_ERR_NOT_FOUND, "dtype of the cost model", dtype, names);
+}
+
 static dit_status read_dtype(const dit_json *doc, const char *dtype, dit_cost_device *out)
 {
     const cJSON *peaks;
     for (int i = 0; i < ELEMENT_COUNT; i++)
         if (!strcmp(dtype, elements[i].name)) out->element_bytes = elements[i].bytes;
-    if (!out->element_bytes)
-        return DIT_FAIL(DIT_ERR_NOT_FOUND, "unknown dtype '%s': the cost model knows fp32, fp16, bf16 and fp8", dtype);
+    if (!out->element_bytes) return fail_dtype(dtype);
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "peak_flops_per_s", &peaks));
     if (!cJSON_GetObjectItemCaseSensitive(peaks, dtype))
         return dit_error_hint(dit_json_fail(doc, "/peak_flops_per_s", DIT_ERR_UNSUPPORTED,

@@ -1,5 +1,7 @@
 #include "reports/draw/style.h"
 
+#include "base/words.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,14 +48,20 @@ static bool find_format(const char *name, size_t length, unsigned *out)
     return false;
 }
 
+static dit_status fail_format(const char *name, size_t length)
+{
+    char all[64];
+    dit_words_join(format_names, all, sizeof all);
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "no format '%.*s' of figures", (int)length, name),
+                          "formats: %s; several as pdf,png", all);
+}
+
 dit_status report_formats_parse(const char *text, unsigned *out)
 {
     do {
         text += strspn(text, ", ");
         size_t length = strcspn(text, ", ");
-        if (!find_format(text, length, out))
-            return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "no format '%.*s' of figures", (int)length, text),
-                                  "formats: svg, png, pdf, eps; several as pdf,png");
+        if (!find_format(text, length, out)) return fail_format(text, length);
         text += length;
     } while (*text);
     return DIT_OK;

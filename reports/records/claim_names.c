@@ -1,6 +1,7 @@
 #include "reports/records/claim_names.h"
 
 #include "base/json.h"
+#include "base/words.h"
 #include "reports/records/claims.h"
 #include "reports/records/metrics.h"
 
@@ -36,14 +37,18 @@ static void add_metrics(const char **list, int *count)
     list[*count] = NULL;
 }
 
-/* "no metric "latency"", and what may have been meant. */
+/* "no metric "latency"", and what may have been meant, or else the hint `otherwise` (NULL: all there are). */
 static dit_status unknown(const char *what, const char *name, const char *const *words, const char *otherwise)
 {
+    char all[512];
     const char *near = dit_nearest_word(name, words);
     for (int i = 0; !near && words[i]; i++) /* "latency" of "latency_s" */
         if (strlen(name) >= 4 && strncmp(words[i], name, strlen(name)) == 0) near = words[i];
     dit_status st = DIT_FAIL(DIT_ERR_EXPRESSION, "there is no %s \"%.100s\"", what, name);
-    return near ? dit_error_hint(st, "did you mean \"%s\"?", near) : dit_error_hint(st, "%s", otherwise);
+    if (near) return dit_error_hint(st, "did you mean \"%s\"?", near);
+    if (otherwise) return dit_error_hint(st, "%s", otherwise);
+    dit_words_join(words, all, sizeof all);
+    return dit_error_hint(st, "there are: %s", all);
 }
 
 /* ---- over one case ----------------------------------------------------------------------------------------------- */
@@ -71,7 +76,7 @@ static dit_status check_name(void *context, const char *name)
 static dit_status check_word(const char *what, const dit_value *value, const char *const *words)
 {
     if (value->kind != DIT_VALUE_STRING) return DIT_FAIL(DIT_ERR_EXPRESSION, "%s is a text, this is not", what);
-    return holds_word(words, value->string) ? DIT_OK : unknown(what, value->string, words, "");
+    return holds_word(words, value->string) ? DIT_OK : unknown(what, value->string, words, NULL);
 }
 
 static dit_status check_value(const name_check *check, const char *name, const dit_value *value)
@@ -96,8 +101,7 @@ static dit_status check_builtin(void *context, const char *name, const dit_expr_
 {
     (void)context, (void)arguments, (void)count, (void)at;
     if (holds_word(dit_expr_function_names(), name)) return DIT_OK;
-    return unknown("function", name, dit_expr_function_names(),
-                   "over one case there are min, max, abs, log2, floor, ceil and sqrt of numbers");
+    return unknown("function", name, dit_expr_function_names(), NULL);
 }
 
 dit_status report_filter_names_check(const char *expr, const report_claim_names *names, bool metrics, bool open)
@@ -137,7 +141,7 @@ static dit_status check_metric(const dit_expr_argument *argument)
                               "as in median('latency_s', method='ring')");
     if (report_metric_from_name(argument->value.string, &metric)) return DIT_OK;
     add_metrics(words, &count);
-    return unknown("metric", argument->value.string, words, "the README of reports/ lists the metrics");
+    return unknown("metric", argument->value.string, words, NULL);
 }
 
 /* Which cases a call is about. In a count no case is an answer too. */
@@ -190,8 +194,7 @@ static dit_status check_call(void *context, const char *function, const dit_expr
     int known = 0;
     add_words(words, &known, report_claim_functions());
     add_words(words, &known, dit_expr_function_names());
-    if (!holds_word(words, function))
-        return unknown("function", function, words, "there are median, min, max, mean, geomean, count, all and any");
+    if (!holds_word(words, function)) return unknown("function", function, words, NULL);
     if (is_arithmetic(function, arguments, count)) return DIT_OK;
     if (count > 0) *at = 0;
     if (!counts) DIT_TRY(check_first(check, function, arguments, count));

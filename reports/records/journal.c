@@ -98,9 +98,7 @@ static dit_status read_status(const dit_json *doc, dit_outcome *out)
     const char *word = NULL;
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "status", &word));
     if (dit_outcome_from_name(word, out)) return DIT_OK;
-    const char *near = dit_nearest_word(word, dit_outcome_names());
-    return dit_json_fail(doc, "/status", DIT_ERR_JSON_VALUE, "no status \"%.60s\"%s%s", word,
-                         near ? ", nearest is " : "", near ? near : "");
+    return dit_json_fail_word(doc, "/status", "status", word, dit_outcome_names());
 }
 
 static dit_status copy_member(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,

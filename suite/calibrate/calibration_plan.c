@@ -1,6 +1,7 @@
 #include "suite/calibrate/calibration_plan.h"
 
 #include "base/hash.h"
+#include "base/words.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
 
@@ -65,7 +66,7 @@ static dit_status read_values(const plan_reader *reader, const cJSON *object, co
 {
     const cJSON *list = NULL, *item;
     char at[256], inside[256];
-    suite_pointer_join(at, sizeof at, pointer, "parameters");
+    dit_json_pointer_join(at, sizeof at, pointer, "parameters");
     DIT_TRY(dit_json_optional_array(reader->doc, object, pointer, "parameters", &list));
     int count = cJSON_GetArraySize(list);
     if (count < 1 || count > SUITE_FIT_VALUES)
@@ -162,12 +163,12 @@ static dit_status read_selection(const plan_reader *reader, const cJSON *object,
     DIT_TRY(dit_json_require_string(reader->doc, object, pointer, "file", &name));
     DIT_TRY(dit_json_require_string(reader->doc, object, pointer, "where", &where));
     DIT_TRY(dit_json_optional_string(reader->doc, object, pointer, "why", &why));
-    suite_pointer_join(at, sizeof at, pointer, "file");
+    dit_json_pointer_join(at, sizeof at, pointer, "file");
     if (!name[0] || name[0] == '.' || strchr(name, '/'))
         return dit_error_hint(dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE, "\"%s\" is no name of a file", name),
                               "files of results/published are named without a folder");
     DIT_TRY(load_file(reader->plan, name, &file));
-    suite_pointer_join(at, sizeof at, pointer, "where");
+    dit_json_pointer_join(at, sizeof at, pointer, "where");
     return choose(reader, at, file, where, why);
 }
 
@@ -292,9 +293,8 @@ dit_status suite_calibration_plan_stage(const suite_calibration_plan *plan, cons
         names[i] = plan->stages[i].name;
         if (strcmp(name, names[i]) == 0) *out = i;
     }
-    const char *near = dit_nearest_word(name, names);
     dit_status st = *out >= 0 ? DIT_OK : DIT_FAIL(DIT_ERR_NOT_FOUND, "plan %s has no stage \"%s\"", plan->name, name);
-    if (st != DIT_OK && near) dit_error_hint(st, "did you mean \"%s\"?", near);
+    if (st != DIT_OK) dit_words_hint(st, name, names);
     free(names);
     return st;
 }

@@ -1,5 +1,6 @@
 #include "suite/catalogue/catalogue.h"
 
+#include "base/words.h"
 #include "suite/paths.h"
 
 #include <dirent.h>
@@ -133,14 +134,11 @@ void suite_names_free(char **names)
 /* "there is no KIND "NAME"", the hint naming the nearest, or all when none is near. */
 static dit_status fail_not_found(const char *kind, const char *what, const char *name)
 {
-    char **names, all[400] = "";
+    char **names;
     dit_status st = suite_catalogue_names(kind, &names);
     if (st != DIT_OK) return st;
-    const char *near = dit_nearest_word(name, (const char *const *)names);
-    for (int i = 0; names[i] && strlen(all) + strlen(names[i]) + 3 < sizeof all; i++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
     st = DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no %s \"%s\"", what, name);
-    st = near ? dit_error_hint(st, "did you mean \"%s\"?", near) : dit_error_hint(st, "there are: %s", all);
+    dit_words_hint(st, name, (const char *const *)names);
     suite_names_free(names);
     return st;
 }

@@ -1,6 +1,7 @@
 #include "suite/catalogue/model.h"
 
 #include "base/architecture.h"
+#include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 
@@ -39,7 +40,7 @@ static dit_status check_numbers(const dit_json *doc, const char *pointer, const 
     cJSON_ArrayForEach(item, object)
     {
         snprintf(name, sizeof name, "%d", index++);
-        suite_pointer_join(at, sizeof at, pointer, item->string ? item->string : name);
+        dit_json_pointer_join(at, sizeof at, pointer, item->string ? item->string : name);
         if (cJSON_IsNumber(item) && fabs(item->valuedouble) > most)
             return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%g is more than the %.0f that any size here may be",
                                  item->valuedouble, most);
@@ -77,7 +78,7 @@ static dit_status read_kind(suite_model *model)
     const char *kind;
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "kind", &kind));
     model->video = strcmp(kind, kinds[1]) == 0;
-    if (!model->video && strcmp(kind, kinds[0]) != 0) return suite_fail_word(doc, "/kind", "kind", kind, kinds);
+    if (!model->video && strcmp(kind, kinds[0]) != 0) return dit_json_fail_word(doc, "/kind", "kind", kind, kinds);
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "architecture", &architecture));
     if (!architecture) return DIT_OK;
     DIT_TRY(dit_json_optional_number(doc, architecture, "/architecture", "params_b", 0, 1e6, &billions));
@@ -94,7 +95,7 @@ static dit_status check_variants(const suite_model *model)
     char at[256];
     cJSON_ArrayForEach(variant, model->variants)
     {
-        suite_pointer_join(at, sizeof at, "/variants", variant->string);
+        dit_json_pointer_join(at, sizeof at, "/variants", variant->string);
         if (!cJSON_IsObject(variant))
             return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "a variant is {\"override\", \"why\"}");
         DIT_TRY(suite_only_keys(doc, variant, at, keys));
@@ -117,8 +118,8 @@ static dit_status read_model(suite_model *model)
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &model->name));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &model->title));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "guidance", &model->guidance));
-    for (int i = 0; strcmp(model->guidance, guidances[i]) != 0; i++)
-        if (!guidances[i + 1]) return suite_fail_word(doc, "/guidance", "guidance", model->guidance, guidances);
+    if (dit_words_find(guidances, model->guidance) < 0)
+        return dit_json_fail_word(doc, "/guidance", "guidance", model->guidance, guidances);
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "latent", &object));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "text", &object));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "default_run", &object));
@@ -150,7 +151,7 @@ static dit_status take_variant(suite_model *model, const char *name)
     int count = 0;
     const cJSON *variant = member(model->variants, name), *one;
     if (variant) {
-        suite_pointer_join(at, sizeof at, "/variants", name);
+        dit_json_pointer_join(at, sizeof at, "/variants", name);
         return suite_model_override(model, &model->source, at, member(variant, "override"), name);
     }
     cJSON_ArrayForEach(one, model->variants)
@@ -210,7 +211,7 @@ static dit_status lay_over(const dit_json *doc, const char *pointer, const cJSON
     for (const cJSON *item = target->child; item && count < 127; item = item->next) keys[count++] = item->string;
     DIT_TRY(dit_json_only_keys(doc, override, pointer, keys));
     for (const cJSON *item = override->child; item; item = item->next) {
-        suite_pointer_join(at, sizeof at, pointer, item->string);
+        dit_json_pointer_join(at, sizeof at, pointer, item->string);
         if (!same_type(member(target, item->string), item))
             return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s has another type in the model", item->string);
         cJSON *copy = cJSON_Duplicate(item, 1);

@@ -1,6 +1,7 @@
 #include "suite/catalogue/parameter.h"
 
 #include "base/layer.h"
+#include "base/words.h"
 #include "suite/catalogue/method.h"
 
 #include <math.h>
@@ -110,53 +111,20 @@ bool suite_parameter_from_key(const char *key, suite_parameter *out)
     return false;
 }
 
-void suite_pointer_join(char *out, size_t size, const char *base, const char *key)
-{
-    size_t used = (size_t)snprintf(out, size, "%s/", base);
-    for (; *key && used + 3 < size; key++) {
-        if (*key == '~' || *key == '/') {
-            out[used++] = '~';
-            out[used++] = *key == '~' ? '0' : '1';
-        } else {
-            out[used++] = *key;
-        }
-    }
-    if (used < size) out[used] = '\0';
-}
-
-static bool is_listed(const char *word, const char *const *words)
-{
-    for (; *words; words++)
-        if (strcmp(word, *words) == 0) return true;
-    return false;
-}
-
 dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *valid)
 {
     char at[512];
     for (const cJSON *member = cJSON_IsObject(object) ? object->child : NULL; member; member = member->next) {
-        if (is_listed(member->string, valid)) continue;
+        if (dit_words_find(valid, member->string) >= 0) continue;
         for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
             if (strcmp(member->string, aliases[i].alias) != 0) continue;
-            suite_pointer_join(at, sizeof at, pointer, member->string);
+            dit_json_pointer_join(at, sizeof at, pointer, member->string);
             return dit_error_hint(
                 dit_json_fail(doc, at, DIT_ERR_JSON_UNKNOWN_KEY, "unknown key \"%s\"", member->string), "%s",
                 aliases[i].hint);
         }
     }
     return dit_json_only_keys(doc, object, pointer, valid);
-}
-
-dit_status suite_fail_word(const dit_json *doc, const char *pointer, const char *what, const char *word,
-                           const char *const *words)
-{
-    char list[512] = "";
-    size_t used = 0;
-    for (int i = 0; words[i] && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
-    const char *near = dit_nearest_word(word, words);
-    dit_status st = dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s \"%s\" is none of %s", what, word, list);
-    return near ? dit_error_hint(st, "did you mean \"%s\"?", near) : st;
 }
 
 static int64_t extent_from_text(const char **text)
@@ -253,8 +221,8 @@ static dit_status check_word(const dit_json *doc, const char *pointer, suite_par
                              const char *const *words)
 {
     if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a string", value);
-    if (is_listed(value->valuestring, words)) return DIT_OK;
-    return suite_fail_word(doc, pointer, rows[parameter].key, value->valuestring, words);
+    if (dit_words_find(words, value->valuestring) >= 0) return DIT_OK;
+    return dit_json_fail_word(doc, pointer, rows[parameter].key, value->valuestring, words);
 }
 
 static dit_status check_resolution(const dit_json *doc, const char *pointer, suite_parameter parameter,

@@ -99,10 +99,5 @@ bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], 
 
 /* As dit_json_only_keys, with a better hint for the flags of xDiT and for spellings of other programs. */
 dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *keys);
-/* out = base/key, with "~" and "/" of the key escaped (RFC 6901). */
-void suite_pointer_join(char *out, size_t size, const char *base, const char *key);
-/* DIT_ERR_JSON_VALUE at `pointer`: "KEY "WORD" is none of a, b, c", the hint naming the nearest. */
-dit_status suite_fail_word(const dit_json *doc, const char *pointer, const char *what, const char *word,
-                           const char *const *words);
 
 #endif

@@ -21,10 +21,10 @@ static dit_status check_reasons(const dit_json *doc, const cJSON *object, const 
     const cJSON *reasons = NULL, *reason;
     char inside[256], at[512];
     DIT_TRY(dit_json_optional_object(doc, object, pointer, kind, &reasons));
-    suite_pointer_join(inside, sizeof inside, pointer, kind);
+    dit_json_pointer_join(inside, sizeof inside, pointer, kind);
     cJSON_ArrayForEach(reason, reasons)
     {
-        suite_pointer_join(at, sizeof at, inside, reason->string);
+        dit_json_pointer_join(at, sizeof at, inside, reason->string);
         if (!is_reason(reason)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected a reason, a text");
         if ((member(object, reason->string) != NULL) != there)
             return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s is %s, and yet %s", reason->string, kind,
@@ -53,7 +53,7 @@ static dit_status check_keys(const dit_json *doc, const cJSON *object, const cha
     for (int i = 0; keys[i] && i < MOST; i++) all[i + 2] = keys[i];
     DIT_TRY(suite_only_keys(doc, object, pointer, all));
     DIT_TRY(dit_json_optional_object(doc, object, pointer, "unknown", &unknown));
-    suite_pointer_join(inside, sizeof inside, pointer, "unknown");
+    dit_json_pointer_join(inside, sizeof inside, pointer, "unknown");
     return unknown ? suite_only_keys(doc, unknown, inside, keys) : DIT_OK;
 }
 
@@ -70,7 +70,7 @@ dit_status suite_evidence_sources(const dit_json *doc, const cJSON *object, cons
 {
     const cJSON *sources = member(object, "source"), *source;
     char at[256];
-    suite_pointer_join(at, sizeof at, pointer, "source");
+    dit_json_pointer_join(at, sizeof at, pointer, "source");
     if (!sources) return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"source\" is required");
     if (!cJSON_IsArray(sources) || !sources->child)
         return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected a list of at least one source");

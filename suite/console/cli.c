@@ -1,6 +1,7 @@
 #include "suite/console/cli.h"
 
 #include "base/log.h"
+#include "base/words.h"
 #include "suite/error_place.h"
 #include "suite/text.h"
 

@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "base/lenient.h"
+#include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/model.h"
 #include "suite/catalogue/vae.h"
@@ -202,10 +203,9 @@ static dit_status fail_source(const char *source)
 {
     static const char folder[] = "a diffusers checkpoint is given as the path of its folder, which holds "
                                  "model_index.json (nothing is downloaded)";
-    char **alike, **all, list[300] = "";
+    char **alike, **all, list[300];
     DIT_TRY(runnable_models(source, &alike));
-    for (int i = 0; alike[i] && strlen(list) + strlen(alike[i]) + 3 < sizeof list; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", alike[i]);
+    dit_words_join((const char *const *)alike, list, sizeof list);
     suite_names_free(alike);
     DIT_TRY(runnable_models(NULL, &all));
     const char *near = list[0] ? NULL : dit_nearest_word(source, (const char *const *)all);

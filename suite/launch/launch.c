@@ -1,6 +1,7 @@
 #include "suite/launch/launch.h"
 
 #include "base/buffer.h"
+#include "base/words.h"
 #include "suite/launch/scratch.h"
 #include "suite/launch/stuck_ranks.h"
 #include "suite/paths.h"
@@ -145,10 +146,7 @@ dit_status suite_launcher_find(const char *name, const suite_launcher **out)
         if (strcmp((*out)->name, name) == 0) return DIT_OK;
         names[count++] = (*out)->name;
     }
-    const char *near = dit_nearest_word(name, names);
-    dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "no launcher '%s'", name);
-    return dit_error_hint(st, near ? "did you mean %s?" : "launchers: mpirun, local, print, srun, smpirun%s",
-                          near ? near : "");
+    return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no launcher '%s'", name), name, names);
 }
 
 /* ---- outcome ----------------------------------------------------------------------------------------------------- */

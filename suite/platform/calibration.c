@@ -113,8 +113,8 @@ static dit_status read_of(const dit_json *doc, const cJSON *object, const char *
         *out = (suite_calibrated_of)of;
         if (strcmp(word, of_names[of]) == 0) return DIT_OK;
     }
-    suite_pointer_join(at, sizeof at, pointer, "of");
-    return suite_fail_word(doc, at, "of", word, of_names);
+    dit_json_pointer_join(at, sizeof at, pointer, "of");
+    return dit_json_fail_word(doc, at, "of", word, of_names);
 }
 
 /* One of the keys that `of` has; `at` is the pointer of the word. */
@@ -129,7 +129,7 @@ static dit_status take_key(const dit_json *doc, const char *at, suite_calibrated
         *out = (suite_calibrated_key)key;
         if (strcmp(word, keys[key].key) == 0) return DIT_OK;
     }
-    return suite_fail_word(doc, at, "key", word, words);
+    return dit_json_fail_word(doc, at, "key", word, words);
 }
 
 static dit_status copy_text(const dit_json *doc, const char *at, const char *text, size_t size, char *out)
@@ -162,10 +162,10 @@ dit_status suite_calibrated_read(const dit_json *doc, const cJSON *object, const
     if (!cJSON_IsObject(object)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected an object");
     DIT_TRY(read_of(doc, object, pointer, &of));
     DIT_TRY(dit_json_require_string(doc, object, pointer, "key", &key));
-    suite_pointer_join(at, sizeof at, pointer, "key");
+    dit_json_pointer_join(at, sizeof at, pointer, "key");
     DIT_TRY(take_key(doc, at, of, key, &out->key));
     DIT_TRY(dit_json_require_string(doc, object, pointer, "name", &name));
-    suite_pointer_join(at, sizeof at, pointer, "name");
+    dit_json_pointer_join(at, sizeof at, pointer, "name");
     return take_name(doc, at, name, out);
 }
 
@@ -189,7 +189,7 @@ static dit_status read_text(const dit_json *doc, const cJSON *object, const char
     const char *text;
     char at[256];
     DIT_TRY(dit_json_require_string(doc, object, pointer, key, &text));
-    suite_pointer_join(at, sizeof at, pointer, key);
+    dit_json_pointer_join(at, sizeof at, pointer, key);
     return copy_text(doc, at, text, size, out);
 }
 
@@ -346,7 +346,7 @@ dit_status suite_calibration_accelerator(const suite_calibration *calibration, c
 static dit_status read_like(const dit_json *profile, const cJSON *like, suite_calibrated *out)
 {
     char at[256];
-    suite_pointer_join(at, sizeof at, "/like", like->string);
+    dit_json_pointer_join(at, sizeof at, "/like", like->string);
     DIT_TRY(take_key(profile, at, SUITE_CALIBRATED_PROFILE, like->string, &out->key));
     if (cJSON_IsString(like)) return take_name(profile, at, like->valuestring, out);
     return dit_error_hint(dit_json_fail(profile, at, DIT_ERR_JSON_TYPE, "expected the name of a profile"),

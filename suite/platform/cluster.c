@@ -50,7 +50,7 @@ static dit_status read_link(const cluster_reader *reader, const cJSON *object, c
     dit_status st = suite_link_class_load(name, out);
     if (st != DIT_ERR_NOT_FOUND) return st;
     snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
-    suite_pointer_join(at, sizeof at, pointer, key);
+    dit_json_pointer_join(at, sizeof at, pointer, key);
     st = dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE, "there is no class of links \"%.60s\"", name);
     return dit_error_hint(st, "%s", hint);
 }
@@ -71,7 +71,7 @@ static dit_status fill_link(const cluster_reader *reader, const char *pointer, c
     const suite_link_class *own = &link->link_class;
     char at[256];
     double bandwidth = own->bandwidth_bytes_per_s > 0 ? own->bandwidth_bytes_per_s * times : attached;
-    suite_pointer_join(at, sizeof at, pointer, key);
+    dit_json_pointer_join(at, sizeof at, pointer, key);
     if (bandwidth <= 0)
         return dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE,
                              "%s has the bandwidth of what is attached to it, and here nothing is", own->name);
@@ -179,7 +179,7 @@ static dit_status refuse(const cluster_reader *reader, const char *key, const ch
 {
     char at[256];
     if (!member(reader->node, key)) return DIT_OK;
-    suite_pointer_join(at, sizeof at, node_at, key);
+    dit_json_pointer_join(at, sizeof at, node_at, key);
     return dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE, "%s", why);
 }
 
@@ -346,7 +346,7 @@ static dit_status read_node(const cluster_reader *reader)
     cluster->devices = (int)devices;
     cluster->ranks = cluster->nodes * cluster->devices;
     if (!suite_topology_from_name(word, &cluster->topology))
-        return suite_fail_word(reader->doc, "/cluster/node/topology", "topology", word, topology_names);
+        return dit_json_fail_word(reader->doc, "/cluster/node/topology", "topology", word, topology_names);
     DIT_TRY(read[cluster->topology](reader));
     return read_nics(reader);
 }

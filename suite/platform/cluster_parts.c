@@ -1,5 +1,6 @@
 /* Accelerators and classes of links: the parts that clusters are put together from. */
 #include "suite/catalogue/catalogue.h"
+#include "base/words.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/catalogue/provenance.h"
 #include "suite/paths.h"
@@ -112,8 +113,8 @@ static dit_status read_sharing(const dit_json *doc, const cJSON *object, const c
     char at[256];
     DIT_TRY(dit_json_require_string(doc, object, pointer, "sharing", &word));
     if (suite_link_sharing_from_name(word, out)) return DIT_OK;
-    suite_pointer_join(at, sizeof at, pointer, "sharing");
-    return suite_fail_word(doc, at, "sharing", word, sharing_names);
+    dit_json_pointer_join(at, sizeof at, pointer, "sharing");
+    return dit_json_fail_word(doc, at, "sharing", word, sharing_names);
 }
 
 /* A number, or "attached". */
@@ -134,7 +135,7 @@ static dit_status read_fitted(const dit_json *doc, const cJSON *object, const ch
     const char *evidence;
     char inside[256], at[512];
     DIT_TRY(dit_json_require_object(doc, object, pointer, "fitted", &fitted));
-    suite_pointer_join(inside, sizeof inside, pointer, "fitted");
+    dit_json_pointer_join(inside, sizeof inside, pointer, "fitted");
     DIT_TRY(suite_only_keys(doc, fitted, inside, keys));
     out->bandwidth_efficiency = out->many_peers_efficiency = 1;
     DIT_TRY(dit_json_optional_number(doc, fitted, inside, keys[0], 1e-3, 10, &out->bandwidth_efficiency));
@@ -142,8 +143,8 @@ static dit_status read_fitted(const dit_json *doc, const cJSON *object, const ch
     DIT_TRY(dit_json_require_string(doc, fitted, inside, "evidence", &evidence));
     for (int i = 0; evidences[i]; i++)
         if (strcmp(evidence, evidences[i]) == 0) return DIT_OK;
-    suite_pointer_join(at, sizeof at, inside, "evidence");
-    return suite_fail_word(doc, at, "evidence", evidence, evidences);
+    dit_json_pointer_join(at, sizeof at, inside, "evidence");
+    return dit_json_fail_word(doc, at, "evidence", evidence, evidences);
 }
 
 static dit_status read_class(const dit_json *doc, const cJSON *object, const char *pointer, suite_link_class *out)
@@ -173,10 +174,7 @@ static dit_status fail_no_class(const cJSON *classes, const char *name)
     const cJSON *one;
     int count = 0;
     cJSON_ArrayForEach(one, classes) if (count < MOST) names[count++] = one->string;
-    const char *near = dit_nearest_word(name, names);
-    dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no class of links \"%.60s\"", name);
-    return near ? dit_error_hint(st, "did you mean \"%s\"?", near)
-                : dit_error_hint(st, "workloads/links/links.json has them all");
+    return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no class of links \"%.60s\"", name), name, names);
 }
 
 static dit_status find_class(const dit_json *doc, const char *name, suite_link_class *out)
@@ -188,7 +186,7 @@ static dit_status find_class(const dit_json *doc, const char *name, suite_link_c
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "classes", &classes));
     const cJSON *object = member(classes, name);
     if (!object) return fail_no_class(classes, name);
-    suite_pointer_join(pointer, sizeof pointer, "/classes", name);
+    dit_json_pointer_join(pointer, sizeof pointer, "/classes", name);
     if (strlen(name) >= sizeof out->name)
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "a name of at most %d characters is expected",
                              (int)sizeof out->name - 1);

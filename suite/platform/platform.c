@@ -1,5 +1,6 @@
 #include "suite/platform/platform.h"
 
+#include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/platform/cluster.h"
@@ -67,13 +68,9 @@ static dit_status read_word(const dit_json *doc, const char *key, const char *co
     const char *word;
     char pointer[64];
     DIT_TRY(dit_json_require_string(doc, doc->root, "", key, &word));
-    for (int i = 0; words[i]; i++) {
-        if (strcmp(word, words[i]) != 0) continue;
-        snprintf(out, size, "%s", word);
-        return DIT_OK;
-    }
+    snprintf(out, size, "%s", word);
     snprintf(pointer, sizeof pointer, "/%s", key);
-    return suite_fail_word(doc, pointer, key, word, words);
+    return dit_words_find(words, word) >= 0 ? DIT_OK : dit_json_fail_word(doc, pointer, key, word, words);
 }
 
 /* A declared cluster has as many devices, of so much memory each. */

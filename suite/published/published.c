@@ -374,7 +374,7 @@ static dit_status check_texts(const dit_json *doc, const char *key)
     DIT_TRY(dit_json_require_object(doc, doc->root, "", key, &object));
     snprintf(inside, sizeof inside, "/%s", key);
     for (const cJSON *item = object->child; item; item = item->next) {
-        suite_pointer_join(pointer, sizeof pointer, inside, item->string);
+        dit_json_pointer_join(pointer, sizeof pointer, inside, item->string);
         if (!cJSON_IsString(item)) return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "expected a text");
     }
     return DIT_OK;

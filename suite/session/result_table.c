@@ -1,5 +1,6 @@
 #include "suite/session/result_table.h"
 
+#include "base/words.h"
 #include "suite/console/quantity.h"
 #include "suite/console/table.h"
 #include "suite/workload/tags.h"
@@ -93,14 +94,14 @@ static const char *known_tag(const char *name)
 static dit_status unknown_column(const char *name)
 {
     const char *words[ROW_COUNT + REPORT_METRIC_COUNT + 1];
-    char list[512] = "";
+    char list[512];
     int count = 0;
     for (int i = 0; i < ROW_COUNT; i++) words[count++] = rows[i].key;
     for (int i = 0; i < REPORT_METRIC_COUNT; i++) words[count++] = report_metric_get((report_metric)i)->name;
     words[count] = NULL;
-    for (int i = 0; i < ROW_COUNT; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", rows[i].key);
     const char *near = dit_nearest_word(name, words);
+    words[ROW_COUNT] = NULL;
+    dit_words_join(words, list, sizeof list);
     dit_status st = DIT_FAIL(DIT_ERR_NOT_FOUND, "no column \"%s\"", name);
     return dit_error_hint(st, "%s%s%scolumns are %s, and every tag and metric", near ? "did you mean " : "",
                           near ? near : "", near ? "? " : "", list);

@@ -1,6 +1,7 @@
 #include "suite/verbs/mesh_options.h"
 
 #include "base/log.h"
+#include "base/words.h"
 #include "suite/catalogue/parameter.h"
 
 #include <string.h>
@@ -38,14 +39,10 @@ static dit_status settle_stages(const char *text, dit_parallel *out)
 
 static dit_status settle_patches(const suite_displaced *displaced, dit_parallel *out)
 {
-    static const char *const words[] = {"distrifusion", "pcpp", "naive-patch", NULL};
+    const char *const *words = dit_patch_method_names();
     const char *method = displaced->patch_method ? displaced->patch_method : words[0];
-    if (!dit_patch_method_from_name(method, &out->patch_method)) {
-        const char *near = dit_nearest_word(method, words);
-        dit_status st =
-            DIT_FAIL(DIT_ERR_USAGE, "--patch_method: '%s' is none of distrifusion, pcpp, naive-patch", method);
-        return near ? dit_error_hint(st, "did you mean %s?", near) : st;
-    }
+    if (!dit_patch_method_from_name(method, &out->patch_method))
+        return dit_fail_word(DIT_ERR_USAGE, "--patch_method", method, words);
     if (displaced->patch_fraction < 0 || displaced->patch_fraction > 1)
         return DIT_FAIL(DIT_ERR_USAGE, "--patch_fraction: %g is outside (0, 1]", displaced->patch_fraction);
     if (out->degree[DIT_AXIS_PATCH] > 1 && out->patch_method == DIT_PATCH_PCPP)

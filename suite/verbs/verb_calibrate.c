@@ -1,5 +1,6 @@
 /* ditbench calibrate: fits the cost model's few parameters, and shows what was fitted on what. */
 #include "suite/calibrate/calibrate.h"
+#include "base/words.h"
 #include "suite/calibrate/calibrate_measured.h"
 #include "suite/console/cli.h"
 #include "suite/paths.h"
@@ -215,9 +216,7 @@ static dit_status calibrate(calibrate_call *call)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_USAGE, "calibrate needs --from or --show"),
             "`ditbench calibrate --show` shows what is there, `ditbench help calibrate` the ways to fit");
-    const char *near = dit_nearest_word(call->from, names);
-    dit_status st = DIT_FAIL(DIT_ERR_USAGE, "nothing is calibrated from \"%s\"", call->from);
-    return dit_error_hint(st, "did you mean \"%s\"?", near ? near : names[0]);
+    return dit_words_hint(DIT_FAIL(DIT_ERR_USAGE, "nothing is calibrated from \"%s\"", call->from), call->from, names);
 }
 
 int suite_verb_calibrate(int argc, char **argv)

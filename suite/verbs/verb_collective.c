@@ -1,6 +1,7 @@
 /* ditbench collective: how fast ranks of this machine exchange, by operation and size. */
 #include "base/exchange.h"
 #include "base/parallel.h"
+#include "base/words.h"
 #include "suite/console/cli.h"
 #include "suite/launch/one_case.h"
 #include "suite/text.h"
@@ -65,13 +66,7 @@ static dit_status settle_ranks(collective_call *call, dit_parallel *parallel)
 
 static dit_status fail_operation(const char *name)
 {
-    const char *const *names = dit_exchange_names(), *near = dit_nearest_word(name, names);
-    char all[160] = "";
-    for (int i = 0; names[i]; i++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
-    dit_status st = DIT_FAIL(DIT_ERR_USAGE, "--operation: there is no operation '%s'", name);
-    return near ? dit_error_hint(st, "did you mean %s? There are %s", near, all)
-                : dit_error_hint(st, "there are %s", all);
+    return dit_fail_word(DIT_ERR_USAGE, "--operation", name, dit_exchange_names());
 }
 
 static dit_status add_operations(const char *list, cJSON *collective)

@@ -1,5 +1,6 @@
 /* ditbench explain: every mesh for a model and a number of devices, or one of them in full. */
 #include "suite/console/cli.h"
+#include "base/words.h"
 #include "suite/explain/explain.h"
 #include "suite/verbs/verbs.h"
 
@@ -196,8 +197,7 @@ static dit_status read_mesh(mesh_call *call, const suite_explain_params *params,
     dit_parallel *out = &call->mesh;
     *given = call->label != NULL;
     if (call->patch_method && !dit_patch_method_from_name(call->patch_method, &out->patch_method))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--patch_method: there is no \"%s\"", call->patch_method),
-                              "distrifusion, pcpp or naive-patch");
+        return dit_fail_word(DIT_ERR_USAGE, "--patch_method", call->patch_method, dit_patch_method_names());
     if (call->label) DIT_TRY(suite_mesh_from_label(call->label, out));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         if (!call->degree[axis]) continue;

@@ -1,5 +1,6 @@
 /* ditbench generate: one image or clip by hand. */
 #include "base/log.h"
+#include "base/words.h"
 #include "suite/console/cli.h"
 #include "suite/console/progress.h"
 #include "suite/generate/outputs.h"
@@ -163,19 +164,14 @@ static dit_status settle_backend(const generate_call *call)
     static const char *const backends[] = {"cpu", "ref", "cuda", "host", NULL};
     static const char *const elements[] = {"fp32", "bf16", "fp16", NULL};
     const suite_request *r = &call->request;
-    const char *near = NULL;
     suite_devices devices;
     const suite_device_need need = {.ranks = call->single.world_size, .shared = true};
     char reason[640];
-    bool known = false, element_known = !r->element, device = suite_backend_is_device(r->backend);
-    for (int i = 0; backends[i]; i++) known = known || strcmp(r->backend, backends[i]) == 0;
-    for (int i = 0; elements[i] && r->element; i++) element_known = element_known || !strcmp(r->element, elements[i]);
-    if (!known) near = dit_nearest_word(r->backend, backends);
-    if (!known)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "--backend: there is no %s", r->backend), "%s%s%s",
-                              near ? "did you mean " : "cpu, ref, cuda", near ? near : "", near ? "?" : "");
-    if (!element_known)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--element: %s is none of fp32, bf16, fp16", r->element),
+    bool device = suite_backend_is_device(r->backend);
+    if (dit_words_find(backends, r->backend) < 0)
+        return dit_fail_word(DIT_ERR_NOT_FOUND, "--backend", r->backend, backends);
+    if (r->element && dit_words_find(elements, r->element) < 0)
+        return dit_error_hint(dit_fail_word(DIT_ERR_USAGE, "--element", r->element, elements),
                               "fp8 is of linear layers alone: --fp8_linear");
     if (!device && (r->element || r->fp8_linear || r->no_graphs))
         return DIT_FAIL(DIT_ERR_USAGE, "%s is of --backend cuda; %s computes in fp32",

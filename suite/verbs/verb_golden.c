@@ -1,6 +1,7 @@
 /* ditbench golden: does the engine reproduce tensors that diffusers made? */
 #include "base/log.h"
 #include "base/parallel.h"
+#include "base/words.h"
 #include "suite/console/cli.h"
 #include "suite/launch/one_case.h"
 #include "suite/machine/devices.h"
@@ -56,7 +57,7 @@ static dit_status settle_ranks(golden_call *call)
                         (int)call->ranks, (int)product);
     for (int i = 0; i < DIT_AXIS_COUNT; i++) call->parallel.degree[i] = (int)call->degree[i];
     if (!dit_joint_text_from_name(call->joint_text, &call->parallel.joint_text))
-        return DIT_FAIL(DIT_ERR_USAGE, "--joint_text: '%s' is none of auto, split, replicate", call->joint_text);
+        return dit_fail_word(DIT_ERR_USAGE, "--joint_text", call->joint_text, dit_joint_text_names());
     DIT_TRY(suite_displaced_settle(&call->displaced, &call->parallel));
     call->single.world_size = (int)product;
     int cores = suite_launch_cores();

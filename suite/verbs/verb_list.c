@@ -1,5 +1,6 @@
 /* ditbench list: the sessions of this folder, or what the catalogue has. */
 #include "base/log.h"
+#include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
@@ -524,10 +525,7 @@ static dit_status find_kind(const char *name, const list_kind **out)
         words[i] = kinds[i].name;
         if (strcmp(kinds[i].name, name) == 0) return *out = &kinds[i], DIT_OK;
     }
-    const char *near = dit_nearest_word(name, words);
-    dit_status st = DIT_FAIL(
-        DIT_ERR_USAGE, "'%s' is none of sessions, models, methods, workloads, platforms, accelerators, vaes", name);
-    return near ? dit_error_hint(st, "did you mean %s?", near) : st;
+    return dit_fail_word(DIT_ERR_USAGE, "list:", name, words);
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* ditbench simulate: published numbers as cases for the simulator, and how near it comes. */
 #include "base/clock.h"
 #include "base/expr.h"
+#include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/console/cli.h"
 #include "suite/console/progress.h"
@@ -280,12 +281,12 @@ static dit_status simulate_points(simulate_call *call)
 static dit_status check_profile(const char *profile)
 {
     char **names = NULL;
-    bool found = false;
+    dit_status st = DIT_OK;
     DIT_TRY(suite_catalogue_names("profiles", &names));
-    for (int i = 0; names[i]; i++) found = found || strcmp(names[i], profile) == 0;
-    const char *near = found ? NULL : dit_nearest_word(profile, (const char *const *)names);
-    dit_status st = found ? DIT_OK : DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no software profile \"%s\"", profile);
-    if (near) dit_error_hint(st, "did you mean \"%s\"?", near);
+    const char *const *words = (const char *const *)names;
+    if (dit_words_find(words, profile) < 0)
+        st =
+            dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no software profile \"%s\"", profile), profile, words);
     suite_names_free(names);
     return st;
 }

@@ -47,14 +47,14 @@ static dit_status add_model(suite_workload *workload, const char *pointer, const
     matrix->models = larger;
     suite_model *model = &larger[matrix->model_count].model;
     larger[matrix->model_count].vae = (suite_vae){0};
-    suite_pointer_join(at, sizeof at, pointer, "name");
+    dit_json_pointer_join(at, sizeof at, pointer, "name");
     DIT_TRY(place_not_found(doc, name == value ? pointer : at, suite_model_load(name->valuestring, model)));
     snprintf(larger[matrix->model_count].pointer, sizeof larger->pointer, "%.120s", pointer);
     larger[matrix->model_count++].value = value;
     DIT_TRY(load_around(matrix, &larger[matrix->model_count - 1]));
     if (!override) return DIT_OK;
     if (as) DIT_TRY(suite_require_identifier(doc, value, pointer, "as", &suffix));
-    suite_pointer_join(at, sizeof at, pointer, "override");
+    dit_json_pointer_join(at, sizeof at, pointer, "override");
     return suite_model_override(model, doc, at, override, suffix);
 }
 
@@ -109,7 +109,7 @@ static dit_status read_defaults(suite_workload *workload)
     DIT_TRY(suite_only_keys(doc, defaults, "/defaults", suite_parameter_keys()));
     for (const cJSON *value = defaults->child; value; value = value->next) {
         if (!suite_parameter_from_key(value->string, &parameter)) continue;
-        suite_pointer_join(at, sizeof at, "/defaults", value->string);
+        dit_json_pointer_join(at, sizeof at, "/defaults", value->string);
         DIT_TRY(take_value(workload, at, parameter, value));
         workload->matrix->defaults[parameter] = value;
         workload->matrix->declared[parameter] = true;
@@ -182,7 +182,7 @@ static dit_status read_axes(suite_workload *workload)
                               "leave \"axes\" out for a workload of one case");
     DIT_TRY(suite_only_keys(doc, axes, "/axes", suite_parameter_keys()));
     for (const cJSON *array = axes->child; array; array = array->next) {
-        suite_pointer_join(at, sizeof at, "/axes", array->string);
+        dit_json_pointer_join(at, sizeof at, "/axes", array->string);
         DIT_TRY(read_axis(workload, at, array, false, &matrix->dimensions[matrix->dimension_count++]));
     }
     return DIT_OK;
@@ -206,7 +206,7 @@ static dit_status read_zip(suite_workload *workload)
                                   "a lone axis belongs under \"axes\"");
         suite_dimension *dimension = &matrix->dimensions[matrix->dimension_count++];
         for (const cJSON *array = group->child; array; array = array->next) {
-            suite_pointer_join(at, sizeof at, group_at, array->string);
+            dit_json_pointer_join(at, sizeof at, group_at, array->string);
             DIT_TRY(read_axis(workload, at, array, true, dimension));
         }
     }

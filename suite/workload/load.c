@@ -23,7 +23,7 @@ static dit_status read_head(suite_workload *workload)
     suite_matrix *matrix = workload->matrix;
     const char *schema, *name, *title, *description = "";
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
-    if (strcmp(schema, schemas[0]) != 0) return suite_fail_word(doc, "/schema", "schema", schema, schemas);
+    if (strcmp(schema, schemas[0]) != 0) return dit_json_fail_word(doc, "/schema", "schema", schema, schemas);
     DIT_TRY(suite_require_identifier(doc, doc->root, "", "name", &name));
     title = name;
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
@@ -33,7 +33,7 @@ static dit_status read_head(suite_workload *workload)
     matrix->decodes = strcmp(matrix->program, programs[1]) == 0;
     matrix->attends = strcmp(matrix->program, programs[2]) == 0;
     if (!matrix->decodes && !matrix->attends && strcmp(matrix->program, programs[0]) != 0)
-        return suite_fail_word(doc, "/program", "program", matrix->program, programs);
+        return dit_json_fail_word(doc, "/program", "program", matrix->program, programs);
     snprintf(workload->name, sizeof workload->name, "%s", name);
     snprintf(workload->title, sizeof workload->title, "%.250s", title);
     return DIT_OK;
@@ -77,7 +77,7 @@ static dit_status read_measure(suite_workload *workload)
     DIT_TRY(dit_json_optional_string(doc, measure, "/measure", "scope", &matrix->scope));
     int found = 0;
     while (scopes[found] && strcmp(matrix->scope, scopes[found]) != 0) found++;
-    if (!scopes[found]) return suite_fail_word(doc, "/measure/scope", "scope", matrix->scope, scopes);
+    if (!scopes[found]) return dit_json_fail_word(doc, "/measure/scope", "scope", matrix->scope, scopes);
     return dit_json_optional_int(doc, measure, "/measure", "deadline_s", 1, 604800, &matrix->deadline_s);
 }
 

@@ -1,5 +1,6 @@
 #include "suite/workload/names.h"
 
+#include "base/words.h"
 #include "reports/records/claim_names.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/method.h"

@@ -46,7 +46,7 @@ static dit_status require_new_id(const dit_json *doc, const cJSON *array, const 
     DIT_TRY(suite_require_identifier(doc, entry, pointer, "id", &id));
     for (const cJSON *earlier = array->child; earlier != entry; earlier = earlier->next) {
         if (strcmp(cJSON_GetObjectItemCaseSensitive(earlier, "id")->valuestring, id) != 0) continue;
-        suite_pointer_join(at, sizeof at, pointer, "id");
+        dit_json_pointer_join(at, sizeof at, pointer, "id");
         return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "id \"%s\" is taken", id);
     }
     return DIT_OK;
@@ -68,11 +68,11 @@ static dit_status check_tags(const dit_json *doc, const cJSON *entry, const char
     const char *list = NULL;
     char at[SUITE_POINTER], tag[64];
     DIT_TRY(dit_json_optional_string(doc, entry, pointer, key, &list));
-    suite_pointer_join(at, sizeof at, pointer, key);
+    dit_json_pointer_join(at, sizeof at, pointer, key);
     while (list && *list) {
         size_t length = strcspn(list, ", ");
         snprintf(tag, sizeof tag, "%.*s", (int)length, list);
-        if (!is_plot_tag(tag)) return suite_fail_word(doc, at, key, tag, suite_tag_names());
+        if (!is_plot_tag(tag)) return dit_json_fail_word(doc, at, key, tag, suite_tag_names());
         list += length;
         list += strspn(list, ", ");
     }
@@ -83,10 +83,10 @@ static dit_status require_word(const dit_json *doc, const char *pointer, const c
                                const char *const *words)
 {
     char at[SUITE_POINTER];
-    suite_pointer_join(at, sizeof at, pointer, key);
+    dit_json_pointer_join(at, sizeof at, pointer, key);
     for (int i = 0; words[i]; i++)
         if (strcmp(words[i], word) == 0) return DIT_OK;
-    return suite_fail_word(doc, at, key, word, words);
+    return dit_json_fail_word(doc, at, key, word, words);
 }
 
 static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSON *plot, const char *pointer)
@@ -108,7 +108,7 @@ static dit_status check_plot(const dit_json *doc, const cJSON *array, const cJSO
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "axis", &axis));
     if (axis) DIT_TRY(require_word(doc, pointer, "axis", axis, report_axis_names()));
     DIT_TRY(dit_json_optional_string(doc, plot, pointer, "where", &where));
-    suite_pointer_join(at, sizeof at, pointer, "where");
+    dit_json_pointer_join(at, sizeof at, pointer, "where");
     return where ? check_syntax(doc, at, where) : DIT_OK;
 }
 
@@ -123,13 +123,13 @@ static dit_status check_claim(const dit_json *doc, const cJSON *array, const cJS
     DIT_TRY(dit_json_optional_string(doc, claim, pointer, "source", &source));
     DIT_TRY(dit_json_require_string(doc, claim, pointer, "expr", &expr));
     DIT_TRY(dit_json_optional_string(doc, claim, pointer, "requires", &required));
-    suite_pointer_join(at, sizeof at, pointer, "expr");
+    dit_json_pointer_join(at, sizeof at, pointer, "expr");
     DIT_TRY(check_syntax(doc, at, expr));
     DIT_TRY(dit_json_optional_string(doc, claim, pointer, "because", &because));
     DIT_TRY(dit_json_optional_string(doc, claim, pointer, "partly", &partly));
-    suite_pointer_join(at, sizeof at, pointer, "partly");
+    dit_json_pointer_join(at, sizeof at, pointer, "partly");
     if (partly) DIT_TRY(check_syntax(doc, at, partly));
-    suite_pointer_join(at, sizeof at, pointer, "requires");
+    dit_json_pointer_join(at, sizeof at, pointer, "requires");
     return required ? check_syntax(doc, at, required) : DIT_OK;
 }
 
@@ -141,7 +141,7 @@ static dit_status check_assume(const dit_json *doc, const cJSON *entry, const ch
     const char *text;
     char at[SUITE_POINTER];
     int64_t count;
-    suite_pointer_join(at, sizeof at, pointer, "assume");
+    dit_json_pointer_join(at, sizeof at, pointer, "assume");
     DIT_TRY(dit_json_optional_object(doc, entry, pointer, "assume", &assume));
     if (!assume) return DIT_OK;
     DIT_TRY(suite_only_keys(doc, assume, at, keys));
@@ -161,7 +161,7 @@ static dit_status check_points(const dit_json *doc, const char *pointer, const c
     if (st == DIT_OK) return st = suite_published_read(path, &points), suite_published_release(&points), st;
     if (st != DIT_ERR_NOT_FOUND) return st;
     snprintf(message, sizeof message, "%.500s", dit_error_last()->message);
-    suite_pointer_join(at, sizeof at, pointer, "file");
+    dit_json_pointer_join(at, sizeof at, pointer, "file");
     return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s", message),
                           "a path relative to the workload, or a name of results/published");
 }
@@ -177,7 +177,7 @@ static dit_status check_published(const dit_json *doc, const cJSON *array, const
     DIT_TRY(check_assume(doc, entry, pointer));
     DIT_TRY(dit_json_require_string(doc, entry, pointer, "file", &file));
     DIT_TRY(dit_json_optional_string(doc, entry, pointer, "where", &where));
-    suite_pointer_join(at, sizeof at, pointer, "where");
+    dit_json_pointer_join(at, sizeof at, pointer, "where");
     if (where) DIT_TRY(check_syntax(doc, at, where));
     return check_points(doc, pointer, file);
 }

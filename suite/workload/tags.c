@@ -2,6 +2,7 @@
 #include "suite/workload/workload.h"
 
 #include "base/expr.h"
+#include "base/words.h"
 #include "suite/workload/tags.h"
 
 #include <stdio.h>

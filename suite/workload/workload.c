@@ -19,7 +19,7 @@ dit_status suite_require_identifier(const dit_json *doc, const cJSON *object, co
     char at[SUITE_POINTER];
     DIT_TRY(dit_json_require_string(doc, object, pointer, key, out));
     if (is_identifier(*out)) return DIT_OK;
-    suite_pointer_join(at, sizeof at, pointer, key);
+    dit_json_pointer_join(at, sizeof at, pointer, key);
     return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s \"%.100s\" cannot name a file", key, *out),
                           "use letters, digits, '.', '_' and '-', at most 100");
 }
