@@ -9,17 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef enum { LABEL_ADDED, LABEL_NAMED } label_use;
+
 static const struct {
     const char *key;
     suite_parameter_kind kind;
     int64_t least, greatest;
+    int readers;
+    suite_parameter_platforms platforms;
+    label_use label;
 } rows[SUITE_PARAMETER_COUNT] = {
-#define PARAMETER_ROW(name, key, kind, least, greatest) {key, SUITE_KIND_##kind, least, greatest},
+#define PARAMETER_ROW(name, key, kind, least, greatest, programs, platforms, label)                                    \
+    {key, SUITE_KIND_##kind, least, greatest, SUITE_READS_##programs, SUITE_ON_##platforms, LABEL_##label},
     SUITE_PARAMETER_LIST(PARAMETER_ROW)
 #undef PARAMETER_ROW
 };
 static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
-#define PARAMETER_KEY(name, key, kind, least, greatest) key,
+#define PARAMETER_KEY(name, key, kind, least, greatest, programs, platforms, label) key,
     SUITE_PARAMETER_LIST(PARAMETER_KEY)
 #undef PARAMETER_KEY
 };
@@ -95,6 +101,22 @@ const char *suite_parameter_key(suite_parameter parameter)
 {
     return rows[parameter].key;
 }
+
+int suite_parameter_readers(suite_parameter parameter)
+{
+    return rows[parameter].readers;
+}
+
+suite_parameter_platforms suite_parameter_needs(suite_parameter parameter)
+{
+    return rows[parameter].platforms;
+}
+
+bool suite_parameter_is_named(suite_parameter parameter)
+{
+    return rows[parameter].label == LABEL_NAMED;
+}
+
 const char *const *suite_parameter_keys(void)
 {
     return keys;

@@ -26,57 +26,81 @@ typedef enum {
     SUITE_KIND_NUMBER,
 } suite_parameter_kind;
 
-/* constant, key, kind, least, greatest (numbers only) */
-#define SUITE_PARAMETER_LIST(X)                                                                                        \
-    X(MODEL, "model", MODEL, 0, 0)                                                                                     \
-    X(RESOLUTION, "resolution", RESOLUTION, 1, 1 << 20)                                                                \
-    X(HEIGHT_PX, "height_px", INTEGER, 1, 1 << 20)                                                                     \
-    X(WIDTH_PX, "width_px", INTEGER, 1, 1 << 20)                                                                       \
-    X(NUM_FRAMES, "num_frames", INTEGER, 1, 1 << 20)                                                                   \
-    X(NUM_IMAGES, "num_images", INTEGER, 1, 4096)                                                                      \
-    X(NUM_INFERENCE_STEPS, "num_inference_steps", INTEGER, 1, 100000)                                                  \
-    X(GUIDANCE_SCALE, "guidance_scale", NUMBER, 0, 1000)                                                               \
-    X(SEED, "seed", INTEGER, 0, 9007199254740991)                                                                      \
-    X(TEXT_TOKENS, "text_tokens", INTEGER, 1, 1 << 20)                                                                 \
-    X(SCHEDULER, "scheduler", SCHEDULER, 0, 0)                                                                         \
-    X(WEIGHTS_SEED, "weights_seed", INTEGER, 0, 9007199254740991)                                                      \
-    X(METHOD, "method", METHOD, 0, 0)                                                                                  \
-    X(WORLD_SIZE, "world_size", INTEGER, 1, 65536)                                                                     \
-    X(DATA_DEGREE, "data_degree", INTEGER, 1, 65536)                                                                   \
-    X(CFG_DEGREE, "cfg_degree", INTEGER, 1, 65536)                                                                     \
-    X(PIPEFUSION_DEGREE, "pipefusion_degree", INTEGER, 1, 65536)                                                       \
-    X(RING_DEGREE, "ring_degree", INTEGER, 1, 65536)                                                                   \
-    X(ULYSSES_DEGREE, "ulysses_degree", INTEGER, 1, 65536)                                                             \
-    X(TENSOR_DEGREE, "tensor_degree", INTEGER, 1, 65536)                                                               \
-    X(PATCH_DEGREE, "patch_degree", INTEGER, 1, 65536)                                                                 \
-    X(PATCH_METHOD, "patch_method", PATCH_METHOD, 0, 0)                                                                \
-    X(ROWS_DEGREE, "rows_degree", INTEGER, 1, 65536)                                                                   \
-    X(WARMUP_STEPS, "warmup_steps", INTEGER, 0, 100000)                                                                \
-    X(NUM_PIPELINE_PATCH, "num_pipeline_patch", INTEGER, 1, 4096)                                                      \
-    X(STAGE_BLOCKS, "attn_layer_num_for_pp", STAGE_BLOCKS, 1, 10000)                                                   \
-    X(PATCH_FRACTION, "patch_fraction", FRACTION, 0, 1)                                                                \
-    X(JOINT_TEXT, "joint_text", JOINT_TEXT, 0, 0)                                                                      \
-    X(ATTENTION, "attention", ATTENTION, 0, 0)                                                                         \
-    X(PLATFORM, "platform", NAME, 0, 0)                                                                                \
-    X(PROFILE, "profile", NAME, 0, 0)                                                                                  \
-    X(ELEMENT, "element", ELEMENT, 0, 0)                                                                               \
-    X(FP8_LINEAR, "fp8_linear", SWITCH, 0, 1)                                                                          \
-    X(GRAPHS, "graphs", SWITCH, 0, 1)                                                                                  \
-    X(THREADS_PER_RANK, "threads_per_rank", THREADS, 1, 4096)                                                          \
-    X(TILING, "tiling", SWITCH, 0, 1)                                                                                  \
-    X(TOKENS, "tokens", INTEGER, 1, 1 << 24)                                                                           \
-    X(HEADS, "heads", INTEGER, 1, 4096)                                                                                \
-    X(KV_HEADS, "kv_heads", INTEGER, 1, 4096)                                                                          \
-    X(HEAD_DIM, "head_dim", INTEGER, 1, 4096)                                                                          \
-    X(BATCH, "batch", INTEGER, 1, 4096)                                                                                \
-    X(CAUSAL, "causal", SWITCH, 0, 1)                                                                                  \
-    X(LAYOUT, "layout", LAYOUT, 0, 0)                                                                                  \
-    X(PACKED, "packed", SWITCH, 0, 1)                                                                                  \
-    X(PAD_TOKENS, "pad_tokens", SWITCH, 0, 1)                                                                          \
-    X(PAD_HEADS, "pad_heads", SWITCH, 0, 1)
+/* Which programs read a parameter; for any other it would be a wish without effect. PIPELINE: program denoise with a
+ * scope beyond denoising. */
+enum {
+    SUITE_READS_DENOISE = 1,
+    SUITE_READS_DECODE = 2,
+    SUITE_READS_ATTEND = 4,
+    SUITE_READS_PIPELINE = 8,
+    SUITE_READS_DENOISE_DECODE = SUITE_READS_DENOISE | SUITE_READS_DECODE,
+    SUITE_READS_DENOISE_ATTEND = SUITE_READS_DENOISE | SUITE_READS_ATTEND,
+    SUITE_READS_DECODE_PIPELINE = SUITE_READS_DECODE | SUITE_READS_PIPELINE,
+    SUITE_READS_ALL = SUITE_READS_DENOISE | SUITE_READS_DECODE | SUITE_READS_ATTEND,
+};
+
+/* Which platforms a parameter means something to. */
+typedef enum {
+    SUITE_ON_ANY,
+    SUITE_ON_SIMULATED, /* the cost model reads it      */
+    SUITE_ON_DEVICE,    /* a GPU reads it               */
+    SUITE_ON_MODELLED,  /* the cost model and a GPU do  */
+} suite_parameter_platforms;
+
+/* constant, key, kind, least and greatest (numbers only), programs that read it, platforms, and whether the label of a
+ * case names it in words of its own (NAMED) or gets "key=value" where it varies (ADDED) */
+/* clang-format off */
+#define SUITE_PARAMETER_LIST(X) \
+    X(MODEL,               "model",                 MODEL,        0, 0,                DENOISE_DECODE,  ANY,       NAMED) \
+    X(RESOLUTION,          "resolution",            RESOLUTION,   1, 1 << 20,          DENOISE_DECODE,  ANY,       NAMED) \
+    X(HEIGHT_PX,           "height_px",             INTEGER,      1, 1 << 20,          DENOISE_DECODE,  ANY,       NAMED) \
+    X(WIDTH_PX,            "width_px",              INTEGER,      1, 1 << 20,          DENOISE_DECODE,  ANY,       NAMED) \
+    X(NUM_FRAMES,          "num_frames",            INTEGER,      1, 1 << 20,          DENOISE_DECODE,  ANY,       NAMED) \
+    X(NUM_IMAGES,          "num_images",            INTEGER,      1, 4096,             DENOISE_DECODE,  ANY,       ADDED) \
+    X(NUM_INFERENCE_STEPS, "num_inference_steps",   INTEGER,      1, 100000,           DENOISE,         ANY,       ADDED) \
+    X(GUIDANCE_SCALE,      "guidance_scale",        NUMBER,       0, 1000,             DENOISE,         ANY,       ADDED) \
+    X(SEED,                "seed",                  INTEGER,      0, 9007199254740991, ALL,             ANY,       ADDED) \
+    X(TEXT_TOKENS,         "text_tokens",           INTEGER,      1, 1 << 20,          DENOISE,         ANY,       ADDED) \
+    X(SCHEDULER,           "scheduler",             SCHEDULER,    0, 0,                DENOISE,         ANY,       ADDED) \
+    X(WEIGHTS_SEED,        "weights_seed",          INTEGER,      0, 9007199254740991, DENOISE_DECODE,  ANY,       ADDED) \
+    X(METHOD,              "method",                METHOD,       0, 0,                ALL,             ANY,       NAMED) \
+    X(WORLD_SIZE,          "world_size",            INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
+    X(DATA_DEGREE,         "data_degree",           INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
+    X(CFG_DEGREE,          "cfg_degree",            INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
+    X(PIPEFUSION_DEGREE,   "pipefusion_degree",     INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
+    X(RING_DEGREE,         "ring_degree",           INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
+    X(ULYSSES_DEGREE,      "ulysses_degree",        INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
+    X(TENSOR_DEGREE,       "tensor_degree",         INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
+    X(PATCH_DEGREE,        "patch_degree",          INTEGER,      1, 65536,            DENOISE,         ANY,       NAMED) \
+    X(PATCH_METHOD,        "patch_method",          PATCH_METHOD, 0, 0,                DENOISE,         ANY,       NAMED) \
+    X(ROWS_DEGREE,         "rows_degree",           INTEGER,      1, 65536,            DECODE,          ANY,       NAMED) \
+    X(WARMUP_STEPS,        "warmup_steps",          INTEGER,      0, 100000,           DENOISE,         ANY,       NAMED) \
+    X(NUM_PIPELINE_PATCH,  "num_pipeline_patch",    INTEGER,      1, 4096,             DENOISE,         ANY,       NAMED) \
+    X(STAGE_BLOCKS,        "attn_layer_num_for_pp", STAGE_BLOCKS, 1, 10000,            DENOISE,         ANY,       NAMED) \
+    X(PATCH_FRACTION,      "patch_fraction",        FRACTION,     0, 1,                DENOISE,         ANY,       NAMED) \
+    X(JOINT_TEXT,          "joint_text",            JOINT_TEXT,   0, 0,                DENOISE,         ANY,       ADDED) \
+    X(ATTENTION,           "attention",             ATTENTION,    0, 0,                DENOISE_ATTEND,  ANY,       NAMED) \
+    X(PLATFORM,            "platform",              NAME,         0, 0,                ALL,             ANY,       ADDED) \
+    X(PROFILE,             "profile",               NAME,         0, 0,                ALL,             SIMULATED, ADDED) \
+    X(ELEMENT,             "element",               ELEMENT,      0, 0,                ALL,             MODELLED,  ADDED) \
+    X(FP8_LINEAR,          "fp8_linear",            SWITCH,       0, 1,                ALL,             DEVICE,    ADDED) \
+    X(GRAPHS,              "graphs",                SWITCH,       0, 1,                ALL,             DEVICE,    ADDED) \
+    X(THREADS_PER_RANK,    "threads_per_rank",      THREADS,      1, 4096,             ALL,             ANY,       ADDED) \
+    X(TILING,              "tiling",                SWITCH,       0, 1,                DECODE_PIPELINE, ANY,       ADDED) \
+    X(TOKENS,              "tokens",                INTEGER,      1, 1 << 24,          ATTEND,          ANY,       NAMED) \
+    X(HEADS,               "heads",                 INTEGER,      1, 4096,             ATTEND,          ANY,       NAMED) \
+    X(KV_HEADS,            "kv_heads",              INTEGER,      1, 4096,             ATTEND,          ANY,       NAMED) \
+    X(HEAD_DIM,            "head_dim",              INTEGER,      1, 4096,             ATTEND,          ANY,       NAMED) \
+    X(BATCH,               "batch",                 INTEGER,      1, 4096,             ATTEND,          ANY,       NAMED) \
+    X(CAUSAL,              "causal",                SWITCH,       0, 1,                ATTEND,          ANY,       NAMED) \
+    X(LAYOUT,              "layout",                LAYOUT,       0, 0,                ATTEND,          ANY,       NAMED) \
+    X(PACKED,              "packed",                SWITCH,       0, 1,                ATTEND,          ANY,       NAMED) \
+    X(PAD_TOKENS,          "pad_tokens",            SWITCH,       0, 1,                ATTEND,          ANY,       NAMED) \
+    X(PAD_HEADS,           "pad_heads",             SWITCH,       0, 1,                ATTEND,          ANY,       NAMED)
+/* clang-format on */
 
 typedef enum {
-#define SUITE_PARAMETER_ENUM(name, key, kind, least, greatest) SUITE_PARAMETER_##name,
+#define SUITE_PARAMETER_ENUM(name, key, kind, least, greatest, programs, platforms, label) SUITE_PARAMETER_##name,
     SUITE_PARAMETER_LIST(SUITE_PARAMETER_ENUM)
 #undef SUITE_PARAMETER_ENUM
         SUITE_PARAMETER_COUNT
@@ -84,6 +108,11 @@ typedef enum {
 
 const char *suite_parameter_key(suite_parameter parameter);
 bool suite_parameter_from_key(const char *key, suite_parameter *out);
+/* The SUITE_READS_* of the programs that read it. */
+int suite_parameter_readers(suite_parameter parameter);
+suite_parameter_platforms suite_parameter_needs(suite_parameter parameter);
+/* Whether the label of a case names it; else a label says "key=value" where it varies. */
+bool suite_parameter_is_named(suite_parameter parameter);
 /* All keys, NULL-terminated. */
 const char *const *suite_parameter_keys(void);
 

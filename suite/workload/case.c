@@ -366,15 +366,6 @@ dit_status suite_case_tags(const suite_workload *workload, const suite_cell *cel
 
 /* ---- label and ids ----------------------------------------------------------------------------------------------- */
 
-static bool is_named_by_label(suite_parameter parameter)
-{
-    return parameter == SUITE_PARAMETER_MODEL || parameter == SUITE_PARAMETER_RESOLUTION ||
-           parameter == SUITE_PARAMETER_HEIGHT_PX || parameter == SUITE_PARAMETER_WIDTH_PX ||
-           parameter == SUITE_PARAMETER_NUM_FRAMES || parameter == SUITE_PARAMETER_ATTENTION ||
-           (parameter >= SUITE_PARAMETER_TOKENS && parameter <= SUITE_PARAMETER_PAD_HEADS) ||
-           (parameter >= SUITE_PARAMETER_METHOD && parameter <= SUITE_PARAMETER_PATCH_FRACTION);
-}
-
 /* What is run, and its size. */
 static void write_subject(const suite_cell *cell, char *out, size_t size)
 {
@@ -436,7 +427,7 @@ static dit_status write_label(const suite_workload *workload, const suite_cell *
     size_t used = (size_t)snprintf(out, size, "%s %s%s%s", subject, mesh, adds ? " " : "", software);
     for (int p = 0; p < SUITE_PARAMETER_COUNT && used < size; p++) {
         char *value = NULL;
-        if (!workload->matrix->varies[p] || !cell->values[p] || is_named_by_label((suite_parameter)p)) continue;
+        if (!workload->matrix->varies[p] || !cell->values[p] || suite_parameter_is_named((suite_parameter)p)) continue;
         if (cell->emulates && p == SUITE_PARAMETER_THREADS_PER_RANK) continue;
         const cJSON *item = cell->values[p];
         if (!cJSON_IsString(item)) DIT_TRY(dit_json_canonical(item, &value));

@@ -37,58 +37,23 @@ static dit_status refuse_pair(const suite_workload *workload, suite_parameter on
                           "keep one of the two");
 }
 
-/* PIPELINES: denoise whose scope has what is around it. */
-enum { DENOISES = 1, DECODES = 2, ATTENDS = 4, PIPELINES = 8 };
-
-/* Which programs read a parameter. */
-static int readers_of(suite_parameter parameter)
-{
-    switch (parameter) {
-    case SUITE_PARAMETER_NUM_INFERENCE_STEPS:
-    case SUITE_PARAMETER_GUIDANCE_SCALE:
-    case SUITE_PARAMETER_TEXT_TOKENS:
-    case SUITE_PARAMETER_SCHEDULER:
-    case SUITE_PARAMETER_PATCH_DEGREE:
-    case SUITE_PARAMETER_PATCH_METHOD:
-    case SUITE_PARAMETER_WARMUP_STEPS:
-    case SUITE_PARAMETER_NUM_PIPELINE_PATCH:
-    case SUITE_PARAMETER_STAGE_BLOCKS:
-    case SUITE_PARAMETER_PATCH_FRACTION:
-    case SUITE_PARAMETER_JOINT_TEXT: return DENOISES;
-    case SUITE_PARAMETER_ATTENTION: return DENOISES | ATTENDS;
-    case SUITE_PARAMETER_ROWS_DEGREE: return DECODES;
-    case SUITE_PARAMETER_TILING: return DECODES | PIPELINES;
-    case SUITE_PARAMETER_MODEL:
-    case SUITE_PARAMETER_RESOLUTION:
-    case SUITE_PARAMETER_HEIGHT_PX:
-    case SUITE_PARAMETER_WIDTH_PX:
-    case SUITE_PARAMETER_NUM_FRAMES:
-    case SUITE_PARAMETER_NUM_IMAGES:
-    case SUITE_PARAMETER_WEIGHTS_SEED: return DENOISES | DECODES;
-    default:
-        return parameter >= SUITE_PARAMETER_TOKENS && parameter <= SUITE_PARAMETER_PAD_HEADS
-                   ? ATTENDS
-                   : DENOISES | DECODES | ATTENDS;
-    }
-}
-
 /* A parameter that the program does not read would be a wish without effect. */
 static dit_status check_meant(const suite_workload *workload)
 {
     const suite_matrix *matrix = workload->matrix;
-    int program = matrix->decodes ? DECODES : matrix->attends ? ATTENDS : DENOISES;
+    int program = matrix->decodes ? SUITE_READS_DECODE : matrix->attends ? SUITE_READS_ATTEND : SUITE_READS_DENOISE;
     char at[SUITE_POINTER];
-    if (strcmp(matrix->scope, "denoise") != 0) program |= PIPELINES;
+    if (strcmp(matrix->scope, "denoise") != 0) program |= SUITE_READS_PIPELINE;
     for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
-        int readers = readers_of((suite_parameter)p);
+        int readers = suite_parameter_readers((suite_parameter)p);
         if (!matrix->declared[p] || readers & program) continue;
         place_of(workload, (suite_parameter)p, at, sizeof at);
         return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s means nothing to program %s",
                                             suite_parameter_key((suite_parameter)p), matrix->program),
                               "leave it out, or make it a workload of program %s",
-                              readers & DENOISES  ? "denoise"
-                              : readers & DECODES ? "vae_decode"
-                                                  : "attention");
+                              readers & SUITE_READS_DENOISE  ? "denoise"
+                              : readers & SUITE_READS_DECODE ? "vae_decode"
+                                                             : "attention");
     }
     return DIT_OK;
 }
@@ -124,47 +89,56 @@ static dit_status check_profile(const suite_workload *workload)
         "add \"profile\": one of %s (workloads/profiles says what each is)", profiles);
 }
 
-/* Refuses parameters that only a simulated platform or a GPU reads where there is none, and scopes beyond the
- * denoising where a platform is measured: they would have no effect. */
+/* A platform that a parameter needs, in words. */
+typedef struct {
+    const char *what, *backends;
+} platform_words;
+
+/* Refuses a parameter that means something to simulated platforms or GPUs only, where there is none of them. */
+static dit_status check_meant_here(const suite_workload *workload, suite_parameter parameter, bool simulated,
+                                   bool on_device)
+{
+    static const platform_words words[] = {[SUITE_ON_SIMULATED] = {"is simulated", "cost"},
+                                           [SUITE_ON_DEVICE] = {"is a GPU", "cuda"},
+                                           [SUITE_ON_MODELLED] = {"is simulated or a GPU", "cuda or cost"}};
+    suite_parameter_platforms needs = suite_parameter_needs(parameter);
+    bool meant =
+        needs == SUITE_ON_ANY || (needs != SUITE_ON_DEVICE && simulated) || (needs != SUITE_ON_SIMULATED && on_device);
+    char at[SUITE_POINTER];
+    if (meant || !workload->matrix->declared[parameter]) return DIT_OK;
+    place_of(workload, parameter, at, sizeof at);
+    return dit_error_hint(
+        dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s needs a platform that %s, and there is none",
+                      suite_parameter_key(parameter), words[needs].what),
+        "leave it out, or name a platform of backend %s (ditbench list platforms)", words[needs].backends);
+}
+
+/* A scope beyond the denoising, and waiting, need simulated platforms only. */
+static dit_status check_scope(const suite_workload *workload, bool all_simulated)
+{
+    const suite_matrix *matrix = workload->matrix;
+    if (matrix->waits && (!matrix->attends || !all_simulated))
+        return dit_error_hint(dit_json_fail(&workload->source, "/measure/waits", DIT_ERR_WORKLOAD,
+                                            "waits needs program attention and simulated platforms only"),
+                              "leave it out: what is measured waits after every forward");
+    if (strcmp(matrix->scope, "denoise") == 0 || all_simulated) return DIT_OK;
+    return dit_error_hint(dit_json_fail(&workload->source, "/measure/scope", DIT_ERR_WORKLOAD,
+                                        "scope %s needs simulated platforms, and not all are", matrix->scope),
+                          "measured times are of denoising; program vae_decode measures decoders");
+}
+
+/* Whatever only the cost model or a GPU reads would have no effect elsewhere. */
 static dit_status check_simulated(const suite_workload *workload)
 {
-    static const struct {
-        suite_parameter parameter;
-        bool of_simulated, of_devices;
-    } special[] = {{SUITE_PARAMETER_PROFILE, true, false},
-                   {SUITE_PARAMETER_ELEMENT, true, true},
-                   {SUITE_PARAMETER_FP8_LINEAR, false, true},
-                   {SUITE_PARAMETER_GRAPHS, false, true}};
     const suite_matrix *matrix = workload->matrix;
     int simulated = 0, on_device = 0;
-    char at[SUITE_POINTER];
     for (int i = 0; i < matrix->platform_count; i++) {
         simulated += strcmp(matrix->platforms[i].platform.backend, "cost") == 0;
         on_device += matrix->platforms[i].platform.on_device;
     }
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-        bool meant = (special[i].of_simulated && simulated) || (special[i].of_devices && on_device);
-        if (!matrix->declared[special[i].parameter] || meant) continue;
-        place_of(workload, special[i].parameter, at, sizeof at);
-        return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD,
-                                            "%s needs a platform that %s, and there is none",
-                                            suite_parameter_key(special[i].parameter),
-                                            !special[i].of_simulated ? "is a GPU"
-                                            : special[i].of_devices  ? "is simulated or a GPU"
-                                                                     : "is simulated"),
-                              "leave it out, or name a platform of backend %s (ditbench list platforms)",
-                              !special[i].of_simulated ? "cuda"
-                              : special[i].of_devices  ? "cuda or cost"
-                                                       : "cost");
-    }
-    if (matrix->waits && (!matrix->attends || simulated < matrix->platform_count))
-        return dit_error_hint(dit_json_fail(&workload->source, "/measure/waits", DIT_ERR_WORKLOAD,
-                                            "waits needs program attention and simulated platforms only"),
-                              "leave it out: what is measured waits after every forward");
-    if (strcmp(matrix->scope, "denoise") == 0 || simulated == matrix->platform_count) return DIT_OK;
-    return dit_error_hint(dit_json_fail(&workload->source, "/measure/scope", DIT_ERR_WORKLOAD,
-                                        "scope %s needs simulated platforms, and not all are", matrix->scope),
-                          "measured times are of denoising; program vae_decode measures decoders");
+    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++)
+        DIT_TRY(check_meant_here(workload, (suite_parameter)p, simulated > 0, on_device > 0));
+    return check_scope(workload, simulated == matrix->platform_count);
 }
 
 static dit_status check_pairs(const suite_workload *workload)
