@@ -11,63 +11,10 @@ static const double metrics_largest = 1e30; /* beyond any machine; keeps hostile
 static const double metrics_s_per_ns = 1e-9;
 
 static const report_metric_info metrics[REPORT_METRIC_COUNT] = {
-#define ROW(id, name, unit, better, timing, path, factor, meaning)                                                     \
-    [REPORT_##id] = {name, REPORT_UNIT_##unit, REPORT_BETTER_##better, timing, false, path, factor, meaning}
-#define COMPARISON(id, name, timing, meaning)                                                                          \
-    [REPORT_##id] = {name, REPORT_UNIT_RELATIVE, REPORT_BETTER_LOWER, timing, true, NULL, 0, meaning}
-    ROW(LATENCY, "latency_s", SECONDS, LOWER, true, NULL, 0, "one iteration: all steps of all images, slowest rank"),
-    ROW(STEP, "step_s", SECONDS, LOWER, true, NULL, 0, "one denoising step, slowest rank"),
-    ROW(COMPUTE, "compute_s", SECONDS, LOWER, true, "time_split/compute_ns", 1e-9, "computing, on the critical rank"),
-    ROW(EXPOSED_COMMUNICATION, "exposed_communication_s", SECONDS, LOWER, true, "time_split/exposed_communication_ns",
-        1e-9, "waiting for messages with nothing to compute"),
-    ROW(OTHER, "other_s", SECONDS, LOWER, true, "time_split/other_ns", 1e-9, "neither computing nor waiting"),
-    ROW(COMMUNICATION_BYTES, "communication_bytes", BYTES, LOWER, false, NULL, 0,
-        "sent in one iteration by the rank that sends most"),
-    ROW(COMMUNICATION_MESSAGES, "communication_messages", COUNT, LOWER, false, NULL, 0, "its messages"),
-    ROW(PREDICTED_BYTES, "predicted_bytes", BYTES, NEITHER, false, NULL, 0, "closed form for communication_bytes"),
-    ROW(WEIGHTS_BYTES, "weights_bytes", BYTES, LOWER, false, "memory/weights_bytes", 1, "peak of packed weights"),
-    ROW(STATE_BYTES, "state_bytes", BYTES, LOWER, false, "memory/state_bytes", 1, "peak of latents and K,V stores"),
-    ROW(ACTIVATIONS_BYTES, "activations_bytes", BYTES, LOWER, false, "memory/activations_bytes", 1,
-        "peak of one step's scratch"),
-    ROW(COMM_BUFFER_BYTES, "comm_buffer_bytes", BYTES, LOWER, false, "memory/communication_bytes", 1,
-        "peak of send and receive buffers"),
-    ROW(TOTAL_BYTES, "total_bytes", BYTES, LOWER, false, "memory/total_bytes", 1,
-        "peak over all classes, largest rank"),
-    ROW(RSS_BYTES, "rss_bytes", BYTES, LOWER, false, "memory/rss_bytes", 1, "resident set of the process"),
-    ROW(DEVICE_RESERVED_BYTES, "device_reserved_bytes", BYTES, LOWER, false, "memory/device_reserved_bytes", 1,
-        "memory got from a device"),
-    ROW(DEVICE_UNPLANNED_BLOCKS, "device_unplanned_blocks", COUNT, LOWER, false, "memory/device_unplanned_blocks", 1,
-        "pieces of it that no plan foresaw"),
-    ROW(REL_L2, "rel_l2", RELATIVE, LOWER, false, "validation/rel_l2", 1, "distance of the latents to one rank's"),
-    ROW(PSNR, "psnr_db", DECIBEL, HIGHER, false, "validation/psnr_db", 1, "of the latents against one rank's"),
-    ROW(ORACLE_REL_L2, "oracle_rel_l2", RELATIVE, LOWER, false, "validation/oracle_rel_l2", 1,
-        "distance of an approximate method to its oracle"),
-    ROW(FLOPS, "flops", FLOP, NEITHER, false, "flops/total", 1, "operations of one iteration"),
-    ROW(GFLOP_PER_S, "gflop_per_s", GFLOP_PER_S, HIGHER, true, NULL, 0, "flops over latency_s"),
-    ROW(IMAGES_PER_HOUR, "images_per_hour", PER_HOUR, HIGHER, true, NULL, 0, "num_images over latency_s"),
-    ROW(SPEEDUP, "speedup", FACTOR, HIGHER, true, NULL, 0, "ratio of median latencies, one rank over this"),
-    ROW(EFFICIENCY, "efficiency", FACTOR, HIGHER, true, NULL, 0, "speedup over ranks"),
-    ROW(OPERATOR_REL_L2, "operator_rel_l2", RELATIVE, LOWER, false, "operator_check/rel_l2", 1,
-        "distance of a layer to the plain operator"),
-    ROW(ATTENTION_FLOPS, "attention_flops", FLOP, NEITHER, false, "balance/attention_flops", 1,
-        "operations of one layer's attention, all ranks"),
-    ROW(FLOPS_MAX_OVER_MEAN, "flops_max_over_mean", FACTOR, LOWER, false, "balance/flops_max_over_mean", 1,
-        "work of the busiest rank over the mean"),
-    ROW(IDLE_SHARE, "idle_share", RELATIVE, LOWER, false, "balance/idle_share", 1,
-        "of the work that fits while every hop waits for its busiest rank, what is not done"),
-    ROW(IDLE_SLOT_SHARE, "idle_slot_share", RELATIVE, LOWER, false, "balance/idle_slot_share", 1,
-        "hops of ranks with nothing to compute, of all"),
-    ROW(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, true, "balance/waiting_share", 1,
-        "time held up by messages over time, all ranks"),
-    ROW(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, true, "simulation/text_encoder_ns", 1e-9, "text encoders"),
-    ROW(DENOISE, "denoise_s", SECONDS, LOWER, true, "simulation/denoise_ns", 1e-9, "all denoising steps"),
-    ROW(VAE_DECODE, "vae_decode_s", SECONDS, LOWER, true, "simulation/vae_decode_ns", 1e-9, "decoding the latents"),
-    COMPARISON(ERROR_TO_PUBLISHED, "error_to_published", false,
-               "|predicted / published - 1| of the latency, median over the points that are this case"),
-    COMPARISON(ERROR_TO_MEASURED, "error_to_measured", true,
-               "|predicted / measured - 1| of the latency of the measured twin"),
-#undef COMPARISON
-#undef ROW
+#define METRIC_ROW(id, name, unit, better, timing, comparison, path, factor, meaning)                                  \
+    {name, REPORT_UNIT_##unit, REPORT_BETTER_##better, timing, comparison, path, factor, meaning},
+    REPORT_METRIC_LIST(METRIC_ROW)
+#undef METRIC_ROW
 };
 
 const report_metric_info *report_metric_get(report_metric metric)

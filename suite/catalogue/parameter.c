@@ -308,3 +308,63 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
     }
     return check_number(doc, pointer, parameter, value);
 }
+
+/* ---- for people -------------------------------------------------------------------------------------------------- */
+
+const char *suite_parameter_needs_name(suite_parameter_platforms needs)
+{
+    static const char *const names[] = {
+        [SUITE_ON_ANY] = "any",
+        [SUITE_ON_SIMULATED] = "simulated",
+        [SUITE_ON_DEVICE] = "GPU",
+        [SUITE_ON_MODELLED] = "simulated or GPU",
+    };
+    return names[needs];
+}
+
+/* The words that a kind takes; NULL for a kind that is no choice of words. */
+static const char *const *words_of(suite_parameter_kind kind)
+{
+    switch (kind) {
+    case SUITE_KIND_ATTENTION: return attention_words();
+    case SUITE_KIND_JOINT_TEXT: return joint_text_words;
+    case SUITE_KIND_PATCH_METHOD: return patch_method_words();
+    case SUITE_KIND_LAYOUT: return layout_words;
+    case SUITE_KIND_ELEMENT: return element_words;
+    default: return NULL;
+    }
+}
+
+/* What the value of a kind without numbers looks like; NULL for a kind of numbers. */
+static const char *form_of(suite_parameter_kind kind)
+{
+    switch (kind) {
+    case SUITE_KIND_MODEL: return "a name of `list models`, or {name, as, override}";
+    case SUITE_KIND_SCHEDULER: return "an object laid over the model's scheduler";
+    case SUITE_KIND_RESOLUTION: return "\"WIDTHxHEIGHT\" in pixels";
+    case SUITE_KIND_THREADS: return "an integer, or \"auto\"";
+    case SUITE_KIND_NAME: return "a name";
+    case SUITE_KIND_METHOD: return "a name of `list methods`";
+    case SUITE_KIND_STAGE_BLOCKS: return "a list: blocks of each stage";
+    case SUITE_KIND_FRACTION: return "a number in (0, 1]";
+    case SUITE_KIND_SWITCH: return "true or false";
+    default: return NULL;
+    }
+}
+
+void suite_parameter_value_text(suite_parameter parameter, char *out, size_t size)
+{
+    const char *const *words = words_of(rows[parameter].kind);
+    const char *form = form_of(rows[parameter].kind);
+    size_t used = 0;
+    if (form) {
+        snprintf(out, size, "%s", form);
+        return;
+    }
+    for (int i = 0; words && words[i] && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", words[i]);
+    if (!words)
+        snprintf(out, size, "%s from %lld to %lld",
+                 rows[parameter].kind == SUITE_KIND_NUMBER ? "a number" : "an integer",
+                 (long long)rows[parameter].least, (long long)rows[parameter].greatest);
+}

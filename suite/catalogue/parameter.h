@@ -111,6 +111,10 @@ bool suite_parameter_from_key(const char *key, suite_parameter *out);
 /* The SUITE_READS_* of the programs that read it. */
 int suite_parameter_readers(suite_parameter parameter);
 suite_parameter_platforms suite_parameter_needs(suite_parameter parameter);
+/* "any", "simulated", "GPU", "simulated or GPU". */
+const char *suite_parameter_needs_name(suite_parameter_platforms needs);
+/* What its value is, for people: "an integer from 1 to 4096", "ulysses, ring, ...", "true or false". */
+void suite_parameter_value_text(suite_parameter parameter, char *out, size_t size);
 /* Whether the label of a case names it; else a label says "key=value" where it varies. */
 bool suite_parameter_is_named(suite_parameter parameter);
 /* All keys, NULL-terminated. */

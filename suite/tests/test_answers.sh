@@ -36,7 +36,7 @@ says 0 version --version
 says 2 error nothing
 says 2 error --nothing
 says 2 error list --nothing
-for kind in sessions models methods workloads platforms accelerators vaes; do says 0 "list-$kind" list $kind; done
+for kind in sessions models methods workloads platforms accelerators vaes profiles links programs parameters metrics tags kinds; do says 0 "list-$kind" list $kind; done
 says 0 list-platform-xml list platforms --xml 8xl40
 says 2 error list platforms --xml nothing
 says 2 error list nothing

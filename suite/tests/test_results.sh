@@ -119,6 +119,15 @@ skipped_stays_behind() {
 }
 ok "a session that was skipped whole is not latest" skipped_stays_behind
 
+# What filters, claims and workloads may name is listed by the tables that read them.
+registries() {
+    "$ditbench" list metrics | grep -qE '^latency_s +s +lower ' && "$ditbench" list tags | grep -qE '^world_size +ranks' &&
+        "$ditbench" list kinds | grep -qE '^scaling ' && "$ditbench" list links | grep -qE '^nvlink-h100 +nvlink +450.0' &&
+        "$ditbench" list profiles | grep -qE '^pytorch-eager +yes' && "$ditbench" list parameters -f degree | grep -q '^ring_degree ' &&
+        "$ditbench" list programs | grep -qE '^vae_decode +[0-9]+ '
+}
+ok "list shows metrics, tags, kinds, links, profiles, parameters, programs" registries
+
 # The list of sessions: what people look for, filters, and nothing written.
 listed() {
     "$ditbench" list >out && grep -qE '^session +date \(UTC\) +workload +name +state +runs ' out &&

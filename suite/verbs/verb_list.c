@@ -11,7 +11,9 @@
 #include "suite/explain/describe.h"
 #include "suite/paths.h"
 #include "suite/platform/cluster_xml.h"
+#include "suite/platform/profile.h"
 #include "suite/session/index.h"
+#include "suite/verbs/list_registries.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -30,6 +32,8 @@ static const char purpose[] =
     "`list methods` shows which axes a method cuts, the fewest ranks it takes, and whether its result is exact;\n"
     "`list platforms` and `list accelerators` what a device and its links can do; `list workloads` and `list vaes`\n"
     "titles. `list platforms --xml NAME` prints a simulated cluster as SimGrid reads it.\n"
+    "`list programs` and `list parameters` show what a workload may say, `list metrics`, `list tags` and `list kinds`\n"
+    "what filters, claims and plots may name, `list profiles` and `list links` what simulations stand on.\n"
     "--filter takes text that a row contains, or an expression over the members that --json shows. --json is one\n"
     "document, {\"schema\": \"ditbench.list-KIND/1\", KIND: [objects]}. On a narrow terminal columns are left out and "
     "named.";
@@ -42,6 +46,8 @@ static const char examples[] = "ditbench list\n"
                                "ditbench list methods\n"
                                "ditbench list accelerators --filter 'memory_gib >= 80'\n"
                                "ditbench list platforms --xml 2x8xl40\n"
+                               "ditbench list metrics --filter bytes\n"
+                               "ditbench list parameters --filter degree\n"
                                "ditbench list workloads";
 
 typedef struct {
@@ -265,6 +271,58 @@ static dit_status list_vaes(list_call *call, cJSON *rows)
     return list_named("vaes", add_vae, rows);
 }
 
+static dit_status add_profile(const char *name, cJSON *row)
+{
+    suite_profile profile;
+    DIT_TRY(suite_profile_load(name, &profile));
+    DIT_TRY(dit_json_add_string(row, "title", profile.title));
+    DIT_TRY(dit_json_add_string(row, "evidence", profile.evidence));
+    return cJSON_AddBoolToObject(row, "measured", profile.measured) ? DIT_OK
+                                                                    : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list");
+}
+
+static dit_status list_profiles(list_call *call, cJSON *rows)
+{
+    (void)call;
+    return list_named("profiles", add_profile, rows);
+}
+
+static dit_status list_links(list_call *call, cJSON *rows)
+{
+    (void)call;
+    return suite_list_links(rows);
+}
+
+static dit_status list_programs(list_call *call, cJSON *rows)
+{
+    (void)call;
+    return suite_list_programs(rows);
+}
+
+static dit_status list_parameters(list_call *call, cJSON *rows)
+{
+    (void)call;
+    return suite_list_parameters(rows);
+}
+
+static dit_status list_metrics(list_call *call, cJSON *rows)
+{
+    (void)call;
+    return suite_list_metrics(rows);
+}
+
+static dit_status list_tags(list_call *call, cJSON *rows)
+{
+    (void)call;
+    return suite_list_tags(rows);
+}
+
+static dit_status list_figure_kinds(list_call *call, cJSON *rows)
+{
+    (void)call;
+    return suite_list_kinds(rows);
+}
+
 static dit_status list_models(list_call *call, cJSON *rows)
 {
     cJSON *models;
@@ -398,6 +456,11 @@ static void family_cell(const cJSON *row, char out[CELL_BYTES])
     snprintf(out, CELL_BYTES, "%.*s", (int)(end ? (size_t)(end - family) : strcspn(family, "23")), family);
 }
 
+static void measured_cell(const cJSON *row, char out[CELL_BYTES])
+{
+    snprintf(out, CELL_BYTES, "%s", cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "measured")) ? "yes" : "no");
+}
+
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -492,6 +555,50 @@ static const list_column accelerator_columns[] = {
     TEXT("damage", "damage", 6),
     {{NULL, NULL, false, 0}, 0, NULL, NULL},
 };
+static const list_column metric_columns[] = {
+    TEXT("name", "metric", 0),
+    TEXT("unit", "unit", 0),
+    TEXT("better", "better", 1),
+    TEXT("needs", "needs", 3),
+    TEXT("meaning", "meaning", 0),
+    TEXT("record", "in the record", 2),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column tag_columns[] = {
+    TEXT("name", "tag", 0),
+    TEXT("meaning", "meaning", 0),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column figure_columns[] = {
+    TEXT("name", "kind", 0),     TEXT("title", "title", 0), TEXT("x", "x", 1),
+    TEXT("series", "series", 2), TEXT("panel", "panel", 3), {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column program_columns[] = {
+    TEXT("name", "program", 0),
+    NUMBER("parameters", "parameters", 1, 1, "%.0f"),
+    TEXT("meaning", "meaning", 0),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column parameter_columns[] = {
+    TEXT("name", "parameter", 0),
+    TEXT("value", "value", 0),
+    TEXT("programs", "programs", 1),
+    TEXT("platforms", "platforms", 2),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column profile_columns[] = {
+    TEXT("name", "profile", 0),  CELL("measured", "timed", true, 0, measured_cell),
+    TEXT("title", "title", 0),   TEXT("evidence", "evidence", 1),
+    TEXT("damage", "damage", 2), {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
+static const list_column link_columns[] = {
+    TEXT("name", "link", 0),
+    TEXT("kind", "kind", 2),
+    NUMBER("gb_per_s", "GB/s", 0, 1, "%.1f"),
+    NUMBER("latency_us", "latency us", 0, 1, "%.2f"),
+    TEXT("title", "title", 1),
+    {{NULL, NULL, false, 0}, 0, NULL, NULL},
+};
 static const list_column vae_columns[] = {
     TEXT("name", "vae", 0),
     TEXT("title", "title", 0),
@@ -515,8 +622,23 @@ static const list_kind kinds[] = {
     {"platforms", list_platforms, platform_columns},
     {"accelerators", list_accelerators, accelerator_columns},
     {"vaes", list_vaes, vae_columns},
+    {"profiles", list_profiles, profile_columns},
+    {"links", list_links, link_columns},
+    {"programs", list_programs, program_columns},
+    {"parameters", list_parameters, parameter_columns},
+    {"metrics", list_metrics, metric_columns},
+    {"tags", list_tags, tag_columns},
+    {"kinds", list_figure_kinds, figure_columns},
 };
 enum { KIND_COUNT = (int)(sizeof kinds / sizeof *kinds) };
+
+/* "sessions|models|...": what the verb takes, from its own table. */
+static void join_kinds(char *out, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < KIND_COUNT && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "|" : "", kinds[i].name);
+}
 
 static dit_status find_kind(const char *name, const list_kind **out)
 {
@@ -642,8 +764,10 @@ int suite_verb_list(int argc, char **argv)
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
         {0},
     };
-    const suite_cli_spec spec = {
-        "list", "[sessions|models|methods|workloads|platforms|accelerators|vaes]", purpose, examples, options, 0, 1};
+    char words[256], operands[260];
+    join_kinds(words, sizeof words);
+    snprintf(operands, sizeof operands, "[%s]", words);
+    const suite_cli_spec spec = {"list", operands, purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
     dit_status st = list_what(&call);

@@ -1,6 +1,8 @@
 #include "suite/workload/load.h"
 
 #include "suite/catalogue/catalogue.h"
+#include "suite/catalogue/parameter.h"
+#include "suite/catalogue/program.h"
 #include "suite/workload/axes.h"
 #include "suite/workload/expand.h"
 #include "suite/workload/matrix.h"
@@ -17,7 +19,6 @@
 
 static dit_status read_head(suite_workload *workload)
 {
-    static const char *const programs[] = {"denoise", "vae_decode", "attention", NULL};
     static const char *const schemas[] = {"ditbench.workload/1", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
@@ -28,12 +29,14 @@ static dit_status read_head(suite_workload *workload)
     title = name;
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "description", &description));
-    matrix->program = programs[0];
-    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "program", &matrix->program));
-    matrix->decodes = strcmp(matrix->program, programs[1]) == 0;
-    matrix->attends = strcmp(matrix->program, programs[2]) == 0;
-    if (!matrix->decodes && !matrix->attends && strcmp(matrix->program, programs[0]) != 0)
-        return dit_json_fail_word(doc, "/program", "program", matrix->program, programs);
+    const char *program = suite_programs[0].name;
+    const suite_program *found;
+    DIT_TRY(dit_json_optional_string(doc, doc->root, "", "program", &program));
+    DIT_TRY(suite_program_find(doc, "/program", program, &found));
+    matrix->program = found->name;
+    matrix->reads = found->reads;
+    matrix->decodes = found->reads == SUITE_READS_DECODE;
+    matrix->attends = found->reads == SUITE_READS_ATTEND;
     snprintf(workload->name, sizeof workload->name, "%s", name);
     snprintf(workload->title, sizeof workload->title, "%.250s", title);
     return DIT_OK;

@@ -43,6 +43,7 @@ typedef struct suite_matrix {
     int dimension_count;
     int64_t cell_count;
     const char *program;
+    int reads;                          /* SUITE_READS_* of the program */
     bool decodes;                       /* program vae_decode: the model axis gives the VAE */
     bool attends;                       /* program attention: a layer, no model */
     const cJSON *exclude, *constraints; /* arrays of strings, or NULL */

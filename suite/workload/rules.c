@@ -41,7 +41,7 @@ static dit_status refuse_pair(const suite_workload *workload, suite_parameter on
 static dit_status check_meant(const suite_workload *workload)
 {
     const suite_matrix *matrix = workload->matrix;
-    int program = matrix->decodes ? SUITE_READS_DECODE : matrix->attends ? SUITE_READS_ATTEND : SUITE_READS_DENOISE;
+    int program = matrix->reads;
     char at[SUITE_POINTER];
     if (strcmp(matrix->scope, "denoise") != 0) program |= SUITE_READS_PIPELINE;
     for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {

@@ -8,62 +8,75 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const tag_names[] = {
-    "program",
-    "model",
-    "base_model",
-    "resolution",
-    "height_px",
-    "width_px",
-    "num_frames",
-    "steps",
-    "num_layers",
-    "image_tokens",
-    "text_tokens",
-    "num_images",
-    "guidance_scale",
-    "seed",
-    "method",
-    "world_size",
-    "mesh",
-    "data_degree",
-    "cfg_degree",
-    "pipefusion_degree",
-    "ring_degree",
-    "ulysses_degree",
-    "tensor_degree",
-    "patch_degree",
-    "rows_degree",
-    "warmup_steps",
-    "num_pipeline_patch",
-    "attn_layer_num_for_pp",
-    "patch_method",
-    "patch_fraction",
-    "stale_steps",
-    "joint_text",
-    "attention",
-    "platform",
-    "profile",
-    "element",
-    "fp8_linear",
-    "graphs",
-    "threads_per_rank",
-    "tiling",
-    "tokens",
-    "heads",
-    "kv_heads",
-    "head_dim",
-    "batch",
-    "causal",
-    "layout",
-    "packed",
-    "padded_tokens",
-    NULL,
+static const suite_tag tags_known[] = {
+    {"program", "what a case runs: denoise, vae_decode or attention"},
+    {"model", "the model with its variant, \"layer:...\" or \"vae:...\""},
+    {"base_model", "the model without its variant"},
+    {"resolution", "\"WIDTHxHEIGHT\" in pixels"},
+    {"height_px", "height in pixels"},
+    {"width_px", "width in pixels"},
+    {"num_frames", "frames of a video; 1 for images"},
+    {"steps", "denoising steps"},
+    {"num_layers", "blocks of the transformer"},
+    {"image_tokens", "tokens of one image or video"},
+    {"text_tokens", "tokens of one prompt"},
+    {"num_images", "images made at once"},
+    {"guidance_scale", "weight of classifier-free guidance"},
+    {"seed", "seed of the noise"},
+    {"method", "single, ulysses, ring, usp, pipefusion, ..., or oracle"},
+    {"world_size", "ranks"},
+    {"mesh", "degrees as a label, \"cfg2 pp2 u2\""},
+    {"data_degree", "groups of ranks that make other images"},
+    {"cfg_degree", "2: both branches of guidance at once"},
+    {"pipefusion_degree", "stages of a pipeline"},
+    {"ring_degree", "ranks that pass keys and values around a ring"},
+    {"ulysses_degree", "ranks that exchange tokens for heads"},
+    {"tensor_degree", "ranks that share every weight matrix"},
+    {"patch_degree", "ranks that hold a patch of the image each"},
+    {"rows_degree", "ranks that share a decode by rows"},
+    {"warmup_steps", "synchronous steps before an approximate method begins"},
+    {"num_pipeline_patch", "bands that follow each other through a pipeline"},
+    {"attn_layer_num_for_pp", "blocks of each stage, \"7,7,6\", or even"},
+    {"patch_method", "distrifusion, pcpp, naive-patch or none"},
+    {"patch_fraction", "share of a neighbour's rows that PCPP sends"},
+    {"stale_steps", "steps that use keys and values of the step before; 0: exact"},
+    {"joint_text", "where text tokens lie under sequence parallelism"},
+    {"attention", "the attention policy that the degrees amount to"},
+    {"platform", "the machine, by its file"},
+    {"profile", "simulated software; none where measured"},
+    {"element", "number format of activations: fp32, bf16, ..."},
+    {"fp8_linear", "linear layers in fp8: on, off or none"},
+    {"graphs", "CUDA graphs: on, off or none"},
+    {"threads_per_rank", "threads of one rank"},
+    {"tiling", "decode in tiles: on or off"},
+    {"tokens", "tokens of one attention layer"},
+    {"heads", "query heads"},
+    {"kv_heads", "heads of keys and values"},
+    {"head_dim", "width of a head"},
+    {"batch", "sequences in a batch"},
+    {"causal", "under a causal mask: on or off"},
+    {"layout", "order of tokens around a ring: basic, zigzag, stripe"},
+    {"packed", "q, k and v in one exchange: on or off"},
+    {"padded_tokens", "tokens after padding to the degrees"},
+    {NULL, NULL},
 };
+
+/* The names alone, for what wants a list of words. */
+static const char *const *list_words(void)
+{
+    static const char *words[sizeof tags_known / sizeof *tags_known];
+    for (int i = 0; tags_known[i].name; i++) words[i] = tags_known[i].name;
+    return words;
+}
+
+const suite_tag *suite_tags(void)
+{
+    return tags_known;
+}
 
 const char *const *suite_tag_names(void)
 {
-    return tag_names;
+    return list_words();
 }
 
 /* What people type in filters for names of ours. */
@@ -107,7 +120,7 @@ static dit_status find_tag(void *context, const char *name, dit_value *out)
     tag_scope *scope = context;
     dit_status st = tag_value(cJSON_GetObjectItemCaseSensitive(scope->tags, name), out);
     if (st == DIT_OK) return st;
-    scope->nearest = dit_nearest_word(name, tag_names);
+    scope->nearest = dit_nearest_word(name, list_words());
     snprintf(scope->unknown, sizeof scope->unknown, "%s", name);
     return st;
 }

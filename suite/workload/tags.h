@@ -13,6 +13,11 @@ dit_status suite_tags_filter(const cJSON *tags, const char *expression, bool *ou
 /* Which values the tags that `expression` names have among `count` cases, "world_size is 1, 2, 4 here; ..."; "" when it
  * names none. */
 void suite_tags_describe(const suite_case *cases, int count, const char *expression, char *out, size_t size);
+typedef struct {
+    const char *name, *meaning;
+} suite_tag;
+/* All tags; the last has no name. A case has those that its program knows. */
+const suite_tag *suite_tags(void);
 /* Names of the tags, NULL-terminated. */
 const char *const *suite_tag_names(void);
 
