@@ -31,7 +31,7 @@ $(BUILD)/sim/%_avx2.o: FILE_CFLAGS += -mavx2 -mfma
 $(BUILD)/sim/%.o: %.c | $(BUILD)/version.h
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  SIM   $<")
-	$(Q)$(SMPICC) $(filter-out -Wshadow -Werror,$(ALL_CFLAGS)) $(FILE_CFLAGS) -DDITBENCH_SIMULATED -DSMPI_NO_OVERRIDE_MALLOC -fPIC -c $< -o $@
+	$(Q)$(SMPICC) $(filter-out -Wshadow -Werror,$(ALL_CFLAGS)) $(FILE_CFLAGS) -DSMPI_NO_OVERRIDE_MALLOC -fPIC -c $< -o $@
 $(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS)
 	@mkdir -p $(dir $@)
 	$(if $(Q),@echo "  LINK  $@")
@@ -41,6 +41,12 @@ $(BUILD)/tests/engine_simulated_collectives: $(BUILD)/sim/engine/tests/simulated
 	@mkdir -p $(dir $@)
 	$(Q)$(SMPICC) $(SIM_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
 TESTS += $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/tests/engine_simulated_collectives))
+
+# What the simulator charges needs no SimGrid.
+$(BUILD)/tests/engine_test_sim: $(BUILD)/engine/tests/test_sim.o $(patsubst %,$(BUILD)/engine/sim/%.o,sim links hops) \
+		$(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(ALL_LDFLAGS) $^ -lcmocka $(ENGINE_LIBS) -o $@
 
 ENGINE_TESTS := $(patsubst engine/tests/%.c,$(BUILD)/tests/engine_%,$(sort $(wildcard engine/tests/test_*.c)))
 $(BUILD)/tests/engine_%: $(BUILD)/engine/tests/%.o $(BUILD)/engine/engine.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a

@@ -10,13 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every communicator implementation. */
-static const dit_comm_ops *const implementations[] = {
-    &dit_comm_mpi,
-#ifdef DITBENCH_SIMULATED
-    &dit_comm_simulated,
-#endif
-};
+/* Every communicator implementation that can be named. */
+static const dit_comm_ops *const implementations[] = {&dit_comm_mpi};
 enum { IMPLEMENTATION_COUNT = sizeof implementations / sizeof *implementations };
 
 struct dit_comm {
@@ -37,23 +32,28 @@ struct dit_comm {
 };
 
 static const dit_comm_ops *current;
+static void *current_library; /* of `current` */
 static dit_comm world;
 static int world_local_rank, world_local_size; /* 0: not asked for yet */
+
+dit_status dit_comm_start_with(const dit_comm_ops *ops, void *library, int *argc, char ***argv)
+{
+    current = ops, current_library = library;
+    DIT_TRY(ops->start(library, argc, argv));
+    world = (dit_comm){.ops = ops, .axis = DIT_AXIS_WORLD};
+    DIT_TRY(ops->create(library, NULL, 0, &world.group));
+    world.host_ops = ops, world.host_group = world.group;
+    world.rank = ops->rank(world.group);
+    world.size = ops->size(world.group);
+    return DIT_OK;
+}
 
 dit_status dit_comm_start(const char *implementation, int *argc, char ***argv)
 {
     const char *names[IMPLEMENTATION_COUNT + 1] = {NULL};
     for (int i = 0; i < IMPLEMENTATION_COUNT; i++) {
         names[i] = implementations[i]->name;
-        if (strcmp(names[i], implementation) != 0) continue;
-        current = implementations[i];
-        DIT_TRY(current->start(argc, argv));
-        world = (dit_comm){.ops = current, .axis = DIT_AXIS_WORLD};
-        DIT_TRY(current->create(NULL, 0, &world.group));
-        world.host_ops = current, world.host_group = world.group;
-        world.rank = current->rank(world.group);
-        world.size = current->size(world.group);
-        return DIT_OK;
+        if (strcmp(names[i], implementation) == 0) return dit_comm_start_with(implementations[i], NULL, argc, argv);
     }
     return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no communicator is called \"%s\"", implementation),
                           implementation, names);
@@ -116,7 +116,7 @@ dit_status dit_comm_create(const dit_parallel *parallel, dit_axis axis, dit_comm
     *out = NULL;
     if (st == DIT_OK) {
         size = dit_mesh_group(parallel, world.rank, axis, ranks);
-        st = current->create(ranks, size, &comm->group);
+        st = current->create(current_library, ranks, size, &comm->group);
     }
     if (st != DIT_OK) {
         free(ranks);

@@ -44,13 +44,14 @@ typedef struct dit_comm_ops {
     const char *name;
     bool recordable;                   /* what is asked for while a device records a graph becomes part of it */
     const struct dit_comm_ops *groups; /* NULL, or what moves bytes between the ranks of an axis instead of these */
-    dit_status (*start)(int *argc, char ***argv);
+    /* library: what dit_comm_start_with was given; NULL for implementations of the list */
+    dit_status (*start)(void *library, int *argc, char ***argv);
     void (*finish)(void);
     void (*abort)(int exit_code);
     const char *(*library)(void);
     void (*local)(int *local_rank, int *local_size);
     /* ranks of the world, in group order; NULL for the whole world */
-    dit_status (*create)(const int *ranks, int size, void **group);
+    dit_status (*create)(void *library, const int *ranks, int size, void **group);
     /* of groups of a device, instead of create */
     dit_status (*create_over)(const dit_comm_base *base, void **group);
     void (*free)(void *group);
@@ -82,9 +83,8 @@ extern const dit_comm_ops dit_comm_mpi;
 /* Over groups of the host's memory, for arrays of a device: of several ranks through staging in the host's memory
  * (staged.c), of one rank (alone.c). That of GPUs' own links is part of the device's library: `dit_comm_nccl`. */
 extern const dit_comm_ops dit_comm_staged, dit_comm_alone;
-#ifdef DITBENCH_SIMULATED
-extern const dit_comm_ops dit_comm_simulated; /* engine/sim/ */
-#endif
+/* dit_comm_start for an implementation that is in no list. `library` is given to its start and create. */
+dit_status dit_comm_start_with(const dit_comm_ops *ops, void *library, int *argc, char ***argv);
 /* Not started and in no list: groups of it exist beside a running library. Entries that need other processes are NULL.
  */
 extern const dit_comm_ops dit_comm_count;

@@ -21,9 +21,10 @@ static dit_status translate(int code, const char *call)
 }
 #define MPI_TRY(function, ...) DIT_TRY(translate(function(__VA_ARGS__), #function))
 
-static dit_status mpi_start(int *argc, char ***argv)
+static dit_status mpi_start(void *library, int *argc, char ***argv)
 {
     int provided;
+    (void)library;
     MPI_TRY(MPI_Init_thread, argc, argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     return DIT_OK;
@@ -94,9 +95,10 @@ static dit_status split_world(const int *ranks, int size, MPI_Comm *out)
     return DIT_OK;
 }
 
-static dit_status mpi_create(const int *ranks, int size, void **out)
+static dit_status mpi_create(void *library, const int *ranks, int size, void **out)
 {
     mpi_group *group = calloc(1, sizeof *group);
+    (void)library;
     *out = group;
     if (!group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
     group->comm = MPI_COMM_WORLD;

@@ -97,7 +97,7 @@ static dit_status run_sincos_2d(golden_ops *g, const char *name, const char *par
     if (height < 1 || width < 1 || height > 4096 || width > 4096 || dim < 4 || dim % 4 || dim > 65536) return DIT_OK;
     int64_t count = (int64_t)height * width;
     DIT_TRY(dit_arena_host(&g->rt.image, count * dim, &out));
-    embed_sincos_2d(height, width, dim, base, scale, 0, count, out);
+    embed_sincos_2d(&g->rt, height, width, dim, base, scale, 0, count, out);
     return compare_table(g, name, out, count * dim);
 }
 
@@ -113,9 +113,9 @@ static dit_status run_sincos_3d(golden_ops *g, const char *name, const char *par
     int64_t count = (int64_t)frames * height * width, time = dim / 4, space = dim * 3 / 8;
     DIT_TRY(dit_arena_host(&g->rt.image, count * dim, &out));
     for (int64_t i = 0; i < count; i++) {
-        embed_sincos_1d((double)(i / width / height), time, out + i * dim);
-        embed_sincos_1d((double)(i % width) / scale, space, out + i * dim + time);
-        embed_sincos_1d((double)(i / width % height) / scale, space, out + i * dim + time + space);
+        embed_sincos_1d(&g->rt, (double)(i / width / height), time, out + i * dim);
+        embed_sincos_1d(&g->rt, (double)(i % width) / scale, space, out + i * dim + time);
+        embed_sincos_1d(&g->rt, (double)(i / width % height) / scale, space, out + i * dim + time + space);
     }
     return compare_table(g, name, out, count * dim);
 }
@@ -134,7 +134,7 @@ static dit_status run_rope_table(golden_ops *g, const char *name, const char *pa
     int64_t count = positions.view.elements, dims[1] = {dim};
     DIT_TRY(dit_arena_host(&g->rt.image, count * dim, &cosines));
     DIT_TRY(dit_arena_host(&g->rt.image, count * dim, &sines));
-    embed_rope(positions.data, count, 1, dims, 10000.0, cosines, sines);
+    embed_rope(&g->rt, positions.data, count, 1, dims, 10000.0, cosines, sines);
     return compare_table(g, name, strcmp(kind, "cos") == 0 ? cosines : sines, count * dim);
 }
 

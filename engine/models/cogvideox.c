@@ -139,9 +139,9 @@ static dit_status place_table(cogvideox *m, const dit_model_params *params)
     for (int64_t row = 0; row < m->n; row++) {
         const float *place = m->ids + row * AXES;
         float *channels = m->position + row * m->C;
-        embed_sincos_1d(place[0] / temporal, in_time, channels);
-        embed_sincos_1d(place[2] / spatial, in_space, channels + in_time);
-        embed_sincos_1d(place[1] / spatial, in_space, channels + in_time + in_space);
+        embed_sincos_1d(params->rt, place[0] / temporal, in_time, channels);
+        embed_sincos_1d(params->rt, place[2] / spatial, in_space, channels + in_time);
+        embed_sincos_1d(params->rt, place[1] / spatial, in_space, channels + in_time + in_space);
     }
     return dit_runtime_upload(params->rt, m->position, m->n * m->C);
 }
@@ -158,7 +158,7 @@ static void place_rotation(cogvideox *m, const dit_model_params *params)
         float *place = m->ids + row * AXES + 1;
         embed_fitted_position(grid, base, (int64_t)place[0], (int64_t)place[1], place);
     }
-    embed_rope(m->ids, m->n, AXES, widths, 10000.0, m->cosines, m->sines);
+    embed_rope(params->rt, m->ids, m->n, AXES, widths, 10000.0, m->cosines, m->sines);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

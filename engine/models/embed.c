@@ -11,16 +11,9 @@ void embed_timestep(dit_runtime *rt, const float *t, int64_t count, int64_t dim,
     ops_timestep(rt, &(dit_timestep_args){.count = count, .dim = dim, .t = t, .unit = 1.0f, .y = out});
 }
 
-/* A simulated rank's tensors are never read: filling its tables would take longer than everything else it does. */
-#ifdef DITBENCH_SIMULATED
-static const bool tables_are_read = false;
-#else
-static const bool tables_are_read = true;
-#endif
-
-void embed_sincos_1d(double position, int64_t dim, float *out)
+void embed_sincos_1d(const dit_runtime *rt, double position, int64_t dim, float *out)
 {
-    int64_t half = tables_are_read ? dim / 2 : 0;
+    int64_t half = rt->ledger.counting_only ? 0 : dim / 2;
     for (int64_t i = 0; i < half; i++) {
         double angle = position * pow(10000.0, -(double)i / (double)half);
         out[i] = (float)sin(angle);
@@ -28,23 +21,23 @@ void embed_sincos_1d(double position, int64_t dim, float *out)
     }
 }
 
-void embed_sincos_2d(int64_t grid_height, int64_t grid_width, int64_t dim, double base_size, double interpolation_scale,
-                     int64_t first, int64_t count, float *out)
+void embed_sincos_2d(const dit_runtime *rt, int64_t grid_height, int64_t grid_width, int64_t dim, double base_size,
+                     double interpolation_scale, int64_t first, int64_t count, float *out)
 {
     for (int64_t i = 0; i < count; i++) {
         int64_t row = (first + i) / grid_width, column = (first + i) % grid_width;
         /* the grid is float32 in the library: arange / (n / base) / scale */
         float y = (float)row / (float)((double)grid_height / base_size) / (float)interpolation_scale;
         float x = (float)column / (float)((double)grid_width / base_size) / (float)interpolation_scale;
-        embed_sincos_1d(x, dim / 2, out + i * dim);
-        embed_sincos_1d(y, dim / 2, out + i * dim + dim / 2);
+        embed_sincos_1d(rt, x, dim / 2, out + i * dim);
+        embed_sincos_1d(rt, y, dim / 2, out + i * dim + dim / 2);
     }
 }
 
-void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, double theta, float *cosines,
-                float *sines)
+void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims, double theta,
+                float *cosines, float *sines)
 {
-    int64_t filled = tables_are_read ? count : 0;
+    int64_t filled = rt->ledger.counting_only ? 0 : count;
     for (int64_t token = 0; token < filled; token++) {
         for (int axis = 0; axis < axes; axis++) {
             double position = ids[token * axes + axis];

@@ -7,18 +7,21 @@
 /* Sinusoid of t [count], out [count, dim]: dit_timestep_args, t taken as it is. */
 void embed_timestep(dit_runtime *rt, const float *t, int64_t count, int64_t dim, float *out);
 
+/* Tables of positions. Where rt's memory is only counted, nothing reads them and they are not written: it would take
+ * longer than everything else. */
+
 /* 2-D sine-cosine table of diffusers' get_2d_sincos_pos_embed for tokens [first, first+count) of a grid: out [count,
  * dim]; the first half of the channels encodes the column, the second the row, each [sin | cos]. Frequencies in double.
  */
-void embed_sincos_2d(int64_t grid_height, int64_t grid_width, int64_t dim, double base_size, double interpolation_scale,
-                     int64_t first, int64_t count, float *out);
+void embed_sincos_2d(const dit_runtime *rt, int64_t grid_height, int64_t grid_width, int64_t dim, double base_size,
+                     double interpolation_scale, int64_t first, int64_t count, float *out);
 /* [sin | cos] of one coordinate over `dim` channels, omega_i = 10000^(-i / (dim / 2)), in double. */
-void embed_sincos_1d(double position, int64_t dim, float *out);
+void embed_sincos_1d(const dit_runtime *rt, double position, int64_t dim, float *out);
 
 /* Rotary tables for positions ids [count, axes]: out cos and sin [count, sum(dims)], each value twice (interleaved
  * pairs), frequencies theta^(-i / dim) in double. Source: diffusers get_1d_rotary_pos_embed. */
-void embed_rope(const float *ids, int64_t count, int axes, const int64_t *dims, double theta, float *cosines,
-                float *sines);
+void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims, double theta,
+                float *cosines, float *sines);
 /* What was written to both tables, of `elements` each, is the device's from now on. */
 dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements);
 /* Reads `key` of a config: even widths of frame, row and column that sum to a head's D; absent: 16, 56, 56.

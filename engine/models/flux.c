@@ -160,7 +160,7 @@ static dit_status flux_prepare(dit_model *model, const dit_condition *condition)
     const dit_partition *part = &model->params.partition;
     place_ids(model, condition);
     int64_t rows = part->text_count + part->image_count;
-    embed_rope(m->ids, rows, AXES, m->c.axes, 10000.0, m->cosines, m->sines);
+    embed_rope(rt, m->ids, rows, AXES, m->c.axes, 10000.0, m->cosines, m->sines);
     DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, rows * m->c.D));
     DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_JOINT, m->cosines, m->sines, m->c.D));
     if (model->params.stage.first)

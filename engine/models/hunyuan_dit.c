@@ -305,7 +305,7 @@ static dit_status place_tokens(const dit_model *model, const dit_condition *cond
         float position[2];
         embed_fitted_position(grid, base, token / grid[1], token % grid[1], position);
         const float ids[AXES] = {position[1], position[0]};
-        embed_rope(ids, 1, AXES, dims, 10000.0, m->cosines + row * m->c.D, m->sines + row * m->c.D);
+        embed_rope(model->params.rt, ids, 1, AXES, dims, 10000.0, m->cosines + row * m->c.D, m->sines + row * m->c.D);
     }
     return embed_put_rope(model->params.rt, m->cosines, m->sines, m->n * m->c.D);
 }

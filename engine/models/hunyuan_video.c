@@ -240,7 +240,7 @@ static dit_status hunyuan_prepare(dit_model *model, const dit_condition *conditi
     DIT_TRY(read_mask(rt, m, text));
     DIT_TRY(dit_attention_set_text_bias(model->attention[0], m->joint_bias, m->St));
     embed_grid_ids(&model->params.partition, &model->params.latent, m->ids);
-    embed_rope(m->ids, model->params.partition.image_count, AXES, m->c.axes, m->c.theta, m->cosines, m->sines);
+    embed_rope(rt, m->ids, model->params.partition.image_count, AXES, m->c.axes, m->c.theta, m->cosines, m->sines);
     DIT_TRY(embed_put_rope(rt, m->cosines, m->sines, model->params.partition.image_count * m->c.D));
     DIT_TRY(embed_tap_rope(model, DIT_LAYOUT_IMAGE, m->cosines, m->sines, m->c.D));
     if (model->params.stage.first) {

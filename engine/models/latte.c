@@ -96,7 +96,7 @@ static dit_status make_time_table(dit_runtime *rt, latte *m)
 {
     int64_t C = m->common.C, frames = m->common.segments;
     DIT_TRY(dit_arena_activations(&rt->image, frames * C, &m->time));
-    for (int64_t f = 0; f < frames; f++) embed_sincos_1d((double)f, C, m->time + f * C);
+    for (int64_t f = 0; f < frames; f++) embed_sincos_1d(rt, (double)f, C, m->time + f * C);
     return dit_runtime_upload(rt, m->time, frames * C);
 }
 

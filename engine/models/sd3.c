@@ -155,7 +155,7 @@ static dit_status place_tokens(const dit_model_params *params, sd3 *m)
         if (file)
             DIT_TRY(dit_tensor_read(&table, entry * C, C, position));
         else
-            embed_sincos_2d(max, max, C, (double)(m->c.sample_size / m->c.patch), 1.0, entry, 1, position);
+            embed_sincos_2d(params->rt, max, max, C, (double)(m->c.sample_size / m->c.patch), 1.0, entry, 1, position);
     }
     return dit_runtime_upload(params->rt, m->position, params->partition.image_count * C);
 }

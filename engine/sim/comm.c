@@ -1,77 +1,113 @@
-/* Communicator of a simulation: MPI's own calls, under SimGrid, with messages that carry nothing. What ranks tell each
- * other outside the measured region (the world) is real, no message, and takes no time: they are of one process. */
-#include "engine/comm/comm_impl.h"
-#include "engine/sim/hops.h"
-#include "engine/sim/links.h"
-#include "engine/sim/sim.h"
+#include "engine/sim/comm.h"
 
+#include <mpi.h>
 #include <simgrid/barrier.h>
+#include <smpi/smpi.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A group of MPI's. `meeting` is one thing that all its ranks wait at. */
+/* Where all messages of all ranks are said to lie: mapped as it is needed, never read. */
+struct dit_sim_buffer {
+    void *at;
+    int64_t bytes;
+};
+
+/* What all ranks see. */
+struct dit_sim_world {
+    sg_bar_t meeting;
+    const void *told[]; /* [ranks] where each has put what it tells the others */
+};
+
+struct sim_group;
+
+/* Issued messages of two neighbours. */
 typedef struct {
+    struct sim_group *group;
+    int to, from;
+    int64_t bytes;
+    dit_comm_exchange *exchange;
+} sim_exchange;
+
+/* A group of MPI's. */
+typedef struct sim_group {
+    dit_sim *sim;
+    struct dit_sim_buffer *buffer;
+    struct dit_sim_world *world;
     void *mpi;
     int rank, size;
-    int *ranks;           /* of the world; NULL: the world, which talks outside the measured region */
-    dit_cost_group links; /* ranks 0: not asked for yet                                             */
-    sg_bar_t meeting;
+    int *ranks;           /* of the world; NULL: the world itself                                           */
+    dit_cost_group links; /* ranks 0: not asked for yet                                                     */
+    sg_bar_t meeting;     /* where all ranks of the group wait for each other                               */
     dit_sim_ring ring;
-    double free_s; /* when gathers that were begun are done: a library runs them one after the other */
+    sim_exchange put_off; /* the exchange that dit_sim_put_off was told of last                             */
+    double free_s;        /* when gathers that were begun are done: a library runs them one after the other */
 } sim_group;
 
-/* Of groups that never talk the routes are not looked up. */
+/* The links of a group that never talks are not looked up. */
 static const dit_cost_group *links_of(sim_group *group)
 {
-    if (!group->links.ranks) group->links = dit_sim_links_group(group->ranks, group->size);
+    if (!group->links.ranks)
+        group->links = dit_sim_links_group(dit_sim_get_links(group->sim), group->ranks, group->size);
     return &group->links;
 }
 
 static double enter(sim_group *group, dit_cost_collective collective, double bytes, bool beside)
 {
-    if (group->size > 1) (void)dit_sim_issue();
-    return dit_sim_enter(links_of(group), collective, bytes, beside);
+    if (group->size > 1) (void)dit_sim_issue(group->sim);
+    return dit_sim_enter(group->sim, links_of(group), collective, bytes, beside);
+}
+
+/* Memory of at least `bytes` bytes that messages come from and go to. Never given back: messages may be under way that
+ * say they lie there. */
+static void *buffer_of(const sim_group *group, int64_t bytes)
+{
+    const int64_t least = INT64_C(1) << 22;
+    struct dit_sim_buffer *buffer = group->buffer;
+    if (bytes <= buffer->bytes) return buffer->at;
+    buffer->bytes = bytes > least ? 2 * bytes : least;
+    buffer->at = SMPI_SHARED_MALLOC((size_t)buffer->bytes);
+    return buffer->at;
 }
 
 static dit_status simulated_all_to_all(void *opaque, const void *send, void *recv, int64_t block_bytes)
 {
     sim_group *group = opaque;
     (void)send, (void)recv;
-    if (!dit_sim_batch(&block_bytes)) return DIT_OK;
-    dit_sim_copy(group->size - 1, (double)(block_bytes * group->size)); /* the own block is copied, too */
-    dit_sim_charge(
-        &(dit_cost_op){.kind = DIT_COST_OP_EXCHANGE, .elements = block_bytes * group->size / (int64_t)sizeof(float)});
+    if (!dit_sim_batch(group->sim, &block_bytes)) return DIT_OK;
+    dit_sim_copy(group->sim, group->size - 1, (double)(block_bytes * group->size)); /* the own block is copied, too */
+    int64_t elements = block_bytes * group->size / (int64_t)sizeof(float);
+    dit_sim_charge(group->sim, &(dit_cost_op){.kind = DIT_COST_OP_EXCHANGE, .elements = elements});
     double stretch = enter(group, DIT_COST_ALL_TO_ALL, (double)(block_bytes * (group->size - 1)), false);
-    int64_t wire = dit_sim_wire(block_bytes, stretch);
-    void *buffer = dit_sim_buffer(wire * group->size);
+    int64_t wire = dit_sim_wire(group->sim, block_bytes, stretch);
+    void *buffer = buffer_of(group, wire * group->size);
     DIT_TRY(dit_comm_mpi.all_to_all(group->mpi, buffer, buffer, wire));
-    dit_sim_leave();
+    dit_sim_leave(group->sim);
     return DIT_OK;
 }
 
-/* What a ring does, as one message from every rank to the next: all `passed_bytes` that pass there. The ring of one
- * rank is empty. */
+/* Stands for a ring of messages: one message from every rank to the next, of all `passed_bytes` that pass there. A ring
+ * of one rank sends nothing. */
 static dit_status pass_on(sim_group *group, double passed_bytes, double stretch, dit_comm_exchange *out)
 {
     int next = (group->rank + 1) % group->size, last = (group->rank + group->size - 1) % group->size;
-    int64_t wire = dit_sim_wire((int64_t)passed_bytes, stretch);
-    void *buffer = dit_sim_buffer(wire);
+    int64_t wire = dit_sim_wire(group->sim, (int64_t)passed_bytes, stretch);
+    void *buffer = buffer_of(group, wire);
     if (group->size == 1) next = last = DIT_COMM_NOBODY;
     return dit_comm_mpi.exchange_begin(group->mpi, buffer, next, buffer, last, wire, out);
 }
 
-/* A collective of `bytes`, as NCCL counts them, in which each needs something of every other: none gets on before all
- * are there. */
+/* A collective of `bytes`, as NCCL counts them, in which each rank needs something of every other: no rank gets on
+ * before all have come. */
 static dit_status pass_round(sim_group *group, dit_cost_collective collective, double bytes)
 {
     double rounds = collective == DIT_COST_ALL_REDUCE ? 2 : 1, share = (group->size - 1.0) / group->size;
     dit_comm_exchange exchange;
-    dit_sim_copy(group->size - 1, bytes);
+    dit_sim_copy(group->sim, group->size - 1, bytes);
     double stretch = enter(group, collective, bytes, false);
     if (group->size > 1) sg_barrier_wait(group->meeting);
     DIT_TRY(pass_on(group, rounds * share * bytes, stretch, &exchange));
     DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, &exchange));
-    dit_sim_leave();
+    dit_sim_leave(group->sim);
     return DIT_OK;
 }
 
@@ -79,7 +115,7 @@ static dit_status simulated_all_gather(void *opaque, const void *send, void *rec
 {
     sim_group *group = opaque;
     (void)send, (void)recv;
-    if (!dit_sim_batch(&block_bytes)) return DIT_OK;
+    if (!dit_sim_batch(group->sim, &block_bytes)) return DIT_OK;
     return pass_round(group, DIT_COST_ALL_GATHER, (double)block_bytes * group->size);
 }
 
@@ -96,54 +132,41 @@ static dit_status simulated_sum(void *opaque, const dit_comm_sum_args *args)
 {
     sim_group *group = opaque;
     int64_t part = args->elements / group->size, bytes = args->bytes / group->size;
-    if (dit_sim_shares_memory()) {
+    if (dit_sim_get_links(group->sim)->shares_memory) {
         DIT_TRY(simulated_all_to_all(group, args->values, args->out, bytes));
         args->add(args->context, args->out, group->size, part, args->values);
         return simulated_all_gather(group, args->values, args->out, bytes);
     }
-    dit_sim_free_of_charge(true);
+    dit_sim_set_free_of_charge(group->sim, true);
     args->add(args->context, args->out, group->size, part, args->values);
-    dit_sim_free_of_charge(false);
+    dit_sim_set_free_of_charge(group->sim, false);
     return pass_round(group, DIT_COST_ALL_REDUCE, (double)args->bytes);
 }
 
-/* Issued messages of two neighbours. */
-typedef struct {
-    sim_group *group; /* NULL: none */
-    int to, from;
-    int64_t bytes;
-    dit_comm_exchange *exchange;
-} sim_exchange;
-
-/* Of this rank, and what became of them: the simulator gives every rank globals of its own. */
-static sim_exchange put_off;
-static dit_status put_off_status;
-
-/* PyTorch gives a pair that sends one way a communicator of its own; both ways at once is a batch, of the group's. */
+/* PyTorch gives a pair of ranks a communicator of its own for messages one way; messages both ways at once are a batch
+ * of the group's communicator. */
 static double enter_exchange(const sim_exchange *e)
 {
     bool sends = e->to != DIT_COMM_NOBODY, batch = sends && e->from != DIT_COMM_NOBODY;
     dit_cost_group links = *links_of(e->group);
     if (!batch) links.ranks = links.ranks < 2 ? links.ranks : 2;
-    return dit_sim_enter(&links, DIT_COST_SEND_RECV, (double)e->bytes, sends);
+    return dit_sim_enter(e->group->sim, &links, DIT_COST_SEND_RECV, (double)e->bytes, sends);
 }
 
-static dit_status start_exchange(const sim_exchange *e)
+static dit_status start_exchange(void *context)
 {
+    const sim_exchange *e = context;
     double stretch = enter_exchange(e);
-    int64_t wire = dit_sim_wire(e->bytes, stretch);
-    void *buffer = dit_sim_buffer(wire);
+    int64_t wire = dit_sim_wire(e->group->sim, e->bytes, stretch);
+    void *buffer = buffer_of(e->group, wire);
     DIT_TRY(dit_comm_mpi.exchange_begin(e->group->mpi, buffer, e->to, buffer, e->from, wire, e->exchange));
-    dit_sim_leave();
+    dit_sim_leave(e->group->sim);
     return DIT_OK;
 }
 
-void dit_sim_start_put_off(void)
-{
-    sim_exchange e = put_off;
-    put_off.group = NULL;
-    if (e.group && put_off_status == DIT_OK) put_off_status = start_exchange(&e);
-}
+/* dit_comm_exchange.ends_s of a hop that is left out. Otherwise it is SimGrid's time before which the library is not
+ * done; 0: it is done with the messages. */
+static const double LEFT_OUT = -1;
 
 /* A rank that sends to the next one and receives from the one before makes a hop of a ring. */
 static bool goes_around(const sim_exchange *e)
@@ -152,43 +175,41 @@ static bool goes_around(const sim_exchange *e)
     return size > 1 && e->to == (rank + 1) % size && e->from == (rank + size - 1) % size;
 }
 
-/* dit_comm_exchange.ends_s is when the library is done, 0: with the messages; or that there are no messages: */
-static const double NEVER_BEGAN = -1;
-
 static dit_status simulated_exchange_begin(void *opaque, const void *send, int to, void *recv, int from, int64_t bytes,
                                            dit_comm_exchange *out)
 {
+    sim_group *group = opaque;
     int ends = (to != DIT_COMM_NOBODY) + (from != DIT_COMM_NOBODY);
-    sim_exchange e = {.group = opaque, .to = to, .from = from, .bytes = bytes, .exchange = out};
+    sim_exchange e = {.group = group, .to = to, .from = from, .bytes = bytes, .exchange = out};
     (void)send, (void)recv;
-    dit_sim_start_put_off();
-    DIT_TRY(put_off_status);
-    dit_sim_copy(ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
-    bool late = dit_sim_issue();
+    DIT_TRY(dit_sim_start_put_off(group->sim));
+    dit_sim_copy(group->sim, ends > 0, 0.5 * ends * (double)bytes); /* what was measured sends and receives */
+    bool late = dit_sim_issue(group->sim);
     out->ends_s = 0;
-    if (goes_around(&e) && dit_sim_hops_next(&e.group->ring, e.group->size - 1)) {
-        if (!late) dit_sim_pass_over(links_of(e.group), (double)bytes);
-        out->ends_s = NEVER_BEGAN;
+    if (goes_around(&e) && dit_sim_hops_next(dit_sim_get_hops(group->sim), &group->ring, group->size - 1)) {
+        if (!late) dit_sim_pass_over(group->sim, links_of(group), (double)bytes);
+        out->ends_s = LEFT_OUT;
         return DIT_OK;
     }
     if (!late || ends < 2) return start_exchange(&e);
-    put_off = e;
+    group->put_off = e;
+    dit_sim_put_off(group->sim, start_exchange, &group->put_off);
     return DIT_OK;
 }
 
-/* Nobody waits for the others here; who is late is so for the next of the ring. Gathers of a group are kernels of one
- * stream: each takes its time after the one before. */
+/* No rank waits for all others here: a late one is late for the next of the ring alone. The gathers of a group are
+ * kernels of one stream, so each takes its time after the one before. */
 static dit_status simulated_all_gather_begin(void *opaque, const void *send, void *recv, int64_t block_bytes,
                                              dit_comm_exchange *out)
 {
     sim_group *group = opaque;
     double bytes = (double)block_bytes * group->size;
     (void)send, (void)recv;
-    dit_sim_copy(group->size - 1, bytes);
+    dit_sim_copy(group->sim, group->size - 1, bytes);
     double stretch = enter(group, DIT_COST_ALL_GATHER, bytes, true);
     DIT_TRY(pass_on(group, bytes - (double)block_bytes, stretch, out));
-    out->ends_s = group->free_s = dit_sim_done_after(group->free_s);
-    dit_sim_leave();
+    out->ends_s = group->free_s = dit_sim_done_after(group->sim, group->free_s);
+    dit_sim_leave(group->sim);
     return DIT_OK;
 }
 
@@ -201,26 +222,26 @@ static void simulated_exchange_poll(void *group, dit_comm_exchange *exchange)
 static dit_status simulated_exchange_wait(void *opaque, dit_comm_exchange *exchange)
 {
     sim_group *group = opaque;
-    if (exchange->ends_s == NEVER_BEGAN) {
-        dit_sim_wait_until(dit_sim_hops_due(&group->ring));
+    if (exchange->ends_s == LEFT_OUT) {
+        dit_sim_wait_until(group->sim, dit_sim_hops_due(&group->ring));
         return DIT_OK;
     }
-    dit_sim_start_put_off();
-    DIT_TRY(put_off_status);
-    dit_sim_enter_wait();
+    DIT_TRY(dit_sim_start_put_off(group->sim));
+    dit_sim_enter_wait(group->sim);
     DIT_TRY(dit_comm_mpi.exchange_wait(group->mpi, exchange));
-    dit_sim_not_before(exchange->ends_s);
-    dit_sim_leave();
-    dit_sim_hops_arrived(&group->ring, dit_sim_device_now());
+    dit_sim_not_before(group->sim, exchange->ends_s);
+    dit_sim_leave(group->sim);
+    dit_sim_hops_arrived(dit_sim_get_hops(group->sim), &group->ring, dit_sim_device_now(group->sim));
     return DIT_OK;
 }
 
 static dit_status simulated_barrier(void *opaque)
 {
-    dit_sim_enter_wait();
-    DIT_TRY(dit_comm_mpi.barrier(((sim_group *)opaque)->mpi));
-    dit_sim_leave();
-    dit_sim_synchronise();
+    sim_group *group = opaque;
+    dit_sim_enter_wait(group->sim);
+    DIT_TRY(dit_comm_mpi.barrier(group->mpi));
+    dit_sim_leave(group->sim);
+    dit_sim_synchronise(group->sim);
     return DIT_OK;
 }
 
@@ -265,7 +286,7 @@ static void abort_all(int exit_code)
 {
     dit_comm_mpi.abort(exit_code);
 }
-static const char *library(void)
+static const char *name_library(void)
 {
     return "SimGrid SMPI";
 }
@@ -274,8 +295,8 @@ static void local(int *local_rank, int *local_size)
     *local_rank = 0, *local_size = 1;
 }
 
-/* Made by the first rank of a group; all are of one process, so the others take its address. Lives as long as the
- * simulation. */
+/* The first rank of a group makes its meeting and sends the others the address, which is good in the one process of all
+ * ranks. The meeting lives as long as the simulation. */
 static dit_status meet(sim_group *group)
 {
     dit_comm_exchange exchange;
@@ -293,7 +314,7 @@ static dit_status meet(sim_group *group)
 
 static dit_status fill(sim_group *group, const int *ranks, int size)
 {
-    DIT_TRY(dit_comm_mpi.create(ranks, size, &group->mpi));
+    DIT_TRY(dit_comm_mpi.create(NULL, ranks, size, &group->mpi));
     group->size = dit_comm_mpi.size(group->mpi);
     group->rank = dit_comm_mpi.rank(group->mpi);
     if (!ranks) return DIT_OK;
@@ -303,11 +324,13 @@ static dit_status fill(sim_group *group, const int *ranks, int size)
     return meet(group);
 }
 
-static dit_status create(const int *ranks, int size, void **out)
+static dit_status create(void *library, const int *ranks, int size, void **out)
 {
+    const dit_sim_library *of = library;
     sim_group *group = calloc(1, sizeof *group);
     *out = group;
     if (!group) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a communicator");
+    group->sim = of->sim, group->buffer = of->buffer, group->world = of->world;
     dit_status st = fill(group, ranks, size);
     if (st == DIT_OK) return DIT_OK;
     simulated_free(group);
@@ -317,31 +340,31 @@ static dit_status create(const int *ranks, int size, void **out)
 
 /* ---- the world --------------------------------------------------------------------------------------------------- */
 
-/* What all ranks see: where each has put what it tells. */
-static struct {
-    sg_bar_t meeting;
-    const void *told[];
-} * world;
-
-static dit_status start(int *argc, char ***argv)
+static dit_status start(void *opaque, int *argc, char ***argv)
 {
+    dit_sim_library *library = opaque;
+    struct dit_sim_world *world;
     int ranks;
-    DIT_TRY(dit_comm_mpi.start(argc, argv));
-    DIT_TRY(dit_sim_start(&ranks));
+    DIT_TRY(dit_comm_mpi.start(NULL, argc, argv));
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    dit_sim_set_clock(library->sim);
+    DIT_TRY(dit_sim_shared((int64_t)sizeof *library->buffer, (void **)&library->buffer));
     DIT_TRY(dit_sim_shared((int64_t)sizeof *world + ranks * (int64_t)sizeof *world->told, (void **)&world));
     if (!world->meeting) world->meeting = sg_barrier_init((unsigned)ranks);
+    library->world = world;
     return DIT_OK;
 }
 
-/* Everybody has told; nobody tells anything else before all have listened. */
+/* Returns when every rank has told. */
 static void tell(const sim_group *group, const void *what)
 {
-    world->told[group->rank] = what;
-    sg_barrier_wait(world->meeting);
+    group->world->told[group->rank] = what;
+    sg_barrier_wait(group->world->meeting);
 }
-static dit_status listened(void)
+/* Returns when every rank has listened: only then may a rank tell something else. */
+static dit_status listened(const sim_group *group)
 {
-    sg_barrier_wait(world->meeting);
+    sg_barrier_wait(group->world->meeting);
     return DIT_OK;
 }
 
@@ -350,9 +373,9 @@ static dit_status world_all_to_all(void *opaque, const void *send, void *recv, i
     const sim_group *group = opaque;
     tell(group, send);
     for (int rank = 0; rank < group->size; rank++)
-        memcpy((char *)recv + rank * block_bytes, (const char *)world->told[rank] + group->rank * block_bytes,
+        memcpy((char *)recv + rank * block_bytes, (const char *)group->world->told[rank] + group->rank * block_bytes,
                (size_t)block_bytes);
-    return listened();
+    return listened(group);
 }
 
 static dit_status world_all_gather(void *opaque, const void *send, void *recv, int64_t block_bytes)
@@ -360,8 +383,8 @@ static dit_status world_all_gather(void *opaque, const void *send, void *recv, i
     const sim_group *group = opaque;
     tell(group, send);
     for (int rank = 0; rank < group->size; rank++)
-        memcpy((char *)recv + rank * block_bytes, world->told[rank], (size_t)block_bytes);
-    return listened();
+        memcpy((char *)recv + rank * block_bytes, group->world->told[rank], (size_t)block_bytes);
+    return listened(group);
 }
 
 static dit_status world_all_gather_varying(void *opaque, const void *data, int64_t bytes, void *out,
@@ -372,17 +395,17 @@ static dit_status world_all_gather_varying(void *opaque, const void *data, int64
     tell(group, data ? data : (const char *)out + offsets[group->rank]);
     for (int rank = 0; rank < group->size; rank++)
         if (data || rank != group->rank)
-            memcpy((char *)out + offsets[rank], world->told[rank], (size_t)(offsets[rank + 1] - offsets[rank]));
-    return listened();
+            memcpy((char *)out + offsets[rank], group->world->told[rank], (size_t)(offsets[rank + 1] - offsets[rank]));
+    return listened(group);
 }
 
 static dit_status world_barrier(void *opaque)
 {
-    (void)opaque;
-    dit_sim_enter_wait();
-    sg_barrier_wait(world->meeting);
-    dit_sim_leave();
-    dit_sim_synchronise();
+    const sim_group *group = opaque;
+    dit_sim_enter_wait(group->sim);
+    sg_barrier_wait(group->world->meeting);
+    dit_sim_leave(group->sim);
+    dit_sim_synchronise(group->sim);
     return DIT_OK;
 }
 
@@ -392,7 +415,7 @@ const dit_comm_ops dit_comm_simulated = {
     .start = start,
     .finish = finish,
     .abort = abort_all,
-    .library = library,
+    .library = name_library,
     .local = local,
     .create = create,
     .free = simulated_free,

@@ -4,7 +4,6 @@
 #include "engine/case/pipeline.h"
 #include "engine/sim/report.h"
 #include "engine/sim/serial.h"
-#include "engine/sim/sim.h"
 #include "engine/sim/stretch.h"
 
 #include <stdlib.h>
@@ -13,11 +12,11 @@
 /* ---- the record -------------------------------------------------------------------------------------------------- */
 
 /* This rank's measurement, in the simulation's element. The arrays are `it` and outcome's. */
-static dit_measurement measurement_of(const dit_sim_outcome *outcome, int steps, dit_iteration *it)
+static dit_measurement measurement_of(const dit_sim *sim, const dit_sim_outcome *outcome, int steps, dit_iteration *it)
 {
     dit_sim_account account = outcome->account;
     dit_measurement m = {.iterations = 1, .steps = steps, .iteration = it, .step_ns = outcome->step_ns};
-    dit_sim_account_resize(&account, dit_sim_element_bytes());
+    dit_sim_account_resize(&account, dit_sim_element_bytes(sim));
     *it = account.counted;
     it->latency_ns = (int64_t)(account.seconds * 1e9 + 0.5);
     m.head.rank = dit_comm_rank(dit_comm_world());
@@ -25,12 +24,13 @@ static dit_measurement measurement_of(const dit_sim_outcome *outcome, int steps,
     memcpy(m.head.peak, account.peak, sizeof m.head.peak);
     m.head.total_peak = account.total_peak;
     m.head.setup_ns = outcome->setup_ns, m.head.weights_ns = outcome->weights_ns;
-    m.head.load_peak = outcome->load_peak / (int64_t)sizeof(float) * dit_sim_element_bytes();
+    m.head.load_peak = outcome->load_peak / (int64_t)sizeof(float) * dit_sim_element_bytes(sim);
     return m;
 }
 
 /* Everything the record is made of; on rank 0 alone. */
 typedef struct {
+    dit_sim *sim;
     const dit_json *doc;
     const char *folder, *case_id;
     dit_measurement *ranks;
@@ -50,7 +50,7 @@ static double slowest_seconds(const report *r, int world_size)
 static dit_status describe(const report *r, int world_size, cJSON *more)
 {
     cJSON *simulation;
-    DIT_TRY(dit_sim_describe(r->ranks, world_size, r->outcome->steps, more, &simulation));
+    DIT_TRY(dit_sim_describe(r->sim, r->ranks, world_size, r->outcome->steps, more, &simulation));
     if (r->outcome->alike > 0) DIT_TRY(dit_json_add_number(simulation, "steps_alike", r->outcome->alike));
     if (r->outcome->layers) DIT_TRY(dit_json_add_int(simulation, "layers_simulated", r->outcome->layers));
     if (r->outcome->hops) DIT_TRY(dit_json_add_int(simulation, "hops_simulated", r->outcome->hops));
@@ -65,8 +65,9 @@ static void add_serial(const report *r, int world_size)
     const dit_sim_serial *serial = r->serial;
     int64_t ns = (int64_t)((serial->text_encoder_s + serial->vae_decode_s) * 1e9 + 0.5);
     int64_t elements = (serial->text_encoder_bytes + serial->vae_bytes) / (int64_t)sizeof(float);
-    int64_t weights = elements * dit_sim_element_bytes();
-    int64_t decode = serial->vae_peak_bytes / (int64_t)sizeof(float) * dit_sim_element_bytes();
+    int element_bytes = dit_sim_element_bytes(r->sim);
+    int64_t weights = elements * element_bytes;
+    int64_t decode = serial->vae_peak_bytes / (int64_t)sizeof(float) * element_bytes;
     for (int rank = 0; rank < world_size; rank++) {
         dit_measurement *m = &r->ranks[rank];
         int64_t held = m->head.peak[DIT_MEMORY_WEIGHTS] + weights;
@@ -80,13 +81,13 @@ static void add_serial(const report *r, int world_size)
 }
 
 /* The closed form of every rank, in the simulation's element. */
-static dit_status predict(const dit_pipeline *whole, int world_size, dit_volume_table **out)
+static dit_status predict(const dit_sim *sim, const dit_pipeline *whole, int world_size, dit_volume_table **out)
 {
     *out = calloc((size_t)world_size, sizeof **out);
     if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d ranks", world_size);
     for (int rank = 0; rank < world_size; rank++) {
         dit_volume_predict(&whole->rt.parallel, &whole->rt.facts, rank, &(*out)[rank]);
-        dit_volume_resize(&(*out)[rank], dit_sim_element_bytes());
+        dit_volume_resize(&(*out)[rank], dit_sim_element_bytes(sim));
     }
     return DIT_OK;
 }
@@ -100,7 +101,7 @@ static dit_status write_record(const report *r, const dit_pipeline *whole)
     rt.facts.parameters = 0; /* the estimate is one of fp32 */
     dit_status st = more ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_TRY_GOTO(st, describe(r, world_size, more), done); /* the denoising alone */
-    DIT_TRY_GOTO(st, predict(whole, world_size, &predicted), done);
+    DIT_TRY_GOTO(st, predict(r->sim, whole, world_size, &predicted), done);
     add_serial(r, world_size);
     st = dit_record_write_merged(&(dit_record_params){.program = "denoise",
                                                       .kase = &whole->kase,
@@ -111,7 +112,7 @@ static dit_status write_record(const report *r, const dit_pipeline *whole)
                                                       .more = more,
                                                       .out_folder = r->folder},
                                  r->ranks);
-    if (st == DIT_OK) st = dit_sim_check_memory(r->ranks, world_size);
+    if (st == DIT_OK) st = dit_sim_check_memory(r->sim, r->ranks, world_size);
 done:
     cJSON_Delete(more);
     free(predicted);
@@ -122,7 +123,7 @@ done:
 static dit_status write_report(const report *r)
 {
     dit_pipeline whole = {0};
-    dit_guest guest = dit_sim_guest();
+    dit_guest guest = dit_sim_guest(r->sim);
     cJSON *simulation = cJSON_DetachItemFromObjectCaseSensitive(r->doc->root, "simulation");
     dit_status st = dit_pipeline_create_counting(r->doc, 0, &guest, &whole);
     if (st == DIT_OK) {
@@ -144,7 +145,7 @@ static dit_status read_stretch(const dit_json *doc, dit_sim_stretch *out)
     return dit_json_optional_bool(doc, simulation, "/simulation", "layered", &out->layered);
 }
 
-dit_status dit_sim_denoise(const dit_json *doc, const char *folder)
+dit_status dit_sim_denoise(dit_sim *sim, const dit_json *doc, const char *folder)
 {
     dit_sim_stretch stretch;
     dit_sim_outcome outcome;
@@ -156,11 +157,11 @@ dit_status dit_sim_denoise(const dit_json *doc, const char *folder)
     DIT_TRY(read_stretch(doc, &stretch));
     DIT_TRY(dit_sim_hash_case(doc, case_id));
     DIT_TRY(dit_case_read(doc, &kase));
-    dit_status st = dit_sim_stretched(doc, &stretch, &outcome);
-    if (st == DIT_OK) own = measurement_of(&outcome, kase.steps, &it);
+    dit_status st = dit_sim_stretched(sim, doc, &stretch, &outcome);
+    if (st == DIT_OK) own = measurement_of(sim, &outcome, kase.steps, &it);
     if (st == DIT_OK) st = dit_sim_meet(&own, &ranks);
-    if (st == DIT_OK && ranks) st = dit_sim_serial_run(doc, &kase, &serial);
-    if (st == DIT_OK && ranks) st = write_report(&(report){doc, folder, case_id, ranks, &outcome, &serial});
+    if (st == DIT_OK && ranks) st = dit_sim_serial_run(sim, doc, &kase, &serial);
+    if (st == DIT_OK && ranks) st = write_report(&(report){sim, doc, folder, case_id, ranks, &outcome, &serial});
     if (st == DIT_OK) st = dit_comm_barrier(dit_comm_world()); /* what others have is read until then */
     free(ranks);
     free(outcome.step_ns);

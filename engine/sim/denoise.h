@@ -2,10 +2,10 @@
 #ifndef DIT_ENGINE_SIM_DENOISE_H
 #define DIT_ENGINE_SIM_DENOISE_H
 
-#include "base/json.h"
+#include "engine/sim/sim.h"
 
 /* Collective. Simulates the case and writes record.json into `folder`. Errors: as dit_sim_stretched; DIT_ERR_MEMORY,
  * with the record written, when a rank needs more than the accelerator has. */
-dit_status dit_sim_denoise(const dit_json *doc, const char *folder);
+dit_status dit_sim_denoise(dit_sim *sim, const dit_json *doc, const char *folder);
 
 #endif

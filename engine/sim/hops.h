@@ -1,33 +1,41 @@
-/* Hops: a ring of very many ranks from the first of its hops.
+/* Hops: a ring of very many ranks, told by its first hops.
  *
- * Every hop of a ring is as the one before: the same rows travel to the same neighbour beside the same attention. In
- * very large worlds only some first hops are messages; those behind them take as long as the last of these, and what is
- * computed beside them is charged as ever. Afterwards the ranks compare: hops that went on changing, or took one rank
- * longer than another, want more of them.
+ * Every hop of a ring is like the one before: as many rows travel to the same neighbour beside the same attention. In
+ * very large worlds only the first hops are messages. Each later hop takes as long as the last of the first ones, and
+ * what is computed beside it is charged as ever. Afterwards the ranks compare: where hops still changed, or took one
+ * rank longer than another, more of them have to be messages.
  */
 #ifndef DIT_ENGINE_SIM_HOPS_H
 #define DIT_ENGINE_SIM_HOPS_H
 
 #include "engine/comm/comm.h"
 
+/* One rank's choice, and what it saw of all rings since it was made. */
+typedef struct {
+    int64_t simulated;        /* hops of a long ring that are messages; 0: all of them     */
+    double unlike;            /* the most that the last two of them differed, as a share   */
+    double longest, shortest; /* of the hops that stand for those left out, in seconds     */
+    bool any;                 /* hops were left out                                        */
+} dit_sim_hops;
+
 /* One ring as one of its ranks sees it. Zeroed at the start. */
 typedef struct {
-    int64_t begun;  /* hops, of all turns around the ring                  */
-    int64_t at, of; /* the newest one in its turn, of so many             */
-    double ended_s; /* the one before                                     */
-    double seconds; /* that one took                                      */
+    int64_t begun;  /* hops, of all turns around the ring      */
+    int64_t at, of; /* the newest one in its turn, of so many  */
+    double ended_s; /* when the one before it ended            */
+    double seconds; /* how long that one took                  */
 } dit_sim_ring;
 
-/* From now on rings of more than twice so many hops are told by their first `hops`; 0: by all. Forgets what it saw. */
-void dit_sim_hops_set(int hops);
-/* The next hop begins; a turn has `of` of them. Returns true if it is left out: then there is no message. */
-bool dit_sim_hops_next(dit_sim_ring *ring, int64_t of);
-/* It is over at `now_s`, its message has come. */
-void dit_sim_hops_arrived(dit_sim_ring *ring, double now_s);
-/* When the message of a hop that is none would have come; the hop is over then. */
+/* Rings of more than twice `simulated` hops are told by so many from now on; 0: no ring is. */
+dit_sim_hops dit_sim_hops_of(int simulated);
+/* The next hop of a turn of `of` begins. Returns true if it is left out: then it is no message. */
+bool dit_sim_hops_next(const dit_sim_hops *hops, dit_sim_ring *ring, int64_t of);
+/* The message of a hop has arrived, and the hop ends, at `now_s`. */
+void dit_sim_hops_arrived(dit_sim_hops *hops, dit_sim_ring *ring, double now_s);
+/* Returns when the message of a hop that is left out would have arrived. The hop ends then. */
 double dit_sim_hops_due(dit_sim_ring *ring);
-/* Collective: whether all that was left out since dit_sim_hops_set was like what was there, to DIT_SIM_SHARES_ALIKE of
- * a hop. *left_out: whether anything was. Errors: DIT_ERR_MEMORY, DIT_ERR_MPI. */
-dit_status dit_sim_hops_are_alike(bool *alike, bool *left_out);
+/* Collective over the world. *left_out: some rank's hops were. *alike: they were like those that were messages, to
+ * DIT_SIM_SHARES_ALIKE of a hop, on all ranks. Errors: DIT_ERR_MEMORY, DIT_ERR_MPI. */
+dit_status dit_sim_hops_are_alike(const dit_sim_hops *hops, bool *alike, bool *left_out);
 
 #endif

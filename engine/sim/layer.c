@@ -5,13 +5,13 @@
 #include "engine/case/platform.h"
 #include "engine/sim/account.h"
 #include "engine/sim/report.h"
-#include "engine/sim/sim.h"
 #include "engine/sim/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
+    dit_sim *sim;
     const dit_json *doc;
     const char *folder;
     dit_case kase; /* id, parallel, attention */
@@ -40,7 +40,7 @@ static dit_status read_case(sim_layer *p)
                         platform.attention);
     const cJSON *measure = cJSON_GetObjectItemCaseSensitive(p->doc->root, "measure");
     p->waits = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(measure, "waits"));
-    p->guest = dit_sim_guest();
+    p->guest = dit_sim_guest(p->sim);
     p->kase.parallel.habits.exchange_alone = p->guest.habits.exchange_alone && !p->layer.packed;
     return dit_layer_check(&p->kase.parallel, &p->layer);
 }
@@ -88,12 +88,12 @@ enum { FORWARDS = 64 };
 static dit_status run_forwards(sim_layer *p, dit_sim_watch *watch, double *began_s)
 {
     for (p->forwards = 0;; p->forwards++) {
-        p->steady = dit_sim_watch_begin(watch, p->forwards) > p->forwards;
+        p->steady = dit_sim_watch_begin(watch, p->sim, p->forwards) > p->forwards;
         p->before = p->now, p->now = dit_sim_counted(&p->rt);
-        began_s[p->forwards] = dit_sim_now();
+        began_s[p->forwards] = dit_sim_now(p->sim);
         if (p->steady || p->forwards == FORWARDS) return DIT_OK;
         DIT_TIMED(&p->rt, DIT_TIME_BLOCKS, DIT_TRY(dit_layer_run_forward(&p->run)));
-        if (p->waits) dit_sim_synchronise();
+        if (p->waits) dit_sim_synchronise(p->sim);
     }
 }
 
@@ -122,7 +122,7 @@ static void take_measurement(sim_layer *p)
     dit_sim_counted_grow(&account.counted, 1, &p->now, &p->before);
     memcpy(account.peak, p->rt.ledger.peak, sizeof account.peak);
     account.total_peak = p->rt.ledger.total_peak;
-    dit_sim_account_resize(&account, dit_sim_element_bytes());
+    dit_sim_account_resize(&account, dit_sim_element_bytes(p->sim));
     p->iteration = account.counted;
     p->iteration.latency_ns = (int64_t)(p->seconds * 1e9 + 0.5);
     m->iterations = m->steps = 1;
@@ -138,7 +138,7 @@ static void take_measurement(sim_layer *p)
 static dit_status describe(const sim_layer *p, const dit_measurement *ranks, cJSON *more)
 {
     cJSON *simulation;
-    DIT_TRY(dit_sim_describe(ranks, dit_comm_size(dit_comm_world()), p->forwards + 1, more, &simulation));
+    DIT_TRY(dit_sim_describe(p->sim, ranks, dit_comm_size(dit_comm_world()), p->forwards + 1, more, &simulation));
     if (cJSON_AddBoolToObject(simulation, "steady", p->steady)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
 }
@@ -148,7 +148,7 @@ static dit_status write_record(const sim_layer *p, const dit_measurement *ranks,
     dit_volume_table predicted;
     DIT_TRY(describe(p, ranks, more));
     dit_layer_volume(&p->rt.parallel, &p->layer, &predicted);
-    dit_volume_resize(&predicted, dit_sim_element_bytes());
+    dit_volume_resize(&predicted, dit_sim_element_bytes(p->sim));
     DIT_TRY(dit_record_write_merged(&(dit_record_params){.program = "attention",
                                                          .kase = &p->kase,
                                                          .rt = &p->rt,
@@ -157,7 +157,7 @@ static dit_status write_record(const sim_layer *p, const dit_measurement *ranks,
                                                          .more = more,
                                                          .out_folder = p->folder},
                                     ranks));
-    return dit_sim_check_memory(ranks, dit_comm_size(dit_comm_world()));
+    return dit_sim_check_memory(p->sim, ranks, dit_comm_size(dit_comm_world()));
 }
 
 /* "layer" and "balance" are told by all ranks; nothing was computed that a plain operator could be held against. */
@@ -180,11 +180,11 @@ static dit_status report(const sim_layer *p)
     return st;
 }
 
-dit_status dit_sim_layer(const dit_json *doc, const char *folder)
+dit_status dit_sim_layer(dit_sim *sim, const dit_json *doc, const char *folder)
 {
     sim_layer *p = calloc(1, sizeof *p);
     if (!p) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a layer");
-    p->doc = doc, p->folder = folder;
+    p->sim = sim, p->doc = doc, p->folder = folder;
     dit_status st = read_case(p);
     if (st == DIT_OK) st = simulate(p);
     if (st == DIT_OK) take_measurement(p);

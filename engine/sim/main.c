@@ -7,8 +7,8 @@
  * memory are those of the simulation's element type. A rank that needs more memory than the accelerator has is an error
  * after the record is written. On failure error.json and an exit code, as ditbench-engine has them.
  */
-#include "engine/comm/comm.h"
 #include "engine/results/record.h"
+#include "engine/sim/comm.h"
 #include "engine/sim/denoise.h"
 #include "engine/sim/layer.h"
 #include "engine/sim/sim.h"
@@ -38,24 +38,24 @@ static dit_status parse(int argc, char **argv, arguments *out)
                           "ditbench-engine-sim " DITBENCH_VERSION " is started by smpirun");
 }
 
-static dit_status run_program(const dit_json *doc, const char *folder)
+static dit_status run_program(dit_sim *sim, const dit_json *doc, const char *folder)
 {
     const char *program;
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "program", &program));
-    DIT_TRY(dit_sim_read(doc));
-    if (strcmp(program, "denoise") == 0) return dit_sim_denoise(doc, folder);
-    if (strcmp(program, "attention") == 0) return dit_sim_layer(doc, folder);
+    DIT_TRY(dit_sim_read(sim, doc, dit_comm_size(dit_comm_world())));
+    if (strcmp(program, "denoise") == 0) return dit_sim_denoise(sim, doc, folder);
+    if (strcmp(program, "attention") == 0) return dit_sim_layer(sim, doc, folder);
     return dit_json_fail(doc, "/program", DIT_ERR_UNSUPPORTED, "\"%s\" is not simulated: denoise and attention are",
                          program);
 }
 
-static dit_status run(const arguments *args)
+static dit_status run(dit_sim *sim, const arguments *args)
 {
     dit_json doc = {0};
     dit_status st = dit_json_read_file(args->case_path, &doc);
     if (st == DIT_OK && mkdir(args->out_folder, 0777) != 0 && errno != EEXIST)
         st = DIT_FAIL(DIT_ERR_IO, "cannot make %s: %s", args->out_folder, strerror(errno));
-    if (st == DIT_OK) st = run_program(&doc, args->out_folder);
+    if (st == DIT_OK) st = run_program(sim, &doc, args->out_folder);
     dit_json_release(&doc);
     return st;
 }
@@ -63,9 +63,11 @@ static dit_status run(const arguments *args)
 int main(int argc, char **argv)
 {
     arguments args;
+    dit_sim_library library = {0};
     dit_status st = parse(argc, argv, &args);
-    if (st == DIT_OK) st = dit_comm_start("simulated", &argc, &argv);
-    if (st == DIT_OK) st = run(&args);
+    if (st == DIT_OK) st = dit_sim_create(&dit_sim_simgrid, &library.sim);
+    if (st == DIT_OK) st = dit_comm_start_with(&dit_comm_simulated, &library, &argc, &argv);
+    if (st == DIT_OK) st = run(library.sim, &args);
     if (st != DIT_OK) {
         dit_error_print("ditbench-engine-sim");
         if (args.out_folder) dit_record_write_error(args.out_folder);

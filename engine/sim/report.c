@@ -2,7 +2,6 @@
 
 #include "engine/case/case.h"
 #include "engine/sim/account.h"
-#include "engine/sim/sim.h"
 
 #include <stdlib.h>
 
@@ -31,27 +30,28 @@ dit_status dit_sim_meet(const dit_measurement *own, dit_measurement **out)
     return st;
 }
 
-dit_status dit_sim_describe(const dit_measurement *ranks, int world_size, int repeats, cJSON *more, cJSON **out)
+dit_status dit_sim_describe(const dit_sim *sim, const dit_measurement *ranks, int world_size, int repeats, cJSON *more,
+                            cJSON **out)
 {
     int64_t messages = 0;
     *out = cJSON_AddObjectToObject(more, "simulation");
     if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     for (int rank = 0; rank < world_size; rank++) messages += dit_sim_counted_messages(&ranks[rank].iteration[0]);
-    DIT_TRY(dit_json_add_string(*out, "accelerator", dit_sim_accelerator()));
-    DIT_TRY(dit_json_add_string(*out, "profile", dit_sim_profile()));
-    DIT_TRY(dit_json_add_int(*out, "element_bytes", dit_sim_element_bytes()));
+    DIT_TRY(dit_json_add_string(*out, "accelerator", dit_sim_accelerator(sim)));
+    DIT_TRY(dit_json_add_string(*out, "profile", dit_sim_profile(sim)));
+    DIT_TRY(dit_json_add_int(*out, "element_bytes", dit_sim_element_bytes(sim)));
     DIT_TRY(dit_json_add_int(*out, "steps_simulated", repeats));
     return dit_json_add_int(*out, "messages", messages);
 }
 
-dit_status dit_sim_check_memory(const dit_measurement *ranks, int world_size)
+dit_status dit_sim_check_memory(const dit_sim *sim, const dit_measurement *ranks, int world_size)
 {
     const double gib = 1024.0 * 1024 * 1024;
-    int64_t there = dit_sim_memory_bytes();
+    int64_t there = dit_sim_memory_bytes(sim);
     for (int rank = 0; rank < world_size; rank++)
         if (there && ranks[rank].head.total_peak > there)
             return dit_error_hint(DIT_FAIL(DIT_ERR_MEMORY, "rank %d needs %.2f GiB, %s has %.2f GiB", rank,
-                                           (double)ranks[rank].head.total_peak / gib, dit_sim_accelerator(),
+                                           (double)ranks[rank].head.total_peak / gib, dit_sim_accelerator(sim),
                                            (double)there / gib),
                                   "methods that cut the weights or the picture need less: see ditbench explain");
     return DIT_OK;

@@ -7,8 +7,8 @@
 #ifndef DIT_ENGINE_SIM_SERIAL_H
 #define DIT_ENGINE_SIM_SERIAL_H
 
-#include "base/json.h"
 #include "engine/case/case.h"
+#include "engine/sim/sim.h"
 
 typedef struct {
     double text_encoder_s, vae_decode_s;   /* virtual; 0: the case names none             */
@@ -20,6 +20,6 @@ typedef struct {
  * nothing where the case's measure.scope is not "pipeline". `text_encoders`: [{"name", "layers", "width", "heads",
  * "head_dim", "feed_forward", "gated", "tokens", "runs"}]: runs is how many texts are encoded one after the other.
  * Errors: DIT_ERR_JSON_*; what making and running the VAE gives. */
-dit_status dit_sim_serial_run(const dit_json *doc, const dit_case *kase, dit_sim_serial *out);
+dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out);
 
 #endif

@@ -1,81 +1,102 @@
-/* Simulation: the engine as ranks of SimGrid. Only what smpicc compiles has this folder (ditbench-engine-sim).
+/* Simulator: the time of one rank of a simulation. Every rank of ditbench-engine-sim has one.
  *
- * A rank's operators take virtual time on two timelines, host and device (kernels/cost/clock.h); what has come together
- * is charged to the simulated device when the rank next talks to another. Messages go through SimGrid's links and carry
- * nothing. Everything between is the engine's own code.
+ * A rank's operators take virtual time on two timelines, host and device (kernels/cost/clock.h). Their sum is charged
+ * to SimGrid when the rank next talks to another. Messages go over SimGrid's links and carry nothing. Everything
+ * between is the engine's own code, whose guest the simulator is (engine/runtime/guest.h).
+ *
+ * Times are in seconds. "Now" of SimGrid is the clock of simgrid.h; now of the host and of the device are ahead of it by
+ * what is not charged yet. Bytes are fp32's, as the engine counts them, where nothing else is said.
  * Source: Degomme et al., Simulating MPI applications: the SMPI approach (TPDS 2017).
  */
 #ifndef DIT_ENGINE_SIM_H
 #define DIT_ENGINE_SIM_H
 
 #include "base/json.h"
+#include "engine/runtime/guest.h"
+#include "engine/sim/hops.h"
+#include "engine/sim/links.h"
 #include "kernels/cost/collective.h"
 #include "kernels/cost/operator.h"
-#include "engine/runtime/guest.h"
 
-#include <stdint.h>
+typedef struct dit_sim dit_sim;
 
-/* Collective. From now on dit_clock_ns is virtual time, what is not charged yet included. *ranks: of the world. Errors:
+/* A rank whose host and device have done nothing, on devices that dit_sim_read names. `grid` outlives it. Errors:
  * DIT_ERR_MEMORY. */
-dit_status dit_sim_start(int *ranks);
-/* Collective. Zeroed memory that all ranks see: they are of one process. From calloc; whoever is last frees it. Errors:
- * DIT_ERR_MEMORY. */
-dit_status dit_sim_shared(int64_t bytes, void **out);
-/* This rank's virtual time in seconds; what is not charged yet is included. */
-double dit_sim_now(void);
-/* When this rank's host has issued everything so far: before or after. */
-double dit_sim_host_now(void);
-/* Reads the case's "simulation": {"accelerator": FILE, "profile": FILE, "element": "fp16", "replay": true where every
- * step is to be simulated, and what links.h says}, and has operators charged by them. Errors: DIT_ERR_JSON_*,
- * DIT_ERR_IO, DIT_ERR_UNSUPPORTED. */
-dit_status dit_sim_read(const dit_json *doc);
-/* Names that were read, for the record; never NULL. */
-const char *dit_sim_accelerator(void);
-const char *dit_sim_profile(void);
-int64_t dit_sim_memory_bytes(void);
-/* The guest that this rank's simulator is; every step is done. */
-dit_guest dit_sim_guest(void);
-/* How many bytes an element has there. */
-int dit_sim_element_bytes(void);
-/* Charges one call that no operator of the table makes. */
-void dit_sim_charge(const dit_cost_op *op);
+dit_status dit_sim_create(const dit_sim_grid *grid, dit_sim **out);
+void dit_sim_free(dit_sim *sim); /* accepts NULL */
+/* From now on dit_clock_ns is dit_sim_now. */
+void dit_sim_set_clock(dit_sim *sim);
+/* Reads the case's "simulation": {"accelerator": FILE, "profile": FILE, "element": "fp16"} and what links.h reads. From
+ * now on each call of dit_kernels_cost is charged to this rank, one of `ranks`. "replay" and "layered" are for
+ * stretch.h. Errors: DIT_ERR_JSON_*, DIT_ERR_IO, DIT_ERR_UNSUPPORTED. */
+dit_status dit_sim_read(dit_sim *sim, const dit_json *doc, int ranks);
 
-/* Operators take no time from now on: of a collective library that adds while it sends. */
-void dit_sim_free_of_charge(bool free);
-/* Issues messages. Returns true if the device is still busy: then the next compute kernel starts before the message
- * kernel, because it shares the running kernel's stream, needs no event, and takes the processors first. */
-bool dit_sim_issue(void);
-/* In comm.c: starts issued messages that waited for the operator after them to leave processors, if there are any. */
-void dit_sim_start_put_off(void);
-/* Before issued messages of a collective of `bytes` (as NCCL counts them): charged time passes, and the latency that
- * the library puts in front. Returns by how much its algorithm and protocol stretch the messages; below 1 where they
- * are faster than the simulated links. `beside`: the rank goes on computing meanwhile, with the processors that the
- * messages leave it, for as long as the library expects them to take. */
-double dit_sim_enter(const dit_cost_group *group, dit_cost_collective collective, double bytes, bool beside);
-/* Instead of issued messages that are not sent: the device is not held up, what it computes next is beside them. */
-void dit_sim_pass_over(const dit_cost_group *group, double bytes);
-/* When the device is done with everything so far, and that it waits until then. */
-double dit_sim_device_now(void);
-void dit_sim_wait_until(double device_s);
-/* Of ranks that share memory: their own core takes the time of `messages` messages, and of copying so many bytes of
- * them. Others: nothing. */
-void dit_sim_copy(int messages, double bytes);
-/* Bytes of an entry's exchange as those of the exchange that is made; false: it has been. */
-bool dit_sim_batch(int64_t *bytes);
-/* Before waiting for messages that are under way: charged time passes. */
-void dit_sim_enter_wait(void);
-/* When the messages entered last are done, by their library, if it begins them at `free_s` or now, whichever is later.
- */
-double dit_sim_done_after(double free_s);
-/* Time passes until then. */
-void dit_sim_not_before(double when_s);
-/* After either, when the ranks' ends are done, too. */
-void dit_sim_leave(void);
+/* ---- what was read ----------------------------------------------------------------------------------------------- */
+
+/* Names, never NULL. */
+const char *dit_sim_accelerator(const dit_sim *sim);
+const char *dit_sim_profile(const dit_sim *sim);
+int64_t dit_sim_memory_bytes(const dit_sim *sim); /* of a device; 0: not known */
+int dit_sim_element_bytes(const dit_sim *sim);
+const dit_sim_links *dit_sim_get_links(const dit_sim *sim);
+/* How long rings are told by their first hops; the caller may set it anew at any time between two runs. */
+dit_sim_hops *dit_sim_get_hops(dit_sim *sim);
+/* The engine's guest; every step is done. `sim` outlives it. */
+dit_guest dit_sim_guest(dit_sim *sim);
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+/* When this rank is done with everything so far: its host, its device, and what is charged. */
+double dit_sim_now(const dit_sim *sim);
+/* When its host has issued everything so far. */
+double dit_sim_host_now(const dit_sim *sim);
+/* When its device is done with everything so far. */
+double dit_sim_device_now(const dit_sim *sim);
+/* The device does nothing before `device_s`. */
+void dit_sim_wait_until(dit_sim *sim, double device_s);
+/* Charges one operator that is no call of dit_kernels_cost. */
+void dit_sim_charge(dit_sim *sim, const dit_cost_op *op);
+/* true: calls of dit_kernels_cost take no time until this is false again. A collective library adds while it sends. */
+void dit_sim_set_free_of_charge(dit_sim *sim, bool free_of_charge);
 /* Host and device wait for each other: nothing is issued ahead. */
-void dit_sim_synchronise(void);
-/* Bytes on the wire of `bytes` fp32 bytes, in the element type of the simulation and stretched. */
-int64_t dit_sim_wire(int64_t bytes, double stretch);
-/* Memory that messages are said to come from and go to: shared by all, never read. At least so many bytes. */
-void *dit_sim_buffer(int64_t bytes);
+void dit_sim_synchronise(dit_sim *sim);
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+/* Issues messages: the host spends the time of one collective. Returns true if the device is still busy: then the next
+ * compute kernel starts before the message kernel, because it shares the running kernel's stream, needs no event, and
+ * takes the processors first. */
+bool dit_sim_issue(dit_sim *sim);
+/* Puts issued messages off until the operator issued next has the processors: start(context) starts them then. Nothing
+ * else may be put off. */
+void dit_sim_put_off(dit_sim *sim, dit_status (*start)(void *context), void *context);
+/* Starts now what is put off, if anything is. Errors: what starting it, or anything that was put off before, gave. */
+dit_status dit_sim_start_put_off(dit_sim *sim);
+/* Starts issued messages of a collective of `bytes`, counted as in kernels/cost/collective.h. Time passes until the
+ * device gets to them, and then the latency that the library puts in front. `beside`: the rank computes on meanwhile,
+ * slowed down by the processors that the messages hold for as long as the library expects them to take. Returns how many
+ * times longer the simulated messages are to be; below 1 where the library is faster than the simulated links. */
+double dit_sim_enter(dit_sim *sim, const dit_cost_group *group, dit_cost_collective collective, double bytes,
+                     bool beside);
+/* Takes the place of dit_sim_enter for messages of two neighbours that are left out: what the device computes next is
+ * beside them. */
+void dit_sim_pass_over(dit_sim *sim, const dit_cost_group *group, double bytes);
+/* Begins to wait for messages that are under way: time passes until the device gets there. */
+void dit_sim_enter_wait(dit_sim *sim);
+/* Ends what dit_sim_enter or dit_sim_enter_wait began, not before the ranks' own ends are done (dit_cost_exchange). */
+void dit_sim_leave(dit_sim *sim);
+/* SimGrid's time at which the library is done with the messages started last, if it begins them at `free_s`, or when
+ * they were started where that is later. */
+double dit_sim_done_after(const dit_sim *sim, double free_s);
+/* Time passes until SimGrid's clock is at `when_s`. */
+void dit_sim_not_before(dit_sim *sim, double when_s);
+/* Ranks that share memory spend their own core's time on `messages` messages and on copying `bytes` bytes. Others spend
+ * none. */
+void dit_sim_copy(dit_sim *sim, int messages, double bytes);
+/* Returns false for an entry of a batch whose exchange was part of the first entry's; else *bytes becomes those of the
+ * exchange that is made. */
+bool dit_sim_batch(const dit_sim *sim, int64_t *bytes);
+/* Bytes on SimGrid's links of `bytes` bytes: in the simulation's element, times `stretch`, whole floats. */
+int64_t dit_sim_wire(const dit_sim *sim, int64_t bytes, double stretch);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include "base/architecture.h"
 #include "engine/case/pipeline.h"
-#include "engine/sim/hops.h"
-#include "engine/sim/sim.h"
 #include "engine/sim/watch.h"
 
 #include <stdlib.h>
@@ -18,6 +16,7 @@ static cJSON *member(const dit_json *doc, const char *object, const char *key)
 
 /* The steps of one rank, and what it had counted when it began them. */
 typedef struct {
+    dit_sim *sim;
     dit_sim_watch *watch;
     dit_iteration before, now; /* the newest two */
 } own_steps;
@@ -27,7 +26,7 @@ static int begin(void *steps, const dit_runtime *rt, int step)
     own_steps *own = steps;
     own->before = own->now;
     own->now = dit_sim_counted(rt);
-    return dit_sim_watch_begin(own->watch, step);
+    return dit_sim_watch_begin(own->watch, own->sim, step);
 }
 
 static dit_status check_volume(const dit_pipeline *p, const dit_comm_counters *counters)
@@ -65,7 +64,7 @@ static dit_status run_steps(const dit_json *doc, int steps, own_steps *own, dit_
     dit_pipeline p = {0};
     dit_status st;
     int64_t elapsed_ns;
-    dit_guest guest = dit_sim_guest();
+    dit_guest guest = dit_sim_guest(own->sim);
     guest.begin_step = begin, guest.steps = own;
     DIT_TRY_GOTO(st, dit_pipeline_create_guest(doc, &guest, &p), done);
     dit_runtime_reset_account(&p.rt);
@@ -78,10 +77,12 @@ done:
     return st;
 }
 
-static dit_status watch_steps(const dit_json *doc, const dit_sim_watch_params *watched, dit_sim_outcome *out)
+static dit_status watch_steps(dit_sim *sim, const dit_json *doc, const dit_sim_watch_params *watched,
+                              dit_sim_outcome *out)
 {
     own_steps *own = calloc(1, sizeof *own);
     if (!own) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for steps");
+    own->sim = sim;
     dit_status st = dit_sim_watch_open(watched, &own->watch);
     if (st == DIT_OK) st = run_steps(doc, watched->repeats, own, out);
     dit_sim_watch_close(own->watch);
@@ -91,13 +92,13 @@ static dit_status watch_steps(const dit_json *doc, const dit_sim_watch_params *w
 
 /* All steps, of as many blocks as the document has now. *hops: of long rings, more afterwards where so many do not tell
  * of all; 0: all. */
-static dit_status simulate_steps(const dit_json *doc, const dit_sim_watch_params *watched, int *hops,
+static dit_status simulate_steps(dit_sim *sim, const dit_json *doc, const dit_sim_watch_params *watched, int *hops,
                                  dit_sim_outcome *out)
 {
     for (bool alike = false, left_out; !alike; *hops *= 4) {
-        dit_sim_hops_set(*hops);
-        DIT_TRY(watch_steps(doc, watched, out));
-        DIT_TRY(dit_sim_hops_are_alike(&alike, &left_out));
+        *dit_sim_get_hops(sim) = dit_sim_hops_of(*hops);
+        DIT_TRY(watch_steps(sim, doc, watched, out));
+        DIT_TRY(dit_sim_hops_are_alike(dit_sim_get_hops(sim), &alike, &left_out));
         out->hops = left_out ? *hops : 0;
         if (alike) return DIT_OK;
     }
@@ -143,8 +144,8 @@ static bool repeats_blocks(const dit_json *doc, const dit_sim_stretch *stretch)
 enum { FIRST_HOPS = 8 };
 
 /* One block of each kind, then one more of each kind in turn. `base` and `more` have places of their own for steps. */
-static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_params *watched, dit_sim_outcome *base,
-                                  dit_sim_outcome *more, dit_sim_outcome *out)
+static dit_status simulate_blocks(dit_sim *sim, const dit_json *doc, const dit_sim_watch_params *watched,
+                                  dit_sim_outcome *base, dit_sim_outcome *more, dit_sim_outcome *out)
 {
     cJSON *layers[DIT_BLOCK_KINDS];
     int all[DIT_BLOCK_KINDS] = {0}, simulated = 0, steps = watched->repeats;
@@ -155,7 +156,7 @@ static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_param
         simulated += all[i] > 1 ? 2 : all[i];
     }
     int hops = FIRST_HOPS;
-    DIT_TRY(simulate_steps(doc, watched, &hops, base));
+    DIT_TRY(simulate_steps(sim, doc, watched, &hops, base));
     int64_t *step_ns = out->step_ns;
     memcpy(step_ns, base->step_ns, (size_t)steps * sizeof *step_ns);
     *out = *base;
@@ -163,7 +164,7 @@ static dit_status simulate_blocks(const dit_json *doc, const dit_sim_watch_param
     for (int i = 0; i < DIT_BLOCK_KINDS; i++) {
         if (all[i] <= 1) continue;
         cJSON_SetNumberValue(layers[i], 2);
-        DIT_TRY(simulate_steps(doc, watched, &hops, more));
+        DIT_TRY(simulate_steps(sim, doc, watched, &hops, more));
         cJSON_SetNumberValue(layers[i], 1);
         dit_sim_account_grow(&out->account, all[i] - 1, &more->account, &base->account);
         for (int step = 0; step < steps; step++)
@@ -197,20 +198,20 @@ static dit_sim_watch_params watch_of(const dit_json *doc, int steps, const dit_s
 }
 
 /* scratch: two outcomes */
-static dit_status simulate_all(const dit_json *doc, int steps, const dit_sim_stretch *stretch, dit_sim_outcome *scratch,
-                               dit_sim_outcome *out)
+static dit_status simulate_all(dit_sim *sim, const dit_json *doc, int steps, const dit_sim_stretch *stretch,
+                               dit_sim_outcome *scratch, dit_sim_outcome *out)
 {
     bool layered = repeats_blocks(doc, stretch);
     dit_sim_watch_params watched = watch_of(doc, steps, stretch, layered);
     DIT_TRY(take_steps(steps, out));
     int hops = 0;
-    if (!layered) return simulate_steps(doc, &watched, &hops, out);
+    if (!layered) return simulate_steps(sim, doc, &watched, &hops, out);
     DIT_TRY(take_steps(steps, &scratch[0]));
     DIT_TRY(take_steps(steps, &scratch[1]));
-    return simulate_blocks(doc, &watched, &scratch[0], &scratch[1], out);
+    return simulate_blocks(sim, doc, &watched, &scratch[0], &scratch[1], out);
 }
 
-dit_status dit_sim_stretched(const dit_json *doc, const dit_sim_stretch *stretch, dit_sim_outcome *out)
+dit_status dit_sim_stretched(dit_sim *sim, const dit_json *doc, const dit_sim_stretch *stretch, dit_sim_outcome *out)
 {
     const cJSON *count = member(doc, "run", "num_inference_steps");
     *out = (dit_sim_outcome){0};
@@ -219,7 +220,7 @@ dit_status dit_sim_stretched(const dit_json *doc, const dit_sim_stretch *stretch
     int steps = count->valueint;
     dit_sim_outcome *scratch = calloc(2, sizeof *scratch);
     if (!scratch) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a simulation");
-    dit_status st = simulate_all(doc, steps, stretch, scratch, out);
+    dit_status st = simulate_all(sim, doc, steps, stretch, scratch, out);
     free(scratch[0].step_ns);
     free(scratch[1].step_ns);
     free(scratch);

@@ -9,8 +9,8 @@
 #ifndef DIT_ENGINE_SIM_STRETCH_H
 #define DIT_ENGINE_SIM_STRETCH_H
 
-#include "base/json.h"
 #include "engine/sim/account.h"
+#include "engine/sim/sim.h"
 
 enum { DIT_SIM_LAYERED_WORLD = 256 };
 
@@ -31,6 +31,6 @@ typedef struct {
 
 /* Collective. Simulates the denoising of `doc`, whose number of steps and blocks is changed meanwhile. Errors: as
  * dit_pipeline_create and dit_pipeline_run; DIT_ERR_BYTES_MISMATCH when what was sent is not the closed form. */
-dit_status dit_sim_stretched(const dit_json *doc, const dit_sim_stretch *stretch, dit_sim_outcome *out);
+dit_status dit_sim_stretched(dit_sim *sim, const dit_json *doc, const dit_sim_stretch *stretch, dit_sim_outcome *out);
 
 #endif

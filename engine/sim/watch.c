@@ -1,7 +1,6 @@
 #include "engine/sim/watch.h"
 
 #include "engine/comm/comm.h"
-#include "engine/sim/sim.h"
 
 #include <limits.h>
 #include <math.h>
@@ -111,11 +110,12 @@ static void look(dit_sim_watch *watch, int at)
     watch->seconds = mean_seconds(watch, at), watch->alike = same ? 0 : DIT_SIM_SHARES_ALIKE;
 }
 
-int dit_sim_watch_begin(dit_sim_watch *watch, int at)
+int dit_sim_watch_begin(dit_sim_watch *watch, const dit_sim *sim, int at)
 {
     int rank = dit_comm_rank(dit_comm_world());
     if (at == watch->left_out) return watch->is.repeats - 1;
-    watch->beginning[(size_t)at * (size_t)watch->ranks + (size_t)rank] = (beginning){dit_sim_now(), dit_sim_host_now()};
+    watch->beginning[(size_t)at * (size_t)watch->ranks + (size_t)rank] =
+        (beginning){dit_sim_now(sim), dit_sim_host_now(sim)};
     if (at > watch->furthest) watch->furthest = at;
     bool last = ++watch->begun[at] == watch->ranks;
     if (last && at >= watch->is.first + 2 && watch->left_out == watch->is.repeats) look(watch, at);

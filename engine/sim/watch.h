@@ -8,9 +8,7 @@
 #ifndef DIT_ENGINE_SIM_WATCH_H
 #define DIT_ENGINE_SIM_WATCH_H
 
-#include "base/status.h"
-
-#include <stdbool.h>
+#include "engine/sim/sim.h"
 
 /* Between how far repeats may differ and yet be the same, as a share of one. SimGrid shares links out to 1e-5: where
  * ranks of several nodes meet on one, repeats go on differing by that. */
@@ -38,7 +36,7 @@ void dit_sim_watch_close(dit_sim_watch *watch);
 /* Repeat `at`, from 0, begins on this rank now. Returns the repeat that it is to do: this one, or the last one, all
  * between being left out. Left out are only those that all ranks leave out. No host is caught up with in them: one that
  * is ahead of its device but slower holds it up from then on. */
-int dit_sim_watch_begin(dit_sim_watch *watch, int at);
+int dit_sim_watch_begin(dit_sim_watch *watch, const dit_sim *sim, int at);
 /* How many were left out, what each of them takes, the mean of ranks, and to which share of it they agree (0: 1e-9). */
 int dit_sim_watch_left_out(const dit_sim_watch *watch);
 double dit_sim_watch_seconds(const dit_sim_watch *watch);

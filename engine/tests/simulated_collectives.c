@@ -7,8 +7,7 @@
  * after the others.
  */
 #include "base/json.h"
-#include "engine/comm/comm.h"
-#include "engine/sim/sim.h"
+#include "engine/sim/comm.h"
 
 #include <mpi.h>
 #include <smpi/smpi.h>
@@ -70,7 +69,7 @@ static dit_status measure(dit_comm *comm, const char *what, int64_t floats, bool
     return DIT_OK;
 }
 
-static dit_status run(int argc, char **argv)
+static dit_status run(dit_sim *sim, int argc, char **argv)
 {
     static dit_comm_counters counters;
     dit_parallel parallel = {0};
@@ -80,7 +79,7 @@ static dit_status run(int argc, char **argv)
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) parallel.degree[axis] = 1;
     parallel.degree[DIT_AXIS_TENSOR] = dit_comm_size(dit_comm_world());
     DIT_TRY(dit_json_read_file(argv[1], &doc));
-    DIT_TRY(dit_sim_read(&doc));
+    DIT_TRY(dit_sim_read(sim, &doc, dit_comm_size(dit_comm_world())));
     DIT_TRY(dit_comm_create(&parallel, DIT_AXIS_TENSOR, &counters, &comm));
     for (int i = 3; i < argc; i++) {
         if (strcmp(argv[i], "late") != 0) DIT_TRY(measure(comm, argv[2], atoll(argv[i]), late));
@@ -93,8 +92,10 @@ static dit_status run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    dit_status st = dit_comm_start("simulated", &argc, &argv);
-    if (st == DIT_OK) st = run(argc, argv);
+    dit_sim_library library = {0};
+    dit_status st = dit_sim_create(&dit_sim_simgrid, &library.sim);
+    if (st == DIT_OK) st = dit_comm_start_with(&dit_comm_simulated, &library, &argc, &argv);
+    if (st == DIT_OK) st = run(library.sim, argc, argv);
     if (st != DIT_OK) fprintf(stderr, "%s\n", dit_error_last()->message);
     if (st != DIT_OK) dit_comm_abort(1);
     dit_comm_finish();

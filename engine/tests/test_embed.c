@@ -4,6 +4,9 @@
 
 #include "base/tests/test.h"
 
+/* Whose memory is there. */
+static const dit_runtime host;
+
 static dit_safetensors *ops;
 
 static int open_ops(void **state)
@@ -60,7 +63,7 @@ static void sincos_tables_put_the_column_first(void **state)
     float reference[15 * 24], out[15 * 24];
     (void)state;
     read_into("sincos2d.h5_w3_base8_scale2_dim24", 15 * 24, reference);
-    embed_sincos_2d(5, 3, 24, 8, 2, 0, 15, out);
+    embed_sincos_2d(&host, 5, 3, 24, 8, 2, 0, 15, out);
     expect_close(out, reference, 15 * 24, 2e-7f);
 }
 
@@ -68,8 +71,8 @@ static void a_shard_of_the_table_is_a_part_of_the_whole(void **state)
 {
     float whole[15 * 24], part[6 * 24];
     (void)state;
-    embed_sincos_2d(5, 3, 24, 8, 2, 0, 15, whole);
-    embed_sincos_2d(5, 3, 24, 8, 2, 7, 6, part);
+    embed_sincos_2d(&host, 5, 3, 24, 8, 2, 0, 15, whole);
+    embed_sincos_2d(&host, 5, 3, 24, 8, 2, 7, 6, part);
     assert_memory_equal(part, whole + 7 * 24, sizeof part);
 }
 
@@ -81,7 +84,7 @@ static void rotary_tables_repeat_each_value_twice(void **state)
     read_into("rope1d.dim8_pos", 6, position);
     read_into("rope1d.dim8_cos", 48, cos_reference);
     read_into("rope1d.dim8_sin", 48, sin_reference);
-    embed_rope(position, 6, 1, dims, 10000.0, cosines, sines);
+    embed_rope(&host, position, 6, 1, dims, 10000.0, cosines, sines);
     expect_close(cosines, cos_reference, 48, 1e-7f);
     expect_close(sines, sin_reference, 48, 1e-7f);
 }
@@ -121,9 +124,9 @@ static void the_position_table_of_sd3_is_the_stored_one(void **state)
     static float reference[GRID * GRID * DIM], table[GRID * GRID * DIM], row[DIM];
     (void)state;
     read_golden("sd3/diffusion_pytorch_model.safetensors", "pos_embed.pos_embed", GRID * GRID * DIM, reference);
-    embed_sincos_2d(GRID, GRID, DIM, BASE, 1.0, 0, GRID * GRID, table);
+    embed_sincos_2d(&host, GRID, GRID, DIM, BASE, 1.0, 0, GRID * GRID, table);
     expect_close(table, reference, GRID * GRID * DIM, 2e-6f);
-    embed_sincos_2d(GRID, GRID, DIM, BASE, 1.0, ENTRY, 1, row);
+    embed_sincos_2d(&host, GRID, GRID, DIM, BASE, 1.0, ENTRY, 1, row);
     expect_close(row, reference + ENTRY * DIM, DIM, 2e-6f);
 }
 
@@ -140,7 +143,7 @@ static void fitted_positions_make_the_rotation_of_cogvideox(void **state)
         ids[token * 3] = (float)(token / 16);
         embed_fitted_position(grid, base, token % 16 / 4, token % 4, ids + token * 3 + 1);
     }
-    embed_rope(ids, TOKENS, 3, dims, 10000.0, cosines, sines);
+    embed_rope(&host, ids, TOKENS, 3, dims, 10000.0, cosines, sines);
     expect_close(cosines, reference[0], TOKENS * D, 1e-7f);
     expect_close(sines, reference[1], TOKENS * D, 1e-7f);
 }
@@ -160,7 +163,7 @@ static void fitted_positions_make_the_rotation_of_hunyuandit(void **state)
         ids[token * 2] = position[1];
         ids[token * 2 + 1] = position[0];
     }
-    embed_rope(ids, TOKENS, 2, dims, 10000.0, cosines, sines);
+    embed_rope(&host, ids, TOKENS, 2, dims, 10000.0, cosines, sines);
     expect_close(cosines, reference[0], TOKENS * D, 1e-6f);
     expect_close(sines, reference[1], TOKENS * D, 1e-6f);
 }
@@ -184,7 +187,7 @@ static void a_rank_makes_its_part_of_the_rotation_of_wan(void **state)
     read_golden("wan_t2v/rope.safetensors", "freqs_cos", TOKENS * D / 2, reference[0]);
     read_golden("wan_t2v/rope.safetensors", "freqs_sin", TOKENS * D / 2, reference[1]);
     embed_grid_ids(&part, &latent, ids);
-    embed_rope(ids, HALF, 3, dims, 10000.0, made[0], made[1]);
+    embed_rope(&host, ids, HALF, 3, dims, 10000.0, made[0], made[1]);
     for (int i = 0; i < 2; i++)
         for (int at = 0; at < HALF * D; at++)
             assert_true(fabsf(made[i][at] - reference[i][(HALF * D + at) / 2]) <= 1e-7f);
