@@ -142,7 +142,8 @@ static int point_of_series(const report_grid *grid, int series)
 static void fill_legend(const report_composition *c, report_canvas *canvas)
 {
     static const canvas_entry equal = {.name = "equal", .colour = "#888888", .glyph = CANVAS_LINE, .dash = "dt 1"},
-                              band = {.name = "15 % off", .colour = "#888888", .glyph = CANVAS_LINE};
+                              band = {
+                                  .name = "15 % off", .colour = "#888888", .glyph = CANVAS_LINE, .dash = "dt (8,6)"};
     static const char *const names[] = {"against its measured twin", "against a published point",
                                         "published, in the fit"};
     bool used[AGAINST_COUNT] = {false};

@@ -55,7 +55,7 @@ int suite_verb_resume(int argc, char **argv)
          &params.other_hardware, 0, 0},
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "start no case after TIME", &params.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &params.timeout_s, 0, 0},
-        {"jobs", 0, SUITE_OPTION_INT, "N", "simulated cases at a time (default: cores)", &jobs, 1, 1000},
+        {"jobs", 'j', SUITE_OPTION_INT, "N", "simulated cases at a time (default: cores)", &jobs, 1, 1000},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "starts measured cases: mpirun, local, srun; print only prints",
          &params.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &params.engine, 0, 0},

@@ -198,7 +198,7 @@ int suite_verb_run(int argc, char **argv)
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.params.timeout_s, 0, 0},
         {"trace", 0, SUITE_OPTION_FLAG, NULL, "one more run of every case, recorded as a timeline", &call.params.trace,
          0, 0},
-        {"jobs", 0, SUITE_OPTION_INT, "N", "simulated cases at a time (default: cores)", &jobs, 1, 1000},
+        {"jobs", 'j', SUITE_OPTION_INT, "N", "simulated cases at a time (default: cores)", &jobs, 1, 1000},
         {"calibration", 0, SUITE_OPTION_STRING, "FILE",
          "fitted values of simulated cases, or \"none\" (results/calibration/published.json)", &call.params.calibration,
          0, 0},
