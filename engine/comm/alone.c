@@ -1,10 +1,10 @@
-/* The communicator of one rank with a device: what it sends itself is copied there. */
+/* The communicator of a group of one rank with a device: messages to itself are copies on the device. */
 #include "engine/comm/comm_impl.h"
 #include "kernels/device.h"
 
 static dit_status alone_create(const dit_comm_base *base, void **group)
 {
-    *group = (void *)base; /* which outlives it */
+    *group = (void *)base; /* base outlives the group */
     return DIT_OK;
 }
 
@@ -41,7 +41,7 @@ static dit_status alone_exchange_wait(void *group, dit_comm_exchange *exchange)
 static dit_status alone_all_gather_varying(void *group, const void *data, int64_t bytes, void *out,
                                            const int64_t *offsets)
 {
-    (void)offsets; /* of one piece: 0 */
+    (void)offsets; /* one piece, at 0 */
     return data ? alone_copy(group, data, out, bytes) : DIT_OK;
 }
 

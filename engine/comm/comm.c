@@ -15,15 +15,15 @@ static const dit_comm_ops *const implementations[] = {&dit_comm_mpi};
 enum { IMPLEMENTATION_COUNT = sizeof implementations / sizeof *implementations };
 
 struct dit_comm {
-    const dit_comm_ops *ops; /* of arrays                                           */
+    const dit_comm_ops *ops; /* for arrays                                          */
     void *group;
-    const dit_comm_ops *host_ops; /* of the host's memory: the same without a device */
+    const dit_comm_ops *host_ops; /* for host memory; `ops` itself without a device  */
     void *host_group;
-    dit_device *device; /* NULL: arrays are the host's     */
-    dit_comm_base base; /* of a device's group             */
+    dit_device *device; /* NULL: arrays lie in host memory */
+    dit_comm_base base; /* for a device's group            */
     dit_timing *timing; /* NULL: the host's clock          */
     int rank, size;
-    int *ranks;       /* [size] by their rank in the world; NULL: the world */
+    int *ranks;       /* [size] ranks in the world; NULL: this is the world */
     int64_t *offsets; /* [size + 1], scratch; NULL: the world               */
     dit_axis axis;
     dit_phase phase;
@@ -34,7 +34,7 @@ struct dit_comm {
 static const dit_comm_ops *current;
 static void *current_library; /* of `current` */
 static dit_comm world;
-static int world_local_rank, world_local_size; /* 0: not asked for yet */
+static int world_local_rank, world_local_size; /* size 0: not known yet */
 
 dit_status dit_comm_start_with(const dit_comm_ops *ops, void *library, int *argc, char ***argv)
 {
@@ -55,7 +55,7 @@ dit_status dit_comm_start(const char *implementation, int *argc, char ***argv)
         names[i] = implementations[i]->name;
         if (strcmp(names[i], implementation) == 0) return dit_comm_start_with(implementations[i], NULL, argc, argv);
     }
-    return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no communicator is called \"%s\"", implementation),
+    return dit_words_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no communicator \"%s\"", implementation),
                           implementation, names);
 }
 
@@ -169,8 +169,7 @@ void dit_comm_free(dit_comm *comm)
 
 /* ---- what holds the thread up ------------------------------------------------------------------------------------ */
 
-/* A wait of the rank's own thread begins: for every other rank of the group, for bytes of which all are received and
- * sent alike. */
+/* Notes that the rank's thread waits for every other rank of the group, to send and to receive `bytes` bytes. */
 static void wait_for_all(const dit_comm *comm, const char *what, int64_t bytes)
 {
     dit_position_wait_begin(&(dit_position_wait){.collective = what,
@@ -198,7 +197,7 @@ static void wait_for_exchange(const dit_comm *comm, const dit_comm_exchange *exc
                                                  .began_ns = dit_clock_ns()});
 }
 
-/* Returns what the call that held the thread up returned. */
+/* Notes that the wait has ended. Returns st. */
 static dit_status waited(dit_status st)
 {
     dit_position_wait_end();
@@ -207,7 +206,7 @@ static dit_status waited(dit_status st)
 
 /* ---- groups of a device ------------------------------------------------------------------------------------------ */
 
-/* NCCL wants a GPU for each rank. NULL: it is not to be had, with the reason in dit_error_last() where asked. */
+/* Finds NCCL, which needs a GPU for each rank. NULL: it cannot be used here, with the reason in dit_error_last(). */
 static const dit_comm_ops *find_nccl(const dit_device *device)
 {
     const char *name = dit_device_name(device);
@@ -223,7 +222,7 @@ static const dit_comm_ops *find_nccl(const dit_device *device)
     return NULL;
 }
 
-/* Whether every rank of the group says so. Collective over the group. */
+/* *out is true if `own` is true on every rank of the group. Collective over the group. */
 static dit_status agree(const dit_comm *comm, bool own, bool *out)
 {
     int64_t said = own, *all = calloc((size_t)comm->size, sizeof *all);
@@ -235,14 +234,14 @@ static dit_status agree(const dit_comm *comm, bool own, bool *out)
     return st;
 }
 
-/* What moves arrays between the devices of several ranks. */
+/* Chooses what moves arrays between the devices of several ranks. */
 static dit_status choose_transport(const dit_comm *comm, const dit_device *device, const dit_comm_ops **out)
 {
     const char *asked = getenv("DITBENCH_DEVICE_COMM");
     bool want_staged = asked && strcmp(asked, "staged") == 0, want_nccl = asked && strcmp(asked, "nccl") == 0;
     bool all = false;
     if (asked && *asked && !want_staged && !want_nccl)
-        return DIT_FAIL(DIT_ERR_USAGE, "DITBENCH_DEVICE_COMM is '%s'; nccl and staged exist", asked);
+        return DIT_FAIL(DIT_ERR_USAGE, "DITBENCH_DEVICE_COMM is '%s', which is neither nccl nor staged", asked);
     const dit_comm_ops *nccl = want_staged ? NULL : find_nccl(device);
     if (want_nccl && !nccl) return dit_error_last()->status;
     dit_error_clear();
@@ -309,7 +308,7 @@ static void record(dit_comm *comm, dit_trace_category category, dit_collective c
     dit_timing_record(comm->timing, comm->trace, &event);
 }
 
-/* A call that held up whoever computes from `began` to now, and the bytes that it handed over. Returns now. */
+/* Counts messages, and the time from `began` to now in which the call held up the computation. Returns now. */
 static int64_t count(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began)
 {
     int64_t ended = dit_timing_now(comm->timing);
@@ -322,7 +321,7 @@ static int64_t count(dit_comm *comm, dit_collective collective, int64_t messages
     return ended;
 }
 
-/* A transfer is complete that began at `began`. */
+/* Counts the span of a transfer that began at `began` and is complete. */
 static void count_span(dit_comm *comm, dit_collective collective, int64_t bytes, int64_t began, int64_t ended)
 {
     if (!comm->counters) return;
@@ -330,14 +329,14 @@ static void count_span(dit_comm *comm, dit_collective collective, int64_t bytes,
     if (comm->trace) record(comm, DIT_TRACE_COMMUNICATION, collective, bytes, began, ended);
 }
 
-/* A collective is over: it was all waiting. */
+/* Counts a collective, whose whole span was waiting. */
 static void count_blocking(dit_comm *comm, dit_collective collective, int64_t bytes_each, int64_t began)
 {
     int64_t messages = comm->size - 1, ended = count(comm, collective, messages, bytes_each, began);
     count_span(comm, collective, messages * bytes_each, began, ended);
 }
 
-/* The same on the host's own clock. */
+/* Counts messages whose time was taken on the host's clock. */
 static void count_on_host(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each,
                           int64_t began_ns)
 {
@@ -355,32 +354,32 @@ static void count_on_host(dit_comm *comm, dit_collective collective, int64_t mes
 
 /* ---- arrays of a device ------------------------------------------------------------------------------------------ */
 
-/* A piece of an array where it lies, and its length there. */
+/* Where a piece of an array lies, and how many bytes it has there. */
 typedef struct {
     void *data;
     int64_t bytes;
     dit_dtype dtype;
 } piece;
 
-/* `bytes` by the count of addresses from `address` on. */
+/* Finds the piece of `bytes` bytes of addresses from `address` on. */
 static dit_status find_piece(const dit_comm *comm, const void *address, int64_t bytes, piece *out)
 {
     dit_location location;
     *out = (piece){(void *)address, bytes, DIT_DTYPE_FP32};
     if (!comm->device) return DIT_OK;
-    if (!bytes) return DIT_OK; /* nobody looks at the pointer */
+    if (!bytes) return DIT_OK; /* the pointer is never used */
     if (!dit_address_map_find(dit_device_address_map(comm->device), address, &location))
-        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of memory that is not the device's",
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message's address belongs to no array of the device",
                         dit_axis_name(comm->axis));
     int64_t unit = location.dtype == DIT_DTYPE_FP64 ? 8 : 4, elements = bytes / unit;
     if (bytes % unit || elements > location.left)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message of %lld bytes, the array has %lld elements more",
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: a message has %lld bytes, but its array only %lld elements more",
                         dit_axis_name(comm->axis), (long long)bytes, (long long)location.left);
     *out = (piece){location.data, elements * dit_dtype_bytes(location.dtype), location.dtype};
     return DIT_OK;
 }
 
-/* Both ends of a message: their elements must be the same. NULL: there is no such end. */
+/* Finds both ends of a message, whose dtypes must agree. NULL: there is no such end. */
 static dit_status find_ends(const dit_comm *comm, const void *from, const void *to, int64_t bytes, piece *out_from,
                             piece *out_to)
 {
@@ -390,8 +389,7 @@ static dit_status find_ends(const dit_comm *comm, const void *from, const void *
     if (from) DIT_TRY(find_piece(comm, from, bytes, out_from));
     if (to) DIT_TRY(find_piece(comm, to, bytes, out_to));
     if (from && to && out_from->bytes != out_to->bytes)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: the two arrays of a message differ in their elements",
-                        dit_axis_name(comm->axis));
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%s: the two arrays of a message differ in dtype", dit_axis_name(comm->axis));
     return DIT_OK;
 }
 
@@ -434,7 +432,7 @@ dit_status dit_comm_all_gather_pieces(dit_comm *comm, void *data, const int64_t 
     int64_t began = dit_timing_now(comm->timing), all = offsets[comm->size];
     piece whole;
     DIT_TRY(find_piece(comm, data, all, &whole));
-    int64_t scale = whole.bytes ? all / whole.bytes : 1; /* an element's bytes of address by those that it has */
+    int64_t scale = whole.bytes ? all / whole.bytes : 1; /* bytes of addresses per byte on the device */
     for (int i = 0; i <= comm->size; i++) comm->offsets[i] = offsets[i] / scale;
     int64_t bytes = comm->offsets[comm->rank + 1] - comm->offsets[comm->rank];
     wait_for_all(comm, dit_collective_name(DIT_COLLECTIVE_ALL_GATHER), whole.bytes - bytes);
@@ -456,7 +454,7 @@ dit_status dit_comm_all_reduce(dit_comm *comm, double *values, int64_t elements,
     return DIT_OK;
 }
 
-/* The halves of a sum: parts to whoever adds them, and what they add up to, to all. `add` takes addresses. */
+/* Sums in two halves: sends each part to the rank that adds it, then the sums to all. `add` takes addresses. */
 static dit_status sum_halves(dit_comm *comm, float *values, float *out, const piece *from, const piece *to,
                              int64_t part, dit_comm_add add, void *context)
 {
@@ -493,9 +491,9 @@ dit_status dit_comm_reduce(dit_comm *comm, const float *send, float *recv, int64
 {
     piece from, to;
     int64_t bytes = elements * (int64_t)sizeof *send;
-    if (!comm->ops->reduce) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s adds nothing itself", comm->ops->name);
+    if (!comm->ops->reduce) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s cannot reduce", comm->ops->name);
     if (scatter && elements % comm->size)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "%d ranks cannot share a sum of %lld elements", comm->size,
+        return DIT_FAIL(DIT_ERR_INTERNAL, "%d ranks do not divide a sum of %lld elements", comm->size,
                         (long long)elements);
     DIT_TRY(find_piece(comm, send, bytes, &from));
     DIT_TRY(find_piece(comm, recv, scatter ? bytes / comm->size : bytes, &to));
@@ -505,7 +503,7 @@ dit_status dit_comm_reduce(dit_comm *comm, const float *send, float *recv, int64
         &(dit_comm_reduce_args){.send = from.data, .recv = to.data, .elements = elements, .scatter = scatter}));
 }
 
-/* A transfer is under way. */
+/* Notes a transfer that is under way. */
 static void begun(dit_comm *comm, dit_collective collective, int64_t messages, int64_t bytes_each, int64_t began,
                   dit_comm_exchange *exchange)
 {
@@ -547,7 +545,7 @@ void dit_comm_exchange_poll(dit_comm *comm, dit_comm_exchange *exchange)
     if (!comm->ops->exchange_poll) return;
     int64_t began = dit_clock_ns();
     comm->ops->exchange_poll(comm->group, exchange);
-    if (!comm->device) count(comm, exchange->collective, 0, 0, began); /* a device's queue is not held up by it */
+    if (!comm->device) count(comm, exchange->collective, 0, 0, began); /* it does not hold up a device's queue */
 }
 
 dit_status dit_comm_exchange_wait(dit_comm *comm, dit_comm_exchange *exchange)

@@ -1,4 +1,4 @@
-/* Communicator that moves nothing: one process stands for any rank of any mesh, and what it would send is counted. */
+/* The communicator that moves nothing: one process stands for any rank of any mesh and counts what it would send. */
 #include "engine/comm/comm_impl.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Communicator over MPI (Open MPI). Host memory, one thread talks (MPI_THREAD_FUNNELED). */
+/* The communicator over MPI (Open MPI), for host memory. One thread calls MPI (MPI_THREAD_FUNNELED). */
 #include "engine/comm/comm_impl.h"
 
 #include <mpi.h>
@@ -8,7 +8,7 @@
 
 typedef struct {
     MPI_Comm comm;
-    int *counts; /* [2][size], for pieces of different lengths */
+    int *counts; /* [2][size]: counts and offsets of pieces of different lengths */
 } mpi_group;
 
 static dit_status translate(int code, const char *call)
@@ -130,7 +130,7 @@ static dit_status mpi_all_to_all(void *group, const void *send, void *recv, int6
     return DIT_OK;
 }
 
-/* What lies in its place already has a name of its own: MPI's buffers never overlap. */
+/* Returns MPI_IN_PLACE if the rank's block already lies in recv: MPI's buffers must not overlap. */
 static const void *gathered_from(void *group, const void *send, const void *recv, int64_t block_bytes)
 {
     const char *own = (const char *)recv + mpi_rank(group) * block_bytes;
@@ -171,7 +171,7 @@ static dit_status mpi_exchange_begin(void *opaque, const void *send, int to, voi
     MPI_Datatype type;
     _Static_assert(sizeof(MPI_Request) <= sizeof(void *), "a request must fit in a handle");
     DIT_TRY(unit_of(bytes, &count, &type));
-    /* Without a buffer there is nothing to count, even for nobody. */
+    /* A half that is left out has no buffer, so its count must be 0. */
     int received = from == DIT_COMM_NOBODY ? 0 : (int)count, sent = to == DIT_COMM_NOBODY ? 0 : (int)count;
     if (from == DIT_COMM_NOBODY) from = MPI_PROC_NULL;
     if (to == DIT_COMM_NOBODY) to = MPI_PROC_NULL;
@@ -187,7 +187,7 @@ static void mpi_exchange_poll(void *group, dit_comm_exchange *exchange)
     int done;
     (void)group;
     memcpy(requests, exchange->handle, sizeof requests);
-    MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE); /* errors show in wait */
+    MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE); /* wait reports errors */
     memcpy(exchange->handle, requests, sizeof requests);
 }
 
@@ -232,14 +232,14 @@ static dit_status mpi_reduce(void *opaque, const dit_comm_reduce_args *args)
     int64_t part = args->elements / mpi_size(group);
     const float *own = (const float *)args->send + mpi_rank(group) * part;
     if (args->elements > INT32_MAX)
-        return DIT_FAIL(DIT_ERR_MPI, "a sum of %lld elements exceeds MPI's int count", (long long)args->elements);
+        return DIT_FAIL(DIT_ERR_MPI, "a sum of %lld elements exceeds the int count of MPI", (long long)args->elements);
     if (!args->scatter) {
         const void *send = args->send == args->recv ? MPI_IN_PLACE : args->send;
         MPI_TRY(MPI_Allreduce, send, args->recv, (int)args->elements, MPI_FLOAT, MPI_SUM, group->comm);
     } else if (args->recv != own) {
         MPI_TRY(MPI_Reduce_scatter_block, args->send, args->recv, (int)part, MPI_FLOAT, MPI_SUM, group->comm);
     } else {
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "MPI scatters no sum into its own summand");
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "MPI cannot scatter a sum in place");
     }
     return DIT_OK;
 }

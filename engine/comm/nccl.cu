@@ -1,16 +1,17 @@
-/* Communicator of GPUs of which each has one rank: NCCL. Part of build/lib/ditbench-cuda.so.
+/* The communicator over NCCL, where each rank has a GPU of its own. Part of build/lib/ditbench-cuda.so.
  *
- * A lane is a communicator of NCCL's, a stream, and two points in queues. A group has one lane that all its ranks
- * share, and of pipelines one more for each link (schedule.h). An operation is asked for in three steps, none of which
- * the host waits in: the lane's stream waits for what the operators' stream has been asked for so far; the transfers;
- * the operators' stream waits for them, at once after a collective, when dit_comm_exchange_wait is called after an
- * exchange. So collectives keep the order of the operators, exchanges run beside them, and all of it can be recorded in
- * a graph as long as an exchange ends in the recording that it began in.
+ * A lane is an NCCL communicator with a stream and two events. A group has one lane that all its ranks share; a
+ * pipeline has one more for each link (schedule.h). An operation takes three steps, and the host waits in none of them:
+ *   1. The lane's stream waits for everything queued on the operators' stream so far.
+ *   2. The transfers are queued on the lane's stream.
+ *   3. The operators' stream waits for them: at once after a collective; after an exchange when dit_comm_exchange_wait
+ *      is called.
+ * So collectives keep the order of the operators and exchanges run beside them. A graph can record all of it as long as
+ * an exchange ends in the recording in which it began.
  *
- * Never a hang: communicators are of NCCL's non-blocking kind, every call of it is asked after until it is through,
- * with the device's deadline, and waits of the device ask all communicators for errors (dit_device_watchdog). Whatever
- * fails or takes too long ends all communicators of this process, and is reported with axis, operation, rank and
- * seconds.
+ * Nothing hangs: communicators are NCCL's non-blocking kind, every call is polled until it is through or the device's
+ * deadline has passed, and waits of the device ask all communicators for errors (dit_device_watchdog). A failure or a
+ * missed deadline ends all communicators of this process and is reported with axis, operation, rank and seconds.
  */
 #include "engine/comm/comm_impl.h"
 #include "base/clock.h"
@@ -29,19 +30,19 @@ extern "C" const dit_comm_ops dit_comm_nccl;
 typedef struct {
     ncclComm_t nccl; /* NULL: ended */
     cudaStream_t stream;
-    cudaEvent_t ready;     /* on the operators' stream: what is to be sent lies there            */
-    cudaEvent_t done;      /* on the lane's: of the newest collective                            */
-    const char *operation; /* the newest                                                     */
+    cudaEvent_t ready;     /* on the operators' stream: the data to be sent is complete          */
+    cudaEvent_t done;      /* on the lane's stream: the newest collective is complete            */
+    const char *operation; /* the newest one                                                 */
 } nccl_lane;
 
-/* The end of an exchange that is under way. */
+/* The event that ends an exchange under way. */
 typedef struct nccl_end {
-    struct nccl_end *next; /* of those that nobody waits for */
+    struct nccl_end *next; /* in the list of free ones */
     cudaEvent_t done;
 } nccl_end;
 
 typedef struct nccl_group {
-    struct nccl_group *next; /* of all groups of this process */
+    struct nccl_group *next; /* in the list of all groups of this process */
     const dit_comm_base *base;
     dit_cuda *cuda;
     dit_device_watchdog watchdog;
@@ -54,15 +55,15 @@ typedef struct nccl_group {
 
 /* The communicators of a process end together. */
 static nccl_group *groups;
-static dit_status failure; /* of whichever failed first */
+static dit_status failure; /* of the communicator that failed first */
 static char failure_text[768];
 
 enum { SPIN_NS = 200000, SLEEP_NS = 20000, ABORT_LIMIT_NS = 1000000000 };
-static const double leave_limit_s = 20; /* peers that do not come to an end either get no more than this */
+static const double leave_limit_s = 20; /* the longest wait for peers when communicators are closed */
 
 /* ---- ending ------------------------------------------------------------------------------------------------------ */
 
-/* ncclCommAbort has been seen to hang: it gets a thread of its own, which is left behind then. */
+/* Aborts a communicator on a thread of its own, which is left behind if ncclCommAbort hangs, as it sometimes does. */
 typedef struct {
     ncclComm_t nccl;
     std::atomic<int> holders;
@@ -111,7 +112,7 @@ static void abort_group(nccl_group *group)
     for (int i = 0; i < group->link_count; i++) abort_lane(&group->lanes[i]);
 }
 
-/* Remembers a failure, the first, and ends every communicator of the process. Returns what is remembered. */
+/* Remembers the first failure and ends every communicator of the process. Returns the remembered failure. */
 static dit_status end_all(dit_status status, const char *text)
 {
     if (failure == DIT_OK) {
@@ -141,7 +142,7 @@ static dit_status fail_late(const nccl_group *group, const char *operation, doub
 {
     char text[512];
     const dit_comm_base *base = group->base;
-    snprintf(text, sizeof text, "%s: %s on rank %d of %d has not come to an end in %.3g s", base->axis, operation,
+    snprintf(text, sizeof text, "%s: %s on rank %d of %d has not ended after %.3g s", base->axis, operation,
              base->rank, base->size, seconds);
     return end_all(DIT_ERR_TIMEOUT, text);
 }
@@ -157,7 +158,7 @@ static dit_status fail_cuda(const nccl_group *group, const char *operation, cuda
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-/* Until what NCCL was last asked for is through: queued, of communicators made or finished. */
+/* Waits until NCCL's last call is through: operations are queued then, communicators made or finished. */
 static dit_status wait_for_queued(const nccl_group *group, const nccl_lane *lane, const char *operation, double limit_s)
 {
     int64_t began = dit_clock_ns();
@@ -177,7 +178,7 @@ static dit_status through(const nccl_group *group, const nccl_lane *lane, ncclRe
     return wait_for_queued(group, lane, lane->operation, group->cuda->params.deadline_s);
 }
 
-/* Asked by waits of the device. */
+/* Checks one lane for errors, for the device's waits. */
 static dit_status check_lane(const nccl_group *group, const nccl_lane *lane)
 {
     ncclResult_t state = ncclSuccess;
@@ -187,11 +188,11 @@ static dit_status check_lane(const nccl_group *group, const nccl_lane *lane)
     return asked == ncclSuccess || asked == ncclInProgress ? DIT_OK : fail(group, lane, lane->operation, asked);
 }
 
-/* Whether the lane's stream has something left to do. */
+/* True if the lane's stream has work left. */
 static bool is_busy(const nccl_lane *lane)
 {
     bool busy = lane->nccl && cudaStreamQuery(lane->stream) == cudaErrorNotReady;
-    cudaGetLastError(); /* not ready is none */
+    cudaGetLastError(); /* "not ready" is no error */
     return busy;
 }
 
@@ -233,8 +234,8 @@ static dit_status open_lane(nccl_group *group, nccl_lane *lane, const ncclUnique
                     ncclGetErrorString(result), ncclGetLastError(NULL));
 }
 
-/* Collective, as everything that ends well; what does not is aborted. Peers of a rank that failed will not take part.
- */
+/* Finishes a lane. Finishing is collective, so after a failure the lane is aborted instead: peers will not take
+ * part. */
 static void finish_lane(nccl_group *group, nccl_lane *lane)
 {
     double limit_s = group->cuda->params.deadline_s < leave_limit_s ? group->cuda->params.deadline_s : leave_limit_s;
@@ -252,13 +253,13 @@ static void finish_lane(nccl_group *group, nccl_lane *lane)
 static void close_lane(nccl_group *group, nccl_lane *lane)
 {
     finish_lane(group, lane);
-    if (failure != DIT_OK) return; /* something may be under way for ever */
+    if (failure != DIT_OK) return; /* work under way may never end */
     if (lane->ready) cudaEventDestroy(lane->ready);
     if (lane->done) cudaEventDestroy(lane->done);
     if (lane->stream) cudaStreamDestroy(lane->stream);
 }
 
-/* Transfers that follow come after what the operators' stream has been asked for. */
+/* Makes the transfers that follow wait for everything queued on the operators' stream. */
 static dit_status enter(nccl_group *group, nccl_lane *lane, const char *operation)
 {
     DIT_TRY(check_alive());
@@ -268,7 +269,7 @@ static dit_status enter(nccl_group *group, nccl_lane *lane, const char *operatio
     return code == cudaSuccess ? DIT_OK : fail_cuda(group, operation, code);
 }
 
-/* The operators' stream waits for the transfers. */
+/* Makes the operators' stream wait for the transfers. */
 static dit_status leave(nccl_group *group, nccl_lane *lane)
 {
     cudaError_t code = cudaEventRecord(lane->done, lane->stream);
@@ -289,7 +290,7 @@ static const char *nccl_library(void)
 
 typedef struct {
     ncclUniqueId id;
-    int32_t result; /* ncclResult_t of making it */
+    int32_t result; /* ncclResult_t of ncclGetUniqueId */
     int32_t unused;
 } first_word;
 
@@ -307,7 +308,7 @@ static dit_status check_word(const dit_comm_base *base, const first_word *word)
                     ncclGetErrorString((ncclResult_t)word->result));
 }
 
-/* Rank 0's word, on every rank. Collective. */
+/* Gives every rank the id that rank 0 made. Collective. */
 static dit_status share_word(const dit_comm_base *base, first_word *word)
 {
     first_word *all = (first_word *)calloc((size_t)base->size, sizeof *all);
@@ -318,7 +319,7 @@ static dit_status share_word(const dit_comm_base *base, first_word *word)
     return st == DIT_OK ? check_word(base, word) : st;
 }
 
-/* The word of a link's first end, on both. */
+/* Gives both ends of a link the id that its first end made. */
 static dit_status pass_word(const dit_comm_base *base, const dit_link *link, first_word *word)
 {
     bool sends = link->from == base->rank;
@@ -387,7 +388,7 @@ static dit_status nccl_create(const dit_comm_base *base, void **out)
 
 /* ---- transfers --------------------------------------------------------------------------------------------------- */
 
-/* One group of NCCL's: none of the transfers waits for another. */
+/* Queues transfers as one NCCL group, in which none waits for another. */
 static dit_status run_transfers(nccl_group *group, nccl_lane *lane, const void *send, void *recv,
                                 const dit_transfer *transfers, int count)
 {
@@ -451,8 +452,9 @@ static dit_status nccl_all_gather_varying(void *opaque, const void *data, int64_
 
 /* ---- links ------------------------------------------------------------------------------------------------------- */
 
-/* A byte of nothing. The first message over a link connects its ends, for which NCCL keeps the host of either until the
- * other has come: here both do, later a receive that is posted ahead would hold up what its sender waits for. */
+/* Sends one byte over a new link. NCCL connects the two ends at the first message and blocks the host of each end until
+ * the other has come. Here both come at once; later, a receive that is posted early would block the send that its
+ * sender waits for. */
 static dit_status connect_ends(nccl_group *group, nccl_lane *lane, bool sends)
 {
     void *nothing = group->cuda->workspace;
@@ -489,12 +491,12 @@ static dit_status type_of(dit_dtype dtype, ncclDataType_t *out)
 {
     static const ncclDataType_t types[DIT_DTYPE_COUNT] = {ncclFloat32, ncclBfloat16, ncclFloat16, ncclFloat64,
                                                             ncclInt32};
-    if (dtype < 0 || dtype >= DIT_DTYPE_COUNT) return DIT_FAIL(DIT_ERR_INTERNAL, "a sum of elements of no type");
+    if (dtype < 0 || dtype >= DIT_DTYPE_COUNT) return DIT_FAIL(DIT_ERR_INTERNAL, "a sum has no valid dtype");
     *out = types[dtype];
     return DIT_OK;
 }
 
-/* Every element is added up in one place, or along one way, and given to all: the same bits on every rank. */
+/* Sums by NCCL. Every element is added on one rank, or along one path, and sent to all, so all ranks get equal bits. */
 static dit_status nccl_sum(void *opaque, const dit_comm_sum_args *args)
 {
     nccl_group *group = (nccl_group *)opaque;
@@ -541,7 +543,7 @@ static dit_status take_end(nccl_group *group, nccl_end **out)
     return DIT_OK;
 }
 
-/* What was asked of the lane is under way. */
+/* Notes an operation of the lane that is under way. */
 static dit_status begun(nccl_group *group, nccl_lane *lane, dit_comm_exchange *out)
 {
     nccl_end *end;
@@ -561,7 +563,7 @@ static dit_status nccl_exchange_begin(void *opaque, const void *send, int to, vo
     dit_transfer t = {to, from, 0, to == DIT_COMM_NOBODY ? 0 : bytes, 0, from == DIT_COMM_NOBODY ? 0 : bytes};
     *out = dit_comm_exchange{};
     if (!t.send_bytes && !t.recv_bytes) return DIT_OK;
-    if (link >= 0) t.to = 1, t.from = 0; /* the ranks of a link */
+    if (link >= 0) t.to = 1, t.from = 0; /* ranks in the link's communicator */
     DIT_TRY(enter(group, lane, "send_recv"));
     DIT_TRY(run_transfers(group, lane, send, recv, &t, 1));
     return begun(group, lane, out);
@@ -579,7 +581,7 @@ static dit_status nccl_all_gather_begin(void *opaque, const void *send, void *re
     return begun(group, lane, out);
 }
 
-/* The host does not wait: the operators' stream does. */
+/* Makes the operators' stream wait for the exchange; the host goes on. */
 static dit_status nccl_exchange_wait(void *opaque, dit_comm_exchange *exchange)
 {
     nccl_group *group = (nccl_group *)opaque;
@@ -592,7 +594,7 @@ static dit_status nccl_exchange_wait(void *opaque, dit_comm_exchange *exchange)
     return code == cudaSuccess ? check_alive() : fail_cuda(group, "send_recv", code);
 }
 
-/* What a process has once is the host's library's: start to create. */
+/* start, finish, abort, library, local and create exist once per process: the host's library has them. */
 const dit_comm_ops dit_comm_nccl = {
     .name = "nccl",
     .recordable = true,

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* At distance d a rank sends d further and receives from d before, so that no two send to the same one at once. */
+/* In step d a rank sends to the rank d after it and receives from the one d before it, so no two send to one rank at
+ * once. */
 int dit_schedule_all_to_all(int rank, int size, int64_t block_bytes, dit_transfer *out)
 {
     int count = 0;

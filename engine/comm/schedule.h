@@ -1,9 +1,8 @@
-/* Schedules: which messages a collective is, as tables, for communicators that are made of sends and receives.
+/* Schedules: list the messages of a collective as tables, for communicators that only send and receive.
  *
- * Pure: a rank's row of a table is known from its number and the sizes alone, so that tests can lay all rows beside
- * each other. In each table every send has its receive on the peer, of as many bytes, and between two ranks they are in
- * the same order; nobody sends to itself: what stays is a copy. The rows of one table are one group of NCCL's: none
- * waits for another.
+ * Pure: a rank's table follows from its number and the sizes alone, so tests can compare the tables of all ranks. Every
+ * send has a receive of as many bytes on the peer, and between two ranks both have one order. No rank sends to itself:
+ * it copies what stays. The transfers of one table form one NCCL group, in which none waits for another.
  */
 #ifndef DIT_ENGINE_COMM_SCHEDULE_H
 #define DIT_ENGINE_COMM_SCHEDULE_H
@@ -15,30 +14,30 @@
 extern "C" {
 #endif
 
-/* Bytes [send, send + send_bytes) of what is sent go to rank `to`; what rank `from` sends goes to bytes [recv, ...) of
- * what is received. No bytes: that half is none. */
+/* One transfer: bytes [send, send + send_bytes) of the send buffer go to rank `to`, and what rank `from` sends goes to
+ * bytes [recv, recv + recv_bytes) of the receive buffer. 0 bytes: the transfer lacks that half. */
 typedef struct {
     int to, from;
     int64_t send, send_bytes, recv, recv_bytes;
 } dit_transfer;
 
-/* Each returns the number of transfers, at most size - 1; out [size]. */
+/* Both functions return the number of transfers, at most size - 1; out [size]. */
 int dit_schedule_all_to_all(int rank, int size, int64_t block_bytes, dit_transfer *out);
-/* Pieces [offsets[i], offsets[i + 1]) of one buffer, each from rank i to all others. */
+/* Sends piece [offsets[i], offsets[i + 1]) of one buffer from rank i to all others. */
 int dit_schedule_gather_pieces(int rank, int size, const int64_t *offsets, dit_transfer *out);
 
-/* Links: messages one way, from a stage of a pipeline to another, each with a communicator and a queue of its own. With
- * one for both ways a receive that is posted ahead would stand before the send that its sender waits for: a pipeline of
- * two has two, and of more one for each arrow. */
+/* A link carries messages one way, from one stage of a pipeline to the next, with a communicator and a queue of its
+ * own. If both ways shared a queue, a receive that is posted early would block the send that its sender waits for. So a
+ * pipeline of two stages has two links, and a longer one has a link for each arrow. */
 typedef struct {
     int from, to; /* one of them is this rank */
 } dit_link;
 
-/* Puts this rank's links into the order in which they are opened, without repetitions, and returns how many are left.
- * Opening needs both ends at once: all ranks go by one order of all links, so that none waits in a circle. */
+/* Sorts this rank's links into the order of opening, drops repetitions, and returns how many are left. Opening needs
+ * both ends at once; all ranks follow one order of all links, so none waits in a circle. */
 int dit_schedule_links(dit_link *links, int count);
-/* The link of a message, or -1: of messages both ways at once, and of those that no link was opened for. All of these
- * go by the group's common communicator. */
+/* Returns the link of a message, or -1 for messages both ways at once and those that no link was opened for: they go
+ * through the group's common communicator. */
 int dit_schedule_link_of(const dit_link *links, int count, int rank, int to, int from);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
-/* Communicator of devices through the host's memory: out of the device, by a group of the host's, and in again.
+/* The communicator for devices that goes through host memory: it copies messages out of the device, sends them by a
+ * group for host memory, and copies them into the device again.
  *
- * For ranks that share a device, which NCCL refuses, and for devices without it. Slower than any link of a device's
- * own, but the same bytes travel in the same order. A message leaves the device when it is begun, which waits for what
- * was queued before it, and arrives there when it is waited for. Nothing of it can be recorded in a graph: the host
- * takes part.
+ * It serves ranks that share a device, which NCCL refuses, and devices without NCCL. It is slower than a direct link,
+ * but the same bytes travel in the same order. A message leaves the device when it begins, after everything queued
+ * before it; it enters the device when it is waited for. No graph can record it, because the host takes part.
  *
- * Staging buffers are kept and used again: after the first step none is got any more.
+ * Staging buffers are kept and reused: after the first step none is allocated any more.
  */
 #include "engine/comm/comm_impl.h"
 #include "kernels/device.h"
@@ -14,17 +14,17 @@
 #include <stdlib.h>
 
 typedef struct staging {
-    struct staging *next; /* of those that are free */
+    struct staging *next; /* in the list of free ones */
     int64_t room;
     char *memory;
 } staging;
 
 /* A transfer between begin and wait. */
 typedef struct transfer {
-    struct transfer *next; /* of those that are done */
+    struct transfer *next; /* in the list of those that are done */
     dit_comm_exchange host;
     staging *leaving, *arriving; /* NULL: nothing leaves, or arrives */
-    void *to;                    /* on the device, for what arrives  */
+    void *to;                    /* where on the device the message goes */
     int64_t bytes;
 } transfer;
 
@@ -43,7 +43,7 @@ static int64_t room_for(int64_t bytes)
     return room;
 }
 
-/* A buffer of at least `bytes`: the smallest free one, or a new one. */
+/* Takes a buffer of at least `bytes`: the smallest free one, or a new one. */
 static dit_status take_staging(staged_group *group, int64_t bytes, staging **out)
 {
     staging **best = NULL;
@@ -158,7 +158,7 @@ static dit_status staged_all_to_all(void *opaque, const void *send, void *recv, 
     return st;
 }
 
-/* The rank's own piece is put where it comes to lie, and travels from there. */
+/* Gathers pieces. The rank's own piece is first copied to its place in the buffer and is sent from there. */
 static dit_status run_gather(const staged_group *group, const void *own, void *recv, const int64_t *offsets,
                              int64_t block_bytes, char *all)
 {

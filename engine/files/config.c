@@ -59,7 +59,8 @@ dit_status dit_config_require_only(const dit_config *config, const dit_config_on
         const char *value = text ? text : item->valuestring;
         dit_status st = DIT_OK;
         if (strcmp(value, options->only) != 0)
-            st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is %.80s: only %s is built", options->key, value, options->only);
+            st = DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is %.80s, but only %s is implemented", options->key, value,
+                          options->only);
         free(text);
         if (st != DIT_OK) return st;
     }
@@ -73,14 +74,14 @@ dit_status dit_config_read_ints(const dit_config *config, const char *key, int64
     DIT_TRY(dit_json_optional_array(config->doc, config->object, config->pointer, key, &list));
     *count = list ? cJSON_GetArraySize(list) : -1;
     if (*count > capacity)
-        return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE, "%s has %d entries, at most %d", key,
-                             *count, capacity);
+        return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE,
+                             "%s has %d entries; at most %d are allowed", key, *count, capacity);
     for (int i = 0; i < *count; i++) {
         const cJSON *item = cJSON_GetArrayItem(list, i);
         double value = cJSON_IsNumber(item) ? item->valuedouble : NAN;
         if (!(value >= (double)min && value <= (double)max) || value != floor(value))
-            return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE, "%s[%d] is no integer in %lld..%lld",
-                                 key, i, (long long)min, (long long)max);
+            return dit_json_fail(config->doc, config->pointer, DIT_ERR_JSON_VALUE,
+                                 "%s[%d] is not an integer in %lld..%lld", key, i, (long long)min, (long long)max);
         out[i] = (int64_t)value;
     }
     return DIT_OK;

@@ -1,4 +1,4 @@
-/* Config: JSON as diffusers writes it (base/lenient.h: null and -Infinity mean "absent"), read by tables. */
+/* Config: reads JSON as diffusers writes it (base/lenient.h: null and -Infinity mean "absent"), by tables. */
 #ifndef DIT_ENGINE_CONFIG_H
 #define DIT_ENGINE_CONFIG_H
 
@@ -12,14 +12,14 @@ typedef struct {
     const char *pointer; /* its JSON pointer, for messages */
 } dit_config;
 
-/* What a config key is and where it goes: tables of these are how models, VAEs and schedulers read their configs. */
+/* A config key and the member that it fills. Models, VAEs and schedulers read their configs by tables of these. */
 typedef enum { DIT_FIELD_INT, DIT_FIELD_NUMBER, DIT_FIELD_BOOL } dit_field_kind;
 typedef struct {
     const char *key;
     dit_field_kind kind;
     size_t offset;   /* of an int64_t, double or bool in the struct that is filled          */
-    double fallback; /* when the key is absent or null (diffusers' default); NAN: required  */
-    double min, max; /* of numbers                                                           */
+    double fallback; /* for an absent key or null (diffusers' default); NAN: the key is required  */
+    double min, max; /* limits of numbers                                                    */
 } dit_config_field;
 #define DIT_CONFIG_INT(type, member, key, fallback, min, max)                                                          \
     {                                                                                                                  \
@@ -40,19 +40,19 @@ typedef struct {
 /* Fills `out` from the table (ended by DIT_CONFIG_END). Errors: DIT_ERR_JSON_*. */
 dit_status dit_config_read(const dit_config *config, const dit_config_field *fields, void *out);
 
-/* Options that would change the numbers and of which one value is built: absent, or as text "gelu-approximate",
- * "true", "0.5", "null". `only` is what is built. */
+/* An option that would change results and for which only one value is implemented. `only` is that value as text
+ * ("gelu-approximate", "true", "0.5", "null"); an absent key is accepted, too. */
 typedef struct {
     const char *key, *only;
 } dit_config_only;
-/* Table ended by {0}. Errors: DIT_ERR_UNSUPPORTED naming key, value and what is built. */
+/* Checks a table that ends with {0}. Errors: DIT_ERR_UNSUPPORTED, which names key, value and the implemented value. */
 dit_status dit_config_require_only(const dit_config *config, const dit_config_only *options);
 
-/* A list of integers, at most `capacity`; absent leaves *count -1. Errors: DIT_ERR_JSON_*. */
+/* Reads a list of at most `capacity` integers; an absent key leaves *count -1. Errors: DIT_ERR_JSON_*. */
 dit_status dit_config_read_ints(const dit_config *config, const char *key, int64_t min, int64_t max, int capacity,
                                 int64_t *out, int *count);
 
-/* Reads a file that diffusers may have written; members without a value are gone. Errors as dit_json_read_file. */
+/* Reads a file that diffusers may have written, and drops members without a value. Errors: as dit_json_read_file. */
 dit_status dit_config_read_file(const char *path, dit_json *out);
 /* Removes members whose value is null, at every depth. */
 void dit_config_drop_nulls(cJSON *value);

@@ -91,7 +91,7 @@ static void set_texts(png_structp png, png_infop info, frame_encoder *encoder)
     png_set_text(png, info, encoder->texts, count);
 }
 
-/* libpng leaves by longjmp on an error: nothing here changes after setjmp. */
+/* Encodes. libpng leaves by longjmp on an error, so no local changes after setjmp. */
 static bool encode(png_structp png, png_infop info, frame_encoder *encoder)
 {
     const dit_picture *picture = encoder->picture;
@@ -107,7 +107,7 @@ static bool encode(png_structp png, png_infop info, frame_encoder *encoder)
     return true;
 }
 
-/* A whole PNG of one frame, appended to `out`. */
+/* Appends a whole PNG of one frame to `out`. */
 static dit_status encode_frame(const dit_picture *picture, int64_t frame, bool with_texts, dit_buffer *out)
 {
     frame_encoder encoder = {.picture = picture, .frame = frame, .with_texts = with_texts, .out = out};
@@ -122,7 +122,7 @@ static dit_status encode_frame(const dit_picture *picture, int64_t frame, bool w
     return done ? DIT_OK : DIT_FAIL(DIT_ERR_IO, "libpng: %s", encoder.problem);
 }
 
-/* ---- a clip, by hand --------------------------------------------------------------------------------------------- */
+/* ---- an animated file -------------------------------------------------------------------------------------------- */
 
 static void put_u32(uint8_t out[4], uint64_t value)
 {
@@ -134,7 +134,7 @@ static size_t get_u32(const uint8_t *bytes)
     return (size_t)bytes[0] << 24 | (size_t)bytes[1] << 16 | (size_t)bytes[2] << 8 | bytes[3];
 }
 
-/* length, type, `head` and `body` as one run of data, CRC */
+/* Writes a chunk: length, type, `head` and `body` as one run of data, CRC. */
 static void put_chunk(dit_buffer *out, const char *type, const void *head, size_t head_bytes, const void *body,
                       size_t body_bytes)
 {
@@ -151,7 +151,7 @@ static void put_chunk(dit_buffer *out, const char *type, const void *head, size_
     dit_buffer_append(out, word, sizeof word);
 }
 
-/* Number of frames; 0: repeats for ever. */
+/* Writes acTL: the number of frames, and 0 for repeating for ever. */
 static void put_animation(dit_buffer *out, int64_t frames)
 {
     uint8_t data[8] = {0};
@@ -159,14 +159,14 @@ static void put_animation(dit_buffer *out, int64_t frames)
     put_chunk(out, "acTL", data, sizeof data, NULL, 0);
 }
 
-/* Whole picture, shown for 1 / frames_per_s seconds, replacing what was there. */
+/* Writes fcTL: a frame covers the whole image, is shown for 1 / frames_per_s seconds, and replaces the one before. */
 static void put_frame_control(dit_buffer *out, const dit_picture *picture, uint32_t sequence)
 {
     uint8_t data[26] = {0};
     put_u32(data, sequence);
     put_u32(data + 4, (uint64_t)picture->width);
     put_u32(data + 8, (uint64_t)picture->height);
-    data[21] = 1; /* delay_num, two bytes; delay_den, two bytes */
+    data[21] = 1; /* bytes 20, 21: delay_num; bytes 22, 23: delay_den */
     data[22] = (uint8_t)(picture->frames_per_s >> 8);
     data[23] = (uint8_t)picture->frames_per_s;
     put_chunk(out, "fcTL", data, sizeof data, NULL, 0);
@@ -192,7 +192,7 @@ static void put_first_frame(dit_buffer *out, const dit_picture *picture, const d
     }
 }
 
-/* fcTL, then the frame's IDATs as fdATs. */
+/* Writes fcTL, then the frame's IDATs as fdATs. */
 static void put_next_frame(dit_buffer *out, const dit_picture *picture, const dit_buffer *png, uint32_t *sequence)
 {
     const uint8_t *bytes = (const uint8_t *)png->data;
@@ -234,8 +234,8 @@ static dit_status check(const dit_picture *picture)
     bool fits = picture->width >= 1 && picture->width <= LONGEST_EDGE && picture->height >= 1 &&
                 picture->height <= LONGEST_EDGE && picture->frames >= 1 && picture->frames <= MAX_FRAMES;
     if (!fits)
-        return DIT_FAIL(DIT_ERR_SHAPE, "%lld frames of %lld x %lld pixels are no picture", (long long)picture->frames,
-                        (long long)picture->width, (long long)picture->height);
+        return DIT_FAIL(DIT_ERR_SHAPE, "%lld frames of %lld x %lld pixels cannot be written as PNG",
+                        (long long)picture->frames, (long long)picture->width, (long long)picture->height);
     if (picture->frames > 1 && (picture->frames_per_s < 1 || picture->frames_per_s > 1000))
         return DIT_FAIL(DIT_ERR_SHAPE, "%lld frames per second are outside 1..1000", (long long)picture->frames_per_s);
     return DIT_OK;

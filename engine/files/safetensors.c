@@ -18,9 +18,9 @@
 struct dit_safetensors {
     char *path; /* as given; for messages */
     st_mapping *files;
-    st_table *tables; /* of each file; they own the names */
+    st_table *tables; /* one for each file; they own the names */
     int file_count;
-    st_table all; /* merged, in order of name; borrows the names */
+    st_table all; /* all tables merged, sorted by name; borrows the names */
 };
 
 /* ---- mappings -------------------------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ void dit_safetensors_close(dit_safetensors *file)
     free(file);
 }
 
-/* Puts the tensors of all files into one table. A name in two files is refused. */
+/* Merges the tables of all files. A name that two files have is refused. */
 static dit_status merge(dit_safetensors *file)
 {
     int64_t count = 0;
@@ -162,7 +162,7 @@ dit_status dit_safetensors_open_memory(const void *data, int64_t bytes, const ch
 
 /* ---- shards ---------------------------------------------------------------------------------------------------- */
 
-/* A plain file name: a hostile index must not reach outside its folder. */
+/* True for a plain file name: a hostile index must not reach outside of its folder. */
 static bool is_plain_name(const char *name)
 {
     return name[0] != '\0' && name[0] != '.' && !strpbrk(name, "/\\");
@@ -180,7 +180,7 @@ static int compare_items(const void *left, const void *right)
     return strcmp((*(const cJSON *const *)left)->valuestring, (*(const cJSON *const *)right)->valuestring);
 }
 
-/* Members of weight_map in order of shard, all with plain names. *out is freed by the caller. */
+/* Lists the members of weight_map, sorted by shard; all must have plain names. The caller frees *out. */
 static dit_status list_shards(const dit_json *index, const cJSON *map, const cJSON ***out, int *count)
 {
     const cJSON *item;
@@ -205,7 +205,7 @@ static dit_status list_shards(const dit_json *index, const cJSON *map, const cJS
     return DIT_OK;
 }
 
-/* The newest shard holds exactly the tensors that items[0..count) place in it. */
+/* Checks that the newest shard holds exactly the tensors that items[0..count) place in it. */
 static dit_status check_shard(const dit_safetensors *file, const cJSON *const *items, int count)
 {
     const st_mapping *shard = &file->files[file->file_count - 1];

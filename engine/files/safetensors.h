@@ -4,7 +4,8 @@
  * otherwise: every offset is checked against the mapping before any view is given out, so a view never reads out of
  * bounds. Refused: truncation, header length beyond the file or 100 MB, malformed or duplicate keys, unknown dtypes,
  * shapes whose size overflows or differs from the offsets, overlapping or gapped data, trailing bytes. The format does
- * not align data: read a view through dit_tensor_read. A file cut short by someone else while it is mapped kills us.
+ * not align data, so read a view through dit_tensor_read. If another process truncates the file while it is mapped, a
+ * read ends this process.
  * Format source: huggingface/safetensors README.
  */
 #ifndef DIT_ENGINE_SAFETENSORS_H
@@ -35,7 +36,7 @@ int64_t dit_stored_dtype_bytes(dit_stored_dtype dtype);
 
 enum { DIT_TENSOR_MAX_RANK = 8 };
 
-/* A look into the mapping; valid until the file is closed. */
+/* A tensor inside the mapping; valid until the file is closed. */
 typedef struct {
     const char *name;
     dit_stored_dtype dtype;
@@ -54,7 +55,7 @@ typedef struct dit_safetensors dit_safetensors;
  * DIT_ERR_TENSOR_MISSING when a shard lacks what the index places there; DIT_ERR_JSON_* for the
  * index itself. */
 dit_status dit_safetensors_open(const char *path, dit_safetensors **out);
-/* The same over bytes in memory (copied view: `data` must stay valid). For tests and fuzzing. */
+/* Opens bytes in memory, which must stay valid. For tests and fuzzing. */
 dit_status dit_safetensors_open_memory(const void *data, int64_t bytes, const char *name, dit_safetensors **out);
 void dit_safetensors_close(dit_safetensors *file); /* accepts NULL */
 
@@ -62,13 +63,13 @@ int dit_safetensors_count(const dit_safetensors *file);
 void dit_safetensors_at(const dit_safetensors *file, int index, dit_tensor_view *out); /* in order of name */
 /* False when there is no tensor of that name. */
 bool dit_safetensors_find(const dit_safetensors *file, const char *name, dit_tensor_view *out);
-/* As find, but absent or of another shape is an error (DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE) that names the file.
- * A negative extent in `shape` accepts any. */
+/* Finds a tensor of that shape. A negative extent in `shape` accepts any. Errors, which name the file:
+ * DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE. */
 dit_status dit_safetensors_require(const dit_safetensors *file, const char *name, int rank, const int64_t *shape,
                                    dit_tensor_view *out);
 
 /* out[i] = (float) element first + i, i in [0, count); any dtype, bounds checked.
- * Errors: DIT_ERR_SHAPE outside the tensor; DIT_ERR_NONFINITE naming the first NaN or infinity. */
+ * Errors: DIT_ERR_SHAPE outside of the tensor; DIT_ERR_NONFINITE, which names the first NaN or infinity. */
 dit_status dit_tensor_read(const dit_tensor_view *view, int64_t first, int64_t count, float *out);
 
 /* One tensor to write. */

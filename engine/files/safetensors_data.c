@@ -1,4 +1,4 @@
-/* The data behind the views: every dtype to fp32, and writing fp32. Data may lie at any byte, so that elements are
+/* Reads the data behind the views, every dtype to fp32, and writes fp32. Data may begin at any byte, so elements are
  * fetched with memcpy, which compilers turn into plain unaligned loads. */
 #include "engine/files/safetensors.h"
 
@@ -44,8 +44,8 @@ static inline float from_bf16(uint16_t half)
     return from_bits((uint32_t)half << 16);
 }
 
-/* Exact: every half is a float. Denormal halves are made by a subtraction of normal floats, without branches, so that
- * loops over it become vectors. */
+/* Converts exactly: every half is a float. Denormal halves come from a subtraction of normal floats, without branches,
+ * so that loops over it are vectorised. */
 static inline float from_f16(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = (uint32_t)(half & 0x7FFF) << 13;
@@ -89,7 +89,8 @@ static const convert_function converters[DIT_STORED_COUNT] = {
 
 /* ---- many elements --------------------------------------------------------------------------------------------- */
 
-/* Index of the first NaN or infinity, or -1. Looks at the bits: no compiler flag about finite math can remove it. */
+/* Returns the index of the first NaN or infinity, or -1. It tests bits, which no compiler flag about finite math can
+ * remove. */
 static int64_t first_nonfinite(const float *values, int64_t count)
 {
     uint32_t bits, bad = 0;
@@ -116,8 +117,8 @@ dit_status dit_tensor_read(const dit_tensor_view *view, int64_t first, int64_t c
 {
     enum { CHUNK = 8192 }; /* checked while it is in the cache */
     if (first < 0 || count < 0 || first > view->elements || count > view->elements - first)
-        return DIT_FAIL(DIT_ERR_SHAPE, "tensor \"%s\": %lld elements from %lld on asked for, it has %lld", view->name,
-                        (long long)count, (long long)first, (long long)view->elements);
+        return DIT_FAIL(DIT_ERR_SHAPE, "tensor \"%s\": %lld elements from %lld on are asked for, but it has %lld",
+                        view->name, (long long)count, (long long)first, (long long)view->elements);
     const unsigned char *in = (const unsigned char *)view->data + first * dit_stored_dtype_bytes(view->dtype);
     for (int64_t done = 0; done < count; done += CHUNK) {
         int64_t part = count - done < CHUNK ? count - done : CHUNK;
@@ -137,7 +138,7 @@ static int64_t tensor_bytes(const dit_tensor_out *tensor)
     return elements * (int64_t)sizeof(float);
 }
 
-/* {"dtype":"F32","shape":[...],"data_offsets":[begin,end]} under the tensor's name. */
+/* Adds {"dtype":"F32","shape":[...],"data_offsets":[begin,end]} under the tensor's name. */
 static bool describe(cJSON *header, const dit_tensor_out *tensor, int64_t begin)
 {
     cJSON *entry = cJSON_AddObjectToObject(header, tensor->name);

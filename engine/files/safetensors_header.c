@@ -1,4 +1,4 @@
-/* Reading and distrusting a safetensors header.
+/* Reads a safetensors header and trusts nothing in it.
  *
  * Source of the rules: huggingface/safetensors README.md ("Format") and safetensors/src/tensor.rs (Metadata::validate):
  * the header starts with '{', is at most 100 MB, may be padded with spaces; the tensors lie one behind the other from
@@ -16,7 +16,7 @@
 #define HEADER_LIMIT 100000000
 enum { LENGTH_BYTES = 8 };
 
-/* What every check needs to know to complain. */
+/* What a check needs for its message. */
 typedef struct {
     const st_mapping *file;
     dit_json json;
@@ -26,7 +26,7 @@ typedef struct {
 
 /* ---- complaints ------------------------------------------------------------------------------------------------ */
 
-/* Offset in the file of a line and column of the header. */
+/* Returns the offset in the file of a line and column of the header. */
 static int64_t file_offset(const header *h, int line, int column)
 {
     const char *p = h->json.text;
@@ -86,7 +86,7 @@ static dit_status read_dtype(const header *h, const cJSON *entry, dit_stored_dty
     return refuse(h, DIT_ERR_SAFETENSORS_DTYPE, "dtype \"%.40s\" is unknown", item->valuestring);
 }
 
-/* A whole number >= 0; the strict parser has refused those beyond 2^53. */
+/* Reads a whole number >= 0; the strict parser has refused numbers beyond 2^53. */
 static bool read_size(const cJSON *item, int64_t *out)
 {
     const double limit = 9007199254740992.0;
@@ -171,7 +171,7 @@ static int compare_places(const void *left, const void *right)
     const dit_tensor_view *a = left, *b = right;
     const char *a_data = a->data, *b_data = b->data;
     if (a_data != b_data) return a_data < b_data ? -1 : 1;
-    return (a->bytes > b->bytes) - (a->bytes < b->bytes); /* empty ones first */
+    return (a->bytes > b->bytes) - (a->bytes < b->bytes); /* empty tensors first */
 }
 
 int st_compare_names(const void *left, const void *right)
@@ -179,7 +179,7 @@ int st_compare_names(const void *left, const void *right)
     return strcmp(((const dit_tensor_view *)left)->name, ((const dit_tensor_view *)right)->name);
 }
 
-/* The tensors must cover the data exactly. Leaves the table in order of place. */
+/* Checks that the tensors cover the data exactly. Leaves the table sorted by place. */
 static dit_status check_cover(header *h, st_table *table)
 {
     const unsigned char *data = h->file->bytes + h->file->length - h->data_bytes;
@@ -254,7 +254,7 @@ static dit_status read_length(const st_mapping *file, uint64_t *out)
     return DIT_OK;
 }
 
-/* A header that is not JSON is a damaged file, whatever the JSON reader calls it. */
+/* Parses the header. One that is not JSON counts as a damaged file; the JSON reader's complaint is quoted. */
 static dit_status parse_header(const st_mapping *file, uint64_t length, dit_json *out)
 {
     char name[1024], message[2048];

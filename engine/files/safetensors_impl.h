@@ -1,4 +1,4 @@
-/* Inside of the safetensors reader; for engine/safetensors*.c only. */
+/* The inside of the safetensors reader, for engine/files/safetensors*.c only. */
 #ifndef DIT_ENGINE_SAFETENSORS_IMPL_H
 #define DIT_ENGINE_SAFETENSORS_IMPL_H
 
@@ -13,17 +13,17 @@ typedef struct {
     void *mapping; /* what to unmap; NULL for the caller's memory and for an empty file */
 } st_mapping;
 
-/* Tensors in order of name. Each view's name is owned by the table, its data by a mapping. */
+/* Tensors sorted by name. The table owns each view's name, a mapping owns its data. */
 typedef struct {
     dit_tensor_view *views;
     int count;
 } st_table;
 
-/* Checks all of a file and lists its tensors. *out is zeroed on failure. */
+/* Checks a whole file and lists its tensors. *out is zeroed on failure. */
 dit_status st_header_read(const st_mapping *file, st_table *out);
 void st_table_release(st_table *table);
 const dit_tensor_view *st_table_find(const st_table *table, const char *name);
-/* For qsort: by name, bytewise. */
+/* Compares views by name, bytewise, for qsort. */
 int st_compare_names(const void *left, const void *right);
 
 #endif

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a kind comes about when no file has it. */
+/* How a kind is made when no file has it. */
 typedef enum { SOURCE_NONE, SOURCE_NORMAL, SOURCE_ONES, SOURCE_RUN } condition_source;
 
-/* Every kind: its name, which is also its random stream; what the transformer's forward and what pipelines call it. */
+/* Every kind: its name, which also selects its random stream, and its names in the transformer's forward and in
+ * pipelines. */
 static const struct {
     const char *name, *forward[2], *positive, *negative;
     condition_source source;
@@ -55,14 +56,14 @@ const char *dit_condition_name(dit_condition_kind kind)
     return kinds[kind].name;
 }
 
-/* Masks, styles, positions: the host makes of them what operators take. */
+/* True for kinds that only the host reads (masks, styles, positions): it computes operands from them. */
 static bool is_for_host(dit_condition_kind kind)
 {
     return kinds[kind].shared || kind == DIT_CONDITION_TEXT_MASK || kind == DIT_CONDITION_TEXT_2_MASK ||
            kind == DIT_CONDITION_STYLE;
 }
 
-/* Numbers that are embedded, and latents, are not rounded. */
+/* Allocates memory for a kind. Numbers that are embedded, and latents, are kept in fp32. */
 static dit_status take(dit_runtime *rt, dit_condition_kind kind, int64_t elements, float **out)
 {
     if (is_for_host(kind)) return dit_arena_host(&rt->image, elements, out);
@@ -76,7 +77,7 @@ static dit_status hand_over(dit_runtime *rt, dit_condition_kind kind, const floa
     return is_for_host(kind) ? DIT_OK : dit_runtime_upload(rt, rows, elements);
 }
 
-/* The row of the whole guidance batch that a local row is. */
+/* Returns a local row's index in the whole guidance batch. */
 static int64_t batch_row(const dit_runtime *rt, const dit_partition *part, int64_t local)
 {
     int64_t branch = part->branch_first + local / part->images, image = part->image_first + local % part->images;
@@ -126,7 +127,7 @@ typedef struct {
     dit_latent_layout layout;
 } condition_reader;
 
-/* The tensor of a branch; found false when the file does not have it. */
+/* Finds the tensor of a branch; `found` is false when the file does not have it. */
 static dit_status find_tensor(const condition_reader *r, dit_condition_kind kind, bool negative, int64_t elements,
                               int64_t *rows, dit_tensor_view *view, bool *found)
 {
@@ -147,7 +148,7 @@ static dit_status find_tensor(const condition_reader *r, dit_condition_kind kind
                     (long long)elements);
 }
 
-/* Cells of latents that ride beside the noise: this rank's tokens of one row. */
+/* Reads this rank's tokens of one row of latents that are appended to the noise. */
 static dit_status read_latent_row(const condition_reader *r, const dit_tensor_view *view, int64_t first,
                                   int64_t elements, float *out)
 {
@@ -184,7 +185,7 @@ static dit_status read_kind(const condition_reader *r, dit_condition_kind kind, 
     if (apart) DIT_TRY(find_tensor(r, kind, true, elements, &rows[0], &view[0], &found[0]));
     if (!found[1]) return DIT_OK;
     if (apart && !found[0])
-        return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "there is %s but no %s, and guidance needs both",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the file has %s but no %s, and guidance needs both",
                                        kinds[kind].positive, kinds[kind].negative),
                               "add the negative prompt's tensor, or set guidance_scale to 1");
     DIT_TRY(take(r->rt, kind, batch * local, &data));
@@ -229,7 +230,7 @@ static void seed_row(dit_runtime *rt, const dit_partition *part, dit_condition_k
         return;
     }
     int64_t cols = elements / part->image_tokens;
-    int64_t image = row % rt->facts.num_images; /* the same for both guidance branches */
+    int64_t image = row % rt->facts.num_images; /* both guidance branches have one index */
     for (int64_t i = 0; i < dit_partition_runs(part); i++) {
         dit_run run = dit_partition_run(part, i);
         dit_rng_normal(seed, stream, (uint64_t)(image * elements + run.token * cols), run.count * cols, 0.0f, 1.0f,

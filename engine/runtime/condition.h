@@ -1,7 +1,7 @@
-/* Conditions: what a transformer is told besides the noisy latent and the timestep - text embeddings, masks, sizes.
+/* Conditions: the inputs of a transformer besides the noisy latent and the timestep, such as text embeddings and sizes.
  *
- * One table (condition.c) names every kind, what files call it and how it is made when no file gives it. A model states
- * what it needs; the three sources (a recorded forward, a file of embeddings, seeded numbers) fill the same struct.
+ * One table (condition.c) names every kind, its names in files, and how it is made when no file gives it. A model
+ * states what it needs. Three sources fill one struct: a recorded forward, a file of embeddings, seeded numbers.
  */
 #ifndef DIT_ENGINE_CONDITION_H
 #define DIT_ENGINE_CONDITION_H
@@ -21,7 +21,7 @@ typedef enum {
     DIT_CONDITION_META_SIZE,    /* [batch, 6] original height, width, target height, width, crop top, left */
     DIT_CONDITION_STYLE,        /* [batch] index                                                          */
     DIT_CONDITION_IMAGE,        /* [batch, tokens, dim] embeddings of an input image                      */
-    DIT_CONDITION_LATENT,       /* [batch, image_count, channels] tokens set beside the noisy latent      */
+    DIT_CONDITION_LATENT,       /* [batch, image_count, channels] appended to the noisy latent's channels */
     DIT_CONDITION_IMAGE_IDS,    /* [S, 3] positions of the whole image, shared by the batch               */
     DIT_CONDITION_TEXT_IDS,     /* [text tokens, 3], shared                                               */
     DIT_CONDITION_ROPE_COS,     /* [S, D] rotary table of the whole image, shared                         */
@@ -30,14 +30,14 @@ typedef enum {
 } dit_condition_kind;
 const char *dit_condition_name(dit_condition_kind kind); /* "text" */
 
-/* What a model needs of one kind. */
+/* What a model needs to know of one kind. */
 typedef struct {
-    int64_t elements; /* floats of one batch row (of the whole, where shared); 0: the model does not take this kind */
+    int64_t elements; /* floats of one batch row, or of all where rows share it; 0: the model does not take this kind */
     bool optional;
-    float scale; /* on values derived from the run (a guidance scale in thousands); 0: one */
+    float scale; /* multiplies values derived from the run (a guidance scale in thousands); 0: one */
 } dit_condition_need;
 
-/* Rows of this rank's share of the guidance batch; NULL: not given. Memory of rt->image. */
+/* The rows of this rank's share of the guidance batch; NULL: not given. They lie in rt->image. */
 typedef struct {
     const float *at[DIT_CONDITION_COUNT];
 } dit_condition;
@@ -51,16 +51,17 @@ typedef struct {
 } dit_condition_run;
 
 /* Which names a file uses: those of the transformer's forward (one row per batch entry), or those of the pipelines
- * (positive and negative prompt apart). */
+ * (positive and negative prompts in tensors of their own). */
 typedef enum { DIT_CONDITION_FORWARD, DIT_CONDITION_PIPELINE } dit_condition_names;
 
-/* Fills `out` from a file; kinds that pipelines derive come from `run` with pipeline names (forward: from the file).
+/* Fills `out` from a file. With pipeline names, kinds that pipelines derive come from `run`; with forward names they
+ * come from the file.
  * `latent` lays out DIT_CONDITION_LATENT. Errors: DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE, DIT_ERR_NONFINITE. */
 dit_status dit_condition_read(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
                               const dit_safetensors *file, dit_condition_names names, const dit_latent *latent,
                               dit_latent_layout layout, const dit_condition_run *run, dit_condition *out);
-/* Fills `out` with seeded numbers: unit normals by (seed, kind, branch, image), masks of ones, and what pipelines
- * derive. The same rows for every mesh. */
+/* Fills `out` with seeded numbers: unit normals by (seed, kind, branch, image), masks of ones, and values that
+ * pipelines derive. Rows do not depend on the mesh. */
 dit_status dit_condition_seed(dit_runtime *rt, const dit_partition *part, const dit_condition_need *needs,
                               uint64_t seed, const dit_condition_run *run, dit_condition *out);
 

@@ -1,9 +1,10 @@
-/* Fault switch of the test build (-DDITBENCH_FAULT_INJECTION). In the ordinary build nothing of it is there.
+/* Fault switch of the test build (-DDITBENCH_FAULT_INJECTION). The ordinary build has none of it.
  *
- *   DITBENCH_FAULT=KIND:STEP[:RANK]   with KIND hang, crash, abort or nan: rank RANK (the last if not said) fails so at
- *                                     that diffusion step
- *   DITBENCH_FAULT=bytes:AXIS         the closed form of that axis says one byte a message more than it should
- *   DITBENCH_FAULT=variance           group norms shared by rows average variances, and lose that between the ranks
+ *   DITBENCH_FAULT=KIND:STEP[:RANK]   rank RANK (default: the last) fails at that diffusion step; KIND is hang, crash,
+ *                                     abort or nan
+ *   DITBENCH_FAULT=bytes:AXIS         the closed form of that axis gives one byte too many per message
+ *   DITBENCH_FAULT=variance           group norms over shared rows average variances, which is wrong: the variance
+ *                                     between ranks is lost
  */
 #ifndef DIT_ENGINE_FAULT_H
 #define DIT_ENGINE_FAULT_H
@@ -15,9 +16,9 @@ struct dit_runtime;
 
 #ifdef DITBENCH_FAULT_INJECTION
 void dit_fault_at_step(struct dit_runtime *rt, int step, float *latents);
-/* Bytes that a wrong closed form adds to `messages` messages along an axis. */
+/* Returns the bytes that the wrong closed form adds to `messages` messages along an axis. */
 int64_t dit_fault_bytes(const char *axis, int64_t messages);
-/* Whether variances are averaged. */
+/* True if variances are averaged. */
 bool dit_fault_variance(void);
 #else
 static inline void dit_fault_at_step(struct dit_runtime *rt, int step, float *latents)

@@ -8,7 +8,7 @@
 
 enum { GRAPHS_MAX = 8 };
 
-/* What work counts while it is asked for. */
+/* What work counts while it is queued. */
 typedef struct {
     dit_flops flops;
     dit_comm_counters counters;
@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
     dit_graph_key key;
-    dit_device_graph *graph; /* NULL: done once, directly */
+    dit_device_graph *graph; /* NULL: the work was done once, directly */
     account counted;
 } entry;
 
@@ -25,7 +25,7 @@ struct dit_graphs {
     entry entries[GRAPHS_MAX];
     int count;
     int64_t launches;
-    char problem[256]; /* recording failed once: never again */
+    char problem[256]; /* why recording failed; "": it did not. It is not tried again */
 };
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static account account_of(const dit_runtime *rt)
     return (account){rt->flops, rt->counters};
 }
 
-/* sum += sign * part, of everything but times: those are the device's. */
+/* sum += sign * part, for everything but times, which the device measures. */
 static void add_flops(dit_flops *sum, const dit_flops *part, double sign)
 {
     sum->linear += sign * part->linear;
@@ -138,7 +138,7 @@ static dit_status record(dit_graphs *graphs, dit_device_graph **out, dit_status 
     return st;
 }
 
-/* What was being recorded was not done: it is done directly, now and from now on. */
+/* Gives up recording: the work that was being recorded is done directly, and so is all later work. */
 static dit_status give_up(dit_graphs *graphs, dit_status (*work)(void *context), void *context)
 {
     snprintf(graphs->problem, sizeof graphs->problem, "%s", dit_error_last()->message);

@@ -41,7 +41,7 @@ int64_t dit_partition_runs(const dit_partition *part)
     return part->segments * bands_of(part);
 }
 
-/* The same of any sequence rank. */
+/* Returns a run of any sequence rank. */
 static dit_run run_of(const dit_partition *part, int64_t sequence_rank, int64_t index)
 {
     int64_t bands = bands_of(part), segment = index / bands;
@@ -76,7 +76,7 @@ void dit_partition_take(const dit_partition *part, const float *whole, int64_t c
     }
 }
 
-/* [size][outer][inner] -> [outer][size][inner]: a gathered axis moves from outermost to its place. */
+/* [size][outer][inner] -> [outer][size][inner]: moves a gathered axis from outermost to its place. */
 static void move_axis(dit_runtime *rt, const float *src, int64_t size, int64_t outer, int64_t inner, float *dst)
 {
     ops_copy(rt, &(dit_copy_args){.n0 = size,
@@ -103,11 +103,11 @@ static dit_status gather_axis(dit_runtime *rt, dit_axis axis, const float *local
     return DIT_OK;
 }
 
-/* Axes over which the rows of an image are shared, fastest first. */
+/* The axes that share the rows of an image, fastest first. */
 static const dit_axis sequence_axes[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_PATCH};
 enum { SEQUENCE_AXES = sizeof sequence_axes / sizeof *sequence_axes };
 
-/* `from` holds `elements` of every sequence rank: each run to its place in out [images, S, cols]. */
+/* Copies each run of `from`, which holds the rows of every sequence rank, to its place in out [images, S, cols]. */
 static void place_runs(dit_runtime *rt, const dit_partition *part, const float *from, int64_t cols, float *out)
 {
     int64_t elements = part->images * part->image_count * cols;
@@ -155,8 +155,8 @@ dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *pa
     return DIT_OK;
 }
 
-/* Dense copy of one piece (rows begin.. of each batch entry) and its whole, gathered over the given axes, both in
- * arrays of operators. */
+/* Copies one piece (rows begin.. of each batch entry) densely and gathers the whole over the given axes. Both lie in
+ * operators' arrays. */
 static dit_status gather_rows(dit_runtime *rt, const dit_shards *shards, int64_t batch, int64_t begin, int64_t rows,
                               bool sequence, float *scratch, float *full)
 {
@@ -176,7 +176,7 @@ static dit_status gather_rows(dit_runtime *rt, const dit_shards *shards, int64_t
     return cfg > 1 ? gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * held * cols, scratch, full) : DIT_OK;
 }
 
-/* The same as a copy of the host's, *out from malloc. */
+/* Gathers one piece into host memory; *out is malloc'ed. */
 static dit_status collect_rows(dit_runtime *rt, const dit_shards *shards, int64_t batch, int64_t begin, int64_t rows,
                                bool sequence, float **out, int64_t *full_rows)
 {
@@ -217,14 +217,14 @@ static dit_status swap_axes(int64_t entries, int64_t outer, int64_t inner, int64
     return DIT_OK;
 }
 
-/* Every segment is gathered as an entry of its own. */
+/* Collects image rows; every segment is gathered as an entry of its own. */
 static dit_status collect_image(dit_runtime *rt, const dit_partition *part, const dit_shards *shards, int64_t batch,
                                 float **out, int64_t *rows)
 {
     dit_shards pieces = *shards;
-    if (bands_of(part) > 1) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "tensors of a pipeline's ranks are not collected");
+    if (bands_of(part) > 1) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "tensors of a pipeline's ranks cannot be collected");
     if (part->segments > 1 && batch > 1 && shards->batch_stride != part->image_count * shards->ld)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "segments of entries that do not follow each other");
+        return DIT_FAIL(DIT_ERR_INTERNAL, "segments can be collected only from entries that follow each other");
     if (part->segments > 1) pieces.batch_stride = part->segment_count * shards->ld;
     DIT_TRY(collect_rows(rt, &pieces, batch * part->segments, 0, part->segment_count, true, out, rows));
     *rows *= part->segments;
@@ -235,7 +235,7 @@ static dit_status collect_image(dit_runtime *rt, const dit_partition *part, cons
     return DIT_OK;
 }
 
-/* text rows, then image rows, of each batch entry */
+/* Joins text rows, then image rows, of each batch entry. */
 static dit_status stitch(const float *text, int64_t text_rows, const float *image, int64_t image_rows, int64_t batch,
                          int64_t cols, float **out)
 {

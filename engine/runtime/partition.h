@@ -1,11 +1,12 @@
-/* Partition: which tokens and which batch rows this rank holds, and how to put shards together again.
+/* Partition: which tokens and which batch rows this rank holds, and how shards are put together again.
  *
- * Image tokens are cut into contiguous chunks over the sequence ranks (patch slowest, then ring, ulysses fastest);
- * where attention is per frame (segments), each frame is cut so and a rank holds its piece of every frame, in order. A
- * pipeline cuts bands first, and each band over the sequence ranks: a rank's rows are its pieces of band 0, 1, ...
- * Joint text is cut like an image when it is split, else every sequence rank holds all of it. Batch rows are
- * branch-major (negative guidance branch first), cut over cfg; images over data. Every pipeline stage sees the same
- * rows.
+ *   image tokens  are cut into contiguous chunks over the sequence ranks (patch slowest, then ring, ulysses fastest).
+ *                 Where attention is per frame (segments), each frame is cut, and a rank holds its piece of every
+ *                 frame, in order. A pipeline first cuts bands, and each band over the sequence ranks: a rank's rows
+ *                 are its pieces of band 0, 1, ...
+ *   joint text    is cut like an image where the mesh splits it; else every sequence rank holds all of it.
+ *   batch rows    are branch-major (negative guidance branch first) and cut over cfg; images are cut over data.
+ * Every pipeline stage sees the same rows.
  */
 #ifndef DIT_ENGINE_PARTITION_H
 #define DIT_ENGINE_PARTITION_H
@@ -14,9 +15,9 @@
 
 typedef struct {
     int64_t image_tokens, image_count;           /* S, and how many of its rows this rank holds       */
-    int64_t segments, segment_tokens;            /* parts the sequence is cut in apart: 1, or frames  */
-    int64_t segment_count;                       /* this rank's rows of each                          */
-    int64_t bands;                               /* parts of those rows, dit_range_cut; 0: one        */
+    int64_t segments, segment_tokens;            /* parts that are each cut over the ranks: 1, or frames */
+    int64_t segment_count;                       /* this rank's rows of each segment                  */
+    int64_t bands;                               /* parts of these rows, by dit_range_cut; 0: one     */
     int64_t sequence_rank, sequence_degree;      /* among the ranks that share the rows               */
     int64_t text_tokens, text_begin, text_count; /* St, and this rank's rows; all of them if replicated */
     bool text_replicated;                        /* joint text held by every sequence rank             */
@@ -26,13 +27,13 @@ typedef struct {
 } dit_partition;
 
 dit_partition dit_partition_of(const dit_runtime *rt);
-/* Which token of the whole image local row `row` is. */
+/* Returns the token of the whole image that a local row holds. */
 int64_t dit_partition_token(const dit_partition *part, int64_t row);
-/* Rows that follow each other here and in the image. */
+/* Rows that are consecutive both here and in the image. */
 typedef struct {
     int64_t row, token, count;
 } dit_run;
-/* A rank's rows are so many runs, in order: the bands of each segment. */
+/* Returns the number of runs that a rank's rows consist of: the bands of each segment, in order. */
 int64_t dit_partition_runs(const dit_partition *part);
 dit_run dit_partition_run(const dit_partition *part, int64_t index);
 /* Copies this rank's rows out of [rows_of_image = S, cols] into [image_count, cols]. */
@@ -41,8 +42,8 @@ void dit_partition_take(const dit_partition *part, const float *whole, int64_t c
 /* How a tensor is spread over the ranks. */
 typedef enum {
     DIT_LAYOUT_IMAGE,  /* [batch, image_count, cols]              */
-    DIT_LAYOUT_ACROSS, /* the same, collected as [batch, segment_tokens, segments, cols]: attention over time */
-    DIT_LAYOUT_PLANES, /* the same, collected as [batch, cols, S]: what a convolution gives */
+    DIT_LAYOUT_ACROSS, /* as IMAGE, collected as [batch, segment_tokens, segments, cols]: attention over time */
+    DIT_LAYOUT_PLANES, /* as IMAGE, collected as [batch, cols, S], the layout of a convolution's output */
     DIT_LAYOUT_TEXT,   /* [batch, text_count, cols], joint text   */
     DIT_LAYOUT_JOINT,  /* [batch, text_count + image_count, cols] */
     DIT_LAYOUT_GLOBAL, /* [batch, 1, cols], equal on all sequence ranks */
@@ -53,18 +54,19 @@ typedef enum {
 typedef struct {
     dit_layout layout;
     const float *data;
-    int64_t rows; /* only for GLOBAL; other layouts know theirs */
+    int64_t rows; /* only for GLOBAL; other layouts imply theirs */
     int64_t cols, ld, batch_stride;
-    bool batched; /* false: one entry, the same for every batch row (rope tables): batch and cfg play no part */
+    bool batched; /* false: one entry that all batch rows share (rotary tables), whatever batch and cfg are */
 } dit_shards;
 
 /* Collects the whole tensor on every rank, [batch of all cfg ranks, rows, cols], in serial order. Collective over the
- * sequence and cfg axes (data ranks keep their own images); not of a pipeline. Counted under the current phase. *out is
- * malloc'ed. */
+ * sequence and cfg axes; data ranks keep their own images; pipelines are not supported. Messages count under the
+ * current phase. *out is malloc'ed. */
 dit_status dit_partition_collect(dit_runtime *rt, const dit_partition *part, const dit_shards *shards, float **out,
                                  int64_t *elements);
-/* The sampler's end: latents [images, image_count, cols] of this rank to [num_images, S, cols] on every rank, into
- * caller's buffers: `full` as said, `scratch` of the same size. Gathers over ulysses, ring, patch, data; counted. */
+/* Gathers the final latents: [images, image_count, cols] of this rank become `full` [num_images, S, cols] on every
+ * rank. `full` and `scratch`, of one size, belong to the caller. Gathers over ulysses, ring, patch and data;
+ * counted. */
 dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *part, const float *local, int64_t cols,
                                         float *scratch, float *full);
 

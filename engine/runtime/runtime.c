@@ -57,7 +57,7 @@ static dit_status one_thread(dit_runtime *rt)
     return dit_pool_create(1, false, &rt->pool);
 }
 
-/* One process that stands for one rank of the mesh. */
+/* Sets up one process that stands for one rank of the mesh. */
 static dit_status counting_init(const dit_runtime_params *params, dit_runtime *rt)
 {
     rt->kernels = dit_kernels_counting();
@@ -70,8 +70,8 @@ static dit_status counting_init(const dit_runtime_params *params, dit_runtime *r
     return DIT_OK;
 }
 
-/* Where a device's choices of algorithms are kept between runs: DITBENCH_CACHE, else this user's cache folder. NULL:
- * nowhere, which an empty DITBENCH_CACHE asks for. */
+/* Returns the folder that keeps a device's chosen algorithms between runs: DITBENCH_CACHE, else this user's cache
+ * folder. NULL: they are not kept, which an empty DITBENCH_CACHE asks for. */
 static const char *cache_folder(char *out, size_t size)
 {
     const char *said = getenv("DITBENCH_CACHE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -85,7 +85,7 @@ static const char *cache_folder(char *out, size_t size)
     return length > 0 && (size_t)length < size ? out : NULL;
 }
 
-/* Ranks of a machine take its devices in turn. */
+/* Opens a device. The ranks of a machine take its devices in turn. */
 static dit_status open_device(const dit_runtime_params *params, dit_runtime *rt)
 {
     int count = dit_device_count(params->backend);
@@ -125,7 +125,7 @@ static void init_arenas(const dit_runtime_params *params, dit_runtime *rt)
     dit_arena_init(&rt->comm_arena, &rt->ledger, DIT_MEMORY_COMM);
 }
 
-/* A rank among others. */
+/* Sets up a rank of a run. */
 static dit_status join(const dit_runtime_params *params, dit_runtime *rt)
 {
     dit_mesh_coordinates(&rt->parallel, dit_comm_rank(dit_comm_world()), rt->coordinates);
@@ -148,8 +148,8 @@ dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *rt)
         .parallel = params->parallel, .facts = params->facts, .guest = params->guest, .no_graphs = params->no_graphs};
     init_arenas(params, rt);
     if (degrees != world_size)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, the run has %d ranks",
-                                       degrees, world_size),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT,
+                                       "the degrees multiply to %d, but the run has %d ranks", degrees, world_size),
                               "start as many ranks as data x cfg x pipefusion x ring x ulysses x tensor");
     DIT_TRY(dit_parallel_check(&params->parallel, &params->facts));
     dit_status st = params->counting ? counting_init(params, rt) : join(params, rt);

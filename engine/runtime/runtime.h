@@ -1,12 +1,12 @@
-/* Runtime: what one rank owns while it runs one case - kernels, threads, memory, communicators, clocks.
+/* Runtime: what one rank owns while it runs one case: kernels, threads, memory, communicators, clocks.
  *
- * Everything above (models, attention policies, sampler, programs) takes a runtime as its first argument. Arenas by
- * lifetime: `run` (weights, plans), `image` (latents, conditions), `step` (activations, allocated once, reused by every
- * step), `comm` (message buffers). The ops_* functions dispatch an operator and add its flops to the account.
+ * Everything above it (models, attention policies, sampler, programs) takes a runtime as its first argument. Each arena
+ * has a lifetime: `run` (weights, plans), `image` (latents, conditions), `step` (activations, allocated once and reused
+ * by every step), `comm` (message buffers). The ops_* functions dispatch an operator and add its flops to the account.
  *
- * Where a device computes, operators find their operands by the addresses that arenas gave, and so do messages. The
- * host's own memory lies at the same addresses: what it writes there is uploaded, what it reads was downloaded.
- * Elsewhere both do nothing, and every array that operators see comes from an arena all the same.
+ * Where a device computes, operators and messages name arrays by the addresses that arenas gave. Host memory lies at
+ * these addresses: the host uploads what it has written there, and downloads what it wants to read. Without a device
+ * both do nothing, but every array that operators see still comes from an arena.
  */
 #ifndef DIT_ENGINE_RUNTIME_H
 #define DIT_ENGINE_RUNTIME_H
@@ -28,7 +28,7 @@ typedef enum {
     DIT_TIME_SCHEDULER, /* guidance and solver                             */
     DIT_TIME_STAGES,    /* messages between the stages of a pipeline       */
     DIT_TIME_GATHER,    /* collecting the latents                          */
-    DIT_TIME_DECODE,    /* latents to pictures                             */
+    DIT_TIME_DECODE,    /* latents to images                               */
     DIT_TIME_COUNT
 } dit_time;
 const char *dit_time_name(dit_time time);
@@ -40,9 +40,9 @@ typedef struct {
 typedef struct {
     const char *backend;                     /* "cpu", "ref", or a device's: "cuda" (kernels/device.h) */
     dit_dtype dtype;                         /* of a device's activations and weights */
-    bool fp8_linear;                         /* of a device: linear layers in fp8 */
-    int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* of a device: bytes that will be needed; 0: not known */
-    bool no_graphs;                          /* of a device: forwards are not recorded as graphs */
+    bool fp8_linear;                         /* a device computes linear layers in fp8 */
+    int64_t planned[DIT_MEMORY_CLASS_COUNT]; /* bytes that a device will need; 0: unknown */
+    bool no_graphs;                          /* a device does not record forwards as graphs */
     bool counting;          /* instead of a backend: operators do nothing, memory is address space, nothing is sent and
                       all is counted, for `rank` of a mesh that need not run */
     const dit_guest *guest; /* NULL, or who runs this rank in a time of its own; outlives the runtime */
@@ -84,18 +84,17 @@ typedef struct dit_runtime {
 dit_status dit_runtime_init(const dit_runtime_params *params, dit_runtime *out);
 void dit_runtime_release(dit_runtime *rt);
 void dit_runtime_set_phase(dit_runtime *rt, dit_phase phase);
-/* From now on everything is recorded in `trace`, which outlives that; NULL: nothing. */
+/* Records everything in `trace` from now on; NULL ends that. The trace must outlive the recording. */
 void dit_runtime_set_trace(dit_runtime *rt, dit_trace *trace);
-/* Which diffusion step, and which band of rows of a pipeline (DIT_WINDOW_ALL: all rows), the rank is at, for trace and
- * position; -1: none. */
+/* Tell trace and position which diffusion step, and which band of a pipeline (DIT_WINDOW_ALL: all rows), the rank is
+ * at; -1: none. */
 void dit_runtime_set_step(dit_runtime *rt, int step);
 void dit_runtime_set_patch(dit_runtime *rt, int band);
 /* Forgets counters, times and flops, and lowers the memory peaks to what is in use: the start of a measured region. */
 void dit_runtime_reset_account(dit_runtime *rt);
 
-/* Elements from `address` on, of one array: what the host wrote there is the device's from now on; what the device has
- * is where the host reads. Nothing without a device, and where memory is only counted. Errors: DIT_ERR_DEVICE,
- * DIT_ERR_TIMEOUT. */
+/* Copy `elements` elements of one array, from `address` on, from host memory to the device, or back. They do nothing
+ * without a device, and where memory is only counted. Errors: DIT_ERR_DEVICE, DIT_ERR_TIMEOUT. */
 dit_status dit_runtime_upload(dit_runtime *rt, const void *address, int64_t elements);
 dit_status dit_runtime_download(dit_runtime *rt, const void *address, int64_t elements);
 /* y = x, and y = a + b, over few elements, without account or trace. y apart from x. */
@@ -122,14 +121,14 @@ dit_status dit_runtime_synchronize(dit_runtime *rt);
     } while (0)
 void dit_runtime_end_phase(dit_runtime *rt, dit_time which, int64_t began);
 
-/* The two ends of something that a trace shows. */
+/* The two ends of an interval that a trace shows. */
 static inline int64_t dit_runtime_trace_begin(dit_runtime *rt)
 {
     return rt->trace ? dit_timing_now(rt->timing) : 0;
 }
 void dit_runtime_trace_end(dit_runtime *rt, dit_trace_category category, const char *name, int64_t began);
 
-/* Runs a statement as block `index` of the transformer, from 0, for trace and position. */
+/* Runs a statement as block `index` (from 0) of the transformer, for trace and position. */
 #define DIT_LAYER(rt, index, ...)                                                                                      \
     do {                                                                                                               \
         int64_t layer_began_ = dit_runtime_trace_begin(rt);                                                            \

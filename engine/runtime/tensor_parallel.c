@@ -33,7 +33,7 @@ dit_status dit_tp_reserve(dit_runtime *rt, int64_t elements, int64_t rows)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* The first four blocks at once, then the sum so far and three more. */
+/* Adds the first four blocks at once, then the sum so far and three more at a time. */
 static void add_blocks(void *context, const float *blocks, int size, int64_t count, float *sum)
 {
     for (int next = 0; next < size;) {
@@ -47,7 +47,7 @@ static void add_blocks(void *context, const float *blocks, int size, int64_t cou
 dit_status dit_tp_sum(dit_runtime *rt, int64_t elements)
 {
     if (elements > rt->tensor.elements || elements % dit_tp_share(rt).of)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "a sum of %lld elements, reserved are %lld", (long long)elements,
+        return DIT_FAIL(DIT_ERR_INTERNAL, "a sum has %lld elements, but only %lld are reserved", (long long)elements,
                         (long long)rt->tensor.elements);
     return dit_comm_sum(rt->comm[DIT_AXIS_TENSOR], rt->tensor.partial, elements, rt->tensor.sum, add_blocks, rt);
 }
@@ -66,7 +66,7 @@ dit_status dit_tp_norm(dit_runtime *rt, const dit_tp_norm_args *args)
 {
     int64_t rows = args->batch * args->rows, of = dit_tp_share(rt).of;
     if (rows > rt->tensor.rows)
-        return DIT_FAIL(DIT_ERR_INTERNAL, "squares of %lld rows, reserved are %lld", (long long)rows,
+        return DIT_FAIL(DIT_ERR_INTERNAL, "squares have %lld rows, but only %lld are reserved", (long long)rows,
                         (long long)rt->tensor.rows);
     dit_row_norm_args halves = {.batch = args->batch,
                                 .rows = args->rows,

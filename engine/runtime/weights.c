@@ -9,7 +9,7 @@
 
 enum { MAX_PARTS = 8, MAX_NAME = 256, MAX_GROUPS = 4 };
 
-/* A rectangle of a stored matrix [rows, cols]: all that lies in its rows and in its groups of columns. */
+/* A region of a stored matrix [rows, cols]: some rows, and in each of them some groups of columns. */
 typedef struct {
     int64_t cols, first_row, rows;
     int groups;
@@ -33,7 +33,7 @@ static void fill_task(void *context, int64_t begin, int64_t end, int worker)
                    job->out + begin);
 }
 
-/* Elements [first, first + elements) of the parameter. */
+/* Generates elements [first, first + elements) of a parameter. */
 static void fill_seeded(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t first, int64_t elements,
                         int64_t fan_in, dit_init init, float *out)
 {
@@ -47,7 +47,7 @@ static void fill_seeded(dit_runtime *rt, const dit_weights *weights, const char 
     dit_pool_run(rt->pool, elements, 1 << 16, fill_task, &job);
 }
 
-/* A tensor whose dimensions beyond the first multiply to the expected size counts as the expected matrix. */
+/* Finds a matrix. A tensor whose dimensions after the first multiply to the expected width counts as one. */
 static dit_status find_matrix(const dit_weights *weights, const char *name, int rank, const int64_t *shape,
                               dit_tensor_view *view)
 {
@@ -63,7 +63,7 @@ static dit_status find_matrix(const dit_weights *weights, const char *name, int 
     return DIT_OK;
 }
 
-/* Rows that are taken whole follow each other; else every piece is read by itself. */
+/* Reads a region: whole rows at once, else piece by piece. */
 static dit_status read_region(dit_runtime *rt, const dit_weights *weights, const char *name, const int64_t shape[2],
                               dit_init init, const region *part, float *out)
 {
@@ -121,19 +121,19 @@ static bool has_bias(const dit_weights *weights, const char *name)
     return !weights->file || dit_safetensors_find(weights->file, name, &view);
 }
 
-/* Rows of a [rows, k] matrix in a new order. */
+/* Puts the rows of a [rows, k] matrix into a new order. */
 static void permute_rows(const float *src, int64_t rows, int64_t k, const int64_t *order, float *dst)
 {
     for (int64_t row = 0; row < rows; row++) memcpy(dst + row * k, src + order[row] * k, (size_t)k * sizeof *dst);
 }
 
-/* Left out: all. */
+/* Returns the share of a part; a zeroed one means all. */
 static dit_share share_of(const dit_linear_part *part)
 {
     return part->share.of ? part->share : (dit_share){0, 1};
 }
 
-/* `count` elements of a vector from `first` on. */
+/* Reads `count` elements of a vector from `first` on. */
 static dit_status read_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
                              int64_t first, int64_t count, dit_init init, float *out)
 {
@@ -178,7 +178,7 @@ static dit_status read_part(dit_runtime *rt, const dit_weights *weights, const d
     return DIT_OK;
 }
 
-/* Staging is the host's, in rt->step, which is still empty while weights load, and is handed back at once. */
+/* Stages weights in host memory of rt->step, which is still empty while weights load, and frees it at once. */
 dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const dit_linear_part *parts, int count,
                               int64_t k, const int64_t *order, dit_linear *out)
 {
@@ -190,7 +190,7 @@ dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const
         rows[i] = share_count(share_of(&parts[i]), parts[i].rows);
         st = read_part(rt, weights, &parts[i], k, order, &weight[i], &bias[i]);
         if (st == DIT_OK && i && (bias[i] == NULL) != (bias[0] == NULL))
-            st = DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s.bias and %s.bias: one exists, the other does not",
+            st = DIT_FAIL(DIT_ERR_TENSOR_MISSING, "of %s.bias and %s.bias only one exists; both or neither must",
                           parts[0].prefix, parts[i].prefix);
     }
     if (st == DIT_OK) st = rt->kernels->linear_pack(rt->pool, &rt->run, k, count, weight, bias, rows, out);

@@ -18,8 +18,8 @@ typedef struct {
 
 typedef enum { DIT_INIT_LINEAR, DIT_INIT_BIAS, DIT_INIT_NORM, DIT_INIT_TABLE } dit_init;
 
-/* Where a linear layer's rows come from: `prefix`.weight [rows, k] and `prefix`.bias [rows], of which a share is taken;
- * its place is left out for all of them. */
+/* Where a linear layer's rows come from: a share of `prefix`.weight [rows, k] and `prefix`.bias [rows]. A zeroed share
+ * means all rows. */
 typedef struct {
     const char *prefix;
     int64_t rows;
@@ -30,7 +30,7 @@ typedef struct {
  * Errors: DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE, DIT_ERR_NONFINITE. */
 dit_status dit_weights_read(dit_runtime *rt, const dit_weights *weights, const char *name, int rank,
                             const int64_t *shape, dit_init init, float *out);
-/* The same into memory of rt->run. */
+/* Reads a whole parameter into memory of rt->run. */
 dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const char *name, int rank,
                             const int64_t *shape, dit_init init, const float **out);
 /* Packs `parts` layers with the same input, stacked along their outputs, into rt->run. `order` (NULL: as stored) lists
@@ -38,15 +38,15 @@ dit_status dit_weights_load(dit_runtime *rt, const dit_weights *weights, const c
  * Weights may be stored with more dimensions (a patch convolution [rows, c, p, p] is [rows, c p p]). */
 dit_status dit_weights_linear(dit_runtime *rt, const dit_weights *weights, const dit_linear_part *parts, int count,
                               int64_t k, const int64_t *order, dit_linear *out);
-/* A share of the inputs of `prefix`.weight [rows, k]: they are `count` groups (at most 4) of widths[i] columns, that
- * sum to k, and a share is its part of each, one after another. Packed without `prefix`.bias [rows], which comes apart,
- * whole (NULL: there is none). */
+/* Packs a share of the inputs of `prefix`.weight [rows, k]. The inputs are `count` groups (at most 4) of widths[i]
+ * columns, which add up to k; a share has its part of each group, one after the other. `prefix`.bias [rows] is not
+ * packed but returned whole (NULL: there is none). */
 dit_status dit_weights_inputs(dit_runtime *rt, const dit_weights *weights, const char *prefix, int64_t rows,
                               const int64_t *widths, int count, dit_share share, dit_linear *out, const float **bias);
-/* A share of a parameter `name` of one dimension, into rt->run. */
+/* Reads a share of the one-dimensional parameter `name` into rt->run. */
 dit_status dit_weights_slice(dit_runtime *rt, const dit_weights *weights, const char *name, int64_t elements,
                              dit_share share, dit_init init, const float **out);
-/* One layer by its prefix (printf). */
+/* Packs one layer by its prefix (printf). */
 dit_status dit_weights_linear_named(dit_runtime *rt, const dit_weights *weights, int64_t rows, int64_t k,
                                     dit_linear *out, const char *format, ...) __attribute__((format(printf, 6, 7)));
 

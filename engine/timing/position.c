@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { LINE_BYTES = 1024, LINE_PEERS = 16 };
-static const int64_t repeat_ns = INT64_C(10000000000); /* SIGTERM that soon after SIGUSR1 tells nothing anew */
+static const int64_t repeat_ns = INT64_C(10000000000); /* SIGTERM so soon after SIGUSR1 writes no second line */
 
 dit_position_state dit_position = {.image = -1, .step = -1, .patch = -1, .layer = -1};
 
@@ -42,7 +42,7 @@ void dit_position_wait_begin(const dit_position_wait *wait)
     now->received_bytes = wait->received_bytes;
     now->sent_bytes = wait->sent_bytes;
     now->began_ns = wait->began_ns;
-    now->collective = wait->collective; /* last: it says that the others hold */
+    now->collective = wait->collective; /* set last: it makes the other members valid */
 }
 
 /* ---- the line: only what a signal handler may call --------------------------------------------------------------- */
@@ -231,7 +231,7 @@ static void answer(int number)
     self.told_ns = now_ns;
     errno = error;
     if (number != SIGTERM) return;
-    signal(SIGTERM, SIG_DFL); /* what follows is the end that was asked for: the signal is held until we return */
+    signal(SIGTERM, SIG_DFL); /* ends the process as SIGTERM asks: the raised signal is held until we return */
     raise(SIGTERM);
 }
 
@@ -244,5 +244,5 @@ dit_status dit_position_install(int rank, const char *out_folder)
     sigaddset(&action.sa_mask, SIGUSR1);
     sigaddset(&action.sa_mask, SIGTERM);
     if (sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_ENVIRONMENT, "signals cannot be answered: %s", strerror(errno));
+    return DIT_FAIL(DIT_ERR_ENVIRONMENT, "cannot install the signal handlers: %s", strerror(errno));
 }

@@ -2,17 +2,17 @@
 
 #include <stdlib.h>
 
-/* What lies between two events of the device, for a sum or for an event of a trace. */
+/* The interval between two events of the device, which goes into a sum or into an event of a trace. */
 typedef struct {
     int64_t from, to;
-    int64_t *sum; /* NULL: the event */
+    int64_t *sum; /* NULL: it goes into the trace's event */
     dit_trace *trace;
     uint32_t sequence;
 } piece;
 
 struct dit_timing {
     dit_device *device;
-    int64_t origin_event, origin_ns; /* the same moment on both clocks; -1: not taken since the last wait */
+    int64_t origin_event, origin_ns; /* one moment on both clocks; -1: not taken since the last wait */
     piece *pending;
     int64_t count, room;
 };
@@ -43,7 +43,7 @@ int64_t dit_timing_now(dit_timing *timing)
     return dit_device_record_event(timing->device);
 }
 
-/* False when there is no memory: the piece is not known of. */
+/* Remembers a piece. Returns false when there is no memory: the piece is lost. */
 static bool remember(dit_timing *timing, const piece *p)
 {
     if (timing->count == timing->room) {
@@ -76,7 +76,8 @@ void dit_timing_record(dit_timing *timing, dit_trace *trace, const dit_trace_eve
                                   .sequence = (uint32_t)(trace->recorded - 1)});
 }
 
-/* The time of an event on the host's clock: the origin was reached when it was asked for, as the queue was empty. */
+/* Returns an event's time on the host's clock. The origin was reached when it was recorded, because the queue was
+ * empty. */
 static int64_t host_ns(const dit_timing *timing, int64_t event)
 {
     return timing->origin_ns + dit_device_elapsed_ns(timing->device, timing->origin_event, event);
@@ -90,7 +91,7 @@ static void add_piece(const dit_timing *timing, const piece *p)
         return;
     }
     dit_trace_event *event = &p->trace->events[p->sequence % (uint64_t)p->trace->capacity];
-    if (event->sequence != p->sequence) return; /* it had to make room */
+    if (event->sequence != p->sequence) return; /* a newer event has overwritten it */
     event->begin_ns = host_ns(timing, p->from);
     event->end_ns = host_ns(timing, p->to);
 }

@@ -48,7 +48,8 @@ void dit_trace_record(dit_trace *t, const dit_trace_event *event)
     slot->sequence = (uint32_t)t->recorded++;
 }
 
-/* An event is recorded at its end, so of two with the same times the later recorded encloses the other. */
+/* Orders events. An event is recorded at its end, so of two with equal times the one recorded later encloses the other.
+ */
 static int compare_events(const void *left, const void *right)
 {
     const dit_trace_event *a = left, *b = right;
@@ -73,7 +74,8 @@ int64_t dit_trace_total_ns(const dit_trace *t, dit_trace_category category, cons
     return total;
 }
 
-/* ---- clocks ------------------------------------------------------------------------------------------------------- */
+/* ---- clocks
+ * ------------------------------------------------------------------------------------------------------- */
 
 void dit_trace_bound_offset(const int64_t *before, const int64_t *after, const int64_t *before_0,
                             const int64_t *after_0, int rounds, dit_trace_clock *out)
