@@ -19,7 +19,7 @@ static int heaviest_rank(const dit_parallel *parallel, const dit_facts *facts)
 }
 
 /* What a rank holds: its stage's blocks, of their attentions and MLPs a tensor rank's share, and all that lies outside
- * of blocks. What is not shared is a sixth at least in every architecture that is built. */
+ * of blocks. What is not shared is a sixth at least in every architecture that is implemented. */
 static int64_t own_parameters(const dit_share *s, const dit_facts *facts)
 {
     dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);

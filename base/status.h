@@ -41,7 +41,7 @@ enum {
     X(ERR_MEMORY, "E_MEMORY", DIT_EXIT_CASE, "out of memory, or over the limit of an arena")                           \
     X(ERR_IO, "E_IO", DIT_EXIT_ENVIRONMENT, "a file could not be read or written")                                     \
     X(ERR_SHAPE, "E_SHAPE", DIT_EXIT_VERIFICATION, "shapes do not fit together")                                       \
-    X(ERR_UNSUPPORTED, "E_UNSUPPORTED", DIT_EXIT_USAGE, "valid, but not built here")                                   \
+    X(ERR_UNSUPPORTED, "E_UNSUPPORTED", DIT_EXIT_USAGE, "valid, but not implemented here")                             \
     X(ERR_ENVIRONMENT, "E_ENVIRONMENT", DIT_EXIT_ENVIRONMENT, "the machine lacks something")                           \
     X(ERR_MPI, "E_MPI", DIT_EXIT_CASE, "an MPI call failed")                                                           \
     X(ERR_DEVICE, "E_DEVICE", DIT_EXIT_CASE, "a call of a device's library failed")                                    \

@@ -23,9 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Under AddressSanitizer: what this engine leaks is reported before MPI unloads its modules, whose own leaks have no
- * name afterwards; Open MPI and its parts keep memory to the end (also through vasprintf, which we do not use). Nothing
- * otherwise. */
+/* For AddressSanitizer only. Leaks are reported before MPI unloads its modules, because leaks of unloaded modules have
+ * no names. Memory that Open MPI and its parts keep to the end is suppressed (they also use vasprintf, which we do
+ * not). */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 const char *__lsan_default_suppressions(void);
@@ -53,9 +53,9 @@ static void print_help(void)
            "  --out DIR          existing or new folder for the records\n"
            "  --reference FILE   latents.safetensors of the one-rank case, to state the distance to it\n"
            "  --oracle FILE      latents.safetensors of the one-rank case that emulates this approximate one\n"
-           "  --devices BACKEND  the devices of this machine (cuda, host) as JSON, or why there are none\n"
-           "  --isas             the instruction sets that operators are compiled for, best first: here, or missing;\n"
-           "                     DITBENCH_ISA=NAME forbids those before NAME\n"
+           "  --devices BACKEND  print the devices of this machine (cuda, host) as JSON, or why there are none\n"
+           "  --isas             list the instruction sets that operators are compiled for, best first: here, or\n"
+           "                     missing; DITBENCH_ISA=NAME forbids those before NAME\n"
            "  --version, --help\n\nprograms:\n");
     dit_program_list();
     printf("\nexit codes: 0 ok, 2 bad case, 3 failed, 4 environment, 6 wrong numbers, 77 skipped\n");

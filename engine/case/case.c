@@ -123,7 +123,7 @@ static bool can_emulate(const char *attention)
     return strcmp(attention, "auto") == 0 || strcmp(attention, "local") == 0 || strcmp(attention, "oracle") == 0;
 }
 
-/* One rank emulates, in place of the mesh that `emulates` says. */
+/* Reads `emulates`: the mesh that one rank emulates. */
 static dit_status read_emulated(const dit_json *doc, dit_case *out)
 {
     const dit_parallel *emulated = &out->emulated;
@@ -135,14 +135,15 @@ static dit_status read_emulated(const dit_json *doc, dit_case *out)
     DIT_TRY(dit_parallel_from_json(doc, emulates, "/emulates", &out->emulated));
     if (ranks > 1)
         return dit_error_hint(
-            dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE, "one rank emulates, parallel has %d", ranks),
-            "leave out parallel");
+            dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE, "emulation needs one rank, but parallel has %d", ranks),
+            "leave parallel out");
     if (emulated->degree[DIT_AXIS_PIPEFUSION] <= 1 && emulated->degree[DIT_AXIS_PATCH] <= 1)
         return dit_error_hint(dit_json_fail(doc, "/emulates", DIT_ERR_JSON_VALUE,
                                             "neither pipefusion_degree nor patch_degree is above 1"),
-                              "only pipelines and patches have steps that are not exact");
+                              "only pipelines and displaced patches have stale steps to emulate");
     if (!can_emulate(out->attention))
-        return dit_json_fail(doc, "/attention", DIT_ERR_JSON_VALUE, "\"%s\" cannot emulate; auto can", out->attention);
+        return dit_json_fail(doc, "/attention", DIT_ERR_JSON_VALUE, "attention \"%s\" cannot emulate; use \"auto\"",
+                             out->attention);
     return DIT_OK;
 }
 
@@ -150,7 +151,7 @@ dit_status dit_case_settle_emulated(dit_case *kase)
 {
     if (!kase->emulates) return DIT_OK;
     dit_status st = dit_parallel_check(&kase->emulated, &kase->facts);
-    if (st != DIT_OK) return dit_error_note(st, "in what the case emulates");
+    if (st != DIT_OK) return dit_error_note(st, "in the mesh that the case emulates");
     kase->emulated = dit_parallel_emulated(&kase->emulated, &kase->facts);
     return DIT_OK;
 }

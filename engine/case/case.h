@@ -1,4 +1,4 @@
-/* Case: what a sampling run is asked to do, read strictly from its document (results/schema/README.md, "Case"). */
+/* Case: what a sampling run shall do, read strictly from its document (results/schema/README.md, "Case"). */
 #ifndef DIT_ENGINE_CASE_H
 #define DIT_ENGINE_CASE_H
 
@@ -16,18 +16,18 @@ typedef struct {
     const cJSON *model_config, *scheduler, *vae; /* vae: NULL, or {"config", "weights", "tiling"}              */
     const char *weights_path;                    /* NULL: seeded with weights_seed                             */
     uint64_t weights_seed;
-    const char *conditions_path; /* embeddings (and latents) by the pipelines' names; NULL: seeded with `seed` */
+    const char *conditions_path; /* a file of embeddings (and latents) by pipeline names; NULL: seeded with `seed` */
     const char *attention, *backend;
     dit_dtype dtype; /* of a device's activations and weights; fp32 elsewhere */
     bool fp8_linear; /* of a device: linear layers in fp8; the result is approximate */
     bool graphs;     /* a device may record forwards and launch them */
     int threads_per_rank;
     dit_parallel parallel;
-    dit_parallel emulated; /* whose staleness the one rank is to emulate; its canonical form once it is settled */
+    dit_parallel emulated; /* the mesh whose staleness the one rank emulates; canonical after settle_emulated */
     bool emulates;
     dit_facts facts;
-    bool has_facts;      /* the document says model.latent and model.text: `facts` come from it, else from the config */
-    int64_t text_tokens; /* 0 where the document does not say                              */
+    bool has_facts;      /* the document has model.latent and model.text, and gives `facts`; else the config does */
+    int64_t text_tokens; /* 0: the document does not say                                   */
     int64_t num_images, num_frames;
     dit_condition_run run;
     int steps;
@@ -37,23 +37,23 @@ typedef struct {
     bool trace;     /* one more run, recorded as a timeline */
 } dit_case;
 
-/* Pointers stay inside `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */
+/* Reads a case. Pointers in *out lead into `doc`. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*. */
 dit_status dit_case_read(const dit_json *doc, dit_case *out);
-/* When facts are complete: what is emulated must be legal for them. Does nothing where nothing is.
- * Errors: DIT_ERR_CONSTRAINT_*. */
+/* Checks, once facts are complete, that the emulated mesh is legal for them, and makes it canonical. Does nothing where
+ * nothing is emulated. Errors: DIT_ERR_CONSTRAINT_*. */
 dit_status dit_case_settle_emulated(dit_case *kase);
-/* Steps of the mesh, or of what is emulated, that work with K and V of the step before; 0: the latents are exact. */
+/* Returns how many steps of the mesh, or of the emulated one, use K and V of the step before; 0: latents are exact. */
 int dit_case_stale_steps(const dit_case *kase);
-/* Whether the latents are to differ from one rank's: by stale steps, or by linear layers in fp8. */
+/* True if latents differ from those of one rank by intention: through stale steps, or linear layers in fp8. */
 bool dit_case_is_approximate(const dit_case *kase);
-/* The scale by which two forwards are put together; 1 where there is one. */
+/* Returns the guidance scale that combines two forwards; 1 where there is only one. */
 double dit_case_guidance(const dit_case *kase);
-/* {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path NULL for seeded. */
+/* Reads {"kind":"seeded","seed":N} or {"kind":"safetensors","path":P} at `pointer`; *path is NULL for seeded. */
 dit_status dit_case_read_weights(const dit_json *doc, const cJSON *object, const char *pointer, const char **path,
                                  uint64_t *seed);
-/* `measure`: warm-up runs, iterations, and whether there is a trace. */
+/* Reads `measure`: warm-up runs, iterations, and whether there is a trace. */
 dit_status dit_case_read_measure(const dit_json *doc, dit_case *out);
-/* case_id: the hash of the canonical document. */
+/* Computes the case_id: the hash of the canonical document. */
 dit_status dit_case_hash(const dit_json *doc, char out[33]);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the document says of the model and what its config says must be one truth: the harness plans with the first. */
+/* Checks that the document and the model's config agree about the model: the harness plans with the document. */
 static dit_status check_facts(const dit_facts *document, const dit_facts *config)
 {
     const struct {
@@ -37,7 +37,8 @@ static dit_status open_conditions(dit_pipeline *p)
     return DIT_OK;
 }
 
-/* Facts of a document that leaves them to the config: guidance as the pipelines decide it, text as the file has it. */
+/* Completes the facts of a document that leaves them to the config: guidance as the pipelines decide it, text as the
+ * file of embeddings has it. */
 static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
 {
     const dit_case *kase = &p->kase;
@@ -47,7 +48,7 @@ static dit_status complete_facts(dit_pipeline *p, dit_facts *facts)
     if (facts->text_tokens == 0) facts->text_tokens = kase->text_tokens; /* else the config says */
     if (kase->run.guidance_scale <= 1.0) facts->guidance_branches = 1;
     if (facts->text_tokens < 1)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "how many text tokens there are is not said"),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_TENSOR_MISSING, "the number of text tokens is unknown"),
                               "give embeddings (prompt_embeds) or model.text.tokens");
     dit_facts_resize(facts);
     return DIT_OK;
@@ -91,7 +92,7 @@ static dit_status make_conditions(dit_pipeline *p)
                               &kase->facts.latent, p->ops->layout, &kase->run, &p->condition);
 }
 
-/* Bytes of each class that this rank will need on a device: the same case, counted. */
+/* Counts the bytes of each class that this rank will need on a device, by running the case in counting mode. */
 static dit_status plan_memory(const dit_json *doc, int64_t planned[DIT_MEMORY_CLASS_COUNT])
 {
     dit_pipeline counted;
@@ -108,8 +109,8 @@ static dit_status make_ready(const dit_json *doc, dit_pipeline *p)
     const dit_case *kase = &p->kase;
     DIT_TRY(dit_case_read(doc, &p->kase));
     if (p->kase.for_guest && !p->guest)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "the case is to be simulated, this engine computes"),
-                              "ditbench-engine-sim under smpirun takes it; ditbench simulate starts it");
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "the case is a simulation, which this engine cannot run"),
+                              "run it by ditbench-engine-sim under smpirun, as ditbench simulate does");
     if (p->guest) p->kase.parallel.habits = p->guest->habits;
     DIT_TRY(open_conditions(p));
     DIT_TRY(settle_facts(p));
@@ -173,14 +174,14 @@ void dit_pipeline_release(dit_pipeline *pipeline)
     dit_safetensors_close(pipeline->conditions_file);
 }
 
-/* The file's initial latents [num_images, ...], this rank's share; they already have the first noise level. */
+/* Reads this rank's share of the file's initial latents [num_images, ...], which already have the first noise level. */
 static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
 {
     const dit_partition *part = &p->partition;
     const dit_latent *latent = &p->kase.facts.latent;
     int64_t images = p->rt.facts.num_images, cols = p->sampler.channels, row = part->image_tokens * cols;
     if (view->elements != images * row)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "the file's latents have %lld elements, this run takes %lld",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "the file's latents have %lld elements, but this run takes %lld",
                                        (long long)view->elements, (long long)(images * row)),
                               "ask for the height, width, frames and number of images that they were made for");
     float *stored = malloc((size_t)row * sizeof *stored), *tokens = malloc((size_t)row * sizeof *tokens);
@@ -199,7 +200,7 @@ static dit_status read_latents(dit_pipeline *p, const dit_tensor_view *view)
     return st;
 }
 
-/* Not part of the clocked region. */
+/* Fills the initial latents; the clock does not run yet. */
 static dit_status fill_latents(dit_pipeline *p)
 {
     dit_tensor_view view;
@@ -212,7 +213,7 @@ dit_status dit_pipeline_run(dit_pipeline *p, int64_t *step_ns, int64_t *elapsed_
 {
     DIT_TRY(fill_latents(p));
     p->sampler.step_ns = step_ns;
-    DIT_TRY(dit_runtime_synchronize(&p->rt)); /* what was put before is not part of it */
+    DIT_TRY(dit_runtime_synchronize(&p->rt)); /* the clock leaves earlier uploads out */
     if (!p->counting) DIT_TRY(dit_comm_barrier(dit_comm_world()));
     int64_t began = dit_clock_ns();
     double began_s = dit_guest_now_s(p->guest);

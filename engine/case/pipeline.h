@@ -1,6 +1,6 @@
-/* Pipeline: a case made ready to sample - runtime, transformer, scheduler, conditions - and run image by image.
+/* Pipeline: makes a case ready to sample (runtime, transformer, scheduler, conditions) and runs it image by image.
  *
- * Shared by the programs that sample: denoise measures it, generate decodes what it gives.
+ * The programs that sample share it: denoise measures it, generate decodes its latents.
  */
 #ifndef DIT_ENGINE_PIPELINE_H
 #define DIT_ENGINE_PIPELINE_H
@@ -22,13 +22,14 @@ typedef struct {
     dit_model *model;
     dit_sampler sampler; /* `full` holds the latents after a run */
     dit_condition condition;
-    int64_t setup_ns, weights_ns; /* wall time of making ready, and of loading or generating weights in it */
+    int64_t setup_ns, weights_ns; /* wall time of create, and the part of it that loads or generates weights */
     int64_t load_peak;            /* bytes in use at the highest point of loading                          */
 } dit_pipeline;
 
-/* Collective. `out` must stay where it is. Facts come from the case document and must agree with the architecture's
- * config; a document without them takes the config's. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*, DIT_ERR_SHAPE,
- * DIT_ERR_TENSOR_MISSING, DIT_ERR_UNSUPPORTED, DIT_ERR_MEMORY. release takes a zeroed or half-made one. */
+/* Makes a case ready. Collective. `out` must not be moved. Facts come from the case document and must agree with the
+ * architecture's config; where the document has none they come from the config. Errors: DIT_ERR_JSON_*,
+ * DIT_ERR_CONSTRAINT_*, DIT_ERR_SHAPE, DIT_ERR_TENSOR_MISSING, DIT_ERR_UNSUPPORTED, DIT_ERR_MEMORY. release takes a
+ * zeroed or half-made one. */
 dit_status dit_pipeline_create(const dit_json *doc, dit_pipeline *out);
 /* Makes the case ready for a guest, with its habits; the guest outlives the pipeline. Collective. */
 dit_status dit_pipeline_create_guest(const dit_json *doc, const dit_guest *guest, dit_pipeline *out);
@@ -37,8 +38,8 @@ dit_status dit_pipeline_create_guest(const dit_json *doc, const dit_guest *guest
 dit_status dit_pipeline_create_counting(const dit_json *doc, int rank, const dit_guest *guest, dit_pipeline *out);
 void dit_pipeline_release(dit_pipeline *pipeline);
 
-/* One batch of images: fresh initial noise (or the file's latents), all steps, latents of all ranks in sampler.full.
- * *elapsed_ns runs from a barrier to the gathered latents; step_ns [steps] or NULL. Collective. */
+/* Runs one batch of images: initial noise (or the file's latents), all steps, and the latents of all ranks gathered in
+ * sampler.full. *elapsed_ns runs from a barrier to the gathered latents; step_ns [steps] or NULL. Collective. */
 dit_status dit_pipeline_run(dit_pipeline *pipeline, int64_t *step_ns, int64_t *elapsed_ns);
 
 #endif

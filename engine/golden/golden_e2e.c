@@ -1,5 +1,5 @@
-/* A sampling loop's folder: e2e.json names the transformer's folder beside it, the scheduler and the call; inputs and
- * output hold the embeddings, every step's prediction and latents. */
+/* Folders of sampling loops: e2e.json names the transformer's folder beside it, the scheduler and the call. inputs and
+ * output hold the embeddings, and each step's prediction and latents. */
 #include "engine/golden/transformer.h"
 #include "engine/files/picture.h"
 #include "engine/sampling/executor.h"
@@ -20,10 +20,10 @@ typedef struct {
     int64_t steps, frames;
     dit_condition_run run;
     const float *final;     /* [num_images, S, channels], tokens */
-    double tolerance_image; /* of the decoded picture            */
+    double tolerance_image; /* of the decoded image              */
 } golden_e2e;
 
-/* What all ranks have of it in sampler->full, where the host reads it. */
+/* Gathers the latents of all ranks in sampler->full, where the host reads them. */
 static dit_status gather(golden_transformer *g, dit_sampler *sampler, const float *local)
 {
     DIT_TRY(
@@ -47,7 +47,7 @@ static dit_status compare_step(dit_sampler *sampler, int step, void *context)
     return golden_transformer_compare(g, name, sampler->full, images, sampler->channels, g->tolerance);
 }
 
-/* A name that does not lead out of the folder that holds both. */
+/* Checks that a name does not lead out of the folder that holds both folders. */
 static dit_status check_name(const golden_e2e *e, const char *key, const char *name)
 {
     if (!strchr(name, '/') && name[0] != '.') return DIT_OK;
@@ -80,7 +80,7 @@ static dit_status read_call(golden_e2e *e, const char *folder)
     return e->vae ? check_name(e, "vae", e->vae) : DIT_OK;
 }
 
-/* Stages are not at one step at one time: only what comes out in the end is compared. */
+/* Compares the final latents. Stages are never all at one step, so for pipelines only these are compared. */
 static dit_status compare_final(golden_e2e *e, const dit_sampler *sampler)
 {
     golden_transformer *g = &e->g;
@@ -88,7 +88,8 @@ static dit_status compare_final(golden_e2e *e, const dit_sampler *sampler)
     e->final = sampler->full;
     if (g->rt.parallel.degree[DIT_AXIS_PIPEFUSION] <= 1) return DIT_OK; /* compared with its step */
     if (!dit_safetensors_find(g->output, "latents_final", &view))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "there is no latents_final, all that a pipeline is compared by");
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "the folder has no latents_final, the only tensor that pipelines are compared by");
     return golden_transformer_compare(g, "latents_final", sampler->full, g->facts.num_images, sampler->channels,
                                       g->tolerance);
 }
@@ -120,7 +121,7 @@ static dit_status run_loop(golden_e2e *e)
 
 /* ---- the picture ------------------------------------------------------------------------------------------------- */
 
-/* What it takes to decode; every rank does, so that all see the same verdict. */
+/* What a decode needs. Every rank decodes, so that all see one verdict. */
 typedef struct {
     dit_json config;
     dit_safetensors *file;
@@ -129,9 +130,9 @@ typedef struct {
     float *planes, *image;
 } decoder;
 
-/* Levels of 0..255, [images, height, width, 3], against ours from planes [images, 3, height, width]: rounding may go
- * either way, so each may be off by one, no more; by what the picture's own tolerance is worth, where that is more. The
- * tolerance stated is what so many levels everywhere would be. */
+/* Compares levels of 0..255, [images, height, width, 3], with ours from planes [images, 3, height, width]. Each may be
+ * off by one, because rounding may go either way, or by the image's tolerance where that is more. The report's
+ * tolerance is the distance that so many levels everywhere would give. */
 static dit_status judge_levels(golden_report *report, const float *planes, const float *levels, int64_t images,
                                int64_t area, double tolerance)
 {
@@ -158,9 +159,9 @@ static dit_status compare_levels(golden_e2e *e, const float *planes)
     dit_tensor_view view;
     if (!dit_safetensors_find(g->output, "image_u8", &view)) return DIT_OK;
     if (view.elements != elements)
-        return golden_add(g->report, "image_u8", 0, 1, "the file's pictures have another size than the call");
+        return golden_add(g->report, "image_u8", 0, 1, "the file's images have another size than the call");
     float *levels = malloc((size_t)elements * sizeof *levels);
-    if (!levels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a picture");
+    if (!levels) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an image");
     dit_status st = dit_tensor_read(&view, 0, elements, levels);
     if (st == DIT_OK) st = judge_levels(g->report, planes, levels, g->facts.num_images, area, e->tolerance_image);
     free(levels);
@@ -188,11 +189,11 @@ static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
                            &d->vae));
     const dit_vae_facts *facts = dit_vae_get_facts(d->vae);
     if (facts->latent_channels != latent->channels || facts->spatial != latent->vae_spatial)
-        return DIT_FAIL(DIT_ERR_SHAPE, "the VAE takes %lld channels, the latents have %lld",
+        return DIT_FAIL(DIT_ERR_SHAPE, "the VAE takes %lld channels, but the latents have %lld",
                         (long long)facts->latent_channels, (long long)latent->channels);
     d->planes = malloc((size_t)(images * cells) * sizeof *d->planes);
     d->image = malloc((size_t)(images * pixels) * sizeof *d->image);
-    if (!d->planes || !d->image) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for pictures");
+    if (!d->planes || !d->image) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for images");
     dit_latent_unpack(latent, DIT_LATENT_CFHW, images, latent->channels, e->final, d->planes);
     for (int64_t i = 0; i < images * cells; i++)
         d->planes[i] = (float)(d->planes[i] / facts->scaling_factor + facts->shift_factor);
@@ -201,7 +202,7 @@ static dit_status decode(golden_e2e *e, const char *folder, decoder *d)
     return compare_levels(e, d->image);
 }
 
-/* Folders of clips end with latents. */
+/* Decodes and compares images; folders of videos end with latents. */
 static dit_status compare_picture(golden_e2e *e, const char *folder)
 {
     decoder d = {0};
@@ -216,8 +217,8 @@ static dit_status compare_picture(golden_e2e *e, const char *folder)
     return st;
 }
 
-/* Guidance takes (1 - g) of one forward and g of the other, whose roundings have nothing to do with each other; a step
- * adds its own to those of the latents it began with. */
+/* Returns how far roundings add up. Guidance takes (1 - g) of one forward and g of the other, whose roundings are
+ * independent; each step adds its roundings to those of the latents that it began with. */
 static double roundings_of(const golden_e2e *e)
 {
     double g = e->run.guidance_scale;
@@ -234,9 +235,9 @@ static dit_status golden_sampling(golden_e2e *e, const char *folder, const dit_c
     DIT_TRY(golden_transformer_open(g, model_folder, folder));
     DIT_TRY(golden_transformer_size(g, "latents", "prompt_embeds", &g->facts.num_images, &channels));
     if (channels != g->facts.latent.channels)
-        return DIT_FAIL(DIT_ERR_SHAPE, "latents have %lld channels, the model denoises %lld", (long long)channels,
+        return DIT_FAIL(DIT_ERR_SHAPE, "latents have %lld channels, but the model denoises %lld", (long long)channels,
                         (long long)g->facts.latent.channels);
-    if (g->ops->layout == DIT_LATENT_PACKED) /* the tokens do not tell the picture's shape */
+    if (g->ops->layout == DIT_LATENT_PACKED) /* the tokens do not tell the image's shape */
         DIT_TRY(dit_latent_resize(&g->facts.latent, e->run.height_px, e->run.width_px, e->frames));
     g->facts.steps = e->steps;
     if (e->run.guidance_scale <= 1.0) g->facts.guidance_branches = 1; /* the pipelines skip guidance then */

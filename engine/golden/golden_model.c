@@ -1,5 +1,5 @@
-/* A transformer's folder: config.json, weights, inputs.safetensors, output.safetensors. One forward, with every
- * intermediate that exists on both sides; in parallel the shards are collected and compared as a whole. */
+/* Folders of transformers: config.json, weights, inputs.safetensors, output.safetensors. One forward is compared, with
+ * every intermediate that both sides have; on several ranks shards are first collected. */
 #include "engine/golden/transformer.h"
 
 #include <stdlib.h>
@@ -57,20 +57,20 @@ static dit_status golden_forward(golden_transformer *g, const char *folder, cons
     int64_t rows, channels;
     if (platform->parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
-                                       "pipefusion_degree %d: the tensors of one forward lie on several stages",
+                                       "pipefusion_degree %d: the tensors of one forward would lie on several stages",
                                        platform->parallel->degree[DIT_AXIS_PIPEFUSION]),
                               "the sampling loops (e2e_...) are compared on pipelines");
     DIT_TRY(golden_transformer_open(g, folder, folder));
     DIT_TRY(golden_transformer_size(g, "hidden_states", "encoder_hidden_states", &rows, &channels));
-    /* An even batch is a guidance batch, [negative, positive], whatever the family: it may be split over cfg ranks. */
+    /* In every family an even batch is a guidance batch, [negative, positive], which cfg ranks may split. */
     g->facts.guidance_branches = rows % 2 ? 1 : 2;
     g->facts.num_images = rows / g->facts.guidance_branches;
     DIT_TRY(golden_transformer_create(g, platform, true));
     if (channels * dit_latent_cells(&g->facts.latent) != g->model->input_channels * g->facts.image_tokens)
-        return DIT_FAIL(DIT_ERR_SHAPE, "hidden_states have %lld channels, the model takes %lld floats a token",
+        return DIT_FAIL(DIT_ERR_SHAPE, "hidden_states have %lld channels, but the model takes %lld floats per token",
                         (long long)channels, (long long)g->model->input_channels);
     double tolerance = g->model->sensitive_embedding ? TOLERANCE_SENSITIVE : TOLERANCE;
-    g->tolerance = golden_tolerance(platform, tolerance, 2); /* what a stream loses on the way, the head averages out */
+    g->tolerance = golden_tolerance(platform, tolerance, 2); /* the head averages out the stream's roundings */
     return run_forward(g, rows, channels, golden_tolerance(platform, tolerance, 1));
 }
 

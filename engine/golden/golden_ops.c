@@ -1,7 +1,7 @@
-/* Elementary operations: a folder with ops.safetensors, in which inputs and outputs lie side by side. A tensor's name
- * says the operation and its parameters ("groupnorm.g8_1e-6"); every result that an operator or embedding of this
- * engine can make of inputs that are there is made and compared. Layouts are the library's: [B, H, S, D] of attention
- * and rope, [N, C, height, width] of pictures.
+/* Folders of elementary operations: ops.safetensors has inputs and outputs side by side. A tensor's name gives the
+ * operation and its parameters ("groupnorm.g8_1e-6"). Every result that an operator or embedding of this engine can
+ * make from the file's inputs is made and compared. Layouts are the library's: [B, H, S, D] for attention and rotary
+ * embedding, [N, C, height, width] for images.
  */
 #include "engine/golden/golden.h"
 #include "engine/models/embed.h"
@@ -12,7 +12,7 @@
 
 static const double TOLERANCE = 2e-6;
 
-/* What an input is for: the device's element, or what is not rounded (angles, parameters of norms, masks). */
+/* How an input is stored: in the device's dtype, or in fp32 (angles, parameters of norms, masks). */
 typedef enum { ROUNDED, EXACT } precision;
 
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
     double tolerance;
 } golden_ops;
 
-/* An input; data NULL where the file has none of that name and rank. */
+/* An input; data is NULL where the file has no tensor of that name and rank. */
 typedef struct {
     float *data;
     const int64_t *shape;
@@ -46,20 +46,20 @@ static dit_status load(golden_ops *g, const char *name, int rank, precision kept
     return dit_runtime_upload(&g->rt, out->data, out->view.elements);
 }
 
-/* What an operator made. */
+/* Compares the result of an operator. */
 static dit_status compare(golden_ops *g, const char *name, const float *x, int64_t elements)
 {
     DIT_TRY(dit_runtime_download(&g->rt, x, elements));
     return golden_compare(g->report, g->file, name, NULL, x, elements, g->tolerance);
 }
 
-/* What the host made. */
+/* Compares a result that the host made. */
 static dit_status compare_table(golden_ops *g, const char *name, const float *x, int64_t elements)
 {
     return golden_compare(g->report, g->file, name, NULL, x, elements, TOLERANCE);
 }
 
-/* out[n, j, i, c] = x[n, i, j, c]; outer and inner extents stay. By the host, from and to arrays of operators. */
+/* out[n, j, i, c] = x[n, i, j, c]; outer and inner extents stay. The host does it; x and out are operators' arrays. */
 static dit_status exchange(golden_ops *g, const float *x, int64_t outer, int64_t rows, int64_t columns, int64_t inner,
                            float **out)
 {
@@ -101,7 +101,8 @@ static dit_status run_sincos_2d(golden_ops *g, const char *name, const char *par
     return compare_table(g, name, out, count * dim);
 }
 
-/* A quarter of the channels for time, the rest half and half for column and row, both over the spatial scale. */
+/* Compares a sine-cosine table in 3-D: a quarter of the channels is for time, 3/8 each for column and row, both divided
+ * by the spatial scale. */
 static dit_status run_sincos_3d(golden_ops *g, const char *name, const char *parameters)
 {
     int frames, height, width, dim;
@@ -140,7 +141,7 @@ static dit_status run_rope_table(golden_ops *g, const char *name, const char *pa
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-/* x [1, H, S, D] under the table of width D. */
+/* Rotates x [1, H, S, D] by the table of width D. */
 static dit_status run_rope(golden_ops *g, const char *name, const char *parameters)
 {
     char table[64];
@@ -184,8 +185,8 @@ static dit_status run_activation(golden_ops *g, const char *name, const char *pa
     return DIT_OK;
 }
 
-/* The library rounds a row's mean to fp32 before it subtracts it (we correct that), which is worth 2^-24 |mean| /
- * deviation in its result: much where the deviation is small. The root mean square of that over the rows. */
+/* Returns the error that the library makes when it rounds a row's mean to fp32 before subtracting it (we correct for
+ * that): 2^-24 |mean| / deviation, as root mean square over the rows. It is large where the deviation is small. */
 static double rounding_of_means(const dit_norm_args *args)
 {
     double sum = 0;
@@ -321,7 +322,7 @@ static dit_status run_conv(golden_ops *g, const char *name, const char *paramete
     return convolve(g, name, &x, &weights, args);
 }
 
-/* The upsampling inside a convolution, which here only copies: one tap, the identity. */
+/* Compares upsampling, which is part of a convolution here: one tap with the identity as weights. */
 static dit_status run_upsample(golden_ops *g, const char *name, const char *parameters)
 {
     operand x;
@@ -342,7 +343,7 @@ static dit_status run_upsample(golden_ops *g, const char *name, const char *para
 
 /* ---- the folder -------------------------------------------------------------------------------------------------- */
 
-/* What a tensor whose name begins so is made by; names that go on otherwise are passed over. */
+/* Which operation makes a tensor whose name begins so. Other names are skipped. */
 static const struct {
     const char *prefix;
     dit_status (*run)(golden_ops *g, const char *name, const char *parameters);

@@ -1,6 +1,6 @@
-/* A folder of scheduler configs: NAME.json with a "golden" member (steps, mu, sigmas) beside NAME.safetensors, which
- * has for each step count N: nN.timesteps, nN.sigmas, nN.sample_0 and, for each step i, nN.model_output_i, nN.scaled_i,
- * nN.sample_{i+1}. Every step starts from the file's own sample, so that each is judged alone. */
+/* Folders of scheduler configs: NAME.json with a "golden" member (steps, mu, sigmas) beside NAME.safetensors. For each
+ * step count N that has nN.timesteps, nN.sigmas, nN.sample_0 and, for each step i, nN.model_output_i, nN.scaled_i,
+ * nN.sample_{i+1}. Every step starts from the file's sample, so that each is judged by itself. */
 #include "engine/files/config.h"
 #include "engine/golden/golden.h"
 #include "engine/schedulers/scheduler.h"
@@ -26,7 +26,7 @@ typedef struct {
 
 /* ---- finding configs --------------------------------------------------------------------------------------------- */
 
-/* NAME of NAME.json in *out when NAME.safetensors lies beside it. */
+/* Gives NAME of NAME.json if NAME.safetensors lies beside it. */
 static bool config_name(const char *folder, const char *file, char out[FILE_NAME])
 {
     size_t length = strlen(file), suffix = strlen(".json");
@@ -62,7 +62,7 @@ static bool is_schedulers(const char *folder)
 
 /* ---- one config -------------------------------------------------------------------------------------------------- */
 
-/* "NAME nN.what" for the report, "nN.what" for the file. */
+/* Writes both names of a tensor: "nN.what" in the file, "NAME nN.what" in the report. */
 static void name_tensor(const replay *r, const char *what, char tensor[TENSOR], char label[LABEL])
 {
     snprintf(tensor, TENSOR, "n%d.%s", r->params.steps, what);
@@ -76,7 +76,7 @@ static dit_status compare(const replay *r, const char *what, const float *x, int
     return golden_compare(r->report, r->file, tensor, label, x, elements, tolerance);
 }
 
-/* Reads nN.what_i; absent or of another size is a problem of the folder. */
+/* Reads nN.what_i. A tensor that is absent, or of another size, is an error of the folder. */
 static dit_status read_step(const replay *r, const char *what, int step, float *out)
 {
     char tensor[TENSOR];
@@ -111,7 +111,7 @@ static dit_status replay_steps(const replay *r)
     dit_scheduler *scheduler;
     char tensor[TENSOR], label[LABEL], problem[512];
     dit_status st = dit_scheduler_create(&r->params, &scheduler);
-    if (st == DIT_ERR_UNSUPPORTED || st == DIT_ERR_JSON_VALUE) { /* the other configs may well be good */
+    if (st == DIT_ERR_UNSUPPORTED || st == DIT_ERR_JSON_VALUE) { /* other configs may still be compared */
         name_tensor(r, "timesteps", tensor, label);
         snprintf(problem, sizeof problem, "%s: %s", dit_status_name(st), dit_error_last()->message);
         return golden_add(r->report, label, 0, 0, problem);
@@ -131,7 +131,7 @@ static dit_status replay_count(replay *r, int steps)
     name_tensor(r, "sample_0", tensor, label);
     if (!dit_safetensors_find(r->file, tensor, &view))
         return golden_add(r->report, label, 0, TOLERANCE,
-                          "the config names this step count, the file has no such data");
+                          "the config names this step count, but the file has no data for it");
     r->params.elements = view.elements;
     dit_arena_reset(&r->rt->image);
     DIT_TRY(dit_arena_fp32(&r->rt->image, view.elements, &r->sample));
@@ -140,7 +140,7 @@ static dit_status replay_count(replay *r, int steps)
     return replay_steps(r);
 }
 
-/* mu, and the sigmas that the folder's maker passed to set_timesteps, described in words. */
+/* Reads mu, and the description of the sigmas that the exporter passed to set_timesteps. */
 static dit_status read_call(replay *r, const cJSON *golden)
 {
     static const char *const known[] = {"linspace(1, 1/N, N)", "linspace(1, 0, N+1)[:-1]"};
@@ -194,7 +194,7 @@ static dit_status run_all(golden_report *report, dit_runtime *rt, const char *fo
     struct dirent **entries;
     char name[FILE_NAME];
     dit_status st = DIT_OK;
-    int count = scandir(folder, &entries, NULL, alphasort); /* the same order on every machine */
+    int count = scandir(folder, &entries, NULL, alphasort); /* sorted, so that all machines have one order */
     if (count < 0) return DIT_FAIL(DIT_ERR_IO, "%s cannot be listed", folder);
     for (int i = 0; i < count; i++) {
         if (st == DIT_OK && config_name(folder, entries[i]->d_name, name)) st = run_config(report, rt, folder, name);
@@ -212,7 +212,7 @@ static dit_status run_folder(golden_report *report, const char *folder, const di
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};
     if (dit_parallel_world_size(&params.parallel) > 1)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
-                        "%d ranks: a scheduler steps every element by itself, there is nothing to divide here",
+                        "%d ranks: a scheduler steps every element by itself, so one rank is enough",
                         dit_parallel_world_size(&params.parallel));
     DIT_TRY(dit_runtime_init(&params, &rt));
     dit_status st = run_all(report, &rt, folder);

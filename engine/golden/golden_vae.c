@@ -1,7 +1,7 @@
-/* VAE folders: config.json of an Autoencoder class, weights, inputs.safetensors with `latents` (and `encode_image`),
- * output.safetensors with `output`, the decoder's intermediates by their module names, and `encode_mean` and
- * `encode_logvar`. Any batch, any extents. Intermediates of a video VAE are not compared: its blocks run once a chunk.
- * On several ranks, whatever their mesh, all share each decode by rows; each encodes alone.
+/* Folders of VAEs: config.json of an Autoencoder class, weights, inputs.safetensors with `latents` (and
+ * `encode_image`), output.safetensors with `output`, the decoder's intermediates by their module names, `encode_mean`
+ * and `encode_logvar`, for any batch and extents. Intermediates of a video VAE are not compared, because its blocks run
+ * once per chunk. Several ranks, whatever their mesh, share each decode by rows; each rank encodes by itself.
  */
 #include "engine/files/config.h"
 #include "engine/golden/golden.h"
@@ -32,7 +32,7 @@ typedef struct {
     dit_safetensors *weights_file, *inputs, *output;
     dit_weights weights;
     double tolerance;
-    int64_t batch, entry; /* extent, and which is decoded */
+    int64_t batch, entry; /* number of entries; the one that is being decoded */
     collected taps[TAPS_MAX];
     int tap_count;
 } golden_vae;
@@ -48,7 +48,7 @@ static bool is_vae(const char *folder)
                  dit_json_optional_string(&document, document.root, "", "_class_name", &name) == DIT_OK && name &&
                  strncmp(name, "Autoencoder", 11) == 0;
     dit_json_release(&document);
-    dit_error_clear(); /* whoever recognises the folder says what is wrong with it */
+    dit_error_clear(); /* the kind that recognises the folder reports what is wrong with it */
     return found;
 }
 
@@ -127,7 +127,7 @@ static dit_status create(golden_vae *g, int64_t frames, int64_t height, int64_t 
     return dit_vae_create(&params, out);
 }
 
-/* Every entry of the batch through `vae`; in and out are of one entry. */
+/* Decodes every entry of the batch; `in` has room for one entry. */
 static dit_status decode_entries(golden_vae *g, dit_vae *vae, const batch_view *latents, float *in, float *pictures,
                                  int64_t picture)
 {
@@ -178,7 +178,8 @@ static dit_status run_encode(golden_vae *g)
     int64_t spatial = g->facts.spatial;
     DIT_TRY(read_shape(g, "encode_image", g->facts.image_channels, &images));
     if (images.height % spatial || images.width % spatial)
-        return DIT_FAIL(DIT_ERR_SHAPE, "encode_image of %lld x %lld is no whole number of latents of %lld pixels",
+        return DIT_FAIL(DIT_ERR_SHAPE,
+                        "encode_image of %lld x %lld pixels is not a whole number of latents of %lld pixels",
                         (long long)images.height, (long long)images.width, (long long)spatial);
     DIT_TRY(create(g, images.frames, images.height / spatial, images.width / spatial, true, &vae));
     int64_t moments = g->facts.latent_channels * images.frames * (images.height / spatial) * (images.width / spatial);
@@ -214,7 +215,7 @@ static dit_status run_all(golden_vae *g, const char *folder, const dit_case_plat
 {
     dit_tensor_view view;
     dit_runtime_params params = {.backend = platform->backend, .dtype = platform->dtype, .threads = platform->threads};
-    /* a decoder is deeper than a small transformer, and every layer keeps 8 bits */
+    /* doubled: a decoder is deeper than a small transformer, and bf16 keeps 8 bits per layer */
     g->tolerance = golden_tolerance(platform, TOLERANCE, 2);
     params.parallel = (dit_parallel){.rows_degree = dit_parallel_world_size(platform->parallel)};
     params.facts = (dit_facts){.image_tokens = 1, .num_images = 1, .guidance_branches = 1, .steps = 1};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* bf16 keeps 8 bits: 2^-9 of every number, twice in a row with the next one's, and a few times over in depth. */
+/* bf16 keeps 8 bits, so each rounding is up to 2^-9; a few of them add up over depth. */
 double golden_tolerance(const dit_case_platform *platform, double fp32, double times)
 {
     static const double rounded = 1e-2;
@@ -53,8 +53,8 @@ dit_status golden_compare(golden_report *report, const dit_safetensors *expected
     if (!label) label = name;
     if (!dit_safetensors_find(expected, name, &view)) return DIT_OK;
     if (view.elements != elements) {
-        snprintf(problem, sizeof problem, "the file has %lld elements, this engine %lld", (long long)view.elements,
-                 (long long)elements);
+        snprintf(problem, sizeof problem, "the file has %lld elements, but this engine made %lld",
+                 (long long)view.elements, (long long)elements);
         return golden_add(report, label, 0, tolerance, problem);
     }
     float *reference = malloc((size_t)(elements + 1) * sizeof *reference);

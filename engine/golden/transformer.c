@@ -11,7 +11,7 @@ static dit_status take(dit_tap *tap, const char *name, const dit_shards *shards)
     dit_tensor_view view;
     float *whole = NULL;
     int64_t elements;
-    if (!dit_safetensors_find(g->output, name, &view)) return DIT_OK; /* the same on every rank: one file */
+    if (!dit_safetensors_find(g->output, name, &view)) return DIT_OK; /* all ranks skip it: they read one file */
     DIT_TRY(dit_partition_collect(&g->rt, &g->partition, shards, &whole, &elements));
     dit_status st = golden_compare(g->report, g->output, name, NULL, whole, elements, g->tolerance);
     free(whole);
@@ -39,11 +39,11 @@ dit_status golden_transformer_size(golden_transformer *g, const char *latents, c
     DIT_TRY(dit_latent_from_shape(&g->facts.latent, g->ops->layout, view.rank, view.shape, rows, channels));
     if (!dit_safetensors_find(g->inputs, text, &view) || view.rank != 3 || view.elements < 1)
         return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "inputs.safetensors has no %s [B, St, dim]", text);
-    if (g->facts.text_tokens == 0) g->facts.text_tokens = view.shape[1]; /* else the config says */
+    if (g->facts.text_tokens == 0) g->facts.text_tokens = view.shape[1]; /* else the config gives it */
     return DIT_OK;
 }
 
-/* diffusers knows no staleness: pipelines and patches run synchronously, all rows in one band. */
+/* Makes the mesh exact: diffusers has no stale steps, so pipelines and patches run synchronously, in one band. */
 static void make_exact(dit_parallel *parallel)
 {
     enum { EVERY_STEP = 100000 };
@@ -61,7 +61,7 @@ dit_status golden_transformer_create(golden_transformer *g, const dit_case_platf
     params.facts = g->facts;
     if (params.parallel.degree[DIT_AXIS_DATA] > 1)
         return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
-                        "data_degree %d: a golden folder is one batch, there is nothing to divide",
+                        "data_degree %d: a golden folder is one batch, which data parallelism cannot divide",
                         params.parallel.degree[DIT_AXIS_DATA]);
     make_exact(&params.parallel);
     DIT_TRY(dit_runtime_init(&params, &g->rt));

@@ -24,20 +24,20 @@ static dit_status make_buffers(dit_runtime *rt, adaln *a)
     int64_t wide = a->inner > 3 * a->A ? a->inner : 3 * a->A;
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
-        {&rt->image, &a->position, n / a->segments * C, DIT_BUFFER_FLOATS},
-        {&rt->image, &a->text_bias, text_rows, DIT_BUFFER_EXACT},
-        {&rt->step, &a->x, rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &a->normed, rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &a->attended, rows * a->A, DIT_BUFFER_FLOATS},
-        {&rt->step, &a->wide, rows * wide, DIT_BUFFER_FLOATS},
-        {&rt->step, &a->text, text_rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &a->text_hidden, text_rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &a->sinusoid, B * SINUSOID, DIT_BUFFER_EXACT},
-        {&rt->step, &a->hidden, B * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &a->embedded, B * C, DIT_BUFFER_EXACT},
-        {&rt->step, &a->activated, B * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &a->modulated, B * MODULATIONS * C, DIT_BUFFER_EXACT},
-        {&rt->step, &a->gates, B * MODULATIONS * C, DIT_BUFFER_EXACT},
+        {&rt->image, &a->position, n / a->segments * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->image, &a->text_bias, text_rows, DIT_BUFFER_FP32},
+        {&rt->step, &a->x, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->normed, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->attended, rows * a->A, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->wide, rows * wide, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->text, text_rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->text_hidden, text_rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->sinusoid, B * SINUSOID, DIT_BUFFER_FP32},
+        {&rt->step, &a->hidden, B * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->embedded, B * C, DIT_BUFFER_FP32},
+        {&rt->step, &a->activated, B * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &a->modulated, B * MODULATIONS * C, DIT_BUFFER_FP32},
+        {&rt->step, &a->gates, B * MODULATIONS * C, DIT_BUFFER_FP32},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }

@@ -1,9 +1,9 @@
-/* adaLN-single: what PixArt and Latte have in common - patches with a sine-cosine table, one modulation of the timestep
- * that all blocks share and shift by a table of their own, cross-attention to projected captions, the head.
+/* adaLN-single: what PixArt and Latte share. Patches get a sine-cosine table; all blocks share one modulation by the
+ * timestep, which each block shifts by a table of its own; blocks attend to projected captions; both have one head.
  * Source: Chen et al., PixArt-alpha (arXiv:2310.00426), section 2.3; parameter names and arithmetic of diffusers 0.33.1
  * AdaLayerNormSingle and BasicTransformerBlock ("ada_norm_single").
  *
- * How a block's tokens attend to each other is left to the family:
+ * The family decides how a block's tokens attend to each other:
  *   qkv = adaln_before_attention(); attention of qkv into `attended`; adaln_after_attention().
  */
 #ifndef DIT_ENGINE_ADALN_H
@@ -22,20 +22,20 @@ typedef struct {
     dit_joined out, cross_out;
     dit_mlp mlp;
     const float *table; /* [6, C]                                                  */
-    float *text_kv;     /* [batch, text tokens, 2A], image's life; NULL: no text   */
+    float *text_kv;     /* [batch, text tokens, 2A], in rt->image; NULL: no text   */
 } adaln_block;
 
 typedef struct {
     adaln_config c;
-    int64_t C, B, segments, text_tokens; /* hidden; batch; frames that the rows are of                  */
+    int64_t C, B, segments, text_tokens; /* hidden; batch; frames of the rows                           */
     const dit_partition *view;           /* the model's: n below is the image rows of its window        */
-    int64_t H, A, inner;                 /* of this tensor rank: heads, their width, that of an MLP     */
+    int64_t H, A, inner;                 /* of this tensor rank: heads, their width, an MLP's width     */
     dit_linear patch_proj, modulation, proj_out;
     embed_mlp timestep_mlp, caption_mlp;
     const float *table;                              /* [2, C]: shift, scale of the head                   */
-    float *position;                                 /* [n / segments, C], image's life                    */
-    float *text_bias;                                /* [batch, text tokens] on the logits, image's life   */
-    const float *bias;                               /* the same, or NULL without a mask                   */
+    float *position;                                 /* [n / segments, C], in rt->image                    */
+    float *text_bias;                                /* [batch, text tokens] on the logits, in rt->image   */
+    const float *bias;                               /* text_bias, or NULL without a mask                  */
     float *x, *normed, *attended;                    /* [batch, n, C]; attended A                          */
     float *wide;                                     /* [batch, n, 3A or inner]: qkv or MLP                */
     float *text, *text_hidden;                       /* [batch, text tokens, C]                            */
@@ -43,27 +43,27 @@ typedef struct {
     float *modulated, *gates;                        /* [batch, 6C] of the step; of a block                */
 } adaln;
 
-/* Loads what is not a block, makes the buffers (rt->image, rt->step), the position table and the model's stream. `a`
- * has its config. Errors: as loading weights. */
+/* Loads everything but the blocks, and makes the buffers (rt->image, rt->step), the position table and the model's
+ * stream. `a` has its config. Errors: those of loading weights. */
 dit_status adaln_create(dit_model *model, adaln *a);
-/* A block of the scope; one with text gets memory for its K and V. */
+/* Loads a block of the scope; a block with text gets memory for its K and V. */
 dit_status adaln_load_block(const dit_scope *scope, const adaln *a, bool text, adaln_block *block);
 
-/* Once per image: projects the captions, and K and V of them for every block of the stage. Taps aux.caption_projection.
- */
+/* Projects the captions, and their K and V for every block of the stage, once per image. Taps
+ * aux.caption_projection. */
 dit_status adaln_prepare(dit_model *model, adaln *a, adaln_block *blocks, int64_t count,
                          const dit_condition *condition);
 
-/* The modulation of the step; `added` [batch, C] or NULL joins the timestep's embedding. Taps aux.adaln_single.0, .1.
- */
+/* Makes the modulation of the step; `added` [batch, C] (or NULL) is added to the timestep's embedding. Taps
+ * aux.adaln_single.0, .1. */
 dit_status adaln_begin(dit_model *model, adaln *a, const float *timestep, const float *added);
-/* Patches into x. Taps aux.pos_embed. */
+/* Embeds patches into x. Taps aux.pos_embed. */
 dit_status adaln_embed(dit_model *model, adaln *a, const float *latents);
-/* Norm, modulation and projection of x: gives [batch, n, 3A]. The block's gates are set until the next call. */
+/* Normalises, modulates and projects x: returns [batch, n, 3A]. The block's gates are valid until the next call. */
 dit_rows adaln_before_attention(dit_runtime *rt, adaln *a, const adaln_block *block);
-/* Adds what was attended, then cross-attention where there is text, then the MLP. Taps of block 0: attn1, attn2. */
+/* Adds the attention's output, then cross-attention where there is text, then the MLP. Taps attn1, attn2 of block 0. */
 dit_status adaln_after_attention(dit_model *model, adaln *a, const adaln_block *block, bool tapped);
-/* output [batch, n, out_channels patch^2]. */
+/* Writes output [batch, n, out_channels patch^2]. */
 void adaln_head(dit_runtime *rt, adaln *a, float *output);
 
 #endif

@@ -17,12 +17,12 @@ static const float HEAD_NORM_EPS = 1e-6f;
 
 typedef struct {
     int64_t layers, H, D, channels, out_channels, text_dim, time_dim, patch, patch_t, vae_temporal;
-    int64_t sample_height, sample_width; /* cells of the picture the model was trained on */
+    int64_t sample_height, sample_width; /* cells of the video that the model was trained on */
     double eps, spatial_scale, temporal_scale;
     bool rotary, patch_bias;
 } cogvideox_config;
 
-/* LayerNorm with parameters; in blocks and in the head followed by a modulation that is made of the timestep. */
+/* LayerNorm with parameters; in blocks and in the head a modulation by the timestep follows. */
 typedef struct {
     dit_linear modulation;      /* of silu(timestep embedding) */
     const float *weight, *bias; /* [C]; per head [D]           */
@@ -95,10 +95,10 @@ static dit_status read_config(const dit_config *config, cogvideox_config *c)
     DIT_TRY(dit_config_read(config, fields, c));
     int64_t C = c->H * c->D;
     if (c->channels != c->out_channels)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "in_channels %lld, out_channels %lld: only text to video is built",
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "in_channels %lld, out_channels %lld: only text to video is implemented",
                         (long long)c->channels, (long long)c->out_channels);
-    if (!c->patch_bias && !c->patch_t) /* the linear embedding of 1.5 has a bias whatever this key says */
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_bias false without patch_size_t: only a bias is built");
+    if (!c->patch_bias && !c->patch_t) /* the linear embedding of 1.5 always has a bias */
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_bias false without patch_size_t is not implemented");
     if (c->rotary ? c->D % 16 : C % 16)
         return DIT_FAIL(DIT_ERR_SHAPE,
                         "%s %lld is not a multiple of 16: positions in time take 1/4, rows and columns "
@@ -130,7 +130,8 @@ static dit_status cogvideox_read_facts(const dit_config *config, dit_architectur
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
 
-/* 2B: a quarter of the channels for the frame, then 3/8 for the column and 3/8 for the row; the grid is float32. */
+/* Makes the table of 2B: a quarter of the channels for the frame, then 3/8 for the column and 3/8 for the row, on a
+ * float32 grid. */
 static dit_status place_table(cogvideox *m, const dit_model_params *params)
 {
     int64_t in_time = m->C / 4, in_space = 3 * m->C / 8;
@@ -146,7 +147,7 @@ static dit_status place_table(cogvideox *m, const dit_model_params *params)
     return dit_runtime_upload(params->rt, m->position, m->n * m->C);
 }
 
-/* 5B fits the picture into the one of the training; 1.5 counts from 0 whatever the size. */
+/* Makes the rotation. 5B fits the video into that of the training; 1.5 counts from 0 whatever the size. */
 static void place_rotation(cogvideox *m, const dit_model_params *params)
 {
     const dit_latent *latent = &params->latent;
@@ -163,7 +164,7 @@ static void place_rotation(cogvideox *m, const dit_model_params *params)
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-/* `name`.linear and `name`.norm */
+/* Loads `name`.linear and `name`.norm. */
 static dit_status load_adaptive_norm(const dit_scope *s, const cogvideox *m, const char *name, int modulations,
                                      cogvideox_norm *norm)
 {
@@ -215,20 +216,20 @@ static dit_status make_buffers(dit_runtime *rt, cogvideox *m)
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     int64_t rotated = m->c.rotary ? m->n : 0, placed = m->c.rotary ? 0 : m->n;
     const dit_buffer buffers[] = {
-        {&rt->image, &m->position, placed * C, DIT_BUFFER_FLOATS},
-        {&rt->image, &m->cosines, rotated * m->c.D, DIT_BUFFER_EXACT},
-        {&rt->image, &m->sines, rotated * m->c.D, DIT_BUFFER_EXACT},
+        {&rt->image, &m->position, placed * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->image, &m->cosines, rotated * m->c.D, DIT_BUFFER_FP32},
+        {&rt->image, &m->sines, rotated * m->c.D, DIT_BUFFER_FP32},
         {&rt->image, &m->ids, m->n * AXES, DIT_BUFFER_HOST},
-        {&rt->image, &m->context, B * m->T * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->x, rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->normed, rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->wide, rows * (m->inner > 3 * m->A ? m->inner : 3 * m->A), DIT_BUFFER_FLOATS},
-        {&rt->step, &m->sinusoid, B * C, DIT_BUFFER_EXACT},
-        {&rt->step, &m->hidden, B * E, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->embedded, B * E, DIT_BUFFER_EXACT},
-        {&rt->step, &m->activated, B * E, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->modulation, B * MODULATIONS * C, DIT_BUFFER_EXACT},
+        {&rt->image, &m->context, B * m->T * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->x, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->normed, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->wide, rows * (m->inner > 3 * m->A ? m->inner : 3 * m->A), DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->sinusoid, B * C, DIT_BUFFER_FP32},
+        {&rt->step, &m->hidden, B * E, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->embedded, B * E, DIT_BUFFER_FP32},
+        {&rt->step, &m->activated, B * E, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->modulation, B * MODULATIONS * C, DIT_BUFFER_FP32},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
@@ -310,7 +311,7 @@ static dit_status cogvideox_embed(dit_model *model, const float *given)
     return dit_tap_rows(model, DIT_LAYOUT_JOINT, x, "aux.patch_embed");
 }
 
-/* normed = norm(x), each stream by its own shift and scale. Leaves the modulation, whose gates follow. */
+/* normed = norm(x), each stream with its own shift and scale. The modulation stays: its gates are used later. */
 static void norm_streams(dit_model *model, const cogvideox_norm *norm)
 {
     static const int shift[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_SHIFT, [JOINT_IMAGE] = SHIFT};
@@ -328,7 +329,7 @@ static void norm_streams(dit_model *model, const cogvideox_norm *norm)
                                      .modulation_stride = MODULATIONS * m->C});
 }
 
-/* x += gate * joined(y), each stream by its own gate; y [batch, rows, k]. */
+/* x += gate * joined(y), each stream with its own gate; y [batch, rows, k]. */
 static dit_status add_streams(dit_model *model, const dit_joined *joined, float *y)
 {
     static const int gate[JOINT_STREAMS] = {[JOINT_TEXT] = TEXT_GATE, [JOINT_IMAGE] = GATE};
@@ -341,7 +342,7 @@ static dit_status add_streams(dit_model *model, const dit_joined *joined, float 
     return DIT_OK;
 }
 
-/* LayerNorm of every head of q or k, the A columns of qkv from `column` on, and the rotation of the video's. */
+/* Normalises every head of q or k, the A columns of qkv from `column` on, and rotates those of the video. */
 static void norm_heads(dit_model *model, const cogvideox_norm *norm, int64_t column)
 {
     const cogvideox *m = model->state;
@@ -396,7 +397,7 @@ static dit_status cogvideox_forward_block(dit_model *model, int64_t index)
     return joint_tap(model, m->x, m->C, "block", index);
 }
 
-/* Two norms in a row, the second one modulated. The text is dropped here. */
+/* Applies two norms in a row, the second one modulated. The text is dropped here. */
 static dit_status cogvideox_head(dit_model *model, float *output)
 {
     cogvideox *m = model->state;

@@ -76,7 +76,7 @@ dit_status embed_read_rope_widths(const dit_config *config, const char *key, int
     DIT_TRY(dit_config_read_ints(config, key, 0, 4096, 3, widths, &count));
     if (count < 0) memcpy(widths, standard, sizeof standard), count = 3;
     if (count != 3 || widths[0] + widths[1] + widths[2] != D || widths[0] % 2 || widths[1] % 2 || widths[2] % 2)
-        return DIT_FAIL(DIT_ERR_SHAPE, "%s: three even widths that sum to attention_head_dim %lld expected", key,
+        return DIT_FAIL(DIT_ERR_SHAPE, "%s must be three even widths that add up to attention_head_dim %lld", key,
                         (long long)D);
     return DIT_OK;
 }
@@ -89,7 +89,7 @@ dit_status embed_tap_rope(dit_model *model, dit_layout layout, const float *cosi
     return dit_model_tap(model, &shards, "aux.rope.1");
 }
 
-/* Entry `index` of linspace(begin, end * (count - 1) / count, count), counted from the nearer end. */
+/* Returns entry `index` of linspace(begin, end * (count - 1) / count, count), computed from the nearer end. */
 static float spread(double begin, double end, int64_t index, int64_t count)
 {
     float first = (float)begin, last = (float)(end * (double)(count - 1) / (double)count);
@@ -150,11 +150,11 @@ dit_status embed_combined_create(const dit_scope *scope, embed_combined *combine
     int64_t width = combined->width;
     dit_arena *image = &scope->rt->image, *step = &scope->rt->step;
     const dit_buffer buffers[] = {
-        {image, &combined->constant, combined->batch * width, DIT_BUFFER_EXACT},
-        {step, &combined->embedded, combined->batch * width, DIT_BUFFER_EXACT},
-        {step, &combined->activated, combined->batch * width, DIT_BUFFER_FLOATS},
-        {step, &combined->hidden, combined->batch * width, DIT_BUFFER_FLOATS},
-        {step, &combined->sinusoid, combined->batch * SINUSOID, DIT_BUFFER_EXACT},
+        {image, &combined->constant, combined->batch * width, DIT_BUFFER_FP32},
+        {step, &combined->embedded, combined->batch * width, DIT_BUFFER_FP32},
+        {step, &combined->activated, combined->batch * width, DIT_BUFFER_ACTIVATIONS},
+        {step, &combined->hidden, combined->batch * width, DIT_BUFFER_ACTIVATIONS},
+        {step, &combined->sinusoid, combined->batch * SINUSOID, DIT_BUFFER_FP32},
     };
     DIT_TRY(embed_mlp_load(scope, "timestep_embedder", SINUSOID, width, width, DIT_ACT_SILU, &combined->timestep));
     DIT_TRY(embed_mlp_load(scope, "text_embedder", combined->text_dim, width, width, DIT_ACT_SILU, &combined->text));

@@ -1,41 +1,43 @@
-/* Embeddings that several architectures share. Computed at set-up or on [batch] vectors, never on a hot path. */
+/* Embeddings that several architectures share. They are computed at set-up or on [batch] vectors, never on a hot
+ * path. */
 #ifndef DIT_ENGINE_EMBED_H
 #define DIT_ENGINE_EMBED_H
 
 #include "engine/models/layers.h"
 
-/* Sinusoid of t [count], out [count, dim]: dit_timestep_args, t taken as it is. */
+/* Computes the sinusoid of t [count], out [count, dim]: dit_timestep_args with unit 1. */
 void embed_timestep(dit_runtime *rt, const float *t, int64_t count, int64_t dim, float *out);
 
 /* Tables of positions. Where rt's memory is only counted, nothing reads them and they are not written: it would take
  * longer than everything else. */
 
-/* 2-D sine-cosine table of diffusers' get_2d_sincos_pos_embed for tokens [first, first+count) of a grid: out [count,
- * dim]; the first half of the channels encodes the column, the second the row, each [sin | cos]. Frequencies in double.
- */
+/* Computes the 2-D sine-cosine table of diffusers' get_2d_sincos_pos_embed for tokens [first, first+count) of a grid:
+ * out [count, dim]. The first half of the channels encodes the column, the second the row, each [sin | cos].
+ * Frequencies are in double. */
 void embed_sincos_2d(const dit_runtime *rt, int64_t grid_height, int64_t grid_width, int64_t dim, double base_size,
                      double interpolation_scale, int64_t first, int64_t count, float *out);
-/* [sin | cos] of one coordinate over `dim` channels, omega_i = 10000^(-i / (dim / 2)), in double. */
+/* Computes [sin | cos] of one coordinate over `dim` channels, omega_i = 10000^(-i / (dim / 2)), in double. */
 void embed_sincos_1d(const dit_runtime *rt, double position, int64_t dim, float *out);
 
-/* Rotary tables for positions ids [count, axes]: out cos and sin [count, sum(dims)], each value twice (interleaved
+/* Computes rotary tables for positions ids [count, axes]: cos and sin [count, sum(dims)], each value twice (interleaved
  * pairs), frequencies theta^(-i / dim) in double. Source: diffusers get_1d_rotary_pos_embed. */
 void embed_rope(const dit_runtime *rt, const float *ids, int64_t count, int axes, const int64_t *dims, double theta,
                 float *cosines, float *sines);
-/* What was written to both tables, of `elements` each, is the device's from now on. */
+/* Uploads both tables, of `elements` elements each. */
 dit_status embed_put_rope(dit_runtime *rt, const float *cosines, const float *sines, int64_t elements);
-/* Reads `key` of a config: even widths of frame, row and column that sum to a head's D; absent: 16, 56, 56.
+/* Reads `key` of a config: even widths of frame, row and column that add up to a head's D; default 16, 56, 56.
  * Errors: DIT_ERR_SHAPE, DIT_ERR_JSON_*. */
 dit_status embed_read_rope_widths(const dit_config *config, const char *key, int64_t D, int64_t widths[3]);
 /* Taps both tables [rows, D] as "aux.rope.0" and "aux.rope.1". */
 dit_status embed_tap_rope(dit_model *model, dit_layout layout, const float *cosines, const float *sines, int64_t D);
-/* Positions of this rank's image tokens on the latent's grid: out ids [image_count, 3] = frame, row, column, in
- * patches. `latent` has its extents. */
+/* Computes the positions of this rank's image tokens on the latent's grid: ids [image_count, 3] = frame, row, column,
+ * in patches. `latent` has its extents. */
 void embed_grid_ids(const dit_partition *part, const dit_latent *latent, float *ids);
 
-/* Position in a base grid of a cell of another one: the grid is fitted into the base, keeping its shape, and centred
- * there; cells are spread evenly over what it covers. Sizes are {rows, columns}, position[0] is the row's. Float32 in
- * the library's order. Source: diffusers get_resize_crop_region_for_grid, linspace of get_3d_rotary_pos_embed. */
+/* Computes where a cell of a grid lies in a base grid: the grid is fitted into the base, keeping its shape, and
+ * centred; its cells are spread evenly over the area that it covers. Sizes are {rows, columns}; position[0] is the
+ * row's. Float32 in the library's order. Source: diffusers get_resize_crop_region_for_grid, linspace of
+ * get_3d_rotary_pos_embed. */
 void embed_fitted_position(const int64_t grid[2], const int64_t base[2], int64_t row, int64_t column,
                            float position[2]);
 
@@ -55,25 +57,25 @@ void embed_linear(dit_runtime *rt, const dit_linear *linear, const float *x, int
 /* y = activation(x) over `elements`. */
 void embed_activate(dit_runtime *rt, dit_activation activation, const float *x, int64_t elements, float *y);
 
-/* What modulates the blocks of FLUX, SD3 and HunyuanVideo: the timestep, the pooled text and, of distilled models, the
- * guidance, each through an MLP, added. Source: diffusers CombinedTimestepTextProjEmbeddings and its sibling with
- * guidance. The model sets the first group. */
+/* The embedding that modulates the blocks of FLUX, SD3 and HunyuanVideo: the sum of MLPs of the timestep, of the pooled
+ * text and, in distilled models, of the guidance. Source: diffusers CombinedTimestepTextProjEmbeddings and its sibling
+ * with guidance. The model sets the first group of members. */
 typedef struct {
     int64_t batch, text_dim, width;
-    float unit;  /* what timestep and guidance are multiplied by, in float32, before the sinusoid */
-    bool guided; /* has the guidance */
+    float unit;  /* multiplies timestep and guidance, in float32, before the sinusoid */
+    bool guided; /* the model takes a guidance */
 
     embed_mlp timestep, text, guidance;
-    float *constant;          /* [batch, width] of text and guidance, image's life           */
-    float *embedded;          /* [batch, width] of a step                                    */
+    float *constant;          /* [batch, width] sum of text and guidance, in rt->image       */
+    float *embedded;          /* [batch, width] the sum of a step                            */
     float *activated;         /* [batch, width] silu(embedded)                              */
     float *sinusoid, *hidden; /* scratch */
 } embed_combined;
 /* Loads timestep_embedder, text_embedder, guidance_embedder of the scope and makes the buffers. */
 dit_status embed_combined_create(const dit_scope *scope, embed_combined *combined);
-/* Once per image: text [batch, text_dim], guidance [batch] where it has one. */
+/* Embeds text [batch, text_dim] and, if guided, guidance [batch]; once per image. */
 void embed_combined_prepare(dit_runtime *rt, const embed_combined *combined, const float *text, const float *guidance);
-/* Once per step: timestep [batch]; sets embedded and activated. */
+/* Sets embedded and activated for timestep [batch]; once per step. */
 void embed_combined_step(dit_runtime *rt, const embed_combined *combined, const float *timestep);
 /* Taps embedded under `name`. */
 dit_status embed_tap_combined(dit_model *model, const embed_combined *combined, const char *name);

@@ -48,9 +48,11 @@ static dit_status read_config(const dit_config *config, flux_config *c)
     DIT_TRY(dit_config_read(config, fields, c));
     if (c->out_channels == 0) c->out_channels = c->in_channels;
     if (c->patch != 1)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_size %lld: FLUX latents come packed", (long long)c->patch);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "patch_size %lld: FLUX takes packed latents, with patch_size 1",
+                        (long long)c->patch);
     if (c->in_channels % (PACK * PACK))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "in_channels %lld is not in patches of 2x2", (long long)c->in_channels);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "in_channels %lld is not a multiple of 4, as patches of 2x2 need",
+                        (long long)c->in_channels);
     return embed_read_rope_widths(config, "axes_dims_rope", c->D, c->axes);
 }
 
@@ -89,10 +91,10 @@ static dit_status make_buffers(const dit_model_params *params, flux *m)
     const dit_partition *part = &params->partition;
     int64_t T = part->text_count, rows = T + part->image_count, D = m->c.D;
     const dit_buffer buffers[] = {
-        {image, &m->cosines, rows * D, DIT_BUFFER_EXACT},
-        {image, &m->sines, rows * D, DIT_BUFFER_EXACT},
+        {image, &m->cosines, rows * D, DIT_BUFFER_FP32},
+        {image, &m->sines, rows * D, DIT_BUFFER_FP32},
         {image, &m->ids, rows * AXES, DIT_BUFFER_HOST},
-        {image, &m->context, part->batch * T * m->j.C, DIT_BUFFER_FLOATS},
+        {image, &m->context, part->batch * T * m->j.C, DIT_BUFFER_ACTIVATIONS},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     m->j.cosines[JOINT_TEXT] = m->cosines, m->j.cosines[JOINT_IMAGE] = m->cosines + T * D;

@@ -3,8 +3,9 @@
  * Source: Li et al., Hunyuan-DiT (arXiv:2405.08748); parameter names and arithmetic of diffusers 0.33.1
  * HunyuanDiT2DModel.
  *
- * The text is two encoders' tokens in a row; masked ones are not hidden but replaced by learned padding. Its K and V of
- * all blocks are made once per image, and so is what the timestep embedding gets added: text summary, sizes, style.
+ * The text is the tokens of two encoders in a row; masked tokens are replaced by learned padding instead of being
+ * hidden. The text's K and V of all blocks are made once per image, and so is the sum that is added to the timestep
+ * embedding: text summary, sizes, style.
  */
 #include "engine/models/embed.h"
 #include "engine/models/layers.h"
@@ -95,7 +96,8 @@ static dit_status read_config(const dit_config *config, hunyuan_config *c)
         return DIT_FAIL(DIT_ERR_SHAPE, "attention_head_dim %lld: rotary pairs of two axes need a multiple of 4",
                         (long long)c->D);
     if (c->layers % 2)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "num_layers %lld is odd: every skip needs a block that takes it",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
+                                       "num_layers %lld is odd, but every skip needs a block that takes it",
                                        (long long)c->layers),
                               "cut the model to an even number of blocks");
     if (c->text_dim_2 % POOL_HEADS)
@@ -211,26 +213,26 @@ static dit_status make_buffers(const dit_model_params *params, hunyuan *m)
     if (wide < m->own_inner) wide = m->own_inner;
     DIT_TRY(dit_tp_reserve(rt, rows * C, 0));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->cosines, m->n * m->c.D, DIT_BUFFER_EXACT},
-        {&rt->image, &m->sines, m->n * m->c.D, DIT_BUFFER_EXACT},
-        {&rt->image, &m->extra, B * C, DIT_BUFFER_EXACT},
-        {&rt->step, &m->text, text_rows * m->c.text_dim, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->text_hidden, B * m->c.text_len_2 * TEXT_RATIO * E, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->pool_tokens, pool_rows * E, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->pool_kv, pool_rows * 2 * E, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->pool_query, B * E, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->pooled, B * E, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->extra_in, B * m->extra_dim, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->skips, (m->c.layers / 2 - 1) * rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->x, rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->normed, rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->wide, rows * wide, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->sinusoid, B * SIZES * SINUSOID, DIT_BUFFER_EXACT},
-        {&rt->step, &m->hidden, B * EXTRA_RATIO * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->temb, B * C, DIT_BUFFER_EXACT},
-        {&rt->step, &m->activated, B * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->modulation, B * 2 * C, DIT_BUFFER_EXACT},
+        {&rt->image, &m->cosines, m->n * m->c.D, DIT_BUFFER_FP32},
+        {&rt->image, &m->sines, m->n * m->c.D, DIT_BUFFER_FP32},
+        {&rt->image, &m->extra, B * C, DIT_BUFFER_FP32},
+        {&rt->step, &m->text, text_rows * m->c.text_dim, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->text_hidden, B * m->c.text_len_2 * TEXT_RATIO * E, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->pool_tokens, pool_rows * E, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->pool_kv, pool_rows * 2 * E, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->pool_query, B * E, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->pooled, B * E, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->extra_in, B * m->extra_dim, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->skips, (m->c.layers / 2 - 1) * rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->x, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->normed, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->wide, rows * wide, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->sinusoid, B * SIZES * SINUSOID, DIT_BUFFER_FP32},
+        {&rt->step, &m->hidden, B * EXTRA_RATIO * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->temb, B * C, DIT_BUFFER_FP32},
+        {&rt->step, &m->activated, B * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->modulation, B * 2 * C, DIT_BUFFER_FP32},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++)
@@ -287,7 +289,8 @@ static dit_status hunyuan_create(const dit_model_params *params, dit_model *mode
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
-/* First half of a head by column, second by row; positions of the run's grid fitted into that of 512 x 512 pixels. */
+/* Makes the rotation: the first half of a head by column, the second by row, with the run's grid fitted into that of
+ * 512 x 512 pixels. */
 static dit_status place_tokens(const dit_model *model, const dit_condition *condition)
 {
     const hunyuan *m = model->state;
@@ -320,7 +323,7 @@ static void pad_masked(dit_runtime *rt, const hunyuan *m, const float *mask, int
     }
 }
 
-/* [first encoder | projected second encoder], padded; and K, V of it for every block. */
+/* Makes the text [first encoder | projected second encoder], padded, and its K and V for every block. */
 static dit_status project_text(dit_model *model, const dit_condition *condition)
 {
     const hunyuan *m = model->state;
@@ -347,7 +350,7 @@ static dit_status project_text(dit_model *model, const dit_condition *condition)
     return DIT_OK;
 }
 
-/* Row 0 of every batch entry becomes the mean of the text [batch, rows after it, cols], as the host has it. */
+/* Makes row 0 of every batch entry the mean of the text [batch, rows after it, cols], on the host. */
 static dit_status place_mean(dit_runtime *rt, const float *text, dit_rows tokens)
 {
     int64_t rows = tokens.rows - 1;
@@ -363,7 +366,7 @@ static dit_status place_mean(dit_runtime *rt, const float *text, dit_rows tokens
     return DIT_OK;
 }
 
-/* Attention of the mean token over itself and all tokens, masked ones too, into the first columns of `extra_in`. */
+/* Lets the mean token attend to itself and to all tokens, also masked ones, into the first columns of `extra_in`. */
 static dit_status pool_text(dit_runtime *rt, const hunyuan *m, const float *text)
 {
     int64_t B = m->B, E = m->c.text_dim_2, L = m->c.text_len_2;
@@ -391,7 +394,7 @@ static dit_status embed_sizes(dit_runtime *rt, const hunyuan *m, const dit_condi
     dit_rows style_table = {.data = (float *)m->style, .batch = 1, .rows = B, .cols = m->C}; /* ld 0: one row for all */
     for (int64_t b = 0; b < B; b++)
         if (style[b] != 0)
-            return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "style %g of batch row %lld: there is one style, 0",
+            return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "style %g of batch row %lld: the only style is 0",
                                            (double)style[b], (long long)b),
                                   "set style to 0");
     embed_timestep(rt, condition->at[DIT_CONDITION_META_SIZE], B * SIZES, SINUSOID, m->sinusoid);
@@ -436,7 +439,7 @@ static dit_status hunyuan_embed(dit_model *model, const float *latents)
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "aux.pos_embed");
 }
 
-/* Which stored output a block takes: the last one stored is the first one taken. */
+/* Returns the stored output that a block takes: the last one stored is the first one taken. */
 static dit_rows skip_rows(const dit_model *model, int64_t slot)
 {
     const hunyuan *m = model->state;
@@ -455,7 +458,7 @@ static void take_skip(dit_model *model, int64_t index)
     layer_linear(rt, &block->skip, both, x, DIT_ACT_NONE);
 }
 
-/* Head norm, then the rotary positions of this rank's tokens. */
+/* Normalises heads, then rotates them by the positions of this rank's tokens. */
 static void norm_and_rotate(dit_model *model, dit_rows x, dit_head_norm norm)
 {
     const hunyuan *m = model->state;
@@ -484,7 +487,7 @@ static dit_status self_attention(dit_model *model, int64_t index)
     return layer_joined_add(rt, &block->out, attended, x, NULL, 0);
 }
 
-/* The text has no positions: only the queries are rotated. */
+/* Attends to the text, which has no positions: only the queries are rotated. */
 static dit_status cross_attention(dit_model *model, int64_t index)
 {
     hunyuan *m = model->state;

@@ -81,7 +81,8 @@ static dit_status read_config(const dit_config *config, hunyuan_config *c)
     DIT_TRY(dit_config_read(config, fields, c));
     c->inner = (int64_t)((double)(c->H * c->D) * c->mlp_ratio);
     if (c->out_channels != c->in_channels)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "out_channels %lld differ from in_channels %lld: text to video is built",
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "out_channels %lld differ from in_channels %lld: only text to video is implemented",
                         (long long)c->out_channels, (long long)c->in_channels);
     return embed_read_rope_widths(config, "rope_axes_dim", c->D, c->axes);
 }
@@ -151,18 +152,18 @@ static dit_status make_buffers(const dit_model_params *params, hunyuan *m)
     dit_arena *image = &params->rt->image, *step = &params->rt->step;
     int64_t C = m->j.C, n = params->partition.image_count, text = m->B * m->St;
     const dit_buffer buffers[] = {
-        {image, &m->cosines, n * m->c.D, DIT_BUFFER_EXACT},
-        {image, &m->sines, n * m->c.D, DIT_BUFFER_EXACT},
+        {image, &m->cosines, n * m->c.D, DIT_BUFFER_FP32},
+        {image, &m->sines, n * m->c.D, DIT_BUFFER_FP32},
         {image, &m->ids, n * AXES, DIT_BUFFER_HOST},
         {image, &m->joint_bias, text, DIT_BUFFER_HOST},
-        {image, &m->refiner_bias, text, DIT_BUFFER_EXACT},
-        {image, &m->mean, m->B * m->c.text_dim, DIT_BUFFER_FLOATS},
-        {image, &m->projected, text * C, DIT_BUFFER_FLOATS},
-        {step, &m->text, text * C, DIT_BUFFER_FLOATS},
-        {step, &m->text_normed, text * C, DIT_BUFFER_FLOATS},
-        {step, &m->text_attended, text * C, DIT_BUFFER_FLOATS},
-        {step, &m->text_wide, text * REFINER_RATIO * C, DIT_BUFFER_FLOATS},
-        {step, &m->refiner_gates, m->B * REFINER_CHUNKS * C, DIT_BUFFER_EXACT},
+        {image, &m->refiner_bias, text, DIT_BUFFER_FP32},
+        {image, &m->mean, m->B * m->c.text_dim, DIT_BUFFER_ACTIVATIONS},
+        {image, &m->projected, text * C, DIT_BUFFER_ACTIVATIONS},
+        {step, &m->text, text * C, DIT_BUFFER_ACTIVATIONS},
+        {step, &m->text_normed, text * C, DIT_BUFFER_ACTIVATIONS},
+        {step, &m->text_attended, text * C, DIT_BUFFER_ACTIVATIONS},
+        {step, &m->text_wide, text * REFINER_RATIO * C, DIT_BUFFER_ACTIVATIONS},
+        {step, &m->refiner_gates, m->B * REFINER_CHUNKS * C, DIT_BUFFER_FP32},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     m->j.cosines[JOINT_IMAGE] = m->cosines, m->j.sines[JOINT_IMAGE] = m->sines;
@@ -209,8 +210,9 @@ static bool is_kept(const hunyuan *m, int64_t b, int64_t token)
     return !m->mask || m->mask[b * m->St + token] != 0.0f;
 }
 
-/* In the blocks as many leading text keys count as the mask keeps: it only ever ends a prompt. In the refiner the first
- * key always counts, so that a row of padding has something to attend to. The mean token is of what is kept. */
+/* Reads the mask, which only ever cuts the end of a prompt. Blocks see as many leading text keys as the mask keeps. In
+ * the refiner the first key always counts, so that a row of padding has a key to attend to. The mean token is the mean
+ * of the kept tokens. */
 static dit_status read_mask(dit_runtime *rt, hunyuan *m, const float *text)
 {
     for (int64_t b = 0; b < m->B; b++) {
@@ -254,12 +256,12 @@ static dit_status hunyuan_prepare(dit_model *model, const dit_condition *conditi
 
 /* ---- token refiner ----------------------------------------------------------------------------------------------- */
 
-/* Rows of padding see the first key alone: their attention is its value. */
+/* Writes the attention of padding rows: they see only the first key, so it is this key's value. */
 static void attend_padding(dit_runtime *rt, const hunyuan *m, dit_rows v, dit_rows attended)
 {
     for (int64_t b = 0; b < m->B; b++) {
         dit_rows first = rows_part(rows_entry(v, b), 0, 1);
-        first.ld = 0; /* the same row again and again */
+        first.ld = 0; /* repeats one row */
         for (int64_t begin = 0, end; begin < m->St; begin = end + 1) {
             for (end = begin; end < m->St && !is_kept(m, b, end);) end++;
             if (end > begin) layer_copy(rt, first, rows_part(rows_entry(attended, b), begin, end - begin));
@@ -304,7 +306,7 @@ static dit_status hunyuan_begin(dit_model *model, const float *timestep)
     return embed_tap_combined(model, &m->time_text, "aux.time_text_embed.0");
 }
 
-/* The text's rows: all of it goes through the refiner, whatever this rank has of it. */
+/* Makes the text's rows: the whole text goes through the refiner, whichever rows of it this rank holds. */
 static dit_status embed_text(dit_model *model)
 {
     hunyuan *m = model->state;

@@ -54,18 +54,18 @@ dit_status joint_create(dit_model *model, joint *j)
     int64_t B = j->view->batch, rows = B * (j->view->text_count + j->view->image_count);
     DIT_TRY(dit_tp_reserve(rt, rows * j->C, 0));
     const dit_buffer buffers[] = {
-        {&rt->step, &j->x, rows * j->C, DIT_BUFFER_FLOATS},
-        {&rt->step, &j->normed, rows * j->C, DIT_BUFFER_FLOATS},
-        {&rt->step, &j->wide, rows * j->wide_cols, DIT_BUFFER_FLOATS},
-        {&rt->step, &j->modulation[JOINT_TEXT], B * JOINT_MAX_CHUNKS * j->C, DIT_BUFFER_EXACT},
-        {&rt->step, &j->modulation[JOINT_IMAGE], B * JOINT_MAX_CHUNKS * j->C, DIT_BUFFER_EXACT},
+        {&rt->step, &j->x, rows * j->C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &j->normed, rows * j->C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &j->wide, rows * j->wide_cols, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &j->modulation[JOINT_TEXT], B * JOINT_MAX_CHUNKS * j->C, DIT_BUFFER_FP32},
+        {&rt->step, &j->modulation[JOINT_IMAGE], B * JOINT_MAX_CHUNKS * j->C, DIT_BUFFER_FP32},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     model->stream = j->x, model->width = j->C;
     return DIT_OK;
 }
 
-/* What the library calls the layers of the two streams of a block; of an attention, under its name. */
+/* The library's names for the layers of a block's two streams; those of an attention follow its name. */
 static const struct {
     const char *modulation, *mlp, *qkv[4], *out, *norm_q, *norm_k;
 } names[JOINT_STREAMS] = {
@@ -159,7 +159,7 @@ dit_rows joint_attended(const joint *j, joint_part part)
     return wide_columns(j, part, 0, j->A);
 }
 
-/* Column `index` of A columns each: q, k, v. */
+/* Returns q, k or v: columns [index A, (index + 1) A). */
 static dit_rows projected(const joint *j, joint_part part, int index)
 {
     return wide_columns(j, part, (1 + index) * j->A, j->A);
@@ -185,13 +185,13 @@ void joint_norm(dit_runtime *rt, const joint *j, const joint_stream *stream, int
     modulated_norm(rt, j, stream->part, stream->chunks, shift, scale);
 }
 
-/* Where the rows of the window begin in a table of a stream's positions. */
+/* Returns where the rows of the window begin in a table of a stream's positions. */
 static const float *place_in(const joint *j, joint_part stream, const float *table)
 {
     return table && stream == JOINT_IMAGE ? table + j->window->first * j->D : table;
 }
 
-/* Norm and rotation of each head of q or k; every stream has its own positions. */
+/* Normalises and rotates each head of q or k; every stream has its own positions. */
 static void norm_heads(dit_runtime *rt, const joint *j, joint_part part, int index, const float *weight)
 {
     for (joint_part stream = JOINT_TEXT; stream < JOINT_STREAMS; stream++)

@@ -1,13 +1,14 @@
 /* Joint blocks (MM-DiT): the vocabulary of FLUX, SD3 and HunyuanVideo.
  *
- * Text and image lie in one buffer, [batch, text rows + image rows, cols], the text first whatever the library's order
- * is, so that putting the streams together costs nothing. A double block has weights and a modulation for each stream,
- * which attend to each other:
+ * Text and image lie in one buffer, [batch, text rows + image rows, cols], always with the text first, so that joining
+ * the streams costs nothing. A double block has weights and a modulation for each stream; the streams attend to each
+ * other:
  *
  *     for both streams: joint_before_attention();   joint_attend();
  *     for both streams: joint_add_attention(), joint_add_mlp()
  *
- * which is joint_double_block(). A single block has one set for both, and its MLP beside its attention:
+ * joint_double_block() does all of this. A single block has one set of weights for both streams, and its MLP runs
+ * beside its attention:
  *
  *     joint_before_attention();   joint_attend();   joint_add_parallel()
  *
@@ -24,13 +25,13 @@
 
 typedef enum { JOINT_TEXT, JOINT_IMAGE, JOINT_STREAMS, JOINT_BOTH = JOINT_STREAMS } joint_part;
 
-/* This rank's rows of one stream, or of both, in a dense buffer [batch, rows, cols]. */
+/* Returns this rank's rows of one stream, or of both, in a dense buffer [batch, rows, cols]. */
 dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buffer, int64_t cols);
-/* The policy for attention of this tensor rank's heads over both streams; text_bias: its keys will get one
+/* Creates the attention policy for this tensor rank's heads over both streams; text_bias: text keys will get a bias
  * (dit_attention_set_text_bias). Collective. Errors: as dit_attention_create. */
 dit_status joint_create_policy(const dit_model_params *params, int64_t heads, int64_t D, bool text_bias,
                                dit_attention **out);
-/* out [batch, this rank's text rows, n] = those rows of text [batch, text tokens, k], projected. */
+/* Projects this rank's rows of text [batch, text tokens, k] to out [batch, this rank's text rows, n]. */
 void joint_project_text(dit_runtime *rt, const dit_partition *partition, const dit_linear *linear, const float *text,
                         float *out);
 /* Taps x [batch, rows, C] as it leaves a block: image as "`kind`_`index`", text as "`kind`_`index`_context". */
@@ -40,7 +41,7 @@ dit_status joint_tap(dit_model *model, float *x, int64_t C, const char *kind, in
 
 /* Chunks of C in a modulation, in the library's order; a single block has the first three. */
 enum { JOINT_SHIFT, JOINT_SCALE, JOINT_GATE, JOINT_SHIFT_MLP, JOINT_SCALE_MLP, JOINT_GATE_MLP, JOINT_CHUNKS };
-/* Of AdaLayerNormContinuous, which has no gate: before the head, and of a text that no later block reads. */
+/* Chunks of AdaLayerNormContinuous, which has no gate: before the head, and for a text that no later block reads. */
 enum { JOINT_LAST_SCALE, JOINT_LAST_SHIFT, JOINT_LAST_CHUNKS };
 enum { JOINT_SINGLE_CHUNKS = JOINT_SHIFT_MLP, JOINT_MAX_CHUNKS = 9 };
 
@@ -50,20 +51,20 @@ typedef struct {
     const float *norm_q, *norm_k; /* [D] RMS norm per head; NULL: none  */
 } joint_attention;
 
-/* What one stream of a double block has, or both in a single block. */
+/* The layers of one stream of a double block, or of both streams in a single block. */
 typedef struct {
     joint_part part;
-    int chunks;                /* of the modulation; JOINT_LAST_CHUNKS: neither attention.out nor mlp           */
+    int chunks;                /* of the modulation; JOINT_LAST_CHUNKS: without attention.out and mlp           */
     dit_linear modulation;     /* [chunks C, C]                                                                 */
-    joint_attention attention; /* of a single block: out is [C, A + inner] and reads [attention | MLP]          */
-    dit_mlp mlp;               /* of a single block: only its first half                                        */
+    joint_attention attention; /* in a single block out is [C, A + inner] and reads [attention | MLP]           */
+    dit_mlp mlp;               /* in a single block only its first half                                         */
 } joint_stream;
 
 typedef struct {
     joint_stream text, image;
 } joint_block;
 
-/* What all blocks of a model share. The model sets the first group, then calls joint_create. */
+/* What all blocks of a model share. The model sets the first group of members, then calls joint_create. */
 typedef struct {
     int64_t H, D, inner;    /* heads; width of a head, of an MLP                       */
     float eps;              /* of every norm                                           */
@@ -71,44 +72,44 @@ typedef struct {
     const float *activated; /* [batch, C]: what modulations are projected from         */
 
     int64_t C, wide_cols;
-    int64_t heads, A, own_inner; /* of this tensor rank: heads, their width, that of an MLP */
+    int64_t heads, A, own_inner; /* of this tensor rank: heads, their width, an MLP's width */
     const dit_partition *view;   /* the model's: rows are those of its window                */
     const dit_window *window;
     const float *cosines[JOINT_STREAMS], *sines[JOINT_STREAMS]; /* [rows, D] rotation of a stream; NULL: none  */
     float *x, *normed;                                          /* [batch, rows, C]                            */
     float *wide;                      /* [batch, rows, wide_cols]: [attention | q k v], later [attention | MLP]  */
-    float *modulation[JOINT_STREAMS]; /* [batch, JOINT_MAX_CHUNKS C]; of both streams: that of the image         */
+    float *modulation[JOINT_STREAMS]; /* [batch, JOINT_MAX_CHUNKS C]; for both streams together: the image's     */
 } joint;
 
 /* Makes the buffers (rt->step), and x the stream of the model. */
 dit_status joint_create(dit_model *model, joint *j);
 
-/* Under `name` ("attn", "attn2") of a block: to_q, to_k, to_v, to_out.0, norm_q, norm_k; of the text add_q_proj and so
- * on. */
+/* Loads, under `name` ("attn", "attn2") of a block: to_q, to_k, to_v, to_out.0, norm_q, norm_k; for the text add_q_proj
+ * and so on. */
 dit_status joint_load_attention(const dit_scope *block, const joint *j, const char *name, joint_part part, bool has_out,
                                 joint_attention *attention);
-/* norm1, attn, ff of a double block; of the text norm1_context, attn.add_.., ff_context. */
+/* Loads norm1, attn, ff of a double block; for the text norm1_context, attn.add_.., ff_context. */
 dit_status joint_load_stream(const dit_scope *block, const joint *j, joint_part part, int chunks, joint_stream *stream);
-/* transformer_blocks.0 and on, those of the stage: double blocks whose streams have JOINT_CHUNKS each. Makes the array
- * of all (rt->run). */
+/* Loads the stage's share of transformer_blocks.*: double blocks whose streams have JOINT_CHUNKS each. Makes the array
+ * of all blocks (rt->run). */
 dit_status joint_load_blocks(const dit_model_params *params, const joint *j, int64_t count, joint_block **out);
-/* single_transformer_blocks.0 and on, those of the stage, which come after `doubles` blocks: norm, attn, proj_mlp,
- * proj_out of each. Makes the array of all (rt->run). */
+/* Loads the stage's share of single_transformer_blocks.*, which follow `doubles` double blocks: norm, attn, proj_mlp,
+ * proj_out. Makes the array of all blocks (rt->run). */
 dit_status joint_load_singles(const dit_model_params *params, const joint *j, int64_t doubles, int64_t count,
                               joint_stream **out);
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Views of the buffers; `attended` is what joint_attend left. */
+/* Return views of the buffers; `attended` is the output of joint_attend. */
 dit_rows joint_x(const joint *j, joint_part part);
 dit_rows joint_normed(const joint *j, joint_part part);
 dit_rows joint_attended(const joint *j, joint_part part);
 
-/* Makes the modulation, which stays until the next block; normed = its norm of x; q, k, v of that. */
+/* Makes the modulation, which stays valid until the next block, normalises x with it, and projects q, k, v. */
 void joint_before_attention(dit_runtime *rt, const joint *j, const joint_stream *stream);
-/* Attention of the rows `part` among themselves, as projected. Collective over the sequence ranks. */
+/* Lets the rows of `part` attend to each other, as projected. Collective over the sequence ranks. */
 dit_status joint_attend(dit_attention *policy, const joint *j, joint_part part, dit_rows out);
-/* x += gate * out(attended). This and what else adds is collective over the tensor ranks. */
+/* x += gate * out(attended). This function, and the others that add to x, are collective over the tensor ranks. */
 dit_status joint_add_attention(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* x += gate * MLP(norm(x)). */
 dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *stream);
@@ -116,8 +117,8 @@ dit_status joint_add_mlp(dit_runtime *rt, const joint *j, const joint_stream *st
 dit_status joint_add_parallel(dit_runtime *rt, const joint *j, const joint_stream *stream);
 /* Taps what a double block's attention adds to image and text: "aux.block_0.attn.0", ".1". */
 dit_status joint_tap_attention(dit_model *model, const joint *j, const joint_block *block);
-/* All of a double block, by the model's first policy; `tapped`: with joint_tap_attention. Collective as joint_attend.
- */
+/* Runs a double block with the model's first policy; `tapped`: also calls joint_tap_attention. Collective, as
+ * joint_attend. */
 dit_status joint_double_block(dit_model *model, const joint *j, const joint_block *block, bool tapped);
 /* output [batch, image rows, n] = linear(AdaLayerNormContinuous(image rows of x)). The text is dropped here. */
 void joint_head(dit_runtime *rt, const joint *j, const dit_linear *modulation, const dit_linear *linear, float *output);

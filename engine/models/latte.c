@@ -1,5 +1,5 @@
-/* Latte: blocks that attend within each frame, and to the text, alternate with blocks that attend over time at each
- * place of the picture.
+/* Latte: blocks that attend within each frame and to the text alternate with blocks that attend over time at each place
+ * of the image.
  * Source: Ma et al., Latte (arXiv:2401.03048); parameter names and arithmetic of diffusers 0.33.1
  * LatteTransformer3DModel. Blocks are PixArt's (adaln.h).
  *
@@ -54,7 +54,8 @@ static dit_status read_config(const dit_config *config, latte_config *c)
     DIT_TRY(dit_config_read(config, fields, c));
     if (common->out_channels == 0) common->out_channels = common->in_channels;
     common->interpolation_scale = common->sample_size / 64 > 1 ? (double)(common->sample_size / 64) : 1;
-    if (c->affine) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "norm_elementwise_affine true: only norms without weights");
+    if (c->affine)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "norm_elementwise_affine true is not implemented: norms have no weights");
     if (c->cross_dim != common->H * common->D)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "cross_attention_dim %lld differs from the hidden size %lld",
                         (long long)c->cross_dim, (long long)(common->H * common->D));
@@ -90,8 +91,8 @@ static dit_status load_blocks(const dit_model_params *params, const latte *m, co
     return DIT_OK;
 }
 
-/* The library makes the table for video_length frames and takes no other number; position f depends on f alone, so
- * clips of any length have one. */
+/* Makes the table of frames. The library makes it for video_length frames and takes no other number; position f depends
+ * only on f, so videos of any length have one. */
 static dit_status make_time_table(dit_runtime *rt, latte *m)
 {
     int64_t C = m->common.C, frames = m->common.segments;
@@ -136,14 +137,14 @@ static dit_status latte_prepare(dit_model *model, const dit_condition *condition
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-/* [batch, frames x tokens] seen as frames: [batch x frames, tokens]. */
+/* Views [batch, frames x tokens] as frames: [batch x frames, tokens]. */
 static dit_rows within_frames(const adaln *a, dit_rows x)
 {
     int64_t tokens = a->view->image_count / a->segments;
     return (dit_rows){x.data, a->B * a->segments, tokens, x.cols, x.ld, tokens * x.ld};
 }
 
-/* One batch entry seen as places: [tokens, frames], the frames of a place `tokens` rows apart. */
+/* Views one batch entry as places: [tokens, frames], with the frames of a place `tokens` rows apart. */
 static dit_rows over_time(const adaln *a, dit_rows x, int64_t entry)
 {
     int64_t tokens = a->view->image_count / a->segments;
@@ -164,7 +165,7 @@ static dit_status forward_spatial(dit_model *model, int64_t index)
     return dit_tap_rows(model, DIT_LAYOUT_IMAGE, x, "block_%lld", (long long)index);
 }
 
-/* Every token gets its frame's row of the table. */
+/* Adds to every token its frame's row of the table. */
 static void add_time(dit_runtime *rt, latte *m)
 {
     adaln *a = &m->common;

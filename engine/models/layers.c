@@ -41,7 +41,7 @@ dit_rows rows_entry(dit_rows x, int64_t entry)
     return x;
 }
 
-/* Batch entries that follow each other without a gap are one long entry. */
+/* Joins batch entries that follow each other without a gap to one long entry. */
 static dit_rows rows_joined(dit_rows x)
 {
     x.rows *= x.batch;
@@ -366,8 +366,8 @@ dit_status dit_buffers_take(const dit_buffer *buffers, size_t count)
     for (size_t i = 0; i < count; i++) {
         const dit_buffer *b = &buffers[i];
         switch (b->kind) {
-        case DIT_BUFFER_FLOATS: DIT_TRY(dit_arena_activations(b->arena, b->count, b->at)); break;
-        case DIT_BUFFER_EXACT: DIT_TRY(dit_arena_fp32(b->arena, b->count, b->at)); break;
+        case DIT_BUFFER_ACTIVATIONS: DIT_TRY(dit_arena_activations(b->arena, b->count, b->at)); break;
+        case DIT_BUFFER_FP32: DIT_TRY(dit_arena_fp32(b->arena, b->count, b->at)); break;
         case DIT_BUFFER_HOST: DIT_TRY(dit_arena_host(b->arena, b->count, b->at)); break;
         }
     }
@@ -397,7 +397,7 @@ dit_status dit_tap_rows(dit_model *model, dit_layout layout, dit_rows rows, cons
     return tap_rows(model, layout, rows, name);
 }
 
-/* y = what layer_joined_add would add. */
+/* y = what layer_joined_add would add to y. */
 static dit_status joined_alone(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y)
 {
     int64_t elements = y.batch * y.rows * y.cols;

@@ -1,8 +1,8 @@
-/* Layers: the vocabulary in which transformers are written - rows of activations and what is done to them.
+/* Layers: the vocabulary in which transformers are written: views of rows of activations, and functions on them.
  *
- * A `dit_rows` is a view: [batch, rows, cols] with rows `ld` floats apart and batch entries `stride` floats apart, so
- * that q inside a fused projection or the image part of a joint sequence is a view and not a copy. Vectors that differ
- * by batch entry (modulations, gates) are given by their first entry and the distance between entries.
+ * A `dit_rows` is a view: [batch, rows, cols] with rows `ld` floats apart and batch entries `stride` floats apart. So q
+ * inside of a fused projection, or the image part of a joint sequence, needs no copy. A vector that differs by batch
+ * entry (a modulation, a gate) is given by its first entry and the distance between entries.
  */
 #ifndef DIT_ENGINE_LAYERS_H
 #define DIT_ENGINE_LAYERS_H
@@ -14,15 +14,15 @@ typedef struct {
     int64_t batch, rows, cols, ld, stride;
 } dit_rows;
 
-/* Dense [batch, rows, cols]. */
+/* Returns a dense view [batch, rows, cols]. */
 dit_rows rows_dense(float *data, int64_t batch, int64_t rows, int64_t cols);
-/* Dense [batch, image rows of the window, cols]. */
+/* Returns a dense view [batch, image rows of the window, cols]. */
 dit_rows rows_window(const dit_model *model, float *data, int64_t cols);
-/* Rows [first, first + count) of every batch entry. */
+/* Returns rows [first, first + count) of every batch entry. */
 dit_rows rows_part(dit_rows x, int64_t first, int64_t count);
-/* Columns [first, first + count). */
+/* Returns columns [first, first + count). */
 dit_rows rows_columns(dit_rows x, int64_t first, int64_t count);
-/* One batch entry. */
+/* Returns one batch entry. */
 dit_rows rows_entry(dit_rows x, int64_t entry);
 
 /* y = activation(x W^T + b). */
@@ -31,13 +31,13 @@ void layer_linear(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit_row
 void layer_linear_add(dit_runtime *rt, const dit_linear *linear, dit_rows x, dit_rows y, const float *gate,
                       int64_t gate_stride);
 
-/* A linear layer of whose inputs every tensor rank has its share: the layer is the sum of what they make of them. */
+/* A linear layer whose inputs the tensor ranks share: its output is the sum of the ranks' products. */
 typedef struct {
-    dit_linear linear; /* of this rank's inputs; with its bias only where there is one rank */
-    const float *bias; /* [n], once for all ranks, or NULL                                  */
-    bool summed;       /* there are other ranks                                             */
+    dit_linear linear; /* for this rank's inputs; it has the bias only where there is one rank */
+    const float *bias; /* [n], added once for all ranks, or NULL                            */
+    bool summed;       /* there are several ranks                                           */
 } dit_joined;
-/* As layer_linear_add; the bias, the gate and y come after the sum. Collective over the tensor ranks. */
+/* Does what layer_linear_add does; bias, gate and y are applied after the sum. Collective over the tensor ranks. */
 dit_status layer_joined_add(dit_runtime *rt, const dit_joined *joined, dit_rows x, dit_rows y, const float *gate,
                             int64_t gate_stride);
 
@@ -61,17 +61,17 @@ typedef struct {
     int64_t modulation_stride;
 } dit_layer_norm;
 void layer_norm(dit_runtime *rt, dit_rows x, dit_rows y, const dit_layer_norm *norm);
-/* RMS norm in place over all heads together, of which x has this rank's: weight [x.cols]. Collective over the tensor
+/* RMS norm in place over all heads together; x and weight [x.cols] have this rank's heads. Collective over the tensor
  * ranks. */
 dit_status layer_joined_norm(dit_runtime *rt, dit_rows x, float eps, const float *weight);
 
-/* In place on [batch, rows, H D]: norm of each head over D (where weight), then rotary positions (where cos). */
+/* Works in place on [batch, rows, H D]: normalises each head over D (if weight), then rotates it (if cos). */
 typedef struct {
     int64_t H, D;
     dit_norm_kind kind;
     float eps;
     const float *weight, *bias; /* [D]; weight NULL: no norm                                    */
-    const float *cos, *sin;     /* [rows, D], the same for every batch entry; NULL: no rotation */
+    const float *cos, *sin;     /* [rows, D], for every batch entry; NULL: no rotation          */
 } dit_head_norm;
 void layer_head_norm(dit_runtime *rt, dit_rows x, const dit_head_norm *norm);
 
@@ -79,13 +79,13 @@ void layer_head_norm(dit_runtime *rt, dit_rows x, const dit_head_norm *norm);
  * bias: [batch, k.rows] on the logits or NULL. */
 void layer_local_attention(dit_runtime *rt, int64_t H, dit_rows q, dit_rows k, dit_rows v, const float *bias,
                            dit_rows out);
-/* The same over the whole sequence, through the policy: q, k, v share ld and stride (parts of one projection).
+/* Attends over the whole sequence, through the policy; q, k, v share ld and stride, as parts of one projection.
  * Collective over the sequence ranks. */
 dit_status layer_sequence_attention(dit_attention *attention, dit_rows q, dit_rows k, dit_rows v, dit_rows out);
 
 /* y = x. */
 void layer_copy(dit_runtime *rt, dit_rows x, dit_rows y);
-/* Every batch entry of y becomes a copy of x [rows, cols], dense: a position table. */
+/* Copies x [rows, cols], dense, into every batch entry of y: a position table. */
 void layer_copy_entries(dit_runtime *rt, const float *x, dit_rows y);
 /* out [batch, width] = modulated [batch, width] + table [width], row by row. Small, once per block: not accounted. */
 void layer_modulation(dit_runtime *rt, const float *modulated, const float *table, int64_t batch, int64_t width,
@@ -95,8 +95,8 @@ void layer_add(dit_runtime *rt, const float *a, const float *b, int64_t elements
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Parameters under a prefix: "transformer_blocks.3."; and what share of them this tensor rank loads where they are
- * shared (scope_shared, scope_joined, scope_mlp, scope_slice). All sizes given are those of the whole parameter. */
+/* Parameters under a prefix ("transformer_blocks.3."), and the share of them that this tensor rank loads
+ * (scope_shared, scope_joined, scope_mlp, scope_slice). Sizes are always those of the whole parameter. */
 typedef struct {
     dit_runtime *rt;
     const dit_weights *weights;
@@ -104,41 +104,42 @@ typedef struct {
     char prefix[192];
 } dit_scope;
 dit_scope scope_of(const dit_model_params *params, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Parameters under `name`. of those. */
+/* Returns the scope of the parameters under `name`. inside of a scope. */
 dit_scope scope_under(const dit_scope *scope, const char *name);
-/* The same parameters, of which every tensor rank loads all. */
+/* Returns the scope of which every tensor rank loads everything. */
 dit_scope scope_whole(const dit_scope *scope);
-/* `name`.weight [rows, k] and, where it exists, `name`.bias. */
+/* Loads `name`.weight [rows, k] and, where it exists, `name`.bias. */
 dit_status scope_linear(const dit_scope *scope, const char *name, int64_t rows, int64_t k, dit_linear *out);
-/* Several layers of `rows` outputs each over the same input, as one (at most 8). names ends with NULL. */
+/* Loads several layers (at most 8) of `rows` outputs each over one input, as one layer. names ends with NULL. */
 dit_status scope_fused(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
-/* The same, each with this rank's share of its outputs: its heads. */
+/* Loads such layers, each with this rank's share of its outputs, its heads. */
 dit_status scope_shared(const dit_scope *scope, const char *const *names, int64_t rows, int64_t k, dit_linear *out);
-/* `name` with this rank's share of its k inputs, which of `beside` > 0 are k columns and then so many more. */
+/* Loads `name` with this rank's share of its k inputs. With `beside` > 0 the inputs are two groups, of k and of
+ * `beside` columns, and the rank has its share of each. */
 dit_status scope_joined(const dit_scope *scope, const char *name, int64_t rows, int64_t k, int64_t beside,
                         dit_joined *out);
-/* A projection whose stored outputs are (cell, channel), channel fastest, of `cells` cells: packed as (channel, cell),
- * the order of our tokens. */
+/* Loads a projection whose stored outputs are (cell, channel), channel fastest, for `cells` cells, and packs it as
+ * (channel, cell), the order of our tokens. */
 dit_status scope_head(const dit_scope *scope, const char *name, int64_t channels, int64_t cells, int64_t k,
                       dit_linear *out);
-/* `name` [elements]. */
+/* Loads `name` [elements]. */
 dit_status scope_vector(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
-/* This rank's share of `name` [elements]. */
+/* Loads this rank's share of `name` [elements]. */
 dit_status scope_slice(const dit_scope *scope, const char *name, int64_t elements, dit_init init, const float **out);
-/* `name` [rows, cols]. */
+/* Loads `name` [rows, cols]. */
 dit_status scope_matrix(const dit_scope *scope, const char *name, int64_t rows, int64_t cols, dit_init init,
                         const float **out);
-/* `name`.weight and `name`.bias [elements] of a norm. */
+/* Loads `name`.weight and `name`.bias [elements] of a norm. */
 dit_status scope_affine(const dit_scope *scope, const char *name, int64_t elements, const float **weight,
                         const float **bias);
-/* ff.net.0.proj and ff.net.2 under `name` ("ff"), GELU-tanh, with this rank's share of the inner width. */
+/* Loads ff.net.0.proj and ff.net.2 under `name` ("ff"), GELU-tanh, with this rank's share of the inner width. */
 dit_status scope_mlp(const dit_scope *scope, const char *name, int64_t width, int64_t inner, dit_mlp *out);
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
-/* What a buffer is for: activations, in the device's element; what must not be rounded (sums that later ones are added
- * to, angles, masks, what a whole block is multiplied by); the host's own numbers, which operators never see. */
-typedef enum { DIT_BUFFER_FLOATS, DIT_BUFFER_EXACT, DIT_BUFFER_HOST } dit_buffer_kind;
+/* How a buffer is stored: activations in the device's dtype; values that must not be rounded (running sums, angles,
+ * masks, factors of a whole block) in fp32; and host memory that operators never see. */
+typedef enum { DIT_BUFFER_ACTIVATIONS, DIT_BUFFER_FP32, DIT_BUFFER_HOST } dit_buffer_kind;
 typedef struct {
     dit_arena *arena;
     float **at;
@@ -150,13 +151,13 @@ dit_status dit_buffers_take(const dit_buffer *buffers, size_t count);
 
 /* ---- taps -------------------------------------------------------------------------------------------------------- */
 
-/* Hands rows to the tap, if there is one, under a printf name. Collective when there is. */
+/* Passes rows to the tap, if there is one, under a printf name. Collective if there is a tap. */
 dit_status dit_tap_rows(dit_model *model, dit_layout layout, dit_rows rows, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The same for what joined(x) is, which the blocks only ever add somewhere. Computed only for the tap. */
+/* Taps joined(x) itself. Blocks only add it to the stream, so it is computed again for the tap. */
 dit_status dit_tap_joined(dit_model *model, dit_layout layout, const dit_joined *joined, dit_rows x, const char *format,
                           ...) __attribute__((format(printf, 5, 6)));
-/* The same for rows of which every tensor rank has its heads. */
+/* Taps rows whose heads the tensor ranks share. */
 dit_status dit_tap_heads(dit_model *model, dit_layout layout, dit_rows rows, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

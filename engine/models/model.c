@@ -14,7 +14,7 @@ extern const dit_model_ops dit_model_pixart;
 extern const dit_model_ops dit_model_sd3;
 extern const dit_model_ops dit_model_wan;
 
-/* Every architecture, one row each, whatever the formatter would make of it. */
+/* All architectures, one row each. */
 /* clang-format off */
 static const dit_model_ops *const architectures[] = {
     &dit_model_cogvideox,
@@ -84,7 +84,7 @@ void dit_model_free(dit_model *model)
     free(model);
 }
 
-/* A graph's work depends on the conditions: which there are, and which text is masked. */
+/* Prepares an image batch. It drops recorded graphs: their work depends on the conditions and on the text's masks. */
 dit_status dit_model_prepare(dit_model *model, const dit_condition *condition)
 {
     if (memcmp(&model->prepared, condition, sizeof *condition) != 0) dit_graphs_forget(model->graphs);
@@ -168,7 +168,7 @@ static dit_status forward_pieces(void *context)
     return dit_model_head(call->model, call->args->output);
 }
 
-/* Whether a forward is the same work every time, all of it a device's. */
+/* True if a forward is equal work every time, and all of it runs on a device. */
 static bool may_record(const dit_model *model)
 {
     static const dit_axis within[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_TENSOR};

@@ -1,8 +1,8 @@
-/* Models: diffusers' architectures by their own config and parameter names. One file and one row in model.c each.
+/* Models: diffusers' architectures, by their config and parameter names. Each has a file and a row in model.c.
  *
  * Model code is serial: it sees the rows of its `view`, calls an attention policy for attention over the sequence, and
  * knows nothing of ranks, stages or patches. A forward is begin, embed, every block, head, each over the rows of a
- * window; executors call these pieces in their own order. Latents come and go as tokens (base/latent.h).
+ * window; executors call these pieces in an order of their own. Latents come and go as tokens (base/latent.h).
  */
 #ifndef DIT_ENGINE_MODEL_H
 #define DIT_ENGINE_MODEL_H
@@ -15,13 +15,14 @@
 #include "engine/runtime/graphs.h"
 #include "engine/runtime/weights.h"
 
-/* Called with intermediate results when the caller wants them (golden checks); names as in golden/README.md. */
+/* Receives intermediate results, for a caller that wants them (golden checks); names are those of golden/README.md. */
 typedef struct dit_tap dit_tap;
 struct dit_tap {
     dit_status (*take)(dit_tap *tap, const char *name, const dit_shards *shards);
 };
 
-/* Which blocks a rank has. The first stage embeds, the last one has the head; without a pipeline one stage is both. */
+/* Which blocks a rank holds. The first stage embeds, the last one has the head; without a pipeline one stage does
+ * both. */
 typedef struct {
     dit_range blocks;
     bool first, last;
@@ -32,7 +33,7 @@ typedef struct {
     dit_config config; /* diffusers' config.json                                                  */
     const dit_weights *weights;
     dit_partition partition;
-    dit_latent latent;     /* extents of this run; of packed latents whose picture is unknown, one row */
+    dit_latent latent;     /* extents of this run; packed latents of unknown extents count as one row */
     const char *attention; /* policy name or "auto"                                                   */
     dit_tap *tap;          /* NULL: none                                                              */
     dit_stage stage;       /* filled by dit_model_create from the runtime's mesh                      */
@@ -55,18 +56,18 @@ typedef struct {
      * latent (all but the extents), mlp_ratio where it is not 4, and text_tokens where the architecture has one length
      * for the text. */
     dit_status (*read_facts)(const dit_config *config, dit_architecture_sizes *sizes, dit_facts *facts);
-    /* Loads the weights of params->stage into rt->run, makes all buffers, policies and needs, sets stream and width
-     * (and skips). *state from rt->run. model->view is the whole partition meanwhile. */
+    /* Loads the weights of params->stage into rt->run, makes all buffers, policies and needs, and sets stream, width
+     * and skips. *state comes from rt->run. model->view is the whole partition meanwhile. */
     dit_status (*create)(const dit_model_params *params, dit_model *model);
     dit_status (*prepare)(dit_model *model, const dit_condition *condition);
-    /* What all rows of a step share: timestep [batch]. Every stage. */
+    /* Computes what all rows of a step share, from timestep [batch]. Every stage calls it. */
     dit_status (*begin)(dit_model *model, const float *timestep);
-    /* The stream's rows from latents [batch, view.image_count, input_channels], dense; joint text too, where the
-     * window has it. The first stage. */
+    /* Makes the stream's rows from latents [batch, view.image_count, input_channels], dense, and the joint text where
+     * the window has it. The first stage calls it. */
     dit_status (*embed)(dit_model *model, const float *latents);
-    /* Block `index` of the whole model, on the stream. Collective over the sequence and tensor ranks. */
+    /* Runs block `index` of the whole model on the stream. Collective over the sequence and tensor ranks. */
     dit_status (*block)(dit_model *model, int64_t index);
-    /* output [batch, view.image_count, output_channels], dense, from the stream. The last stage. */
+    /* Makes output [batch, view.image_count, output_channels], dense, from the stream. The last stage calls it. */
     dit_status (*head)(dit_model *model, float *output);
 } dit_model_ops;
 
@@ -86,14 +87,14 @@ struct dit_model {
                                                 later blocks take; NULL: none                        */
     int64_t input_channels, output_channels; /* floats per token                                     */
     dit_condition_need needs[DIT_CONDITION_COUNT];
-    dit_graphs *graphs;       /* NULL: the runtime records none; freed with the model */
+    dit_graphs *graphs;       /* NULL: forwards are not recorded; freed with the model */
     dit_condition prepared;   /* of the newest prepare */
     float timestep_divisor;   /* forward takes the scheduler's timestep over this (FLUX: 1000)      */
     bool linspace_sigmas;     /* the pipeline passes sigmas linspace(1, 1/N, N) to the scheduler    */
     bool sensitive_embedding; /* embeds values of several thousand: golden allows 5e-5 (README there) */
 };
 
-/* Whether this rank has block `index`. */
+/* True if this rank has block `index`. */
 static inline bool dit_stage_has(const dit_model_params *params, int64_t index)
 {
     const dit_range *own = &params->stage.blocks;
@@ -105,35 +106,36 @@ dit_status dit_model_find(const dit_config *config, const dit_model_ops **out);
 /* Row and facts for a config: what its architecture (base/architecture.h) and its numbers tell; one image, one step.
  * Errors: as find, DIT_ERR_JSON_*. */
 dit_status dit_model_read_facts(const dit_config *config, const dit_model_ops **ops, dit_facts *facts);
-/* Collective (weights are per rank, the policy may need communicators). Errors: DIT_ERR_JSON_*, DIT_ERR_TENSOR_MISSING,
- * DIT_ERR_SHAPE, DIT_ERR_UNSUPPORTED for config values that would change the numbers and are not built. */
+/* Creates a model. Collective: weights are per rank, and the policy may need communicators. Errors: DIT_ERR_JSON_*,
+ * DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE, DIT_ERR_UNSUPPORTED for config values that would change results and are not
+ * implemented. */
 dit_status dit_model_create(const dit_model_params *params, dit_model **out);
 void dit_model_free(dit_model *model);
-/* Once per image batch: projects the text, precomputes what steps share. `condition` has all that the needs ask for and
- * must stay until the next prepare. */
+/* Projects the text and precomputes what all steps share, once per image batch. `condition` must have everything that
+ * the needs ask for, and must stay valid until the next prepare. */
 dit_status dit_model_prepare(dit_model *model, const dit_condition *condition);
-/* One forward of the batch over all rows. Collective over the sequence and tensor ranks; without pipeline stages only.
- * Allocates nothing. A device that can records it the second time, and then launches what it recorded; with a tap or a
- * trace, steps that differ, or messages that cannot be recorded it does not. */
+/* Runs one forward of the batch over all rows; for meshes without pipeline stages. Collective over the sequence and
+ * tensor ranks. Allocates nothing. A device that can record does so the second time, and launches the recording from
+ * then on, unless there is a tap or a trace, steps differ, or messages cannot be recorded. */
 dit_status dit_model_forward(dit_model *model, const dit_forward_args *args);
 
 /* ---- the pieces of a forward, for executors ---------------------------------------------------------------------- */
 
-/* All rows of this rank, with the text. */
+/* Returns the window of all rows of this rank, with the text. */
 dit_window dit_model_whole(const dit_model *model, int step);
-/* The pieces that follow are about those rows. */
+/* Sets the rows that the pieces below work on. */
 void dit_model_set_window(dit_model *model, const dit_window *window);
-/* Floats of the stream in the window, and of one slot of skips. */
+/* Return the floats of the stream in the window, and of one slot of skips. */
 int64_t dit_model_stream_elements(const dit_model *model);
 int64_t dit_model_skip_elements(const dit_model *model);
-/* As the ops of the same names; clocked and traced. */
+/* Call the entries of dit_model_ops, clocked and traced. */
 dit_status dit_model_begin(dit_model *model, const float *timestep);
 dit_status dit_model_embed(dit_model *model, const float *latents);
-/* Own blocks in order, all of them; `between` (or NULL) is called after each, to move messages. */
+/* Runs all blocks of the stage in order; `between` (or NULL) is called after each, to move messages. */
 dit_status dit_model_blocks(dit_model *model, void (*between)(void *context), void *context);
 dit_status dit_model_head(dit_model *model, float *output);
 
-/* For model files: hands an intermediate to the tap, if there is one. name is printf-formatted. */
+/* For model files: passes an intermediate to the tap, if there is one. The name is printf-formatted. */
 dit_status dit_model_tap(dit_model *model, const dit_shards *shards, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
 /* PixArt-alpha and PixArt-sigma: self-attention with one shared modulation (adaLN-single), cross-attention to the text;
- * PixArt-alpha at 1024 pixels also embeds the size of the picture.
+ * PixArt-alpha at 1024 pixels also embeds the size of the image.
  * Source: Chen et al., PixArt-alpha (arXiv:2310.00426); parameter names and arithmetic of diffusers 0.33.1
  * PixArtTransformer2DModel. The text's K and V of all blocks are made once per image: the prompt does not change.
  */
@@ -19,7 +19,7 @@ typedef struct {
     adaln_block *blocks;
     int64_t size_dim; /* C / 3 */
     embed_mlp resolution_mlp, aspect_mlp;
-    float *size_embed;                       /* [batch, C]: resolution and aspect, image's life */
+    float *size_embed;                       /* [batch, C] resolution and aspect, in rt->image  */
     float *sinusoid, *hidden, *size_numbers; /* [2 batch, 256 or C / 3]                         */
 } pixart;
 
@@ -94,10 +94,10 @@ static dit_status load_sizes(const dit_model_params *params, pixart *m)
     DIT_TRY(embed_mlp_load(&s, "resolution_embedder", SINUSOID, third, third, DIT_ACT_SILU, &m->resolution_mlp));
     DIT_TRY(embed_mlp_load(&s, "aspect_ratio_embedder", SINUSOID, third, third, DIT_ACT_SILU, &m->aspect_mlp));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->size_embed, B * m->common.C, DIT_BUFFER_EXACT},
-        {&rt->step, &m->sinusoid, 2 * B * SINUSOID, DIT_BUFFER_EXACT},
-        {&rt->step, &m->hidden, 2 * B * third, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->size_numbers, 2 * B * third, DIT_BUFFER_EXACT},
+        {&rt->image, &m->size_embed, B * m->common.C, DIT_BUFFER_FP32},
+        {&rt->step, &m->sinusoid, 2 * B * SINUSOID, DIT_BUFFER_FP32},
+        {&rt->step, &m->hidden, 2 * B * third, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->size_numbers, 2 * B * third, DIT_BUFFER_FP32},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
@@ -151,7 +151,7 @@ static dit_status pixart_create(const dit_model_params *params, dit_model *model
 
 /* ---- once per image ---------------------------------------------------------------------------------------------- */
 
-/* cat(embed(height), embed(width), embed(aspect)), C/3 channels each; added to the timestep embedding of every step */
+/* Embeds cat(height, width, aspect), C/3 channels each; every step adds it to its timestep embedding. */
 static void embed_sizes(dit_runtime *rt, pixart *m, const dit_condition *condition)
 {
     int64_t B = m->common.B, C = m->common.C, single = m->size_dim, pair = 2 * single;

@@ -9,13 +9,13 @@
 
 #include <string.h>
 
-/* A dual block's image has three chunks more, for its second attention. */
+/* The image's modulation in a dual block has three more chunks, for the second attention. */
 enum { SHIFT_SECOND = JOINT_CHUNKS, SCALE_SECOND, GATE_SECOND, DUAL_CHUNKS };
 _Static_assert((int)DUAL_CHUNKS <= (int)JOINT_MAX_CHUNKS, "the blocks' buffer holds the modulation");
 
 typedef struct {
     joint_block streams;    /* the text of the last block has neither attention.out nor mlp */
-    joint_attention second; /* of dual blocks: the image alone                              */
+    joint_attention second; /* in dual blocks: over the image alone                         */
     bool dual, last;
 } sd3_block;
 
@@ -74,8 +74,8 @@ static dit_status read_config(const dit_config *config, sd3_config *c)
     DIT_TRY(dit_config_read(config, fields, c));
     DIT_TRY(dit_json_optional_string(config->doc, config->object, config->pointer, "qk_norm", &qk_norm));
     if (qk_norm && strcmp(qk_norm, "rms_norm") != 0)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "qk_norm \"%s\" is not built", qk_norm),
-                              "built: null (SD3) and \"rms_norm\" (SD3.5)");
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "qk_norm \"%s\" is not implemented", qk_norm),
+                              "implemented: null (SD3) and \"rms_norm\" (SD3.5)");
     c->qk_norm = qk_norm != NULL;
     return check_config(c);
 }
@@ -128,14 +128,15 @@ static dit_status make_buffers(const dit_model_params *params, sd3 *m)
     const dit_partition *part = &params->partition;
     int64_t embedded = params->stage.first ? m->j.C : 0;
     const dit_buffer buffers[] = {
-        {&params->rt->image, &m->position, part->image_count * embedded, DIT_BUFFER_FLOATS},
-        {&params->rt->image, &m->context, part->batch * part->text_count * embedded, DIT_BUFFER_FLOATS},
+        {&params->rt->image, &m->position, part->image_count * embedded, DIT_BUFFER_ACTIVATIONS},
+        {&params->rt->image, &m->context, part->batch * part->text_count * embedded, DIT_BUFFER_ACTIVATIONS},
     };
     return dit_buffers_take(buffers, sizeof buffers / sizeof *buffers);
 }
 
-/* The table is made for max_grid x max_grid tokens and cropped about its centre. Weight files hold it; of theirs only
- * this rank's rows are read (SD3.5-medium's whole table is 900 MB). Without a file: as the library initialises it. */
+/* Makes the positions: a table for max_grid x max_grid tokens, cropped about its centre. Weight files hold it, and only
+ * this rank's rows are read (SD3.5-medium's whole table is 900 MB). Without a file it is what the library
+ * initialises. */
 static dit_status place_tokens(const dit_model_params *params, sd3 *m)
 {
     const dit_safetensors *file = params->weights->file;
@@ -225,13 +226,14 @@ static dit_status sd3_embed(dit_model *model, const float *latents)
     return dit_tap_rows(model, DIT_LAYOUT_TEXT, text, "aux.context_embedder");
 }
 
-/* [batch, image rows, A], where the norm was. */
+/* Returns [batch, image rows, A], in the memory of the norm. */
 static dit_rows second_attended(const joint *j)
 {
     return rows_columns(joint_normed(j, JOINT_IMAGE), 0, j->A);
 }
 
-/* The image attends to itself, from the same block input as the joint attention; the result replaces `normed`. */
+/* Lets the image attend to itself, from the block input that the joint attention has, too; the result replaces
+ * `normed`. */
 static dit_status second_attention(dit_model *model, const sd3_block *block)
 {
     const sd3 *m = model->state;

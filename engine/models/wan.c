@@ -2,8 +2,8 @@
  * the text and, of image to video, to the first image; one modulation of the timestep, shifted by a table per block.
  * Source: Wan Team, Wan: Open and Advanced Large-Scale Video Generative Models (arXiv:2503.20314); parameter names and
  * arithmetic of diffusers 0.33.1 WanTransformer3DModel. The text's and the image's K and V of all blocks are made once
- * per clip. Image to video takes the first frame's latents and a mask beside the noisy ones: the input channels beyond
- * the output's.
+ * per video. Image to video appends the first frame's latents and a mask to the noisy latents: the input has more
+ * channels than the output.
  */
 #include "engine/models/embed.h"
 #include "engine/models/layers.h"
@@ -22,11 +22,11 @@ typedef struct {
     bool cross_norm;
 } wan_config;
 
-/* K and V of what the cross-attention looks at: the text, the image. */
+/* K and V of the text, or of the image, for cross-attention. */
 typedef struct {
     dit_linear kv;
     const float *norm_k; /* [A]                                 */
-    float *rows;         /* [batch, tokens, 2A], the clip's life */
+    float *rows;         /* [batch, tokens, 2A], in rt->image    */
 } wan_memory;
 
 typedef struct {
@@ -98,16 +98,19 @@ static dit_status read_config(const dit_config *config, wan_config *c)
     memcpy(c->patch, standard, sizeof standard);
     DIT_TRY(dit_config_read_ints(config, "patch_size", 1, 64, AXES, c->patch, &count));
     if ((count >= 0 && count != AXES) || c->patch[1] != c->patch[2])
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                        "patch_size has %d entries, %lld rows by %lld columns: built are 3, square", count,
-                        (long long)c->patch[1], (long long)c->patch[2]);
+        return DIT_FAIL(
+            DIT_ERR_UNSUPPORTED,
+            "patch_size has %d entries, %lld rows by %lld columns; only 3 entries and square patches are implemented",
+            count, (long long)c->patch[1], (long long)c->patch[2]);
     if (c->D % 2)
-        return DIT_FAIL(DIT_ERR_SHAPE, "attention_head_dim %lld is odd: positions rotate pairs", (long long)c->D);
+        return DIT_FAIL(DIT_ERR_SHAPE, "attention_head_dim %lld is odd, but positions rotate pairs", (long long)c->D);
     if (c->in_channels < c->out_channels)
         return DIT_FAIL(DIT_ERR_SHAPE, "in_channels %lld below out_channels %lld", (long long)c->in_channels,
                         (long long)c->out_channels);
     if (c->added_dim != (c->image_dim ? c->H * c->D : 0))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "added_kv_proj_dim %lld with image_dim %lld: built are neither, or %lld",
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "added_kv_proj_dim %lld with image_dim %lld is not implemented: leave both out, or set both "
+                        "with the first at %lld",
                         (long long)c->added_dim, (long long)c->image_dim, (long long)(c->H * c->D));
     return DIT_OK;
 }
@@ -125,7 +128,7 @@ static dit_status wan_read_facts(const dit_config *config, dit_architecture_size
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-/* scale_shift_table [1, rows, C] */
+/* Loads scale_shift_table [1, rows, C]. */
 static dit_status load_table(const dit_scope *s, int64_t rows, int64_t C, const float **out)
 {
     char name[sizeof s->prefix + sizeof "scale_shift_table"];
@@ -203,24 +206,24 @@ static dit_status make_buffers(const dit_model_params *params, wan *m)
     int64_t image_rows = B * m->I, most = rows > B * m->T ? rows : B * m->T;
     DIT_TRY(dit_tp_reserve(rt, rows * C, most > image_rows ? most : image_rows));
     const dit_buffer buffers[] = {
-        {&rt->image, &m->cosines, m->n * m->c.D, DIT_BUFFER_EXACT},
-        {&rt->image, &m->sines, m->n * m->c.D, DIT_BUFFER_EXACT},
+        {&rt->image, &m->cosines, m->n * m->c.D, DIT_BUFFER_FP32},
+        {&rt->image, &m->sines, m->n * m->c.D, DIT_BUFFER_FP32},
         {&rt->image, &m->ids, m->n * AXES, DIT_BUFFER_HOST},
-        {&rt->step, &m->x, rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->normed, rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->wide, rows * wide, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->text, B * m->T * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->text_hidden, B * m->T * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->image, image_rows * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->image_normed, image_rows * m->c.image_dim, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->image_hidden, image_rows * m->c.image_dim, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->sinusoid, B * m->c.freq_dim, DIT_BUFFER_EXACT},
-        {&rt->step, &m->hidden, B * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->temb, B * C, DIT_BUFFER_EXACT},
-        {&rt->step, &m->activated, B * C, DIT_BUFFER_FLOATS},
-        {&rt->step, &m->modulated, B * MODULATIONS * C, DIT_BUFFER_EXACT},
-        {&rt->step, &m->gates, B * MODULATIONS * C, DIT_BUFFER_EXACT},
+        {&rt->step, &m->x, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->normed, rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->attended, rows * m->A, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->wide, rows * wide, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->text, B * m->T * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->text_hidden, B * m->T * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->image, image_rows * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->image_normed, image_rows * m->c.image_dim, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->image_hidden, image_rows * m->c.image_dim, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->sinusoid, B * m->c.freq_dim, DIT_BUFFER_FP32},
+        {&rt->step, &m->hidden, B * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->temb, B * C, DIT_BUFFER_FP32},
+        {&rt->step, &m->activated, B * C, DIT_BUFFER_ACTIVATIONS},
+        {&rt->step, &m->modulated, B * MODULATIONS * C, DIT_BUFFER_FP32},
+        {&rt->step, &m->gates, B * MODULATIONS * C, DIT_BUFFER_FP32},
     };
     DIT_TRY(dit_buffers_take(buffers, sizeof buffers / sizeof *buffers));
     for (int64_t i = 0; i < m->c.layers; i++) {
@@ -231,14 +234,14 @@ static dit_status make_buffers(const dit_model_params *params, wan *m)
     return DIT_OK;
 }
 
-/* The library's tables end at rope_max_seq_len. */
+/* Makes the positions. The library's tables end at rope_max_seq_len. */
 static dit_status place_tokens(const dit_model_params *params, wan *m)
 {
     const dit_latent *latent = &params->latent;
     const int64_t cells[AXES] = {latent->frames, latent->height, latent->width}, spatial = 2 * (m->c.D / 6);
     for (int i = 0; i < AXES; i++)
         if (cells[i] / m->c.patch[i] > m->c.positions)
-            return DIT_FAIL(DIT_ERR_SHAPE, "%lld patches along %s, rope_max_seq_len is %lld",
+            return DIT_FAIL(DIT_ERR_SHAPE, "%lld patches along %s exceed rope_max_seq_len %lld",
                             (long long)(cells[i] / m->c.patch[i]),
                             (const char *const[AXES]){"time", "the height", "the width"}[i], (long long)m->c.positions);
     embed_grid_ids(&params->partition, latent, m->ids);
@@ -276,13 +279,13 @@ static dit_status wan_create(const dit_model_params *params, dit_model *model)
 
 /* ---- once per clip ----------------------------------------------------------------------------------------------- */
 
-/* x = x / rms(x) * weight over all heads together, of all ranks. */
+/* x = x / rms(x) * weight, over the heads of all ranks together. */
 static dit_status norm_heads(dit_runtime *rt, const wan *m, const float *weight, dit_rows x)
 {
     return layer_joined_norm(rt, x, (float)m->c.eps, weight);
 }
 
-/* K, normalised, and V of one block for `x`, the embedded text or image. */
+/* Makes K, normalised, and V of one block for `x`, the embedded text or image. */
 static dit_status remember(dit_runtime *rt, const wan *m, const wan_memory *memory, dit_rows x)
 {
     dit_rows kv = rows_dense(memory->rows, x.batch, x.rows, 2 * m->A);
@@ -377,20 +380,20 @@ static dit_status self_attention(dit_model *model, const wan_block *block, dit_r
     return layer_sequence_attention(model->attention[0], q, k, v, out);
 }
 
-/* Attention of q over K and V of the text or the image. */
+/* Lets q attend to K and V of the text or the image. */
 static void recall(dit_runtime *rt, const wan *m, const wan_memory *memory, int64_t tokens, dit_rows q, dit_rows out)
 {
     dit_rows kv = rows_dense(memory->rows, m->B, tokens, 2 * m->A);
     layer_local_attention(rt, m->H, q, rows_columns(kv, 0, m->A), rows_columns(kv, m->A, m->A), NULL, out);
 }
 
-/* Text and image are attended to apart, and the results added. */
+/* Attends to text and to image separately and adds the results. */
 static dit_status cross_attention(dit_model *model, const wan_block *block, dit_rows x, dit_rows out)
 {
     const wan *m = model->state;
     dit_runtime *rt = model->params.rt;
     dit_rows normed = rows_window(model, m->normed, m->C), q = rows_window(model, m->wide, m->A);
-    dit_rows recalled = rows_window(model, m->normed, m->A); /* of the image, in the place of what is projected */
+    dit_rows recalled = rows_window(model, m->normed, m->A); /* the image's part overwrites the projection's input */
     if (m->c.cross_norm)
         layer_norm(rt, x, normed,
                    &(dit_layer_norm){

@@ -1,8 +1,8 @@
-/* attention: one attention layer over sequence ranks, the layer of the USP tables.
+/* attention: measures one attention layer over sequence ranks, the layer of the USP tables.
  *
- * An iteration is one forward of the layer, from a barrier on; its value is the maximum over ranks. Inputs are
- * functions of the seed and of the token's place in the whole sequence, so every mesh and layout gives the same result:
- * the record says how far it is from the one-rank reference, and of small layers how far from the plain operator.
+ * An iteration is one forward of the layer, timed from a barrier; its value is the maximum over ranks. Inputs depend on
+ * the seed and on the token's place in the whole sequence, so every mesh and layout must give equal results. The record
+ * has the distance to the one-rank reference and, for small layers, to the plain operator.
  */
 #include "base/hash.h"
 #include "engine/attention/balance.h"

@@ -1,15 +1,15 @@
-/* calibrate: how long operators and messages take on this machine, by shape: raw times that a cost model is fitted to.
+/* calibrate: times operators and messages by shape on this machine; a cost model is fitted to these raw times.
  *
- * All ranks do the same at the same time, so that with as many ranks as cores the times are those of a busy machine.
- * Operators are timed by the processor time of the rank's one thread, which does not count what other programs take;
- * messages by the clock, since waiting is part of them. A time is the lower quartile of its rounds, the mean over
+ * All ranks do the same work at the same time, so with as many ranks as cores the times are those of a busy machine.
+ * Operators are timed by the processor time of the rank's one thread, which leaves out what other programs take;
+ * messages by the clock, because waiting is part of them. A time is the lower quartile over rounds and the mean over
  * ranks. The record is {"schema": "ditbench.record/1", "program": "calibrate", "ranks", "times": [{"op", ...,
  * "seconds"}]}.
  *
- * On a device operators are timed by its own events, behind a call that leaves nothing of theirs in its caches: that
- * call is so long that the host has issued all the rest by then, and no time of the host's is in between.
+ * On a device, operators are timed by the device's events, after a call that clears their operands from its caches.
+ * This call takes so long that the host has meanwhile issued everything else, so no host time lies between the events.
  *
- * The shapes are those of the operators' files in kernels/cases: their lists `core`, `device` and `few`.
+ * The shapes come from the operators' files in kernels/cases: their lists `core`, `device` and `few`.
  */
 #include "engine/programs/program.h"
 
@@ -28,10 +28,10 @@
 enum { MOST_ROUNDS = 400, LEAST_ROUNDS = 9, COLD_BYTES = 64 << 20, CACHE_LINE = 64 };
 static const double shape_s = 0.25, shape_limit_s = 1.5;
 
-/* Elements that are read and written, four bytes each: more than any cache of a device holds. */
+/* Floats that the clearing call reads and writes: more than any cache of a device holds. */
 enum { FLUSH_FLOATS = 1 << 25, FEW_FLUSH_FLOATS = 1 << 10 };
 
-/* Of a message, or of each block of a collective. */
+/* Bytes of a message, or of each block of a collective. */
 static const int64_t message_bytes[] = {64,     1024,   4096,    16384,   65536,   131072,
                                         262144, 524288, 1048576, 2097152, 4194304, 8388608};
 enum { MESSAGE_COUNT = sizeof message_bytes / sizeof message_bytes[0] };
@@ -48,7 +48,7 @@ static double clock_seconds(void)
     return 1e-9 * (double)dit_clock_ns();
 }
 
-/* The mean over ranks, on every rank. Collective. */
+/* Replaces *value by its mean over ranks. Collective. */
 static dit_status mean_over_ranks(double *value)
 {
     int ranks = dit_comm_size(dit_comm_world());
@@ -70,14 +70,14 @@ static dit_status mean_over_ranks(double *value)
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-/* Reads more than the caches near a core hold: a model's weights were last used a step ago, and its activations lie
- * where the next cache has them. */
+/* Clears the caches near the core by reading more than they hold. A model's weights were last used a step ago, and its
+ * activations lie in the next cache. */
 static void forget(const volatile char *lines)
 {
     for (int64_t i = 0; i < COLD_BYTES; i += CACHE_LINE) (void)lines[i];
 }
 
-/* Seconds of a call that finds nothing near, the median of calls over shape_s. */
+/* Returns the seconds of a call that finds nothing in the near caches, the median of calls over shape_s. */
 static double time_calls(dit_case_run *run, const dit_kernels *table, const char *lines)
 {
     double seconds[MOST_ROUNDS], first = clock_seconds();
@@ -139,7 +139,7 @@ static dit_status time_host_operators(const dit_kernels *table, cJSON *times)
     dit_pool *pool;
     cJSON *item;
     char *lines = malloc(COLD_BYTES);
-    if (!lines) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for what fills the caches");
+    if (!lines) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for clearing the caches");
     memset(lines, 1, COLD_BYTES);
     dit_status st = dit_pool_create(1, false, &pool);
     if (st != DIT_OK) {
@@ -163,9 +163,9 @@ static dit_status time_host_operators(const dit_kernels *table, cJSON *times)
 
 typedef struct {
     dit_device *device;
-    const dit_kernels *table, *host; /* host: packs weights that nobody looks at */
+    const dit_kernels *table, *host; /* host: packs weights that are never used */
     dit_pool *pool;
-    dit_memory_ledger ledger; /* of `flush` alone: cases have their own, of another class */
+    dit_memory_ledger ledger; /* of `flush` alone: cases have a ledger and a class of their own */
     dit_arena arena;
     dit_combine_args flush;
     bool few;
@@ -173,7 +173,7 @@ typedef struct {
 
 enum { DEVICE_ROUNDS = 20, DISPATCHES = 200 };
 
-/* Two arrays that nothing else uses. */
+/* Allocates the two arrays that the clearing call uses. */
 static dit_status prepare_flush(device_timer *t)
 {
     const int64_t floats = t->few ? FEW_FLUSH_FLOATS : FLUSH_FLOATS;
@@ -209,7 +209,7 @@ static void close_device(device_timer *t)
     dit_device_close(t->device);
 }
 
-/* Seconds of a call that finds nothing in the caches: the median over rounds, after two that choose algorithms. */
+/* Times a call that finds nothing in the caches: the median over rounds, after two rounds that choose algorithms. */
 static dit_status time_device_calls(device_timer *t, dit_case_run *run, double *out)
 {
     double seconds[DEVICE_ROUNDS];
@@ -226,8 +226,7 @@ static dit_status time_device_calls(device_timer *t, dit_case_run *run, double *
     DIT_TRY(dit_device_synchronize(t->device));
     for (int i = 0; i < DEVICE_ROUNDS; i++) {
         int64_t elapsed_ns = dit_device_elapsed_ns(t->device, from[i], to[i]);
-        if (elapsed_ns < 0)
-            return DIT_FAIL(DIT_ERR_DEVICE, "device %s does not tell the time", dit_device_name(t->device));
+        if (elapsed_ns < 0) return DIT_FAIL(DIT_ERR_DEVICE, "device %s cannot time events", dit_device_name(t->device));
         seconds[i] = 1e-9 * (double)(elapsed_ns > 0 ? elapsed_ns : 1);
     }
     dit_device_forget_events(t->device);
@@ -260,8 +259,7 @@ static dit_status add_host_time(cJSON *times, const char *op, double seconds)
     return dit_json_add_number(item, "seconds", seconds);
 }
 
-/* What the host needs to ask for an operator, while the device is busy with what was asked before; and to learn that
- * there is nothing left to do. */
+/* Times the host: how long it takes to issue an operator while the device is busy, and to find the device idle. */
 static dit_status time_host(device_timer *t, cJSON *times)
 {
     static const dit_kernel_case small = {DIT_OPERATOR_COMBINE, {1 << 10, 2}, 0}; /* elements, count */
@@ -298,7 +296,7 @@ static dit_status time_device_operators(device_timer *t, cJSON *times)
 
 typedef struct {
     dit_comm *comm;
-    dit_device *device; /* NULL: the host's memory */
+    dit_device *device; /* NULL: host memory */
     char *send, *recv;  /* [MESSAGE_ROOM]: one block for each rank */
     dit_memory_ledger ledger;
     dit_arena arena;
@@ -326,7 +324,7 @@ static dit_status call_all_gather(message_run *m, int64_t bytes)
 static const struct {
     const char *op;
     dit_status (*call)(message_run *m, int64_t bytes);
-    bool all; /* a block to everybody, not one message */
+    bool all; /* true: a block to every rank; false: one message */
 } message_kinds[] = {
     {"exchange", call_exchange, false}, {"all_to_all", call_all_to_all, true}, {"all_gather", call_all_gather, true}};
 enum { MESSAGE_KINDS = sizeof message_kinds / sizeof message_kinds[0], MESSAGE_ROUNDS = 41, MESSAGE_ROOM = 64 << 20 };
@@ -353,7 +351,7 @@ static dit_status time_message(message_run *m, int kind, int64_t bytes, cJSON *t
     return dit_json_add_number(item, "seconds", lower);
 }
 
-/* Written once before it is timed, wherever it lies. */
+/* Allocates the buffers and writes them once before they are timed. */
 static dit_status take_room(message_run *m)
 {
     const int64_t floats = MESSAGE_ROOM / (int64_t)sizeof(float);
@@ -433,7 +431,7 @@ static dit_status read_request(const dit_json *doc, request *out)
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "few", &out->few));
     out->dtype = strcmp(out->backend, "cuda") == 0 ? DIT_DTYPE_BF16 : DIT_DTYPE_FP32;
     if (!dtype || dit_dtype_from_name(dtype, &out->dtype)) return DIT_OK;
-    return dit_json_fail(doc, "/element", DIT_ERR_JSON_VALUE, "\"%s\" is no element type", dtype);
+    return dit_json_fail(doc, "/element", DIT_ERR_JSON_VALUE, "\"%s\" is not a dtype: fp32, bf16 or fp16", dtype);
 }
 
 static dit_status time_host_machine(const request *asked, cJSON *times)

@@ -1,18 +1,19 @@
-/* collective: how fast what ranks exchange is, by size: bus bandwidth in the conventions of nccl-tests.
+/* collective: measures the bus bandwidth of what ranks exchange, by size, in the conventions of nccl-tests.
  *
- * `bytes` is what a rank has of the larger side: all_reduce the tensor; all_gather what is received, reduce_scatter and
- * all_to_all what is sent, of all ranks together; send_recv the message, sent to the next rank of a ring and received
- * from the last. algbw = bytes / seconds. busbw is algbw times what makes it the rate of the slowest link where links
- * are used as well as can be, so that it compares between numbers of ranks n (table below).
+ * `bytes` is the size of the larger side on a rank: for all_reduce the tensor, for all_gather all that is received, for
+ * reduce_scatter and all_to_all all that is sent, for send_recv the message, which goes to the next rank of a ring
+ * while another comes from the rank before. algbw = bytes / seconds. busbw is algbw times a factor (table below) that
+ * makes it the rate of the slowest link under ideal use of links, so that it can be compared between numbers of ranks
+ * n.
  *
- * Seconds are those of a call, over `iterations` calls that follow each other, from a barrier to when the rank's device
- * is done; the maximum over ranks. All groups along the axis do the same at the same time. Each size is checked before
- * it is timed: fp32 values whose sums are exact in any order.
+ * Seconds are those of one call among `iterations` calls in a row, from a barrier until the rank's device is done; the
+ * maximum over ranks. All groups along the axis work at the same time. Each size is checked before it is timed, by fp32
+ * values whose sums are exact in any order.
  *
  *   {"schema": "ditbench.case/1", "program": "collective", "collective": {"operations": [...], "axis": "world",
  *    "min_bytes": 8, "max_bytes": 67108864, "factor": 2, "warmup_runs": 5, "iterations": 20, "limit_s": 2},
  *    "parallel": {...}, "platform": {...}}
- * Without `parallel` all ranks are one group. Sizes that take longer than limit_s get fewer iterations, 3 at least.
+ * Without `parallel` all ranks are one group. Sizes that take longer than limit_s get fewer iterations, but at least 3.
  */
 #include "base/exchange.h"
 #include "engine/case/platform.h"
@@ -41,19 +42,19 @@ typedef struct {
 
 typedef struct {
     collective_config config;
-    dit_device *device; /* NULL: the host's memory */
+    dit_device *device; /* NULL: host memory */
     dit_comm *comm;
     dit_memory_ledger ledger;
     dit_arena arena;
     float *send, *recv; /* [elements of max_bytes] */
     int rank, size;     /* of the group            */
-    int64_t wrong;      /* elements, of all ranks  */
+    int64_t wrong;      /* wrong elements on all ranks */
     cJSON *table;
 } bench;
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-/* What is called with: `block` elements are a rank's part. */
+/* Arguments of a call; `block` elements are a rank's part. */
 typedef struct {
     bench *b;
     int64_t elements, block;
@@ -96,7 +97,7 @@ static dit_status call_send_recv(const call_args *a)
     return dit_comm_exchange_wait(b->comm, &exchange);
 }
 
-/* Element `i` of what `rank` sends: whole numbers of at most 63, whose sums fp32 has for as many ranks as there are. */
+/* Returns element `i` of what `rank` sends: a whole number up to 63, so that fp32 holds the sums over all ranks. */
 static float sent(int rank, int64_t i)
 {
     return (float)((rank * 13 + i) % 64);
@@ -129,10 +130,10 @@ static float expect_passed(const call_args *a, int64_t i)
     return sent((a->b->rank + a->b->size - 1) % a->b->size, i);
 }
 
-/* busbw: of S bytes, an all-reduce moves S/n of each rank to every other twice, once to be added and once added up:
- * 2 (n-1)/n S through each rank's link. Gathering, scattering and exchanging do it once. A message goes once over a
- * link. `whole`: elements are shared by the ranks; `own` and `given`: elements that are filled, and that are checked,
- * are all or one block. */
+/* The operations, with their factor of busbw. An all-reduce of S bytes moves S/n from each rank to every other twice,
+ * once to be added and once as the sum: 2 (n-1)/n S through each rank's link. Gathering, scattering and exchanging move
+ * it once. A message crosses a link once. `whole`: the ranks share the elements; `sends_block` and `gives_block`: the
+ * filled, and the checked, elements are one block instead of all. */
 static const struct {
     double ranks_to_rank; /* times (n-1)/n; 0: busbw is algbw */
     bool whole, sends_block, gives_block, has_in_place;
@@ -199,7 +200,7 @@ static dit_status fill(const call_args *a, int operation)
     return upload(b, send, count);
 }
 
-/* One call of fresh values. */
+/* Makes one call with fresh values and counts the wrong results. */
 static dit_status check(const call_args *a, int operation, int64_t *wrong)
 {
     bench *b = a->b;
@@ -223,7 +224,7 @@ static dit_status synchronize(const bench *b)
     return b->device ? dit_device_synchronize(b->device) : DIT_OK;
 }
 
-/* Seconds of a call, the maximum over ranks. */
+/* Times calls: *seconds is that of one call, the maximum over ranks. */
 static dit_status time_calls(const call_args *a, int operation, int64_t count, double *seconds)
 {
     double values[2] = {0, 0};
@@ -283,7 +284,7 @@ static dit_status run_size(const call_args *a, int operation)
     return add_row(b, operation, a->in_place, &r);
 }
 
-/* Sizes are cut to whole elements of whole blocks; those of none are left out. */
+/* Runs all sizes. A size is cut to whole elements of whole blocks; sizes of no element are left out. */
 static dit_status run_operation(bench *b, int operation)
 {
     int64_t last = 0;
@@ -372,8 +373,9 @@ static dit_status open_bench(const dit_case_platform *platform, dit_comm_counter
     int degrees = dit_parallel_world_size(platform->parallel), ranks = dit_comm_size(dit_comm_world());
     if (degrees == 1) platform->parallel->degree[DIT_AXIS_DATA] = degrees = ranks;
     if (degrees != ranks)
-        return DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, the run has %d ranks", degrees, ranks);
-    const dit_kernels *table; /* of other backends, which have nothing to do here but to exist */
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, but the run has %d ranks", degrees,
+                        ranks);
+    const dit_kernels *table; /* only checks that the backend exists: it computes nothing here */
     if (dit_device_is_one(platform->backend))
         DIT_TRY(open_device(platform, b));
     else
@@ -462,7 +464,7 @@ static dit_status collective_run(const dit_program_args *args, bool *skipped)
     if (st == DIT_OK) st = run_all(&b);
     if (st == DIT_OK && dit_comm_rank(dit_comm_world()) == 0) st = write_record(&b, &platform, args->out_folder);
     if (st == DIT_OK && b.wrong)
-        st = DIT_FAIL(DIT_ERR_MISMATCH, "%lld elements are not what ranks sent", (long long)b.wrong);
+        st = DIT_FAIL(DIT_ERR_MISMATCH, "%lld received elements differ from what the ranks sent", (long long)b.wrong);
     close_bench(&b);
     cJSON_Delete(b.table);
     return st;

@@ -1,8 +1,8 @@
-/* denoise: text-to-image sampling with seeded text, the main program.
+/* denoise: the main program; measures text-to-image sampling with seeded text.
  *
- * An iteration is one whole image batch: prepare the text, all diffusion steps, collect the latents. Its clock starts
- * after a barrier; its value is the maximum over ranks. Inputs are functions of the seed, so every mesh makes the same
- * image, and the distance to the one-rank reference is part of the record.
+ * An iteration is one whole batch of images: prepare the text, run all diffusion steps, collect the latents. Its clock
+ * starts after a barrier; its value is the maximum over ranks. Inputs depend on the seed, so every mesh makes one and
+ * the same image, and the record has the distance to the one-rank reference.
  */
 #include "engine/results/measure.h"
 #include "engine/programs/program.h"
@@ -14,7 +14,7 @@
 typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
-    cJSON *more; /* of the record: "trace", where the case asks for one */
+    cJSON *more; /* members for the record: "trace", if the case asks for one */
 } denoise;
 
 /* ---- validating -------------------------------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static dit_status run_traced(void *pipeline, int64_t *latency_ns)
     return dit_pipeline_run(pipeline, NULL, latency_ns);
 }
 
-/* Last, so that the latents that are judged are those of the traced run. */
+/* Traces one more run, at the end, so that the latents of the traced run are judged. */
 static dit_status trace(denoise *d, const dit_program_args *args)
 {
     if (!d->pipeline.kase.trace) return DIT_OK;

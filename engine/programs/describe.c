@@ -1,14 +1,14 @@
-/* describe: what cases weigh, cost and send, counted by running the engine over shapes alone (kernels/count/,
- * comm/count.c): one process stands for any rank of any mesh.
+/* describe: counts the parameters, flops, bytes and memory of cases by running the engine over shapes alone
+ * (kernels/count/, comm/count.c); one process stands for any rank of any mesh.
  *
- * Each entry of "cases" is {"name", "case": a denoise case, "rank": 0}. The record's "describe" has, in the same order,
- * {"name", "family", "mesh", "rank", "parameters", "image_tokens", "text_tokens", "steps", "forwards_per_step",
- * "flops":
- * {"prepare", "linear", "attention", "other"}, "memory": bytes by class, "memory_peak": of all, "predicted_memory", "communication": [{"axis",
- * "collective", "phase", "messages", "bytes", "predicted_messages", "predicted_bytes"}]}, or {"name", "error": {"code",
- * "message"}}. Parameters are those this rank holds. Flops are its own of one forward of one guidance branch and image,
- * a multiply-add counting two; `prepare` is what is done once per image. Memory is the peak of sampling in fp32;
- * communication is of all steps.
+ * Each entry of "cases" is {"name", "case": a denoise case, "rank": 0}. The record's "describe" has in that order
+ *   {"name", "family", "mesh", "rank", "parameters", "image_tokens", "text_tokens", "steps", "forwards_per_step",
+ *    "flops": {"prepare", "linear", "attention", "other"}, "memory": bytes by class, "memory_peak": of all classes,
+ *    "predicted_memory", "communication": [{"axis", "collective", "phase", "messages", "bytes", "predicted_messages",
+ *    "predicted_bytes"}]}
+ * or {"name", "error": {"code", "message"}}. Parameters are those that the rank holds. Flops are the rank's for one
+ * forward of one guidance branch and image; a multiply-add counts two; `prepare` is work once per image. Memory is the
+ * peak of sampling in fp32; communication covers all steps.
  */
 #include "base/footprint.h"
 #include "base/label.h"
@@ -23,7 +23,7 @@
 
 typedef struct {
     int64_t parameters;
-    dit_flops prepare, all; /* of the rank's whole batch: once; in the whole run */
+    dit_flops prepare, all; /* of the rank's whole batch: the preparation; the whole run */
 } description;
 
 static dit_status count_run(dit_pipeline *p, description *d)
@@ -128,7 +128,7 @@ static dit_status write_problem(dit_status problem, cJSON *out)
     return dit_json_add_string(error, "message", message);
 }
 
-/* The case of an entry, read as if it were a document of its own. */
+/* Describes the case of an entry, which is read as a document of its own. */
 static dit_status describe_case(const dit_json *doc, const cJSON *entry, const char *at, cJSON *out)
 {
     static const char *const keys[] = {"name", "case", "rank", NULL};

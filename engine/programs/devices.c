@@ -10,7 +10,7 @@ static dit_status no_memory(void)
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the list of devices");
 }
 
-/* A device that cannot be opened says why, and the others are still told. */
+/* Adds one device. A device that cannot be opened is listed with the reason. */
 static dit_status add_device(const char *backend, int index, cJSON *list)
 {
     const dit_device_params params = {.index = index, .dtype = DIT_DTYPE_FP32};
@@ -27,7 +27,7 @@ static dit_status add_device(const char *backend, int index, cJSON *list)
     return st;
 }
 
-/* The version of the collective library that the backend's own is linked with; nothing where it has none. */
+/* Adds the version of the collective library that the backend uses, if it has one. */
 static dit_status add_collective_library(const char *backend, cJSON *out)
 {
     int (*get)(int *version) = NULL;

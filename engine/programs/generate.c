@@ -1,12 +1,11 @@
-/* generate: one batch of images or clips by hand - sample, decode, write pictures.
+/* generate: samples and decodes one batch of images or videos, and writes them as PNG.
  *
- * The case is denoise's, and may name a VAE ("vae", engine/results/decode.h) and what to write: "picture": {"file":
- * "image.png", "frames": "animated" | "numbered", "frames_per_s": 8}, relative to the out folder. Several images become
- * image-0.png and so on, numbered frames image/frame-0000.png. Every step, and every part of a decode, prints a line on
- * stdout. Latents are always written; where the case names no VAE they are all there is, and the record says so. A VAE
- * that is not built is refused before anything is sampled. With
- * rows_degree all ranks share every decode, else rank 0 decodes.
- */
+ * The case is that of denoise. It may name a VAE ("vae", engine/results/decode.h) and what to write: "picture":
+ * {"file": "image.png", "frames": "animated" | "numbered", "frames_per_s": 8}, relative to the out folder. Several
+ * images become image-0.png and so on, numbered frames image/frame-0000.png. Every step, and every part of a decode,
+ * prints a line on stdout. Latents are always written; without a VAE nothing else is, and the record says so. A VAE
+ * that is not implemented is refused before anything is sampled. With rows_degree all ranks share every decode, else
+ * rank 0 decodes. */
 #include "engine/results/decode.h"
 #include "engine/results/measure.h"
 #include "engine/files/picture.h"
@@ -32,16 +31,16 @@ typedef struct {
     dit_pipeline pipeline;
     dit_measurement measured;
     dit_decoder decoder;
-    bool shared;                /* all ranks decode together; else rank 0 alone */
+    bool shared;                /* true: all ranks decode together; false: rank 0 decodes */
     bool decodes;               /* this rank has a VAE                          */
     dit_volume_table predicted; /* what this rank sends to decode all images */
     const char *file;           /* picture.file */
     bool numbered;
     int64_t frames_per_s, decode_ns;
-    int64_t image, part_ns; /* the one that is being decoded; when its last part was done */
+    int64_t image, part_ns; /* the image that is being decoded; when its last part was done */
     char *case_text;        /* canonical JSON of the case */
     char digest[48];        /* of the latents */
-    cJSON *more;            /* what the record says beyond denoise's */
+    cJSON *more;            /* members that the record has beyond those of denoise */
 } generation;
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
@@ -56,7 +55,7 @@ static dit_status print_step(dit_sampler *sampler, int step, void *context)
     return DIT_OK;
 }
 
-/* Parts of a decode are far from alike: the last take longest. */
+/* Prints a part of a decode with its time: parts differ much, and the last ones take longest. */
 static void print_part(void *context, int done, int of)
 {
     generation *g = context;
@@ -105,10 +104,10 @@ static dit_status read_vae(generation *g)
     g->decodes = st == DIT_OK;
     g->decoder.told = print_part, g->decoder.context = g;
     if (st != DIT_ERR_UNSUPPORTED) return st;
-    return dit_error_hint(st, "--output FILE.safetensors makes the latents alone, for another decoder");
+    return dit_error_hint(st, "--output FILE.safetensors makes only the latents, for another decoder");
 }
 
-/* The closed form of all decodes; the frames that only fill up a patch are not decoded. */
+/* Adds up the closed form of all decodes, without the frames that only fill up a patch. */
 static dit_status predict_decode(generation *g)
 {
     const dit_json *doc = g->args->doc;
@@ -127,7 +126,7 @@ static dit_status predict_decode(generation *g)
     return DIT_OK;
 }
 
-/* The VAE's weights are wanted before the sampling that would be lost without them. */
+/* Loads the VAE's weights first, so that no sampling is lost when they are missing. */
 static dit_status prepare(generation *g)
 {
     DIT_TRY(dit_json_canonical(g->args->doc->root, &g->case_text));
@@ -145,7 +144,8 @@ static dit_status prepare(generation *g)
 
 /* ---- sampling ---------------------------------------------------------------------------------------------------- */
 
-/* latents_final: tokens, as denoise writes them; latents: planes [images, channels, frames, height, width]. */
+/* Writes latents_final, tokens as denoise writes them, and latents, planes [images, channels, frames, height,
+ * width]. */
 static dit_status write_latents(generation *g)
 {
     const dit_pipeline *p = &g->pipeline;
@@ -168,7 +168,8 @@ static dit_status write_latents(generation *g)
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
-/* "image.png", or "image-2.png" when there are several; numbered frames get a folder of that name without ".png". */
+/* Names a file: "image.png", or "image-2.png" among several; numbered frames get a folder of that name without
+ * ".png". */
 static void picture_name(const generation *g, int64_t image, bool numbered, char out[NAME_BYTES])
 {
     int stem = (int)strlen(g->file) - 4;
@@ -212,7 +213,7 @@ static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
     picture_name(g, image, numbered, name);
     DIT_TRY(dit_picture_quantize(d->image, d->frames, d->height, d->width, rgb));
     if (snprintf(path, sizeof path, "%s/%s", g->args->out_folder, name) >= (int)sizeof path)
-        return DIT_FAIL(DIT_ERR_IO, "the path of picture %s is too long", name);
+        return DIT_FAIL(DIT_ERR_IO, "the path of image %s is too long", name);
     if (numbered && mkdir(path, 0777) != 0 && errno != EEXIST)
         return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", path, strerror(errno));
     DIT_TRY(numbered ? dit_picture_write_frames(path, &picture) : dit_picture_write(path, &picture));
@@ -228,7 +229,7 @@ static dit_status decode_all(generation *g)
     if (!g->decodes) return DIT_OK;
     dit_runtime_reset_account(&p->rt);
     uint8_t *rgb = malloc((size_t)(d->frames * d->height * d->width * 3));
-    dit_status st = rgb ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the pixels of a picture");
+    dit_status st = rgb ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the pixels of an image");
     for (int64_t image = 0; image < images && st == DIT_OK; image++) {
         int64_t began = dit_clock_ns();
         g->image = image, g->part_ns = began;
@@ -245,7 +246,7 @@ static dit_status decode_all(generation *g)
     return dit_volume_check(&p->rt.counters, &g->predicted, dit_comm_rank(dit_comm_world()), 0);
 }
 
-/* "decode": who did it, and what rank 0 sent for it. */
+/* Adds "decode": which ranks decoded, and what rank 0 sent for it. */
 static dit_status describe_decode(generation *g)
 {
     cJSON *decode = cJSON_AddObjectToObject(g->more, "decode");
@@ -256,7 +257,7 @@ static dit_status describe_decode(generation *g)
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
 
-/* XXH3 of the list of tensors: name, type and the XXH3 of their bytes, in order of name. */
+/* Computes the XXH3 of the list of tensors: name, type and the XXH3 of their bytes, sorted by name. */
 static dit_status digest_of(const dit_safetensors *file, char out[48])
 {
     dit_buffer list = {0};
@@ -274,7 +275,7 @@ static dit_status digest_of(const dit_safetensors *file, char out[48])
     return st;
 }
 
-/* {"kind": "seeded", "seed"} or {"kind": "safetensors", "path", "digest"} */
+/* Adds {"kind": "seeded", "seed"} or {"kind": "safetensors", "path", "digest"}. */
 static dit_status add_origin(cJSON *parent, const char *key, const dit_safetensors *file, const char *path,
                              uint64_t seed)
 {
@@ -338,7 +339,7 @@ static dit_status run_traced(void *generator, int64_t *latency_ns)
     return DIT_OK;
 }
 
-/* There is one run, so a trace is of that one. */
+/* Samples once; a trace records this run. */
 static dit_status sample(generation *g)
 {
     if (!g->pipeline.kase.trace) return dit_measurement_take(&g->measured, &g->pipeline);
@@ -383,6 +384,6 @@ static dit_status generate_run(const dit_program_args *args, bool *skipped)
 
 const dit_program dit_program_generate = {
     .name = "generate",
-    .help = "one batch of images or clips, decoded and written as PNG",
+    .help = "one batch of images or videos, decoded and written as PNG",
     .run = generate_run,
 };

@@ -1,5 +1,5 @@
-/* golden: computes a folder exported from diffusers again and compares tensor by tensor; what kinds of folders there
- * are is the table below, what each contains is in engine/golden/. */
+/* golden: computes a folder exported from diffusers again and compares tensor by tensor. The table below lists the
+ * kinds of folders; engine/golden/ says what each contains. */
 #include "engine/comm/comm.h"
 #include "engine/golden/golden.h"
 #include "engine/programs/program.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every kind of folder, one row each; the first that recognises it computes it. */
+/* All kinds of folders. The first kind that recognises a folder computes it. */
 /* clang-format off */
 static const golden_kind *const kinds[] = {
     &golden_kind_e2e,
@@ -25,12 +25,12 @@ static dit_status find_kind(const char *folder, const golden_kind **out)
         *out = kinds[i];
         if (kinds[i]->recognise(folder)) return DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is no golden folder of a known kind", folder),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is not a golden folder of a known kind", folder),
                           "it needs config.json (model), e2e.json (sampling loop), scheduler configs or "
                           "ops.safetensors");
 }
 
-/* Nothing is wrong with the numbers: this engine, or this configuration, cannot compute them. */
+/* True for errors that say nothing about the numbers: this engine, or this mesh, cannot compute the folder. */
 static bool is_skip(dit_status st)
 {
     return st == DIT_ERR_UNSUPPORTED || strncmp(dit_status_name(st), "E_CONSTRAINT_", 13) == 0;
@@ -73,7 +73,7 @@ static dit_status check_folder(golden_report *report, const char *folder, const 
     }
     if (dit_comm_rank(dit_comm_world()) == 0)
         DIT_TRY(write_verdict(report, folder, *skipped ? "skip" : report->failed ? "fail" : "pass", out_folder));
-    /* A mismatch is the same on all ranks, so all leave alike. */
+    /* All ranks see a mismatch, so all leave alike. */
     return !*skipped && report->failed ? DIT_FAIL(DIT_ERR_MISMATCH, "%s: %s", folder, report->reason) : DIT_OK;
 }
 

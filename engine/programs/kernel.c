@@ -1,4 +1,4 @@
-/* kernel: operator check and timing, one process. */
+/* kernel: checks and times operators, in one process. */
 #include "engine/programs/program.h"
 
 #include "base/words.h"
@@ -31,7 +31,7 @@ static dit_status read_bench(const dit_json *doc, dit_kernel_bench *bench)
     return dit_json_fail_word(doc, "/element", "element", dtype, dtypes);
 }
 
-/* A device that this machine has none of: nothing is wrong with the operators. */
+/* True if the machine lacks the device, which says nothing about the operators. */
 static bool is_absent(const dit_kernel_bench *bench, char *reason, size_t size)
 {
     if (!dit_device_is_one(bench->backend) || dit_device_count(bench->backend) > 0) return false;

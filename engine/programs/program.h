@@ -1,4 +1,4 @@
-/* Programs: the things that ranks can do together. One file and one row in program.c each. */
+/* Programs: the things that ranks can do together. Each has a file and a row in program.c. */
 #ifndef DIT_ENGINE_PROGRAM_H
 #define DIT_ENGINE_PROGRAM_H
 

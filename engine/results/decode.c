@@ -34,7 +34,7 @@ static dit_status check_fit(const dit_decoder *d, const dit_vae_facts *facts)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i].vae != pairs[i].latents)
-            return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s: the VAE has %lld, the model's latents have %lld",
+            return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE, "%s: the VAE has %lld, but the model's latents have %lld",
                                            pairs[i].what, (long long)pairs[i].vae, (long long)pairs[i].latents),
                                   "name the VAE that this model was trained with");
     return DIT_OK;
@@ -67,7 +67,7 @@ dit_status dit_decoder_open(dit_decoder *d, dit_runtime *rt, const dit_latent *l
     return dit_arena_host(&rt->image, facts->image_channels * d->frames * d->height * d->width, &d->image);
 }
 
-/* Frames [surplus, frames) of every channel, moved together in front; scaled as the VAE was trained. */
+/* Moves frames [surplus, frames) of every channel to the front, and scales them as the VAE was trained. */
 static void prepare(dit_decoder *d, const dit_vae_facts *facts)
 {
     int64_t frame = d->latent.height * d->latent.width, all = d->latent.frames, kept = all - d->surplus;

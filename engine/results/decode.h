@@ -1,7 +1,8 @@
-/* Decode: from a pipeline's gathered latents to frames, through the VAE that a case names.
+/* Decode: turns a pipeline's gathered latents into frames, by the VAE that a case names:
  *
- * {"config": {diffusers' config.json}, "weights": {"kind", "seed" | "path"}, "tiling": false}. One rank decodes, or
- * all share each decode by rows. */
+ *   {"config": {diffusers' config.json}, "weights": {"kind", "seed" | "path"}, "tiling": false}
+ *
+ * One rank decodes, or all ranks share each decode by rows. */
 #ifndef DIT_ENGINE_DECODE_H
 #define DIT_ENGINE_DECODE_H
 
@@ -10,28 +11,28 @@
 typedef struct {
     dit_config config;
     char config_at[96];
-    const char *path; /* of the weights; NULL: seeded */
+    const char *path; /* path of the weights; NULL: seeded */
     dit_weights weights;
     bool tiling;
     void (*told)(void *context, int done, int of); /* NULL, or set before opening: as dit_vae_params has it */
     void *context;
     dit_safetensors *file;
     dit_vae *vae;
-    dit_latent latent;             /* of the latents; its first `surplus` frames only fill up a patch */
-    int64_t surplus;               /* frames                                                          */
-    int64_t frames, height, width; /* of one decoded picture or clip                           */
+    dit_latent latent;             /* extents of the latents                                          */
+    int64_t surplus;               /* how many first frames of the latents only fill up a patch       */
+    int64_t frames, height, width; /* of one decoded image or video                            */
     float *planes, *image;         /* [channels, frames, height, width] latents; [3, frames, height, width] pixels */
 } dit_decoder;
 
-/* Reads the object at `pointer`; nothing is opened yet. `out` must stay where it is. Errors: DIT_ERR_JSON_*;
- * DIT_ERR_UNSUPPORTED when the class of VAE, or a value of its config, is not built. */
+/* Reads the object at `pointer` and opens nothing yet. `out` must not be moved. Errors: DIT_ERR_JSON_*;
+ * DIT_ERR_UNSUPPORTED when the class of VAE, or a value of its config, is not implemented. */
 dit_status dit_decoder_read(const dit_json *doc, const cJSON *object, const char *pointer, dit_decoder *out);
-/* Loads the weights and takes all memory of `rt`. rows: the ranks that share each decode, or NULL. num_frames is what
- * was asked for: a pipeline drops what it added to fill a patch. Errors: DIT_ERR_SHAPE when the VAE does not fit the
- * latents; what opening and loading gives. */
+/* Loads the weights and takes all memory from `rt`. rows: the ranks that share each decode, or NULL. num_frames: how
+ * many frames were asked for; those that a pipeline added to fill a patch are dropped. Errors: DIT_ERR_SHAPE when the
+ * VAE does not fit the latents; those of opening and loading. */
 dit_status dit_decoder_open(dit_decoder *decoder, dit_runtime *rt, const dit_latent *latent, int64_t num_frames,
                             dit_comm *rows);
-/* tokens [latent tokens, token channels] of one image into decoder->image. Errors: as dit_vae_decode. */
+/* Decodes tokens [latent tokens, token channels] of one image into decoder->image. Errors: as dit_vae_decode. */
 dit_status dit_decoder_run(dit_decoder *decoder, const float *tokens);
 void dit_decoder_close(dit_decoder *decoder); /* accepts a zeroed one */
 

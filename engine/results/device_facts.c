@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Of all reasons for clocks below the highest, those that are not of rest or of a choice: a load met a limit. */
+/* The reasons for lowered clocks that mean a limit under load; a device also lowers its clocks when it rests, or by
+ * choice. */
 static const char *const limits[] = {"power_cap",   "thermal_slowdown",  "hardware_thermal_slowdown",
                                      "power_brake", "hardware_slowdown", NULL};
 
@@ -23,7 +24,7 @@ static unsigned reasons_of(const cJSON *facts)
     return found;
 }
 
-/* What a device does not tell is no reason to end a measurement. */
+/* Reads the device's state. Whatever the device does not tell is left out: that must not end a measurement. */
 static dit_status take(const dit_runtime *rt, cJSON **out)
 {
     cJSON_Delete(*out);

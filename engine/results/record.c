@@ -24,15 +24,15 @@ dit_status dit_volume_check(const dit_comm_counters *counters, const dit_volume_
         dit_volume expected = *DIT_VOLUME_AT(predicted, at);
         expected.bytes += dit_fault_bytes(dit_axis_name(at.axis), expected.messages);
         if (counted->bytes == expected.bytes && counted->messages == expected.messages) continue;
-        return dit_error_hint(
-            DIT_FAIL(
-                DIT_ERR_BYTES_MISMATCH,
-                "rank %d, iteration %d, %s %s %s: counted %lld bytes in %lld messages, the closed form says %lld in "
-                "%lld",
-                rank, iteration, dit_axis_name(at.axis), dit_collective_name(at.collective), dit_phase_name(at.phase),
-                (long long)counted->bytes, (long long)counted->messages, (long long)expected.bytes,
-                (long long)expected.messages),
-            "either the method sends what it should not, or the closed form in base/ is wrong");
+        return dit_error_hint(DIT_FAIL(DIT_ERR_BYTES_MISMATCH,
+                                       "rank %d, iteration %d, %s %s %s: counted %lld bytes in %lld messages, but the "
+                                       "closed form says %lld in "
+                                       "%lld",
+                                       rank, iteration, dit_axis_name(at.axis), dit_collective_name(at.collective),
+                                       dit_phase_name(at.phase), (long long)counted->bytes,
+                                       (long long)counted->messages, (long long)expected.bytes,
+                                       (long long)expected.messages),
+                              "either the method sends too much or too little, or the closed form in base/ is wrong");
     }
     return DIT_OK;
 }
@@ -46,7 +46,7 @@ dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volu
 
 /* ---- ranks meet -------------------------------------------------------------------------------------------------- */
 
-/* head, iterations, steps, warm-up as bytes; the three lengths are the same on every rank */
+/* Returns the bytes of a packed measurement: head, iterations, steps, warm-ups. All ranks have equal lengths. */
 static int64_t packed_bytes(const dit_measurement *m)
 {
     return (int64_t)(sizeof m->head + (size_t)m->iterations * sizeof *m->iteration +
@@ -87,7 +87,7 @@ static int64_t exposed_ns(const dit_iteration *it)
     return dit_comm_exposed_ns(&it->counters);
 }
 
-/* Everything timed except collecting the latents, less what the thread spent waiting in exchanges. */
+/* Returns everything timed except collecting the latents, less the time that the thread waited in exchanges. */
 static int64_t compute_ns(const dit_iteration *it)
 {
     int64_t total = 0, waiting = 0;
@@ -100,7 +100,7 @@ static int64_t compute_ns(const dit_iteration *it)
     return total - waiting;
 }
 
-/* Maximum over ranks of iteration i's latency. */
+/* Returns the latency of iteration i, the maximum over ranks. */
 static int64_t latency_ns(const dit_measurement *ranks, int world_size, int i)
 {
     int64_t longest = 0;
@@ -109,7 +109,7 @@ static int64_t latency_ns(const dit_measurement *ranks, int world_size, int i)
     return longest;
 }
 
-/* The iteration whose latency is the (lower) median: the one that splits and phases are taken from. */
+/* Returns the iteration whose latency is the (lower) median; splits and phases are taken from it. */
 static int median_iteration(const dit_measurement *ranks, int world_size)
 {
     int count = ranks[0].iterations;
@@ -126,7 +126,7 @@ static int median_iteration(const dit_measurement *ranks, int world_size)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* Building a document stops at the first failure and keeps it; every add_* is a no-op afterwards. */
+/* Builds a document. The first failure is kept; every add_* after it does nothing. */
 typedef struct {
     dit_status st;
 } builder;
@@ -269,7 +269,7 @@ static void add_samples(builder *b, cJSON *record, const dit_measurement *ranks,
     }
 }
 
-/* Of the rank that computed longest in the median iteration. */
+/* Adds the split of the rank that computed longest in the median iteration. */
 static void add_time_split(builder *b, cJSON *record, const dit_measurement *ranks, int world_size, int median)
 {
     int critical = 0;
@@ -337,7 +337,7 @@ static void add_validation(builder *b, cJSON *record, const dit_validation *v)
         add_string(b, validation, "reason", v->reason);
 }
 
-/* Whether the method gives the latents of one rank, and how many steps do not. */
+/* Adds whether the method gives the latents of one rank, and how many of its steps are stale. */
 static void add_exactness(builder *b, cJSON *record, const dit_case *kase)
 {
     int stale_steps = dit_case_stale_steps(kase);
@@ -356,7 +356,7 @@ static void add_state(builder *b, cJSON *device, const char *key, const cJSON *s
         b->st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
 }
 
-/* Rank 0's device, and whether ranks of this machine had to share it. */
+/* Adds rank 0's device, and whether ranks of this machine had to share it. */
 static void add_device(builder *b, cJSON *environment, const dit_runtime *rt, const dit_measurement *own)
 {
     if (!rt->device) return;
@@ -369,7 +369,7 @@ static void add_device(builder *b, cJSON *environment, const dit_runtime *rt, co
     add_state(b, device, "after", own->device_after);
 }
 
-/* What makes the times doubtful, in words. */
+/* Adds warnings: what makes the times doubtful, in words. */
 static void add_warnings(builder *b, cJSON *record, const dit_measurement *ranks, int world_size)
 {
     const char *reason;
@@ -422,7 +422,7 @@ static dit_status write_merged(const dit_record_params *params, const dit_measur
     dit_parallel_label(&rt->parallel, label);
     dit_memory_predict(&rt->parallel, &rt->facts, estimate);
     for (int klass = 0; klass < DIT_MEMORY_CLASS_COUNT; klass++) estimated += estimate[klass];
-    if (!rt->facts.parameters) estimated = -1; /* facts from a config alone: no estimate */
+    if (!rt->facts.parameters) estimated = -1; /* facts from a config alone give no estimate */
     add_string(&b, record, "schema", "ditbench.record/1");
     add_string(&b, record, "evidence", rt->ledger.counting_only ? "simulated" : "measured");
     add_string(&b, record, "program", params->program);
@@ -467,7 +467,7 @@ static dit_status write_rank(const dit_measurement *m, int median, const dit_vol
     return b.st;
 }
 
-/* One table a rank. */
+/* Computes one table for each rank. */
 static void predict_each(const dit_record_params *params, int world_size, dit_volume_table *out)
 {
     for (int rank = 0; rank < world_size; rank++)
@@ -519,7 +519,7 @@ dit_status dit_record_write(const dit_record_params *params)
     DIT_TRY_GOTO(st, write_rank(own, median_iteration(ranks, world_size), &predicted[own->head.rank], path), done);
     snprintf(path, sizeof path, "%s/record.json", params->out_folder);
     if (own->head.rank == 0) DIT_TRY_GOTO(st, write_merged(params, ranks, predicted, match, path), done);
-    DIT_TRY_GOTO(st, dit_comm_barrier(world), done);           /* nobody leaves before the record is there */
+    DIT_TRY_GOTO(st, dit_comm_barrier(world), done);           /* nobody leaves before the record is written */
     if (!match) st = check_each(ranks, world_size, predicted); /* raises the error again, last */
 done:
     free(mine);

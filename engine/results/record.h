@@ -1,4 +1,4 @@
-/* Record: what a rank measured, and how the ranks' measurements become one document (results/schema/README.md). */
+/* Record: merges what the ranks measured into one document (results/schema/README.md). */
 #ifndef DIT_ENGINE_RECORD_H
 #define DIT_ENGINE_RECORD_H
 
@@ -6,7 +6,7 @@
 #include "engine/results/device_facts.h"
 #include "engine/runtime/runtime.h"
 
-/* One image on one rank. Plain data: ranks send it as bytes. */
+/* One iteration on one rank. Plain data: ranks send it as bytes. */
 typedef struct {
     int64_t latency_ns; /* from the barrier before to the collected latents */
     int64_t time_ns[DIT_TIME_COUNT];
@@ -29,28 +29,29 @@ typedef struct {
     cJSON *device_before, *device_after; /* of this rank's device alone; NULL without one */
 } dit_measurement;
 
-/* Outcome of comparing latents: with one rank's, and where steps were stale with what a plain emulation gives. An exact
- * run passes by its distance to the first, an approximate one by that to the second, and the first is a figure. */
+/* Outcome of comparing latents with those of one rank and, where steps were stale, with those of the oracle. An exact
+ * run passes by its distance to one rank. An approximate run passes by its distance to the oracle; its distance to one
+ * rank is only reported. */
 typedef struct {
     const char *digest_key; /* NULL: "latent_digest" */
     char digest[48];        /* "xxh3:..." */
     bool has_reference, has_oracle, approximate;
     char reason[256];       /* why there is no verdict */
-    double rel_l2, psnr_db; /* to the reference; psnr_db 0 or infinite: not told */
+    double rel_l2, psnr_db; /* to the reference; psnr_db 0 or infinite: not reported */
     double oracle_rel_l2, tolerance;
 } dit_validation;
-/* Whether there is a verdict, and then in *pass what it is. */
+/* Returns true if there is a verdict, and gives it in *pass. */
 bool dit_validation_judge(const dit_validation *validation, bool *pass);
 
-/* What one rank counted, in iteration `iteration`, equals the closed form. Errors: DIT_ERR_BYTES_MISMATCH naming axis,
- * collective, phase and both numbers. */
+/* Checks that what one rank counted in an iteration equals the closed form. Errors: DIT_ERR_BYTES_MISMATCH, which names
+ * axis, collective, phase and both numbers. */
 dit_status dit_volume_check(const dit_comm_counters *counters, const dit_volume_table *predicted, int rank,
                             int iteration);
-/* The rows of "communication": what was counted beside the closed form. Errors: DIT_ERR_MEMORY. */
+/* Adds the rows of "communication": what was counted, and the closed form. Errors: DIT_ERR_MEMORY. */
 dit_status dit_record_communication(cJSON *parent, const dit_comm_counters *counters,
                                     const dit_volume_table *predicted);
-/* Counted bytes and messages of every iteration equal the closed form. Errors: DIT_ERR_BYTES_MISMATCH naming axis,
- * collective, phase and both numbers. */
+/* Checks that counted bytes and messages of every iteration equal the closed form. Errors: DIT_ERR_BYTES_MISMATCH,
+ * which names axis, collective, phase and both numbers. */
 dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volume_table *predicted);
 
 /* What a record is made of. */
@@ -58,21 +59,21 @@ typedef struct {
     const char *program; /* "denoise" */
     const dit_case *kase;
     const dit_runtime *rt;
-    const char *attention; /* the policy's name; NULL: the program attends to nothing over ranks */
+    const char *attention; /* the policy's name; NULL: the program has no attention over ranks */
     const dit_measurement *own;
     const dit_validation *validation;  /* NULL: nothing was computed */
     const dit_volume_table *predicted; /* the closed form; NULL: that of rt->parallel and rt->facts */
     bool predicted_each;               /* `predicted` has a table for each rank */
-    const cJSON *more;                 /* an object whose members the merged record gets too, on rank 0; NULL: none */
+    const cJSON *more;                 /* on rank 0 an object whose members the merged record gets, too; NULL: none */
     const char *out_folder;
 } dit_record_params;
-/* Collective: writes rank-N.json on every rank and record.json on rank 0. The volume check's verdict goes into the
+/* Writes rank-N.json on every rank and record.json on rank 0. Collective. The verdict of the volume check goes into the
  * record; a mismatch is returned after the record is written. */
 dit_status dit_record_write(const dit_record_params *params);
-/* Not collective: writes record.json alone, from the measurements of all ranks; params->own is not looked at. Errors as
- * above. */
+/* Writes only record.json, from the measurements of all ranks; params->own is ignored. Not collective. Errors: as
+ * dit_record_write. */
 dit_status dit_record_write_merged(const dit_record_params *params, const dit_measurement *ranks);
-/* error.json of the newest error: what the harness shows. Written by whichever rank failed. */
+/* Writes error.json of the newest error, which the harness shows. The rank that failed calls it. */
 void dit_record_write_error(const char *folder);
 
 #endif

@@ -29,7 +29,7 @@ dit_status dit_reference_compare(const char *path, const char *name, const float
     float *reference = malloc((size_t)(elements + 1) * sizeof *reference);
     dit_status st = reference ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the reference");
     if (st == DIT_OK && (!dit_safetensors_find(file, name, &view) || view.elements != elements))
-        st = DIT_FAIL(DIT_ERR_SHAPE, "%s holds no %s of %lld elements", path, name, (long long)elements);
+        st = DIT_FAIL(DIT_ERR_SHAPE, "%s has no tensor %s of %lld elements", path, name, (long long)elements);
     if (st == DIT_OK) st = dit_tensor_read(&view, 0, elements, reference);
     if (st == DIT_OK) *out = distance(values, reference, elements);
     free(reference);
@@ -37,9 +37,9 @@ dit_status dit_reference_compare(const char *path, const char *name, const float
     return st;
 }
 
-/* fp32: sums of other orders, over all steps of a run. In 16 bits partial results of rings, sums of tensor ranks and
- * operators of other shapes round to 2^-9 of themselves, in every block of every step; guidance takes (1 - g) of one
- * forward and g of the other, whose roundings have nothing to do with each other. */
+/* In fp32 sums are added in other orders, over all steps of a run. In 16 bits partial results of rings, sums of tensor
+ * ranks and operators of other shapes are rounded by 2^-9, in every block of every step. Guidance takes (1 - g) of one
+ * forward and g of the other, whose roundings are independent. */
 double dit_reference_tolerance(dit_dtype dtype, double guidance)
 {
     static const double exact = 1e-5, rounded = 1e-2;

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-/* What a rank says of its trace. Plain data: ranks send it as bytes. */
+/* What a rank reports about its trace. Plain data: ranks send it as bytes. */
 typedef struct {
     int64_t latency_ns, compute_ns, linear_ns, attention_ns, waiting_ns, transfer_ns;
-    int64_t exposed_ns; /* as counted, apart from the trace */
+    int64_t exposed_ns; /* as the counters have it, which do not depend on the trace */
     int64_t events, dropped, loop_allocations;
     dit_trace_clock clock;
 } timeline_row;

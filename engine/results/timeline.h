@@ -1,4 +1,4 @@
-/* Timeline: one more run of what a program measures, recorded. Beside the samples, so that those stay clean. */
+/* Timeline: records one more run of what a program measures. It is no sample, so that recording disturbs none. */
 #ifndef DIT_ENGINE_TIMELINE_H
 #define DIT_ENGINE_TIMELINE_H
 
@@ -12,9 +12,9 @@ typedef struct {
     void *context;
 } dit_timeline_params;
 
-/* Runs one iteration with a trace, writes trace-rank-N.json and trace.json, and adds what the record says of them,
- * "trace", to the object `record` (NULL on ranks that write none). Forgets the account of `rt` before and keeps that of
- * the run. Collective over the world. Errors: the run's; DIT_ERR_MEMORY, DIT_ERR_IO. */
+/* Runs one iteration with a trace, writes trace-rank-N.json and trace.json, and adds the record's member "trace" to the
+ * object `record` (NULL on ranks that write none). The account of `rt` is reset before and then holds that of the run.
+ * Collective over the world. Errors: the run's; DIT_ERR_MEMORY, DIT_ERR_IO. */
 dit_status dit_timeline_take(const dit_timeline_params *params, cJSON *record);
 
 #endif

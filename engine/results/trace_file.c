@@ -37,7 +37,7 @@ dit_status dit_trace_synchronise(dit_trace *t)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* Microseconds, to the nanosecond. */
+/* Writes a time in microseconds, with three decimals. */
 static void put_us(dit_buffer *out, const char *key, int64_t ns)
 {
     int64_t size = ns < 0 ? -ns : ns;
@@ -66,7 +66,7 @@ static void put_head(const dit_trace_event *event, const char *kind, int rank, i
     dit_buffer_printf(out, "\",\"pid\":%d,\"tid\":%d", rank, track);
 }
 
-/* Transfers overlap one another: they are pairs of asynchronous events, which need not nest. */
+/* Writes a transfer as a pair of asynchronous events, which need not nest: transfers overlap. */
 static void put_transfer(const dit_trace *t, const dit_trace_event *event, int rank, dit_buffer *out)
 {
     int64_t zero = t->clock.origin_ns + t->clock.offset_ns;
@@ -97,7 +97,7 @@ static void put_name(const char *what, int rank, int track, const char *name, di
                       rank, track, name);
 }
 
-/* The events of a sorted trace as JSON objects, one a line, with the names of the tracks first. */
+/* Writes the events of a sorted trace as JSON objects, one per line, after the names of the tracks. */
 static void print_events(const dit_trace *t, int rank, dit_buffer *out)
 {
     char process[32];
@@ -114,7 +114,7 @@ static void print_events(const dit_trace *t, int rank, dit_buffer *out)
     }
 }
 
-/* One rank's row of "otherData". */
+/* Writes one rank's row of "otherData". */
 static void print_row(const dit_trace *t, int rank, dit_buffer *out)
 {
     dit_buffer_printf(out,
@@ -123,7 +123,8 @@ static void print_row(const dit_trace *t, int rank, dit_buffer *out)
                       rank, dit_trace_held(t), dit_trace_dropped(t), t->clock.offset_ns, t->clock.uncertainty_ns);
 }
 
-/* Rows and events of `count` ranks, one after the other: rank i has bytes [at[i], at[i + 1]). */
+/* Writes the whole document. Rows and events of `count` ranks lie one after the other: rank i has bytes [at[i],
+ * at[i + 1]). */
 static void print_document(const char *case_id, const char *rows, const int64_t *row_at, const char *events,
                            const int64_t *event_at, int count, dit_buffer *out)
 {

@@ -1,6 +1,6 @@
 #include "engine/sampling/executor.h"
 
-/* Every executor, one row each; the first that serves a mesh is taken, and the last serves any. */
+/* All executors. The first that serves a mesh is taken; the last serves any mesh. */
 static const dit_executor *const executors[] = {&dit_executor_pipefusion, &dit_executor_oracle, &dit_executor_whole};
 
 const dit_executor *dit_executor_for(const dit_runtime *rt, const dit_parallel *emulates)

@@ -1,5 +1,5 @@
-/* Executors: in what order the pieces of a sampling run, and what stages tell each other. Each is a file and a row of
- * the table in executor.c; the type is in sampler.h. */
+/* Executors: decide in what order the pieces of a sampling run, and which messages stages exchange. Each is a file and
+ * a row of the table in executor.c; sampler.h has the type. */
 #ifndef DIT_ENGINE_EXECUTOR_H
 #define DIT_ENGINE_EXECUTOR_H
 

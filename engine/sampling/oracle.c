@@ -1,7 +1,8 @@
-/* Oracle: one rank computes what an approximate method must give, by forwards of all rows and nothing else: no bands,
- * no stages, no messages. A synchronous step is one forward. A stale step is one forward for each group of rows (bands
- * of a pipeline, patches), in order; what it computes of its own group is taken, the rest thrown away. Which K and V a
- * forward sees is the policy's affair (attention/oracle.h). It costs as many times a step as there are groups. */
+/* Oracle: computes on one rank what an approximate method must give, by nothing but forwards of all rows: it has no
+ * bands, stages or messages. A synchronous step is one forward. A stale step is one forward for each group of rows (the
+ * bands of a pipeline, or patches), in order; each forward's rows of its own group are kept and the rest is dropped.
+ * The attention policy decides which K and V a forward sees (attention/oracle.h). A stale step costs as many forwards
+ * as there are groups. */
 #include "engine/attention/oracle.h"
 #include "engine/sampling/executor.h"
 
@@ -29,7 +30,7 @@ static dit_status forward(dit_sampler *s, int group, int step, float *output)
         s->model, &(dit_forward_args){.latents = s->input, .timestep = s->timestep, .output = output, .step = step});
 }
 
-/* The group's rows of a forward's output, to those of the step. */
+/* Copies the group's rows of a forward's output into the output of the step. */
 static void take_group(dit_sampler *s, int group)
 {
     const oracle_state *state = s->executor_state;
@@ -68,7 +69,7 @@ static dit_status run_step(dit_sampler *s, int step, const dit_condition *condit
     return dit_sampler_end_step(s, step, began, true);
 }
 
-/* Without synchronous steps the first step's inputs give the K and V before it. */
+/* Fills K and V: without synchronous steps, the first step's inputs give the K and V of the step before it. */
 static dit_status fill(dit_sampler *s, const dit_condition *condition)
 {
     dit_window all = dit_sampler_window(s, DIT_WINDOW_ALL, DIT_STEP_FILL);

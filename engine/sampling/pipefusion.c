@@ -1,16 +1,14 @@
-/* PipeFusion: stages over blocks, bands of rows that follow each other through them.
+/* PipeFusion: divides the blocks into stages, and lets bands of rows follow each other through them.
  *
  * A task is one forward of a stage: all rows in the synchronous steps (and the fill), then one band after the other.
- * Which task comes when is the same on every stage, so that messages need no headers and no handshakes: a task's
- * messages are known from its number. While a stage works on a task, the receives of the next are posted. What leaves a
- * stage is copied to a buffer of its band and not waited for until the band comes by again, a step later; by then its
- * receiver has taken it, since this stage's own work depends on that. Messages, in the order in which a pair of stages
- * exchanges them:
+ * All stages have one order of tasks, so a task's messages follow from its number and need no headers or handshakes.
+ * While a stage works on a task, the receives of the next task are posted. A leaving message is copied to its band's
+ * buffer. The stage waits for it only when the band comes by again, a step later; by then the receiver has taken it,
+ * because this stage's work depends on that. A pair of stages exchanges its messages in this order:
  *   stream    to the next stage: the rows of the task, joint text with band 0
- *   skips     outputs of early blocks to the stages of the late blocks that take them (HunyuanDiT), one message a pair
- *   latents   from the last stage, which has guidance and solver, to the first; not after the last step
- * Source: Fang et al., PipeFusion (arXiv:2405.14430), sections 4.1 and 4.2. Its `patch` is
- * called a band here.
+ *   skips     outputs of early blocks to the stages of the late blocks that take them (HunyuanDiT), one message per
+ *   pair latents   from the last stage, which has guidance and solver, to the first one; not after the last step
+ * Source: Fang et al., PipeFusion (arXiv:2405.14430), sections 4.1 and 4.2. What it calls a patch is a band here.
  */
 #include "engine/sampling/executor.h"
 
@@ -20,10 +18,10 @@ typedef enum { STREAM, SKIPS, LATENTS } message_kind;
 typedef struct {
     message_kind kind;
     int peer;
-    dit_range slots; /* of skips                                                                            */
-    float *buffer;   /* leaving: the bands one after the other; arriving: two of `room` floats, in turn     */
+    dit_range slots; /* of skips, in a message of skips                                                     */
+    float *buffer;   /* leaving: the bands one after the other; arriving: two of `room` floats, used in turn */
     int64_t room;
-    dit_comm_exchange *under_way; /* leaving: one a band, and one for all rows; arriving: two                        */
+    dit_comm_exchange *under_way; /* leaving: one per band, and one for all rows; arriving: two                      */
     bool *busy;
 } channel;
 
@@ -53,7 +51,7 @@ static task task_at(const pipeline *p, int64_t index)
     return (task){p->warmup_steps + p->left_out + (int)(index / bands), (int)(index % bands)};
 }
 
-/* The band whose latents the task waits for; false: none. Those of a synchronous step come all at once. */
+/* Gives the band whose latents the task waits for; false: none. Latents of a synchronous step come all at once. */
 static bool takes_latents(const pipeline *p, task t, int *band)
 {
     bool after_whole = t.step - 1 < p->warmup_steps;
@@ -63,7 +61,7 @@ static bool takes_latents(const pipeline *p, task t, int *band)
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* Floats of a message about `rows` of each segment, with the text or without. */
+/* Returns the floats of a message about `rows` rows of each segment, with the text or without. */
 static int64_t floats_of(const pipeline *p, const channel *l, int64_t rows, bool text)
 {
     const dit_sampler *s = p->sampler;
@@ -80,7 +78,7 @@ static int64_t message_floats(const pipeline *p, const channel *l, int band)
     return floats_of(p, l, window.count, window.text);
 }
 
-/* Where a band's message lies in the buffer of what leaves. */
+/* Returns where a band's message lies in the buffer of leaving messages. */
 static float *leaving_at(const pipeline *p, const channel *l, int band)
 {
     int64_t texts = p->sampler->rt->parallel.habits.text_with_every_band ? band : 1;
@@ -88,7 +86,7 @@ static float *leaving_at(const pipeline *p, const channel *l, int band)
     return band <= 0 ? l->buffer : l->buffer + texts * text + floats_of(p, l, rows, false);
 }
 
-/* Outputs of blocks `from` that blocks `to` take. */
+/* Returns the slots of outputs of blocks `from` that blocks `to` take. */
 static dit_range slots_between(const dit_facts *facts, dit_range from, dit_range to)
 {
     int64_t first = facts->layers - to.first - to.count, last = facts->layers - to.first;
@@ -121,7 +119,7 @@ static dit_status add_arriving(pipeline *p, channel l)
     return DIT_OK;
 }
 
-/* Latents leave from where they are: they change a step later. */
+/* Adds a leaving channel. Latents leave from where they lie: they change only a step later. */
 static dit_status add_leaving(pipeline *p, channel l)
 {
     dit_runtime *rt = p->sampler->rt;
@@ -149,7 +147,7 @@ static dit_status add_skips(pipeline *p)
     return DIT_OK;
 }
 
-/* Every arrow between two stages is a way of its own. */
+/* Opens a link for every direction between two stages. */
 static dit_status open_links(const pipeline *p)
 {
     int to[DIT_MAX_STAGES + 2], from[DIT_MAX_STAGES + 2];
@@ -202,7 +200,7 @@ static void copy(const pipeline *p, const float *from, int64_t floats, float *to
     ops_copy(p->sampler->rt, &(dit_copy_args){.n0 = 1, .n1 = 1, .n2 = 1, .inner = floats, .src = from, .dst = to});
 }
 
-/* Where what has arrived belongs. */
+/* Copies an arrived message to where it belongs. */
 static void take(pipeline *p, const channel *l, task t, const float *arrived)
 {
     dit_sampler *s = p->sampler;
@@ -214,7 +212,7 @@ static void take(pipeline *p, const channel *l, task t, const float *arrived)
     copy(p, arrived, message_floats(p, l, band), to);
 }
 
-/* Waits for the messages of task `index`; the model's window is the task's. */
+/* Waits for the messages of task `index`. The model's window is already that of the task. */
 static dit_status receive(pipeline *p, int64_t index)
 {
     for (int i = 0; i < p->arriving_count; i++) {
@@ -234,8 +232,8 @@ static dit_status finish(pipeline *p, channel *l, int64_t slot)
     return dit_comm_exchange_wait(p->comm, &l->under_way[slot]);
 }
 
-/* The buffers of a band, or of all, are about to be written again. */
-static dit_status settle(pipeline *p, int band)
+/* Waits for the leaving messages of a band, or of all, whose buffers are about to be written again. */
+static dit_status wait_for_leaving(pipeline *p, int band)
 {
     int64_t bands = p->sampler->part_count;
     for (int i = 0; i < p->leaving_count; i++)
@@ -269,7 +267,7 @@ static dit_status send_all(pipeline *p, task t)
     return DIT_OK;
 }
 
-/* Between blocks: MPI moves data only inside its calls. */
+/* Polls between blocks, because MPI moves data only inside its calls. */
 static void poll(void *context)
 {
     pipeline *p = context;
@@ -282,7 +280,7 @@ static void poll(void *context)
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* One forward of this stage, its messages received. */
+/* Runs one forward of this stage, whose messages have been received. */
 static dit_status work(pipeline *p, task t, const dit_condition *condition)
 {
     dit_sampler *s = p->sampler;
@@ -297,7 +295,7 @@ static dit_status work(pipeline *p, task t, const dit_condition *condition)
         DIT_TRY(dit_model_embed(s->model, s->input));
     }
     DIT_TRY(dit_model_blocks(s->model, poll, p));
-    DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(settle(p, t.band)));
+    DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(wait_for_leaving(p, t.band)));
     if (p->stage == p->stages - 1 && t.step != DIT_STEP_FILL) {
         DIT_TRY(dit_model_head(s->model, s->output));
         DIT_TRY(dit_sampler_advance(s, &window, step));
@@ -306,8 +304,7 @@ static dit_status work(pipeline *p, task t, const dit_condition *condition)
     return DIT_OK;
 }
 
-/* Begins the step of task `index`; from now on its tasks are those of the step that comes next. Receives that are
- * posted for it already are of the same sizes. */
+/* Begins the step of task `index`. Receives that were posted for it already have the right sizes. */
 static void begin_step(pipeline *p, int64_t index, int64_t *began)
 {
     int step = task_at(p, index).step, left_out = dit_sampler_begin_step(p->sampler, step, began) - step;
@@ -334,11 +331,11 @@ static dit_status pipefusion_run(dit_sampler *s, const dit_condition *condition)
         if (t.step != DIT_STEP_FILL && (t.band == DIT_WINDOW_ALL || t.band == s->part_count - 1))
             DIT_TRY(dit_sampler_end_step(s, t.step, began, false));
     }
-    DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(settle(p, DIT_WINDOW_ALL)));
+    DIT_TIMED(s->rt, DIT_TIME_STAGES, DIT_TRY(wait_for_leaving(p, DIT_WINDOW_ALL)));
     return DIT_OK;
 }
 
-/* The last stage has the latents, and gives them to the others. */
+/* Sends the latents from the last stage, which has them, to all others. */
 static dit_status pipefusion_share(dit_sampler *s)
 {
     const pipeline *p = s->executor_state;

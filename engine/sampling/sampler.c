@@ -8,7 +8,7 @@
 
 /* ---- noise and latents ------------------------------------------------------------------------------------------- */
 
-/* What run `run` and `rows` of its segment have in common. */
+/* Returns the rows that run `run` and `rows` of its segment have in common. */
 static dit_run overlap(dit_run run, int64_t segment_row, dit_range rows)
 {
     int64_t first = run.row - segment_row, last = first + run.count;
@@ -49,7 +49,8 @@ static void draw_step_noise(void *context, int step, float *out)
     dit_sampler_draw(part->sampler, part->rows, "step-noise", step, 1.0f, out);
 }
 
-/* Rows of a part, [outer, rows.count, inner] dense, to or from `rows` of [outer, rows of a segment, ld]. */
+/* Returns the copy between a part's rows, [outer, rows.count, inner] dense, and `rows` of [outer, rows of a segment,
+ * ld]. */
 static dit_copy_args part_rows(const dit_sampler_part *part, int64_t outer, int64_t inner)
 {
     return (dit_copy_args){.n0 = outer,
@@ -99,7 +100,7 @@ static dit_status take_buffers(dit_sampler *s)
         {&rt->comm_arena, &s->scratch, all * s->channels},
     };
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        DIT_TRY(dit_arena_fp32(buffers[i].arena, buffers[i].count, buffers[i].at)); /* nothing here is rounded */
+        DIT_TRY(dit_arena_fp32(buffers[i].arena, buffers[i].count, buffers[i].at)); /* the sampler rounds nothing */
     return DIT_OK;
 }
 
@@ -155,7 +156,7 @@ dit_window dit_sampler_window(const dit_sampler *s, int band, int step)
         .first = rows->first, .count = rows->count, .text = text, .band = band, .step = step, .left_out = s->left_out};
 }
 
-/* The parts that the window's rows belong to. */
+/* Returns the parts that the window's rows belong to. */
 static dit_range parts_of(const dit_sampler *s, const dit_window *window)
 {
     return window->band == DIT_WINDOW_ALL ? (dit_range){0, s->part_count} : (dit_range){window->band, 1};
@@ -199,7 +200,7 @@ dit_status dit_sampler_fill_input(dit_sampler *s, const dit_window *window, int 
     return dit_sampler_fill_timestep(s, step);
 }
 
-/* noise_pred = negative + g (positive - negative); learned variance (channels beyond the latent's) is dropped. */
+/* noise_pred = negative + g (positive - negative). Learned variance, in channels beyond the latent's, is dropped. */
 static dit_status guide(dit_sampler *s, const dit_window *window)
 {
     int64_t outer = s->partition.segments * window->count, channels = s->channels;
@@ -230,7 +231,7 @@ static dit_status guide(dit_sampler *s, const dit_window *window)
     return DIT_OK;
 }
 
-/* The part's rows of noise_pred; `scaled` holds them where they do not lie together. */
+/* Returns the part's rows of noise_pred. Where they do not lie together, they are copied to `scaled`. */
 static const float *predicted(dit_sampler *s, const dit_window *window, const dit_sampler_part *part)
 {
     dit_copy_args args = part_rows(part, s->partition.images * s->partition.segments, s->channels);
@@ -288,7 +289,7 @@ dit_status dit_sampler_run(dit_sampler *s, const dit_condition *condition)
     return DIT_OK;
 }
 
-/* Latents in the order of this rank's rows, where parts are several. */
+/* Returns the latents in the order of this rank's rows; with several parts they are copied. */
 static const float *ordered_latents(dit_sampler *s)
 {
     int64_t outer = s->partition.images * s->partition.segments;

@@ -1,4 +1,4 @@
-/* Whole: every step is one forward of all rows of this rank. Sequence, tensor, cfg and data parallelism happen below
+/* Whole: makes every step one forward of all rows of this rank. Sequence, tensor, cfg and data parallelism happen below
  * it; displaced patches (attention/displaced.c) only need the fill. */
 #include "engine/sampling/executor.h"
 

@@ -16,10 +16,11 @@ typedef struct {
     const cJSON *trained;
     double start, end, snr_shift;
     bool rescale;
-    bool narrow; /* float32 throughout */
+    bool narrow; /* true: float32 throughout; false: float64 */
 } beta_options;
 
-/* The result of one float32 (or float64) operation: a double's rounding once more is that of the operation itself. */
+/* Returns the result of one operation in float32 (or float64): rounding the double once more gives what the float32
+ * operation gives. */
 static double rounded(bool narrow, double value)
 {
     return narrow ? (double)(float)value : value;
@@ -100,12 +101,12 @@ static dit_status fill_betas(const dit_scheduler_params *params, const beta_opti
     else if (strcmp(o->schedule, "squaredcos_cap_v2") == 0)
         fill_cosine(count, betas);
     else
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "beta_schedule \"%s\" is not built", o->schedule),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "beta_schedule \"%s\" is not implemented", o->schedule),
                               "linear, scaled_linear, squaredcos_cap_v2 and trained_betas are");
     return DIT_OK;
 }
 
-/* betas to their cumulative products, in place; summed up in double, as the library does. */
+/* Replaces betas by their cumulative products, which are accumulated in double, as in the library. */
 static void accumulate(bool narrow, int64_t count, double *values)
 {
     double product = 1.0;
@@ -115,7 +116,7 @@ static void accumulate(bool narrow, int64_t count, double *values)
     }
 }
 
-/* Products stretched so that the last is 0 and the first stays. */
+/* Stretches products so that the last becomes 0 and the first stays. */
 static void stretch_to_zero(bool narrow, int64_t count, double *product)
 {
     double first = rounded(narrow, sqrt(product[0])), last = rounded(narrow, sqrt(product[count - 1]));
@@ -127,7 +128,7 @@ static void stretch_to_zero(bool narrow, int64_t count, double *product)
     }
 }
 
-/* The image classes go back to betas after the stretch and multiply anew. */
+/* Rescales betas as the image classes do: they go back to betas after the stretch and multiply them again. */
 static void rescale_betas(int64_t count, double *betas)
 {
     accumulate(true, count, betas);

@@ -26,7 +26,8 @@ static dit_status cogvideox_create(const dit_scheduler_params *params, dit_sched
     return scheduler_alloc_noise(scheduler, params);
 }
 
-/* log(signal/noise): -inf at no signal, +inf at no noise; both are met, and the formulas above have their limits. */
+/* Returns log(signal/noise): -inf without signal, +inf without noise. Both occur, and the formulas above then have
+ * finite limits. */
 static double lambda_of(double product)
 {
     return 0.5 * log(product / (1.0 - product));

@@ -24,9 +24,9 @@ static dit_status read_variance(const dit_scheduler_params *params, bool *large)
     const char *type = "fixed_small";
     DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "variance_type", &type));
     *large = strcmp(type, "fixed_large") == 0;
-    /* fixed_small_log takes the same deviation by way of its logarithm */
+    /* fixed_small_log computes the deviation of fixed_small by its logarithm */
     if (*large || strcmp(type, "fixed_small") == 0 || strcmp(type, "fixed_small_log") == 0) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "variance_type \"%s\" is not built", type),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "variance_type \"%s\" is not implemented", type),
                           "fixed_small, fixed_small_log and fixed_large are; the sampler drops a learned variance, and "
                           "fixed_large_log has no real deviation in diffusers 0.33.1");
 }

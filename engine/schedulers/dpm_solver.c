@@ -18,7 +18,7 @@ typedef struct {
     float *x0[2]; /* newest at [step & 1] */
 } dpm_state;
 
-/* lambda_min_clipped cuts the noisy end off: the training timesteps below the result have lambda above it. */
+/* Applies lambda_min_clipped, which cuts the noisy end off: training timesteps below *end have a lambda above it. */
 static dit_status usable_timesteps(const dit_scheduler_params *params, const scheduler_betas *betas, int64_t *end)
 {
     double least = -INFINITY;
@@ -58,9 +58,9 @@ static dit_status read_solver(const dit_scheduler_params *params, dpm_state *s)
     s->heun = strcmp(solver, "heun") == 0;
     if (order == 3 || strcmp(algorithm, "dpmsolver++") != 0 || (!s->heun && strcmp(solver, "midpoint") != 0) ||
         s->prediction == DIT_PREDICTION_FLOW)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "DPM-Solver %s order %lld, solver_type %s is not built", algorithm,
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "DPM-Solver %s order %lld, solver_type %s is not implemented", algorithm,
                         (long long)order, solver);
-    if (*variance) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "variance_type \"%s\" is not built", variance);
+    if (*variance) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "variance_type \"%s\" is not implemented", variance);
     return DIT_OK;
 }
 
@@ -93,7 +93,7 @@ static dit_status dpm_create(const dit_scheduler_params *params, dit_scheduler *
     return st;
 }
 
-/* alpha and the variance-preserving sigma of a noise level */
+/* Splits a noise level into alpha and the variance-preserving sigma. */
 static void split_sigma(float level, double *alpha, double *sigma)
 {
     *alpha = 1.0 / sqrt((double)level * level + 1.0);

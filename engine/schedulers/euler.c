@@ -24,13 +24,15 @@ static dit_status read_options(const dit_scheduler_params *params, dit_predictio
     DIT_TRY(dit_json_optional_string(params->doc, params->config, params->pointer, "timestep_type", &timesteps));
     if (strcmp(interpolation, "linear") != 0 || strcmp(timesteps, "discrete") != 0 ||
         *prediction == DIT_PREDICTION_FLOW)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                        "EulerDiscreteScheduler with interpolation_type \"%s\", timestep_type \"%s\"%s is not built",
-                        interpolation, timesteps, *prediction == DIT_PREDICTION_FLOW ? ", flow_prediction" : "");
+        return DIT_FAIL(
+            DIT_ERR_UNSUPPORTED,
+            "EulerDiscreteScheduler with interpolation_type \"%s\", timestep_type \"%s\"%s is not implemented",
+            interpolation, timesteps, *prediction == DIT_PREDICTION_FLOW ? ", flow_prediction" : "");
     return DIT_OK;
 }
 
-/* Spacings that start at the last training timestep start from pure noise, the other from noise upon a sample. */
+/* Reads the deviation of the initial noise: spacings that start at the last training timestep start from pure noise,
+ * the other one from noise added to a sample. */
 static dit_status read_initial_noise(const dit_scheduler_params *params, dit_scheduler *scheduler)
 {
     const char *spacing = "linspace";
@@ -77,9 +79,9 @@ static void euler_scale_input(dit_scheduler *scheduler, int step, const float *s
                                                    .y = out});
 }
 
-/* By way of x0 and the slope, each operation rounded as in the library: from the sigma 4096 of a zero terminal SNR all
- * but 1/430 of the sample cancels in the first of 6 steps (1/100 of 20), and what is left carries those roundings. No
- * operator has them, so a device's sample comes to the host and goes back. */
+/* Steps by x0 and the slope, with each operation rounded as in the library. With a zero terminal SNR sigma begins at
+ * 4096, and in the first of 6 steps all but 1/430 of the sample cancels (of 20 steps all but 1/100), so these roundings
+ * show in the rest. No operator rounds so, hence a device's sample goes to the host and back. */
 static dit_status step_by_slope(dit_scheduler *scheduler, int step, bool v, const float *model_output, float *sample)
 {
     float sigma = scheduler->sigmas[step], delta = scheduler->sigmas[step + 1] - sigma;

@@ -34,9 +34,9 @@ static dit_status read_config(const dit_scheduler_params *params, flow_config *c
     DIT_TRY(dit_json_optional_bool(doc, config, at, "use_dynamic_shifting", &c->dynamic));
     DIT_TRY(dit_json_optional_string(doc, config, at, "time_shift_type", &time_shift));
     if (cJSON_GetObjectItemCaseSensitive(config, "shift_terminal"))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "shift_terminal is not built");
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "shift_terminal is not implemented");
     if (c->dynamic && strcmp(time_shift, "exponential") != 0)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "time_shift_type \"%s\" is not built", time_shift);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "time_shift_type \"%s\" is not implemented", time_shift);
     return DIT_OK;
 }
 
@@ -50,8 +50,8 @@ static float static_shift_f32(const flow_config *c, float sigma)
     return (float)c->shift * sigma / (1.0f + (float)(c->shift - 1.0) * sigma);
 }
 
-/* FluxPipeline's linspace(1, 1/N, N), which the library keeps in float32 through the shift. HunyuanVideoPipeline's
- * linspace(1, 0, N + 1) without its end rounds to the same floats. */
+/* Returns a sigma of FluxPipeline's linspace(1, 1/N, N), which the library keeps in float32 through the shift.
+ * HunyuanVideoPipeline's linspace(1, 0, N + 1) without its end rounds to equal floats. */
 static float given_sigma(const flow_config *c, double mu, int i, int N)
 {
     double step = N > 1 ? (1.0 / N - 1.0) / (N - 1) : 0.0;
@@ -59,7 +59,8 @@ static float given_sigma(const flow_config *c, double mu, int i, int N)
     return c->dynamic ? stretch / (stretch + (1.0f / sigma - 1.0f)) : static_shift_f32(c, sigma);
 }
 
-/* The library's own: linspace over timesteps in double, whose ends a static shift has moved once already. */
+/* Returns a sigma of the library's own linspace over timesteps, in double; a static shift has already moved its ends
+ * once. */
 static float default_sigma(const flow_config *c, double mu, int i, int N)
 {
     float low = 1.0f / (float)c->train, high = 1.0f;

@@ -10,7 +10,7 @@ extern const dit_scheduler_ops dit_scheduler_cogvideox_ddim, dit_scheduler_cogvi
     dit_scheduler_ddpm, dit_scheduler_dpm_solver, dit_scheduler_euler, dit_scheduler_flow_match_euler,
     dit_scheduler_unipc;
 
-/* Every scheduler. */
+/* All schedulers. */
 static const dit_scheduler_ops *const schedulers[] = {
     &dit_scheduler_cogvideox_ddim,
     &dit_scheduler_cogvideox_dpm,
@@ -41,7 +41,7 @@ static dit_status check_call(const dit_scheduler_params *params, const dit_sched
     if (!(params->eta >= 0 && params->eta <= 1))
         return DIT_FAIL(DIT_ERR_JSON_VALUE, "eta %g is outside 0..1", params->eta);
     if (params->eta > 0 && !ops->takes_eta)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "eta %g: %s has no use for it", params->eta, ops->class_name);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "eta %g: %s does not use eta", params->eta, ops->class_name);
     return DIT_OK;
 }
 
@@ -89,7 +89,8 @@ dit_status scheduler_alloc(dit_scheduler *scheduler, const dit_scheduler_params 
 dit_status scheduler_alloc_noise(dit_scheduler *scheduler, const dit_scheduler_params *params)
 {
     if (!params->noise)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s draws fresh noise at every step, and there is no source of it here",
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                        "%s draws fresh noise at every step, but this caller has no source of noise",
                         scheduler->ops->class_name);
     return dit_arena_fp32(&params->rt->image, params->elements, &scheduler->fresh_noise);
 }
@@ -117,7 +118,7 @@ dit_status scheduler_refuse_options(const dit_scheduler_params *params, const ch
     for (; *names; names++) {
         bool set = false;
         DIT_TRY(dit_json_optional_bool(params->doc, params->config, params->pointer, *names, &set));
-        if (set) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "scheduler option %s is not built", *names);
+        if (set) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "scheduler option %s is not implemented", *names);
     }
     return DIT_OK;
 }

@@ -31,7 +31,7 @@ static dit_status read_spacing(const dit_scheduler_params *params, const schedul
     return DIT_OK;
 }
 
-/* Grid point `point` counts from the lowest. */
+/* Returns a grid point of linspace or leading; `point` counts from the lowest. */
 static double on_line(const spacing *s, int64_t point)
 {
     int64_t intervals = s->multistep ? s->steps : s->steps - 1;
@@ -45,7 +45,8 @@ static double leading(const spacing *s, int64_t point)
     return (double)(point * (s->end / (s->steps + (s->multistep ? 1 : 0))) + s->offset);
 }
 
-/* NumPy's arange adds up rounded differences, which decides where an exact half goes. */
+/* Returns a step of trailing spacing. NumPy's arange adds up rounded differences, which decides how an exact half is
+ * rounded. */
 static double trailing(const spacing *s, int64_t step)
 {
     double begin = (double)s->end, ratio = (double)s->train / (double)s->steps;
@@ -73,8 +74,8 @@ dit_status scheduler_place_timesteps(const dit_scheduler_params *params, const s
         if (timesteps[i] < 0 || timesteps[i] > (float)(s.train - 1) || (i > 0 && timesteps[i] >= timesteps[i - 1]))
             return dit_error_hint(
                 DIT_FAIL(DIT_ERR_JSON_VALUE,
-                         "step %lld of %lld would be at timestep %g: %s spacing with steps_offset %lld does not put so "
-                         "many different ones on %lld training timesteps",
+                         "step %lld of %lld would be at timestep %g: %s spacing with steps_offset %lld cannot place so "
+                         "many different timesteps on %lld training timesteps",
                          (long long)i, (long long)s.steps, (double)timesteps[i], spacing_names[s.kind],
                          (long long)s.offset, (long long)s.end),
                 "take fewer steps or a smaller steps_offset");

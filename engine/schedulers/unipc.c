@@ -1,5 +1,5 @@
-/* UniPC: a predictor and a corrector of the same order, multistep. Source: Zhao et al., UniPC (arXiv:2302.04867), for
- * data and for noise prediction; timesteps, sigmas and order rules of diffusers 0.33.1 UniPCMultistepScheduler.
+/* UniPC: a multistep predictor with a corrector of equal order. Source: Zhao et al., UniPC (arXiv:2302.04867), for data
+ * and for noise prediction; timesteps, sigmas and order rules of diffusers 0.33.1 UniPCMultistepScheduler.
  *
  * With lambda = log(alpha / sigma), h = lambda_t - lambda_s, m_k the converted model outputs (x0, or the noise) from
  * newest to older, r_k = (lambda_k - lambda_s) / h, D_k = (m_k - m_0) / r_k, and hh = -h for x0, h for noise:
@@ -24,7 +24,7 @@ typedef struct {
     int order;
     bool bh1, predict_clean, lower_order_final, flow, zero_final;
     dit_prediction prediction;
-    bool *keeps;           /* [steps] the sample after this step is not corrected       */
+    bool *keeps;           /* [steps] whether the sample after this step stays uncorrected */
     int *orders;           /* [steps] order of each predictor and of its corrector      */
     float *model[HISTORY]; /* converted outputs, that of step i at [i % HISTORY]        */
     float *last_sample;    /* where the last predictor began                            */
@@ -78,17 +78,17 @@ static dit_status read_options(const dit_scheduler_params *params, unipc_state *
     DIT_TRY(dit_json_optional_bool(doc, config, params->pointer, "use_flow_sigmas", &s->flow));
     DIT_TRY(read_solver_type(params, s));
     if (order > MAX_ORDER)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "solver_order %lld is not built; 1 to %d are", (long long)order,
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "solver_order %lld is not implemented; 1 to %d are", (long long)order,
                         MAX_ORDER);
     s->order = (int)order;
     return DIT_OK;
 }
 
-/* Combinations that diffusers takes and that give no number, or none with a meaning. */
+/* Refuses combinations that diffusers accepts but that give no number, or no meaningful one. */
 static dit_status check_options(const dit_scheduler_params *params, const unipc_state *s)
 {
     if (cJSON_GetObjectItemCaseSensitive(params->config, "solver_p"))
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "solver_p, another scheduler as predictor, is not built");
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "solver_p, another scheduler as predictor, is not implemented");
     if (s->prediction == DIT_PREDICTION_FLOW && (!s->flow || !s->predict_clean))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "flow_prediction needs use_flow_sigmas and predict_x0");
     if (s->zero_final && !s->predict_clean)
@@ -102,7 +102,8 @@ static dit_status check_options(const dit_scheduler_params *params, const unipc_
 
 /* ---- sigmas ------------------------------------------------------------------------------------------------------ */
 
-/* linspace(0, 1 - 1/train, N + 1) downwards without its 0, shifted; the timesteps are cut to whole ones. */
+/* Places sigmas as linspace(0, 1 - 1/train, N + 1) downwards without its 0, shifted; timesteps are truncated to whole
+ * numbers. */
 static dit_status place_flow_sigmas(const dit_scheduler_params *params, int64_t train, bool zero,
                                     dit_scheduler *scheduler)
 {
@@ -172,7 +173,8 @@ static dit_status unipc_create(const dit_scheduler_params *params, dit_scheduler
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-/* Scalars in float32 and in the library's order: phi_k loses digits to cancellation, and both must lose the same. */
+/* Scalars in float32 and in the library's order: phi_k loses digits to cancellation, and both must lose the same
+ * ones. */
 typedef struct {
     float alpha, sigma, lambda;
 } level;
@@ -214,7 +216,7 @@ static void solve_powers(int n, const float *r, const float *b, double *rho)
     }
 }
 
-/* b_i of the header, i from 1. */
+/* Computes b_i of the header, i from 1. */
 static void phi_terms(int n, float hh, float bh, float *b)
 {
     float phi = expm1f(hh) / hh - 1.0f, factorial = 1.0f;
@@ -225,7 +227,7 @@ static void phi_terms(int n, float hh, float bh, float *b)
     }
 }
 
-/* Weights of the D terms: `known` older outputs at r[], and for the corrector a last one at r = 1. */
+/* Computes the weights of the D terms: `known` older outputs at r[], and for the corrector a last one at r = 1. */
 static void weigh(int known, bool corrector, float *r, float hh, float bh, double *rho)
 {
     float b[HISTORY];
@@ -240,8 +242,8 @@ static void weigh(int known, bool corrector, float *r, float hh, float bh, doubl
     solve_powers(n, r, b, rho);
 }
 
-/* From sigma index `from` to from + 1. m[0] belongs to `from`, m[k] to from - k; the corrector's m[order] to its end.
- */
+/* Makes the update from sigma index `from` to from + 1. m[0] belongs to `from`, m[k] to from - k; the corrector's
+ * m[order] belongs to from + 1. */
 static update make_update(const dit_scheduler *scheduler, int from, int order, bool corrector)
 {
     const unipc_state *s = scheduler->state;
@@ -282,7 +284,7 @@ static void apply(dit_scheduler *scheduler, const update *u, int step, int order
     ops_combine(scheduler->rt, &args);
 }
 
-/* The model output at this step, as x0 or as noise. */
+/* Converts the model output at this step to x0 or to noise. */
 static void convert(dit_scheduler *scheduler, int step, const float *model_output, const float *sample)
 {
     const unipc_state *s = scheduler->state;

@@ -102,5 +102,5 @@ mkdir "$work/unknown"
 printf '{"_class_name": "NoSuchTransformer"}' >"$work/unknown/config.json"
 "$ditbench" golden "$work/unknown" >"$work/out" 2>&1
 [ $? -eq 77 ] && grep -q E_UNSUPPORTED "$work/out"
-report $? "an architecture that is not built is skipped with its reason, exit code 77"
+report $? "an architecture that is not implemented is skipped with its reason, exit code 77"
 tap_end

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every model class that is built with every method that there is. Long form (DITBENCH_TEST_ALL=1): on 2, 4 and (hybrids
+# Every model class that is implemented with every method that there is. Long form (DITBENCH_TEST_ALL=1): on 2, 4 and (hybrids
 # of three axes) 8 ranks; methods with stale steps with 0, 1 and all steps synchronous. Short form: on the fewest ranks
 # that the method takes, with 1 step synchronous; each pair of model and method that the long form has. The matrix
 # comes from the registries; what is missing from it fails. Each cell: bytes and messages of the closed form, memory by class as counted without computing on every rank,
@@ -25,7 +25,7 @@ write() { # models, options
 write "$work/models.json" "$form" >"$work/matrix.json" 2>"$work/log"
 status=$?
 sed 's/^/# /' "$work/log"
-report "$status" "every class that is built has a small model"
+report "$status" "every class that is implemented has a small model"
 "$build/bin/ditbench" expand "$work/matrix.json" --json >"$work/plan.json" 2>"$work/log"
 report $? "the matrix is a workload"
 

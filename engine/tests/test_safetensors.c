@@ -213,7 +213,8 @@ static void reads_outside_a_tensor_are_refused(void **state)
     float values[4];
     assert_int_equal(dit_tensor_read(&view, 1, 3, values), DIT_OK);
     assert_true(values[2] == 4);
-    assert_fails(dit_tensor_read(&view, 2, 3, values), DIT_ERR_SHAPE, "3 elements from 2 on are asked for, but it has 4");
+    assert_fails(dit_tensor_read(&view, 2, 3, values), DIT_ERR_SHAPE,
+                 "3 elements from 2 on are asked for, but it has 4");
     assert_int_equal(dit_tensor_read(&view, -1, 1, values), DIT_ERR_SHAPE);
     assert_int_equal(dit_tensor_read(&view, 0, -1, values), DIT_ERR_SHAPE);
     assert_int_equal(dit_tensor_read(&view, 5, 0, values), DIT_ERR_SHAPE);

@@ -61,5 +61,5 @@ decode pixels "$kl" 1 '"height_px": 47, "width_px": 40' false 1
 report $? "a height that latents cannot give is refused"
 decode class "${kl/AutoencoderKL/AutoencoderDC}" 1 "$square" false 1
 [ $? -ne 0 ] && grep -q 'E_UNSUPPORTED: .*AutoencoderDC' "$work/class.log" && grep -q 'AutoencoderKLCogVideoX' "$work/class.log"
-report $? "another class is refused, with those that are built"
+report $? "another class is refused, with those that are implemented"
 tap_end

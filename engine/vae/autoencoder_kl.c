@@ -1,6 +1,6 @@
-/* AutoencoderKL: the picture VAE of Stable Diffusion, PixArt, SD3, FLUX, HunyuanDiT and Latte, decoder and encoder.
+/* AutoencoderKL: the image VAE of Stable Diffusion, PixArt, SD3, FLUX, HunyuanDiT and Latte, decoder and encoder.
  * Source: Rombach et al., arXiv:2112.10752; parameter names and arithmetic of diffusers 0.33.1 AutoencoderKL. Frames
- * are pictures of their own and decoded one by one.
+ * of a video are decoded one by one, as images.
  */
 #include "engine/vae/vae_impl.h"
 
@@ -17,7 +17,7 @@ typedef struct {
     int stages;
 } kl_config;
 
-/* One resolution: residual blocks, then a change of resolution but for the last. */
+/* One resolution: residual blocks, then a change of resolution, except in the last stage. */
 typedef struct {
     vae_resnet *resnets;
     int64_t count;
@@ -73,7 +73,7 @@ static dit_status read_config(const dit_config *config, kl_config *c)
     DIT_TRY(dit_config_read(config, fields, c));
     DIT_TRY(vae_read_stages(config, "DownEncoderBlock2D", "UpDecoderBlock2D", MAX_STAGES, c->widths, &c->stages));
     if (!c->mid_attention || c->widths[c->stages - 1] <= MAX_HEAD) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention over %lld channels: up to %d are built",
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention over %lld channels: up to %d are implemented",
                     (long long)c->widths[c->stages - 1], MAX_HEAD);
 }
 
@@ -213,7 +213,7 @@ static dit_status decode_frame(dit_vae *vae, vae_source latents, int64_t frame, 
     }
     x = vae_conv_forward(&walk, &m->decoder.conv_in, VAE_CONV_PLAIN, x, 2);
     DIT_TRY(walk_decoder_middle(vae, &walk, &m->decoder, &x));
-    x = vae_take_band(&walk, x); /* what comes before is small, and its attention sees all rows */
+    x = vae_take_band(&walk, x); /* layers before this are small, and their attention sees all rows */
     for (int i = 0; i < m->decoder.stage_count; i++) {
         x = walk_stage(&walk, &m->decoder.stages[i], VAE_CONV_UP, x);
         DIT_TRY(vae_tap(vae, x, "decoder.up_block_%d", i));

@@ -1,10 +1,10 @@
 /* AutoencoderKLCogVideoX: the causal 3-D video VAE of CogVideoX, decoder.
  * Source: Yang et al., arXiv:2408.06072; parameter names and arithmetic of diffusers 0.33.1 AutoencoderKLCogVideoX.
  *
- * Two latent frames are decoded at a time, the first chunk of an odd number takes three. Convolutions look back two
- * frames: into the chunk before, of which they keep the last two frames, or at the first frame repeated. The latents
- * themselves scale and shift every norm. Group norms see one chunk. No layer but the norms sees more than three rows,
- * so that a shared decode is cut before the first convolution.
+ * Two latent frames are decoded at a time; with an odd number the first chunk has three. Convolutions look back two
+ * frames: into the chunk before, whose last two frames they keep, or at the first frame, repeated. The latents scale
+ * and shift every norm. Group norms see one chunk. No layer but the norms sees more than three rows, so a shared decode
+ * is cut before the first convolution.
  */
 #include "engine/vae/vae_impl.h"
 
@@ -60,7 +60,7 @@ static const dit_config_only only[] = {
     {0},
 };
 
-/* Number of times that time is doubled. */
+/* Returns how many stages double the frames. */
 static int doublings(int64_t temporal)
 {
     int levels = 0;
@@ -76,7 +76,7 @@ static dit_status read_config(const dit_config *config, cog_config *c)
     DIT_TRY(vae_read_stages(config, "CogVideoXDownBlock3D", "CogVideoXUpBlock3D", MAX_STAGES, c->widths, &c->stages));
     if (INT64_C(1) << doublings(c->temporal) == c->temporal && doublings(c->temporal) < c->stages) return DIT_OK;
     return DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                    "temporal_compression_ratio %lld: only powers of two up to %lld are built for %d stages",
+                    "temporal_compression_ratio %lld: only powers of two up to %lld are implemented for %d stages",
                     (long long)c->temporal, 1LL << (c->stages - 1), c->stages);
 }
 
@@ -176,8 +176,8 @@ static dit_status cog_allocate(dit_vae *vae)
     return for_each_causal(vae->state, allocate_cache, vae->params.rt);
 }
 
-/* Nearest doubling of space, and of time where the stage does (of an odd number of frames the first stays single), then
- * a 2-D convolution. The convolution runs before time is doubled: equal frames stay equal. */
+/* Upsamples: doubles space (nearest) and, in some stages, time (with an odd number of frames the first stays single),
+ * then runs a 2-D convolution. The convolution runs before time is doubled, because equal frames stay equal. */
 static vae_tensor upsample(const vae_walk *walk, cog_stage *stage, vae_tensor x)
 {
     vae_tensor y = vae_conv_forward(walk, &stage->upsample, VAE_CONV_UP, x, vae_other_slot(x.slot, -1));
@@ -190,7 +190,7 @@ static dit_status decode_chunk(dit_vae *vae, vae_source latents, int64_t first, 
     cog *m = vae->state;
     vae_walk walk = {.memory = &vae->memory, .bands = &vae->bands, .latent = z, .keep = keep};
     DIT_TRY(vae_from_planes(walk.memory, latents, first, z));
-    if (m->c.post_quant) { /* conditions the norms too */
+    if (m->c.post_quant) { /* its output conditions the norms, too */
         vae_tensor plain = z;
         plain.slot = 0;
         DIT_TRY(vae_from_planes(walk.memory, latents, first, plain));

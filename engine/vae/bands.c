@@ -45,7 +45,7 @@ dit_status vae_bands_allocate(vae_bands *b, int64_t picture_floats)
     return DIT_OK;
 }
 
-/* Row `row` of every frame, next to each other. */
+/* Packs row `row` of every frame densely. */
 static void pack_row(vae_bands *b, const float *x, int64_t frames, int64_t height, int64_t row_floats, int64_t row,
                      float *to)
 {
@@ -59,7 +59,7 @@ static void pack_row(vae_bands *b, const float *x, int64_t frames, int64_t heigh
                                      .dst_stride = {0, 0, row_floats}});
 }
 
-/* Up go the first rows, down the last; both ways at once. */
+/* Sends the first rows up and the last rows down, both at once. */
 static dit_status exchange(vae_bands *b, int above, int below, float *from_above, float *from_below, int64_t bytes)
 {
     dit_comm_exchange up, down;
@@ -89,7 +89,7 @@ void vae_bands_reduce(vae_bands *b, const dit_group_norm_args *args)
     own.moments = moments;
     ops_group_moments(b->rt, &own);
     if (b->status == DIT_OK) b->status = dit_runtime_download(b->rt, moments, 2 * args->groups);
-    const double between = dit_fault_variance() ? 0 : 1; /* how much the means of the ranks count in the variance */
+    const double between = dit_fault_variance() ? 0 : 1; /* weight of the ranks' different means in the variance */
     for (int64_t g = 0; g < args->groups; g++) {
         sums[2 * g] = count * moments[2 * g];
         sums[2 * g + 1] = count * (moments[2 * g + 1] + between * moments[2 * g] * moments[2 * g]);

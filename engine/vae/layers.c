@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { PREFIX = 160, NAME = 192 };
-static const float NORM_EPS = 1e-6f; /* every group norm of these VAEs, whatever norm_eps says of others */
+static const float NORM_EPS = 1e-6f; /* of every group norm of these VAEs; norm_eps is for other layers */
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -50,7 +50,7 @@ void vae_conv_forget(vae_conv *conv)
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-/* [out, in, taps] to [out, taps, in]: channels fastest, as activations lie. */
+/* Reorders [out, in, taps] to [out, taps, in]: channels fastest, as in activations. */
 static void channels_last(const float *stored, int64_t out, int64_t in, int64_t taps, float *weights)
 {
     for (int64_t o = 0; o < out; o++)
@@ -135,7 +135,7 @@ dit_status vae_load_resnet(const vae_loader *l, int64_t in, int64_t out, vae_res
     return dit_weights_linear_named(l->rt, l->weights, out, in, &resnet->shortcut, "%s.conv_shortcut", prefix);
 }
 
-/* Files from before diffusers 0.12 call the projections query, key, value and proj_attn. */
+/* Loads attention. Files from before diffusers 0.12 call the projections query, key, value and proj_attn. */
 dit_status vae_load_attention(const vae_loader *l, int64_t channels, vae_attention *attention, const char *prefix)
 {
     static const char *const current[4] = {"to_q", "to_k", "to_v", "to_out.0"};
@@ -156,7 +156,7 @@ dit_status vae_load_attention(const vae_loader *l, int64_t channels, vae_attenti
 
 /* ---- walking ----------------------------------------------------------------------------------------------------- */
 
-/* y = x W^T + b (+ what y holds). */
+/* y = x W^T + b, or with `add` y += x W^T + b. */
 static void apply_linear(const vae_walk *walk, const dit_linear *linear, vae_tensor x, vae_tensor y, bool add)
 {
     vae_memory *m = walk->memory;
@@ -181,7 +181,7 @@ vae_tensor vae_linear_forward(const vae_walk *walk, const dit_linear *linear, va
     return y;
 }
 
-/* Lines of `channels` floats, dense. */
+/* Copies lines of `channels` floats, dense. */
 static void copy_lines(const vae_walk *walk, const float *from, int64_t lines, int64_t channels, float *to)
 {
     ops_copy(walk->memory->rt, &(dit_copy_args){.n0 = 1,
@@ -194,7 +194,7 @@ static void copy_lines(const vae_walk *walk, const float *from, int64_t lines, i
                                                 .dst_stride = {0, 0, channels}});
 }
 
-/* The last frames of this chunk, for the next; of a band with the rows next to them, in `args`. */
+/* Keeps the last frames of this chunk for the next one; for a band also the rows next to them, which are in `args`. */
 static void keep_frames(const vae_walk *walk, vae_conv *conv, const vae_tensor *x, const dit_conv_args *args)
 {
     int64_t kept = conv->kernel[0] - 1, row = x->width * x->channels, frame = x->height * row;
@@ -211,8 +211,8 @@ static void keep_frames(const vae_walk *walk, vae_conv *conv, const vae_tensor *
     conv->cached = true;
 }
 
-/* Of one edge, [front + frames, row]: what lies before the frames as the frames before do, kept or the first repeated.
- */
+/* Fills the first rows of one edge [front + frames, row], which belong to the frames before: rows that were kept, or
+ * the first frame's row, repeated. */
 static void fill_edge_front(const vae_walk *walk, const vae_conv *conv, const vae_tensor *x, const float *kept,
                             float *edge)
 {
@@ -223,7 +223,7 @@ static void fill_edge_front(const vae_walk *walk, const vae_conv *conv, const va
         for (int64_t i = 0; i < front; i++) copy_lines(walk, edge + front * row, x->width, x->channels, edge + i * row);
 }
 
-/* The rows next to a band, for a convolution that sees them. */
+/* Fetches the rows next to a band, for a convolution that sees them. */
 static void exchange_edges(const vae_walk *walk, const vae_conv *conv, const vae_tensor *x, dit_conv_args *args)
 {
     vae_bands *b = walk->bands;
@@ -241,7 +241,7 @@ static void exchange_edges(const vae_walk *walk, const vae_conv *conv, const vae
     args->below = below ? b->below : NULL;
 }
 
-/* y = conv(x) (+ what y holds). */
+/* y = conv(x), or with `add` y += conv(x). */
 static void apply_conv(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, vae_tensor y, bool add)
 {
     vae_memory *m = walk->memory;
@@ -274,8 +274,8 @@ vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind 
     return y;
 }
 
-/* Scale and shift of the norm at every latent position: a 1 x 1 convolution of the enlarged latents is the enlarged
- * convolution. */
+/* Computes scale and shift of the norm at every latent position: a 1 x 1 convolution of the enlarged latents equals the
+ * enlarged convolution of the latents. */
 static vae_tensor make_field(const vae_walk *walk, const vae_norm *norm)
 {
     return vae_linear_forward(walk, &norm->field, walk->latent, VAE_SLOT_FIELD);
@@ -356,7 +356,7 @@ vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int to)
 vae_tensor vae_resnet_forward(const vae_walk *walk, vae_resnet *resnet, vae_tensor x)
 {
     int a = vae_other_slot(x.slot, -1), b = vae_other_slot(x.slot, a);
-    if (resnet->has_shortcut) { /* x is not needed after the shortcut: the norm may take its place */
+    if (resnet->has_shortcut) { /* x is not needed after the shortcut, so the norm may overwrite it */
         vae_tensor sum = vae_linear_forward(walk, &resnet->shortcut, x, b);
         vae_tensor hidden = vae_norm_forward(walk, &resnet->norm1, DIT_ACT_SILU, x, x.slot);
         hidden = vae_conv_forward(walk, &resnet->conv1, VAE_CONV_PLAIN, hidden, a);
@@ -371,7 +371,7 @@ vae_tensor vae_resnet_forward(const vae_walk *walk, vae_resnet *resnet, vae_tens
     return x;
 }
 
-/* One head as wide as the channels, over all positions of a frame. */
+/* Attends over all positions of a frame, with one head as wide as the channels. */
 vae_tensor vae_attention_forward(const vae_walk *walk, const vae_attention *attention, vae_tensor x)
 {
     vae_memory *m = walk->memory;

@@ -1,8 +1,8 @@
 /* Layers that VAEs share: convolutions, norms, residual blocks and the attention in the middle, over channels-last
  * activations in a few memory slots.
  *
- * A walk through a decoder only ever needs three activations at once: a layer reads one slot and writes another. Walked
- * dry (memory.planning), layers compute nothing and note how large each slot gets.
+ * A walk through a decoder never needs more than three activations at once: a layer reads one slot and writes another.
+ * In a dry walk (memory.planning) layers compute nothing and note how large each slot gets.
  */
 #ifndef DIT_ENGINE_VAE_LAYERS_H
 #define DIT_ENGINE_VAE_LAYERS_H
@@ -24,20 +24,20 @@ typedef struct {
 typedef struct {
     int slot;
     int64_t frames, height, width, channels;
-    bool band; /* this rank's rows of it, the others have the rest */
+    bool band; /* true: it holds this rank's rows only */
 } vae_tensor;
 int64_t vae_tensor_positions(const vae_tensor *x);
-/* The slot's memory, large enough for x; NULL while planning, which notes the size. */
+/* Returns the slot's memory, which is large enough for x. While planning it notes the size and returns NULL. */
 float *vae_tensor_data(vae_memory *m, const vae_tensor *x);
-/* Takes what the dry walk found from rt->step. */
+/* Allocates the sizes that the dry walk noted from rt->step. */
 dit_status vae_memory_allocate(vae_memory *m);
 
-/* Kernel [time, height, width]. More than one frame deep it is causal: before the first chunk the first frame repeats,
- * afterwards come the last frames of the chunk before. */
+/* A convolution with kernel [time, height, width]. If it is more than one frame deep it is causal: before the first
+ * chunk the first frame repeats; before later chunks lie the last frames of the chunk before. */
 typedef struct {
     dit_linear weights;
     int64_t in, out, kernel[3];
-    float *cache; /* the last kernel[0] - 1 frames of the chunk before; of a band then the rows above and below them */
+    float *cache; /* the last kernel[0] - 1 frames of the chunk before; for a band then the rows above and below them */
     int64_t cache_floats;
     bool cached; /* the cache holds something */
 } vae_conv;
@@ -45,14 +45,14 @@ typedef struct {
 typedef struct {
     const float *weight, *bias; /* [channels] */
     int64_t channels, groups;
-    dit_linear field; /* scale and shift [2 channels] of a latent position */
+    dit_linear field; /* gives scale and shift [2 channels] of a latent position */
     bool conditioned;
 } vae_norm;
 
 typedef struct {
     vae_norm norm1, norm2;
     vae_conv conv1, conv2;
-    dit_linear shortcut; /* where the widths differ */
+    dit_linear shortcut; /* only where the widths differ */
     bool has_shortcut;
 } vae_resnet;
 
@@ -64,7 +64,7 @@ typedef struct {
 /* How a walk goes: the latents that condition norms, and which chunk of the frames this is. */
 typedef struct {
     vae_memory *memory;
-    vae_bands *bands;  /* what a band exchanges through */
+    vae_bands *bands;  /* through which bands exchange rows */
     vae_tensor latent; /* in VAE_SLOT_LATENT */
     bool keep;         /* another chunk follows: causal convolutions keep their last frames */
 } vae_walk;
@@ -77,7 +77,8 @@ typedef struct {
     int64_t condition; /* latent channels that condition the norms; 0: none                   */
 } vae_loader;
 
-/* `prefix`.weight [out, in, (t,) y, x] and .bias, from printf. A kernel of {1, 3, 3} is 2-D. */
+/* Loads `prefix`.weight [out, in, (t,) y, x] and .bias; the prefix is printf-formatted. A kernel of {1, 3, 3} is
+ * 2-D. */
 dit_status vae_load_conv(const vae_loader *l, int64_t in, int64_t out, const int64_t kernel[3], vae_conv *conv,
                          const char *format, ...) __attribute__((format(printf, 6, 7)));
 dit_status vae_load_causal_conv(const vae_loader *l, int64_t in, int64_t out, vae_conv *conv, const char *prefix);
@@ -86,25 +87,25 @@ dit_status vae_load_resnet(const vae_loader *l, int64_t in, int64_t out, vae_res
     __attribute__((format(printf, 5, 6)));
 dit_status vae_load_attention(const vae_loader *l, int64_t channels, vae_attention *attention, const char *prefix);
 
-/* A slot of the first three other than those. */
+/* Returns the one of the first three slots that is neither a nor b. */
 int vae_other_slot(int a, int b);
 
-/* x to slot `to`. */
+/* Applies a linear layer to x, into slot `to`. */
 vae_tensor vae_linear_forward(const vae_walk *walk, const dit_linear *linear, vae_tensor x, int to);
 typedef enum { VAE_CONV_PLAIN, VAE_CONV_UP, VAE_CONV_DOWN } vae_conv_kind;
 vae_tensor vae_conv_forward(const vae_walk *walk, vae_conv *conv, vae_conv_kind kind, vae_tensor x, int to);
-/* This rank's rows of x, which every rank has whole; x itself where a decode is not shared. */
+/* Returns this rank's rows of x, which every rank holds whole; x itself where a decode is not shared. */
 vae_tensor vae_take_band(const vae_walk *walk, vae_tensor x);
-/* Norm and SiLU into slot `to`, which may be x's own. */
+/* Applies norm and activation, into slot `to`, which may be that of x. */
 vae_tensor vae_norm_forward(const vae_walk *walk, const vae_norm *norm, dit_activation activation, vae_tensor x,
                             int to);
 vae_tensor vae_resnet_forward(const vae_walk *walk, vae_resnet *resnet, vae_tensor x);
 vae_tensor vae_attention_forward(const vae_walk *walk, const vae_attention *attention, vae_tensor x);
 
-/* Each frame twice, but the first of an odd number. */
+/* Doubles each frame, except the first of an odd number. */
 vae_tensor vae_double_frames(const vae_walk *walk, vae_tensor x, int to);
 
-/* Memory for what causal convolutions keep, after the dry walk; forgetting it, before the first chunk. */
+/* Allocate what causal convolutions keep, after the dry walk; and forget it, before the first chunk. */
 dit_status vae_conv_allocate(dit_runtime *rt, vae_conv *conv);
 void vae_conv_forget(vae_conv *conv);
 

@@ -10,7 +10,7 @@
 
 extern const dit_vae_class dit_vae_autoencoder_kl, dit_vae_autoencoder_kl_cogvideox;
 
-/* Every class. */
+/* All classes. */
 static const dit_vae_class *const classes[] = {
     &dit_vae_autoencoder_kl,
     &dit_vae_autoencoder_kl_cogvideox,
@@ -37,7 +37,7 @@ dit_status dit_vae_read_facts(const dit_config *config, dit_vae_facts *out)
     return klass->read_facts(config, out);
 }
 
-/* An odd number of latent frames begins with one that is a single picture; an even number has none. */
+/* Returns the frames of a decode. Of an odd number of latent frames the first one decodes to a single frame. */
 int64_t dit_vae_output_frames(const dit_vae_facts *facts, int64_t latent_frames)
 {
     return latent_frames % 2 ? (latent_frames - 1) * facts->temporal + 1 : latent_frames * facts->temporal;
@@ -65,7 +65,7 @@ static dit_status plan_tiles(dit_vae *vae)
     for (int i = 0; i < 2; i++)
         if (step[i] < 1 || step[i] * f->spatial != px[i] - blend[i])
             return dit_error_hint(DIT_FAIL(DIT_ERR_SHAPE,
-                                           "tiles of %lld pixels that overlap by %g do not begin at whole latents of "
+                                           "tiles of %lld pixels that overlap by %g do not begin at a whole latent of "
                                            "%lld pixels",
                                            (long long)px[i], overlap[i], (long long)f->spatial),
                                   "choose a tile whose size times the overlap is a multiple of the latent");
@@ -94,7 +94,8 @@ static dit_status allocate_tiles(dit_vae *vae)
     return dit_arena_host(step, columns * planes * vae->blend_height * width, &vae->above);
 }
 
-/* The dry walk: decode (and encode) the largest piece without computing, then take what that noted. */
+/* Plans memory by a dry walk: decodes (and encodes) the largest piece without computing, then allocates what was noted.
+ */
 static dit_status plan_memory(dit_vae *vae)
 {
     const vae_source nothing = {0};
@@ -121,7 +122,7 @@ static dit_status create(dit_vae *vae)
         return DIT_FAIL(DIT_ERR_SHAPE, "latents of %lld frames of %lld x %lld cannot be decoded", (long long)p->frames,
                         (long long)p->height, (long long)p->width);
     if (p->encoder && !vae->klass->encode)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the encoder of %s is not built", vae->klass->class_name);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "the encoder of %s is not implemented", vae->klass->class_name);
     DIT_TRY(plan_tiles(vae));
     DIT_TRY(vae_bands_init(&vae->bands, p->rt, p->rows, p->height, vae->tiled));
     DIT_TRY(vae->klass->load(vae));
@@ -168,8 +169,8 @@ static dit_status require_types(const dit_config *config, const char *key, const
     cJSON_ArrayForEach(item, list)
     {
         if (cJSON_IsString(item) && strcmp(item->valuestring, type) == 0) continue;
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s holds \"%s\"; only %s is built", key,
-                        cJSON_IsString(item) ? item->valuestring : "something that is no name", type);
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has \"%s\"; only %s is implemented", key,
+                        cJSON_IsString(item) ? item->valuestring : "a value that is not a string", type);
     }
     return DIT_OK;
 }
@@ -237,7 +238,7 @@ static int64_t tiles_of(const dit_vae *vae)
     return tiles_along(vae->params.height, vae->overlap_height) * tiles_along(vae->params.width, vae->overlap_width);
 }
 
-/* What is tapped is a part: the dry walk counts them, a decode tells them. */
+/* Counts a part in the dry walk, and reports it in a decode. A part is what lies between two taps. */
 static void tell_part(dit_vae *vae)
 {
     const dit_vae_params *p = &vae->params;
@@ -265,13 +266,14 @@ dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...)
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-/* A rectangle of planes, channels and frames together: [planes, height, width], dense. */
+/* A rectangle of planes [planes, height, width], dense; channels and frames together are the planes. */
 typedef struct {
     float *data;
     int64_t planes, height, width;
 } tile_view;
 
-/* One line or column of b: the weight of b grows from 0 to 1 over the seam. diffusers' blend_v and blend_h. */
+/* Blends one line or column of b with a: the weight of b grows from 0 to 1 over the seam. diffusers' blend_v and
+ * blend_h. */
 static float blend(float a, float b, int64_t at, int64_t extent)
 {
     float weight = (float)((double)at / (double)extent);
@@ -305,7 +307,7 @@ static void blend_left(tile_view left, tile_view tile, int64_t limit)
         }
 }
 
-/* The last lines or columns of a tile, which the next one blends with. */
+/* Keeps the last lines or columns of a tile, with which the next one is blended. */
 static tile_view keep_bottom(tile_view tile, int64_t extent, float *to)
 {
     tile_view kept = {to, tile.planes, extent < tile.height ? extent : tile.height, tile.width};
@@ -325,7 +327,7 @@ static tile_view keep_right(tile_view tile, int64_t extent, float *to)
     return kept;
 }
 
-/* What of a tile is final: all but the seam that the next tiles take. */
+/* Writes the final part of a tile: all but the seam that the next tiles blend. */
 static void place_tile(const dit_vae *vae, tile_view tile, int64_t top, int64_t begin, float *image)
 {
     int64_t height = vae->params.height * vae->facts.spatial, width = vae->params.width * vae->facts.spatial;
@@ -349,8 +351,8 @@ static dit_status decode_tile(dit_vae *vae, const float *latents, int64_t y, int
     return vae->klass->decode(vae, from, size, to);
 }
 
-/* Tile by tile, line by line. Only the seams of the last line of tiles and of the last tile are kept. Every column of
- * tiles has its own seam, because neighbours overlap. */
+/* Decodes tile by tile, line by line. Only the seams of the last line of tiles and of the last tile are kept. Every
+ * column of tiles has its own seam, because neighbours overlap. */
 static dit_status decode_tiled(dit_vae *vae, const float *latents, float *image)
 {
     int64_t spatial = vae->facts.spatial, rows = tiles_along(vae->params.height, vae->overlap_height);

@@ -1,15 +1,15 @@
-/* VAE: from latents to pictures and back, by diffusers' own config and parameter names. One file and one row in vae.c
- * for each class.
+/* VAE: decodes latents to images and encodes images, by diffusers' config and parameter names. Each class has a file
+ * and a row in vae.c.
  *
- * One rank decodes alone, or all ranks of a communicator share a decode by rows (engine/vae/bands.h): the same picture
- * but for the order of sums, in about a share of the memory. Encoding is not shared. Inside, activations are
- * channels-last [frames, height, width, channels]; outside, latents and pictures are planes [channels, frames, height,
- * width]. All memory is taken at create from the runtime's arenas: a dry walk through the decoder finds what the
- * largest decode needs. Decoding allocates nothing.
+ * One rank decodes alone, or all ranks of a communicator share a decode by rows (engine/vae/bands.h): the image differs
+ * only by the order of sums, and each rank needs about its share of the memory. Encoding is not shared. Inside,
+ * activations are channels-last [frames, height, width, channels]; outside, latents and images are planes [channels,
+ * frames, height, width]. create takes all memory from the runtime's arenas, after a dry walk through the decoder has
+ * found what the largest decode needs. Decoding allocates nothing.
  *
- * Tiling (diffusers' tiled_decode) cuts the latents into overlapping tiles, decodes each alone and blends the seams. It
- * is an approximation: convolutions see zeros at the edges of a tile, and group norms the statistics of a tile. What it
- * needs is bounded by the tile and one row of seams, whatever the size of the picture.
+ * Tiling (diffusers' tiled_decode) cuts the latents into overlapping tiles, decodes each by itself and blends the
+ * seams. It is an approximation: convolutions see zeros at the edges of a tile, and group norms the statistics of a
+ * tile. Its memory is bounded by the tile and one row of seams, whatever the size of the image.
  */
 #ifndef DIT_ENGINE_VAE_H
 #define DIT_ENGINE_VAE_H
@@ -18,19 +18,19 @@
 #include "engine/runtime/runtime.h"
 #include "engine/runtime/weights.h"
 
-/* Called with intermediate results when the caller wants them; names as in diffusers' modules. */
+/* Receives intermediate results, for a caller that wants them; names are those of diffusers' modules. */
 typedef struct dit_vae_tap dit_vae_tap;
 struct dit_vae_tap {
     /* x [frames, height, width, channels] = shape, valid during the call */
     dit_status (*take)(dit_vae_tap *tap, const char *name, const float *x, const int64_t shape[4]);
 };
 
-/* What a config says. */
+/* What a config gives. */
 typedef struct {
     int64_t latent_channels, image_channels;
     int64_t spatial, temporal; /* compression */
     double scaling_factor, shift_factor;
-    int64_t tile_height_px, tile_width_px; /* diffusers' defaults */
+    int64_t tile_height_px, tile_width_px; /* of the config, or diffusers' defaults */
     double tile_overlap_height, tile_overlap_width;
 } dit_vae_facts;
 
@@ -39,38 +39,40 @@ typedef struct {
     dit_config config;
     const dit_weights *weights;
     int64_t frames, height, width; /* latent extents of the largest decode */
-    bool encoder;                  /* also loads the encoder and plans for pictures of that size */
-    dit_comm *rows;                /* ranks that share each decode, collectively; NULL or one rank: this one alone */
+    bool encoder;                  /* also loads the encoder and plans for images of that size */
+    dit_comm *rows;                /* the ranks that share each decode; NULL or one rank: this rank decodes alone */
     bool tiling;
     int64_t tile_height_px, tile_width_px;          /* 0: the facts' */
     double tile_overlap_height, tile_overlap_width; /* 0: the facts' */
     dit_vae_tap *tap;                               /* NULL: none */
-    void (*told)(void *context, int done, int of);  /* NULL, or called after each part of a decode: for progress */
+    void (*told)(void *context, int done, int of);  /* NULL, or called after each part of a decode, for progress */
     void *context;
 } dit_vae_params;
 
 typedef struct dit_vae dit_vae;
 
-/* Errors: DIT_ERR_JSON_*; DIT_ERR_UNSUPPORTED for classes that are not built (naming those that are) and for config
- * values that would change the numbers and are not built. */
+/* Reads the facts. Errors: DIT_ERR_JSON_*; DIT_ERR_UNSUPPORTED for classes that are not implemented (it names those
+ * that are) and for config values that would change results and are not implemented. */
 dit_status dit_vae_read_facts(const dit_config *config, dit_vae_facts *out);
-/* Frames that `latent_frames` decode to. */
+/* Returns how many frames `latent_frames` latent frames decode to. */
 int64_t dit_vae_output_frames(const dit_vae_facts *facts, int64_t latent_frames);
 
-/* Errors: as read_facts; DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE, DIT_ERR_MEMORY; DIT_ERR_SHAPE for tiles whose overlap
- * is no whole number of latents; as dit_rows_check where a decode is to be shared. */
+/* Loads the weights and takes all memory. Errors: as dit_vae_read_facts; DIT_ERR_TENSOR_MISSING, DIT_ERR_SHAPE,
+ * DIT_ERR_MEMORY; DIT_ERR_SHAPE for tiles whose overlap is not a whole number of latents; as dit_rows_check where a
+ * decode shall be shared. */
 dit_status dit_vae_create(const dit_vae_params *params, dit_vae **out);
 void dit_vae_free(dit_vae *vae); /* accepts NULL; the arenas keep the memory */
 const dit_vae_facts *dit_vae_get_facts(const dit_vae *vae);
-/* Whether a decode of the created extents is cut into tiles. */
+/* True if a decode of the created extents is cut into tiles. */
 bool dit_vae_is_tiled(const dit_vae *vae);
 
-/* latents [C, frames, height, width], divided by scaling_factor and shifted; image [3, output frames, height * spatial,
- * width * spatial] in about [-1, 1]; shared, on every rank. Errors: what a tap returns; DIT_ERR_MPI. */
+/* Decodes latents [C, frames, height, width], already divided by scaling_factor and shifted, to image [3, output
+ * frames, height * spatial, width * spatial] in about [-1, 1]. A shared decode gives every rank the image. Errors:
+ * those of the tap; DIT_ERR_MPI. */
 dit_status dit_vae_decode(dit_vae *vae, const float *latents, float *image);
-/* image [3, frames, height * spatial, width * spatial] in [-1, 1] to mean and logvar (before clamping) [C, frames,
- * height, width] of the latents' distribution. Frame by frame, never in tiles. Errors: DIT_ERR_UNSUPPORTED for classes
- * without an encoder here or when it was not asked for at create. */
+/* Encodes image [3, frames, height * spatial, width * spatial] in [-1, 1] to mean and logvar (before clamping) [C,
+ * frames, height, width] of the latents' distribution, frame by frame, never in tiles. Errors: DIT_ERR_UNSUPPORTED for
+ * classes whose encoder is not implemented, or when create did not load it. */
 dit_status dit_vae_encode(dit_vae *vae, const float *image, float *mean, float *logvar);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a VAE class provides, and the object that vae.c hands to it. */
+/* What a VAE class provides, and the object that vae.c passes to it. */
 #ifndef DIT_ENGINE_VAE_IMPL_H
 #define DIT_ENGINE_VAE_IMPL_H
 
@@ -10,7 +10,7 @@ typedef struct {
     float *data;
     int64_t channel, frame, row;
 } vae_planes;
-/* The same to read from. */
+/* Planes to read from, inside larger ones. */
 typedef struct {
     const float *data;
     int64_t channel, frame, row;
@@ -24,13 +24,14 @@ typedef struct {
     const char *class_name;
     /* Fills all facts. */
     dit_status (*read_facts)(const dit_config *config, dit_vae_facts *facts);
-    /* Loads the weights; vae->state from rt->run. */
+    /* Loads the weights; takes vae->state from rt->run. */
     dit_status (*load)(dit_vae *vae);
-    /* Latents of any extents up to the planned ones. While vae->memory plans, data is NULL and nothing is computed. */
+    /* Decodes latents of any extents up to the planned ones. While vae->memory plans, data is NULL and nothing is
+     * computed. */
     dit_status (*decode)(dit_vae *vae, vae_source latents, vae_extents size, vae_planes image);
-    /* The reverse; optional. */
+    /* Encodes; optional. */
     dit_status (*encode)(dit_vae *vae, vae_source image, vae_extents size, vae_planes mean, vae_planes logvar);
-    /* Memory of its own beyond the slots, after the dry walk; optional. */
+    /* Allocates memory beyond the slots, after the dry walk; optional. */
     dit_status (*allocate)(dit_vae *vae);
 } dit_vae_class;
 
@@ -41,9 +42,9 @@ struct dit_vae {
     vae_memory memory;
     vae_bands bands;
     void *state;
-    int parts, parts_done; /* of one tile's decode, counted by the dry walk; of the decode under way */
+    int parts, parts_done; /* parts of one tile's decode, as the dry walk counted; parts done of the current decode */
     bool tiled;
-    vae_extents tile;       /* latents; of an untiled decode all of them  */
+    vae_extents tile;       /* latents of a tile; untiled: all latents    */
     int64_t overlap_height; /* latents from tile to tile                  */
     int64_t overlap_width;
     int64_t blend_height; /* pixels                                     */
@@ -53,18 +54,18 @@ struct dit_vae {
     float *above;   /* per tile column [3, frames, blend_height, tile width] */
 };
 
-/* block_out_channels into widths (at most `capacity`; defaults stay when absent), and that all blocks are of the types
- * that are built. Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED. */
+/* Reads block_out_channels into widths (at most `capacity`; defaults stay when it is absent), and checks that all
+ * blocks are of implemented types. Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED. */
 dit_status vae_read_stages(const dit_config *config, const char *down_type, const char *up_type, int capacity,
                            int64_t *widths, int *stages);
 
-/* Planes, which are the host's, to the channels-last slot and back; `tensor` says which frames. */
+/* Copy planes in host memory to a channels-last slot, and back; `tensor` gives the frames. */
 dit_status vae_from_planes(vae_memory *memory, vae_source planes, int64_t first_frame, vae_tensor tensor);
 dit_status vae_to_planes(vae_memory *memory, vae_tensor tensor, int64_t first_channel, int64_t channels,
                          vae_planes planes, int64_t first_frame);
-/* The planes of this rank's rows of a picture; those of the whole where a decode is not shared. */
+/* Returns the planes of this rank's rows of an image; those of the whole image where a decode is not shared. */
 vae_planes vae_band_of(const dit_vae *vae, vae_planes image);
-/* Hands an activation to the tap, if there is one and this is no dry walk; of bands the whole. */
+/* Passes an activation to the tap, if there is one and this is no dry walk. Bands are first collected. */
 dit_status vae_tap(dit_vae *vae, vae_tensor tensor, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

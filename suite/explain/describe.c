@@ -68,7 +68,7 @@ static dit_status fill_row(cJSON *row, const suite_model *model, const model_siz
     if (model->parameters) DIT_TRY(dit_json_add_int(row, "stated_parameters", model->parameters));
     double flops = stated_flops(model, size->width, size->height, size->frames);
     if (flops > 0) DIT_TRY(dit_json_add_number(row, "stated_flops", flops));
-    if (!model->config) DIT_TRY(dit_json_add_string(row, "reason", "architecture facts only, not built"));
+    if (!model->config) DIT_TRY(dit_json_add_string(row, "reason", "architecture facts only, not implemented"));
     return source ? dit_json_add_string(row, "source", source) : DIT_OK;
 }
 

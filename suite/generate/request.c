@@ -239,7 +239,7 @@ static dit_status take_model(request_builder *b, const char *name)
     b->from_catalogue = true;
     if (!b->model.config)
         return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, this family is not built", b->model.name),
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, this family is not implemented", b->model.name),
             "`ditbench list models` shows what can run");
     snprintf(b->name, sizeof b->name, "%s", b->model.variant);
     DIT_TRY(copy_config(b->model.config, &b->config));
@@ -479,7 +479,7 @@ static dit_status check_vae(const request_builder *b)
     if (b->vae || b->r->latents_only) return DIT_OK;
     if (b->from_catalogue)
         return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not built: no picture can be made", b->name),
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "the VAE of %s is not implemented: no picture can be made", b->name),
             "--output FILE.safetensors makes the latents alone, for another decoder");
     return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s names no VAE: no picture can be made", b->name),
                           "--vae DIR names one (config.json and weights); --output FILE.safetensors makes the latents "

@@ -9,11 +9,12 @@ typedef enum { HARMLESS, REFUSED } foreign_verdict;
 static const char no_encoder[] =
     "there is no text encoder: give embeddings that it made with --inputs (prompt_embeds, ...)";
 static const char no_image[] = "there is no image encoder: give its embeddings or latents with --inputs";
-static const char no_cache[] = "step caches are not built";
-static const char no_fast_attn[] = "DiTFastAttn is not built";
-static const char no_quantised[] = "quantised layers are not built: weights of any type are computed with in fp32";
-static const char no_sparse[] = "sparse and mixed-precision attention is not built";
-static const char no_shards[] = "sharded weights are not built: every rank holds all of them";
+static const char no_cache[] = "step caches are not implemented";
+static const char no_fast_attn[] = "DiTFastAttn is not implemented";
+static const char no_quantised[] =
+    "quantised layers are not implemented: weights of any type are computed with in fp32";
+static const char no_sparse[] = "sparse and mixed-precision attention is not implemented";
+static const char no_shards[] = "sharded weights are not implemented: every rank holds all of them";
 static const char no_memory_games[] = "the weights are in this machine's memory already";
 static const char no_python[] = "there is no Python, and nothing to compile";
 static const char no_text_model[] = "there is no text encoder";
@@ -34,9 +35,9 @@ static const struct {
     {"task", "NAME", REFUSED, "the model and its inputs decide the task", NULL},
     {"batch_size", "N", REFUSED, "it batches prompts of a data set; --num_images is how many images are made", "1"},
     {"num_iterations", "N", REFUSED, "generate runs once; repetition is the business of `ditbench run`", "1"},
-    {"guidance_scale_2", "G", REFUSED, "models with a second transformer are not built", NULL},
+    {"guidance_scale_2", "G", REFUSED, "models with a second transformer are not implemented", NULL},
     {"distilled_transformer_path", "DIR", REFUSED, "give the folder with --transformer", NULL},
-    {"distilled_transformer_2_path", "DIR", REFUSED, "models with a second transformer are not built", NULL},
+    {"distilled_transformer_2_path", "DIR", REFUSED, "models with a second transformer are not implemented", NULL},
     {"output_directory", "DIR", REFUSED, "it is --output DIR here", NULL},
     {"vae_parallel_size", "N", REFUSED, "a VAE has no ranks of its own: with --use_parallel_vae all of the run decode",
      "0"},

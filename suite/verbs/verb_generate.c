@@ -22,17 +22,16 @@
 #include <unistd.h>
 
 static const char purpose[] =
-    "Samples one batch of images or clips, decodes and writes them as PNG, with the case and the digest of the "
-    "latents\n"
-    "in text chunks. SOURCE is a diffusers checkpoint folder (model_index.json, transformer/, vae/, scheduler/), a\n"
-    "folder of an end-to-end run exported from diffusers (e2e.json), or a model of `ditbench list models`, also as\n"
-    "NAME~VARIANT, with seeded weights unless --weights is given. There is no text encoder: embeddings come from\n"
-    "--inputs, under the pipelines' names (prompt_embeds, negative_prompt_embeds, pooled_prompt_embeds, latents, ...), "
-    "or\n"
-    "are seeded noise. --output FILE.png writes FILE.png, FILE.json (the record) and FILE.safetensors (the latents);\n"
-    "--output FILE.safetensors the last two, for models whose VAE is not built; --output DIR keeps everything there,\n"
-    "the case and the engine's log too. All flags of xDiT are understood: what\n"
-    "changes nothing is taken with a note, what is not built is refused with the reason.\n"
+    "Samples one batch of images or videos, decodes it and writes PNG files, with the case and the digest of the\n"
+    "latents in text chunks. SOURCE is a diffusers checkpoint folder (model_index.json, transformer/, vae/,\n"
+    "scheduler/), a folder of an end-to-end run exported from diffusers (e2e.json), or a model of `ditbench list\n"
+    "models`, also as NAME~VARIANT, with seeded weights unless --weights is given. There is no text encoder:\n"
+    "embeddings come from --inputs, by the pipelines' names (prompt_embeds, negative_prompt_embeds,\n"
+    "pooled_prompt_embeds, latents, ...), or are seeded noise. --output FILE.png writes FILE.png, FILE.json (the\n"
+    "record) and FILE.safetensors (the latents); --output FILE.safetensors writes the last two, for models whose\n"
+    "VAE is not implemented; --output DIR keeps all files there, with the case and the engine's log. All flags of\n"
+    "xDiT are understood: a flag that changes nothing is accepted with a note; a flag whose method is not\n"
+    "implemented is refused with the reason.\n"
     "Exit: 0; 2 usage; 3 failed; 4 environment; 6 wrong numbers.";
 
 static const char examples[] =
@@ -197,7 +196,7 @@ static dit_status settle_words(generate_call *call)
         return DIT_FAIL(DIT_ERR_USAGE, "--frames: '%s' is neither animated nor numbered", call->frames);
     bool latent = call->output_type && strcmp(call->output_type, "latent") == 0;
     if (call->output_type && !latent && strcmp(call->output_type, "pil") != 0)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--output_type %s is not built", call->output_type),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--output_type %s is not implemented", call->output_type),
                               "pil writes PNG files, latent the latents alone");
     if (call->output_type && !latent && call->delivery.latents)
         return DIT_FAIL(DIT_ERR_USAGE, "--output_type %s is a picture, and --output names a .safetensors file",
