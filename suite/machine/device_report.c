@@ -202,7 +202,7 @@ void suite_network_line(const cJSON *adapters, dit_buffer *out)
     cJSON_ArrayForEach(adapter, adapters)
     {
         put(out, "%.64s", text_of(adapter, "name"));
-        if (number_of(adapter, "speed_mb_per_s", &speed)) dit_buffer_printf(out, " %.0f Mb/s", speed);
+        if (number_of(adapter, "speed_mbit_per_s", &speed)) dit_buffer_printf(out, " %.0f Mbit/s", speed);
         if (text_of(adapter, "rate")[0]) dit_buffer_printf(out, " %.64s", text_of(adapter, "rate"));
         if (text_of(adapter, "state")[0]) dit_buffer_printf(out, " %.32s", text_of(adapter, "state"));
         if (text_of(adapter, "driver")[0]) dit_buffer_printf(out, " (%.64s)", text_of(adapter, "driver"));

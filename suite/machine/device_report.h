@@ -16,7 +16,7 @@ void suite_device_line_links(const suite_devices *devices, dit_buffer *out);
 void suite_device_line_libraries(const suite_devices *devices, dit_buffer *out);
 /* Whether a device's clocks are below the highest for a reason that is not rest or choice. */
 bool suite_devices_throttled(const suite_devices *devices);
-/* "eth0 25000 Mb/s (mlx5_core), mlx5_0 400 Gb/sec (4X NDR) active (mlx5_core)" */
+/* "eth0 25000 Mbit/s (mlx5_core), mlx5_0 400 Gb/sec (4X NDR) active (mlx5_core)" */
 void suite_network_line(const cJSON *adapters, dit_buffer *out);
 
 #endif

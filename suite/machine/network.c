@@ -64,7 +64,7 @@ static dit_status add_ethernet(const char *folder, cJSON *list)
     if (text[0]) DIT_TRY(suite_text_add(adapter, "state", text));
     read_fact(folder, "speed", text);
     long speed = strtol(text, NULL, 10);
-    return speed > 0 ? dit_json_add_int(adapter, "speed_mb_per_s", speed) : DIT_OK;
+    return speed > 0 ? dit_json_add_int(adapter, "speed_mbit_per_s", speed) : DIT_OK;
 }
 
 /* "400 Gb/sec (4X NDR)" and "4: ACTIVE" of port 1, which is the only one of what is sold today. */

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 
-/* [{"name", "kind": "ethernet" | "infiniband", "driver"?, "speed_mb_per_s"? (megabits), "rate"?, "state"?}] of adapters
+/* [{"name", "kind": "ethernet" | "infiniband", "driver"?, "speed_mbit_per_s"?, "rate"?, "state"?}] of adapters
  * that are hardware, by name. `root`: of sysfs; NULL: $DITBENCH_SYSFS, else /sys. The caller deletes *out. Errors:
  * DIT_ERR_MEMORY. */
 dit_status suite_network_adapters(const char *root, cJSON **out);

@@ -222,14 +222,14 @@ adapters() {
     echo 25000 >sys/class/net/eth9/speed && echo up >sys/class/net/eth9/operstate
     echo '400 Gb/sec (4X NDR)' >sys/class/infiniband/mlx5_0/ports/1/rate
     echo '4: ACTIVE' >sys/class/infiniband/mlx5_0/ports/1/state
-    DITBENCH_SYSFS=$work/sys says "$engine" 'eth9 25000 Mb/s up (mlx5_core), mlx5_0 400 Gb/sec (4X NDR) ACTIVE (mlx5_core)' &&
+    DITBENCH_SYSFS=$work/sys says "$engine" 'eth9 25000 Mbit/s up (mlx5_core), mlx5_0 400 Gb/sec (4X NDR) ACTIVE (mlx5_core)' &&
         ! grep -q 'lo ' log && DITBENCH_SYSFS=$work/drivers says "$engine" '^missing *network'
 }
 ok "doctor tells network adapters, and that there are none" adapters
 
 in_json() {
     DITBENCH_SYSFS=$work/sys "$ditbench" doctor --json --engine engine-2 >doctor.json &&
-        grep -q '"power_limit_w":.*700' doctor.json && grep -q '"speed_mb_per_s":.*25000' doctor.json
+        grep -q '"power_limit_w":.*700' doctor.json && grep -q '"speed_mbit_per_s":.*25000' doctor.json
 }
 ok "and all of it as JSON" in_json
 

@@ -220,6 +220,7 @@ int suite_verb_collective(int argc, char **argv)
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
         {0},
     };
+#undef DEGREE
     const suite_cli_spec spec = {"collective", NULL, purpose, examples, options, 0, 0};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;

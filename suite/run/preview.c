@@ -1,0 +1,85 @@
+#include "suite/run/state.h"
+
+#include "suite/console/terminal.h"
+#include "suite/launch/scratch.h"
+#include "suite/paths.h"
+#include "suite/session/plan.h"
+#include "suite/simulate/simulated_cases.h"
+#include "suite/text.h"
+#include "suite/workload/workload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *command_text(const suite_launcher *launcher, const suite_launch_plan *plan)
+{
+    suite_command command = {0};
+    char *text = NULL;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    if (file && launcher->command(plan, &command) == DIT_OK) suite_command_print(&command, file);
+    if (file) fclose(file);
+    suite_command_release(&command);
+    return text;
+}
+
+/* A printed command can be run: unless nothing is to be written, what a simulation starts from is left for it. */
+static dit_status preview_simulated(const suite_run_state *run, const suite_case *one, const char *out_dir, char **text)
+{
+    const suite_launcher *launcher;
+    suite_launch_plan plan;
+    char engine[SUITE_PATH];
+    DIT_TRY(suite_launcher_find("smpirun", &launcher));
+    DIT_TRY(suite_batch_plan(one, out_dir, engine, &plan));
+    if (!run->params->dry_run) DIT_TRY(suite_path_make(out_dir));
+    if (!run->params->dry_run) DIT_TRY(suite_batch_prepare(one, &run->calibration, out_dir));
+    *text = command_text(launcher, &plan);
+    return DIT_OK;
+}
+
+static dit_status preview_item(const suite_run_state *run, const suite_run_item *item, cJSON *list)
+{
+    const suite_case *one = &run->schedule.cases[item->case_index];
+    suite_run_paths paths;
+    suite_launch_plan plan;
+    char *text = NULL;
+    DIT_TRY(suite_run_make_launch_plan(run, item, &paths, &plan));
+    if (one->is_simulated)
+        DIT_TRY(preview_simulated(run, one, paths.out_dir, &text));
+    else
+        text = command_text(run->launcher, &plan);
+    if (run->params->previews) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, row);
+        DIT_TRY(dit_json_add_int(row, "order", item->order));
+        DIT_TRY(dit_json_add_int(row, "process", item->process));
+        DIT_TRY(dit_json_add_int(row, "block", item->block));
+        DIT_TRY(dit_json_add_string(row, "case_id", one->case_id));
+        DIT_TRY(suite_text_add(row, "label", one->label));
+        DIT_TRY(suite_text_add(row, "command", text));
+    } else {
+        printf("# %d  %s  process %d\n%s\n", item->order, one->label, item->process, text ? text : "");
+    }
+    free(text);
+    return DIT_OK;
+}
+
+/* Prints the plan with its commands; an unwritten session is called SESSION. */
+dit_status suite_run_preview(suite_run_state *run)
+{
+    dit_status st = DIT_OK;
+    cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "runs");
+    if (!run->session->dir[0]) strcpy(run->session->dir, "SESSION");
+    suite_run_fill_summary(run);
+    cJSON_AddStringToObject(document, "workload", run->summary->workload);
+    if (!run->params->previews) {
+        printf("# workload %s: %d run%s of %d case%s, %d cell%s dropped\n", run->summary->workload,
+               run->schedule.item_count, suite_plural(run->schedule.item_count), run->schedule.case_count,
+               suite_plural(run->schedule.case_count), run->summary->dropped, suite_plural(run->summary->dropped));
+    }
+    for (int i = 0; i < run->schedule.item_count && st == DIT_OK; i++)
+        st = preview_item(run, &run->schedule.items[i], list);
+    cJSON_AddItemToObject(document, "dropped", cJSON_Duplicate(run->schedule.dropped, true));
+    if (!run->params->previews || !cJSON_AddItemToArray(run->params->previews, document)) cJSON_Delete(document);
+    return st;
+}
