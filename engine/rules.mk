@@ -1,4 +1,4 @@
-ENGINE_SOURCES := $(sort $(filter-out engine/main.c,$(wildcard engine/*.c engine/*/*.c)))
+ENGINE_SOURCES := $(sort $(filter-out engine/main.c engine/main_sim.c,$(wildcard engine/*.c engine/*/*.c)))
 ENGINE_SOURCES := $(filter-out engine/tests/% engine/sim/%,$(ENGINE_SOURCES))
 ENGINE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(ENGINE_SOURCES))
 $(BUILD)/engine/%.o: COMPILER = OMPI_CC=$(CC) $(MPICC)
@@ -22,7 +22,7 @@ $(BUILD)/tests/ditbench-engine-fault: $(patsubst engine/%.c,$(BUILD)/fault/engin
 # The same sources as ranks of SimGrid: everything is compiled by smpicc, whose header turns main, the clock and exit into
 # the simulator's. It would also make malloc shared between ranks, which the engine does not want.
 SMPICC := $(shell command -v smpicc 2>/dev/null)
-SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/cases/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c kernels/cost/*.c engine/sim/*.c)) $(ENGINE_SOURCES)
+SIM_SOURCES := $(sort $(wildcard base/*.c kernels/*.c kernels/cases/*.c kernels/ref/*.c kernels/cpu/*.c kernels/count/*.c kernels/cost/*.c engine/sim/*.c) engine/main_sim.c) $(ENGINE_SOURCES)
 # Every rank loads the whole program: names are resolved inside it, without a search.
 SIM_LDFLAGS = $(LDFLAGS) -Wl,-Bsymbolic -Wl,-z,now
 SIM_OBJECTS := $(patsubst %.c,$(BUILD)/sim/%.o,$(SIM_SOURCES))
@@ -37,7 +37,7 @@ $(BUILD)/bin/ditbench-engine-sim: $(SIM_OBJECTS)
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(SMPICC) $(SIM_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
 $(BUILD)/tests/engine_simulated_collectives: $(BUILD)/sim/engine/tests/simulated_collectives.o \
-		$(filter-out $(BUILD)/sim/engine/sim/main.o,$(SIM_OBJECTS))
+		$(filter-out $(BUILD)/sim/engine/main_sim.o,$(SIM_OBJECTS))
 	@mkdir -p $(dir $@)
 	$(Q)$(SMPICC) $(SIM_LDFLAGS) $^ $(ENGINE_LIBS) -o $@
 TESTS += $(if $(SMPICC),$(if $(SANITIZE),,$(BUILD)/tests/engine_simulated_collectives))

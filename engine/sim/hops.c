@@ -1,7 +1,5 @@
 #include "engine/sim/hops.h"
 
-#include "engine/sim/watch.h"
-
 #include <math.h>
 #include <stdlib.h>
 

@@ -10,6 +10,10 @@
 
 #include "engine/comm/comm.h"
 
+/* Repeats that differ by no more than this share are alike. SimGrid shares links out to 1e-5: where ranks of several
+ * nodes meet on one link, repeats go on differing by that. */
+#define DIT_SIM_SHARES_ALIKE 1e-5
+
 /* One rank's choice, and what it saw of all rings since it was made. */
 typedef struct {
     int64_t simulated;        /* hops of a long ring that are messages; 0: all of them     */

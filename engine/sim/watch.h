@@ -10,10 +10,6 @@
 
 #include "engine/sim/sim.h"
 
-/* Between how far repeats may differ and yet be the same, as a share of one. SimGrid shares links out to 1e-5: where
- * ranks of several nodes meet on one, repeats go on differing by that. */
-#define DIT_SIM_SHARES_ALIKE 1e-5
-
 /* Repeats are alike when the newest two are, to 1e-9 of all time so far; with messages that are under way from one into
  * the next, when the newest six are: what drains from a busy link changes nothing for a few of them, and then does.
  * Those that never become so: when the newest two agree to DIT_SIM_SHARES_ALIKE, and the newest three together with the

@@ -5,7 +5,7 @@
 #include "suite/console/progress.h"
 #include "suite/machine/contention.h"
 #include "suite/platform/calibration.h"
-#include "suite/run/run.h"
+#include "suite/run/params.h"
 #include "suite/session/history.h"
 #include "suite/session/schedule.h"
 

@@ -1,12 +1,9 @@
-#include "suite/run/run.h"
+#include "suite/run/summary.h"
 
 #include "base/log.h"
+#include "suite/console/progress.h"
 #include "suite/console/terminal.h"
-#include "suite/launch/scratch.h"
-#include "suite/paths.h"
-#include "suite/run/state.h"
 #include "suite/session/results.h"
-#include "suite/simulate/simulated_cases.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* ditbench resume: runs what a session still lacks. */
 #include "suite/console/cli.h"
 #include "suite/run/run.h"
+#include "suite/run/summary.h"
 #include "suite/verbs/verbs.h"
 
 #include <signal.h>

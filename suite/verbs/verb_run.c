@@ -3,6 +3,7 @@
 #include "suite/console/cli.h"
 #include "suite/paths.h"
 #include "suite/run/run.h"
+#include "suite/run/summary.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload/settings.h"
 
