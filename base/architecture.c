@@ -63,8 +63,8 @@ dit_status dit_architecture_from_config(const dit_json *doc, const cJSON *config
     if (*out) return DIT_OK;
     for (int i = 0; i < ARCHITECTURES; i++) names[i] = architectures[i].class_name;
     snprintf(at, sizeof at, "%s/_class_name", pointer);
-    return dit_words_hint(dit_json_fail(doc, at, DIT_ERR_UNSUPPORTED, "model class \"%s\" is not built", name), name,
-                          names);
+    return dit_words_hint_all(dit_json_fail(doc, at, DIT_ERR_UNSUPPORTED, "model class \"%s\" is not built", name),
+                              "built", names);
 }
 
 /* ---- facts of one config ----------------------------------------------------------------------------------------- */

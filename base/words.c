@@ -74,13 +74,17 @@ const char *dit_nearest_word(const char *word, const char *const *words)
 
 /* ---- complaints -------------------------------------------------------------------------------------------------- */
 
-dit_status dit_words_hint(dit_status st, const char *word, const char *const *words)
+dit_status dit_words_hint_all(dit_status st, const char *what, const char *const *words)
 {
     char all[512];
-    const char *near = dit_nearest_word(word, words);
-    if (near) return dit_error_hint(st, "did you mean \"%s\"?", near);
     dit_words_join(words, all, sizeof all);
-    return dit_error_hint(st, "there are: %s", all);
+    return dit_error_hint(st, "%s: %s", what, all);
+}
+
+dit_status dit_words_hint(dit_status st, const char *word, const char *const *words)
+{
+    const char *near = dit_nearest_word(word, words);
+    return near ? dit_error_hint(st, "did you mean \"%s\"?", near) : dit_words_hint_all(st, "there are", words);
 }
 
 dit_status dit_fail_word(dit_status status, const char *what, const char *word, const char *const *words)

@@ -21,6 +21,8 @@ const char *dit_nearest_word(const char *word, const char *const *words);
 
 /* Gives the newest failure a hint: `did you mean "b"?`, or `there are: a, b, c` when none is near. Returns `st`. */
 dit_status dit_words_hint(dit_status st, const char *word, const char *const *words);
+/* Gives the newest failure the hint `WHAT: a, b, c`. Returns `st`. */
+dit_status dit_words_hint_all(dit_status st, const char *what, const char *const *words);
 /* Raises `status` as `WHAT "WORD" is none of a, b, c`, with the nearest one as a hint. */
 dit_status dit_fail_word(dit_status status, const char *what, const char *word, const char *const *words);
 

@@ -31,7 +31,8 @@ static dit_status find_class(const char *name, const dit_scheduler_ops **out)
         names[i] = schedulers[i]->class_name;
         if (strcmp(names[i], name) == 0) return DIT_OK;
     }
-    return dit_words_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "scheduler class \"%.100s\" is not built", name), name, names);
+    return dit_words_hint_all(DIT_FAIL(DIT_ERR_UNSUPPORTED, "scheduler class \"%.100s\" is not built", name), "built",
+                              names);
 }
 
 static dit_status check_call(const dit_scheduler_params *params, const dit_scheduler_ops *ops)

@@ -26,7 +26,7 @@ static dit_status find_class(const dit_config *config, const dit_vae_class **out
         names[i] = classes[i]->class_name;
         if (strcmp(names[i], name) == 0) return DIT_OK;
     }
-    return dit_words_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "VAE class \"%s\" is not built", name), name, names);
+    return dit_words_hint_all(DIT_FAIL(DIT_ERR_UNSUPPORTED, "VAE class \"%s\" is not built", name), "built", names);
 }
 
 dit_status dit_vae_read_facts(const dit_config *config, dit_vae_facts *out)

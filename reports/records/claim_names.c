@@ -40,15 +40,13 @@ static void add_metrics(const char **list, int *count)
 /* "no metric "latency"", and what may have been meant, or else the hint `otherwise` (NULL: all there are). */
 static dit_status unknown(const char *what, const char *name, const char *const *words, const char *otherwise)
 {
-    char all[512];
     const char *near = dit_nearest_word(name, words);
     for (int i = 0; !near && words[i]; i++) /* "latency" of "latency_s" */
         if (strlen(name) >= 4 && strncmp(words[i], name, strlen(name)) == 0) near = words[i];
     dit_status st = DIT_FAIL(DIT_ERR_EXPRESSION, "there is no %s \"%.100s\"", what, name);
     if (near) return dit_error_hint(st, "did you mean \"%s\"?", near);
     if (otherwise) return dit_error_hint(st, "%s", otherwise);
-    dit_words_join(words, all, sizeof all);
-    return dit_error_hint(st, "there are: %s", all);
+    return dit_words_hint_all(st, "there are", words);
 }
 
 /* ---- over one case ----------------------------------------------------------------------------------------------- */
