@@ -28,8 +28,9 @@ no_golden() { mkdir -p empty && exits 2 "$ditbench" golden empty 2>message && gr
 ok "golden of a folder that is none: 2, as of a missing one" no_golden
 ok "golden of a missing folder: 2" exits 2 "$ditbench" golden /no/such/folder
 operation() {
-    exits 2 "$ditbench" collective --ranks 2 --operation allreduce 2>message && grep -q "no operation 'allreduce'" message &&
-        grep -q 'did you mean all_reduce? There are all_reduce, all_gather, reduce_scatter, all_to_all, send_recv' message &&
+    exits 2 "$ditbench" collective --ranks 2 --operation allreduce 2>message && grep -q 'operation "allreduce" is none of' message &&
+        grep -q 'none of all_reduce, all_gather, reduce_scatter, all_to_all, send_recv' message &&
+        grep -q 'did you mean "all_reduce"?' message &&
         ! grep -q 'case.json' message
 }
 ok "an unknown operation of collective: 2, with those that there are" operation

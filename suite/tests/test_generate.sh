@@ -194,7 +194,7 @@ ok "a list for other stages is refused" refuses 2 'pipefusion_degree is 1' "$gol
     --attn_layer_num_for_pp 1,2
 ok "a list that is none is refused" refuses 2 'one number per stage' "$golden/e2e_flux_dev" \
     --pipefusion_parallel_degree 2 --attn_layer_num_for_pp 1,
-ok "a patch method near a known one is named" refuses 2 'did you mean pcpp?' "$golden/e2e_flux_dev" \
+ok "a patch method near a known one is named" refuses 2 'did you mean "pcpp"?' "$golden/e2e_flux_dev" \
     --patch_degree 2 --patch_method pccp
 ok "a guidance batch where there is none is refused" refuses 2 'guidance' "$golden/e2e_flux_dev" --use_cfg_parallel
 ok "a VAE with ranks of its own is refused" refuses 2 'no ranks of its own' "$golden/e2e_flux_dev" --vae_parallel_size 2
