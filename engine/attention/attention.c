@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +24,13 @@ static const dit_attention_policy *const policies[] = {
 /* clang-format on */
 enum { POLICY_COUNT = sizeof policies / sizeof *policies };
 
-/* Whether ranks that share no heads are within an all-to-all all the same. */
-static bool exchanges_alone(const dit_runtime *rt)
-{
-    return rt->parallel.habits.exchange_alone && dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
-}
-
-/* Whether it communicates along exactly the axes that the mesh has; of patches it must be the method itself. */
+/* Whether the policy communicates along exactly the axes that the mesh has. A policy of patches must be the mesh's patch
+ * method. */
 static bool fits(const dit_attention_policy *policy, const dit_runtime *rt)
 {
     bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
     if (patch && strcmp(policy->name, dit_patch_method_name(rt->parallel.patch_method)) != 0) return false;
-    bool ring = dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1;
-    bool plain_ring = policy == &dit_attention_ring || policy == &dit_attention_usp;
-    bool ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1 || (plain_ring && exchanges_alone(rt));
+    bool ring = dit_comm_size(rt->comm[DIT_AXIS_RING]) > 1, ulysses = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) > 1;
     return policy->ulysses == ulysses && policy->ring == ring && policy->patch == patch;
 }
 
@@ -60,10 +54,9 @@ static dit_status fail_policy(const char *name)
 static dit_status find_policy(const dit_runtime *rt, const char *name, const dit_attention_policy **out)
 {
     bool automatic = strcmp(name, "auto") == 0;
-    if (strcmp(name, dit_attention_ring.name) == 0 && exchanges_alone(rt)) name = dit_attention_usp.name;
     for (int i = 0; i < POLICY_COUNT; i++) {
         if (!automatic && strcmp(policies[i]->name, name) != 0) continue;
-        *out = policies[i];
+        *out = rt->parallel.habits.exchange_alone && policies[i]->wrapped ? policies[i]->wrapped : policies[i];
         if (fits(policies[i], rt)) return DIT_OK;
         if (!automatic) return refuse_policy(rt, name);
     }
@@ -149,7 +142,7 @@ dit_status attention_take_keys(dit_attention *attention, const dit_attention_sha
     return DIT_OK;
 }
 
-/* Shared heads, padding, masks and packing are for layers without text: nobody needs them together. */
+/* Shared heads, padding, masks and packing are built for layers without text alone. */
 static dit_status check_shape(const dit_attention_shape *shape)
 {
     bool plain = !shape->kv_heads && !shape->packed && !shape->order;
@@ -183,7 +176,7 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
     attention->kv_group = shape->H / attention_kv_heads(shape);
     dit_status st = prepare(attention);
     if (st != DIT_OK) {
-        free(attention);
+        dit_attention_free(attention);
         return st;
     }
     *out = attention;
@@ -192,8 +185,19 @@ dit_status dit_attention_create(dit_runtime *rt, const char *name, const dit_att
 
 void dit_attention_free(dit_attention *attention)
 {
+    for (int i = 0; attention && i < DIT_ATTENTION_TAKEN; i++) free(attention->taken[i]);
     free(attention);
 }
+
+dit_status attention_take(dit_attention *attention, int64_t bytes, void **out)
+{
+    int i = 0;
+    while (attention->taken[i]) i++;
+    assert(i < DIT_ATTENTION_TAKEN);
+    *out = attention->taken[i] = calloc(1, (size_t)bytes);
+    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for attention \"%s\"", attention->policy->name);
+}
+
 const char *dit_attention_name(const dit_attention *attention)
 {
     return attention->policy->name;
@@ -201,7 +205,7 @@ const char *dit_attention_name(const dit_attention *attention)
 
 bool dit_attention_is_steady(const dit_attention *attention)
 {
-    return !attention->policy->patch && !attention->store.calls && !attention->oracle;
+    return !attention->policy->differs && !attention->store.calls;
 }
 
 void attention_hop_end(dit_attention *attention, int hop, double flops_before, int64_t began, int64_t computed)

@@ -5,81 +5,92 @@
 #include "engine/attention/attention.h"
 #include "engine/attention/store.h"
 
-typedef struct {
+/* One row of the table in attention.c. */
+typedef struct dit_attention_policy {
     const char *name;
-    bool ulysses, ring, patch; /* which degrees it can use; it needs exactly those to be above 1 */
-    /* Takes its buffers from rt->comm_arena (messages), rt->step (partial results) and rt->image (what is kept from
-     * step to step). NULL: needs none. */
+    bool ulysses, ring, patch; /* the axes along which it communicates: it serves meshes with exactly these above 1 */
+    bool differs;              /* forwards of different steps differ in their work or addresses */
+    /* The policy that wraps the same ring in Ulysses' all-to-all, for software that does so with one rank as well (habit
+     * exchange_alone). NULL: there is none. */
+    const struct dit_attention_policy *wrapped;
+    /* Takes what a forward needs: its own state by attention_take; buffers from rt->comm_arena (messages), rt->step
+     * (partial results) and rt->image (what is kept from step to step). NULL: it needs nothing. */
     dit_status (*prepare)(dit_attention *attention);
     dit_status (*forward)(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io);
 } dit_attention_policy;
 
+enum { DIT_ATTENTION_TAKEN = 4 };
+
+/* What all policies have. */
 struct dit_attention {
     dit_runtime *rt;
     const dit_attention_policy *policy;
-    dit_attention_shape shape;
-    float scale;
-    int64_t kv_group, kv_first; /* as dit_attention_args, of the heads this rank computes */
-    dit_attention_hop *hops;    /* [ring_degree] */
-    attention_store store;      /* of a pipeline's rank; else calls is 0 */
-    dit_window window;
-    int64_t call;      /* of the forward, from 0 */
-    float **bias;      /* NULL, or one [B, keys] for the keys of each ring rank as the policy lays them out; */
-    int64_t bias_keys; /* an entry is NULL where those keys hold no text                                    */
-    struct {
-        float *pack, *q, *k, *v, *out, *back; /* see ulysses.c */
-    } ulysses;
-    struct {
-        float *kv[3], *block_out, *block_lse, *lse; /* see ring.c */
-    } ring;
-    struct {
-        float *block[2], *scores; /* see rsa.c */
-    } rsa;
-    struct {
-        float *keys, *slots, *sends; /* see displaced.c */
-        int64_t slot_floats;
-        dit_comm_exchange *transfers; /* [calls][transfers_per_call] */
-        int transfers_per_call;
-        dit_comm_exchange *newest; /* of a call, while any call has some under way */
-        int64_t under_way;         /* calls that have */
-    } displaced;
-    struct attention_oracle *oracle; /* see oracle.c */
-    void *own;                       /* of a policy that nothing else looks into */
+    void *state;                      /* the policy's own, a type of its file; NULL: it has none             */
+    void *taken[DIT_ATTENTION_TAKEN]; /* by attention_take; NULL behind the last                             */
+    dit_attention_shape shape;        /* of the largest call                                                 */
+    float scale;                      /* of the logits: 1 / sqrt(D)                                          */
+    int64_t kv_group, kv_first;       /* as in dit_attention_args, for the heads that this rank computes     */
+    dit_attention_hop *hops;          /* [ring_degree]                                                       */
+    attention_store store;            /* K and V of a pipeline's rank; calls is 0 elsewhere                  */
+    dit_window window;                /* of the forward that was begun last                                  */
+    int64_t call;                     /* how many calls that forward has made                                */
+    float **bias; /* NULL, or [ring_degree]: the key bias [B, bias_keys] of what each ring rank holds, in the order in
+                     which the policy lays it out; an entry is NULL where there is no text */
+    int64_t bias_keys;
 };
 
 extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp,
     dit_attention_rsa, dit_attention_token_ring, dit_attention_distrifusion, dit_attention_pcpp,
     dit_attention_naive_patch, dit_attention_oracle;
 
-/* Hop `hop` is over: what it computed since `flops_before`, between `began` and `computed`, and then waited for. */
+/* Gives *out zeroed host memory that lives as long as the policy, for its state. At most DIT_ATTENTION_TAKEN times a
+ * policy. Errors: DIT_ERR_MEMORY. */
+dit_status attention_take(dit_attention *attention, int64_t bytes, void **out);
+
+/* Records hop `hop`: what it computed since the account was `flops_before`, from `began` to `computed`, and that it has
+ * waited from then until now. */
 void attention_hop_end(dit_attention *attention, int hop, double flops_before, int64_t began, int64_t computed);
-/* Where ring rank `ring_rank` lies in `rows` rows of which it says nothing. */
+/* The order of ring rank `ring_rank`'s rows. Where the shape gives none, `rows` rows are tokens that see all others. */
 dit_attention_order attention_order(const dit_attention_shape *shape, int ring_rank, int64_t rows);
 /* Key bias of what ring rank `ring_rank` holds, or NULL. */
 const float *attention_bias(const dit_attention *attention, int ring_rank);
 
-/* Shared pieces. Shape may be the policy's own or that of the exchanged operands. */
+/* ---- pieces that policies share ---------------------------------------------------------------------------------- */
 
-/* What the queries of a call attend to: its own K and V; of a pipeline's rank, all that it keeps after they were put
- * there. Errors: as attention_store_put. */
+/* `shape` is the call's, or that of the operands that Ulysses has exchanged. */
+
+/* The keys and values that a call's queries attend to: the call's own, or on a pipeline's rank all that the store has
+ * once they are put there. Errors: as attention_store_put. */
 dit_status attention_take_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                                attention_keys *out);
-/* Queries of a call over any keys; those of `io` are not looked at. No communication. */
+/* Attention of a call's queries over `keys` instead of io's. Not collective. */
 void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                          const attention_keys *keys);
+/* Both of the above. Not collective. */
 dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
                                    const dit_attention_io *io);
-/* One hop's attention, with its log-sum-exp, in pieces over batch entries and heads; moves messages of the ring's
- * `exchange` (or NULL) between them. */
+/* Attention of one hop, with its log-sum-exp, cut into pieces over batch entries and heads. Between the pieces it lets
+ * the messages of `exchange` on the ring move; NULL: nothing is under way. */
 void attention_in_pieces(dit_attention *attention, const dit_attention_args *whole, dit_comm_exchange *exchange);
-dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape);
-dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape,
-                                  const dit_attention_io *io);
-dit_status attention_ulysses_prepare(dit_attention *attention);
+
+/* The buffers of ring attention (ring.c). create takes them for calls of at most `shape`. Errors: DIT_ERR_MEMORY. */
+typedef struct attention_ring attention_ring;
+dit_status attention_ring_create(dit_attention *attention, const dit_attention_shape *shape, attention_ring **out);
+/* One call around the ring. Collective over the ring. */
+dit_status attention_ring_run(dit_attention *attention, const attention_ring *ring, const dit_attention_shape *shape,
+                              const dit_attention_io *io);
+
+/* The buffers of Ulysses' exchange (ulysses.c), for calls of at most attention->shape. create also sets kv_first.
+ * Errors: DIT_ERR_MEMORY. */
+typedef struct attention_ulysses attention_ulysses;
+dit_status attention_ulysses_create(dit_attention *attention, attention_ulysses **out);
+/* The shape of a call of `shape` when its heads have been exchanged for tokens. */
 dit_attention_shape attention_ulysses_exchanged(const dit_attention *attention, const dit_attention_shape *shape);
+/* Exchanges heads for tokens, runs `inner` on all tokens of the Ulysses group and 1/u of the heads, exchanges back.
+ * Collective over the Ulysses group. */
 typedef dit_status (*attention_inner)(dit_attention *, const dit_attention_shape *, const dit_attention_io *);
-/* Exchanges heads for tokens, runs `inner` on all tokens of the Ulysses group and 1/u of the heads, exchanges back. */
-dit_status attention_ulysses_around(dit_attention *attention, const dit_attention_shape *shape,
-                                    const dit_attention_io *io, attention_inner inner);
+dit_status attention_ulysses_around(dit_attention *attention, const attention_ulysses *ulysses,
+                                    const dit_attention_shape *shape, const dit_attention_io *io,
+                                    attention_inner inner);
 
 #endif

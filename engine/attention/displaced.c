@@ -25,7 +25,23 @@
 
 #include <assert.h>
 
+/* What a policy of this file keeps; each has the parts that it needs. */
+typedef struct {
+    float *keys;          /* [rows][2][B][kv_heads D]: what a call attends to, gathered or put together       */
+    float *slots, *sends; /* [calls][slot_floats]: what a call keeps from step to step, what it sends         */
+    int64_t slot_floats;
+    dit_comm_exchange *transfers; /* [calls][transfers_per_call]                                                      */
+    int transfers_per_call;
+    dit_comm_exchange *newest; /* the transfers begun last                                                         */
+    int64_t under_way;         /* calls whose transfers are                                                        */
+} displaced;
+
 enum { PREVIOUS, NEXT, SIDES };
+
+static displaced *kept(const dit_attention *attention)
+{
+    return attention->state;
+}
 
 static dit_comm *patch_comm(const dit_attention *attention)
 {
@@ -90,10 +106,12 @@ static bool is_last_step(const dit_attention *attention)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static dit_status check_shape(const dit_attention *attention)
+/* Takes the state of a policy that can serve the shape. */
+static dit_status take_state(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
-    if (shape->calls > 0 && !shape->order && !shape->packed) return DIT_OK;
+    if (shape->calls > 0 && !shape->order && !shape->packed)
+        return attention_take(attention, sizeof(displaced), &attention->state);
     return dit_error_hint(
         DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" needs the K and V of a step before", attention->policy->name),
         "one layer alone has no steps; use ulysses_degree and ring_degree");
@@ -103,7 +121,7 @@ static dit_status prepare_gather(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
     return dit_arena_activations(&attention->rt->comm_arena, all_rows(attention, shape) * row_floats(shape),
-                                 &attention->displaced.keys);
+                                 &kept(attention)->keys);
 }
 
 /* One slot of `floats`, and `transfers`, for each call of a forward. */
@@ -112,22 +130,22 @@ static dit_status prepare_slots(dit_attention *attention, int64_t floats, int tr
     dit_runtime *rt = attention->rt;
     int64_t calls = attention->shape.calls;
     void *memory;
-    attention->displaced.slot_floats = floats;
-    attention->displaced.transfers_per_call = transfers;
+    kept(attention)->slot_floats = floats;
+    kept(attention)->transfers_per_call = transfers;
     DIT_TRY(dit_arena_alloc(&rt->image, calls * transfers * (int64_t)sizeof(dit_comm_exchange), &memory));
-    attention->displaced.transfers = memory;
-    return dit_arena_activations(&rt->image, calls * floats, &attention->displaced.slots);
+    kept(attention)->transfers = memory;
+    return dit_arena_activations(&rt->image, calls * floats, &kept(attention)->slots);
 }
 
 /* What call `attention->call` keeps from step to step. */
 static float *slot_of(const dit_attention *attention, float *slots)
 {
-    return slots + attention->call * attention->displaced.slot_floats;
+    return slots + attention->call * kept(attention)->slot_floats;
 }
 
 static dit_comm_exchange *transfers_of(const dit_attention *attention)
 {
-    return attention->displaced.transfers + attention->call * attention->displaced.transfers_per_call;
+    return kept(attention)->transfers + attention->call * kept(attention)->transfers_per_call;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -191,9 +209,9 @@ static attention_keys packed_keys(const dit_attention_shape *shape, const float 
  * last to be. */
 static void poll_newest(const dit_attention *attention)
 {
-    if (!attention->displaced.under_way) return;
-    for (int i = 0; i < attention->displaced.transfers_per_call; i++)
-        dit_comm_exchange_poll(patch_comm(attention), attention->displaced.newest + i);
+    if (!kept(attention)->under_way) return;
+    for (int i = 0; i < kept(attention)->transfers_per_call; i++)
+        dit_comm_exchange_poll(patch_comm(attention), kept(attention)->newest + i);
 }
 
 /* Heads [head, head + heads) of `entries` of the batch. Its bias is that of all keys, of which there may be
@@ -233,7 +251,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
                    const attention_keys *keys)
 {
     enum { PIECES = 4 };
-    int64_t heads = attention->displaced.under_way ? (shape->H + PIECES - 1) / PIECES : shape->H;
+    int64_t heads = kept(attention)->under_way ? (shape->H + PIECES - 1) / PIECES : shape->H;
     dit_timing *timing = attention->rt->timing;
     int64_t began = dit_timing_now(timing);
     double flops = attention->rt->flops.attention;
@@ -254,7 +272,7 @@ static dit_status attend_synchronously(dit_attention *attention, const dit_atten
 {
     dit_comm *patch = patch_comm(attention);
     int64_t n = own_rows(shape), bytes = n * row_floats(shape) * (int64_t)sizeof *keys;
-    assert(attention->displaced.under_way == 0); /* the last step before began nothing */
+    assert(kept(attention)->under_way == 0); /* the last step before began nothing */
     const float *own = place(attention, shape, io, keys, dit_comm_rank(patch) * n);
     DIT_TRY(dit_comm_all_gather(patch, own, keys + attention_replicated(shape) * row_floats(shape), bytes));
     attention_keys fresh = packed_keys(shape, keys, all_rows(attention, shape));
@@ -266,16 +284,16 @@ static dit_status attend_synchronously(dit_attention *attention, const dit_atten
 static dit_status finish_transfers(dit_attention *attention)
 {
     if (!has_arrivals(attention)) return DIT_OK;
-    for (int i = 0; i < attention->displaced.transfers_per_call; i++)
+    for (int i = 0; i < kept(attention)->transfers_per_call; i++)
         DIT_TRY(dit_comm_exchange_wait(patch_comm(attention), transfers_of(attention) + i));
-    attention->displaced.under_way--;
+    kept(attention)->under_way--;
     return DIT_OK;
 }
 
 static void note_begun(dit_attention *attention)
 {
-    attention->displaced.newest = transfers_of(attention);
-    attention->displaced.under_way++;
+    kept(attention)->newest = transfers_of(attention);
+    kept(attention)->under_way++;
 }
 
 /* ---- DistriFusion ------------------------------------------------------------------------------------------------ */
@@ -284,7 +302,7 @@ static void note_begun(dit_attention *attention)
 static dit_status distrifusion_prepare(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
-    DIT_TRY(check_shape(attention));
+    DIT_TRY(take_state(attention));
     if (!has_stale_steps(attention->rt)) return prepare_gather(attention);
     return prepare_slots(attention, all_rows(attention, shape) * row_floats(shape), 1);
 }
@@ -294,7 +312,7 @@ static dit_status distrifusion_forward(dit_attention *attention, const dit_atten
 {
     dit_comm *patch = patch_comm(attention);
     int64_t n = own_rows(shape), bytes = n * row_floats(shape) * (int64_t)sizeof(float);
-    float *slots = attention->displaced.slots, *keys = slots ? slot_of(attention, slots) : attention->displaced.keys;
+    float *slots = kept(attention)->slots, *keys = slots ? slot_of(attention, slots) : kept(attention)->keys;
     if (is_synchronous(attention)) return attend_synchronously(attention, shape, io, keys);
     DIT_TRY(finish_transfers(attention));
     const float *own = place(attention, shape, io, keys, dit_comm_rank(patch) * n);
@@ -310,6 +328,7 @@ static dit_status distrifusion_forward(dit_attention *attention, const dit_atten
 const dit_attention_policy dit_attention_distrifusion = {
     .name = "distrifusion",
     .patch = true,
+    .differs = true,
     .prepare = distrifusion_prepare,
     .forward = distrifusion_forward,
 };
@@ -321,11 +340,11 @@ static dit_status pcpp_prepare(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
     int64_t floats = neighbours(attention) * shared_rows(attention, shape) * row_floats(shape);
-    DIT_TRY(check_shape(attention));
+    DIT_TRY(take_state(attention));
     DIT_TRY(prepare_gather(attention));
     if (!has_stale_steps(attention->rt)) return DIT_OK;
     DIT_TRY(prepare_slots(attention, floats, neighbours(attention)));
-    return dit_arena_activations(&attention->rt->comm_arena, shape->calls * floats, &attention->displaced.sends);
+    return dit_arena_activations(&attention->rt->comm_arena, shape->calls * floats, &kept(attention)->sends);
 }
 
 /* The rows of one side in a slot. */
@@ -340,7 +359,7 @@ static void copy_sides(dit_attention *attention, const dit_attention_shape *shap
 {
     int64_t floats = row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);
     for (int side = 0; side < SIDES; side++) {
-        float *part = side_of(attention, shape, slot_of(attention, attention->displaced.slots), side);
+        float *part = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
         float *beside = side == PREVIOUS ? own - s * floats : own + n * floats;
         if (neighbour(attention, side) == DIT_COMM_NOBODY) continue;
         copy_rows(attention, shape, to_slot ? beside : part, s, to_slot ? part : beside);
@@ -354,8 +373,8 @@ static dit_status begin_exchanges(dit_attention *attention, const dit_attention_
     dit_comm_exchange *transfer = transfers_of(attention);
     for (int side = 0; side < SIDES; side++) {
         int peer = neighbour(attention, side);
-        float *arriving = side_of(attention, shape, slot_of(attention, attention->displaced.slots), side);
-        float *sent = side_of(attention, shape, slot_of(attention, attention->displaced.sends), side);
+        float *arriving = side_of(attention, shape, slot_of(attention, kept(attention)->slots), side);
+        float *sent = side_of(attention, shape, slot_of(attention, kept(attention)->sends), side);
         if (peer == DIT_COMM_NOBODY) continue;
         copy_rows(attention, shape, side == PREVIOUS ? own : own + (n - s) * floats, s, sent);
         DIT_TRY(dit_comm_exchange_begin(patch_comm(attention), sent, peer, arriving, peer,
@@ -368,11 +387,11 @@ static dit_status begin_exchanges(dit_attention *attention, const dit_attention_
 static dit_status pcpp_synchronously(dit_attention *attention, const dit_attention_shape *shape,
                                      const dit_attention_io *io)
 {
-    float *keys = attention->displaced.keys;
+    float *keys = kept(attention)->keys;
     int64_t before = attention_replicated(shape) + dit_comm_rank(patch_comm(attention)) * own_rows(shape);
     bool read_next = attention->window.step + 1 == attention->rt->parallel.warmup_steps;
     DIT_TRY(attend_synchronously(attention, shape, io, keys));
-    if (read_next && attention->displaced.slots) copy_sides(attention, shape, keys + before * row_floats(shape), true);
+    if (read_next && kept(attention)->slots) copy_sides(attention, shape, keys + before * row_floats(shape), true);
     return DIT_OK;
 }
 
@@ -382,9 +401,9 @@ static dit_status pcpp_forward(dit_attention *attention, const dit_attention_sha
     bool first = neighbour(attention, PREVIOUS) == DIT_COMM_NOBODY;
     if (is_synchronous(attention)) return pcpp_synchronously(attention, shape, io);
     DIT_TRY(finish_transfers(attention));
-    float *own = place(attention, shape, io, attention->displaced.keys, first ? 0 : s);
+    float *own = place(attention, shape, io, kept(attention)->keys, first ? 0 : s);
     copy_sides(attention, shape, own, false);
-    attention_keys known = packed_keys(shape, attention->displaced.keys, shape->tokens + neighbours(attention) * s);
+    attention_keys known = packed_keys(shape, kept(attention)->keys, shape->tokens + neighbours(attention) * s);
     attend(attention, shape, io, &known);
     return is_last_step(attention) ? DIT_OK : begin_exchanges(attention, shape, own);
 }
@@ -392,6 +411,7 @@ static dit_status pcpp_forward(dit_attention *attention, const dit_attention_sha
 const dit_attention_policy dit_attention_pcpp = {
     .name = "pcpp",
     .patch = true,
+    .differs = true,
     .prepare = pcpp_prepare,
     .forward = pcpp_forward,
 };
@@ -400,7 +420,7 @@ const dit_attention_policy dit_attention_pcpp = {
 
 static dit_status naive_prepare(dit_attention *attention)
 {
-    DIT_TRY(check_shape(attention));
+    DIT_TRY(take_state(attention));
     return attention->rt->parallel.warmup_steps > 0 ? prepare_gather(attention) : DIT_OK;
 }
 
@@ -412,7 +432,7 @@ static dit_status naive_forward(dit_attention *attention, const dit_attention_sh
                           .batch = attention_batch_k(io),
                           .rows = shape->tokens,
                           .replicated = attention_replicated(shape)};
-    if (is_synchronous(attention)) return attend_synchronously(attention, shape, io, attention->displaced.keys);
+    if (is_synchronous(attention)) return attend_synchronously(attention, shape, io, kept(attention)->keys);
     attend(attention, shape, io, &own);
     return DIT_OK;
 }
@@ -420,6 +440,7 @@ static dit_status naive_forward(dit_attention *attention, const dit_attention_sh
 const dit_attention_policy dit_attention_naive_patch = {
     .name = "naive-patch",
     .patch = true,
+    .differs = true,
     .prepare = naive_prepare,
     .forward = naive_forward,
 };

@@ -15,20 +15,25 @@
 /* Which K and V. */
 typedef enum { FRESH, THIS_STEP, STEP_BEFORE, ABSENT } source;
 
-struct attention_oracle {
+typedef struct {
     const dit_oracle *now;
     float *k[2], *v[2];    /* stores [calls][B, tokens, width]; dit_oracle.newest says which is which */
     float *keys, *values;  /* [B, tokens, width]: what a call attends to                              */
     float *bias;           /* [B, placed] of them; NULL without text bias                             */
     int64_t *row_of;       /* [placed] of the sequence                                                */
     int64_t width, placed; /* floats of a row; rows in `keys`                                         */
-};
+} oracle_keys;
 
 typedef struct {
     dit_attention *attention;
     const dit_attention_shape *shape;
     const dit_attention_io *io;
 } call_view;
+
+static oracle_keys *state_of(const call_view *call)
+{
+    return call->attention->state;
+}
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
@@ -98,7 +103,7 @@ static dit_range rows_known(const dit_oracle *oracle, int group, dit_range rows)
 static void copy_rows(const call_view *call, const float *src, int64_t ld, int64_t batch, dit_range rows, float *dst,
                       int64_t to)
 {
-    int64_t width = call->attention->oracle->width;
+    int64_t width = state_of(call)->width;
     ops_copy(call->attention->rt, &(dit_copy_args){.n0 = call->shape->B,
                                                    .n1 = rows.count,
                                                    .n2 = 1,
@@ -112,7 +117,7 @@ static void copy_rows(const call_view *call, const float *src, int64_t ld, int64
 /* The store of one step, at this call. */
 static float *slot_of(const call_view *call, float *const stores[2], source which)
 {
-    const struct attention_oracle *o = call->attention->oracle;
+    const oracle_keys *o = call->attention->state;
     int step = which == THIS_STEP ? o->now->newest : 1 - o->now->newest;
     return stores[step] + call->attention->call * call->shape->B * call->shape->tokens * o->width;
 }
@@ -120,7 +125,7 @@ static float *slot_of(const call_view *call, float *const stores[2], source whic
 /* Appends rows to the keys. Fresh ones are remembered, if somebody will ask for them. */
 static void place_rows(const call_view *call, dit_range rows, source from, bool remembered)
 {
-    struct attention_oracle *o = call->attention->oracle;
+    oracle_keys *o = call->attention->state;
     const dit_attention_io *io = call->io;
     int64_t ld = attention_ldk(io), batch = attention_batch_k(io), dense = call->shape->tokens * o->width;
     if (rows.count == 0) return;
@@ -140,7 +145,7 @@ static void place_rows(const call_view *call, dit_range rows, source from, bool 
 
 static void place_text(const call_view *call)
 {
-    const dit_oracle *now = call->attention->oracle->now;
+    const dit_oracle *now = state_of(call)->now;
     int64_t text = call->shape->text;
     if (has_own_text(now)) {
         place_rows(call, (dit_range){0, text}, FRESH, false);
@@ -154,7 +159,7 @@ static void place_text(const call_view *call)
 
 static void place_image(const call_view *call)
 {
-    const dit_oracle *now = call->attention->oracle->now;
+    const dit_oracle *now = state_of(call)->now;
     int64_t text = call->shape->text, image = call->shape->tokens - text;
     for (int group = 0; group < now->groups; group++) {
         source from = source_of(now, group);
@@ -167,7 +172,7 @@ static void place_image(const call_view *call)
 /* The mask of the keys that are there, or NULL. */
 static dit_status bias_of_keys(const call_view *call, const float **out)
 {
-    struct attention_oracle *o = call->attention->oracle;
+    oracle_keys *o = call->attention->state;
     const float *bias = attention_bias(call->attention, 0);
     *out = NULL;
     if (!bias) return DIT_OK;
@@ -185,7 +190,7 @@ static dit_status attend(const call_view *call)
     const dit_attention *attention = call->attention;
     const dit_attention_shape *shape = call->shape;
     const dit_attention_io *io = call->io;
-    const struct attention_oracle *o = attention->oracle;
+    const oracle_keys *o = attention->state;
     int64_t dense = shape->tokens * o->width;
     const float *bias;
     DIT_TRY(bias_of_keys(call, &bias));
@@ -215,14 +220,14 @@ static dit_status attend(const call_view *call)
 static dit_status oracle_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
 {
     call_view call = {attention, shape, io};
-    if (!attention->oracle)
+    if (!attention->state)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention \"oracle\" without a method to emulate"),
                               "use \"auto\", or a denoise case with emulates");
     if (attention->call >= attention->shape.calls || shape->tokens != attention->shape.tokens)
         return DIT_FAIL(DIT_ERR_INTERNAL, "oracle: call %lld of %lld, about %lld of %lld rows",
                         (long long)attention->call, (long long)attention->shape.calls, (long long)shape->tokens,
                         (long long)attention->shape.tokens);
-    attention->oracle->placed = 0;
+    state_of(&call)->placed = 0;
     place_text(&call);
     place_image(&call);
     return attend(&call);
@@ -235,8 +240,8 @@ dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *
     void *memory;
     if (attention->policy != &dit_attention_oracle || shape->order)
         return DIT_FAIL(DIT_ERR_INTERNAL, "attention \"%s\" is no oracle's", attention->policy->name);
-    DIT_TRY(dit_arena_alloc(image, sizeof(struct attention_oracle), &memory));
-    struct attention_oracle *o = memory;
+    DIT_TRY(attention_take(attention, sizeof(oracle_keys), &memory));
+    oracle_keys *o = memory;
     o->now = oracle;
     o->width = attention_kv_heads(shape) * shape->D;
     int64_t call = shape->B * shape->tokens * o->width;
@@ -249,8 +254,8 @@ dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *
     if (shape->text_bias) DIT_TRY(dit_arena_fp32(image, shape->B * shape->tokens, &o->bias));
     DIT_TRY(dit_arena_alloc(image, shape->tokens * (int64_t)sizeof *o->row_of, &memory));
     o->row_of = memory;
-    attention->oracle = o;
+    attention->state = o;
     return DIT_OK;
 }
 
-const dit_attention_policy dit_attention_oracle = {.name = "oracle", .forward = oracle_forward};
+const dit_attention_policy dit_attention_oracle = {.name = "oracle", .differs = true, .forward = oracle_forward};

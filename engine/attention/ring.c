@@ -11,25 +11,29 @@
 
 #include <math.h>
 
+struct attention_ring {
+    float *kv[3];           /* [2][B][n][kv_heads D]: on its way out, here, arriving, in turn */
+    float *block_out;       /* [B, n, H, D], the result of one hop                          */
+    float *block_lse, *lse; /* [B, H, n] log-sum-exp of that, and of the result so far      */
+};
+
 static int64_t moving_rows(const attention_keys *keys)
 {
     return keys->rows - keys->replicated;
 }
 
-dit_status attention_ring_prepare(dit_attention *attention, const dit_attention_shape *shape)
+dit_status attention_ring_create(dit_attention *attention, const dit_attention_shape *shape, attention_ring **out)
 {
     dit_runtime *rt = attention->rt;
+    void *memory;
+    DIT_TRY(attention_take(attention, sizeof(attention_ring), &memory));
+    attention_ring *ring = *out = memory;
     int64_t rows = shape->tokens - attention_replicated(shape);
     int64_t kv = 2 * shape->B * rows * attention_kv_heads(shape) * shape->D;
-    for (int i = 0; i < 3; i++) DIT_TRY(dit_arena_activations(&rt->comm_arena, kv, &attention->ring.kv[i]));
-    DIT_TRY(dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H * shape->D, &attention->ring.block_out));
-    DIT_TRY(dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.block_lse));
-    return dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &attention->ring.lse);
-}
-
-static dit_status ring_prepare(dit_attention *attention)
-{
-    return attention_ring_prepare(attention, &attention->shape);
+    for (int i = 0; i < 3; i++) DIT_TRY(dit_arena_activations(&rt->comm_arena, kv, &ring->kv[i]));
+    DIT_TRY(dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H * shape->D, &ring->block_out));
+    DIT_TRY(dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &ring->block_lse));
+    return dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &ring->lse);
 }
 
 /* kv = [2][B][n][kv_heads D], dense: K then V */
@@ -115,66 +119,79 @@ static dit_attention_args hop_args(const dit_attention *attention, const dit_att
 }
 
 /* Hop 0 goes straight into the result, later hops into block_out, then merge. A hop that no query sees is left out. */
-static void compute_hop(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
-                        const attention_keys *keys, int hop, const float *kv, dit_comm_exchange *exchange)
+static void compute_hop(dit_attention *attention, const attention_ring *ring, const dit_attention_shape *shape,
+                        const dit_attention_io *io, const attention_keys *keys, int hop, dit_comm_exchange *exchange)
 {
     int size = dit_comm_size(attention->rt->comm[DIT_AXIS_RING]);
     int source = (dit_comm_rank(attention->rt->comm[DIT_AXIS_RING]) + size - hop) % size;
-    dit_attention_args args = hop_args(attention, shape, io, keys, source, hop ? kv : NULL);
+    dit_attention_args args = hop_args(attention, shape, io, keys, source, hop ? ring->kv[hop % 3] : NULL);
     if (!sees_any(&args)) return;
     if (hop == 0) {
         args.out = io->out, args.ldo = io->ldo, args.batch_o = io->batch_o;
-        args.lse = attention->ring.lse;
+        args.lse = ring->lse;
         attention_in_pieces(attention, &args, exchange);
         return;
     }
-    args.out = attention->ring.block_out;
+    args.out = ring->block_out;
     args.ldo = shape->H * shape->D, args.batch_o = args.Sq * args.ldo;
-    args.lse = attention->ring.block_lse;
+    args.lse = ring->block_lse;
     attention_in_pieces(attention, &args, exchange);
     ops_attention_merge(attention->rt, &(dit_merge_args){.B = shape->B,
                                                          .H = shape->H,
                                                          .S = args.Sq,
                                                          .D = shape->D,
                                                          .out = io->out,
-                                                         .lse = attention->ring.lse,
+                                                         .lse = ring->lse,
                                                          .ldo = io->ldo,
                                                          .batch_o = io->batch_o,
-                                                         .block_out = attention->ring.block_out,
-                                                         .block_lse = attention->ring.block_lse});
+                                                         .block_out = ring->block_out,
+                                                         .block_lse = ring->block_lse});
 }
 
-dit_status attention_ring_forward(dit_attention *attention, const dit_attention_shape *shape,
-                                  const dit_attention_io *io)
+dit_status attention_ring_run(dit_attention *attention, const attention_ring *ring, const dit_attention_shape *shape,
+                              const dit_attention_io *io)
 {
     dit_runtime *rt = attention->rt;
-    dit_comm *ring = rt->comm[DIT_AXIS_RING];
-    int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
+    dit_comm *comm = rt->comm[DIT_AXIS_RING];
+    int size = dit_comm_size(comm), rank = dit_comm_rank(comm);
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
-    float **kv = attention->ring.kv;
     attention_keys keys;
     DIT_TRY(attention_take_keys(attention, shape, io, &keys));
     int64_t bytes = 2 * shape->B * moving_rows(&keys) * attention_kv_heads(shape) * shape->D * (int64_t)sizeof(float);
-    pack_kv(attention, shape, &keys, kv[0]);
+    pack_kv(attention, shape, &keys, ring->kv[0]);
     for (int hop = 0; hop < size; hop++) {
-        const float *current = kv[hop % 3];
-        float *arriving = kv[(hop + 1) % 3];
+        const float *current = ring->kv[hop % 3];
+        float *arriving = ring->kv[(hop + 1) % 3];
         dit_comm_exchange exchange;
         bool more = hop + 1 < size;
         double flops = rt->flops.attention;
-        if (more) DIT_TRY(dit_comm_exchange_begin(ring, current, next, arriving, previous, bytes, &exchange));
+        if (more) DIT_TRY(dit_comm_exchange_begin(comm, current, next, arriving, previous, bytes, &exchange));
         int64_t began = dit_timing_now(rt->timing);
-        compute_hop(attention, shape, io, &keys, hop, current, more ? &exchange : NULL);
+        compute_hop(attention, ring, shape, io, &keys, hop, more ? &exchange : NULL);
         int64_t computed = dit_timing_now(rt->timing);
-        if (more) DIT_TRY(dit_comm_exchange_wait(ring, &exchange));
+        if (more) DIT_TRY(dit_comm_exchange_wait(comm, &exchange));
         attention_hop_end(attention, hop, flops, began, computed);
     }
     return DIT_OK;
 }
 
+static dit_status ring_prepare(dit_attention *attention)
+{
+    attention_ring *ring;
+    DIT_TRY(attention_ring_create(attention, &attention->shape, &ring));
+    attention->state = ring;
+    return DIT_OK;
+}
+
+static dit_status ring_forward(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io)
+{
+    return attention_ring_run(attention, attention->state, shape, io);
+}
+
 const dit_attention_policy dit_attention_ring = {
     .name = "ring",
     .ring = true,
+    .wrapped = &dit_attention_usp,
     .prepare = ring_prepare,
-    .forward = attention_ring_forward,
+    .forward = ring_forward,
 };

@@ -13,6 +13,11 @@
 #include <math.h>
 #include <string.h>
 
+typedef struct {
+    float *block[2]; /* [B, n, kv_heads D] of k or v: here, and arriving  */
+    float *scores;   /* [B, H, n, S]                                      */
+} rsa;
+
 /* One head of a batch entry, and the block of k or v that is here. */
 typedef struct {
     const dit_attention *attention;
@@ -39,6 +44,7 @@ static dit_status rsa_prepare(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
     dit_runtime *rt = attention->rt;
+    void *memory;
     if (!shape->order)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
@@ -47,10 +53,11 @@ static dit_status rsa_prepare(dit_attention *attention)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for this machine's cores alone",
                                        attention->policy->name),
                               "\"ring\" gives the same result");
-    for (int i = 0; i < 2; i++)
-        DIT_TRY(dit_arena_activations(&rt->comm_arena, block_floats(shape), &attention->rsa.block[i]));
+    DIT_TRY(attention_take(attention, sizeof(rsa), &memory));
+    rsa *state = attention->state = memory;
+    for (int i = 0; i < 2; i++) DIT_TRY(dit_arena_activations(&rt->comm_arena, block_floats(shape), &state->block[i]));
     return dit_arena_activations(&rt->step, shape->B * shape->H * shape->tokens * ring_size(attention) * shape->tokens,
-                                 &attention->rsa.scores);
+                                 &state->scores);
 }
 
 /* ---- rows of one head -------------------------------------------------------------------------------------------- */
@@ -110,10 +117,11 @@ static head_block head_of(const dit_attention *attention, const dit_attention_sh
                           int64_t b, int64_t h)
 {
     int64_t n = shape->tokens, keys = ring_size(attention) * n, D = shape->D;
+    const rsa *state = attention->state;
     return (head_block){.attention = attention,
                         .shape = shape,
                         .q = io->q + b * io->batch + h * D,
-                        .scores = attention->rsa.scores + (b * shape->H + h) * n * keys,
+                        .scores = state->scores + (b * shape->H + h) * n * keys,
                         .out = io->out + b * io->batch_o + h * D,
                         .ldq = io->ld,
                         .ldo = io->ldo,
@@ -175,7 +183,7 @@ static dit_status circulate(dit_attention *attention, const dit_attention_shape 
     int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
     int64_t bytes = block_floats(shape) * (int64_t)sizeof(float);
-    float **block = attention->rsa.block;
+    float *const *block = ((const rsa *)attention->state)->block;
     pack(attention, shape, io, operand, block[0]);
     for (int hop = 0; hop < size; hop++) {
         dit_comm_exchange exchange;

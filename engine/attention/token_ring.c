@@ -38,8 +38,8 @@ static dit_status token_ring_prepare(dit_attention *attention)
         return dit_error_hint(
             DIT_FAIL(DIT_ERR_UNSUPPORTED, "attention \"%s\" is built for one layer alone", attention->policy->name),
             "it belongs to program attention; in a model \"ring\" gives the same result");
-    DIT_TRY(dit_arena_alloc(&rt->step, sizeof(token_ring), &memory));
-    token_ring *t = attention->own = memory;
+    DIT_TRY(attention_take(attention, sizeof(token_ring), &memory));
+    token_ring *t = attention->state = memory;
     for (int i = 0; i < 2; i++) {
         DIT_TRY(dit_arena_activations(&rt->comm_arena, query_floats(shape), &t->queries[i]));
         DIT_TRY(dit_arena_fp32(&rt->comm_arena, result_floats(shape), &t->leaving[i]));
@@ -57,7 +57,7 @@ static void pack_queries(dit_attention *attention, const dit_attention_shape *sh
                                              .inner = width,
                                              .src = io->q,
                                              .src_stride = {io->batch, io->ld, width},
-                                             .dst = ((token_ring *)attention->own)->queries[0],
+                                             .dst = ((token_ring *)attention->state)->queries[0],
                                              .dst_stride = {n * width, width, width}});
 }
 
@@ -65,7 +65,7 @@ static void pack_queries(dit_attention *attention, const dit_attention_shape *sh
 static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop,
                    dit_comm_exchange *exchange)
 {
-    const token_ring *t = attention->own;
+    const token_ring *t = attention->state;
     int64_t n = shape->tokens, width = shape->H * shape->D;
     float *message = t->leaving[hop & 1];
     attention_in_pieces(attention,
@@ -96,7 +96,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
 /* Waits for the results of hop `hop`, those that left and those that arrived, and merges what arrived. */
 static dit_status merge(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop)
 {
-    token_ring *t = attention->own;
+    token_ring *t = attention->state;
     float *message = t->arriving[hop & 1];
     DIT_TRY(dit_comm_exchange_wait(attention->rt->comm[DIT_AXIS_RING], &t->under_way[hop & 1]));
     ops_attention_merge(attention->rt, &(dit_merge_args){.B = shape->B,
@@ -116,7 +116,7 @@ static dit_status merge(dit_attention *attention, const dit_attention_shape *sha
 static dit_status begin_results(dit_attention *attention, const dit_attention_shape *shape, int hop)
 {
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
-    token_ring *t = attention->own;
+    token_ring *t = attention->state;
     int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
     return dit_comm_exchange_begin(ring, t->leaving[hop & 1], (rank + size - hop) % size, t->arriving[hop & 1],
                                    (rank + hop) % size, result_floats(shape) * (int64_t)sizeof(float),
@@ -127,7 +127,7 @@ static dit_status run_hop(dit_attention *attention, const dit_attention_shape *s
                           int hop)
 {
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];
-    token_ring *t = attention->own;
+    token_ring *t = attention->state;
     int size = dit_comm_size(ring), rank = dit_comm_rank(ring);
     bool more = hop + 1 < size;
     double flops = attention->rt->flops.attention;
