@@ -70,14 +70,15 @@ static dit_status host_linear_pack(dit_pool *pool, dit_arena *arena, int64_t k, 
     return cpu->linear_pack(pool, arena, k, pieces, w, bias, rows, out);
 }
 
-/* Defines every operator: it finds its operands on the device, then calls the cpu backend. */
-#define DIT_OPERAND(member) a.member = room(d, a.member);
+/* Defines every operator: it finds its operands on the device, then calls the cpu backend. A row's operands expand in
+ * the body below: DIT_OPERAND(x) replaces member x of `found`, a copy of the arguments, by its room on `device`. */
+#define DIT_OPERAND(member) found.member = room(device, found.member);
 #define HOST_OPERATOR(ID, name, args_type, cpu_, cases, cost, account, trace, operands)                                \
     static void host_##name(dit_pool *pool, const args_type *asked)                                                    \
     {                                                                                                                  \
-        host_device *d = (host_device *)dit_pool_device(pool);                                                         \
-        args_type a = *asked;                                                                                          \
-        operands if (!d->lost) d->cpu->name(pool, &a);                                                                 \
+        host_device *device = (host_device *)dit_pool_device(pool);                                                    \
+        args_type found = *asked;                                                                                      \
+        operands if (!device->lost) device->cpu->name(pool, &found);                                                   \
     }
 DIT_OPERATOR_LIST(HOST_OPERATOR)
 

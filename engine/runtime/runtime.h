@@ -109,7 +109,9 @@ static inline bool dit_runtime_messages_move(const dit_runtime *rt)
 /* Waits until everything is done, and adds up the times of pieces. Errors: what failed since the last wait. */
 dit_status dit_runtime_synchronize(dit_runtime *rt);
 
-/* Runs a statement and adds the time it took to rt->time_ns[which]. */
+/* Runs a statement and adds the time it took to rt->time_ns[which]. The statement may return from the function that it
+ * stands in (DIT_TRY): then no time is added, and the position keeps the phase, so that an error tells in which one it
+ * happened. */
 #define DIT_TIMED(rt, which, ...)                                                                                      \
     do {                                                                                                               \
         int64_t timed_began_ = dit_timing_now((rt)->timing);                                                           \
@@ -128,7 +130,8 @@ static inline int64_t dit_runtime_trace_begin(dit_runtime *rt)
 }
 void dit_runtime_trace_end(dit_runtime *rt, dit_trace_category category, const char *name, int64_t began);
 
-/* Runs a statement as block `index` (from 0) of the transformer, for trace and position. */
+/* Runs a statement as block `index` (from 0) of the transformer, for trace and position. A statement that returns leaves
+ * the position in the block, as DIT_TIMED leaves the phase. */
 #define DIT_LAYER(rt, index, ...)                                                                                      \
     do {                                                                                                               \
         int64_t layer_began_ = dit_runtime_trace_begin(rt);                                                            \
