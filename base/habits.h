@@ -1,8 +1,8 @@
 /* Habits: where another software runs a method differently from this engine, so that it sends, keeps or computes
  * something else. All false: this engine's own ways, which are all that a real run has.
  *
- * A profile says which habits its software has (workloads/profiles/). The simulator runs the engine with them to predict
- * that software's times; closed forms need them to predict its messages.
+ * A profile says which habits its software has (workloads/profiles/). The simulator runs the engine with them to
+ * predict that software's times; closed forms need them to predict its messages.
  */
 #ifndef DIT_BASE_HABITS_H
 #define DIT_BASE_HABITS_H

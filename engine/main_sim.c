@@ -1,11 +1,12 @@
-/* ditbench-engine-sim: one rank of a simulation. Started by smpirun, as many times as the case has ranks.
+/* ditbench-engine-sim: one rank of a simulation. smpirun starts as many as the case has ranks.
  *
  *   smpirun -np N -platform FILE.xml -hostfile FILE ditbench-engine-sim --case FILE --out DIR
  *
- * The case is one of program denoise or attention, with "simulation" (results/schema/README.md). Everything runs as in
- * ditbench-engine, but operators only take virtual time. Writes record.json with "evidence": "simulated"; bytes and
- * memory are those of the simulation's element type. A rank that needs more memory than the accelerator has is an error
- * after the record is written. On failure error.json and an exit code, as ditbench-engine has them.
+ * The case is one of program denoise or attention and has a member "simulation" (results/schema/README.md). Everything
+ * runs as in ditbench-engine, but operators take virtual time and compute nothing. The program writes record.json with
+ * "evidence": "simulated"; its bytes and memory are those of the simulation's element type. A rank that needs more
+ * memory than the accelerator has is an error, told after the record is written. On failure the program writes
+ * error.json and ends with the exit code of ditbench-engine.
  */
 #include "engine/results/record.h"
 #include "engine/sim/comm.h"

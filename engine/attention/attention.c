@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every attention policy, one row each, whatever the formatter would make of it; "auto" takes the first that fits. */
+/* Every attention policy, one row each. "auto" takes the first that fits. */
 /* clang-format off */
 static const dit_attention_policy *const policies[] = {
     &dit_attention_local,
@@ -24,8 +24,8 @@ static const dit_attention_policy *const policies[] = {
 /* clang-format on */
 enum { POLICY_COUNT = sizeof policies / sizeof *policies };
 
-/* Whether the policy communicates along exactly the axes that the mesh has. A policy of patches must be the mesh's patch
- * method. */
+/* Whether the policy communicates along exactly the axes that the mesh has. A policy of patches must be the mesh's
+ * patch method. */
 static bool fits(const dit_attention_policy *policy, const dit_runtime *rt)
 {
     bool patch = dit_comm_size(rt->comm[DIT_AXIS_PATCH]) > 1;
@@ -72,13 +72,14 @@ static dit_status prepare_store(dit_attention *attention)
     return attention_store_create(attention->rt, &exchanged, &attention->store);
 }
 
-/* Ranks whose rows lie beside each other in the keys of a ring rank. */
+/* How many ranks' rows lie one behind the other in the keys of a ring rank. */
 static int64_t ranks_together(const dit_runtime *rt)
 {
     return (int64_t)dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]) * dit_comm_size(rt->comm[DIT_AXIS_PATCH]);
 }
 
-/* Memory for the key bias of every ring rank, as its keys lie: as the Ulysses exchange delivers them, or in a store. */
+/* Takes memory for the key bias of every ring rank, in the order of its keys: as the Ulysses exchange delivers them, or
+ * as a store keeps them. */
 static dit_status prepare_bias(dit_attention *attention)
 {
     dit_runtime *rt = attention->rt;
@@ -228,7 +229,7 @@ void dit_attention_begin(dit_attention *attention, const dit_window *window)
     attention->call = 0;
 }
 
-/* Of the largest call, what the window has. */
+/* The shape of a call about the window's rows. */
 static dit_attention_shape shape_of_call(const dit_attention *attention)
 {
     dit_attention_shape shape = attention->shape;

@@ -10,8 +10,8 @@ typedef struct dit_attention_policy {
     const char *name;
     bool ulysses, ring, patch; /* the axes along which it communicates: it serves meshes with exactly these above 1 */
     bool differs;              /* forwards of different steps differ in their work or addresses */
-    /* The policy that wraps the same ring in Ulysses' all-to-all, for software that does so with one rank as well (habit
-     * exchange_alone). NULL: there is none. */
+    /* The policy that wraps the same ring in Ulysses' all-to-all, for software that does so with one rank as well
+     * (habit exchange_alone). NULL: there is none. */
     const struct dit_attention_policy *wrapped;
     /* Takes what a forward needs: its own state by attention_take; buffers from rt->comm_arena (messages), rt->step
      * (partial results) and rt->image (what is kept from step to step). NULL: it needs nothing. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Everything of all ranks. */
+/* What all ranks told. */
 typedef struct {
     int size, hops;
     char *shares, *hop_bytes; /* [size] dit_layer_share, [size][hops] dit_attention_hop */
@@ -36,9 +36,9 @@ static dit_status meet(const dit_layer_run *run, const dit_layer_share *own, eve
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    double most, mean; /* flops of a rank                                                    */
-    double steps;      /* sum over hops of the busiest rank's flops: nobody may run ahead    */
-    double waiting;    /* time waited over time, all ranks and timed forwards                */
+    double most, mean; /* flops of a rank                                                        */
+    double steps;      /* sum over hops of the busiest rank's flops: no rank can run ahead       */
+    double waiting;    /* time waited as a share of all time, over all ranks and timed forwards  */
     int idle_slots, slots;
 } balance;
 

@@ -1,23 +1,23 @@
-/* Displaced patches: a rank's own rows of K and V are fresh, those of other patch ranks a step old, or not there.
+/* Displaced patches: a rank's own rows of K and V are fresh; those of other patch ranks are a step old, or not there.
  *
- * The fill and the first warmup_steps steps are synchronous: K and V of all patch ranks are gathered, attention is
- * exact. In later steps each call of a forward
- *   distrifusion  attends to its own rows and to those of the other ranks in the same call of the step before, then
- *                 sends its own to all of them in the background; the same call of the next step waits for that
- *   pcpp          the same with the previous and the next rank alone, and of their rows the shared ones that lie next
- *                 to its own
+ * The fill and the first warmup_steps steps are synchronous: the K and V of all patch ranks are gathered and attention
+ * is exact. In later steps each call of a forward
+ *   distrifusion  attends to its own rows and to those that the other ranks had in this call of the step before; then
+ *                 it sends its own rows to all of them in the background, and the next step's call waits for that
+ *   pcpp          does so with the previous and the next rank alone, and with those of their rows that lie next to its
+ *                 own
  *   naive-patch   attends to its own rows and sends nothing
- * Nobody would read what the last step sends, so it sends nothing. Replicated joint text is every rank's own and does
- * not travel; split text travels with the rows of its rank (distrifusion only: others never see all keys).
+ * The last step sends nothing, because nobody would read it. Replicated joint text belongs to every rank and does not
+ * travel. Split text travels with the rows of its rank (distrifusion only: the others never see all keys).
  *
- * Sends per call, n travelling rows of N ranks, s shared ones, Hk the heads of K and V: gathered (N-1) messages of
- * 2 B n Hk D floats, in pcpp's later steps one of 2 B s Hk D to each neighbour.
+ * Sends per call, with n travelling rows, N ranks, s shared rows and Hk heads of K and V: N-1 messages of 2 B n Hk D
+ * floats where rows are gathered; in pcpp's later steps one message of 2 B s Hk D floats to each neighbour.
  *
- * K and V lie as [row][2][B][Hk D]. A gather puts the ranks' rows behind each other for all batch entries at once, so
- * that nothing is moved before attention reads them or MPI sends them. Replicated text lies in front.
+ * K and V lie as [row][2][B][Hk D]. A gather puts the ranks' rows one behind the other for all batch entries at once,
+ * so nothing is moved before attention reads them or MPI sends them. Replicated text lies in front.
  *
- * Where a model has convolutions or group norms over rows, DistriFusion exchanges halos and corrects statistics too.
- * The transformers here have none: the convolution of a patch embedding sees the pixels of one token.
+ * Where a model has convolutions or group norms over rows, DistriFusion also exchanges halos and corrects statistics.
+ * The transformers here have neither: the convolution of a patch embedding sees the pixels of one token.
  * Sources: Li et al., DistriFusion (arXiv:2402.19481); Zhang et al., Partially Conditioned Patch Parallelism
  * (arXiv:2412.02962).
  */
@@ -25,15 +25,16 @@
 
 #include <assert.h>
 
-/* What a policy of this file keeps; each has the parts that it needs. */
+/* The state of a policy of this file; each has the parts that it needs. */
 typedef struct {
-    float *keys;          /* [rows][2][B][kv_heads D]: what a call attends to, gathered or put together       */
-    float *slots, *sends; /* [calls][slot_floats]: what a call keeps from step to step, what it sends         */
+    float *keys;  /* [rows][2][B][Hk D]: what a call attends to, where that is no slot        */
+    float *slots; /* [calls][slot_floats]: what each call keeps from step to step             */
+    float *sends; /* [calls][slot_floats]: what each call sends; distrifusion sends slots     */
     int64_t slot_floats;
-    dit_comm_exchange *transfers; /* [calls][transfers_per_call]                                                      */
+    dit_comm_exchange *transfers; /* [calls][transfers_per_call] */
     int transfers_per_call;
-    dit_comm_exchange *newest; /* the transfers begun last                                                         */
-    int64_t under_way;         /* calls whose transfers are                                                        */
+    dit_comm_exchange *newest; /* the transfers of the call that began some last                          */
+    int64_t under_way;         /* calls that have transfers under way                                     */
 } displaced;
 
 enum { PREVIOUS, NEXT, SIDES };
@@ -58,7 +59,7 @@ static int64_t shared_rows(const dit_attention *attention, const dit_attention_s
     return dit_parallel_shared_rows(&attention->rt->parallel, own_rows(shape));
 }
 
-/* Of one row: K and V of all batch entries. */
+/* Floats of one row: K and V of all batch entries. */
 static int64_t row_floats(const dit_attention_shape *shape)
 {
     return 2 * shape->B * attention_kv_heads(shape) * shape->D;
@@ -93,7 +94,7 @@ static bool has_stale_steps(const dit_runtime *rt)
     return dit_parallel_stale_steps(&rt->parallel, &rt->facts) > 0;
 }
 
-/* Whether the step before began transfers: it was stale. */
+/* Whether the step before began transfers: a stale step did. */
 static bool has_arrivals(const dit_attention *attention)
 {
     return attention->window.step > attention->rt->parallel.warmup_steps;
@@ -124,7 +125,7 @@ static dit_status prepare_gather(dit_attention *attention)
                                  &kept(attention)->keys);
 }
 
-/* One slot of `floats`, and `transfers`, for each call of a forward. */
+/* Takes a slot of `floats` floats and `transfers` transfers for each call of a forward. */
 static dit_status prepare_slots(dit_attention *attention, int64_t floats, int transfers)
 {
     dit_runtime *rt = attention->rt;
@@ -137,7 +138,7 @@ static dit_status prepare_slots(dit_attention *attention, int64_t floats, int tr
     return dit_arena_activations(&rt->image, calls * floats, &kept(attention)->slots);
 }
 
-/* What call `attention->call` keeps from step to step. */
+/* The slot of the call that is under way. */
 static float *slot_of(const dit_attention *attention, float *slots)
 {
     return slots + attention->call * kept(attention)->slot_floats;
@@ -150,7 +151,7 @@ static dit_comm_exchange *transfers_of(const dit_attention *attention)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* K and V of rows [first, first + count) of a call to `out`, [count][2][B][Hk D]. */
+/* Copies K and V of rows [first, first + count) of a call to `out`, [count][2][B][Hk D]. */
 static void pack_rows(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                       int64_t first, int64_t count, float *out)
 {
@@ -181,7 +182,8 @@ static void copy_rows(dit_attention *attention, const dit_attention_shape *shape
                                              .dst_stride = {0, floats, floats}});
 }
 
-/* Replicated text to the front of `keys`, own rows to `before` rows behind it. Returns where those are. */
+/* Copies replicated text to the front of `keys`, and own rows to `before` rows behind it. Returns where own rows begin.
+ */
 static float *place(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, float *keys,
                     int64_t before)
 {
@@ -205,8 +207,8 @@ static attention_keys packed_keys(const dit_attention_shape *shape, const float 
                             .replicated = attention_replicated(shape)};
 }
 
-/* Lets MPI move what is under way: a call on one transfer that is not complete serves them all, and the newest is the
- * last to be. */
+/* Lets MPI move what is under way. Polling one transfer moves all of them while it is not complete, so the newest ones
+ * are polled, which complete last. */
 static void poll_newest(const dit_attention *attention)
 {
     if (!kept(attention)->under_way) return;
@@ -214,8 +216,8 @@ static void poll_newest(const dit_attention *attention)
         dit_comm_exchange_poll(patch_comm(attention), kept(attention)->newest + i);
 }
 
-/* Heads [head, head + heads) of `entries` of the batch. Its bias is that of all keys, of which there may be
- * fewer. */
+/* Attention of heads [head, head + heads) of the batch entries `entries`. The bias is that of all keys; a call may have
+ * fewer of them. */
 static void attend_piece(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                          const attention_keys *keys, dit_range entries, int64_t head, int64_t heads)
 {
@@ -246,7 +248,8 @@ static void attend_piece(dit_attention *attention, const dit_attention_shape *sh
                                  });
 }
 
-/* Entry by entry, and in pieces while something is under way; one kernel where messages move by themselves. */
+/* Attention of a call: entry by entry, and in pieces while transfers are under way; or one kernel where messages move
+ * without calls. */
 static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                    const attention_keys *keys)
 {
@@ -266,7 +269,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
     attention_hop_end(attention, 0, flops, began, dit_timing_now(timing));
 }
 
-/* Everybody's rows of this call, fresh, in `keys`. */
+/* Gathers all ranks' rows of this call in `keys` and attends to them. */
 static dit_status attend_synchronously(dit_attention *attention, const dit_attention_shape *shape,
                                        const dit_attention_io *io, float *keys)
 {
@@ -280,7 +283,7 @@ static dit_status attend_synchronously(dit_attention *attention, const dit_atten
     return DIT_OK;
 }
 
-/* Waits for what this call of the step before began. */
+/* Waits for the transfers that this call began in the step before. */
 static dit_status finish_transfers(dit_attention *attention)
 {
     if (!has_arrivals(attention)) return DIT_OK;
@@ -298,7 +301,7 @@ static void note_begun(dit_attention *attention)
 
 /* ---- DistriFusion ------------------------------------------------------------------------------------------------ */
 
-/* A slot has everybody's rows; a gather sends from it and into it. */
+/* A slot has the rows of all ranks; a gather sends from it and into it. */
 static dit_status distrifusion_prepare(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
@@ -335,7 +338,7 @@ const dit_attention_policy dit_attention_distrifusion = {
 
 /* ---- PCPP -------------------------------------------------------------------------------------------------------- */
 
-/* A slot has the shared rows of each neighbour, and as many are on their way to it. */
+/* A slot has the shared rows of each neighbour; as many own rows are sent to it. */
 static dit_status pcpp_prepare(dit_attention *attention)
 {
     const dit_attention_shape *shape = &attention->shape;
@@ -354,7 +357,7 @@ static float *side_of(const dit_attention *attention, const dit_attention_shape 
     return slot + (second ? shared_rows(attention, shape) * row_floats(shape) : 0);
 }
 
-/* From rows that lie around this rank's own to the slot, or the other way, for both sides. */
+/* Copies the neighbours' shared rows from around this rank's own rows to the slot, or back. */
 static void copy_sides(dit_attention *attention, const dit_attention_shape *shape, float *own, bool to_slot)
 {
     int64_t floats = row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);
@@ -366,7 +369,7 @@ static void copy_sides(dit_attention *attention, const dit_attention_shape *shap
     }
 }
 
-/* The first of the own rows to the previous rank, the last to the next one. */
+/* Begins to send the first own rows to the previous rank and the last ones to the next rank, and to receive theirs. */
 static dit_status begin_exchanges(dit_attention *attention, const dit_attention_shape *shape, const float *own)
 {
     int64_t floats = row_floats(shape), n = own_rows(shape), s = shared_rows(attention, shape);

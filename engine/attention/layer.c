@@ -9,7 +9,7 @@
 static const double CHECK_PRODUCTS = 3e8; /* the reference operator takes about a second for so many, over all ranks */
 static const char *const operands[3] = {"layer.q", "layer.k", "layer.v"};
 
-/* Token `token` of batch entry b of one operand, all heads. */
+/* Draws all heads of token `token` of batch entry b of one operand. */
 static void draw_token(const dit_layer *layer, uint64_t seed, int operand, int64_t b, int64_t token, float *out)
 {
     int64_t width = (operand ? layer->kv_heads : layer->heads) * layer->head_dim;
@@ -17,7 +17,7 @@ static void draw_token(const dit_layer *layer, uint64_t seed, int operand, int64
     dit_rng_normal(seed, dit_rng_stream(operands[operand]), first, width, 0, 1, out);
 }
 
-/* Where operand `operand` lies in a row of q, k and v. */
+/* The column of a row of q, k and v at which operand `operand` begins. */
 static int64_t column_of(const dit_layer *layer, int operand)
 {
     return operand ? (layer->heads + (operand - 1) * layer->kv_heads) * layer->head_dim : 0;
@@ -33,7 +33,7 @@ static int64_t token_at(const dit_layer_run *run, int64_t row)
     return dit_token_position(&run->layer, &run->cut, run->rt->coordinates[DIT_AXIS_RING], run->first_row + row);
 }
 
-/* Without a mask no positions: the operator then takes its plain way. */
+/* Gives every ring rank its order. Without a mask there are no positions, and the operator takes its plain way. */
 static dit_status order_tokens(dit_layer_run *run)
 {
     void *memory;
@@ -111,14 +111,14 @@ dit_status dit_layer_run_forward(dit_layer_run *run)
 
 /* ---- the whole result -------------------------------------------------------------------------------------------- */
 
-/* What the forward left, where the host reads it. */
+/* Downloads the result of the newest forward. */
 static dit_status fetch_result(const dit_layer_run *run)
 {
     return dit_runtime_download(run->rt, run->out,
                                 run->layer.batch * run->cut.rows * run->layer.heads * run->layer.head_dim);
 }
 
-/* This rank's tokens without padding, [batch, rows, heads D]. */
+/* Copies this rank's part of the result without padding, [batch, rows, heads D]. */
 static dit_status pack_result(const dit_layer_run *run, float **out)
 {
     int64_t columns = run->layer.heads * run->layer.head_dim, entry = run->rows * columns;
@@ -137,7 +137,7 @@ static dit_status pack_result(const dit_layer_run *run, float **out)
     return DIT_OK;
 }
 
-/* The rows that `rank` packed, each to its token. */
+/* Copies the rows that `rank` packed, each to its token. */
 static void place_rows(const dit_layer_run *run, int rank, const float *packed, float *whole)
 {
     const dit_layer *layer = &run->layer;
@@ -177,7 +177,7 @@ dit_status dit_layer_run_collect(const dit_layer_run *run, float **out)
 
 /* ---- against the plain operator ---------------------------------------------------------------------------------- */
 
-/* k and v of every token of a batch entry, [tokens, 2 kv_heads D], and where each stands. */
+/* Draws k and v of every token of a batch entry, [tokens, 2 kv_heads D], and sets the position of each. */
 static void draw_keys(const dit_layer_run *run, int64_t b, float *kv, int32_t *position)
 {
     const dit_layer *layer = &run->layer;

@@ -1,7 +1,7 @@
-/* Layer run: one attention layer made ready: seeded q, k, v of a rank's tokens, the policy, the result.
+/* Layer run: one attention layer made ready: the seeded q, k, v of a rank's tokens, the policy, and the result.
  *
- * A number of q, k or v is a function of the seed, the operand and its place in the whole [batch, tokens, heads, D], so
- * every mesh and layout computes the same layer.
+ * Each number of q, k and v is a function of the seed, the operand and its place in the whole [batch, tokens, heads,
+ * D], so that every mesh and layout computes the same layer.
  */
 #ifndef DIT_ENGINE_ATTENTION_LAYER_H
 #define DIT_ENGINE_ATTENTION_LAYER_H
@@ -21,22 +21,23 @@ typedef struct {
     float *out;                 /* [batch, cut.rows, heads head_dim]                                       */
 } dit_layer_run;
 
-/* The layer must be legal on rt's mesh. `policy` as dit_attention_create. Memory belongs to rt's arenas.
- * Errors: as dit_attention_create, DIT_ERR_MEMORY. release takes a zeroed one. */
+/* Draws the operands and creates the policy called `policy`, as dit_attention_create does. The layer must be legal on
+ * rt's mesh. Memory belongs to rt's arenas. Errors: those of dit_attention_create; DIT_ERR_MEMORY. release takes a
+ * zeroed run. */
 dit_status dit_layer_run_create(dit_runtime *rt, const dit_layer *layer, const char *policy, uint64_t seed,
                                 dit_layer_run *out);
 void dit_layer_run_release(dit_layer_run *run);
-/* One forward into run->out. Collective. */
+/* Computes run->out once. Collective. */
 dit_status dit_layer_run_forward(dit_layer_run *run);
 
-/* The whole result [batch, tokens, heads, D] in the order of the tokens, malloc'ed, on every rank. Collective. Errors:
- * DIT_ERR_NONFINITE. */
+/* Gives every rank the whole result, [batch, tokens, heads, D] in the order of the tokens, from malloc; the caller
+ * frees it. Collective. Errors: DIT_ERR_NONFINITE, DIT_ERR_MEMORY. */
 dit_status dit_layer_run_collect(const dit_layer_run *run, float **out);
 
-/* Sums over this rank's part of the result against the plain reference operator on the whole sequence. */
+/* How far this rank's part of the result is from the plain reference operator on the whole sequence. */
 typedef struct {
-    bool done; /* false: the layer is too large for it */
-    double difference, norm;
+    bool done;               /* false: the layer is too large for the reference operator */
+    double difference, norm; /* sums of squares: of differences, of the reference        */
 } dit_layer_check_sums;
 dit_status dit_layer_run_check(const dit_layer_run *run, dit_layer_check_sums *out);
 

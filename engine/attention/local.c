@@ -1,4 +1,4 @@
-/* Local: one rank holds the whole sequence. No communication. The oracle of all other policies. */
+/* Local: one rank holds the whole sequence and sends nothing. Exact policies must give what this one gives. */
 #include "engine/attention/attention_impl.h"
 
 void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,

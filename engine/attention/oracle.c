@@ -1,27 +1,27 @@
-/* Oracle: what an approximate method attends to, put together key by key on one rank. Sends nothing.
+/* Oracle: the keys that an approximate method attends to, put together row by row on one rank. Sends nothing.
  *
- * Of a forward about group g, rows of another group are
- *   pipefusion    groups before g: of this step, as they were fresh; groups behind g: of the step before
- *   distrifusion  of the step before
- *   pcpp          of the step before, those next to the boundary of the previous and of the next group; else not there
+ * In a forward about group g, the rows of another group are
+ *   pipefusion    before g: this step's, as they were when fresh; behind g: the step before's
+ *   distrifusion  the step before's
+ *   pcpp          the step before's where they lie next to the boundary of group g - 1 or g + 1; the others are not
+ *                 there
  *   naive-patch   not there
- * Joint text of a pipeline belongs to group 0. Of patches it is split as the image is, or every patch has its own,
- * which is fresh in each forward and remembered by none. README.md of this folder
- * describes the methods.
+ * The joint text of a pipeline belongs to group 0. With patches it is split as the image is, or every patch has its own
+ * text, which is fresh in each forward and never remembered. README.md of this folder describes the methods.
  */
 #include "engine/attention/oracle.h"
 #include "engine/attention/attention_impl.h"
 
-/* Which K and V. */
+/* Where the K and V of a row come from. */
 typedef enum { FRESH, THIS_STEP, STEP_BEFORE, ABSENT } source;
 
 typedef struct {
     const dit_oracle *now;
-    float *k[2], *v[2];    /* stores [calls][B, tokens, width]; dit_oracle.newest says which is which */
-    float *keys, *values;  /* [B, tokens, width]: what a call attends to                              */
-    float *bias;           /* [B, placed] of them; NULL without text bias                             */
-    int64_t *row_of;       /* [placed] of the sequence                                                */
-    int64_t width, placed; /* floats of a row; rows in `keys`                                         */
+    float *k[2], *v[2];    /* stores [calls][B, tokens, width]; dit_oracle.newest says which step's they are */
+    float *keys, *values;  /* [B, tokens, width]: what a call attends to                                    */
+    float *bias;           /* [B, placed], of the keys; NULL without text bias                              */
+    int64_t *row_of;       /* [placed] the key's row in the sequence                                        */
+    int64_t width, placed; /* floats of a row; how many rows `keys` has                                     */
 } oracle_keys;
 
 typedef struct {
@@ -42,7 +42,7 @@ static bool is_pipeline(const dit_oracle *oracle)
     return oracle->parallel.degree[DIT_AXIS_PIPEFUSION] > 1;
 }
 
-/* What ranks that share every band are called in the canonical form. */
+/* Ranks that share every band; the canonical form calls them a ring. */
 static int64_t band_ranks(const dit_oracle *oracle)
 {
     return is_pipeline(oracle) ? oracle->parallel.degree[DIT_AXIS_RING] : 1;
@@ -86,7 +86,7 @@ static source source_of(const dit_oracle *oracle, int group)
     return oracle->parallel.patch_method == DIT_PATCH_NAIVE ? ABSENT : STEP_BEFORE;
 }
 
-/* Of another group's image rows those that are there. */
+/* Those of a group's image rows that are there. */
 static dit_range rows_known(const dit_oracle *oracle, int group, dit_range rows)
 {
     bool all = is_pipeline(oracle) || oracle->parallel.patch_method != DIT_PATCH_PCPP;
@@ -99,7 +99,7 @@ static dit_range rows_known(const dit_oracle *oracle, int group, dit_range rows)
 
 /* ---- keys of one call -------------------------------------------------------------------------------------------- */
 
-/* Rows [first, first + count) of src to rows from `to` of dst, [B, tokens, width] dense. */
+/* Copies `rows` of src to the rows from `to` on of dst, [B, tokens, width] dense. */
 static void copy_rows(const call_view *call, const float *src, int64_t ld, int64_t batch, dit_range rows, float *dst,
                       int64_t to)
 {
@@ -114,7 +114,7 @@ static void copy_rows(const call_view *call, const float *src, int64_t ld, int64
                                                    .dst_stride = {call->shape->tokens * width, width, 0}});
 }
 
-/* The store of one step, at this call. */
+/* What this call has in the store of one step. */
 static float *slot_of(const call_view *call, float *const stores[2], source which)
 {
     const oracle_keys *o = call->attention->state;
@@ -122,7 +122,7 @@ static float *slot_of(const call_view *call, float *const stores[2], source whic
     return stores[step] + call->attention->call * call->shape->B * call->shape->tokens * o->width;
 }
 
-/* Appends rows to the keys. Fresh ones are remembered, if somebody will ask for them. */
+/* Appends rows to the keys. `remembered`: fresh ones go to the store of this step, too. */
 static void place_rows(const call_view *call, dit_range rows, source from, bool remembered)
 {
     oracle_keys *o = call->attention->state;

@@ -1,9 +1,9 @@
-/* Oracle: attention as an approximate method makes it, on one rank that has every row.
+/* Oracle: the attention of an approximate method, emulated on one rank that has every row.
  *
- * Rows belong to groups: bands of a pipeline, or patches. In a synchronous forward every key is fresh. Otherwise a
- * forward is about one group: its own rows are fresh, rows of other groups are what they were when they were last
- * fresh, or are not there, as the method says. What a forward computes of rows of other groups means nothing, and
- * reaches nobody: their K and V are replaced at every call.
+ * Rows belong to groups: the bands of a pipeline, or patches. In a synchronous forward every key is fresh. Any other
+ * forward is about one group. The group's own rows are fresh; the rows of other groups are as old as the method says,
+ * or are not there. Such a forward also computes rows of the other groups, but nobody reads them: every call replaces
+ * their K and V.
  */
 #ifndef DIT_ENGINE_ATTENTION_ORACLE_H
 #define DIT_ENGINE_ATTENTION_ORACLE_H
@@ -13,24 +13,24 @@
 
 enum { DIT_ORACLE_ALL = -1 };
 
-/* What is emulated, and where that stands. */
+/* What is emulated, and how far the emulation has come. */
 typedef struct {
-    dit_parallel parallel; /* of one pipeline, or one row of patches; joint_text split or replicate   */
-    int groups;            /* bands or patches                                                        */
-    int group;             /* that forwards are about; DIT_ORACLE_ALL: synchronous, about all rows    */
-    int newest;            /* 0 or 1: the store of this step; the other one has that of the step before */
+    dit_parallel parallel; /* one pipeline, or one row of patches; joint_text is split or replicate       */
+    int groups;            /* how many bands or patches there are                                        */
+    int group;             /* the group that forwards are about; DIT_ORACLE_ALL: all rows, synchronously */
+    int newest;            /* 0 or 1: the store of this step; the other one is the step before's         */
 } dit_oracle;
 
-/* `parallel` must be legal and canonical (dit_parallel_emulated). Starts synchronous. A single band or patch is the
- * exact method. */
+/* Starts with a synchronous forward. `parallel` must be legal and canonical (dit_parallel_emulated). With a single band
+ * or patch the oracle is the exact method. */
 void dit_oracle_init(dit_oracle *oracle, const dit_parallel *parallel, const dit_facts *facts);
-/* Image rows of group `group`, of `rows` that a segment has. */
+/* Those of a segment's `rows` image rows that belong to group `group`. */
 dit_range dit_oracle_rows(const dit_oracle *oracle, int group, int64_t rows);
-/* What is the newest K and V becomes that of the step before. */
+/* Ends a step: the newest K and V become the step before's. */
 void dit_oracle_end_step(dit_oracle *oracle);
 
-/* Makes a policy of the name "oracle" look at `oracle`, which must outlive it, and takes memory for K and V of all its
- * calls, two steps of them, from rt->image. Errors: DIT_ERR_INTERNAL for other policies, DIT_ERR_MEMORY. */
+/* Makes the policy "oracle" emulate what `oracle` says, which must outlive it. Takes memory from rt->image for the K
+ * and V of all its calls in two steps. Errors: DIT_ERR_INTERNAL for other policies, DIT_ERR_MEMORY. */
 dit_status dit_attention_set_oracle(dit_attention *attention, const dit_oracle *oracle);
 
 #endif

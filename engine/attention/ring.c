@@ -1,10 +1,10 @@
-/* Ring attention: K and V travel around the ring while Q stays; partial results merge by their log-sum-exp.
+/* Ring attention: K and V travel around the ring while Q stays, and partial results merge by their log-sum-exp.
  *
- * Hop 0 attends to the rank's own K, V (replicated joint text included, so that it counts once), hops 1..r-1 to what
- * arrived; the next block is on the wire during each hop's computation, which runs in pieces so that MPI gets to move
- * data (one piece where nothing is computed). Sends per call: (r-1) messages of 2 B n Hk D floats, n the travelling
- * rows, Hk the heads of K and V. With a pipeline all that is kept travels in every call, whichever band it is about: M
- * times the bytes in a step. Where tokens have an order (causal masks), a hop computes only what some query sees.
+ * Hop 0 attends to the rank's own K and V, replicated joint text included, so that it counts once. Hops 1 to r-1 attend
+ * to what has arrived. While a hop computes, the next block is on the wire; the computation runs in pieces so that MPI
+ * gets to move data. Sends per call: r-1 messages of 2 B n Hk D floats, n the travelling rows, Hk the heads of K and V.
+ * In a pipeline all rows of the store travel in every call, whichever band it is about: M times the bytes in a step.
+ * Where tokens have an order (causal masks), a hop computes only the pairs that a query sees.
  * Source: Liu et al., Ring Attention with Blockwise Transformers (arXiv:2310.01889).
  */
 #include "engine/attention/attention_impl.h"
@@ -12,9 +12,9 @@
 #include <math.h>
 
 struct attention_ring {
-    float *kv[3];           /* [2][B][n][kv_heads D]: on its way out, here, arriving, in turn */
-    float *block_out;       /* [B, n, H, D], the result of one hop                          */
-    float *block_lse, *lse; /* [B, H, n] log-sum-exp of that, and of the result so far      */
+    float *kv[3];           /* [2][B][n][kv_heads D]: leaving, here and arriving, in turn        */
+    float *block_out;       /* [B, n, H, D], the result of one hop                               */
+    float *block_lse, *lse; /* [B, H, n]: log-sum-exp of that hop, and of the result so far      */
 };
 
 static int64_t moving_rows(const attention_keys *keys)
@@ -36,7 +36,7 @@ dit_status attention_ring_create(dit_attention *attention, const dit_attention_s
     return dit_arena_fp32(&rt->step, shape->B * shape->tokens * shape->H, &ring->lse);
 }
 
-/* kv = [2][B][n][kv_heads D], dense: K then V */
+/* Copies the travelling rows to kv, [2][B][n][kv_heads D] dense: K, then V. */
 static void pack_kv(dit_attention *attention, const dit_attention_shape *shape, const attention_keys *keys, float *kv)
 {
     int64_t n = moving_rows(keys), width = attention_kv_heads(shape) * shape->D;
@@ -79,14 +79,15 @@ void attention_in_pieces(dit_attention *attention, const dit_attention_args *who
     }
 }
 
-/* Whether any query sees any key: positions ascend. */
+/* Whether any query sees any key. Positions ascend. */
 static bool sees_any(const dit_attention_args *args)
 {
     if (!args->Sq || !args->Sk || !args->H) return false;
     return !args->q_position || args->q_position[args->Sq - 1] >= args->k_position[0];
 }
 
-/* Queries, and the keys of ring rank `source`: the rank's own (hop 0) or what arrived. */
+/* The operands of a hop: the queries, and the keys of ring rank `source`, which are the rank's own (arrived NULL) or
+ * those that arrived. */
 static dit_attention_args hop_args(const dit_attention *attention, const dit_attention_shape *shape,
                                    const dit_attention_io *io, const attention_keys *keys, int source,
                                    const float *arrived)
@@ -118,7 +119,8 @@ static dit_attention_args hop_args(const dit_attention *attention, const dit_att
     };
 }
 
-/* Hop 0 goes straight into the result, later hops into block_out, then merge. A hop that no query sees is left out. */
+/* Computes a hop: hop 0 straight into the result, a later one into block_out, which is then merged. A hop whose keys no
+ * query sees is left out. */
 static void compute_hop(dit_attention *attention, const attention_ring *ring, const dit_attention_shape *shape,
                         const dit_attention_io *io, const attention_keys *keys, int hop, dit_comm_exchange *exchange)
 {

@@ -2,9 +2,9 @@
  * the output. A row of scores is whole before its softmax, so nothing is merged and no log-sum-exp is kept.
  *
  * Scores are [B, H, n, S] floats of the step arena, n the rows of a rank and S = r n all keys: they grow with S^2 / r,
- * where a ring that merges (ring.c) holds one block's result. Sends per call: 2 (r-1) messages of B n Hk D floats, the
- * bytes of ring.c in twice the messages. One layer without a mask, of tokens that divide over the ring; others are
- * refused (base/layer.h).
+ * while a ring that merges (ring.c) holds the result of one block. Sends per call: 2 (r-1) messages of B n Hk D floats,
+ * the bytes of ring.c in twice the messages. It serves one layer without a mask whose tokens divide over the ring;
+ * base/layer.h refuses others.
  * Source: Li et al., Sequence Parallelism: Long Sequence Training from System Perspective (arXiv:2105.13120), 3.2.
  */
 #include "base/layer.h"
@@ -128,7 +128,8 @@ static head_block head_of(const dit_attention *attention, const dit_attention_sh
                         .keys = keys};
 }
 
-/* What `rows` does to every head, with the block of ring rank `source`, or without one; moves messages in between. */
+/* Runs `rows` over every head with the block of ring rank `source` (NULL: with none). Lets the messages of `exchange`
+ * move in between. */
 static void for_heads(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                       dit_pool_task rows, const float *block, int64_t source, dit_comm_exchange *exchange)
 {
@@ -161,7 +162,7 @@ static void pack(dit_attention *attention, const dit_attention_shape *shape, con
                                              .dst_stride = {n * width, width, width}});
 }
 
-/* One of the two products with one block: what a hop of one round is. */
+/* Accounts for one of the two products with one block, which is what a hop computes. */
 static void account(dit_attention *attention, const dit_attention_shape *shape, int hop, int64_t compute_ns,
                     int64_t waiting_ns)
 {
@@ -175,7 +176,7 @@ static void account(dit_attention *attention, const dit_attention_shape *shape, 
     spent->waiting_ns += waiting_ns;
 }
 
-/* `operand`, k or v, goes around the ring; every block of it meets the rows of this rank. */
+/* Sends `operand`, k or v, around the ring, so that every block of it meets the rows of this rank. */
 static dit_status circulate(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                             const float *operand, dit_pool_task rows)
 {

@@ -2,8 +2,8 @@
 
 static const int32_t NEVER = DIT_STEP_FILL - 1;
 
-/* What lies in front of the image rows of a Ulysses rank is part of its band 0. Rows of one rank, counted from its
- * first that is not replicated. */
+/* Rows of one band within one rank, counted from the rank's first row that is not replicated. The rank's split text
+ * belongs to band 0. */
 static dit_range piece_of_rank(const attention_store *store, int64_t band)
 {
     dit_range piece = dit_range_cut(store->image, store->bands, band);
@@ -11,7 +11,7 @@ static dit_range piece_of_rank(const attention_store *store, int64_t band)
     return (dit_range){store->text + piece.first, piece.count};
 }
 
-/* Where the pieces of all Ulysses ranks begin. */
+/* The first row of a band: where the pieces of all Ulysses ranks begin. */
 static int64_t first_row(const attention_store *store, int64_t band)
 {
     return store->replicated + store->ulysses * piece_of_rank(store, band).first;
@@ -71,7 +71,7 @@ static dit_status check_rows(const attention_store *store, int64_t call, const d
     return DIT_OK;
 }
 
-/* Before a band is written: bands before it are of this step, it and those behind it of the step done before. */
+/* Checks that the band is due: bands before it are of this step, it and those behind it of the step done before. */
 static dit_status check_steps(const attention_store *store, int64_t call, const dit_window *window)
 {
     int before = window->step - 1 - window->left_out;
@@ -89,7 +89,7 @@ static dit_status check_steps(const attention_store *store, int64_t call, const 
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* `runs` runs of `count` rows each, `apart` rows apart, to rows that follow each other from row `to` on. */
+/* Copies `runs` runs of `count` rows, `apart` rows apart, to rows that follow each other from row `to` on. */
 static void copy_runs(const attention_store *store, dit_runtime *rt, int64_t call, const attention_keys *keys,
                       int64_t from, int64_t apart, int64_t runs, int64_t count, int64_t to)
 {
@@ -107,7 +107,7 @@ static void copy_runs(const attention_store *store, dit_runtime *rt, int64_t cal
                                       .dst_stride = {store->rows * width, count * width, width}});
 }
 
-/* Rows that come rank by rank go where their bands are. */
+/* Copies rows that come rank by rank to where their bands lie. */
 static void copy_all(const attention_store *store, dit_runtime *rt, int64_t call, const attention_keys *keys)
 {
     int64_t replicated = store->replicated, own = store->text + store->image;
@@ -119,7 +119,7 @@ static void copy_all(const attention_store *store, dit_runtime *rt, int64_t call
     }
 }
 
-/* A band that brings the text along: the text goes where the first band's is. */
+/* Copies a later band that comes with the text: the text goes to where it lies with the first band. */
 static void copy_with_text(const attention_store *store, dit_runtime *rt, int64_t call, int64_t band,
                            const attention_keys *keys)
 {

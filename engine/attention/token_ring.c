@@ -1,14 +1,14 @@
-/* TokenRing: queries travel around the ring while K and V stay; what a rank makes of another's queries goes straight
- * back to their owner, which merges by log-sum-exp. Both directions of a link are busy: queries one way, results the
- * other.
+/* TokenRing: queries travel around the ring while K and V stay. What a rank computes for another's queries goes
+ * straight back to their owner, which merges it by log-sum-exp. So both directions of a link are busy: queries one way,
+ * results the other.
  *
- * In hop j a rank has the queries of the rank j before it, and sends what they see here to that rank while the next
- * queries are on their way; what rank + j made of its own queries arrives meanwhile and is merged a hop later. Sends
- * per call: (r-1) messages of B n H D floats (queries) and as many of B n (H D + H) (results and their log-sum-exp,
- * which share a message and are fp32 on a device too).
- * With as many heads of k and v as of q those are the bytes of a ring that moves k and v, and the log-sum-exp; with
- * shared heads they are more. One layer without a mask, of tokens that divide over the ring; others are refused
- * (base/layer.h). Source: Wang et al., TokenRing (arXiv:2412.20501), section 3.
+ * In hop j a rank holds the queries of the rank j before it and sends its partial result for them back to that rank,
+ * while the next queries are on their way. What rank + j computed for this rank's own queries arrives meanwhile and is
+ * merged a hop later. Sends per call: r-1 messages of B n H D floats (queries) and r-1 messages of B n (H D + H) floats
+ * (results with their log-sum-exp, fp32 on a device, too). With as many heads of K and V as of Q these are the bytes of
+ * ring.c and the log-sum-exp; with shared heads they are more. It serves one layer without a mask whose tokens divide
+ * over the ring; base/layer.h refuses others.
+ * Source: Wang et al., TokenRing (arXiv:2412.20501), section 3.
  */
 #include "engine/attention/attention_impl.h"
 
@@ -61,7 +61,8 @@ static void pack_queries(dit_attention *attention, const dit_attention_shape *sh
                                              .dst_stride = {n * width, width, width}});
 }
 
-/* What queries [B, n, H D] see of this rank's keys: into the result (hop 0), or into a message for their owner. */
+/* Attends with the queries that are here to this rank's keys: into the result (hop 0), or into a message for the
+ * queries' owner. */
 static void attend(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop,
                    dit_comm_exchange *exchange)
 {
@@ -93,7 +94,7 @@ static void attend(dit_attention *attention, const dit_attention_shape *shape, c
                         exchange);
 }
 
-/* Waits for the results of hop `hop`, those that left and those that arrived, and merges what arrived. */
+/* Waits until the results of hop `hop` have left and arrived, and merges those that arrived. */
 static dit_status merge(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io, int hop)
 {
     token_ring *t = attention->state;
@@ -112,7 +113,8 @@ static dit_status merge(dit_attention *attention, const dit_attention_shape *sha
     return DIT_OK;
 }
 
-/* Results of hop `hop` to the owner of its queries; those of the own queries come from the rank they are with. */
+/* Begins to send the results of hop `hop` to the owner of its queries, and to receive those of the own queries from the
+ * rank that holds them. */
 static dit_status begin_results(dit_attention *attention, const dit_attention_shape *shape, int hop)
 {
     dit_comm *ring = attention->rt->comm[DIT_AXIS_RING];

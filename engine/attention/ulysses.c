@@ -2,14 +2,14 @@
  *
  * Per batch entry, Q, K, V and the result each travel in one all-to-all of blocks [n, H/u, D], n the rank's own rows.
  * What arrives lies in the order of tokens and is used where it lies. Replicated joint text does not travel on the way
- * in: every rank has all of it and takes its own heads. Only the text rows of the result, which no rank has in full, are
- * gathered. (xDiT sends the text rows of Q with the image rows and computes them u times; the result is equal, and this
- * engine sends fewer bytes.)
+ * in: every rank has all of it and takes its own heads. Only the text rows of the result, which no rank has in full,
+ * are gathered. (xDiT sends the text rows of Q with the image rows and computes them u times; the result is equal, and
+ * this engine sends fewer bytes.)
  *
  * Where the heads do not divide by u, or ranks share a head of K and V, every rank gets as much room as the rank that
- * needs most. Room that no head fills travels empty, and a shared head travels to each rank that reads it. A packed call
- * sends Q, K and V of a batch entry side by side in the rows of one message.
- * Source: Jacobs et al., DeepSpeed Ulysses (arXiv:2309.14509).
+ * needs most. Room that no head fills travels empty, and a shared head travels to each rank that reads it. A packed
+ * call sends Q, K and V of a batch entry side by side in the rows of one message. Source: Jacobs et al., DeepSpeed
+ * Ulysses (arXiv:2309.14509).
  */
 #include "base/layer.h"
 #include "engine/attention/attention_impl.h"
@@ -75,7 +75,8 @@ dit_status attention_ulysses_create(dit_attention *attention, attention_ulysses 
 
 /* ---- heads ------------------------------------------------------------------------------------------------------- */
 
-/* How one operand's heads are cut over ranks: each rank has room for `room` of them, and rank j's first is first_head(j).
+/* How one operand's heads are cut over ranks: each rank has room for `room` of them, and rank j's first is
+ * first_head(j).
  */
 typedef struct {
     int64_t heads, room, group; /* group: query heads that share one of the heads; 1 for Q and the result */

@@ -11,7 +11,7 @@
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
 
-/* This rank's measurement, in the simulation's element. The arrays are `it` and outcome's. */
+/* Makes this rank's measurement, in the simulation's element. Its arrays are `it` and the outcome's. */
 static dit_measurement measurement_of(const dit_sim *sim, const dit_sim_outcome *outcome, int steps, dit_iteration *it)
 {
     dit_sim_account account = outcome->account;
@@ -28,7 +28,7 @@ static dit_measurement measurement_of(const dit_sim *sim, const dit_sim_outcome 
     return m;
 }
 
-/* Everything the record is made of; on rank 0 alone. */
+/* What the record is made of, on rank 0 alone. */
 typedef struct {
     dit_sim *sim;
     const dit_json *doc;
@@ -46,7 +46,7 @@ static double slowest_seconds(const report *r, int world_size)
     return (double)slowest_ns * 1e-9;
 }
 
-/* "simulation": how the numbers came about. */
+/* Adds "simulation", which says how the numbers came about. */
 static dit_status describe(const report *r, int world_size, cJSON *more)
 {
     cJSON *simulation;
@@ -59,7 +59,7 @@ static dit_status describe(const report *r, int world_size, cJSON *more)
     return dit_json_add_int(simulation, "vae_decode_ns", (int64_t)(r->serial->vae_decode_s * 1e9 + 0.5));
 }
 
-/* What comes around the denoising is on every rank; the first one decodes. */
+/* Adds what comes around the denoising: weights and time to every rank, the decode's memory to the first one. */
 static void add_serial(const report *r, int world_size)
 {
     const dit_sim_serial *serial = r->serial;
@@ -80,7 +80,7 @@ static void add_serial(const report *r, int world_size)
     }
 }
 
-/* The closed form of every rank, in the simulation's element. */
+/* Makes the closed form of every rank, in the simulation's element. */
 static dit_status predict(const dit_sim *sim, const dit_pipeline *whole, int world_size, dit_volume_table **out)
 {
     *out = calloc((size_t)world_size, sizeof **out);
@@ -119,7 +119,7 @@ done:
     return st;
 }
 
-/* All of the case's steps and blocks, counted on one rank. */
+/* Writes the record of the whole case: all of its steps and blocks are counted on one rank. */
 static dit_status write_report(const report *r)
 {
     dit_pipeline whole = {0};

@@ -66,7 +66,7 @@ static void tear_down(sim_layer *p)
 
 /* ---- forwards ---------------------------------------------------------------------------------------------------- */
 
-/* What a forward takes that never gets to be the same: the mean of the newer half, of the slowest rank. */
+/* The time of a forward where forwards never get to take the same time: the slowest rank's mean over the newer half. */
 static dit_status mean_of_half(const double *began_s, int forwards, double *seconds)
 {
     double own = (began_s[forwards] - began_s[forwards / 2]) / (forwards - forwards / 2);
@@ -81,10 +81,10 @@ static dit_status mean_of_half(const double *began_s, int forwards, double *seco
     return st;
 }
 
-/* More are not simulated. */
+/* The most that are simulated. */
 enum { FORWARDS = 64 };
 
-/* Forwards until all are alike, or FORWARDS; began_s [FORWARDS + 1]. */
+/* Runs forwards until they are alike, or FORWARDS of them. began_s [FORWARDS + 1]. */
 static dit_status run_forwards(sim_layer *p, dit_sim_watch *watch, double *began_s)
 {
     for (p->forwards = 0;; p->forwards++) {
@@ -97,7 +97,7 @@ static dit_status run_forwards(sim_layer *p, dit_sim_watch *watch, double *began
     }
 }
 
-/* A warm-up and as many forwards as it takes, from a barrier on. The runtime stays. */
+/* Simulates a warm-up and as many forwards as it takes, from a barrier on. The runtime stays. */
 static dit_status simulate(sim_layer *p)
 {
     double began_s[FORWARDS + 1];
@@ -114,7 +114,7 @@ static dit_status simulate(sim_layer *p)
     return st;
 }
 
-/* One forward on this rank, in the simulation's element. */
+/* Makes this rank's measurement of one forward, in the simulation's element. */
 static void take_measurement(sim_layer *p)
 {
     dit_measurement *m = &p->measured;
@@ -160,7 +160,7 @@ static dit_status write_record(const sim_layer *p, const dit_measurement *ranks,
     return dit_sim_check_memory(p->sim, ranks, dit_comm_size(dit_comm_world()));
 }
 
-/* "layer" and "balance" are told by all ranks; nothing was computed that a plain operator could be held against. */
+/* All ranks tell "layer" and "balance". There is no operator check, because nothing was computed. */
 static dit_status report(const sim_layer *p)
 {
     dit_layer_share share = {.flops = p->iteration.flops.attention,

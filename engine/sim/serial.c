@@ -11,7 +11,7 @@
 /* One transformer encoder and how it is used. */
 typedef struct {
     int64_t layers, width, heads, head_dim, feed_forward, tokens, runs;
-    bool gated; /* feed forward of three matrices (T5 1.1, Llama), else of two */
+    bool gated; /* the feed-forward layer has three matrices (T5 1.1, Llama), else two */
 } encoder;
 
 static dit_status read_encoder(const dit_json *doc, const cJSON *object, const char *at, encoder *out)
@@ -115,7 +115,7 @@ static dit_status encode(dit_sim *sim, const dit_json *doc, dit_sim_serial *out)
 
 /* ---- the VAE ----------------------------------------------------------------------------------------------------- */
 
-/* A runtime of one rank whose operators take time and whose memory is counted. */
+/* Makes a runtime of one rank whose operators take time and whose memory is counted. */
 static dit_status start_runtime(dit_sim *sim, const dit_case *kase, dit_runtime *rt)
 {
     dit_parallel alone = {0};

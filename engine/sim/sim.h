@@ -4,8 +4,8 @@
  * to SimGrid when the rank next talks to another. Messages go over SimGrid's links and carry nothing. Everything
  * between is the engine's own code, whose guest the simulator is (engine/runtime/guest.h).
  *
- * Times are in seconds. "Now" of SimGrid is the clock of simgrid.h; now of the host and of the device are ahead of it by
- * what is not charged yet. Bytes are fp32's, as the engine counts them, where nothing else is said.
+ * Times are in seconds. "Now" of SimGrid is the clock of simgrid.h; now of the host and of the device are ahead of it
+ * by what is not charged yet. Bytes are fp32's, as the engine counts them, where nothing else is said.
  * Source: Degomme et al., Simulating MPI applications: the SMPI approach (TPDS 2017).
  */
 #ifndef DIT_ENGINE_SIM_H
@@ -74,8 +74,8 @@ void dit_sim_put_off(dit_sim *sim, dit_status (*start)(void *context), void *con
 dit_status dit_sim_start_put_off(dit_sim *sim);
 /* Starts issued messages of a collective of `bytes`, counted as in kernels/cost/collective.h. Time passes until the
  * device gets to them, and then the latency that the library puts in front. `beside`: the rank computes on meanwhile,
- * slowed down by the processors that the messages hold for as long as the library expects them to take. Returns how many
- * times longer the simulated messages are to be; below 1 where the library is faster than the simulated links. */
+ * slowed down by the processors that the messages hold for as long as the library expects them to take. Returns how
+ * many times longer the simulated messages are to be; below 1 where the library is faster than the simulated links. */
 double dit_sim_enter(dit_sim *sim, const dit_cost_group *group, dit_cost_collective collective, double bytes,
                      bool beside);
 /* Takes the place of dit_sim_enter for messages of two neighbours that are left out: what the device computes next is

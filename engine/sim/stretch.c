@@ -14,11 +14,11 @@ static cJSON *member(const dit_json *doc, const char *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(doc->root, object), key);
 }
 
-/* The steps of one rank, and what it had counted when it began them. */
+/* The steps of one rank, and what it had counted when it began the newest two. */
 typedef struct {
     dit_sim *sim;
     dit_sim_watch *watch;
-    dit_iteration before, now; /* the newest two */
+    dit_iteration before, now;
 } own_steps;
 
 static int begin(void *steps, const dit_runtime *rt, int step)
@@ -36,7 +36,7 @@ static dit_status check_volume(const dit_pipeline *p, const dit_comm_counters *c
     return dit_volume_check(counters, &table, dit_comm_rank(dit_comm_world()), 0);
 }
 
-/* The steps that were left out, before the last: each as the newest that was done whole. */
+/* Adds the steps that were left out before the last one, each like the newest step that was done whole. */
 static void add_steps(const own_steps *own, int steps, dit_sim_outcome *out)
 {
     int left_out = dit_sim_watch_left_out(own->watch), first = steps - 1 - left_out;
@@ -90,8 +90,8 @@ static dit_status watch_steps(dit_sim *sim, const dit_json *doc, const dit_sim_w
     return st;
 }
 
-/* All steps, of as many blocks as the document has now. *hops: of long rings, more afterwards where so many do not tell
- * of all; 0: all. */
+/* Simulates all steps of as many blocks as the document has now. *hops: how many hops of a long ring are messages, 0:
+ * all; afterwards as many as were needed. */
 static dit_status simulate_steps(dit_sim *sim, const dit_json *doc, const dit_sim_watch_params *watched, int *hops,
                                  dit_sim_outcome *out)
 {
@@ -114,7 +114,7 @@ static const dit_architecture *architecture_of(const dit_json *doc)
     return name ? dit_architecture_find(name) : NULL;
 }
 
-/* Members of the config that count alike blocks; NULL where the model has none of a kind. */
+/* Finds the config's numbers of blocks of each kind; NULL where the model has none of a kind. */
 static void find_layers(const dit_json *doc, cJSON *out[DIT_BLOCK_KINDS])
 {
     const dit_architecture *architecture = architecture_of(doc);
@@ -140,10 +140,10 @@ static bool repeats_blocks(const dit_json *doc, const dit_sim_stretch *stretch)
     return stretch->layered || dit_comm_size(dit_comm_world()) >= DIT_SIM_LAYERED_WORLD;
 }
 
-/* Hops until a long ring runs evenly. */
+/* How many hops are tried first. */
 enum { FIRST_HOPS = 8 };
 
-/* One block of each kind, then one more of each kind in turn. `base` and `more` have places of their own for steps. */
+/* Simulates one block of each kind, then one more of each kind in turn. `base` and `more` have their own step_ns. */
 static dit_status simulate_blocks(dit_sim *sim, const dit_json *doc, const dit_sim_watch_params *watched,
                                   dit_sim_outcome *base, dit_sim_outcome *more, dit_sim_outcome *out)
 {
@@ -183,8 +183,8 @@ static dit_status take_steps(int steps, dit_sim_outcome *out)
     return out->step_ns ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d steps", steps);
 }
 
-/* Stages and patches begin a step with messages under way, and have synchronous steps first. Of others all are alike.
- */
+/* Stages and patches have synchronous steps first, and begin the later ones with messages under way. Other methods'
+ * steps are all alike. */
 static dit_sim_watch_params watch_of(const dit_json *doc, int steps, const dit_sim_stretch *stretch, bool layered)
 {
     const cJSON *stages = member(doc, "parallel", "pipefusion_degree"),

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What is left between two repeats that take the same time, as a share of all time so far: rounding. */
+/* The rounding between two repeats that take the same time, as a share of all time so far. */
 static const double SAME = 1e-9;
 
 typedef struct {
@@ -16,11 +16,11 @@ typedef struct {
 struct dit_sim_watch {
     dit_sim_watch_params is;
     int ranks, closed;
-    int furthest; /* that a rank has begun                                     */
-    int left_out; /* the first of them; is.repeats: none                       */
+    int furthest; /* the latest repeat that a rank has begun                   */
+    int left_out; /* the first repeat that is left out; is.repeats: none is    */
     double seconds, alike;
-    beginning *beginning; /* [repeats, ranks], behind this                     */
-    int *begun;           /* [repeats] ranks that have begun it, behind those  */
+    beginning *beginning; /* [repeats, ranks]; lies behind this struct         */
+    int *begun;           /* [repeats] how many ranks have begun it            */
 };
 
 dit_status dit_sim_watch_open(const dit_sim_watch_params *params, dit_sim_watch **out)
@@ -77,7 +77,7 @@ static bool are_alike(const dit_sim_watch *watch, int at, double alike)
 
 enum { SOME = 3 };
 
-/* Whether the newest SOME repeats took as long as those before them. */
+/* Whether the newest SOME repeats took as long as the SOME before them. */
 static bool keep_alike(const dit_sim_watch *watch, int at)
 {
     double allowed = 0.1 * DIT_SIM_SHARES_ALIKE * SOME * mean_seconds(watch, at);
@@ -90,7 +90,7 @@ static bool keep_alike(const dit_sim_watch *watch, int at)
     return true;
 }
 
-/* To 1e-9, as many as it takes. */
+/* Whether as many repeats as needed agree to 1e-9. */
 static bool are_the_same(const dit_sim_watch *watch, int at)
 {
     int oldest = watch->is.carries ? at - 2 * SOME + 2 : at;
@@ -100,7 +100,7 @@ static bool are_the_same(const dit_sim_watch *watch, int at)
     return true;
 }
 
-/* All ranks have begun `at`. */
+/* Decides, when all ranks have begun `at`, whether the later repeats are left out. */
 static void look(dit_sim_watch *watch, int at)
 {
     bool same = are_the_same(watch, at), close = watch->is.close || keep_alike(watch, at);
