@@ -37,7 +37,8 @@ typedef struct {
 const dit_architecture *dit_architecture_get(int index);
 /* The row of a class; NULL when there is none. */
 const dit_architecture *dit_architecture_find(const char *class_name);
-/* The row of the class that a config names. Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED naming the classes there are. */
+/* The row of the class that a config names. Errors: DIT_ERR_JSON_*, DIT_ERR_UNSUPPORTED naming the classes there
+ * are. */
 dit_status dit_architecture_from_config(const dit_json *doc, const cJSON *config, const char *pointer,
                                         const dit_architecture **out);
 

@@ -60,7 +60,8 @@ static void free_blocks(dit_arena_block **list)
     }
 }
 
-/* NULL when the system refuses. Address space alone costs nothing until it is touched, and reads as zero. */
+/* Allocates memory, or NULL when the system refuses. Address space costs nothing until it is touched, and reads as
+ * zero. */
 static char *get_memory(bool counting, int64_t alignment, int64_t size)
 {
     if (!counting) return aligned_alloc((size_t)alignment, (size_t)size);
@@ -68,7 +69,7 @@ static char *get_memory(bool counting, int64_t alignment, int64_t size)
     return data == MAP_FAILED ? NULL : data;
 }
 
-/* Room on the device beyond `end` is free again. */
+/* Frees the device memory beyond `end`. */
 static void drop_room(dit_arena *arena, int64_t end)
 {
     const dit_memory_device *device = arena->ledger ? arena->ledger->device : NULL;
@@ -84,7 +85,7 @@ void dit_arena_release(dit_arena *arena)
     if (arena->ledger) ledger_add(arena, -arena->used);
 }
 
-/* An empty block of at least `bytes`, in arena->blocks. */
+/* Adds an empty block of at least `bytes` to arena->blocks. */
 static dit_status new_block(dit_arena *arena, int64_t bytes)
 {
     int64_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
@@ -111,7 +112,7 @@ static int64_t capacity(const dit_arena_block *list)
     return total;
 }
 
-/* After a reset one block is kept, large enough for all that was used, so that the next pass allocates nothing. */
+/* Resets an arena. One block is kept, large enough for all that was used, so that the next pass allocates nothing. */
 void dit_arena_reset(dit_arena *arena)
 {
     bool single = arena->blocks && !arena->blocks->older && !arena->spare;
@@ -126,7 +127,7 @@ void dit_arena_reset(dit_arena *arena)
     if (arena->blocks) arena->blocks->used = 0;
 }
 
-/* The first spare block that is large enough, else a new one. The same requests find the same blocks on each pass. */
+/* Takes the first spare block that is large enough, else a new one. Equal requests find equal blocks on each pass. */
 static dit_status grow(dit_arena *arena, int64_t bytes)
 {
     for (dit_arena_block **link = &arena->spare; *link; link = &(*link)->older) {
@@ -144,7 +145,7 @@ static int64_t rounded_up(int64_t bytes, int64_t alignment)
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/* `bytes` of addresses, which count as `counted` bytes. */
+/* Takes `bytes` of addresses, which count as `counted` bytes. */
 static dit_status take(dit_arena *arena, int64_t bytes, int64_t counted, void **out)
 {
     dit_memory_ledger *ledger = arena->ledger;
@@ -153,7 +154,7 @@ static dit_status take(dit_arena *arena, int64_t bytes, int64_t counted, void **
         return DIT_FAIL(DIT_ERR_MEMORY, "impossible allocation of %lld bytes", (long long)bytes);
     bytes = rounded_up(bytes, ALIGNMENT);
     if (ledger->limit && ledger->total_used + counted > ledger->limit)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_MEMORY, "class %s asks for %lld bytes, %lld of %lld are in use",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_MEMORY, "class %s asks for %lld bytes, but %lld of %lld are in use",
                                        dit_memory_class_name(arena->klass), (long long)counted,
                                        (long long)ledger->total_used, (long long)ledger->limit),
                               "raise memory_limit_bytes, lower the resolution, or shard the weights");
@@ -164,7 +165,7 @@ static dit_status take(dit_arena *arena, int64_t bytes, int64_t counted, void **
     return DIT_OK;
 }
 
-/* Memory of the host: on a device's ledger it counts nothing. */
+/* Takes host memory, which a device's ledger does not count. */
 static dit_status take_host(dit_arena *arena, int64_t bytes, void **out)
 {
     return take(arena, bytes, arena->ledger->on_device || bytes < 0 ? 0 : rounded_up(bytes, ALIGNMENT), out);
@@ -223,7 +224,7 @@ dit_arena_mark dit_arena_get_mark(const dit_arena *arena)
     return (dit_arena_mark){arena->blocks, arena->blocks ? arena->blocks->used : 0, arena->used, arena->device_end};
 }
 
-/* Blocks grown after the mark are kept as spare: scratch that grows settles in the first pass and then stays. */
+/* Returns to a mark. Blocks that were added after it are kept as spare, so only the first pass allocates scratch. */
 void dit_arena_release_to(dit_arena *arena, dit_arena_mark mark)
 {
     while (arena->blocks && arena->blocks != mark.block) push(&arena->spare, pop(&arena->blocks));

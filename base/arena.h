@@ -1,13 +1,13 @@
 /* Arena: memory with a named lifetime, counted by class.
  *
- * Every tensor of the engine comes from an arena. An arena belongs to one class; the ledger adds up what all arenas of
- * a class hold and keeps the peaks, which is what the memory records and plots show. A counting ledger (backend
- * `count`) counts the same bytes and hands out address space, which takes no memory while nobody touches it.
+ * Every tensor of the engine comes from an arena. An arena belongs to one class; the ledger adds up the bytes of all
+ * arenas of a class and keeps the peaks, which records and plots show. A counting ledger (backend `count`) counts equal
+ * bytes but gives only address space, which takes no memory as long as nobody touches it.
  *
- * Memory of a device (kernels/device.h) is named by addresses too: an array of a device ledger has address space of the
- * host, four bytes an element (eight of fp64), and room on the device, where elements may be smaller. Views and strides
- * are computed on addresses, by code that knows of no device; operators find the room. What the host writes at those
- * addresses the device has after `upload`, and the other way round after `download` (engine/runtime/runtime.h).
+ * Device memory (kernels/device.h) is named by addresses, too. An array of a device's ledger has host addresses, four
+ * bytes an element (eight for fp64), and memory on the device, where elements may be smaller. Code that knows of no
+ * device computes views and strides on addresses; operators find the device memory (kernels/address_map.h). The host
+ * writes to its addresses and uploads, or downloads and then reads there (engine/runtime/runtime.h).
  *
  * Invariants: blocks are 64-byte aligned; reset keeps capacity and forgets contents; `used` never exceeds `peak`.
  * Not thread safe: an arena belongs to the rank's main thread.
@@ -24,33 +24,33 @@ extern "C" {
 #endif
 
 typedef enum {
-    DIT_MEMORY_WEIGHTS,     /* run: packed weights, tables                        */
-    DIT_MEMORY_STATE,       /* image: latents, conditions, K,V stores             */
-    DIT_MEMORY_ACTIVATIONS, /* step: everything one forward needs                 */
+    DIT_MEMORY_WEIGHTS,     /* of a run: packed weights, tables                   */
+    DIT_MEMORY_STATE,       /* of an image: latents, conditions, stores of K and V */
+    DIT_MEMORY_ACTIVATIONS, /* of a step: everything that one forward needs       */
     DIT_MEMORY_COMM,        /* send and receive buffers                           */
     DIT_MEMORY_CLASS_COUNT
 } dit_memory_class;
 
 const char *dit_memory_class_name(dit_memory_class klass);
 
-/* Room on a device. An arena is the only one of its class. */
+/* How arrays get memory on a device. Each class has only one arena. */
 typedef struct {
     void *context;
-    /* Room for `count` elements, known by their addresses from `address` on, after `*end` bytes of the class; *end
-     * becomes where it ends. Errors: DIT_ERR_MEMORY. */
+    /* Gives `count` elements, whose addresses begin at `address`, memory after the class's first `*end` bytes, and sets
+     * *end to where this memory ends. Errors: DIT_ERR_MEMORY. */
     dit_status (*place)(void *context, dit_memory_class klass, const void *address, int64_t count, dit_dtype dtype,
                         int64_t *end);
-    /* Addresses of the class whose room lies beyond `end` mean nothing any more. */
+    /* Forgets the arrays of the class whose memory lies beyond `end`. */
     void (*drop)(void *context, dit_memory_class klass, int64_t end);
 } dit_memory_device;
 
-/* Bytes per class of one rank. limit 0 means none; calls counts blocks asked of the system (a test asserts that steps
- * ask for none). */
+/* Bytes per class of one rank. limit 0: there is none. `calls` counts the blocks that were allocated from the system; a
+ * test asserts that steps allocate none. */
 typedef struct {
     int64_t used[DIT_MEMORY_CLASS_COUNT], peak[DIT_MEMORY_CLASS_COUNT];
     int64_t total_used, total_peak, limit, calls;
     bool counting_only;
-    bool on_device;                  /* what is counted is room on a device: arrays, not what the host keeps */
+    bool on_device;                  /* counts the bytes of arrays on a device, and no host memory */
     dit_dtype dtype;                 /* of dit_arena_activations: fp32, but on a device                           */
     const dit_memory_device *device; /* NULL: the host's memory, or a count of a device's                    */
 } dit_memory_ledger;
@@ -73,21 +73,22 @@ typedef struct {
 
 /* `ledger` must outlive the arena. Allocates nothing yet. */
 void dit_arena_init(dit_arena *arena, dit_memory_ledger *ledger, dit_memory_class klass);
-/* Gives all memory back. Accepts a zeroed arena. */
+/* Frees all memory. Accepts a zeroed arena. */
 void dit_arena_release(dit_arena *arena);
 /* Forgets contents, keeps capacity. */
 void dit_arena_reset(dit_arena *arena);
 
-/* `bytes` of zero-filled memory of the host in *out, aligned to 64 bytes; bytes 0 is allowed: structs and tables of the
- * host's own. Errors: DIT_ERR_MEMORY when the system refuses or ledger->limit would be passed. */
+/* Allocates `bytes` (0 is allowed) of zero-filled host memory, aligned to 64 bytes, for structs and tables of the host.
+ * Errors: DIT_ERR_MEMORY when the system refuses, or ledger->limit would be exceeded. */
 dit_status dit_arena_alloc(dit_arena *arena, int64_t bytes, void **out);
-/* `count` floats of the host, not zero-filled: what operators never see. */
+/* Allocates `count` floats of host memory, not zero-filled, which operators never see. */
 dit_status dit_arena_host(dit_arena *arena, int64_t count, float **out);
-/* `count` floats for operators, not zero-filled; on a device elements of ledger->dtype. */
+/* Allocates `count` floats for operators, not zero-filled; on a device they are elements of ledger->dtype. */
 dit_status dit_arena_activations(dit_arena *arena, int64_t count, float **out);
-/* The same, on a device too fp32: what must not be rounded (latents, log-sums of exponentials, tables of angles). */
+/* Allocates `count` floats for operators that are fp32 on a device, too: values that must not be rounded, such as
+ * latents, log-sums of exponentials and tables of angles. */
 dit_status dit_arena_fp32(dit_arena *arena, int64_t count, float **out);
-/* `count` elements for operators, fp64 or int32, not zero-filled. */
+/* Allocates `count` elements for operators, fp64 or int32, not zero-filled. */
 dit_status dit_arena_array(dit_arena *arena, int64_t count, dit_dtype dtype, void **out);
 
 /* Scratch inside a longer lifetime: mark, allocate, release. */

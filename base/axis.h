@@ -1,4 +1,4 @@
-/* Axes of a mesh: along which ranks divide the work, from the fastest in rank order to the slowest. */
+/* Axes of a mesh: the ways in which ranks divide the work, from the fastest in rank order to the slowest. */
 #ifndef DIT_BASE_AXIS_H
 #define DIT_BASE_AXIS_H
 
@@ -12,13 +12,13 @@ typedef enum {
     DIT_AXIS_TENSOR, /* fastest */
     DIT_AXIS_ULYSSES,
     DIT_AXIS_RING,
-    DIT_AXIS_PATCH, /* displaced patches: a rank's own rows are fresh, those of others a step old, or not there */
+    DIT_AXIS_PATCH, /* displaced patches: a rank's own rows are fresh, those of others a step old or absent */
     DIT_AXIS_PIPEFUSION,
     DIT_AXIS_CFG,
     DIT_AXIS_DATA, /* slowest */
     DIT_AXIS_COUNT,
-    DIT_AXIS_WORLD = DIT_AXIS_COUNT, /* no axis of the mesh but all its ranks as one group: the rows of a decode */
-    DIT_GROUP_COUNT                  /* what communicators, counters and volumes are kept by */
+    DIT_AXIS_WORLD = DIT_AXIS_COUNT, /* all ranks of the mesh as one group, which share the rows of a decode */
+    DIT_GROUP_COUNT                  /* communicators, counters and volumes have so many entries */
 } dit_axis;
 
 const char *dit_axis_name(dit_axis axis); /* "ulysses"        */

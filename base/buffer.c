@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for `more` bytes and the NUL. */
+/* Grows the buffer for `more` bytes and the NUL. */
 static bool reserve(dit_buffer *buffer, size_t more)
 {
     if (buffer->failed) return false;

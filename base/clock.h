@@ -8,11 +8,12 @@
 extern "C" {
 #endif
 
-/* Nanoseconds of CLOCK_MONOTONIC. Comparable within one machine only. */
+/* Returns nanoseconds of CLOCK_MONOTONIC, which are comparable within one machine only. */
 int64_t dit_clock_ns(void);
-/* From now on dit_clock_ns returns source(context), the nanoseconds of another clock. NULL: the machine's again. */
+/* Makes dit_clock_ns return source(context), the nanoseconds of another clock, from now on. NULL: the machine's
+ * again. */
 void dit_clock_set_source(int64_t (*source)(void *context), void *context);
-/* RFC 3339 UTC with milliseconds, e.g. "2026-01-31T12:00:00.123Z". `out` holds at least 25 bytes. */
+/* Writes the time in UTC (RFC 3339) with milliseconds, "2026-01-31T12:00:00.123Z". `out` holds at least 25 bytes. */
 void dit_clock_utc(char out[32]);
 
 #ifdef __cplusplus

@@ -47,7 +47,7 @@ static float float_of(uint32_t bits)
 uint16_t dit_bf16_from_float(float value)
 {
     uint32_t bits = bits_of(value);
-    if (value != value) return (uint16_t)(bits >> 16 | 0x40); /* quiet: rounding could make it infinite */
+    if (value != value) return (uint16_t)(bits >> 16 | 0x40); /* a quiet NaN; rounding could make it infinite */
     return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
@@ -56,12 +56,12 @@ float dit_bf16_to_float(uint16_t bits)
     return float_of((uint32_t)bits << 16);
 }
 
-/* Beneath the smallest normal half, adding 0.5 leaves the denormal's bits, rounded, at the end of a float. */
+/* Rounds to a half. Below the smallest normal half, adding 0.5 leaves the rounded denormal in a float's last bits. */
 uint16_t dit_fp16_from_float(float value)
 {
     uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
     if (magnitude > 0x7F800000) return (uint16_t)(sign | 0x7E00);
-    if (magnitude >= 0x477FF000) return (uint16_t)(sign | 0x7C00); /* what rounds beyond 65504 */
+    if (magnitude >= 0x477FF000) return (uint16_t)(sign | 0x7C00); /* rounds beyond 65504, the largest half */
     if (magnitude < 0x38800000) return (uint16_t)(sign | (bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f)));
     uint32_t rebased = magnitude - ((127u - 15u) << 23);
     return (uint16_t)(sign | ((rebased + 0xFFF + (rebased >> 13 & 1)) >> 13));

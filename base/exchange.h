@@ -1,4 +1,4 @@
-/* Exchanges: the operations that `ditbench collective` times, under the names that cases and options give them. */
+/* Exchanges: the operations that `ditbench collective` times, by the names that cases and options use. */
 #ifndef DIT_BASE_EXCHANGE_H
 #define DIT_BASE_EXCHANGE_H
 
@@ -11,9 +11,9 @@ typedef enum {
     DIT_EXCHANGE_COUNT
 } dit_exchange;
 
-/* The names in this order, NULL after the last. */
+/* Returns the names in the order of the enumerators, NULL after the last. */
 const char *const *dit_exchange_names(void);
-/* The index of a name, or -1. */
+/* Returns the index of a name, or -1. */
 int dit_exchange_from_name(const char *name);
 
 #endif

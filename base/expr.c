@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One pass over the text: each grammar rule is a function that parses and, while `live`, evaluates. The side of && or
- * || that does not count is parsed with `live` off: its syntax is checked, its names are not looked up. */
+/* One pass over the text: each grammar rule is a function that parses and, while `live`, evaluates. A side of && or ||
+ * that cannot change the result is parsed with `live` off: its syntax is checked, but its names are not looked up. */
 enum { EXPR_DEPTH = 64, EXPR_TEXT = 8192, EXPR_POOL = 4 * EXPR_TEXT, EXPR_ARGUMENTS = 24, EXPR_NAME = 96 };
 
 typedef struct {
     const char *text;
     size_t at;
     const dit_expr_scope *scope;
-    const dit_expr_visitor *visitor; /* while it is not NULL nothing is live, and a bare name keeps itself as string */
+    const dit_expr_visitor *visitor; /* while it is set nothing is live, and a name's value is the name as a string */
     int depth;
     bool live;
 } expr_parser;
 
-/* Strings of the evaluation under way, and of the evaluations its callbacks start. */
+/* Strings of the current evaluation, and of the evaluations that its callbacks start. */
 static _Thread_local struct {
     char bytes[EXPR_POOL];
     size_t used;
@@ -33,7 +33,8 @@ static dit_status fail_at(const expr_parser *p, size_t at, const char *what, con
     return DIT_FAIL(DIT_ERR_EXPRESSION, "column %zu of \"%.300s\": %s%.100s", at + 1, p->text, what, detail);
 }
 
-/* The error of a visitor's callback, placed; one about an expression inside a string has its place already. */
+/* Adds the place to the error of a visitor's callback; an error about an expression inside of a string already has one.
+ */
 static dit_status place_failure(const expr_parser *p, size_t at, dit_status st)
 {
     char message[900], hint[400];
@@ -110,13 +111,13 @@ static const char *kind_name(const dit_value *value)
 static dit_status need_number(const expr_parser *p, size_t at, const dit_value *value)
 {
     if (!p->live || value->kind == DIT_VALUE_NUMBER) return DIT_OK;
-    return fail_at(p, at, "arithmetic needs numbers, this is ", kind_name(value));
+    return fail_at(p, at, "arithmetic needs numbers, but this is ", kind_name(value));
 }
 
 static dit_status need_truth(const expr_parser *p, size_t at, const dit_value *value)
 {
     if (!p->live || value->kind != DIT_VALUE_STRING) return DIT_OK;
-    return fail_at(p, at, "a truth value is needed here, this is ", kind_name(value));
+    return fail_at(p, at, "a truth value is needed here, but this is ", kind_name(value));
 }
 
 static dit_status need_finite(const expr_parser *p, size_t at, const dit_value *value)
@@ -134,7 +135,7 @@ static size_t digits_length(const char *text)
     return length;
 }
 
-/* Decimal digits only: strtod alone would also take hexadecimal, "inf" and "nan". */
+/* Reads decimal digits only: strtod alone would also take hexadecimal numbers, "inf" and "nan". */
 static dit_status parse_number(expr_parser *p, dit_value *out)
 {
     const char *start = p->text + p->at, *s = start;
@@ -152,7 +153,7 @@ static dit_status parse_number(expr_parser *p, dit_value *out)
     return DIT_OK;
 }
 
-/* 'text' or "text"; a backslash keeps the next quote or backslash. */
+/* Reads 'text' or "text"; a backslash keeps the next quote or backslash. */
 static dit_status parse_string(expr_parser *p, dit_value *out)
 {
     char quote = p->text[p->at], bytes[EXPR_TEXT];
@@ -213,7 +214,7 @@ static dit_status call_builtin(const expr_parser *p, size_t at, const char *name
     return need_finite(p, at, out);
 }
 
-/* The scope is asked first, so that it may give min or max a further meaning (claims do). */
+/* Calls a function. The scope is asked first, so that it may give min or max a further meaning (claims do). */
 static dit_status call_function(const expr_parser *p, size_t at, const char *name, const dit_expr_argument *args,
                                 int count, dit_value *out)
 {
@@ -226,7 +227,7 @@ static dit_status call_function(const expr_parser *p, size_t at, const char *nam
     return call_builtin(p, at, name, args, count, out);
 }
 
-/* "name = expr" or "expr"; "name == expr" is an expression. */
+/* Reads an argument, "name = expr" or "expr"; "name == expr" is an expression. */
 static dit_status parse_argument(expr_parser *p, dit_expr_argument *out)
 {
     skip_space(p);

@@ -31,7 +31,7 @@ typedef struct {
     dit_value value;
 } dit_expr_argument;
 
-/* Where names come from. `variable` is required; `call` may be NULL when there are no functions beyond the built-in. A
+/* Gives names their values. `variable` is required; `call` may be NULL when there are only the built-in functions. A
  * callback that does not know a name returns DIT_ERR_NOT_FOUND. */
 typedef struct {
     dit_status (*variable)(void *context, const char *name, dit_value *out);
@@ -42,27 +42,27 @@ typedef struct {
 /* Evaluates `text`. Errors: DIT_ERR_EXPRESSION with text and column. A string result stays valid until the next
  * evaluation in this thread. */
 dit_status dit_expr_eval(const char *text, const dit_expr_scope *scope, dit_value *out);
-/* Only the syntax: no name is looked up, no type checked. Errors: DIT_ERR_EXPRESSION with text and column. */
+/* Checks only the syntax: it looks up no name and checks no type. Errors: DIT_ERR_EXPRESSION with text and column. */
 dit_status dit_expr_check(const char *text);
 /* Evaluates to a truth value; a string result is an error. */
 dit_status dit_expr_test(const char *text, const dit_expr_scope *scope, bool *out);
-/* Names of the built-in functions, NULL-terminated. */
+/* Returns the names of the built-in functions, NULL-terminated. */
 const char *const *dit_expr_function_names(void);
 
-/* What an expression mentions, told without evaluating it: on both sides of && and ||. A callback that returns an error
- * ends the visit; its message gets the column, its hint is kept. */
+/* Receives what an expression mentions, on both sides of && and ||, without evaluating it. A callback that returns an
+ * error ends the visit; its message gets the column, its hint is kept. */
 typedef struct {
     /* A name that stands for a value. */
     dit_status (*name)(void *context, const char *name);
-    /* A name that is compared with a value that is no name ("method == 'ring'", "world_size < 4"). Of a number only the
-     * kind is certain. */
+    /* A name that is compared with a value ("method == 'ring'", "world_size < 4"). For a number only the kind is known.
+     */
     dit_status (*compared)(void *context, const char *name, const dit_value *value);
-    /* A call. Arguments that are texts have their value, of all others only the kind is certain. An error about one
-     * argument is placed there by *at = its index; *at is -1 before. */
+    /* A call. Text arguments have their value; of others only the kind is known. For an error about one argument, set
+     * *at (-1 before) to its index: the error is then placed there. */
     dit_status (*call)(void *context, const char *name, const dit_expr_argument *arguments, int count, int *at);
     void *context;
 } dit_expr_visitor;
-/* Tells `visitor` the names of `text`. Errors: DIT_ERR_EXPRESSION with text and column. */
+/* Passes everything that `text` mentions to `visitor`. Errors: DIT_ERR_EXPRESSION with text and column. */
 dit_status dit_expr_visit(const char *text, const dit_expr_visitor *visitor);
 
 #ifdef __cplusplus

@@ -55,8 +55,8 @@ typedef struct {
 dit_status dit_facts_add_blocks(dit_facts *facts, int64_t count, const dit_block_run *run);
 /* Blocks [first, first + count) together: totals of everything in a dit_block_run. */
 dit_block_run dit_facts_blocks(const dit_facts *facts, int64_t first, int64_t count);
-/* Parameters of `blocks`, a total of dit_facts_blocks: all of them, and those of attentions and MLPs, which tensor ranks
- * share. */
+/* Parameters of `blocks`, a total of dit_facts_blocks: all of them, and those of attentions and MLPs, which tensor
+ * ranks share. */
 int64_t dit_facts_block_parameters(const dit_facts *facts, const dit_block_run *blocks);
 int64_t dit_facts_shared_parameters(const dit_facts *facts, const dit_block_run *blocks);
 

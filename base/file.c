@@ -15,14 +15,14 @@ enum { CHUNK_BYTES = 1 << 16, NAME_TRIES = 100 };
 static dit_status read_all(int descriptor, const char *path, size_t limit, dit_buffer *text)
 {
     char chunk[CHUNK_BYTES];
-    dit_buffer_append(text, "", 0); /* an empty file is an empty text, not NULL */
+    dit_buffer_append(text, "", 0); /* an empty file gives an empty text instead of NULL */
     for (;;) {
         ssize_t got = read(descriptor, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return DIT_FAIL(DIT_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
         if (got == 0) break;
         if (text->used + (size_t)got > limit)
-            return DIT_FAIL(DIT_ERR_IO, "%s: holds more than the %zu bytes allowed here", path, limit);
+            return DIT_FAIL(DIT_ERR_IO, "%s: has more than the %zu bytes that are allowed here", path, limit);
         dit_buffer_append(text, chunk, (size_t)got);
     }
     return text->failed ? DIT_FAIL(DIT_ERR_MEMORY, "%s: no memory to read it", path) : DIT_OK;
@@ -44,7 +44,7 @@ dit_status dit_file_read(const char *path, size_t limit, char **out, size_t *len
     return DIT_OK;
 }
 
-/* A new file beside `path`; another process writing the same path gets another name. */
+/* Opens a new file beside `path`; another process that writes `path` gets another name. */
 static int open_temporary(const char *path, char *name, size_t size)
 {
     for (int attempt = 0; attempt < NAME_TRIES; attempt++) {
@@ -71,7 +71,7 @@ static bool write_all(int descriptor, const char *data, size_t bytes)
     return true;
 }
 
-/* Makes the rename itself durable. Some file systems refuse fsync on a folder; the contents are safe even so. */
+/* Makes the rename itself durable. Some file systems refuse fsync on a folder; the contents are safe nevertheless. */
 static void sync_folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -1,4 +1,4 @@
-/* File: read a whole file, and write one so that its final name never holds a part. */
+/* File: reads whole files, and writes files so that the final name never holds a part. */
 #ifndef DIT_BASE_FILE_H
 #define DIT_BASE_FILE_H
 
@@ -18,8 +18,8 @@ typedef struct {
     const void *data;
     size_t bytes;
 } dit_file_piece;
-/* Writes the pieces one after the other into a temporary file beside `path`, then fsync, rename, and fsync of the
- * folder. After a failure or a crash `path` holds its old contents. Errors: DIT_ERR_IO naming the step. */
+/* Writes the pieces one after the other into a temporary file beside `path`, syncs and renames it, and syncs the
+ * folder. After a failure or a crash `path` has its old contents. Errors: DIT_ERR_IO, which names the step. */
 dit_status dit_file_write(const char *path, const dit_file_piece *pieces, int count);
 
 #ifdef __cplusplus

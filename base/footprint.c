@@ -4,7 +4,7 @@
 #include "base/patches.h"
 #include "base/share.h"
 
-/* A rank of the stage with most parameters. */
+/* Returns a rank of the stage with the most parameters. */
 static int heaviest_rank(const dit_parallel *parallel, const dit_facts *facts)
 {
     int coordinates[DIT_AXIS_COUNT] = {0};
@@ -18,8 +18,8 @@ static int heaviest_rank(const dit_parallel *parallel, const dit_facts *facts)
     return dit_mesh_rank(parallel, coordinates);
 }
 
-/* What a rank holds: its stage's blocks, of their attentions and MLPs a tensor rank's share, and all that lies outside
- * of blocks. What is not shared is a sixth at least in every architecture that is implemented. */
+/* Counts the parameters that a rank holds: the blocks of its stage, with a tensor rank's share of their attentions and
+ * MLPs, and everything outside of blocks. At least a sixth is not shared, in every implemented architecture. */
 static int64_t own_parameters(const dit_share *s, const dit_facts *facts)
 {
     dit_block_run all = dit_facts_blocks(facts, 0, facts->layers);
@@ -33,7 +33,7 @@ static int64_t own_parameters(const dit_share *s, const dit_facts *facts)
     return facts->parameters - inside + (int64_t)(share * (double)inside) - own + own / s->t;
 }
 
-/* Elements of K and V that are kept for the next step, per call of `rows` travelling and `replicated` rows. */
+/* Counts the elements of K and V that are kept for the next step, per call of `rows` sent and `replicated` rows. */
 static int64_t kept_elements(const dit_share *s, const dit_parallel *parallel, int64_t rows, int64_t replicated)
 {
     int64_t shared = dit_parallel_shared_rows(parallel, s->image_rows / s->segments) * s->segments;
@@ -42,7 +42,7 @@ static int64_t kept_elements(const dit_share *s, const dit_parallel *parallel, i
     return 2 * s->batch * s->hidden * (parallel->patch_method == DIT_PATCH_PCPP ? 2 * shared : s->patch * rows);
 }
 
-/* Buffers for messages; what PCPP keeps it receives while it sends as much. */
+/* Counts the elements of message buffers; PCPP receives what it keeps while it sends as much. */
 static int64_t message_elements(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts, int64_t kept)
 {
     int64_t exchanged = s->u * s->moving_rows + s->replicated_rows, total = 0;
@@ -56,9 +56,9 @@ static int64_t message_elements(const dit_share *s, const dit_parallel *parallel
     return total;
 }
 
-/* Upper guide: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single blocks +C),
- * skips; tensor ranks share what is between two sums, and keep the partial one and the whole. Bands save nothing: the
- * synchronous forwards are of all rows. */
+/* Estimates an upper limit: fused QKV (3C), attention (C), stream and its norm (2C), MLP (mlp_ratio C, joint single
+ * blocks C more), skips. Tensor ranks share what lies between two sums, and keep the partial sum and the whole one.
+ * Bands save nothing, because synchronous forwards are over all rows. */
 void dit_memory_predict(const dit_parallel *parallel, const dit_facts *facts, int64_t bytes[4])
 {
     dit_share s = dit_share_of(parallel, facts, heaviest_rank(parallel, facts));

@@ -10,7 +10,7 @@ extern "C" {
 
 enum { DIT_HASH_HEX = 33 }; /* 32 hex digits and the end */
 
-/* Hex XXH3-128 of `bytes` bytes. */
+/* Writes the XXH3-128 of `bytes` bytes in hex. */
 void dit_hash(const void *data, size_t bytes, char out[DIT_HASH_HEX]);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ static dit_status raise_problem(const dit_json_problem *problem, const char *tex
                     problem->pointer[0] ? ": " : "", problem->what);
 }
 
-/* Takes `text` (NUL-terminated) over; frees it on failure. */
+/* Parses `text` (NUL-terminated) and takes ownership of it; frees it on failure. */
 static dit_status parse_owned(char *text, size_t length, const char *path, dit_json *out)
 {
     dit_json_problem problem;
@@ -73,7 +73,7 @@ void dit_json_release(dit_json *document)
 
 /* ---- complaints ------------------------------------------------------------------------------------------------ */
 
-/* Place of `pointer`, or of its nearest ancestor that exists (an absent key is reported where its object stands). */
+/* Finds the place of `pointer`, or of its nearest ancestor that exists: an absent key is reported at its object. */
 static void locate_nearest(const dit_json *document, const char *pointer, int *line, int *column)
 {
     char *shorter = strdup(pointer);

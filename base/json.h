@@ -1,10 +1,10 @@
 /* JSON: cJSON behind a strict door.
  *
- * cJSON 1.7.15 takes trailing bytes and duplicate keys, prints NaN as null and rounds 64-bit integers to doubles.
- * Nothing of that gets through here: a text is first checked by our own scanner (RFC 8259, UTF-8, depth <= 64, at most
- * 64 MiB and 4 Mi values, no duplicate keys, no trailing bytes, no \u0000, numbers of at most 63 characters, integers
- * within +-2^53 unless written with a fraction or exponent, finite numbers), only then parsed by cJSON.
- * The scanner also tells where a JSON pointer lies, so that every later complaint names file, line and column.
+ * cJSON 1.7.15 accepts trailing bytes and duplicate keys, prints NaN as null and rounds 64-bit integers to doubles.
+ * Here a scanner of our own first checks a text: RFC 8259, UTF-8, depth <= 64, at most 64 MiB and 4 Mi values, no
+ * duplicate keys, no trailing bytes, no \u0000, numbers of at most 63 characters, integers within +-2^53 unless written
+ * with a fraction or exponent, finite numbers. Only then does cJSON parse it. The scanner also finds the place of a
+ * JSON pointer, so every later complaint names file, line and column.
  */
 #ifndef DIT_BASE_JSON_H
 #define DIT_BASE_JSON_H
@@ -32,8 +32,8 @@ dit_status dit_json_parse(const char *text, size_t length, const char *path, dit
 dit_status dit_json_read_file(const char *path, dit_json *out);
 void dit_json_release(dit_json *document);
 
-/* Line and column (from 1; column counts bytes) of the value that a JSON pointer ("/axes/model/0") names; for an
- * object member, where its key stands. False when the pointer names nothing. */
+/* Finds line and column (from 1; column counts bytes) of the value that a JSON pointer ("/axes/model/0") names; for an
+ * object's member, those of its key. Returns false when the pointer names nothing. */
 bool dit_json_locate(const char *text, size_t length, const char *pointer, int *line, int *column);
 
 /* Writes POINTER/key, with the escapes of RFC 6901; cut when it is longer than `size` - 1. */
@@ -74,25 +74,25 @@ dit_status dit_json_fail_word(const dit_json *doc, const char *pointer, const ch
                               const char *const *words);
 
 /* Access without complaints, for what we wrote ourselves or have checked already. `object` may be NULL or no object.
- * The typed ones return `otherwise` when the member is absent or has another type; int_or does so for a fraction and for
- * a number beyond 2^53, too. Strings stay owned by the document. */
+ * The typed ones return `otherwise` when the member is absent or has another type; int_or does so for a fraction and
+ * for a number beyond 2^53, too. Strings stay owned by the document. */
 const cJSON *dit_json_member(const cJSON *object, const char *key); /* NULL when absent */
 const char *dit_json_text_or(const cJSON *object, const char *key, const char *otherwise);
 double dit_json_number_or(const cJSON *object, const char *key, double otherwise);
 int64_t dit_json_int_or(const cJSON *object, const char *key, int64_t otherwise);
 bool dit_json_is_true(const cJSON *object, const char *key);
 
-/* Building. Adds refuse what JSON cannot carry exactly: a non-finite number (record its absence with a reason instead)
- * and integers beyond 2^53. Errors: DIT_ERR_NONFINITE, DIT_ERR_JSON_NUMBER, DIT_ERR_MEMORY. */
+/* Add members. They refuse what JSON cannot carry exactly: a non-finite number (record its absence with a reason
+ * instead) and integers beyond 2^53. Errors: DIT_ERR_NONFINITE, DIT_ERR_JSON_NUMBER, DIT_ERR_MEMORY. */
 dit_status dit_json_add_int(cJSON *object, const char *key, int64_t value);
 dit_status dit_json_add_number(cJSON *object, const char *key, double value);
 dit_status dit_json_add_string(cJSON *object, const char *key, const char *value);
 
-/* Compact JSON with object keys sorted bytewise at every level: equal documents give equal bytes. The caller frees
- * *out with free(). */
+/* Writes compact JSON with object keys sorted bytewise at every level, so that equal documents give equal bytes. The
+ * caller frees *out with free(). */
 dit_status dit_json_canonical(const cJSON *root, char **out);
-/* Writes pretty (or compact) JSON and a newline through a temporary file, fsync and rename: the final name never holds
- * a part. Errors: DIT_ERR_IO. */
+/* Writes pretty (or compact) JSON and a newline through a temporary file, fsync and rename, so that the final name
+ * never holds a part. Errors: DIT_ERR_IO. */
 dit_status dit_json_write_file(const cJSON *root, const char *path, bool compact);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* One open array or object: what leads to the value inside it that is being read. */
+/* One open array or object, with the path to the value in it that is being read. */
 typedef struct {
     bool is_object;
     size_t index;                 /* of an array's element                       */
@@ -33,7 +33,7 @@ typedef struct {
 
 /* ---- what went wrong, and where -------------------------------------------------------------------------------- */
 
-/* Appends bytes of a name to a message; control characters must not reach a terminal. */
+/* Appends bytes of a name to a message, without control characters, which must not reach a terminal. */
 static size_t append_safe(char *out, size_t size, size_t used, const char *bytes, size_t count, bool as_pointer)
 {
     for (size_t i = 0; i < count && used + 8 < size; i++) {
@@ -68,7 +68,7 @@ static void pointer_of_frames(const scanner *s, char *out, size_t size)
     }
 }
 
-/* Always false, so that a check reads `return refuse(...)`. */
+/* Notes what is wrong. Always returns false, so that a check reads `return refuse(...)`. */
 static bool refuse(scanner *s, dit_status status, size_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static bool refuse(scanner *s, dit_status status, size_t offset, const char *format, ...)
@@ -83,7 +83,7 @@ static bool refuse(scanner *s, dit_status status, size_t offset, const char *for
     return false;
 }
 
-/* What people who know JavaScript or YAML write there. */
+/* True if a comment of JavaScript or YAML stands here. */
 static bool comment_here(const scanner *s)
 {
     unsigned char byte = s->at < s->length ? s->text[s->at] : 0, next = s->at + 1 < s->length ? s->text[s->at + 1] : 0;
@@ -108,7 +108,7 @@ static bool is_continuation(unsigned char byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* Table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF. */
+/* Checks by table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF. */
 size_t dit_json_utf8_length(const unsigned char *bytes, size_t available)
 {
     unsigned char first = available ? bytes[0] : 0xFF;
@@ -135,7 +135,7 @@ static void append_utf8(dit_buffer *out, uint32_t code)
     dit_buffer_append(out, bytes, count);
 }
 
-/* Four hex digits at s->at. */
+/* Reads four hex digits at s->at. */
 static bool scan_hex4(scanner *s, uint32_t *out)
 {
     *out = 0;
@@ -151,7 +151,7 @@ static bool scan_hex4(scanner *s, uint32_t *out)
     return true;
 }
 
-/* After "\u". */
+/* Reads the escape after "\u". */
 static bool scan_unicode_escape(scanner *s, dit_buffer *out)
 {
     size_t start = s->at - 2;
@@ -173,7 +173,7 @@ static bool scan_unicode_escape(scanner *s, dit_buffer *out)
     return true;
 }
 
-/* After the backslash. */
+/* Reads the escape after the backslash. */
 static bool scan_escape(scanner *s, dit_buffer *out)
 {
     static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -186,7 +186,7 @@ static bool scan_escape(scanner *s, dit_buffer *out)
     return true;
 }
 
-/* At the opening quote; leaves s->at behind the closing one. The unescaped bytes are appended to `out` unless NULL. */
+/* Reads a string from its opening quote to behind its closing one. Appends the unescaped bytes to `out` unless NULL. */
 static bool scan_string(scanner *s, dit_buffer *out)
 {
     size_t opening = s->at++;
@@ -231,7 +231,7 @@ static bool scan_digits(scanner *s, const char *wanted)
     return true;
 }
 
-/* Fraction and exponent. *is_integer: there was neither. */
+/* Reads fraction and exponent. *is_integer is true if there was neither. */
 static bool scan_number_tail(scanner *s, bool *is_integer)
 {
     *is_integer = true;
@@ -322,7 +322,7 @@ static bool leave(scanner *s)
     return true;
 }
 
-/* Takes the comma; true, and refused, when nothing but the end of the array or object follows it. */
+/* Takes the comma. Returns true, and refuses it, when only the end of the array or object follows. */
 static bool comma_trails(scanner *s, char end)
 {
     size_t comma = s->at++;
@@ -358,8 +358,8 @@ static int compare_keys(const void *left, const void *right, void *names)
     return order ? order : (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* Refuses the first repeated key of the object whose keys begin at `first`. Sorting, not hashing: no choice of keys
- * makes it slow. */
+/* Refuses the first repeated key of the object whose keys begin at `first`. It sorts instead of hashing, so that no
+ * choice of keys makes it slow. */
 static bool check_duplicates(scanner *s, size_t first)
 {
     key_entry *keys = (key_entry *)(void *)s->keys.data;
@@ -477,7 +477,7 @@ void dit_json_place(const char *text, size_t offset, int *line, int *column)
     *column = (int)(offset - line_start) + 1;
 }
 
-/* Takes the next "/token" off *pointer, unescaped into `token`. */
+/* Takes the next "/token" off *pointer and unescapes it into `token`. */
 static void next_token(const char **pointer, dit_buffer *token)
 {
     const char *p = *pointer + 1;

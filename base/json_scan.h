@@ -25,13 +25,13 @@ typedef struct {
     char pointer[256]; /* of the innermost value; shortened when long */
 } dit_json_problem;
 
-/* True when `text` is one acceptable document; otherwise fills *problem with the first thing that is wrong. */
+/* Returns true when `text` is one acceptable document; else fills *problem with the first error. */
 bool dit_json_scan(const char *text, size_t length, dit_json_problem *problem);
-/* Line and column, from 1, of a byte offset. */
+/* Computes line and column, from 1, of a byte offset. */
 void dit_json_place(const char *text, size_t offset, int *line, int *column);
-/* As dit_json_locate of json.h. */
+/* Does what dit_json_locate of json.h says. */
 bool dit_json_scan_locate(const char *text, size_t length, const char *pointer, int *line, int *column);
-/* Length of the valid UTF-8 sequence at `bytes`, or 0. */
+/* Returns the length of the valid UTF-8 sequence at `bytes`, or 0. */
 size_t dit_json_utf8_length(const unsigned char *bytes, size_t available);
 
 #endif

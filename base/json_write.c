@@ -1,5 +1,5 @@
-/* Writing JSON. cJSON 1.7.15 prints a double with 15 digits when those are within one part in 2^52 of it, so its text
- * does not always read back as the same number; and it prints NaN as null. Hence our own printer. */
+/* Writes JSON. cJSON 1.7.15 prints a double with 15 digits when these are within one part in 2^52 of it, so its text
+ * does not always read back as an equal number; and it prints NaN as null. Hence our own printer. */
 #include "base/json.h"
 
 #include "base/file.h"
@@ -17,7 +17,7 @@ typedef struct {
     int depth;
 } printer;
 
-/* The shortest text that reads back as exactly `value`. */
+/* Prints the shortest text that reads back as exactly `value`. */
 static dit_status print_number(printer *p, double value)
 {
     char text[40];
@@ -26,17 +26,18 @@ static dit_status print_number(printer *p, double value)
         dit_buffer_printf(&p->out, "%lld", (long long)value);
         return DIT_OK;
     }
-    /* Up to DBL_DIG digits %g gives back the decimal it came from, so that no shorter text need be tried. */
+    /* With up to DBL_DIG digits %g gives back the decimal that it came from, so no shorter text need be tried. */
     for (int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
     }
     dit_buffer_text(&p->out, text);
-    if (!strpbrk(text, ".e")) dit_buffer_text(&p->out, ".0"); /* an integer beyond 2^53 must not look like one */
+    if (!strpbrk(text, ".e")) dit_buffer_text(&p->out, ".0"); /* the reader refuses integers beyond 2^53 */
     return DIT_OK;
 }
 
-/* Bytes that are not UTF-8 (a log's tail, a file name) become U+FFFD: what we write we can read. */
+/* Prints a string. Bytes that are not UTF-8 (in a log's tail, a file name) become U+FFFD, so that we can read what we
+ * write. */
 static void print_string(printer *p, const char *string)
 {
     static const char short_escapes[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
@@ -74,7 +75,7 @@ static int compare_members(const void *left, const void *right)
     return strcmp((*(const cJSON *const *)left)->string, (*(const cJSON *const *)right)->string);
 }
 
-/* The members of `object` in the order to print, freed by the caller. */
+/* Lists the members of `object` in the order of printing; the caller frees the list. */
 static dit_status list_members(const printer *p, const cJSON *object, const cJSON ***out, int *count)
 {
     *count = cJSON_GetArraySize(object);
@@ -125,7 +126,7 @@ static bool holds_containers(const cJSON *array)
     return false;
 }
 
-/* An array of plain values stays on one line: samples and shapes are read by people too. */
+/* Prints an array. Plain values stay on one line, because people read samples and shapes, too. */
 static dit_status print_array(printer *p, const cJSON *array)
 {
     const cJSON *item;
@@ -167,7 +168,7 @@ static dit_status print_value(printer *p, const cJSON *item)
     return DIT_OK;
 }
 
-/* On success the caller owns p->out. */
+/* Prints the whole document. On success the caller owns p->out. */
 static dit_status print_document(printer *p, const cJSON *root)
 {
     dit_status st = print_value(p, root);

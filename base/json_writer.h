@@ -1,7 +1,7 @@
 /* JSON writer: documents that are built line after line and judged once, at the end.
  *
- * A writer begins as {0}. It remembers the first failure, and every later call does nothing, so that no document lacks a
- * member without anybody noticing:
+ * A writer begins as {0}. It remembers the first failure, and every later call does nothing, so that no document lacks
+ * a member without anybody noticing:
  *
  *     dit_json_writer w = {0};
  *     cJSON *line = dit_json_new_object(&w);
@@ -27,11 +27,11 @@ typedef struct {
     dit_status status; /* of the first failure; DIT_OK before it */
 } dit_json_writer;
 
-/* A document's root. It belongs to the caller, who gives it to dit_json_finish. NULL after a failure. */
+/* Creates a document's root. It belongs to the caller, who passes it to dit_json_finish. NULL after a failure. */
 cJSON *dit_json_new_object(dit_json_writer *w);
 cJSON *dit_json_new_array(dit_json_writer *w);
 
-/* A new member, which belongs to `parent`. NULL after a failure. */
+/* Adds a new member, which belongs to `parent`. NULL after a failure. */
 cJSON *dit_json_put_object(dit_json_writer *w, cJSON *parent, const char *key);
 cJSON *dit_json_put_array(dit_json_writer *w, cJSON *parent, const char *key);
 
@@ -42,7 +42,7 @@ void dit_json_put_null(dit_json_writer *w, cJSON *parent, const char *key);
 /* Copies `value`; a NULL is not written. */
 void dit_json_put_string(dit_json_writer *w, cJSON *parent, const char *key, const char *value);
 
-/* Takes `item` over, also when it fails; NULL is a failure for want of memory. */
+/* Takes ownership of `item`, also when it fails. NULL counts as a failure to allocate memory. */
 void dit_json_put_item(dit_json_writer *w, cJSON *parent, const char *key, cJSON *item);
 /* Copies `item` and all below it; a NULL is not written. */
 void dit_json_put_copy(dit_json_writer *w, cJSON *parent, const char *key, const cJSON *item);

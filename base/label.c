@@ -11,7 +11,7 @@ static const dit_label_info labels[DIT_LABEL_COUNT] = {
     [DIT_LABEL_TENSOR] = {"tp", "tensor_degree", "tp2", "Tensor parallelism: 2 ranks share every weight matrix."},
     [DIT_LABEL_CFG] = {"cfg", "cfg_degree", "cfg2", "CFG parallelism: 2 ranks compute one guidance branch each."},
     [DIT_LABEL_DATA] = {"dp", "data_degree", "dp2", "Data parallelism: 2 groups of ranks make different images."},
-    [DIT_LABEL_ROWS] = {"rows", "rows_degree", "rows4", "A shared VAE decode: 4 ranks share the rows of the picture."},
+    [DIT_LABEL_ROWS] = {"rows", "rows_degree", "rows4", "A shared VAE decode: 4 ranks share the rows of the image."},
     [DIT_LABEL_STAGES] = {"", "attn_layer_num_for_pp", "7,7,6",
                           "Uneven stages: the first stage has 7 blocks, the last has 6. Even stages are not written."},
     [DIT_LABEL_BANDS] = {"M", "num_pipeline_patch", "M4",

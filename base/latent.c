@@ -20,8 +20,9 @@ int64_t dit_latent_token_channels(const dit_latent *latent)
 static dit_status check_units(const dit_latent *l)
 {
     if (l->channels > 0 && l->vae_spatial > 0 && l->vae_temporal > 0 && l->patch_t > 0 && l->patch > 0) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_SHAPE, "a latent of %lld channels, VAE %lldx%lld, patch %lldx%lld", (long long)l->channels,
-                    (long long)l->vae_temporal, (long long)l->vae_spatial, (long long)l->patch_t, (long long)l->patch);
+    return DIT_FAIL(DIT_ERR_SHAPE, "a latent cannot have %lld channels, VAE %lldx%lld, patch %lldx%lld",
+                    (long long)l->channels, (long long)l->vae_temporal, (long long)l->vae_spatial,
+                    (long long)l->patch_t, (long long)l->patch);
 }
 
 dit_status dit_latent_resize(dit_latent *latent, int64_t height_px, int64_t width_px, int64_t num_frames)
@@ -36,7 +37,7 @@ dit_status dit_latent_resize(dit_latent *latent, int64_t height_px, int64_t widt
                               "use sizes that are multiples of %lld", (long long)pixels);
     if (num_frames < 1 || (num_frames - 1) % temporal)
         return dit_error_hint(
-            DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "%lld frames are not one and a multiple of %lld (VAE)",
+            DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "%lld frames are not one more than a multiple of %lld (VAE)",
                      (long long)num_frames, (long long)temporal),
             "use %lld or %lld frames", (long long)(num_frames < 1 ? 1 : (num_frames - 1) / temporal * temporal + 1),
             (long long)(num_frames < 1 ? 1 + temporal : ((num_frames - 1) / temporal + 1) * temporal + 1));
@@ -61,7 +62,8 @@ dit_status dit_latent_from_shape(dit_latent *latent, dit_latent_layout layout, i
     if (layout == DIT_LATENT_PACKED) {
         int64_t cells = latent->patch_t * latent->patch * latent->patch;
         if (shape[2] % cells)
-            return DIT_FAIL(DIT_ERR_SHAPE, "packed latents of %lld channels, not in whole patches of %lld",
+            return DIT_FAIL(DIT_ERR_SHAPE,
+                            "packed latents have %lld channels, which is not a multiple of %lld, a patch",
                             (long long)shape[2], (long long)cells);
         *channels = shape[2] / cells;
         latent->frames = latent->patch_t, latent->height = latent->patch, latent->width = shape[1] * latent->patch;
@@ -77,7 +79,7 @@ dit_status dit_latent_from_shape(dit_latent *latent, dit_latent_layout layout, i
     return DIT_OK;
 }
 
-/* Index of the first float of row `y` of cells of a channel and frame; a row has `width` cells. */
+/* Returns the index of the first float of row `y` of a channel and frame; a row has `width` cells. */
 static int64_t stored_row(const dit_latent *l, dit_latent_layout layout, int64_t channels, int64_t row, int64_t c,
                           int64_t t, int64_t y)
 {
@@ -86,7 +88,7 @@ static int64_t stored_row(const dit_latent *l, dit_latent_layout layout, int64_t
     return (plane * l->height + y) * l->width;
 }
 
-/* The same cell inside the tokens; cells x..x+patch-1 of a token lie together. */
+/* Returns the index of that cell inside the tokens; cells x..x+patch-1 of a token lie together. */
 static int64_t token_run(const dit_latent *l, int64_t channels, int64_t row, int64_t c, int64_t t, int64_t y, int64_t x)
 {
     int64_t p = l->patch, pt = l->patch_t, cells = pt * p * p;

@@ -1,7 +1,7 @@
 /* Closed forms of one attention layer. Notation: B batch, n rows of a rank, D head size, u and r the Ulysses and ring
- * degrees, h and w the query and key heads that a rank has room for, e = 4 bytes. One forward sends
- *   Ulysses   q, k, v there and the result back: B (u-1) n (2 h + 2 w) D e, in 4 B (u-1) messages, packed in 2 B (u-1)
- *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e; of whole rows, r-1 hops of k, then r-1 of v
+ * degrees, h and w the padded numbers of query and key heads of a rank, e = 4 bytes. One forward sends
+ *   Ulysses   q, k, v out and the result back: B (u-1) n (2 h + 2 w) D e, in 4 B (u-1) messages; packed in 2 B (u-1)
+ *   ring      r-1 hops of k and v in one message: (r-1) 2 B (u n) w D e; with whole rows r-1 hops of k, then r-1 of v
  * With h = H/u and w = Hk/u these are the published 4 (N-1)/N^2 S H D e and 2 (N-1)/N S Hk D e.
  */
 #include "base/layer.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const char *const layout_names[DIT_TOKEN_COUNT + 1] = {"basic", "zigzag", "stripe"};
-static const double MAX_ELEMENTS = 1e12; /* of one operand; more fits no machine, and sums would leave 64 bits */
+static const double MAX_ELEMENTS = 1e12; /* of one operand; more fits no machine, and sums would overflow 64 bits */
 enum { EXACT_BYTES = 4, MAX_TOKENS = 1 << 24, MAX_HEADS = 4096, MAX_BATCH = 4096 };
 
 const char *dit_token_layout_name(dit_token_layout layout)
@@ -163,8 +163,8 @@ static dit_status check_axes(const dit_parallel *parallel, const dit_layer *laye
     (void)layer;
     if (dit_parallel_world_size(parallel) == dit_parallel_sequence_degree(parallel)) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
-                                   "%d ranks, %d of them along the sequence: one attention layer "
-                                   "is cut along the sequence only",
+                                   "%d ranks, but only %d along the sequence: one attention layer "
+                                   "is divided along the sequence only",
                                    dit_parallel_world_size(parallel), dit_parallel_sequence_degree(parallel)),
                           "use ulysses_degree and ring_degree");
 }
@@ -178,7 +178,7 @@ static dit_status check_size(const dit_parallel *parallel, const dit_layer *laye
                                    "tokens %lld x heads %lld x head_dim %lld x batch %lld is beyond %.0f numbers",
                                    (long long)layer->tokens, (long long)layer->heads, (long long)layer->head_dim,
                                    (long long)layer->batch, MAX_ELEMENTS),
-                          "no machine holds that; choose fewer");
+                          "no machine has so much memory; choose fewer");
 }
 
 static dit_status check_shared_heads(const dit_parallel *parallel, const dit_layer *layer)
@@ -205,28 +205,28 @@ static dit_status check_tokens(const dit_parallel *parallel, const dit_layer *la
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
     int64_t padded = cut.r * cut.ring_rows;
     if (padded == layer->tokens || layer->pad_tokens) return DIT_OK;
-    return dit_error_hint(
-        DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS,
-                 "tokens %lld do not come out even over ring_degree %lld x ulysses_degree %lld in the "
-                 "%s layout",
-                 (long long)layer->tokens, (long long)cut.r, (long long)cut.u, dit_token_layout_name(layer->layout)),
-        "set pad_tokens, at the price of the bytes of %lld tokens", (long long)padded);
+    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS,
+                                   "tokens %lld are not divisible over ring_degree %lld x ulysses_degree %lld in the "
+                                   "%s layout",
+                                   (long long)layer->tokens, (long long)cut.r, (long long)cut.u,
+                                   dit_token_layout_name(layer->layout)),
+                          "set pad_tokens, at the price of the bytes of %lld tokens", (long long)padded);
 }
 
-/* Other ways around a ring than merging: a ring and nothing else, every row full and as long as the others. */
+/* Checks ring methods other than merging: they need a ring and no other axis, no mask, and ranks of equal length. */
 static dit_status check_ring(const dit_parallel *parallel, const dit_layer *layer)
 {
     dit_token_cut cut = dit_token_cut_of(parallel, layer);
     const char *name = ring_method_names[layer->ring];
-    static const char hint[] = "attention \"ring\" gives the same result and can do that";
+    static const char hint[] = "attention \"ring\" gives equal results and can do that";
     if (layer->ring == DIT_RING_MERGE) return DIT_OK;
     if (cut.u > 1 || cut.r == 1)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
-                                       "%s needs a ring alone, here are ring_degree %lld, ulysses_degree %lld", name,
-                                       (long long)cut.r, (long long)cut.u),
-                              "use ring_degree above 1, or attention \"auto\"");
-    if (layer->causal)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is built without a causal mask", name), hint);
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD,
+                     "%s needs a ring and no other axis; here are ring_degree %lld, ulysses_degree %lld", name,
+                     (long long)cut.r, (long long)cut.u),
+            "use ring_degree above 1, or attention \"auto\"");
+    if (layer->causal) return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no causal mask", name), hint);
     if (cut.r * cut.ring_rows == layer->tokens) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TOKENS, "%s: tokens %lld not divisible by ring_degree %lld", name,
                                    (long long)layer->tokens, (long long)cut.r),
@@ -281,7 +281,7 @@ double dit_layer_flops(const dit_parallel *parallel, const dit_layer *layer, int
 
 /* ---- what is sent and held --------------------------------------------------------------------------------------- */
 
-/* What is not said to be narrower is fp32. */
+/* Returns the bytes of an element; the default is fp32. */
 static int64_t element_bytes(const dit_layer *layer)
 {
     return layer->element_bytes ? layer->element_bytes : EXACT_BYTES;

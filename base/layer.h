@@ -1,8 +1,8 @@
-/* Layer: one attention layer over sequence ranks: where its tokens and heads lie, whether that is legal, and what it
- * computes and sends. Pure, like base/mesh.h; the engine and the harness call the same functions.
+/* Layer: one attention layer over sequence ranks. Says where its tokens and heads lie, whether that is legal, and what
+ * it computes and sends. Pure, like base/mesh.h; the engine and the harness call the same functions.
  *
- * Every ring rank holds `ulysses_degree` x `rows` rows, a token each; where the tokens do not come out even, the last
- * of a ring rank's rows are padding. Each Ulysses rank of it holds `rows` of them, in order. Positions ascend with the
+ * Every ring rank holds `ulysses_degree` x `rows` rows of one token each; where tokens do not divide evenly, the last
+ * rows of a ring rank are padding. Each of its Ulysses ranks holds `rows` of them, in order. Positions ascend with the
  * rows in every layout.
  */
 #ifndef DIT_BASE_LAYER_H
@@ -17,15 +17,15 @@ extern "C" {
 /* Which tokens a ring rank holds. Sources: zigzag: Zhu, ring-flash-attention; stripe: Brandon et al.,
  * Striped Attention (arXiv:2311.09431). */
 typedef enum {
-    DIT_TOKEN_BASIC,  /* ring rank k the k-th run of consecutive tokens                    */
-    DIT_TOKEN_ZIGZAG, /* of 2r runs, the k-th from the front and the k-th from the back    */
+    DIT_TOKEN_BASIC,  /* ring rank k holds the k-th run of consecutive tokens              */
+    DIT_TOKEN_ZIGZAG, /* of 2r runs the k-th from the front and the k-th from the back     */
     DIT_TOKEN_STRIPE, /* tokens k, k + r, k + 2r, ...                                      */
     DIT_TOKEN_COUNT
 } dit_token_layout;
 const char *dit_token_layout_name(dit_token_layout layout);
 bool dit_token_layout_from_name(const char *name, dit_token_layout *out);
 
-/* How a layer goes around its ring, by the name of its attention policy. */
+/* How a layer communicates around its ring, by the name of its attention policy. */
 typedef enum {
     DIT_RING_MERGE,      /* k and v travel together, results merge by their log-sum-exp                          */
     DIT_RING_WHOLE_ROWS, /* Ring Self-Attention: keys, then values, with whole rows of scores between
@@ -40,53 +40,54 @@ typedef struct {
     int64_t tokens, heads, kv_heads, head_dim, batch; /* heads / kv_heads query heads share a head of k and v       */
     bool causal;                                      /* a token sees itself and those before                       */
     bool packed;                                      /* Ulysses: q, k, v in one all-to-all instead of one each     */
-    bool pad_tokens, pad_heads;                       /* what does not divide is padded, instead of refused         */
+    bool pad_tokens, pad_heads;                       /* pads tokens or heads that do not divide; else refuses them */
     dit_ring_method ring;
     dit_token_layout layout;
     int64_t element_bytes; /* of q, k, v and the result; 0: 4 */
 } dit_layer;
 
 /* Reads {"tokens","heads","head_dim"} and, with defaults, {"kv_heads","batch","causal","layout","packed","pad_tokens",
- * "pad_heads"} of the case's "layer"; ring from the case's "attention". Not judged: dit_layer_check must pass
- * before anything below is asked. Errors: DIT_ERR_JSON_*. */
+ * "pad_heads"} of the case's "layer", and the ring method from the case's "attention". It does not check legality:
+ * dit_layer_check must pass before any function below is called. Errors: DIT_ERR_JSON_*. */
 dit_status dit_layer_from_case(const dit_json *doc, const cJSON *kase, const char *pointer, dit_layer *out);
-/* DIT_OK, or the first rule that is broken (DIT_ERR_CONSTRAINT_*, DIT_ERR_UNSUPPORTED for other axes). */
+/* Returns DIT_OK, or the first broken rule (DIT_ERR_CONSTRAINT_*, DIT_ERR_UNSUPPORTED for other axes). */
 dit_status dit_layer_check(const dit_parallel *parallel, const dit_layer *layer);
-/* Options that change nothing on this mesh get their first value, so that equal cases are spelled alike. */
+/* Sets options that change nothing on this mesh to their first value, so that equal cases are spelled alike. */
 void dit_layer_normalise(const dit_parallel *parallel, dit_layer *layer);
-/* "layer:32x128", with shared heads "layer:32/8x128": what plots call the layer. */
+/* Writes the layer's name in plots: "layer:32x128", with shared heads "layer:32/8x128". */
 void dit_layer_name(const dit_layer *layer, char out[64]);
 
-/* How heads are cut over u Ulysses ranks: the widths of what travels, the same for every rank. */
+/* How heads are divided over u Ulysses ranks. All ranks send and receive equal widths. */
 typedef struct {
-    int64_t heads;    /* query heads a rank has room for; the last ranks may have fewer                  */
-    int64_t kv_heads; /* heads of k and v; one that query heads of several ranks read goes to each       */
+    int64_t heads;    /* query heads of a rank, with padding; the last ranks may have fewer              */
+    int64_t kv_heads; /* heads of k and v; a head that query heads of several ranks read goes to each    */
 } dit_head_cut;
 dit_head_cut dit_head_cut_of(int64_t heads, int64_t kv_heads, int64_t u);
-/* First query head of a Ulysses rank, `heads` behind the last; its heads end where the next rank's begin. */
+/* Returns the first query head of a Ulysses rank, `heads` for the rank after the last. A rank's heads end where the
+ * next rank's begin. */
 int64_t dit_head_first(int64_t heads, int64_t u, int64_t ulysses_rank);
 
-/* How tokens are cut. */
+/* How tokens are divided. */
 typedef struct {
     int64_t u, r;
-    int64_t rows;      /* of a rank, padding included                 */
+    int64_t rows;      /* of a rank, with padding                     */
     int64_t ring_rows; /* of a ring rank: u x rows                   */
-    int64_t chunk;     /* zigzag: tokens of one of the 2r runs        */
+    int64_t chunk;     /* zigzag: tokens of each of the 2r runs       */
 } dit_token_cut;
 dit_token_cut dit_token_cut_of(const dit_parallel *parallel, const dit_layer *layer);
-/* How many rows of a ring rank are tokens: the first ones. */
+/* Returns how many rows of a ring rank, the first ones, are tokens. */
 int64_t dit_token_count(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank);
-/* The token in row `row` of a ring rank; at or beyond layer->tokens for padding. */
+/* Returns the token in row `row` of a ring rank; for padding a number at or beyond layer->tokens. */
 int64_t dit_token_position(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank, int64_t row);
 
-/* Pairs of query and key that see each other when ring rank `ring_rank` attends to what `source` holds. */
+/* Counts the pairs of query and key that see each other when ring rank `ring_rank` attends to the keys of `source`. */
 double dit_layer_pairs(const dit_layer *layer, const dit_token_cut *cut, int64_t ring_rank, int64_t source);
-/* Two products of 2 head_dim flops a pair, of all hops of one rank; of one hop with source >= 0. */
+/* Counts two products of 2 head_dim flops per pair, over all hops of one rank or, with source >= 0, one hop. */
 double dit_layer_flops(const dit_parallel *parallel, const dit_layer *layer, int rank, int64_t source);
 
-/* Sent per rank in one forward, padding and replicated heads included, fp32. The configuration must be legal. */
+/* Predicts what a rank sends in one forward, with padding and replicated heads. The configuration must be legal. */
 void dit_layer_volume(const dit_parallel *parallel, const dit_layer *layer, dit_volume_table *out);
-/* Estimated peak bytes per rank by memory class, as dit_memory_predict. */
+/* Estimates the peak bytes of a rank by memory class, as dit_memory_predict does. */
 void dit_layer_memory(const dit_parallel *parallel, const dit_layer *layer, int64_t bytes[4]);
 
 #ifdef __cplusplus

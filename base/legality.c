@@ -1,4 +1,4 @@
-/* One rule per row; the first broken rule wins. */
+/* Checks one rule after the other; the first broken rule is reported. */
 #include "base/legality.h"
 
 #include "base/patches.h"
@@ -9,12 +9,12 @@ static dit_status check_stages(const dit_parallel *parallel, const dit_facts *fa
     if (stages > DIT_MAX_STAGES)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "pipefusion_degree %lld is above %d",
                                        (long long)stages, DIT_MAX_STAGES),
-                              "more ranks go into ulysses, ring, cfg or data degrees");
+                              "put more ranks into ulysses, ring, cfg or data degrees");
     if (stages > 1 && stages > facts->layers)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
                                        "pipefusion_degree %lld is above the number of blocks of %s, %lld",
                                        (long long)stages, facts->family, (long long)facts->layers),
-                              "every stage has at least one block");
+                              "every stage needs at least one block");
     return DIT_OK;
 }
 
@@ -32,7 +32,7 @@ static dit_status check_listed_stages(const dit_parallel *parallel, const dit_fa
     }
     if (sum != facts->layers)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES,
-                                       "attn_layer_num_for_pp: the stages have %lld blocks together, %s has %lld",
+                                       "attn_layer_num_for_pp: the stages have %lld blocks together, but %s has %lld",
                                        (long long)sum, facts->family, (long long)facts->layers),
                               "list numbers that add up to %lld, or leave the list out", (long long)facts->layers);
     return DIT_OK;
@@ -49,11 +49,11 @@ static dit_status check_patches(const dit_parallel *parallel, const dit_facts *f
                                            (long long)degree, dit_patch_method_name(parallel->patch_method),
                                            dit_axis_key(others[i]),
                                            (long long)dit_parallel_degree(parallel, others[i])),
-                                  "displaced patches go together with tensor, cfg and data degrees only");
+                                  "displaced patches can be combined with tensor, cfg and data degrees only");
     return DIT_OK;
 }
 
-/* What pipelines and patches are configured by; without them it means nothing. */
+/* Checks the settings of pipelines and patches. */
 static dit_status check_displaced(const dit_parallel *parallel, const dit_facts *facts)
 {
     (void)facts;
@@ -89,7 +89,7 @@ static dit_status check_rows(const dit_parallel *parallel, const dit_facts *fact
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT,
                                    "rows_degree %d is neither 1 nor the number of ranks, %d", parallel->rows_degree,
                                    ranks),
-                          "a picture is decoded by one rank or by all");
+                          "an image is decoded by one rank or by all");
 }
 
 static dit_status check_cfg(const dit_parallel *parallel, const dit_facts *facts)
@@ -100,8 +100,9 @@ static dit_status check_cfg(const dit_parallel *parallel, const dit_facts *facts
             DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "cfg_degree %lld is neither 1 nor 2", (long long)degree),
             "classifier-free guidance has two branches");
     if (degree == 2 && facts->guidance_branches != 2)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CFG, "cfg_degree 2 needs two guidance branches, %s runs %lld",
-                                       facts->family, (long long)facts->guidance_branches),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_CFG,
+                                       "cfg_degree 2 needs two guidance branches, but %s runs %lld", facts->family,
+                                       (long long)facts->guidance_branches),
                               "a guidance-distilled model takes the scale as an input; leave cfg_degree at 1");
     return DIT_OK;
 }
@@ -111,11 +112,11 @@ static dit_status check_heads(const dit_parallel *parallel, const dit_facts *fac
     int64_t degree = dit_parallel_degree(parallel, DIT_AXIS_ULYSSES),
             tensor = dit_parallel_degree(parallel, DIT_AXIS_TENSOR);
     if (tensor > 1 && facts->heads % (tensor * degree))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS,
-                                       "heads %lld not divisible by tensor_degree %lld x ulysses_degree %lld",
-                                       (long long)facts->heads, (long long)tensor, (long long)degree),
-                              "tensor ranks share the heads first, Ulysses ranks those of a tensor rank; ring_degree "
-                              "has no head limit");
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by tensor_degree %lld x ulysses_degree %lld",
+                     (long long)facts->heads, (long long)tensor, (long long)degree),
+            "tensor ranks share the heads first, then Ulysses ranks those of a tensor rank; ring_degree "
+            "has no head limit");
     if (facts->heads % degree)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_HEADS, "heads %lld not divisible by ulysses_degree %lld",
                                        (long long)facts->heads, (long long)degree),
@@ -142,7 +143,7 @@ static dit_status check_text(const dit_parallel *parallel, const dit_facts *fact
     if (!facts->joint || parallel->joint_text != DIT_JOINT_TEXT_SPLIT) return DIT_OK;
     if (!dit_parallel_sees_all(parallel))
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_TEXT,
-                                       "joint_text split: with %s nobody would see all %lld text tokens",
+                                       "joint_text split: with %s no rank would see all %lld text tokens",
                                        dit_patch_method_name(parallel->patch_method), (long long)facts->text_tokens),
                               "use joint_text replicate or auto, or patch_method distrifusion");
     if (facts->text_tokens % degree)
@@ -159,7 +160,7 @@ static dit_status check_images(const dit_parallel *parallel, const dit_facts *fa
     if (facts->num_images % degree)
         return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_BATCH, "num_images %lld not divisible by data_degree %lld",
                                        (long long)facts->num_images, (long long)degree),
-                              "give every data rank the same number of images");
+                              "give every data rank an equal number of images");
     return DIT_OK;
 }
 

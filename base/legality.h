@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* DIT_OK, or the first rule that is broken, as an error with values (DIT_ERR_CONSTRAINT_*, stable codes). */
+/* Returns DIT_OK, or the first broken rule as an error with values (DIT_ERR_CONSTRAINT_*, stable codes). */
 dit_status dit_parallel_check(const dit_parallel *parallel, const dit_facts *facts);
 
 #ifdef __cplusplus

@@ -7,7 +7,7 @@
 
 enum { LENIENT_BYTES_MAX = 64 << 20 };
 
-/* Outside strings, NaN and infinities become null, padded so that lines and columns stay. */
+/* Replaces NaN and infinities outside of strings by null, padded so that lines and columns stay. */
 static void replace_nonfinite(char *text, size_t length)
 {
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};

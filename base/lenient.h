@@ -1,7 +1,7 @@
-/* Lenient: JSON as Python's json module writes it, for configs that other programs made.
+/* Lenient: reads JSON as Python's json module writes it, for configs that other programs made.
  *
- * It writes -Infinity and null ("default") where the standard and our strict reader have no place for them; both mean
- * "absent" here. Everything else is read as strictly as our own files.
+ * Python writes -Infinity and null ("default"), which the standard and our strict reader refuse; here both mean
+ * "absent". Everything else is read as strictly as our own files.
  */
 #ifndef DIT_BASE_LENIENT_H
 #define DIT_BASE_LENIENT_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Reads a file; members without a value are gone. Errors as dit_json_read_file. */
+/* Reads a file and drops members without a value. Errors: as dit_json_read_file. */
 dit_status dit_json_read_lenient(const char *path, dit_json *out);
 /* Removes members whose value is null, at every depth. */
 void dit_json_drop_nulls(cJSON *value);

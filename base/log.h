@@ -12,7 +12,7 @@ typedef enum { DIT_LOG_ERROR, DIT_LOG_WARNING, DIT_LOG_INFO, DIT_LOG_DEBUG, DIT_
 
 /* Messages above `level` are dropped (-q: DIT_LOG_ERROR, default DIT_LOG_INFO, -v: DIT_LOG_DEBUG). */
 void dit_log_set_level(dit_log_level level);
-/* Prepended to each line, for example "[rank 2] "; copied, at most 31 bytes. */
+/* Sets a prefix for each line, for example "[rank 2] "; it is copied, at most 31 bytes. */
 void dit_log_set_prefix(const char *prefix);
 /* True when stderr is a terminal that takes colour: a tty, NO_COLOR unset, TERM not "dumb", CI unset. */
 bool dit_log_is_terminal(void);

@@ -1,4 +1,4 @@
-/* Mesh: which coordinates a rank has, and which ranks it works with.
+/* Mesh: gives a rank's coordinates, and the ranks that it works with.
  *
  * world = data x cfg x pipefusion x patch x ring x ulysses x tensor; rank order from fastest to slowest: tensor,
  * ulysses, ring, patch, pipefusion, cfg, data (xDiT's "tp-sp-pp-cfg-dp" with the Ulysses group contiguous inside SP).
@@ -15,11 +15,11 @@
 extern "C" {
 #endif
 
-/* Coordinates of `rank` on every axis. */
+/* Computes the coordinates of `rank` on every axis. */
 void dit_mesh_coordinates(const dit_parallel *parallel, int rank, int coordinates[DIT_AXIS_COUNT]);
 int dit_mesh_rank(const dit_parallel *parallel, const int coordinates[DIT_AXIS_COUNT]);
-/* Ranks of the group of `rank` along `axis`, in order; `ranks` holds at least the axis's degree (the world's size).
- * Returns the size. */
+/* Lists the ranks of the group of `rank` along `axis`, in order; `ranks` holds at least the axis's degree (for the
+ * world its size). Returns the size. */
 int dit_mesh_group(const dit_parallel *parallel, int rank, dit_axis axis, int *ranks);
 /* Prints one line per rank: coordinates and groups. */
 void dit_mesh_print(const dit_parallel *parallel, FILE *file);

@@ -8,17 +8,17 @@ typedef enum {
     DIT_OUTCOME_OK,
     DIT_OUTCOME_FAILED,  /* ended with an error, or crashed                                */
     DIT_OUTCOME_TIMEOUT, /* was ended at its deadline                                      */
-    DIT_OUTCOME_OOM,     /* an arena's limit, or the kernel's out-of-memory killer         */
+    DIT_OUTCOME_OOM,     /* hit an arena's limit, or the kernel's out-of-memory killer     */
     DIT_OUTCOME_SKIPPED, /* cannot run here, with the reason                               */
     DIT_OUTCOME_INVALID, /* ran, but its numbers or bytes are wrong                        */
     DIT_OUTCOME_COUNT
 } dit_outcome;
 
-/* "ok", "failed", "timeout", "oom", "skipped", "invalid". */
+/* Returns "ok", "failed", "timeout", "oom", "skipped" or "invalid". */
 const char *dit_outcome_name(dit_outcome outcome);
-/* All names, NULL-terminated. */
+/* Returns all names, NULL-terminated. */
 const char *const *dit_outcome_names(void);
-/* False when no outcome has that name. */
+/* Returns false when no outcome has that name. */
 bool dit_outcome_from_name(const char *name, dit_outcome *out);
 
 #endif

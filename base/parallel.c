@@ -79,19 +79,20 @@ static dit_status read_stages(const dit_json *doc, const cJSON *object, const ch
     int count = stages ? cJSON_GetArraySize(stages) : 0;
     if (!count) return DIT_OK;
     if (count != dit_parallel_degree(out, DIT_AXIS_PIPEFUSION) || count > DIT_MAX_STAGES)
-        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%d stages are listed, pipefusion_degree is %d (at most %d)",
-                             count, dit_parallel_degree(out, DIT_AXIS_PIPEFUSION), DIT_MAX_STAGES);
+        return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE,
+                             "%d stages are listed, but pipefusion_degree is %d (at most %d)", count,
+                             dit_parallel_degree(out, DIT_AXIS_PIPEFUSION), DIT_MAX_STAGES);
     for (int i = 0; i < count; i++) {
         const cJSON *item = cJSON_GetArrayItem(stages, i);
         if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > 10000 ||
             item->valuedouble != (double)(int)item->valuedouble)
-            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "numbers of blocks from 1 to 10000 expected");
+            return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "expected numbers of blocks from 1 to 10000");
         out->stage_blocks[i] = (int)item->valuedouble;
     }
     return DIT_OK;
 }
 
-/* What only pipelines and patches have; elsewhere it would say something that is not so. */
+/* Keys that only pipelines and patches have; elsewhere they are refused. */
 static const char *const displaced_keys[] = {"warmup_steps", "num_pipeline_patch", "attn_layer_num_for_pp",
                                              "patch_method", "patch_fraction"};
 enum { DISPLACED_KEYS = sizeof displaced_keys / sizeof *displaced_keys };
@@ -163,7 +164,8 @@ static dit_status add_displaced(const dit_parallel *parallel, cJSON *object)
     return stages ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for stages");
 }
 
-/* Keys that say what goes without saying are left out, so that a case keeps its id when the engine learns more. */
+/* Writes the configuration. Keys with their default value are left out, so that a case keeps its id when the engine
+ * gets new keys. */
 dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
 {
     for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)

@@ -1,4 +1,4 @@
-/* Parallel configuration: how many ranks share what, as a case document says it. */
+/* Parallel configuration: how many ranks share what, as in a case document. */
 #ifndef DIT_BASE_PARALLEL_H
 #define DIT_BASE_PARALLEL_H
 
@@ -14,7 +14,7 @@ extern "C" {
 /* How the text of joint attention is laid out over the sequence ranks. */
 typedef enum {
     DIT_JOINT_TEXT_AUTO,      /* split when text tokens divide, else replicate */
-    DIT_JOINT_TEXT_SPLIT,     /* each sequence rank owns a share of the text   */
+    DIT_JOINT_TEXT_SPLIT,     /* each sequence rank holds a share of the text  */
     DIT_JOINT_TEXT_REPLICATE, /* every sequence rank holds all of the text     */
     DIT_JOINT_TEXT_COUNT
 } dit_joint_text;
@@ -22,11 +22,11 @@ const char *dit_joint_text_name(dit_joint_text layout);
 const char *const *dit_joint_text_names(void); /* all of them, NULL at the end */
 bool dit_joint_text_from_name(const char *name, dit_joint_text *out);
 
-/* What the ranks of the patch axis know of each other's K and V, after the synchronous steps. */
+/* Which K and V of each other the ranks of the patch axis get after the synchronous steps. */
 typedef enum {
-    DIT_PATCH_DISTRIFUSION, /* all of it, a step late                                       */
-    DIT_PATCH_PCPP,         /* of the two neighbours the rows next to the own, a step late  */
-    DIT_PATCH_NAIVE,        /* nothing                                                      */
+    DIT_PATCH_DISTRIFUSION, /* all, a step late                                             */
+    DIT_PATCH_PCPP,         /* the two neighbours' rows next to their own, a step late      */
+    DIT_PATCH_NAIVE,        /* none                                                         */
     DIT_PATCH_METHOD_COUNT
 } dit_patch_method;
 const char *dit_patch_method_name(dit_patch_method method); /* "distrifusion", "pcpp", "naive-patch" */
@@ -43,9 +43,9 @@ typedef struct {
     int warmup_steps;                 /* so many first steps are synchronous, and exact; 0: an uncounted synchronous
                                          forward fills the stores, so that nothing depends on the request before */
     int num_pipeline_patch;           /* bands of rows that follow each other through the stages; 0: one per stage */
-    int stage_blocks[DIT_MAX_STAGES]; /* blocks of each stage, attn_layer_num_for_pp; [0] = 0: as even as it goes  */
+    int stage_blocks[DIT_MAX_STAGES]; /* blocks of each stage, attn_layer_num_for_pp; [0] = 0: nearly equal stages */
     dit_patch_method patch_method;    /* of the patch axis */
-    double patch_fraction;            /* of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
+    double patch_fraction;            /* share of a neighbour's rows that PCPP gets, in (0, 1]; 0: a half */
     dit_habits habits;                /* of the software whose run is predicted; no document has them */
     int rows_degree; /* ranks that share the rows of a decode (base/rows.h): 1, or all. No axis: the ranks are the
                           mesh's, and where there is no mesh, so many */
@@ -55,12 +55,12 @@ typedef struct {
  * JSON, rows_degree is left out where it is 1. */
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out);
 dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object);
-/* Ranks along `axis`, at least 1; along DIT_AXIS_WORLD rows_degree. */
+/* Returns the number of ranks along `axis`, at least 1; along DIT_AXIS_WORLD it is rows_degree. */
 int dit_parallel_degree(const dit_parallel *parallel, dit_axis axis);
-/* Whether K and V of the step before are used: with stages or displaced patches. */
+/* True if K and V of the step before are used: with stages, or with displaced patches. */
 bool dit_parallel_is_displaced(const dit_parallel *parallel);
 int dit_parallel_world_size(const dit_parallel *parallel);
-/* patch * ring * ulysses: ranks that share the rows of an image. */
+/* Returns patch * ring * ulysses, the number of ranks that share the rows of an image. */
 int dit_parallel_sequence_degree(const dit_parallel *parallel);
 
 #ifdef __cplusplus

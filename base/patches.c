@@ -66,7 +66,8 @@ dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_f
                                                                             : DIT_JOINT_TEXT_REPLICATE;
 }
 
-/* Two stages, as no number of them changes anything; the bands are of what all sequence ranks have. */
+/* Makes the emulated form of a pipeline: two stages, because their number changes nothing, and bands over the rows of
+ * all sequence ranks. */
 static void emulate_pipeline(const dit_parallel *parallel, const dit_facts *facts, dit_parallel *out)
 {
     out->degree[DIT_AXIS_PIPEFUSION] = 2;

@@ -14,28 +14,28 @@ extern "C" {
 typedef struct {
     int64_t first, count;
 } dit_range;
-/* Piece `index` of `total` things cut into `pieces` parts as even as it goes. */
+/* Returns piece `index` of `total` things that are cut into `pieces` nearly equal pieces. */
 dit_range dit_range_cut(int64_t total, int64_t pieces, int64_t index);
-/* Transformer blocks of pipeline stage `stage`. */
+/* Returns the transformer blocks of pipeline stage `stage`. */
 dit_range dit_parallel_stage(const dit_parallel *parallel, const dit_facts *facts, int stage);
-/* How many bands of rows a pipeline has: what was asked for, at most one per row of a rank; 1 without a pipeline. Band
- * `index` of a rank is dit_range_cut(rows of a segment, bands, index) of every segment; the bands of all sequence ranks
- * lie together in the image, so that band 0 of all of them is its top. */
+/* Returns how many bands of rows a pipeline has: as many as asked for, at most one per row of a rank; 1 without a
+ * pipeline. Band `index` of a rank is dit_range_cut(rows of a segment, bands, index) of every segment. A band of all
+ * sequence ranks together is one piece of the image: their bands 0 are its top. */
 int64_t dit_parallel_bands(const dit_parallel *parallel, const dit_facts *facts);
-/* Steps that run on K and V of the step before; 0: the run is exact. */
+/* Returns how many steps use K and V of the step before; 0: the run is exact. */
 int dit_parallel_stale_steps(const dit_parallel *parallel, const dit_facts *facts);
-/* Whether stores are filled by a synchronous forward before the first step. */
+/* True if a synchronous forward fills the stores before the first step. */
 bool dit_parallel_has_fill(const dit_parallel *parallel, const dit_facts *facts);
-/* Rows of a segment, of `rows` that a PCPP rank has, that each neighbour gets. */
+/* Returns how many of the `rows` rows of a segment that a PCPP rank has each neighbour gets. */
 int64_t dit_parallel_shared_rows(const dit_parallel *parallel, int64_t rows);
-/* What decides the numbers of an approximate run, and nothing else: configurations whose latents agree have one such
- * form, and an oracle that emulates it checks them all. A pipeline has 2 stages, its bands, and as ring_degree the
- * ranks that share rows; patches their degree, method, layout of text and, of PCPP, the fraction. Without either:
- * all 1. The configuration must be legal; so is the result. */
+/* Returns the canonical form of an approximate run: only what decides its numbers. Configurations with equal latents
+ * have one such form, and an oracle that emulates it checks all of them. The form of a pipeline has 2 stages, its bands
+ * and, as ring_degree, the ranks that share rows. That of patches has their degree, method, layout of text and, for
+ * PCPP, the fraction. Otherwise all degrees are 1. The configuration must be legal; the result is legal, too. */
 dit_parallel dit_parallel_emulated(const dit_parallel *parallel, const dit_facts *facts);
-/* Whether the attention of every rank reads the keys of all rows; PCPP's and naive patches read a part. */
+/* True if every rank's attention reads the keys of all rows; PCPP and naive patches read a part of them. */
 bool dit_parallel_sees_all(const dit_parallel *parallel);
-/* split or replicate: what AUTO becomes. For models without joint attention: DIT_JOINT_TEXT_REPLICATE. */
+/* Returns split or replicate, which AUTO stands for. Without joint attention it is DIT_JOINT_TEXT_REPLICATE. */
 dit_joint_text dit_parallel_joint_text(const dit_parallel *parallel, const dit_facts *facts);
 
 #ifdef __cplusplus

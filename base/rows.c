@@ -27,7 +27,7 @@ static const struct {
      3},
 };
 
-/* block_out_channels goes from fine to coarse, the decoder the other way. */
+/* Reads block_out_channels, which go from fine to coarse; the decoder goes the other way. */
 static dit_status read_widths(const dit_json *doc, const cJSON *config, const char *pointer, dit_rows_facts *out)
 {
     const cJSON *list = NULL, *item;
@@ -41,10 +41,10 @@ static dit_status read_widths(const dit_json *doc, const cJSON *config, const ch
         if (valid) out->widths[--stage] = (int64_t)item->valuedouble;
     }
     out->stages = count;
-    return valid
-               ? DIT_OK
-               : dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
-                               "block_out_channels is no list of 1 to %d widths in 1..%d", DIT_ROWS_STAGES, MAX_WIDTH);
+    return valid ? DIT_OK
+                 : dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
+                                 "block_out_channels is not a list of 1 to %d widths in 1..%d", DIT_ROWS_STAGES,
+                                 MAX_WIDTH);
 }
 
 static dit_status read_class(const dit_json *doc, const cJSON *config, const char *pointer, dit_rows_facts *out)
@@ -57,7 +57,7 @@ static dit_status read_class(const dit_json *doc, const cJSON *config, const cha
         out->resnets = classes[i].layers;
         return DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "a decode by %s is not shared by rows", name),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "a decode by %s cannot be shared by rows", name),
                           "rows_degree 1 decodes on one rank; %s and %s can be shared", classes[0].class_name,
                           classes[1].class_name);
 }
@@ -123,18 +123,18 @@ dit_status dit_rows_check(int degree, const dit_rows_facts *facts)
     if (degree <= 1) return DIT_OK;
     if (facts->tiling)
         return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d with tiling: tiles are not shared by rows", degree),
-            "either bounds the memory; leave one of them out");
+            DIT_FAIL(DIT_ERR_UNSUPPORTED, "rows_degree %d with tiling: tiles cannot be shared by rows", degree),
+            "either one bounds the memory; leave one of them out");
     if (facts->height >= degree) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE,
-                                   "rows_degree %d: latents of %lld rows leave ranks without one", degree,
+                                   "rows_degree %d: latents of %lld rows would leave ranks without a row", degree,
                                    (long long)facts->height),
                           "share the decode between fewer ranks");
 }
 
 /* ---- the closed form --------------------------------------------------------------------------------------------- */
 
-/* Of one picture: convolutions and norms that exchange, and the floats of all single rows that travel. */
+/* Counts for one image: convolutions and norms that exchange, and the floats of all single rows that are sent. */
 typedef struct {
     int64_t convolutions, norms, edge_floats;
 } tally;
@@ -152,7 +152,7 @@ static void add_resnet(tally *t, int64_t frames, int64_t width, int64_t in, int6
     add_convolution(t, frames, width, out);
 }
 
-/* What decodes together: one frame, or a chunk of a clip. Returns its frames at the end. */
+/* Adds what is decoded together: one frame, or a chunk of a video. Returns how many frames it becomes. */
 static int64_t add_chunk(const dit_rows_facts *f, int64_t frames, tally *t)
 {
     int64_t width = f->width, channels = f->widths[0];
@@ -173,7 +173,7 @@ static int64_t add_chunk(const dit_rows_facts *f, int64_t frames, tally *t)
     return frames;
 }
 
-/* All frames of one picture or clip; returns how many come out. */
+/* Adds all frames of one image or video; returns how many frames it becomes. */
 static int64_t add_clip(const dit_rows_facts *f, tally *t)
 {
     int64_t out = 0, frames;

@@ -1,4 +1,4 @@
-/* Share: what one rank of a mesh has of a run. The closed forms of volumes and of memory are written in these sizes. */
+/* Share: one rank's part of a run. The closed forms of volumes and of memory are written in these sizes. */
 #ifndef DIT_BASE_SHARE_H
 #define DIT_BASE_SHARE_H
 
@@ -14,12 +14,12 @@ extern "C" {
 /* Forwards of all rows, and stale steps, which go band by band. */
 typedef struct {
     int64_t whole, stale, bands;
-    int64_t text; /* forwards of joint text: once a stale step, or with every band */
+    int64_t text; /* forwards of joint text: one per stale step, or one per band */
 } dit_passes;
 
 typedef struct {
     int64_t u, r, t, patch, stages, cfg, data; /* degrees */
-    int64_t images, batch;                     /* of the rank; batch: with its guidance branches */
+    int64_t images, batch;                     /* of the rank; batch: images times its guidance branches */
     int64_t segments;
     int64_t image_rows, moving_rows, replicated_rows; /* moving: image and split text; replicated: text */
     int64_t hidden;                                   /* of a tensor rank                           */
@@ -29,9 +29,9 @@ typedef struct {
     dit_block_run blocks;                             /* of its stage, summed                       */
 } dit_share;
 
-/* The share of `rank`. The configuration must be legal. */
+/* Returns the share of `rank`. The configuration must be legal. */
 dit_share dit_share_of(const dit_parallel *parallel, const dit_facts *facts, int rank);
-/* Blocks of pipeline stage `stage`, summed. */
+/* Returns the sum of the blocks of pipeline stage `stage`. */
 dit_block_run dit_share_stage_blocks(const dit_parallel *parallel, const dit_facts *facts, int stage);
 
 #ifdef __cplusplus

@@ -20,7 +20,7 @@ static double sorted_median(const double *sorted, int n)
     return n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] / 2 + sorted[n / 2] / 2;
 }
 
-/* Linear interpolation between order statistics (Hyndman and Fan, type 7). */
+/* Interpolates linearly between order statistics (Hyndman and Fan, type 7). */
 static double sorted_quantile(const double *sorted, int n, double p)
 {
     double place = p * (n - 1);
@@ -29,8 +29,8 @@ static double sorted_quantile(const double *sorted, int n, double p)
     return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* The number of samples below the median is Binomial(n, 1/2), whatever the distribution: ranks l..n+1-l miss it with
- * probability 2 P(X <= l-1). Below n = 1000 every term is an exact double. */
+/* Finds the ranks that bound the median. The number of samples below it is Binomial(n, 1/2), whatever the distribution,
+ * so ranks l..n+1-l miss it with probability 2 P(X <= l-1). Below n = 1000 every term is an exact double. */
 bool dit_stats_median_ranks(int n, double level, int *low, int *high, double *coverage)
 {
     double log_term = -n * log(2.0), term = n <= 1000 ? ldexp(1.0, -n) : 0, tail = 0;

@@ -1,7 +1,7 @@
-/* Statistics of few samples: order statistics, never normal theory.
+/* Statistics of few samples, by order statistics and never by normal theory.
  *
- * Point estimate: median. Interval: the exact order-statistic interval of the median at >= 95 % (n >= 6); below that
- * the range, marked low_n and never a ground for a verdict.
+ * The point estimate is the median. Its interval is the exact order-statistic interval at >= 95 % (n >= 6). With fewer
+ * samples the interval is the range, marked low_n, and no verdict rests on it.
  */
 #ifndef DIT_BASE_STATS_H
 #define DIT_BASE_STATS_H
@@ -16,23 +16,23 @@ typedef struct {
     int n;
     double median, min, max, mean, sd, mad, q1, q3;
     double low, high; /* interval of the median                                             */
-    double level;     /* its exact coverage, e.g. 0.96875 for n = 6; 0 when low_n           */
+    double level;     /* the interval's exact coverage, 0.96875 for n = 6; 0 when low_n     */
     bool low_n;       /* n < 6: low and high are the range                                  */
 } dit_summary;
 
-/* Summary of `n` values (not changed). n = 0 gives a zeroed summary with low_n set. */
+/* Summarises `n` values, which stay as they are. n = 0 gives a zeroed summary with low_n set. */
 dit_summary dit_stats_summarise(const double *values, int n);
-/* Median of n values; 0 for none. */
+/* Returns the median of n values; 0 for none. */
 double dit_stats_median(const double *values, int n);
 /* The least of n values that at least `share` of them do not exceed (nearest rank); 0 for none. */
 double dit_stats_percentile(const double *values, int n, double share);
-/* Ranks (from 1) of the order statistics that bound the median with coverage >= level; false if n is too small.
- * n=6: 1..6, n=10: 2..9, n=20: 6..15 at 0.95. */
+/* Finds the ranks (from 1) of the order statistics that bound the median with coverage >= level; false if n is too
+ * small. At 0.95: n=6: 1..6, n=10: 2..9, n=20: 6..15. */
 bool dit_stats_median_ranks(int n, double level, int *low, int *high, double *coverage);
 
-/* Index of the value furthest above the others, when its modified z-score (0.6745 times the distance to the median,
- * over the median absolute deviation) is above 14.8 and it is a tenth above the median; -1 when there is none, or fewer
- * than three values. The limit is hyperfine's. */
+/* Returns the index of an outlier: the value furthest above the others, if its modified z-score (0.6745 times the
+ * distance to the median, over the median absolute deviation) is above 14.8 and it is a tenth above the median. Returns
+ * -1 when there is none, or fewer than three values. The limit is hyperfine's. */
 int dit_stats_outlier(const double *values, int n);
 
 #ifdef __cplusplus

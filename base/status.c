@@ -61,7 +61,7 @@ const dit_error *dit_error_last(void)
     return &last.view;
 }
 
-/* Messages quote names out of hostile files: no control character of theirs may reach a terminal. */
+/* Replaces control characters, which must not reach a terminal: messages quote names out of hostile files. */
 static void defuse(char *text)
 {
     for (; *text; text++)

@@ -37,14 +37,14 @@ enum {
 #define DIT_STATUS_LIST(X)                                                                                             \
     X(OK, "OK", DIT_EXIT_OK, "success")                                                                                \
     X(ERR_USAGE, "E_USAGE", DIT_EXIT_USAGE, "bad command line")                                                        \
-    X(ERR_INTERNAL, "E_INTERNAL", DIT_EXIT_CASE, "a bug of ours")                                                      \
+    X(ERR_INTERNAL, "E_INTERNAL", DIT_EXIT_CASE, "a bug in ditbench")                                                  \
     X(ERR_MEMORY, "E_MEMORY", DIT_EXIT_CASE, "out of memory, or over the limit of an arena")                           \
     X(ERR_IO, "E_IO", DIT_EXIT_ENVIRONMENT, "a file could not be read or written")                                     \
     X(ERR_SHAPE, "E_SHAPE", DIT_EXIT_VERIFICATION, "shapes do not fit together")                                       \
     X(ERR_UNSUPPORTED, "E_UNSUPPORTED", DIT_EXIT_USAGE, "valid, but not implemented here")                             \
     X(ERR_ENVIRONMENT, "E_ENVIRONMENT", DIT_EXIT_ENVIRONMENT, "the machine lacks something")                           \
     X(ERR_MPI, "E_MPI", DIT_EXIT_CASE, "an MPI call failed")                                                           \
-    X(ERR_DEVICE, "E_DEVICE", DIT_EXIT_CASE, "a call of a device's library failed")                                    \
+    X(ERR_DEVICE, "E_DEVICE", DIT_EXIT_CASE, "a call to a device's library failed")                                    \
     X(ERR_TIMEOUT, "E_TIMEOUT", DIT_EXIT_CASE, "a deadline passed")                                                    \
     X(ERR_CRASH, "E_CRASH", DIT_EXIT_CASE, "an engine process died")                                                   \
     X(ERR_JSON_SYNTAX, "E_JSON_SYNTAX", DIT_EXIT_USAGE, "not JSON")                                                    \
@@ -55,15 +55,15 @@ enum {
     X(ERR_JSON_DEPTH, "E_JSON_DEPTH", DIT_EXIT_USAGE, "nested too deeply, or too large")                               \
     X(ERR_JSON_TYPE, "E_JSON_TYPE", DIT_EXIT_USAGE, "a value has the wrong type")                                      \
     X(ERR_JSON_MISSING, "E_JSON_MISSING", DIT_EXIT_USAGE, "a required key is absent")                                  \
-    X(ERR_JSON_UNKNOWN_KEY, "E_JSON_UNKNOWN_KEY", DIT_EXIT_USAGE, "a key that means nothing here")                     \
+    X(ERR_JSON_UNKNOWN_KEY, "E_JSON_UNKNOWN_KEY", DIT_EXIT_USAGE, "an unknown key")                                    \
     X(ERR_JSON_VALUE, "E_JSON_VALUE", DIT_EXIT_USAGE, "a value outside its range or list")                             \
-    X(ERR_WORKLOAD, "E_WORKLOAD", DIT_EXIT_USAGE, "a workload that cannot be expanded")                                \
-    X(ERR_EXPRESSION, "E_EXPRESSION", DIT_EXIT_USAGE, "an expression that cannot be read or evaluated")                \
+    X(ERR_WORKLOAD, "E_WORKLOAD", DIT_EXIT_USAGE, "the workload cannot be expanded")                                   \
+    X(ERR_EXPRESSION, "E_EXPRESSION", DIT_EXIT_USAGE, "an expression cannot be read or evaluated")                     \
     X(ERR_NOT_FOUND, "E_NOT_FOUND", DIT_EXIT_USAGE, "a named thing does not exist")                                    \
-    X(ERR_NO_MATCH, "E_NO_MATCH", DIT_EXIT_USAGE, "a filter that keeps nothing")                                       \
+    X(ERR_NO_MATCH, "E_NO_MATCH", DIT_EXIT_USAGE, "a filter keeps nothing")                                            \
     X(ERR_CONSTRAINT_PRODUCT, "E_CONSTRAINT_PRODUCT", DIT_EXIT_USAGE, "degrees do not multiply to the world size")     \
     X(ERR_CONSTRAINT_DEGREE, "E_CONSTRAINT_DEGREE", DIT_EXIT_USAGE, "a degree or its settings outside their range")    \
-    X(ERR_CONSTRAINT_STAGES, "E_CONSTRAINT_STAGES", DIT_EXIT_USAGE, "blocks cannot be shared by stages as asked")      \
+    X(ERR_CONSTRAINT_STAGES, "E_CONSTRAINT_STAGES", DIT_EXIT_USAGE, "stages cannot share the blocks as asked")         \
     X(ERR_CONSTRAINT_CFG, "E_CONSTRAINT_CFG", DIT_EXIT_USAGE, "cfg_degree needs two guidance branches")                \
     X(ERR_CONSTRAINT_HEADS, "E_CONSTRAINT_HEADS", DIT_EXIT_USAGE, "heads not divisible by ulysses_degree")             \
     X(ERR_CONSTRAINT_TOKENS, "E_CONSTRAINT_TOKENS", DIT_EXIT_USAGE, "tokens not divisible by the sequence degree")     \
@@ -74,8 +74,9 @@ enum {
     X(ERR_CONSTRAINT_MEMORY, "E_CONSTRAINT_MEMORY", DIT_EXIT_USAGE, "does not fit in the memory of the platform")      \
     X(ERR_CONSTRAINT_PLATFORM, "E_CONSTRAINT_PLATFORM", DIT_EXIT_USAGE, "the platform has too few devices")            \
     X(ERR_CONSTRAINT_USER, "E_CONSTRAINT_USER", DIT_EXIT_USAGE, "dropped by exclude or constraints of the workload")   \
-    X(ERR_SAFETENSORS_TRUNCATED, "E_SAFETENSORS_TRUNCATED", DIT_EXIT_VERIFICATION, "file shorter than it says")        \
-    X(ERR_SAFETENSORS_HEADER, "E_SAFETENSORS_HEADER", DIT_EXIT_VERIFICATION, "header is not what the format allows")   \
+    X(ERR_SAFETENSORS_TRUNCATED, "E_SAFETENSORS_TRUNCATED", DIT_EXIT_VERIFICATION,                                     \
+      "the file is shorter than its header says")                                                                      \
+    X(ERR_SAFETENSORS_HEADER, "E_SAFETENSORS_HEADER", DIT_EXIT_VERIFICATION, "the header breaks the format's rules")   \
     X(ERR_SAFETENSORS_OFFSETS, "E_SAFETENSORS_OFFSETS", DIT_EXIT_VERIFICATION,                                         \
       "offsets overlap, leave gaps, or run out")                                                                       \
     X(ERR_SAFETENSORS_DTYPE, "E_SAFETENSORS_DTYPE", DIT_EXIT_VERIFICATION, "dtype unknown or not usable here")         \
@@ -84,7 +85,7 @@ enum {
     X(ERR_NONFINITE, "E_NONFINITE", DIT_EXIT_VERIFICATION, "NaN or infinity where numbers belong")                     \
     X(ERR_MISMATCH, "E_MISMATCH", DIT_EXIT_VERIFICATION, "numbers differ from the reference by more than allowed")     \
     X(ERR_BYTES_MISMATCH, "E_BYTES_MISMATCH", DIT_EXIT_VERIFICATION, "counted bytes differ from the closed form")      \
-    X(ERR_INTEGRITY, "E_INTEGRITY", DIT_EXIT_VERIFICATION, "a record does not hash to what it says")                   \
+    X(ERR_INTEGRITY, "E_INTEGRITY", DIT_EXIT_VERIFICATION, "a record's hash does not match its contents")              \
     X(ERR_JOURNAL, "E_JOURNAL", DIT_EXIT_VERIFICATION, "a journal line cannot be read")                                \
     X(ERR_CLAIM, "E_CLAIM", DIT_EXIT_GATE, "a claim of the workload does not hold")                                    \
     X(ERR_INTERRUPTED, "E_INTERRUPTED", DIT_EXIT_INTERRUPTED, "stopped by a signal; state is saved")
@@ -96,11 +97,11 @@ typedef enum {
         DIT_STATUS_COUNT
 } dit_status;
 
-/* Stable code such as "E_CONSTRAINT_HEADS". Never NULL. */
+/* Returns the stable code, such as "E_CONSTRAINT_HEADS". Never NULL. */
 const char *dit_status_name(dit_status status);
-/* One clause of plain English for the code. Never NULL. */
+/* Returns one clause of plain English for the code. Never NULL. */
 const char *dit_status_text(dit_status status);
-/* The process exit code that this status leads to. */
+/* Returns the process exit code that this status leads to. */
 int dit_status_exit_code(dit_status status);
 /* Inverse of dit_status_name; returns false when no status has that code. */
 bool dit_status_from_name(const char *name, dit_status *out);
@@ -109,7 +110,7 @@ bool dit_status_from_name(const char *name, dit_status *out);
 typedef struct {
     dit_status status;
     const char *message; /* with values, not only words                                          */
-    const char *hint;    /* what to do about it; "" when there is nothing to say                 */
+    const char *hint;    /* what to do about it; "" when there is none                           */
     const char *notes;   /* one line per frame that added a note, innermost first; "" when none  */
     const char *file;    /* source place that raised it                                          */
     int line;
@@ -139,7 +140,7 @@ void dit_error_print(const char *program);
         (st) = (call);                                                                                                 \
         if ((st) != DIT_OK) goto label;                                                                                \
     } while (0)
-/* For cleanup: runs on, keeps the first error. */
+/* For cleanup: goes on after an error, and keeps the first one. */
 #define DIT_KEEP_FIRST(st, call)                                                                                       \
     do {                                                                                                               \
         dit_status keep_status_ = (call);                                                                              \

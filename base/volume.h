@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* What the closed forms and the counters are kept by. */
+/* The collectives that closed forms and counters distinguish. */
 typedef enum {
     DIT_COLLECTIVE_ALL_TO_ALL,
     DIT_COLLECTIVE_ALL_GATHER,
@@ -23,7 +23,7 @@ typedef enum {
     DIT_PHASE_GATHER,
     DIT_PHASE_DECODE,
     DIT_PHASE_COUNT
-} dit_phase; /* the sampling loop; collecting latents; latents to pictures */
+} dit_phase; /* the sampling loop; collecting latents; latents to images */
 const char *dit_collective_name(dit_collective collective);
 const char *dit_phase_name(dit_phase phase);
 
@@ -41,7 +41,7 @@ dit_volume_place dit_volume_place_of(int index);
 bool dit_volume_place_from_names(const char *axis, const char *collective, const char *phase, dit_volume_place *out);
 #define DIT_VOLUME_AT(table, place) (&(table)->at[(place).axis][(place).collective][(place).phase])
 
-/* Sent by a rank over one whole image (all steps). */
+/* What a rank sends for one whole image (all steps). */
 typedef struct {
     int64_t bytes, messages;
 } dit_volume;
@@ -53,7 +53,7 @@ typedef struct {
  * legal. Ranks differ where there are pipeline stages or PCPP's neighbours. */
 void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, int rank, dit_volume_table *out);
 int64_t dit_volume_total_bytes(const dit_volume_table *table);
-/* Bytes of fp32 as bytes of an element of `element_bytes`: a simulation counts everything that it sends in its own. */
+/* Scales bytes of fp32 to elements of `element_bytes`, because a simulation counts everything in its own dtype. */
 void dit_volume_resize(dit_volume_table *table, int element_bytes);
 
 #ifdef __cplusplus

@@ -85,7 +85,8 @@ static void the_limit_refuses_and_names_the_numbers(void **state)
     take(f, 512);
     assert_int_equal(dit_arena_alloc(&f->arena, 1, &out), DIT_ERR_MEMORY);
     assert_null(out);
-    assert_non_null(strstr(dit_error_last()->message, "class activations asks for 64 bytes, 1024 of 1024 are in use"));
+    assert_non_null(
+        strstr(dit_error_last()->message, "class activations asks for 64 bytes, but 1024 of 1024 are in use"));
     assert_int_equal(f->ledger.total_used, 1024);
     dit_arena_reset(&f->arena);
     take(f, 1024);

@@ -83,7 +83,7 @@ static void listed_stages_have_all_blocks_between_them(void **state)
     } cases[] = {
         {{26, 1, 1}, DIT_OK, ""},
         {{1, 20, 7}, DIT_OK, ""},
-        {{10, 10, 7}, DIT_ERR_CONSTRAINT_STAGES, "27 blocks together, PixArtTransformer2DModel has 28"},
+        {{10, 10, 7}, DIT_ERR_CONSTRAINT_STAGES, "27 blocks together, but PixArtTransformer2DModel has 28"},
         {{28, 0, 0}, DIT_ERR_CONSTRAINT_STAGES, "stage 1 of 3 has 0 blocks"},
         {{30, -1, -1}, DIT_ERR_CONSTRAINT_STAGES, "stage 1 of 3 has -1 blocks"},
     };

@@ -50,7 +50,7 @@ layer heads '"tokens": 8, "heads": 3, "head_dim": 4' '"ulysses_degree": 2'
 report $? "heads that do not divide are refused, with the way out"
 layer tokens '"tokens": 9, "heads": 4, "head_dim": 4, "layout": "zigzag"' '"ring_degree": 2'
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_TOKENS: tokens 9 .*zigzag' "$work/tokens.log" && grep -q pad_tokens "$work/tokens.log"
-report $? "tokens that do not come out even are refused, with the way out"
+report $? "tokens that do not divide evenly are refused, with the way out"
 layer groups '"tokens": 8, "heads": 4, "kv_heads": 3, "head_dim": 4' ''
 [ $? -eq 2 ] && grep -q 'E_CONSTRAINT_HEADS: heads 4 .*kv_heads 3' "$work/groups.log"
 report $? "key heads that do not divide the heads are refused"

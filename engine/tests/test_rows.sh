@@ -94,8 +94,8 @@ decode few "$kl" '"height_px": 12, "width_px": 24' 4 false
 [ $? -eq 2 ] && refused few 'E_CONSTRAINT_DEGREE: .*latents of 3 rows'
 report $? "more ranks than rows of latents are refused with the number of rows"
 decode tiles "$kl" '"height_px": 48, "width_px": 40' 2 true
-[ $? -ne 0 ] && refused tiles 'E_UNSUPPORTED: .*tiles are not shared by rows'
-report $? "tiles are not shared by rows"
+[ $? -ne 0 ] && refused tiles 'E_UNSUPPORTED: .*tiles cannot be shared by rows'
+report $? "tiles cannot be shared by rows"
 decode ranks "$kl" '"height_px": 48, "width_px": 40' 4:3 false
 [ $? -eq 2 ] && refused ranks E_CONSTRAINT_PRODUCT
 report $? "another number of ranks than rows_degree is refused"

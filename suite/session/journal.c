@@ -47,7 +47,7 @@ static dit_status check_hash(const journal_reader *reader, char *line, size_t le
     dit_hash(line + HEAD_BYTES - 1, length - HEAD_BYTES + 1, hash);
     line[HEAD_BYTES - 1] = ',';
     if (memcmp(line + PREFIX_BYTES, hash, 32) == 0) return DIT_OK;
-    return damaged(reader, DIT_ERR_INTEGRITY, "the line does not hash to what it says");
+    return damaged(reader, DIT_ERR_INTEGRITY, "the line's hash does not match its contents");
 }
 
 static dit_status parse_line(const journal_reader *reader, const char *line, size_t length, dit_json *document)

@@ -198,7 +198,7 @@ ok "a patch method near a known one is named" refuses 2 'did you mean "pcpp"?' "
     --patch_degree 2 --patch_method pccp
 ok "a guidance batch where there is none is refused" refuses 2 'guidance' "$golden/e2e_flux_dev" --use_cfg_parallel
 ok "a VAE with ranks of its own is refused" refuses 2 'no ranks of its own' "$golden/e2e_flux_dev" --vae_parallel_size 2
-ok "a VAE shared by rows and cut into tiles is refused" refuses 2 'not shared by rows' \
+ok "a VAE shared by rows and cut into tiles is refused" refuses 2 'cannot be shared by rows' \
     "$golden/e2e_pixart_sigma" --vae "$golden/vae_4ch" --ulysses_degree 2 --use_parallel_vae --tiling
 ok "an image VAE cannot decode a clip" refuses 6 'VAE' "$golden/e2e_cogvideox_2b" --vae "$golden/vae_4ch"
 ok "a hub's name is not downloaded" refuses 2 'no folder' PixArt-alpha/PixArt-XL-2-1024-MS
