@@ -50,7 +50,7 @@ check "another word is refused" "'ncll'" $?
 export DITBENCH_EMULATED_DEVICES=3 DITBENCH_DEVICE_DEADLINE=3
 began=$(date +%s)
 launch 3 --enable-recovery "$program" cuda fp32 die
-check "a rank dies: the others stop at the deadline, and say where" 'tensor: all_to_all on rank 0 of 3 has not come to an end in 3 s' $?
+check "a rank dies: the others stop at the deadline, and say where" 'tensor: all_to_all on rank 0 of 3 has not ended after 3 s' $?
 [ $(($(date +%s) - began)) -lt 30 ]
 check "and long before anybody ends them" transport: $?
 launch 3 --enable-recovery "$program" cuda fp32 leave
