@@ -1,4 +1,6 @@
-/* Axes of a mesh: the ways in which ranks divide the work, from the fastest in rank order to the slowest. */
+/* Axes of a mesh: along which ranks divide the work. One row each in axis.c: what documents, options, labels and
+ * published points call it, and in which order its degree is chosen.
+ */
 #ifndef DIT_BASE_AXIS_H
 #define DIT_BASE_AXIS_H
 
@@ -8,6 +10,7 @@
 extern "C" {
 #endif
 
+/* In rank order. */
 typedef enum {
     DIT_AXIS_TENSOR, /* fastest */
     DIT_AXIS_ULYSSES,
@@ -21,10 +24,43 @@ typedef enum {
     DIT_GROUP_COUNT                  /* communicators, counters and volumes have so many entries */
 } dit_axis;
 
-const char *dit_axis_name(dit_axis axis); /* "ulysses"        */
-const char *dit_axis_key(dit_axis axis);  /* "ulysses_degree" */
+/* The axes from the slowest to the fastest, for lists that are made when the program is compiled: calls ROW(ARGUMENT,
+ * constant, name, needs). The key of a degree in documents, which is also the option of verbs, is the name and
+ * "_degree". An axis that needs STEPS means nothing to a decode or to one attention layer alone; others need a FORWARD.
+ */
+/* clang-format off */
+#define DIT_AXIS_LIST(ROW, ARGUMENT) \
+    ROW(ARGUMENT, DATA,       "data",       FORWARD) \
+    ROW(ARGUMENT, CFG,        "cfg",        FORWARD) \
+    ROW(ARGUMENT, PIPEFUSION, "pipefusion", FORWARD) \
+    ROW(ARGUMENT, PATCH,      "patch",      STEPS) \
+    ROW(ARGUMENT, RING,       "ring",       FORWARD) \
+    ROW(ARGUMENT, ULYSSES,    "ulysses",    FORWARD) \
+    ROW(ARGUMENT, TENSOR,     "tensor",     FORWARD)
+/* clang-format on */
+
+enum { DIT_MAX_DEGREE = 65536 };
+
+typedef struct {
+    const char *xdit;    /* xDiT's option where it has another name; NULL                              */
+    const char *printed; /* in the configs of results/published; NULL of world                         */
+    const char *help;    /* what its ranks share, for the option                                       */
+    const char *prefix, *example, *meaning; /* in labels: "u", "u2", a sentence about the example      */
+    int label_place;                        /* from 0: in labels and charts                            */
+    int deal_place;                         /* from 0: when a method has several, which takes a factor first */
+    int greatest;                           /* degree                                                  */
+    bool searched;                          /* a search for the best mesh varies it                    */
+} dit_axis_info;
+
+/* The row of an axis, or of DIT_AXIS_WORLD. */
+const dit_axis_info *dit_axis_get(dit_axis axis);
+const char *dit_axis_name(dit_axis axis); /* "ulysses", and "world"              */
+const char *dit_axis_key(dit_axis axis);  /* "ulysses_degree", and "rows_degree" */
 /* Finds an axis, or "world", by its name; false when there is none. */
 bool dit_axis_from_name(const char *name, dit_axis *out);
+/* The axis, or DIT_AXIS_WORLD, with that place in labels, or in deals. `place` is from 0, below DIT_GROUP_COUNT. */
+dit_axis dit_axis_at_label(int place);
+dit_axis dit_axis_at_deal(int place);
 
 #ifdef __cplusplus
 }

@@ -1,24 +1,17 @@
-/* Labels: the short names of parallel configurations in plots and tables, "u2 r2 pp4 M4 W0". */
+/* What a parallel configuration is called: its label in plots and tables, "u2 r2 pp4 M4 W0", and its method. */
 #ifndef DIT_BASE_LABEL_H
 #define DIT_BASE_LABEL_H
 
+#include "base/method.h"
 #include "base/parallel.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The parts of a label such as "u2 r2 pp4 M4 W0", in the order they are written. */
+/* The parts of a label in the order they are written: below DIT_GROUP_COUNT the axis at that label_place, then these. */
 typedef enum {
-    DIT_LABEL_ULYSSES,
-    DIT_LABEL_RING,
-    DIT_LABEL_PATCH,
-    DIT_LABEL_PIPEFUSION,
-    DIT_LABEL_TENSOR,
-    DIT_LABEL_CFG,
-    DIT_LABEL_DATA,
-    DIT_LABEL_ROWS,
-    DIT_LABEL_STAGES,
+    DIT_LABEL_STAGES = DIT_GROUP_COUNT,
     DIT_LABEL_BANDS,
     DIT_LABEL_FRACTION,
     DIT_LABEL_WARMUP,
@@ -30,11 +23,19 @@ typedef struct {
     const char *example; /* "u2"                                                              */
     const char *meaning; /* a sentence                                                        */
 } dit_label_info;
-/* The one table of what stands in labels; the glossary and `ditbench help labels` show it. */
-const dit_label_info *dit_label_get(dit_label_part part);
+/* What stands in labels; the glossary and `ditbench help labels` show it. `part` is below DIT_LABEL_COUNT. */
+dit_label_info dit_label_get(int part);
 
-/* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the short label of plots and tables. */
+/* "u2", "r4", "u2 r2 cfg2", "rows4", "1" for a single rank: the degrees above 1. */
 void dit_parallel_label(const dit_parallel *parallel, char out[64]);
+/* The inverse: sets the degrees that "pp2 u2" names, and the patch method of "patch4 naive-patch"; the rest of `out` stays.
+ * Errors: DIT_ERR_USAGE naming the word that is neither. */
+dit_status dit_parallel_from_label(const char *label, dit_parallel *out);
+
+/* The method that a mesh amounts to: "cfg+ulysses", "single" for one rank. */
+void dit_parallel_method(const dit_parallel *parallel, char out[DIT_METHOD_NAME]);
+/* How attention finds K and V on this mesh: "local", "ulysses", "ring", "usp" or the patch method. */
+const char *dit_parallel_attention(const dit_parallel *parallel);
 
 #ifdef __cplusplus
 }

@@ -6,8 +6,7 @@
 #include <string.h>
 
 static const char *const joint_text_names[DIT_JOINT_TEXT_COUNT + 1] = {"auto", "split", "replicate"};
-static const char *const patch_method_names[DIT_PATCH_METHOD_COUNT + 1] = {"distrifusion", "pcpp", "naive-patch"};
-enum { MAX_DEGREE = 65536, MAX_STEPS = 100000, MAX_BANDS = 4096 };
+enum { MAX_STEPS = 100000, MAX_BANDS = 4096 };
 
 const char *dit_joint_text_name(dit_joint_text layout)
 {
@@ -24,23 +23,6 @@ bool dit_joint_text_from_name(const char *name, dit_joint_text *out)
 const char *const *dit_joint_text_names(void)
 {
     return joint_text_names;
-}
-
-const char *dit_patch_method_name(dit_patch_method method)
-{
-    return patch_method_names[method];
-}
-
-bool dit_patch_method_from_name(const char *name, dit_patch_method *out)
-{
-    int index = dit_words_find(patch_method_names, name);
-    if (index >= 0) *out = (dit_patch_method)index;
-    return index >= 0;
-}
-
-const char *const *dit_patch_method_names(void)
-{
-    return patch_method_names;
 }
 
 int dit_parallel_degree(const dit_parallel *parallel, dit_axis axis)
@@ -100,7 +82,7 @@ enum { DISPLACED_KEYS = sizeof displaced_keys / sizeof *displaced_keys };
 static dit_status read_displaced(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
 {
     int64_t warmup_steps = 0, bands = 0;
-    const char *method = patch_method_names[0];
+    const char *method = dit_patch_method_name(DIT_PATCH_DISTRIFUSION);
     char at[256];
     for (int i = 0; i < DISPLACED_KEYS && !dit_parallel_is_displaced(out); i++) {
         if (!cJSON_GetObjectItemCaseSensitive(object, displaced_keys[i])) continue;
@@ -117,7 +99,7 @@ static dit_status read_displaced(const dit_json *doc, const cJSON *object, const
     DIT_TRY(read_stages(doc, object, pointer, out));
     if (dit_patch_method_from_name(method, &out->patch_method)) return DIT_OK;
     snprintf(at, sizeof at, "%s/patch_method", pointer);
-    return dit_json_fail_word(doc, at, "patch_method", method, patch_method_names);
+    return dit_json_fail_word(doc, at, "patch_method", method, dit_patch_method_names());
 }
 
 dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, const char *pointer, dit_parallel *out)
@@ -132,10 +114,10 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     DIT_TRY(dit_json_only_keys(doc, object, pointer, keys));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int64_t degree = 1;
-        DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key((dit_axis)axis), 1, MAX_DEGREE, &degree));
+        DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key((dit_axis)axis), 1, DIT_MAX_DEGREE, &degree));
         out->degree[axis] = (int)degree;
     }
-    DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key(DIT_AXIS_WORLD), 1, MAX_DEGREE, &rows_degree));
+    DIT_TRY(dit_json_optional_int(doc, object, pointer, dit_axis_key(DIT_AXIS_WORLD), 1, DIT_MAX_DEGREE, &rows_degree));
     out->rows_degree = (int)rows_degree;
     DIT_TRY(read_displaced(doc, object, pointer, out));
     DIT_TRY(dit_json_optional_string(doc, object, pointer, "joint_text", &joint_text));
@@ -151,7 +133,7 @@ static dit_status add_displaced(const dit_parallel *parallel, cJSON *object)
 {
     DIT_TRY(dit_json_add_int(object, "warmup_steps", parallel->warmup_steps));
     if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) {
-        DIT_TRY(dit_json_add_string(object, "patch_method", patch_method_names[parallel->patch_method]));
+        DIT_TRY(dit_json_add_string(object, "patch_method", dit_patch_method_name(parallel->patch_method)));
         return parallel->patch_fraction > 0 ? dit_json_add_number(object, "patch_fraction", parallel->patch_fraction)
                                             : DIT_OK;
     }

@@ -5,6 +5,7 @@
 #include "base/axis.h"
 #include "base/habits.h"
 #include "base/json.h"
+#include "base/method.h"
 #include "base/status.h"
 
 #ifdef __cplusplus
@@ -21,17 +22,6 @@ typedef enum {
 const char *dit_joint_text_name(dit_joint_text layout);
 const char *const *dit_joint_text_names(void); /* all of them, NULL at the end */
 bool dit_joint_text_from_name(const char *name, dit_joint_text *out);
-
-/* Which K and V of each other the ranks of the patch axis get after the synchronous steps. */
-typedef enum {
-    DIT_PATCH_DISTRIFUSION, /* all, a step late                                             */
-    DIT_PATCH_PCPP,         /* the two neighbours' rows next to their own, a step late      */
-    DIT_PATCH_NAIVE,        /* none                                                         */
-    DIT_PATCH_METHOD_COUNT
-} dit_patch_method;
-const char *dit_patch_method_name(dit_patch_method method); /* "distrifusion", "pcpp", "naive-patch" */
-const char *const *dit_patch_method_names(void);
-bool dit_patch_method_from_name(const char *name, dit_patch_method *out);
 
 enum { DIT_MAX_STAGES = 64 };
 

@@ -98,13 +98,13 @@ static int print_labels(bool json)
 {
     cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "labels");
     for (int part = 0; part < DIT_LABEL_COUNT; part++) {
-        const dit_label_info *info = dit_label_get((dit_label_part)part);
+        dit_label_info info = dit_label_get(part);
         cJSON *row = cJSON_CreateObject();
         cJSON_AddItemToArray(list, row);
-        cJSON_AddStringToObject(row, "prefix", info->prefix);
-        cJSON_AddStringToObject(row, "parameter", info->key);
-        cJSON_AddStringToObject(row, "example", info->example);
-        cJSON_AddStringToObject(row, "meaning", info->meaning);
+        cJSON_AddStringToObject(row, "prefix", info.prefix);
+        cJSON_AddStringToObject(row, "parameter", info.key);
+        cJSON_AddStringToObject(row, "example", info.example);
+        cJSON_AddStringToObject(row, "meaning", info.meaning);
     }
     if (json) suite_cli_print_json("help-labels", document);
     cJSON_Delete(document);
@@ -116,8 +116,8 @@ static int print_labels(bool json)
         "one rank, and \"oracle\" is one rank that emulates an approximate method.\n\n");
     printf("  %-7s  %-22s %s\n", "part", "parameter", "meaning");
     for (int part = 0; part < DIT_LABEL_COUNT; part++) {
-        const dit_label_info *info = dit_label_get((dit_label_part)part);
-        printf("  %-7s  %-22s %s\n", info->example, info->key, info->meaning);
+        dit_label_info info = dit_label_get(part);
+        printf("  %-7s  %-22s %s\n", info.example, info.key, info.meaning);
     }
     printf("\ndocs/glossary.md explains the other words: cell, case, oracle, scope, tag, evidence, ...\n");
     return DIT_EXIT_OK;

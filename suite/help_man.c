@@ -65,12 +65,12 @@ static void print_labels(void)
          "of\n"
          "ranks and its settings. A part that is 1 is not written.");
     for (int part = 0; part < DIT_LABEL_COUNT; part++) {
-        const dit_label_info *info = dit_label_get((dit_label_part)part);
+        dit_label_info info = dit_label_get(part);
         char both[96];
-        snprintf(both, sizeof both, "%s  (%s)", info->example, info->key);
+        snprintf(both, sizeof both, "%s  (%s)", info.example, info.key);
         puts(".TP");
         print_line(".B ", both);
-        print_line("", info->meaning);
+        print_line("", info.meaning);
     }
 }
 

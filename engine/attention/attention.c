@@ -7,21 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every attention policy, one row each. "auto" takes the first that fits. */
-/* clang-format off */
 static const dit_attention_policy *const policies[] = {
-    &dit_attention_local,
-    &dit_attention_ulysses,
-    &dit_attention_ring,
-    &dit_attention_usp,
-    &dit_attention_rsa,
-    &dit_attention_token_ring,
-    &dit_attention_distrifusion,
-    &dit_attention_pcpp,
-    &dit_attention_naive_patch,
-    &dit_attention_oracle,
+#define POLICY(name) &dit_attention_##name,
+    DIT_ATTENTION_LIST(POLICY)
+#undef POLICY
 };
-/* clang-format on */
 enum { POLICY_COUNT = sizeof policies / sizeof *policies };
 
 /* Whether the policy communicates along exactly the axes that the mesh has. A policy of patches must be the mesh's

@@ -39,9 +39,21 @@ struct dit_attention {
     int64_t bias_keys;
 };
 
-extern const dit_attention_policy dit_attention_local, dit_attention_ulysses, dit_attention_ring, dit_attention_usp,
-    dit_attention_rsa, dit_attention_token_ring, dit_attention_distrifusion, dit_attention_pcpp,
-    dit_attention_naive_patch, dit_attention_oracle;
+/* Every attention policy, dit_attention_NAME; "auto" takes the first that fits. */
+#define DIT_ATTENTION_LIST(X)                                                                                          \
+    X(local)                                                                                                           \
+    X(ulysses)                                                                                                         \
+    X(ring)                                                                                                            \
+    X(usp)                                                                                                             \
+    X(rsa)                                                                                                             \
+    X(token_ring)                                                                                                      \
+    X(distrifusion)                                                                                                    \
+    X(pcpp)                                                                                                            \
+    X(naive_patch)                                                                                                     \
+    X(oracle)
+#define DIT_ATTENTION_DECLARE(name) extern const dit_attention_policy dit_attention_##name;
+DIT_ATTENTION_LIST(DIT_ATTENTION_DECLARE)
+#undef DIT_ATTENTION_DECLARE
 
 /* Gives *out zeroed host memory that lives as long as the policy, for its state. At most DIT_ATTENTION_TAKEN times a
  * policy. Errors: DIT_ERR_MEMORY. */

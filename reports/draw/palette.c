@@ -17,6 +17,13 @@ const palette_colour *palette_get(int index)
     return &colours[index];
 }
 
+const palette_colour *palette_named(const char *name)
+{
+    int index = PALETTE_COUNT - 1;
+    while (index > 0 && strcmp(colours[index].name, name) != 0) index--;
+    return &colours[index];
+}
+
 const char *palette_dark_of(const char *light)
 {
     for (int i = 0; i < PALETTE_COUNT; i++)

@@ -51,6 +51,8 @@ typedef struct {
 } palette_colour;
 
 const palette_colour *palette_get(int index);
+/* The colour called "BLUE"; the first one when there is none. */
+const palette_colour *palette_named(const char *name);
 /* The dark counterpart of a light colour; NULL for one that is not of the palette. */
 const char *palette_dark_of(const char *light);
 /* WCAG 2.1's ratio of contrast between two colours, 1 to 21. */

@@ -1,5 +1,6 @@
 #include "reports/figures/figure.h"
 
+#include "base/method.h"
 #include "reports/draw/palette.h"
 
 #include <string.h>
@@ -101,18 +102,7 @@ const char *report_colour_known(const char *name)
         const char *name;
         int colour;
     } known[] = {
-        {"single", PALETTE_GREY},
-        {"ulysses", PALETTE_BLUE},
-        {"ring", PALETTE_ORANGE},
-        {"usp", PALETTE_GREEN},
-        {"cfg", PALETTE_PURPLE},
-        {"data", PALETTE_SKY},
-        {"tensor", PALETTE_BROWN},
-        {"pipefusion", PALETTE_VERMILLION},
         {"patch", PALETTE_WINE},
-        {"distrifusion", PALETTE_WINE},
-        {"pcpp", PALETTE_TEAL},
-        {"naive-patch", PALETTE_OLIVE},
         {"compute", PALETTE_BLUE},
         {"exposed communication", PALETTE_VERMILLION},
         {"other", PALETTE_GREY},
@@ -130,7 +120,8 @@ const char *report_colour_known(const char *name)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i].name, name) == 0) return palette_get(known[i].colour)->light;
     }
-    return NULL;
+    const dit_method_row *method = dit_method_row_find(name);
+    return method && method->colour ? palette_named(method->colour)->light : NULL;
 }
 
 const char *report_colour_at(int position)

@@ -1,3 +1,4 @@
+#include "base/axis.h"
 #include "reports/layout/lanes.h"
 
 #include <math.h>
@@ -191,8 +192,8 @@ static int degree_of(const report_case *kase, const char *tag)
 /* Stages lie above the axes of a sequence, as base/axis.h orders them. */
 static void name_stages(lanes_panel *lanes, const report_case *kase)
 {
-    int inner = degree_of(kase, "tensor_degree") * degree_of(kase, "ulysses_degree") * degree_of(kase, "ring_degree");
-    int stages = degree_of(kase, "pipefusion_degree");
+    int inner = 1, stages = degree_of(kase, dit_axis_key(DIT_AXIS_PIPEFUSION));
+    for (int axis = 0; axis < DIT_AXIS_PIPEFUSION; axis++) inner *= degree_of(kase, dit_axis_key((dit_axis)axis));
     for (int rank = 0; rank < lanes->ranks; rank++)
         snprintf(lanes->names[rank], sizeof lanes->names[rank], "rank %d, stage %d", rank, rank / inner % stages);
 }

@@ -1,7 +1,9 @@
+#include "base/method.h"
 #include "reports/figures/figure.h"
 #include "reports/records/agreement.h"
 #include "reports/records/published.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +23,10 @@ typedef struct {
 /* Methods in the order the papers show them; anything else comes after, by name with numbers in order. */
 static int known_order(const char *text)
 {
-    static const char *const order[] = {"single", "data", "cfg",        "tensor",      "ulysses",
-                                        "ring",   "usp",  "pipefusion", "distrifusion"};
-    int i = 0, count = (int)(sizeof order / sizeof order[0]);
-    size_t length = strcspn(text, " "); /* "usp" of "usp · u2 r2" */
-    while (i < count && (strlen(order[i]) != length || strncmp(order[i], text, length) != 0)) i++;
-    return i;
+    char name[DIT_METHOD_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text); /* "usp" of "usp · u2 r2" */
+    const dit_method_row *method = dit_method_row_find(name);
+    return method && method->chart_place ? method->chart_place : INT_MAX;
 }
 
 static int compare_texts(const char *a, const char *b)

@@ -1,5 +1,7 @@
 #include "reports/records/records.h"
 
+#include "base/axis.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,10 +149,10 @@ bool report_case_is_published(const report_case *kase)
 
 bool report_case_is_searched(const report_case *kase)
 {
-    static const char *const others[] = {"tensor_degree", "patch_degree", "rows_degree"};
     double degree;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (report_case_number(kase, others[i], &degree) && degree > 1) return false;
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
+        bool tried = dit_axis_get((dit_axis)axis)->searched || axis == DIT_AXIS_DATA;
+        if (!tried && report_case_number(kase, dit_axis_key((dit_axis)axis), &degree) && degree > 1) return false;
     }
     return true;
 }

@@ -1,4 +1,6 @@
 /* What figures are made of: colours that can be told apart, words that cover nothing, rows of panels, sizes on paper. */
+#include "base/method.h"
+#include "base/words.h"
 #include "reports/draw/canvas.h"
 #include "reports/draw/palette.h"
 #include "reports/draw/svg.h"
@@ -285,10 +287,28 @@ static void an_svg_for_paper_has_its_size_and_one_look(void **state)
     dit_buffer_release(&out);
 }
 
+static void every_axis_has_a_part_and_every_method_of_papers_a_colour(void **state)
+{
+    const char *const *parts = report_figure_communication.parts;
+    (void)state;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        if (dit_words_find(parts, dit_axis_name((dit_axis)axis)) < 0)
+            fail_msg("the bytes of axis %s would be \"other\"", dit_axis_name((dit_axis)axis));
+    }
+    for (int i = 0; dit_method_get(i); i++) {
+        const dit_method_row *method = dit_method_get(i);
+        if (!method->colour) continue;
+        assert_string_equal(palette_named(method->colour)->name, method->colour);
+        assert_string_equal(report_colour_known(method->name), palette_named(method->colour)->light);
+    }
+    assert_null(report_colour_known("no method"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contrasts_are_those_of_wcag),
+        cmocka_unit_test(every_axis_has_a_part_and_every_method_of_papers_a_colour),
         cmocka_unit_test(every_line_and_word_stands_out_on_light_and_dark_pages),
         cmocka_unit_test(methods_differ_for_eyes_that_lack_receptors),
         cmocka_unit_test(every_colour_of_a_script_has_a_dark_one),

@@ -30,16 +30,7 @@ static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
 #undef PARAMETER_KEY
 };
 static const char *const layout_words[] = {"basic", "zigzag", "stripe", NULL};
-static const char *const joint_text_words[] = {"auto", "split", "replicate", NULL};
 static const char *const element_words[] = {"fp32", "fp16", "bf16", "fp8", NULL};
-
-/* Words of patch_method, as base/ has them. */
-static const char *const *patch_method_words(void)
-{
-    static const char *words[DIT_PATCH_METHOD_COUNT + 1];
-    for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) words[i] = dit_patch_method_name((dit_patch_method)i);
-    return words;
-}
 
 /* Words of attention: what degrees amount to, other ways around a ring, and the patch methods. */
 static const char *const *attention_words(void)
@@ -55,13 +46,10 @@ static const char *const *attention_words(void)
 static const struct {
     const char *alias, *hint;
 } aliases[] = {
-    {"pipefusion_parallel_degree", "xDiT's pipefusion_parallel_degree is \"pipefusion_degree\" here"},
     {"pipefusion_patches", "it is \"num_pipeline_patch\" here; the stages are \"pipefusion_degree\""},
     {"num_patches", "it is \"num_pipeline_patch\" here, of pipelines; patches of ranks are \"patch_degree\""},
     {"stage_blocks", "it is \"attn_layer_num_for_pp\" here"},
     {"use_cfg_parallel", "xDiT's use_cfg_parallel is \"cfg_degree\": 2 here"},
-    {"data_parallel_degree", "xDiT's data_parallel_degree is \"data_degree\" here"},
-    {"tensor_parallel_degree", "xDiT's tensor_parallel_degree is \"tensor_degree\" here"},
     {"ulysses_parallel_degree", "it is \"ulysses_degree\" here"},
     {"ring_parallel_degree", "it is \"ring_degree\" here"},
     {"sequence_parallel_degree", "give \"ulysses_degree\" and \"ring_degree\"; their product is the sequence degree"},
@@ -122,6 +110,16 @@ const char *const *suite_parameter_keys(void)
     return keys;
 }
 
+suite_parameter suite_parameter_of_axis(dit_axis axis)
+{
+    static const suite_parameter degrees[DIT_GROUP_COUNT] = {
+#define DEGREE_OF_AXIS(unused, axis, name, needs) [DIT_AXIS_##axis] = SUITE_PARAMETER_##axis##_DEGREE,
+        DIT_AXIS_LIST(DEGREE_OF_AXIS, )
+#undef DEGREE_OF_AXIS
+            [DIT_AXIS_WORLD] = SUITE_PARAMETER_ROWS_DEGREE};
+    return degrees[axis];
+}
+
 bool suite_parameter_from_key(const char *key, suite_parameter *out)
 {
     for (int i = 0; i < SUITE_PARAMETER_COUNT; i++) {
@@ -133,18 +131,32 @@ bool suite_parameter_from_key(const char *key, suite_parameter *out)
     return false;
 }
 
+/* What to write here instead of another program's key; false when none is known. */
+static bool find_alias(const char *key, char *hint, size_t size)
+{
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        const char *xdit = dit_axis_get((dit_axis)axis)->xdit;
+        if (!xdit || strcmp(key, xdit) != 0) continue;
+        snprintf(hint, size, "xDiT's %s is \"%s\" here", xdit, dit_axis_key((dit_axis)axis));
+        return true;
+    }
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        if (strcmp(key, aliases[i].alias) != 0) continue;
+        snprintf(hint, size, "%s", aliases[i].hint);
+        return true;
+    }
+    return false;
+}
+
 dit_status suite_only_keys(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *valid)
 {
-    char at[512];
+    char at[512], hint[256];
     for (const cJSON *member = cJSON_IsObject(object) ? object->child : NULL; member; member = member->next) {
         if (dit_words_find(valid, member->string) >= 0) continue;
-        for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-            if (strcmp(member->string, aliases[i].alias) != 0) continue;
-            dit_json_pointer_join(at, sizeof at, pointer, member->string);
-            return dit_error_hint(
-                dit_json_fail(doc, at, DIT_ERR_JSON_UNKNOWN_KEY, "unknown key \"%s\"", member->string), "%s",
-                aliases[i].hint);
-        }
+        if (!find_alias(member->string, hint, sizeof hint)) continue;
+        dit_json_pointer_join(at, sizeof at, pointer, member->string);
+        return dit_error_hint(dit_json_fail(doc, at, DIT_ERR_JSON_UNKNOWN_KEY, "unknown key \"%s\"", member->string),
+                              "%s", hint);
     }
     return dit_json_only_keys(doc, object, pointer, valid);
 }
@@ -276,6 +288,16 @@ static dit_status check_model(const dit_json *doc, const char *pointer, suite_pa
     return DIT_OK;
 }
 
+static dit_status check_method(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+{
+    char message[512], hint[256];
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a method", value);
+    if (suite_method_check(value->valuestring) == DIT_OK) return DIT_OK;
+    snprintf(message, sizeof message, "%s", dit_error_last()->message);
+    snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
+    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s", message), "%s", hint);
+}
+
 static dit_status check_threads(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
 {
     if (cJSON_IsString(value) && strcmp(value->valuestring, "auto") == 0) return DIT_OK;
@@ -293,11 +315,11 @@ dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite
     case SUITE_KIND_RESOLUTION: return check_resolution(doc, pointer, parameter, value);
     case SUITE_KIND_THREADS: return check_threads(doc, pointer, parameter, value);
     case SUITE_KIND_NAME: return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, parameter, "a name", value);
-    case SUITE_KIND_METHOD: return check_word(doc, pointer, parameter, value, suite_method_words());
+    case SUITE_KIND_METHOD: return check_method(doc, pointer, parameter, value);
     case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words());
     case SUITE_KIND_ELEMENT: return check_word(doc, pointer, parameter, value, element_words);
-    case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, joint_text_words);
-    case SUITE_KIND_PATCH_METHOD: return check_word(doc, pointer, parameter, value, patch_method_words());
+    case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, dit_joint_text_names());
+    case SUITE_KIND_PATCH_METHOD: return check_word(doc, pointer, parameter, value, dit_patch_method_names());
     case SUITE_KIND_STAGE_BLOCKS: return check_stage_blocks(doc, pointer, parameter, value);
     case SUITE_KIND_FRACTION: return check_fraction(doc, pointer, parameter, value);
     case SUITE_KIND_LAYOUT: return check_word(doc, pointer, parameter, value, layout_words);
@@ -327,8 +349,8 @@ static const char *const *words_of(suite_parameter_kind kind)
 {
     switch (kind) {
     case SUITE_KIND_ATTENTION: return attention_words();
-    case SUITE_KIND_JOINT_TEXT: return joint_text_words;
-    case SUITE_KIND_PATCH_METHOD: return patch_method_words();
+    case SUITE_KIND_JOINT_TEXT: return dit_joint_text_names();
+    case SUITE_KIND_PATCH_METHOD: return dit_patch_method_names();
     case SUITE_KIND_LAYOUT: return layout_words;
     case SUITE_KIND_ELEMENT: return element_words;
     default: return NULL;
@@ -344,7 +366,7 @@ static const char *form_of(suite_parameter_kind kind)
     case SUITE_KIND_RESOLUTION: return "\"WIDTHxHEIGHT\" in pixels";
     case SUITE_KIND_THREADS: return "an integer, or \"auto\"";
     case SUITE_KIND_NAME: return "a name";
-    case SUITE_KIND_METHOD: return "a name of `list methods`";
+    case SUITE_KIND_METHOD: return "a name of `list methods`, or several joined with +";
     case SUITE_KIND_STAGE_BLOCKS: return "a list: blocks of each stage";
     case SUITE_KIND_FRACTION: return "a number in (0, 1]";
     case SUITE_KIND_SWITCH: return "true or false";

@@ -13,10 +13,10 @@ typedef enum {
     SUITE_KIND_RESOLUTION,   /* "WIDTHxHEIGHT" in pixels             */
     SUITE_KIND_THREADS,      /* an integer, or "auto"                */
     SUITE_KIND_NAME,         /* any non-empty string                 */
-    SUITE_KIND_METHOD,       /* a row of the table in method.c, or a search */
+    SUITE_KIND_METHOD,       /* of base/method.h, or a search        */
     SUITE_KIND_ATTENTION,    /* local, ulysses, ring, usp, ...       */
     SUITE_KIND_JOINT_TEXT,   /* auto, split, replicate               */
-    SUITE_KIND_PATCH_METHOD, /* distrifusion, pcpp, naive-patch      */
+    SUITE_KIND_PATCH_METHOD, /* a patch method of base/method.h      */
     SUITE_KIND_STAGE_BLOCKS, /* a list: blocks of each stage         */
     SUITE_KIND_FRACTION,     /* a number in (0, 1]                   */
     SUITE_KIND_LAYOUT,       /* basic, zigzag, stripe                */
@@ -37,6 +37,8 @@ enum {
     SUITE_READS_DENOISE_ATTEND = SUITE_READS_DENOISE | SUITE_READS_ATTEND,
     SUITE_READS_DECODE_PIPELINE = SUITE_READS_DECODE | SUITE_READS_PIPELINE,
     SUITE_READS_ALL = SUITE_READS_DENOISE | SUITE_READS_DECODE | SUITE_READS_ATTEND,
+    SUITE_READS_FORWARD = SUITE_READS_ALL, /* degrees, by what their axis needs (base/axis.h) */
+    SUITE_READS_STEPS = SUITE_READS_DENOISE,
 };
 
 /* Which platforms a parameter means something to. */
@@ -50,6 +52,8 @@ typedef enum {
 /* constant, key, kind, least and greatest (numbers only), programs that read it, platforms, and whether the label of a
  * case names it in words of its own (NAMED) or gets "key=value" where it varies (ADDED) */
 /* clang-format off */
+#define SUITE_PARAMETER_OF_AXIS(X, axis, name, needs) \
+    X(axis##_DEGREE,       name "_degree",          INTEGER,      1, 65536,            needs,           ANY,       NAMED)
 #define SUITE_PARAMETER_LIST(X) \
     X(MODEL,               "model",                 MODEL,        0, 0,                DENOISE_DECODE,  ANY,       NAMED) \
     X(RESOLUTION,          "resolution",            RESOLUTION,   1, 1 << 20,          DENOISE_DECODE,  ANY,       NAMED) \
@@ -65,13 +69,7 @@ typedef enum {
     X(WEIGHTS_SEED,        "weights_seed",          INTEGER,      0, 9007199254740991, DENOISE_DECODE,  ANY,       ADDED) \
     X(METHOD,              "method",                METHOD,       0, 0,                ALL,             ANY,       NAMED) \
     X(WORLD_SIZE,          "world_size",            INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
-    X(DATA_DEGREE,         "data_degree",           INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
-    X(CFG_DEGREE,          "cfg_degree",            INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
-    X(PIPEFUSION_DEGREE,   "pipefusion_degree",     INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
-    X(RING_DEGREE,         "ring_degree",           INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
-    X(ULYSSES_DEGREE,      "ulysses_degree",        INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
-    X(TENSOR_DEGREE,       "tensor_degree",         INTEGER,      1, 65536,            ALL,             ANY,       NAMED) \
-    X(PATCH_DEGREE,        "patch_degree",          INTEGER,      1, 65536,            DENOISE,         ANY,       NAMED) \
+    DIT_AXIS_LIST(SUITE_PARAMETER_OF_AXIS, X) \
     X(PATCH_METHOD,        "patch_method",          PATCH_METHOD, 0, 0,                DENOISE,         ANY,       NAMED) \
     X(ROWS_DEGREE,         "rows_degree",           INTEGER,      1, 65536,            DECODE,          ANY,       NAMED) \
     X(WARMUP_STEPS,        "warmup_steps",          INTEGER,      0, 100000,           DENOISE,         ANY,       NAMED) \
@@ -108,6 +106,8 @@ typedef enum {
 
 const char *suite_parameter_key(suite_parameter parameter);
 bool suite_parameter_from_key(const char *key, suite_parameter *out);
+/* The degree of an axis, or of DIT_AXIS_WORLD. */
+suite_parameter suite_parameter_of_axis(dit_axis axis);
 /* The SUITE_READS_* of the programs that read it. */
 int suite_parameter_readers(suite_parameter parameter);
 suite_parameter_platforms suite_parameter_needs(suite_parameter parameter);

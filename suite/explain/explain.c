@@ -1,6 +1,7 @@
 #include "suite/explain/explain.h"
 
 #include "base/case_facts.h"
+#include "base/deal.h"
 #include "base/label.h"
 #include "base/mesh.h"
 #include "base/patches.h"
@@ -17,10 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The axes of a mesh, in the order in which the factors are dealt. */
-static const dit_axis axes[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING,  DIT_AXIS_CFG,       DIT_AXIS_DATA,
-                                DIT_AXIS_TENSOR,  DIT_AXIS_PATCH, DIT_AXIS_PIPEFUSION};
-enum { AXES = sizeof axes / sizeof *axes, MAX_RANKS = DIT_MAX_STAGES + 8 };
+enum { MAX_RANKS = DIT_MAX_STAGES + 8 };
 
 static cJSON *member(const cJSON *object, const char *key)
 {
@@ -38,86 +36,42 @@ static dit_status fail_memory(void)
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory to explain meshes");
 }
 
-/* ---- a mesh by its label ----------------------------------------------------------------------------------------- */
-
-/* Whether `word` is the label of a mesh with this degree alone. */
-static bool is_degree(const char *word, dit_axis axis, int degree)
-{
-    char label[64];
-    dit_parallel one = {0};
-    one.degree[axis] = degree;
-    dit_parallel_label(&one, label);
-    return degree > 1 && strcmp(label, word) == 0;
-}
-
-static bool take_word(const char *word, dit_parallel *out)
-{
-    int degree = atoi(word + strcspn(word, "0123456789"));
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
-        if (!is_degree(word, (dit_axis)axis, degree)) continue;
-        out->degree[axis] = degree;
-        return true;
-    }
-    return strcmp(word, "1") == 0 || dit_patch_method_from_name(word, &out->patch_method);
-}
-
-dit_status suite_mesh_from_label(const char *label, dit_parallel *out)
-{
-    char words[256], *rest = words;
-    snprintf(words, sizeof words, "%s", label);
-    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        if (!take_word(word, out))
-            return dit_error_hint(
-                DIT_FAIL(DIT_ERR_USAGE, "\"%s\" of mesh \"%s\" is neither a degree nor a patch method", word, label),
-                "as in \"pp2 u2\" or \"patch4 pcpp\"; meshes are listed without --mesh");
-    return DIT_OK;
-}
-
 /* ---- every mesh, as a workload ----------------------------------------------------------------------------------- */
 
 /* The lists that the workload ties together: a degree per axis, and how patches know of each other. */
 typedef struct {
-    cJSON *degrees[AXES], *methods;
+    cJSON *degrees[DIT_AXIS_COUNT], *methods;
 } mesh_lists;
 
-static dit_status add_cell(const mesh_lists *lists, const int degrees[AXES], dit_patch_method method)
+static dit_status add_cell(const mesh_lists *lists, const int degree[DIT_AXIS_COUNT], dit_patch_method method)
 {
-    for (int i = 0; i < AXES; i++)
-        if (!cJSON_AddItemToArray(lists->degrees[i], cJSON_CreateNumber(degrees[i]))) return fail_memory();
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        if (!cJSON_AddItemToArray(lists->degrees[axis], cJSON_CreateNumber(degree[axis]))) return fail_memory();
     return cJSON_AddItemToArray(lists->methods, cJSON_CreateString(dit_patch_method_name(method))) ? DIT_OK
                                                                                                    : fail_memory();
 }
 
 /* One cell, or with patches one for each method. */
-static dit_status add_cells(const mesh_lists *lists, const int degrees[AXES])
+static dit_status add_cells(void *context, const int degree[DIT_AXIS_COUNT])
 {
-    bool patches = false;
-    for (int i = 0; i < AXES; i++) patches = patches || (axes[i] == DIT_AXIS_PATCH && degrees[i] > 1);
-    for (int method = 0; method < (patches ? DIT_PATCH_METHOD_COUNT : 1); method++)
-        DIT_TRY(add_cell(lists, degrees, (dit_patch_method)method));
+    for (int method = 0; method < (degree[DIT_AXIS_PATCH] > 1 ? DIT_PATCH_METHOD_COUNT : 1); method++)
+        DIT_TRY(add_cell(context, degree, (dit_patch_method)method));
     return DIT_OK;
 }
 
-/* Appends to the lists every way to write `rest` as a product over axes[at..]. */
-static dit_status deal(const mesh_lists *lists, int degrees[AXES], int at, int rest)
+static dit_status add_all_meshes(mesh_lists *lists, int devices)
 {
-    if (at == AXES - 1) {
-        degrees[at] = rest;
-        return add_cells(lists, degrees);
-    }
-    for (int degree = 1; degree <= rest; degree++) {
-        if (rest % degree || (axes[at] == DIT_AXIS_CFG && degree > 2)) continue;
-        degrees[at] = degree;
-        DIT_TRY(deal(lists, degrees, at + 1, rest / degree));
-    }
-    return DIT_OK;
+    dit_axis axes[DIT_AXIS_COUNT];
+    for (int place = 0, count = 0; place < DIT_GROUP_COUNT; place++)
+        if (dit_axis_at_label(place) != DIT_AXIS_WORLD) axes[count++] = dit_axis_at_label(place);
+    return dit_deal_each(axes, DIT_AXIS_COUNT, devices, add_cells, lists);
 }
 
-static dit_status add_mesh_cell(const mesh_lists *lists, const dit_parallel *mesh)
+static dit_status add_one_mesh(const mesh_lists *lists, const dit_parallel *mesh)
 {
-    int degrees[AXES];
-    for (int i = 0; i < AXES; i++) degrees[i] = mesh->degree[axes[i]] > 1 ? mesh->degree[axes[i]] : 1;
-    return add_cell(lists, degrees, mesh->patch_method);
+    int degree[DIT_AXIS_COUNT];
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) degree[axis] = dit_parallel_degree(mesh, (dit_axis)axis);
+    return add_cell(lists, degree, mesh->patch_method);
 }
 
 /* Adds the platform; a simulated one with the software that sends what this engine sends, which is what is counted. */
@@ -157,7 +111,6 @@ static dit_status add_defaults(cJSON *workload, const suite_explain_params *para
 
 static dit_status write_workload(const suite_explain_params *params, cJSON *workload)
 {
-    int degrees[AXES];
     mesh_lists lists;
     cJSON *zip = cJSON_AddArrayToObject(workload, "zip"), *tied = cJSON_CreateObject();
     DIT_TRY(dit_json_add_string(workload, "schema", "ditbench.workload/1"));
@@ -165,13 +118,13 @@ static dit_status write_workload(const suite_explain_params *params, cJSON *work
     DIT_TRY(dit_json_add_string(workload, "program", "denoise"));
     DIT_TRY(add_defaults(workload, params));
     if (!zip || !tied || !cJSON_AddItemToArray(zip, tied)) return fail_memory();
-    for (int i = 0; i < AXES; i++) {
-        lists.degrees[i] = cJSON_AddArrayToObject(tied, dit_axis_key(axes[i]));
-        if (!lists.degrees[i]) return fail_memory();
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        lists.degrees[axis] = cJSON_AddArrayToObject(tied, dit_axis_key((dit_axis)axis));
+        if (!lists.degrees[axis]) return fail_memory();
     }
     lists.methods = cJSON_AddArrayToObject(tied, "patch_method");
     if (!lists.methods) return fail_memory();
-    return params->mesh ? add_mesh_cell(&lists, params->mesh) : deal(&lists, degrees, 0, (int)params->devices);
+    return params->mesh ? add_one_mesh(&lists, params->mesh) : add_all_meshes(&lists, (int)params->devices);
 }
 
 static dit_status expand_all(const suite_explain_params *params, suite_workload *out)
@@ -588,8 +541,8 @@ static dit_status add_dropped(cJSON *rejected, const suite_dropped *dropped, con
     dit_parallel parallel = asked ? *asked : (dit_parallel){0};
     char label[64];
     const char *method = cJSON_GetStringValue(member(dropped->cell, "patch_method"));
-    for (int i = 0; i < AXES && !asked; i++)
-        parallel.degree[axes[i]] = (int)number_of(dropped->cell, dit_axis_key(axes[i]));
+    for (int axis = 0; axis < DIT_AXIS_COUNT && !asked; axis++)
+        parallel.degree[axis] = (int)number_of(dropped->cell, dit_axis_key((dit_axis)axis));
     if (method) dit_patch_method_from_name(method, &parallel.patch_method);
     dit_parallel_label(&parallel, label);
     if (is_told(rejected, label, dropped->reason)) return DIT_OK;

@@ -29,8 +29,4 @@ typedef struct {
  * model or platform, DIT_ERR_JSON_VALUE, DIT_ERR_CRASH and what running the engine gives. */
 dit_status suite_explain(const suite_explain_params *params, const suite_single_params *single, cJSON **out);
 
-/* "pp2 u2", "pcpp4", as dit_parallel_label writes them: degrees (and the patch method) of `out`; the rest stays.
- * Errors: DIT_ERR_USAGE naming the word that is no degree. */
-dit_status suite_mesh_from_label(const char *label, dit_parallel *out);
-
 #endif

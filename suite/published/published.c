@@ -66,15 +66,6 @@ static int count_unknown(const cJSON *object, const char *const *keys)
 
 /* ---- degrees ----------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *key;
-    dit_axis axis;
-} config_degrees[] = {{"cfg", DIT_AXIS_CFG},           {"ulysses", DIT_AXIS_ULYSSES},
-                      {"ring", DIT_AXIS_RING},         {"pipefusion", DIT_AXIS_PIPEFUSION},
-                      {"tp", DIT_AXIS_TENSOR},         {"dp", DIT_AXIS_DATA},
-                      {"distrifusion", DIT_AXIS_PATCH}};
-enum { CONFIG_DEGREES = sizeof config_degrees / sizeof *config_degrees };
-
 /* Whether a setting of others is one that is switched off. */
 static bool is_off(const cJSON *item)
 {
@@ -83,8 +74,8 @@ static bool is_off(const cJSON *item)
 
 static bool is_config_key(const char *key)
 {
-    for (int i = 0; i < CONFIG_DEGREES; i++)
-        if (strcmp(key, config_degrees[i].key) == 0) return true;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        if (strcmp(key, dit_axis_get((dit_axis)axis)->printed) == 0) return true;
     return strcmp(key, "num_pipeline_patch") == 0 || strcmp(key, "warmup_steps") == 0 || strcmp(key, "hybrid") == 0;
 }
 
@@ -92,14 +83,14 @@ static bool is_config_key(const char *key)
 static dit_status read_degrees(const place *at, suite_published_point *point)
 {
     bool stated = false;
-    for (int i = 0; i < CONFIG_DEGREES; i++) {
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int64_t degree;
-        DIT_TRY(read_count(at, config_degrees[i].key, &degree));
-        point->degree[config_degrees[i].axis] = (int)degree;
+        DIT_TRY(read_count(at, dit_axis_get((dit_axis)axis)->printed, &degree));
+        point->degree[axis] = (int)degree;
         stated = stated || degree;
     }
-    for (int i = 0; i < CONFIG_DEGREES; i++)
-        if (stated && !member(at->object, config_degrees[i].key)) point->degree[config_degrees[i].axis] = 1;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        if (stated && !member(at->object, dit_axis_get((dit_axis)axis)->printed)) point->degree[axis] = 1;
     return DIT_OK;
 }
 

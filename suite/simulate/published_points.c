@@ -181,9 +181,9 @@ static void write_method(suite_point *out)
     char label[64], bands[16] = "", warmup[16] = "";
     dit_parallel_label(parallel, label);
     if (parallel->num_pipeline_patch)
-        snprintf(bands, sizeof bands, " %s%d", dit_label_get(DIT_LABEL_BANDS)->prefix, parallel->num_pipeline_patch);
+        snprintf(bands, sizeof bands, " %s%d", dit_label_get(DIT_LABEL_BANDS).prefix, parallel->num_pipeline_patch);
     if (displaced)
-        snprintf(warmup, sizeof warmup, " %s%d", dit_label_get(DIT_LABEL_WARMUP)->prefix, parallel->warmup_steps);
+        snprintf(warmup, sizeof warmup, " %s%d", dit_label_get(DIT_LABEL_WARMUP).prefix, parallel->warmup_steps);
     snprintf(out->method, sizeof out->method, "%.33s%s%s", label, bands, warmup);
 }
 

@@ -1,6 +1,7 @@
 /* Approximate methods: their parameters, which cells merge, which are dropped or refused, and the oracles that
  * expansion adds. */
 #include "base/case_facts.h"
+#include "base/deal.h"
 #include "base/patches.h"
 #include "suite/cases/predict.h"
 #include "suite/catalogue/method.h"
@@ -248,7 +249,7 @@ static void hybrids_share_the_ranks_as_even_as_it_goes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dit_parallel parallel = {0};
-        assert_int_equal(suite_method_resolve(rows[i].method, rows[i].world_size, &parallel), DIT_OK);
+        assert_int_equal(dit_deal_method(rows[i].method, rows[i].world_size, &parallel), DIT_OK);
         assert_int_equal(parallel.degree[DIT_AXIS_PIPEFUSION], rows[i].pipefusion);
         assert_int_equal(parallel.degree[DIT_AXIS_ULYSSES], rows[i].ulysses);
         assert_int_equal(parallel.degree[DIT_AXIS_RING], rows[i].ring);
@@ -264,16 +265,18 @@ static void the_table_tells_exact_from_approximate(void **state)
 {
     const dit_facts facts = {.steps = 4, .layers = 64, .image_tokens = 4096};
     (void)state;
-    for (const suite_method *method = suite_methods; method->name; method++) {
+    for (const char *const *name = suite_method_names(); *name; name++) {
         dit_parallel parallel = {0};
-        int ranks = suite_method_least_ranks(method);
-        assert_int_equal(suite_method_resolve(method->name, ranks, &parallel), DIT_OK);
+        dit_method method;
+        assert_ok(dit_method_from_name(*name, &method));
+        int ranks = dit_method_least_ranks(&method);
+        assert_int_equal(dit_deal_method(*name, ranks, &parallel), DIT_OK);
         assert_int_equal(dit_parallel_world_size(&parallel), ranks);
-        assert_int_equal(dit_parallel_stale_steps(&parallel, &facts), suite_method_is_exact(method) ? 0 : 4);
+        assert_int_equal(dit_parallel_stale_steps(&parallel, &facts), dit_method_is_exact(&method) ? 0 : 4);
         parallel.warmup_steps = 4;
         assert_int_equal(dit_parallel_stale_steps(&parallel, &facts), 0);
         for (int fewer = 2; fewer < ranks; fewer++)
-            assert_int_equal(suite_method_resolve(method->name, fewer, &parallel), DIT_ERR_CONSTRAINT_METHOD);
+            assert_int_equal(dit_deal_method(*name, fewer, &parallel), DIT_ERR_CONSTRAINT_METHOD);
     }
 }
 

@@ -1,4 +1,6 @@
 /* Expansion: which cells are kept, dropped and merged, and what a case's identity depends on. */
+#include "base/deal.h"
+#include "base/label.h"
 #include "suite/catalogue/method.h"
 #include "suite/tests/workload_fixture.h"
 #include "suite/workload/workload.h"
@@ -287,9 +289,9 @@ static void every_method_resolves_to_a_mesh_that_has_its_name(void **state)
         for (int world = 1; world <= 64; world++) {
             dit_parallel parallel = {0};
             char name[64];
-            if (suite_method_resolve(*method, world, &parallel) != DIT_OK) continue;
+            if (dit_deal_method(*method, world, &parallel) != DIT_OK) continue;
             assert_int_equal(dit_parallel_world_size(&parallel), world);
-            suite_method_name(&parallel, name);
+            dit_parallel_method(&parallel, name);
             assert_string_equal(name, world == 1 ? "single" : *method);
             found++;
         }
@@ -303,7 +305,7 @@ static void usp_splits_as_evenly_as_it_can_with_ulysses_larger(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         dit_parallel parallel = {0};
-        assert_int_equal(suite_method_resolve("usp", expected[i][0], &parallel), DIT_OK);
+        assert_int_equal(dit_deal_method("usp", expected[i][0], &parallel), DIT_OK);
         assert_int_equal(parallel.degree[DIT_AXIS_ULYSSES], expected[i][1]);
         assert_int_equal(parallel.degree[DIT_AXIS_RING], expected[i][2]);
     }

@@ -6,6 +6,24 @@
 
 #include <string.h>
 
+static suite_option degree_option(const char *name, const char *help, dit_axis axis, int64_t *degree)
+{
+    return (suite_option){name, 0, SUITE_OPTION_INT, "N", help, degree, 1, dit_axis_get(axis)->greatest};
+}
+
+int suite_degree_options(int64_t degree[DIT_AXIS_COUNT], suite_option *options)
+{
+    int count = 0;
+    for (int place = 0; place < DIT_GROUP_COUNT; place++) {
+        dit_axis axis = dit_axis_at_label(place);
+        const dit_axis_info *info = dit_axis_get(axis);
+        if (axis == DIT_AXIS_WORLD) continue;
+        options[count++] = degree_option(dit_axis_key(axis), info->help, axis, &degree[axis]);
+        if (info->xdit) options[count++] = degree_option(info->xdit, "as xDiT calls it", axis, &degree[axis]);
+    }
+    return count;
+}
+
 void suite_displaced_options(suite_displaced *displaced, suite_option *options)
 {
     const suite_option rows[SUITE_DISPLACED_OPTIONS] = {
@@ -15,10 +33,9 @@ void suite_displaced_options(suite_displaced *displaced, suite_option *options)
          &displaced->warmup_steps, 0, 100000},
         {"attn_layer_num_for_pp", 0, SUITE_OPTION_STRING, "A,B,..", "blocks of each stage (as even as it goes)",
          &displaced->stage_blocks, 0, 0},
-        {"patch_degree", 0, SUITE_OPTION_INT, "N", "ranks of displaced patches", &displaced->patch_degree, 1, 4096},
-        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "distrifusion (default), pcpp, naive-patch",
+        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "how patches know of each other (distrifusion)",
          &displaced->patch_method, 0, 0},
-        {"patch_fraction", 0, SUITE_OPTION_NUMBER, "F", "pcpp: of a neighbour's rows that a rank gets (0.5)",
+        {"patch_fraction", 0, SUITE_OPTION_NUMBER, "F", "PCPP: of a neighbour's rows that a rank gets (0.5)",
          &displaced->patch_fraction, 0, 0},
     };
     memcpy(options, rows, sizeof rows);
@@ -48,13 +65,13 @@ static dit_status settle_patches(const suite_displaced *displaced, dit_parallel 
     if (out->degree[DIT_AXIS_PATCH] > 1 && out->patch_method == DIT_PATCH_PCPP)
         out->patch_fraction = displaced->patch_fraction;
     else if (displaced->patch_fraction > 0)
-        dit_log_info("--patch_fraction changes nothing: it is of --patch_method pcpp");
+        dit_log_info("--patch_fraction changes nothing: --patch_method %s alone reads it",
+                     dit_patch_method_name(DIT_PATCH_PCPP));
     return DIT_OK;
 }
 
 dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel *out)
 {
-    out->degree[DIT_AXIS_PATCH] = displaced->patch_degree ? (int)displaced->patch_degree : 1;
     bool pipeline = out->degree[DIT_AXIS_PIPEFUSION] > 1, patches = out->degree[DIT_AXIS_PATCH] > 1;
     DIT_TRY(settle_patches(displaced, out));
     if (displaced->stage_blocks) DIT_TRY(settle_stages(displaced->stage_blocks, out));

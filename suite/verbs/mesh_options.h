@@ -1,5 +1,5 @@
-/* Displaced: the options by which a verb is told about pipelines and displaced patches, spelled as xDiT spells them
- * where it has them, and the configuration they amount to.
+/* Mesh options: the options by which a verb is told about degrees, pipelines and displaced patches, spelled as
+ * documents and as xDiT spell them, and the configuration they amount to.
  */
 #ifndef DIT_SUITE_VERBS_MESH_OPTIONS_H
 #define DIT_SUITE_VERBS_MESH_OPTIONS_H
@@ -7,12 +7,16 @@
 #include "base/parallel.h"
 #include "suite/console/cli.h"
 
-enum { SUITE_DISPLACED_OPTIONS = 6 };
+enum { SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT, SUITE_DISPLACED_OPTIONS = 5 };
+
+/* Fills one row for the degree of each axis, and one more where xDiT has another name for it; no ending one. The degrees
+ * are 0 before and where nothing was said. Returns how many rows there are, at most SUITE_DEGREE_OPTIONS. */
+int suite_degree_options(int64_t degree[DIT_AXIS_COUNT], suite_option *options);
 
 /* What was said; begin with SUITE_DISPLACED_UNSAID. */
 typedef struct {
-    int64_t patch_degree, num_pipeline_patch, warmup_steps; /* 0, 0, -1: not said */
-    double patch_fraction;                                  /* 0: not said        */
+    int64_t num_pipeline_patch, warmup_steps; /* 0, -1: not said */
+    double patch_fraction;                    /* 0: not said     */
     const char *patch_method, *stage_blocks;
 } suite_displaced;
 #define SUITE_DISPLACED_UNSAID                                                                                         \
@@ -22,8 +26,7 @@ typedef struct {
 
 /* Fills SUITE_DISPLACED_OPTIONS rows; no ending one. */
 void suite_displaced_options(suite_displaced *displaced, suite_option *options);
-/* Sets the patch axis and what pipelines and patches are configured by; the other degrees of `out` are set already.
- * What means nothing on this mesh is noted in the log and left out. Errors: DIT_ERR_USAGE. */
+/* Sets what pipelines and patches are configured by; the degrees of `out` are set already. What means nothing on this mesh is noted in the log and left out. Errors: DIT_ERR_USAGE. */
 dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "suite/console/cli.h"
 #include "suite/launch/one_case.h"
+#include "suite/verbs/mesh_options.h"
 #include "suite/text.h"
 #include "suite/verbs/verbs.h"
 
@@ -192,11 +193,7 @@ int suite_verb_collective(int argc, char **argv)
                             .factor = 2,
                             .warmup = 5,
                             .iterations = 20};
-#define DEGREE(name, axis, help)                                                                                       \
-    {                                                                                                                  \
-        name, 0, SUITE_OPTION_INT, "N", help, &call.degree[axis], 1, 65536                                             \
-    }
-    const suite_option options[] = {
+    const suite_option own[] = {
         {"ranks", 'n', SUITE_OPTION_INT, "N", "processes (2, or the product of the degrees)", &call.ranks, 1, 65536},
         {"operation", 'o', SUITE_OPTION_STRING, "LIST",
          "of all_reduce, all_gather, reduce_scatter, all_to_all, send_recv (all)", &call.operations, 0, 0},
@@ -208,19 +205,13 @@ int suite_verb_collective(int argc, char **argv)
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), cuda or host", &call.backend, 0, 0},
         {"axis", 0, SUITE_OPTION_STRING, "NAME", "whose groups exchange: world (default), ulysses, ring, ...",
          &call.axis, 0, 0},
-        DEGREE("ulysses_degree", DIT_AXIS_ULYSSES, "ranks of the mesh along an axis (1)"),
-        DEGREE("ring_degree", DIT_AXIS_RING, NULL),
-        DEGREE("tensor_degree", DIT_AXIS_TENSOR, NULL),
-        DEGREE("pipefusion_degree", DIT_AXIS_PIPEFUSION, NULL),
-        DEGREE("patch_degree", DIT_AXIS_PATCH, NULL),
-        DEGREE("cfg_degree", DIT_AXIS_CFG, NULL),
-        DEGREE("data_degree", DIT_AXIS_DATA, NULL),
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (10m)", &call.single.deadline_s, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun (default) or local", &call.single.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
-        {0},
     };
-#undef DEGREE
+    suite_option options[sizeof own / sizeof *own + SUITE_DEGREE_OPTIONS + 1] = {{0}};
+    memcpy(options, own, sizeof own);
+    suite_degree_options(call.degree, options + sizeof own / sizeof *own);
     const suite_cli_spec spec = {"collective", NULL, purpose, examples, options, 0, 0};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;

@@ -1,7 +1,9 @@
 /* ditbench explain: every mesh for a model and a number of devices, or one of them in full. */
+#include "base/label.h"
 #include "suite/console/cli.h"
 #include "base/words.h"
 #include "suite/explain/explain.h"
+#include "suite/verbs/mesh_options.h"
 #include "suite/verbs/verbs.h"
 
 #include <stdio.h>
@@ -198,7 +200,10 @@ static dit_status read_mesh(mesh_call *call, const suite_explain_params *params,
     *given = call->label != NULL;
     if (call->patch_method && !dit_patch_method_from_name(call->patch_method, &out->patch_method))
         return dit_fail_word(DIT_ERR_USAGE, "--patch_method", call->patch_method, dit_patch_method_names());
-    if (call->label) DIT_TRY(suite_mesh_from_label(call->label, out));
+    dit_status st = call->label ? dit_parallel_from_label(call->label, out) : DIT_OK;
+    if (st != DIT_OK)
+        return dit_error_hint(st, "as in \"pp2 u2\" or \"patch4 %s\"; meshes are listed without --mesh",
+                              dit_patch_method_name(DIT_PATCH_DISTRIFUSION));
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         if (!call->degree[axis]) continue;
         out->degree[axis] = (int)call->degree[axis];
@@ -229,27 +234,13 @@ int suite_verb_explain(int argc, char **argv)
     suite_single_params single = {.launcher = "local", .world_size = 1, .threads_per_rank = 1};
     mesh_call mesh = {0};
     cJSON *answer = NULL;
-    const suite_option options[] = {
+    const suite_option own[] = {
         {"model", 'm', SUITE_OPTION_STRING, "NAME", "of `ditbench list models`, also NAME~VARIANT", &params.model, 0,
          0},
         {"gpus", 'n', SUITE_OPTION_INT, "N", "devices, one rank each", &params.devices, 1, 4096},
         {"mesh", 0, SUITE_OPTION_STRING, "LABEL", "this one in full, as listed: \"u2 pp4\"", &mesh.label, 0, 0},
-        {"ulysses_degree", 0, SUITE_OPTION_INT, "N", "the same by degrees: ranks in head parallel attention",
-         &mesh.degree[DIT_AXIS_ULYSSES], 1, 4096},
-        {"ring_degree", 0, SUITE_OPTION_INT, "N", "ranks in ring attention", &mesh.degree[DIT_AXIS_RING], 1, 4096},
-        {"patch_degree", 0, SUITE_OPTION_INT, "N", "displaced patches", &mesh.degree[DIT_AXIS_PATCH], 1, 4096},
-        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "distrifusion (default), pcpp, naive-patch",
+        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "how patches know of each other (distrifusion)",
          &mesh.patch_method, 0, 0},
-        {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", "pipeline stages", &mesh.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
-        {"pipefusion_parallel_degree", 0, SUITE_OPTION_INT, "N", "the same, as xDiT calls it",
-         &mesh.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
-        {"tensor_parallel_degree", 0, SUITE_OPTION_INT, "N", "the same as --tensor_degree",
-         &mesh.degree[DIT_AXIS_TENSOR], 1, 4096},
-        {"data_parallel_degree", 0, SUITE_OPTION_INT, "N", "the same as --data_degree", &mesh.degree[DIT_AXIS_DATA], 1,
-         4096},
-        {"tensor_degree", 0, SUITE_OPTION_INT, "N", "shares of the weights", &mesh.degree[DIT_AXIS_TENSOR], 1, 4096},
-        {"cfg_degree", 0, SUITE_OPTION_INT, "N", "guidance branches apart", &mesh.degree[DIT_AXIS_CFG], 1, 2},
-        {"data_degree", 0, SUITE_OPTION_INT, "N", "groups of images", &mesh.degree[DIT_AXIS_DATA], 1, 4096},
         {"warmup_steps", 0, SUITE_OPTION_INT, "N", "synchronous first steps of pipelines and patches",
          &params.warmup_steps, 0, 100000},
         {"num_pipeline_patch", 0, SUITE_OPTION_INT, "N", "patches of a pipeline (default: one per stage)",
@@ -267,8 +258,10 @@ int suite_verb_explain(int argc, char **argv)
          &params.element, 0, 0},
         {"dtype", 0, SUITE_OPTION_STRING, "NAME", "the same as --element", &params.element, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &single.engine, 0, 0},
-        {0},
     };
+    suite_option options[sizeof own / sizeof *own + SUITE_DEGREE_OPTIONS + 1] = {{0}};
+    memcpy(options, own, sizeof own);
+    suite_degree_options(mesh.degree, options + sizeof own / sizeof *own);
     const suite_cli_spec spec = {"explain", "[MODEL]", purpose, examples, options, 0, 1};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;

@@ -52,7 +52,7 @@ typedef struct {
     suite_foreign foreign;
     suite_displaced displaced;
     const char *model, *frames, *output_type;
-    int64_t pipefusion_degree, tensor_degree, ulysses_degree, ring_degree, data_degree, cfg_degree;
+    int64_t degree[DIT_AXIS_COUNT];
     bool use_cfg_parallel, use_parallel_vae, enable_tiling;
     suite_delivery delivery;
     int pipe[2];
@@ -132,20 +132,13 @@ static void close_progress(generate_call *call)
 
 static dit_status settle_mesh(generate_call *call)
 {
-    const int64_t degrees[DIT_AXIS_COUNT] = {
-        [DIT_AXIS_TENSOR] = call->tensor_degree,
-        [DIT_AXIS_ULYSSES] = call->ulysses_degree,
-        [DIT_AXIS_RING] = call->ring_degree,
-        [DIT_AXIS_PIPEFUSION] = call->pipefusion_degree,
-        [DIT_AXIS_CFG] = call->use_cfg_parallel ? 2 : call->cfg_degree,
-        [DIT_AXIS_DATA] = call->data_degree,
-    };
     int cores = suite_launch_cores();
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        call->request.parallel.degree[axis] = degrees[axis] ? (int)degrees[axis] : 1;
-    DIT_TRY(suite_displaced_settle(&call->displaced, &call->request.parallel));
-    if (call->use_cfg_parallel && call->cfg_degree == 1)
+    if (call->use_cfg_parallel && call->degree[DIT_AXIS_CFG] == 1)
         return DIT_FAIL(DIT_ERR_USAGE, "--use_cfg_parallel is --cfg_degree 2, and --cfg_degree 1 is given");
+    if (call->use_cfg_parallel) call->degree[DIT_AXIS_CFG] = 2;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        call->request.parallel.degree[axis] = call->degree[axis] ? (int)call->degree[axis] : 1;
+    DIT_TRY(suite_displaced_settle(&call->displaced, &call->request.parallel));
     int64_t world = 1;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) world *= call->request.parallel.degree[axis];
     if (world > 65536) return DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "the degrees multiply to more than 65536 ranks");
@@ -330,9 +323,9 @@ static dit_status generate(generate_call *call)
 
 int suite_verb_generate(int argc, char **argv)
 {
-    enum { OWN = 44 };
+    enum { OWN = 36 };
     generate_call *call = calloc(1, sizeof *call);
-    suite_option options[OWN + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
+    suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + SUITE_FOREIGN_MOST + 1] = {{0}};
     if (!call) return suite_cli_fail(&(suite_cli){0}, DIT_FAIL(DIT_ERR_MEMORY, "no memory"));
     call->displaced = (suite_displaced)SUITE_DISPLACED_UNSAID;
     suite_request *r = &call->request;
@@ -360,17 +353,7 @@ int suite_verb_generate(int argc, char **argv)
         {"weights_seed", 0, SUITE_OPTION_INT, "N", "of seeded weights", &r->weights_seed, 0, INT64_C(9007199254740991)},
         {"num_images", 0, SUITE_OPTION_INT, "N", "how many (default: rows of the inputs)", &r->num_images, 1, 4096},
         {"num_images_per_prompt", 0, SUITE_OPTION_INT, "N", NULL, &r->num_images, 1, 4096},
-        {"ulysses_degree", 0, SUITE_OPTION_INT, "N", "ranks in head-parallel attention", &call->ulysses_degree, 1,
-         4096},
-        {"ring_degree", 0, SUITE_OPTION_INT, "N", "ranks in ring attention", &call->ring_degree, 1, 4096},
-        {"cfg_degree", 0, SUITE_OPTION_INT, "N", "guidance branches apart (1 or 2)", &call->cfg_degree, 1, 2},
         {"use_cfg_parallel", 0, SUITE_OPTION_FLAG, NULL, "the same as --cfg_degree 2", &call->use_cfg_parallel, 0, 0},
-        {"data_parallel_degree", 0, SUITE_OPTION_INT, "N", "images apart", &call->data_degree, 1, 4096},
-        {"data_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->data_degree, 1, 4096},
-        {"pipefusion_parallel_degree", 0, SUITE_OPTION_INT, "N", "pipeline stages", &call->pipefusion_degree, 1, 4096},
-        {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->pipefusion_degree, 1, 4096},
-        {"tensor_parallel_degree", 0, SUITE_OPTION_INT, "N", "weight shards", &call->tensor_degree, 1, 4096},
-        {"tensor_degree", 0, SUITE_OPTION_INT, "N", NULL, &call->tensor_degree, 1, 4096},
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, a patch_method", &r->attention,
          0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or cuda: a GPU a rank", &r->backend, 0, 0},
@@ -397,8 +380,10 @@ int suite_verb_generate(int argc, char **argv)
     };
     _Static_assert(sizeof own / sizeof *own <= OWN, "a place for every option");
     memcpy(options, own, sizeof own);
-    suite_displaced_options(&call->displaced, options + sizeof own / sizeof *own);
-    suite_foreign_options(&call->foreign, options + sizeof own / sizeof *own + SUITE_DISPLACED_OPTIONS);
+    suite_option *next = options + sizeof own / sizeof *own;
+    next += suite_degree_options(call->degree, next);
+    suite_displaced_options(&call->displaced, next);
+    suite_foreign_options(&call->foreign, next + SUITE_DISPLACED_OPTIONS);
     const suite_cli_spec spec = {"generate", "[SOURCE]", purpose, examples, options, 0, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call->cli);
     if (code < 0) {

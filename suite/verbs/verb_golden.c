@@ -42,7 +42,6 @@ static dit_status settle_ranks(golden_call *call)
 {
     int64_t product = 1;
     bool given = false;
-    call->degree[DIT_AXIS_PATCH] = call->displaced.patch_degree;
     for (int i = 0; i < DIT_AXIS_COUNT; i++) {
         given |= call->degree[i] > 0;
         if (call->degree[i] == 0) call->degree[i] = 1;
@@ -221,20 +220,12 @@ static int check_all(golden_call *call)
 
 int suite_verb_golden(int argc, char **argv)
 {
-    enum { OWN = 16 };
+    enum { OWN = 10 };
     golden_call call = {
         .backend = "cpu", .attention = "auto", .joint_text = "auto", .displaced = SUITE_DISPLACED_UNSAID};
-    suite_option options[OWN + SUITE_DISPLACED_OPTIONS + 1] = {{0}};
+    suite_option options[OWN + SUITE_DEGREE_OPTIONS + SUITE_DISPLACED_OPTIONS + 1] = {{0}};
     const suite_option own[] = {
         {"ranks", 'n', SUITE_OPTION_INT, "N", "product of the degrees", &call.ranks, 1, 4096},
-        {"ulysses_degree", 0, SUITE_OPTION_INT, "N", "ranks in head-parallel attention", &call.degree[DIT_AXIS_ULYSSES],
-         1, 4096},
-        {"ring_degree", 0, SUITE_OPTION_INT, "N", "ranks in ring attention", &call.degree[DIT_AXIS_RING], 1, 4096},
-        {"cfg_degree", 0, SUITE_OPTION_INT, "N", "guidance branches apart (1 or 2)", &call.degree[DIT_AXIS_CFG], 1, 2},
-        {"data_degree", 0, SUITE_OPTION_INT, "N", "images apart", &call.degree[DIT_AXIS_DATA], 1, 4096},
-        {"pipefusion_degree", 0, SUITE_OPTION_INT, "N", "pipeline stages", &call.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
-        {"pipefusion_parallel_degree", 0, SUITE_OPTION_INT, "N", NULL, &call.degree[DIT_AXIS_PIPEFUSION], 1, 4096},
-        {"tensor_degree", 0, SUITE_OPTION_INT, "N", "weight shards", &call.degree[DIT_AXIS_TENSOR], 1, 4096},
         {"joint_text", 0, SUITE_OPTION_STRING, "HOW", "auto, split, replicate", &call.joint_text, 0, 0},
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp", &call.attention, 0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or a device's: cuda, host", &call.backend, 0,
@@ -247,7 +238,9 @@ int suite_verb_golden(int argc, char **argv)
     };
     _Static_assert(sizeof own / sizeof *own <= OWN, "a place for every option");
     memcpy(options, own, sizeof own);
-    suite_displaced_options(&call.displaced, options + sizeof own / sizeof *own);
+    suite_option *next = options + sizeof own / sizeof *own;
+    next += suite_degree_options(call.degree, next);
+    suite_displaced_options(&call.displaced, next);
     const suite_cli_spec spec = {"golden", "DIR...", purpose, examples, options, 1, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;

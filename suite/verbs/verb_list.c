@@ -337,41 +337,38 @@ static dit_status list_models(list_call *call, cJSON *rows)
     return DIT_OK;
 }
 
-/* "cfg ulysses ring": what a method cuts, cfg first, then as in its row. */
-static cJSON *axes_of(const suite_method *method)
+/* "cfg ulysses ring": the axes of a method in the order in which they take their factors. */
+static cJSON *axes_of(const dit_method *method)
 {
     cJSON *axes = cJSON_CreateArray();
-    if (method->cfg) cJSON_AddItemToArray(axes, cJSON_CreateString(dit_axis_name(DIT_AXIS_CFG)));
-    for (int i = 0; i < method->axis_count; i++)
-        cJSON_AddItemToArray(axes, cJSON_CreateString(dit_axis_name(method->axes[i])));
+    for (int place = 0; place < DIT_GROUP_COUNT; place++) {
+        dit_axis axis = dit_axis_at_deal(place);
+        if (method->axes[axis]) cJSON_AddItemToArray(axes, cJSON_CreateString(dit_axis_name(axis)));
+    }
     return axes;
 }
 
-static bool cuts(const suite_method *method, dit_axis axis)
-{
-    for (int i = 0; i < method->axis_count; i++)
-        if (method->axes[i] == axis) return true;
-    return false;
-}
-
-static cJSON *method_json(const suite_method *method)
+static cJSON *method_json(const dit_method *method)
 {
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "name", method->name);
-    cJSON_AddStringToObject(row, "program", cuts(method, DIT_AXIS_WORLD) ? "vae_decode" : "denoise");
+    cJSON_AddStringToObject(row, "program", method->axes[DIT_AXIS_WORLD] ? "vae_decode" : "denoise");
     cJSON_AddItemToObject(row, "axes", axes_of(method));
-    if (cuts(method, DIT_AXIS_PATCH))
+    if (method->axes[DIT_AXIS_PATCH])
         cJSON_AddStringToObject(row, "patch_method", dit_patch_method_name(method->patch_method));
-    cJSON_AddNumberToObject(row, "least_ranks", suite_method_least_ranks(method));
-    cJSON_AddBoolToObject(row, "exact", suite_method_is_exact(method));
+    cJSON_AddNumberToObject(row, "least_ranks", dit_method_least_ranks(method));
+    cJSON_AddBoolToObject(row, "exact", dit_method_is_exact(method));
     return row;
 }
 
 static dit_status list_methods(list_call *call, cJSON *rows)
 {
     (void)call;
-    for (const suite_method *method = suite_methods; method->name; method++)
-        cJSON_AddItemToArray(rows, method_json(method));
+    for (const char *const *name = suite_method_names(); *name; name++) {
+        dit_method method;
+        DIT_TRY(dit_method_from_name(*name, &method));
+        cJSON_AddItemToArray(rows, method_json(&method));
+    }
     return DIT_OK;
 }
 

@@ -48,7 +48,7 @@ suite_cell suite_cell_oracle(const suite_cell *cell)
     oracle.threads_per_rank = cell->platform->devices < MOST_THREADS ? cell->platform->devices : MOST_THREADS;
     if (cell->platform->on_device) oracle.threads_per_rank = 0;
     oracle.no_graphs = false;
-    oracle.attention = suite_attention_name(&oracle.parallel);
+    oracle.attention = dit_parallel_attention(&oracle.parallel);
     snprintf(oracle.method, sizeof oracle.method, "oracle");
     dit_parallel_label(&oracle.parallel, oracle.mesh);
     return oracle;
@@ -380,20 +380,20 @@ static void write_subject(const suite_cell *cell, char *out, size_t size)
     snprintf(out, size, "%s %lldx%lld%s", name, (long long)cell->width_px, (long long)cell->height_px, frames);
 }
 
-/* " M4 W1", " 7,7,6 M4 W1" of a pipeline, " pcpp f0.5 W1" of patches; nothing of a mesh without either. */
+/* " M4 W1", " 7,7,6 M4 W1" of a pipeline, " distrifusion W1" of patches; nothing of a mesh without either. */
 static void write_settings(const suite_cell *cell, char out[256])
 {
     const dit_parallel *parallel = settings_of(cell);
     char stages[6 * DIT_MAX_STAGES], fraction[32] = "";
     out[0] = '\0';
     write_stages(parallel, stages, sizeof stages);
-    const char *warmup = dit_label_get(DIT_LABEL_WARMUP)->prefix;
+    const char *warmup = dit_label_get(DIT_LABEL_WARMUP).prefix;
     if (parallel->patch_fraction > 0)
-        snprintf(fraction, sizeof fraction, " %s%g", dit_label_get(DIT_LABEL_FRACTION)->prefix,
+        snprintf(fraction, sizeof fraction, " %s%g", dit_label_get(DIT_LABEL_FRACTION).prefix,
                  parallel->patch_fraction);
     if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
         snprintf(out, 256, "%s%.150s %s%lld %s%d", parallel->stage_blocks[0] ? " " : "",
-                 parallel->stage_blocks[0] ? stages : "", dit_label_get(DIT_LABEL_BANDS)->prefix,
+                 parallel->stage_blocks[0] ? stages : "", dit_label_get(DIT_LABEL_BANDS).prefix,
                  (long long)dit_parallel_bands(parallel, &cell->facts), warmup, parallel->warmup_steps);
     else if (parallel->degree[DIT_AXIS_PATCH] > 1)
         snprintf(out, 256, " %s%s %s%d", dit_patch_method_name(parallel->patch_method), fraction, warmup,

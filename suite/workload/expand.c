@@ -1,5 +1,6 @@
 /* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
 #include "base/case_facts.h"
+#include "base/deal.h"
 #include "base/label.h"
 #include "base/legality.h"
 #include "base/patches.h"
@@ -84,14 +85,6 @@ static int integer_or(const cJSON *value, int fallback)
 
 static dit_status resolve_degrees(suite_cell *cell)
 {
-    static const struct {
-        dit_axis axis;
-        suite_parameter parameter;
-    } degrees[] = {
-        {DIT_AXIS_DATA, SUITE_PARAMETER_DATA_DEGREE},     {DIT_AXIS_CFG, SUITE_PARAMETER_CFG_DEGREE},
-        {DIT_AXIS_RING, SUITE_PARAMETER_RING_DEGREE},     {DIT_AXIS_ULYSSES, SUITE_PARAMETER_ULYSSES_DEGREE},
-        {DIT_AXIS_TENSOR, SUITE_PARAMETER_TENSOR_DEGREE}, {DIT_AXIS_PIPEFUSION, SUITE_PARAMETER_PIPEFUSION_DEGREE},
-        {DIT_AXIS_PATCH, SUITE_PARAMETER_PATCH_DEGREE}};
     const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *world = cell->values[SUITE_PARAMETER_WORLD_SIZE];
     const cJSON *patch_method = cell->values[SUITE_PARAMETER_PATCH_METHOD];
     cell->parallel.rows_degree = integer_or(cell->values[SUITE_PARAMETER_ROWS_DEGREE], 1);
@@ -99,9 +92,9 @@ static dit_status resolve_degrees(suite_cell *cell)
         suite_method_mesh(integer_or(world, 1), cell->search_index, &cell->parallel);
         return DIT_OK;
     }
-    if (method) return suite_method_resolve(method->valuestring, integer_or(world, 1), &cell->parallel);
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
-        cell->parallel.degree[degrees[i].axis] = integer_or(cell->values[degrees[i].parameter], 1);
+    if (method) return dit_deal_method(method->valuestring, integer_or(world, 1), &cell->parallel);
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        cell->parallel.degree[axis] = integer_or(cell->values[suite_parameter_of_axis((dit_axis)axis)], 1);
     if (patch_method && cell->parallel.degree[DIT_AXIS_PATCH] > 1)
         dit_patch_method_from_name(patch_method->valuestring, &cell->parallel.patch_method);
     int product = dit_parallel_world_size(&cell->parallel);
@@ -122,8 +115,8 @@ static dit_status resolve_mesh(suite_cell *cell)
     if (joint_text && dit_parallel_sequence_degree(&cell->parallel) > 1)
         dit_joint_text_from_name(joint_text->valuestring, &cell->parallel.joint_text);
     cell->world_size = dit_parallel_world_size(&cell->parallel);
-    cell->attention = suite_attention_name(&cell->parallel);
-    suite_method_name(&cell->parallel, cell->method);
+    cell->attention = dit_parallel_attention(&cell->parallel);
+    dit_parallel_method(&cell->parallel, cell->method);
     dit_parallel_label(&cell->parallel, cell->mesh);
     int share = cell->platform->devices / cell->world_size;
     cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);

@@ -147,8 +147,9 @@ static dit_status check_pairs(const suite_workload *workload)
     char at[SUITE_POINTER];
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_HEIGHT_PX));
     DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_RESOLUTION, SUITE_PARAMETER_WIDTH_PX));
-    for (int p = SUITE_PARAMETER_DATA_DEGREE; p <= SUITE_PARAMETER_ROWS_DEGREE; p++)
-        DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, (suite_parameter)p));
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
+        DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, suite_parameter_of_axis((dit_axis)axis)));
+    DIT_TRY(refuse_pair(workload, SUITE_PARAMETER_METHOD, SUITE_PARAMETER_PATCH_METHOD));
     if (matrix->declared[SUITE_PARAMETER_METHOD] && !matrix->declared[SUITE_PARAMETER_WORLD_SIZE]) {
         place_of(workload, SUITE_PARAMETER_METHOD, at, sizeof at);
         return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "method needs a world_size"),

@@ -1,6 +1,7 @@
 /* Tags: the flat names that filters, plots and claims may use. */
 #include "suite/workload/workload.h"
 
+#include "base/axis.h"
 #include "base/expr.h"
 #include "base/words.h"
 #include "suite/workload/tags.h"
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const suite_tag tags_known[] = {
+static const suite_tag before_degrees[] = {
     {"program", "what a case runs: denoise, vae_decode or attention"},
     {"model", "the model with its variant, \"layer:...\" or \"vae:...\""},
     {"base_model", "the model without its variant"},
@@ -26,18 +27,12 @@ static const suite_tag tags_known[] = {
     {"method", "single, ulysses, ring, usp, pipefusion, ..., or oracle"},
     {"world_size", "ranks"},
     {"mesh", "degrees as a label, \"cfg2 pp2 u2\""},
-    {"data_degree", "groups of ranks that make other images"},
-    {"cfg_degree", "2: both branches of guidance at once"},
-    {"pipefusion_degree", "stages of a pipeline"},
-    {"ring_degree", "ranks that pass keys and values around a ring"},
-    {"ulysses_degree", "ranks that exchange tokens for heads"},
-    {"tensor_degree", "ranks that share every weight matrix"},
-    {"patch_degree", "ranks that hold a patch of the image each"},
-    {"rows_degree", "ranks that share a decode by rows"},
+};
+static const suite_tag behind_degrees[] = {
     {"warmup_steps", "synchronous steps before an approximate method begins"},
     {"num_pipeline_patch", "bands that follow each other through a pipeline"},
     {"attn_layer_num_for_pp", "blocks of each stage, \"7,7,6\", or even"},
-    {"patch_method", "distrifusion, pcpp, naive-patch or none"},
+    {"patch_method", "how patches know of each other: distrifusion, ..., or none"},
     {"patch_fraction", "share of a neighbour's rows that PCPP sends"},
     {"stale_steps", "steps that use keys and values of the step before; 0: exact"},
     {"joint_text", "where text tokens lie under sequence parallelism"},
@@ -58,25 +53,35 @@ static const suite_tag tags_known[] = {
     {"layout", "order of tokens around a ring: basic, zigzag, stripe"},
     {"packed", "q, k and v in one exchange: on or off"},
     {"padded_tokens", "tokens after padding to the degrees"},
-    {NULL, NULL},
+};
+enum {
+    BEFORE = sizeof before_degrees / sizeof *before_degrees,
+    BEHIND = sizeof behind_degrees / sizeof *behind_degrees
 };
 
-/* The names alone, for what wants a list of words. */
-static const char *const *list_words(void)
+/* The degrees stand from the slowest axis to the fastest; last the ranks of a decode. */
+static suite_tag tag_of_axis(int index)
 {
-    static const char *words[sizeof tags_known / sizeof *tags_known];
-    for (int i = 0; tags_known[i].name; i++) words[i] = tags_known[i].name;
-    return words;
+    dit_axis axis = index == DIT_AXIS_COUNT ? DIT_AXIS_WORLD : (dit_axis)(DIT_AXIS_COUNT - 1 - index);
+    return (suite_tag){dit_axis_key(axis), dit_axis_get(axis)->help};
 }
 
 const suite_tag *suite_tags(void)
 {
-    return tags_known;
+    static suite_tag all[BEFORE + DIT_GROUP_COUNT + BEHIND + 1];
+    if (all[0].name) return all;
+    for (int i = 0; i < DIT_GROUP_COUNT; i++) all[BEFORE + i] = tag_of_axis(i);
+    memcpy(all + BEFORE + DIT_GROUP_COUNT, behind_degrees, sizeof behind_degrees);
+    memcpy(all, before_degrees, sizeof before_degrees);
+    return all;
 }
 
+/* The names alone, for what wants a list of words. */
 const char *const *suite_tag_names(void)
 {
-    return list_words();
+    static const char *words[BEFORE + DIT_GROUP_COUNT + BEHIND + 1];
+    for (int i = 0; suite_tags()[i].name; i++) words[i] = suite_tags()[i].name;
+    return words;
 }
 
 /* What people type in filters for names of ours. */
@@ -120,7 +125,7 @@ static dit_status find_tag(void *context, const char *name, dit_value *out)
     tag_scope *scope = context;
     dit_status st = tag_value(cJSON_GetObjectItemCaseSensitive(scope->tags, name), out);
     if (st == DIT_OK) return st;
-    scope->nearest = dit_nearest_word(name, list_words());
+    scope->nearest = dit_nearest_word(name, suite_tag_names());
     snprintf(scope->unknown, sizeof scope->unknown, "%s", name);
     return st;
 }

@@ -1,0 +1,101 @@
+#include "base/deal.h"
+
+/* ---- by a method's name ------------------------------------------------------------------------------------------ */
+
+/* The largest of `count` factors above 1 of n, falling and as even as they go; 0 when n has no such factors. */
+static int largest_factor(int n, int count)
+{
+    for (int d = 2; d <= n; d++) {
+        int next = n % d ? 0 : count > 1 ? largest_factor(n / d, count - 1) : d == n;
+        if (next && next <= d) return d;
+    }
+    return 0;
+}
+
+static bool is_bounded(dit_axis axis)
+{
+    return dit_axis_get(axis)->greatest < DIT_MAX_DEGREE;
+}
+
+static dit_status no_such_mesh(const dit_method *method, int free_axes, int world_size)
+{
+    bool cfg = method->axes[DIT_AXIS_CFG];
+    if (free_axes == 0 && !cfg)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method %s runs on one rank, world_size is %d", method->name,
+                        world_size);
+    if (free_axes == 0)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method cfg splits two guidance branches, world_size is %d",
+                        world_size);
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "method %s needs %d factors above 1%s, world_size %d has none such",
+                    method->name, free_axes + cfg, cfg ? " (one of them 2)" : "", world_size);
+}
+
+static void set_degree(dit_parallel *parallel, const dit_method *method, dit_axis axis, int degree)
+{
+    if (axis == DIT_AXIS_WORLD)
+        parallel->rows_degree = degree;
+    else
+        parallel->degree[axis] = degree;
+    if (axis == DIT_AXIS_PATCH) parallel->patch_method = method->patch_method;
+}
+
+static int count_free_axes(const dit_method *method)
+{
+    int count = 0;
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) count += method->axes[axis] && !is_bounded((dit_axis)axis);
+    return count;
+}
+
+static dit_status deal_axes(const dit_method *method, int world_size, dit_parallel *out)
+{
+    int rest = world_size, free_axes = count_free_axes(method), left = free_axes;
+    for (int place = 0; place < DIT_GROUP_COUNT; place++) {
+        dit_axis axis = dit_axis_at_deal(place);
+        if (!method->axes[axis]) continue;
+        int degree = is_bounded(axis) ? dit_axis_get(axis)->greatest : largest_factor(rest, left--);
+        if (!degree || rest % degree) return no_such_mesh(method, free_axes, world_size);
+        set_degree(out, method, axis, degree);
+        rest /= degree;
+    }
+    return rest == 1 ? DIT_OK : no_such_mesh(method, free_axes, world_size);
+}
+
+dit_status dit_deal_method(const char *name, int world_size, dit_parallel *out)
+{
+    dit_method method;
+    DIT_TRY(dit_method_from_name(name, &method));
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) out->degree[axis] = 1;
+    return world_size == 1 ? DIT_OK : deal_axes(&method, world_size, out);
+}
+
+/* ---- every mesh -------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const dit_axis *axes;
+    int count;
+    dit_deal_visit visit;
+    void *context;
+    int degree[DIT_AXIS_COUNT];
+} dealing;
+
+static dit_status deal_rest(dealing *d, int at, int rest)
+{
+    int greatest = dit_axis_get(d->axes[at])->greatest;
+    if (at == d->count - 1) {
+        d->degree[d->axes[at]] = rest;
+        return rest <= greatest ? d->visit(d->context, d->degree) : DIT_OK;
+    }
+    for (int factor = 1; factor <= rest && factor <= greatest; factor++) {
+        if (rest % factor) continue;
+        d->degree[d->axes[at]] = factor;
+        DIT_TRY(deal_rest(d, at + 1, rest / factor));
+    }
+    return DIT_OK;
+}
+
+dit_status dit_deal_each(const dit_axis *axes, int count, int world_size, dit_deal_visit visit, void *context)
+{
+    dealing d = {.axes = axes, .count = count, .visit = visit, .context = context};
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) d.degree[axis] = 1;
+    return deal_rest(&d, 0, world_size);
+}

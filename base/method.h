@@ -1,0 +1,62 @@
+/* Methods: what papers call the ways to share a model, and which axes each divides its ranks over. One row each in
+ * method.c. Several methods joined with "+" are a method too: "cfg+pipefusion+ulysses".
+ */
+#ifndef DIT_BASE_METHOD_H
+#define DIT_BASE_METHOD_H
+
+#include "base/axis.h"
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the ranks of the patch axis know of each other's K and V, after the synchronous steps. */
+typedef enum {
+    DIT_PATCH_DISTRIFUSION, /* all of it, a step late                                       */
+    DIT_PATCH_PCPP,         /* of the two neighbours the rows next to the own, a step late  */
+    DIT_PATCH_NAIVE,        /* nothing                                                      */
+    DIT_PATCH_METHOD_COUNT
+} dit_patch_method;
+/* Its row's name below. */
+const char *dit_patch_method_name(dit_patch_method method);
+bool dit_patch_method_from_name(const char *name, dit_patch_method *out);
+/* All of them, NULL at the end. */
+const char *const *dit_patch_method_names(void);
+
+enum { DIT_METHOD_AXES = 2, DIT_METHOD_NAME = 64 };
+
+typedef struct {
+    const char *name;
+    int axis_count;
+    dit_axis axes[DIT_METHOD_AXES]; /* all above one rank          */
+    dit_patch_method patch_method;  /* where one is the patch axis */
+    int chart_place;                /* from 1: order in charts, as papers show them; 0: behind those, by name */
+    const char *colour;             /* in charts: a name of the palette; NULL: the next one                   */
+} dit_method_row;
+/* The row at `index` from 0; NULL behind the last. */
+const dit_method_row *dit_method_get(int index);
+const dit_method_row *dit_method_row_find(const char *name);
+
+/* A method by its name: one row or several. */
+typedef struct {
+    char name[DIT_METHOD_NAME];
+    bool axes[DIT_GROUP_COUNT]; /* above one rank */
+    dit_patch_method patch_method;
+} dit_method;
+
+/* Errors: DIT_ERR_NOT_FOUND when there is no such method, or its parts do not go together in this order; the hint has
+ * the nearest name. */
+dit_status dit_method_from_name(const char *name, dit_method *out);
+/* The name of the method that divides its ranks over these axes, from the slowest to the fastest: "cfg+usp"; "single"
+ * for none. */
+void dit_method_name(const bool axes[DIT_GROUP_COUNT], dit_patch_method patch_method, char out[DIT_METHOD_NAME]);
+/* Whether a method gives the one-rank result whatever its warm-up; the others do where every step is synchronous. */
+bool dit_method_is_exact(const dit_method *method);
+/* The fewest ranks above one that a method runs on; 1 for single. */
+int dit_method_least_ranks(const dit_method *method);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,203 @@
+/* Axes and methods: one table, names that are parsed, degrees that are dealt. */
+#include "base/tests/test.h"
+
+#include "base/axis.h"
+#include "base/deal.h"
+#include "base/label.h"
+#include "base/method.h"
+
+static void every_axis_has_its_row(void **state)
+{
+    bool labelled[DIT_GROUP_COUNT] = {false}, dealt[DIT_GROUP_COUNT] = {false};
+    (void)state;
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++) {
+        const dit_axis_info *row = dit_axis_get((dit_axis)axis);
+        dit_axis found;
+        assert_true(dit_axis_from_name(dit_axis_name((dit_axis)axis), &found));
+        assert_int_equal(found, axis);
+        assert_true(row->help && row->prefix && row->example && row->meaning && row->greatest > 1);
+        assert_true(row->printed || axis == DIT_AXIS_WORLD);
+        assert_true(strncmp(row->example, row->prefix, strlen(row->prefix)) == 0);
+        assert_int_equal(dit_axis_at_label(row->label_place), axis);
+        assert_int_equal(dit_axis_at_deal(row->deal_place), axis);
+        labelled[row->label_place] = dealt[row->deal_place] = true;
+    }
+    for (int place = 0; place < DIT_GROUP_COUNT; place++) assert_true(labelled[place] && dealt[place]);
+    assert_false(dit_axis_from_name("ulises", &(dit_axis){0}));
+}
+
+/* The list for the compiler is the enum, from the slowest to the fastest. */
+static void the_list_of_axes_is_the_enum(void **state)
+{
+    static const struct {
+        dit_axis axis;
+        const char *name;
+    } list[] = {
+#define ROW(unused, axis, name, needs) {DIT_AXIS_##axis, name},
+        DIT_AXIS_LIST(ROW, )
+#undef ROW
+    };
+    (void)state;
+    assert_int_equal(sizeof list / sizeof *list, DIT_AXIS_COUNT);
+    for (int i = 0; i < DIT_AXIS_COUNT; i++) {
+        assert_int_equal(list[i].axis, DIT_AXIS_COUNT - 1 - i);
+        assert_string_equal(list[i].name, dit_axis_name(list[i].axis));
+    }
+}
+
+static void every_patch_method_is_a_method(void **state)
+{
+    (void)state;
+    for (int i = 0; i < DIT_PATCH_METHOD_COUNT; i++) {
+        const char *name = dit_patch_method_name((dit_patch_method)i);
+        dit_patch_method found;
+        dit_method method;
+        assert_true(dit_patch_method_from_name(name, &found));
+        assert_int_equal(found, i);
+        assert_string_equal(dit_patch_method_names()[i], name);
+        assert_ok(dit_method_from_name(name, &method));
+        assert_true(method.axes[DIT_AXIS_PATCH] && method.patch_method == found);
+    }
+    assert_false(dit_patch_method_from_name("ulysses", &(dit_patch_method){0}));
+}
+
+/* Every set of axes has one name, and the name gives the set back. */
+static void names_of_products_are_read_and_written_alike(void **state)
+{
+    (void)state;
+    for (int set = 0; set < 1 << DIT_AXIS_COUNT; set++) {
+        char name[DIT_METHOD_NAME];
+        bool axes[DIT_GROUP_COUNT] = {false};
+        dit_method method;
+        for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) axes[axis] = set >> axis & 1;
+        dit_method_name(axes, DIT_PATCH_PCPP, name);
+        assert_ok(dit_method_from_name(name, &method));
+        assert_string_equal(method.name, name);
+        assert_memory_equal(method.axes, axes, sizeof axes);
+        if (axes[DIT_AXIS_PATCH]) assert_int_equal(method.patch_method, DIT_PATCH_PCPP);
+        assert_int_equal(dit_method_least_ranks(&method), 1 << __builtin_popcount((unsigned)set));
+    }
+}
+
+static void what_is_no_method_is_refused_with_the_nearest(void **state)
+{
+    static const struct {
+        const char *name, *words, *hint;
+    } rows[] = {
+        {"ulises", "\"ulises\" is none of single", "\"ulysses\""},
+        {"cfg+ulises", "\"ulises\" of method \"cfg+ulises\"", "\"ulysses\""},
+        {"ulysses+cfg", "no method \"ulysses+cfg\"", "\"cfg+ulysses\""},
+        {"ulysses+ring", "no method \"ulysses+ring\"", "\"usp\""},
+        {"cfg+single", "no method \"cfg+single\"", "\"cfg\""},
+        {"", "no method \"\"", "\"single\""},
+        {"cfg+", "no method \"cfg+\"", "\"cfg\""},
+        {"usp+ring", "over ring twice", ""},
+        {"pcpp+distrifusion", "over patch twice", ""},
+        {"cfg+vae-rows", "shares a decode", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_method method;
+        assert_fails(dit_method_from_name(rows[i].name, &method), DIT_ERR_NOT_FOUND, rows[i].words);
+        assert_contains(dit_error_last()->hint, rows[i].hint);
+    }
+}
+
+static void any_product_of_methods_is_dealt(void **state)
+{
+    static const struct {
+        const char *name, *label;
+        int ranks;
+    } rows[] = {
+        {"data+cfg+pipefusion+usp+tensor", "u2 r2 pp2 tp2 cfg2 dp2", 64},
+        {"cfg+distrifusion+tensor", "patch4 tp2 cfg2", 16},
+        {"data+cfg", "cfg2 dp3", 6},
+        {"usp", "u4 r2", 8},
+        {"vae-rows", "rows4", 4},
+        {"tensor", "1", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dit_parallel parallel = {0};
+        char label[64], name[DIT_METHOD_NAME];
+        assert_ok(dit_deal_method(rows[i].name, rows[i].ranks, &parallel));
+        dit_parallel_label(&parallel, label);
+        assert_string_equal(label, rows[i].label);
+        dit_parallel_method(&parallel, name);
+        assert_string_equal(name, rows[i].ranks == 1 ? "single" : rows[i].name);
+    }
+    assert_fails(dit_deal_method("cfg+ulysses", 6 + 1, &(dit_parallel){0}), DIT_ERR_CONSTRAINT_METHOD, "one of them 2");
+}
+
+/* ---- every mesh -------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int count, first[DIT_AXIS_COUNT], last[DIT_AXIS_COUNT];
+} meshes;
+
+static dit_status collect(void *context, const int degree[DIT_AXIS_COUNT])
+{
+    meshes *all = context;
+    int product = 1;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) product *= degree[axis];
+    assert_int_equal(product, 8);
+    if (all->count++ == 0) memcpy(all->first, degree, sizeof all->first);
+    memcpy(all->last, degree, sizeof all->last);
+    return DIT_OK;
+}
+
+static dit_status stop(void *context, const int degree[DIT_AXIS_COUNT])
+{
+    (void)context, (void)degree;
+    return DIT_FAIL(DIT_ERR_MEMORY, "enough");
+}
+
+static void meshes_are_every_product_within_the_greatest_degrees(void **state)
+{
+    static const dit_axis axes[] = {DIT_AXIS_CFG, DIT_AXIS_ULYSSES, DIT_AXIS_RING};
+    meshes all = {0};
+    (void)state;
+    assert_ok(dit_deal_each(axes, 3, 8, collect, &all));
+    assert_int_equal(all.count, 4 + 3); /* u x r = 8, and 4 with cfg 2; never cfg 4 or 8 */
+    assert_true(all.first[DIT_AXIS_CFG] == 1 && all.first[DIT_AXIS_RING] == 8);
+    assert_true(all.last[DIT_AXIS_CFG] == 2 && all.last[DIT_AXIS_ULYSSES] == 4);
+    all = (meshes){0};
+    assert_ok(dit_deal_each((const dit_axis[]){DIT_AXIS_RING, DIT_AXIS_CFG}, 2, 8, collect, &all));
+    assert_int_equal(all.count, 2);
+    assert_fails(dit_deal_each(axes, 3, 8, stop, NULL), DIT_ERR_MEMORY, "enough");
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+static void labels_are_read_as_they_are_written(void **state)
+{
+    (void)state;
+    for (int set = 0; set < 1 << DIT_AXIS_COUNT; set++) {
+        dit_parallel parallel = {0}, read = {0};
+        char label[64];
+        for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) parallel.degree[axis] = set >> axis & 1 ? 2 + axis : 0;
+        dit_parallel_label(&parallel, label);
+        assert_ok(dit_parallel_from_label(label, &read));
+        assert_memory_equal(read.degree, parallel.degree, sizeof read.degree);
+    }
+    dit_parallel patches = {0};
+    assert_ok(dit_parallel_from_label("patch4 pcpp", &patches));
+    assert_int_equal(patches.patch_method, DIT_PATCH_PCPP);
+    assert_fails(dit_parallel_from_label("u2 x3", &patches), DIT_ERR_USAGE, "\"x3\"");
+    assert_fails(dit_parallel_from_label("u1", &patches), DIT_ERR_USAGE, "\"u1\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_axis_has_its_row),
+        cmocka_unit_test(the_list_of_axes_is_the_enum),
+        cmocka_unit_test(every_patch_method_is_a_method),
+        cmocka_unit_test(names_of_products_are_read_and_written_alike),
+        cmocka_unit_test(what_is_no_method_is_refused_with_the_nearest),
+        cmocka_unit_test(any_product_of_methods_is_dealt),
+        cmocka_unit_test(meshes_are_every_product_within_the_greatest_degrees),
+        cmocka_unit_test(labels_are_read_as_they_are_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
