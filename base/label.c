@@ -12,7 +12,7 @@ static const dit_label_info settings[] = {
                                            "The pipeline cuts the image into 4 bands, which follow each other through "
                                            "the stages."},
     [DIT_LABEL_FRACTION - DIT_GROUP_COUNT] = {"f", "patch_fraction", "f0.5",
-                                              "Partial patches (PCPP): half of each neighbour's keys and values are "
+                                              "Partial patches (pcpp): half of each neighbour's keys and values are "
                                               "exchanged."},
     [DIT_LABEL_WARMUP - DIT_GROUP_COUNT] = {"W", "warmup_steps", "W1",
                                             "The first diffusion step is synchronous; the steps after it use stale "
