@@ -47,7 +47,8 @@ static const dit_axis_info axes[DIT_GROUP_COUNT] = {
                         .help = "ranks of displaced patches",
                         .prefix = "patch",
                         .example = "patch4",
-                        .meaning = "Displaced patches: 4 ranks share the rows of the image. The patch method follows: pcpp.",
+                        .meaning =
+                            "Displaced patches: 4 ranks share the rows of the image. The patch method follows: pcpp.",
                         .label_place = 2,
                         .deal_place = 2,
                         .greatest = DIT_MAX_DEGREE},
