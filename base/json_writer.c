@@ -82,6 +82,15 @@ void dit_json_put_copy(dit_json_writer *w, cJSON *parent, const char *key, const
     if (w->status == DIT_OK && item) dit_json_put_item(w, parent, key, cJSON_Duplicate(item, 1));
 }
 
+void dit_json_put_reference(dit_json_writer *w, cJSON *parent, const char *key, const cJSON *item)
+{
+    cJSON *shared = (cJSON *)(uintptr_t)item; /* cJSON's reference copies what it points to, and changes nothing */
+    if (w->status != DIT_OK || !item) return;
+    if (key ? cJSON_AddItemReferenceToObject(parent, key, shared) : cJSON_AddItemReferenceToArray(parent, shared))
+        return;
+    w->status = DIT_FAIL(DIT_ERR_MEMORY, "no memory for \"%s\"", key ? key : "an item");
+}
+
 void dit_json_put_status(dit_json_writer *w, dit_status status)
 {
     if (w->status == DIT_OK) w->status = status;
@@ -91,5 +100,12 @@ dit_status dit_json_finish(dit_json_writer *w, cJSON *root, cJSON **out)
 {
     *out = w->status == DIT_OK ? root : NULL;
     if (w->status != DIT_OK) cJSON_Delete(root);
+    return w->status;
+}
+
+dit_status dit_json_finish_file(dit_json_writer *w, cJSON *root, const char *path, bool compact)
+{
+    if (w->status == DIT_OK) w->status = dit_json_write_file(root, path, compact);
+    cJSON_Delete(root);
     return w->status;
 }

@@ -46,12 +46,17 @@ void dit_json_put_string(dit_json_writer *w, cJSON *parent, const char *key, con
 void dit_json_put_item(dit_json_writer *w, cJSON *parent, const char *key, cJSON *item);
 /* Copies `item` and all below it; a NULL is not written. */
 void dit_json_put_copy(dit_json_writer *w, cJSON *parent, const char *key, const cJSON *item);
+/* Adds `item` without a copy; the caller keeps it at least as long as `parent`. A NULL is not written. */
+void dit_json_put_reference(dit_json_writer *w, cJSON *parent, const char *key, const cJSON *item);
 
 /* Remembers the status of a call that built a part, when it failed and nothing had before. */
 void dit_json_put_status(dit_json_writer *w, dit_status status);
 
 /* Ends a document. Gives `root` to *out; after a failure deletes it, sets *out to NULL and returns the failure. */
 dit_status dit_json_finish(dit_json_writer *w, cJSON *root, cJSON **out);
+/* Ends a document that is a file: writes `root` as dit_json_write_file does, unless a call had failed, and deletes it
+ * in any case. Errors: DIT_ERR_IO, too. */
+dit_status dit_json_finish_file(dit_json_writer *w, cJSON *root, const char *path, bool compact);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 #include "base/parallel.h"
 
+#include "base/json_writer.h"
 #include "base/words.h"
 
 #include <stdio.h>
@@ -129,33 +130,31 @@ dit_status dit_parallel_from_json(const dit_json *doc, const cJSON *object, cons
     return DIT_OK;
 }
 
-static dit_status add_displaced(const dit_parallel *parallel, cJSON *object)
+static void add_displaced(dit_json_writer *w, const dit_parallel *parallel, cJSON *object)
 {
-    DIT_TRY(dit_json_add_int(object, "warmup_steps", parallel->warmup_steps));
+    dit_json_put_int(w, object, "warmup_steps", parallel->warmup_steps);
     if (dit_parallel_degree(parallel, DIT_AXIS_PATCH) > 1) {
-        DIT_TRY(dit_json_add_string(object, "patch_method", dit_patch_method_name(parallel->patch_method)));
-        return parallel->patch_fraction > 0 ? dit_json_add_number(object, "patch_fraction", parallel->patch_fraction)
-                                            : DIT_OK;
+        dit_json_put_string(w, object, "patch_method", dit_patch_method_name(parallel->patch_method));
+        if (parallel->patch_fraction > 0) dit_json_put_number(w, object, "patch_fraction", parallel->patch_fraction);
+        return;
     }
-    if (parallel->num_pipeline_patch)
-        DIT_TRY(dit_json_add_int(object, "num_pipeline_patch", parallel->num_pipeline_patch));
-    if (!parallel->stage_blocks[0]) return DIT_OK;
-    cJSON *stages = cJSON_AddArrayToObject(object, "attn_layer_num_for_pp");
+    if (parallel->num_pipeline_patch) dit_json_put_int(w, object, "num_pipeline_patch", parallel->num_pipeline_patch);
+    if (!parallel->stage_blocks[0]) return;
+    cJSON *stages = dit_json_put_array(w, object, "attn_layer_num_for_pp");
     for (int i = 0; stages && i < dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION); i++)
-        cJSON_AddItemToArray(stages, cJSON_CreateNumber(parallel->stage_blocks[i]));
-    return stages ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for stages");
+        dit_json_put_number(w, stages, NULL, parallel->stage_blocks[i]);
 }
 
 /* Writes the configuration. Keys with their default value are left out, so that a case keeps its id when the engine
  * gets new keys. */
 dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
 {
+    dit_json_writer w = {0};
     for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
         if (axis != DIT_AXIS_PATCH || dit_parallel_degree(parallel, (dit_axis)axis) > 1)
-            DIT_TRY(
-                dit_json_add_int(object, dit_axis_key((dit_axis)axis), dit_parallel_degree(parallel, (dit_axis)axis)));
-    if (dit_parallel_is_displaced(parallel)) DIT_TRY(add_displaced(parallel, object));
-    if (parallel->rows_degree > 1)
-        DIT_TRY(dit_json_add_int(object, dit_axis_key(DIT_AXIS_WORLD), parallel->rows_degree));
-    return dit_json_add_string(object, "joint_text", joint_text_names[parallel->joint_text]);
+            dit_json_put_int(&w, object, dit_axis_key((dit_axis)axis), dit_parallel_degree(parallel, (dit_axis)axis));
+    if (dit_parallel_is_displaced(parallel)) add_displaced(&w, parallel, object);
+    if (parallel->rows_degree > 1) dit_json_put_int(&w, object, dit_axis_key(DIT_AXIS_WORLD), parallel->rows_degree);
+    dit_json_put_string(&w, object, "joint_text", joint_text_names[parallel->joint_text]);
+    return w.status;
 }

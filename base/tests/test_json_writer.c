@@ -133,6 +133,39 @@ static void the_failure_of_a_part_is_that_of_the_whole(void **state)
     assert_int_equal(living, 0);
 }
 
+static void a_reference_is_written_and_stays_with_its_owner(void **state)
+{
+    char *text = NULL;
+    dit_json_writer w = {0};
+    cJSON *owner = cJSON_CreateArray(), *root = dit_json_new_object(&w), *out;
+    (void)state;
+    dit_json_put_int(&w, owner, NULL, 7);
+    dit_json_put_reference(&w, root, "list", owner);
+    dit_json_put_reference(&w, root, "absent", NULL);
+    assert_int_equal(dit_json_finish(&w, root, &out), DIT_OK);
+    assert_int_equal(dit_json_canonical(out, &text), DIT_OK);
+    assert_string_equal(text, "{\"list\":[7]}");
+    free(text);
+    cJSON_Delete(out);
+    assert_int_equal(cJSON_GetArraySize(owner), 1);
+    cJSON_Delete(owner);
+    assert_int_equal(living, 0);
+}
+
+static void a_document_that_failed_leaves_no_file(void **state)
+{
+    const char *path = "/nowhere/is/such/a/folder/record.json";
+    dit_json_writer w = {0};
+    cJSON *root = dit_json_new_object(&w);
+    (void)state;
+    dit_json_put_number(&w, root, "ratio", NAN);
+    assert_fails(dit_json_finish_file(&w, root, path, false), DIT_ERR_NONFINITE, "ratio");
+    w = (dit_json_writer){0};
+    root = dit_json_new_object(&w);
+    assert_int_equal(dit_json_finish_file(&w, root, path, false), DIT_ERR_IO);
+    assert_int_equal(living, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +174,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_failure_stays, hook, unhook),
         cmocka_unit_test_setup_teardown(what_json_rounds_is_refused, hook, unhook),
         cmocka_unit_test_setup_teardown(the_failure_of_a_part_is_that_of_the_whole, hook, unhook),
+        cmocka_unit_test_setup_teardown(a_reference_is_written_and_stays_with_its_owner, hook, unhook),
+        cmocka_unit_test_setup_teardown(a_document_that_failed_leaves_no_file, hook, unhook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
