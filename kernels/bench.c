@@ -11,7 +11,7 @@
 #include "kernels/cpu/cpu.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -242,40 +242,38 @@ static void show_case(const dit_kernel_bench *bench, const dit_kernel_case *c, c
 }
 
 /* Adds "spread_ns": the least, the quartiles, the median and the most of the rounds. */
-static dit_status add_spread(cJSON *item, const dit_summary *spread)
+static void add_spread(dit_json_writer *w, cJSON *item, const dit_summary *spread)
 {
-    cJSON *object = cJSON_AddObjectToObject(item, "spread_ns");
-    if (!object) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
-    DIT_TRY(dit_json_add_int(object, "min", (int64_t)spread->min));
-    DIT_TRY(dit_json_add_int(object, "q1", (int64_t)spread->q1));
-    DIT_TRY(dit_json_add_int(object, "median", (int64_t)spread->median));
-    DIT_TRY(dit_json_add_int(object, "q3", (int64_t)spread->q3));
-    return dit_json_add_int(object, "max", (int64_t)spread->max);
+    cJSON *object = dit_json_put_object(w, item, "spread_ns");
+    dit_json_put_int(w, object, "min", (int64_t)spread->min);
+    dit_json_put_int(w, object, "q1", (int64_t)spread->q1);
+    dit_json_put_int(w, object, "median", (int64_t)spread->median);
+    dit_json_put_int(w, object, "q3", (int64_t)spread->q3);
+    dit_json_put_int(w, object, "max", (int64_t)spread->max);
 }
 
-static dit_status add_timing(cJSON *item, const dit_kernel_case *c, const case_result *r)
+static void add_timing(dit_json_writer *w, cJSON *item, const dit_kernel_case *c, const case_result *r)
 {
-    if (!r->timed) return DIT_OK;
-    DIT_TRY(dit_json_add_int(item, "time_ns", (int64_t)r->time_ns));
-    DIT_TRY(dit_json_add_int(item, "rounds", r->spread.n));
-    DIT_TRY(add_spread(item, &r->spread));
-    if (r->copies) DIT_TRY(dit_json_add_int(item, "copies", r->copies));
-    DIT_TRY(dit_json_add_number(item, "gflop_per_s", r->flop_per_s / 1e9));
-    if (dit_operator_is_compute_bound(c->op)) DIT_TRY(dit_json_add_number(item, "of_peak", r->of_peak));
-    return dit_json_add_number(item, "gb_per_s", r->byte_per_s / 1e9);
+    if (!r->timed) return;
+    dit_json_put_int(w, item, "time_ns", (int64_t)r->time_ns);
+    dit_json_put_int(w, item, "rounds", r->spread.n);
+    add_spread(w, item, &r->spread);
+    if (r->copies) dit_json_put_int(w, item, "copies", r->copies);
+    dit_json_put_number(w, item, "gflop_per_s", r->flop_per_s / 1e9);
+    if (dit_operator_is_compute_bound(c->op)) dit_json_put_number(w, item, "of_peak", r->of_peak);
+    dit_json_put_number(w, item, "gb_per_s", r->byte_per_s / 1e9);
 }
 
-static dit_status add_case(cJSON *cases, const dit_kernel_case *c, const case_result *r)
+static void add_case(dit_json_writer *w, cJSON *cases, const dit_kernel_case *c, const case_result *r)
 {
-    cJSON *item = cJSON_CreateObject();
-    if (!item || !cJSON_AddItemToArray(cases, item)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
-    DIT_TRY(dit_json_add_string(item, "op", dit_case_operator(c)));
-    DIT_TRY(dit_json_add_string(item, "shape", r->shape));
-    if (isfinite(r->error)) DIT_TRY(dit_json_add_number(item, "max_error", r->error));
-    DIT_TRY(dit_json_add_number(item, "tolerance", r->tolerance));
-    if (r->has_lse && isfinite(r->lse_error)) DIT_TRY(dit_json_add_number(item, "lse_error", r->lse_error));
-    DIT_TRY(dit_json_add_string(item, "verdict", r->passed ? "pass" : "fail"));
-    return add_timing(item, c, r);
+    cJSON *item = dit_json_put_object(w, cases, NULL);
+    dit_json_put_string(w, item, "op", dit_case_operator(c));
+    dit_json_put_string(w, item, "shape", r->shape);
+    if (isfinite(r->error)) dit_json_put_number(w, item, "max_error", r->error);
+    dit_json_put_number(w, item, "tolerance", r->tolerance);
+    if (r->has_lse && isfinite(r->lse_error)) dit_json_put_number(w, item, "lse_error", r->lse_error);
+    dit_json_put_string(w, item, "verdict", r->passed ? "pass" : "fail");
+    add_timing(w, item, c, r);
 }
 
 /* The of_peak of each timed case of one operator, in the order of the list. */
@@ -291,50 +289,54 @@ static void summary_collect(peak_summary summary[DIT_OPERATOR_COUNT], const dit_
     summary[op].of_peak[summary[op].count++] = r->of_peak;
 }
 
-static dit_status add_summary(cJSON *report, const peak_summary summary[DIT_OPERATOR_COUNT])
+static void add_summary(dit_json_writer *w, cJSON *report, const peak_summary summary[DIT_OPERATOR_COUNT])
 {
-    cJSON *list = cJSON_AddArrayToObject(report, "summary");
-    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
+    cJSON *list = dit_json_put_array(w, report, "summary");
     for (int op = 0; op < DIT_OPERATOR_COUNT; op++) {
         if (summary[op].count == 0) continue;
         dit_summary s = dit_stats_summarise(summary[op].of_peak, summary[op].count);
-        cJSON *item = cJSON_CreateObject();
-        if (!item || !cJSON_AddItemToArray(list, item)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
-        DIT_TRY(dit_json_add_string(item, "op", dit_operator_name((dit_operator)op)));
-        DIT_TRY(dit_json_add_number(item, "of_peak_median", s.median));
-        DIT_TRY(dit_json_add_number(item, "of_peak_min", s.min));
+        cJSON *item = dit_json_put_object(w, list, NULL);
+        dit_json_put_string(w, item, "op", dit_operator_name((dit_operator)op));
+        dit_json_put_number(w, item, "of_peak_median", s.median);
+        dit_json_put_number(w, item, "of_peak_min", s.min);
     }
-    return DIT_OK;
 }
 
-static dit_status add_ceilings(cJSON *report, const bench_place *place)
+static void add_ceilings(dit_json_writer *w, cJSON *report, const bench_place *place)
 {
-    DIT_TRY(dit_json_add_number(report, "peak_gflop_per_s", dit_kernels_measure_peak_flops(place->pool) / 1e9));
-    if (!place->bench->time) return DIT_OK;
-    return dit_json_add_number(report, "copy_gb_per_s", dit_kernels_measure_bandwidth(place->pool) / 1e9);
+    dit_json_put_number(w, report, "peak_gflop_per_s", dit_kernels_measure_peak_flops(place->pool) / 1e9);
+    if (!place->bench->time) return;
+    dit_json_put_number(w, report, "copy_gb_per_s", dit_kernels_measure_bandwidth(place->pool) / 1e9);
 }
 
 /* Adds what the device says of itself and, where something is timed, its rate at a matrix product. */
 static dit_status add_device(cJSON *report, bench_place *place)
 {
-    cJSON *device = cJSON_AddObjectToObject(report, "device");
-    if (!device) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
-    DIT_TRY(dit_json_add_string(report, "element", dit_dtype_name(place->bench->dtype)));
+    dit_json_writer w = {0};
+    cJSON *device = dit_json_put_object(&w, report, "device");
+    dit_json_put_string(&w, report, "element", dit_dtype_name(place->bench->dtype));
     DIT_TRY(dit_device_describe(place->device, device));
     const cJSON *cache = cJSON_GetObjectItemCaseSensitive(device, "l2_bytes");
     place->cache_bytes = cJSON_IsNumber(cache) ? (int64_t)cache->valuedouble : 0;
-    if (!place->bench->time) return DIT_OK;
+    if (!place->bench->time) return w.status;
     DIT_TRY(dit_bench_gemm_prepare(place->pool, &place->gemm));
-    DIT_TRY(dit_json_add_int(report, "gemm_size", place->gemm.n));
-    return dit_json_add_number(report, "peak_gflop_per_s", place->gemm.flop_per_s / 1e9);
+    dit_json_put_int(&w, report, "gemm_size", place->gemm.n);
+    dit_json_put_number(&w, report, "peak_gflop_per_s", place->gemm.flop_per_s / 1e9);
+    return w.status;
 }
 
 static dit_status add_machine(cJSON *report, bench_place *place)
 {
-    DIT_TRY(dit_json_add_string(report, "backend", place->table->name));
-    DIT_TRY(dit_json_add_string(report, "isa", dit_kernels_isa()));
-    DIT_TRY(dit_json_add_int(report, "threads", place->bench->threads));
-    return place->device ? add_device(report, place) : add_ceilings(report, place);
+    dit_json_writer w = {0};
+    dit_json_put_string(&w, report, "backend", place->table->name);
+    dit_json_put_string(&w, report, "isa", dit_kernels_isa());
+    dit_json_put_int(&w, report, "threads", place->bench->threads);
+    if (place->device) {
+        dit_json_put_status(&w, add_device(report, place));
+        return w.status;
+    }
+    add_ceilings(&w, report, place);
+    return w.status;
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
@@ -347,6 +349,7 @@ typedef struct {
 
 static dit_status run_cases(bench_place *place, cJSON *cases, bench_totals *totals)
 {
+    dit_json_writer w = {0};
     const dit_kernel_case *c;
     for (int i = 0; (c = dit_case_at(DIT_CASES_CHECKED, i)); i++) {
         case_result result = {0};
@@ -354,7 +357,7 @@ static dit_status run_cases(bench_place *place, cJSON *cases, bench_totals *tota
         if (!is_selected(c, place, result.shape)) continue;
         dit_status st = run_case(c, place, &result);
         if (st != DIT_OK) return dit_error_note(st, "%s %s", dit_case_operator(c), result.shape);
-        DIT_TRY(add_case(cases, c, &result));
+        add_case(&w, cases, c, &result);
         show_case(place->bench, c, &result);
         summary_collect(totals->summary, c, &result);
         totals->ran++;
@@ -362,22 +365,22 @@ static dit_status run_cases(bench_place *place, cJSON *cases, bench_totals *tota
         snprintf(totals->first_failure, sizeof totals->first_failure, "%s %s: error %.3g, allowed %.3g",
                  dit_case_operator(c), result.shape, result.error, result.tolerance);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status bench_at(bench_place *place, cJSON *report)
 {
+    dit_json_writer w = {0};
     bench_totals totals = {0};
-    cJSON *cases = cJSON_AddArrayToObject(report, "cases");
-    if (!cases) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the report");
+    cJSON *cases = dit_json_put_array(&w, report, "cases");
     DIT_TRY(add_machine(report, place));
     DIT_TRY(run_cases(place, cases, &totals));
     if (totals.ran == 0) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no kernel case matches '%s'", place->bench->filter);
-    if (place->bench->time) DIT_TRY(add_summary(report, totals.summary));
+    if (place->bench->time) add_summary(&w, report, totals.summary);
     if (totals.failed)
         return DIT_FAIL(DIT_ERR_MISMATCH, "%d of %d kernel cases differ from the reference; the first: %s",
                         totals.failed, totals.ran, totals.first_failure);
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status bench_with(const dit_kernel_bench *bench, const dit_kernels *table, dit_device *device, cJSON *report)

@@ -6,8 +6,8 @@
 #include "kernels/device_impl.h"
 
 #include "base/clock.h"
+#include "base/json_writer.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,9 +175,10 @@ static void host_forget_events(dit_device *device)
 
 static dit_status host_describe(dit_device *device, struct cJSON *out)
 {
+    dit_json_writer w = {0};
     (void)device;
-    if (!cJSON_AddStringToObject(out, "name", "host")) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a device's name");
-    return DIT_OK;
+    dit_json_put_string(&w, out, "name", "host");
+    return w.status;
 }
 
 const dit_device_ops dit_device_host = {

@@ -1,6 +1,6 @@
 #include "engine/attention/balance.h"
 
-#include "base/json.h"
+#include "base/json_writer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,102 +67,85 @@ static balance weigh(const everyone *all)
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-static dit_status add_part(cJSON *parent, const char *key, bool array, cJSON **out)
-{
-    *out = array ? cJSON_AddArrayToObject(parent, key) : cJSON_AddObjectToObject(parent, key);
-    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-}
-
-static dit_status append(cJSON *array, double value)
-{
-    cJSON *item = cJSON_CreateNumber(value);
-    if (item && cJSON_AddItemToArray(array, item)) return DIT_OK;
-    cJSON_Delete(item);
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-}
-
-static dit_status add_switch(cJSON *object, const char *key, bool value)
-{
-    return cJSON_AddBoolToObject(object, key, value) ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-}
-
-static dit_status add_layer(const dit_layer_run *run, cJSON *more)
+static void add_layer(dit_json_writer *w, const dit_layer_run *run, cJSON *more)
 {
     const dit_layer *layer = &run->layer;
     dit_head_cut heads = dit_head_cut_of(layer->heads, layer->kv_heads, run->cut.u);
-    cJSON *part;
-    DIT_TRY(add_part(more, "layer", false, &part));
-    DIT_TRY(dit_json_add_int(part, "tokens", layer->tokens));
-    DIT_TRY(dit_json_add_int(part, "heads", layer->heads));
-    DIT_TRY(dit_json_add_int(part, "kv_heads", layer->kv_heads));
-    DIT_TRY(dit_json_add_int(part, "head_dim", layer->head_dim));
-    DIT_TRY(dit_json_add_int(part, "batch", layer->batch));
-    DIT_TRY(dit_json_add_string(part, "layout", dit_token_layout_name(layer->layout)));
-    DIT_TRY(add_switch(part, "causal", layer->causal));
-    DIT_TRY(add_switch(part, "packed", layer->packed));
-    DIT_TRY(dit_json_add_int(part, "padded_tokens", run->cut.r * run->cut.ring_rows));
-    DIT_TRY(dit_json_add_int(part, "rank_heads", heads.heads));
-    return dit_json_add_int(part, "rank_kv_heads", heads.kv_heads);
+    cJSON *part = dit_json_put_object(w, more, "layer");
+    dit_json_put_int(w, part, "tokens", layer->tokens);
+    dit_json_put_int(w, part, "heads", layer->heads);
+    dit_json_put_int(w, part, "kv_heads", layer->kv_heads);
+    dit_json_put_int(w, part, "head_dim", layer->head_dim);
+    dit_json_put_int(w, part, "batch", layer->batch);
+    dit_json_put_string(w, part, "layout", dit_token_layout_name(layer->layout));
+    dit_json_put_bool(w, part, "causal", layer->causal);
+    dit_json_put_bool(w, part, "packed", layer->packed);
+    dit_json_put_int(w, part, "padded_tokens", run->cut.r * run->cut.ring_rows);
+    dit_json_put_int(w, part, "rank_heads", heads.heads);
+    dit_json_put_int(w, part, "rank_kv_heads", heads.kv_heads);
 }
 
-static dit_status add_hops(const everyone *all, cJSON *part)
+static void add_hops(dit_json_writer *w, const everyone *all, cJSON *part)
 {
-    cJSON *hops, *hop, *list;
-    DIT_TRY(add_part(part, "hops", true, &hops));
+    cJSON *hops = dit_json_put_array(w, part, "hops");
     for (int i = 0; i < all->hops; i++) {
-        hop = cJSON_CreateObject();
-        if (!hop || !cJSON_AddItemToArray(hops, hop)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-        DIT_TRY(add_part(hop, "flops", true, &list));
-        for (int rank = 0; rank < all->size; rank++) DIT_TRY(append(list, hop_of(all, rank, i)->flops));
-        DIT_TRY(add_part(hop, "compute_ns", true, &list));
-        for (int rank = 0; rank < all->size; rank++) DIT_TRY(append(list, (double)hop_of(all, rank, i)->compute_ns));
-        DIT_TRY(add_part(hop, "waiting_ns", true, &list));
-        for (int rank = 0; rank < all->size; rank++) DIT_TRY(append(list, (double)hop_of(all, rank, i)->waiting_ns));
+        cJSON *hop = dit_json_put_object(w, hops, NULL);
+        cJSON *list = dit_json_put_array(w, hop, "flops");
+        for (int rank = 0; rank < all->size; rank++) dit_json_put_number(w, list, NULL, hop_of(all, rank, i)->flops);
+        list = dit_json_put_array(w, hop, "compute_ns");
+        for (int rank = 0; rank < all->size; rank++)
+            dit_json_put_number(w, list, NULL, (double)hop_of(all, rank, i)->compute_ns);
+        list = dit_json_put_array(w, hop, "waiting_ns");
+        for (int rank = 0; rank < all->size; rank++)
+            dit_json_put_number(w, list, NULL, (double)hop_of(all, rank, i)->waiting_ns);
     }
-    return DIT_OK;
 }
 
-static dit_status add_balance(const everyone *all, cJSON *more)
+static void add_balance(dit_json_writer *w, const everyone *all, cJSON *more)
 {
     balance b = weigh(all);
-    cJSON *part, *list;
-    DIT_TRY(add_part(more, "balance", false, &part));
-    DIT_TRY(dit_json_add_number(part, "attention_flops", b.mean * all->size));
-    DIT_TRY(dit_json_add_number(part, "flops_max_over_mean", b.most / b.mean));
-    DIT_TRY(dit_json_add_number(part, "idle_share", 1 - b.mean / b.steps));
-    DIT_TRY(dit_json_add_number(part, "idle_slot_share", (double)b.idle_slots / b.slots));
-    DIT_TRY(dit_json_add_number(part, "waiting_share", b.waiting));
-    DIT_TRY(add_part(part, "rank_flops", true, &list));
-    for (int rank = 0; rank < all->size; rank++) DIT_TRY(append(list, share_of(all, rank)->flops));
-    return add_hops(all, part);
+    cJSON *part = dit_json_put_object(w, more, "balance");
+    dit_json_put_number(w, part, "attention_flops", b.mean * all->size);
+    dit_json_put_number(w, part, "flops_max_over_mean", b.most / b.mean);
+    dit_json_put_number(w, part, "idle_share", 1 - b.mean / b.steps);
+    dit_json_put_number(w, part, "idle_slot_share", (double)b.idle_slots / b.slots);
+    dit_json_put_number(w, part, "waiting_share", b.waiting);
+    cJSON *list = dit_json_put_array(w, part, "rank_flops");
+    for (int rank = 0; rank < all->size; rank++) dit_json_put_number(w, list, NULL, share_of(all, rank)->flops);
+    add_hops(w, all, part);
 }
 
-static dit_status add_check(const everyone *all, double tolerance, cJSON *more, double *rel_l2)
+static void add_check(dit_json_writer *w, const everyone *all, double tolerance, cJSON *more, double *rel_l2)
 {
     double difference = 0, norm = 0;
-    cJSON *part;
-    DIT_TRY(add_part(more, "operator_check", false, &part));
+    cJSON *part = dit_json_put_object(w, more, "operator_check");
     *rel_l2 = -1;
-    if (!share_of(all, 0)->check.done)
-        return dit_json_add_string(part, "reason", "the layer is too large for the plain operator");
+    if (!share_of(all, 0)->check.done) {
+        dit_json_put_string(w, part, "reason", "the layer is too large for the plain operator");
+        return;
+    }
     for (int rank = 0; rank < all->size; rank++) {
         difference += share_of(all, rank)->check.difference;
         norm += share_of(all, rank)->check.norm;
     }
     *rel_l2 = norm > 0 ? sqrt(difference / norm) : sqrt(difference);
-    DIT_TRY(dit_json_add_number(part, "rel_l2", *rel_l2));
-    DIT_TRY(dit_json_add_number(part, "tolerance", tolerance));
-    return add_switch(part, "pass", *rel_l2 <= tolerance);
+    dit_json_put_number(w, part, "rel_l2", *rel_l2);
+    dit_json_put_number(w, part, "tolerance", tolerance);
+    dit_json_put_bool(w, part, "pass", *rel_l2 <= tolerance);
 }
 
 dit_status dit_layer_report(const dit_layer_run *run, const dit_layer_share *own, double tolerance, cJSON *more,
                             double *rel_l2)
 {
+    dit_json_writer w = {0};
     everyone all;
     dit_status st = meet(run, own, &all);
-    if (st == DIT_OK) st = add_layer(run, more);
-    if (st == DIT_OK) st = add_balance(&all, more);
-    if (st == DIT_OK) st = add_check(&all, tolerance, more, rel_l2);
+    if (st == DIT_OK) {
+        add_layer(&w, run, more);
+        add_balance(&w, &all, more);
+        add_check(&w, &all, tolerance, more, rel_l2);
+        st = w.status;
+    }
     free(all.shares);
     free(all.hop_bytes);
     free(all.offsets);

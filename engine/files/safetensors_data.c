@@ -3,7 +3,7 @@
 #include "engine/files/safetensors.h"
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -139,29 +139,28 @@ static int64_t tensor_bytes(const dit_tensor_out *tensor)
 }
 
 /* Adds {"dtype":"F32","shape":[...],"data_offsets":[begin,end]} under the tensor's name. */
-static bool describe(cJSON *header, const dit_tensor_out *tensor, int64_t begin)
+static void describe(dit_json_writer *w, cJSON *header, const dit_tensor_out *tensor, int64_t begin)
 {
-    cJSON *entry = cJSON_AddObjectToObject(header, tensor->name);
-    cJSON *shape = entry ? cJSON_AddArrayToObject(entry, "shape") : NULL;
-    const double offsets[2] = {(double)begin, (double)(begin + tensor_bytes(tensor))};
-    bool good = shape && cJSON_AddStringToObject(entry, "dtype", dit_stored_dtype_name(DIT_STORED_F32));
-    for (int i = 0; good && i < tensor->rank; i++)
-        good = cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)tensor->shape[i]));
-    return good && cJSON_AddItemToObject(entry, "data_offsets", cJSON_CreateDoubleArray(offsets, 2));
+    cJSON *entry = dit_json_put_object(w, header, tensor->name), *shape = dit_json_put_array(w, entry, "shape");
+    dit_json_put_string(w, entry, "dtype", dit_stored_dtype_name(DIT_STORED_F32));
+    for (int i = 0; i < tensor->rank; i++) dit_json_put_int(w, shape, NULL, tensor->shape[i]);
+    cJSON *offsets = dit_json_put_array(w, entry, "data_offsets");
+    dit_json_put_int(w, offsets, NULL, begin);
+    dit_json_put_int(w, offsets, NULL, begin + tensor_bytes(tensor));
 }
 
 static dit_status make_header(const dit_tensor_out *tensors, int count, char **out)
 {
-    cJSON *header = cJSON_CreateObject();
-    bool good = header != NULL;
+    dit_json_writer w = {0};
+    cJSON *header = dit_json_new_object(&w);
     int64_t begin = 0;
-    for (int i = 0; good && i < count; i++) {
-        good = describe(header, &tensors[i], begin);
+    for (int i = 0; i < count; i++) {
+        describe(&w, header, &tensors[i], begin);
         begin += tensor_bytes(&tensors[i]);
     }
-    dit_status st = good ? dit_json_canonical(header, out) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the header");
+    if (w.status == DIT_OK) dit_json_put_status(&w, dit_json_canonical(header, out));
     cJSON_Delete(header);
-    return st;
+    return w.status;
 }
 
 dit_status dit_safetensors_write(const char *path, const dit_tensor_out *tensors, int count)

@@ -1,3 +1,4 @@
+#include "base/json_writer.h"
 #include "engine/golden/golden.h"
 
 #include <math.h>
@@ -14,20 +15,19 @@ double golden_tolerance(const dit_case_platform *platform, double fp32, double t
 
 dit_status golden_add(golden_report *report, const char *name, double error, double tolerance, const char *problem)
 {
-    cJSON *entry = cJSON_CreateObject();
-    if (!entry || !cJSON_AddItemToArray(report->tensors, entry))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a result");
-    DIT_TRY(dit_json_add_string(entry, "name", name));
-    if (!problem) DIT_TRY(dit_json_add_number(entry, "rel_l2", error));
-    DIT_TRY(dit_json_add_number(entry, "tolerance", tolerance));
-    if (problem) DIT_TRY(dit_json_add_string(entry, "reason", problem));
-    if ((!problem && error <= tolerance) || report->failed) return DIT_OK;
+    dit_json_writer w = {0};
+    cJSON *entry = dit_json_put_object(&w, report->tensors, NULL);
+    dit_json_put_string(&w, entry, "name", name);
+    if (!problem) dit_json_put_number(&w, entry, "rel_l2", error);
+    dit_json_put_number(&w, entry, "tolerance", tolerance);
+    if (problem) dit_json_put_string(&w, entry, "reason", problem);
+    if ((!problem && error <= tolerance) || report->failed) return w.status;
     report->failed = true;
     if (problem)
         snprintf(report->reason, sizeof report->reason, "%s: %s", name, problem);
     else
         snprintf(report->reason, sizeof report->reason, "%s: relative L2 %.3g above %.3g", name, error, tolerance);
-    return DIT_OK;
+    return w.status;
 }
 
 /* Relative L2 in double; *finite false when x has NaN or infinity. */

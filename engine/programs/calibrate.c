@@ -14,6 +14,7 @@
 #include "engine/programs/program.h"
 
 #include "base/clock.h"
+#include "base/json_writer.h"
 #include "base/stats.h"
 #include "engine/comm/comm.h"
 #include "engine/timing/timing.h"
@@ -93,7 +94,7 @@ static double time_calls(dit_case_run *run, const dit_kernels *table, const char
     return dit_stats_median(seconds, rounds);
 }
 
-static dit_status add_shape(cJSON *item, const dit_kernel_case *c)
+static void add_shape(dit_json_writer *w, cJSON *item, const dit_kernel_case *c)
 {
     const struct {
         const char *key;
@@ -103,41 +104,42 @@ static dit_status add_shape(cJSON *item, const dit_kernel_case *c)
                  {"rotary", DIT_CASE_ROPE}};
     const char *key;
     int64_t value;
-    DIT_TRY(dit_json_add_string(item, "op", dit_case_operator(c)));
+    dit_json_put_string(w, item, "op", dit_case_operator(c));
     for (int i = 0; dit_case_size(c, i, &key, &value); i++)
-        if (value) DIT_TRY(dit_json_add_int(item, key, value));
+        if (value) dit_json_put_int(w, item, key, value);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (c->flags & marks[i].flag) cJSON_AddBoolToObject(item, marks[i].key, true);
-    return DIT_OK;
-}
-
-static dit_status new_item(cJSON *times, cJSON **out)
-{
-    *out = cJSON_CreateObject();
-    if (*out && cJSON_AddItemToArray(times, *out)) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the times");
+        if (c->flags & marks[i].flag) dit_json_put_bool(w, item, marks[i].key, true);
 }
 
 static dit_status time_shape(const dit_kernel_case *c, const dit_kernels *table, dit_pool *pool, const char *lines,
                              cJSON *times)
 {
+    dit_json_writer w = {0};
     dit_case_run run;
-    cJSON *item;
     DIT_TRY(dit_case_prepare(c, pool, table, table, &run));
     dit_status st = dit_comm_barrier(dit_comm_world());
     double seconds = st == DIT_OK ? time_calls(&run, table, lines) : 0;
     dit_case_release(&run);
     DIT_TRY(st);
     DIT_TRY(mean_over_ranks(&seconds));
-    DIT_TRY(new_item(times, &item));
-    DIT_TRY(add_shape(item, c));
-    return dit_json_add_number(item, "seconds", seconds);
+    cJSON *item = dit_json_put_object(&w, times, NULL);
+    add_shape(&w, item, c);
+    dit_json_put_number(&w, item, "seconds", seconds);
+    return w.status;
+}
+
+static dit_status add_peak(cJSON *times, double flops_per_s)
+{
+    dit_json_writer w = {0};
+    cJSON *item = dit_json_put_object(&w, times, NULL);
+    dit_json_put_string(&w, item, "op", "peak");
+    dit_json_put_number(&w, item, "flops_per_s", flops_per_s);
+    return w.status;
 }
 
 static dit_status time_host_operators(const dit_kernels *table, cJSON *times)
 {
     dit_pool *pool;
-    cJSON *item;
     char *lines = malloc(COLD_BYTES);
     if (!lines) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for clearing the caches");
     memset(lines, 1, COLD_BYTES);
@@ -148,9 +150,7 @@ static dit_status time_host_operators(const dit_kernels *table, cJSON *times)
     }
     double peak = dit_kernels_measure_peak_flops(pool);
     st = mean_over_ranks(&peak);
-    if (st == DIT_OK) st = new_item(times, &item);
-    if (st == DIT_OK) st = dit_json_add_string(item, "op", "peak");
-    if (st == DIT_OK) st = dit_json_add_number(item, "flops_per_s", peak);
+    if (st == DIT_OK) st = add_peak(times, peak);
     const dit_kernel_case *c;
     for (int i = 0; st == DIT_OK && (c = dit_case_at(DIT_CASES_CORE, i)); i++)
         st = time_shape(c, table, pool, lines, times);
@@ -236,8 +236,8 @@ static dit_status time_device_calls(device_timer *t, dit_case_run *run, double *
 
 static dit_status time_device_shape(device_timer *t, const dit_kernel_case *c, cJSON *times)
 {
+    dit_json_writer w = {0};
     dit_case_run run;
-    cJSON *item;
     double seconds = 0;
     DIT_TRY(dit_case_prepare(c, t->pool, t->table, t->host, &run));
     dit_status st = dit_comm_barrier(dit_comm_world());
@@ -245,18 +245,20 @@ static dit_status time_device_shape(device_timer *t, const dit_kernel_case *c, c
     dit_case_release(&run);
     DIT_TRY(st);
     DIT_TRY(mean_over_ranks(&seconds));
-    DIT_TRY(new_item(times, &item));
-    DIT_TRY(add_shape(item, c));
-    return dit_json_add_number(item, "seconds", seconds);
+    cJSON *item = dit_json_put_object(&w, times, NULL);
+    add_shape(&w, item, c);
+    dit_json_put_number(&w, item, "seconds", seconds);
+    return w.status;
 }
 
 static dit_status add_host_time(cJSON *times, const char *op, double seconds)
 {
-    cJSON *item;
+    dit_json_writer w = {0};
     DIT_TRY(mean_over_ranks(&seconds));
-    DIT_TRY(new_item(times, &item));
-    DIT_TRY(dit_json_add_string(item, "op", op));
-    return dit_json_add_number(item, "seconds", seconds);
+    cJSON *item = dit_json_put_object(&w, times, NULL);
+    dit_json_put_string(&w, item, "op", op);
+    dit_json_put_number(&w, item, "seconds", seconds);
+    return w.status;
 }
 
 /* Times the host: how long it takes to issue an operator while the device is busy, and to find the device idle. */
@@ -331,9 +333,9 @@ enum { MESSAGE_KINDS = sizeof message_kinds / sizeof message_kinds[0], MESSAGE_R
 
 static dit_status time_message(message_run *m, int kind, int64_t bytes, cJSON *times)
 {
+    dit_json_writer w = {0};
     double seconds[MESSAGE_ROUNDS], lower;
     int calls = bytes < 65536 ? 20 : 1;
-    cJSON *item;
     for (int i = 0; i < 2; i++) DIT_TRY(message_kinds[kind].call(m, bytes));
     for (int round = 0; round < MESSAGE_ROUNDS; round++) {
         DIT_TRY(dit_comm_barrier(dit_comm_world()));
@@ -344,11 +346,12 @@ static dit_status time_message(message_run *m, int kind, int64_t bytes, cJSON *t
     }
     lower = dit_stats_summarise(seconds, MESSAGE_ROUNDS).q1;
     DIT_TRY(mean_over_ranks(&lower));
-    DIT_TRY(new_item(times, &item));
-    DIT_TRY(dit_json_add_string(item, "op", message_kinds[kind].op));
-    DIT_TRY(dit_json_add_int(item, "bytes", bytes));
-    DIT_TRY(dit_json_add_int(item, "messages", message_kinds[kind].all ? dit_comm_size(m->comm) - 1 : 1));
-    return dit_json_add_number(item, "seconds", lower);
+    cJSON *item = dit_json_put_object(&w, times, NULL);
+    dit_json_put_string(&w, item, "op", message_kinds[kind].op);
+    dit_json_put_int(&w, item, "bytes", bytes);
+    dit_json_put_int(&w, item, "messages", message_kinds[kind].all ? dit_comm_size(m->comm) - 1 : 1);
+    dit_json_put_number(&w, item, "seconds", lower);
+    return w.status;
 }
 
 /* Allocates the buffers and writes them once before they are timed. */
@@ -400,24 +403,20 @@ typedef struct {
     bool few;
 } request;
 
-static dit_status write_times(const request *asked, const cJSON *device, cJSON *times, const char *folder)
+static dit_status write_times(const request *asked, const cJSON *device, const cJSON *times, const char *folder)
 {
+    dit_json_writer w = {0};
     char path[4096];
-    cJSON *record = cJSON_CreateObject();
+    cJSON *record = dit_json_new_object(&w);
     snprintf(path, sizeof path, "%s/record.json", folder);
-    dit_status st = record ? dit_json_add_string(record, "schema", "ditbench.record/1")
-                           : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_KEEP_FIRST(st, dit_json_add_string(record, "program", "calibrate"));
-    DIT_KEEP_FIRST(st, dit_json_add_string(record, "isa", dit_kernels_isa()));
-    if (device) DIT_KEEP_FIRST(st, dit_json_add_string(record, "element", dit_dtype_name(asked->dtype)));
-    if (st == DIT_OK && device && !cJSON_AddItemReferenceToObject(record, "device", (cJSON *)(uintptr_t)device))
-        st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_KEEP_FIRST(st, dit_json_add_int(record, "ranks", dit_comm_size(dit_comm_world())));
-    if (st == DIT_OK && !cJSON_AddItemReferenceToObject(record, "times", times))
-        st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    if (st == DIT_OK) st = dit_json_write_file(record, path, false);
-    cJSON_Delete(record);
-    return st;
+    dit_json_put_string(&w, record, "schema", "ditbench.record/1");
+    dit_json_put_string(&w, record, "program", "calibrate");
+    dit_json_put_string(&w, record, "isa", dit_kernels_isa());
+    if (device) dit_json_put_string(&w, record, "element", dit_dtype_name(asked->dtype));
+    dit_json_put_reference(&w, record, "device", device);
+    dit_json_put_int(&w, record, "ranks", dit_comm_size(dit_comm_world()));
+    dit_json_put_reference(&w, record, "times", times);
+    return dit_json_finish_file(&w, record, path, false);
 }
 
 static dit_status read_request(const dit_json *doc, request *out)

@@ -20,6 +20,7 @@
 #include "engine/programs/program.h"
 
 #include "base/clock.h"
+#include "base/json_writer.h"
 #include "base/label.h"
 #include "engine/comm/comm.h"
 #include "engine/programs/collective.h"
@@ -252,27 +253,26 @@ typedef struct {
     double seconds, algbw, busbw; /* GB/s: 10^9 bytes */
 } row;
 
-static dit_status add_row(bench *b, int operation, bool in_place, const row *r)
+static void add_row(dit_json_writer *w, bench *b, int operation, bool in_place, const row *r)
 {
-    cJSON *item = cJSON_CreateObject();
-    if (!item || !cJSON_AddItemToArray(b->table, item)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(dit_json_add_string(item, "operation", dit_exchange_names()[operation]));
-    DIT_TRY(dit_json_add_int(item, "bytes", r->bytes));
-    DIT_TRY(dit_json_add_string(item, "place", in_place ? "in" : "out"));
-    DIT_TRY(dit_json_add_int(item, "iterations", r->iterations));
-    DIT_TRY(dit_json_add_number(item, "seconds", r->seconds));
-    DIT_TRY(dit_json_add_number(item, "algbw_gb_per_s", r->algbw));
-    DIT_TRY(dit_json_add_number(item, "busbw_gb_per_s", r->busbw));
-    DIT_TRY(dit_json_add_int(item, "wrong", r->wrong));
-    if (dit_comm_rank(dit_comm_world()) != 0) return DIT_OK;
+    cJSON *item = dit_json_put_object(w, b->table, NULL);
+    dit_json_put_string(w, item, "operation", dit_exchange_names()[operation]);
+    dit_json_put_int(w, item, "bytes", r->bytes);
+    dit_json_put_string(w, item, "place", in_place ? "in" : "out");
+    dit_json_put_int(w, item, "iterations", r->iterations);
+    dit_json_put_number(w, item, "seconds", r->seconds);
+    dit_json_put_number(w, item, "algbw_gb_per_s", r->algbw);
+    dit_json_put_number(w, item, "busbw_gb_per_s", r->busbw);
+    dit_json_put_int(w, item, "wrong", r->wrong);
+    if (dit_comm_rank(dit_comm_world()) != 0) return;
     printf("%-14s %12lld  %-5s %11.1f us %9.3f %9.3f GB/s  %s\n", dit_exchange_names()[operation], (long long)r->bytes,
            in_place ? "in" : "out", r->seconds * 1e6, r->algbw, r->busbw, r->wrong ? "WRONG" : "ok");
     fflush(stdout);
-    return DIT_OK;
 }
 
 static dit_status run_size(const call_args *a, int operation)
 {
+    dit_json_writer w = {0};
     bench *b = a->b;
     row r = {.bytes = a->elements * (int64_t)sizeof(float), .iterations = b->config.warmup_runs};
     DIT_TRY(check(a, operation, &r.wrong));
@@ -281,7 +281,8 @@ static dit_status run_size(const call_args *a, int operation)
     DIT_TRY(time_calls(a, operation, r.iterations, &r.seconds));
     r.algbw = r.seconds > 0 ? (double)r.bytes / r.seconds * 1e-9 : 0;
     r.busbw = r.algbw * dit_collective_bus_factor(dit_exchange_names()[operation], b->size);
-    return add_row(b, operation, a->in_place, &r);
+    add_row(&w, b, operation, a->in_place, &r);
+    return w.status;
 }
 
 /* Runs all sizes. A size is cut to whole elements of whole blocks; sizes of no element are left out. */
@@ -395,42 +396,39 @@ static void close_bench(bench *b)
     dit_device_close(b->device);
 }
 
-static dit_status add_result(const bench *b, const dit_case_platform *platform, cJSON *record)
+static void add_result(dit_json_writer *w, const bench *b, const dit_case_platform *platform, cJSON *record)
 {
-    cJSON *result = cJSON_AddObjectToObject(record, "collective");
-    DIT_TRY(dit_json_add_string(result, "axis", dit_axis_name(b->config.axis)));
-    DIT_TRY(dit_json_add_int(result, "ranks", b->size));
-    DIT_TRY(dit_json_add_int(result, "groups", dit_comm_size(dit_comm_world()) / b->size));
-    DIT_TRY(dit_json_add_string(result, "backend", platform->backend));
-    DIT_TRY(dit_json_add_string(result, "transport", dit_comm_transport(b->comm)));
-    DIT_TRY(dit_json_add_int(result, "warmup_runs", b->config.warmup_runs));
-    DIT_TRY(dit_json_add_int(result, "wrong", b->wrong));
-    if (!cJSON_AddItemReferenceToObject(result, "table", b->table))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    cJSON *environment = cJSON_AddObjectToObject(record, "environment");
-    DIT_TRY(dit_json_add_string(environment, "mpi", dit_comm_library()));
-    DIT_TRY(dit_json_add_string(environment, "communicator", dit_comm_transport(b->comm)));
-    DIT_TRY(dit_json_add_string(environment, "version", DITBENCH_VERSION));
-    cJSON *device = b->device ? cJSON_AddObjectToObject(environment, "device") : NULL;
-    return device ? dit_device_describe(b->device, device) : DIT_OK;
+    cJSON *result = dit_json_put_object(w, record, "collective");
+    dit_json_put_string(w, result, "axis", dit_axis_name(b->config.axis));
+    dit_json_put_int(w, result, "ranks", b->size);
+    dit_json_put_int(w, result, "groups", dit_comm_size(dit_comm_world()) / b->size);
+    dit_json_put_string(w, result, "backend", platform->backend);
+    dit_json_put_string(w, result, "transport", dit_comm_transport(b->comm));
+    dit_json_put_int(w, result, "warmup_runs", b->config.warmup_runs);
+    dit_json_put_int(w, result, "wrong", b->wrong);
+    dit_json_put_reference(w, result, "table", b->table);
+    cJSON *environment = dit_json_put_object(w, record, "environment");
+    dit_json_put_string(w, environment, "mpi", dit_comm_library());
+    dit_json_put_string(w, environment, "communicator", dit_comm_transport(b->comm));
+    dit_json_put_string(w, environment, "version", DITBENCH_VERSION);
+    cJSON *device = b->device ? dit_json_put_object(w, environment, "device") : NULL;
+    if (device) dit_json_put_status(w, dit_device_describe(b->device, device));
 }
 
 static dit_status write_record(const bench *b, const dit_case_platform *platform, const char *folder)
 {
     char path[4096], label[64];
-    cJSON *record = cJSON_CreateObject();
+    dit_json_writer w = {0};
+    cJSON *record = dit_json_new_object(&w);
     snprintf(path, sizeof path, "%s/record.json", folder);
     dit_parallel_label(platform->parallel, label);
-    dit_status st = record ? dit_json_add_string(record, "schema", "ditbench.record/1")
-                           : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_KEEP_FIRST(st, dit_json_add_string(record, "evidence", "measured"));
-    DIT_KEEP_FIRST(st, dit_json_add_string(record, "program", "collective"));
-    DIT_KEEP_FIRST(st, dit_json_add_int(record, "world_size", dit_comm_size(dit_comm_world())));
-    if (st == DIT_OK) st = dit_json_add_string(cJSON_AddObjectToObject(record, "mesh"), "label", label);
-    if (st == DIT_OK) st = add_result(b, platform, record);
-    if (st == DIT_OK) st = dit_json_write_file(record, path, false);
-    cJSON_Delete(record);
-    return st;
+    dit_json_put_string(&w, record, "schema", "ditbench.record/1");
+    dit_json_put_string(&w, record, "evidence", "measured");
+    dit_json_put_string(&w, record, "program", "collective");
+    dit_json_put_int(&w, record, "world_size", dit_comm_size(dit_comm_world()));
+    dit_json_put_string(&w, dit_json_put_object(&w, record, "mesh"), "label", label);
+    add_result(&w, b, platform, record);
+    return dit_json_finish_file(&w, record, path, false);
 }
 
 static void print_head(const bench *b)

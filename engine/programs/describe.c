@@ -11,6 +11,7 @@
  * peak of sampling in fp32; communication covers all steps.
  */
 #include "base/footprint.h"
+#include "base/json_writer.h"
 #include "base/label.h"
 #include "engine/case/pipeline.h"
 #include "engine/programs/program.h"
@@ -41,91 +42,88 @@ static dit_status count_run(dit_pipeline *p, description *d)
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
 
-static dit_status add_flops(const dit_pipeline *p, const description *d, cJSON *out)
+static void add_flops(dit_json_writer *w, const dit_pipeline *p, const description *d, cJSON *out)
 {
     double rows = (double)p->partition.batch, forwards = rows * (double)p->kase.steps;
     const double linear = (d->all.linear - d->prepare.linear) / forwards;
     const double attention = (d->all.attention - d->prepare.attention) / forwards;
     const double other = (d->all.other - d->prepare.other) / forwards;
-    cJSON *flops = cJSON_AddObjectToObject(out, "flops");
-    if (!flops) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
-    DIT_TRY(
-        dit_json_add_number(flops, "prepare", (d->prepare.linear + d->prepare.attention + d->prepare.other) / rows));
-    DIT_TRY(dit_json_add_number(flops, "linear", linear));
-    DIT_TRY(dit_json_add_number(flops, "attention", attention));
-    return dit_json_add_number(flops, "other", other);
+    cJSON *flops = dit_json_put_object(w, out, "flops");
+    dit_json_put_number(w, flops, "prepare", (d->prepare.linear + d->prepare.attention + d->prepare.other) / rows);
+    dit_json_put_number(w, flops, "linear", linear);
+    dit_json_put_number(w, flops, "attention", attention);
+    dit_json_put_number(w, flops, "other", other);
 }
 
 static dit_status add_memory(const dit_pipeline *p, cJSON *out)
 {
+    dit_json_writer w = {0};
     int64_t predicted[DIT_MEMORY_CLASS_COUNT];
-    DIT_TRY(dit_json_add_int(out, "memory_peak", p->rt.ledger.total_peak));
-    cJSON *counted = cJSON_AddObjectToObject(out, "memory"),
-          *formula = cJSON_AddObjectToObject(out, "predicted_memory");
+    dit_json_put_int(&w, out, "memory_peak", p->rt.ledger.total_peak);
+    cJSON *counted = dit_json_put_object(&w, out, "memory"),
+          *formula = dit_json_put_object(&w, out, "predicted_memory");
     if (!counted || !formula) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
     dit_memory_predict(&p->rt.parallel, &p->rt.facts, predicted);
     for (int i = 0; i < DIT_MEMORY_CLASS_COUNT; i++) {
         const char *name = dit_memory_class_name((dit_memory_class)i);
-        DIT_TRY(dit_json_add_int(counted, name, p->rt.ledger.peak[i]));
-        DIT_TRY(dit_json_add_int(formula, name, predicted[i]));
+        dit_json_put_int(&w, counted, name, p->rt.ledger.peak[i]);
+        dit_json_put_int(&w, formula, name, predicted[i]);
     }
-    return DIT_OK;
+    return w.status;
 }
 
-static dit_status add_traffic(cJSON *list, dit_volume_place at, const dit_comm_counter *counted,
-                              const dit_volume *predicted)
+static void add_traffic(dit_json_writer *w, cJSON *list, dit_volume_place at, const dit_comm_counter *counted,
+                        const dit_volume *predicted)
 {
-    if (counted->messages == 0 && predicted->messages == 0) return DIT_OK;
-    cJSON *row = cJSON_CreateObject();
-    if (!row || !cJSON_AddItemToArray(list, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
-    DIT_TRY(dit_json_add_string(row, "axis", dit_axis_name(at.axis)));
-    DIT_TRY(dit_json_add_string(row, "collective", dit_collective_name(at.collective)));
-    DIT_TRY(dit_json_add_string(row, "phase", dit_phase_name(at.phase)));
-    DIT_TRY(dit_json_add_int(row, "messages", counted->messages));
-    DIT_TRY(dit_json_add_int(row, "bytes", counted->bytes));
-    DIT_TRY(dit_json_add_int(row, "predicted_messages", predicted->messages));
-    return dit_json_add_int(row, "predicted_bytes", predicted->bytes);
+    if (counted->messages == 0 && predicted->messages == 0) return;
+    cJSON *row = dit_json_put_object(w, list, NULL);
+    dit_json_put_string(w, row, "axis", dit_axis_name(at.axis));
+    dit_json_put_string(w, row, "collective", dit_collective_name(at.collective));
+    dit_json_put_string(w, row, "phase", dit_phase_name(at.phase));
+    dit_json_put_int(w, row, "messages", counted->messages);
+    dit_json_put_int(w, row, "bytes", counted->bytes);
+    dit_json_put_int(w, row, "predicted_messages", predicted->messages);
+    dit_json_put_int(w, row, "predicted_bytes", predicted->bytes);
 }
 
-static dit_status add_communication(const dit_pipeline *p, cJSON *out)
+static void add_communication(dit_json_writer *w, const dit_pipeline *p, cJSON *out)
 {
     dit_volume_table predicted;
-    cJSON *list = cJSON_AddArrayToObject(out, "communication");
-    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
+    cJSON *list = dit_json_put_array(w, out, "communication");
     dit_volume_predict(&p->rt.parallel, &p->rt.facts, p->rank, &predicted);
     for (int i = 0; i < DIT_VOLUME_PLACES; i++) {
         dit_volume_place at = dit_volume_place_of(i);
-        DIT_TRY(add_traffic(list, at, DIT_VOLUME_AT(&p->rt.counters, at), DIT_VOLUME_AT(&predicted, at)));
+        add_traffic(w, list, at, DIT_VOLUME_AT(&p->rt.counters, at), DIT_VOLUME_AT(&predicted, at));
     }
-    return DIT_OK;
 }
 
 static dit_status write_description(const dit_pipeline *p, const description *d, cJSON *out)
 {
+    dit_json_writer w = {0};
     const dit_facts *facts = &p->rt.facts;
     char mesh[64];
     dit_parallel_label(&p->rt.parallel, mesh);
-    DIT_TRY(dit_json_add_string(out, "family", facts->family));
-    DIT_TRY(dit_json_add_string(out, "mesh", mesh));
-    DIT_TRY(dit_json_add_int(out, "rank", p->rank));
-    DIT_TRY(dit_json_add_int(out, "parameters", d->parameters));
-    DIT_TRY(dit_json_add_int(out, "image_tokens", facts->image_tokens));
-    DIT_TRY(dit_json_add_int(out, "text_tokens", facts->text_tokens));
-    DIT_TRY(dit_json_add_int(out, "steps", p->kase.steps));
-    DIT_TRY(dit_json_add_int(out, "forwards_per_step", facts->guidance_branches));
-    DIT_TRY(add_flops(p, d, out));
+    dit_json_put_string(&w, out, "family", facts->family);
+    dit_json_put_string(&w, out, "mesh", mesh);
+    dit_json_put_int(&w, out, "rank", p->rank);
+    dit_json_put_int(&w, out, "parameters", d->parameters);
+    dit_json_put_int(&w, out, "image_tokens", facts->image_tokens);
+    dit_json_put_int(&w, out, "text_tokens", facts->text_tokens);
+    dit_json_put_int(&w, out, "steps", p->kase.steps);
+    dit_json_put_int(&w, out, "forwards_per_step", facts->guidance_branches);
+    add_flops(&w, p, d, out);
     DIT_TRY(add_memory(p, out));
-    return add_communication(p, out);
+    add_communication(&w, p, out);
+    return w.status;
 }
 
-static dit_status write_problem(dit_status problem, cJSON *out)
+static void write_problem(dit_json_writer *w, dit_status problem, cJSON *out)
 {
-    cJSON *error = cJSON_AddObjectToObject(out, "error");
-    if (!error) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
+    cJSON *error = dit_json_put_object(w, out, "error");
     char message[512];
     snprintf(message, sizeof message, "%s", dit_error_last()->message);
-    DIT_TRY(dit_json_add_string(error, "code", dit_status_name(problem)));
-    return dit_json_add_string(error, "message", message);
+    dit_json_put_string(w, error, "code", dit_status_name(problem));
+    dit_json_put_string(w, error, "message", message);
 }
 
 /* Describes the case of an entry, which is read as a document of its own. */
@@ -150,40 +148,40 @@ static dit_status describe_case(const dit_json *doc, const cJSON *entry, const c
 
 static dit_status describe_entry(const dit_json *doc, const cJSON *entry, int index, cJSON *list)
 {
+    dit_json_writer w = {0};
     char at[32];
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "name"));
-    cJSON *out = cJSON_CreateObject();
     snprintf(at, sizeof at, "/cases/%d", index);
-    if (!out || !cJSON_AddItemToArray(list, out)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a description");
-    DIT_TRY(dit_json_add_string(out, "name", name ? name : ""));
+    cJSON *out = dit_json_put_object(&w, list, NULL);
+    dit_json_put_string(&w, out, "name", name ? name : "");
     dit_status st = describe_case(doc, entry, at, out);
-    return st == DIT_OK || st == DIT_ERR_MEMORY ? st : write_problem(st, out);
+    if (st == DIT_ERR_MEMORY) return st;
+    if (st != DIT_OK) write_problem(&w, st, out);
+    return w.status;
 }
 
-static dit_status describe_all(const dit_program_args *args, cJSON *record)
+static dit_status describe_all(const dit_program_args *args, cJSON *list)
 {
     static const char *const keys[] = {"schema", "program", "cases", "platform", NULL};
     const cJSON *cases = NULL, *entry;
     int index = 0;
-    char path[4096];
-    cJSON *list = record ? cJSON_AddArrayToObject(record, "describe") : NULL;
-    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
     DIT_TRY(dit_json_only_keys(args->doc, args->doc->root, "", keys));
     DIT_TRY(dit_json_optional_array(args->doc, args->doc->root, "", "cases", &cases));
     cJSON_ArrayForEach(entry, cases) DIT_TRY(describe_entry(args->doc, entry, index++, list));
-    DIT_TRY(dit_json_add_string(record, "schema", "ditbench.record/1"));
-    DIT_TRY(dit_json_add_string(record, "program", "describe"));
-    snprintf(path, sizeof path, "%s/record.json", args->out_folder);
-    return dit_json_write_file(record, path, false);
+    return DIT_OK;
 }
 
 static dit_status describe_run(const dit_program_args *args, bool *skipped)
 {
+    dit_json_writer w = {0};
+    char path[4096];
     (void)skipped;
-    cJSON *record = cJSON_CreateObject();
-    dit_status st = describe_all(args, record);
-    cJSON_Delete(record);
-    return st;
+    cJSON *record = dit_json_new_object(&w), *list = dit_json_put_array(&w, record, "describe");
+    if (w.status == DIT_OK) dit_json_put_status(&w, describe_all(args, list));
+    dit_json_put_string(&w, record, "schema", "ditbench.record/1");
+    dit_json_put_string(&w, record, "program", "describe");
+    snprintf(path, sizeof path, "%s/record.json", args->out_folder);
+    return dit_json_finish_file(&w, record, path, false);
 }
 
 const dit_program dit_program_describe = {

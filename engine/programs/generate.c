@@ -15,6 +15,7 @@
 
 #include "base/buffer.h"
 #include "base/hash.h"
+#include "base/json_writer.h"
 #include "base/rows.h"
 #include "version.h"
 
@@ -178,22 +179,19 @@ static void picture_name(const generation *g, int64_t image, bool numbered, char
     snprintf(out, NAME_BYTES, "%.*s%s%s", stem, g->file, number, numbered ? "" : ".png");
 }
 
-static dit_status note_picture(generation *g, const char *name, const dit_picture *picture)
+static void note_picture(dit_json_writer *w, generation *g, const char *name, const dit_picture *picture)
 {
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(g->more, "pictures"), *entry = cJSON_CreateObject();
-    if (!entry || !cJSON_AddItemToArray(list, entry)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(dit_json_add_string(entry, "file", name));
-    DIT_TRY(dit_json_add_string(entry, "frames_as",
-                                picture->frames == 1 ? "image"
-                                : g->numbered        ? "numbered"
-                                                     : "animated"));
-    DIT_TRY(dit_json_add_int(entry, "width_px", picture->width));
-    DIT_TRY(dit_json_add_int(entry, "height_px", picture->height));
-    return dit_json_add_int(entry, "num_frames", picture->frames);
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(g->more, "pictures"), *entry = dit_json_put_object(w, list, NULL);
+    dit_json_put_string(w, entry, "file", name);
+    dit_json_put_string(w, entry, "frames_as", picture->frames == 1 ? "image" : g->numbered ? "numbered" : "animated");
+    dit_json_put_int(w, entry, "width_px", picture->width);
+    dit_json_put_int(w, entry, "height_px", picture->height);
+    dit_json_put_int(w, entry, "num_frames", picture->frames);
 }
 
 static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
 {
+    dit_json_writer w = {0};
     const dit_picture_text texts[] = {
         {"Software", "ditbench " DITBENCH_VERSION},
         {"ditbench.case", g->case_text},
@@ -217,7 +215,8 @@ static dit_status write_picture(generation *g, int64_t image, uint8_t *rgb)
     if (numbered && mkdir(path, 0777) != 0 && errno != EEXIST)
         return DIT_FAIL(DIT_ERR_IO, "cannot make folder %s: %s", path, strerror(errno));
     DIT_TRY(numbered ? dit_picture_write_frames(path, &picture) : dit_picture_write(path, &picture));
-    return note_picture(g, name, &picture);
+    note_picture(&w, g, name, &picture);
+    return w.status;
 }
 
 static dit_status decode_all(generation *g)
@@ -249,10 +248,11 @@ static dit_status decode_all(generation *g)
 /* Adds "decode": which ranks decoded, and what rank 0 sent for it. */
 static dit_status describe_decode(generation *g)
 {
-    cJSON *decode = cJSON_AddObjectToObject(g->more, "decode");
-    if (!decode) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(dit_json_add_int(decode, "rows_degree", g->shared ? g->pipeline.rt.parallel.rows_degree : 1));
-    return dit_record_communication(decode, &g->pipeline.rt.counters, &g->predicted);
+    dit_json_writer w = {0};
+    cJSON *decode = dit_json_put_object(&w, g->more, "decode");
+    dit_json_put_int(&w, decode, "rows_degree", g->shared ? g->pipeline.rt.parallel.rows_degree : 1);
+    dit_json_put_status(&w, dit_record_communication(decode, &g->pipeline.rt.counters, &g->predicted));
+    return w.status;
 }
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
@@ -279,56 +279,63 @@ static dit_status digest_of(const dit_safetensors *file, char out[48])
 static dit_status add_origin(cJSON *parent, const char *key, const dit_safetensors *file, const char *path,
                              uint64_t seed)
 {
+    dit_json_writer w = {0};
     char digest[48];
-    cJSON *origin = cJSON_AddObjectToObject(parent, key);
-    if (!origin) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    DIT_TRY(dit_json_add_string(origin, "kind", file ? "safetensors" : "seeded"));
-    if (!file) return dit_json_add_int(origin, "seed", (int64_t)seed);
+    cJSON *origin = dit_json_put_object(&w, parent, key);
+    dit_json_put_string(&w, origin, "kind", file ? "safetensors" : "seeded");
+    if (!file) {
+        dit_json_put_int(&w, origin, "seed", (int64_t)seed);
+        return w.status;
+    }
     DIT_TRY(digest_of(file, digest));
-    DIT_TRY(dit_json_add_string(origin, "path", path));
-    return dit_json_add_string(origin, "digest", digest);
+    dit_json_put_string(&w, origin, "path", path);
+    dit_json_put_string(&w, origin, "digest", digest);
+    return w.status;
 }
 
 static dit_status describe(generation *g)
 {
+    dit_json_writer w = {0};
     const dit_pipeline *p = &g->pipeline;
     const dit_case *kase = &p->kase;
     dit_tensor_view view;
     bool given = p->conditions_file && dit_safetensors_find(p->conditions_file, "latents", &view);
-    cJSON *weights = cJSON_AddObjectToObject(g->more, "weights");
-    if (!weights || !cJSON_AddArrayToObject(g->more, "pictures"))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    cJSON *weights = dit_json_put_object(&w, g->more, "weights");
+    dit_json_put_array(&w, g->more, "pictures");
     DIT_TRY(add_origin(weights, "transformer", p->weights_file, kase->weights_path, kase->weights_seed));
     if (g->decodes) DIT_TRY(add_origin(weights, "vae", g->decoder.file, g->decoder.path, g->decoder.weights.seed));
     DIT_TRY(add_origin(g->more, "conditioning", p->conditions_file, kase->conditions_path, kase->seed));
-    DIT_TRY(dit_json_add_string(g->more, "initial_noise", given ? "safetensors" : "seeded"));
-    DIT_TRY(dit_json_add_string(g->more, "family", p->ops->class_name));
-    return dit_json_add_int(g->more, "steps", kase->steps);
+    dit_json_put_string(&w, g->more, "initial_noise", given ? "safetensors" : "seeded");
+    dit_json_put_string(&w, g->more, "family", p->ops->class_name);
+    dit_json_put_int(&w, g->more, "steps", kase->steps);
+    return w.status;
 }
 
 static dit_status finish(generation *g)
 {
+    dit_json_writer w = {0};
     dit_validation validation = {
         .tolerance = dit_reference_tolerance(g->pipeline.kase.dtype, dit_case_guidance(&g->pipeline.kase)),
         .reason = "one run by hand has no one-rank reference"};
     memcpy(validation.digest, g->digest, sizeof validation.digest);
     if (g->more && g->decodes) {
-        DIT_TRY(dit_json_add_int(g->more, "decode_ns", g->decode_ns));
+        dit_json_put_int(&w, g->more, "decode_ns", g->decode_ns);
         DIT_TRY(describe_decode(g));
-        cJSON *tiling = cJSON_AddObjectToObject(g->more, "tiling");
-        if (!tiling || !cJSON_AddBoolToObject(tiling, "tiled", dit_vae_is_tiled(g->decoder.vae)))
-            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+        cJSON *tiling = dit_json_put_object(&w, g->more, "tiling");
+        dit_json_put_bool(&w, tiling, "tiled", dit_vae_is_tiled(g->decoder.vae));
     } else if (g->more) {
-        DIT_TRY(dit_json_add_string(g->more, "no_picture", "the case names no VAE"));
+        dit_json_put_string(&w, g->more, "no_picture", "the case names no VAE");
     }
-    return dit_record_write(&(dit_record_params){.program = "generate",
-                                                 .kase = &g->pipeline.kase,
-                                                 .rt = &g->pipeline.rt,
-                                                 .attention = dit_attention_name(g->pipeline.model->attention[0]),
-                                                 .own = &g->measured,
-                                                 .validation = &validation,
-                                                 .more = g->more,
-                                                 .out_folder = g->args->out_folder});
+    dit_json_put_status(
+        &w, dit_record_write(&(dit_record_params){.program = "generate",
+                                                  .kase = &g->pipeline.kase,
+                                                  .rt = &g->pipeline.rt,
+                                                  .attention = dit_attention_name(g->pipeline.model->attention[0]),
+                                                  .own = &g->measured,
+                                                  .validation = &validation,
+                                                  .more = g->more,
+                                                  .out_folder = g->args->out_folder}));
+    return w.status;
 }
 
 static dit_status run_traced(void *generator, int64_t *latency_ns)

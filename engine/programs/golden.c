@@ -1,5 +1,6 @@
 /* golden: computes a folder exported from diffusers again and compares tensor by tensor. The table below lists the
  * kinds of folders; engine/golden/ says what each contains. */
+#include "base/json_writer.h"
 #include "engine/comm/comm.h"
 #include "engine/golden/golden.h"
 #include "engine/programs/program.h"
@@ -40,21 +41,17 @@ static dit_status write_verdict(const golden_report *report, const char *folder,
                                 const char *out_folder)
 {
     char path[GOLDEN_PATH];
-    dit_status st = golden_path(out_folder, "record.json", path);
-    cJSON *record = cJSON_CreateObject(), *result = record ? cJSON_AddObjectToObject(record, "golden") : NULL;
-    if (!result) st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    if (st == DIT_OK) st = dit_json_add_string(record, "schema", "ditbench.record/1");
-    if (st == DIT_OK) st = dit_json_add_string(record, "program", "golden");
-    if (st == DIT_OK) st = dit_json_add_string(result, "path", folder);
-    if (st == DIT_OK) st = dit_json_add_string(result, "verdict", verdict);
-    if (st == DIT_OK) st = dit_json_add_string(result, "reason", report->reason);
-    if (st == DIT_OK && cJSON_GetArraySize(report->tensors))
-        st = dit_json_add_number(result, "worst_rel_l2", report->worst);
-    if (st == DIT_OK && !cJSON_AddItemReferenceToObject(result, "tensors", report->tensors))
-        st = DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    if (st == DIT_OK) st = dit_json_write_file(record, path, false);
-    cJSON_Delete(record);
-    return st;
+    DIT_TRY(golden_path(out_folder, "record.json", path));
+    dit_json_writer w = {0};
+    cJSON *record = dit_json_new_object(&w), *result = dit_json_put_object(&w, record, "golden");
+    dit_json_put_string(&w, record, "schema", "ditbench.record/1");
+    dit_json_put_string(&w, record, "program", "golden");
+    dit_json_put_string(&w, result, "path", folder);
+    dit_json_put_string(&w, result, "verdict", verdict);
+    dit_json_put_string(&w, result, "reason", report->reason);
+    if (cJSON_GetArraySize(report->tensors)) dit_json_put_number(&w, result, "worst_rel_l2", report->worst);
+    dit_json_put_reference(&w, result, "tensors", report->tensors);
+    return dit_json_finish_file(&w, record, path, false);
 }
 
 static dit_status check_folder(golden_report *report, const char *folder, const dit_case_platform *platform,

@@ -1,6 +1,7 @@
 /* kernel: checks and times operators, in one process. */
 #include "engine/programs/program.h"
 
+#include "base/json_writer.h"
 #include "base/words.h"
 #include "kernels/device.h"
 
@@ -43,30 +44,27 @@ static bool is_absent(const dit_kernel_bench *bench, char *reason, size_t size)
 
 static dit_status run_bench(const dit_kernel_bench *bench, cJSON *report, bool *skipped)
 {
+    dit_json_writer w = {0};
     char reason[512];
     *skipped = is_absent(bench, reason, sizeof reason);
     if (!*skipped) return dit_kernels_bench(bench, report);
     printf("skipped: %s\n", reason);
-    return dit_json_add_string(report, "skipped", reason);
+    dit_json_put_string(&w, report, "skipped", reason);
+    return w.status;
 }
 
 static dit_status kernel_run(const dit_program_args *args, bool *skipped)
 {
     dit_kernel_bench bench = {.backend = "cpu", .progress = print_line};
+    dit_json_writer w = {0};
     char path[4096];
-    dit_status st;
     DIT_TRY(read_bench(args->doc, &bench));
-    cJSON *record = cJSON_CreateObject(), *report = record ? cJSON_AddObjectToObject(record, "kernels") : NULL;
-    if (!report) {
-        cJSON_Delete(record);
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    }
-    st = run_bench(&bench, report, skipped);
+    cJSON *record = dit_json_new_object(&w), *report = dit_json_put_object(&w, record, "kernels");
+    dit_status st = w.status == DIT_OK ? run_bench(&bench, report, skipped) : w.status;
     snprintf(path, sizeof path, "%s/record.json", args->out_folder);
-    DIT_KEEP_FIRST(st, dit_json_add_string(record, "schema", "ditbench.record/1"));
-    DIT_KEEP_FIRST(st, dit_json_add_string(record, "program", "kernel"));
-    DIT_KEEP_FIRST(st, dit_json_write_file(record, path, false));
-    cJSON_Delete(record);
+    dit_json_put_string(&w, record, "schema", "ditbench.record/1");
+    dit_json_put_string(&w, record, "program", "kernel");
+    DIT_KEEP_FIRST(st, dit_json_finish_file(&w, record, path, false)); /* a mismatch leaves a record, too */
     return st;
 }
 

@@ -6,6 +6,7 @@
  * from the one decoded whole, where the machine has the memory for that.
  */
 #include "base/hash.h"
+#include "base/json_writer.h"
 #include "base/rng.h"
 #include "base/rows.h"
 #include "engine/case/case.h"
@@ -308,15 +309,17 @@ static dit_status validate(const decoding *d, const dit_program_args *args, dit_
     return dit_safetensors_write(path, &tensor, 1);
 }
 
-static dit_status describe_tiling(const decoding *d, cJSON *more)
+static void describe_tiling(dit_json_writer *w, const decoding *d, cJSON *more)
 {
-    cJSON *tiling = cJSON_AddObjectToObject(more, "tiling");
-    if (!tiling || !cJSON_AddBoolToObject(tiling, "tiled", d->was_tiled))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    if (d->has_untiled) return dit_json_add_number(tiling, "untiled_rel_l2", d->untiled_rel_l2);
-    if (d->was_tiled) return dit_json_add_string(tiling, "reason", d->untiled_reason);
-    return dit_json_add_string(tiling, "reason",
-                               d->tiling ? "the latents fit into one tile" : "the case asks for none");
+    cJSON *tiling = dit_json_put_object(w, more, "tiling");
+    dit_json_put_bool(w, tiling, "tiled", d->was_tiled);
+    if (d->has_untiled)
+        dit_json_put_number(w, tiling, "untiled_rel_l2", d->untiled_rel_l2);
+    else if (d->was_tiled)
+        dit_json_put_string(w, tiling, "reason", d->untiled_reason);
+    else
+        dit_json_put_string(w, tiling, "reason",
+                            d->tiling ? "the latents fit into one tile" : "the case asks for none");
 }
 
 /* What each rank sends; nothing where one decodes alone. */
@@ -332,10 +335,12 @@ static dit_status predict(const decoding *d, int ranks, dit_volume_table *out)
 
 static dit_status write_record(const decoding *d, const dit_program_args *args, const dit_validation *validation)
 {
+    dit_json_writer w = {0};
     int ranks = dit_parallel_world_size(&d->rt.parallel);
     dit_volume_table *predicted = calloc((size_t)ranks, sizeof *predicted);
     dit_status st = predicted ? predict(d, ranks, predicted) : DIT_FAIL(DIT_ERR_MEMORY, "no memory");
-    if (st == DIT_OK) st = describe_tiling(d, d->more);
+    describe_tiling(&w, d, d->more);
+    DIT_KEEP_FIRST(st, w.status);
     if (st == DIT_OK)
         st = dit_record_write(&(dit_record_params){.program = "vae_decode",
                                                    .kase = &d->kase,

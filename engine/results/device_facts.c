@@ -1,5 +1,6 @@
 #include "engine/results/device_facts.h"
 
+#include "base/json_writer.h"
 #include <string.h>
 
 /* The reasons for lowered clocks that mean a limit under load; a device also lowers its clocks when it rests, or by
@@ -27,13 +28,13 @@ static unsigned reasons_of(const cJSON *facts)
 /* Reads the device's state. Whatever the device does not tell is left out: that must not end a measurement. */
 static dit_status take(const dit_runtime *rt, cJSON **out)
 {
+    dit_json_writer w = {0};
     cJSON_Delete(*out);
-    *out = cJSON_CreateObject();
-    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for what a device is");
-    if (dit_device_describe(rt->device, *out) == DIT_OK) return DIT_OK;
-    dit_status st = dit_json_add_string(*out, "error", dit_error_last()->message);
+    *out = dit_json_new_object(&w);
+    if (w.status != DIT_OK || dit_device_describe(rt->device, *out) == DIT_OK) return w.status;
+    dit_json_put_string(&w, *out, "error", dit_error_last()->message);
     dit_error_clear();
-    return st;
+    return w.status;
 }
 
 dit_status dit_device_facts_begin(const dit_runtime *rt, cJSON **state)

@@ -1,5 +1,7 @@
 #include "engine/results/timeline.h"
 
+#include "base/json_writer.h"
+
 #include "engine/results/trace_file.h"
 
 #include <stdlib.h>
@@ -29,7 +31,7 @@ static timeline_row describe(const dit_runtime *rt, const dit_trace *trace, int6
     };
 }
 
-static dit_status add_row(cJSON *list, int rank, const timeline_row *row)
+static void add_row(dit_json_writer *w, cJSON *list, int rank, const timeline_row *row)
 {
     const struct {
         const char *key;
@@ -49,41 +51,37 @@ static dit_status add_row(cJSON *list, int rank, const timeline_row *row)
         {"clock_offset_ns", row->clock.offset_ns},
         {"clock_uncertainty_ns", row->clock.uncertainty_ns},
     };
-    cJSON *object = cJSON_CreateObject();
-    if (!object || !cJSON_AddItemToArray(list, object)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    cJSON *object = dit_json_put_object(w, list, NULL);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        DIT_TRY(dit_json_add_int(object, members[i].key, members[i].value));
-    return DIT_OK;
+        dit_json_put_int(w, object, members[i].key, members[i].value);
 }
 
-static dit_status add_rows(cJSON *record, const timeline_row *rows, int size, const char *digest)
+static void add_rows(dit_json_writer *w, cJSON *record, const timeline_row *rows, int size, const char *digest)
 {
     int64_t longest = 0;
-    cJSON *trace = record ? cJSON_AddObjectToObject(record, "trace") : NULL;
-    if (!record) return DIT_OK;
-    if (!trace) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    if (!record) return;
+    cJSON *trace = dit_json_put_object(w, record, "trace");
     for (int rank = 0; rank < size; rank++)
         if (rows[rank].latency_ns > longest) longest = rows[rank].latency_ns;
-    DIT_TRY(dit_json_add_string(trace, "file", "trace.json"));
-    DIT_TRY(dit_json_add_string(trace, "digest", digest));
-    DIT_TRY(dit_json_add_int(trace, "latency_ns", longest));
-    cJSON *list = cJSON_AddArrayToObject(trace, "ranks");
-    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
-    for (int rank = 0; rank < size; rank++) DIT_TRY(add_row(list, rank, &rows[rank]));
-    return DIT_OK;
+    dit_json_put_string(w, trace, "file", "trace.json");
+    dit_json_put_string(w, trace, "digest", digest);
+    dit_json_put_int(w, trace, "latency_ns", longest);
+    cJSON *list = dit_json_put_array(w, trace, "ranks");
+    for (int rank = 0; rank < size; rank++) add_row(w, list, rank, &rows[rank]);
 }
 
 static dit_status add_trace(cJSON *record, const timeline_row *own, const char *digest)
 {
+    dit_json_writer w = {0};
     dit_comm *world = dit_comm_world();
     char *rows = NULL;
     int64_t *offsets = calloc((size_t)dit_comm_size(world) + 1, sizeof *offsets);
     dit_status st = offsets ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %d traces", dit_comm_size(world));
     if (st == DIT_OK) st = dit_comm_collect(world, own, sizeof *own, &rows, offsets);
-    if (st == DIT_OK) st = add_rows(record, (const timeline_row *)(const void *)rows, dit_comm_size(world), digest);
+    if (st == DIT_OK) add_rows(&w, record, (const timeline_row *)(const void *)rows, dit_comm_size(world), digest);
     free(rows);
     free(offsets);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }
 
 static dit_status take(const dit_timeline_params *params, dit_trace *trace, cJSON *record)

@@ -1,5 +1,7 @@
 #include "engine/sim/denoise.h"
 
+#include "base/json_writer.h"
+
 #include "engine/attention/attention.h"
 #include "engine/case/pipeline.h"
 #include "engine/sim/report.h"
@@ -49,14 +51,16 @@ static double slowest_seconds(const report *r, int world_size)
 /* Adds "simulation", which says how the numbers came about. */
 static dit_status describe(const report *r, int world_size, cJSON *more)
 {
+    dit_json_writer w = {0};
     cJSON *simulation;
     DIT_TRY(dit_sim_describe(r->sim, r->ranks, world_size, r->outcome->steps, more, &simulation));
-    if (r->outcome->alike > 0) DIT_TRY(dit_json_add_number(simulation, "steps_alike", r->outcome->alike));
-    if (r->outcome->layers) DIT_TRY(dit_json_add_int(simulation, "layers_simulated", r->outcome->layers));
-    if (r->outcome->hops) DIT_TRY(dit_json_add_int(simulation, "hops_simulated", r->outcome->hops));
-    DIT_TRY(dit_json_add_int(simulation, "text_encoder_ns", (int64_t)(r->serial->text_encoder_s * 1e9 + 0.5)));
-    DIT_TRY(dit_json_add_int(simulation, "denoise_ns", (int64_t)(slowest_seconds(r, world_size) * 1e9 + 0.5)));
-    return dit_json_add_int(simulation, "vae_decode_ns", (int64_t)(r->serial->vae_decode_s * 1e9 + 0.5));
+    if (r->outcome->alike > 0) dit_json_put_number(&w, simulation, "steps_alike", r->outcome->alike);
+    if (r->outcome->layers) dit_json_put_int(&w, simulation, "layers_simulated", r->outcome->layers);
+    if (r->outcome->hops) dit_json_put_int(&w, simulation, "hops_simulated", r->outcome->hops);
+    dit_json_put_int(&w, simulation, "text_encoder_ns", (int64_t)(r->serial->text_encoder_s * 1e9 + 0.5));
+    dit_json_put_int(&w, simulation, "denoise_ns", (int64_t)(slowest_seconds(r, world_size) * 1e9 + 0.5));
+    dit_json_put_int(&w, simulation, "vae_decode_ns", (int64_t)(r->serial->vae_decode_s * 1e9 + 0.5));
+    return w.status;
 }
 
 /* Adds what comes around the denoising: weights and time to every rank, the decode's memory to the first one. */
@@ -122,6 +126,7 @@ done:
 /* Writes the record of the whole case: all of its steps and blocks are counted on one rank. */
 static dit_status write_report(const report *r)
 {
+    dit_json_writer w = {0};
     dit_pipeline whole = {0};
     dit_guest guest = dit_sim_guest(r->sim);
     cJSON *simulation = cJSON_DetachItemFromObjectCaseSensitive(r->doc->root, "simulation");
@@ -131,8 +136,8 @@ static dit_status write_report(const report *r)
         st = write_record(r, &whole);
     }
     dit_pipeline_release(&whole);
-    cJSON_AddItemToObject(r->doc->root, "simulation", simulation);
-    return st;
+    dit_json_put_item(&w, r->doc->root, "simulation", simulation);
+    return st == DIT_OK ? w.status : st;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

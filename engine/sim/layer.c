@@ -1,5 +1,7 @@
 #include "engine/sim/layer.h"
 
+#include "base/json_writer.h"
+
 #include "engine/attention/balance.h"
 #include "engine/case/case.h"
 #include "engine/case/platform.h"
@@ -137,10 +139,11 @@ static void take_measurement(sim_layer *p)
 
 static dit_status describe(const sim_layer *p, const dit_measurement *ranks, cJSON *more)
 {
+    dit_json_writer w = {0};
     cJSON *simulation;
     DIT_TRY(dit_sim_describe(p->sim, ranks, dit_comm_size(dit_comm_world()), p->forwards + 1, more, &simulation));
-    if (cJSON_AddBoolToObject(simulation, "steady", p->steady)) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    dit_json_put_bool(&w, simulation, "steady", p->steady);
+    return w.status;
 }
 
 static dit_status write_record(const sim_layer *p, const dit_measurement *ranks, cJSON *more)

@@ -1,5 +1,7 @@
 #include "engine/sim/report.h"
 
+#include "base/json_writer.h"
+
 #include "engine/case/case.h"
 #include "engine/sim/account.h"
 
@@ -7,10 +9,11 @@
 
 dit_status dit_sim_hash_case(const dit_json *doc, char out[33])
 {
+    dit_json_writer w = {0};
     cJSON *simulation = cJSON_DetachItemFromObjectCaseSensitive(doc->root, "simulation");
     dit_status st = dit_case_hash(doc, out);
-    cJSON_AddItemToObject(doc->root, "simulation", simulation);
-    return st;
+    dit_json_put_item(&w, doc->root, "simulation", simulation);
+    return st == DIT_OK ? w.status : st;
 }
 
 dit_status dit_sim_meet(const dit_measurement *own, dit_measurement **out)
@@ -33,15 +36,16 @@ dit_status dit_sim_meet(const dit_measurement *own, dit_measurement **out)
 dit_status dit_sim_describe(const dit_sim *sim, const dit_measurement *ranks, int world_size, int repeats, cJSON *more,
                             cJSON **out)
 {
+    dit_json_writer w = {0};
     int64_t messages = 0;
-    *out = cJSON_AddObjectToObject(more, "simulation");
-    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the record");
+    *out = dit_json_put_object(&w, more, "simulation");
     for (int rank = 0; rank < world_size; rank++) messages += dit_sim_counted_messages(&ranks[rank].iteration[0]);
-    DIT_TRY(dit_json_add_string(*out, "accelerator", dit_sim_accelerator(sim)));
-    DIT_TRY(dit_json_add_string(*out, "profile", dit_sim_profile(sim)));
-    DIT_TRY(dit_json_add_int(*out, "element_bytes", dit_sim_element_bytes(sim)));
-    DIT_TRY(dit_json_add_int(*out, "steps_simulated", repeats));
-    return dit_json_add_int(*out, "messages", messages);
+    dit_json_put_string(&w, *out, "accelerator", dit_sim_accelerator(sim));
+    dit_json_put_string(&w, *out, "profile", dit_sim_profile(sim));
+    dit_json_put_int(&w, *out, "element_bytes", dit_sim_element_bytes(sim));
+    dit_json_put_int(&w, *out, "steps_simulated", repeats);
+    dit_json_put_int(&w, *out, "messages", messages);
+    return w.status;
 }
 
 dit_status dit_sim_check_memory(const dit_sim *sim, const dit_measurement *ranks, int world_size)

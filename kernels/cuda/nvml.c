@@ -1,6 +1,6 @@
 #include "kernels/cuda/nvml.h"
 
-#include "base/json.h"
+#include "base/json_writer.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -85,99 +85,88 @@ static void close_library(const nvml *n)
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 
-static dit_status add_unsigned(cJSON *out, const char *key, bool known, double value)
+static void add_unsigned(dit_json_writer *w, cJSON *out, const char *key, bool known, double value)
 {
-    return known ? dit_json_add_number(out, key, value) : DIT_OK;
+    if (known) dit_json_put_number(w, out, key, value);
 }
 
-static dit_status new_object(cJSON *out, const char *key, cJSON **object)
-{
-    *object = cJSON_AddObjectToObject(out, key);
-    return *object ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", key);
-}
-
-static dit_status add_driver(const nvml *n, cJSON *out)
+static void add_driver(dit_json_writer *w, const nvml *n, cJSON *out)
 {
     char version[80] = "";
     nvml_return (*call)(char *, unsigned) = function(n, "nvmlSystemGetDriverVersion");
-    if (!call || call(version, sizeof version) != 0) return DIT_OK;
-    return dit_json_add_string(out, "driver", version);
+    if (!call || call(version, sizeof version) != 0) return;
+    dit_json_put_string(w, out, "driver", version);
 }
 
-static dit_status add_clocks(const nvml *n, cJSON *out)
+static void add_clocks(dit_json_writer *w, const nvml *n, cJSON *out)
 {
     unsigned value = 0;
-    cJSON *clocks;
-    DIT_TRY(new_object(out, "clocks_mhz", &clocks));
+    cJSON *clocks = dit_json_put_object(w, out, "clocks_mhz");
     bool known = ask_of(n, "nvmlDeviceGetClockInfo", CLOCK_SM, &value);
-    DIT_TRY(add_unsigned(clocks, "sm", known, value));
+    add_unsigned(w, clocks, "sm", known, value);
     known = ask_of(n, "nvmlDeviceGetMaxClockInfo", CLOCK_SM, &value);
-    DIT_TRY(add_unsigned(clocks, "sm_max", known, value));
+    add_unsigned(w, clocks, "sm_max", known, value);
     known = ask_of(n, "nvmlDeviceGetClockInfo", CLOCK_MEMORY, &value);
-    DIT_TRY(add_unsigned(clocks, "memory", known, value));
+    add_unsigned(w, clocks, "memory", known, value);
     known = ask_of(n, "nvmlDeviceGetMaxClockInfo", CLOCK_MEMORY, &value);
-    return add_unsigned(clocks, "memory_max", known, value);
+    add_unsigned(w, clocks, "memory_max", known, value);
 }
 
-static dit_status add_power(const nvml *n, cJSON *out)
+static void add_power(dit_json_writer *w, const nvml *n, cJSON *out)
 {
     unsigned value = 0;
     bool known = ask(n, "nvmlDeviceGetPowerUsage", &value); /* mW */
-    DIT_TRY(add_unsigned(out, "power_w", known, value / 1000.0));
+    add_unsigned(w, out, "power_w", known, value / 1000.0);
     known = ask(n, "nvmlDeviceGetEnforcedPowerLimit", &value);
-    DIT_TRY(add_unsigned(out, "power_limit_w", known, value / 1000.0));
+    add_unsigned(w, out, "power_limit_w", known, value / 1000.0);
     known = ask_of(n, "nvmlDeviceGetTemperature", SENSOR_GPU, &value);
-    return add_unsigned(out, "temperature_c", known, value);
+    add_unsigned(w, out, "temperature_c", known, value);
 }
 
-static dit_status add_throttle(const nvml *n, cJSON *out)
+static void add_throttle(dit_json_writer *w, const nvml *n, cJSON *out)
 {
     unsigned long long reasons = 0;
     nvml_return (*call)(nvml_device, unsigned long long *) = function(n, "nvmlDeviceGetCurrentClocksEventReasons");
     if (!call) call = function(n, "nvmlDeviceGetCurrentClocksThrottleReasons"); /* its name before driver 535 */
-    if (!call || call(n->device, &reasons) != 0) return DIT_OK;
-    cJSON *list = cJSON_AddArrayToObject(out, "throttle_reasons");
-    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for throttle_reasons");
+    if (!call || call(n->device, &reasons) != 0) return;
+    cJSON *list = dit_json_put_array(w, out, "throttle_reasons");
     for (int i = 0; i < THROTTLE_WORDS; i++)
-        if (reasons & throttle_words[i].bit) cJSON_AddItemToArray(list, cJSON_CreateString(throttle_words[i].word));
-    return DIT_OK;
+        if (reasons & throttle_words[i].bit) dit_json_put_string(w, list, NULL, throttle_words[i].word);
 }
 
-static dit_status add_ecc_count(const nvml *n, cJSON *ecc, const char *key, int type, int counter)
+static void add_ecc_count(dit_json_writer *w, const nvml *n, cJSON *ecc, const char *key, int type, int counter)
 {
     unsigned long long count = 0;
     nvml_return (*call)(nvml_device, int, int, unsigned long long *) = function(n, "nvmlDeviceGetTotalEccErrors");
     bool known = call && call(n->device, type, counter, &count) == 0;
-    return add_unsigned(ecc, key, known, (double)count);
+    add_unsigned(w, ecc, key, known, (double)count);
 }
 
-static dit_status add_ecc(const nvml *n, cJSON *out)
+static void add_ecc(dit_json_writer *w, const nvml *n, cJSON *out)
 {
     unsigned now = 0, after_reboot = 0;
     nvml_return (*mode)(nvml_device, unsigned *, unsigned *) = function(n, "nvmlDeviceGetEccMode");
-    cJSON *ecc;
-    if (!mode || mode(n->device, &now, &after_reboot) != 0) return DIT_OK;
-    DIT_TRY(new_object(out, "ecc", &ecc));
-    cJSON_AddBoolToObject(ecc, "on", now == 1);
-    DIT_TRY(add_ecc_count(n, ecc, "corrected", ECC_CORRECTED, ECC_VOLATILE));
-    DIT_TRY(add_ecc_count(n, ecc, "uncorrected", ECC_UNCORRECTED, ECC_VOLATILE));
-    DIT_TRY(add_ecc_count(n, ecc, "corrected_ever", ECC_CORRECTED, ECC_AGGREGATE));
-    return add_ecc_count(n, ecc, "uncorrected_ever", ECC_UNCORRECTED, ECC_AGGREGATE);
+    if (!mode || mode(n->device, &now, &after_reboot) != 0) return;
+    cJSON *ecc = dit_json_put_object(w, out, "ecc");
+    dit_json_put_bool(w, ecc, "on", now == 1);
+    add_ecc_count(w, n, ecc, "corrected", ECC_CORRECTED, ECC_VOLATILE);
+    add_ecc_count(w, n, ecc, "uncorrected", ECC_UNCORRECTED, ECC_VOLATILE);
+    add_ecc_count(w, n, ecc, "corrected_ever", ECC_CORRECTED, ECC_AGGREGATE);
+    add_ecc_count(w, n, ecc, "uncorrected_ever", ECC_UNCORRECTED, ECC_AGGREGATE);
 }
 
-static dit_status add_pcie(const nvml *n, cJSON *out)
+static void add_pcie(dit_json_writer *w, const nvml *n, cJSON *out)
 {
     unsigned value = 0;
-    cJSON *pcie;
-    DIT_TRY(new_object(out, "pcie", &pcie));
+    cJSON *pcie = dit_json_put_object(w, out, "pcie");
     bool known = ask(n, "nvmlDeviceGetCurrPcieLinkGeneration", &value);
-    DIT_TRY(add_unsigned(pcie, "generation", known, value));
+    add_unsigned(w, pcie, "generation", known, value);
     known = ask(n, "nvmlDeviceGetMaxPcieLinkGeneration", &value);
-    DIT_TRY(add_unsigned(pcie, "generation_max", known, value));
+    add_unsigned(w, pcie, "generation_max", known, value);
     known = ask(n, "nvmlDeviceGetCurrPcieLinkWidth", &value);
-    DIT_TRY(add_unsigned(pcie, "width", known, value));
+    add_unsigned(w, pcie, "width", known, value);
     known = ask(n, "nvmlDeviceGetMaxPcieLinkWidth", &value);
-    return add_unsigned(pcie, "width_max", known, value);
+    add_unsigned(w, pcie, "width_max", known, value);
 }
 
 /* Counts the different devices that the links lead to: switches or GPUs. */
@@ -196,42 +185,45 @@ static int count_peers(const nvml *n, const unsigned *links, int count)
     return different;
 }
 
-static dit_status add_nvlink(const nvml *n, cJSON *out)
+static void add_nvlink(dit_json_writer *w, const nvml *n, cJSON *out)
 {
     unsigned links[MOST_LINKS], on = 0, version = 0;
     int count = 0, present = 0;
     nvml_return (*call)(nvml_device, unsigned, unsigned *) = function(n, "nvmlDeviceGetNvLinkState");
-    cJSON *nvlink;
     for (unsigned link = 0; call && link < MOST_LINKS; link++) {
         if (call(n->device, link, &on) != 0) continue;
         present++;
         if (on) links[count++] = link;
     }
-    if (!present) return DIT_OK;
-    DIT_TRY(new_object(out, "nvlink", &nvlink));
-    DIT_TRY(dit_json_add_int(nvlink, "links", present));
-    DIT_TRY(dit_json_add_int(nvlink, "links_active", count));
-    DIT_TRY(dit_json_add_int(nvlink, "peers", count_peers(n, links, count)));
+    if (!present) return;
+    cJSON *nvlink = dit_json_put_object(w, out, "nvlink");
+    dit_json_put_int(w, nvlink, "links", present);
+    dit_json_put_int(w, nvlink, "links_active", count);
+    dit_json_put_int(w, nvlink, "peers", count_peers(n, links, count));
     bool known = count && ask_of(n, "nvmlDeviceGetNvLinkVersion", (int)links[0], &version);
-    return add_unsigned(nvlink, "version", known, version);
+    add_unsigned(w, nvlink, "version", known, version);
 }
 
-static dit_status add_facts(const nvml *n, cJSON *out)
+static void add_facts(dit_json_writer *w, const nvml *n, cJSON *out)
 {
-    DIT_TRY(add_driver(n, out));
-    DIT_TRY(add_clocks(n, out));
-    DIT_TRY(add_power(n, out));
-    DIT_TRY(add_throttle(n, out));
-    DIT_TRY(add_ecc(n, out));
-    DIT_TRY(add_pcie(n, out));
-    return add_nvlink(n, out);
+    add_driver(w, n, out);
+    add_clocks(w, n, out);
+    add_power(w, n, out);
+    add_throttle(w, n, out);
+    add_ecc(w, n, out);
+    add_pcie(w, n, out);
+    add_nvlink(w, n, out);
 }
 
 dit_status cuda_nvml_describe(const char *pci_bus_id, cJSON *out)
 {
+    dit_json_writer w = {0};
     nvml n = {0};
     const char *why_not = open_library(&n, pci_bus_id);
-    dit_status st = why_not ? dit_json_add_string(out, "nvml", why_not) : add_facts(&n, out);
+    if (why_not)
+        dit_json_put_string(&w, out, "nvml", why_not);
+    else
+        add_facts(&w, &n, out);
     close_library(&n);
-    return st;
+    return w.status;
 }
