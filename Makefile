@@ -102,7 +102,7 @@ $(BUILD)/tests/%: FILE_CFLAGS += -DDITBENCH_SOURCE_DIR='"$(CURDIR)"'
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 # The pages keep their folders, so that the links between them work.
-PAGES := LICENSE README.md CHANGELOG.md CITATION.cff VERSION $(wildcard docs/*.md */README.md results/*/README.md results/schema/*.md)
+PAGES := LICENSE README.md CHANGELOG.md CITATION.cff VERSION $(wildcard docs/*.md */README.md */*/README.md results/schema/*.md)
 SHARE = $(DESTDIR)$(PREFIX)/share
 
 install: all ## Install programs, workloads, schemas, documentation, manual page and completion under PREFIX

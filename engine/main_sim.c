@@ -2,7 +2,7 @@
  *
  *   smpirun -np N -platform FILE.xml -hostfile FILE ditbench-engine-sim --case FILE --out DIR
  *
- * The case is one of program denoise or attention and has a member "simulation" (results/schema/README.md). Everything
+ * The case is one of program denoise or attention and has a member "simulation" (results/schema/case.md). Everything
  * runs as in ditbench-engine, but operators take virtual time and compute nothing. The program writes record.json with
  * "evidence": "simulated"; its bytes and memory are those of the simulation's element type. A rank that needs more
  * memory than the accelerator has is an error, told after the record is written. On failure the program writes

@@ -13,7 +13,7 @@ typedef struct {
     dit_layer_check_sums check;
 } dit_layer_share;
 
-/* Adds to `more` (results/schema/README.md): "layer", what the case asks for and what padding and replication made of
+/* Adds to `more` (results/schema/record.md): "layer", what the case asks for and what padding and replication made of
  * it; "balance"; "operator_check", which passes at `tolerance` or below. *rel_l2: the distance to the reference
  * operator over all ranks, negative where it was not computed. Collective. Errors: DIT_ERR_MEMORY, DIT_ERR_MPI. */
 dit_status dit_layer_report(const dit_layer_run *run, const dit_layer_share *own, double tolerance, cJSON *more,

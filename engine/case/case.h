@@ -1,4 +1,4 @@
-/* Case: what a sampling run shall do, read strictly from its document (results/schema/README.md, "Case"). */
+/* Case: what a sampling run shall do, read strictly from its document (results/schema/case.md). */
 #ifndef DIT_ENGINE_CASE_H
 #define DIT_ENGINE_CASE_H
 

@@ -1,4 +1,4 @@
-/* Record: merges what the ranks measured into one document (results/schema/README.md). */
+/* Record: merges what the ranks measured into one document (results/schema/record.md). */
 #ifndef DIT_ENGINE_RECORD_H
 #define DIT_ENGINE_RECORD_H
 

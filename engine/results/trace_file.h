@@ -1,4 +1,4 @@
-/* Trace file: writes the traces of all ranks on one clock, as a timeline that Perfetto reads. results/schema/README.md
+/* Trace file: writes the traces of all ranks on one clock, as a timeline that Perfetto reads. results/schema/trace.md
  * has the format. */
 #ifndef DIT_ENGINE_TRACE_FILE_H
 #define DIT_ENGINE_TRACE_FILE_H

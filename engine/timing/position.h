@@ -2,7 +2,7 @@
  *
  * Code that runs a step, a band or a block stores its number here; communicators store what they wait for. On SIGUSR1 a
  * rank writes one line to stderr and to position-RANK.txt in the folder for records, and goes on. On SIGTERM it writes
- * the line and ends. mpirun passes SIGUSR1 on to its ranks. results/schema/README.md describes the line.
+ * the line and ends. mpirun passes SIGUSR1 on to its ranks. results/schema/journal.md describes the line.
  */
 #ifndef DIT_ENGINE_POSITION_H
 #define DIT_ENGINE_POSITION_H

@@ -111,7 +111,7 @@ const report_metric_info *report_metric_get(report_metric metric);
 bool report_metric_from_name(const char *name, report_metric *out);
 const char *report_better_name(report_better better);
 
-/* The numbers of one record (results/schema/README.md) into `out`; NAN where it says nothing. `num_images` is what one
+/* The numbers of one record (results/schema/record.md) into `out`; NAN where it says nothing. `num_images` is what one
  * iteration makes. Errors: DIT_ERR_JSON_* where a value has the wrong type or is negative. */
 dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const char *pointer, double num_images,
                                double out[REPORT_METRIC_COUNT]);

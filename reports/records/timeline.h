@@ -1,4 +1,4 @@
-/* Timeline: the trace of one case (results/schema/README.md, "Trace") as spans of time by rank, checked on reading. */
+/* Timeline: the trace of one case (results/schema/trace.md) as spans of time by rank, checked on reading. */
 #ifndef DIT_REPORTS_RECORDS_TIMELINE_H
 #define DIT_REPORTS_RECORDS_TIMELINE_H
 

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 
-/* What a machine has. `list` is the engine's document (results/schema/README.md, "Devices"), NULL where the engine
+/* What a machine has. `list` is the engine's document (results/schema/devices.md), NULL where the engine
  * could not be asked. */
 typedef struct {
     int count;

@@ -6,7 +6,7 @@
  * that has no source says so: an object's "assumed" names members that are present and why, its "unknown" members that
  * are not; the reader holds them to that.
  *
- * Every node is the same tree of links. A path is a list of hops over them; platform_xml.c writes the same paths for
+ * Every node is the same tree of links. A path is a list of hops over them; cluster_xml.c writes the same paths for
  * SimGrid. Devices are numbered node by node, which is the order of ranks: tensor fastest, data slowest.
  */
 #ifndef DIT_SUITE_PLATFORM_CLUSTER_H

@@ -9,7 +9,7 @@
 #include "suite/platform/calibration.h"
 #include "suite/workload/workload.h"
 
-/* *out: an array of lines (results/schema/README.md, "Journal") without "kind", in the order of the workload's
+/* *out: an array of lines (results/schema/journal.md) without "kind", in the order of the workload's
  * selections and of the files; points that do not say enough to be placed have none. NULL where the workload selects
  * nothing. The caller deletes it. Errors: DIT_ERR_IO or DIT_ERR_JSON_* of the files, DIT_ERR_EXPRESSION with the place
  * in the workload, DIT_ERR_MEMORY. */
