@@ -55,4 +55,37 @@ check_source <<END
 /* Source: $page section 2. */
 END
 report $? "a page that exists may be cited"
+
+# check_page: puts standard input into the scratch repository as a page and looks at it.
+check_page() {
+    cat >"$scratch/$page"
+    ci/comments.sh "$scratch" >"$scratch/.git/found" 2>&1
+}
+
+check_page <<'END'
+Copy `source.c` to `NAME.c` or to `./x.c`, and look at `build/made.h` and https://host.example/their.c.
+END
+report $? "a page may name files that exist, that stand for any name, that are made or that others have"
+
+check_page <<'END'
+The code of it
+is `base/gone.c`.
+END
+[ $? -eq 1 ] && grep -q "$page:2: base/gone.c is not in the repository" "$scratch/.git/found"
+report $? "a page that names a source that does not exist is found"
+
+variable=DITBENCH_'UNHEARD' # in two parts, as this file is read, too
+mkdir "$scratch/docs" && echo "| \`$variable\` | is read by nothing |" >"$scratch/docs/environment.md"
+check_page </dev/null
+[ $? -eq 1 ] && grep -q "docs/environment.md:1: nothing reads $variable" "$scratch/.git/found"
+report $? "a variable that is listed and that nothing reads is found"
+
+echo "const char *value(void) { return getenv(\"$variable\"); }" >>"$scratch/source.c"
+check_page </dev/null
+report $? "a variable that a program reads and the page lists is fine"
+
+: >"$scratch/docs/environment.md"
+check_page </dev/null
+[ $? -eq 1 ] && grep -q "docs/environment.md does not list $variable" "$scratch/.git/found"
+report $? "a variable that a program reads and the page does not list is found"
 tap_end
