@@ -111,7 +111,7 @@ stage_build() {
 stage_kernels() {
     local element result=0
     for element in fp32 bf16 fp16; do
-        "$build/bin/ditbench" kernels --backend cuda --element "$element" --check --json \
+        "$build/bin/ditbench" kernels --backend cuda --dtype "$element" --check --json \
             >"$out/stages/kernels-$element.json" || result=3
     done
     return "$result"
@@ -140,7 +140,7 @@ stage_sanitizer() {
 stage_golden() {
     local element result=0
     for element in fp32 bf16 fp16; do
-        "$build/bin/ditbench" golden --backend cuda --element "$element" --json engine/tests/golden/*/ \
+        "$build/bin/ditbench" golden --backend cuda --dtype "$element" --json engine/tests/golden/*/ \
             >"$out/stages/golden-$element.json" || result=3
     done
     return "$result"
@@ -156,7 +156,7 @@ stage_collective() {
 }
 
 stage_time() {
-    "$build/bin/ditbench" kernels --backend cuda --element bf16 --time --json >"$out/stages/time-bf16.json"
+    "$build/bin/ditbench" kernels --backend cuda --dtype bf16 --time --json >"$out/stages/time-bf16.json"
 }
 
 stage_denoise() {

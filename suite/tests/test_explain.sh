@@ -77,10 +77,13 @@ report $? "four images may be divided by data parallelism; --json holds it all"
 "$ditbench" explain --model hunyuanvideo --gpus 2 --platform local-cpu >"$work/text" 2>&1
 grep -q 'E_CONSTRAINT_MEMORY' "$work/text"
 report $? "a platform drops what does not fit it"
-"$ditbench" explain flux.1-dev --gpus 4 --platform 8xrtx-4090 --element fp32 >"$work/text" 2>&1
+"$ditbench" explain flux.1-dev --gpus 4 --platform 8xrtx-4090 --dtype fp32 >"$work/text" 2>&1
 grep -q '^u4 .*E_CONSTRAINT_MEMORY: needs .* per rank in fp32, 8xrtx-4090 has' "$work/text" && ! grep -q '^u4 *ulysses' "$work/text" &&
     grep -q '^pp4 *local' "$work/text"
-report $? "so does a simulated one, by what is counted in --element"
+report $? "so does a simulated one, by what is counted in --dtype"
+"$ditbench" explain flux.1-dev --gpus 4 --platform 8xrtx-4090 --element fp32 >"$work/other" 2>&1
+cmp -s "$work/text" "$work/other" && "$ditbench" help explain >"$work/help" && grep -q -e --dtype "$work/help" && ! grep -q -e --element "$work/help"
+report $? "--element, as --dtype was called, is still taken"
 
 # What a simulation of the same denoising decides, to the hundredth of a GiB.
 agrees() { # PLATFORM NAME-OF-MESH DEGREES MODEL HEIGHT

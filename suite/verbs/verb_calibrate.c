@@ -26,7 +26,7 @@ static const char examples[] = "ditbench calibrate --show\n"
                                "ditbench calibrate --from published --dry-run\n"
                                "ditbench calibrate --from published\n"
                                "ditbench calibrate --from published --stage t4 --check\n"
-                               "ditbench calibrate --from measured --backend cuda --element bf16";
+                               "ditbench calibrate --from measured --backend cuda --dtype bf16";
 
 typedef struct {
     suite_cli cli;
@@ -233,8 +233,9 @@ int suite_verb_calibrate(int argc, char **argv)
          &call.raw, 0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME",
          "with --from measured: cuda measures a GPU instead of this machine's cores", &call.backend, 0, 0},
-        {"element", 0, SUITE_OPTION_STRING, "TYPE", "with --backend cuda: bf16 (default), fp16 or fp32", &call.element,
-         0, 0},
+        {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "with --backend cuda: bf16 (default), fp16 or fp32", &call.element, 0,
+         0},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &call.element, 0, 0},
         {"few", 0, SUITE_OPTION_FLAG, NULL, "with --backend: measure only as many shapes as a fit needs (for tests)",
          &call.few, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "with --from measured: the engine program", &call.engine, 0, 0},

@@ -16,8 +16,8 @@ static const char purpose[] =
     "own code over shapes alone, nothing is run - and, for each mesh that is not legal, the rule it breaks. Where "
     "ranks\n"
     "differ, bytes are those of the rank that sends most (beside the least), memory of the one that holds most.\n"
-    "Counted bytes are compared with the method's formula; * marks a difference. Sizes are in the element that the\n"
-    "platform computes in (fp32 on cores and without a platform), or in --element. Without --platform nothing is\n"
+    "Counted bytes are compared with the method's formula; * marks a difference. Sizes are in the dtype that the\n"
+    "platform computes in (fp32 on cores and without a platform), or in --dtype. Without --platform nothing is\n"
     "dropped for memory; with one, a mesh must fit a device as it must in a simulation of denoising. Text encoders\n"
     "and VAEs, which pipelines hold too, are not counted. With --mesh, or degrees, one mesh is shown in full: its\n"
     "kinds of ranks, what their memory is made of, the order of exchanges in a block and, of a pipeline, which stage\n"
@@ -254,9 +254,9 @@ int suite_verb_explain(int argc, char **argv)
          4096},
         {"platform", 0, SUITE_OPTION_STRING, "NAME", "drop what does not fit it (default: any)", &params.platform, 0,
          0},
-        {"element", 0, SUITE_OPTION_STRING, "NAME", "sizes in fp32, fp16, bf16 or fp8 (default: the platform's)",
+        {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "sizes in fp32, fp16, bf16 or fp8 (default: the platform's)",
          &params.element, 0, 0},
-        {"dtype", 0, SUITE_OPTION_STRING, "NAME", "the same as --element", &params.element, 0, 0},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &params.element, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &single.engine, 0, 0},
     };
     suite_option options[sizeof own / sizeof *own + SUITE_DEGREE_OPTIONS + 1] = {{0}};

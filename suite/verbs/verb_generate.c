@@ -40,7 +40,7 @@ static const char examples[] =
     "ditbench generate engine/tests/golden/e2e_flux_dev --num_inference_steps 2 --output_type latent --json\n"
     "ditbench generate engine/tests/golden/e2e_pixart_sigma --pipefusion_parallel_degree 2 --num_pipeline_patch 4\n"
     "ditbench generate engine/tests/golden/e2e_wan_unipc --output wan.safetensors\n"
-    "ditbench generate flux.1-dev --backend cuda --element bf16 --output flux.png\n"
+    "ditbench generate flux.1-dev --backend cuda --dtype bf16 --output flux.png\n"
     "ditbench generate pixart-alpha-xl-2 --height 256 --width 256 --dry-run";
 
 enum { READ_BYTES = 4096, ALL_DAY_S = 86400 };
@@ -163,11 +163,11 @@ static dit_status settle_backend(const generate_call *call)
     if (dit_words_find(backends, r->backend) < 0)
         return dit_fail_word(DIT_ERR_NOT_FOUND, "--backend", r->backend, backends);
     if (r->element && dit_words_find(elements, r->element) < 0)
-        return dit_error_hint(dit_fail_word(DIT_ERR_USAGE, "--element", r->element, elements),
-                              "fp8 is of linear layers alone: --fp8_linear");
+        return dit_error_hint(dit_fail_word(DIT_ERR_USAGE, "--dtype", r->element, elements),
+                              "only linear layers compute in fp8: use --fp8_linear");
     if (!device && (r->element || r->fp8_linear || r->no_graphs))
-        return DIT_FAIL(DIT_ERR_USAGE, "%s is of --backend cuda; %s computes in fp32",
-                        r->element      ? "--element"
+        return DIT_FAIL(DIT_ERR_USAGE, "%s needs --backend cuda; %s computes in fp32",
+                        r->element      ? "--dtype"
                         : r->fp8_linear ? "--fp8_linear"
                                         : "--no_graphs",
                         r->backend);
@@ -357,10 +357,11 @@ int suite_verb_generate(int argc, char **argv)
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, a patch_method", &r->attention,
          0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or cuda: a GPU a rank", &r->backend, 0, 0},
-        {"element", 0, SUITE_OPTION_STRING, "TYPE", "of cuda: bf16 (default), fp16 or fp32", &r->element, 0, 0},
-        {"fp8_linear", 0, SUITE_OPTION_FLAG, NULL, "of cuda: linear layers in fp8, an approximation", &r->fp8_linear, 0,
+        {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "with cuda: bf16 (default), fp16 or fp32", &r->element, 0, 0},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &r->element, 0, 0},
+        {"fp8_linear", 0, SUITE_OPTION_FLAG, NULL, "with cuda: linear layers in fp8, an approximation", &r->fp8_linear, 0,
          0},
-        {"no_graphs", 0, SUITE_OPTION_FLAG, NULL, "of cuda: every kernel launched apart", &r->no_graphs, 0, 0},
+        {"no_graphs", 0, SUITE_OPTION_FLAG, NULL, "with cuda: launch every kernel by itself", &r->no_graphs, 0, 0},
         {"threads", 't', SUITE_OPTION_INT, "N", "threads per rank (default: cores / ranks)", &r->threads, 1, 1024},
         {"tiling", 0, SUITE_OPTION_FLAG, NULL, "decode in overlapping tiles: bounded memory, approximate", &r->tiling,
          0, 0},

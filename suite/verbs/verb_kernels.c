@@ -12,14 +12,14 @@
 static const char purpose[] =
     "Checks every operator of a backend against the reference (--check, default), or times it too (--time); a case is\n"
     "timed only after it has passed. A time is the median of n rounds, with [the least, the most]; --json has the\n"
-    "quartiles too (spread_ns). On a device (--backend cuda) operands are of --element, and speed is also given as a\n"
+    "quartiles too (spread_ns). On a device (--backend cuda) operands have the type --dtype, and speed is also given as a\n"
     "ratio to the device's own rate at a product of matrices.\n"
     "Exit: 0, 6 when an operator is wrong, 77 when there is no such device.";
 
 static const char examples[] = "ditbench kernels --check\n"
                                "ditbench kernels --time --threads 2 --filter linear\n"
                                "ditbench kernels --time --json\n"
-                               "ditbench kernels --backend cuda --element bf16 --time";
+                               "ditbench kernels --backend cuda --dtype bf16 --time";
 
 typedef struct {
     suite_cli cli;
@@ -132,7 +132,8 @@ int suite_verb_kernels(int argc, char **argv)
         {"threads", 't', SUITE_OPTION_INT, "N", "threads (default: all cores)", &call.threads, 1, 1024},
         {"filter", 'f', SUITE_OPTION_STRING, "TEXT", "only operators or shapes that contain TEXT", &call.filter, 0, 0},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), ref, or a device: cuda, host", &call.backend, 0, 0},
-        {"element", 0, SUITE_OPTION_STRING, "NAME", "of a device: fp32 (default), bf16 or fp16", &call.element, 0, 0},
+        {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "on a device: fp32 (default), bf16 or fp16", &call.element, 0, 0},
+        {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &call.element, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (10m)", &call.single.deadline_s, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "local (default) or mpirun", &call.single.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
