@@ -52,7 +52,7 @@ int suite_verb_unknown(const char *name, bool json)
     const char *near = nearest_verb(name);
     bool option = name[0] == '-';
     dit_status st =
-        DIT_FAIL(DIT_ERR_USAGE, option ? "'%s' is no verb, and no verb follows it" : "unknown verb '%s'", name);
+        DIT_FAIL(DIT_ERR_USAGE, option ? "'%s' is not a verb, and no verb follows it" : "unknown verb '%s'", name);
     if (near && !option)
         dit_error_hint(st, "did you mean `ditbench %s`?", near);
     else

@@ -94,9 +94,10 @@ int suite_help_man(void)
     printf(".TH DITBENCH 1 \"\" \"ditbench %s\" \"User Commands\"\n", DITBENCH_RELEASE);
     puts(".SH NAME\nditbench \\- measures and simulates parallel inference of diffusion transformers");
     puts(".SH SYNOPSIS\n.B ditbench\n.I VERB\n[OPTION]... [OPERAND]...");
-    puts(".SH DESCRIPTION\nRuns declared workloads across models, resolutions and parallel configurations, records "
-         "latency,\n"
-         "memory and communication as JSON, and draws the figures. Every measured number is of a run whose result was\n"
+    puts(".SH DESCRIPTION\n"
+         "Runs declared workloads across models, resolutions and parallel configurations, records latency,\n"
+         "memory and communication as JSON, and draws the figures. Every measured number comes from a run whose result "
+         "was\n"
          "checked.");
     for (const suite_verb *row = suite_verbs; row->name; row++) {
         puts(".TP");

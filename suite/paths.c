@@ -107,7 +107,7 @@ const char *suite_workloads_folder(void)
     }
     if (is_workloads_folder("workloads")) return "workloads";
     if (find_beside_binary(found)) return found;
-    dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "no workloads folder: not here, not beside the program"),
+    dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is no workloads folder, neither here nor beside the program"),
                    "set DITBENCH_WORKLOADS to the folder that holds models/ and platforms/");
     return NULL;
 }

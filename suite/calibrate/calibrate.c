@@ -214,7 +214,8 @@ static dit_status take_over(calibration_run *run, int first, int last)
             const suite_calibrated *what = &stage->values[j].what;
             const suite_calibrated *value = suite_calibration_find(&run->base, what->key, what->name);
             if (!value)
-                return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s has no %s of %s, which stage \"%s\" fits",
+                return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND,
+                                               "%s has no value for %s of %s, which stage \"%s\" fits",
                                                suite_calibration_path(&run->base), suite_calibrated_key_name(what->key),
                                                what->name, stage->name),
                                       "fit the whole plan first");
@@ -557,7 +558,7 @@ dit_status suite_calibrate_compare(const cJSON *fitted, const char *stage, const
         if (!same_bytes(mine, other)) st = fail_different(path, others[i], mine, other);
     }
     if (st == DIT_OK && !stage && !same_bytes(fitted, known.root))
-        st = DIT_FAIL(DIT_ERR_BYTES_MISMATCH, "%s has other members than what was fitted", path);
+        st = DIT_FAIL(DIT_ERR_BYTES_MISMATCH, "%s does not have the members that the fit made", path);
     dit_json_release(&known);
     return st;
 }

@@ -113,7 +113,7 @@ static dit_status measure_devices(const suite_calibrate_measured_params *params,
     suite_devices devices;
     suite_devices_find(params->engine, params->backend, &devices);
     if (!devices.count)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "nothing to measure on: %s", devices.reason), "%s",
+        return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is nothing to measure on: %s", devices.reason), "%s",
                               devices.hint[0] ? devices.hint : "without --backend this machine's cores are measured");
     if (devices.count > SUITE_NODE_DEVICES) devices.count = SUITE_NODE_DEVICES;
     DIT_TRY(dit_json_add_string(raw, "schema", "ditbench.calibration-raw/1"));
@@ -130,8 +130,8 @@ static dit_status measure(const suite_calibrate_measured_params *params, cJSON *
     int cores = suite_launch_cores();
     if (cores > SUITE_NODE_DEVICES) cores = SUITE_NODE_DEVICES; /* no simulated node has more */
     if (cores < 2)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "messages cannot be measured on one core"),
-                              "run it where at least two cores may be used");
+        return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "messages between ranks cannot be measured on one core"),
+                              "run it on a machine where at least two cores are allowed");
     DIT_TRY(dit_json_add_string(raw, "schema", "ditbench.calibration-raw/1"));
     DIT_TRY(describe_machine(cores, raw));
     cJSON *runs = cJSON_AddArrayToObject(raw, "runs");

@@ -32,14 +32,14 @@ static dit_status check_value(const plan_reader *reader, const char *pointer, co
     const char *key = suite_calibrated_key_name(value->what.key), *name = value->what.name;
     if (!(range->least > 0 && range->least <= range->prior && range->prior <= range->most))
         return dit_json_fail(reader->doc, pointer, DIT_ERR_JSON_VALUE,
-                             "%s of %s is %g in its file, which is not within %g and %g", key, name, range->prior,
+                             "%s of %s is %g in its file, but the plan allows %g to %g", key, name, range->prior,
                              range->least, range->most);
     for (int stage = 0; stage <= reader->plan->stage_count; stage++) {
         const suite_planned_stage *before = &reader->plan->stages[stage];
         for (int i = 0; i < before->value_count; i++)
             if (before->values[i].what.key == value->what.key && strcmp(before->values[i].what.name, name) == 0)
                 return dit_json_fail(reader->doc, pointer, DIT_ERR_JSON_VALUE,
-                                     "%s of %s is there twice, in stage \"%s\" before", key, name, before->name);
+                                     "%s of %s is fitted twice; stage \"%s\" fits it already", key, name, before->name);
     }
     return DIT_OK;
 }
@@ -71,7 +71,7 @@ static dit_status read_values(const plan_reader *reader, const cJSON *object, co
     int count = cJSON_GetArraySize(list);
     if (count < 1 || count > SUITE_FIT_VALUES)
         return dit_json_fail(reader->doc, list ? at : pointer, DIT_ERR_JSON_VALUE,
-                             "a stage has 1 to %d parameters, this one %d", SUITE_FIT_VALUES, count);
+                             "a stage has 1 to %d parameters, this one has %d", SUITE_FIT_VALUES, count);
     cJSON_ArrayForEach(item, list)
     {
         int *used = &reader->stage->value_count;
@@ -103,7 +103,8 @@ static dit_status load_file(suite_calibration_plan *plan, const char *name, cons
         *out = &plan->files[i];
         if (strcmp(plan->files[i].name, name) == 0) return DIT_OK;
     }
-    if (plan->file_count == MOST) return DIT_FAIL(DIT_ERR_UNSUPPORTED, "points of more than %d files", MOST);
+    if (plan->file_count == MOST)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "a plan takes points from at most %d files", MOST);
     suite_planned_file *file = &plan->files[plan->file_count];
     DIT_TRY(suite_published_folder(folder));
     DIT_TRY(suite_path(path, "%s/%s", folder, name));
@@ -120,7 +121,7 @@ static dit_status take_point(const plan_reader *reader, const char *pointer, con
     int index = chosen->point->published->index;
     if (chosen->point->search)
         return dit_json_fail(reader->doc, pointer, DIT_ERR_JSON_VALUE,
-                             "point %d of %s is the best of several meshes: which one is not said", index,
+                             "point %d of %s is the best of several meshes, and its source does not say which", index,
                              chosen->file);
     for (int i = 0; i < stage->point_count; i++)
         if (stage->points[i].point == chosen->point)
@@ -147,8 +148,8 @@ static dit_status choose(const plan_reader *reader, const char *pointer, const s
     }
     if (stage->point_count > before) return DIT_OK;
     return dit_error_hint(dit_json_fail(reader->doc, pointer, DIT_ERR_JSON_VALUE,
-                                        "\"where\" holds for no point of %s that can be simulated", file->name),
-                          "ditbench simulate --points results/published/%s --list tells how points are understood",
+                                        "\"where\" selects no point of %s that can be simulated", file->name),
+                          "`ditbench simulate --points results/published/%s --list` shows how points are understood",
                           file->name);
 }
 
@@ -165,8 +166,9 @@ static dit_status read_selection(const plan_reader *reader, const cJSON *object,
     DIT_TRY(dit_json_optional_string(reader->doc, object, pointer, "why", &why));
     dit_json_pointer_join(at, sizeof at, pointer, "file");
     if (!name[0] || name[0] == '.' || strchr(name, '/'))
-        return dit_error_hint(dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE, "\"%s\" is no name of a file", name),
-                              "files of results/published are named without a folder");
+        return dit_error_hint(
+            dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE, "\"%s\" is not the name of a file", name),
+            "files of results/published are named without a folder");
     DIT_TRY(load_file(reader->plan, name, &file));
     dit_json_pointer_join(at, sizeof at, pointer, "where");
     return choose(reader, at, file, where, why);

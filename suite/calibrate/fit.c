@@ -51,7 +51,8 @@ static dit_status evaluate(const fit_state *s, const double *at, int changed, do
     for (int j = 0; j < s->n; j++) values[j] = exp(at[j]);
     DIT_TRY(s->fit->evaluate(s->fit->context, values, changed, errors));
     for (int i = 0; i < s->m; i++)
-        if (!isfinite(errors[i])) return DIT_FAIL(DIT_ERR_NONFINITE, "observation %d is predicted by no number", i);
+        if (!isfinite(errors[i]))
+            return DIT_FAIL(DIT_ERR_NONFINITE, "the prediction of observation %d is not a number", i);
     return DIT_OK;
 }
 

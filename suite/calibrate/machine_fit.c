@@ -412,7 +412,7 @@ static dit_status fit_attention(const raw_run *run, suite_core_fit *fit)
         const raw_time *t = &run->time[i];
         if (!is_op(t, "attention")) continue;
         bool larger = fit->heads == 0 || (double)fit->head_dim[fit->heads - 1] < t->D;
-        if (larger && fit->heads == SUITE_FIT_HEADS) return missing("room for so many head sizes");
+        if (larger && fit->heads == SUITE_FIT_HEADS) return missing("at most as many head sizes as there is room for");
         if (larger) fit->head_dim[fit->heads++] = (int64_t)t->D;
         if ((double)fit->head_dim[fit->heads - 1] != t->D) return missing("head sizes in ascending order");
         double rate = attention_rate(fit, t);
@@ -628,13 +628,16 @@ dit_status suite_core_fit_raw(const dit_json *raw, suite_core_fit *out)
     DIT_TRY(dit_json_optional_array(raw, raw->root, "", "runs", &runs));
     int count = cJSON_GetArraySize(runs);
     if (count < 2 && (!out->device || out->cores > 1 || count < 1))
-        return dit_json_fail(raw, "/runs", DIT_ERR_JSON_VALUE, "a run of one rank and one of all cores are needed");
+        return dit_json_fail(raw, "/runs", DIT_ERR_JSON_VALUE,
+                             "the fit needs a run with one rank and a run with all cores");
     raw_run *both = calloc(2, sizeof *both);
     if (!both) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for raw times");
     dit_status st = read_run(raw, cJSON_GetArrayItem(runs, 0), 0, &both[0]);
     if (st == DIT_OK) st = read_run(raw, cJSON_GetArrayItem(runs, count - 1), count - 1, &both[1]);
     if (st == DIT_OK && (both[0].ranks != 1 || both[1].ranks != out->cores))
-        st = dit_json_fail(raw, "/runs", DIT_ERR_JSON_VALUE, "the first run has %d ranks, the last %d of %d cores",
+        st = dit_json_fail(raw, "/runs", DIT_ERR_JSON_VALUE,
+                           "the first run must have 1 rank and the last one as many as there are cores; they have %d "
+                           "and %d, on %d cores",
                            both[0].ranks, both[1].ranks, out->cores);
     if (st == DIT_OK) st = fit_runs(&both[0], &both[1], out);
     free(both);

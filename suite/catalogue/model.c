@@ -54,7 +54,7 @@ static dit_status check_weight(const dit_json *doc, const char *pointer, const c
     const double most = 1e14;
     if (weight_of(config) <= most) return DIT_OK;
     return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
-                         "layers times width squared is %.3g, more than the %.0e that a model may have",
+                         "layers times the square of the width is %.3g; a model may have at most %.0e",
                          weight_of(config), most);
 }
 
@@ -179,8 +179,8 @@ dit_status suite_model_load(const char *name, suite_model *out)
     DIT_TRY(suite_catalogue_open("models", "model", file, &out->source));
     dit_status st = read_model(out);
     if (st == DIT_OK && strcmp(out->name, file) != 0)
-        st = dit_json_fail(&out->source, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the model \"%s\"", file,
-                           out->name);
+        st = dit_json_fail(&out->source, "/name", DIT_ERR_JSON_VALUE,
+                           "the file is called %s, but its model is called \"%s", file, out->name);
     if (st == DIT_OK) snprintf(out->variant, sizeof out->variant, "%s", file);
     if (st == DIT_OK && variant) st = take_variant(out, variant + 1);
     if (st != DIT_OK) suite_model_release(out);
@@ -213,7 +213,7 @@ static dit_status lay_over(const dit_json *doc, const char *pointer, const cJSON
     for (const cJSON *item = override->child; item; item = item->next) {
         dit_json_pointer_join(at, sizeof at, pointer, item->string);
         if (!same_type(member(target, item->string), item))
-            return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s has another type in the model", item->string);
+            return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s has another JSON type in the model", item->string);
         cJSON *copy = cJSON_Duplicate(item, 1);
         if (!copy || !cJSON_ReplaceItemInObjectCaseSensitive(target, item->string, copy)) {
             cJSON_Delete(copy);
@@ -243,7 +243,7 @@ static dit_status check_widths(const suite_model *model, const dit_json *doc, co
     cJSON_ArrayForEach(width, axes) rope += cJSON_IsNumber(width) ? (int64_t)width->valuedouble : 0;
     if (rope != integer_member(model->config, "attention_head_dim"))
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
-                             "axes_dims_rope add up to %lld, attention_head_dim is %lld", (long long)rope,
+                             "axes_dims_rope add up to %lld, but attention_head_dim is %lld", (long long)rope,
                              (long long)integer_member(model->config, "attention_head_dim"));
     return DIT_OK;
 }
@@ -288,7 +288,7 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
 {
     if (!model->config)
         return dit_json_fail(doc, pointer, DIT_ERR_UNSUPPORTED,
-                             "model %s has architecture facts only, no config to override", model->name);
+                             "model %s has architecture facts only, so there is no config to override", model->name);
     double before = weight_of(model->config);
     DIT_TRY(check_numbers(doc, pointer, override));
     DIT_TRY(lay_over(doc, pointer, override, model->config));

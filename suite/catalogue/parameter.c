@@ -47,7 +47,7 @@ static const struct {
     const char *alias, *hint;
 } aliases[] = {
     {"pipefusion_patches", "it is \"num_pipeline_patch\" here; the stages are \"pipefusion_degree\""},
-    {"num_patches", "it is \"num_pipeline_patch\" here, of pipelines; patches of ranks are \"patch_degree\""},
+    {"num_patches", "a pipeline's patches are \"num_pipeline_patch\" here; ranks that hold patches are \"patch_degree"},
     {"stage_blocks", "it is \"attn_layer_num_for_pp\" here"},
     {"use_cfg_parallel", "xDiT's use_cfg_parallel is \"cfg_degree\": 2 here"},
     {"ulysses_parallel_degree", "it is \"ulysses_degree\" here"},
@@ -72,9 +72,9 @@ static const struct {
     {"num_kv_heads", "it is \"kv_heads\" here, for program attention"},
     {"dtype", "it is \"element\" here, of devices and of simulated platforms"},
     {"torch_dtype", "it is \"element\" here, of devices and of simulated platforms"},
-    {"use_fp8", "it is \"fp8_linear\" here, of platforms with backend cuda"},
-    {"use_cuda_graphs", "it is \"graphs\" here, of platforms with backend cuda"},
-    {"software", "it is \"profile\" here, of simulated platforms"},
+    {"use_fp8", "it is \"fp8_linear\" here, for platforms with backend cuda"},
+    {"use_cuda_graphs", "it is \"graphs\" here, for platforms with backend cuda"},
+    {"software", "it is \"profile\" here, for simulated platforms"},
     {"max_sequence_length", "it is \"text_tokens\" here"},
     {"num_warmup", "it is \"warmup_runs\" of \"measure\" here"},
     {"warmup_steps", "synchronous steps of an approximate method are a parameter, under \"defaults\" or \"axes\"; the "
@@ -230,7 +230,7 @@ static dit_status check_fraction(const dit_json *doc, const char *pointer, suite
     if (value->valuedouble > 0) return DIT_OK;
     return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside (0, 1]",
                                         rows[parameter].key, value->valuedouble),
-                          "ranks that see nothing of each other are method naive-patch");
+                          "for ranks that exchange nothing, use the method naive-patch");
 }
 
 static dit_status check_stage_blocks(const dit_json *doc, const char *pointer, suite_parameter parameter,
@@ -283,8 +283,8 @@ static dit_status check_model(const dit_json *doc, const char *pointer, suite_pa
     DIT_TRY(dit_json_optional_object(doc, value, pointer, "override", &override));
     if (as && !override)
         return dit_error_hint(
-            dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"as\" names an override, there is none"),
-            "a model as it is needs no second name");
+            dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"as\" names an override, but there is no \"override\""),
+            "leave \"as\" out: a model that is not changed needs no second name");
     return DIT_OK;
 }
 

@@ -220,7 +220,7 @@ static dit_status take_another(const suite_option *option, const char *text)
 {
     suite_strings *list = option->out;
     if (list->count == SUITE_MOST_STRINGS)
-        return DIT_FAIL(DIT_ERR_USAGE, "--%s may be given %d times at most", option->name, SUITE_MOST_STRINGS);
+        return DIT_FAIL(DIT_ERR_USAGE, "--%s may be given at most %d times", option->name, SUITE_MOST_STRINGS);
     list->items[list->count++] = text;
     return DIT_OK;
 }

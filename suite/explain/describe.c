@@ -199,7 +199,7 @@ static dit_status merge_all(const description *d, const cJSON *record)
     {
         const char *name = cJSON_GetStringValue(member(counted, "name"));
         while (row && name && strcmp(cJSON_GetStringValue(member(row, "name")), name) != 0) row = row->next;
-        if (!row || !name) return DIT_FAIL(DIT_ERR_INTERNAL, "the engine described a model that nobody asked for");
+        if (!row || !name) return DIT_FAIL(DIT_ERR_INTERNAL, "the engine described a model that it was not asked for");
         DIT_TRY(merge(row, counted));
         row = row->next;
     }

@@ -377,11 +377,11 @@ static dit_status add_patch_exchange(cJSON *list, const subject *s, int degree)
             "stale steps: attention with the neighbours' rows of the step before; K, V of the %lld rows "
             "next to each neighbour go there (send_recv) for the next step",
             (long long)(dit_parallel_shared_rows(&s->parallel, image_rows(s) / segments) * segments));
-    case DIT_PATCH_NAIVE: return add_exchange(list, "stale steps: attention over the own rows; nothing is sent");
+    case DIT_PATCH_NAIVE: return add_exchange(list, "stale steps: attention over a rank's own rows; nothing is sent");
     default: break;
     }
-    return add_exchange(list, "stale steps: attention with the others' K, V of the step before; the own ones go to all "
-                              "(all_gather), behind the rest of the step, for the next one");
+    return add_exchange(list, "stale steps: attention with the other ranks' K, V of the step before; a rank's own K, V "
+                              "go to all (all_gather) in the background, for the next step");
 }
 
 static dit_status add_attention_exchanges(cJSON *list, const subject *s)
@@ -394,9 +394,9 @@ static dit_status add_attention_exchanges(cJSON *list, const subject *s)
                              degree[DIT_AXIS_ULYSSES]));
     if (store) DIT_TRY(add_exchange(list, "K, V of the band go into the store, which has all bands of the stage"));
     if (degree[DIT_AXIS_RING] > 1)
-        DIT_TRY(add_exchange(list, "%s to the next of %d ring ranks, %d times, behind the attention to what is there",
-                             store ? "the whole stored K, V" : "K, V", degree[DIT_AXIS_RING],
-                             degree[DIT_AXIS_RING] - 1));
+        DIT_TRY(add_exchange(
+            list, "%s to the next of %d ring ranks, %d times, while attention works on the block that is there",
+            store ? "the whole stored K, V" : "K, V", degree[DIT_AXIS_RING], degree[DIT_AXIS_RING] - 1));
     if (degree[DIT_AXIS_PATCH] > 1) DIT_TRY(add_patch_exchange(list, s, degree[DIT_AXIS_PATCH]));
     if (degree[DIT_AXIS_ULYSSES] > 1)
         DIT_TRY(add_exchange(list, "the result: all_to_all back over %d ulysses ranks, heads for tokens",
@@ -418,7 +418,7 @@ static dit_status add_exchanges(cJSON *out, const subject *s)
                              degree[DIT_AXIS_TENSOR]));
     if (degree[DIT_AXIS_PIPEFUSION] > 1)
         DIT_TRY(add_exchange(list, "after the stage's last block: the stream to the next stage (send_recv)%s",
-                             s->facts.skips ? ", and what later blocks take, to their stages" : ""));
+                             s->facts.skips ? ", and the skips of later blocks to their stages" : ""));
     if (degree[DIT_AXIS_CFG] > 1)
         DIT_TRY(add_exchange(list, "after the head: the prediction of the other branch (all_gather)"));
     if (degree[DIT_AXIS_PIPEFUSION] > 1)

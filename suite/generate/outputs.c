@@ -51,9 +51,9 @@ dit_status suite_delivery_init(const char *output, suite_delivery *out)
     if (!ending) return suite_path(out->folder, "%s", output);
     out->latents = strcmp(ending, ".safetensors") == 0;
     if (!out->latents && strcmp(ending, ".png") != 0)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--output %s: cannot write %s", output, ending),
-                              "FILE.png is a picture, or a clip as an animated one; FILE.safetensors the latents; "
-                              "FOLDER/ keeps all");
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "--output %s: cannot write %s", output, ending),
+            "name FILE.png for an image or an animated clip, FILE.safetensors for the latents, FOLDER/ for all files");
     return settle_file(output, (size_t)(ending - output), out);
 }
 

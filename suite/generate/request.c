@@ -100,7 +100,7 @@ static dit_status tensor_shape(const char *path, const char *name, int64_t shape
             fread(text, 1, (size_t)length, file) == length;
     fclose(file);
     dit_status st = whole ? dit_json_parse(text, (size_t)length, path, &header)
-                          : DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s is no safetensors file", path);
+                          : DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s is not a safetensors file", path);
     const cJSON *tensor = cJSON_GetObjectItemCaseSensitive(header.root, name), *extent;
     cJSON_ArrayForEach(extent, cJSON_GetObjectItemCaseSensitive(tensor, "shape"))
     {
@@ -127,7 +127,7 @@ static dit_status take_checkpoint(request_builder *b, const char *folder)
     DIT_TRY(suite_path(path, "%s/transformer", folder));
     if (!is_folder(path))
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s has no transformer/", folder),
-                              "pipelines around a U-Net are no diffusion transformers");
+                              "a pipeline around a U-Net is not a diffusion transformer");
     DIT_TRY(take_part(path, &b->config, b->weights));
     DIT_TRY(suite_path(path, "%s/vae", folder));
     if (is_folder(path)) DIT_TRY(take_part(path, &b->vae, b->vae_weights));
@@ -238,9 +238,11 @@ static dit_status take_model(request_builder *b, const char *name)
     DIT_TRY(suite_model_load(name, &b->model));
     b->from_catalogue = true;
     if (!b->model.config)
-        return dit_error_hint(
-            DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, this family is not implemented", b->model.name),
-            "`ditbench list models` shows what can run");
+        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED,
+                                       "%s cannot be run: the catalogue has facts about its architecture only, and "
+                                       "this family is not implemented",
+                                       b->model.name),
+                              "`ditbench list models` shows what can run");
     snprintf(b->name, sizeof b->name, "%s", b->model.variant);
     DIT_TRY(copy_config(b->model.config, &b->config));
     DIT_TRY(copy_config(b->model.scheduler, &b->scheduler));
@@ -264,8 +266,9 @@ static dit_status take_source(request_builder *b)
     DIT_TRY(absolute(source, folder));
     if (has_file(folder, "model_index.json")) return take_checkpoint(b, folder);
     if (has_file(folder, "e2e.json")) return take_run(b, folder);
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s holds neither model_index.json nor e2e.json", source),
-                          "a folder of one transformer goes to --transformer, beside --scheduler");
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_NOT_FOUND, "%s holds neither model_index.json nor e2e.json", source),
+        "give the folder of a transformer alone with --transformer, and its scheduler with --scheduler");
 }
 
 static dit_status take_options(request_builder *b)
@@ -280,11 +283,13 @@ static dit_status take_options(request_builder *b)
     if (r->weights) DIT_TRY(absolute(r->weights, b->weights));
     if (r->inputs) DIT_TRY(absolute(r->inputs, b->inputs));
     if (!b->config)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "no model: neither SOURCE nor --transformer is given"),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "there is no model: give SOURCE or --transformer"),
                               "`ditbench list models` shows names");
     if (!b->scheduler)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "no scheduler: --transformer alone does not say one"),
-                              "add --scheduler FILE, a scheduler_config.json");
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE,
+                     "there is no scheduler: give one with --scheduler, because --transformer does not name one"),
+            "add --scheduler FILE, a scheduler_config.json");
     return DIT_OK;
 }
 
@@ -356,11 +361,11 @@ static dit_status settle(request_builder *b, int64_t said, const char *call_key,
         return DIT_OK;
     }
     if (!cJSON_IsNumber(usual))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE,
-                                       "nothing says --%s, and no model of the catalogue is like this "
-                                       "one",
-                                       option),
-                              "add --%s", option);
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE,
+                     "--%s is needed: the checkpoint does not say it, and no model of the catalogue is like this one",
+                     option),
+            "add --%s", option);
     *out = usual->valuedouble;
     if (!b->from_catalogue) dit_buffer_printf(&b->notes, "--%s %g: the default of %s\n", option, *out, b->model.name);
     return DIT_OK;

@@ -11,8 +11,7 @@ static const char no_encoder[] =
 static const char no_image[] = "there is no image encoder: give its embeddings or latents with --inputs";
 static const char no_cache[] = "step caches are not implemented";
 static const char no_fast_attn[] = "DiTFastAttn is not implemented";
-static const char no_quantised[] =
-    "quantised layers are not implemented: weights of any type are computed with in fp32";
+static const char no_quantised[] = "quantised layers are not implemented: weights of any type are converted to fp32";
 static const char no_sparse[] = "sparse and mixed-precision attention is not implemented";
 static const char no_shards[] = "sharded weights are not implemented: every rank holds all of them";
 static const char no_memory_games[] = "the weights are in this machine's memory already";
@@ -39,10 +38,10 @@ static const struct {
     {"distilled_transformer_path", "DIR", REFUSED, "give the folder with --transformer", NULL},
     {"distilled_transformer_2_path", "DIR", REFUSED, "models with a second transformer are not implemented", NULL},
     {"output_directory", "DIR", REFUSED, "it is --output DIR here", NULL},
-    {"vae_parallel_size", "N", REFUSED, "a VAE has no ranks of its own: with --use_parallel_vae all of the run decode",
-     "0"},
+    {"vae_parallel_size", "N", REFUSED,
+     "a VAE has no ranks of its own: with --use_parallel_vae all ranks of the run decode", "0"},
     {"dit_parallel_size", "N", REFUSED, "the degrees decide the number of ranks", "0"},
-    {"split_scheme", "NAME", HARMLESS, "heads are shared by rows and columns of the weights, there is one scheme",
+    {"split_scheme", "NAME", HARMLESS, "there is only one scheme: heads are shared by rows and columns of the weights",
      NULL},
     {"shard_dit", NULL, REFUSED, no_shards, NULL},
     {"use_fsdp", NULL, REFUSED, no_shards, NULL},

@@ -134,7 +134,8 @@ const suite_launcher suite_launchers[] = {
     {"local", "the engine alone, without MPI's launcher; one rank", true, local_command},
     {"print", "print the mpirun commands instead of running them", false, mpirun_command},
     {"srun", "Slurm, inside an allocation; prints the commands", false, srun_command},
-    {"smpirun", "SimGrid; starts the cases of simulated platforms, whatever is said of others", true, smpirun_command},
+    {"smpirun", "SimGrid; always starts the cases of simulated platforms, whatever launcher measured cases have", true,
+     smpirun_command},
     {NULL, NULL, false, NULL},
 };
 
@@ -235,7 +236,8 @@ static void read_record(const suite_launch_plan *plan, suite_outcome *out)
     if (schema && strcmp(schema, "ditbench.record/1") == 0)
         out->record = cJSON_Duplicate(document.root, true);
     else
-        set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_JSON_VALUE, "record.json is not of schema ditbench.record/1");
+        set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_JSON_VALUE,
+                  "record.json does not have the schema ditbench.record/1");
     dit_json_release(&document);
 }
 
@@ -247,7 +249,8 @@ static bool check_evidence(const suite_launch_plan *plan, suite_outcome *out)
     char message[256];
     if (evidence || plan->simulated) said = cJSON_IsString(evidence) ? evidence->valuestring : "nothing";
     if (strcmp(said, expected) == 0) return true;
-    snprintf(message, sizeof message, "the record's evidence is %.100s, that of its platform is %s", said, expected);
+    snprintf(message, sizeof message, "the record says that its evidence is %.100s, but its platform makes it %s", said,
+             expected);
     set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_INTEGRITY, message);
     return false;
 }
@@ -275,7 +278,7 @@ static void check_record(const suite_launch_plan *plan, suite_outcome *out)
     if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(out->record, "communication_match")))
         set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_BYTES_MISMATCH, "counted bytes differ from the closed form");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "finite")))
-        set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or pictures are not finite");
+        set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or images are not finite");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "pass")))
         set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_MISMATCH,
                   cJSON_HasObjectItem(validation, "oracle_rel_l2") ? "the result differs from its oracle"
@@ -293,7 +296,8 @@ static void add_log(const suite_launch_plan *plan, suite_outcome *out)
 static void set_late(double deadline_s, cJSON *positions, suite_outcome *out)
 {
     dit_buffer message = {0};
-    dit_buffer_printf(&message, "not finished at its deadline of %g s; all its processes were ended", deadline_s);
+    dit_buffer_printf(&message, "the case did not finish within its deadline of %g s; all its processes were ended",
+                      deadline_s);
     suite_positions_name(positions, &message);
     set_error(out, DIT_OUTCOME_TIMEOUT, DIT_ERR_TIMEOUT,
               message.failed ? "not finished at its deadline" : message.data);
@@ -404,7 +408,7 @@ dit_status suite_launch_engine(const char *given, char out[SUITE_PATH])
         DIT_TRY(suite_path(out, "%s", self));
     } else {
         ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-        if (length < 0) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "cannot tell where this program lies");
+        if (length < 0) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "the folder of this program cannot be found");
         self[length] = '\0';
         *strrchr(self, '/') = '\0';
         DIT_TRY(suite_path(out, "%s/ditbench-engine", self));

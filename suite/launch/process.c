@@ -194,7 +194,7 @@ static int kill_everything(bool own, const char *attempt)
         if (own) reap_all();
         if (alive) nanosleep(&(struct timespec){0, KILL_PAUSE_MS * 1000000L}, NULL);
     }
-    if (alive) dit_log_warning("%d processes of %s do not die", alive, attempt);
+    if (alive) dit_log_warning("%d processes of %s do not end", alive, attempt);
     return killed;
 }
 

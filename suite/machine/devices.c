@@ -20,7 +20,7 @@ static dit_status parse_answer(char *text, dit_json *out)
     char *last = NULL;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         if (line[0] == '{') last = line;
-    if (!last) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "the engine tells nothing of its devices");
+    if (!last) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "the engine says nothing about its devices");
     return dit_json_parse(last, strlen(last), "devices", out);
 }
 
@@ -44,11 +44,11 @@ static dit_status run_engine(const char *path, const char *backend, const char *
         .argv = argv, .attempt = log_path, .log_path = log_path, .deadline_s = ASKED_S};
     DIT_TRY(suite_process_run(&params, &result));
     if (result.end == SUITE_PROCESS_TIMEOUT)
-        return DIT_FAIL(DIT_ERR_TIMEOUT, "the engine did not tell its devices within %d s", ASKED_S);
+        return DIT_FAIL(DIT_ERR_TIMEOUT, "the engine did not list its devices within %d s", ASKED_S);
     if (result.end == SUITE_PROCESS_EXITED && result.exit_code == 0) return read_answer(log_path, out);
     suite_text_tail(log_path, reason, sizeof reason);
-    return DIT_FAIL(DIT_ERR_ENVIRONMENT, "the engine cannot tell its devices: %s",
-                    reason[0] ? reason : "it ended without a word");
+    return DIT_FAIL(DIT_ERR_ENVIRONMENT, "the engine cannot list its devices: %s",
+                    reason[0] ? reason : "it ended without a message");
 }
 
 static dit_status ask(const char *engine, const char *backend, dit_json *out)

@@ -179,7 +179,8 @@ static dit_status read_value(const dit_json *doc, const cJSON *object, const cha
     DIT_TRY(
         dit_json_optional_number(doc, object, pointer, "value", keys[one.key].least, keys[one.key].most, &one.value));
     if (suite_calibration_find(out, one.key, one.name))
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s of %s is there twice", keys[one.key].key, one.name);
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s of %s has two fitted values", keys[one.key].key,
+                             one.name);
     return suite_calibration_set(out, &one);
 }
 

@@ -74,7 +74,8 @@ static dit_status fill_link(const cluster_reader *reader, const char *pointer, c
     dit_json_pointer_join(at, sizeof at, pointer, key);
     if (bandwidth <= 0)
         return dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE,
-                             "%s has the bandwidth of what is attached to it, and here nothing is", own->name);
+                             "%s takes its bandwidth from what is attached to it, but nothing is attached here",
+                             own->name);
     link->bandwidth_bytes_per_s = bandwidth * own->bandwidth_efficiency;
     return DIT_OK;
 }
@@ -170,7 +171,7 @@ static dit_status read_sockets(const cluster_reader *reader)
     int64_t parts = sockets * (switches ? switches : 1);
     if (cluster->devices % parts == 0) return DIT_OK;
     return dit_json_fail(reader->doc, "/cluster/node/devices", DIT_ERR_JSON_VALUE,
-                         "%d devices do not hang evenly at %lld %s", cluster->devices, (long long)parts,
+                         "%d devices cannot be divided evenly over %lld %s", cluster->devices, (long long)parts,
                          switches ? "switches" : "sockets");
 }
 
@@ -190,8 +191,9 @@ static dit_status read_tree_trunk(const cluster_reader *reader, double below_roo
     if (cluster->sockets > 1)
         DIT_TRY(add_links(reader, "socket_link", "socket", 1, 1, 0, &cluster->socket_link));
     else
-        DIT_TRY(refuse(reader, "socket_link", "one socket has no link to another"));
-    if (cluster->peer_to_peer) return refuse(reader, "staging_link", "with peer_to_peer nothing is staged");
+        DIT_TRY(refuse(reader, "socket_link", "a node with one socket has no link to another"));
+    if (cluster->peer_to_peer)
+        return refuse(reader, "staging_link", "with peer_to_peer nothing is staged in host memory");
     return add_links(reader, "staging_link", "staging", cluster->sockets, 1, 0, &cluster->staging_link);
 }
 
@@ -245,7 +247,7 @@ static dit_status read_pair(const cluster_reader *reader, const suite_link_class
                              "a pair is two devices below %d, the lower first, and at least one link",
                              cluster->devices);
     if (cluster->pair_link[value[0]][value[1]] >= 0)
-        return dit_json_fail(reader->doc, pointer, DIT_ERR_JSON_VALUE, "devices %d and %d are joined twice", value[0],
+        return dit_json_fail(reader->doc, pointer, DIT_ERR_JSON_VALUE, "devices %d and %d are linked twice", value[0],
                              value[1]);
     return add_pair(reader, link_class, value[0], value[1], value[2]);
 }
@@ -298,7 +300,7 @@ static dit_status check_mesh(const cluster_reader *reader)
         for (int b = a + 1; b < cluster->devices; b++)
             if (cluster->pair_link[a][b] < 0 && mesh_between(cluster, a, b) < 0)
                 return dit_json_fail(reader->doc, "/cluster/node/pairs", DIT_ERR_JSON_VALUE,
-                                     "no device is joined to both %d and %d", a, b);
+                                     "no device is linked to both %d and %d", a, b);
     return DIT_OK;
 }
 
@@ -325,7 +327,8 @@ static dit_status read_cores(const cluster_reader *reader)
     suite_cluster *cluster = reader->cluster;
     int64_t ranks = cluster->devices;
     if (cluster->nodes > 1)
-        return dit_json_fail(reader->doc, "/cluster/nodes", DIT_ERR_JSON_VALUE, "cores are those of one node");
+        return dit_json_fail(reader->doc, "/cluster/nodes", DIT_ERR_JSON_VALUE,
+                             "a cluster of topology \"cores\" has one node");
     DIT_TRY(suite_evidence_check(reader->doc, reader->node, node_at, cores_keys, facts));
     DIT_TRY(dit_json_optional_int(reader->doc, reader->node, node_at, "max_ranks", cluster->devices, 1024, &ranks));
     DIT_TRY(add_links(reader, "device_link", "memory", 1, 1, 0, &cluster->device_link));
@@ -356,7 +359,8 @@ static dit_status read_fabric(const cluster_reader *reader)
     suite_cluster *cluster = reader->cluster;
     if (cluster->nodes == 1) {
         if (!member(reader->object, "fabric_link")) return DIT_OK;
-        return dit_json_fail(reader->doc, "/cluster/fabric_link", DIT_ERR_JSON_VALUE, "one node needs no fabric");
+        return dit_json_fail(reader->doc, "/cluster/fabric_link", DIT_ERR_JSON_VALUE,
+                             "a cluster of one node has no fabric");
     }
     if (!cluster->nics)
         return dit_json_fail(reader->doc, node_at, DIT_ERR_JSON_MISSING,

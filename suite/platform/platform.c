@@ -81,8 +81,8 @@ static dit_status read_cluster(const dit_json *doc, suite_platform *out)
     DIT_TRY(suite_cluster_read(doc, &cluster));
     dit_status st = suite_accelerator_load(cluster.accelerator, &accelerator);
     if (st == DIT_OK && !accelerator.memory_bytes)
-        st = dit_json_fail(doc, "/cluster/accelerator", DIT_ERR_JSON_VALUE, "the memory of a %s is unknown",
-                           cluster.accelerator);
+        st = dit_json_fail(doc, "/cluster/accelerator", DIT_ERR_JSON_VALUE,
+                           "the file of accelerator %s does not state its memory", cluster.accelerator);
     out->devices = cluster.nodes * cluster.devices;
     out->memory_bytes = accelerator.memory_bytes;
     out->memory_per_device = cluster.topology != SUITE_TOPOLOGY_CORES;
@@ -151,8 +151,8 @@ dit_status suite_platform_load(const char *name, suite_platform *out)
     DIT_TRY(suite_catalogue_open("platforms", "platform", name, &doc));
     dit_status st = read_platform(&doc, out);
     if (st == DIT_OK && strcmp(out->name, name) != 0)
-        st = dit_json_fail(&doc, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, the platform \"%s\"", name,
-                           out->name);
+        st = dit_json_fail(&doc, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, but its platform is called \"%s",
+                           name, out->name);
     dit_json_release(&doc);
     return st;
 }

@@ -315,7 +315,7 @@ dit_status suite_published_folder(char out[SUITE_PATH])
     DIT_TRY(suite_path(out, "results/published"));
     if (is_folder(out)) return DIT_OK;
     return dit_error_hint(
-        DIT_FAIL(DIT_ERR_ENVIRONMENT, "no folder results/published: not here, not beside %s", workloads),
+        DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is no folder results/published, neither here nor beside %s", workloads),
         "run from the source tree, or point DITBENCH_WORKLOADS at its workloads");
 }
 
@@ -340,8 +340,10 @@ dit_status suite_published_find(const char *workload, const char *file, bool *ow
     DIT_TRY(suite_published_folder(folder));
     DIT_TRY(suite_path(out, "%s/%s", folder, file));
     if (file[0] != '/' && is_file(out)) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "no file of published points %s, and none in %s", beside, folder),
-                          "a path relative to the workload, or a name of results/published");
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND,
+                                   "there is no file of published points %s, neither at that path nor in %s", beside,
+                                   folder),
+                          "give a path relative to the workload, or the name of a file in results/published");
 }
 
 static dit_status load_table(const char *folder, const char *name, dit_json *out)

@@ -137,8 +137,9 @@ static dit_status check_same_hardware(const suite_run_state *run)
     bool same = here && strcmp(here, id) == 0;
     cJSON_Delete(now);
     if (same) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "this session was begun on other hardware (%s)", id),
-                          "run the workload anew here, or allow the mixture with --other-hardware");
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_ENVIRONMENT, "this session was begun on other hardware (%s)", id),
+        "run the workload anew here, or allow results of both machines in one session with --other-hardware");
 }
 
 /* Of the session: results with other values would not belong together. */

@@ -47,8 +47,9 @@ static dit_status find_engine(suite_run_state *run)
     const suite_launcher *simulator;
     DIT_TRY(suite_launcher_find("smpirun", &simulator));
     if (run->launcher == simulator)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "launcher smpirun starts no measured cases, and there are some"),
-                              "leave --launcher out: simulated cases are started by it anyway");
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_USAGE, "launcher smpirun cannot start measured cases, and the workload has some"),
+            "leave --launcher out: smpirun starts simulated cases anyway");
     run->single_copy = suite_launch_single_copy();
     return suite_launch_engine(run->params->engine, run->engine);
 }

@@ -94,7 +94,7 @@ dit_status suite_history_load(const char *journal_path, suite_history *out)
 {
     *out = (suite_history){0};
     dit_status st = suite_journal_read(journal_path, suite_history_visit, out, &out->extent);
-    if (st == DIT_OK && !out->session) st = DIT_FAIL(DIT_ERR_JOURNAL, "%s: holds no session yet", journal_path);
+    if (st == DIT_OK && !out->session) st = DIT_FAIL(DIT_ERR_JOURNAL, "%s holds no session yet", journal_path);
     if (st == DIT_OK)
         suite_history_finish(out);
     else

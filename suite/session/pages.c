@@ -97,7 +97,7 @@ dit_status suite_pages_since(const char *since, char out[32])
     if (!since) return DIT_OK;
     if (is_date(since)) return snprintf(out, 32, "%s", since), DIT_OK;
     if (read_age(since, &seconds) != DIT_OK) {
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--since %.60s is no date and no age", since),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--since %.60s is neither a date nor an age", since),
                               "2026-01-31, 2026-01-31T12:00, 90m, 2h, 7d");
     }
     time_t from = time(NULL) - (time_t)seconds;

@@ -107,7 +107,7 @@ static dit_status find_by_prefix(const char *root, const char *prefix, suite_ses
     if (listing) closedir(listing);
     if (count == 1) return set_folder(found, out);
     dit_status st = count ? DIT_FAIL(DIT_ERR_NOT_FOUND, "%d sessions start with '%s'", count, prefix)
-                          : DIT_FAIL(DIT_ERR_NOT_FOUND, "no session '%s' here or in %s", prefix, root);
+                          : DIT_FAIL(DIT_ERR_NOT_FOUND, "there is no session '%s' here or in %s", prefix, root);
     return dit_error_hint(st, "`ditbench list` shows them");
 }
 

@@ -112,7 +112,7 @@ static void check_tensor(verifier *v, const suite_history_result *result, const 
     }
     snprintf(expected, sizeof expected, "xxh3:%s", hash);
     if (strcmp(expected, digest) != 0)
-        problem(v, DIT_ERR_INTEGRITY, "the %s hash to %s, the record says %s", what->file, expected, digest);
+        problem(v, DIT_ERR_INTEGRITY, "the %s hash to %s, but the record says %s", what->file, expected, digest);
 }
 
 static void check_latents(verifier *v, const suite_history_result *result, const cJSON *record)
@@ -232,7 +232,7 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
         const cJSON *own = member(one, "communication");
         if (!own) continue;
         if (!number_of(one, "rank", &rank) || rank < 0 || rank >= ranks || rank != (double)(int)rank)
-            problem(v, DIT_ERR_INTEGRITY, "ranks has an entry that is none of the %d ranks", ranks);
+            problem(v, DIT_ERR_INTEGRITY, "\"ranks\" has an entry that is none of the %d ranks", ranks);
         else
             check_rank(v, &prediction, (int)rank, own);
     }
@@ -270,7 +270,7 @@ static void check_case(verifier *v, const suite_history_result *result)
     dit_hash(text, strlen(text), hash);
     free(text);
     if (strcmp(hash, result->case_id) != 0)
-        problem(v, DIT_ERR_INTEGRITY, "the case hashes to %s, its id is %s", hash, result->case_id);
+        problem(v, DIT_ERR_INTEGRITY, "the case hashes to %s, but its id is %s", hash, result->case_id);
     if (suite_path(path, "%s/cases/%s/case.json", v->session->dir, result->case_id) == DIT_OK)
         check_file(v, path, kase, false);
 }
@@ -296,7 +296,8 @@ static void check_evidence(verifier *v, const suite_history_result *result, cons
     const cJSON *evidence = member(record, "evidence");
     if (evidence) said = cJSON_IsString(evidence) ? evidence->valuestring : "no word";
     if (strcmp(said, expected) != 0)
-        problem(v, DIT_ERR_INTEGRITY, "the record's evidence is %.40s, that of its platform is %s", said, expected);
+        problem(v, DIT_ERR_INTEGRITY, "the record says that its evidence is %.40s, but its platform makes it %s", said,
+                expected);
 }
 
 static void check_result(verifier *v, const suite_history_result *result)
@@ -307,7 +308,7 @@ static void check_result(verifier *v, const suite_history_result *result)
     if (result->status == DIT_OUTCOME_OK && (!record || error))
         problem(v, DIT_ERR_INTEGRITY, "status ok %s", error ? "with an error" : "without a record");
     if (result->status == DIT_OUTCOME_OK && cJSON_IsFalse(member(record, "communication_match")))
-        problem(v, DIT_ERR_BYTES_MISMATCH, "status ok although communication_match is false");
+        problem(v, DIT_ERR_BYTES_MISMATCH, "the status is ok although communication_match is false");
     if (record && result->status == DIT_OUTCOME_OK) check_evidence(v, result, record);
     if (record && result->status == DIT_OUTCOME_OK) check_record(v, result, record);
 }

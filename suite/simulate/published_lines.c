@@ -312,7 +312,7 @@ static dit_status take_point(selection *chosen, const suite_published_point *pri
     if (is_rate(published)) as_time.metric = published->metric, as_time.unit = "iter/s";
     as_time.has_value = true, as_time.value = 1;
     if (metric < 0 && chosen->own)
-        note_missed(chosen, printed, "its metric, unit and value are none that a report compares");
+        note_missed(chosen, printed, "a report does not compare numbers of its metric and unit");
     if (metric < 0 || (chosen->where && suite_point_ruled_out(published, chosen->where))) return DIT_OK;
     DIT_TRY(suite_point_understand(chosen->names, &as_time, NULL, &point));
     bool unknown = chosen->own && point.skip == SUITE_SKIP_METHOD_UNKNOWN;

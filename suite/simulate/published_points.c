@@ -54,11 +54,11 @@ static bool __attribute__((format(printf, 3, 4))) skip(suite_point *out, suite_s
 static bool check_rate(const suite_published_point *point, suite_point *out)
 {
     if (strcmp(point->metric, "throughput") != 0)
-        return skip(out, SUITE_SKIP_METRIC, "metric %s of a layer, not throughput", point->metric);
+        return skip(out, SUITE_SKIP_METRIC, "the metric of a layer must be throughput, not %s", point->metric);
     if (!point->has_value) return skip(out, SUITE_SKIP_VALUE, "printed as %s", point->unit);
     if (strcmp(point->unit, "iter/s") != 0)
         return skip(out, SUITE_SKIP_METRIC, "throughput in %s, not in iterations a second", point->unit);
-    if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g iterations a second is no rate", point->value);
+    if (point->value <= 0) return skip(out, SUITE_SKIP_VALUE, "%g iterations a second is not a rate", point->value);
     if (strcmp(point->status, "doubtful") == 0) return skip(out, SUITE_SKIP_DOUBTFUL, "its status is doubtful");
     return true;
 }
@@ -85,7 +85,7 @@ static bool check_method(const suite_published_point *point, const suite_publish
         return skip(out, SUITE_SKIP_METHOD_UNKNOWN, "\"%s\" of method \"%s\" is in no table", method->word,
                     point->method);
     if ((method->layout || method->packed) && !out->is_layer)
-        return skip(out, SUITE_SKIP_SETTING, "\"%s\" is of one attention layer", point->method);
+        return skip(out, SUITE_SKIP_SETTING, "\"%s\" means one attention layer", point->method);
     return true;
 }
 
@@ -170,7 +170,7 @@ static bool close_degrees(const suite_published_point *point, suite_point *out)
     }
     if (product == point->gpus) return true;
     if (open) return skip(out, SUITE_SKIP_DEGREES, "\"%s\" on %d devices", point->method, (int)point->gpus);
-    return skip(out, SUITE_SKIP_PRODUCT, "degrees of %d devices multiply to %s%d", (int)point->gpus,
+    return skip(out, SUITE_SKIP_PRODUCT, "the degrees of %d devices multiply to %s%d", (int)point->gpus,
                 product > point->gpus ? "at least " : "", (int)product);
 }
 
@@ -220,7 +220,7 @@ static bool check_layer(const suite_published_point *point, const suite_publishe
     if (!point->seq_len) return skip(out, SUITE_SKIP_LAYER, "the point has no seq_len");
     if (!point->heads || !point->head_dim) return skip(out, SUITE_SKIP_LAYER, "the point has no heads or head_dim");
     if (point->kv_groups && point->heads % point->kv_groups)
-        return skip(out, SUITE_SKIP_NOT_LEGAL, "%d heads are no groups of %d", (int)point->heads,
+        return skip(out, SUITE_SKIP_NOT_LEGAL, "%d heads cannot be grouped by %d", (int)point->heads,
                     (int)point->kv_groups);
     out->layout = method->layout ? method->layout : "basic";
     out->packed = method->packed;

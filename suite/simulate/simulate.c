@@ -37,8 +37,9 @@ dit_status suite_simulate_check(const suite_simulate_params *params)
 {
     char engine[SUITE_PATH];
     if (!is_in_path("smpirun"))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "SimGrid's smpirun is not installed: nothing is simulated"),
-                              "apt-get install libsimgrid-dev, then make");
+        return dit_error_hint(
+            DIT_FAIL(DIT_ERR_ENVIRONMENT, "SimGrid's smpirun is not installed, so nothing can be simulated"),
+            "apt-get install libsimgrid-dev, then make");
     DIT_TRY(suite_simulate_engine(params->engine, engine));
     if (access(engine, X_OK) == 0) return DIT_OK;
     return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s: %s", engine, strerror(errno)),

@@ -36,17 +36,17 @@ static void a_plan_that_cannot_be_followed_is_refused(void **state)
     plan_refused("{\"schema\":\"x\"}", DIT_ERR_JSON_VALUE, "/schema");
     plan_refused(PLAN "]}", DIT_ERR_JSON_MISSING, "stages");
     plan_refused(PLAN STAGE("a", "", ALONE) "]}", DIT_ERR_JSON_VALUE, "/stages/0/parameters");
-    plan_refused(PLAN STAGE("a", GEMM, "gpus == 77") "]}", DIT_ERR_JSON_VALUE, "holds for no point");
+    plan_refused(PLAN STAGE("a", GEMM, "gpus == 77") "]}", DIT_ERR_JSON_VALUE, "selects no point");
     plan_refused(PLAN STAGE("a", GEMM, "gpu == 1") "]}", DIT_ERR_EXPRESSION, "gpu");
     plan_refused(PLAN STAGE("a", GEMM, "method == 'hybrid' && platform == '2x8xl40'") "]}", DIT_ERR_JSON_VALUE,
                  "best of several");
-    plan_refused(PLAN STAGE("a", GEMM, ALONE) "," STAGE("b", GEMM, ALONE) "]}", DIT_ERR_JSON_VALUE, "there twice");
+    plan_refused(PLAN STAGE("a", GEMM, ALONE) "," STAGE("b", GEMM, ALONE) "]}", DIT_ERR_JSON_VALUE, "fitted twice");
     plan_refused(PLAN STAGE("a", GEMM, ALONE) "," STAGE("a", GEMM, ALONE) "]}", DIT_ERR_JSON_VALUE, "two stages");
     plan_refused(PLAN STAGE("a",
                             "{\"of\":\"accelerator\",\"name\":\"l40\",\"key\":\"gemm_ceiling\",\"least\":0.1,"
                             "\"most\":0.2,\"prior_deviation\":0.2}",
                             ALONE) "]}",
-                 DIT_ERR_JSON_VALUE, "not within");
+                 DIT_ERR_JSON_VALUE, "the plan allows 0.1 to 0.2");
     plan_refused("[]", DIT_ERR_JSON_TYPE, "expected an object");
     plan_refused(PLAN "7]}", DIT_ERR_JSON_TYPE, "/stages/0");
     plan_refused(PLAN "{\"name\":7}]}", DIT_ERR_JSON_TYPE, "/stages/0/name");

@@ -50,7 +50,7 @@ static void what_nothing_takes_is_refused_with_its_place(void **state)
             "");
     refused(HEAD "{\"of\":\"accelerator\",\"name\":\"l40\",\"key\":\"gemm_ceiling\",\"value\":1.5}]}",
             DIT_ERR_JSON_VALUE, "/parameters/0/value", "");
-    refused(HEAD CEILING "," CEILING "]}", DIT_ERR_JSON_VALUE, "there twice", "");
+    refused(HEAD CEILING "," CEILING "]}", DIT_ERR_JSON_VALUE, "two fitted values", "");
     refused(HEAD CEILING "],\"points\":[{\"case_id\":\"x\"}]}", DIT_ERR_JSON_MISSING, "platform", "");
     refused(HEAD CEILING "],\"points\":[5]}", DIT_ERR_JSON_TYPE, "/points/0", "");
     refused("{\"schema\":7}", DIT_ERR_JSON_TYPE, "/schema", "");

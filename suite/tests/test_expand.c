@@ -104,8 +104,8 @@ static void sizes_beyond_any_model_are_refused(void **state)
     static const char *const overrides[][2] = {
         {"\"num_attention_heads\":1e300", "/override/num_attention_heads"},
         {"\"attention_head_dim\":9007199254740992", "/override/attention_head_dim"},
-        {"\"num_attention_heads\":1048576,\"attention_head_dim\":1048576", "layers times width squared"},
-        {"\"num_attention_heads\":-1048576", "layers times width squared"},
+        {"\"num_attention_heads\":1048576,\"attention_head_dim\":1048576", "layers times the square of the width"},
+        {"\"num_attention_heads\":-1048576", "layers times the square of the width"},
     };
     char text[512];
     (void)state;

@@ -164,7 +164,8 @@ static void a_late_case_says_where_its_ranks_are(void **state)
         char body[512], message[512];
         snprintf(body, sizeof body, "trap '[ -z \"%s\" ] || echo \"%s\" >$OUT/position-0.txt' USR1\n%s", lines[i],
                  lines[i], "while :; do sleep 0.02; done");
-        snprintf(message, sizeof message, "not finished at its deadline of 0.5 s; all its processes were ended%s%s",
+        snprintf(message, sizeof message,
+                 "the case did not finish within its deadline of 0.5 s; all its processes were ended%s%s",
                  *lines[i] ? "; " : "", lines[i]);
         suite_outcome outcome = launch(body, 0.5);
         const cJSON *positions = cJSON_GetObjectItemCaseSensitive(outcome.error, "positions");

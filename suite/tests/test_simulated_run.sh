@@ -282,7 +282,7 @@ verify_finds_it() {
 refuses_the_launcher() {
     write_workload "$work/tiny.json" 1
     exits 2 "$ditbench" run "$work/tiny.json" --launcher smpirun --output "$work/wrong" 2>"$work/err" &&
-        grep -q 'starts no measured cases' "$work/err"
+        grep -q 'cannot start measured cases' "$work/err"
 }
 
 dry_run_writes_nothing() {
