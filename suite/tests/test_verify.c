@@ -160,7 +160,8 @@ static void evidence_is_that_of_the_platform(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         evidence = cases[i].evidence;
         if (problems_of(cases[i].members, NOBODY) != cases[i].problems) fail_msg("%zu: %s", i, said);
-        if (cases[i].problems && !strstr(said, "E_INTEGRITY the record says that its evidence")) fail_msg("%zu: %s", i, said);
+        if (cases[i].problems && !strstr(said, "E_INTEGRITY the record says that its evidence"))
+            fail_msg("%zu: %s", i, said);
     }
     evidence = NULL;
 }

@@ -11,9 +11,9 @@
 
 static const char purpose[] =
     "Checks every operator of a backend against the reference (--check, default), or times it too (--time); a case is\n"
-    "timed only after it has passed. A time is the median of n rounds, with [the least, the most]; --json has the\n"
-    "quartiles too (spread_ns). On a device (--backend cuda) operands have the type --dtype, and speed is also given as a\n"
-    "ratio to the device's own rate at a product of matrices.\n"
+    "timed only after it has passed. A time is the median of n rounds, with [the least, the most]; --json adds the\n"
+    "quartiles (spread_ns). On a device (--backend cuda) operands have the type --dtype, and speed is also given as a\n"
+    "ratio to the device's own rate at a matrix product.\n"
     "Exit: 0, 6 when an operator is wrong, 77 when there is no such device.";
 
 static const char examples[] = "ditbench kernels --check\n"
