@@ -1,4 +1,4 @@
-/* Options: what a report is asked for, and what it says of what it wrote. */
+/* Options: holds what a caller asks of a report, and what the report answers about the files that it wrote. */
 #ifndef DIT_REPORTS_OPTIONS_H
 #define DIT_REPORTS_OPTIONS_H
 
@@ -7,7 +7,7 @@
 
 enum { REPORT_PATH = 4096 };
 
-/* Another session's page, for links. Strings are the caller's. */
+/* The page of another session, for links. The caller owns the strings. */
 typedef struct {
     const char *title, *started, *href; /* href: relative to the page */
 } report_neighbour;

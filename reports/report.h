@@ -1,8 +1,8 @@
-/* Report: a session's journal as figures, tables and one HTML page.
+/* Report: turns a session's journal into figures, tables and one HTML page.
  *
- * A pure function of the journal: the same bytes in give the same scripts, data, CSV, SVG and page out. Nothing is
- * measured here, nothing is read but the journal and the traces whose digests it has, and records are never changed.
- */
+ * Output depends on the journal alone: equal bytes in give equal scripts, data, CSV, SVG and page out. A report
+ * measures nothing, reads only the journal and the traces whose digests the journal has, and never changes a record.
+ * */
 #ifndef DIT_REPORTS_REPORT_H
 #define DIT_REPORTS_REPORT_H
 

@@ -1,4 +1,5 @@
-/* Sessions: the folders of a root that hold a journal, what the pages beside them say in short, and the index page.
+/* Sessions: finds the folders under a root that hold a journal, reads the short facts of their pages, and writes the
+ * index page.
  *
  * Each session has NAME/journal.jsonl; its page, where there is one, is NAME/report/report.html with report.json beside
  * it. A page is current when report.json names the journal's bytes and the program that writes now.
@@ -28,13 +29,14 @@ dit_status report_sessions_read(const char *root, const char *program, report_se
 /* Accepts a zeroed one. */
 void report_sessions_release(report_sessions *sessions);
 
-/* A text that the page's facts or the journal's first line have; "" without one. Keys as in report.json. */
+/* Returns a text of the page's facts or of the journal's first line; "" where neither has it. Keys are those of
+ * report.json. */
 const char *report_session_fact(const report_session *session, const char *key);
-/* A link from the page of one session to the page of another, or from the index where `from_index`; escaped for an
- * address. The caller frees it; NULL without memory. */
+/* Returns a link from the page of one session to the page of another, or from the index where `from_index` is true,
+ * escaped for an address. The caller frees it. NULL: no memory. */
 char *report_session_href(const report_session *session, bool from_index);
 
-/* Writes ROOT/index.html atomically; its path into `path`. Errors: DIT_ERR_IO, DIT_ERR_MEMORY. */
+/* Writes ROOT/index.html atomically, and its path into `path`. Errors: DIT_ERR_IO, DIT_ERR_MEMORY. */
 dit_status report_index_write(const report_sessions *sessions, char path[REPORT_PATH]);
 
 #endif

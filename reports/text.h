@@ -1,4 +1,4 @@
-/* Text: numbers with units, and strings made safe for the place they go to.
+/* Text: writes numbers with units, and makes strings safe for the place they go to.
  *
  * Everything a record says is untrusted: it reaches HTML, CSV and gnuplot only through the writers of this file.
  */
@@ -28,13 +28,13 @@ typedef struct {
     double factor;
     const char *symbol;
 } report_scale;
-/* The scale that makes `largest` a readable number. */
+/* Returns the scale that makes `largest` a readable number. */
 report_scale report_scale_for(report_unit unit, double largest);
 
 enum { REPORT_NUMBER_TEXT = 48 };
-/* "1.234 s", "12.5 MB", "1.87×", "0": four significant digits with its unit. */
+/* Writes four significant digits with the unit: "1.234 s", "12.5 MB", "1.87×", "0". */
 void report_format(report_unit unit, double value, char out[REPORT_NUMBER_TEXT]);
-/* Four significant digits without exponent where one can do without. */
+/* Writes four significant digits, without an exponent where possible. */
 void report_format_plain(double value, char out[REPORT_NUMBER_TEXT]);
 
 /* Appends `text` for HTML content and quoted attributes: & < > " ' escaped, control characters replaced. */
@@ -45,11 +45,12 @@ void report_append_csv(dit_buffer *out, const char *text);
  * spaces; more than 200 characters are cut with an ellipsis. */
 void report_append_quoted(dit_buffer *out, const char *text);
 
-/* Characters of UTF-8 text, and their estimated width in pixels (DejaVu Sans, a wide face: others need less). */
+/* Returns the number of characters of UTF-8 text, and their estimated width in pixels (in DejaVu Sans, a wide face;
+ * other faces need less). */
 int report_text_length(const char *text);
 double report_text_width(const char *text, double font_px);
 
-/* strdup that takes NULL as "". NULL when out of memory. */
+/* Returns a copy from malloc; NULL is copied as "". Returns NULL without memory. */
 char *report_copy(const char *text);
 
 #endif

@@ -1,7 +1,7 @@
-/* Canvas: where things stand in a picture, in pixels, and the gnuplot lines that put them there.
+/* Canvas: decides where things stand in a picture, in pixels, and writes the gnuplot lines that put them there.
  *
- * All placing is done here rather than by gnuplot, so that nothing overlaps or is clipped: title, legend, a grid of
- * equal panels, footer. Inside the folder of reports/ only.
+ * The canvas places title, legend, a grid of equal panels and footer itself, so that nothing overlaps or is clipped;
+ * gnuplot would not see to that. Only reports/ includes this header.
  */
 #ifndef DIT_REPORTS_DRAW_CANVAS_H
 #define DIT_REPORTS_DRAW_CANVAS_H
@@ -41,33 +41,35 @@ typedef struct {
     double points;                      /* computed: of a pixel */
 } report_canvas;
 
-/* Entries beyond CANVAS_LEGEND are left out, and the last one says so. */
+/* Holds at most CANVAS_LEGEND entries. Where there are more, the last entry says so. */
 void canvas_add_legend(report_canvas *canvas, const canvas_entry *entry);
-/* gnuplot's words for the fill of a bar, and for the stroke of a line, of the `repeat`-th series of a colour. */
+/* Return gnuplot's words for the fill of a bar, and for the stroke of a line, where `repeat` earlier series have the
+ * colour. */
 const char *canvas_fill(int repeat);
 const char *canvas_dash(int repeat);
-/* The fill of a bar of simulated numbers: paler, with an edge. */
+/* Returns the fill of a bar of simulated numbers, which is paler and has an edge. */
 const char *canvas_pale_fill(int repeat);
-/* Pixels that a figure of this style may be wide. */
+/* Returns how many pixels wide a figure of this style may be. */
 int canvas_widest(const report_style *style);
-/* Columns for `panels` panels when `fitting` fit: one row up to four; of more the most columns that leave no hole, where
- * they are half of what fits at least, otherwise rows as even as can be. */
+/* Returns the number of columns for `panels` panels when `fitting` columns fit. Up to four panels stand in one row.
+ * More take the most columns that leave no hole, if that is at least half of what fits; otherwise rows are as even as
+ * possible. */
 int canvas_columns(int panels, int fitting);
-/* Computes the layout from panels, panel_width, panel_least and panel_height: panels become narrower so that they stand
- * in one row, and wider to fill it. What does not fit into the style's width makes the whole figure's type smaller. */
+/* Computes the layout from panels, panel_width, panel_least and panel_height. Panels become narrower to stand in one
+ * row, and wider to fill it. If a figure does not fit into the style's width, its type becomes smaller. */
 void canvas_layout(report_canvas *canvas);
-/* Pixels between the margins of a panel. */
+/* Returns the pixels between the margins of a panel. */
 int canvas_inner_width(const report_canvas *canvas);
 int canvas_inner_height(const report_canvas *canvas);
 
-/* Terminal, title, legend and footer. */
+/* Writes terminal, title, legend and footer. */
 void canvas_begin(const report_canvas *canvas);
-/* Margins, title, y label and fresh labels of panel `index`; `note` stands small at the right of the title, NULL: none.
- * Axes are the caller's. */
+/* Writes margins, title and y label of panel `index`, and clears earlier labels. `note` stands in small type right of
+ * the title; NULL: there is none. The caller writes the axes. */
 void canvas_panel(const report_canvas *canvas, int index, const char *title, const char *note, const char *y_label);
 void canvas_end(const report_canvas *canvas);
 
-/* printf for scripts that ends the line. */
+/* Prints a line of the script, as printf, with its newline. */
 void canvas_line(dit_buffer *script, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Cuts `text` to what fits into `pixels`, with an ellipsis. `out` holds `capacity` bytes. */
 void canvas_fit_text(const char *text, double font_px, double pixels, char *out, size_t capacity);

@@ -1,12 +1,12 @@
-/* Gnuplot: runs the program on a script. It is a process of its own; we link nothing of it. */
+/* Gnuplot: runs the program gnuplot on a script, as a process. Nothing of gnuplot is linked. */
 #ifndef DIT_REPORTS_DRAW_GNUPLOT_H
 #define DIT_REPORTS_DRAW_GNUPLOT_H
 
 #include "base/status.h"
 
-/* DIT_OK when `program` ("gnuplot") starts. Errors: DIT_ERR_ENVIRONMENT with what to install. */
+/* Returns DIT_OK when `program` ("gnuplot") starts. Errors: DIT_ERR_ENVIRONMENT with what to install. */
 dit_status gnuplot_check(const char *program);
-/* That error. */
+/* Returns the error of a `program` that does not start. */
 dit_status gnuplot_missing(const char *program);
 /* Runs FOLDER/ID.gp in FOLDER with format set to "svg" or "png"; the script writes ID.svg or ID.png beside itself.
  * Personal start-up files are not read. Errors: DIT_ERR_ENVIRONMENT; DIT_ERR_IO with what gnuplot said. */

@@ -1,8 +1,8 @@
-/* Palette: the colours of figures, each with its counterpart on a dark page.
+/* Palette: lists the colours of figures, each with its counterpart on a dark page.
  *
- * On white and on the dark page every colour of a line or a marker has a contrast of 3 at least, every text 4.5 (WCAG 2.1,
- * 1.4.11 and 1.4.3); lines also differ in markers and dashes. Scripts name the light colour; svg_finish adds the dark one.
- */
+ * On white and on the dark page every colour of a line or a marker has a contrast of 3 at least, every text 4.5 (WCAG
+ * 2.1, 1.4.11 and 1.4.3); lines also differ in markers and dashes. Scripts name the light colour; svg_finish adds the
+ * dark one. */
 #ifndef DIT_REPORTS_DRAW_PALETTE_H
 #define DIT_REPORTS_DRAW_PALETTE_H
 
@@ -51,11 +51,11 @@ typedef struct {
 } palette_colour;
 
 const palette_colour *palette_get(int index);
-/* The colour called "BLUE"; the first one when there is none. */
+/* Returns the colour called `name` ("BLUE"), or the first one when there is none. */
 const palette_colour *palette_named(const char *name);
-/* The dark counterpart of a light colour; NULL for one that is not of the palette. */
+/* Returns the dark counterpart of a light colour; NULL for a colour that is not in the palette. */
 const char *palette_dark_of(const char *light);
-/* WCAG 2.1's ratio of contrast between two colours, 1 to 21. */
+/* Returns the contrast ratio of two colours as WCAG 2.1 defines it, from 1 to 21. */
 double palette_contrast(const char *one, const char *other);
 
 #endif

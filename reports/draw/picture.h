@@ -1,5 +1,5 @@
-/* Picture: a PNG that was drawn, read back with libpng. A drawing program may succeed and leave a white page (no fonts,
- * no pen); a picture that nobody can read must not stand in a report. */
+/* Picture: reads a drawn PNG back with libpng. A drawing program may succeed and leave a white page, for want of a
+ * font; a picture that nobody can read must not stand in a report. */
 #ifndef DIT_REPORTS_DRAW_PICTURE_H
 #define DIT_REPORTS_DRAW_PICTURE_H
 

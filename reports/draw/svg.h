@@ -1,4 +1,4 @@
-/* SVG: what a drawn picture still lacks - a title and a description for who cannot see it, colours for dark pages, a
+/* SVG: adds to a drawn picture a title and a description for readers who cannot see it, colours for dark pages, and a
  * size on paper. */
 #ifndef DIT_REPORTS_DRAW_SVG_H
 #define DIT_REPORTS_DRAW_SVG_H
@@ -6,9 +6,9 @@
 #include "base/buffer.h"
 #include "reports/draw/style.h"
 
-/* Appends `svg`, as gnuplot writes it, with a <title>, a <desc> and, for a page, rules that put each colour of the palette
- * into its dark counterpart where the reader prefers a dark page; of a style with a width its size is in points.
- * `description` is escaped for XML already. What has not gnuplot's form is appended as it is. */
+/* Appends `svg`, as gnuplot writes it, with a <title> and a <desc>. For a page it also gets rules that replace each
+ * colour of the palette by its dark counterpart where the reader prefers a dark page. With a style that has a width,
+ * its size is in points. `description` is already escaped for XML. An `svg` of another form is appended as it is. */
 void svg_finish(const char *svg, const char *title, const char *description, const report_style *style,
                 dit_buffer *out);
 

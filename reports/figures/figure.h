@@ -1,7 +1,7 @@
-/* Figure: how a kind of picture is declared, and the grid of cases that one picture shows.
+/* Figure: declares the kinds of pictures, and the grid of cases that one picture shows.
  *
- * A kind is a constant description in its own file (figure_KIND.c) and one row in the list below. It says which cases
- * it wants by default and measures one case at a time into a bar; layout, scripts, CSV and gaps are shared.
+ * A kind is a constant description in its own file (latency_bars.c, ...) and one row in the list below. It says which
+ * cases it wants by default, and measures one case at a time into a bar. All kinds share layout, scripts, CSV and gaps.
  */
 #ifndef DIT_REPORTS_FIGURES_FIGURE_H
 #define DIT_REPORTS_FIGURES_FIGURE_H
@@ -11,7 +11,7 @@
 
 enum { REPORT_PARTS = 9, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
 
-/* What a workload declares under "plots"; absent keys are filled from the kind. */
+/* What a workload declares under "plots". Keys that are absent come from the kind. */
 typedef struct {
     const char *id, *kind, *title, *where, *x, *series, *panel; /* tags; panel and series may list several: "a, b" */
     const char *axis; /* "even", "linear" or "log", of lines; NULL: even where x are few growing counts, else linear  */
@@ -78,12 +78,12 @@ typedef struct {
 REPORT_FIGURE_KIND_LIST(REPORT_FIGURE_DECLARE)
 #undef REPORT_FIGURE_DECLARE
 
-/* For `measure`: the median of a metric into part 0, with its interval. A point is a gap where that is not above zero:
- * lines may stand on a logarithmic axis. */
+/* For `measure`: writes the median of a metric, with its interval, into part 0. The second function makes a gap of a
+ * value that is not above zero, because lines may stand on a logarithmic axis. */
 void report_measure_bar(const report_case *kase, report_metric metric, report_bar *out);
 void report_measure_point(const report_case *kase, report_metric metric, report_bar *out);
 
-/* All kinds, NULL-terminated; and one by name, or NULL. */
+/* Return all kinds, NULL-terminated, and the kind of a name, or NULL. */
 const report_figure_kind *const *report_figure_kinds(void);
 const report_figure_kind *report_figure_kind_find(const char *kind);
 /* What a plot's "kind" and "axis" may say; NULL-terminated. */
@@ -92,11 +92,11 @@ const char *const *report_axis_names(void);
 
 /* A case placed in a picture; how it is drawn follows from its evidence. */
 typedef struct {
-    const report_case *kase;           /* of a published point its own */
-    const report_published *published; /* NULL: none; of an agreement what the case is held against */
-    const report_case *twin;           /* measured, of an agreement; NULL: none */
+    const report_case *kase;           /* a published point has its own */
+    const report_published *published; /* NULL: none; in an agreement what the case is compared with */
+    const report_case *twin;           /* in an agreement the measured twin; NULL: none */
     char *panel, *x, *series;          /* as shown */
-    double x_number;                   /* of a numeric x; NAN otherwise. Of an agreement the reference's value */
+    double x_number;                   /* x as a number, else NAN; in an agreement the reference's value */
     double x_low, x_high;              /* its interval */
     bool best;                         /* the least of a search, for the mesh it has */
     bool shares;                       /* published, at the place of the cell before it */
@@ -104,13 +104,13 @@ typedef struct {
     report_bar bar;
 } report_cell;
 
-/* A published point that a picture has no place for. */
+/* A published point that has no place in a picture. */
 typedef struct {
     const report_published *point;
     char reason[REPORT_REASON_TEXT];
 } report_unplaced;
 
-/* The cells of a picture, sorted by panel, x and series: panels and groups are runs. */
+/* The cells of a picture, sorted by panel, x and series, so that each panel and each group is a run of cells. */
 typedef struct {
     report_cell *cells;
     int count;
@@ -120,19 +120,19 @@ typedef struct {
     int left_out;                        /* selected, but beyond what one picture holds */
     bool low_n, oversubscribed;          /* of any drawn cell */
     bool measured, simulated, published; /* evidence of any cell */
-    bool devices;                        /* each case ran on GPUs, or is simulated on such */
+    bool devices;                        /* each case ran on GPUs, or is simulated on GPUs */
     int n_min, n_max;                    /* of the measured ones */
     report_unplaced *unplaced;
     int unplaced_count;
 } report_grid;
 
-/* Selects (where), places and measures. When two cases fall on one place, tags that tell them apart are added to the
- * series or the panel. Published points go where their tags put them, into panels that have cases. Errors:
- * DIT_ERR_EXPRESSION in where; DIT_ERR_MEMORY. release takes a zeroed grid. */
+/* Selects cases by `where`, places and measures them. When two cases fall on one place, tags that tell them apart are
+ * added to the series or the panel. Published points go where their tags put them, into panels that have cases.
+ * Errors: DIT_ERR_EXPRESSION in `where`; DIT_ERR_MEMORY. release accepts a zeroed grid. */
 dit_status report_grid_build(const report_table *table, const report_plot *plot, const report_figure_kind *kind,
                              report_grid *out);
 void report_grid_release(report_grid *grid);
-/* Whether a cell is one that lacked memory, and is drawn as such. */
+/* True for the cell of a case that ran out of memory and is drawn as such. */
 bool report_cell_is_oom(const report_cell *cell);
 
 /* Files of one figure, as text. */
@@ -142,8 +142,8 @@ typedef struct {
 } report_figure_files;
 void report_figure_files_release(report_figure_files *files);
 
-/* Writes script, data and CSV of the grid. `id` is a safe file name; `footer` lines stand under the picture; `style` NULL:
- * a picture for a page. */
+/* Writes script, data and CSV of the grid. `id` is a safe file name; `footer` lines stand under the picture; `style`
+ * NULL: a picture for a page. */
 dit_status report_figure_compose(const report_grid *grid, const report_plot *plot, const report_figure_kind *kind,
                                  const char *id, const char *footer, const report_style *style,
                                  report_figure_files *out);
@@ -151,11 +151,12 @@ dit_status report_figure_compose(const report_grid *grid, const report_plot *plo
 /* The published points of a grid, each once; from malloc, *count of them. Errors: DIT_ERR_MEMORY. */
 dit_status report_grid_published(const report_grid *grid, const report_published ***out, int *count);
 
-/* Words for a tag on an axis: "world_size" -> "ranks"; "GPUs" of a grid whose cases are all of GPUs. */
+/* Returns words for a tag on an axis: "world_size" becomes "ranks", or "GPUs" where all cases of the grid run on
+ * GPUs. */
 const char *report_tag_title(const char *tag);
 const char *report_grid_tag_title(const report_grid *grid, const char *tag);
-/* Colour of a method or part by its name, NULL for a name we do not know; and the palette by position: light colours of
- * palette.h, "#rrggbb". */
+/* Return the colour of a method or part by its name (NULL for an unknown name), and the palette's colour at a position:
+ * light colours of palette.h, "#rrggbb". */
 const char *report_colour_known(const char *name);
 const char *report_colour_at(int position);
 

@@ -1,6 +1,5 @@
-/* Labels: where words beside points stand, so that none covers another word, a point or a line. Pixels, y downward.
- * Inside the folder of reports/ only.
- */
+/* Labels: finds places for words beside points, so that no word covers another word, a point or a line. Units are
+ * pixels, y points downward. Only reports/ includes this header. */
 #ifndef DIT_REPORTS_LAYOUT_LABELS_H
 #define DIT_REPORTS_LAYOUT_LABELS_H
 
@@ -16,7 +15,7 @@ typedef struct {
     double x0, y0, x1, y1;
 } labels_segment;
 
-/* A rectangle in which words are placed. What is beyond its capacity stands in nobody's way. */
+/* A rectangle in which words are placed. Boxes and lines beyond its capacity are ignored. */
 typedef struct {
     double width, height;
     labels_box boxes[LABELS_BOXES];
@@ -29,9 +28,9 @@ void labels_add_box(labels_field *field, double left, double top, double right, 
 void labels_add_point(labels_field *field, double x, double y, double radius);
 void labels_add_segment(labels_field *field, double x0, double y0, double x1, double y1);
 
-/* Finds a place for a word of width x height near the point x, y: below it first, or above. A word covers no box and
- * leaves the field nowhere. One that is `needed` may stand farther off, and across a line when there is no other place;
- * any other stands near or not at all. The place is taken from then on. False: there is none, and nothing is taken. */
+/* Finds a place for a word of width x height near the point x, y, first below it, then above. A word covers no box and
+ * stays inside the field. A `needed` word may stand farther off, and across a line when there is no other place; any
+ * other word stands near or not at all. The place is then taken. Returns false, and takes nothing, if there is none. */
 bool labels_place(labels_field *field, double x, double y, double width, double height, bool below, bool needed,
                   labels_box *out);
 

@@ -1,6 +1,5 @@
-/* Lanes: what pictures of one trace share - a row for each rank over time, marks where steps begin, the footer that
- * names the record. Inside the folder of reports/ only.
- */
+/* Lanes: draws what pictures of one trace share: a row over time for each rank, marks where steps begin, the footer
+ * that names the record. Only reports/ includes this header. */
 #ifndef DIT_REPORTS_LAYOUT_LANES_H
 #define DIT_REPORTS_LAYOUT_LANES_H
 
@@ -15,7 +14,7 @@ enum {
     LANES_MOST_RANKS = 16 /* that one picture shows */
 };
 
-/* A stretch of time being drawn; rank `r` lies between r and r + 1, downward. */
+/* A stretch of time that is drawn. Rank `r` lies between r and r + 1, downward. */
 typedef struct {
     report_composition *c;
     const timeline *t;
@@ -27,17 +26,17 @@ typedef struct {
 
 /* The ranks that one picture shows, called "rank 0", ... */
 lanes_panel lanes_of(report_composition *c, const timeline *t);
-/* A canvas for `panels` panels of lanes, a rank `rank_px` high with its name in `left_px`. Its legend and layout are
- * the caller's. */
+/* Makes a canvas for `panels` panels of lanes. Each rank is `rank_px` high, its name takes `left_px`. The caller adds
+ * legend and layout. */
 report_canvas lanes_canvas(const lanes_panel *panel, int panels, int rank_px, int left_px, const char *footer);
-/* canvas_layout, and canvas_begin with the figure's size. */
+/* Does canvas_layout, then canvas_begin with the figure's size. */
 void lanes_begin(const lanes_panel *panel, report_canvas *canvas);
-/* Ranges, the time axis and the ranks' names. */
+/* Writes ranges, the time axis and the ranks' names. */
 void lanes_axes(const lanes_panel *panel);
-/* A line down the panel where something begins, with its name above when there is room after `free_from`, which moves
- * on: pixels from the left. */
+/* Draws a line down the panel where something begins, with its name above if there is room after `free_from` (pixels
+ * from the left), which is then moved on. */
 void lanes_mark(const lanes_panel *panel, const char *name, double at, double *free_from);
-/* Marks all steps by their begin on rank 0. */
+/* Marks where each step begins on rank 0. */
 void lanes_mark_steps(const lanes_panel *panel);
 
 /* Draws the newest trace of the first case that is no gap of the grid. Errors: those of timeline_read and `draw`;

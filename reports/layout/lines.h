@@ -1,4 +1,5 @@
-/* Lines: one panel of a picture of lines, its axes in data and in pixels. Inside the folder of reports/ only. */
+/* Lines: describes one panel of a picture of lines, with its axes in data and in pixels. Only reports/ includes this
+ * header. */
 #ifndef DIT_REPORTS_LAYOUT_LINES_H
 #define DIT_REPORTS_LAYOUT_LINES_H
 
@@ -28,24 +29,26 @@ typedef struct {
     double y_from, y_to;
 } lines_panel;
 
-/* Whether a cell has a point in the panel, and whether that point lies above the end of the axis. */
+/* Say whether a cell has a point in the panel, and whether that point lies above the end of the axis. */
 bool lines_is_drawn(const lines_panel *p, const report_cell *cell);
 bool lines_is_cut(const lines_panel *p, const report_cell *cell);
-/* Where a cell stands along x, and pixels of places and unscaled numbers from the left and from the top. */
+/* Return where a cell stands along x, and the pixels from the left and from the top of a place and of an unscaled
+ * number. */
 double lines_place_of(const lines_panel *p, int cell);
 double lines_across(const lines_panel *p, double place);
 double lines_down(const lines_panel *p, double value);
-/* Whether the best of a search is one line, so that there is one mesh at each place: it stands below the axis. */
+/* True if the best of a search is one line. Then each place has one mesh, and it stands below the axis. */
 bool lines_has_mesh_row(const lines_panel *p);
 
-/* Visits the points of a line in order: `breaks` where the line does not come from the point before. It begins at the
- * one-rank case and breaks where the series has a gap. */
+/* Visits the points of a line in order. `breaks` is true where no line comes from the point before. A line begins at
+ * the one-rank case and breaks where the series has a gap. */
 typedef void (*lines_visit)(void *context, const lines_panel *p, int cell, bool breaks);
 void lines_walk(const lines_panel *p, int series, compose_look look, lines_visit visit, void *context);
 
-/* Rows of words that the best's meshes need below the axis. */
+/* Returns how many rows of words the meshes of the best points need below the axis. */
 int lines_mesh_rows(const lines_panel *p);
-/* Of lines_words.c: numbers of the best points, meshes, what lacked memory, what was cut off. */
+/* In lines_words.c: writes the numbers of the best points, their meshes, what ran out of memory and what was cut
+ * off. */
 void lines_put_words(const lines_panel *p);
 
 #endif

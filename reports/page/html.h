@@ -1,4 +1,5 @@
-/* HTML: one self-contained page: no network, no scripts, light and dark. Inside the folder of reports/ only. */
+/* HTML: writes one self-contained page, without network or scripts, in light and dark. Only reports/ includes this
+ * header. */
 #ifndef DIT_REPORTS_PAGE_HTML_H
 #define DIT_REPORTS_PAGE_HTML_H
 
@@ -39,27 +40,28 @@ typedef struct {
 /* Appends the page. */
 void report_html_write(const report_page *page, dit_buffer *out);
 
-/* ---- parts of the page, each in a file of its own ----------------------------------------------------------------- */
+/* ---- parts of the page, each in a file of its own
+ * ----------------------------------------------------------------- */
 
-/* The document up to its body: title and style sheet. `title` is a text of records. */
+/* Appends the document up to its body: title and style sheet. `title` is a text of records, and is escaped. */
 void html_put_opening(const char *title, dit_buffer *out);
-/* Of html_head.c: title, the session in a sentence, numbers, facts and warnings. */
+/* In html_head.c: appends title, the session in a sentence, numbers, facts and warnings. */
 void html_put_head(const report_page *page, dit_buffer *out);
-/* Warnings of the run with the cases that they are about; nothing without one. */
+/* Appends the warnings of the run with the cases that they concern; nothing where there are none. */
 void html_put_notices(const report_page *page, dit_buffer *out);
-/* "Simulated platform: 8xl20. Software profile: pytorch-eager." with its <p>; nothing for a session that simulates
- * nothing. `class` is one of the style sheet. */
+/* Appends a paragraph such as "Simulated platform: 8xl20. Software profile: pytorch-eager."; nothing where nothing is
+ * simulated. `class` is a class of the style sheet. */
 void html_put_setting(const report_page *page, const char *class, dit_buffer *out);
-/* The distinct values of a tag of simulated cases, "8xl20, 8xl40"; nothing where there are none. */
+/* Appends the distinct values of a tag of simulated cases, "8xl20, 8xl40"; nothing where there are none. */
 void html_list_values(const report_page *page, const char *tag, dit_buffer *out);
-/* Whether a simulated case runs on software that nobody has timed on a GPU. */
+/* True if a simulated case runs software that nobody has timed on a GPU. */
 bool html_has_projection(const report_page *page);
-/* Of all published latencies of the session; zeroed without them. */
+/* Returns the agreement over all published latencies of the session; zeroed where there are none. */
 void html_take_agreement(const report_page *page, report_agreement *out);
 bool html_has_simulated(const report_page *page);
 bool html_has_measured(const report_page *page);
 
-/* Sections: what stands under their headings. A count of 0 leaves the section out. */
+/* Append what stands under the heading of a section. The page leaves out a section whose count is 0. */
 void html_put_figures(const report_page *page, dit_buffer *out);
 int html_count_figures(const report_page *page);
 void html_put_claims(const report_page *page, dit_buffer *out);
@@ -76,15 +78,15 @@ void html_put_measuring(const report_page *page, dit_buffer *out);
 void html_put_simulating(const report_page *page, dit_buffer *out);
 void html_put_environment(const report_page *page, dit_buffer *out);
 
-/* How near a figure's simulated cases come to its published points, for its caption. */
+/* Appends to a caption how near the figure's simulated cases come to its published points. */
 void html_put_figure_agreement(const report_grid *grid, dit_buffer *out);
-/* What a figure shows, as a text for who does not see it: kind, axes, and the main numbers of each panel. Escaped,
- * and plain. */
+/* Append what a figure shows, as a text for readers who cannot see it: kind, axes, and the main numbers of each panel;
+ * escaped, and plain. */
 void html_put_figure_text(const report_drawing_result *figure, dit_buffer *out);
 void report_figure_text(const report_drawing_result *figure, dit_buffer *out);
-/* "flux.1-dev · 1024x1024", of a simulated case with its platform and profile. */
+/* Appends "flux.1-dev · 1024x1024", for a simulated case with its platform and profile. */
 void html_group_of(const report_case *kase, char out[HTML_GROUP]);
-/* The case's label without the model and resolution that its group says. */
+/* Appends the case's label without model and resolution, which its group states. */
 const char *html_short_label(const report_case *kase);
 
 #endif

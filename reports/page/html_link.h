@@ -1,10 +1,11 @@
-/* Links: sources of published numbers and claims as links, where their text says the place. Inside reports/ only. */
+/* Links: turns the source of a published number or claim into a link where its text names a place. Only reports/
+ * includes this header. */
 #ifndef DIT_REPORTS_PAGE_HTML_LINK_H
 #define DIT_REPORTS_PAGE_HTML_LINK_H
 
 #include "reports/page/html_pieces.h"
 
-/* Puts the source's text, escaped, with a link on what names a place on the web:
+/* Appends the source's text, escaped, with a link on the part that names a place on the web:
  *   https://...             the address itself
  *   arXiv:2405.14430        the paper's page
  *   OWNER/NAME: PATH        the whole text, a file of a GitHub repository
@@ -12,7 +13,7 @@
  * Everything else is text. */
 void html_put_source(dit_buffer *out, const char *source);
 
-/* Appends a relative path for an address: what may not stand in one is written as %XX. */
+/* Appends a relative path as an address; characters that an address may not hold are written as %XX. */
 void html_append_path(dit_buffer *out, const char *path);
 
 #endif

@@ -1,7 +1,6 @@
-/* The page's style sheet. Colours are variables, given once for light and once for dark. On narrow screens the rows of a
- * table become cards: the cells of a row stand under each other, each with its column's title. Included by html_head.c
- * only.
- */
+/* Style sheet of the page. Colours are variables, given once for light and once for dark. On narrow screens the rows of
+ * a table become cards: the cells of a row stand under each other, each with its column's title. Included by
+ * html_head.c only. */
 #ifndef DIT_REPORTS_PAGE_HTML_STYLE_H
 #define DIT_REPORTS_PAGE_HTML_STYLE_H
 

@@ -1,8 +1,7 @@
-/* Tables of the page: a caption, headings with a scope, and cells that know their column.
+/* Tables: writes the tables of the page, with a caption, headings with a scope, and cells that name their column.
  *
- * Each cell repeats its column's title in an attribute: on a narrow screen the style sheet stacks the cells of a row and
- * shows the titles beside them. Inside the folder of reports/ only.
- */
+ * Each cell repeats its column's title in an attribute: on a narrow screen the style sheet stacks the cells of a row
+ * and shows the titles beside them. Inside the folder of reports/ only. */
 #ifndef DIT_REPORTS_PAGE_HTML_TABLE_H
 #define DIT_REPORTS_PAGE_HTML_TABLE_H
 
@@ -14,7 +13,7 @@ typedef struct {
     bool wide;         /* on a narrow screen the title stands above the cell, not beside it */
 } html_column;
 
-/* A table being written: fill the first four, the rest starts at zero. */
+/* A table that is being written. Fill the first four members; the others start at zero. */
 typedef struct {
     dit_buffer *out;
     const html_column *columns;
@@ -23,17 +22,17 @@ typedef struct {
     int at;     /* of the next cell              */
 } html_table;
 
-/* `caption` says what a row is; our own words, with markup. */
+/* Begins a table. `caption` says what a row is; it is a constant of ours and may hold markup. */
 void html_table_open(html_table *table, const char *caption);
 void html_table_close(html_table *table);
 void html_row_open(html_table *table);
 void html_row_close(html_table *table);
-/* A row of one cell across all columns, with the text. */
+/* Adds a row with one cell across all columns, which holds the text. */
 void html_row_across(html_table *table, const char *class, const char *text);
-/* The next cell of the row; what is put between stands in it. */
+/* Begin and end the next cell of the row; whatever is appended between them stands in the cell. */
 void html_cell_open(html_table *table);
 void html_cell_close(html_table *table);
-/* A whole cell: a text of records; or that there is none, which a narrow screen leaves out. */
+/* Add a whole cell: a text of records; or an empty cell, which a narrow screen leaves out. */
 void html_cell(html_table *table, const char *text);
 void html_cell_none(html_table *table);
 

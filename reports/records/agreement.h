@@ -1,6 +1,6 @@
-/* Agreement: how near simulated numbers come to published and to measured ones. Pure arithmetic on a table.
+/* Agreement: computes how near simulated numbers come to published and to measured ones. Pure arithmetic on a table.
  *
- * Inside the folder of reports/ only.
+ * Only reports/ includes this header.
  */
 #ifndef DIT_REPORTS_RECORDS_AGREEMENT_H
 #define DIT_REPORTS_RECORDS_AGREEMENT_H
@@ -8,9 +8,9 @@
 #include "base/agreement.h"
 #include "reports/records/records.h"
 
-/* Of records.c, when the cases are known: finds the simulated twin of each published point, gives published points
- * their speedup over their own source's one-device point, and simulated cases the errors to what they are held
- * against. Errors: DIT_ERR_MEMORY. */
+/* Called once the cases are known. Finds the simulated twin of each published point; gives each published point its
+ * speedup over the one-device point of its own source; gives simulated cases their errors to the numbers that they are
+ * compared with. Errors: DIT_ERR_MEMORY. */
 dit_status report_agreement_close(report_table *table);
 
 const char *report_part_name(dit_agreement_part part); /* "all", "in fit", "not in fit" */
@@ -21,20 +21,21 @@ typedef struct {
     int oom_wrong;         /* published numbers whose twin is out of memory                       */
 } report_agreement;
 
-/* Over the points of `metric` that are not marked doubtful, by the rules of base/agreement.h; two points whose twin is
- * one case are one method. Errors: DIT_ERR_MEMORY. */
+/* Counts over the points of `metric` that are not marked doubtful, by the rules of base/agreement.h. Two points whose
+ * twin is one case count as one method. Errors: DIT_ERR_MEMORY. */
 dit_status report_agreement_of(const report_published *const *points, int count, report_metric metric,
                                dit_agreement_part part, report_agreement *out);
 
-/* Whether a simulated case was held against the point: it has a twin, nobody doubts it, and both have a number, or its
- * source printed "out of memory". */
+/* True if a simulated case was compared with the point: the point has a twin, nobody doubts it, and both have a number,
+ * or its source printed "out of memory". */
 bool report_published_is_compared(const report_published *point);
-/* The twin's number in the point's metric; NAN without one. And predicted / published - 1. */
+/* Return the twin's number in the point's metric (NAN without one), and predicted / published - 1. */
 double report_published_predicted(const report_published *point);
 double report_published_error(const report_published *point);
 
-/* For each case of `table` the measured twin of a simulated one, else NULL: equal in all tags but those of the list
- * `differ` ("platform"), profile and element. *out, from malloc, has case_count entries. Errors: DIT_ERR_MEMORY. */
+/* Finds for each simulated case of `table` its measured twin, which has equal tags but for profile, element and those
+ * of the list `differ` ("platform"); NULL for other cases. *out, from malloc, has case_count entries. Errors:
+ * DIT_ERR_MEMORY. */
 dit_status report_agreement_twins(const report_table *table, const char *differ, const report_case ***out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Names in claims and filters, read before anything has run: metrics, functions, tags and values of tags. */
+/* Claim names: checks the names in claims and filters before anything has run: metrics, functions, tags and values of
+ * tags. */
 #ifndef DIT_REPORTS_RECORDS_CLAIM_NAMES_H
 #define DIT_REPORTS_RECORDS_CLAIM_NAMES_H
 
@@ -16,11 +17,11 @@ typedef struct {
 } report_claim_names;
 
 /* Checks the names of a claim's expression: functions, the metrics they fold, the tags of their arguments with their
- * values, and the expressions inside all('...'), any('...') and where='...'. `open`: of an expression that may name
- * what no case has ("requires"). Errors: DIT_ERR_EXPRESSION with text and column, the nearest known name as hint. */
+ * values, and the expressions inside all('...'), any('...') and where='...'. `open`: the expression may name what no
+ * case has, as "requires" may. Errors: DIT_ERR_EXPRESSION with text and column, the nearest known name as hint. */
 dit_status report_claim_names_check(const char *expr, const report_claim_names *names, bool open);
-/* The same for an expression over one case at a time: `where` of a plot, `exclude`, `constraints`. `metrics`: whether
- * it may name them. */
+/* Checks the names of an expression over one case at a time: `where` of a plot, `exclude`, `constraints`. `metrics`: it
+ * may name metrics. */
 dit_status report_filter_names_check(const char *expr, const report_claim_names *names, bool metrics, bool open);
 
 #endif

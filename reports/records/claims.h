@@ -1,4 +1,4 @@
-/* Claims: the workload's `expect` expressions, judged against the results of a session.
+/* Claims: judges the workload's `expect` expressions against the results of a session.
  *
  * Functions of a claim, each over the cases whose tags equal the named arguments (`where='expr'` selects further):
  *   median, min, max, mean, geomean('metric', tag=value, ...)   over the case values (medians over processes)
@@ -11,14 +11,14 @@
  * no example (any(), where='...' pass it over), and it may be the exception (all(), median, mean and the worst are
  * undecided). status='ok' leaves it out anywhere.
  *
- * Verdicts: holds, partly (`expr` fails, `partly` holds), fails, undecided. Undecided is: no case matches, a case that
- * matches has no number, n < 6 where a timing metric decides, intervals that allow both answers, `requires` not met, or
- * an expression that cannot be evaluated. Metrics that do not come from a clock (bytes, messages, flops, rel_l2), and
- * virtual time, decide with any n. Where simulated cases decide that were compared with published numbers, the words are
- * reproduced, partly, not reproduced.
+ * Verdicts: holds, partly (`expr` fails, `partly` holds), fails, undecided. A claim is undecided if no case matches, a
+ * matching case has no number, n < 6 where a timing metric decides, intervals allow both answers, `requires` is not
+ * met, or the expression cannot be evaluated. Metrics that do not come from a clock (bytes, messages, flops, rel_l2),
+ * and virtual time, decide with any n. Where simulated cases decide that were compared with published numbers, the
+ * words are reproduced, partly, not reproduced.
  *
  * Metrics that compare (error_to_published, error_to_measured) are folded over the cases that have a counterpart.
- */
+ * */
 #ifndef DIT_REPORTS_RECORDS_CLAIMS_H
 #define DIT_REPORTS_RECORDS_CLAIMS_H
 
@@ -52,18 +52,18 @@ typedef struct {
     dit_buffer numbers; /* "median('latency_s', method='ring') = 1.2 s [1.1 s, 1.3 s], 2 cases, n = 6", a line each */
 } report_judgement;
 
-/* Names of the functions that claims have beside those of every expression, NULL-terminated. */
+/* The names of the functions that claims have beside the functions of every expression, NULL-terminated. */
 const char *const *report_claim_functions(void);
 
 /* Judges one claim. Errors: DIT_ERR_MEMORY only; everything else is an undecided verdict. */
 dit_status report_claim_judge(const report_table *table, const report_claim *claim, report_judgement *out);
-/* The verdict in words: of simulated cases "reproduced" and the like where published numbers were compared with them,
- * "holds (simulated)" and the like where none was; else the verdict's name. */
+/* Returns the verdict in words. Where simulated cases decide: "reproduced" and the like if published numbers were
+ * compared with them, else "holds (simulated)" and the like. Otherwise the verdict's name. */
 const char *report_judgement_word(const report_judgement *judgement);
-/* Whether the authors' note belongs beside the verdict: written for these parameters, on a claim that was decided and
- * does not hold. */
+/* True if the authors' note belongs beside the verdict: it was written for these parameters, and the claim was decided
+ * and does not hold. */
 bool report_claim_shows_note(const report_claim *claim, const report_judgement *judgement);
-/* "measured", "simulated", "measured and simulated", or "" when no case was looked at. */
+/* Returns "measured", "simulated", "measured and simulated", or "" when the claim looked at no case. */
 const char *report_judgement_evidence(const report_judgement *judgement);
 void report_judgement_release(report_judgement *judgement);
 

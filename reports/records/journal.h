@@ -11,7 +11,7 @@
 
 /* Reads the journal at `path`. Errors: DIT_ERR_IO; DIT_ERR_JOURNAL with the line for anything else. */
 dit_status report_table_read(const char *path, report_table *out);
-/* The same from memory; `path` is a name for messages. */
+/* Reads a journal that is in memory; messages call it `path`. Errors: DIT_ERR_JOURNAL with the line. */
 dit_status report_table_parse(const char *text, size_t length, const char *path, report_table *out);
 
 #endif

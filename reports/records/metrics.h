@@ -1,7 +1,7 @@
-/* Metrics: the one table of what a record can say in numbers, with unit and direction.
+/* Metrics: lists what a record can say in numbers, with unit and direction. This is the one table of metrics.
  *
- * The value of a process comes from its record; the value of a case is the median over its processes. speedup,
- * efficiency and the errors of simulated cases are made afterwards, by comparing cases.
+ * The value of a process comes from its record; the value of a case is the median over its processes. Speedup,
+ * efficiency and the errors of simulated cases are computed afterwards, from several cases.
  */
 #ifndef DIT_REPORTS_RECORDS_METRICS_H
 #define DIT_REPORTS_RECORDS_METRICS_H
@@ -111,18 +111,18 @@ const report_metric_info *report_metric_get(report_metric metric);
 bool report_metric_from_name(const char *name, report_metric *out);
 const char *report_better_name(report_better better);
 
-/* The numbers of one record (results/schema/record.md) into `out`; NAN where it says nothing. `num_images` is what one
- * iteration makes. Errors: DIT_ERR_JSON_* where a value has the wrong type or is negative. */
+/* Reads the numbers of one record (results/schema/record.md) into `out`; NAN where it says nothing. One iteration makes
+ * `num_images` images. Errors: DIT_ERR_JSON_* where a value has the wrong type or is negative. */
 dit_status report_metrics_read(const dit_json *doc, const cJSON *record, const char *pointer, double num_images,
                                double out[REPORT_METRIC_COUNT]);
 
-/* Rows of what one rank sent, and where they stand. */
+/* The rows of what one rank sent, and the JSON pointer at which they stand. */
 typedef struct {
     const cJSON *rows; /* NULL: the record says nothing */
     char pointer[256];
 } report_rank_rows;
-/* Those of the rank that sent most bytes: stages of a pipeline and patches at the edge send less than others. In
- * records without "ranks" those of "communication". Errors: DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE. */
+/* Finds the rows of the rank that sent most bytes: stages of a pipeline and patches at the edge send less than others.
+ * In a record without "ranks" they are the rows of "communication". Errors: DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE. */
 dit_status report_busiest_rank(const dit_json *doc, const cJSON *record, const char *pointer, report_rank_rows *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records: a session's results as a table of cases, and of published numbers beside them.
+/* Records: holds a session's results as a table of cases, with published numbers beside them.
  *
  * Evidence is measured, simulated or published, and never what a tag or a label says: a case on backend cost is
  * simulated, any other is measured, and a record that says otherwise is refused; published numbers are lines of their
@@ -27,7 +27,7 @@ typedef struct {
     double bytes, predicted_bytes, messages, predicted_messages;
 } report_traffic;
 
-/* The timeline that the newest ok process left; means over ranks. */
+/* The timeline that the newest process with status ok left; its times are means over ranks. */
 typedef struct {
     char *path, *digest; /* NULL: none. The file need not be there */
     int64_t process;
@@ -40,7 +40,7 @@ typedef struct {
     char *code, *message, *hint, *phase, *log;
 } report_failure;
 
-/* What a rank runs on, or is simulated on; a simulated case without a record does not say. */
+/* What a rank runs on, or is simulated on. A simulated case without a record does not say. */
 typedef enum { REPORT_ON_UNKNOWN, REPORT_ON_CORES, REPORT_ON_GPUS } report_place;
 
 typedef struct {
@@ -64,8 +64,8 @@ typedef struct {
     dit_summary metric[REPORT_METRIC_COUNT]; /* over ok processes; n = 0 when none has it */
 } report_case;
 
-/* A number that somebody printed, as a case: its evidence is published, its one metric has the reading error as
- * interval, status oom says that the source printed "out of memory". */
+/* A number that somebody printed, as a case. Its evidence is published, and its one metric has the reading error as
+ * interval. Status oom says that the source printed "out of memory". */
 typedef struct {
     report_case kase; /* case_id: FILE#INDEX */
     char *file, *source, *provenance, *status, *twin_id;
@@ -112,32 +112,33 @@ void report_trace_release(report_trace *trace);
 void report_failure_release(report_failure *failure);
 
 bool report_published_has_value(const report_published *point);
-/* Whether the source shows the best of a search over meshes. */
+/* True if the source shows the best of a search over meshes. */
 bool report_published_is_search(const report_published *point);
 /* Tags may not bear the name of what comes from records. Errors: DIT_ERR_JSON_VALUE. */
 dit_status report_tags_check(const dit_json *doc, const cJSON *tags, const char *pointer);
 
 bool report_case_is_simulated(const report_case *kase);
 bool report_case_is_published(const report_case *kase);
-/* Whether any case of the table is a projection. */
+/* True if any case of the table is a projection. */
 bool report_table_has_projection(const report_table *table);
-/* Whether the case is an oracle: what an approximate method is checked against, and no method itself. Tables show it;
- * figures, claims and speedups leave it out. */
+/* True if the case is an oracle, with which an approximate method is compared, and which is no method itself. Tables
+ * show oracles; figures, claims and speedups leave them out. */
 bool report_case_is_oracle(const report_case *kase);
-/* Whether a search over meshes would try it: it shares its work by data, cfg, pipefusion, ring and ulysses alone. */
+/* True if a search over meshes would try the case: it divides its work along data, cfg, pipefusion, ring and ulysses
+ * only. */
 bool report_case_is_searched(const report_case *kase);
-/* Whether two cases make the same images on the same machine and software: they may differ in method, mesh and number
- * of ranks only. */
+/* True if two cases make equal images on one machine and software: they differ in method, mesh and number of ranks at
+ * most. */
 bool report_case_same_work(const report_case *one, const report_case *other);
-/* Tag as text ("" when absent), into `out`. Numbers print without exponent. "status", "evidence" and "label" are tags
- * too. Returns false when the case has no such tag. */
+/* Writes a tag as text ("" when absent) into `out`. Numbers print without exponent. "status", "evidence" and "label"
+ * are tags too. Returns false when the case has no such tag. */
 bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity);
-/* The number of a numeric tag; false when absent or no number. */
+/* Reads the number of a numeric tag. Returns false when the tag is absent or not a number. */
 bool report_case_number(const report_case *kase, const char *tag, double *out);
-/* What expressions see of a case: its tags, and the case value of a metric by name. DIT_ERR_NOT_FOUND without an error
- * record when it has neither. Strings belong to the case. */
+/* Reads what expressions see of a case: its tags, and the case value of a metric by name. Returns DIT_ERR_NOT_FOUND,
+ * without an error message, when the case has neither. Strings belong to the case. */
 dit_status report_case_value(const report_case *kase, const char *name, dit_value *out);
-/* Text at "suite/commit" of the session line; "" when absent or no text. */
+/* Returns the text at a path of the session line ("suite/commit"); "" when it is absent or not a text. */
 const char *report_session_text(const report_table *table, const char *path);
 
 #endif

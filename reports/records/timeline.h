@@ -1,4 +1,4 @@
-/* Timeline: the trace of one case (results/schema/trace.md) as spans of time by rank, checked on reading. */
+/* Timeline: reads the trace of one case (results/schema/trace.md) as spans of time by rank, and checks it. */
 #ifndef DIT_REPORTS_RECORDS_TIMELINE_H
 #define DIT_REPORTS_RECORDS_TIMELINE_H
 
@@ -6,7 +6,7 @@
 
 enum { TIMELINE_RANKS = 1024, TIMELINE_STEPS = 10000, TIMELINE_PATCHES = 1 << 20 };
 
-/* What a figure tells apart, in the order of its legend. */
+/* The kinds of spans that a figure tells apart, in the order of its legend. */
 typedef enum {
     TIMELINE_LINEAR,
     TIMELINE_ATTENTION,
@@ -29,13 +29,14 @@ typedef struct {
     double begin, end; /* of all spans */
 } timeline;
 
-/* Reads trace.json. `digest` is what the record says of its bytes, "xxh3:...". Nothing in the file is trusted.
- * Errors: DIT_ERR_IO; DIT_ERR_INTEGRITY for another digest; DIT_ERR_JSON_*; DIT_ERR_MEMORY. release takes a zeroed
- * one. */
+/* Reads trace.json. `digest` is the digest that the record states, "xxh3:...". Nothing in the file is trusted.
+ * Errors: DIT_ERR_IO; DIT_ERR_INTEGRITY for another digest; DIT_ERR_JSON_*; DIT_ERR_MEMORY. release accepts a zeroed
+ * timeline. */
 dit_status timeline_read(const char *path, const char *digest, timeline *out);
 void timeline_release(timeline *t);
 
-/* When the first operator of a step begins on rank 0, and its last span ends on any rank; NAN when it has none. */
+/* Return when the first operator of a step begins on rank 0, and when its last span ends on any rank; NAN when the step
+ * has none. */
 double timeline_step_begin(const timeline *t, int step);
 double timeline_step_end(const timeline *t, int step);
 
