@@ -1,4 +1,4 @@
-/* Place: where in a file an error lies, taken from its message "PATH:LINE:COLUMN: POINTER: what". */
+/* Error place: reads where in a file an error lies from its message "PATH:LINE:COLUMN: POINTER: what". */
 #ifndef DIT_SUITE_ERROR_PLACE_H
 #define DIT_SUITE_ERROR_PLACE_H
 

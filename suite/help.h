@@ -1,4 +1,5 @@
-/* Help: the list of verbs, their pages, the topics beside them, and what is generated from the tables of options. */
+/* Help: prints the list of verbs, their pages and further topics, and makes manual page and completion from the tables
+ * of options. */
 #ifndef DIT_SUITE_HELP_H
 #define DIT_SUITE_HELP_H
 
@@ -12,12 +13,12 @@ typedef struct {
 
 /* Every verb, in the order of help; ends with a zeroed row. */
 extern const suite_verb suite_verbs[];
-/* NULL when there is no such verb. */
+/* Returns the verb of a name; NULL when there is none. */
 const suite_verb *suite_verb_find(const char *name);
-/* Reports a word that is no verb and names the nearest; returns DIT_EXIT_USAGE. */
+/* Reports a word that is not a verb, names the nearest verb, and returns DIT_EXIT_USAGE. */
 int suite_verb_unknown(const char *name, bool json);
 
-/* The version as people read it: "0.9.0 (commit abc1234, dirty)". */
+/* Returns the version as people read it: "0.9.0 (commit abc1234, dirty)". */
 const char *suite_version_text(void);
 int suite_version_print(bool json);
 
@@ -26,11 +27,11 @@ int suite_help(int argc, char **argv);
 
 /* Calls `take` with the options and examples of every verb. */
 void suite_help_each(void (*take)(const suite_cli_spec *spec, void *context), void *context);
-/* The manual page, in the man macros of troff. */
+/* Prints the manual page, in the man macros of troff. */
 int suite_help_man(void);
-/* A completion script for "bash" or "zsh". */
+/* Prints a completion script for "bash" or "zsh". */
 int suite_help_completion(const char *shell);
-/* The names that a completion offers, one a line: "workloads", "models", "platforms", "sessions". */
+/* Prints the names that a completion offers, one a line: "workloads", "models", "platforms", "sessions". */
 int suite_help_names(const char *kind);
 
 /* One row per exit code. */

@@ -1,4 +1,4 @@
-/* Paths: building them, making and removing folders, and the two folders that everything starts from. */
+/* Paths: builds paths, makes and removes folders, and finds the two folders that everything starts from. */
 #ifndef DIT_SUITE_PATHS_H
 #define DIT_SUITE_PATHS_H
 
@@ -6,17 +6,19 @@
 
 enum { SUITE_PATH = 4096 }; /* bytes of a path buffer */
 
-/* printf into a path buffer. Errors: DIT_ERR_IO when it does not fit. */
+/* Prints a path into a buffer, as printf. Errors: DIT_ERR_IO when it does not fit. */
 dit_status suite_path(char out[SUITE_PATH], const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* mkdir -p. Errors: DIT_ERR_IO. */
+/* Makes a folder and those above it, as mkdir -p. Errors: DIT_ERR_IO. */
 dit_status suite_path_make(const char *folder);
-/* rm -rf; never follows a link. A path that does not exist is fine. Errors: DIT_ERR_IO. */
+/* Removes a path with all in it, as rm -rf, and never follows a link. A path that does not exist is fine. Errors:
+ * DIT_ERR_IO. */
 dit_status suite_path_remove(const char *path);
 
 /* Finds the folder with the data files (models/, platforms/, schema/): $DITBENCH_WORKLOADS, ./workloads, the one beside
  * the source tree of the running binary, PREFIX/share/ditbench/workloads. NULL with an error when there is none. */
 const char *suite_workloads_folder(void);
-/* The folder that holds the sessions: $DITBENCH_RESULTS, else results/local of the current folder. It need not exist.
+/* Finds the folder that holds the sessions: $DITBENCH_RESULTS, else results/local of the current folder. It need not
+ * exist.
  * Errors: DIT_ERR_IO. */
 dit_status suite_session_root(char out[SUITE_PATH]);
 

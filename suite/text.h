@@ -1,11 +1,11 @@
-/* Text from outside (logs, environment variables, command lines) made fit for JSON and for a terminal. */
+/* Text: makes text from outside (logs, environment variables, command lines) fit for JSON and for a terminal. */
 #ifndef DIT_SUITE_TEXT_H
 #define DIT_SUITE_TEXT_H
 
 #include "base/json.h"
 
 enum { SUITE_MOST_STRINGS = 64 };
-/* What an option that may be repeated was given; the caller's strings. */
+/* The values of an option that may be repeated. The strings are the caller's. */
 typedef struct {
     const char *items[SUITE_MOST_STRINGS];
     int count;
@@ -15,7 +15,7 @@ typedef struct {
 void suite_text_clean(char *text);
 /* Adds a cleaned copy of `text` (NULL adds nothing). Errors: DIT_ERR_MEMORY. */
 dit_status suite_text_add(cJSON *object, const char *key, const char *text);
-/* The last lines of a file, at most `capacity` - 1 bytes, cleaned; "" when it cannot be read. */
+/* Copies the last lines of a file, at most `capacity` - 1 bytes, cleaned; "" when the file cannot be read. */
 void suite_text_tail(const char *path, char *out, size_t capacity);
 
 #endif

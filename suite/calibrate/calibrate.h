@@ -1,8 +1,8 @@
-/* Calibrate: fits what a plan names on the published points that it names (suite/calibrate/calibration_plan.h, suite/calibrate/fit.h), by
- * simulating them again and again, and writes down what came out (ditbench.calibration/1).
+/* Calibrate: fits the values that a plan names on the published points that it names (calibration_plan.h, fit.h), by
+ * simulating the points again and again, and makes the document of fitted values (ditbench.calibration/1).
  *
- * Equal plan, data files, published files and programs give equal bytes: sums are taken in the order of the plan, and
- * what is written is rounded.
+ * Equal plans, data files, published files and programs give equal bytes: sums are taken in the order of the plan, and
+ * written values are rounded.
  */
 #ifndef DIT_SUITE_CALIBRATE_CALIBRATE_H
 #define DIT_SUITE_CALIBRATE_CALIBRATE_H
@@ -21,17 +21,19 @@ typedef struct {
     void *context;
 } suite_calibrate_params;
 
-/* What would be fitted on what: {"plan", "hash", "stages": [{"name", "why", "parameters": [{"of", "name", "key",
- * "prior", "least", "most", "prior_deviation"}], "points": [{"file", "index", "label", "published", "why"?}]}]}.
- * Nothing is simulated. *out belongs to the caller. Errors: those of the plan, DIT_ERR_NOT_FOUND for the stage. */
+/* Builds, without simulating anything, what would be fitted on which points: {"plan", "hash", "stages": [{"name",
+ * "why", "parameters": [{"of", "name", "key", "prior", "least", "most", "prior_deviation"}], "points": [{"file",
+ * "index", "label", "published", "why"?}]}]}. *out belongs to the caller. Errors: those of the plan, DIT_ERR_NOT_FOUND
+ * for the stage. */
 dit_status suite_calibrate_list(const suite_calibrate_params *params, cJSON **out);
 
-/* Fits. *out, which belongs to the caller, is the calibration; of one stage its own parameters and points alone.
+/* Fits the plan, or one stage of it. *out, which belongs to the caller, is the calibration; for one stage it has the
+ * parameters and points of that stage only.
  * Errors: as above; DIT_ERR_ENVIRONMENT without a simulator; DIT_ERR_WORKLOAD for a point whose simulation fails;
  * DIT_ERR_INTERRUPTED. */
 dit_status suite_calibrate_fit(const suite_calibrate_params *params, cJSON **out);
 
-/* Whether what was fitted is, byte for byte, what `path` has: all of it, or of one stage its parameters and points.
+/* Checks that the fitted values are, byte for byte, those in the file `path`: all of them, or those of one stage.
  * Errors: DIT_ERR_BYTES_MISMATCH naming the first member that differs; DIT_ERR_IO, DIT_ERR_JSON_*. */
 dit_status suite_calibrate_compare(const cJSON *fitted, const char *stage, const char *path);
 

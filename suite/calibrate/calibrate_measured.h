@@ -1,5 +1,5 @@
-/* Calibrate, measured: what the cost model needs to know of this machine's cores and memory, from what the engine's own
- * operators and messages took on them.
+/* Calibrate, measured: fits what the cost model needs to know of this machine's cores and memory to the times of the
+ * engine's own operators and messages on them.
  *
  * The engine (program calibrate) times operators of many shapes on one rank and on as many as there are cores, and
  * messages between those. From these raw times a few parameters are fitted, and data files are written in the formats
@@ -25,10 +25,11 @@ typedef struct {
 
 /* Measures unless there is a raw file, fits, and writes raw.json (ditbench.calibration-raw/1),
  * accelerators/cpu-core.json, profiles/cpu.json, links/local.json and platforms/local-cpu-simulated.json under the
- * folder: the same raw times give the same bytes. Of a device accelerators/local-gpu.json and profiles/local-gpu.json,
- * and where there are several a class of links and platforms/local-gpu-simulated.json. *summary belongs to the caller:
- * {"output", "raw", "ranks", "products", "attention", "messages": {"count", "median_error"}, "together"}. Errors:
- * DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_ENVIRONMENT, DIT_ERR_INTERRUPTED, and what the engine says. */
+ * folder: equal raw times give equal bytes. For a device it writes accelerators/local-gpu.json and
+ * profiles/local-gpu.json, and for several devices also a class of links and platforms/local-gpu-simulated.json.
+ * *summary belongs to the caller: {"output", "raw", "ranks", "products", "attention", "messages": {"count",
+ * "median_error"}, "together"}. Errors: DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_ENVIRONMENT, DIT_ERR_INTERRUPTED, and what
+ * the engine says. */
 dit_status suite_calibrate_measured(const suite_calibrate_measured_params *params, cJSON **summary);
 
 #endif

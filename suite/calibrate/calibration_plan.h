@@ -1,8 +1,9 @@
-/* Calibration plan: what is fitted on which published points, as data (workloads/calibrations/NAME.json).
+/* Calibration plan: reads what is fitted on which published points (workloads/calibrations/NAME.json).
  *
- * Stages follow each other; values that one has fitted are kept by the next. A stage names its values, each with bounds
- * and how much its prior, which is what the data files say, is believed; and its points, by an expression over those of
- * a file of results/published. Of these, points that say too little or that nobody believes are left out, as anywhere.
+ * Stages follow each other, and a stage keeps the values that earlier stages have fitted. A stage names its values,
+ * each with bounds and with the deviation from its prior (the value in the data files) that is believed. It names its
+ * points by an expression over the points of a file of results/published. Points that say too little, or that nobody
+ * believes, are left out, as everywhere.
  */
 #ifndef DIT_SUITE_CALIBRATE_CALIBRATION_PLAN_H
 #define DIT_SUITE_CALIBRATE_CALIBRATION_PLAN_H
@@ -10,13 +11,13 @@
 #include "suite/calibrate/fit.h"
 #include "suite/simulate/published_points.h"
 
-/* What is to be fitted; what.value is the prior. */
+/* A value that is to be fitted; what.value is the prior. */
 typedef struct {
     suite_calibrated what;
     suite_fit_value range;
 } suite_planned_value;
 
-/* A point of a stage: one case, which has a number and is understood. */
+/* A point of a stage: a published point that has a number and is understood as one case. */
 typedef struct {
     const char *file, *why; /* in results/published; why: of its selection, "" without one */
     const suite_point *point;
@@ -30,7 +31,7 @@ typedef struct {
     int point_count;
 } suite_planned_stage;
 
-/* A file of results/published that points are of. */
+/* A file of results/published from which points come. */
 typedef struct {
     const char *name;
     char hash[DIT_HASH_HEX];
@@ -38,7 +39,7 @@ typedef struct {
     suite_point *points; /* all of the file, as they are understood */
 } suite_planned_file;
 
-/* Texts lie in the source. release takes a zeroed one. */
+/* Texts lie in the source. release accepts a zeroed plan. */
 typedef struct {
     dit_json source;
     char hash[DIT_HASH_HEX];
@@ -57,7 +58,7 @@ typedef struct {
  * published.json. Errors: DIT_ERR_IO, DIT_ERR_JSON_* with place, DIT_ERR_EXPRESSION, DIT_ERR_ENVIRONMENT. */
 dit_status suite_calibration_plan_load(const char *path, suite_calibration_plan *out);
 void suite_calibration_plan_release(suite_calibration_plan *plan);
-/* The index of a stage. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint. */
+/* Finds the index of a stage. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint. */
 dit_status suite_calibration_plan_stage(const suite_calibration_plan *plan, const char *name, int *out);
 
 #endif

@@ -1,9 +1,10 @@
-/* Fit: a few positive values that bring what is predicted near what was observed.
+/* Fit: finds a few positive values that bring predictions near observations.
  *
- * Least is the sum over observations of weight * huber(ln(predicted / observed)) plus, over values, the square of
+ * It minimises the sum over observations of weight * huber(ln(predicted / observed)) plus, over values, the square of
  * ln(value / prior) / deviation; huber(r) is r^2 up to a threshold h, 2 h |r| - h^2 beyond it, so that a wrong
- * observation pulls no harder than one at h. Gauss-Newton in logarithms, weights anew each round (iteratively
- * reweighted), forward differences, bounds; everything in a fixed order, so that equal input gives equal bits.
+ * observation pulls no harder than one at h. The method is Gauss-Newton in logarithms with bounds and forward
+ * differences; weights are computed anew each round (iteratively reweighted). The order is fixed, so that equal input
+ * gives equal bits.
  * Source: Huber, Robust Statistics (1981), section 7.8; Nocedal and Wright, Numerical Optimization,
  * sections 10.3, 16.7.
  */
@@ -36,12 +37,12 @@ typedef struct {
     void (*tell)(void *context, int round, double objective, const double *values);
 } suite_fit;
 
-/* Leaves the best values found in values[value_count]; *objective (may be NULL) is theirs.
- * Errors: DIT_ERR_INTERNAL for values outside what is said above, DIT_ERR_NONFINITE for a prediction that is no
+/* Leaves the best values found in values[value_count], and their objective in *objective (may be NULL).
+ * Errors: DIT_ERR_INTERNAL for values outside of their bounds, DIT_ERR_NONFINITE for a prediction that is not a
  * number, DIT_ERR_MEMORY, and what `evaluate` returns. */
 dit_status suite_fit_run(const suite_fit *fit, double *values, double *objective);
 
-/* `value` with so many significant decimal digits, as printf would print it. */
+/* Returns `value` rounded to so many significant decimal digits, as printf would print it. */
 double suite_fit_round(double value, int digits);
 
 #endif

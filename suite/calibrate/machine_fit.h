@@ -1,12 +1,12 @@
-/* Core fit: from raw times of one machine's operators and messages (ditbench.calibration-raw/1) to the few parameters
- * that the cost model (kernels/cost/model.h, operator.h) has of a core, or of an accelerator of the machine, and of
- * what its ranks send each other.
+/* Machine fit: turns raw times of one machine's operators and messages (ditbench.calibration-raw/1) into the few
+ * parameters by which the cost model (kernels/cost/model.h, operator.h) describes a core or an accelerator of the
+ * machine, and the messages between its ranks.
  *
  * Raw: {"schema", "machine": {"cpu", "cores", "memory_bytes"}, "isa", "runs": [{"ranks", "times": [{"op", sizes,
- * "seconds"}]}]}, the first run of one rank, the last of as many as there are cores. Of accelerators machine is
+ * "seconds"}]}]}, the first run has one rank, the last as many as there are cores. For accelerators, machine is
  * {"device", "devices", "multiprocessors", "memory_bytes"}, there is "element" in place of "isa", and one device has
- * one run. A pure function; values have four significant digits, so that the same raw times give the same bytes
- * wherever it runs.
+ * one run. The fit is a pure function. Values have four significant digits, so that equal raw times give equal bytes
+ * everywhere.
  */
 #ifndef DIT_SUITE_CALIBRATE_MACHINE_FIT_H
 #define DIT_SUITE_CALIBRATE_MACHINE_FIT_H
@@ -16,7 +16,7 @@
 
 enum { SUITE_FIT_HEADS = 8 };
 
-/* Of the parts of a profile that are measured: what an element costs, as passes over memory of its operator's size. */
+/* The parts of a profile that are measured. Their cost is passes over memory of their operator's size. */
 #define SUITE_FIT_PART_LIST(X)                                                                                         \
     X(ACTIVATION, "activation")                                                                                        \
     X(GATE, "gate")                                                                                                    \
@@ -64,9 +64,9 @@ typedef struct {
 /* Errors: DIT_ERR_JSON_* with the place; DIT_ERR_UNSUPPORTED when a time that is needed is missing, or times make no
  * sense together. */
 dit_status suite_core_fit_raw(const dit_json *raw, suite_core_fit *out);
-/* The key of profile files. */
+/* Returns the part's key in profile files. */
 const char *suite_fit_part_name(suite_fit_part part);
-/* What the cost model says of a product, with the fit's tiles and rates. */
+/* Returns the seconds that the cost model predicts for a product, with the fit's tiles and rates. */
 double suite_core_fit_product(const suite_core_fit *fit, int64_t rows, int64_t n, int64_t k);
 
 #endif

@@ -1,5 +1,5 @@
-/* Predict: the closed form of what a rank sends over one image, of a case of any program. Ranks differ: the stages of a
- * pipeline, patches with one neighbour or two, shares of a decode.
+/* Predict: computes by the closed forms what each rank of a case of any program sends in one image. Ranks differ:
+ * stages of a pipeline, patches with one neighbour or two, shares of a decode.
  */
 #ifndef DIT_SUITE_WORKLOAD_PREDICT_H
 #define DIT_SUITE_WORKLOAD_PREDICT_H
@@ -21,17 +21,17 @@ typedef struct {
     int simulated_bytes;   /* size of the element that a simulation counts everything in; 0: it is measured */
 } suite_prediction;
 
-/* From a case document; its mesh is checked. `software` is the profile that a simulated case was run with; NULL: the
- * one that its platform names, as it is in workloads/. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*,
+/* Fills *out from a case document, and checks its mesh. `software` is the profile that a simulated case was run with;
+ * NULL: the one that its platform names, as it is in workloads/. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*,
  * DIT_ERR_NOT_FOUND. */
 dit_status suite_predict_case(const dit_json *document, const suite_profile *software, suite_prediction *out);
-/* What its software and its element make of the prediction of a simulated case: the messages of its pipelines, and
- * bytes. It is applied once. */
+/* Adapts the prediction of a simulated case to its software (the messages of its pipelines) and to its dtype (bytes).
+ * Call it once. */
 void suite_predict_simulated(const suite_profile *software, const char *element, suite_prediction *prediction);
-/* Bytes of an element that a simulation computes with: "fp32", "fp16", "bf16", "fp8". */
+/* Returns the bytes of an element of a simulation's dtype: "fp32", "fp16", "bf16", "fp8". */
 int suite_predict_element_bytes(const char *element);
 void suite_predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out);
-/* Every number of the table, least and most over the ranks; the bytes are sums of one rank. */
+/* The least and the most over the ranks of every number of the table. The bytes are sums of one rank. */
 typedef struct {
     dit_volume_table least, most;
     int64_t least_bytes, most_bytes;

@@ -19,18 +19,18 @@ dit_status suite_catalogue_open(const char *kind, const char *what, const char *
 /* Errors: DIT_ERR_JSON_VALUE when the document's "schema" is not `wanted`. */
 dit_status suite_catalogue_schema(const dit_json *doc, const char *wanted);
 
-/* Whether `ditbench calibrate --from measured` left a file KIND/NAME.json on this machine (under calibration/ of the
- * folder of sessions), which is then read in place of that of workloads/: its path. Kinds: accelerators, profiles,
- * platforms, and links, whose list is called local there and is looked into first. */
+/* Finds the path of a file KIND/NAME.json that `ditbench calibrate --from measured` left on this machine (under
+ * calibration/ of the folder of sessions). It is read in place of the file of workloads/. Returns whether there is one.
+ * Kinds: accelerators, profiles, platforms, and links, whose list is called local there and is looked into first. */
 bool suite_catalogue_local(const char *kind, const char *name, char path[SUITE_PATH]);
 
-/* Sorted, NULL-terminated names: kind "models", "vaes", "platforms", "accelerators", or "workloads" (as
+/* Lists sorted, NULL-terminated names: kind "models", "vaes", "platforms", "accelerators", or "workloads" (as
  * suite_workload_load takes them: "smoke", "cpu/methods"). The caller gives them to suite_names_free. Errors:
  * DIT_ERR_ENVIRONMENT without the folder. */
 dit_status suite_catalogue_names(const char *kind, char ***names);
 void suite_names_free(char **names);
 
-/* The file a workload name or path stands for. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint. */
+/* Finds the file that a workload name or path stands for. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint. */
 dit_status suite_workload_find(const char *name, char *path, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Model: a file of workloads/models, with an override laid over its config. */
+/* Model: reads a file of workloads/models, and lays an override over its config. */
 #ifndef DIT_SUITE_CATALOGUE_MODEL_H
 #define DIT_SUITE_CATALOGUE_MODEL_H
 
@@ -19,12 +19,12 @@ typedef struct {
 } suite_model;
 
 /* Loads workloads/models/NAME.json; "NAME~VARIANT" is the file's variant of that name, its override laid over the
- * config. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_* in the model file. release takes a
- * zeroed one. */
+ * config. Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_* in the model file. release accepts a
+ * zeroed model. */
 dit_status suite_model_load(const char *name, suite_model *out);
 void suite_model_release(suite_model *model);
 /* Lays `override` (config keys) over the model's config, and keeps the text widths in step. `as` names the result
- * ("NAME~as"); NULL: the keys and values themselves do. Complaints are about `pointer` of `doc`.
+ * ("NAME~as"); NULL: the keys and values name it. Errors point at `pointer` of `doc`.
  * Errors: DIT_ERR_JSON_UNKNOWN_KEY, DIT_ERR_JSON_TYPE, DIT_ERR_JSON_VALUE; DIT_ERR_UNSUPPORTED without a config. */
 dit_status suite_model_override(suite_model *model, const dit_json *doc, const char *pointer, const cJSON *override,
                                 const char *as);

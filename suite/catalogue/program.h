@@ -1,4 +1,4 @@
-/* Program: what a case of a workload runs. */
+/* Program: lists what a case of a workload can run. */
 #ifndef DIT_SUITE_CATALOGUE_PROGRAM_H
 #define DIT_SUITE_CATALOGUE_PROGRAM_H
 
@@ -9,10 +9,10 @@ typedef struct {
     int reads; /* its SUITE_READS_* of suite/catalogue/parameter.h */
 } suite_program;
 
-/* The programs of workloads; the first is the one that goes without saying, the last row has no name. */
+/* The programs of workloads. The first is the default; the last row has no name. */
 extern const suite_program suite_programs[];
 
-/* Errors: DIT_ERR_JSON_VALUE at `pointer` of `doc` with the nearest name. */
+/* Finds a program by name. Errors: DIT_ERR_JSON_VALUE at `pointer` of `doc`, with the nearest name. */
 dit_status suite_program_find(const dit_json *doc, const char *pointer, const char *name, const suite_program **out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Text encoders: what a pipeline encodes its prompt with, as numbers from which a simulation charges their time.
+/* Text encoder: reads what a pipeline encodes its prompt with, as the numbers from which a simulation charges time.
  *
  * workloads/text_encoders/NAME.json has the layers of one; a model's file says which it uses and how many tokens they
  * are padded to: "text_encoders": [{"name": "t5-xxl", "tokens": 512}].

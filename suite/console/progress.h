@@ -1,5 +1,6 @@
-/* Progress: where a run stands, on stderr. One line per finished case with its result, cases skipped for one reason
- * counted into one line, and on a terminal a moving bar with the time left below them; nothing with -q. */
+/* Progress: shows on stderr where a run stands. Each finished case has a line with its result, cases that were skipped
+ * for one reason share a line, and a terminal has a moving bar with the time left below them. With -q nothing is
+ * shown. */
 #ifndef DIT_SUITE_CONSOLE_PROGRESS_H
 #define DIT_SUITE_CONSOLE_PROGRESS_H
 
@@ -19,7 +20,7 @@ typedef struct {
     char skip_reason[1024]; /* all for this reason                                        */
 } suite_progress;
 
-/* What is told of a finished case. */
+/* What the line of a finished case says. */
 typedef struct {
     const char *status; /* one word                                                       */
     const char *result; /* "164.6 s simulated"; "" when the case gave none                */
@@ -28,13 +29,13 @@ typedef struct {
 } suite_progress_case;
 
 void suite_progress_init(suite_progress *progress, int total, int done, bool quiet);
-/* A case starts; `label` must live until it finishes. */
+/* Says that a case starts; `label` must live until the case finishes. */
 void suite_progress_start(suite_progress *progress, const char *label);
-/* Called while it runs; the signature of suite_process_params.tick. */
+/* Moves the bar while a case runs; it has the signature of suite_process_params.tick. */
 void suite_progress_tick(void *progress, double elapsed_s);
-/* It finished. */
+/* Says that the case finished. */
 void suite_progress_finish(suite_progress *progress, const suite_progress_case *told);
-/* Tells of what is still untold, and clears the bar. */
+/* Prints lines that are still outstanding, and clears the bar. */
 void suite_progress_end(suite_progress *progress);
 /* "4.2 s", "3 min 10 s", "2 h 05 min". */
 void suite_progress_duration(double seconds, char out[32]);

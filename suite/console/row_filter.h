@@ -1,4 +1,4 @@
-/* Row filter: which rows of a list a person wants to see. */
+/* Row filter: keeps the rows of a list that a person wants to see. */
 #ifndef DIT_SUITE_CONSOLE_ROW_FILTER_H
 #define DIT_SUITE_CONSOLE_ROW_FILTER_H
 
@@ -9,7 +9,7 @@
  * commas. Any other is text that some member must contain, whatever the case of its letters. NULL keeps all.
  * Errors: DIT_ERR_EXPRESSION; for a name that no row has, with the names there are. */
 dit_status suite_row_filter(cJSON *rows, const char *filter);
-/* Whether it has an operator in it. */
+/* True if a filter has an operator in it. */
 bool suite_row_filter_is_expression(const char *filter);
 
 #endif

@@ -1,4 +1,4 @@
-/* Table: rows of text under titles, fitted to their contents and to the width of the reader's screen. */
+/* Table: prints rows of text under titles, fitted to their contents and to the width of the reader's screen. */
 #ifndef DIT_SUITE_CONSOLE_TABLE_H
 #define DIT_SUITE_CONSOLE_TABLE_H
 
@@ -29,7 +29,7 @@ dit_status suite_table_set(suite_table *table, int column, const char *text);
  * can be spared go first, and a last line names them, and then the widest text is cut. Cells that are verdicts ("ok",
  * "oom") are coloured on a terminal. */
 void suite_table_print(const suite_table *table, FILE *out, int width);
-/* The same as CSV (RFC 4180), keys first; every column. */
+/* Prints all columns as CSV (RFC 4180), the keys first. */
 dit_status suite_table_print_csv(const suite_table *table, FILE *out);
 void suite_table_release(suite_table *table);
 

@@ -1,4 +1,4 @@
-/* Terminal: how wide the reader's screen is, and the colours of verdicts. */
+/* Terminal: finds how wide the reader's screen is, and gives verdicts their colours. */
 #ifndef DIT_SUITE_CONSOLE_TERMINAL_H
 #define DIT_SUITE_CONSOLE_TERMINAL_H
 
@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Columns of text: $COLUMNS when it is set, else the width of the terminal that `stream` writes to, else 0 (a file or
- * a pipe: no limit). */
+/* Returns the columns of text: $COLUMNS when it is set, else the width of the terminal that `stream` writes to, else 0
+ * (a file or a pipe: no limit). */
 int suite_terminal_width(FILE *stream);
 /* True when `stream` is a terminal that takes colour: NO_COLOR and CI unset, TERM not "dumb". */
 bool suite_terminal_colours(FILE *stream);
-/* The escape that starts the colour of a verdict ("ok", "oom", "failed", "missing", ...) on `stream`, and the one that
- * ends it; "" for other words and where no colour belongs. Static strings. */
+/* Return the escape that starts the colour of a verdict ("ok", "oom", "failed", "missing", ...) on `stream`, and the
+ * one that ends it; "" for other words and where no colour belongs. Static strings. */
 const char *suite_colour_start(FILE *stream, const char *word);
 const char *suite_colour_end(FILE *stream, const char *word);
-/* "", or "s" for any count but 1: printf("%d run%s", count, suite_plural(count)). */
+/* Returns "", or "s" for any count but 1: printf("%d run%s", count, suite_plural(count)). */
 const char *suite_plural(long count);
 
 #endif

@@ -1,5 +1,5 @@
-/* Explain: every way to lay a model over a number of devices - what each rank would hold, compute and send, and in what
- * order, or why a mesh is not legal. Nothing is run; the engine counts (program describe).
+/* Explain: lists every way to lay a model over a number of devices: what each rank would hold, compute and send, and in
+ * what order, or why a mesh is not legal. No model is run; the engine counts (program describe).
  */
 #ifndef DIT_SUITE_EXPLAIN_EXPLAIN_H
 #define DIT_SUITE_EXPLAIN_EXPLAIN_H
@@ -18,15 +18,16 @@ typedef struct {
     const dit_parallel *mesh;                 /* this one only; NULL: all                                    */
 } suite_explain_params;
 
-/* *out (caller deletes): {"model", "devices", "element", "run": {...}, "meshes": [...] by bytes, "rejected": [{"mesh", "code",
- * "reason"}]}. A mesh is {"mesh", "method", "attention", "parallel", "bytes_per_step", "predicted_bytes_per_step",
- * "messages_per_step", "least_bytes_per_step", "gather_bytes", "flops_per_step", "memory", "memory_bytes", "ranks",
- * "exchanges": [text], "schedule"?}: bytes are those of the rank that sends most, memory of the one that holds most.
- * "ranks" has one of each kind of rank, {"rank", "stage", "blocks", "bytes_per_step", "predicted_bytes_per_step",
- * "messages_per_step", "gather_bytes", "flops_per_step", "parameters", "memory", "memory_bytes", "terms"}; its terms
- * are {"parameters_bytes", "kv_store_bytes", "stream_bytes"}: what a reader can check by hand. Flops are of all the
- * rank's guidance branches and images. "schedule" is a pipeline's (suite/explain/timetable.h). Errors: DIT_ERR_NOT_FOUND for
- * model or platform, DIT_ERR_JSON_VALUE, DIT_ERR_CRASH and what running the engine gives. */
+/* *out (caller deletes): {"model", "devices", "element", "run": {...}, "meshes": [...] by bytes, "rejected": [{"mesh",
+ * "code", "reason"}]}. A mesh is {"mesh", "method", "attention", "parallel", "bytes_per_step",
+ * "predicted_bytes_per_step", "messages_per_step", "least_bytes_per_step", "gather_bytes", "flops_per_step", "memory",
+ * "memory_bytes", "ranks", "exchanges": [text], "schedule"?}: bytes are those of the rank that sends most, memory of
+ * the one that holds most. "ranks" has one of each kind of rank, {"rank", "stage", "blocks", "bytes_per_step",
+ * "predicted_bytes_per_step", "messages_per_step", "gather_bytes", "flops_per_step", "parameters", "memory",
+ * "memory_bytes", "terms"}; its terms are {"parameters_bytes", "kv_store_bytes", "stream_bytes"}: what a reader can
+ * check by hand. Flops are of all the rank's guidance branches and images. "schedule" is a pipeline's
+ * (suite/explain/timetable.h). Errors: DIT_ERR_NOT_FOUND for model or platform, DIT_ERR_JSON_VALUE, DIT_ERR_CRASH and
+ * what running the engine gives. */
 dit_status suite_explain(const suite_explain_params *params, const suite_single_params *single, cJSON **out);
 
 #endif

@@ -1,8 +1,8 @@
-/* Timetable: which stage of a pipeline works on which band of which step, and when, if all bands took equally long on
- * all stages (one tick). Pure.
+/* Timetable: computes which stage of a pipeline works on which band of which step, and when, if all bands take one tick
+ * on all stages. Pure.
  *
- * A stage takes bands in order, step by step. It can start one when the stage before has done it; the first stage, when
- * the last one has done the same band of the step before, whose latents it needs.
+ * A stage takes bands in order, step by step. It can start a band when the stage before it has done that band. The
+ * first stage needs the latents of the step before, so it waits until the last stage has done the band in that step.
  */
 #ifndef DIT_SUITE_EXPLAIN_TIMETABLE_H
 #define DIT_SUITE_EXPLAIN_TIMETABLE_H
@@ -17,10 +17,11 @@ typedef struct {
     int64_t ticks;                /* until all is done            */
 } suite_timetable;
 
-/* All of it from the rules above. Errors: DIT_ERR_MEMORY. release takes a zeroed one. */
+/* Makes the timetable by the rules above. Errors: DIT_ERR_MEMORY. release accepts a zeroed one. */
 dit_status suite_timetable_make(int64_t stages, int64_t bands, int64_t steps, suite_timetable *out);
 void suite_timetable_release(suite_timetable *table);
-/* The closed form of its ticks: steps M + P - 1 where M >= P; else (steps - 1) P + M + P - 1. 0 without steps. */
+/* Returns the number of ticks by the closed form: steps M + P - 1 where M >= P; else (steps - 1) P + M + P - 1. 0
+ * without steps. */
 int64_t suite_timetable_ticks(int64_t stages, int64_t bands, int64_t steps);
 
 /* A pipeline's schedule as {"stages", "bands", "warmup_steps", "fill", "stale_steps", "ticks", "efficiency",

@@ -1,9 +1,9 @@
-/* Deliver: where what `ditbench generate` made goes.
+/* Outputs: decides where the files of `ditbench generate` go, and moves them there.
  *
  * FILE.png means FILE.png, FILE.json (the record), FILE.safetensors (the latents) and FILE.trace.json: the engine
- * writes into a folder of ours beside them, so that each gets its name whole, by a rename. FILE.safetensors means the
- * latents without a picture. A name without an ending, one that ends in '/', or a folder that is there, is a folder of
- * the user's that keeps all. Other endings are refused: no such file can be written.
+ * writes into a folder of ours beside them, and a rename gives each whole file its name. FILE.safetensors means the
+ * latents without an image. A name without an ending, a name that ends in '/', and a folder that exists mean a folder
+ * of the user's that keeps all files. Other endings are refused, because no such file can be written.
  */
 #ifndef DIT_SUITE_GENERATE_OUTPUTS_H
 #define DIT_SUITE_GENERATE_OUTPUTS_H
@@ -17,16 +17,16 @@ typedef struct {
     bool latents;            /* FILE.safetensors: no picture is wanted                       */
 } suite_delivery;
 
-/* Decides, makes nothing. Errors: DIT_ERR_USAGE for an ending that cannot be written, DIT_ERR_IO when the place
- * cannot. */
+/* Decides where files go, and makes nothing. Errors: DIT_ERR_USAGE for an ending that cannot be written, DIT_ERR_IO
+ * when the place cannot. */
 dit_status suite_delivery_init(const char *output, suite_delivery *out);
-/* Makes the folder if it is ours. Errors: DIT_ERR_IO. */
+/* Makes the folder that the engine writes into if it is ours. Errors: DIT_ERR_IO. */
 dit_status suite_delivery_open(suite_delivery *delivery);
 /* Moves everything to its name and adds "pictures" (with "path"), "latents", "record" and "trace" to `answer`. Numbered
  * frames go into a folder, which loses the frames of an earlier clip and nothing else. Errors: DIT_ERR_IO,
  * DIT_ERR_MEMORY. */
 dit_status suite_delivery_place(const suite_delivery *delivery, const cJSON *record, cJSON *answer);
-/* Removes the folder if it is ours, with what was not moved. */
+/* Removes the folder if it is ours, with all that was not moved. */
 void suite_delivery_close(const suite_delivery *delivery);
 
 #endif

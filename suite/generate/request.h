@@ -1,8 +1,8 @@
-/* Request: what `ditbench generate` was asked for, and the case it amounts to.
+/* Request: holds what a person asked of `ditbench generate`, and makes the case of it.
  *
  * A source is a diffusers checkpoint folder (model_index.json, transformer/, vae/, scheduler/), a folder of an
  * end-to-end run exported from diffusers (e2e.json, inputs.safetensors), or a model of workloads/models. Options
- * replace parts of it. What nobody says comes from the default_run of the catalogue's model of that class and size.
+ * replace parts of it. Everything else comes from the default_run of the catalogue's model of that class and size.
  */
 #ifndef DIT_SUITE_GENERATE_REQUEST_H
 #define DIT_SUITE_GENERATE_REQUEST_H
@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/parallel.h"
 
-/* Everything that may be said; zero and NULL: not said (guidance_scale, flow_shift: NAN; seeds: -1). */
+/* All that may be asked for. Zero and NULL mean: not asked for (guidance_scale, flow_shift: NAN; seeds: -1). */
 typedef struct {
     const char *source;
     const char *inputs;                        /* safetensors file of embeddings and latents      */

@@ -1,7 +1,8 @@
-/* Foreign: flags of xDiT that `ditbench generate` understands without having what they switch on.
+/* xDiT flags: takes the flags of xDiT for features that `ditbench generate` does not have.
  *
- * A command line that works there should not fail here for a word: a flag that changes nothing here is taken with a
- * note, one whose method is not built is refused with the reason. The list follows xDiT's xfuser/config/args.py.
+ * A command line that works with xDiT should not fail here for a word. A flag that would change nothing is accepted
+ * with a note; a flag whose method is not implemented is refused with the reason. The list follows xDiT's
+ * xfuser/config/args.py.
  */
 #ifndef DIT_SUITE_GENERATE_XDIT_FLAGS_H
 #define DIT_SUITE_GENERATE_XDIT_FLAGS_H
@@ -10,7 +11,7 @@
 
 enum { SUITE_FOREIGN_MOST = 96 };
 
-/* What was said, by row of the table. */
+/* The flags that were given, by row of the table. */
 typedef struct {
     bool given[SUITE_FOREIGN_MOST];
     const char *value[SUITE_FOREIGN_MOST];
@@ -18,7 +19,8 @@ typedef struct {
 
 /* Fills `options` with one unlisted row per flag, at most SUITE_FOREIGN_MOST, and the ending one. */
 void suite_foreign_options(suite_foreign *foreign, suite_option *options);
-/* Notes what is harmless in the log. Errors: DIT_ERR_UNSUPPORTED at the first that is not, naming it and the reason. */
+/* Notes harmless flags in the log. Errors: DIT_ERR_UNSUPPORTED at the first other flag, with its name and the
+ * reason. */
 dit_status suite_foreign_judge(const suite_foreign *foreign);
 
 #endif

@@ -1,4 +1,4 @@
-/* Command: the words and environment of a process to start; can be printed as a line for a shell. */
+/* Command: collects the words and the environment of a process to start, and prints them as a line for a shell. */
 #ifndef DIT_SUITE_LAUNCH_COMMAND_H
 #define DIT_SUITE_LAUNCH_COMMAND_H
 
@@ -16,7 +16,7 @@ typedef struct {
 dit_status suite_command_word(suite_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 dit_status suite_command_env(suite_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 dit_status suite_command_words(suite_command *command, const char *const *words);
-/* Sets the folder that it is started in. Errors: DIT_ERR_MEMORY. */
+/* Sets the folder in which the process starts. Errors: DIT_ERR_MEMORY. */
 dit_status suite_command_in(suite_command *command, const char *folder);
 void suite_command_release(suite_command *command);
 /* "NAME=VALUE ... word word", behind "cd FOLDER && " where it has a folder, quoted for a POSIX shell, no newline. */

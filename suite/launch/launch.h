@@ -51,7 +51,7 @@ typedef struct {
     cJSON *error;  /* {"code","message","hint"?,"notes"?,"rank"?,"log"?,"positions"?}; NULL when status is ok */
 } suite_outcome;
 
-/* How to run it; see suite_process_params. */
+/* How to run the process; see suite_process_params. */
 typedef struct {
     double deadline_s;
     int stdout_fd; /* > 0: the engine's stdout goes there */
@@ -64,24 +64,25 @@ typedef struct {
  * started, DIT_ERR_IO, DIT_ERR_MEMORY. */
 dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_plan *plan,
                             const suite_launch_options *options, suite_outcome *out);
-/* The two halves of it, for whoever runs the case in one process and judges in another: the process is run to its end
- * (errors as above), then what it left in out_dir becomes an outcome. A record whose evidence is not that of the plan,
- * simulated or measured, is invalid. */
+/* The two halves of suite_launch_run, for callers that run a case in one process and judge it in another: the first
+ * runs the process to its end (errors as above), the second turns the files that it left in out_dir into an outcome. A
+ * record whose evidence is not that of the plan, simulated or measured, is invalid. */
 dit_status suite_launch_process(const suite_launcher *launcher, const suite_launch_plan *plan,
                                 const suite_launch_options *options, suite_process_result *out);
 void suite_launch_judge(const suite_launch_plan *plan, const suite_launch_options *options,
                         const suite_process_result *result, suite_outcome *out);
-/* The outcome of a case that could not even be started: failed, with this code and message. */
+/* Returns the outcome of a case that could not even be started: failed, with this code and message. */
 void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message);
-/* The outcome of a case that cannot run on this machine: skipped, for this reason; `hint` may be "". */
+/* Returns the outcome of a case that cannot run on this machine: skipped, for this reason; `hint` may be "". */
 void suite_outcome_skip(suite_outcome *out, const char *reason, const char *hint);
 void suite_outcome_release(suite_outcome *outcome);
 
-/* Path of the engine: `given`, else ditbench-engine beside the running program. Errors: DIT_ERR_ENVIRONMENT. */
+/* Finds the path of the engine: `given`, else ditbench-engine beside the running program. Errors:
+ * DIT_ERR_ENVIRONMENT. */
 dit_status suite_launch_engine(const char *given, char out[SUITE_PATH]);
 /* True when one process may read the memory of its sibling (process_vm_readv); containers often forbid it. */
 bool suite_launch_single_copy(void);
-/* Cores this process may use. */
+/* Returns the number of cores that this process may use. */
 int suite_launch_cores(void);
 
 #endif

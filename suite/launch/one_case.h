@@ -1,4 +1,5 @@
-/* Single: one engine case outside any session, for verbs that check rather than measure (golden, kernels, doctor). */
+/* One case: runs one engine case outside of any session, for verbs that check rather than measure (golden, kernels,
+ * doctor). */
 #ifndef DIT_SUITE_LAUNCH_ONE_CASE_H
 #define DIT_SUITE_LAUNCH_ONE_CASE_H
 

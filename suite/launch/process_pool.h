@@ -1,4 +1,4 @@
-/* Jobs: one function called for every number from 0 on, several at a time, each call in a process of its own.
+/* Process pool: calls one function for every number from 0 on, several at a time, each call in a process of its own.
  *
  * A job may start processes of its own (suite/launch/process.h), which a thread could not. What it leaves behind is its
  * result, plain bytes without pointers.
@@ -23,7 +23,7 @@ typedef struct {
     suite_signals *signals;         /* blocked by the caller, who wants to know what came; NULL: own */
 } suite_jobs;
 
-/* Runs them all. When it returns no job is left. Errors: DIT_ERR_INTERRUPTED after SIGINT or SIGTERM,
+/* Runs all jobs. When it returns, no job is left. Errors: DIT_ERR_INTERRUPTED after SIGINT or SIGTERM,
  * DIT_ERR_MEMORY, DIT_ERR_ENVIRONMENT when no process can be made, and what `done` returned. */
 dit_status suite_jobs_run(const suite_jobs *jobs);
 

@@ -1,4 +1,4 @@
-/* Scratch: one folder for what the launchers and MPI leave lying about (session folders, shared-memory segments).
+/* Scratch: keeps one folder for the temporary files of launchers and MPI (session folders, shared-memory segments).
  *
  * It lies in /dev/shm where there is one (segments backed by a disk would be written back while we measure), and its
  * name holds who owns it: PREFIX.<uid>.<pid>.<start time>. The owner removes it; what a killed owner left is removed by

@@ -1,4 +1,4 @@
-/* Positions: where the ranks of a case that is past its deadline are, by their own word (engine/timing/position.h). */
+/* Stuck ranks: asks the ranks of a case that is past its deadline where they are (engine/timing/position.h). */
 #ifndef DIT_SUITE_LAUNCH_STUCK_RANKS_H
 #define DIT_SUITE_LAUNCH_STUCK_RANKS_H
 
