@@ -1,4 +1,4 @@
-SUITE_SOURCES := $(sort $(filter-out suite/main.c suite/tests/%,$(wildcard suite/*.c suite/*/*.c)))
+SUITE_SOURCES := $(sort $(filter-out suite/main.c suite/tests/%,$(wildcard suite/*.c suite/*/*.c suite/*/*/*.c)))
 SUITE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(SUITE_SOURCES))
 $(BUILD)/suite/%.o: FILE_CFLAGS += -DDITBENCH_COMPILER='"$(CC)"'
 $(BUILD)/suite/machine/environment.o: FILE_CFLAGS += -DDITBENCH_CFLAGS='"$(CFLAGS)"'

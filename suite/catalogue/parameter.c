@@ -9,28 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { LABEL_ADDED, LABEL_NAMED } label_use;
-
-static const struct {
-    const char *key;
-    suite_parameter_kind kind;
-    int64_t least, greatest;
-    int readers;
-    suite_parameter_platforms platforms;
-    label_use label;
-} rows[SUITE_PARAMETER_COUNT] = {
-#define PARAMETER_ROW(name, key, kind, least, greatest, programs, platforms, label)                                    \
-    {key, SUITE_KIND_##kind, least, greatest, SUITE_READS_##programs, SUITE_ON_##platforms, LABEL_##label},
-    SUITE_PARAMETER_LIST(PARAMETER_ROW)
-#undef PARAMETER_ROW
-};
 static const char *const keys[SUITE_PARAMETER_COUNT + 1] = {
-#define PARAMETER_KEY(name, key, kind, least, greatest, programs, platforms, label) key,
+#define PARAMETER_KEY(name, key, ...) key,
     SUITE_PARAMETER_LIST(PARAMETER_KEY)
 #undef PARAMETER_KEY
 };
-static const char *const layout_words[] = {"basic", "zigzag", "stripe", NULL};
-static const char *const element_words[] = {"fp32", "fp16", "bf16", "fp8", NULL};
+
+/* How a kind of value is checked, and what people are told of it. */
+struct suite_parameter_kind {
+    dit_status (*check)(const dit_json *doc, const char *pointer, const suite_parameter_row *row, const cJSON *value);
+    const char *form;                  /* "true or false"; of numbers the range follows; NULL: `words` tell  */
+    const char *const *(*words)(void); /* that a choice is made of; NULL of other kinds                       */
+    bool has_range, is_whole;          /* numbers                                                             */
+};
+
+static const char *const *layout_words(void)
+{
+    static const char *const words[] = {"basic", "zigzag", "stripe", NULL};
+    return words;
+}
+
+static const char *const *element_words(void)
+{
+    static const char *const words[] = {"fp32", "fp16", "bf16", "fp8", NULL};
+    return words;
+}
 
 /* Words of attention: what degrees amount to, other ways around a ring, and the patch methods. */
 static const char *const *attention_words(void)
@@ -47,7 +50,7 @@ static const struct {
     const char *alias, *hint;
 } aliases[] = {
     {"pipefusion_patches", "it is \"num_pipeline_patch\" here; the stages are \"pipefusion_degree\""},
-    {"num_patches", "a pipeline's patches are \"num_pipeline_patch\" here; ranks that hold patches are \"patch_degree"},
+    {"num_patches", "a pipeline's patches are \"num_pipeline_patch\" here; ranks that hold patches are \"patch_degree\""},
     {"stage_blocks", "it is \"attn_layer_num_for_pp\" here"},
     {"use_cfg_parallel", "xDiT's use_cfg_parallel is \"cfg_degree\": 2 here"},
     {"ulysses_parallel_degree", "it is \"ulysses_degree\" here"},
@@ -85,50 +88,9 @@ static const struct {
     {"num_gpus", "it is \"world_size\" here"},
 };
 
-const char *suite_parameter_key(suite_parameter parameter)
-{
-    return rows[parameter].key;
-}
-
-int suite_parameter_readers(suite_parameter parameter)
-{
-    return rows[parameter].readers;
-}
-
-suite_parameter_platforms suite_parameter_needs(suite_parameter parameter)
-{
-    return rows[parameter].platforms;
-}
-
-bool suite_parameter_is_named(suite_parameter parameter)
-{
-    return rows[parameter].label == LABEL_NAMED;
-}
-
 const char *const *suite_parameter_keys(void)
 {
     return keys;
-}
-
-suite_parameter suite_parameter_of_axis(dit_axis axis)
-{
-    static const suite_parameter degrees[DIT_GROUP_COUNT] = {
-#define DEGREE_OF_AXIS(unused, axis, name, needs) [DIT_AXIS_##axis] = SUITE_PARAMETER_##axis##_DEGREE,
-        DIT_AXIS_LIST(DEGREE_OF_AXIS, )
-#undef DEGREE_OF_AXIS
-            [DIT_AXIS_WORLD] = SUITE_PARAMETER_ROWS_DEGREE};
-    return degrees[axis];
-}
-
-bool suite_parameter_from_key(const char *key, suite_parameter *out)
-{
-    for (int i = 0; i < SUITE_PARAMETER_COUNT; i++) {
-        if (strcmp(key, rows[i].key) == 0) {
-            *out = (suite_parameter)i;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* What to write here instead of another program's key; false when none is known. */
@@ -181,18 +143,6 @@ bool suite_resolution_from_text(const char *text, int64_t *width_px, int64_t *he
     return *height_px && !*text;
 }
 
-bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count)
-{
-    char *end;
-    for (*count = 0; *count < DIT_MAX_STAGES; text = end + 1) {
-        long number = *text >= '1' && *text <= '9' ? strtol(text, &end, 10) : 0;
-        if (number < 1 || number > rows[SUITE_PARAMETER_STAGE_BLOCKS].greatest) return false;
-        blocks[(*count)++] = (int)number;
-        if (*end != ',') return !*end;
-    }
-    return false;
-}
-
 /* ---- one value --------------------------------------------------------------------------------------------------- */
 
 static const char *type_name(const cJSON *value)
@@ -205,78 +155,99 @@ static const char *type_name(const cJSON *value)
     return "null";
 }
 
-static dit_status fail_type(const dit_json *doc, const char *pointer, suite_parameter parameter, const char *wanted,
-                            const cJSON *value)
+static dit_status fail_type(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                            const char *wanted, const cJSON *value)
 {
-    return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "%s wants %s, this is %s", rows[parameter].key, wanted,
+    return dit_json_fail(doc, pointer, DIT_ERR_JSON_TYPE, "%s wants %s, this is %s", row->key, wanted,
                          type_name(value));
 }
 
-static dit_status check_number(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+static dit_status check_number(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                               const cJSON *value)
 {
-    bool whole = rows[parameter].kind != SUITE_KIND_NUMBER && rows[parameter].kind != SUITE_KIND_FRACTION;
+    bool whole = row->kind->is_whole;
     if (!cJSON_IsNumber(value) || (whole && value->valuedouble != floor(value->valuedouble)))
-        return fail_type(doc, pointer, parameter, whole ? "an integer" : "a number", value);
-    if (value->valuedouble < (double)rows[parameter].least || value->valuedouble > (double)rows[parameter].greatest)
-        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside [%lld, %lld]", rows[parameter].key,
-                             value->valuedouble, (long long)rows[parameter].least, (long long)rows[parameter].greatest);
+        return fail_type(doc, pointer, row, whole ? "an integer" : "a number", value);
+    if (value->valuedouble < (double)row->least || value->valuedouble > (double)row->greatest)
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside [%lld, %lld]", row->key,
+                             value->valuedouble, (long long)row->least, (long long)row->greatest);
     return DIT_OK;
 }
 
-static dit_status check_fraction(const dit_json *doc, const char *pointer, suite_parameter parameter,
+static dit_status check_fraction(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                  const cJSON *value)
 {
-    DIT_TRY(check_number(doc, pointer, parameter, value));
+    DIT_TRY(check_number(doc, pointer, row, value));
     if (value->valuedouble > 0) return DIT_OK;
-    return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside (0, 1]",
-                                        rows[parameter].key, value->valuedouble),
-                          "for ranks that exchange nothing, use the method naive-patch");
+    return dit_error_hint(
+        dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s %.17g is outside (0, 1]", row->key, value->valuedouble),
+        "for ranks that exchange nothing, use the method naive-patch");
 }
 
-static dit_status check_stage_blocks(const dit_json *doc, const char *pointer, suite_parameter parameter,
+static dit_status check_stage_blocks(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                      const cJSON *value)
 {
     char at[256];
     int stages = cJSON_GetArraySize(value), index = 0;
-    if (!cJSON_IsArray(value)) return fail_type(doc, pointer, parameter, "a list of blocks per stage", value);
+    if (!cJSON_IsArray(value)) return fail_type(doc, pointer, row, "a list of blocks per stage", value);
     if (stages < 2 || stages > DIT_MAX_STAGES)
         return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE,
-                                            "%s lists %d stages, 2 to %d make a pipeline", rows[parameter].key, stages,
+                                            "%s lists %d stages, 2 to %d make a pipeline", row->key, stages,
                                             DIT_MAX_STAGES),
                               "one number per stage, for example [7, 7, 7, 7]");
     for (const cJSON *item = value->child; item; item = item->next, index++) {
         snprintf(at, sizeof at, "%s/%d", pointer, index);
-        DIT_TRY(check_number(doc, at, parameter, item));
+        DIT_TRY(check_number(doc, at, row, item));
     }
     return DIT_OK;
 }
 
-static dit_status check_word(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value,
-                             const char *const *words)
+static dit_status check_word(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                             const cJSON *value)
 {
-    if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a string", value);
+    const char *const *words = row->kind->words();
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, row, "a string", value);
     if (dit_words_find(words, value->valuestring) >= 0) return DIT_OK;
-    return dit_json_fail_word(doc, pointer, rows[parameter].key, value->valuestring, words);
+    return dit_json_fail_word(doc, pointer, row->key, value->valuestring, words);
 }
 
-static dit_status check_resolution(const dit_json *doc, const char *pointer, suite_parameter parameter,
+static dit_status check_switch(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                               const cJSON *value)
+{
+    return cJSON_IsBool(value) ? DIT_OK : fail_type(doc, pointer, row, "true or false", value);
+}
+
+static dit_status check_name(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                             const cJSON *value)
+{
+    return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, row, "a name", value);
+}
+
+static dit_status check_scheduler(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                                  const cJSON *value)
+{
+    return cJSON_IsObject(value) ? DIT_OK : fail_type(doc, pointer, row, "an object", value);
+}
+
+static dit_status check_resolution(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
                                    const cJSON *value)
 {
     int64_t width_px, height_px;
-    if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a string \"WIDTHxHEIGHT\"", value);
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, row, "a string \"WIDTHxHEIGHT\"", value);
     if (suite_resolution_from_text(value->valuestring, &width_px, &height_px)) return DIT_OK;
     return dit_error_hint(
         dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "resolution \"%s\" is not WIDTHxHEIGHT", value->valuestring),
         "write pixels, for example \"1280x720\"");
 }
 
-static dit_status check_model(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+static dit_status check_model(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                              const cJSON *value)
 {
     static const char *const members[] = {"name", "as", "override", NULL};
     const char *name, *as = NULL;
     const cJSON *override = NULL;
     if (cJSON_IsString(value)) return DIT_OK;
-    if (!cJSON_IsObject(value)) return fail_type(doc, pointer, parameter, "a name or an object", value);
+    if (!cJSON_IsObject(value)) return fail_type(doc, pointer, row, "a name or an object", value);
     DIT_TRY(suite_only_keys(doc, value, pointer, members));
     DIT_TRY(dit_json_require_string(doc, value, pointer, "name", &name));
     DIT_TRY(dit_json_optional_string(doc, value, pointer, "as", &as));
@@ -288,105 +259,132 @@ static dit_status check_model(const dit_json *doc, const char *pointer, suite_pa
     return DIT_OK;
 }
 
-static dit_status check_method(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+static dit_status check_method(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                               const cJSON *value)
 {
     char message[512], hint[256];
-    if (!cJSON_IsString(value)) return fail_type(doc, pointer, parameter, "a method", value);
+    if (!cJSON_IsString(value)) return fail_type(doc, pointer, row, "a method", value);
     if (suite_method_check(value->valuestring) == DIT_OK) return DIT_OK;
     snprintf(message, sizeof message, "%s", dit_error_last()->message);
     snprintf(hint, sizeof hint, "%s", dit_error_last()->hint);
     return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "%s", message), "%s", hint);
 }
 
-static dit_status check_threads(const dit_json *doc, const char *pointer, suite_parameter parameter, const cJSON *value)
+static dit_status check_threads(const dit_json *doc, const char *pointer, const suite_parameter_row *row,
+                                const cJSON *value)
 {
     if (cJSON_IsString(value) && strcmp(value->valuestring, "auto") == 0) return DIT_OK;
-    if (!cJSON_IsNumber(value)) return fail_type(doc, pointer, parameter, "an integer or \"auto\"", value);
-    return check_number(doc, pointer, parameter, value);
+    if (!cJSON_IsNumber(value)) return fail_type(doc, pointer, row, "an integer or \"auto\"", value);
+    return check_number(doc, pointer, row, value);
+}
+
+/* ---- the tables -------------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const suite_parameter_kind
+    kind_MODEL        = {check_model, .form = "a name of `list models`, or {name, as, override}"},
+    kind_SCHEDULER    = {check_scheduler, .form = "an object laid over the model's scheduler"},
+    kind_RESOLUTION   = {check_resolution, .form = "\"WIDTHxHEIGHT\" in pixels"},
+    kind_THREADS      = {check_threads, .form = "an integer, or \"auto\"", .is_whole = true},
+    kind_NAME         = {check_name, .form = "a name"},
+    kind_METHOD       = {check_method, .form = "a name of `list methods`, or several joined with +"},
+    kind_ATTENTION    = {check_word, .words = attention_words},
+    kind_JOINT_TEXT   = {check_word, .words = dit_joint_text_names},
+    kind_PATCH_METHOD = {check_word, .words = dit_patch_method_names},
+    kind_LAYOUT       = {check_word, .words = layout_words},
+    kind_ELEMENT      = {check_word, .words = element_words},
+    kind_STAGE_BLOCKS = {check_stage_blocks, .form = "a list: blocks of each stage", .is_whole = true},
+    kind_FRACTION     = {check_fraction, .form = "a number in (0, 1]"},
+    kind_SWITCH       = {check_switch, .form = "true or false"},
+    kind_INTEGER      = {check_number, .form = "an integer", .has_range = true, .is_whole = true},
+    kind_NUMBER       = {check_number, .form = "a number", .has_range = true};
+/* clang-format on */
+
+enum { LABEL_ADDED, LABEL_NAMED, NEED_OPTIONAL = 0, NEED_REQUIRED };
+
+#define TAG_SAME(key)  key
+#define TAG_NONE(key)  NULL
+#define TAG_STEPS(key) "steps"
+static const suite_parameter_row rows[SUITE_PARAMETER_COUNT] = {
+#define PARAMETER_ROW(name, key, tag, kind, least, greatest, programs, need, platforms, label)                         \
+    {key,         TAG_##tag(key), &kind_##kind, least, greatest, SUITE_READS_##programs, SUITE_ON_##platforms,         \
+     NEED_##need, LABEL_##label},
+    SUITE_PARAMETER_LIST(PARAMETER_ROW)
+#undef PARAMETER_ROW
+};
+#undef TAG_SAME
+#undef TAG_NONE
+#undef TAG_STEPS
+
+const suite_parameter_row *suite_parameter_get(suite_parameter parameter)
+{
+    return &rows[parameter];
+}
+
+const char *suite_parameter_key(suite_parameter parameter)
+{
+    return rows[parameter].key;
+}
+
+bool suite_parameter_from_key(const char *key, suite_parameter *out)
+{
+    for (int i = 0; i < SUITE_PARAMETER_COUNT; i++) {
+        if (strcmp(key, rows[i].key) == 0) {
+            *out = (suite_parameter)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+suite_parameter suite_parameter_of_axis(dit_axis axis)
+{
+    static const suite_parameter degrees[DIT_GROUP_COUNT] = {
+#define DEGREE_OF_AXIS(unused, axis, name, needs) [DIT_AXIS_##axis] = SUITE_PARAMETER_##axis##_DEGREE,
+        DIT_AXIS_LIST(DEGREE_OF_AXIS, )
+#undef DEGREE_OF_AXIS
+            [DIT_AXIS_WORLD] = SUITE_PARAMETER_ROWS_DEGREE};
+    return degrees[axis];
+}
+
+bool suite_stage_blocks_from_text(const char *text, int blocks[DIT_MAX_STAGES], int *count)
+{
+    char *end;
+    for (*count = 0; *count < DIT_MAX_STAGES; text = end + 1) {
+        long number = *text >= '1' && *text <= '9' ? strtol(text, &end, 10) : 0;
+        if (number < 1 || number > rows[SUITE_PARAMETER_STAGE_BLOCKS].greatest) return false;
+        blocks[(*count)++] = (int)number;
+        if (*end != ',') return !*end;
+    }
+    return false;
 }
 
 dit_status suite_parameter_check(const dit_json *doc, const char *pointer, suite_parameter parameter,
                                  const cJSON *value)
 {
-    switch (rows[parameter].kind) {
-    case SUITE_KIND_MODEL: return check_model(doc, pointer, parameter, value);
-    case SUITE_KIND_SCHEDULER:
-        return cJSON_IsObject(value) ? DIT_OK : fail_type(doc, pointer, parameter, "an object", value);
-    case SUITE_KIND_RESOLUTION: return check_resolution(doc, pointer, parameter, value);
-    case SUITE_KIND_THREADS: return check_threads(doc, pointer, parameter, value);
-    case SUITE_KIND_NAME: return cJSON_IsString(value) ? DIT_OK : fail_type(doc, pointer, parameter, "a name", value);
-    case SUITE_KIND_METHOD: return check_method(doc, pointer, parameter, value);
-    case SUITE_KIND_ATTENTION: return check_word(doc, pointer, parameter, value, attention_words());
-    case SUITE_KIND_ELEMENT: return check_word(doc, pointer, parameter, value, element_words);
-    case SUITE_KIND_JOINT_TEXT: return check_word(doc, pointer, parameter, value, dit_joint_text_names());
-    case SUITE_KIND_PATCH_METHOD: return check_word(doc, pointer, parameter, value, dit_patch_method_names());
-    case SUITE_KIND_STAGE_BLOCKS: return check_stage_blocks(doc, pointer, parameter, value);
-    case SUITE_KIND_FRACTION: return check_fraction(doc, pointer, parameter, value);
-    case SUITE_KIND_LAYOUT: return check_word(doc, pointer, parameter, value, layout_words);
-    case SUITE_KIND_SWITCH:
-        return cJSON_IsBool(value) ? DIT_OK : fail_type(doc, pointer, parameter, "true or false", value);
-    case SUITE_KIND_INTEGER:
-    case SUITE_KIND_NUMBER: break;
-    }
-    return check_number(doc, pointer, parameter, value);
+    return rows[parameter].kind->check(doc, pointer, &rows[parameter], value);
 }
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 
-const char *suite_parameter_needs_name(suite_parameter_platforms needs)
+const suite_platform_words *suite_parameter_platforms(suite_parameter parameter)
 {
-    static const char *const names[] = {
-        [SUITE_ON_ANY] = "any",
-        [SUITE_ON_SIMULATED] = "simulated",
-        [SUITE_ON_DEVICE] = "GPU",
-        [SUITE_ON_MODELLED] = "simulated or GPU",
+    static const suite_platform_words words[SUITE_ON_ANY + 1] = {
+        [SUITE_ON_SIMULATED] = {"simulated", "is simulated", "cost"},
+        [SUITE_ON_DEVICE] = {"GPU", "is a GPU", "cuda"},
+        [SUITE_ON_MODELLED] = {"simulated or GPU", "is simulated or a GPU", "cuda or cost"},
+        [SUITE_ON_ANY] = {"any", NULL, NULL},
     };
-    return names[needs];
-}
-
-/* The words that a kind takes; NULL for a kind that is no choice of words. */
-static const char *const *words_of(suite_parameter_kind kind)
-{
-    switch (kind) {
-    case SUITE_KIND_ATTENTION: return attention_words();
-    case SUITE_KIND_JOINT_TEXT: return dit_joint_text_names();
-    case SUITE_KIND_PATCH_METHOD: return dit_patch_method_names();
-    case SUITE_KIND_LAYOUT: return layout_words;
-    case SUITE_KIND_ELEMENT: return element_words;
-    default: return NULL;
-    }
-}
-
-/* What the value of a kind without numbers looks like; NULL for a kind of numbers. */
-static const char *form_of(suite_parameter_kind kind)
-{
-    switch (kind) {
-    case SUITE_KIND_MODEL: return "a name of `list models`, or {name, as, override}";
-    case SUITE_KIND_SCHEDULER: return "an object laid over the model's scheduler";
-    case SUITE_KIND_RESOLUTION: return "\"WIDTHxHEIGHT\" in pixels";
-    case SUITE_KIND_THREADS: return "an integer, or \"auto\"";
-    case SUITE_KIND_NAME: return "a name";
-    case SUITE_KIND_METHOD: return "a name of `list methods`, or several joined with +";
-    case SUITE_KIND_STAGE_BLOCKS: return "a list: blocks of each stage";
-    case SUITE_KIND_FRACTION: return "a number in (0, 1]";
-    case SUITE_KIND_SWITCH: return "true or false";
-    default: return NULL;
-    }
+    return &words[rows[parameter].platforms];
 }
 
 void suite_parameter_value_text(suite_parameter parameter, char *out, size_t size)
 {
-    const char *const *words = words_of(rows[parameter].kind);
-    const char *form = form_of(rows[parameter].kind);
-    size_t used = 0;
-    if (form) {
-        snprintf(out, size, "%s", form);
-        return;
-    }
-    for (int i = 0; words && words[i] && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", words[i]);
-    if (!words)
-        snprintf(out, size, "%s from %lld to %lld",
-                 rows[parameter].kind == SUITE_KIND_NUMBER ? "a number" : "an integer",
-                 (long long)rows[parameter].least, (long long)rows[parameter].greatest);
+    const suite_parameter_row *row = &rows[parameter];
+    if (row->kind->words)
+        dit_words_join(row->kind->words(), out, size);
+    else if (row->kind->has_range)
+        snprintf(out, size, "%s from %lld to %lld", row->kind->form, (long long)row->least, (long long)row->greatest);
+    else
+        snprintf(out, size, "%s", row->kind->form);
 }

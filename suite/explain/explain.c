@@ -6,11 +6,11 @@
 #include "base/mesh.h"
 #include "base/patches.h"
 #include "suite/cases/document.h"
-#include "suite/cases/predict.h"
 #include "suite/explain/describe.h"
 #include "suite/explain/timetable.h"
 #include "suite/platform/platform.h"
 #include "suite/workload/load.h"
+#include "suite/workload/programs/predict.h"
 #include "suite/workload/workload.h"
 
 #include <stdarg.h>

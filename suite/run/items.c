@@ -10,6 +10,7 @@
 #include "suite/platform/platform.h"
 #include "suite/session/plan.h"
 #include "suite/simulate/simulated_cases.h"
+#include "suite/workload/programs/program.h"
 #include "suite/workload/workload.h"
 
 #include <stdlib.h>
@@ -23,8 +24,7 @@ enum { DEFAULT_DEADLINE_S = 600, RESULT_TEXT = 96 };
 /* What a one-rank case leaves for the others to be compared with. */
 static const char *reference_file(const suite_case *one)
 {
-    const char *program = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one->document, "program"));
-    return program && strcmp(program, "vae_decode") == 0 ? "images" : "latents";
+    return suite_program_of_case(one->document)->result;
 }
 
 /* Case `index` if a process of it ended ok, with the path of what it left; else NULL. */

@@ -2,11 +2,11 @@
 
 #include "base/file.h"
 #include "suite/cases/document.h"
-#include "suite/cases/predict.h"
 #include "suite/paths.h"
 #include "suite/session/history.h"
 #include "suite/session/plan.h"
 #include "suite/session/schedule.h"
+#include "suite/workload/programs/predict.h"
 #include "suite/workload/workload.h"
 
 #include <inttypes.h>

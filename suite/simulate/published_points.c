@@ -7,6 +7,7 @@
 #include "suite/catalogue/parameter.h"
 #include "suite/text.h"
 #include "suite/workload/load.h"
+#include "suite/workload/programs/program.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -302,7 +303,8 @@ static dit_status write_workload(const suite_point *point, bool video, cJSON *wo
 {
     DIT_TRY(dit_json_add_string(workload, "schema", "ditbench.workload/1"));
     DIT_TRY(dit_json_add_string(workload, "name", "published"));
-    DIT_TRY(dit_json_add_string(workload, "program", point->is_layer ? "attention" : "denoise"));
+    DIT_TRY(dit_json_add_string(workload, "program",
+                                (point->is_layer ? &suite_program_attention : &suite_program_denoise)->name));
     DIT_TRY(add_defaults(point, video, workload));
     return add_measure(point, workload);
 }

@@ -3,7 +3,6 @@
 #include "base/case_facts.h"
 #include "base/deal.h"
 #include "base/patches.h"
-#include "suite/cases/predict.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
@@ -12,6 +11,7 @@
 #include "suite/session/session.h"
 #include "suite/tests/workload_fixture.h"
 #include "suite/workload/case.h"
+#include "suite/workload/programs/predict.h"
 #include "suite/workload/workload.h"
 
 #define TINY                                                                                                           \

@@ -1,4 +1,4 @@
-/* The words of the schemas are those of the code: methods, axes, patch methods, parameters. */
+/* The words of the schemas are those of the code: methods, axes, patch methods, programs, parameters. */
 #include "base/tests/test.h"
 
 #include "base/axis.h"
@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
+#include "suite/workload/programs/program.h"
 
 #include <regex.h>
 
@@ -111,6 +112,18 @@ static void degrees_of_a_case_are_those_of_the_table(void **state)
     dit_json_release(&schema);
 }
 
+static void programs_of_a_workload_are_those_of_the_table(void **state)
+{
+    const char *names[SUITE_PROGRAM_COUNT + 1] = {NULL};
+    (void)state;
+    for (int i = 0; i < SUITE_PROGRAM_COUNT; i++) names[i] = suite_programs()[i]->name;
+    dit_json schema = open_schema(workload_schema);
+    const cJSON *program = part(part(schema.root, "properties"), "program");
+    assert_same_words(part(program, "enum"), names, "program");
+    assert_string_equal(part(program, "default")->valuestring, names[0]);
+    dit_json_release(&schema);
+}
+
 /* Those of `defaults`, of `axes` and of `zip`, each by its own list. */
 static void parameters_of_a_workload_are_those_of_the_table(void **state)
 {
@@ -156,6 +169,7 @@ int main(void)
         cmocka_unit_test(axes_of_records_are_those_of_the_table),
         cmocka_unit_test(patch_methods_and_layouts_of_text_are_those_of_the_code),
         cmocka_unit_test(degrees_of_a_case_are_those_of_the_table),
+        cmocka_unit_test(programs_of_a_workload_are_those_of_the_table),
         cmocka_unit_test(parameters_of_a_workload_are_those_of_the_table),
         cmocka_unit_test(methods_of_a_workload_are_those_of_the_table),
     };

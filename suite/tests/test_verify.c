@@ -1,12 +1,12 @@
 /* Verification of bytes: every rank's own closed form, of pipelines whose stages send different amounts. The session
  * here is made by hand from what the closed form says; the shell tests verify what engines wrote. */
-#include "suite/cases/predict.h"
 #include "suite/paths.h"
 #include "suite/session/journal.h"
 #include "suite/session/schedule.h"
 #include "suite/session/session.h"
 #include "suite/session/verify.h"
 #include "suite/tests/workload_fixture.h"
+#include "suite/workload/programs/predict.h"
 #include "suite/workload/workload.h"
 
 enum { NOBODY = -1 };

@@ -4,7 +4,7 @@
 #include "reports/records/metrics.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
-#include "suite/catalogue/program.h"
+#include "suite/workload/programs/program.h"
 #include "suite/workload/tags.h"
 
 #include <stdio.h>
@@ -60,17 +60,18 @@ dit_status suite_list_kinds(cJSON *rows)
 static int count_parameters(int reads)
 {
     int count = 0;
-    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) count += (suite_parameter_readers((suite_parameter)p) & reads) != 0;
+    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++)
+        count += (suite_parameter_get((suite_parameter)p)->readers & reads) != 0;
     return count;
 }
 
 dit_status suite_list_programs(cJSON *rows)
 {
-    for (const suite_program *program = suite_programs; program->name; program++) {
+    for (const suite_program *const *program = suite_programs(); *program; program++) {
         cJSON *row;
-        DIT_TRY(add_row(rows, program->name, &row));
-        DIT_TRY(dit_json_add_int(row, "parameters", count_parameters(program->reads)));
-        DIT_TRY(dit_json_add_string(row, "meaning", program->meaning));
+        DIT_TRY(add_row(rows, (*program)->name, &row));
+        DIT_TRY(dit_json_add_int(row, "parameters", count_parameters((*program)->reads)));
+        DIT_TRY(dit_json_add_string(row, "meaning", (*program)->meaning));
     }
     return DIT_OK;
 }
@@ -80,9 +81,9 @@ static void write_programs(int readers, char *out, size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
-    for (const suite_program *program = suite_programs; program->name && used < size; program++)
-        if (readers & program->reads)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", program->name);
+    for (const suite_program *const *program = suite_programs(); *program && used < size; program++)
+        if (readers & (*program)->reads)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", (*program)->name);
 }
 
 dit_status suite_list_parameters(cJSON *rows)
@@ -94,9 +95,9 @@ dit_status suite_list_parameters(cJSON *rows)
         DIT_TRY(add_row(rows, suite_parameter_key(parameter), &row));
         suite_parameter_value_text(parameter, text, sizeof text);
         DIT_TRY(dit_json_add_string(row, "value", text));
-        write_programs(suite_parameter_readers(parameter), text, sizeof text);
+        write_programs(suite_parameter_get(parameter)->readers, text, sizeof text);
         DIT_TRY(dit_json_add_string(row, "programs", text));
-        DIT_TRY(dit_json_add_string(row, "platforms", suite_parameter_needs_name(suite_parameter_needs(parameter))));
+        DIT_TRY(dit_json_add_string(row, "platforms", suite_parameter_platforms(parameter)->name));
     }
     return DIT_OK;
 }

@@ -15,6 +15,7 @@
 #include "suite/session/index.h"
 #include "suite/verbs/list_registries.h"
 #include "suite/verbs/verbs.h"
+#include "suite/workload/programs/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -348,11 +349,20 @@ static cJSON *axes_of(const dit_method *method)
     return axes;
 }
 
+/* The first program that reads the degrees of a method. */
+static const char *program_of(const dit_method *method)
+{
+    int readers = SUITE_READS_ALL;
+    for (int axis = 0; axis < DIT_GROUP_COUNT; axis++)
+        if (method->axes[axis]) readers &= suite_parameter_get(suite_parameter_of_axis((dit_axis)axis))->readers;
+    return suite_program_reading(readers)->name;
+}
+
 static cJSON *method_json(const dit_method *method)
 {
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "name", method->name);
-    cJSON_AddStringToObject(row, "program", method->axes[DIT_AXIS_WORLD] ? "vae_decode" : "denoise");
+    cJSON_AddStringToObject(row, "program", program_of(method));
     cJSON_AddItemToObject(row, "axes", axes_of(method));
     if (method->axes[DIT_AXIS_PATCH])
         cJSON_AddStringToObject(row, "patch_method", dit_patch_method_name(method->patch_method));

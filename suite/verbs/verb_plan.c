@@ -1,12 +1,12 @@
 /* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
 #include "base/mesh.h"
-#include "suite/cases/predict.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/session/plan.h"
 #include "suite/text.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload/load.h"
+#include "suite/workload/programs/predict.h"
 #include "suite/workload/settings.h"
 #include "suite/workload/workload.h"
 

@@ -5,6 +5,7 @@
 #include "suite/catalogue/vae.h"
 #include "suite/platform/platform.h"
 #include "suite/workload/matrix.h"
+#include "suite/workload/programs/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static dit_status load_around(const suite_matrix *matrix, suite_model_value *one
     bool pipeline = strcmp(matrix->scope, "denoise") != 0;
     int texts = strcmp(one->model.guidance, "cfg") == 0 ? 2 : 1;
     if (pipeline) DIT_TRY(suite_text_encoders_resolve(&one->model.source, one->model.text_encoders, texts));
-    return (pipeline || matrix->decodes) && one->model.vae ? suite_vae_load(one->model.vae, &one->vae) : DIT_OK;
+    bool has_vae = one->model.vae && (pipeline || matrix->program->needs_vae);
+    return has_vae ? suite_vae_load(one->model.vae, &one->vae) : DIT_OK;
 }
 
 static dit_status add_model(suite_workload *workload, const char *pointer, const cJSON *value)

@@ -12,12 +12,10 @@ dit_status suite_case_document(const suite_workload *workload, const suite_cell 
 /* Adds how and where it is computed, and how often; the mesh of a cell is settled by now. */
 dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document);
 /* The flat tags of a cell whose facts are known. */
-dit_status suite_case_tags(const suite_workload *workload, const suite_cell *cell, cJSON **out);
+dit_status suite_case_tags(const suite_cell *cell, cJSON **out);
 /* Fills label, ids, world size and predictions of a case that has its document and tags. */
 dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out);
-/* The oracle of an approximate cell: the same on one rank, emulating. */
-suite_cell suite_cell_oracle(const suite_cell *cell);
-/* Estimated peak bytes of a rank by memory class; not of a decode. */
+/* Estimates the peak bytes of a rank by memory class. The cell's program has an estimate. */
 void suite_cell_memory(const suite_cell *cell, int64_t bytes[4]);
 /* Asks every case for a timeline, as "measure": {"trace": true} does; case ids change with it. Errors:
  * DIT_ERR_MEMORY. */

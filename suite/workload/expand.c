@@ -1,18 +1,12 @@
 /* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
-#include "base/case_facts.h"
-#include "base/deal.h"
 #include "base/label.h"
-#include "base/legality.h"
-#include "base/patches.h"
-#include "base/rows.h"
 #include "suite/catalogue/method.h"
-#include "suite/catalogue/vae.h"
 #include "suite/error_place.h"
 #include "suite/platform/platform.h"
 #include "suite/workload/case.h"
 #include "suite/workload/expand.h"
-#include "suite/workload/layer.h"
 #include "suite/workload/matrix.h"
+#include "suite/workload/programs/program.h"
 #include "suite/workload/tags.h"
 
 #include <stdio.h>
@@ -39,105 +33,20 @@ static void find_data(const suite_matrix *matrix, suite_cell *cell)
         const suite_model_value *one = &matrix->models[i];
         if (one->value != cell->values[SUITE_PARAMETER_MODEL]) continue;
         cell->model = &one->model;
-        const suite_vae *vae = one->vae.config ? &one->vae : NULL;
-        cell->vae = matrix->decodes ? vae : NULL;
-        cell->decoder = matrix->decodes ? NULL : vae;
+        cell->vae = one->vae.config ? &one->vae : NULL;
     }
     for (int i = 0; i < matrix->platform_count; i++)
         if (matrix->platforms[i].value == cell->values[SUITE_PARAMETER_PLATFORM])
             cell->platform = &matrix->platforms[i].platform;
 }
 
-static dit_status resolve_frames(suite_cell *cell)
+/* What a device computes in: only backend cuda has other elements than fp32, and only some programs have been built for
+ * them. */
+static dit_status resolve_device(suite_cell *cell)
 {
-    double frames = 1;
-    if (cell->model->video) DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_NUM_FRAMES, &frames));
-    cell->num_frames = (int64_t)frames;
-    const cJSON *asked = cell->values[SUITE_PARAMETER_NUM_FRAMES];
-    if (cell->model->video || !asked || asked->valuedouble <= 1) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "num_frames %.0f: %s makes images, not clips", asked->valuedouble,
-                    cell->model->name);
-}
-
-static dit_status resolve_size(suite_cell *cell)
-{
-    const cJSON *resolution = cell->values[SUITE_PARAMETER_RESOLUTION];
-    const cJSON *text = cell->values[SUITE_PARAMETER_TEXT_TOKENS];
-    double height, width;
-    DIT_TRY(resolve_frames(cell));
-    if (!text) text = cJSON_GetObjectItemCaseSensitive(cell->model->text, "tokens");
-    cell->text_tokens = cJSON_IsNumber(text) ? (int64_t)text->valuedouble : 0;
-    if (resolution) {
-        suite_resolution_from_text(resolution->valuestring, &cell->width_px, &cell->height_px);
-        return DIT_OK;
-    }
-    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_HEIGHT_PX, &height));
-    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WIDTH_PX, &width));
-    cell->height_px = (int64_t)height;
-    cell->width_px = (int64_t)width;
-    return DIT_OK;
-}
-
-static int integer_or(const cJSON *value, int fallback)
-{
-    return cJSON_IsNumber(value) ? (int)value->valuedouble : fallback;
-}
-
-static dit_status resolve_degrees(suite_cell *cell)
-{
-    const cJSON *method = cell->values[SUITE_PARAMETER_METHOD], *world = cell->values[SUITE_PARAMETER_WORLD_SIZE];
-    const cJSON *patch_method = cell->values[SUITE_PARAMETER_PATCH_METHOD];
-    cell->parallel.rows_degree = integer_or(cell->values[SUITE_PARAMETER_ROWS_DEGREE], 1);
-    if (method && suite_method_is_search(method->valuestring)) {
-        suite_method_mesh(integer_or(world, 1), cell->search_index, &cell->parallel);
-        return DIT_OK;
-    }
-    if (method) return dit_deal_method(method->valuestring, integer_or(world, 1), &cell->parallel);
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        cell->parallel.degree[axis] = integer_or(cell->values[suite_parameter_of_axis((dit_axis)axis)], 1);
-    if (patch_method && cell->parallel.degree[DIT_AXIS_PATCH] > 1)
-        dit_patch_method_from_name(patch_method->valuestring, &cell->parallel.patch_method);
-    int product = dit_parallel_world_size(&cell->parallel);
-    if (integer_or(world, product) == product) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, world_size is %d", product,
-                                   integer_or(world, product)),
-                          "leave world_size out, or give a method");
-}
-
-static dit_status resolve_mesh(suite_cell *cell)
-{
-    const cJSON *joint_text = cell->values[SUITE_PARAMETER_JOINT_TEXT],
-                *asked = cell->values[SUITE_PARAMETER_ATTENTION];
-    const cJSON *threads = cell->values[SUITE_PARAMETER_THREADS_PER_RANK];
-    dit_ring_method ring;
-    DIT_TRY(resolve_degrees(cell));
-    /* Without sequence ranks there is nothing to lay out: one spelling, so that equal cases merge. */
-    if (joint_text && dit_parallel_sequence_degree(&cell->parallel) > 1)
-        dit_joint_text_from_name(joint_text->valuestring, &cell->parallel.joint_text);
-    cell->world_size = dit_parallel_world_size(&cell->parallel);
-    cell->attention = dit_parallel_attention(&cell->parallel);
-    dit_parallel_method(&cell->parallel, cell->method);
-    dit_parallel_label(&cell->parallel, cell->mesh);
-    int share = cell->platform->devices / cell->world_size;
-    cell->threads_per_rank = cJSON_IsString(threads) ? (share > 1 ? share : 1) : integer_or(threads, 1);
-    if (cell->platform->on_device) cell->threads_per_rank = integer_or(threads, 0); /* 0: cores / ranks, of the host */
-    if (cell->simulated) cell->threads_per_rank = 1;                                /* of an accelerator */
-    if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
-    if (cell->attends && strcmp(cell->attention, "ring") == 0 && dit_ring_method_from_name(asked->valuestring, &ring)) {
-        cell->attention = dit_ring_method_name(ring);
-        return DIT_OK;
-    }
-    return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention %s contradicts mesh %s, which is %s", asked->valuestring,
-                    cell->mesh, cell->attention);
-}
-
-/* What a device computes in. Only pipelines of denoising have been built for other elements than fp32, and only cuda
- * has others. */
-static dit_status resolve_device(const suite_matrix *matrix, suite_cell *cell)
-{
-    bool cuda = strcmp(cell->platform->backend, "cuda") == 0, denoises = !matrix->decodes && !matrix->attends;
+    bool cuda = strcmp(cell->platform->backend, "cuda") == 0, has_half = cell->program->has_half_devices;
     const cJSON *element = cell->values[SUITE_PARAMETER_ELEMENT];
-    cell->element = element ? element->valuestring : cuda && denoises ? "bf16" : "fp32";
+    cell->element = element ? element->valuestring : cuda && has_half ? "bf16" : "fp32";
     cell->fp8_linear = cJSON_IsTrue(cell->values[SUITE_PARAMETER_FP8_LINEAR]);
     cell->no_graphs = cJSON_IsFalse(cell->values[SUITE_PARAMETER_GRAPHS]);
     bool half = strcmp(cell->element, "bf16") == 0 || strcmp(cell->element, "fp16") == 0;
@@ -149,8 +58,8 @@ static dit_status resolve_device(const suite_matrix *matrix, suite_cell *cell)
     if (half && !cuda)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of backend %s, which computes in fp32, not in %s",
                         cell->platform->name, cell->platform->backend, cell->element);
-    if (half && !denoises)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "program %s computes in fp32 on devices, not in %s", matrix->program,
+    if (half && !has_half)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "program %s computes in fp32 on devices, not in %s", cell->program->name,
                         cell->element);
     if ((cell->fp8_linear && !half) || ((cell->fp8_linear || cell->no_graphs) && !cuda))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is of backend cuda%s; this is %s in %s",
@@ -183,67 +92,12 @@ static void resolve_simulation(const suite_matrix *matrix, suite_cell *cell)
 
 static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int mesh, suite_cell *cell)
 {
-    *cell = (suite_cell){.search_index = mesh};
+    *cell = (suite_cell){.search_index = mesh, .program = matrix->program};
     take_values(matrix, index, cell);
     find_data(matrix, cell);
     resolve_simulation(matrix, cell);
-    cell->attends = matrix->attends;
-    if (cell->platform->on_device) DIT_TRY(resolve_device(matrix, cell));
-    if (cell->simulated && matrix->decodes)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and simulations are of denoise and attention, not %s",
-                        cell->platform->name, matrix->program);
-    if (cell->attends) {
-        DIT_TRY(resolve_mesh(cell));
-        suite_layer_resolve(cell);
-        if (!cell->simulated || cell->layer.ring != DIT_RING_WHOLE_ROWS) return DIT_OK;
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and %s computes its rows with no operator of the table",
-                        cell->platform->name, cell->attention);
-    }
-    if (matrix->decodes && !cell->vae)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: its file names no VAE", cell->model->name);
-    if (!matrix->decodes && !cell->model->config)
-        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, the engine does not build this family yet",
-                        cell->model->name);
-    DIT_TRY(resolve_size(cell));
-    return resolve_mesh(cell);
-}
-
-/* Blocks of each stage as listed; a list of the even split is none. */
-static dit_status resolve_stages(suite_cell *cell)
-{
-    const cJSON *list = cell->values[SUITE_PARAMETER_STAGE_BLOCKS], *item;
-    int stages = cell->parallel.degree[DIT_AXIS_PIPEFUSION], listed = cJSON_GetArraySize(list), at = 0;
-    bool even = true;
-    if (!list) return DIT_OK;
-    if (listed != stages)
-        return DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES, "attn_layer_num_for_pp lists %d stages, pipefusion_degree is %d",
-                        listed, stages);
-    cJSON_ArrayForEach(item, list)
-    {
-        even = even && dit_parallel_stage(&cell->parallel, &cell->facts, at).count == item->valueint;
-        at++;
-    }
-    at = 0;
-    cJSON_ArrayForEach(item, list) if (!even) cell->parallel.stage_blocks[at++] = item->valueint;
-    return DIT_OK;
-}
-
-/* What only pipelines and patches have. Zero where it means nothing, and one spelling of what means the same, so that
- * equal cells merge: bands as they are used, no more synchronous steps than there are. */
-static dit_status resolve_displaced(suite_cell *cell)
-{
-    const cJSON *fraction = cell->values[SUITE_PARAMETER_PATCH_FRACTION];
-    dit_parallel *parallel = &cell->parallel;
-    bool pipeline = parallel->degree[DIT_AXIS_PIPEFUSION] > 1, patches = parallel->degree[DIT_AXIS_PATCH] > 1;
-    if (!pipeline && !patches) return DIT_OK;
-    parallel->warmup_steps = integer_or(cell->values[SUITE_PARAMETER_WARMUP_STEPS], 1);
-    if (parallel->warmup_steps > cell->facts.steps) parallel->warmup_steps = (int)cell->facts.steps;
-    if (patches && parallel->patch_method == DIT_PATCH_PCPP)
-        parallel->patch_fraction = fraction ? fraction->valuedouble : 0.5;
-    if (!pipeline) return DIT_OK;
-    parallel->num_pipeline_patch = integer_or(cell->values[SUITE_PARAMETER_NUM_PIPELINE_PATCH], 0);
-    parallel->num_pipeline_patch = (int)dit_parallel_bands(parallel, &cell->facts);
-    return resolve_stages(cell);
+    if (cell->platform->on_device) DIT_TRY(resolve_device(cell));
+    return cell->program->resolve(cell);
 }
 
 /* ---- one cell: judge --------------------------------------------------------------------------------------------- */
@@ -286,11 +140,13 @@ static dit_status judge_platform(const suite_cell *cell)
                     platform->max_ranks > platform->devices ? platform->max_ranks : platform->devices);
 }
 
+/* What does not fit a simulated device is a result: its memory is counted, not estimated. */
 static dit_status judge_memory(const suite_cell *cell)
 {
     const suite_platform *platform = cell->platform;
     int64_t bytes[4], needed;
     const double gib = 1024.0 * 1024.0 * 1024.0;
+    if (!cell->program->memory || cell->simulated) return DIT_OK;
     suite_cell_memory(cell, bytes);
     bool alone = platform->memory_per_device && !platform->share_devices;
     needed = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) * (alone ? 1 : cell->world_size);
@@ -299,31 +155,15 @@ static dit_status judge_memory(const suite_cell *cell)
                     alone ? "per rank" : "over all ranks", platform->name, (double)platform->memory_bytes / gib);
 }
 
-/* The ranks of a decode share its rows; it has no mesh. */
-static dit_status judge_rows(const suite_cell *cell, const cJSON *document)
-{
-    const dit_json view = {(cJSON *)(uintptr_t)document, (char *)"<case>", 0, NULL};
-    dit_rows_facts rows;
-    if (cell->world_size == 1) return DIT_OK;
-    if (cell->parallel.rows_degree != cell->world_size)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "vae_decode has no mesh, %s asks for one", cell->mesh),
-                              "the ranks that share a decode are rows_degree");
-    DIT_TRY(dit_rows_from_case(&view, document, "", &rows));
-    return dit_rows_check(cell->world_size, &rows);
-}
-
 static dit_status judge_cell(const suite_workload *workload, const suite_cell *cell, const cJSON *tags,
                              const cJSON *document)
 {
     const suite_matrix *matrix = workload->matrix;
     DIT_TRY(judge_expressions(workload, "exclude", matrix->exclude, true, tags));
     DIT_TRY(judge_expressions(workload, "constraints", matrix->constraints, false, tags));
-    DIT_TRY(cell->vae       ? judge_rows(cell, document)
-            : cell->attends ? dit_layer_check(&cell->parallel, &cell->layer)
-                            : dit_parallel_check(&cell->parallel, &cell->facts));
+    DIT_TRY(cell->program->judge(cell, document));
     DIT_TRY(judge_platform(cell));
-    /* What does not fit a simulated device is a result: its memory is counted, not estimated. */
-    return cell->vae || cell->simulated ? DIT_OK : judge_memory(cell);
+    return judge_memory(cell);
 }
 
 /* A broken rule is a reason to drop; everything else is an error of the files. */
@@ -346,10 +186,10 @@ static dit_status fail_model(const suite_workload *workload, const suite_model_v
     return dit_json_fail(&workload->source, at, st, "%s cannot be built: %s", value->model.variant, place.what);
 }
 
-static dit_status read_facts(const suite_workload *workload, suite_cell *cell, const cJSON *document)
+/* Fills what the program reads back from the document. What cannot be built there is the fault of a model's value. */
+static dit_status settle_cell(const suite_workload *workload, suite_cell *cell, const cJSON *document)
 {
-    const dit_json view = {(cJSON *)(uintptr_t)document, NULL, 0, NULL};
-    dit_status st = dit_facts_from_case(&view, document, "", &cell->facts);
+    dit_status st = cell->program->settle ? cell->program->settle(cell, document) : DIT_OK;
     if (st == DIT_OK || is_drop(st)) return st;
     for (int i = 0; i < workload->matrix->model_count; i++)
         if (&workload->matrix->models[i].model == cell->model)
@@ -361,27 +201,22 @@ static dit_status build_case(const suite_workload *workload, int64_t index, int 
 {
     DIT_TRY(resolve_cell(workload->matrix, index, mesh, cell));
     DIT_TRY(suite_case_document(workload, cell, &out->document));
-    if (cell->model && !cell->vae) {
-        DIT_TRY(read_facts(workload, cell, out->document));
-        if (cell->platform->on_device) cell->facts.element_bytes = strcmp(cell->element, "fp32") == 0 ? 4 : 2;
-        DIT_TRY(resolve_displaced(cell));
-    }
+    DIT_TRY(settle_cell(workload, cell, out->document));
     DIT_TRY(suite_case_placement(workload, cell, out->document));
-    DIT_TRY(suite_case_tags(workload, cell, &out->tags));
+    DIT_TRY(suite_case_tags(cell, &out->tags));
     DIT_TRY(judge_cell(workload, cell, out->tags, out->document));
     return suite_case_finish(workload, cell, out);
 }
 
 /* What users exclude is about their own cells: an oracle only has to fit. */
-static dit_status build_oracle(const suite_workload *workload, const suite_cell *cell, suite_case *out)
+static dit_status build_oracle(const suite_workload *workload, const suite_cell *oracle, suite_case *out)
 {
-    suite_cell oracle = suite_cell_oracle(cell);
-    DIT_TRY(suite_case_document(workload, &oracle, &out->document));
-    DIT_TRY(suite_case_placement(workload, &oracle, out->document));
-    DIT_TRY(suite_case_tags(workload, &oracle, &out->tags));
-    DIT_TRY(judge_platform(&oracle));
-    DIT_TRY(judge_memory(&oracle));
-    return suite_case_finish(workload, &oracle, out);
+    DIT_TRY(suite_case_document(workload, oracle, &out->document));
+    DIT_TRY(suite_case_placement(workload, oracle, out->document));
+    DIT_TRY(suite_case_tags(oracle, &out->tags));
+    DIT_TRY(judge_platform(oracle));
+    DIT_TRY(judge_memory(oracle));
+    return suite_case_finish(workload, oracle, out);
 }
 
 /* ---- all cells --------------------------------------------------------------------------------------------------- */
@@ -460,17 +295,17 @@ static dit_status drop_cell(suite_workload *workload, int64_t index, int mesh, c
             return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
     }
     if (!is_search(&cell)) return DIT_OK;
-    return name_mesh(integer_or(cell.values[SUITE_PARAMETER_WORLD_SIZE], 1), mesh, dropped->cell);
+    return name_mesh((int)suite_cell_int(&cell, SUITE_PARAMETER_WORLD_SIZE, 1), mesh, dropped->cell);
 }
 
 /* Behind an approximate case its oracle, unless an earlier case has the same; one that cannot run is dropped alone. */
 static dit_status add_oracle(suite_workload *workload, int64_t index, const suite_cell *cell, id_set *seen)
 {
     suite_case *approximate = &workload->cases[workload->case_count - 1], *one = approximate + 1;
-    if (cell->vae || cell->attends || cell->simulated || cell->fp8_linear ||
-        !dit_parallel_stale_steps(&cell->parallel, &cell->facts))
-        return DIT_OK;
-    dit_status st = build_oracle(workload, cell, one);
+    suite_cell oracle;
+    if (!cell->program->oracle || cell->simulated || cell->fp8_linear) return DIT_OK;
+    if (!cell->program->oracle(cell, &oracle)) return DIT_OK;
+    dit_status st = build_oracle(workload, &oracle, one);
     if (st == DIT_OK) memcpy(approximate->oracle_id, one->case_id, sizeof one->case_id);
     if (st == DIT_OK && !id_set_contains(seen, workload->cases, one->case_id, workload->case_count)) {
         workload->case_count++;
@@ -510,7 +345,7 @@ static int meshes_of(const suite_matrix *matrix, int64_t index)
 {
     suite_cell cell = {0};
     take_values(matrix, index, &cell);
-    return is_search(&cell) ? suite_method_mesh_count(integer_or(cell.values[SUITE_PARAMETER_WORLD_SIZE], 1)) : 1;
+    return is_search(&cell) ? suite_method_mesh_count((int)suite_cell_int(&cell, SUITE_PARAMETER_WORLD_SIZE, 1)) : 1;
 }
 
 static dit_status expand_meshes(suite_workload *workload, int64_t index, id_set *seen)

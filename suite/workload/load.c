@@ -2,12 +2,12 @@
 
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
-#include "suite/catalogue/program.h"
 #include "suite/workload/axes.h"
 #include "suite/workload/expand.h"
 #include "suite/workload/matrix.h"
 #include "suite/workload/names.h"
 #include "suite/workload/plots.h"
+#include "suite/workload/programs/program.h"
 #include "suite/workload/rules.h"
 #include "suite/workload/settings.h"
 
@@ -29,14 +29,9 @@ static dit_status read_head(suite_workload *workload)
     title = name;
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "title", &title));
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "description", &description));
-    const char *program = suite_programs[0].name;
-    const suite_program *found;
+    const char *program = suite_programs()[0]->name;
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "program", &program));
-    DIT_TRY(suite_program_find(doc, "/program", program, &found));
-    matrix->program = found->name;
-    matrix->reads = found->reads;
-    matrix->decodes = found->reads == SUITE_READS_DECODE;
-    matrix->attends = found->reads == SUITE_READS_ATTEND;
+    DIT_TRY(suite_program_find(doc, "/program", program, &matrix->program));
     snprintf(workload->name, sizeof workload->name, "%s", name);
     snprintf(workload->title, sizeof workload->title, "%.250s", title);
     return DIT_OK;

@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     const cJSON *value;
     suite_model model;
-    suite_vae vae;     /* the model's, for program vae_decode */
+    suite_vae vae;     /* the model's; without a config where neither program nor scope has it */
     char pointer[128]; /* where the value stands */
 } suite_model_value;
 typedef struct {
@@ -42,11 +42,8 @@ typedef struct suite_matrix {
     suite_dimension dimensions[SUITE_PARAMETER_COUNT + 1]; /* one more than there can be: read, then refused */
     int dimension_count;
     int64_t cell_count;
-    const char *program;
-    int reads;                          /* SUITE_READS_* of the program */
-    bool decodes;                       /* program vae_decode: the model axis gives the VAE */
-    bool attends;                       /* program attention: a layer, no model */
-    const cJSON *exclude, *constraints; /* arrays of strings, or NULL */
+    const struct suite_program *program; /* programs/program.h */
+    const cJSON *exclude, *constraints;  /* arrays of strings, or NULL */
     int64_t warmup_runs, iterations, deadline_s;
     bool trace; /* one more run of every case, recorded */
     bool waits; /* simulated: the host waits for the device after every forward of a layer */
@@ -65,9 +62,9 @@ void suite_matrix_free(suite_matrix *matrix);
 /* A cell with everything looked up and nothing judged. Pointers lie in the matrix. */
 typedef struct {
     const cJSON *values[SUITE_PARAMETER_COUNT]; /* NULL: the model's own default */
-    const suite_model *model;
-    const suite_vae *vae;     /* program vae_decode; else NULL */
-    const suite_vae *decoder; /* that comes after denoising, where the scope is a pipeline; else NULL */
+    const struct suite_program *program;
+    const suite_model *model; /* NULL: the program has none */
+    const suite_vae *vae;     /* the model's, where the program or the scope has it; else NULL */
     const suite_platform *platform;
     int64_t width_px, height_px, num_frames, text_tokens; /* num_frames: 1 for images */
     int threads_per_rank, world_size;
@@ -79,14 +76,17 @@ typedef struct {
     dit_parallel parallel;
     char method[64], mesh[64];
     const char *attention; /* what the degrees amount to */
-    dit_facts facts;       /* zero for vae_decode and attention */
+    dit_facts facts;       /* of program denoise */
     bool emulates;         /* an oracle: one rank that computes what `emulated` must give */
     dit_parallel emulated;
-    bool attends; /* program attention: `layer` and no model */
-    dit_layer layer;
+    dit_layer layer; /* of program attention */
 } suite_cell;
 
-/* A number of the cell: its value, or the model's default, or 0 of a layer. Errors: DIT_ERR_JSON_MISSING. */
+/* A number of the cell: its value, or the model's default, or 0 without a model. Errors: DIT_ERR_JSON_MISSING. */
 dit_status suite_cell_number(const suite_cell *cell, suite_parameter parameter, double *out);
+/* An integer of the cell's own; `otherwise` where it has none. */
+int64_t suite_cell_int(const suite_cell *cell, suite_parameter parameter, int64_t otherwise);
+/* Whether a switch of the cell is on; one that nobody set is off. */
+bool suite_cell_is_on(const suite_cell *cell, suite_parameter parameter);
 
 #endif

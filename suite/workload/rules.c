@@ -3,6 +3,7 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/model.h"
 #include "suite/workload/matrix.h"
+#include "suite/workload/programs/program.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,19 +42,17 @@ static dit_status refuse_pair(const suite_workload *workload, suite_parameter on
 static dit_status check_meant(const suite_workload *workload)
 {
     const suite_matrix *matrix = workload->matrix;
-    int program = matrix->reads;
+    int program = matrix->program->reads;
     char at[SUITE_POINTER];
     if (strcmp(matrix->scope, "denoise") != 0) program |= SUITE_READS_PIPELINE;
     for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
-        int readers = suite_parameter_readers((suite_parameter)p);
+        int readers = suite_parameter_get((suite_parameter)p)->readers;
         if (!matrix->declared[p] || readers & program) continue;
         place_of(workload, (suite_parameter)p, at, sizeof at);
         return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s means nothing to program %s",
-                                            suite_parameter_key((suite_parameter)p), matrix->program),
+                                            suite_parameter_key((suite_parameter)p), matrix->program->name),
                               "leave it out, or make it a workload of program %s",
-                              readers & SUITE_READS_DENOISE  ? "denoise"
-                              : readers & SUITE_READS_DECODE ? "vae_decode"
-                                                             : "attention");
+                              suite_program_reading(readers)->name);
     }
     return DIT_OK;
 }
@@ -89,37 +88,30 @@ static dit_status check_profile(const suite_workload *workload)
         "add \"profile\": one of %s (workloads/profiles says what each is)", profiles);
 }
 
-/* A platform that a parameter needs, in words. */
-typedef struct {
-    const char *what, *backends;
-} platform_words;
-
-/* Refuses a parameter that means something to simulated platforms or GPUs only, where there is none of them. */
-static dit_status check_meant_here(const suite_workload *workload, suite_parameter parameter, bool simulated,
-                                   bool on_device)
+/* Refuses a parameter that means nothing to any platform of the workload; `here` are the SUITE_ON_* of all. */
+static dit_status check_meant_here(const suite_workload *workload, suite_parameter parameter, int here)
 {
-    static const platform_words words[] = {[SUITE_ON_SIMULATED] = {"is simulated", "cost"},
-                                           [SUITE_ON_DEVICE] = {"is a GPU", "cuda"},
-                                           [SUITE_ON_MODELLED] = {"is simulated or a GPU", "cuda or cost"}};
-    suite_parameter_platforms needs = suite_parameter_needs(parameter);
-    bool meant =
-        needs == SUITE_ON_ANY || (needs != SUITE_ON_DEVICE && simulated) || (needs != SUITE_ON_SIMULATED && on_device);
+    const suite_platform_words *words = suite_parameter_platforms(parameter);
     char at[SUITE_POINTER];
-    if (meant || !workload->matrix->declared[parameter]) return DIT_OK;
+    if (suite_parameter_get(parameter)->platforms & here || !workload->matrix->declared[parameter]) return DIT_OK;
     place_of(workload, parameter, at, sizeof at);
-    return dit_error_hint(
-        dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD, "%s needs a platform that %s, and there is none",
-                      suite_parameter_key(parameter), words[needs].what),
-        "leave it out, or name a platform of backend %s (ditbench list platforms)", words[needs].backends);
+    return dit_error_hint(dit_json_fail(&workload->source, at, DIT_ERR_WORKLOAD,
+                                        "%s needs a platform that %s, and there is none",
+                                        suite_parameter_key(parameter), words->what),
+                          "leave it out, or name a platform of backend %s (ditbench list platforms)", words->backends);
 }
 
 /* A scope beyond the denoising, and waiting, need simulated platforms only. */
 static dit_status check_scope(const suite_workload *workload, bool all_simulated)
 {
     const suite_matrix *matrix = workload->matrix;
-    if (matrix->waits && (!matrix->attends || !all_simulated))
+    if (matrix->waits && !matrix->program->has_waits)
         return dit_error_hint(dit_json_fail(&workload->source, "/measure/waits", DIT_ERR_WORKLOAD,
-                                            "waits needs program attention and simulated platforms only"),
+                                            "waits means nothing to program %s", matrix->program->name),
+                              "leave it out");
+    if (matrix->waits && !all_simulated)
+        return dit_error_hint(dit_json_fail(&workload->source, "/measure/waits", DIT_ERR_WORKLOAD,
+                                            "waits needs simulated platforms, and not all are"),
                               "leave it out: what is measured waits after every forward");
     if (strcmp(matrix->scope, "denoise") == 0 || all_simulated) return DIT_OK;
     return dit_error_hint(dit_json_fail(&workload->source, "/measure/scope", DIT_ERR_WORKLOAD,
@@ -131,14 +123,14 @@ static dit_status check_scope(const suite_workload *workload, bool all_simulated
 static dit_status check_simulated(const suite_workload *workload)
 {
     const suite_matrix *matrix = workload->matrix;
-    int simulated = 0, on_device = 0;
+    int here = 0;
     for (int i = 0; i < matrix->platform_count; i++) {
-        simulated += strcmp(matrix->platforms[i].platform.backend, "cost") == 0;
-        on_device += matrix->platforms[i].platform.on_device;
+        const suite_platform *platform = &matrix->platforms[i].platform;
+        bool simulated = strcmp(platform->backend, "cost") == 0;
+        here |= simulated ? SUITE_ON_SIMULATED : platform->on_device ? SUITE_ON_DEVICE : SUITE_ON_HOST;
     }
-    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++)
-        DIT_TRY(check_meant_here(workload, (suite_parameter)p, simulated > 0, on_device > 0));
-    return check_scope(workload, simulated == matrix->platform_count);
+    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) DIT_TRY(check_meant_here(workload, (suite_parameter)p, here));
+    return check_scope(workload, here == SUITE_ON_SIMULATED);
 }
 
 static dit_status check_pairs(const suite_workload *workload)
@@ -192,26 +184,25 @@ static dit_status check_all_schedulers(const suite_workload *workload)
     return DIT_OK;
 }
 
-static dit_status check_model_named(const suite_workload *workload)
+/* Refuses a workload that leaves out what its program cannot do without. */
+static dit_status check_given(const suite_workload *workload)
 {
-    static const suite_parameter layer[] = {SUITE_PARAMETER_TOKENS, SUITE_PARAMETER_HEADS, SUITE_PARAMETER_HEAD_DIM};
-    const bool *declared = workload->matrix->declared;
-    for (size_t i = 0; workload->matrix->attends && i < sizeof layer / sizeof *layer; i++) {
-        if (declared[layer[i]]) continue;
-        const char *key = suite_parameter_key(layer[i]);
-        return dit_error_hint(
-            dit_json_fail(&workload->source, "/defaults", DIT_ERR_JSON_MISSING, "a layer has %s", key),
-            "add \"%s\" to \"defaults\" or \"axes\"", key);
+    const suite_matrix *matrix = workload->matrix;
+    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
+        const suite_parameter_row *row = suite_parameter_get((suite_parameter)p);
+        if (!row->is_required || !(row->readers & matrix->program->reads) || matrix->declared[p]) continue;
+        return dit_error_hint(dit_json_fail(&workload->source, "/defaults", DIT_ERR_JSON_MISSING,
+                                            "program %s needs %s, and nothing gives it", matrix->program->name,
+                                            row->key),
+                              "add \"%s\" to \"defaults\" or \"axes\"", row->key);
     }
-    if (declared[SUITE_PARAMETER_MODEL] || workload->matrix->attends) return DIT_OK;
-    return dit_error_hint(dit_json_fail(&workload->source, "/defaults", DIT_ERR_JSON_MISSING, "no model is named"),
-                          "add \"model\" to \"defaults\" or \"axes\"");
+    return DIT_OK;
 }
 
 dit_status suite_rules_check(const suite_workload *workload)
 {
     DIT_TRY(check_meant(workload));
-    DIT_TRY(check_model_named(workload));
+    DIT_TRY(check_given(workload));
     DIT_TRY(check_pairs(workload));
     DIT_TRY(check_all_schedulers(workload));
     DIT_TRY(check_profile(workload));

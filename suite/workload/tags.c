@@ -4,13 +4,14 @@
 #include "base/axis.h"
 #include "base/expr.h"
 #include "base/words.h"
+#include "suite/catalogue/parameter.h"
 #include "suite/workload/tags.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const suite_tag before_degrees[] = {
-    {"program", "what a case runs: denoise, vae_decode or attention"},
+    {"program", "what a case runs, a name of `list programs`"},
     {"model", "the model with its variant, \"layer:...\" or \"vae:...\""},
     {"base_model", "the model without its variant"},
     {"resolution", "\"WIDTHxHEIGHT\" in pixels"},
@@ -84,21 +85,22 @@ const char *const *suite_tag_names(void)
     return words;
 }
 
-/* What people type in filters for names of ours. */
+/* What people type in filters for names of ours, besides the keys of parameters. */
 static const struct {
     const char *alias, *tag;
 } aliases[] = {
     {"gpus", "world_size"},
     {"num_gpus", "world_size"},
     {"ranks", "world_size"},
-    {"num_inference_steps", "steps"},
 };
 
 static const char *tag_meant(const char *name)
 {
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (strcmp(aliases[i].alias, name) == 0) return aliases[i].tag;
-    return name;
+    suite_parameter parameter;
+    const char *tag = suite_parameter_from_key(name, &parameter) ? suite_parameter_get(parameter)->tag : NULL;
+    return tag ? tag : name;
 }
 
 typedef struct {

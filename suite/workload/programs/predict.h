@@ -1,23 +1,21 @@
 /* Predict: computes by the closed forms what each rank of a case of any program sends in one image. Ranks differ:
  * stages of a pipeline, patches with one neighbour or two, shares of a decode.
  */
-#ifndef DIT_SUITE_WORKLOAD_PREDICT_H
-#define DIT_SUITE_WORKLOAD_PREDICT_H
+#ifndef DIT_SUITE_WORKLOAD_PROGRAMS_PREDICT_H
+#define DIT_SUITE_WORKLOAD_PROGRAMS_PREDICT_H
 
 #include "base/layer.h"
 #include "base/parallel.h"
 #include "base/rows.h"
 #include "suite/platform/profile.h"
 
-typedef enum { SUITE_PREDICT_SAMPLING, SUITE_PREDICT_DECODE, SUITE_PREDICT_LAYER } suite_predict_kind;
-
-/* Everything the closed forms need. May be filled by hand. */
-typedef struct {
-    suite_predict_kind kind;
-    dit_parallel parallel; /* legal */
-    dit_facts facts;       /* of sampling */
-    dit_rows_facts rows;   /* of a decode */
-    dit_layer layer;       /* of a layer  */
+/* Everything the closed forms need. A program fills the part that is its own. */
+typedef struct suite_prediction {
+    const struct suite_program *program;
+    dit_parallel parallel; /* legal           */
+    dit_facts facts;       /* of denoise      */
+    dit_rows_facts rows;   /* of vae_decode   */
+    dit_layer layer;       /* of attention    */
     int simulated_bytes;   /* size of the element that a simulation counts everything in; 0: it is measured */
 } suite_prediction;
 
@@ -25,9 +23,6 @@ typedef struct {
  * NULL: the one that its platform names, as it is in workloads/. Errors: DIT_ERR_JSON_*, DIT_ERR_CONSTRAINT_*,
  * DIT_ERR_NOT_FOUND. */
 dit_status suite_predict_case(const dit_json *document, const suite_profile *software, suite_prediction *out);
-/* Adapts the prediction of a simulated case to its software (the messages of its pipelines) and to its dtype (bytes).
- * Call it once. */
-void suite_predict_simulated(const suite_profile *software, const char *element, suite_prediction *prediction);
 /* Returns the bytes of an element of a simulation's dtype: "fp32", "fp16", "bf16", "fp8". */
 int suite_predict_element_bytes(const char *element);
 void suite_predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out);

@@ -1,0 +1,172 @@
+/* Program attention: one attention layer, forward, without a model. */
+#include "base/layer.h"
+#include "suite/workload/members.h"
+#include "suite/workload/programs/cell_mesh.h"
+#include "suite/workload/programs/predict.h"
+#include "suite/workload/programs/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a cell ------------------------------------------------------------------------------------------------------ */
+
+/* Other ways around a ring have names of their own, which a workload asks for. */
+static dit_status resolve_attention(suite_cell *cell)
+{
+    const cJSON *asked = cell->values[SUITE_PARAMETER_ATTENTION];
+    dit_ring_method ring;
+    if (!asked || strcmp(cell->attention, "ring") != 0 || !dit_ring_method_from_name(asked->valuestring, &ring))
+        return suite_cell_check_attention(cell);
+    cell->attention = dit_ring_method_name(ring);
+    return DIT_OK;
+}
+
+static void resolve_layer(suite_cell *cell)
+{
+    const cJSON *layout = cell->values[SUITE_PARAMETER_LAYOUT];
+    dit_layer *layer = &cell->layer;
+    *layer = (dit_layer){.tokens = suite_cell_int(cell, SUITE_PARAMETER_TOKENS, 1),
+                         .heads = suite_cell_int(cell, SUITE_PARAMETER_HEADS, 1),
+                         .head_dim = suite_cell_int(cell, SUITE_PARAMETER_HEAD_DIM, 1),
+                         .batch = suite_cell_int(cell, SUITE_PARAMETER_BATCH, 1),
+                         .causal = suite_cell_is_on(cell, SUITE_PARAMETER_CAUSAL),
+                         .packed = suite_cell_is_on(cell, SUITE_PARAMETER_PACKED),
+                         .pad_tokens = suite_cell_is_on(cell, SUITE_PARAMETER_PAD_TOKENS),
+                         .pad_heads = suite_cell_is_on(cell, SUITE_PARAMETER_PAD_HEADS)};
+    layer->kv_heads = suite_cell_int(cell, SUITE_PARAMETER_KV_HEADS, layer->heads);
+    dit_ring_method_from_name(cell->attention, &layer->ring);
+    if (layout) dit_token_layout_from_name(layout->valuestring, &layer->layout);
+    dit_layer_normalise(&cell->parallel, layer);
+    if (cell->simulated) /* stacks have exchanges of one rank */
+        layer->packed = suite_cell_is_on(cell, SUITE_PARAMETER_PACKED);
+}
+
+static dit_status resolve(suite_cell *cell)
+{
+    DIT_TRY(suite_cell_resolve_mesh(cell));
+    DIT_TRY(resolve_attention(cell));
+    resolve_layer(cell);
+    if (!cell->simulated || cell->layer.ring != DIT_RING_WHOLE_ROWS) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s is simulated, and %s computes its rows with no operator of the table",
+                    cell->platform->name, cell->attention);
+}
+
+static dit_status judge(const suite_cell *cell, const cJSON *document)
+{
+    (void)document;
+    return dit_layer_check(&cell->parallel, &cell->layer);
+}
+
+static void predict_memory(const suite_cell *cell, int64_t bytes[4])
+{
+    dit_layer_memory(&cell->parallel, &cell->layer, bytes);
+}
+
+/* ---- documents --------------------------------------------------------------------------------------------------- */
+
+static dit_status add_shape(const suite_cell *cell, cJSON *object)
+{
+    DIT_TRY(dit_json_add_int(object, "tokens", cell->layer.tokens));
+    DIT_TRY(dit_json_add_int(object, "heads", cell->layer.heads));
+    DIT_TRY(dit_json_add_int(object, "kv_heads", cell->layer.kv_heads));
+    DIT_TRY(dit_json_add_int(object, "head_dim", cell->layer.head_dim));
+    return dit_json_add_int(object, "batch", cell->layer.batch);
+}
+
+static dit_status add_document(const suite_workload *workload, const suite_cell *cell, cJSON *document)
+{
+    cJSON *layer, *run;
+    (void)workload;
+    DIT_TRY(suite_member_object(document, "layer", &layer));
+    DIT_TRY(suite_member_object(document, "run", &run));
+    DIT_TRY(add_shape(cell, layer));
+    DIT_TRY(suite_member_bool(layer, "causal", cell->layer.causal));
+    DIT_TRY(dit_json_add_string(layer, "layout", dit_token_layout_name(cell->layer.layout)));
+    DIT_TRY(suite_member_bool(layer, "packed", cell->layer.packed));
+    DIT_TRY(suite_member_bool(layer, "pad_tokens", cell->layer.pad_tokens));
+    DIT_TRY(suite_member_bool(layer, "pad_heads", cell->layer.pad_heads));
+    return suite_member_number(run, cell, SUITE_PARAMETER_SEED);
+}
+
+/* How tokens are laid out and sent changes nothing about the result. */
+static dit_status add_identity(const suite_cell *cell, const cJSON *document, cJSON *out)
+{
+    cJSON *layer;
+    DIT_TRY(suite_member_shared(out, document, "run"));
+    DIT_TRY(suite_member_object(out, "layer", &layer));
+    DIT_TRY(add_shape(cell, layer));
+    return suite_member_bool(layer, "causal", cell->layer.causal);
+}
+
+static dit_status add_tags(const suite_cell *cell, cJSON *tags)
+{
+    const dit_layer *layer = &cell->layer;
+    dit_token_cut cut = dit_token_cut_of(&cell->parallel, layer);
+    char name[64];
+    dit_layer_name(layer, name);
+    DIT_TRY(dit_json_add_string(tags, "model", name));
+    DIT_TRY(dit_json_add_string(tags, "base_model", "layer"));
+    DIT_TRY(add_shape(cell, tags));
+    DIT_TRY(dit_json_add_string(tags, "causal", layer->causal ? "on" : "off"));
+    DIT_TRY(dit_json_add_string(tags, "layout", dit_token_layout_name(layer->layout)));
+    DIT_TRY(dit_json_add_string(tags, "packed", layer->packed ? "on" : "off"));
+    DIT_TRY(dit_json_add_int(tags, "padded_tokens", cut.r * cut.ring_rows));
+    DIT_TRY(suite_member_number(tags, cell, SUITE_PARAMETER_SEED));
+    return suite_cell_add_mesh_tags(cell, tags);
+}
+
+/* "layer:32x128 S4096 causal zigzag packed u2": what has an effect. */
+static void write_label(const suite_cell *cell, char *out, size_t size)
+{
+    const dit_layer *layer = &cell->layer;
+    char name[64], batch[32] = "", layout[16] = "";
+    dit_layer_name(layer, name);
+    if (layer->batch > 1) snprintf(batch, sizeof batch, " B%lld", (long long)layer->batch);
+    if (cell->parallel.degree[DIT_AXIS_RING] > 1)
+        snprintf(layout, sizeof layout, " %s", dit_token_layout_name(layer->layout));
+    bool ring = layer->ring != DIT_RING_MERGE;
+    snprintf(out, size, "%s S%lld%s%s%s%s%s%s%s%s %s", name, (long long)layer->tokens, batch,
+             layer->causal ? " causal" : "", layout, layer->packed ? " packed" : "",
+             layer->pad_tokens ? " pad_tokens" : "", layer->pad_heads ? " pad_heads" : "", ring ? " " : "",
+             ring ? dit_ring_method_name(layer->ring) : "", cell->mesh);
+}
+
+/* ---- the closed form --------------------------------------------------------------------------------------------- */
+
+static dit_status read_case(const dit_json *document, suite_prediction *out)
+{
+    DIT_TRY(dit_layer_from_case(document, document->root, "", &out->layer));
+    return dit_layer_check(&out->parallel, &out->layer);
+}
+
+static void predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
+{
+    (void)rank;
+    dit_layer_volume(&prediction->parallel, &prediction->layer, out);
+}
+
+/* All ranks send as much as the first. */
+static int rank_of_kind(const suite_prediction *prediction, int kind)
+{
+    (void)prediction;
+    return kind == 0 ? 0 : -1;
+}
+
+const suite_program suite_program_attention = {
+    .name = "attention",
+    .meaning = "one attention layer, forward, without a model",
+    .reads = SUITE_READS_ATTEND,
+    .result = "latents",
+    .has_waits = true,
+    .resolve = resolve,
+    .document = add_document,
+    .ranks = suite_cell_add_mesh,
+    .tags = add_tags,
+    .judge = judge,
+    .memory = predict_memory,
+    .label = write_label,
+    .identity = add_identity,
+    .read = read_case,
+    .volume = predict_volume,
+    .rank_of_kind = rank_of_kind,
+};

@@ -1,0 +1,92 @@
+#include "suite/workload/programs/cell_mesh.h"
+
+#include "base/deal.h"
+#include "base/label.h"
+#include "base/patches.h"
+#include "suite/catalogue/method.h"
+#include "suite/workload/members.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static dit_status resolve_degrees(suite_cell *cell)
+{
+    const cJSON *method = cell->values[SUITE_PARAMETER_METHOD];
+    const cJSON *patch_method = cell->values[SUITE_PARAMETER_PATCH_METHOD];
+    int asked = (int)suite_cell_int(cell, SUITE_PARAMETER_WORLD_SIZE, 1);
+    cell->parallel.rows_degree = (int)suite_cell_int(cell, SUITE_PARAMETER_ROWS_DEGREE, 1);
+    if (method && suite_method_is_search(method->valuestring)) {
+        suite_method_mesh(asked, cell->search_index, &cell->parallel);
+        return DIT_OK;
+    }
+    if (method) return dit_deal_method(method->valuestring, asked, &cell->parallel);
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        cell->parallel.degree[axis] = (int)suite_cell_int(cell, suite_parameter_of_axis((dit_axis)axis), 1);
+    if (patch_method && cell->parallel.degree[DIT_AXIS_PATCH] > 1)
+        dit_patch_method_from_name(patch_method->valuestring, &cell->parallel.patch_method);
+    int product = dit_parallel_world_size(&cell->parallel);
+    asked = (int)suite_cell_int(cell, SUITE_PARAMETER_WORLD_SIZE, product);
+    if (asked == product) return DIT_OK;
+    return dit_error_hint(
+        DIT_FAIL(DIT_ERR_CONSTRAINT_PRODUCT, "the degrees multiply to %d, world_size is %d", product, asked),
+        "leave world_size out, or give a method");
+}
+
+/* Cores of a machine are divided among the ranks by "auto". A GPU's ranks have 0, which the host divides itself, and an
+ * accelerator that is simulated has 1. */
+static int threads_per_rank(const suite_cell *cell)
+{
+    const cJSON *threads = cell->values[SUITE_PARAMETER_THREADS_PER_RANK];
+    int share = cell->platform->devices / cell->world_size;
+    if (cell->simulated) return 1;
+    if (cell->platform->on_device) return (int)suite_cell_int(cell, SUITE_PARAMETER_THREADS_PER_RANK, 0);
+    if (cJSON_IsString(threads)) return share > 1 ? share : 1;
+    return (int)suite_cell_int(cell, SUITE_PARAMETER_THREADS_PER_RANK, 1);
+}
+
+dit_status suite_cell_resolve_mesh(suite_cell *cell)
+{
+    const cJSON *joint_text = cell->values[SUITE_PARAMETER_JOINT_TEXT];
+    DIT_TRY(resolve_degrees(cell));
+    /* Without sequence ranks there is nothing to lay out: one spelling, so that equal cases merge. */
+    if (joint_text && dit_parallel_sequence_degree(&cell->parallel) > 1)
+        dit_joint_text_from_name(joint_text->valuestring, &cell->parallel.joint_text);
+    cell->world_size = dit_parallel_world_size(&cell->parallel);
+    cell->attention = dit_parallel_attention(&cell->parallel);
+    dit_parallel_method(&cell->parallel, cell->method);
+    dit_parallel_label(&cell->parallel, cell->mesh);
+    cell->threads_per_rank = threads_per_rank(cell);
+    return DIT_OK;
+}
+
+dit_status suite_cell_check_attention(const suite_cell *cell)
+{
+    const cJSON *asked = cell->values[SUITE_PARAMETER_ATTENTION];
+    if (!asked || strcmp(asked->valuestring, cell->attention) == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_METHOD, "attention %s contradicts mesh %s, which is %s", asked->valuestring,
+                    cell->mesh, cell->attention);
+}
+
+dit_status suite_cell_add_mesh(const suite_cell *cell, cJSON *document)
+{
+    cJSON *part;
+    DIT_TRY(suite_member_object(document, "parallel", &part));
+    DIT_TRY(dit_parallel_to_json(&cell->parallel, part));
+    DIT_TRY(dit_json_add_string(document, "attention", cell->attention));
+    if (!cell->emulates) return DIT_OK;
+    DIT_TRY(suite_member_object(document, "emulates", &part));
+    return dit_parallel_to_json(&cell->emulated, part);
+}
+
+dit_status suite_cell_add_mesh_tags(const suite_cell *cell, cJSON *tags)
+{
+    DIT_TRY(dit_json_add_string(tags, "method", cell->method));
+    DIT_TRY(dit_json_add_int(tags, "world_size", cell->world_size));
+    DIT_TRY(dit_json_add_string(tags, "mesh", cell->mesh));
+    for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
+        DIT_TRY(dit_json_add_int(tags, dit_axis_key((dit_axis)axis), cell->parallel.degree[axis]));
+    if (cell->parallel.rows_degree > 1)
+        DIT_TRY(dit_json_add_int(tags, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree));
+    DIT_TRY(dit_json_add_string(tags, "joint_text", dit_joint_text_name(cell->parallel.joint_text)));
+    return dit_json_add_string(tags, "attention", cell->attention);
+}

@@ -1,0 +1,76 @@
+#include "suite/workload/programs/cell_model.h"
+
+#include "suite/workload/members.h"
+
+#include <stdio.h>
+
+static dit_status resolve_frames(suite_cell *cell)
+{
+    double frames = 1;
+    if (cell->model->video) DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_NUM_FRAMES, &frames));
+    cell->num_frames = (int64_t)frames;
+    const cJSON *asked = cell->values[SUITE_PARAMETER_NUM_FRAMES];
+    if (cell->model->video || !asked || asked->valuedouble <= 1) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_CONSTRAINT_RESOLUTION, "num_frames %.0f: %s makes images, not clips", asked->valuedouble,
+                    cell->model->name);
+}
+
+dit_status suite_cell_resolve_size(suite_cell *cell)
+{
+    const cJSON *resolution = cell->values[SUITE_PARAMETER_RESOLUTION];
+    double height, width;
+    DIT_TRY(resolve_frames(cell));
+    cell->text_tokens =
+        suite_cell_int(cell, SUITE_PARAMETER_TEXT_TOKENS, (int64_t)dit_json_number_or(cell->model->text, "tokens", 0));
+    if (resolution) {
+        suite_resolution_from_text(resolution->valuestring, &cell->width_px, &cell->height_px);
+        return DIT_OK;
+    }
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_HEIGHT_PX, &height));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WIDTH_PX, &width));
+    cell->height_px = (int64_t)height;
+    cell->width_px = (int64_t)width;
+    return DIT_OK;
+}
+
+dit_status suite_cell_add_run(const suite_cell *cell, cJSON *document, cJSON **run)
+{
+    DIT_TRY(suite_member_object(document, "run", run));
+    DIT_TRY(dit_json_add_int(*run, "height_px", cell->height_px));
+    DIT_TRY(dit_json_add_int(*run, "width_px", cell->width_px));
+    if (cell->model->video) DIT_TRY(dit_json_add_int(*run, "num_frames", cell->num_frames));
+    DIT_TRY(suite_member_number(*run, cell, SUITE_PARAMETER_NUM_IMAGES));
+    return suite_member_number(*run, cell, SUITE_PARAMETER_SEED);
+}
+
+dit_status suite_cell_add_vae(const suite_cell *cell, cJSON *document)
+{
+    cJSON *vae, *weights;
+    double seed;
+    DIT_TRY(suite_member_object(document, "vae", &vae));
+    DIT_TRY(suite_member_reference(vae, "config", cell->vae->config));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
+    DIT_TRY(suite_member_object(vae, "weights", &weights));
+    DIT_TRY(dit_json_add_string(weights, "kind", "seeded"));
+    DIT_TRY(dit_json_add_number(weights, "seed", seed));
+    return suite_member_bool(vae, "tiling", suite_cell_is_on(cell, SUITE_PARAMETER_TILING));
+}
+
+dit_status suite_cell_add_size_tags(const suite_cell *cell, cJSON *tags)
+{
+    char resolution[48];
+    snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)cell->width_px, (long long)cell->height_px);
+    DIT_TRY(dit_json_add_string(tags, "resolution", resolution));
+    DIT_TRY(dit_json_add_int(tags, "height_px", cell->height_px));
+    DIT_TRY(dit_json_add_int(tags, "width_px", cell->width_px));
+    DIT_TRY(dit_json_add_int(tags, "num_frames", cell->num_frames));
+    DIT_TRY(suite_member_number(tags, cell, SUITE_PARAMETER_NUM_IMAGES));
+    return suite_member_number(tags, cell, SUITE_PARAMETER_SEED);
+}
+
+void suite_cell_write_subject(const suite_cell *cell, const char *name, char *out, size_t size)
+{
+    char frames[32] = "";
+    if (cell->model->video) snprintf(frames, sizeof frames, " %lldf", (long long)cell->num_frames);
+    snprintf(out, size, "%s %lldx%lld%s", name, (long long)cell->width_px, (long long)cell->height_px, frames);
+}

@@ -1,0 +1,339 @@
+/* Program denoise: all denoising steps of a model, from noise to latents; simulated also what comes before and after
+ * them. The only program with approximate methods, which have oracles. */
+#include "base/arena.h"
+#include "base/case_facts.h"
+#include "base/footprint.h"
+#include "base/label.h"
+#include "base/legality.h"
+#include "base/mesh.h"
+#include "base/patches.h"
+#include "suite/cases/document.h"
+#include "suite/platform/platform.h"
+#include "suite/workload/members.h"
+#include "suite/workload/programs/cell_mesh.h"
+#include "suite/workload/programs/cell_model.h"
+#include "suite/workload/programs/predict.h"
+#include "suite/workload/programs/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a cell ------------------------------------------------------------------------------------------------------ */
+
+static dit_status resolve(suite_cell *cell)
+{
+    if (!cell->model->config)
+        return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s: architecture facts only, the engine does not build this family yet",
+                        cell->model->name);
+    DIT_TRY(suite_cell_resolve_size(cell));
+    DIT_TRY(suite_cell_resolve_mesh(cell));
+    return suite_cell_check_attention(cell);
+}
+
+/* Blocks of each stage as listed; a list of the even split is none. */
+static dit_status resolve_stages(suite_cell *cell)
+{
+    const cJSON *list = cell->values[SUITE_PARAMETER_STAGE_BLOCKS], *item;
+    int stages = cell->parallel.degree[DIT_AXIS_PIPEFUSION], listed = cJSON_GetArraySize(list), at = 0;
+    bool even = true;
+    if (!list) return DIT_OK;
+    if (listed != stages)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_STAGES, "attn_layer_num_for_pp lists %d stages, pipefusion_degree is %d",
+                        listed, stages);
+    cJSON_ArrayForEach(item, list)
+    {
+        even = even && dit_parallel_stage(&cell->parallel, &cell->facts, at).count == item->valueint;
+        at++;
+    }
+    at = 0;
+    cJSON_ArrayForEach(item, list) if (!even) cell->parallel.stage_blocks[at++] = item->valueint;
+    return DIT_OK;
+}
+
+/* What only pipelines and patches have. Zero where it means nothing, and one spelling of what means the same, so that
+ * equal cells merge: bands as they are used, no more synchronous steps than there are. */
+static dit_status resolve_displaced(suite_cell *cell)
+{
+    const cJSON *fraction = cell->values[SUITE_PARAMETER_PATCH_FRACTION];
+    dit_parallel *parallel = &cell->parallel;
+    bool pipeline = parallel->degree[DIT_AXIS_PIPEFUSION] > 1, patches = parallel->degree[DIT_AXIS_PATCH] > 1;
+    if (!pipeline && !patches) return DIT_OK;
+    parallel->warmup_steps = (int)suite_cell_int(cell, SUITE_PARAMETER_WARMUP_STEPS, 1);
+    if (parallel->warmup_steps > cell->facts.steps) parallel->warmup_steps = (int)cell->facts.steps;
+    if (patches && parallel->patch_method == DIT_PATCH_PCPP)
+        parallel->patch_fraction = fraction ? fraction->valuedouble : 0.5;
+    if (!pipeline) return DIT_OK;
+    parallel->num_pipeline_patch = (int)suite_cell_int(cell, SUITE_PARAMETER_NUM_PIPELINE_PATCH, 0);
+    parallel->num_pipeline_patch = (int)dit_parallel_bands(parallel, &cell->facts);
+    return resolve_stages(cell);
+}
+
+static dit_status settle(suite_cell *cell, const cJSON *document)
+{
+    const dit_json view = {.root = (cJSON *)(uintptr_t)document};
+    DIT_TRY(dit_facts_from_case(&view, document, "", &cell->facts));
+    if (cell->platform->on_device) cell->facts.element_bytes = strcmp(cell->element, "fp32") == 0 ? 4 : 2;
+    return resolve_displaced(cell);
+}
+
+static dit_status judge(const suite_cell *cell, const cJSON *document)
+{
+    (void)document;
+    return dit_parallel_check(&cell->parallel, &cell->facts);
+}
+
+/* ---- its oracle -------------------------------------------------------------------------------------------------- */
+
+/* Cells differ by threads, oracles do not: each uses the machine as well as one rank can, whatever the cell was to
+ * measure. */
+static bool make_oracle(const suite_cell *cell, suite_cell *oracle)
+{
+    enum { MOST_THREADS = 16 };
+    if (!dit_parallel_stale_steps(&cell->parallel, &cell->facts)) return false;
+    *oracle = *cell;
+    oracle->emulates = true;
+    oracle->emulated = dit_parallel_emulated(&cell->parallel, &cell->facts);
+    oracle->parallel = (dit_parallel){.rows_degree = 1};
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) oracle->parallel.degree[axis] = 1;
+    oracle->world_size = 1;
+    oracle->threads_per_rank = cell->platform->devices < MOST_THREADS ? cell->platform->devices : MOST_THREADS;
+    if (cell->platform->on_device) oracle->threads_per_rank = 0;
+    oracle->no_graphs = false;
+    oracle->attention = dit_parallel_attention(&oracle->parallel);
+    snprintf(oracle->method, sizeof oracle->method, "oracle");
+    dit_parallel_label(&oracle->parallel, oracle->mesh);
+    return true;
+}
+
+/* K and V of every row and block, of this step and of the one before. */
+static int64_t oracle_memory(const dit_facts *facts)
+{
+    int64_t rows = facts->num_images * facts->guidance_branches * (facts->image_tokens + facts->text_tokens);
+    int64_t element = facts->element_bytes ? facts->element_bytes : (int64_t)sizeof(float);
+    return 2 * 2 * rows * facts->heads * facts->head_dim * facts->layers * element;
+}
+
+static void predict_memory(const suite_cell *cell, int64_t bytes[4])
+{
+    dit_memory_predict(&cell->parallel, &cell->facts, bytes);
+    if (cell->emulates) bytes[DIT_MEMORY_STATE] += oracle_memory(&cell->facts);
+}
+
+/* The configuration that decides the numbers: the cell's own, or what its oracle emulates. */
+static const dit_parallel *settings_of(const suite_cell *cell)
+{
+    return cell->emulates ? &cell->emulated : &cell->parallel;
+}
+
+/* ---- documents --------------------------------------------------------------------------------------------------- */
+
+static dit_status add_model(cJSON *document, const suite_cell *cell)
+{
+    cJSON *model, *part;
+    double seed;
+    DIT_TRY(suite_member_object(document, "model", &model));
+    DIT_TRY(dit_json_add_string(model, "name", cell->model->name));
+    DIT_TRY(suite_member_reference(model, "config", cell->model->config));
+    DIT_TRY(suite_member_object(model, "latent", &part));
+    DIT_TRY(suite_member_shared(part, cell->model->latent, "channels"));
+    DIT_TRY(suite_member_shared(part, cell->model->latent, "vae_spatial"));
+    DIT_TRY(suite_member_shared(part, cell->model->latent, "vae_temporal"));
+    DIT_TRY(suite_member_shared(part, cell->model->latent, "patch"));
+    DIT_TRY(suite_member_shared(part, cell->model->latent, "attention_per_frame"));
+    if (cell->model->parameters) DIT_TRY(dit_json_add_int(model, "parameters", cell->model->parameters));
+    DIT_TRY(suite_member_object(model, "text", &part));
+    DIT_TRY(dit_json_add_int(part, "tokens", cell->text_tokens));
+    DIT_TRY(suite_member_shared(part, cell->model->text, "dim"));
+    DIT_TRY(suite_member_shared(part, cell->model->text, "pooled_dim"));
+    DIT_TRY(suite_member_shared(part, cell->model->text, "injection"));
+    DIT_TRY(dit_json_add_string(model, "guidance", cell->model->guidance));
+    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
+    DIT_TRY(suite_member_object(model, "weights", &part));
+    DIT_TRY(dit_json_add_string(part, "kind", "seeded"));
+    return dit_json_add_number(part, "seed", seed);
+}
+
+static dit_status add_scheduler(cJSON *document, const suite_workload *workload, const suite_cell *cell)
+{
+    const cJSON *override = cell->values[SUITE_PARAMETER_SCHEDULER];
+    cJSON *laid;
+    if (!override) return suite_member_reference(document, "scheduler", cell->model->scheduler);
+    DIT_TRY(suite_model_scheduler(cell->model, &workload->source, "", override, &laid));
+    cJSON_AddItemToObject(document, "scheduler", laid);
+    return DIT_OK;
+}
+
+/* What a pipeline does around its denoising, as far as the model's file names it. */
+static dit_status add_pipeline(cJSON *document, const suite_workload *workload, const suite_cell *cell)
+{
+    const cJSON *encoders = cell->model->text_encoders;
+    if (strcmp(workload->matrix->scope, "denoise") == 0) return DIT_OK;
+    if (encoders) DIT_TRY(suite_member_reference(document, "text_encoders", encoders));
+    return cell->vae ? suite_cell_add_vae(cell, document) : DIT_OK;
+}
+
+static dit_status add_document(const suite_workload *workload, const suite_cell *cell, cJSON *document)
+{
+    cJSON *run;
+    DIT_TRY(add_model(document, cell));
+    DIT_TRY(add_scheduler(document, workload, cell));
+    DIT_TRY(add_pipeline(document, workload, cell));
+    DIT_TRY(suite_cell_add_run(cell, document, &run));
+    DIT_TRY(suite_member_number(run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS));
+    return suite_member_number(run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
+}
+
+static dit_status add_identity(const suite_cell *cell, const cJSON *document, cJSON *out)
+{
+    (void)cell;
+    DIT_TRY(suite_member_shared(out, document, "model"));
+    DIT_TRY(suite_member_shared(out, document, "scheduler"));
+    return suite_member_shared(out, document, "run");
+}
+
+/* ---- tags -------------------------------------------------------------------------------------------------------- */
+
+static dit_status add_model_tags(const suite_cell *cell, cJSON *tags)
+{
+    DIT_TRY(dit_json_add_string(tags, "model", cell->model->variant));
+    DIT_TRY(dit_json_add_string(tags, "base_model", cell->model->name));
+    DIT_TRY(dit_json_add_int(tags, "steps", cell->facts.steps));
+    DIT_TRY(dit_json_add_int(tags, "num_layers", cell->facts.layers));
+    DIT_TRY(dit_json_add_int(tags, "image_tokens", cell->facts.image_tokens));
+    DIT_TRY(dit_json_add_int(tags, "text_tokens", cell->facts.text_tokens));
+    return suite_member_number(tags, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
+}
+
+/* "7,7,6"; "even" without a list. */
+static void write_stages(const dit_parallel *parallel, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, "%s", parallel->stage_blocks[0] ? "" : "even");
+    for (int i = 0; i < parallel->degree[DIT_AXIS_PIPEFUSION] && parallel->stage_blocks[0] && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%d", i ? "," : "", parallel->stage_blocks[i]);
+}
+
+/* Every case has them, so that any filter can name them: 0, 1, "even" and "none" where they mean nothing. */
+static dit_status add_displaced_tags(const suite_cell *cell, cJSON *tags)
+{
+    const dit_parallel *parallel = settings_of(cell);
+    char stages[6 * DIT_MAX_STAGES];
+    bool patches = parallel->degree[DIT_AXIS_PATCH] > 1;
+    write_stages(parallel, stages, sizeof stages);
+    DIT_TRY(dit_json_add_int(tags, "warmup_steps", parallel->warmup_steps));
+    DIT_TRY(dit_json_add_int(tags, "num_pipeline_patch", dit_parallel_bands(parallel, &cell->facts)));
+    DIT_TRY(dit_json_add_string(tags, "attn_layer_num_for_pp", stages));
+    DIT_TRY(
+        dit_json_add_string(tags, "patch_method", patches ? dit_patch_method_name(parallel->patch_method) : "none"));
+    DIT_TRY(dit_json_add_number(tags, "patch_fraction", parallel->patch_fraction));
+    return dit_json_add_int(tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
+}
+
+static dit_status add_tags(const suite_cell *cell, cJSON *tags)
+{
+    DIT_TRY(add_model_tags(cell, tags));
+    DIT_TRY(suite_cell_add_size_tags(cell, tags));
+    DIT_TRY(suite_cell_add_mesh_tags(cell, tags));
+    return add_displaced_tags(cell, tags);
+}
+
+/* ---- label ------------------------------------------------------------------------------------------------------- */
+
+/* " M4 W1", " 7,7,6 M4 W1" of a pipeline, " distrifusion W1" of patches; nothing of a mesh without either. */
+static void write_settings(const suite_cell *cell, char out[256])
+{
+    const dit_parallel *parallel = settings_of(cell);
+    char stages[6 * DIT_MAX_STAGES], fraction[32] = "";
+    out[0] = '\0';
+    write_stages(parallel, stages, sizeof stages);
+    const char *warmup = dit_label_get(DIT_LABEL_WARMUP).prefix;
+    if (parallel->patch_fraction > 0)
+        snprintf(fraction, sizeof fraction, " %s%g", dit_label_get(DIT_LABEL_FRACTION).prefix,
+                 parallel->patch_fraction);
+    if (parallel->degree[DIT_AXIS_PIPEFUSION] > 1)
+        snprintf(out, 256, "%s%.150s %s%lld %s%d", parallel->stage_blocks[0] ? " " : "",
+                 parallel->stage_blocks[0] ? stages : "", dit_label_get(DIT_LABEL_BANDS).prefix,
+                 (long long)dit_parallel_bands(parallel, &cell->facts), warmup, parallel->warmup_steps);
+    else if (parallel->degree[DIT_AXIS_PATCH] > 1)
+        snprintf(out, 256, " %s%s %s%d", dit_patch_method_name(parallel->patch_method), fraction, warmup,
+                 parallel->warmup_steps);
+}
+
+/* "oracle pp M4 W1": the number of stages changes nothing. "oracle pp r2 M4 W1", "oracle patch4 distrifusion W1". */
+static void write_mesh(const suite_cell *cell, char *out, size_t size)
+{
+    const int *degree = cell->emulated.degree;
+    char settings[256], rows[32] = "";
+    write_settings(cell, settings);
+    if (degree[DIT_AXIS_RING] > 1) snprintf(rows, sizeof rows, " r%d", degree[DIT_AXIS_RING]);
+    if (!cell->emulates)
+        snprintf(out, size, "%s%s", cell->mesh, settings);
+    else if (degree[DIT_AXIS_PATCH] > 1)
+        snprintf(out, size, "oracle patch%d%s", degree[DIT_AXIS_PATCH], settings);
+    else
+        snprintf(out, size, "oracle pp%s%s", rows, settings);
+}
+
+/* "pixart-alpha-xl-2{2-layers} 256x256 u2", of clips "latte-1 256x256 16f u2". */
+static void write_label(const suite_cell *cell, char *out, size_t size)
+{
+    char subject[256], mesh[384];
+    suite_cell_write_subject(cell, cell->model->variant, subject, sizeof subject);
+    write_mesh(cell, mesh, sizeof mesh);
+    snprintf(out, size, "%s %s", subject, mesh);
+}
+
+/* ---- the closed form --------------------------------------------------------------------------------------------- */
+
+/* What a device's ranks send and keep, as the engine reads it of a case; 0, which is fp32, elsewhere. */
+static int64_t element_bytes(const dit_json *document)
+{
+    const char *element = suite_case_platform(document->root, "element");
+    if (!suite_backend_is_device(suite_case_platform(document->root, "backend"))) return 0;
+    if (!element[0]) return strcmp(suite_case_platform(document->root, "backend"), "cuda") == 0 ? 2 : 4;
+    return strcmp(element, "fp32") == 0 ? 4 : 2;
+}
+
+static dit_status read_case(const dit_json *document, suite_prediction *out)
+{
+    DIT_TRY(dit_facts_from_case(document, document->root, "", &out->facts));
+    out->facts.element_bytes = element_bytes(document);
+    return dit_parallel_check(&out->parallel, &out->facts);
+}
+
+static void predict_volume(const suite_prediction *prediction, int rank, dit_volume_table *out)
+{
+    dit_volume_predict(&prediction->parallel, &prediction->facts, rank, out);
+}
+
+/* One rank of each stage and patch. */
+static int rank_of_kind(const suite_prediction *prediction, int kind)
+{
+    const dit_parallel *parallel = &prediction->parallel;
+    int stages = dit_parallel_degree(parallel, DIT_AXIS_PIPEFUSION), coordinates[DIT_AXIS_COUNT] = {0};
+    int patches = dit_parallel_degree(parallel, DIT_AXIS_PATCH);
+    if (kind >= stages * patches) return -1;
+    coordinates[DIT_AXIS_PATCH] = kind % patches;
+    coordinates[DIT_AXIS_PIPEFUSION] = kind / patches;
+    return dit_mesh_rank(parallel, coordinates);
+}
+
+const suite_program suite_program_denoise = {
+    .name = "denoise",
+    .meaning = "all denoising steps of a model, from noise to latents",
+    .reads = SUITE_READS_DENOISE,
+    .result = "latents",
+    .has_half_devices = true,
+    .resolve = resolve,
+    .document = add_document,
+    .settle = settle,
+    .ranks = suite_cell_add_mesh,
+    .tags = add_tags,
+    .judge = judge,
+    .memory = predict_memory,
+    .oracle = make_oracle,
+    .label = write_label,
+    .identity = add_identity,
+    .read = read_case,
+    .volume = predict_volume,
+    .rank_of_kind = rank_of_kind,
+};
