@@ -50,7 +50,7 @@ static const struct {
     const char *alias, *hint;
 } aliases[] = {
     {"pipefusion_patches", "it is \"num_pipeline_patch\" here; the stages are \"pipefusion_degree\""},
-    {"num_patches", "a pipeline's patches are \"num_pipeline_patch\" here; ranks that hold patches are \"patch_degree\""},
+    {"num_patches", "a pipeline's patches are \"num_pipeline_patch\" here; patches of ranks are \"patch_degree\""},
     {"stage_blocks", "it is \"attn_layer_num_for_pp\" here"},
     {"use_cfg_parallel", "xDiT's use_cfg_parallel is \"cfg_degree\": 2 here"},
     {"ulysses_parallel_degree", "it is \"ulysses_degree\" here"},
