@@ -298,7 +298,7 @@ static dit_status require_numbers(claim_state *state, const report_metric_info *
 /* Virtual time is exact: it needs no n. */
 static void note_timing(claim_state *state, const report_metric_info *info, const report_case *kase, int n)
 {
-    if (!info->timing || (report_case_is_simulated(kase) && !info->comparison)) return;
+    if (info->repeats != REPORT_REPEATS_CLOCK || (report_case_is_simulated(kase) && !info->comparison)) return;
     state->timing = true;
     if (n < CLAIM_ENOUGH) state->low_n = true;
 }
@@ -339,7 +339,8 @@ static dit_status fold_metric(claim_state *state, double (*fold)(const double *,
     for (int i = 0; i < count; i++) note_timing(state, info, cases[i], cases[i]->metric[metric].n);
     if (!state->probing) note_folded(state, info, &value);
     *out = (dit_value){DIT_VALUE_NUMBER, value.median, NULL};
-    if (state->probing && info->timing) out->number = state->ends >> state->calls & 1 ? value.high : value.low;
+    if (state->probing && info->repeats == REPORT_REPEATS_CLOCK)
+        out->number = state->ends >> state->calls & 1 ? value.high : value.low;
     state->calls++;
     return DIT_OK;
 }

@@ -11,8 +11,8 @@ static const double metrics_largest = 1e30; /* beyond any machine; keeps hostile
 static const double metrics_s_per_ns = 1e-9;
 
 static const report_metric_info metrics[REPORT_METRIC_COUNT] = {
-#define METRIC_ROW(id, name, unit, better, timing, comparison, path, factor, meaning)                                  \
-    {name, REPORT_UNIT_##unit, REPORT_BETTER_##better, timing, comparison, path, factor, meaning},
+#define METRIC_ROW(id, name, unit, better, repeats, comparison, path, factor, meaning)                                 \
+    {name, REPORT_UNIT_##unit, REPORT_BETTER_##better, REPORT_REPEATS_##repeats, comparison, path, factor, meaning},
     REPORT_METRIC_LIST(METRIC_ROW)
 #undef METRIC_ROW
 };

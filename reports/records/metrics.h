@@ -9,86 +9,86 @@
 #include "base/json.h"
 #include "reports/text.h"
 
-/* A metric is one row: constant, name (claims and CSV spell it so), unit, which way is better, whether it depends on a
- * clock (a verdict on it needs n >= 6), whether only cases with a counterpart have it, place inside the record or NULL,
+/* A metric is one row: constant, name (claims and CSV spell it so), unit, which way is better, how it repeats
+ * (report_repeats), whether only cases with a counterpart have it, place inside the record or NULL,
  * factor from the place's unit to ours, one clause for pages and `ditbench list metrics`. A row with neither place nor
  * counterpart is computed by report_metrics_read. */
 /* clang-format off */
 #define REPORT_METRIC_LIST(X) \
-    X(LATENCY, "latency_s", SECONDS, LOWER, true, false, NULL, 0, \
+    X(LATENCY, "latency_s", SECONDS, LOWER, CLOCK, false, NULL, 0, \
       "one iteration: all steps of all images, slowest rank") \
-    X(STEP, "step_s", SECONDS, LOWER, true, false, NULL, 0, \
+    X(STEP, "step_s", SECONDS, LOWER, CLOCK, false, NULL, 0, \
       "one denoising step, slowest rank") \
-    X(COMPUTE, "compute_s", SECONDS, LOWER, true, false, "time_split/compute_ns", 1e-9, \
+    X(COMPUTE, "compute_s", SECONDS, LOWER, CLOCK, false, "time_split/compute_ns", 1e-9, \
       "computing, on the critical rank") \
-    X(EXPOSED_COMMUNICATION, "exposed_communication_s", SECONDS, LOWER, true, false, "time_split/exposed_communication_ns", 1e-9, \
+    X(EXPOSED_COMMUNICATION, "exposed_communication_s", SECONDS, LOWER, CLOCK, false, "time_split/exposed_communication_ns", 1e-9, \
       "waiting for messages with nothing to compute") \
-    X(OTHER, "other_s", SECONDS, LOWER, true, false, "time_split/other_ns", 1e-9, \
+    X(OTHER, "other_s", SECONDS, LOWER, CLOCK, false, "time_split/other_ns", 1e-9, \
       "neither computing nor waiting") \
-    X(COMMUNICATION_BYTES, "communication_bytes", BYTES, LOWER, false, false, NULL, 0, \
+    X(COMMUNICATION_BYTES, "communication_bytes", BYTES, LOWER, EXACTLY, false, NULL, 0, \
       "sent in one iteration by the rank that sends most") \
-    X(COMMUNICATION_MESSAGES, "communication_messages", COUNT, LOWER, false, false, NULL, 0, \
+    X(COMMUNICATION_MESSAGES, "communication_messages", COUNT, LOWER, EXACTLY, false, NULL, 0, \
       "its messages") \
-    X(PREDICTED_BYTES, "predicted_bytes", BYTES, NEITHER, false, false, NULL, 0, \
+    X(PREDICTED_BYTES, "predicted_bytes", BYTES, NEITHER, EXACTLY, false, NULL, 0, \
       "closed form for communication_bytes") \
-    X(WEIGHTS_BYTES, "weights_bytes", BYTES, LOWER, false, false, "memory/weights_bytes", 1, \
+    X(WEIGHTS_BYTES, "weights_bytes", BYTES, LOWER, NEARLY, false, "memory/weights_bytes", 1, \
       "peak of packed weights") \
-    X(STATE_BYTES, "state_bytes", BYTES, LOWER, false, false, "memory/state_bytes", 1, \
+    X(STATE_BYTES, "state_bytes", BYTES, LOWER, NEARLY, false, "memory/state_bytes", 1, \
       "peak of latents and K,V stores") \
-    X(ACTIVATIONS_BYTES, "activations_bytes", BYTES, LOWER, false, false, "memory/activations_bytes", 1, \
+    X(ACTIVATIONS_BYTES, "activations_bytes", BYTES, LOWER, NEARLY, false, "memory/activations_bytes", 1, \
       "peak of one step's scratch") \
-    X(COMM_BUFFER_BYTES, "comm_buffer_bytes", BYTES, LOWER, false, false, "memory/communication_bytes", 1, \
+    X(COMM_BUFFER_BYTES, "comm_buffer_bytes", BYTES, LOWER, NEARLY, false, "memory/communication_bytes", 1, \
       "peak of send and receive buffers") \
-    X(TOTAL_BYTES, "total_bytes", BYTES, LOWER, false, false, "memory/total_bytes", 1, \
+    X(TOTAL_BYTES, "total_bytes", BYTES, LOWER, NEARLY, false, "memory/total_bytes", 1, \
       "peak over all classes, largest rank") \
-    X(RSS_BYTES, "rss_bytes", BYTES, LOWER, false, false, "memory/rss_bytes", 1, \
+    X(RSS_BYTES, "rss_bytes", BYTES, LOWER, LOOSELY, false, "memory/rss_bytes", 1, \
       "resident set of the process") \
-    X(DEVICE_RESERVED_BYTES, "device_reserved_bytes", BYTES, LOWER, false, false, "memory/device_reserved_bytes", 1, \
+    X(DEVICE_RESERVED_BYTES, "device_reserved_bytes", BYTES, LOWER, NEARLY, false, "memory/device_reserved_bytes", 1, \
       "memory got from a device") \
-    X(DEVICE_UNPLANNED_BLOCKS, "device_unplanned_blocks", COUNT, LOWER, false, false, "memory/device_unplanned_blocks", 1, \
+    X(DEVICE_UNPLANNED_BLOCKS, "device_unplanned_blocks", COUNT, LOWER, EXACTLY, false, "memory/device_unplanned_blocks", 1, \
       "pieces of it that no plan foresaw") \
-    X(REL_L2, "rel_l2", RELATIVE, LOWER, false, false, "validation/rel_l2", 1, \
+    X(REL_L2, "rel_l2", RELATIVE, LOWER, LOOSELY, false, "validation/rel_l2", 1, \
       "distance of the latents to one rank's") \
-    X(PSNR, "psnr_db", DECIBEL, HIGHER, false, false, "validation/psnr_db", 1, \
+    X(PSNR, "psnr_db", DECIBEL, HIGHER, LOOSELY, false, "validation/psnr_db", 1, \
       "of the latents against one rank's") \
-    X(ORACLE_REL_L2, "oracle_rel_l2", RELATIVE, LOWER, false, false, "validation/oracle_rel_l2", 1, \
+    X(ORACLE_REL_L2, "oracle_rel_l2", RELATIVE, LOWER, LOOSELY, false, "validation/oracle_rel_l2", 1, \
       "distance of an approximate method to its oracle") \
-    X(FLOPS, "flops", FLOP, NEITHER, false, false, "flops/total", 1, \
+    X(FLOPS, "flops", FLOP, NEITHER, EXACTLY, false, "flops/total", 1, \
       "operations of one iteration") \
-    X(GFLOP_PER_S, "gflop_per_s", GFLOP_PER_S, HIGHER, true, false, NULL, 0, \
+    X(GFLOP_PER_S, "gflop_per_s", GFLOP_PER_S, HIGHER, CLOCK, false, NULL, 0, \
       "flops over latency_s") \
-    X(IMAGES_PER_HOUR, "images_per_hour", PER_HOUR, HIGHER, true, false, NULL, 0, \
+    X(IMAGES_PER_HOUR, "images_per_hour", PER_HOUR, HIGHER, CLOCK, false, NULL, 0, \
       "num_images over latency_s") \
-    X(SPEEDUP, "speedup", FACTOR, HIGHER, true, false, NULL, 0, \
+    X(SPEEDUP, "speedup", FACTOR, HIGHER, CLOCK, false, NULL, 0, \
       "ratio of median latencies, one rank over this") \
-    X(EFFICIENCY, "efficiency", FACTOR, HIGHER, true, false, NULL, 0, \
+    X(EFFICIENCY, "efficiency", FACTOR, HIGHER, CLOCK, false, NULL, 0, \
       "speedup over ranks") \
-    X(OPERATOR_REL_L2, "operator_rel_l2", RELATIVE, LOWER, false, false, "operator_check/rel_l2", 1, \
+    X(OPERATOR_REL_L2, "operator_rel_l2", RELATIVE, LOWER, LOOSELY, false, "operator_check/rel_l2", 1, \
       "distance of a layer to the plain operator") \
-    X(ATTENTION_FLOPS, "attention_flops", FLOP, NEITHER, false, false, "balance/attention_flops", 1, \
+    X(ATTENTION_FLOPS, "attention_flops", FLOP, NEITHER, EXACTLY, false, "balance/attention_flops", 1, \
       "operations of one layer's attention, all ranks") \
-    X(FLOPS_MAX_OVER_MEAN, "flops_max_over_mean", FACTOR, LOWER, false, false, "balance/flops_max_over_mean", 1, \
+    X(FLOPS_MAX_OVER_MEAN, "flops_max_over_mean", FACTOR, LOWER, EXACTLY, false, "balance/flops_max_over_mean", 1, \
       "work of the busiest rank over the mean") \
-    X(IDLE_SHARE, "idle_share", RELATIVE, LOWER, false, false, "balance/idle_share", 1, \
+    X(IDLE_SHARE, "idle_share", RELATIVE, LOWER, EXACTLY, false, "balance/idle_share", 1, \
       "of the work that fits while every hop waits for its busiest rank, what is not done") \
-    X(IDLE_SLOT_SHARE, "idle_slot_share", RELATIVE, LOWER, false, false, "balance/idle_slot_share", 1, \
+    X(IDLE_SLOT_SHARE, "idle_slot_share", RELATIVE, LOWER, EXACTLY, false, "balance/idle_slot_share", 1, \
       "hops of ranks with nothing to compute, of all") \
-    X(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, true, false, "balance/waiting_share", 1, \
+    X(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, CLOCK, false, "balance/waiting_share", 1, \
       "time held up by messages over time, all ranks") \
-    X(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, true, false, "simulation/text_encoder_ns", 1e-9, \
+    X(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, CLOCK, false, "simulation/text_encoder_ns", 1e-9, \
       "text encoders") \
-    X(DENOISE, "denoise_s", SECONDS, LOWER, true, false, "simulation/denoise_ns", 1e-9, \
+    X(DENOISE, "denoise_s", SECONDS, LOWER, CLOCK, false, "simulation/denoise_ns", 1e-9, \
       "all denoising steps") \
-    X(VAE_DECODE, "vae_decode_s", SECONDS, LOWER, true, false, "simulation/vae_decode_ns", 1e-9, \
+    X(VAE_DECODE, "vae_decode_s", SECONDS, LOWER, CLOCK, false, "simulation/vae_decode_ns", 1e-9, \
       "decoding the latents") \
-    X(ERROR_TO_PUBLISHED, "error_to_published", RELATIVE, LOWER, false, true, NULL, 0, \
+    X(ERROR_TO_PUBLISHED, "error_to_published", RELATIVE, LOWER, LOOSELY, true, NULL, 0, \
       "|predicted / published - 1| of the latency, median over the points that are this case") \
-    X(ERROR_TO_MEASURED, "error_to_measured", RELATIVE, LOWER, true, true, NULL, 0, \
+    X(ERROR_TO_MEASURED, "error_to_measured", RELATIVE, LOWER, CLOCK, true, NULL, 0, \
       "|predicted / measured - 1| of the latency of the measured twin")
 /* clang-format on */
 
 typedef enum {
-#define REPORT_METRIC_ENUM(id, name, unit, better, timing, comparison, path, factor, meaning) REPORT_##id,
+#define REPORT_METRIC_ENUM(id, name, unit, better, repeats, comparison, path, factor, meaning) REPORT_##id,
     REPORT_METRIC_LIST(REPORT_METRIC_ENUM)
 #undef REPORT_METRIC_ENUM
         REPORT_METRIC_COUNT
@@ -96,11 +96,19 @@ typedef enum {
 
 typedef enum { REPORT_BETTER_LOWER, REPORT_BETTER_HIGHER, REPORT_BETTER_NEITHER } report_better;
 
+/* How a metric comes out when one build runs one case again. */
+typedef enum {
+    REPORT_REPEATS_CLOCK,   /* as a clock says: a verdict on it needs n >= 6; virtual time repeats to the last digit */
+    REPORT_REPEATS_EXACTLY, /* counted: to the last digit                                                            */
+    REPORT_REPEATS_NEARLY,  /* bytes of memory: within a hundredth                                                   */
+    REPORT_REPEATS_LOOSELY, /* distances in the order of rounding, a resident set: two builds are not held to it     */
+} report_repeats;
+
 typedef struct {
     const char *name; /* "latency_s": claims and CSV spell it so */
     report_unit unit;
     report_better better;
-    bool timing;         /* depends on a clock: a verdict on it needs n >= 6    */
+    report_repeats repeats;
     bool comparison;     /* only cases with a counterpart have it               */
     const char *path;    /* "memory/weights_bytes" inside the record, or NULL   */
     double factor;       /* path's unit to ours                                 */

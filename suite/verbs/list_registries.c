@@ -24,7 +24,8 @@ dit_status suite_list_metrics(cJSON *rows)
         DIT_TRY(add_row(rows, info->name, &row));
         DIT_TRY(dit_json_add_string(row, "unit", report_unit_name(info->unit)));
         DIT_TRY(dit_json_add_string(row, "better", report_better_name(info->better)));
-        DIT_TRY(dit_json_add_string(row, "needs", info->timing ? "6 processes for a verdict" : "1 process"));
+        DIT_TRY(dit_json_add_string(row, "needs",
+                                    info->repeats == REPORT_REPEATS_CLOCK ? "6 processes for a verdict" : "1 process"));
         if (info->path) DIT_TRY(dit_json_add_string(row, "record", info->path));
         DIT_TRY(dit_json_add_string(row, "meaning", info->meaning));
     }

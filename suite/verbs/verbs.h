@@ -12,6 +12,7 @@
     X(status, "show how far a session is")                                                                             \
     X(list, "list the sessions here, or the models, methods, workloads and platforms")                                 \
     X(show, "show a session as a table, or one case in full")                                                          \
+    X(compare, "say what changed between two sessions, and whether it is real")                                        \
     X(report, "draw the figures, tables and HTML page of a session")                                                   \
     X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \

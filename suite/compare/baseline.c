@@ -1,0 +1,220 @@
+#include "suite/compare/baseline.h"
+
+#include "base/clock.h"
+#include "base/json_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char baseline_schema[] = "ditbench.baseline/1";
+static const double baseline_largest = 1e30;
+enum { BASELINE_PROCESSES = 1000 };
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Times of a clock are kept for the one metric that is judged; what a process happens to occupy is not kept. */
+static bool is_kept(const suite_side_case *kase, report_metric metric)
+{
+    const report_metric_info *info = report_metric_get(metric);
+    if (!kase->values[metric] || info->comparison || info->repeats == REPORT_REPEATS_LOOSELY) return false;
+    return info->repeats != REPORT_REPEATS_CLOCK || metric == REPORT_LATENCY || (kase->simulated && info->path);
+}
+
+static bool all_equal(const suite_side_case *kase, report_metric metric)
+{
+    const double *values = kase->values[metric];
+    bool equal = true;
+    for (int i = 0; i < kase->process_count; i++) equal &= isfinite(values[i]) && values[i] == values[0];
+    return equal;
+}
+
+static void put_metric(dit_json_writer *w, cJSON *metrics, const suite_side_case *kase, report_metric metric)
+{
+    const report_metric_info *info = report_metric_get(metric);
+    bool clock = info->repeats == REPORT_REPEATS_CLOCK && !kase->simulated;
+    if (!clock && all_equal(kase, metric)) {
+        dit_json_put_number(w, metrics, info->name, kase->values[metric][0]);
+        return;
+    }
+    cJSON *list = dit_json_put_array(w, metrics, info->name);
+    for (int i = 0; i < kase->process_count; i++)
+        if (isfinite(kase->values[metric][i])) dit_json_put_number(w, list, NULL, kase->values[metric][i]);
+}
+
+static void put_case(dit_json_writer *w, cJSON *list, const suite_side_case *kase)
+{
+    cJSON *one = dit_json_put_object(w, list, NULL);
+    dit_json_put_string(w, one, "case_id", kase->case_id);
+    dit_json_put_string(w, one, "label", kase->label);
+    dit_json_put_string(w, one, "evidence", kase->simulated ? "simulated" : "measured");
+    dit_json_put_string(w, one, "status", dit_outcome_name(kase->status));
+    if (kase->failure[0]) dit_json_put_string(w, one, "failure", kase->failure);
+    if (kase->noise > 0) dit_json_put_number(w, one, "noise", kase->noise);
+    dit_json_put_copy(w, one, "tags", kase->tags);
+    cJSON *metrics = dit_json_put_object(w, one, "metrics");
+    for (int m = 0; m < REPORT_METRIC_COUNT; m++)
+        if (is_kept(kase, (report_metric)m)) put_metric(w, metrics, kase, (report_metric)m);
+}
+
+dit_status suite_baseline_write(const suite_side *side, const char *path, const char *reason)
+{
+    static const char *const kept[] = {"suite", "hardware", "environment", "simulation", "workload"};
+    dit_json_writer w = {0};
+    char now[32];
+    cJSON *root = dit_json_new_object(&w), *document = NULL;
+    dit_clock_utc(now);
+    dit_json_put_string(&w, root, "schema", baseline_schema);
+    dit_json_put_string(&w, root, "reason", reason);
+    dit_json_put_string(&w, root, "written", now);
+    dit_json_put_string(&w, root, "source", side->name);
+    cJSON *session = dit_json_put_object(&w, root, "session");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        dit_json_put_copy(&w, session, kept[i], dit_json_member(side->session, kept[i]));
+    cJSON *cases = dit_json_put_array(&w, root, "cases");
+    for (int i = 0; i < side->case_count; i++) put_case(&w, cases, &side->cases[i]);
+    DIT_TRY(dit_json_finish(&w, root, &document));
+    dit_status st = dit_json_write_file(document, path, false);
+    cJSON_Delete(document);
+    return st;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const dit_json *doc;
+    const cJSON *object;
+    char pointer[128];
+} place;
+
+static dit_status no_memory(void)
+{
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a baseline");
+}
+
+static dit_status copy_text(const char *text, char **out)
+{
+    *out = strdup(text);
+    return *out ? DIT_OK : no_memory();
+}
+
+static int most_values(const cJSON *metrics)
+{
+    int most = 1;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, metrics) if (cJSON_GetArraySize(item) > most) most = cJSON_GetArraySize(item);
+    return most;
+}
+
+static dit_status check_value(const place *at, const cJSON *metrics, const cJSON *value)
+{
+    bool fine = cJSON_IsNumber(value) && value->valuedouble >= 0 && value->valuedouble <= baseline_largest;
+    char pointer[256];
+    dit_json_pointer_join(pointer, sizeof pointer, at->pointer, metrics->string);
+    return fine ? DIT_OK
+                : dit_json_fail(at->doc, pointer, DIT_ERR_JSON_VALUE, "a metric is a number from 0, or a list of them");
+}
+
+/* One number stands for every process; a list for as many as it has. */
+static dit_status read_metric(const place *at, const cJSON *item, suite_side_case *out)
+{
+    report_metric metric;
+    if (!report_metric_from_name(item->string, &metric)) return DIT_OK; /* of a later ditbench */
+    double *values = malloc((size_t)out->process_count * sizeof *values);
+    if (!values) return no_memory();
+    free(out->values[metric]);
+    out->values[metric] = values;
+    bool list = cJSON_IsArray(item);
+    const cJSON *value = list ? item->child : item;
+    for (int i = 0; i < out->process_count; i++) {
+        values[i] = NAN;
+        if (!value) continue;
+        DIT_TRY(check_value(at, item, value));
+        values[i] = value->valuedouble;
+        if (list) value = value->next;
+    }
+    return DIT_OK;
+}
+
+static dit_status read_metrics(const place *at, suite_side_case *out)
+{
+    const cJSON *metrics = NULL, *item;
+    place inside = *at;
+    DIT_TRY(dit_json_require_object(at->doc, at->object, at->pointer, "metrics", &metrics));
+    dit_json_pointer_join(inside.pointer, sizeof inside.pointer, at->pointer, "metrics");
+    out->process_count = most_values(metrics);
+    if (out->process_count > BASELINE_PROCESSES)
+        return dit_json_fail(at->doc, inside.pointer, DIT_ERR_JSON_VALUE, "more than %d processes", BASELINE_PROCESSES);
+    out->processes = malloc((size_t)out->process_count * sizeof *out->processes);
+    if (!out->processes) return no_memory();
+    for (int i = 0; i < out->process_count; i++) out->processes[i] = i;
+    cJSON_ArrayForEach(item, metrics) DIT_TRY(read_metric(&inside, item, out));
+    return DIT_OK;
+}
+
+static dit_status read_word(const place *at, const char *key, const char *const *words, const char **out)
+{
+    char pointer[256];
+    DIT_TRY(dit_json_require_string(at->doc, at->object, at->pointer, key, out));
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], *out) == 0) return DIT_OK;
+    dit_json_pointer_join(pointer, sizeof pointer, at->pointer, key);
+    return dit_json_fail_word(at->doc, pointer, key, *out, words);
+}
+
+static dit_status read_case(const place *at, suite_side_case *out)
+{
+    static const char *const evidences[] = {"measured", "simulated", NULL};
+    const char *id, *label, *evidence, *status, *failure = "";
+    const cJSON *tags = NULL;
+    DIT_TRY(dit_json_require_string(at->doc, at->object, at->pointer, "case_id", &id));
+    DIT_TRY(dit_json_require_string(at->doc, at->object, at->pointer, "label", &label));
+    DIT_TRY(dit_json_optional_string(at->doc, at->object, at->pointer, "failure", &failure));
+    DIT_TRY(read_word(at, "evidence", evidences, &evidence));
+    DIT_TRY(read_word(at, "status", dit_outcome_names(), &status));
+    DIT_TRY(dit_json_optional_number(at->doc, at->object, at->pointer, "noise", 0, 10, &out->noise));
+    DIT_TRY(dit_json_require_object(at->doc, at->object, at->pointer, "tags", &tags));
+    snprintf(out->case_id, sizeof out->case_id, "%s", id);
+    out->simulated = strcmp(evidence, "simulated") == 0;
+    dit_outcome_from_name(status, &out->status);
+    DIT_TRY(copy_text(label, &out->label));
+    DIT_TRY(copy_text(failure, &out->failure));
+    out->tags = cJSON_Duplicate(tags, true);
+    return out->tags ? read_metrics(at, out) : no_memory();
+}
+
+static dit_status read_document(const dit_json *doc, suite_side *out)
+{
+    const char *schema;
+    const cJSON *cases = NULL, *session = NULL, *one;
+    DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
+    if (strcmp(schema, baseline_schema) != 0)
+        return dit_error_hint(
+            dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "\"%s\" is not \"%s\"", schema, baseline_schema),
+            "a baseline file is written by `ditbench gate --update`");
+    DIT_TRY(dit_json_require_object(doc, doc->root, "", "session", &session));
+    DIT_TRY(dit_json_optional_array(doc, doc->root, "", "cases", &cases));
+    out->session = cJSON_Duplicate(session, true);
+    out->cases = calloc((size_t)cJSON_GetArraySize(cases) + 1, sizeof *out->cases);
+    if (!out->session || !out->cases) return no_memory();
+    cJSON_ArrayForEach(one, cases)
+    {
+        place at = {doc, one, ""};
+        snprintf(at.pointer, sizeof at.pointer, "/cases/%d", out->case_count);
+        DIT_TRY(read_case(&at, &out->cases[out->case_count++]));
+    }
+    return DIT_OK;
+}
+
+dit_status suite_baseline_load(const char *path, suite_side *out)
+{
+    dit_json doc = {0};
+    *out = (suite_side){.is_baseline = true};
+    DIT_TRY(dit_json_read_file(path, &doc));
+    snprintf(out->name, sizeof out->name, "%s", path);
+    dit_status st = read_document(&doc, out);
+    dit_json_release(&doc);
+    if (st != DIT_OK) suite_side_release(out);
+    return st;
+}

@@ -1,0 +1,70 @@
+/* Comparison: two sides, case by case: what changed, by how much, and whether the change is real.
+ *
+ * Numbers that repeat to the last digit (report_repeats; every number of a simulation) are compared as they are: any
+ * difference is a change. Bytes of memory may differ by a hundredth. Measured times are judged by ratio.h, with Holm's
+ * rule over all cases that are judged together. Processes that ran in pairs (`ditbench ab`) are compared in pairs; of
+ * sessions that ran at different times a machine's drift looks like a change, so their least margin is wider.
+ */
+#ifndef DIT_SUITE_COMPARE_COMPARISON_H
+#define DIT_SUITE_COMPARE_COMPARISON_H
+
+#include "suite/compare/ratio.h"
+#include "suite/compare/side.h"
+
+/* Zero means default everywhere. */
+typedef struct {
+    const report_metric *metrics; /* times that are judged; latency_s                                  */
+    int metric_count;
+    const char *across; /* tags, with commas, in which the sides differ: "platform"; cases are equal in all others */
+    const char *filter; /* expression over tags: which cases                                          */
+    double margin;      /* a share; 0.02 for pairs, 0.05 for sessions apart                           */
+    double level;       /* 0.95                                                                       */
+} suite_comparison_params;
+
+/* A time of one case. */
+typedef struct {
+    const suite_side_case *old, *now;
+    report_metric metric;
+    double before, after; /* medians over processes        */
+    bool exact;           /* of a simulation: no statistics */
+    suite_ratio ratio;
+    suite_evidence evidence; /* after Holm */
+    double margin;
+    suite_verdict verdict;
+} suite_timing;
+
+/* A number that repeats, and did not. */
+typedef struct {
+    const suite_side_case *old, *now;
+    report_metric metric;
+    double before, after;
+    suite_verdict verdict; /* UNDECIDED never; of a metric without a direction: WORSE, for nobody said that it may */
+} suite_difference;
+
+/* release accepts a zeroed one. The sides are the caller's and must outlive it. */
+typedef struct {
+    const suite_side *old, *now;
+    bool paired, same_hardware;
+    suite_timing *timings;
+    int timing_count;
+    suite_difference *differences;
+    int difference_count;
+    const suite_side_case **gone, **added; /* in one side only                     */
+    const suite_side_case *(*turned)[2];   /* whose outcome is another one: old, now */
+    int gone_count, added_count, turned_count, matched_count;
+    int exact_count; /* numbers that were compared as they are */
+} suite_comparison;
+
+/* Compares. Errors: DIT_ERR_NO_MATCH when no case stands on both sides (the hint names tags in which they differ) or the
+ * filter keeps none; DIT_ERR_EXPRESSION; DIT_ERR_MEMORY. */
+dit_status suite_comparison_make(const suite_side *old, const suite_side *now, const suite_comparison_params *params,
+                                 suite_comparison *out);
+void suite_comparison_release(suite_comparison *comparison);
+
+/* The verdict of all together: worse where anything is, else undecided where anything is, else better where anything
+ * is, else same. A case that failed now and did not before is worse. */
+suite_verdict suite_comparison_verdict(const suite_comparison *comparison);
+/* How many timings have the verdict. */
+int suite_comparison_count(const suite_comparison *comparison, suite_verdict verdict);
+
+#endif

@@ -1,0 +1,210 @@
+#include "suite/compare/side.h"
+
+#include "base/stats.h"
+#include "reports/records/journal.h"
+#include "suite/compare/baseline.h"
+#include "suite/session/index.h"
+#include "suite/session/session.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMMIT_LEAST = 6, FAILURE_BYTES = 400 };
+
+void suite_side_release(suite_side *side)
+{
+    for (int i = 0; i < side->case_count; i++) {
+        suite_side_case *kase = &side->cases[i];
+        free(kase->label);
+        free(kase->failure);
+        free(kase->processes);
+        cJSON_Delete(kase->tags);
+        for (int m = 0; m < REPORT_METRIC_COUNT; m++) free(kase->values[m]);
+    }
+    free(side->cases);
+    cJSON_Delete(side->session);
+    *side = (suite_side){0};
+}
+
+double suite_side_median(const suite_side_case *kase, report_metric metric)
+{
+    double present[256];
+    int count = 0;
+    if (!kase->values[metric]) return NAN;
+    for (int i = 0; i < kase->process_count && count < 256; i++)
+        if (isfinite(kase->values[metric][i])) present[count++] = kase->values[metric][i];
+    return count ? dit_stats_median(present, count) : NAN;
+}
+
+const suite_side_case *suite_side_find(const suite_side *side, const char *case_id)
+{
+    for (int i = 0; i < side->case_count; i++)
+        if (strcmp(side->cases[i].case_id, case_id) == 0) return &side->cases[i];
+    return NULL;
+}
+
+/* ---- a session --------------------------------------------------------------------------------------------------- */
+
+static dit_status no_memory(void)
+{
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the cases of a comparison");
+}
+
+static char *failure_text(const report_case *kase)
+{
+    char text[FAILURE_BYTES] = "";
+    if (kase->status != DIT_OUTCOME_OK)
+        snprintf(text, sizeof text, "%s: %s", kase->failure.code ? kase->failure.code : dit_outcome_name(kase->status),
+                 kase->failure.message ? kase->failure.message : "");
+    return strdup(text);
+}
+
+static int compare_processes(const void *left, const void *right)
+{
+    const report_process *a = *(const report_process *const *)left, *b = *(const report_process *const *)right;
+    return (a->process > b->process) - (a->process < b->process);
+}
+
+static dit_status take_metric(const report_process *const *processes, report_metric metric, suite_side_case *out)
+{
+    bool present = false;
+    for (int i = 0; i < out->process_count; i++) present |= isfinite(processes[i]->metric[metric]);
+    if (!present) return DIT_OK;
+    out->values[metric] = malloc((size_t)out->process_count * sizeof **out->values);
+    if (!out->values[metric]) return no_memory();
+    for (int i = 0; i < out->process_count; i++) out->values[metric][i] = processes[i]->metric[metric];
+    return DIT_OK;
+}
+
+static dit_status take_processes(const report_case *kase, suite_side_case *out)
+{
+    const report_process **ok = malloc(((size_t)kase->process_count + 1) * sizeof *ok);
+    out->processes = malloc(((size_t)kase->process_count + 1) * sizeof *out->processes);
+    dit_status st = ok && out->processes ? DIT_OK : no_memory();
+    for (int i = 0; st == DIT_OK && i < kase->process_count; i++)
+        if (kase->processes[i].status == DIT_OUTCOME_OK) ok[out->process_count++] = &kase->processes[i];
+    if (st == DIT_OK && out->process_count) qsort(ok, (size_t)out->process_count, sizeof *ok, compare_processes);
+    for (int i = 0; st == DIT_OK && i < out->process_count; i++) out->processes[i] = ok[i]->process;
+    for (int m = 0; st == DIT_OK && m < REPORT_METRIC_COUNT; m++) st = take_metric(ok, (report_metric)m, out);
+    free(ok);
+    return st;
+}
+
+static dit_status take_case(const report_case *kase, suite_side_case *out)
+{
+    snprintf(out->case_id, sizeof out->case_id, "%s", kase->case_id);
+    out->label = strdup(kase->label);
+    out->failure = failure_text(kase);
+    out->tags = cJSON_Duplicate(kase->tags, true);
+    out->simulated = report_case_is_simulated(kase);
+    out->status = kase->status;
+    if (!out->label || !out->failure || !out->tags) return no_memory();
+    return take_processes(kase, out);
+}
+
+/* Sessions that `ab` made say so in their first line. */
+static void take_pairing(suite_side *side)
+{
+    const cJSON *pairs = dit_json_member(side->session, "ab");
+    snprintf(side->pairing, sizeof side->pairing, "%s", dit_json_text_or(pairs, "id", ""));
+}
+
+/* Oracles are no results of anybody's software. */
+static dit_status take_table(const report_table *table, suite_side *out)
+{
+    out->session = cJSON_Duplicate(table->session.root, true);
+    out->cases = calloc((size_t)table->case_count + 1, sizeof *out->cases);
+    if (!out->session || !out->cases) return no_memory();
+    take_pairing(out);
+    for (int i = 0; i < table->case_count; i++) {
+        if (report_case_is_oracle(&table->cases[i])) continue;
+        out->case_count++;
+        DIT_TRY(take_case(&table->cases[i], &out->cases[out->case_count - 1]));
+    }
+    return DIT_OK;
+}
+
+dit_status suite_side_load_session(const char *journal, const char *name, suite_side *out)
+{
+    report_table table = {0};
+    *out = (suite_side){0};
+    DIT_TRY(report_table_read(journal, &table));
+    snprintf(out->name, sizeof out->name, "%s", name);
+    dit_status st = take_table(&table, out);
+    report_table_release(&table);
+    if (st != DIT_OK) suite_side_release(out);
+    return st;
+}
+
+/* ---- a commit ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *commit;
+    char dir[SUITE_PATH];
+} commit_search;
+
+/* "v1.2-14-g631fa91-dirty" or "631fa91": what `git describe` says of a build. */
+static bool is_build_of(const char *version, const char *commit)
+{
+    const char *hash = strstr(version, "-g");
+    return strncmp(hash ? hash + 2 : version, commit, strlen(commit)) == 0;
+}
+
+/* Sessions come newest first. */
+static void look_at(void *context, const suite_index_session *row)
+{
+    commit_search *search = context;
+    if (!search->dir[0] && row->complete && is_build_of(row->version, search->commit))
+        snprintf(search->dir, sizeof search->dir, "%s", row->dir);
+}
+
+static bool looks_like_commit(const char *name)
+{
+    size_t length = strlen(name), hex = 0;
+    while (isxdigit((unsigned char)name[hex])) hex++;
+    return hex == length && length >= COMMIT_LEAST && length <= 40;
+}
+
+/* The newest whole session of a build of `commit`; "" when there is none. */
+static dit_status find_commit(const char *commit, char out[SUITE_PATH])
+{
+    commit_search search = {.commit = commit};
+    suite_index *index = NULL;
+    char root[SUITE_PATH];
+    DIT_TRY(suite_session_root(root));
+    DIT_TRY(suite_index_read(root, &index));
+    dit_status st = suite_index_sessions(index, look_at, &search);
+    suite_index_close(index);
+    memcpy(out, search.dir, SUITE_PATH);
+    return st;
+}
+
+/* ---- whatever it is ---------------------------------------------------------------------------------------------- */
+
+static dit_status load_named(const char *name, suite_side *out)
+{
+    suite_session session;
+    char dir[SUITE_PATH] = "";
+    dit_status st = suite_session_find(name, &session);
+    if (st == DIT_ERR_NOT_FOUND && looks_like_commit(name)) {
+        DIT_TRY(find_commit(name, dir));
+        if (dir[0]) st = suite_session_find(dir, &session);
+    }
+    if (st == DIT_ERR_NOT_FOUND)
+        return dit_error_hint(
+            DIT_FAIL(st, "%s is no session, no baseline file, and no commit of a session that is complete", name),
+            "`ditbench list sessions` names them, with the commit of their build");
+    DIT_TRY(st);
+    return suite_side_load_session(session.journal, session.name, out);
+}
+
+dit_status suite_side_load(const char *name, suite_side *out)
+{
+    *out = (suite_side){0};
+    size_t length = strlen(name);
+    bool file = length > 5 && strcmp(name + length - 5, ".json") == 0;
+    return file ? suite_baseline_load(name, out) : load_named(name, out);
+}

@@ -1,0 +1,49 @@
+/* Side: one side of a comparison, the cases of a session or of a baseline file with the numbers of every process.
+ *
+ * A side is named by a session (folder, journal, name, unique beginning, "latest"), by a baseline file, or by the commit
+ * of a build: the newest whole session under results/local that was run with it.
+ */
+#ifndef DIT_SUITE_COMPARE_SIDE_H
+#define DIT_SUITE_COMPARE_SIDE_H
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/outcome.h"
+#include "reports/records/metrics.h"
+#include "suite/paths.h"
+
+/* One case. An absent metric has no values. */
+typedef struct {
+    char case_id[DIT_HASH_HEX], *label;
+    cJSON *tags;
+    bool simulated;
+    dit_outcome status;                  /* of the worst process */
+    char *failure;                       /* "E_CODE: message"; "" where every process ended ok */
+    int process_count;                   /* those that ended ok   */
+    int64_t *processes;                  /* their numbers, ascending */
+    double *values[REPORT_METRIC_COUNT]; /* per process, NAN where it has none; NULL: no process has */
+    double noise; /* half-width of the interval of an A/A ratio, as a share; 0: nobody has measured it */
+} suite_side_case;
+
+/* release accepts a zeroed one. */
+typedef struct {
+    char name[SUITE_PATH]; /* what a person calls it: the session's name, or the file */
+    cJSON *session;        /* the session line: machine, environment, build; of a baseline what it keeps of it */
+    char pairing[64];      /* what sessions share whose processes ran in pairs; "": they did not */
+    bool is_baseline;
+    suite_side_case *cases;
+    int case_count;
+} suite_side;
+
+/* Errors: DIT_ERR_NOT_FOUND; those of reading a journal or a baseline file (DIT_ERR_JSON_*). */
+dit_status suite_side_load(const char *name, suite_side *out);
+/* The cases of a journal. Errors: those of reading it. */
+dit_status suite_side_load_session(const char *journal, const char *name, suite_side *out);
+void suite_side_release(suite_side *side);
+
+/* Median of the values of a metric, NAN without one. */
+double suite_side_median(const suite_side_case *kase, report_metric metric);
+/* Case by id; NULL: none. */
+const suite_side_case *suite_side_find(const suite_side *side, const char *case_id);
+
+#endif
