@@ -58,9 +58,26 @@ static void put_case(dit_json_writer *w, cJSON *list, const suite_side_case *kas
         if (is_kept(kase, (report_metric)m)) put_metric(w, metrics, kase, (report_metric)m);
 }
 
+/* What says whose numbers these are. The machine matters where it was measured, and its environment is what may explain
+ * a difference; virtual time knows neither. */
+static void put_session(dit_json_writer *w, cJSON *root, const suite_side *side)
+{
+    static const char *const workload_keys[] = {"name", "title", "hash", "parameters", "set"};
+    bool measured = false;
+    cJSON *session = dit_json_put_object(w, root, "session"), *workload = NULL;
+    for (int i = 0; i < side->case_count; i++) measured |= !side->cases[i].simulated;
+    dit_json_put_copy(w, session, "suite", dit_json_member(side->session, "suite"));
+    dit_json_put_copy(w, session, "simulation", dit_json_member(side->session, "simulation"));
+    if (measured) dit_json_put_copy(w, session, "hardware", dit_json_member(side->session, "hardware"));
+    if (measured) dit_json_put_copy(w, session, "environment", dit_json_member(side->session, "environment"));
+    const cJSON *said = dit_json_member(side->session, "workload");
+    workload = dit_json_put_object(w, session, "workload");
+    for (size_t i = 0; i < sizeof workload_keys / sizeof *workload_keys; i++)
+        dit_json_put_copy(w, workload, workload_keys[i], dit_json_member(said, workload_keys[i]));
+}
+
 dit_status suite_baseline_write(const suite_side *side, const char *path, const char *reason)
 {
-    static const char *const kept[] = {"suite", "hardware", "environment", "simulation", "workload"};
     dit_json_writer w = {0};
     char now[32];
     cJSON *root = dit_json_new_object(&w), *document = NULL;
@@ -69,9 +86,7 @@ dit_status suite_baseline_write(const suite_side *side, const char *path, const 
     dit_json_put_string(&w, root, "reason", reason);
     dit_json_put_string(&w, root, "written", now);
     dit_json_put_string(&w, root, "source", side->name);
-    cJSON *session = dit_json_put_object(&w, root, "session");
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        dit_json_put_copy(&w, session, kept[i], dit_json_member(side->session, kept[i]));
+    put_session(&w, root, side);
     cJSON *cases = dit_json_put_array(&w, root, "cases");
     for (int i = 0; i < side->case_count; i++) put_case(&w, cases, &side->cases[i]);
     DIT_TRY(dit_json_finish(&w, root, &document));

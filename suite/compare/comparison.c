@@ -32,7 +32,7 @@ void suite_comparison_release(suite_comparison *c)
 typedef struct {
     const suite_side_case *kase;
     char *key;
-    bool taken;
+    const suite_side_case *twin; /* on the other side; NULL: none yet */
 } keyed;
 
 typedef struct {
@@ -77,20 +77,23 @@ static dit_status make_keys(const suite_side *side, const suite_comparison_param
         item->kase = &side->cases[i];
         out->count++;
     }
-    if (out->count) qsort(out->items, (size_t)out->count, sizeof *out->items, compare_keys);
     return DIT_OK;
 }
 
-/* Two cases of one side that are one case but for the tags of `across` could both be meant. */
-static dit_status check_unique(const keyed_list *list, const suite_side *side)
+/* Two cases of one side that are one case but for the tags of `across`: which of them is meant? */
+static dit_status fail_twice(const suite_side *side, const suite_side_case *one, const suite_side_case *other)
 {
-    for (int i = 1; i < list->count; i++) {
-        if (strcmp(list->items[i - 1].key, list->items[i].key) != 0) continue;
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE,
-                                       "%s has two cases that differ only in the tags of --across: %s; %s", side->name,
-                                       list->items[i - 1].kase->label, list->items[i].kase->label),
-                              "name fewer tags, or pick one of them with --filter");
-    }
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "%s has two cases that differ only in the tags of --across: %s; %s",
+                                   side->name, one->label, other->label),
+                          "name fewer tags, or pick one of them with --filter");
+}
+
+static dit_status sort_by_key(keyed_list *list, const suite_side *side)
+{
+    if (list->count) qsort(list->items, (size_t)list->count, sizeof *list->items, compare_keys);
+    for (int i = 1; i < list->count; i++)
+        if (strcmp(list->items[i - 1].key, list->items[i].key) == 0)
+            return fail_twice(side, list->items[i - 1].kase, list->items[i].kase);
     return DIT_OK;
 }
 
@@ -271,21 +274,22 @@ static dit_status make_room(suite_comparison *c, const suite_comparison_params *
     return c->timings && c->differences && c->turned && c->gone && c->added ? DIT_OK : no_memory();
 }
 
+/* Rows stand in the order of the new side. `old` is sorted. */
 static dit_status compare_lists(suite_comparison *c, const suite_comparison_params *params, const keyed_list *old,
                                 const keyed_list *now)
 {
     DIT_TRY(make_room(c, params, old->count, now->count));
-    for (int i = 0; i < old->count; i++) {
-        keyed *other = find_key(now, old->items[i].key);
-        if (!other) {
-            c->gone[c->gone_count++] = old->items[i].kase;
-            continue;
-        }
-        other->taken = true;
-        DIT_TRY(compare_case(c, params, old->items[i].kase, other->kase));
+    for (int i = 0; i < now->count; i++) {
+        keyed *other = find_key(old, now->items[i].key);
+        if (other && other->twin) return fail_twice(c->now, other->twin, now->items[i].kase);
+        if (other) {
+            other->twin = now->items[i].kase;
+            DIT_TRY(compare_case(c, params, other->kase, other->twin));
+        } else
+            c->added[c->added_count++] = now->items[i].kase;
     }
-    for (int i = 0; i < now->count; i++)
-        if (!now->items[i].taken) c->added[c->added_count++] = now->items[i].kase;
+    for (int i = 0; i < old->count; i++)
+        if (!old->items[i].twin) c->gone[c->gone_count++] = old->items[i].kase;
     return c->matched_count ? DIT_OK : fail_unmatched(old, now, c);
 }
 
@@ -330,14 +334,16 @@ dit_status suite_comparison_make(const suite_side *old, const suite_side *now, c
     suite_comparison_params params = *asked;
     keyed_list before = {0}, after = {0};
     if (!params.metric_count) params.metrics = usual, params.metric_count = 1;
-    if (!(params.level > 0)) params.level = usual_level;
     *out = (suite_comparison){.old = old, .now = now, .same_hardware = same_hardware(old, now)};
     out->paired = old->pairing[0] && strcmp(old->pairing, now->pairing) == 0;
+    /* Whoever looks several times has several chances of a false alarm: each look gets its part of what is allowed. */
+    if (!(params.level > 0)) params.level = 1 - (1 - usual_level) / (out->paired ? old->looks : 1);
+    if (out->paired && !params.across && old->across[0]) params.across = old->across;
+    out->across = params.across != NULL;
     dit_status st = check_tag_names(params.across);
     if (st == DIT_OK) st = make_keys(old, &params, &before);
     if (st == DIT_OK) st = make_keys(now, &params, &after);
-    if (st == DIT_OK) st = check_unique(&before, old);
-    if (st == DIT_OK) st = check_unique(&after, now);
+    if (st == DIT_OK) st = sort_by_key(&before, old);
     if (st == DIT_OK) st = compare_lists(out, &params, &before, &after);
     if (st == DIT_OK) st = judge_all(out, params.level);
     release_keys(&before);
@@ -359,7 +365,7 @@ suite_verdict suite_comparison_verdict(const suite_comparison *c)
 {
     int counts[SUITE_VERDICT_COUNT] = {0};
     for (int v = 0; v < SUITE_VERDICT_COUNT; v++) counts[v] = suite_comparison_count(c, (suite_verdict)v);
-    for (int i = 0; i < c->difference_count; i++) counts[c->differences[i].verdict]++;
+    for (int i = 0; i < c->difference_count && !c->across; i++) counts[c->differences[i].verdict]++;
     for (int i = 0; i < c->turned_count; i++)
         counts[c->turned[i][1]->status == DIT_OUTCOME_OK ? SUITE_VERDICT_BETTER : SUITE_VERDICT_WORSE]++;
     static const suite_verdict order[] = {SUITE_VERDICT_WORSE, SUITE_VERDICT_UNDECIDED, SUITE_VERDICT_BETTER};

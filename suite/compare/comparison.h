@@ -18,7 +18,7 @@ typedef struct {
     const char *across; /* tags, with commas, in which the sides differ: "platform"; cases are equal in all others */
     const char *filter; /* expression over tags: which cases                                          */
     double margin;      /* a share; 0.02 for pairs, 0.05 for sessions apart                           */
-    double level;       /* 0.95                                                                       */
+    double level;       /* 0.95, of pairs what is left of it for one of several looks                  */
 } suite_comparison_params;
 
 /* A time of one case. */
@@ -45,6 +45,7 @@ typedef struct {
 typedef struct {
     const suite_side *old, *now;
     bool paired, same_hardware;
+    bool across; /* the cases differ on purpose, and so may numbers that repeat: they are shown, and decide nothing */
     suite_timing *timings;
     int timing_count;
     suite_difference *differences;

@@ -109,7 +109,10 @@ static dit_status take_case(const report_case *kase, suite_side_case *out)
 static void take_pairing(suite_side *side)
 {
     const cJSON *pairs = dit_json_member(side->session, "ab");
+    int64_t looks = dit_json_int_or(pairs, "looks", 1);
     snprintf(side->pairing, sizeof side->pairing, "%s", dit_json_text_or(pairs, "id", ""));
+    snprintf(side->across, sizeof side->across, "%s", dit_json_text_or(pairs, "across", ""));
+    side->looks = looks >= 1 && looks <= 1000 ? (int)looks : 1;
 }
 
 /* Oracles are no results of anybody's software. */

@@ -29,7 +29,9 @@ typedef struct {
 typedef struct {
     char name[SUITE_PATH]; /* what a person calls it: the session's name, or the file */
     cJSON *session;        /* the session line: machine, environment, build; of a baseline what it keeps of it */
-    char pairing[64];      /* what sessions share whose processes ran in pairs; "": they did not */
+    char pairing[64];      /* what sessions share whose processes ran in pairs; "": they did not   */
+    int looks;             /* how often their numbers were looked at before a verdict; 1 otherwise */
+    char across[512];      /* tags in which the cases of pairs differ on purpose; ""               */
     bool is_baseline;
     suite_side_case *cases;
     int case_count;

@@ -72,9 +72,10 @@ void suite_progress_tick(void *context, double elapsed_s)
 static void print_line(const suite_progress *progress, const char *status, const char *what, const char *result,
                        const char *note)
 {
-    fprintf(stderr, "%s[%d/%d] %s%-7s%s %s%s%s%s%s\n", progress->terminal ? "\r\033[K" : "", progress->done,
-            progress->total, suite_colour_start(stderr, status), status, suite_colour_end(stderr, status), what,
-            result[0] ? "  " : "", result, note[0] ? "  " : "", note);
+    fprintf(stderr, "%s%s%s[%d/%d] %s%-7s%s %s%s%s%s%s\n", progress->terminal ? "\r\033[K" : "",
+            progress->prefix ? progress->prefix : "", progress->prefix ? " " : "", progress->done, progress->total,
+            suite_colour_start(stderr, status), status, suite_colour_end(stderr, status), what, result[0] ? "  " : "",
+            result, note[0] ? "  " : "", note);
 }
 
 /* One line for all runs that were skipped for one reason; `newer` finished runs came after them. */

@@ -15,6 +15,7 @@ typedef struct {
     int timed;       /* finished by this process ...                     */
     double timed_s;  /* ... and how long they took: the rate for the ETA */
     bool terminal, quiet;
+    const char *prefix;     /* which of two runs this one is; NULL: there is one              */
     const char *label;      /* of the running case                                        */
     int skipped;            /* cases in a row that were skipped and not yet told of,      */
     char skip_reason[1024]; /* all for this reason                                        */

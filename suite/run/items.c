@@ -163,7 +163,7 @@ static dit_status hint_launcher(const suite_run_state *run, dit_status st)
                               "--filter 'world_size == 1' --launcher local");
 }
 
-static dit_status run_item(suite_run_state *run, int index)
+dit_status suite_run_one(suite_run_state *run, int index)
 {
     const suite_run_item *item = &run->schedule.items[index];
     const suite_case *one = &run->schedule.cases[item->case_index];
@@ -316,7 +316,7 @@ static dit_status run_left(suite_run_state *run, const int *left, int count, boo
         *out_of_time = is_over_time(batch.started, batch.max_time_s);
         if (*out_of_time) break;
         if (!case_of(run, left[i])->is_simulated) {
-            DIT_TRY(run_item(run, left[i]));
+            DIT_TRY(suite_run_one(run, left[i]));
             continue;
         }
         while (next < count && case_of(run, left[next])->is_simulated) next++;

@@ -116,6 +116,16 @@ static dit_status add_names(cJSON *line, const suite_run_params *params)
     return DIT_OK;
 }
 
+/* Of which pairs the run is a side. */
+static dit_status add_pairing(cJSON *line, const suite_run_params *params)
+{
+    if (!params->ab) return DIT_OK;
+    cJSON *copy = cJSON_Duplicate(params->ab, true);
+    if (copy && cJSON_AddItemToObject(line, "ab", copy)) return DIT_OK;
+    cJSON_Delete(copy);
+    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the pairing");
+}
+
 /* What makes times doubtful, as data: "warnings" of a session line or of a result. */
 static dit_status add_warning(cJSON *line, const char *text)
 {
@@ -145,6 +155,7 @@ static dit_status fill_session_line(suite_run_state *run, cJSON *line)
     DIT_TRY(dit_json_add_string(line, "schema", "ditbench.journal/1"));
     DIT_TRY(suite_text_add(line, "session_id", run->session->name));
     DIT_TRY(add_names(line, run->params));
+    DIT_TRY(add_pairing(line, run->params));
     DIT_TRY(add_now(line, "started"));
     cJSON_AddItemToObject(line, "workload", cJSON_Duplicate(run->schedule.workload, true));
     DIT_TRY(add_command_line(line, run->params));

@@ -23,6 +23,7 @@ typedef struct {
     bool other_hardware;           /* resume: allow a machine with another hardware_id      */
     bool trace;                    /* every case leaves a timeline                          */
     bool dry_run, quiet;
+    const cJSON *ab; /* what the first line says of the pairs that this run is a side of; NULL: none */
     cJSON *previews; /* what a dry run would do is added to this array; NULL: printed */
     int argc;        /* command line, for the journal                         */
     char **argv;

@@ -17,7 +17,7 @@
 
 /* ---- workload ---------------------------------------------------------------------------------------------------- */
 
-static dit_status plan_workload(suite_run_state *run, const char *path)
+dit_status suite_run_plan(suite_run_state *run, const char *path)
 {
     suite_workload workload = {0};
     dit_status st = DIT_OK;
@@ -47,8 +47,7 @@ static bool runs_something(const suite_run_state *run)
     return found;
 }
 
-/* The folder, the lock, the plan, the first line: in this order, so that what is half made is never run. */
-static dit_status open_session(suite_run_state *run)
+dit_status suite_run_begin(suite_run_state *run)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run->schedule.workload, "name"));
     if (run->params->name) name = run->params->name;
@@ -79,7 +78,7 @@ dit_status suite_run_check(const char *workload, const suite_run_params *params)
     suite_run_summary summary;
     suite_run_state run;
     dit_status st = suite_run_init(&run, params, NULL, &summary);
-    if (st == DIT_OK) st = plan_workload(&run, workload);
+    if (st == DIT_OK) st = suite_run_plan(&run, workload);
     suite_run_release(&run);
     return st;
 }
@@ -89,8 +88,8 @@ dit_status suite_run_workload(const char *workload, const suite_run_params *para
 {
     suite_run_state run;
     dit_status st = suite_run_init(&run, params, signals, out);
-    if (st == DIT_OK) st = plan_workload(&run, workload);
-    if (st == DIT_OK && !params->dry_run) st = open_session(&run);
+    if (st == DIT_OK) st = suite_run_plan(&run, workload);
+    if (st == DIT_OK && !params->dry_run) st = suite_run_begin(&run);
     if (st == DIT_OK) st = params->dry_run || !run.launcher->runs ? suite_run_preview(&run) : suite_run_items(&run);
     if (st == DIT_OK && !params->dry_run && run.launcher->runs) save_index(&run);
     suite_run_release(&run);

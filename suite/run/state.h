@@ -45,6 +45,11 @@ dit_status suite_run_init(suite_run_state *run, const suite_run_params *params, 
 int suite_run_count_simulated(const suite_schedule *schedule);
 /* What the planned cases need of this machine, before anything is run. */
 dit_status suite_run_find_programs(suite_run_state *run);
+/* Loads and plans the workload, and finds what it needs of this machine. */
+dit_status suite_run_plan(suite_run_state *run, const char *workload);
+/* Makes the session: the folder, the lock, the plan, the first line, in this order, so that what is half made is never
+ * run. */
+dit_status suite_run_begin(suite_run_state *run);
 /* Places for what is known of each item and case, all still unknown. */
 dit_status suite_run_make_tables(suite_run_state *run);
 void suite_run_note_status(suite_run_state *run, int index, dit_outcome status);
@@ -76,6 +81,8 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
 bool suite_run_is_skipped(const suite_run_state *run, const suite_case *one, suite_outcome *outcome);
 /* Counts outcomes into the summary. */
 void suite_run_fill_summary(suite_run_state *run);
+/* Runs item `index` to its end and journals it. */
+dit_status suite_run_one(suite_run_state *run, int index);
 /* Runs what is not done yet: measured items one after the other, simulated ones several at a time. */
 dit_status suite_run_items(suite_run_state *run);
 

@@ -62,6 +62,7 @@ dit_status suite_history_visit(void *context, int line, const dit_json *document
     if (strcmp(kind, "end") == 0) {
         const char *ended = text_of(document->root, "ended");
         history->complete = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(document->root, "complete"));
+        history->decided = strcmp(dit_json_text_or(document->root, "end_reason", ""), "decided") == 0;
         snprintf(history->ended, sizeof history->ended, "%s", ended ? ended : "");
     }
     return DIT_OK; /* kinds of later versions are kept and not understood */

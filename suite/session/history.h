@@ -21,6 +21,7 @@ typedef struct {
     int result_count, capacity;
     int dropped_count, published_count;
     bool complete;  /* the last line says that all was run   */
+    bool decided;   /* ... or all that a verdict needed: later processes of a case were planned, and not run */
     char ended[40]; /* of the last end line; "" when none    */
     suite_journal_extent extent;
 } suite_history;

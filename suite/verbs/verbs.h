@@ -13,6 +13,8 @@
     X(list, "list the sessions here, or the models, methods, workloads and platforms")                                 \
     X(show, "show a session as a table, or one case in full")                                                          \
     X(compare, "say what changed between two sessions, and whether it is real")                                        \
+    X(ab, "compare two builds or settings in pairs, until it is known which is faster")                                \
+    X(gate, "hold a build to the numbers of a baseline file")                                                          \
     X(report, "draw the figures, tables and HTML page of a session")                                                   \
     X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \

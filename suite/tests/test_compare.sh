@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# ditbench compare, ab and gate, on real runs of the engine: what is equal is called equal, what is not is named.
+# shellcheck disable=SC2181,SC2317 # functions run through ok()
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+cd "$work" || exit 1
+
+write_workload tiny.json 6
+simulated=$work/simulated.json
+cat >"$simulated" <<'JSON'
+{
+  "schema": "ditbench.workload/1",
+  "name": "simulated",
+  "title": "Two methods on eight devices",
+  "program": "denoise",
+  "defaults": {"model": "pixart-alpha-xl-2", "resolution": "512x512", "num_inference_steps": 2, "platform": "8xh100-sxm",
+               "profile": "ditbench", "element": "bf16", "world_size": 2},
+  "axes": {"method": ["ulysses", "ring"]}
+}
+JSON
+
+session_of() { sed -n 's/^session //p' "$1"; }
+$ditbench run tiny.json -q >run1 2>/dev/null
+$ditbench run tiny.json -q >run2 2>/dev/null
+one=$(session_of run1) two=$(session_of run2)
+
+# ---- compare ---------------------------------------------------------------------------------------------------------
+
+compares() {
+    $ditbench compare "$one" "$two" --env --markdown summary.md >out 2>err
+    local code=$?
+    { [ $code -eq 0 ] || [ $code -eq 5 ] || [ $code -eq 1 ]; } || { cat err; return 1; }
+    grep -q "latency_s" out && grep -q "0 of .* exact numbers changed" out && grep -q "^### ditbench: " summary.md
+}
+ok "two sessions of one build: no exact number changed" compares
+
+json_agrees() {
+    $ditbench compare "$one" "$two" --json >compare.json 2>/dev/null
+    python3 - <<'P'
+import json
+d = json.load(open("compare.json"))
+assert d["schema"] == "ditbench.compare/1", d["schema"]
+assert d["cases"] == 3 and len(d["timings"]) == 3 and not d["differences"], d
+for t in d["timings"]:
+    assert t["n"] == 6 and t["low"] <= t["ratio"] <= t["high"] and t["margin"] == 0.05, t
+P
+}
+ok "the JSON has every timing with its interval, margin and n" json_agrees
+
+itself() { # every ratio is 1 and certain
+    $ditbench compare "$one" "$one" --json >self.json || true
+    python3 -c '
+import json
+d = json.load(open("self.json"))
+assert all(t["ratio"] == 1 for t in d["timings"]), d'
+}
+ok "a session compared with itself has ratios of 1" itself
+
+refuses() { # EXIT WORDS ARGUMENTS...
+    local code=$1 words=$2
+    shift 2
+    "$ditbench" "$@" >out 2>err
+    local got=$?
+    [ $got -eq "$code" ] && grep -q -- "$words" err || { echo "exit $got"; cat err; return 1; }
+}
+ok "an unknown session is named" refuses 2 "no session, no baseline file, and no commit" compare "$one" nosuch
+ok "an unknown metric is named" refuses 2 'no metric "latency"' compare "$one" "$two" --metric latency
+ok "an unknown tag is named" refuses 2 'platfrom' compare "$one" "$two" --across platfrom
+ok "a filter that keeps nothing is an error" refuses 2 "is left to compare" compare "$one" "$two" -f 'world_size == 7'
+
+# ---- gate ------------------------------------------------------------------------------------------------------------
+
+gate_holds() {
+    $ditbench gate "$simulated" -b base.json --update --reason first -q >out 2>err || { cat err; return 1; }
+    $ditbench gate "$simulated" -b base.json -q >out 2>err || { cat out err; return 1; }
+    grep -q "the gate is open" out
+}
+# change FILE EXPRESSION: the baseline as another build would have written it.
+change() {
+    python3 - "$1" "$2" <<'P'
+import json, sys
+d = json.load(open("base.json"))
+m = d["cases"][0]["metrics"]
+exec(sys.argv[2])
+json.dump(d, open(sys.argv[1], "w"))
+P
+}
+gate_closes() { # METRIC EXPRESSION
+    change other.json "$2"
+    $ditbench gate "$simulated" -b other.json -q --github >out 2>err
+    [ $? -eq 1 ] && grep -q "^::error .*: $1 was .*, is " out && grep -q "the gate is closed" out || { cat out err; return 1; }
+}
+if [ -x "$build/bin/ditbench-engine-sim" ]; then
+    ok "simulated numbers repeat to the last digit: the gate is open" gate_holds
+    ok "a byte more on a link closes it" gate_closes communication_bytes 'm["communication_bytes"] -= 1'
+    ok "a message more closes it" gate_closes communication_messages 'm["communication_messages"] -= 1'
+    ok "an operation more closes it" gate_closes flops 'm["flops"] -= 2'
+    ok "a nanosecond more of virtual time closes it" gate_closes latency_s 'm["latency_s"] -= 1e-9'
+    ok "a fiftieth more memory closes it" gate_closes total_bytes 'm["total_bytes"] *= 0.98'
+    better() {
+        change other.json 'm["latency_s"] += 1e-3'
+        $ditbench gate "$simulated" -b other.json -q >out 2>err && grep -q "became better" out
+    }
+    ok "what became better passes, and asks for an update" better
+    lost() {
+        change other.json 'd["cases"].append(dict(d["cases"][0], case_id="0" * 32, label="lost case"))'
+        $ditbench gate "$simulated" -b other.json -q --github >out 2>err
+        [ $? -eq 1 ] && grep -q "lost case: a case of the baseline did not run" out
+    }
+    ok "a case of the baseline that did not run closes it" lost
+else
+    for name in open byte message operation nanosecond memory better lost; do skip "gate: $name" "no simulator"; done
+fi
+ok "an update needs a reason" refuses 2 "needs --reason" gate tiny.json -b x.json --update
+ok "a gate needs a baseline" refuses 2 "names no file" gate tiny.json
+ok "a baseline that is none is named" refuses 4 "nosuch.json" gate --session "$one" -b nosuch.json
+
+# ---- ab --------------------------------------------------------------------------------------------------------------
+
+more_work_is_slower() {
+    $ditbench ab tiny.json --old num_inference_steps=2 --new num_inference_steps=6 --pairs 6 --max-pairs 10 -q >out 2>err
+    local code=$?
+    [ $code -eq 1 ] && grep -q slower out && grep -q "^pairs in random order" out || { cat out err; return 1; }
+}
+ok "three times the steps are slower, in pairs" more_work_is_slower
+
+again() {
+    local names
+    names=$(sed -n 's/^again: ditbench compare //p' out)
+    # shellcheck disable=SC2086
+    $ditbench compare $names >again 2>err
+    [ $? -eq 1 ] || { cat again err; return 1; }
+    diff <(grep slower out) <(grep slower again) || return 1
+    # shellcheck disable=SC2086
+    for name in $names; do $ditbench verify "$name" >/dev/null 2>err || { cat err; return 1; }; done
+}
+ok "compare says the verdict again, and both sessions verify" again
+
+ok "a side that is nothing is named" refuses 2 "is no engine, no build folder, and no commit" ab tiny.json --old nosuch --new nosuch
+ok "sides that do not differ are refused" refuses 2 "in what the sides differ" ab tiny.json
+
+nothing() { nothing_left; }
+ok "nothing runs on" nothing
+finish

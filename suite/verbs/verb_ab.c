@@ -1,0 +1,261 @@
+/* ditbench ab: is the new build slower than the old one? Pairs in random order on the same cores, until that is known. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "suite/compare/build.h"
+#include "suite/compare/comparison_print.h"
+#include "suite/console/cli.h"
+#include "suite/console/terminal.h"
+#include "suite/run/pairs.h"
+#include "suite/verbs/verbs.h"
+#include "suite/workload/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char purpose[] =
+    "Runs a workload in pairs, old and new back to back in random order, and says of each case whether new is faster,\n"
+    "slower or the same. A side is an engine, a build folder, a commit (built beside the repository), or settings\n"
+    "(KEY=VALUE; may be repeated); a side that names no build runs this one. After 7 pairs, and then after every 4\n"
+    "more, cases without a verdict get more pairs, 15 at most; the looks share the 5 % of false alarms. Both sides "
+    "are\n"
+    "sessions, and `ditbench compare` says the verdict again.\n"
+    "Exit: 0 nothing is slower; 1 something is; 3 a case failed; 5 undecided after all pairs or all time.";
+
+static const char examples[] = "ditbench ab smoke --old HEAD~1 --new build\n"
+                               "ditbench ab smoke --old ../main --new . --filter 'world_size == 2' --margin 3\n"
+                               "ditbench ab smoke --old threads_per_rank=1 --new threads_per_rank=2 --max-time 10m";
+
+enum { FIRST_LOOK = 7, NEXT_LOOK = 4, MOST_PAIRS = 15 };
+
+typedef struct {
+    suite_cli cli;
+    suite_strings side[SUITE_PAIRS_SIDES];
+    char engine[SUITE_PAIRS_SIDES][SUITE_PATH], output[SUITE_PAIRS_SIDES][SUITE_PATH];
+    const char *filter, *markdown;
+    suite_strings settings; /* of both sides */
+    int64_t first, most;
+    double max_time_s, timeout_s, margin_percent;
+    suite_run_params params[SUITE_PAIRS_SIDES];
+    suite_signals signals;
+    suite_pairs *pairs;
+    bool *wanted;
+    suite_side read[SUITE_PAIRS_SIDES];
+    suite_comparison comparison;
+    suite_verdict verdict;
+    bool failed;
+} ab_call;
+
+/* ---- sides ------------------------------------------------------------------------------------------------------- */
+
+static dit_status add_setting(suite_strings *settings, const char *text)
+{
+    if (settings->count == SUITE_MOST_STRINGS)
+        return DIT_FAIL(DIT_ERR_USAGE, "more than %d settings", SUITE_MOST_STRINGS);
+    settings->items[settings->count++] = text;
+    return DIT_OK;
+}
+
+/* Words with '=' are settings; one other word names a build. */
+static dit_status read_side(ab_call *call, int side)
+{
+    static const char *const names[] = {"old", "new"};
+    suite_run_params *params = &call->params[side];
+    params->settings = call->settings;
+    for (int i = 0; i < call->side[side].count; i++) {
+        const char *word = call->side[side].items[i];
+        if (strchr(word, '=') && access(word, F_OK) != 0) {
+            DIT_TRY(add_setting(&params->settings, word));
+            continue;
+        }
+        if (params->engine) return DIT_FAIL(DIT_ERR_USAGE, "--%s names two builds: %s", names[side], word);
+        DIT_TRY(suite_build_find(word, &call->signals, call->engine[side]));
+        params->engine = call->engine[side];
+    }
+    if (call->cli.output) {
+        DIT_TRY(suite_path(call->output[side], "%s/%s", call->cli.output, names[side]));
+        params->output = call->output[side];
+    }
+    params->name = names[side];
+    params->filter = call->filter;
+    params->timeout_s = call->timeout_s;
+    params->processes = (int)call->most;
+    params->quiet = call->cli.quiet;
+    return DIT_OK;
+}
+
+static int count_looks(const ab_call *call)
+{
+    return 1 + (int)((call->most - call->first + NEXT_LOOK - 1) / NEXT_LOOK);
+}
+
+static dit_status check_counts(ab_call *call)
+{
+    if (call->most < call->first) call->most = call->first;
+    if (call->side[0].count || call->side[1].count) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "nothing says in what the sides differ"),
+                          "--old BUILD --new BUILD; a build against itself is --old build --new build");
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+static dit_status look(ab_call *call)
+{
+    const suite_comparison_params params = {.margin = call->margin_percent / 100};
+    suite_comparison_release(&call->comparison);
+    for (int side = 0; side < SUITE_PAIRS_SIDES; side++) {
+        const suite_session *session = suite_pairs_session(call->pairs, side);
+        suite_side_release(&call->read[side]);
+        DIT_TRY(suite_side_load_session(session->journal, session->name, &call->read[side]));
+    }
+    return suite_comparison_make(&call->read[SUITE_PAIRS_OLD], &call->read[SUITE_PAIRS_NEW], &params,
+                                 &call->comparison);
+}
+
+/* Cases without a verdict get more pairs. Returns how many. A case that failed needs no more. */
+static int choose(ab_call *call)
+{
+    int count = 0;
+    for (int i = 0; i < suite_pairs_case_count(call->pairs); i++) {
+        const char *id = suite_pairs_case(call->pairs, SUITE_PAIRS_OLD, i)->case_id;
+        call->wanted[i] = false;
+        for (int t = 0; t < call->comparison.timing_count; t++) {
+            const suite_timing *timing = &call->comparison.timings[t];
+            bool ok = timing->old->status == DIT_OUTCOME_OK && timing->now->status == DIT_OUTCOME_OK;
+            if (ok && timing->verdict == SUITE_VERDICT_UNDECIDED && strcmp(timing->old->case_id, id) == 0)
+                call->wanted[i] = true;
+        }
+        count += call->wanted[i];
+    }
+    return count;
+}
+
+static bool is_over(const ab_call *call, int64_t started)
+{
+    return call->max_time_s > 0 && (double)(dit_clock_ns() - started) * 1e-9 > call->max_time_s;
+}
+
+static bool is_look(const ab_call *call, int pairs)
+{
+    return pairs == call->most || (pairs >= call->first && (pairs - call->first) % NEXT_LOOK == 0);
+}
+
+/* Runs pairs until every case has a verdict, or pairs or time are used up. */
+static dit_status run_pairs(ab_call *call, const char **reason)
+{
+    const int64_t started = dit_clock_ns();
+    *reason = "decided"; /* all that was asked for was run, also where it did not decide */
+    for (int pair = 0; pair < call->most; pair++) {
+        DIT_TRY(suite_pairs_run(call->pairs, pair, pair ? call->wanted : NULL));
+        if (call->signals.received) return *reason = "interrupted", DIT_OK;
+        for (int i = 0; pair == 0 && i < suite_pairs_case_count(call->pairs); i++) call->wanted[i] = true;
+        if (is_look(call, pair + 1)) {
+            DIT_TRY(look(call));
+            int left = choose(call);
+            if (!left) return DIT_OK;
+            if (pair + 1 < call->most)
+                dit_log_info("after %d pairs %d case%s undecided: %d more", pair + 1, left, left == 1 ? " is" : "s are",
+                             NEXT_LOOK);
+        }
+        if (is_over(call, started)) return *reason = "time_limit", look(call);
+    }
+    return DIT_OK;
+}
+
+static dit_status make_id(char id[48])
+{
+    unsigned char random[4];
+    char now[32];
+    if (getentropy(random, sizeof random) != 0) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "no random numbers");
+    dit_clock_utc(now);
+    snprintf(id, 48, "ab-%s-%02x%02x%02x%02x", now, random[0], random[1], random[2], random[3]);
+    return DIT_OK;
+}
+
+static dit_status compare_builds(ab_call *call)
+{
+    char id[48];
+    const char *reason = NULL;
+    DIT_TRY(check_counts(call));
+    for (int side = 0; side < SUITE_PAIRS_SIDES; side++) DIT_TRY(read_side(call, side));
+    DIT_TRY(make_id(id));
+    DIT_TRY(suite_pairs_open(call->cli.operands[0], call->params, id, count_looks(call), &call->signals, &call->pairs));
+    call->wanted = calloc((size_t)suite_pairs_case_count(call->pairs) + 1, sizeof *call->wanted);
+    if (!call->wanted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the cases");
+    dit_status st = run_pairs(call, &reason);
+    dit_status closed = suite_pairs_close(call->pairs, st == DIT_OK ? reason : "interrupted");
+    call->pairs = NULL;
+    return st == DIT_OK ? closed : st;
+}
+
+/* ---- answering --------------------------------------------------------------------------------------------------- */
+
+static dit_status print_json(const ab_call *call)
+{
+    cJSON *document = NULL;
+    DIT_TRY(suite_comparison_json(&call->comparison, NULL, 0, &document));
+    suite_cli_print_json("compare", document);
+    cJSON_Delete(document);
+    return DIT_OK;
+}
+
+static dit_status answer(ab_call *call)
+{
+    if (!call->comparison.old) return DIT_OK; /* stopped before the first look */
+    call->verdict = suite_comparison_verdict(&call->comparison);
+    for (int i = 0; i < call->comparison.matched_count && i < call->comparison.turned_count; i++)
+        call->failed |= call->comparison.turned[i][1]->status != DIT_OUTCOME_OK;
+    if (call->cli.json) return print_json(call);
+    DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
+    printf("again: ditbench compare %s %s\n", call->read[SUITE_PAIRS_OLD].name, call->read[SUITE_PAIRS_NEW].name);
+    return DIT_OK;
+}
+
+static int exit_code(const ab_call *call)
+{
+    if (call->signals.received) return 128 + call->signals.received;
+    if (call->failed) return DIT_EXIT_CASE;
+    if (call->verdict == SUITE_VERDICT_WORSE) return DIT_EXIT_GATE;
+    return call->verdict == SUITE_VERDICT_UNDECIDED ? DIT_EXIT_UNDECIDED : DIT_EXIT_OK;
+}
+
+static void release(ab_call *call)
+{
+    suite_pairs_close(call->pairs, NULL);
+    suite_comparison_release(&call->comparison);
+    for (int side = 0; side < SUITE_PAIRS_SIDES; side++) suite_side_release(&call->read[side]);
+    free(call->wanted);
+    suite_cli_release(&call->cli);
+}
+
+int suite_verb_ab(int argc, char **argv)
+{
+    ab_call call = {.first = FIRST_LOOK, .most = MOST_PAIRS, .verdict = SUITE_VERDICT_UNDECIDED};
+    const suite_option options[] = {
+        {"old", 0, SUITE_OPTION_STRINGS, "SIDE", "engine, build folder, commit or KEY=VALUE; may be repeated",
+         &call.side[SUITE_PAIRS_OLD], 0, 0},
+        {"new", 0, SUITE_OPTION_STRINGS, "SIDE", "what is compared with it", &call.side[SUITE_PAIRS_NEW], 0, 0},
+        {"pairs", 'p', SUITE_OPTION_INT, "N", "pairs before the first look (7)", &call.first, SUITE_RATIO_LEAST, 1000},
+        {"max-pairs", 0, SUITE_OPTION_INT, "N", "pairs of a case that stays undecided (15)", &call.most,
+         SUITE_RATIO_LEAST, 1000},
+        {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "begin no pairs after TIME", &call.max_time_s, 0, 0},
+        {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.timeout_s, 0, 0},
+        {"margin", 0, SUITE_OPTION_NUMBER, "PERCENT", "a smaller change is none (2)", &call.margin_percent, 0, 0},
+        {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.filter, 0, 0},
+        SUITE_OPTION_SET(&call.settings),
+        {0},
+    };
+    const suite_cli_spec spec = {"ab", "WORKLOAD", purpose, examples, options, 1, 1};
+    int code = suite_cli_parse(&spec, argc, argv, &call.cli);
+    if (code >= 0) return code;
+    for (int side = 0; side < SUITE_PAIRS_SIDES; side++)
+        call.params[side] = (suite_run_params){.argc = argc, .argv = argv};
+    suite_signals_block(&call.signals);
+    dit_status st = compare_builds(&call);
+    if (st == DIT_OK) st = answer(&call);
+    code = st == DIT_OK ? exit_code(&call) : suite_cli_fail(&call.cli, st);
+    suite_signals_restore(&call.signals);
+    release(&call);
+    return code;
+}
