@@ -1,5 +1,7 @@
 #include "suite/compare/comparison_print.h"
 
+#include "base/buffer.h"
+#include "base/file.h"
 #include "base/json_writer.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
@@ -378,7 +380,7 @@ static void append_difference(dit_buffer *out, const suite_difference *d)
     append_row(out, d->now->label, metric_name(d->metric), before, after, change, "exact", difference_word(d));
 }
 
-void suite_comparison_markdown(const suite_comparison *c, const suite_circumstance *items, int count, dit_buffer *out)
+static void append_comparison(dit_buffer *out, const suite_comparison *c, const suite_circumstance *items, int count)
 {
     char summary[NOTE_BYTES];
     suite_comparison_summary(c, summary, sizeof summary);
@@ -396,4 +398,15 @@ void suite_comparison_markdown(const suite_comparison *c, const suite_circumstan
     for (int i = 0; i < count && i < 10; i++)
         dit_buffer_printf(out, "- `%s`: %s → %s%s%s\n", items[i].path, items[i].old, items[i].now,
                           items[i].reason[0] ? "; " : "", items[i].reason);
+}
+
+dit_status suite_comparison_markdown(const suite_comparison *c, const suite_circumstance *items, int count,
+                                     const char *path)
+{
+    dit_buffer text = {0};
+    append_comparison(&text, c, items, count);
+    const dit_file_piece piece = {text.data, text.used};
+    dit_status st = text.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for a table") : dit_file_write(path, &piece, 1);
+    dit_buffer_release(&text);
+    return st;
 }

@@ -5,8 +5,6 @@
 #include "suite/compare/circumstances.h"
 #include "suite/compare/comparison.h"
 
-#include "base/buffer.h"
-
 #include <stdio.h>
 
 /* Prints what changed and the verdict in words. `width` of the screen; 0: no limit. Errors: DIT_ERR_MEMORY. */
@@ -16,9 +14,10 @@ void suite_circumstances_print(const suite_circumstance *items, int count, int m
 /* The document of `compare --json` (results/schema/answers.md), the caller's. Errors: DIT_ERR_MEMORY. */
 dit_status suite_comparison_json(const suite_comparison *comparison, const suite_circumstance *items, int count,
                                  cJSON **out);
-/* Appends a heading with the verdict, a table of what changed, and the circumstances. */
-void suite_comparison_markdown(const suite_comparison *comparison, const suite_circumstance *items, int count,
-                               dit_buffer *out);
+/* Writes a heading with the verdict, a table of what changed, and the circumstances as Markdown to the file `path`.
+ * Errors: DIT_ERR_IO, DIT_ERR_MEMORY. */
+dit_status suite_comparison_markdown(const suite_comparison *comparison, const suite_circumstance *items, int count,
+                                     const char *path);
 /* "slower: 2 of 7 cases, 5 the same; 1 number changed": one sentence. */
 void suite_comparison_summary(const suite_comparison *comparison, char *out, size_t size);
 

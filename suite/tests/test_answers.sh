@@ -48,6 +48,9 @@ says 2 error expand wrong.json
 says 0 plan plan tiny.json
 says 2 error plan none.json
 says 0 run-plan run tiny.json smoke --dry-run
+says 2 error compare nothing nothing
+says 2 error gate tiny.json
+says 2 error ab tiny.json
 says 0 run run tiny.json --filter 'world_size == 1'
 says 2 run run wrong.json
 says 2 error run

@@ -125,7 +125,7 @@ more_work_is_slower() {
 ok "three times the steps are slower, in pairs" more_work_is_slower
 
 again() {
-    local names
+    local names name
     names=$(sed -n 's/^again: ditbench compare //p' out)
     # shellcheck disable=SC2086
     $ditbench compare $names >again 2>err

@@ -206,6 +206,7 @@ static dit_status answer(ab_call *call)
     call->verdict = suite_comparison_verdict(&call->comparison);
     for (int i = 0; i < call->comparison.matched_count && i < call->comparison.turned_count; i++)
         call->failed |= call->comparison.turned[i][1]->status != DIT_OUTCOME_OK;
+    if (call->markdown) DIT_TRY(suite_comparison_markdown(&call->comparison, NULL, 0, call->markdown));
     if (call->cli.json) return print_json(call);
     DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
     printf("again: ditbench compare %s %s\n", call->read[SUITE_PAIRS_OLD].name, call->read[SUITE_PAIRS_NEW].name);
@@ -242,6 +243,7 @@ int suite_verb_ab(int argc, char **argv)
         {"max-time", 0, SUITE_OPTION_DURATION, "TIME", "begin no pairs after TIME", &call.max_time_s, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.timeout_s, 0, 0},
         {"margin", 0, SUITE_OPTION_NUMBER, "PERCENT", "a smaller change is none (2)", &call.margin_percent, 0, 0},
+        {"markdown", 0, SUITE_OPTION_STRING, "FILE", "write the answer as Markdown, too", &call.markdown, 0, 0},
         {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.filter, 0, 0},
         SUITE_OPTION_SET(&call.settings),
         {0},

@@ -1,5 +1,4 @@
 /* ditbench compare: what changed between two sessions, and whether the change is real. */
-#include "base/file.h"
 #include "base/words.h"
 #include "suite/compare/comparison_print.h"
 #include "suite/console/cli.h"
@@ -63,17 +62,6 @@ static dit_status load(compare_call *call)
                                        &call->circumstance_count);
 }
 
-static dit_status write_markdown(const compare_call *call)
-{
-    dit_buffer text = {0};
-    suite_comparison_markdown(&call->comparison, call->circumstances, call->circumstance_count, &text);
-    const dit_file_piece piece = {text.data, text.used};
-    dit_status st =
-        text.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the summary") : dit_file_write(call->markdown, &piece, 1);
-    dit_buffer_release(&text);
-    return st;
-}
-
 static dit_status print_json(const compare_call *call)
 {
     cJSON *document = NULL;
@@ -85,7 +73,9 @@ static dit_status print_json(const compare_call *call)
 
 static dit_status answer(const compare_call *call)
 {
-    if (call->markdown) DIT_TRY(write_markdown(call));
+    if (call->markdown)
+        DIT_TRY(suite_comparison_markdown(&call->comparison, call->circumstances, call->circumstance_count,
+                                          call->markdown));
     if (call->cli.json) return print_json(call);
     DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
     if (call->env) suite_circumstances_print(call->circumstances, call->circumstance_count, MOST_CIRCUMSTANCES, stdout);

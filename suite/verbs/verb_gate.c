@@ -1,5 +1,4 @@
 /* ditbench gate: does this build keep to the numbers that a baseline file holds? */
-#include "base/file.h"
 #include "base/log.h"
 #include "suite/compare/baseline.h"
 #include "suite/compare/comparison_print.h"
@@ -137,17 +136,6 @@ static void print_annotations(const suite_comparison *c)
         printf("::error title=ditbench gate::%s: a case of the baseline did not run\n", c->gone[i]->label);
 }
 
-static dit_status write_markdown(const gate_call *call)
-{
-    dit_buffer text = {0};
-    suite_comparison_markdown(&call->comparison, call->circumstances, call->circumstance_count, &text);
-    const dit_file_piece piece = {text.data, text.used};
-    dit_status st =
-        text.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the summary") : dit_file_write(call->markdown, &piece, 1);
-    dit_buffer_release(&text);
-    return st;
-}
-
 static dit_status print_json(const gate_call *call)
 {
     cJSON *document = NULL;
@@ -175,7 +163,9 @@ static void print_next(const gate_call *call, int code)
 
 static dit_status answer(const gate_call *call, int code)
 {
-    if (call->markdown) DIT_TRY(write_markdown(call));
+    if (call->markdown)
+        DIT_TRY(suite_comparison_markdown(&call->comparison, call->circumstances, call->circumstance_count,
+                                          call->markdown));
     if (call->cli.json) return print_json(call);
     DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
     if (code == DIT_EXIT_GATE) suite_circumstances_print(call->circumstances, call->circumstance_count, 6, stdout);
