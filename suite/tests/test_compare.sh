@@ -27,10 +27,10 @@ one=$(session_of run1) two=$(session_of run2)
 # ---- compare ---------------------------------------------------------------------------------------------------------
 
 compares() {
-    $ditbench compare "$one" "$two" --env --markdown summary.md >out 2>err
+    $ditbench compare "$one" "$two" --env --markdown summary >out 2>err
     local code=$?
     { [ $code -eq 0 ] || [ $code -eq 5 ] || [ $code -eq 1 ]; } || { cat err; return 1; }
-    grep -q "latency_s" out && grep -q "0 of .* exact numbers changed" out && grep -q "^### ditbench: " summary.md
+    grep -q "latency_s" out && grep -q "0 of .* exact numbers changed" out && grep -q "^### ditbench: " summary
 }
 ok "two sessions of one build: no exact number changed" compares
 

@@ -16,7 +16,7 @@ static const char purpose[] =
     "Exit: 0 nothing is worse; 1 something is slower or worse; 5 something is undecided.";
 
 static const char examples[] = "ditbench compare 20260301T1 latest\n"
-                               "ditbench compare ci/baseline.json latest --markdown summary.md\n"
+                               "ditbench compare ci/baseline.json latest --markdown \"$GITHUB_STEP_SUMMARY\"\n"
                                "ditbench compare 4170609 631fa91 --metric latency_s,step_s\n"
                                "ditbench compare nvlink pcie --across platform --env";
 
