@@ -1,7 +1,4 @@
 /* Side: one side of a comparison, the cases of a session or of a baseline file with the numbers of every process.
- *
- * A side is named by a session (folder, journal, name, unique beginning, "latest"), by a baseline file, or by the commit
- * of a build: the newest whole session under results/local that was run with it.
  */
 #ifndef DIT_SUITE_COMPARE_SIDE_H
 #define DIT_SUITE_COMPARE_SIDE_H
@@ -37,8 +34,6 @@ typedef struct {
     int case_count;
 } suite_side;
 
-/* Errors: DIT_ERR_NOT_FOUND; those of reading a journal or a baseline file (DIT_ERR_JSON_*). */
-dit_status suite_side_load(const char *name, suite_side *out);
 /* The cases of a journal. Errors: those of reading it. */
 dit_status suite_side_load_session(const char *journal, const char *name, suite_side *out);
 void suite_side_release(suite_side *side);

@@ -2,6 +2,7 @@
 #include "suite/compare/baseline.h"
 #include "suite/compare/circumstances.h"
 #include "suite/compare/comparison.h"
+#include "suite/compare/named_side.h"
 
 #include "base/tests/test.h"
 

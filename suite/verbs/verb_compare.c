@@ -1,6 +1,7 @@
 /* ditbench compare: what changed between two sessions, and whether the change is real. */
 #include "base/words.h"
 #include "suite/compare/comparison_print.h"
+#include "suite/compare/named_side.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/verbs/verbs.h"

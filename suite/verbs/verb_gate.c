@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "suite/compare/baseline.h"
 #include "suite/compare/comparison_print.h"
+#include "suite/compare/named_side.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/run/run.h"
