@@ -1,4 +1,4 @@
-/* VAE: a file of workloads/vaes. */
+/* VAE: reads a file of workloads/vaes. */
 #ifndef DIT_SUITE_CATALOGUE_VAE_H
 #define DIT_SUITE_CATALOGUE_VAE_H
 
@@ -11,7 +11,7 @@ typedef struct {
     const cJSON *config;
 } suite_vae;
 
-/* Loads workloads/vaes/NAME.json. Errors as suite_model_load. release takes a zeroed one. */
+/* Loads workloads/vaes/NAME.json. Errors as suite_model_load. release accepts a zeroed one. */
 dit_status suite_vae_load(const char *name, suite_vae *out);
 void suite_vae_release(suite_vae *vae);
 

@@ -1,4 +1,4 @@
-/* Command line of one verb: a table of options in, typed values out.
+/* Command line: reads the options of one verb, by a table, into typed values.
  *
  * Every verb understands the common options (--json, --dry-run, -q, -v, --output DIR, --no-color, --help). Options may
  * stand before or after operands, "--name value" and "--name=value" are the same, and '-' and '_' are the same inside a
@@ -43,7 +43,7 @@ typedef struct {
     int min_operands, max_operands; /* max -1: any number                     */
 } suite_cli_spec;
 
-/* What was said. Strings point into argv. */
+/* The common options that were given. Strings point into argv. */
 typedef struct {
     bool json, dry_run, quiet, verbose, no_color;
     const char *output;    /* --output, NULL when not given */
@@ -53,10 +53,10 @@ typedef struct {
 
 /* The options that every verb has; a table that ends with a zeroed row. */
 const suite_option *suite_cli_common(void);
-/* Hands the spec of every later --help to `take` instead of printing it: manual page and completion are made of it.
- * NULL: prints again. */
+/* Hands the spec of every later --help to `take` instead of printing it; manual page and completion are made from it.
+ * NULL: print again. */
 void suite_cli_take_help(void (*take)(const suite_cli_spec *spec, void *context), void *context);
-/* Whether the words ask for an answer in JSON, also where they are no good command line. */
+/* True if the words ask for an answer in JSON, even if they are not a valid command line. */
 bool suite_cli_asks_for_json(int argc, char **argv);
 
 /* Parses and applies the common options (log level, NO_COLOR). Returns -1 when the verb should go on; otherwise the
@@ -67,14 +67,14 @@ void suite_cli_release(suite_cli *cli);
 /* Reports the newest error of the thread, on stdout as {"schema","error":{code,message,where,hint,notes}} with --json,
  * else on stderr, and returns its exit code. */
 int suite_cli_fail(const suite_cli *cli, dit_status status);
-/* The error document of suite_cli_fail, for verbs that put it into a larger one. */
+/* Returns the error document of suite_cli_fail, for verbs that put it into a larger one. */
 cJSON *suite_cli_error_json(void);
 /* Prints the one document of an answer on stdout, indented, with a newline; its first member is "schema":
- * "ditbench.NAME/1", or the one that it has. results/schema/answers.md describes them. Takes nothing. */
+ * "ditbench.NAME/1", or the document's own. results/schema/answers.md describes them. The caller keeps the document. */
 void suite_cli_print_json(const char *name, const cJSON *document);
-/* What a dry run would start: an array of commands, as suite_single_run gives it. */
+/* Prints what a dry run would start: an array of commands, as suite_single_run gives it. */
 void suite_cli_print_commands(const cJSON *commands);
-/* Seconds of "1.5s", "10m", "500ms", "90". Errors: DIT_ERR_USAGE. */
+/* Reads seconds from "1.5s", "10m", "500ms" or "90". Errors: DIT_ERR_USAGE. */
 dit_status suite_cli_duration(const char *text, double *seconds);
 
 #endif

@@ -1,4 +1,5 @@
-/* Devices: which accelerators this machine has for a backend, as the engine tells: the harness links none of theirs. */
+/* Devices: asks the engine which accelerators this machine has for a backend. The harness itself links no device
+ * library. */
 #ifndef DIT_SUITE_MACHINE_DEVICES_H
 #define DIT_SUITE_MACHINE_DEVICES_H
 
@@ -13,17 +14,17 @@ typedef struct {
     const cJSON *list;
 } suite_devices;
 
-/* Asks the engine (NULL: the one beside this program) once; answers are kept. No error: whatever goes wrong is the
- * reason why there are none. */
+/* Asks the engine (NULL: the one beside this program) once, and keeps the answer. It returns no error: whatever goes
+ * wrong is the reason why there are no devices. */
 void suite_devices_find(const char *engine, const char *backend, suite_devices *out);
-/* What a case asks of devices. */
+/* What a case needs of devices. */
 typedef struct {
     int ranks;
     bool shared;          /* all ranks may share one device; else each needs its own */
     int64_t memory_bytes; /* estimated peak of one rank; 0: not known                */
 } suite_device_need;
 
-/* The reason why a case cannot run on these devices, "" when it can: too few of them, or too little memory each. */
+/* Writes the reason why a case cannot run on these devices (too few, or too little memory in each), or "" if it can. */
 void suite_devices_refusal(const suite_devices *devices, const char *backend, const suite_device_need *need,
                            char out[640]);
 

@@ -1,7 +1,7 @@
-/* Environment: what this machine is and what the numbers were made with.
+/* Environment: records what this machine is and what the numbers were made with.
  *
- * Hardware facts that do not change from day to day are hashed into hardware_id; the rest (clocks, load, variables) is
- * recorded and is no part of the identity. Everything is read, nothing measured.
+ * Hardware facts that do not change from day to day are hashed into hardware_id; other facts (clocks, load, variables)
+ * are recorded, and are no part of the identity. Everything is read, nothing is measured.
  */
 #ifndef DIT_SUITE_MACHINE_ENVIRONMENT_H
 #define DIT_SUITE_MACHINE_ENVIRONMENT_H
@@ -15,7 +15,7 @@ dit_status suite_environment_hardware(cJSON **out);
 dit_status suite_environment_software(cJSON **out);
 /* {"name","version","commit","dirty"} of this suite. The caller deletes *out. */
 dit_status suite_environment_suite(cJSON **out);
-/* First line that a command prints on stdout, "" when it cannot be run. */
+/* Copies the first line that a command prints on stdout; "" when the command cannot be run. */
 void suite_environment_probe(const char *command, char *out, size_t capacity);
 
 #endif

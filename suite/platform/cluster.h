@@ -1,5 +1,5 @@
-/* Cluster: the machine that a simulated platform declares: accelerators, how those of a node are joined, adapters and
- * the fabric between nodes.
+/* Cluster: reads the machine that a simulated platform declares: accelerators, the links between those of a node,
+ * adapters, and the fabric between nodes.
  *
  * Facts live in three kinds of files: workloads/accelerators/NAME.json, the classes of links of
  * workloads/links/links.json, and the "cluster" of workloads/platforms/NAME.json, which refers to both by name. A fact
@@ -22,7 +22,7 @@ enum {
     SUITE_OUTSIDE = -1,         /* in place of a device: the fabric                      */
 };
 
-/* An accelerator. Facts that are unknown are 0. `cost` lies inside `source`; release takes a zeroed one. */
+/* An accelerator. Facts that are unknown are 0. `cost` lies inside `source`; release accepts a zeroed one. */
 typedef struct {
     dit_json source;
     const char *name, *title, *vendor;
@@ -47,7 +47,7 @@ typedef enum {
 const char *suite_link_sharing_name(suite_link_sharing sharing);
 bool suite_link_sharing_from_name(const char *name, suite_link_sharing *out);
 
-/* A class of links, with what fits found of it. */
+/* A class of links, with its fitted values. */
 typedef struct {
     char name[32], kind[32];
     suite_link_sharing sharing;
@@ -75,8 +75,8 @@ typedef struct {
     bool down;
 } suite_hop;
 
-/* Cores: a machine whose devices are the cores of one host. Ranks may outnumber them and then share them; messages are
- * copies that the ranks' cores make, so that device_link is no link of the simulation, but says how fast they copy. */
+/* Cores: a machine whose devices are the cores of one host. More ranks than cores share the cores. Messages are copies
+ * that the ranks' cores make: device_link is no link of the simulation, but says how fast the cores copy. */
 typedef enum {
     SUITE_TOPOLOGY_SWITCH,
     SUITE_TOPOLOGY_TREE,
@@ -104,18 +104,18 @@ typedef struct {
     suite_link fabric; /* of one node to the fabric; zeroed with one node    */
 } suite_cluster;
 
-/* Loads workloads/platforms/NAME.json, which must have a "cluster", and the classes it refers to. Release takes a
+/* Loads workloads/platforms/NAME.json, which must have a "cluster", and the classes it refers to. release accepts a
  * zeroed one. Errors: DIT_ERR_NOT_FOUND; DIT_ERR_UNSUPPORTED for a platform without cluster; DIT_ERR_JSON_*. */
 dit_status suite_cluster_load(const char *name, suite_cluster *out);
 /* Reads the "cluster" of a platform document that is already in memory. */
 dit_status suite_cluster_read(const dit_json *doc, suite_cluster *out);
 void suite_cluster_release(suite_cluster *cluster);
 
-/* The hops from device `from` to device `to` of one node (both below cluster->devices, different), or to the fabric
- * (SUITE_OUTSIDE, which needs NICs). Returns their number; the way back is the same hops reversed. */
+/* Lists the hops from device `from` to device `to` of one node (both below cluster->devices, different), or to the
+ * fabric (SUITE_OUTSIDE, which needs NICs). Returns their number. The way back is the list of hops reversed. */
 int suite_cluster_path(const suite_cluster *cluster, int from, int to, suite_hop out[SUITE_PATH_HOPS]);
-/* Sum of latencies, and the least bandwidth, between any two devices of the cluster: what a message alone sees. Links
- * that a path crosses twice count twice. */
+/* Return the sum of latencies, and the least bandwidth, between any two devices of the cluster, as a message alone sees
+ * them. A link that a path crosses twice counts twice. */
 void suite_cluster_pair(const suite_cluster *cluster, int from, int to, double *latency_s,
                         double *bandwidth_bytes_per_s);
 

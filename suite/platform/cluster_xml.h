@@ -1,12 +1,12 @@
-/* Platform XML: a cluster as SimGrid 3.32 reads it, for smpirun.
+/* Cluster XML: writes a cluster as SimGrid 3.32 reads it, for smpirun.
  *
- * A zone per node with all paths inside it, joined to the fabric by its gateway: text grows with the number of nodes,
- * not with its square. Hosts are device0, device1, ...; links "node0.root0". A host computes one flop a second, and
- * smpi/host-speed says the same, so that smpi_execute(seconds) takes seconds; nothing shorter is dropped
+ * Each node is a zone with all paths inside it, and a gateway joins it to the fabric. So the text grows with the number
+ * of nodes, not with its square. Hosts are device0, device1, ...; links "node0.root0". A host computes one flop a
+ * second, and smpi/host-speed says the same, so that smpi_execute(seconds) takes seconds; nothing shorter is dropped
  * (smpi/cpu-threshold). TCP's window and its acknowledgements are switched off.
  *
- * smpirun names its own network model on its command line, which no file can change: give it SUITE_SMPI_MODEL (suite/launch/launch.h) as well,
- * or its correction factors for Ethernet will bend every message.
+ * smpirun names a network model on its command line, which no file can change. Give it SUITE_SMPI_MODEL
+ * (suite/launch/launch.h), or its correction factors for Ethernet change the time of every message.
  */
 #ifndef DIT_SUITE_PLATFORM_CLUSTER_XML_H
 #define DIT_SUITE_PLATFORM_CLUSTER_XML_H
@@ -15,10 +15,10 @@
 
 #include <stdio.h>
 
-/* Writes the platform. Errors: DIT_ERR_IO. */
+/* Writes the platform file. Errors: DIT_ERR_IO. */
 dit_status suite_cluster_write_xml(const suite_cluster *cluster, FILE *file);
-/* How many ranks share a node: as few nodes as hold them, as even as it goes, as launchers with so many processes a
- * node place them: 12 ranks on two nodes of 8 are 6 and 6. */
+/* Returns how many ranks share a node. Ranks take as few nodes as can hold them, as evenly as possible, which is where
+ * launchers place them: 12 ranks on two nodes of 8 are 6 and 6. */
 int suite_cluster_ranks_per_node(const suite_cluster *cluster, int ranks);
 /* Writes the hosts of ranks 0..ranks-1, one a line: one node after the other, as many ranks on each as above.
  * Errors: DIT_ERR_CONSTRAINT_PLATFORM with more ranks than devices, DIT_ERR_IO. */

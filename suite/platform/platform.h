@@ -1,8 +1,8 @@
-/* Platform: a file of workloads/platforms: which backend and launcher a workload's cases use, and how many devices with
- * how much memory they may count on.
+/* Platform: reads a file of workloads/platforms: which backend and launcher a workload's cases use, and how many
+ * devices with how much memory they have.
  *
- * Reading a platform starts no program: what only the engine can tell of this machine's devices is asked when a case is
- * to run (suite/machine/devices.h).
+ * Reading a platform starts no program: the engine is asked about this machine's devices when a case is to
+ * run (suite/machine/devices.h).
  */
 #ifndef DIT_SUITE_PLATFORM_PLATFORM_H
 #define DIT_SUITE_PLATFORM_PLATFORM_H
@@ -22,14 +22,14 @@ typedef struct {
     bool share_devices;     /* ranks may share one, for tests                                         */
 } suite_platform;
 
-/* Loads workloads/platforms/NAME.json and resolves "auto" on this machine; of a simulated platform devices and memory
- * are those of its cluster (suite/platform/cluster.h). Errors as suite_model_load. */
+/* Loads workloads/platforms/NAME.json and resolves "auto" on this machine; a simulated platform has the devices and the
+ * memory of its cluster (suite/platform/cluster.h). Errors as suite_model_load. */
 dit_status suite_platform_load(const char *name, suite_platform *out);
 
-/* Whether a backend computes on devices: a platform of such a backend counts ranks by devices, and its cases have a
+/* True if a backend computes on devices. A platform of such a backend counts ranks by devices, and its cases have a
  * dtype. */
 bool suite_backend_is_device(const char *backend);
-/* The shipped platform of a backend, for cases that no workload places. */
+/* Returns the shipped platform of a backend, for cases that no workload places. */
 const char *suite_backend_platform(const char *backend);
 
 #endif

@@ -1,5 +1,5 @@
-/* Profile: what the harness must know of a software stack, a file of workloads/profiles. Its times are read where they
- * are used, by the cost model (kernels/cost/read.h).
+/* Profile: reads what the harness must know about a software stack from a file of workloads/profiles. The cost model
+ * reads its times (kernels/cost/read.h).
  */
 #ifndef DIT_SUITE_PLATFORM_PROFILE_H
 #define DIT_SUITE_PLATFORM_PROFILE_H
@@ -19,8 +19,8 @@ typedef struct {
  * Errors: DIT_ERR_NOT_FOUND with the nearest name as hint; DIT_ERR_JSON_*. */
 dit_status suite_profile_load(const char *name, suite_profile *out);
 
-/* The member NAME of "profiles" in a session's first line (results/schema/journal.schema.json): adds it, and reads it
- * again. Reading errors: DIT_ERR_NOT_FOUND when the line does not tell of that profile. */
+/* Write and read the member NAME of "profiles" in a session's first line (results/schema/journal.schema.json). Errors
+ * of reading: DIT_ERR_NOT_FOUND when the line does not describe that profile. */
 dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles);
 dit_status suite_profile_from_session(const cJSON *session, const char *name, suite_profile *out);
 

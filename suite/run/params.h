@@ -1,4 +1,4 @@
-/* Params: what a run is asked for, and what it says of what it did. */
+/* Params: holds what a caller asks of a run, and what the run reports. */
 #ifndef DIT_SUITE_RUN_PARAMS_H
 #define DIT_SUITE_RUN_PARAMS_H
 

@@ -1,4 +1,4 @@
-/* State: what one run knows, and the steps that its files share. Private to suite/run. */
+/* State: holds what one run knows, and declares the steps that its files share. Private to suite/run. */
 #ifndef DIT_SUITE_RUN_STATE_H
 #define DIT_SUITE_RUN_STATE_H
 
@@ -37,56 +37,60 @@ typedef struct {
     suite_contention contention;                    /* while it ran; unknown of a simulation */
 } suite_run_paths;
 
-/* ---- state.c: before anything runs ---------------------------------------------------------------------------------- */
+/* ---- state.c: before anything runs
+ * ---------------------------------------------------------------------------------- */
 
 void suite_run_release(suite_run_state *run);
 dit_status suite_run_init(suite_run_state *run, const suite_run_params *params, suite_signals *signals,
                           suite_run_summary *summary);
 int suite_run_count_simulated(const suite_schedule *schedule);
-/* What the planned cases need of this machine, before anything is run. */
+/* Checks what the planned cases need of this machine, before anything is run. */
 dit_status suite_run_find_programs(suite_run_state *run);
 /* Loads and plans the workload, and finds what it needs of this machine. */
 dit_status suite_run_plan(suite_run_state *run, const char *workload);
 /* Makes the session: the folder, the lock, the plan, the first line, in this order, so that what is half made is never
  * run. */
 dit_status suite_run_begin(suite_run_state *run);
-/* Places for what is known of each item and case, all still unknown. */
+/* Makes places for what is known about each item and case; nothing is known yet. */
 dit_status suite_run_make_tables(suite_run_state *run);
 void suite_run_note_status(suite_run_state *run, int index, dit_outcome status);
 
-/* ---- lines.c: lines of the journal ---------------------------------------------------------------------------------- */
+/* ---- lines.c: lines of the journal
+ * ---------------------------------------------------------------------------------- */
 
-/* A line of this kind, the caller's; NULL without memory. */
+/* Makes a line of this kind, which the caller owns; NULL without memory. */
 cJSON *suite_run_start_line(const char *kind);
 /* Appends and deletes the line. */
 dit_status suite_run_finish_line(suite_run_state *run, cJSON *line, dit_status st);
-/* What laid values over the files of machines and software; nothing when nothing did. */
+/* Adds which calibration laid values over the data files; adds nothing where none did. */
 dit_status suite_run_add_calibration(cJSON *simulation, const suite_calibration *calibration);
-/* The session line, and those of dropped cells and published points, as far as the journal lacks them. */
+/* Writes the session line, and the lines of dropped cells and published points, as far as the journal lacks them. */
 dit_status suite_run_write_head(suite_run_state *run);
 dit_status suite_run_write_resume(suite_run_state *run);
 dit_status suite_run_write_end(suite_run_state *run, bool complete, const char *reason);
-/* An iteration far from the others: what ran beside it, and no property of the case. */
+/* Warns of an iteration far from the others, which shows what ran beside it and no property of the case. */
 dit_status suite_run_warn_of_outlier(cJSON *line, const suite_outcome *outcome);
 dit_status suite_run_add_contention(cJSON *line, const suite_contention *contention);
 dit_status suite_run_fill_result_line(cJSON *line, const suite_case *one, const suite_run_item *item,
                                       suite_outcome *outcome);
 
-/* ---- items.c: one item, simulated items, all items ------------------------------------------------------------------ */
+/* ---- items.c: one item, simulated items, all items
+ * ------------------------------------------------------------------ */
 
-/* What to start for an item, and where it finds and leaves its files. */
+/* Fills what to start for an item, and where it finds and leaves its files. */
 dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_run_item *item, suite_run_paths *paths,
                                       suite_launch_plan *out);
-/* A case of devices that this machine does not have, or not enough of, is skipped with the reason. */
+/* Skips a case, with the reason, if this machine has none or too few of the devices that it needs. */
 bool suite_run_is_skipped(const suite_run_state *run, const suite_case *one, suite_outcome *outcome);
 /* Counts outcomes into the summary. */
 void suite_run_fill_summary(suite_run_state *run);
 /* Runs item `index` to its end and journals it. */
 dit_status suite_run_one(suite_run_state *run, int index);
-/* Runs what is not done yet: measured items one after the other, simulated ones several at a time. */
+/* Runs the items that are not done yet: measured items one after the other, simulated ones several at a time. */
 dit_status suite_run_items(suite_run_state *run);
 
-/* ---- preview.c: commands only --------------------------------------------------------------------------------------- */
+/* ---- preview.c: commands only
+ * --------------------------------------------------------------------------------------- */
 
 /* Prints the plan with its commands; an unwritten session is called SESSION. */
 dit_status suite_run_preview(suite_run_state *run);

@@ -1,4 +1,4 @@
-/* History: a session's journal in memory, checked, with the newest result of each (case, process) marked. */
+/* History: reads a session's journal into memory, checks it, and marks the newest result of each (case, process). */
 #ifndef DIT_SUITE_SESSION_HISTORY_H
 #define DIT_SUITE_SESSION_HISTORY_H
 
@@ -31,13 +31,13 @@ dit_status suite_history_load(const char *journal_path, suite_history *out);
 /* The visitor, for suite_journal_open: collects into a suite_history *. Call suite_history_finish afterwards. */
 dit_status suite_history_visit(void *history, int line, const dit_json *document);
 void suite_history_finish(suite_history *history);
-/* The newest result of (case, process), or NULL. */
+/* Returns the newest result of (case, process), or NULL. */
 const suite_history_result *suite_history_find(const suite_history *history, const char *case_id, int process);
 void suite_history_release(suite_history *history);
 
-/* Median over the steady iterations of a result's record, in ns; negative when there is none. */
+/* Returns the median over the steady iterations of a result's record, in ns; negative when there is none. */
 double suite_history_latency_ns(const cJSON *result);
-/* The same of a record itself, which may be NULL. */
+/* Returns that median for a record, which may be NULL. */
 double suite_record_latency_ns(const cJSON *record);
 
 #endif

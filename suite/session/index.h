@@ -1,9 +1,9 @@
-/* Index: an SQLite table of sessions and results, for listing and history.
+/* Index: keeps an SQLite table of sessions and results, for listing and history.
  *
  * Journals are the truth; the index can be deleted at any time. It lies beside the sessions
  * (results/local/index.sqlite) and is brought up to date before it is read: sessions whose journal has another size or
- * time are read again, those that are gone are forgotten, and a file that is not a sound database is made anew. Whoever
- * only reads writes nothing: what the file lacks is then read into memory.
+ * time are read again, sessions that are gone are forgotten, and a file that is not a sound database is made anew. A
+ * caller who only reads writes nothing: what the file lacks is then read into memory.
  */
 #ifndef DIT_SUITE_SESSION_INDEX_H
 #define DIT_SUITE_SESSION_INDEX_H
@@ -23,8 +23,8 @@ typedef struct {
 } suite_index_session;
 typedef void (*suite_index_visit)(void *context, const suite_index_session *row);
 
-/* The sessions under `root`, as they are now, in memory: nothing is written, and without an index that can be read
- * every journal is. A folder that is not there has no sessions. Errors: DIT_ERR_IO, DIT_ERR_MEMORY. */
+/* Reads the sessions under `root`, as they are now, into memory, and writes nothing. Without a readable index it reads
+ * every journal. A folder that does not exist has no sessions. Errors: DIT_ERR_IO, DIT_ERR_MEMORY. */
 dit_status suite_index_read(const char *root, suite_index **out);
 /* Brings the file under `root` up to date (creates, repairs), so that reading is fast. Errors: DIT_ERR_IO where it
  * cannot be written, which is no harm. */

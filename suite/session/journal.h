@@ -1,9 +1,10 @@
-/* Journal: the truth about a session, append-only JSON Lines, one event a line.
+/* Journal: writes and reads the truth about a session, as append-only JSON Lines with one event in a line.
  *
  * A line is {"hash":"H",BODY where {BODY is the canonical JSON of the event (with "prev", the hash of the line before)
  * and H the XXH3-128 of those bytes; the first line's prev is 32 zeros. So any changed byte is found without parsing,
  * and a removed or swapped line breaks the chain. A line is written by one write and fsync; a last line without its
- * newline is torn: it never happened, and opening for append cuts it off. A damaged line elsewhere is an error.
+ * newline is torn: it counts as never written, and opening for append cuts it off. A damaged line elsewhere is an
+ * error.
  */
 #ifndef DIT_SUITE_SESSION_JOURNAL_H
 #define DIT_SUITE_SESSION_JOURNAL_H
@@ -16,7 +17,7 @@ typedef struct suite_journal suite_journal;
 /* One line as read. `line` counts from 1; `document` belongs to the reader and lives until the visit returns. */
 typedef dit_status (*suite_journal_visit)(void *context, int line, const dit_json *document);
 
-/* Where reading ended. */
+/* The place where reading ended. */
 typedef struct {
     int lines;     /* sound lines                           */
     int64_t bytes; /* up to the end of the last sound line  */

@@ -1,4 +1,4 @@
-/* Plan: the order in which the cases of a workload run. */
+/* Plan: decides the order in which the cases of a workload run. */
 #ifndef DIT_SUITE_SESSION_PLAN_H
 #define DIT_SUITE_SESSION_PLAN_H
 
@@ -10,8 +10,9 @@ typedef struct {
 } suite_run_item;
 /* Randomised blocks: block p holds process p of every case in a shuffled order (seeded); within block 0 the one-rank
  * references and the oracles come first so that later cases can state their distance to them. An oracle is no
- * measurement: it has one process. Neither is a simulation, which gives the same again: one process, behind the others
- * of block 0, so that none runs beside a measurement, those that send most first. *items from malloc. */
+ * measurement, so it has one process. A simulation gives equal results each time, so it has one process too;
+ * simulations stand behind the other cases of block 0, so that none runs beside a measurement, those that send most
+ * first. *items from malloc. */
 dit_status suite_plan(const suite_workload *workload, suite_run_item **items, int *count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Result table: the cases of a session as a table that a person reads or a program takes as CSV.
+/* Result table: prints the cases of a session as a table for people or as CSV for programs.
  *
  * A column is a row of the list in result_table.c, or any metric (`images_per_hour`) or tag (`profile`) by its name.
  */
@@ -15,10 +15,10 @@ typedef struct {
     int width;           /* of the screen; 0: no limit; CSV knows none                                   */
 } suite_result_table;
 
-/* Whether there are such columns, before anything is printed. Errors: as below. */
+/* Checks that there are such columns, before anything is printed. Errors: as below. */
 dit_status suite_result_table_check(const suite_result_table *params, const suite_results *results);
-/* Prints them all; `results` are sorted anew when that is asked. Errors: DIT_ERR_NOT_FOUND for a column that there is
- * not, with the nearest and the list; DIT_ERR_MEMORY. */
+/* Prints all cases; sorts `results` anew where the options ask for it. Errors: DIT_ERR_NOT_FOUND for a column that does
+ * not exist, with the nearest name and the list; DIT_ERR_MEMORY. */
 dit_status suite_result_table_print(const suite_result_table *params, suite_results *results, FILE *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Results: the cases of a session in the order in which one compares them, with printed numbers beside them. */
+/* Results: reads the cases of a session, in the order in which a person compares them, with published numbers beside
+ * them. */
 #ifndef DIT_SUITE_SESSION_RESULTS_H
 #define DIT_SUITE_SESSION_RESULTS_H
 
@@ -23,13 +24,13 @@ typedef struct {
 dit_status suite_results_load(const char *journal, suite_results *out);
 void suite_results_release(suite_results *results);
 
-/* "u2 r2", "pp4 M4 W0", "oracle pp M4 W1": how the case shares its work, as its label says it. */
+/* Writes how the case shares its work, as its label says it: "u2 r2", "pp4 M4 W0", "oracle pp M4 W1". */
 void suite_result_mesh(const report_case *kase, char *out, size_t size);
-/* Tags, other than size, ranks and method, in which cases of one model differ; at most `most` names. Returns how many.
- * Static strings. */
+/* Lists tags, other than size, ranks and method, in which cases of one model differ; at most `most` names, which are
+ * static strings. Returns how many. */
 int suite_results_varying(const suite_results *results, const char **names, int most);
 
-/* Prints "every case: platform 8xl40, steps 28, ...": settings that no case differs in; nothing without cases. */
+/* Prints the settings that all cases share: "every case: platform 8xl40, steps 28, ..."; nothing without cases. */
 void suite_results_print_settings(const suite_results *results, FILE *out);
 /* Prints a line for each case that gave no number, with the reason, at most `most`. */
 void suite_results_print_failures(const suite_results *results, FILE *out, int most);

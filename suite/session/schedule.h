@@ -1,4 +1,4 @@
-/* Schedule: the resolved cases of a session and the order in which they run, kept in the session's plan.json.
+/* Schedule: keeps the resolved cases of a session, and the order in which they run, in the session's plan.json.
  *
  * It is written before the journal's first line, which holds its hash: a resumed run does exactly what was planned,
  * even when workload files have changed since.

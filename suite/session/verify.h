@@ -1,4 +1,4 @@
-/* Verify: does a session still say what was measured?
+/* Verify: checks that a session still says what was measured.
  *
  * Recomputes everything that can be: the hash chain, every case id, the plan's hash, each aggregate of a record from
  * its ranks, the bytes from the closed form, the digest of the stored latents, and that files and journal
@@ -17,12 +17,13 @@ typedef struct {
 /* Called for each problem; `place` is "journal.jsonl:12" or a file inside the session. */
 typedef void (*suite_verify_report)(void *context, const char *place, dit_status code, const char *message);
 
-/* Checks all of it; problems are reported, not returned. Errors: DIT_ERR_IO when the journal cannot be opened. */
+/* Checks the whole session. Problems are reported, not returned. Errors: DIT_ERR_IO when the journal cannot be
+ * opened. */
 dit_status suite_verify_session(const suite_session *session, suite_verify_report report, void *context,
                                 suite_verify_summary *out);
 
-/* Hex XXH3-128 of the raw bytes of tensor `name` of a .safetensors file. Errors: DIT_ERR_IO, DIT_ERR_SAFETENSORS_*,
- * DIT_ERR_TENSOR_MISSING. */
+/* Writes the hex XXH3-128 of the raw bytes of tensor `name` of a .safetensors file. Errors: DIT_ERR_IO,
+ * DIT_ERR_SAFETENSORS_*, DIT_ERR_TENSOR_MISSING. */
 dit_status suite_verify_digest(const char *path, const char *name, char out[33]);
 
 #endif

@@ -1,11 +1,11 @@
-/* Simulator: simulations of points' cases, each distinct case once, several at a time. */
+/* Prediction cache: simulates the cases of published points, each distinct case once, several at a time. */
 #ifndef DIT_SUITE_SIMULATE_PREDICTION_CACHE_H
 #define DIT_SUITE_SIMULATE_PREDICTION_CACHE_H
 
 #include "suite/simulate/published_points.h"
 #include "suite/simulate/simulate.h"
 
-/* Zeroed but for `params`. Release takes a zeroed one. */
+/* Zeroed but for `params`. release accepts a zeroed one. */
 typedef struct {
     suite_simulate_params params;
     int at_once; /* simulations; 0: as many as there are cores */
@@ -14,12 +14,12 @@ typedef struct {
 } suite_simulator;
 void suite_simulator_release(suite_simulator *simulator);
 
-/* What became of a simulation: `done` of `total` are over. A status that it returns ends everything. */
+/* Is told what became of a simulation; `done` of `total` are over. An error that it returns ends everything. */
 typedef dit_status (*suite_simulator_told)(void *context, int done, int total);
 
-/* Simulates those of the cases that are not known yet; `told` (NULL: nobody) hears of each that is over. A case whose
- * simulation fails is known, too. Errors: DIT_ERR_INTERRUPTED, DIT_ERR_ENVIRONMENT, DIT_ERR_IO, DIT_ERR_MEMORY, and
- * what `told` returned. */
+/* Simulates the cases that are not known yet, and calls `told` (may be NULL) after each. A case whose simulation fails
+ * is known, too. Errors: DIT_ERR_INTERRUPTED, DIT_ERR_ENVIRONMENT, DIT_ERR_IO, DIT_ERR_MEMORY, and what `told`
+ * returned. */
 dit_status suite_simulator_run(suite_simulator *simulator, const suite_point_case *const *cases, int count,
                                suite_simulator_told told, void *context);
 bool suite_simulator_knows(const suite_simulator *simulator, const suite_point_case *one);

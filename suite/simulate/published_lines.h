@@ -1,7 +1,7 @@
-/* Published lines: the published numbers that a workload wants beside its results, as the journal keeps them.
+/* Published lines: makes journal lines of the published numbers that a workload wants beside its results.
  *
- * A line has the tags that a case of the same run would have, so that a figure can place it, and names the case of the
- * session that is the same, if there is one. Times are of whole images or clips, whatever the source prints.
+ * A line has the tags that a case of its run would have, so that a figure can place it. If the session has a case that
+ * equals the point, the line names it. Times are of whole images or clips, whatever the source prints.
  */
 #ifndef DIT_SUITE_SIMULATE_PUBLISHED_LINES_H
 #define DIT_SUITE_SIMULATE_PUBLISHED_LINES_H

@@ -1,4 +1,5 @@
-/* Points: published numbers as cases that can be simulated, and how near the simulation comes.
+/* Published points: makes published numbers into cases that can be simulated, and computes how near the simulation
+ * comes.
  *
  * A point is understood when it says enough to be one case: a metric of time, a model and a machine that we have, size,
  * steps and degrees. Everything else is skipped with a code and words. Understood points are handed to a predictor;
@@ -48,7 +49,7 @@ typedef enum {
 const char *suite_skip_code(suite_skip skip);
 const char *suite_skip_text(suite_skip skip);
 
-/* What a predictor gets: one case on one machine. */
+/* What a predictor is given: one case on one machine. */
 typedef struct {
     const suite_published_point *published;
     const char *platform, *profile; /* names of a platform and of a software profile                        */
@@ -60,7 +61,7 @@ typedef struct {
  * DIT_ERR_ENVIRONMENT end everything; any other is about this case alone. */
 typedef dit_status (*suite_predictor)(const suite_point_case *one, double *seconds, void *context);
 
-/* A point as it was understood. Pointers lie in the file, the names and `workload`. release takes a zeroed one. */
+/* A point as it was understood. Pointers lie in the file, the names and `workload`. release accepts a zeroed one. */
 typedef struct {
     const suite_published_point *published;
     suite_skip skip;
@@ -79,18 +80,18 @@ typedef struct {
     int case_count;
 } suite_point;
 
-/* `profile` NULL: what the point's run time stands for. Being skipped is no error. Errors: DIT_ERR_MEMORY, and what is
- * wrong with our own data files. */
+/* Understands a point. `profile` NULL: the profile of the point's run time. A point that is skipped is no error.
+ * Errors: DIT_ERR_MEMORY, and mistakes in our own data files. */
 dit_status suite_point_understand(const suite_published_names *names, const suite_published_point *published,
                                   const char *profile, suite_point *out);
 void suite_point_release(suite_point *point);
 
-/* Whether `expression` ("model == 'flux.1-dev' && gpus <= 8") holds. It sees index, status, reason, model, source,
+/* Says whether `expression` ("model == 'flux.1-dev' && gpus <= 8") holds. It sees index, status, reason, model, source,
  * metric, method, mesh, hardware, interconnect, platform, profile, runtime, provenance, resolution, width_px,
  * height_px, frames, steps, batch, tokens, heads, head_dim, gpus and value; what is not stated is '' or 0. Errors:
  * DIT_ERR_EXPRESSION. */
 dit_status suite_point_test(const suite_point *point, const char *expression, bool *out);
-/* Whether it fails by what was printed alone, so that the point need not be understood. */
+/* Says whether the expression fails by what was printed alone, so that the point need not be understood. */
 bool suite_point_ruled_out(const suite_published_point *published, const char *expression);
 
 /* What became of a point. */
@@ -109,12 +110,12 @@ typedef struct {
     char label[256];            /* for people                                         */
 } suite_point_result;
 
-/* Asks the predictor about every case of a point that is not skipped; the least time counts. `predict` NULL: *out tells
- * what was understood, nothing is predicted. Errors: those that end everything. */
+/* Asks the predictor about every case of a point that is not skipped; the least time counts. With `predict` NULL, *out
+ * says how the point was understood, and nothing is predicted. Errors: those that end everything. */
 dit_status suite_point_predict(const suite_point *point, suite_predictor predict, void *context,
                                suite_point_result *out);
 
-/* Whether a case of the point is one that values were fitted on, in whatever file or row that one stood. */
+/* True if values were fitted on a case of the point, whatever file or row that case came from. */
 bool suite_point_in_fit(const suite_point *point, const suite_calibration *calibration);
 
 /* ---- how near ---------------------------------------------------------------------------------------------------- */

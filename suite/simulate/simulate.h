@@ -1,7 +1,8 @@
-/* Simulate: a case on a cluster, by the engine that smpicc compiled (ditbench-engine-sim) under smpirun.
+/* Simulate: runs a case on a simulated cluster, with the engine that smpicc compiled (ditbench-engine-sim) under
+ * smpirun.
  *
- * The cluster becomes SimGrid's XML and a file of hosts, the case gets "simulation": where the cost model's parameters
- * are and what the group's links are like. What comes back is virtual time.
+ * The cluster becomes SimGrid's XML and a file of hosts. The case gets "simulation", which says where the cost model's
+ * parameters are and what the links are like. The times that come back are virtual.
  */
 #ifndef DIT_SUITE_SIMULATE_SIMULATE_H
 #define DIT_SUITE_SIMULATE_SIMULATE_H
@@ -21,7 +22,7 @@ typedef struct {
     const suite_calibration *calibration; /* laid over accelerator, profile and links; NULL: nothing */
 } suite_simulate_params;
 
-/* What came back. Bytes and memory are those of the element, of the rank that has most. */
+/* What came back. Bytes and memory are counted in the dtype, for the rank that has most. */
 typedef struct {
     double seconds;
     int64_t steps; /* that were simulated; the rest repeated */
@@ -30,7 +31,8 @@ typedef struct {
 
 /* Finds smpirun and the engine. Errors: DIT_ERR_ENVIRONMENT with what to install or build. */
 dit_status suite_simulate_check(const suite_simulate_params *params);
-/* Path of the engine: `given`, else ditbench-engine-sim beside the running program. Errors: DIT_ERR_ENVIRONMENT. */
+/* Finds the path of the engine: `given`, else ditbench-engine-sim beside the running program. Errors:
+ * DIT_ERR_ENVIRONMENT. */
 dit_status suite_simulate_engine(const char *given, char out[SUITE_PATH]);
 /* Leaves in `folder`, which exists, what the launcher smpirun starts from: platform.xml, hosts, accelerator.json,
  * profile.json and case.json, which is `document` with "simulation". Needs no SimGrid. Errors: DIT_ERR_NOT_FOUND,

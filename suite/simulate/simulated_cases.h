@@ -1,7 +1,7 @@
-/* Batch: cases of simulated platforms, several at a time, each judged as it ends.
+/* Simulated cases: runs cases of simulated platforms, several at a time, and judges each as it ends.
  *
  * A simulation takes one core and its result does not depend on what runs beside it. Each is prepared and run in a
- * process of its own (suite/launch/process_pool.h); what it left in its folder is judged in the caller's.
+ * process of its own (suite/launch/process_pool.h); the caller's process judges the files that it left.
  */
 #ifndef DIT_SUITE_SIMULATE_SIMULATED_CASES_H
 #define DIT_SUITE_SIMULATE_SIMULATED_CASES_H
@@ -32,15 +32,15 @@ typedef struct {
     void *context;
 } suite_batch;
 
-/* Runs them all; returns DIT_OK after a signal, too, which `signals` tells of. Errors: DIT_ERR_IO, DIT_ERR_MEMORY,
- * DIT_ERR_ENVIRONMENT, and what `done` returned. What is wrong with one case is its outcome. */
+/* Runs all cases. Returns DIT_OK after a signal, too; `signals` tells of it. Errors: DIT_ERR_IO, DIT_ERR_MEMORY,
+ * DIT_ERR_ENVIRONMENT, and what `done` returned. A failure of one case is its outcome. */
 dit_status suite_batch_run(const suite_batch *batch);
 
-/* How the launcher smpirun starts a case in `out_dir`. `engine` gets the path. Errors: those of suite_simulate_engine
- * and suite_platform_load. */
+/* Says how the launcher smpirun starts a case in `out_dir`; `engine` gets the path. Errors: those of
+ * suite_simulate_engine and suite_platform_load. */
 dit_status suite_batch_plan(const suite_case *one, const char *out_dir, char engine[SUITE_PATH],
                             suite_launch_plan *out);
-/* Leaves in `out_dir` what that needs. */
+/* Leaves in `out_dir` the files that the launcher needs. */
 dit_status suite_batch_prepare(const suite_case *one, const suite_calibration *calibration, const char *out_dir);
 
 #endif

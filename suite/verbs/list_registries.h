@@ -1,4 +1,5 @@
-/* List registries: rows for `ditbench list` of what the programs themselves know by name. Private to verb_list.c. */
+/* List registries: makes rows for `ditbench list` of what the programs themselves know by name. Private to
+ * verb_list.c. */
 #ifndef DIT_SUITE_VERBS_LIST_REGISTRIES_H
 #define DIT_SUITE_VERBS_LIST_REGISTRIES_H
 

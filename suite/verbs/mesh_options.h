@@ -1,5 +1,5 @@
-/* Mesh options: the options by which a verb is told about degrees, pipelines and displaced patches, spelled as
- * documents and as xDiT spell them, and the configuration they amount to.
+/* Mesh options: declares the options of degrees, pipelines and displaced patches, as documents and as xDiT spell them,
+ * and makes a configuration of them.
  */
 #ifndef DIT_SUITE_VERBS_MESH_OPTIONS_H
 #define DIT_SUITE_VERBS_MESH_OPTIONS_H
@@ -9,11 +9,11 @@
 
 enum { SUITE_DEGREE_OPTIONS = 2 * DIT_AXIS_COUNT, SUITE_DISPLACED_OPTIONS = 5 };
 
-/* Fills one row for the degree of each axis, and one more where xDiT has another name for it; no ending one. The degrees
- * are 0 before and where nothing was said. Returns how many rows there are, at most SUITE_DEGREE_OPTIONS. */
+/* Fills one row for the degree of each axis, and one more where xDiT has another name for it; no ending row. A degree
+ * that is not given stays 0. Returns how many rows there are, at most SUITE_DEGREE_OPTIONS. */
 int suite_degree_options(int64_t degree[DIT_AXIS_COUNT], suite_option *options);
 
-/* What was said; begin with SUITE_DISPLACED_UNSAID. */
+/* The values that were given; begin with SUITE_DISPLACED_UNSAID. */
 typedef struct {
     int64_t num_pipeline_patch, warmup_steps; /* 0, -1: not said */
     double patch_fraction;                    /* 0: not said     */
@@ -24,9 +24,10 @@ typedef struct {
         .warmup_steps = -1                                                                                             \
     }
 
-/* Fills SUITE_DISPLACED_OPTIONS rows; no ending one. */
+/* Fills SUITE_DISPLACED_OPTIONS rows; no ending row. */
 void suite_displaced_options(suite_displaced *displaced, suite_option *options);
-/* Sets what pipelines and patches are configured by; the degrees of `out` are set already. What means nothing on this mesh is noted in the log and left out. Errors: DIT_ERR_USAGE. */
+/* Sets the options of pipelines and patches in `out`, whose degrees are set already. An option without effect on this
+ * mesh is noted in the log and left out. Errors: DIT_ERR_USAGE. */
 dit_status suite_displaced_settle(const suite_displaced *displaced, dit_parallel *out);
 
 #endif

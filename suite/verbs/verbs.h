@@ -1,4 +1,4 @@
-/* Verbs: the one list of what `ditbench` can do. A verb is one file, verb_NAME.c, and one row here.
+/* Verbs: lists what `ditbench` can do. This is the one list. A verb is one file, verb_NAME.c, and one row here.
  *
  * suite_verb_NAME gets the arguments from its own name on (argv[0] is the verb) and returns the process exit code.
  */
