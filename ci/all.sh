@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that can be tested here: all tests in their long form, those of a commit under AddressSanitizer and
-# UndefinedBehaviorSanitizer, then the fuzzers. Later stages run also when an earlier one failed.
+# Tests everything that can be tested here: all tests in their long form, then the tests of a commit under
+# AddressSanitizer and UndefinedBehaviorSanitizer, then the fuzzers. A stage that fails does not stop the later ones.
 # Usage: ci/all.sh [BUILD [STAGE]...]      (build; stages: tests asan fuzz)
 # Environment: that of ci/test.sh; FUZZ_SECONDS for each fuzzer (60). Says what each stage took; the last line sums up
 # `N passed, N failed, N skipped`, a fuzzer as one test. Exit: 0 nothing failed; 1 otherwise; 2 an unknown stage.
@@ -29,7 +29,7 @@ stage_fuzz() {
     [ "$status" -eq 77 ] || return "$status"
 }
 
-# The last line of a stage counts; one that fails without counting is a failure more.
+# The last line of a stage has its counts. A stage that fails without counts adds one failure.
 count() { # status
     local line p f s
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs workloads, one session each, draws each session, and ends with the path of one page over all of them.
 # Usage: ci/bench.sh [--estimate] [BUILD [WORKLOAD]...]      (build; workloads: those of ci/bench.list)
-#   --estimate   says what would be run and how long it would take here, and runs nothing
-# Environment: LONG=1 also what is long; DITBENCH_BENCH_QUICK=1 smoke alone. On a machine with a GPU part of gpu/single
-# is run, too. Without SimGrid the papers' figures are left out, and the line that says so has the command.
-# Exit: that of the first run that did not end with 0; else 4 when a page cannot be drawn. A claim that does not hold is
-# said in the report and is no failure here: `ditbench report` exits with 1 for it.
+#   --estimate   prints what would be run and how long it would take here, and runs nothing
+# Environment: LONG=1 adds the long workloads; DITBENCH_BENCH_QUICK=1 runs the smoke workload alone. A machine with a GPU
+# also runs part of gpu/single. Without SimGrid the papers' figures are left out; a line says so, with the command.
+# Exit: that of the first run that did not end with 0; else 4 when a page cannot be drawn. A claim that does not hold
+# stands in the report and is no failure here: `ditbench report` exits with 1 for it.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 only_estimate=0
@@ -53,7 +53,7 @@ fi
 calibration_of() { # file, key
     sed -n "s/^calibration.* $2=\([0-9.]*\).*/\1/p" "$1" | head -n 1
 }
-# What one core does in a linear layer, and how long it counts: half a second each.
+# Measures the GFLOP/s of one core in a linear layer, and the seconds in which the shell counts; half a second each.
 calibrate() {
     local i TIMEFORMAT=%R
     gflops=$("$program" kernels --time --threads 1 --filter 'rows=256 n=3456' 2>/dev/null |
@@ -61,8 +61,8 @@ calibrate() {
     count_s=$({ time for ((i = 0; i < 200000; i++)); do :; done; } 2>&1 | tr , .)
     cores=$(nproc)
 }
-# NAME KIND SECONDS of every workload of this run as it is expected here: from the last run here where it has the
-# workload, else from the list, by the speed then and now. "-" for what neither knows.
+# Prints NAME KIND SECONDS for every workload of this run, as expected here: from the last run here if it has the
+# workload, else from the list, scaled by the speed then and now; "-" where neither has it.
 expect() {
     local name file
     for name in "${workloads[@]}"; do
@@ -81,8 +81,8 @@ expect() {
 expected=$(mktemp) answers=$(mktemp)
 trap 'rm -f "$expected" "$answers"' EXIT
 
-# How long the workloads from number FIRST on take, by what is expected and how the ones before compared with it, of
-# their kind.
+# Prints how long the workloads from number FIRST on will take: the expected seconds, scaled by how long earlier workloads
+# of their kind took beside what was expected of them.
 left_s() { # first
     awk -v first="$1" 'FILENAME == ARGV[1] { took[$1] = $2; next }
         ($1 in took) && $3 > 0 { real[$2] += took[$1]; guess[$2] += $3 }
@@ -108,10 +108,10 @@ say_estimate() {
 result=0
 keep_first() { [ "$result" -ne 0 ] || result=$1; }
 
-# Paths below this folder are shown from here.
+# Prints text with paths below this folder as relative ones.
 show() { printf '%s\n' "$1" | awk -v here="$PWD/" '{ while (at = index($0, here)) $0 = substr($0, 1, at - 1) substr($0, at + length(here)); print }'; }
 
-# Runs one and draws it; a simulated one without a line for every case.
+# Runs and draws one workload; a simulated one without a line for every case.
 take() { # name
     local options=() answer session
     case $(kind_of "$1") in
@@ -130,7 +130,7 @@ take() { # name
     esac
 }
 
-# For the next run here: workloads of this run, and those of earlier ones that it had not.
+# Keeps seconds for the next run here: those of this run, and those of earlier runs for workloads that it did not have.
 keep_times() {
     local seconds name
     {

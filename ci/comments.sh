@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Looks for comments and pages that a reader could not follow. Needs no tool but awk and git.
+# Finds comments and pages that a reader could not follow. Needs no tool but awk and git.
 # Usage: ci/comments.sh [FOLDER]      (the repository's top when none is named)
-# Rules: a line of prose in a comment holds no run of blanks, which is what a reflowed table leaves behind; a name of a
-# Markdown file names one that the repository has, or stands inside a URL; so does the name of a source, header, script or
-# data file in a page; docs/environment.md lists every variable that something reads, and no other.
+# Rules: a line of prose in a comment has no run of blanks, which a reflowed table leaves behind. A Markdown file that is
+# named exists in the repository, unless the name is part of a URL; so does a source, script or data file that a page
+# names. docs/environment.md lists every variable that something reads, and no other.
 # Exit: 0; 1 with PLACE: WHAT for each line that breaks a rule.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 4
@@ -20,7 +20,7 @@ find_reflowed() {
         /\*\// { inside = 0 }'
 }
 
-# Every name of a Markdown page in sources, scripts and pages, looked up by its last part.
+# Looks up every name of a Markdown page in sources, scripts and pages by its last part.
 find_dangling() {
     local known
     known=$(files '*.md')
@@ -37,8 +37,8 @@ find_dangling() {
         done
 }
 
-# Every name of a source or script in a page, looked up by its end, and of a data file below a folder of ours. Names that
-# stand for any name pass (NAME.c, x.c, isa_x.c, _avx2.c), and so does what a build or a run makes.
+# Looks up every name of a source or script in a page by its end, and names of data files below folders of ours. Names
+# that stand for any name pass (NAME.c, x.c, isa_x.c, _avx2.c), and so do files that a build or a run makes.
 find_missing() {
     local known
     known=$(files | sed 's|^|/|')
@@ -57,7 +57,7 @@ find_missing() {
         done
 }
 
-# Every variable of ours that a program, script or test reads has a row in docs/environment.md.
+# Checks that every variable of ours that a program, script or test reads has a row in docs/environment.md.
 find_undocumented() {
     [ -e docs/environment.md ] || return 0
     {
@@ -68,7 +68,7 @@ find_undocumented() {
     done
 }
 
-# Every variable that docs/environment.md lists is one that a source, a script or the Makefile names.
+# Checks that a source, a script or the Makefile names every variable that docs/environment.md lists.
 find_unread() {
     [ -e docs/environment.md ] || return 0
     grep -noE '`DITBENCH_[A-Z_]+`' docs/environment.md | tr -d '`' | while IFS=: read -r line name; do

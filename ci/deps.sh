@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what is missing, through the distribution's packages. Says nothing and is quick when all is there.
+# Installs missing packages of the distribution. It is quick and prints nothing when all are there.
 # Usage: ci/deps.sh [--report] [core|fuzz|lint|format|peers]...     (core when no set is named)
-# Exit: 0 all that is needed is present; 4 something is missing and could not be installed. The exact command is printed,
-# also for an optional package that is missing, without which everything else is done.
+# Exit: 0 all that is needed is present; 4 something is missing and could not be installed. It then prints the exact
+# command. A missing optional package also has its command printed, and does not stop anything else.
 set -u
 
 # One row per need: package in Debian, then what its presence looks like where there is no dpkg (a program or a header).
@@ -161,7 +161,7 @@ if can_install && install $needed $optional; then
     echo "ci/deps.sh: installed, yet still not usable: $left" >&2
     exit 4
 fi
-# What is optional must not keep away what is needed.
+# A failure of optional packages must not stop the needed ones, which are then installed by themselves.
 # shellcheck disable=SC2086
 if [ -n "$needed" ] && ! { [ -n "$optional" ] && can_install && install $needed; }; then
     say_missing $needed $optional

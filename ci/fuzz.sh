@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer, all targets side by side.
 # Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; targets: json safetensors workload)
-# Finds are kept in build/fuzz/found/, what was learnt in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
+# Inputs that fail are kept in build/fuzz/found/, inputs that reach new code in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 seconds=${1:-60}

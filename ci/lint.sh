@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Static analysis: warnings of gcc and clang as errors, cppcheck, shellcheck, white space.
+# Checks the sources without running them: warnings of gcc and clang as errors, cppcheck, shellcheck, white space.
 # Usage: ci/lint.sh [CHECK]...      (gcc clang cppcheck shellcheck format lines comments structure; all when none is named)
 # Exit: 0; 1 when a check complains; 4 when a tool is missing and cannot be installed.
 set -u
@@ -24,7 +24,7 @@ check_cppcheck() {
         --suppressions-list=ci/cppcheck.suppressions
 }
 
-# Below a warning its remarks are matters of taste, or mistake functions called by name for dead code.
+# Remarks of shellcheck below a warning are matters of taste, or take functions that are called by name for dead code.
 check_shellcheck() { git ls-files -- '*.sh' .ci/run | xargs shellcheck --severity=warning; }
 
 check_format() { sources | xargs clang-format --dry-run --Werror; }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Debian packages for a machine that reaches none, such as a compute node: fetched where there are some, unpacked there.
+# Brings Debian packages to a machine that cannot fetch any, such as a compute node: fetches them elsewhere, unpacks them
+# there.
 # Usage: ci/offline.sh save DIR      downloads what the build and a run need into DIR (about 15 MB)
 #        ci/offline.sh unpack DIR    unpacks DIR/*.deb into DIR/root and prints the environment that finds it:
 #                                    eval "$(ci/offline.sh unpack DIR)"
-# Nothing is installed: the system stays as it is. The C library is the machine's own, so that it must not be older than
-# that of the packages. Exit: 0; 2 usage; 4 no apt-get or dpkg, or a package cannot be had.
+# Nothing is installed: the system stays as it is. Programs use the machine's own C library, which must not be older than
+# the one that the packages were built for. Exit: 0; 2 usage; 4 no apt-get or dpkg, or a package cannot be fetched.
 set -u
 
 packages=(
@@ -36,9 +37,9 @@ unpack() {
         [ -e "$deb" ] || fail 4 "no packages in $1 (ci/offline.sh save $1)"
         dpkg-deb -x "$deb" "$root" || fail 4 "cannot unpack $deb"
     done
-    # Open MPI finds its parts by where it was built for, unless it is told.
+    # Open MPI looks for its parts in the folder that it was built for, unless it is told another.
     triple=$(basename "$(dirname "$(find "$root/usr/lib" -maxdepth 2 -name 'libmpi.so*' | head -n 1)")")
-    # What the packages' own scripts would have linked.
+    # Makes the links that the packages' own scripts would have made.
     ln -sf mpicc.openmpi "$root/usr/bin/mpicc"
     ln -sf orterun "$root/usr/bin/mpirun"
     cat <<END

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds the folders to what they promise: arrows between rooms point down, no includes go in a circle, and no room grows
-# beyond a screen of files. Reads the #include lines of the repository's sources; needs no tool but awk, git and tsort.
+# Checks the rules of the folders: arrows between rooms point down, no includes go in a circle, and no room grows beyond
+# a screen of files. Reads the #include lines of the repository's sources; needs no tool but awk, git and tsort.
 # Usage: ci/structure.sh [FOLDER]      (the repository's top when none is named)
 # Exit: 0; 1 with a line for each rule that is broken.
 set -u
@@ -16,10 +16,10 @@ most=12 # sources in a room
 
 files() { git ls-files -- '*.c' '*.h' '*.cu' '*.cuh' | grep -v '/tests/' | grep -v '^kernels/cuda/emulate/'; }
 
-# "FROM TO" for every include of a file of ours: paths.
+# Prints "FROM TO" (paths) for every include of a file of ours.
 arrows() { files | xargs grep -HoE '^ *#include "[a-z]+/[^"]+"' | sed -E 's/^([^:]+): *#include "([^"]+)"$/\1 \2/'; }
 
-# The top folders: upward and undeclared arrows.
+# Finds arrows between top folders that point up or are not declared.
 find_upward() {
     arrows | ALLOWED=$allowed awk '
         BEGIN {
@@ -35,7 +35,7 @@ find_upward() {
         }'
 }
 
-# loops LEVEL: circles among modules (a header and its sources are one) or among rooms (folders); tsort names them.
+# loops LEVEL: finds circles among modules (a header and its sources are one) or among rooms (folders); tsort names them.
 loops() {
     arrows | awk -v level="$1" '
         function name_of(path) {
@@ -55,7 +55,8 @@ find_crowded() {
             $1 > most && index(" " except " ", " " $2 " ") == 0 { print $2 "/ has " $1 " sources, the most is " most }'
 }
 
-# Rooms in which each source is one of a kind (a kernel, an operator or its cases, a model, a figure, a verb, ...): as many as there are.
+# Rooms in which each source is one of a kind (a kernel, an operator or its cases, a model, a figure, a verb, ...) may have
+# as many sources as there are things of that kind.
 collections='kernels/cases kernels/cpu kernels/cuda kernels/ref engine/models engine/attention engine/schedulers reports/figures suite/verbs base'
 
 found=$(

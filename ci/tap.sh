@@ -1,5 +1,5 @@
-# For shell tests: numbered TAP lines. Source it; call ok or report for each check, skip for one that cannot be made here,
-# and end with tap_end.
+# Prints numbered TAP lines for shell tests. Source it; call ok or report for each check, and skip for a check that cannot
+# be made here; end with tap_end.
 # shellcheck shell=bash
 test_number=0 test_failed=0
 
@@ -14,8 +14,8 @@ report() {
     fi
 }
 
-# ok NAME COMMAND...: one line by the command's success; what it printed follows a failure. A sanitizer's complaint is a
-# failure whatever the command's status.
+# ok NAME COMMAND...: prints one line by the command's success, and after a failure the command's output. A complaint of a
+# sanitizer is a failure, whatever the command's status.
 ok() {
     local name=$1 status=0 printed
     shift
@@ -27,7 +27,7 @@ ok() {
     rm -f "$printed"
 }
 
-# skip NAME REASON: a check that cannot be made here.
+# skip NAME REASON: prints the line of a check that cannot be made here.
 skip() {
     test_number=$((test_number + 1))
     echo "ok $test_number - $1 # SKIP $2"
@@ -41,7 +41,7 @@ exits() {
     [ "$code" -eq "$expected" ] || { echo "exit $code, expected $expected: $*"; return 1; }
 }
 
-# report_runs LOG: a line for each run of a session, from what `ditbench run` printed.
+# report_runs LOG: prints a line for each run of a session, from what `ditbench run` printed.
 report_runs() {
     local verdict label
     while read -r verdict label; do
@@ -79,7 +79,7 @@ each_isa() {
     tap_end
 }
 
-# The plan, and the end: 1 when a check failed.
+# tap_end: prints the plan and exits, with 1 when a check failed.
 tap_end() {
     echo "1..$test_number"
     exit "$test_failed"

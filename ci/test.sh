@@ -36,7 +36,8 @@ everything() { # every test that is there: programs by name, scripts by path
     for script in */tests/test_*.sh; do [ ! -f "$script" ] || echo "$script"; done
 }
 
-# NAME TIER HOW of every test: as ci/tiers says, those first and in its order, or what its first line says of the rest.
+# Prints NAME TIER HOW of every test: first the tests of ci/tiers in its order, then the others, as its rows
+# `program` and `script` say.
 placed() {
     awk 'FNR == NR { sub(/#.*/, ""); if (NF == 3) { order[++rows] = $1; tier[$1] = $2; how[$1] = $3 }; next }
          { there[$1]; if (!($1 in tier)) rest[++others] = $1 }
@@ -75,7 +76,7 @@ run_one() { # name: leaves its output, its status and its seconds (of the clock,
     local TIMEFORMAT='%R %U %S'
     log=$(log_of "$1")
     # In a sanitized build Open MPI's own leaks, in modules it has unloaded, would fail every engine that did its work;
-    # leaks of ours are the test programs' business.
+    # the test programs check for leaks of ours.
     case $1 in *.sh) command=(env LSAN_OPTIONS=exitcode=0 bash "$1") ;; esac
     { time timeout -k 10 "$limit" "${command[@]}" >"$log" 2>&1 </dev/null; } 2>"$log.seconds"
     echo $? >"$log.status"

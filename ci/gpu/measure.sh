@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that a GPU is wanted for, in one command: builds, checks, times, compares with PyTorch, and writes one JSON
-# document for results/gpu/ and a short table last. On one H200 it is meant to take less than nine minutes.
+# Does everything that needs a GPU, in one command: builds, checks, times, compares with PyTorch, writes one JSON document
+# for results/gpu/, and prints a short table at the end. On one H200 it should take less than nine minutes.
 # Usage: ci/gpu/measure.sh [--out DIR] [--seconds N] [--skip STAGE]... [--only STAGE]... [--workload FILE] [--packages DIR]
 #   --out DIR       where everything goes (default: results/local/gpu-DATE); measured.json is the document
 #   --seconds N     start no stage after N seconds (default: 500)
@@ -40,14 +40,14 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # ---- stages ----------------------------------------------------------------------------------------------------------
 
 # Runs a function with a time limit of its own; its output goes to a log, its exit code and seconds to the document.
-# A stage leaves what it found as $out/stages/NAME.json.
+# A stage leaves its results as $out/stages/NAME.json.
 stage() { # name, seconds at most
     local name=$1 limit=$2 from code left
     case $skip in *" $name "*) return 0 ;; esac
     if [ -n "$only" ]; then case $only in *" $name "*) ;; *) return 0 ;; esac fi
     left=$((seconds - $(elapsed)))
     if [ "$left" -lt 10 ]; then
-        say "$name" 'not begun: the time is up'
+        say "$name" 'not started: the time is up'
         note "$name" null 0
         return 0
     fi
@@ -76,7 +76,7 @@ case_document() { # name, JSON
     echo "$out/cases/$1"
 }
 
-# A folder as a toolkit has them (include, lib) over a library that pip brought, whose files end in numbers.
+# Makes a folder as a toolkit has it (include, lib) over a library that pip installed, whose files end in numbers.
 adopt() { # name, header, folder of pip's
     local home=$build/pip/$1 file
     [ -f "$3/include/$2" ] || return 1
@@ -93,7 +93,7 @@ adopt() { # name, header, folder of pip's
 stage_build() {
     local sm cuda=${CUDA_HOME:-/usr/local/cuda} home
     sm=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
-    # cuBLAS, cuDNN and NCCL are the toolkit's where it has them, else those that PyTorch brings.
+    # cuBLAS, cuDNN and NCCL come from the toolkit if it has them, else from PyTorch.
     for home in $(python3 -c 'import nvidia; print(*nvidia.__path__)' 2>/dev/null); do
         [ -f "$cuda/include/cublasLt.h" ] || CUBLAS_HOME=$(adopt cublas cublasLt.h "$home/cu13") && export CUBLAS_HOME
         [ -f "$cuda/include/cudnn.h" ] || CUDNN_HOME=$(adopt cudnn cudnn.h "$home/cudnn") && export CUDNN_HOME
@@ -117,7 +117,8 @@ stage_kernels() {
     return "$result"
 }
 
-# Memory errors and races in own kernels, which DITBENCH_CUDA_OWN makes all of them; on few shapes, as it is slow.
+# Looks for memory errors and races in our own kernels (DITBENCH_CUDA_OWN makes all kernels ours), on few shapes, because
+# the sanitizer is slow.
 stage_sanitizer() {
     local tool element operator result=0 folder
     command -v compute-sanitizer >/dev/null || { echo 'no compute-sanitizer here'; return 0; }
@@ -185,7 +186,7 @@ stage_torch() {
 
 # ---- the document ----------------------------------------------------------------------------------------------------
 
-# What nvidia-smi says, as an object of strings.
+# Prints what nvidia-smi says, as an object of strings.
 facts() {
     local keys=name,driver_version,memory.total,compute_cap,clocks.max.sm,clocks.max.memory,power.limit,ecc.mode.current
     nvidia-smi --query-gpu="$keys" --format=csv,noheader | head -n 1 |

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A short table of what ci/gpu/measure.sh found. usage: summary.py measured.json"""
+"""Prints a short table of what ci/gpu/measure.sh measured. usage: summary.py measured.json"""
 
 import json
 import statistics

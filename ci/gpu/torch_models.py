@@ -1,4 +1,4 @@
-"""FLUX.1, SD3 and PixArt in plain PyTorch, for the same measurement beside ditbench where diffusers is not installed.
+"""Implements FLUX.1, SD3 and PixArt in plain PyTorch, to measure them beside ditbench where diffusers is not installed.
 
 Architectures, configuration keys and parameter names are those of diffusers, so that a state dict of either loads; q, k
 and v are one product, as diffusers' fuse_qkv_projections makes them, and positions are tables made once. Checked against
