@@ -265,7 +265,7 @@ dit_status suite_catalogue_read(const char *kind, const char *what, const char *
     dit_status st = suite_catalogue_schema(out, schema);
     if (st == DIT_OK) st = dit_json_require_string(out, out->root, "", "name", &own);
     if (st == DIT_OK && strcmp(own, name) != 0)
-        st = dit_json_fail(out, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, but its %s is called \"%s", name,
+        st = dit_json_fail(out, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, but its %s is called \"%s\"", name,
                            what, own);
     if (st != DIT_OK) {
         dit_json_release(out);

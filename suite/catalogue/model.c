@@ -180,7 +180,7 @@ dit_status suite_model_load(const char *name, suite_model *out)
     dit_status st = read_model(out);
     if (st == DIT_OK && strcmp(out->name, file) != 0)
         st = dit_json_fail(&out->source, "/name", DIT_ERR_JSON_VALUE,
-                           "the file is called %s, but its model is called \"%s", file, out->name);
+                           "the file is called %s, but its model is called \"%s\"", file, out->name);
     if (st == DIT_OK) snprintf(out->variant, sizeof out->variant, "%s", file);
     if (st == DIT_OK && variant) st = take_variant(out, variant + 1);
     if (st != DIT_OK) suite_model_release(out);

@@ -25,7 +25,7 @@ dit_status suite_vae_load(const char *name, suite_vae *out)
     dit_status st = read_vae(out);
     if (st == DIT_OK && strcmp(out->name, name) != 0)
         st = dit_json_fail(&out->source, "/name", DIT_ERR_JSON_VALUE,
-                           "the file is called %s, but its VAE is called \"%s", name, out->name);
+                           "the file is called %s, but its VAE is called \"%s\"", name, out->name);
     if (st != DIT_OK) suite_vae_release(out);
     return st;
 }

@@ -151,8 +151,8 @@ dit_status suite_platform_load(const char *name, suite_platform *out)
     DIT_TRY(suite_catalogue_open("platforms", "platform", name, &doc));
     dit_status st = read_platform(&doc, out);
     if (st == DIT_OK && strcmp(out->name, name) != 0)
-        st = dit_json_fail(&doc, "/name", DIT_ERR_JSON_VALUE, "the file is called %s, but its platform is called \"%s",
-                           name, out->name);
+        st = dit_json_fail(&doc, "/name", DIT_ERR_JSON_VALUE,
+                           "the file is called %s, but its platform is called \"%s\"", name, out->name);
     dit_json_release(&doc);
     return st;
 }

@@ -73,7 +73,7 @@ dit_status suite_profile_from_session(const cJSON *session, const char *name, su
     const cJSON *object = member(member(member(session, "simulation"), "profiles"), name);
     *out = (suite_profile){0};
     if (!cJSON_IsObject(object))
-        return DIT_FAIL(DIT_ERR_NOT_FOUND, "the session's first line does not describe the profile \"%s", name);
+        return DIT_FAIL(DIT_ERR_NOT_FOUND, "the session's first line does not describe the profile \"%s\"", name);
     take_facts(object, name, out);
     copy_text(member(object, "evidence"), sizeof out->evidence, out->evidence);
     return DIT_OK;

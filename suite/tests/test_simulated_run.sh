@@ -91,7 +91,7 @@ names_the_software() {
     of "$work/own/journal.jsonl" session | grep -q '"profiles":{"ditbench":{[^}]*"measured":false' || return 1
     of "$work/own/journal.jsonl" result | grep -q '"label":"[^"]* u4 ditbench[ "]' || return 1
     "$ditbench" show "$work/own" >"$work/out"
-    grep -q '^software ditbench (simulated): a projection, this software has not been measured on a GPU$' "$work/out"
+    grep -q '^software ditbench (simulated): a projection, because this software has not been measured on a GPU$' "$work/out"
 }
 
 names_the_calibration() {

@@ -28,14 +28,15 @@ void suite_displaced_options(suite_displaced *displaced, suite_option *options)
 {
     const suite_option rows[SUITE_DISPLACED_OPTIONS] = {
         {"num_pipeline_patch", 0, SUITE_OPTION_INT, "N",
-         "bands that follow each other through the stages (one a stage)", &displaced->num_pipeline_patch, 1, 4096},
+         "bands that follow each other through the stages (default: one a stage)", &displaced->num_pipeline_patch, 1,
+         4096},
         {"warmup_steps", 0, SUITE_OPTION_INT, "N", "synchronous steps of a pipeline or of patches (1)",
          &displaced->warmup_steps, 0, 100000},
-        {"attn_layer_num_for_pp", 0, SUITE_OPTION_STRING, "A,B,..", "blocks of each stage (as even as it goes)",
-         &displaced->stage_blocks, 0, 0},
-        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "how patches know of each other (distrifusion)",
+        {"attn_layer_num_for_pp", 0, SUITE_OPTION_STRING, "A,B,..",
+         "blocks of each stage (default: as even as possible)", &displaced->stage_blocks, 0, 0},
+        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "the method of displaced patches (distrifusion)",
          &displaced->patch_method, 0, 0},
-        {"patch_fraction", 0, SUITE_OPTION_NUMBER, "F", "PCPP: of a neighbour's rows that a rank gets (0.5)",
+        {"patch_fraction", 0, SUITE_OPTION_NUMBER, "F", "pcpp: the share of a neighbour's rows that a rank gets (0.5)",
          &displaced->patch_fraction, 0, 0},
     };
     memcpy(options, rows, sizeof rows);
@@ -46,11 +47,11 @@ static dit_status settle_stages(const char *text, dit_parallel *out)
     int stages = out->degree[DIT_AXIS_PIPEFUSION] > 1 ? out->degree[DIT_AXIS_PIPEFUSION] : 1, count = 0;
     if (!suite_stage_blocks_from_text(text, out->stage_blocks, &count))
         return dit_error_hint(
-            DIT_FAIL(DIT_ERR_USAGE, "--attn_layer_num_for_pp: '%s' is no list of blocks per stage", text),
+            DIT_FAIL(DIT_ERR_USAGE, "--attn_layer_num_for_pp: '%s' is not a list of blocks per stage", text),
             "write one number per stage with commas, for example 7,7,6,8");
     if (count == stages) return DIT_OK;
     return dit_error_hint(
-        DIT_FAIL(DIT_ERR_USAGE, "--attn_layer_num_for_pp lists %d stages, pipefusion_degree is %d", count, stages),
+        DIT_FAIL(DIT_ERR_USAGE, "--attn_layer_num_for_pp lists %d stages, but pipefusion_degree is %d", count, stages),
         "list as many numbers as there are stages");
 }
 
@@ -65,7 +66,7 @@ static dit_status settle_patches(const suite_displaced *displaced, dit_parallel 
     if (out->degree[DIT_AXIS_PATCH] > 1 && out->patch_method == DIT_PATCH_PCPP)
         out->patch_fraction = displaced->patch_fraction;
     else if (displaced->patch_fraction > 0)
-        dit_log_info("--patch_fraction changes nothing: --patch_method %s alone reads it",
+        dit_log_info("--patch_fraction changes nothing: only --patch_method %s reads it",
                      dit_patch_method_name(DIT_PATCH_PCPP));
     return DIT_OK;
 }

@@ -15,10 +15,10 @@
 
 static const char purpose[] =
     "Times all-reduce, all-gather, reduce-scatter, all-to-all and send/recv by message size, in the conventions of\n"
-    "nccl-tests: algbw is bytes over time; busbw scales it to the rate of the links, so that numbers of ranks\n"
-    "compare. It runs on host memory over MPI, or on devices: over NCCL where each rank has a GPU, else through\n"
-    "host memory. Every size is checked before it is timed. With degrees, the groups of one axis of that mesh\n"
-    "exchange at the same time. Exit: 0; 6 an element is wrong.";
+    "nccl-tests: algbw is bytes over time; busbw scales it to the rate of the links, so that results of different\n"
+    "numbers of ranks compare. It runs on host memory over MPI, or on devices: over NCCL where each rank has a GPU,\n"
+    "else through host memory. Every size is checked before it is timed. With degrees, the groups of one axis of\n"
+    "that mesh exchange at the same time. Exit: 0; 6 an element is wrong.";
 
 static const char examples[] = "ditbench collective --ranks 2\n"
                                "ditbench collective --ranks 4 --operation all_reduce,all_to_all --max-bytes 1M --json\n"
@@ -41,7 +41,7 @@ static dit_status read_bytes(const char *option, const char *text, int64_t *out)
     const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
     bool right = end != text && (!*end || (unit && !end[1])) && count >= 1 && count <= 1e15;
     if (!right)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--%s: '%s' is no number of bytes", option, text),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--%s: '%s' is not a number of bytes", option, text),
                               "such as 8, 64K, 16M or 1G");
     for (const char *u = unit; u && u >= units; u--) count *= 1024;
     *out = (int64_t)count;
@@ -194,16 +194,17 @@ int suite_verb_collective(int argc, char **argv)
                             .warmup = 5,
                             .iterations = 20};
     const suite_option own[] = {
-        {"ranks", 'n', SUITE_OPTION_INT, "N", "processes (2, or the product of the degrees)", &call.ranks, 1, 65536},
+        {"ranks", 'n', SUITE_OPTION_INT, "N", "number of processes (default: 2, or the product of the degrees)",
+         &call.ranks, 1, 65536},
         {"operation", 'o', SUITE_OPTION_STRING, "LIST",
          "of all_reduce, all_gather, reduce_scatter, all_to_all, send_recv (all)", &call.operations, 0, 0},
         {"min-bytes", 0, SUITE_OPTION_STRING, "SIZE", "smallest size: 8 (default), 64K, 1M", &call.min_bytes, 0, 0},
         {"max-bytes", 0, SUITE_OPTION_STRING, "SIZE", "largest size (64M)", &call.max_bytes, 0, 0},
         {"factor", 0, SUITE_OPTION_INT, "N", "from size to size (2)", &call.factor, 2, 1024},
-        {"warmup", 0, SUITE_OPTION_INT, "N", "calls before those that count (5)", &call.warmup, 0, 10000},
-        {"iterations", 0, SUITE_OPTION_INT, "N", "calls that count, at most (20)", &call.iterations, 1, 1000000},
+        {"warmup", 0, SUITE_OPTION_INT, "N", "calls that are not counted (5)", &call.warmup, 0, 10000},
+        {"iterations", 0, SUITE_OPTION_INT, "N", "calls that are counted, at most (20)", &call.iterations, 1, 1000000},
         {"backend", 0, SUITE_OPTION_STRING, "NAME", "cpu (default), cuda or host", &call.backend, 0, 0},
-        {"axis", 0, SUITE_OPTION_STRING, "NAME", "whose groups exchange: world (default), ulysses, ring, ...",
+        {"axis", 0, SUITE_OPTION_STRING, "NAME", "the axis whose groups exchange: world (default), ulysses, ring, ...",
          &call.axis, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (10m)", &call.single.deadline_s, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun (default) or local", &call.single.launcher, 0, 0},

@@ -20,8 +20,8 @@
 
 static const char purpose[] =
     "Checks this machine: whether two ranks can be launched (it launches them), topology, plotting, memory, disk,\n"
-    "and what is optional: GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. With\n"
-    "--json the answer also holds all that is known of each device and adapter.\n"
+    "and optional parts: GPUs (state, links, libraries), network adapters, the CUDA toolkit and SimGrid. With\n"
+    "--json the answer also holds all that is known about each device and adapter.\n"
     "Exit: 0 the machine is usable; 4 something necessary is missing.";
 static const char examples[] = "ditbench doctor\nditbench doctor --json";
 
@@ -253,7 +253,8 @@ static void check_gpu(finding *out, const char *engine)
 static void check_gpu_state(finding *out, const char *engine)
 {
     suite_devices devices;
-    check_devices(out, engine, suite_device_line_state, "no device, so neither clocks nor power");
+    check_devices(out, engine, suite_device_line_state,
+                  "there is no device, so there are neither clocks nor power to show");
     suite_devices_find(engine, "cuda", &devices);
     if (!suite_devices_throttled(&devices)) return;
     out->level = CHECK_WARNING;
@@ -262,7 +263,7 @@ static void check_gpu_state(finding *out, const char *engine)
 
 static void check_gpu_links(finding *out, const char *engine)
 {
-    check_devices(out, engine, suite_device_line_links, "no device, so no links between them");
+    check_devices(out, engine, suite_device_line_links, "there is no device, so there are no links to show");
 }
 
 /* The engine's own part for GPUs: whether it is there and can be loaded. */
@@ -283,7 +284,7 @@ static void check_network(finding *out, const char *engine)
     if (text.data && !text.failed)
         find(out, CHECK_OK, text.data, "");
     else
-        find(out, CHECK_MISSING, "no network adapter (optional: of several machines)", "");
+        find(out, CHECK_MISSING, "no network adapter (optional: only several machines need one)", "");
     dit_buffer_release(&text);
     cJSON_Delete(adapters);
 }

@@ -114,9 +114,9 @@ static void print_ranks(const cJSON *mesh)
            "msgs/step", "TFLOP/step", "GiB", "weights", "state", "activ.", "comm.", "parameters", "K,V store",
            "stream");
     cJSON_ArrayForEach(item, member(mesh, "ranks")) print_rank(item);
-    printf("one of each kind of rank; by hand: parameters x bytes of the element; K, V store 2 B S C/(u t) of each "
-           "layer of the\n"
-           "stage, S the rows kept; stream: of B S C, two buffers that arrive and one that leaves\n");
+    printf("Each kind of rank has a row. To check by hand: parameters times bytes of the dtype; K, V store\n"
+           "2 B S C/(u t) for each layer of the stage, where S is the rows kept; stream: three buffers of B S C,\n"
+           "two that arrive and one that leaves.\n");
 }
 
 static void print_exchanges(const cJSON *mesh)
@@ -133,12 +133,12 @@ static void print_stale_steps(const cJSON *schedule)
     double stale = number_of(schedule, "stale_steps"), stages = number_of(schedule, "stages");
     double bands = number_of(schedule, "bands"), ticks = number_of(schedule, "ticks");
     if (stale == 0) {
-        printf("  no step is left for the pipeline: this is exact, and as slow as one rank\n");
+        printf("  all steps are synchronous: the result is exact, and the pipeline is as slow as one rank\n");
         return;
     }
     printf("  then %.0f steps of %.0f patches: %.0f ticks, %s; efficiency %.3f\n", stale, bands, ticks,
            bands >= stages ? "(T-W) M + P-1" : "(T-W-1) P + M + P-1, for M < P", number_of(schedule, "efficiency"));
-    printf("  a tick is T1/(P M), T1 a step on one rank: speed-up %.3f, bound T/(W + (T-W)/P) = %.3f\n",
+    printf("  a tick is T1/(P M), where T1 is a step on one rank: speed-up %.3f, bound T/(W + (T-W)/P) = %.3f\n",
            number_of(schedule, "speed_up"), number_of(schedule, "speed_up_bound"));
     if (bands == stages) printf("  M = P: latents must be back at stage 0 without delay; more patches give slack\n");
     printf("  the first stale steps, as step.patch:\n");
@@ -152,7 +152,7 @@ static void print_schedule(const cJSON *schedule)
     cJSON_ArrayForEach(item, member(schedule, "stage_blocks")) printf(" %.0f", item->valuedouble);
     printf(" blocks\n");
     if (cJSON_IsTrue(member(schedule, "fill")))
-        printf("  first a synchronous forward that is no step, through all stages in turn: it fills the stores\n");
+        printf("  first a synchronous forward through all stages in turn, which is no step and fills the stores\n");
     if (number_of(schedule, "warmup_steps") > 0)
         printf("  steps 0..%.0f: synchronous, all rows through all stages in turn\n",
                number_of(schedule, "warmup_steps") - 1);
@@ -186,10 +186,10 @@ typedef struct {
 static dit_status check_devices(const suite_explain_params *params, const dit_parallel *mesh)
 {
     int size = dit_parallel_world_size(mesh);
-    if (size > 4096) return DIT_FAIL(DIT_ERR_USAGE, "a mesh of %d ranks; 4096 at most", size);
+    if (size > 4096) return DIT_FAIL(DIT_ERR_USAGE, "a mesh has at most 4096 ranks; this one has %d", size);
     if (params->devices == 0 || params->devices == size) return DIT_OK;
     return dit_error_hint(
-        DIT_FAIL(DIT_ERR_USAGE, "the mesh has %d ranks, --gpus says %lld", size, (long long)params->devices),
+        DIT_FAIL(DIT_ERR_USAGE, "the mesh has %d ranks, but --gpus says %lld", size, (long long)params->devices),
         "leave --gpus out");
 }
 
@@ -220,7 +220,7 @@ static dit_status explain(suite_explain_params *params, mesh_call *call, const s
     DIT_TRY(read_mesh(call, params, &given));
     if (given) params->mesh = &call->mesh;
     if (!params->model || (params->devices == 0 && !given))
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--model and --gpus, or a mesh, are needed"),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "give --model, and --gpus or a mesh"),
                               "see ditbench explain --help");
     if (!params->width_px != !params->height_px)
         return DIT_FAIL(DIT_ERR_USAGE, "--height and --width go together: give both");
@@ -235,25 +235,26 @@ int suite_verb_explain(int argc, char **argv)
     mesh_call mesh = {0};
     cJSON *answer = NULL;
     const suite_option own[] = {
-        {"model", 'm', SUITE_OPTION_STRING, "NAME", "of `ditbench list models`, also NAME~VARIANT", &params.model, 0,
-         0},
+        {"model", 'm', SUITE_OPTION_STRING, "NAME", "a model of `ditbench list models`, also NAME~VARIANT",
+         &params.model, 0, 0},
         {"gpus", 'n', SUITE_OPTION_INT, "N", "devices, one rank each", &params.devices, 1, 4096},
-        {"mesh", 0, SUITE_OPTION_STRING, "LABEL", "this one in full, as listed: \"u2 pp4\"", &mesh.label, 0, 0},
-        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "how patches know of each other (distrifusion)",
+        {"mesh", 0, SUITE_OPTION_STRING, "LABEL", "show this mesh in full, by its label: \"u2 pp4\"", &mesh.label, 0,
+         0},
+        {"patch_method", 0, SUITE_OPTION_STRING, "NAME", "the method of displaced patches (distrifusion)",
          &mesh.patch_method, 0, 0},
         {"warmup_steps", 0, SUITE_OPTION_INT, "N", "synchronous first steps of pipelines and patches",
          &params.warmup_steps, 0, 100000},
         {"num_pipeline_patch", 0, SUITE_OPTION_INT, "N", "patches of a pipeline (default: one per stage)",
          &params.num_pipeline_patch, 1, 4096},
-        {"height", 0, SUITE_OPTION_INT, "PX", "height of the picture; needs --width", &params.height_px, 1, 1 << 20},
-        {"width", 0, SUITE_OPTION_INT, "PX", "width of the picture; needs --height", &params.width_px, 1, 1 << 20},
+        {"height", 0, SUITE_OPTION_INT, "PX", "height of the image; needs --width", &params.height_px, 1, 1 << 20},
+        {"width", 0, SUITE_OPTION_INT, "PX", "width of the image; needs --height", &params.width_px, 1, 1 << 20},
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &params.num_frames, 1, 1 << 20},
         {"text_tokens", 0, SUITE_OPTION_INT, "N", "tokens of text", &params.text_tokens, 1, 1 << 20},
         {"num_inference_steps", 0, SUITE_OPTION_INT, "N", "steps", &params.steps, 1, 10000},
         {"num_images", 0, SUITE_OPTION_INT, "N", "images at once (data parallel divides them)", &params.num_images, 1,
          4096},
-        {"platform", 0, SUITE_OPTION_STRING, "NAME", "drop what does not fit it (default: any)", &params.platform, 0,
-         0},
+        {"platform", 0, SUITE_OPTION_STRING, "NAME", "refuse meshes that do not fit this platform (default: none)",
+         &params.platform, 0, 0},
         {"dtype", 0, SUITE_OPTION_STRING, "TYPE", "sizes in fp32, fp16, bf16 or fp8 (default: the platform's)",
          &params.element, 0, 0},
         {"element", 0, SUITE_OPTION_STRING, "TYPE", NULL, &params.element, 0, 0},

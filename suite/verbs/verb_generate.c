@@ -134,14 +134,15 @@ static dit_status settle_mesh(generate_call *call)
 {
     int cores = suite_launch_cores();
     if (call->use_cfg_parallel && call->degree[DIT_AXIS_CFG] == 1)
-        return DIT_FAIL(DIT_ERR_USAGE, "--use_cfg_parallel is --cfg_degree 2, and --cfg_degree 1 is given");
+        return DIT_FAIL(DIT_ERR_USAGE, "--use_cfg_parallel means --cfg_degree 2, but --cfg_degree 1 is given");
     if (call->use_cfg_parallel) call->degree[DIT_AXIS_CFG] = 2;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         call->request.parallel.degree[axis] = call->degree[axis] ? (int)call->degree[axis] : 1;
     DIT_TRY(suite_displaced_settle(&call->displaced, &call->request.parallel));
     int64_t world = 1;
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) world *= call->request.parallel.degree[axis];
-    if (world > 65536) return DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "the degrees multiply to more than 65536 ranks");
+    if (world > 65536)
+        return DIT_FAIL(DIT_ERR_CONSTRAINT_DEGREE, "the product of the degrees is more than 65536 ranks");
     call->single.world_size = (int)world;
     call->request.parallel.rows_degree = call->use_parallel_vae && !call->request.latents_only ? (int)world : 1;
     if (!call->request.threads) call->request.threads = cores > world ? cores / world : 1;
@@ -190,9 +191,9 @@ static dit_status settle_words(generate_call *call)
     bool latent = call->output_type && strcmp(call->output_type, "latent") == 0;
     if (call->output_type && !latent && strcmp(call->output_type, "pil") != 0)
         return dit_error_hint(DIT_FAIL(DIT_ERR_UNSUPPORTED, "--output_type %s is not implemented", call->output_type),
-                              "pil writes PNG files, latent the latents alone");
+                              "--output_type pil writes PNG files, latent writes the latents only");
     if (call->output_type && !latent && call->delivery.latents)
-        return DIT_FAIL(DIT_ERR_USAGE, "--output_type %s is a picture, and --output names a .safetensors file",
+        return DIT_FAIL(DIT_ERR_USAGE, "--output_type %s writes an image, but --output names a .safetensors file",
                         call->output_type);
     call->request.latents_only = latent || call->delivery.latents;
     call->request.tiling |= call->enable_tiling;
@@ -337,21 +338,25 @@ int suite_verb_generate(int argc, char **argv)
                          .backend = "cpu"};
     const suite_option own[] = {
         {"model", 0, SUITE_OPTION_STRING, "SOURCE", "instead of the operand", &call->model, 0, 0},
-        {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "safetensors: embeddings, and initial latents if any", &r->inputs,
-         0, 0},
+        {"inputs", 'i', SUITE_OPTION_STRING, "FILE", "a safetensors file with embeddings, and initial latents if any",
+         &r->inputs, 0, 0},
         {"transformer", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->transformer, 0, 0},
         {"vae", 0, SUITE_OPTION_STRING, "DIR", "config.json and weights", &r->vae, 0, 0},
         {"scheduler", 0, SUITE_OPTION_STRING, "FILE", "scheduler_config.json, or its folder", &r->scheduler, 0, 0},
-        {"weights", 0, SUITE_OPTION_STRING, "DIR", "of the transformer, instead of seeded ones", &r->weights, 0, 0},
-        {"height", 0, SUITE_OPTION_INT, "PX", "height of the picture", &r->height, 1, 1 << 20},
-        {"width", 0, SUITE_OPTION_INT, "PX", "width of the picture", &r->width, 1, 1 << 20},
+        {"weights", 0, SUITE_OPTION_STRING, "DIR", "weights of the transformer, instead of seeded ones", &r->weights, 0,
+         0},
+        {"height", 0, SUITE_OPTION_INT, "PX", "height of the image", &r->height, 1, 1 << 20},
+        {"width", 0, SUITE_OPTION_INT, "PX", "width of the image", &r->width, 1, 1 << 20},
         {"num_frames", 0, SUITE_OPTION_INT, "N", "frames of a clip", &r->num_frames, 1, 1 << 20},
         {"num_inference_steps", 0, SUITE_OPTION_INT, "N", "steps", &r->num_inference_steps, 1, 10000},
         {"guidance_scale", 0, SUITE_OPTION_NUMBER, "G", "1 or less: no guidance", &r->guidance_scale, 0, 0},
         {"flow_shift", 0, SUITE_OPTION_NUMBER, "S", "shift of a flow-matching scheduler", &r->flow_shift, 0, 0},
-        {"seed", 0, SUITE_OPTION_INT, "N", "of noise and seeded embeddings", &r->seed, 0, INT64_C(9007199254740991)},
-        {"weights_seed", 0, SUITE_OPTION_INT, "N", "of seeded weights", &r->weights_seed, 0, INT64_C(9007199254740991)},
-        {"num_images", 0, SUITE_OPTION_INT, "N", "how many (default: rows of the inputs)", &r->num_images, 1, 4096},
+        {"seed", 0, SUITE_OPTION_INT, "N", "seed of the noise and of seeded embeddings", &r->seed, 0,
+         INT64_C(9007199254740991)},
+        {"weights_seed", 0, SUITE_OPTION_INT, "N", "seed of seeded weights", &r->weights_seed, 0,
+         INT64_C(9007199254740991)},
+        {"num_images", 0, SUITE_OPTION_INT, "N", "number of images (default: rows of the inputs)", &r->num_images, 1,
+         4096},
         {"num_images_per_prompt", 0, SUITE_OPTION_INT, "N", NULL, &r->num_images, 1, 4096},
         {"use_cfg_parallel", 0, SUITE_OPTION_FLAG, NULL, "the same as --cfg_degree 2", &call->use_cfg_parallel, 0, 0},
         {"attention", 0, SUITE_OPTION_STRING, "NAME", "auto, local, ulysses, ring, usp, a patch_method", &r->attention,
@@ -368,13 +373,12 @@ int suite_verb_generate(int argc, char **argv)
         {"use_parallel_vae", 0, SUITE_OPTION_FLAG, NULL, "all ranks share each decode by rows, instead of rank 0 alone",
          &call->use_parallel_vae, 0, 0},
         {"enable_tiling", 0, SUITE_OPTION_FLAG, NULL, NULL, &call->enable_tiling, 0, 0},
-        {"frames", 0, SUITE_OPTION_STRING, "HOW", "a clip as one animated file (default) or numbered ones",
+        {"frames", 0, SUITE_OPTION_STRING, "HOW", "write a clip as one animated file (default) or as numbered files",
          &call->frames, 0, 0},
         {"fps", 0, SUITE_OPTION_INT, "N", "frames a second of an animated clip (8)", &r->frames_per_s, 1, 1000},
-        {"output_type", 0, SUITE_OPTION_STRING, "TYPE", "pil (default), or latent: no picture", &call->output_type, 0,
-         0},
-        {"trace", 0, SUITE_OPTION_FLAG, NULL, "also a timeline of every rank, for Perfetto: FILE.trace.json", &r->trace,
-         0, 0},
+        {"output_type", 0, SUITE_OPTION_STRING, "TYPE", "pil (default), or latent: no image", &call->output_type, 0, 0},
+        {"trace", 0, SUITE_OPTION_FLAG, NULL, "also write a timeline of every rank, for Perfetto: FILE.trace.json",
+         &r->trace, 0, 0},
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline (a day)", &call->single.deadline_s, 0, 0},
         {"launcher", 0, SUITE_OPTION_STRING, "NAME", "mpirun, or local for one rank", &call->single.launcher, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call->single.engine, 0, 0},

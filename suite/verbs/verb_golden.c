@@ -18,8 +18,9 @@
 
 static const char purpose[] =
     "Runs each folder that was exported from diffusers (a model case, or an end-to-end case e2e_*) and compares every\n"
-    "tensor that exists on both sides. With degrees, the same in parallel; --ranks must be their product, and --ranks\n"
-    "alone means --ulysses_degree. Exit: 0 all pass (skips beside passes allowed), 6 a mismatch, 77 all skipped.";
+    "tensor that exists on both sides. With degrees it runs on several ranks; --ranks must be the product of the\n"
+    "degrees, and --ranks alone means --ulysses_degree.\n"
+    "Exit: 0 all pass (skips beside passes allowed), 6 a mismatch, 77 all skipped.";
 
 static const char examples[] = "ditbench golden golden/flux_dev golden/e2e_pixart_alpha\n"
                                "ditbench golden golden/flux_dev --ulysses_degree 2 --ring_degree 2\n"

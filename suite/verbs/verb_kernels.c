@@ -111,7 +111,7 @@ static int run_kernels(kernels_call *call)
     if (call->cli.quiet) call->single.stdout_fd = 0;
     if (call->cli.json && call->cli.dry_run) call->single.commands = cJSON_CreateArray();
     dit_status st = call->check && call->time
-                        ? DIT_FAIL(DIT_ERR_USAGE, "--time checks too: give one of --check, --time")
+                        ? DIT_FAIL(DIT_ERR_USAGE, "give only one of --check and --time: --time checks too")
                         : make_case(call, kase);
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
     bool planned = st == DIT_OK && call->cli.dry_run;

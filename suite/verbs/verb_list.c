@@ -762,12 +762,12 @@ int suite_verb_list(int argc, char **argv)
     list_call call = {.models = {.variants = true},
                       .single = {.launcher = "local", .world_size = 1, .threads_per_rank = 1}};
     const suite_option options[] = {
-        {"filter", 'f', SUITE_OPTION_STRING, "TEXT|EXPR", "only rows that contain TEXT, or for which EXPR holds",
+        {"filter", 'f', SUITE_OPTION_STRING, "TEXT|EXPR", "show only rows that contain TEXT, or for which EXPR holds",
          &call.filter, 0, 0},
         {"resolution", 'r', SUITE_OPTION_STRING, "WxH", "models: at this size", &call.resolution, 0, 0},
         {"frames", 0, SUITE_OPTION_INT, "N", "models: clips of this length", &call.models.num_frames, 1, 1 << 20},
-        {"sources", 0, SUITE_OPTION_FLAG, NULL, "models: where their facts come from", &call.sources, 0, 0},
-        {"xml", 0, SUITE_OPTION_STRING, "NAME", "platforms: this cluster for SimGrid", &call.xml, 0, 0},
+        {"sources", 0, SUITE_OPTION_FLAG, NULL, "models: show where their facts come from", &call.sources, 0, 0},
+        {"xml", 0, SUITE_OPTION_STRING, "NAME", "platforms: print this cluster as SimGrid reads it", &call.xml, 0, 0},
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.single.engine, 0, 0},
         {0},
     };

@@ -128,7 +128,7 @@ int suite_verb_plan(int argc, char **argv)
     const suite_option options[] = {
         {"seed", 0, SUITE_OPTION_INT, "N", "order of the runs (default: the workload's repeat.seed)", &seed, 0,
          INT64_C(9007199254740991)},
-        {"mesh", 0, SUITE_OPTION_FLAG, NULL, "first the mesh of every case and what each axis sends", &mesh, 0, 0},
+        {"mesh", 0, SUITE_OPTION_FLAG, NULL, "first show the mesh of every case and what each axis sends", &mesh, 0, 0},
         SUITE_OPTION_SET(&settings),
         {0},
     };

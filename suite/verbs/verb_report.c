@@ -12,19 +12,16 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Draws sessions (default: latest): figures as SVG, PNG and CSV, tables, and one self-contained HTML page each, "
-    "into\n"
-    "the session's folder report/ or the one that --output names, and lists all sessions of the folder around it in "
-    "its\n"
-    "index.html. Measures nothing. With --all it writes the page of every session under results/local (or FOLDER) "
-    "that\n"
-    "has none, or whose page is of another journal or another version of this program, and ends with the path of the\n"
-    "index. Without gnuplot all but the pictures is written.\n"
+    "Draws sessions (default: latest). Each gets figures as SVG, PNG and CSV, tables, and one self-contained HTML\n"
+    "page, in the session's folder report/ or the one that --output names. The index.html of the folder around it\n"
+    "lists all sessions. A report measures nothing.\n"
+    "With --all it writes the page of every session under results/local (or FOLDER) that has no page, or whose page\n"
+    "was made from another journal or by another version of this program, and ends with the path of the index.\n"
+    "Without gnuplot it writes everything but the pictures.\n"
     "--width, --height, --font and --no-title draw for a document: figures alone, into report/paper/, as PDF unless\n"
     "--format says otherwise.\n"
-    "Exit: 0; 1 a claim does not hold; 5 a claim is undecided; 4 without gnuplot or when a figure cannot be drawn. "
-    "With\n"
-    "--all verdicts are in the index and no failure.";
+    "Exit: 0; 1 a claim does not hold; 5 a claim is undecided; 4 without gnuplot or when a figure cannot be drawn.\n"
+    "With --all verdicts stand in the index and do not change the exit code.";
 static const char examples[] = "ditbench report\n"
                                "ditbench report 20260131T12 --output /tmp/page\n"
                                "ditbench report 20260131T12 20260131T14\n"
@@ -274,7 +271,7 @@ static dit_status check_options(report_call *call)
 {
     if (call->since) call->all = true;
     if (call->cli.output && (call->all || call->cli.operand_count > 1)) {
-        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--output is the folder of one session's page"),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--output names the folder of one session's page"),
                               "leave it out: each page goes into its session's folder report/");
     }
     if (!call->all || call->cli.operand_count < 2) return DIT_OK;
@@ -318,7 +315,7 @@ static dit_status read_style(const char *formats, const char *width, const char 
     if (width) DIT_TRY(report_length_parse(width, &out->width));
     if (height) DIT_TRY(report_length_parse(height, &out->height));
     if (out->font == 0 || (out->font >= 4 && out->font <= 40)) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--font %g is not from 4 to 40 points", out->font), "--font 8");
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--font takes 4 to 40 points, not %g", out->font), "--font 8");
 }
 
 int suite_verb_report(int argc, char **argv)
@@ -326,14 +323,15 @@ int suite_verb_report(int argc, char **argv)
     report_call call = {0};
     const char *formats = NULL, *width = NULL, *height = NULL;
     const suite_option table[] = {
-        {"all", 0, SUITE_OPTION_FLAG, NULL, "every session under results/local or FOLDER that lacks a current page",
-         &call.all, 0, 0},
+        {"all", 0, SUITE_OPTION_FLAG, NULL,
+         "report every session under results/local or FOLDER that lacks a current page", &call.all, 0, 0},
         {"since", 0, SUITE_OPTION_STRING, "WHEN", "with --all: sessions from 2026-01-31 on, or of the last 90m, 2h, 7d",
          &call.since, 0, 0},
-        {"format", 0, SUITE_OPTION_STRING, "LIST", "svg, png, pdf, eps: of figures, beside what a page needs", &formats,
-         0, 0},
+        {"format", 0, SUITE_OPTION_STRING, "LIST",
+         "formats of figures beside those that a page needs: svg, png, pdf, eps", &formats, 0, 0},
         {"width", 0, SUITE_OPTION_STRING, "LENGTH", "of a figure: 3.3in, 84mm, 240pt", &width, 0, 0},
-        {"height", 0, SUITE_OPTION_STRING, "LENGTH", "of a figure (default: follows its content)", &height, 0, 0},
+        {"height", 0, SUITE_OPTION_STRING, "LENGTH", "height of a figure (default: follows its content)", &height, 0,
+         0},
         {"font", 0, SUITE_OPTION_NUMBER, "POINTS", "size of a figure's text (default with --width: 8)",
          &call.style.font, 0, 0},
         {"no-title", 0, SUITE_OPTION_FLAG, NULL, "no title, no line of commit and session", &call.style.bare, 0, 0},

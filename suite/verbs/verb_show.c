@@ -13,18 +13,15 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Shows a session (default: latest) as a table of its cases, sorted by model, size, ranks and latency. Latency is\n"
-    "the median over processes, with its interval; * marks the fastest of several cases that differ in method and "
-    "mesh\n"
-    "only. speed-up is over the case on one rank; published is what a source printed for the case, and error how far\n"
-    "the latency is from it; sent is what one rank sends, peak its memory. \"to one rank\" is the distance to the\n"
-    "one-rank result; approximate methods must match their oracle instead (\"to oracle\"). A column has one unit, GB "
-    "is\n"
-    "10^9 bytes. A terminal ($COLUMNS, or its own width) leaves out columns for which it is too narrow and names "
-    "them;\n"
-    "a pipe gets all of them. With CASE (the beginning of a case id) each process of that case is shown. --json "
-    "prints\n"
-    "the result lines themselves.";
+    "Shows a session (default: latest) as a table of its cases, sorted by model, size, ranks and latency. Latency\n"
+    "is the median over processes, with its interval; * marks the fastest of several cases that differ in method\n"
+    "and mesh only. speed-up compares with the case on one rank. published is what a source printed for the case,\n"
+    "and error how far the latency is from it. sent is what one rank sends, peak is its memory. \"to one rank\" is\n"
+    "the distance to the one-rank result; approximate methods must match their oracle instead (\"to oracle\"). A\n"
+    "column has one unit; GB is 10^9 bytes.\n"
+    "A terminal ($COLUMNS, or its own width) leaves out columns for which it is too narrow and names them; a pipe\n"
+    "gets all of them. With CASE (the beginning of a case id) each process of that case is shown. --json prints the\n"
+    "result lines themselves.";
 static const char examples[] =
     "ditbench show\n"
     "ditbench show latest 3fa9\n"
@@ -72,7 +69,7 @@ static void print_software(const suite_history *history)
     {
         bool measured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "measured"));
         printf("software %s (simulated)%s\n", one->string,
-               measured ? "" : ": a projection, this software has not been measured on a GPU");
+               measured ? "" : ": a projection, because this software has not been measured on a GPU");
     }
 }
 
@@ -235,11 +232,12 @@ int suite_verb_show(int argc, char **argv)
 {
     show_call call = {.table = {0}};
     const suite_option options[] = {
-        {"sort", 0, SUITE_OPTION_STRING, "COLUMN", "by this column; -COLUMN: the greatest first", &call.table.sort, 0,
-         0},
-        {"columns", 0, SUITE_OPTION_STRING, "A,B,C", "these columns, tags (profile) or metrics (images_per_hour)",
+        {"sort", 0, SUITE_OPTION_STRING, "COLUMN", "sort by this column; -COLUMN: the greatest first", &call.table.sort,
+         0, 0},
+        {"columns", 0, SUITE_OPTION_STRING, "A,B,C", "show these columns, tags (profile) or metrics (images_per_hour)",
          &call.table.columns, 0, 0},
-        {"csv", 0, SUITE_OPTION_FLAG, NULL, "comma-separated, in seconds and bytes", &call.table.csv, 0, 0},
+        {"csv", 0, SUITE_OPTION_FLAG, NULL, "print comma-separated values, in seconds and bytes", &call.table.csv, 0,
+         0},
         {0},
     };
     const suite_cli_spec spec = {"show", "[SESSION] [CASE]", purpose, examples, options, 0, 2};

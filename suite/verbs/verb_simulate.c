@@ -302,7 +302,7 @@ static dit_status find_points(simulate_call *call)
         return DIT_OK;
     }
     dit_error_clear();
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--points %s: no such file can be read here", call->file),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--points %s: there is no such file here", call->file),
                           "the shipped files are results/published/paper_numbers.json and single_gpu_latency.json");
 }
 
@@ -363,17 +363,18 @@ int suite_verb_simulate(int argc, char **argv)
 {
     simulate_call call = {0};
     const suite_option options[] = {
-        {"points", 0, SUITE_OPTION_STRING, "FILE", "published numbers, as results/published/ has them", &call.file, 0,
-         0},
-        {"list", 0, SUITE_OPTION_FLAG, NULL, "how each point is understood, or why it is skipped", &call.list, 0, 0},
-        {"profile", 0, SUITE_OPTION_STRING, "NAME", "software of all points (default: what each says)", &call.profile,
+        {"points", 0, SUITE_OPTION_STRING, "FILE", "a file of published numbers, as in results/published/", &call.file,
          0, 0},
+        {"list", 0, SUITE_OPTION_FLAG, NULL,
+         "show how each point is understood, or why it is skipped, and simulate nothing", &call.list, 0, 0},
+        {"profile", 0, SUITE_OPTION_STRING, "NAME", "software of all points (default: what each point says)",
+         &call.profile, 0, 0},
         {"calibration", 0, SUITE_OPTION_STRING, "FILE",
          "fitted values and the points they were fitted on, or \"none\" (default: results/calibration/published.json)",
          &call.calibration, 0, 0},
         {"jobs", 'j', SUITE_OPTION_INT, "N", "simulations at a time (default: cores)", &call.jobs, 1, 1024},
-        {"filter", 0, SUITE_OPTION_STRING, "EXPR", "only points it holds for: \"gpus <= 8 && status == 'understood'\"",
-         &call.filter, 0, 0},
+        {"filter", 0, SUITE_OPTION_STRING, "EXPR",
+         "only points for which it holds: \"gpus <= 8 && status == 'understood'\"", &call.filter, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {"simulate", NULL, purpose, examples, options, 0, 0};
