@@ -40,8 +40,7 @@ typedef struct {
 /* Appends the page. */
 void report_html_write(const report_page *page, dit_buffer *out);
 
-/* ---- parts of the page, each in a file of its own
- * ----------------------------------------------------------------- */
+/* ---- parts of the page, each in a file of its own ---------------------------------------------------------------- */
 
 /* Appends the document up to its body: title and style sheet. `title` is a text of records, and is escaped. */
 void html_put_opening(const char *title, dit_buffer *out);

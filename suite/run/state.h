@@ -37,8 +37,7 @@ typedef struct {
     suite_contention contention;                    /* while it ran; unknown of a simulation */
 } suite_run_paths;
 
-/* ---- state.c: before anything runs
- * ---------------------------------------------------------------------------------- */
+/* ---- state.c: before anything runs ------------------------------------------------------------------------------- */
 
 void suite_run_release(suite_run_state *run);
 dit_status suite_run_init(suite_run_state *run, const suite_run_params *params, suite_signals *signals,
@@ -55,8 +54,7 @@ dit_status suite_run_begin(suite_run_state *run);
 dit_status suite_run_make_tables(suite_run_state *run);
 void suite_run_note_status(suite_run_state *run, int index, dit_outcome status);
 
-/* ---- lines.c: lines of the journal
- * ---------------------------------------------------------------------------------- */
+/* ---- lines.c: lines of the journal ------------------------------------------------------------------------------- */
 
 /* Makes a line of this kind, which the caller owns; NULL without memory. */
 cJSON *suite_run_start_line(const char *kind);
@@ -74,8 +72,7 @@ dit_status suite_run_add_contention(cJSON *line, const suite_contention *content
 dit_status suite_run_fill_result_line(cJSON *line, const suite_case *one, const suite_run_item *item,
                                       suite_outcome *outcome);
 
-/* ---- items.c: one item, simulated items, all items
- * ------------------------------------------------------------------ */
+/* ---- items.c: one item, simulated items, all items --------------------------------------------------------------- */
 
 /* Fills what to start for an item, and where it finds and leaves its files. */
 dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_run_item *item, suite_run_paths *paths,
@@ -89,8 +86,7 @@ dit_status suite_run_one(suite_run_state *run, int index);
 /* Runs the items that are not done yet: measured items one after the other, simulated ones several at a time. */
 dit_status suite_run_items(suite_run_state *run);
 
-/* ---- preview.c: commands only
- * --------------------------------------------------------------------------------------- */
+/* ---- preview.c: commands only ------------------------------------------------------------------------------------ */
 
 /* Prints the plan with its commands; an unwritten session is called SESSION. */
 dit_status suite_run_preview(suite_run_state *run);
