@@ -1,6 +1,7 @@
 #include "reports/report.h"
 
 #include "base/file.h"
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "reports/draw/gnuplot.h"
 #include "reports/draw/picture.h"
@@ -395,36 +396,33 @@ static dit_status write_published(const report_work *work)
     return st;
 }
 
-static dit_status add_claim(const report_claim *claim, const report_judgement *judgement, cJSON *array)
+static void add_claim(dit_json_writer *w, const report_claim *claim, const report_judgement *judgement, cJSON *array)
 {
-    cJSON *row = cJSON_CreateObject();
-    if (!row || !cJSON_AddItemToArray(array, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the claims");
-    DIT_TRY(dit_json_add_string(row, "id", claim->id));
-    DIT_TRY(dit_json_add_string(row, "claim", claim->claim));
-    DIT_TRY(dit_json_add_string(row, "expr", claim->expr));
-    DIT_TRY(dit_json_add_string(row, "verdict", report_verdict_name(judgement->verdict)));
+    cJSON *row = dit_json_put_object(w, array, NULL);
+    dit_json_put_string(w, row, "id", claim->id);
+    dit_json_put_string(w, row, "claim", claim->claim);
+    dit_json_put_string(w, row, "expr", claim->expr);
+    dit_json_put_string(w, row, "verdict", report_verdict_name(judgement->verdict));
     if (judgement->simulated && judgement->compared) {
-        DIT_TRY(dit_json_add_string(row, "reproduction", report_verdict_reproduction(judgement->verdict)));
+        dit_json_put_string(w, row, "reproduction", report_verdict_reproduction(judgement->verdict));
     }
-    DIT_TRY(dit_json_add_string(row, "evidence", report_judgement_evidence(judgement)));
-    DIT_TRY(dit_json_add_int(row, "compared", judgement->compared));
-    if (report_claim_shows_note(claim, judgement)) DIT_TRY(dit_json_add_string(row, "because", claim->because));
-    DIT_TRY(dit_json_add_string(row, "reason", judgement->reason));
-    return dit_json_add_string(row, "numbers", judgement->numbers.data);
+    dit_json_put_string(w, row, "evidence", report_judgement_evidence(judgement));
+    dit_json_put_int(w, row, "compared", judgement->compared);
+    if (report_claim_shows_note(claim, judgement)) dit_json_put_string(w, row, "because", claim->because);
+    dit_json_put_string(w, row, "reason", judgement->reason);
+    dit_json_put_string(w, row, "numbers", judgement->numbers.data);
 }
 
 static dit_status write_claims(const report_work *work)
 {
+    dit_json_writer w = {0};
     char path[REPORT_PATH + 96];
-    cJSON *array = cJSON_CreateArray();
-    dit_status st = array ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the claims");
-    for (int i = 0; i < work->claim_count && st == DIT_OK; i++) {
-        st = add_claim(&work->claims[i], &work->judgements[i], array);
-    }
+    cJSON *array = dit_json_new_array(&w);
+    for (int i = 0; i < work->claim_count; i++) add_claim(&w, &work->claims[i], &work->judgements[i], array);
     snprintf(path, sizeof path, "%s/claims.json", work->folder);
-    if (st == DIT_OK) st = dit_json_write_file(array, path, false);
+    if (w.status == DIT_OK) dit_json_put_status(&w, dit_json_write_file(array, path, false));
     work->summary->claims = array;
-    return st;
+    return w.status;
 }
 
 static dit_status write_facts(const report_work *work, const report_page *page)

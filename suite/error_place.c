@@ -33,14 +33,14 @@ void suite_place_split(const char *message, suite_place *out)
     out->what = end + 2;
 }
 
-void suite_place_add(cJSON *error, const char *message)
+void suite_place_put(dit_json_writer *w, cJSON *error, const char *message)
 {
     suite_place place;
     suite_place_split(message, &place);
     if (!place.line) return;
-    cJSON *where = cJSON_AddObjectToObject(error, "where");
-    cJSON_AddStringToObject(where, "file", place.file);
-    cJSON_AddNumberToObject(where, "line", place.line);
-    cJSON_AddNumberToObject(where, "column", place.column);
-    cJSON_AddStringToObject(where, "pointer", place.pointer);
+    cJSON *where = dit_json_put_object(w, error, "where");
+    dit_json_put_string(w, where, "file", place.file);
+    dit_json_put_int(w, where, "line", place.line);
+    dit_json_put_int(w, where, "column", place.column);
+    dit_json_put_string(w, where, "pointer", place.pointer);
 }

@@ -2,7 +2,7 @@
 #ifndef DIT_SUITE_ERROR_PLACE_H
 #define DIT_SUITE_ERROR_PLACE_H
 
-#include "base/json.h"
+#include "base/json_writer.h"
 
 typedef struct {
     char file[512], pointer[512];
@@ -13,6 +13,6 @@ typedef struct {
 /* Splits `message`; a message without a place gives an empty file and the whole text as `what`. */
 void suite_place_split(const char *message, suite_place *out);
 /* Adds "where": {"file","line","column","pointer"} to an error document when `message` names a place. */
-void suite_place_add(cJSON *error, const char *message);
+void suite_place_put(dit_json_writer *w, cJSON *error, const char *message);
 
 #endif

@@ -1,5 +1,6 @@
 #include "suite/help.h"
 
+#include "base/json_writer.h"
 #include "base/label.h"
 #include "base/words.h"
 #include "suite/verbs/verbs.h"
@@ -83,32 +84,34 @@ const char *suite_version_text(void)
 
 int suite_version_print(bool json)
 {
+    dit_json_writer w = {0};
     if (!json) return printf("ditbench %s\n", suite_version_text()) < 0 ? DIT_EXIT_ENVIRONMENT : DIT_EXIT_OK;
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "version", DITBENCH_RELEASE);
-    cJSON_AddStringToObject(document, "commit", DITBENCH_VERSION);
-    suite_cli_print_json("version", document);
-    cJSON_Delete(document);
-    return DIT_EXIT_OK;
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_string(&w, document, "version", DITBENCH_RELEASE);
+    dit_json_put_string(&w, document, "commit", DITBENCH_VERSION);
+    return suite_cli_answer(&w, "version", document, DIT_EXIT_OK);
 }
 
 /* ---- topics ------------------------------------------------------------------------------------------------------ */
 
-static int print_labels(bool json)
+static int answer_labels(void)
 {
-    cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "labels");
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w), *list = dit_json_put_array(&w, document, "labels");
     for (int part = 0; part < DIT_LABEL_COUNT; part++) {
         dit_label_info info = dit_label_get(part);
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, row);
-        cJSON_AddStringToObject(row, "prefix", info.prefix);
-        cJSON_AddStringToObject(row, "parameter", info.key);
-        cJSON_AddStringToObject(row, "example", info.example);
-        cJSON_AddStringToObject(row, "meaning", info.meaning);
+        cJSON *row = dit_json_put_object(&w, list, NULL);
+        dit_json_put_string(&w, row, "prefix", info.prefix);
+        dit_json_put_string(&w, row, "parameter", info.key);
+        dit_json_put_string(&w, row, "example", info.example);
+        dit_json_put_string(&w, row, "meaning", info.meaning);
     }
-    if (json) suite_cli_print_json("help-labels", document);
-    cJSON_Delete(document);
-    if (json) return DIT_EXIT_OK;
+    return suite_cli_answer(&w, "help-labels", document, DIT_EXIT_OK);
+}
+
+static int print_labels(bool json)
+{
+    if (json) return answer_labels();
     printf(
         "A label such as \"flux.1-dev 1024x1024 u2 r2 pp4 M4 W0\" names the model, the size, the mesh of ranks and "
         "its\n"
@@ -123,14 +126,20 @@ static int print_labels(bool json)
     return DIT_EXIT_OK;
 }
 
+static void add_exit_codes(dit_json_writer *w, cJSON *document)
+{
+    cJSON *codes = dit_json_put_object(w, document, "exit_codes");
+    for (const suite_exit_row *row = suite_exit_codes; row->code; row++)
+        dit_json_put_string(w, codes, row->code, row->meaning);
+}
+
 static int print_exit_codes(bool json)
 {
-    cJSON *document = cJSON_CreateObject(), *codes = cJSON_AddObjectToObject(document, "exit_codes");
+    dit_json_writer w = {0};
+    cJSON *document = json ? dit_json_new_object(&w) : NULL;
+    if (document) add_exit_codes(&w, document);
+    if (json) return suite_cli_answer(&w, "help-exit-codes", document, DIT_EXIT_OK);
     for (const suite_exit_row *row = suite_exit_codes; row->code; row++)
-        cJSON_AddStringToObject(codes, row->code, row->meaning);
-    if (json) suite_cli_print_json("help-exit-codes", document);
-    cJSON_Delete(document);
-    for (const suite_exit_row *row = suite_exit_codes; row->code && !json; row++)
         printf("  %-4s  %s\n", row->code, row->meaning);
     return DIT_EXIT_OK;
 }
@@ -155,20 +164,17 @@ enum { TOPIC_COUNT = sizeof topics / sizeof *topics };
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
-static void print_list_json(void)
+static int answer_list(void)
 {
-    cJSON *document = cJSON_CreateObject(), *verbs = cJSON_AddArrayToObject(document, "verbs");
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w), *verbs = dit_json_put_array(&w, document, "verbs");
     for (const suite_verb *row = suite_verbs; row->name; row++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToArray(verbs, item);
-        cJSON_AddStringToObject(item, "verb", row->name);
-        cJSON_AddStringToObject(item, "help", row->help);
+        cJSON *item = dit_json_put_object(&w, verbs, NULL);
+        dit_json_put_string(&w, item, "verb", row->name);
+        dit_json_put_string(&w, item, "help", row->help);
     }
-    cJSON *codes = cJSON_AddObjectToObject(document, "exit_codes");
-    for (const suite_exit_row *row = suite_exit_codes; row->code; row++)
-        cJSON_AddStringToObject(codes, row->code, row->meaning);
-    suite_cli_print_json("help", document);
-    cJSON_Delete(document);
+    add_exit_codes(&w, document);
+    return suite_cli_answer(&w, "help", document, DIT_EXIT_OK);
 }
 
 static void print_list(void)
@@ -225,9 +231,7 @@ int suite_help(int argc, char **argv)
                       is_option(argv[i], "--quiet", "-q") || strcmp(argv[i], "help") == 0;
         if (!common) return help_on(argv[i], json);
     }
-    if (json)
-        print_list_json();
-    else
-        print_list();
+    if (json) return answer_list();
+    print_list();
     return DIT_EXIT_OK;
 }

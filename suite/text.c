@@ -37,15 +37,17 @@ void suite_text_clean(char *text)
     }
 }
 
-dit_status suite_text_add(cJSON *object, const char *key, const char *text)
+void suite_text_put(dit_json_writer *w, cJSON *parent, const char *key, const char *text)
 {
-    if (!text) return DIT_OK;
+    if (w->status != DIT_OK || !text) return;
     char *copy = strdup(text);
-    if (!copy) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", key);
+    if (!copy) {
+        dit_json_put_status(w, DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", key ? key : "a text"));
+        return;
+    }
     suite_text_clean(copy);
-    dit_status st = dit_json_add_string(object, key, copy);
+    dit_json_put_string(w, parent, key, copy);
     free(copy);
-    return st;
 }
 
 void suite_text_tail(const char *path, char *out, size_t capacity)

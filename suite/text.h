@@ -2,7 +2,7 @@
 #ifndef DIT_SUITE_TEXT_H
 #define DIT_SUITE_TEXT_H
 
-#include "base/json.h"
+#include "base/json_writer.h"
 
 enum { SUITE_MOST_STRINGS = 64 };
 /* The values of an option that may be repeated. The strings are the caller's. */
@@ -13,8 +13,8 @@ typedef struct {
 
 /* Replaces, in place, bytes that are not UTF-8 and control characters other than tab and newline by '?'. */
 void suite_text_clean(char *text);
-/* Adds a cleaned copy of `text` (NULL adds nothing). Errors: DIT_ERR_MEMORY. */
-dit_status suite_text_add(cJSON *object, const char *key, const char *text);
+/* Adds a cleaned copy of `text`, as dit_json_put_string does; a NULL is not written. */
+void suite_text_put(dit_json_writer *w, cJSON *parent, const char *key, const char *text);
 /* Copies the last lines of a file, at most `capacity` - 1 bytes, cleaned; "" when the file cannot be read. */
 void suite_text_tail(const char *path, char *out, size_t capacity);
 

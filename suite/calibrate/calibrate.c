@@ -1,5 +1,6 @@
 #include "suite/calibrate/calibrate.h"
 
+#include "base/json_writer.h"
 #include "base/stats.h"
 #include "suite/simulate/prediction_cache.h"
 
@@ -282,34 +283,27 @@ static double round_to(double value, double per)
     return round(value * per) / per + 0.0;
 }
 
-static cJSON *add_object(cJSON *list)
+static void add_what(dit_json_writer *w, cJSON *entry, const suite_calibrated *what)
 {
-    cJSON *entry = cJSON_CreateObject();
-    if (entry && cJSON_AddItemToArray(list, entry)) return entry;
-    cJSON_Delete(entry);
-    return NULL;
-}
-
-static dit_status add_what(cJSON *entry, const suite_calibrated *what)
-{
-    DIT_TRY(dit_json_add_string(entry, "of", suite_calibrated_of_name(suite_calibrated_key_of(what->key))));
-    DIT_TRY(dit_json_add_string(entry, "name", what->name));
-    return dit_json_add_string(entry, "key", suite_calibrated_key_name(what->key));
+    dit_json_put_string(w, entry, "of", suite_calibrated_of_name(suite_calibrated_key_of(what->key)));
+    dit_json_put_string(w, entry, "name", what->name);
+    dit_json_put_string(w, entry, "key", suite_calibrated_key_name(what->key));
 }
 
 static dit_status add_parameter(const calibration_run *run, const suite_planned_stage *stage,
                                 const suite_planned_value *planned, cJSON *list)
 {
+    dit_json_writer w = {0};
     const suite_fit_value *range = &planned->range;
-    cJSON *entry = add_object(list);
-    if (!entry) return fail_memory();
+    cJSON *entry = dit_json_put_object(&w, list, NULL);
     double value = suite_calibration_find(&run->fitted, planned->what.key, planned->what.name)->value;
     double moved = log(value / range->prior) / range->deviation;
-    DIT_TRY(dit_json_add_string(entry, "stage", stage->name));
-    DIT_TRY(add_what(entry, &planned->what));
-    DIT_TRY(dit_json_add_number(entry, "prior", range->prior));
-    DIT_TRY(dit_json_add_number(entry, "value", value));
-    return dit_json_add_number(entry, "deviation", round_to(moved, 100));
+    dit_json_put_string(&w, entry, "stage", stage->name);
+    add_what(&w, entry, &planned->what);
+    dit_json_put_number(&w, entry, "prior", range->prior);
+    dit_json_put_number(&w, entry, "value", value);
+    dit_json_put_number(&w, entry, "deviation", round_to(moved, 100));
+    return w.status;
 }
 
 static double error_of(const fitted_point *point, double seconds)
@@ -319,63 +313,63 @@ static double error_of(const fitted_point *point, double seconds)
 
 static dit_status add_point(const suite_planned_stage *stage, const fitted_point *point, cJSON *list)
 {
+    dit_json_writer w = {0};
     const suite_point *own = point->planned->point;
     suite_point_result known;
-    cJSON *entry = add_object(list);
-    if (!entry) return fail_memory();
+    cJSON *entry = dit_json_put_object(&w, list, NULL);
     DIT_TRY(suite_point_predict(own, NULL, NULL, &known));
-    DIT_TRY(dit_json_add_string(entry, "stage", stage->name));
-    DIT_TRY(dit_json_add_string(entry, "file", point->planned->file));
-    DIT_TRY(dit_json_add_int(entry, "index", own->published->index));
-    DIT_TRY(dit_json_add_string(entry, "label", known.label));
-    DIT_TRY(dit_json_add_string(entry, "case_id", own->cases[0].kase->case_id));
-    DIT_TRY(dit_json_add_string(entry, "platform", own->cases[0].platform));
-    DIT_TRY(dit_json_add_string(entry, "profile", own->cases[0].profile));
-    DIT_TRY(dit_json_add_number(entry, "published", own->published->value));
-    DIT_TRY(dit_json_add_number(entry, "before", point->before));
-    DIT_TRY(dit_json_add_number(entry, "after", point->after));
-    return dit_json_add_number(entry, "error", error_of(point, point->after));
+    dit_json_put_string(&w, entry, "stage", stage->name);
+    dit_json_put_string(&w, entry, "file", point->planned->file);
+    dit_json_put_int(&w, entry, "index", own->published->index);
+    dit_json_put_string(&w, entry, "label", known.label);
+    dit_json_put_string(&w, entry, "case_id", own->cases[0].kase->case_id);
+    dit_json_put_string(&w, entry, "platform", own->cases[0].platform);
+    dit_json_put_string(&w, entry, "profile", own->cases[0].profile);
+    dit_json_put_number(&w, entry, "published", own->published->value);
+    dit_json_put_number(&w, entry, "before", point->before);
+    dit_json_put_number(&w, entry, "after", point->after);
+    dit_json_put_number(&w, entry, "error", error_of(point, point->after));
+    return w.status;
 }
 
 static dit_status add_files(const calibration_run *run, cJSON *document)
 {
-    cJSON *plan = cJSON_AddObjectToObject(document, "plan"), *files = cJSON_AddArrayToObject(document, "files");
-    if (!plan || !files) return fail_memory();
-    DIT_TRY(dit_json_add_string(plan, "name", run->plan.name));
-    DIT_TRY(dit_json_add_string(plan, "hash", run->plan.hash));
+    dit_json_writer w = {0};
+    cJSON *plan = dit_json_put_object(&w, document, "plan"), *files = dit_json_put_array(&w, document, "files");
+    dit_json_put_string(&w, plan, "name", run->plan.name);
+    dit_json_put_string(&w, plan, "hash", run->plan.hash);
     for (int i = 0; i < run->plan.file_count; i++) {
-        cJSON *entry = add_object(files);
-        if (!entry) return fail_memory();
-        DIT_TRY(dit_json_add_string(entry, "file", run->plan.files[i].name));
-        DIT_TRY(dit_json_add_string(entry, "hash", run->plan.files[i].hash));
+        cJSON *entry = dit_json_put_object(&w, files, NULL);
+        dit_json_put_string(&w, entry, "file", run->plan.files[i].name);
+        dit_json_put_string(&w, entry, "hash", run->plan.files[i].hash);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status add_entries(const calibration_run *run, cJSON *document)
 {
-    cJSON *parameters = cJSON_AddArrayToObject(document, "parameters");
-    cJSON *points = cJSON_AddArrayToObject(document, "points");
+    dit_json_writer w = {0};
+    cJSON *parameters = dit_json_put_array(&w, document, "parameters");
+    cJSON *points = dit_json_put_array(&w, document, "points");
     const fitted_point *point = run->points;
-    if (!parameters || !points) return fail_memory();
     for (int i = run->first; i <= run->last; i++) {
         const suite_planned_stage *stage = &run->plan.stages[i];
         for (int j = 0; j < stage->value_count; j++) DIT_TRY(add_parameter(run, stage, &stage->values[j], parameters));
         for (int j = 0; j < stage->point_count; j++) DIT_TRY(add_point(stage, point++, points));
     }
-    return DIT_OK;
+    return w.status;
 }
 
-static dit_status add_errors(const calibration_run *run, cJSON *summary, const char *key, bool after, double *errors)
+static void add_errors(dit_json_writer *w, const calibration_run *run, cJSON *summary, const char *key, bool after,
+                       double *errors)
 {
-    cJSON *entry = cJSON_AddObjectToObject(summary, key);
-    if (!entry) return fail_memory();
+    cJSON *entry = dit_json_put_object(w, summary, key);
     for (int i = 0; i < run->point_count; i++) {
         const fitted_point *point = &run->points[i];
         errors[i] = fabs(error_of(point, after ? point->after : point->before));
     }
-    DIT_TRY(dit_json_add_number(entry, "median_error", dit_stats_median(errors, run->point_count)));
-    return dit_json_add_number(entry, "p90_error", dit_stats_percentile(errors, run->point_count, 0.9));
+    dit_json_put_number(w, entry, "median_error", dit_stats_median(errors, run->point_count));
+    dit_json_put_number(w, entry, "p90_error", dit_stats_percentile(errors, run->point_count, 0.9));
 }
 
 static int count_cases(const calibration_run *run)
@@ -392,24 +386,27 @@ static int count_cases(const calibration_run *run)
 
 static dit_status add_summary(const calibration_run *run, cJSON *document)
 {
-    cJSON *summary = cJSON_AddObjectToObject(document, "summary");
+    dit_json_writer w = {0};
+    cJSON *summary = dit_json_put_object(&w, document, "summary");
     double *errors = calloc((size_t)run->point_count + 1, sizeof *errors);
     dit_status st = summary && errors ? DIT_OK : fail_memory();
-    if (st == DIT_OK) st = dit_json_add_int(summary, "points", run->point_count);
-    if (st == DIT_OK) st = dit_json_add_int(summary, "cases", count_cases(run));
-    if (st == DIT_OK) st = add_errors(run, summary, "before", false, errors);
-    if (st == DIT_OK) st = add_errors(run, summary, "after", true, errors);
+    if (st == DIT_OK) dit_json_put_int(&w, summary, "points", run->point_count);
+    if (st == DIT_OK) dit_json_put_int(&w, summary, "cases", count_cases(run));
+    if (st == DIT_OK) add_errors(&w, run, summary, "before", false, errors);
+    if (st == DIT_OK) add_errors(&w, run, summary, "after", true, errors);
     free(errors);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }
 
 static dit_status write_document(const calibration_run *run, cJSON *document)
 {
-    DIT_TRY(dit_json_add_string(document, "schema", "ditbench.calibration/1"));
-    DIT_TRY(dit_json_add_string(document, "from", "published"));
+    dit_json_writer w = {0};
+    dit_json_put_string(&w, document, "schema", "ditbench.calibration/1");
+    dit_json_put_string(&w, document, "from", "published");
     DIT_TRY(add_files(run, document));
     DIT_TRY(add_entries(run, document));
-    return add_summary(run, document);
+    dit_json_put_status(&w, add_summary(run, document));
+    return w.status;
 }
 
 /* Runs `work`, then has `write` fill a document. */
@@ -420,8 +417,9 @@ static dit_status make_document(const suite_calibrate_params *params, dit_status
     *out = NULL;
     dit_status st = open_run(params, &run);
     if (st == DIT_OK && work) st = work(&run);
-    if (st == DIT_OK && !(*out = cJSON_CreateObject())) st = fail_memory();
-    if (st == DIT_OK) st = write(&run, *out);
+    dit_json_writer w = {0};
+    if (st == DIT_OK) *out = dit_json_new_object(&w);
+    if (st == DIT_OK) st = *out ? write(&run, *out) : w.status;
     release(&run);
     if (st == DIT_OK) return DIT_OK;
     cJSON_Delete(*out);
@@ -438,54 +436,54 @@ dit_status suite_calibrate_fit(const suite_calibrate_params *params, cJSON **out
 
 static dit_status list_values(const suite_planned_stage *stage, cJSON *list)
 {
+    dit_json_writer w = {0};
     for (int i = 0; i < stage->value_count; i++) {
         const suite_fit_value *range = &stage->values[i].range;
-        cJSON *entry = add_object(list);
-        if (!entry) return fail_memory();
-        DIT_TRY(add_what(entry, &stage->values[i].what));
-        DIT_TRY(dit_json_add_number(entry, "prior", range->prior));
-        DIT_TRY(dit_json_add_number(entry, "least", range->least));
-        DIT_TRY(dit_json_add_number(entry, "most", range->most));
-        DIT_TRY(dit_json_add_number(entry, "prior_deviation", range->deviation));
+        cJSON *entry = dit_json_put_object(&w, list, NULL);
+        add_what(&w, entry, &stage->values[i].what);
+        dit_json_put_number(&w, entry, "prior", range->prior);
+        dit_json_put_number(&w, entry, "least", range->least);
+        dit_json_put_number(&w, entry, "most", range->most);
+        dit_json_put_number(&w, entry, "prior_deviation", range->deviation);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status list_points(const suite_planned_stage *stage, cJSON *list)
 {
+    dit_json_writer w = {0};
     for (int i = 0; i < stage->point_count; i++) {
         const suite_planned_point *planned = &stage->points[i];
         suite_point_result known;
-        cJSON *entry = add_object(list);
-        if (!entry) return fail_memory();
+        cJSON *entry = dit_json_put_object(&w, list, NULL);
         DIT_TRY(suite_point_predict(planned->point, NULL, NULL, &known));
-        DIT_TRY(dit_json_add_string(entry, "file", planned->file));
-        DIT_TRY(dit_json_add_int(entry, "index", known.index));
-        DIT_TRY(dit_json_add_string(entry, "label", known.label));
-        DIT_TRY(dit_json_add_string(entry, "profile", planned->point->profile));
-        DIT_TRY(dit_json_add_number(entry, "published", known.published));
-        if (planned->why[0]) DIT_TRY(dit_json_add_string(entry, "why", planned->why));
+        dit_json_put_string(&w, entry, "file", planned->file);
+        dit_json_put_int(&w, entry, "index", known.index);
+        dit_json_put_string(&w, entry, "label", known.label);
+        dit_json_put_string(&w, entry, "profile", planned->point->profile);
+        dit_json_put_number(&w, entry, "published", known.published);
+        if (planned->why[0]) dit_json_put_string(&w, entry, "why", planned->why);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status write_list(const calibration_run *run, cJSON *document)
 {
-    DIT_TRY(dit_json_add_string(document, "plan", run->plan.name));
-    DIT_TRY(dit_json_add_string(document, "hash", run->plan.hash));
-    cJSON *stages = cJSON_AddArrayToObject(document, "stages");
-    if (!stages) return fail_memory();
+    dit_json_writer w = {0};
+    dit_json_put_string(&w, document, "plan", run->plan.name);
+    dit_json_put_string(&w, document, "hash", run->plan.hash);
+    cJSON *stages = dit_json_put_array(&w, document, "stages");
     for (int i = run->first; i <= run->last; i++) {
         const suite_planned_stage *stage = &run->plan.stages[i];
-        cJSON *entry = add_object(stages), *values = entry ? cJSON_AddArrayToObject(entry, "parameters") : NULL;
-        cJSON *points = entry ? cJSON_AddArrayToObject(entry, "points") : NULL;
-        if (!values || !points) return fail_memory();
-        DIT_TRY(dit_json_add_string(entry, "name", stage->name));
-        DIT_TRY(dit_json_add_string(entry, "why", stage->why));
+        cJSON *entry = dit_json_put_object(&w, stages, NULL);
+        cJSON *values = dit_json_put_array(&w, entry, "parameters");
+        cJSON *points = dit_json_put_array(&w, entry, "points");
+        dit_json_put_string(&w, entry, "name", stage->name);
+        dit_json_put_string(&w, entry, "why", stage->why);
         DIT_TRY(list_values(stage, values));
         DIT_TRY(list_points(stage, points));
     }
-    return DIT_OK;
+    return w.status;
 }
 
 dit_status suite_calibrate_list(const suite_calibrate_params *params, cJSON **out)

@@ -1,5 +1,6 @@
 #include "suite/catalogue/text_encoder.h"
 
+#include "base/json_writer.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 
@@ -14,6 +15,7 @@ enum { FACTS = sizeof facts / sizeof *facts };
 
 static dit_status copy_facts(const dit_json *file, cJSON *entry)
 {
+    dit_json_writer w = {0};
     static const char *const keys[] = {"schema",   "name",         "title", "layers", "width", "heads",
                                        "head_dim", "feed_forward", "gated", "source", NULL};
     bool gated = false;
@@ -21,14 +23,16 @@ static dit_status copy_facts(const dit_json *file, cJSON *entry)
     for (int i = 0; i < FACTS; i++) {
         int64_t value;
         DIT_TRY(dit_json_require_int(file, file->root, "", facts[i].key, 1, facts[i].most, &value));
-        DIT_TRY(dit_json_add_int(entry, facts[i].key, value));
+        dit_json_put_int(&w, entry, facts[i].key, value);
     }
     DIT_TRY(dit_json_optional_bool(file, file->root, "", "gated", &gated));
-    return cJSON_AddBoolToObject(entry, "gated", gated) ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
+    dit_json_put_bool(&w, entry, "gated", gated);
+    return w.status;
 }
 
 static dit_status resolve(const dit_json *model, cJSON *entry, const char *at, int runs)
 {
+    dit_json_writer w = {0};
     static const char *const keys[] = {"name", "tokens", NULL};
     const char *name;
     int64_t tokens;
@@ -40,7 +44,8 @@ static dit_status resolve(const dit_json *model, cJSON *entry, const char *at, i
     DIT_TRY(suite_catalogue_read("text_encoders", "text encoder", name, "ditbench.text_encoder/1", &file));
     dit_status st = copy_facts(&file, entry);
     dit_json_release(&file);
-    return st == DIT_OK ? dit_json_add_int(entry, "runs", runs) : st;
+    dit_json_put_int(&w, entry, "runs", runs);
+    return st == DIT_OK ? w.status : st;
 }
 
 dit_status suite_text_encoders_resolve(const dit_json *model, cJSON *list, int runs)

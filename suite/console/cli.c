@@ -67,32 +67,31 @@ static void print_help(const suite_cli_spec *spec)
     if (shows_labels(spec->verb)) printf("\n`ditbench help labels` explains labels such as u2 r2 pp4 M4 W0.\n");
 }
 
-static void add_options(cJSON *list, const suite_option *options)
+static void add_options(dit_json_writer *w, cJSON *list, const suite_option *options)
 {
     for (const suite_option *option = options; option && option->name; option++) {
         char letter[2] = {option->letter, '\0'};
         if (!option->help) continue;
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, row);
-        cJSON_AddStringToObject(row, "name", option->name);
-        if (option->letter) cJSON_AddStringToObject(row, "letter", letter);
-        if (option->argument) cJSON_AddStringToObject(row, "argument", option->argument);
-        cJSON_AddStringToObject(row, "help", option->help);
+        cJSON *row = dit_json_put_object(w, list, NULL);
+        dit_json_put_string(w, row, "name", option->name);
+        if (option->letter) dit_json_put_string(w, row, "letter", letter);
+        dit_json_put_string(w, row, "argument", option->argument);
+        dit_json_put_string(w, row, "help", option->help);
     }
 }
 
 /* Of a verb; an option that two tables have is in both. */
-static void print_help_json(const suite_cli_spec *spec)
+static int answer_help(const suite_cli_spec *spec)
 {
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "verb", spec->verb);
-    if (spec->operands) cJSON_AddStringToObject(document, "operands", spec->operands);
-    cJSON_AddStringToObject(document, "purpose", spec->purpose);
-    add_options(cJSON_AddArrayToObject(document, "options"), spec->options);
-    add_options(cJSON_AddArrayToObject(document, "common_options"), common_options);
-    if (spec->examples) cJSON_AddStringToObject(document, "examples", spec->examples);
-    suite_cli_print_json("help-verb", document);
-    cJSON_Delete(document);
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_string(&w, document, "verb", spec->verb);
+    dit_json_put_string(&w, document, "operands", spec->operands);
+    dit_json_put_string(&w, document, "purpose", spec->purpose);
+    add_options(&w, dit_json_put_array(&w, document, "options"), spec->options);
+    add_options(&w, dit_json_put_array(&w, document, "common_options"), common_options);
+    dit_json_put_string(&w, document, "examples", spec->examples);
+    return suite_cli_answer(&w, "help-verb", document, DIT_EXIT_OK);
 }
 
 const suite_option *suite_cli_common(void)
@@ -116,7 +115,7 @@ static void give_help(const suite_cli_spec *spec, bool json)
     if (help_taker.take)
         help_taker.take(spec, help_taker.context);
     else if (json)
-        print_help_json(spec);
+        answer_help(spec);
     else
         print_help(spec);
 }
@@ -349,16 +348,15 @@ void suite_cli_release(suite_cli *cli)
     cli->operand_count = 0;
 }
 
-cJSON *suite_cli_error_json(void)
+void suite_cli_put_error(dit_json_writer *w, cJSON *parent)
 {
     const dit_error *error = dit_error_last();
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "code", dit_status_name(error->status));
-    cJSON_AddStringToObject(document, "message", error->message);
-    suite_place_add(document, error->message);
-    if (error->hint[0]) cJSON_AddStringToObject(document, "hint", error->hint);
-    if (error->notes[0]) cJSON_AddStringToObject(document, "notes", error->notes);
-    return document;
+    cJSON *document = dit_json_put_object(w, parent, "error");
+    dit_json_put_string(w, document, "code", dit_status_name(error->status));
+    dit_json_put_string(w, document, "message", error->message);
+    suite_place_put(w, document, error->message);
+    if (error->hint[0]) dit_json_put_string(w, document, "hint", error->hint);
+    if (error->notes[0]) dit_json_put_string(w, document, "notes", error->notes);
 }
 
 /* Integers beyond 2^53 are rounded to 15 digits, so that they print with an exponent: strict readers refuse others. */
@@ -374,38 +372,52 @@ static void round_large(cJSON *item)
     }
 }
 
-void suite_cli_print_json(const char *name, const cJSON *document)
+dit_status suite_cli_print_json(const char *name, const cJSON *document)
 {
-    char schema[64];
-    const cJSON *own = cJSON_GetObjectItemCaseSensitive(document, "schema"), *member;
-    cJSON *whole = cJSON_CreateObject();
+    dit_json_writer w = {0};
+    char schema[64], *text = NULL;
+    const cJSON *own = dit_json_member(document, "schema"), *member;
+    cJSON *whole = dit_json_new_object(&w);
     snprintf(schema, sizeof schema, "ditbench.%s/1", name);
-    if (!own) cJSON_AddStringToObject(whole, "schema", schema);
-    cJSON_ArrayForEach(member, document) cJSON_AddItemToObject(whole, member->string, cJSON_Duplicate(member, true));
-    round_large(whole->child);
-    char *text = cJSON_Print(whole);
+    if (!own) dit_json_put_string(&w, whole, "schema", schema);
+    cJSON_ArrayForEach(member, document) dit_json_put_copy(&w, whole, member->string, member);
+    if (w.status == DIT_OK) {
+        round_large(whole->child);
+        text = cJSON_Print(whole);
+        if (!text) dit_json_put_status(&w, DIT_FAIL(DIT_ERR_MEMORY, "no memory to print an answer"));
+    }
     if (text) puts(text);
     free(text);
     cJSON_Delete(whole);
+    return w.status;
 }
 
-void suite_cli_print_commands(const cJSON *commands)
+dit_status suite_cli_finish_json(dit_json_writer *w, const char *name, cJSON *document)
 {
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddItemReferenceToObject(document, "commands", (cJSON *)(uintptr_t)commands);
-    suite_cli_print_json("commands", document);
+    if (w->status == DIT_OK) w->status = suite_cli_print_json(name, document);
     cJSON_Delete(document);
+    return w->status;
+}
+
+int suite_cli_answer(dit_json_writer *w, const char *name, cJSON *document, int code)
+{
+    const suite_cli json = {.json = true};
+    return suite_cli_finish_json(w, name, document) == DIT_OK ? code : suite_cli_fail(&json, w->status);
+}
+
+dit_status suite_cli_print_commands(const cJSON *commands)
+{
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_reference(&w, document, "commands", commands);
+    return suite_cli_finish_json(&w, "commands", document);
 }
 
 int suite_cli_fail(const suite_cli *cli, dit_status status)
 {
-    if (cli->json) {
-        cJSON *document = cJSON_CreateObject();
-        cJSON_AddItemToObject(document, "error", suite_cli_error_json());
-        suite_cli_print_json("error", document);
-        cJSON_Delete(document);
-    } else {
-        dit_error_print("ditbench");
-    }
+    dit_json_writer w = {0};
+    cJSON *document = cli->json ? dit_json_new_object(&w) : NULL;
+    if (document) suite_cli_put_error(&w, document);
+    if (!cli->json || suite_cli_finish_json(&w, "error", document) != DIT_OK) dit_error_print("ditbench");
     return dit_status_exit_code(status);
 }

@@ -7,7 +7,7 @@
 #ifndef DIT_SUITE_CONSOLE_CLI_H
 #define DIT_SUITE_CONSOLE_CLI_H
 
-#include "base/json.h"
+#include "base/json_writer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,13 +67,18 @@ void suite_cli_release(suite_cli *cli);
 /* Reports the newest error of the thread, on stdout as {"schema","error":{code,message,where,hint,notes}} with --json,
  * else on stderr, and returns its exit code. */
 int suite_cli_fail(const suite_cli *cli, dit_status status);
-/* Returns the error document of suite_cli_fail, for verbs that put it into a larger one. */
-cJSON *suite_cli_error_json(void);
+/* Adds "error", the error document of suite_cli_fail, to a larger one. */
+void suite_cli_put_error(dit_json_writer *w, cJSON *parent);
 /* Prints the one document of an answer on stdout, indented, with a newline; its first member is "schema":
- * "ditbench.NAME/1", or the document's own. results/schema/answers.md describes them. The caller keeps the document. */
-void suite_cli_print_json(const char *name, const cJSON *document);
+ * "ditbench.NAME/1", or the document's own. results/schema/answers.md describes them. The caller keeps the document.
+ * Errors: DIT_ERR_MEMORY, and then nothing is printed. */
+dit_status suite_cli_print_json(const char *name, const cJSON *document);
+/* Ends an answer: prints `document` unless a call of `w` had failed, and deletes it in any case. */
+dit_status suite_cli_finish_json(dit_json_writer *w, const char *name, cJSON *document);
+/* Does suite_cli_finish_json at the end of a verb. Returns `code`; reports a failure and returns its exit code. */
+int suite_cli_answer(dit_json_writer *w, const char *name, cJSON *document, int code);
 /* Prints what a dry run would start: an array of commands, as suite_single_run gives it. */
-void suite_cli_print_commands(const cJSON *commands);
+dit_status suite_cli_print_commands(const cJSON *commands);
 /* Reads seconds from "1.5s", "10m", "500ms" or "90". Errors: DIT_ERR_USAGE. */
 dit_status suite_cli_duration(const char *text, double *seconds);
 

@@ -1,6 +1,7 @@
 #include "suite/console/row_filter.h"
 
 #include "base/expr.h"
+#include "base/json_writer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,14 +83,15 @@ static dit_status find_member(void *context, const char *name, dit_value *out)
 /* The names of all members of all rows. */
 static void list_names(const cJSON *rows, char *out, size_t size)
 {
+    dit_json_writer w = {0};
     const cJSON *row, *member;
-    cJSON *seen = cJSON_CreateObject();
+    cJSON *seen = dit_json_new_object(&w);
     size_t used = 0;
     out[0] = '\0';
     cJSON_ArrayForEach(row, rows) cJSON_ArrayForEach(member, row)
     {
         if (cJSON_HasObjectItem(seen, member->string) || cJSON_IsObject(member) || used >= size) continue;
-        cJSON_AddNullToObject(seen, member->string);
+        dit_json_put_null(&w, seen, member->string);
         used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", member->string);
     }
     cJSON_Delete(seen);
@@ -118,8 +120,9 @@ bool suite_row_filter_is_expression(const char *filter)
 
 dit_status suite_row_filter(cJSON *rows, const char *filter)
 {
-    cJSON *kept = cJSON_CreateArray();
-    dit_status st = kept ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list");
+    dit_json_writer w = {0};
+    cJSON *kept = dit_json_new_array(&w);
+    dit_status st = w.status;
     const cJSON *row;
     if (filter && suite_row_filter_is_expression(filter) && st == DIT_OK) st = dit_expr_check(filter);
     cJSON_ArrayForEach(row, rows)
@@ -130,10 +133,11 @@ dit_status suite_row_filter(cJSON *rows, const char *filter)
             st = holds_for(rows, row, filter, &keeps);
         else if (filter)
             keeps = row_contains(row, filter);
-        if (keeps) cJSON_AddItemToArray(kept, cJSON_Duplicate(row, true));
+        if (keeps) dit_json_put_copy(&w, kept, NULL, row);
     }
+    if (st == DIT_OK) st = w.status;
     while (st == DIT_OK && rows->child) cJSON_DeleteItemFromArray(rows, 0);
-    while (st == DIT_OK && kept->child) cJSON_AddItemToArray(rows, cJSON_DetachItemFromArray(kept, 0));
+    while (st == DIT_OK && kept->child) dit_json_put_item(&w, rows, NULL, cJSON_DetachItemFromArray(kept, 0));
     cJSON_Delete(kept);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }

@@ -1,5 +1,7 @@
 #include "suite/explain/describe.h"
 
+#include "base/json_writer.h"
+
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/model.h"
 
@@ -50,85 +52,69 @@ static model_size size_of(const suite_describe_params *params, const suite_model
     return size;
 }
 
-static dit_status fill_row(cJSON *row, const suite_model *model, const model_size *size)
+static void fill_row(dit_json_writer *w, cJSON *row, const suite_model *model, const model_size *size)
 {
     char resolution[48];
     const char *family = cJSON_GetStringValue(member(model->config, "_class_name"));
     const char *source = cJSON_GetStringValue(member(member(model->source.root, "source"), "architecture"));
-    DIT_TRY(dit_json_add_string(row, "name", model->variant));
-    DIT_TRY(dit_json_add_string(row, "title", model->title));
-    DIT_TRY(dit_json_add_string(row, "kind", model->video ? "video" : "image"));
-    cJSON_AddBoolToObject(row, "runnable", model->config != NULL);
-    if (family) DIT_TRY(dit_json_add_string(row, "class", family));
-    if (model->vae) DIT_TRY(dit_json_add_string(row, "vae", model->vae));
+    dit_json_put_string(w, row, "name", model->variant);
+    dit_json_put_string(w, row, "title", model->title);
+    dit_json_put_string(w, row, "kind", model->video ? "video" : "image");
+    dit_json_put_bool(w, row, "runnable", model->config != NULL);
+    if (family) dit_json_put_string(w, row, "class", family);
+    if (model->vae) dit_json_put_string(w, row, "vae", model->vae);
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)size->width, (long long)size->height);
-    if (size->width && size->height) DIT_TRY(dit_json_add_string(row, "resolution", resolution));
-    DIT_TRY(dit_json_add_int(row, "num_frames", size->frames));
-    DIT_TRY(dit_json_add_number(row, "steps", number_or(model->default_run, "num_inference_steps", 0)));
-    if (model->parameters) DIT_TRY(dit_json_add_int(row, "stated_parameters", model->parameters));
+    if (size->width && size->height) dit_json_put_string(w, row, "resolution", resolution);
+    dit_json_put_int(w, row, "num_frames", size->frames);
+    dit_json_put_number(w, row, "steps", number_or(model->default_run, "num_inference_steps", 0));
+    if (model->parameters) dit_json_put_int(w, row, "stated_parameters", model->parameters);
     double flops = stated_flops(model, size->width, size->height, size->frames);
-    if (flops > 0) DIT_TRY(dit_json_add_number(row, "stated_flops", flops));
-    if (!model->config) DIT_TRY(dit_json_add_string(row, "reason", "architecture facts only, not implemented"));
-    return source ? dit_json_add_string(row, "source", source) : DIT_OK;
+    if (flops > 0) dit_json_put_number(w, row, "stated_flops", flops);
+    if (!model->config) dit_json_put_string(w, row, "reason", "architecture facts only, not implemented");
+    if (source) dit_json_put_string(w, row, "source", source);
 }
 
-static dit_status add_copy(cJSON *object, const char *key, const cJSON *value)
-{
-    cJSON *copy = cJSON_Duplicate(value, true);
-    if (copy && cJSON_AddItemToObject(object, key, copy)) return DIT_OK;
-    cJSON_Delete(copy);
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-}
-
-static dit_status fill_model(cJSON *part, const suite_model *model)
+static void fill_model(dit_json_writer *w, cJSON *part, const suite_model *model)
 {
     const cJSON *tokens = member(model->text, "tokens");
-    cJSON *weights = cJSON_AddObjectToObject(part, "weights");
-    if (!weights) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    DIT_TRY(dit_json_add_string(part, "name", model->variant));
-    DIT_TRY(dit_json_add_string(weights, "kind", "seeded"));
-    DIT_TRY(dit_json_add_int(weights, "seed", 0));
+    cJSON *weights = dit_json_put_object(w, part, "weights");
+    dit_json_put_string(w, part, "name", model->variant);
+    dit_json_put_string(w, weights, "kind", "seeded");
+    dit_json_put_int(w, weights, "seed", 0);
     if (cJSON_IsNumber(tokens)) {
-        cJSON *text = cJSON_AddObjectToObject(part, "text");
-        DIT_TRY(dit_json_add_number(text, "tokens", tokens->valuedouble));
+        cJSON *text = dit_json_put_object(w, part, "text");
+        dit_json_put_number(w, text, "tokens", tokens->valuedouble);
     }
-    return add_copy(part, "config", model->config);
+    dit_json_put_copy(w, part, "config", model->config);
 }
 
 /* {"name", "case"}: the default run at that size, on one rank. */
-static dit_status fill_case(cJSON *entry, const suite_model *model, const model_size *size)
+static void fill_case(dit_json_writer *w, cJSON *entry, const suite_model *model, const model_size *size)
 {
-    cJSON *kase = cJSON_AddObjectToObject(entry, "case"), *part, *run;
-    DIT_TRY(dit_json_add_string(entry, "name", model->variant));
-    part = cJSON_AddObjectToObject(kase, "model");
-    run = cJSON_AddObjectToObject(kase, "run");
-    if (!part || !run) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    DIT_TRY(dit_json_add_string(kase, "schema", "ditbench.case/1"));
-    DIT_TRY(dit_json_add_string(kase, "program", "denoise"));
-    DIT_TRY(fill_model(part, model));
-    DIT_TRY(add_copy(kase, "scheduler", model->scheduler));
-    DIT_TRY(dit_json_add_int(run, "width_px", size->width));
-    DIT_TRY(dit_json_add_int(run, "height_px", size->height));
-    DIT_TRY(dit_json_add_int(run, "num_frames", size->frames));
-    DIT_TRY(dit_json_add_int(run, "seed", 0));
-    DIT_TRY(dit_json_add_number(run, "guidance_scale", number_or(model->default_run, "guidance_scale", 1)));
-    return dit_json_add_number(run, "num_inference_steps", number_or(model->default_run, "num_inference_steps", 1));
+    cJSON *kase = dit_json_put_object(w, entry, "case"), *part, *run;
+    dit_json_put_string(w, entry, "name", model->variant);
+    part = dit_json_put_object(w, kase, "model");
+    run = dit_json_put_object(w, kase, "run");
+    dit_json_put_string(w, kase, "schema", "ditbench.case/1");
+    dit_json_put_string(w, kase, "program", "denoise");
+    fill_model(w, part, model);
+    dit_json_put_copy(w, kase, "scheduler", model->scheduler);
+    dit_json_put_int(w, run, "width_px", size->width);
+    dit_json_put_int(w, run, "height_px", size->height);
+    dit_json_put_int(w, run, "num_frames", size->frames);
+    dit_json_put_int(w, run, "seed", 0);
+    dit_json_put_number(w, run, "guidance_scale", number_or(model->default_run, "guidance_scale", 1));
+    dit_json_put_number(w, run, "num_inference_steps", number_or(model->default_run, "num_inference_steps", 1));
 }
 
 static dit_status add_model(description *d, const suite_model *model)
 {
+    dit_json_writer w = {0};
     model_size size = size_of(d->params, model);
-    cJSON *row = cJSON_CreateObject(), *entry;
-    if (d->params->filter && !strstr(model->variant, d->params->filter)) {
-        cJSON_Delete(row);
-        return DIT_OK;
-    }
-    if (!row || !cJSON_AddItemToArray(d->rows, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
-    DIT_TRY(fill_row(row, model, &size));
-    if (!model->config) return DIT_OK;
-    entry = cJSON_CreateObject();
-    if (!entry || !cJSON_AddItemToArray(d->cases, entry)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    return fill_case(entry, model, &size);
+    if (d->params->filter && !strstr(model->variant, d->params->filter)) return DIT_OK;
+    fill_row(&w, dit_json_put_object(&w, d->rows, NULL), model, &size);
+    if (model->config) fill_case(&w, dit_json_put_object(&w, d->cases, NULL), model, &size);
+    return w.status;
 }
 
 static dit_status add_named(description *d, const char *name, suite_model *model)
@@ -168,31 +154,31 @@ static double sum_of(const cJSON *object)
 }
 
 /* Everything the engine said of a model, and the sums people ask for. */
-static dit_status merge(cJSON *row, const cJSON *counted)
+static void merge(dit_json_writer *w, cJSON *row, const cJSON *counted)
 {
     const cJSON *error = member(counted, "error"), *item, *flops = member(counted, "flops");
     if (error) {
         const char *message = cJSON_GetStringValue(member(error, "message"));
-        return dit_json_add_string(row, "reason", message ? message : "the engine could not count it");
+        dit_json_put_string(w, row, "reason", message ? message : "the engine could not count it");
+        return;
     }
     cJSON_ArrayForEach(item, counted)
     {
         if (member(row, item->string)) continue; /* the name */
-        if (!cJSON_AddItemToObject(row, item->string, cJSON_Duplicate(item, true)))
-            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a model");
+        dit_json_put_copy(w, row, item->string, item);
     }
     double forward = sum_of(flops) - number_or(flops, "prepare", 0), stated = number_or(row, "stated_flops", 0);
     /* formulas in the literature count products of matrices, those of the text included, and nothing else */
     if (stated > 0)
-        DIT_TRY(
-            dit_json_add_number(row, "counted_over_stated", (sum_of(flops) - number_or(flops, "other", 0)) / stated));
-    DIT_TRY(dit_json_add_number(row, "flops_per_forward", forward));
-    DIT_TRY(dit_json_add_number(row, "flops_per_step", forward * number_or(counted, "forwards_per_step", 1)));
-    return dit_json_add_number(row, "memory_bytes", sum_of(member(counted, "memory")));
+        dit_json_put_number(w, row, "counted_over_stated", (sum_of(flops) - number_or(flops, "other", 0)) / stated);
+    dit_json_put_number(w, row, "flops_per_forward", forward);
+    dit_json_put_number(w, row, "flops_per_step", forward * number_or(counted, "forwards_per_step", 1));
+    dit_json_put_number(w, row, "memory_bytes", sum_of(member(counted, "memory")));
 }
 
 static dit_status merge_all(const description *d, const cJSON *record)
 {
+    dit_json_writer w = {0};
     const cJSON *counted;
     cJSON *row = d->rows->child;
     cJSON_ArrayForEach(counted, member(record, "describe"))
@@ -200,27 +186,26 @@ static dit_status merge_all(const description *d, const cJSON *record)
         const char *name = cJSON_GetStringValue(member(counted, "name"));
         while (row && name && strcmp(cJSON_GetStringValue(member(row, "name")), name) != 0) row = row->next;
         if (!row || !name) return DIT_FAIL(DIT_ERR_INTERNAL, "the engine described a model that it was not asked for");
-        DIT_TRY(merge(row, counted));
+        merge(&w, row, counted);
         row = row->next;
     }
-    return DIT_OK;
+    return w.status;
 }
 
 dit_status suite_describe_cases(const cJSON *cases, const suite_single_params *single, cJSON **record)
 {
+    dit_json_writer w = {0};
     suite_outcome outcome = {0};
-    cJSON *kase = cJSON_CreateObject();
+    cJSON *kase = dit_json_new_object(&w);
     *record = NULL;
-    if (!kase || !cJSON_AddItemReferenceToObject(kase, "cases", (cJSON *)(uintptr_t)cases)) {
-        cJSON_Delete(kase);
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    }
-    dit_status st = dit_json_add_string(kase, "schema", "ditbench.case/1");
-    if (st == DIT_OK) st = dit_json_add_string(kase, "program", "describe");
-    if (st == DIT_OK) st = suite_single_run(kase, single, &outcome);
+    dit_json_put_reference(&w, kase, "cases", cases);
+    dit_json_put_string(&w, kase, "schema", "ditbench.case/1");
+    dit_json_put_string(&w, kase, "program", "describe");
+    dit_status st = w.status == DIT_OK ? suite_single_run(kase, single, &outcome) : w.status;
     if (st == DIT_OK && outcome.status != DIT_OUTCOME_OK) {
-        const char *message = cJSON_GetStringValue(member(outcome.error, "message"));
-        st = DIT_FAIL(DIT_ERR_CRASH, "the engine could not count: %s", message ? message : "it failed");
+        suite_failure failure = suite_outcome_failure(&outcome);
+        st = DIT_FAIL(DIT_ERR_CRASH, "the engine could not count: %s",
+                      failure.message[0] ? failure.message : "it failed");
     }
     if (st == DIT_OK) {
         *record = outcome.record;
@@ -242,11 +227,11 @@ static dit_status count(const description *d, const suite_single_params *single)
 
 dit_status suite_describe_models(const suite_describe_params *params, const suite_single_params *single, cJSON **out)
 {
-    description d = {params, cJSON_CreateArray(), cJSON_CreateArray()};
+    dit_json_writer w = {0};
+    description d = {params, dit_json_new_array(&w), dit_json_new_array(&w)};
     char **names = NULL;
     *out = NULL;
-    dit_status st = d.rows && d.cases ? suite_catalogue_names("models", &names)
-                                      : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of models");
+    dit_status st = w.status == DIT_OK ? suite_catalogue_names("models", &names) : w.status;
     for (char **name = names; st == DIT_OK && *name; name++) st = add_with_variants(&d, *name);
     if (st == DIT_OK && d.cases->child) st = count(&d, single);
     suite_names_free(names);

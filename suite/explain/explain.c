@@ -2,6 +2,7 @@
 
 #include "base/case_facts.h"
 #include "base/deal.h"
+#include "base/json_writer.h"
 #include "base/label.h"
 #include "base/mesh.h"
 #include "base/patches.h"
@@ -43,20 +44,20 @@ typedef struct {
     cJSON *degrees[DIT_AXIS_COUNT], *methods;
 } mesh_lists;
 
-static dit_status add_cell(const mesh_lists *lists, const int degree[DIT_AXIS_COUNT], dit_patch_method method)
+static void add_cell(dit_json_writer *w, const mesh_lists *lists, const int degree[DIT_AXIS_COUNT],
+                     dit_patch_method method)
 {
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        if (!cJSON_AddItemToArray(lists->degrees[axis], cJSON_CreateNumber(degree[axis]))) return fail_memory();
-    return cJSON_AddItemToArray(lists->methods, cJSON_CreateString(dit_patch_method_name(method))) ? DIT_OK
-                                                                                                   : fail_memory();
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) dit_json_put_number(w, lists->degrees[axis], NULL, degree[axis]);
+    dit_json_put_string(w, lists->methods, NULL, dit_patch_method_name(method));
 }
 
 /* One cell, or with patches one for each method. */
 static dit_status add_cells(void *context, const int degree[DIT_AXIS_COUNT])
 {
+    dit_json_writer w = {0};
     for (int method = 0; method < (degree[DIT_AXIS_PATCH] > 1 ? DIT_PATCH_METHOD_COUNT : 1); method++)
-        DIT_TRY(add_cell(context, degree, (dit_patch_method)method));
-    return DIT_OK;
+        add_cell(&w, context, degree, (dit_patch_method)method);
+    return w.status;
 }
 
 static dit_status add_all_meshes(mesh_lists *lists, int devices)
@@ -67,27 +68,30 @@ static dit_status add_all_meshes(mesh_lists *lists, int devices)
     return dit_deal_each(axes, DIT_AXIS_COUNT, devices, add_cells, lists);
 }
 
-static dit_status add_one_mesh(const mesh_lists *lists, const dit_parallel *mesh)
+static void add_one_mesh(dit_json_writer *w, const mesh_lists *lists, const dit_parallel *mesh)
 {
     int degree[DIT_AXIS_COUNT];
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) degree[axis] = dit_parallel_degree(mesh, (dit_axis)axis);
-    return add_cell(lists, degree, mesh->patch_method);
+    add_cell(w, lists, degree, mesh->patch_method);
 }
 
 /* Adds the platform; a simulated one with the software that sends what this engine sends, which is what is counted. */
 static dit_status add_platform(const char *name, cJSON *defaults)
 {
+    dit_json_writer w = {0};
     suite_platform platform;
-    DIT_TRY(dit_json_add_string(defaults, "platform", name ? name : "any"));
-    if (!name) return DIT_OK;
+    dit_json_put_string(&w, defaults, "platform", name ? name : "any");
+    if (!name) return w.status;
     DIT_TRY(suite_platform_load(name, &platform));
-    return strcmp(platform.backend, "cost") == 0 ? dit_json_add_string(defaults, "profile", "ditbench") : DIT_OK;
+    if (strcmp(platform.backend, "cost") == 0) dit_json_put_string(&w, defaults, "profile", "ditbench");
+    return w.status;
 }
 
 static dit_status add_defaults(cJSON *workload, const suite_explain_params *params)
 {
+    dit_json_writer w = {0};
     char resolution[48];
-    cJSON *defaults = cJSON_AddObjectToObject(workload, "defaults");
+    cJSON *defaults = dit_json_put_object(&w, workload, "defaults");
     const struct {
         const char *key;
         int64_t value;
@@ -96,41 +100,42 @@ static dit_status add_defaults(cJSON *workload, const suite_explain_params *para
                    {"num_inference_steps", params->steps},
                    {"num_images", params->num_images},
                    {"num_pipeline_patch", params->num_pipeline_patch}};
-    if (!defaults) return fail_memory();
-    DIT_TRY(dit_json_add_string(defaults, "model", params->model));
+    dit_json_put_string(&w, defaults, "model", params->model);
     DIT_TRY(add_platform(params->platform, defaults));
-    if (params->element) DIT_TRY(dit_json_add_string(defaults, "element", params->element));
-    DIT_TRY(dit_json_add_int(defaults, "threads_per_rank", 1));
+    dit_json_put_string(&w, defaults, "element", params->element);
+    dit_json_put_int(&w, defaults, "threads_per_rank", 1);
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)params->width_px, (long long)params->height_px);
-    if (params->width_px) DIT_TRY(dit_json_add_string(defaults, "resolution", resolution));
-    if (params->warmup_steps >= 0) DIT_TRY(dit_json_add_int(defaults, "warmup_steps", params->warmup_steps));
+    if (params->width_px) dit_json_put_string(&w, defaults, "resolution", resolution);
+    if (params->warmup_steps >= 0) dit_json_put_int(&w, defaults, "warmup_steps", params->warmup_steps);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i].value) DIT_TRY(dit_json_add_int(defaults, numbers[i].key, numbers[i].value));
-    return DIT_OK;
+        if (numbers[i].value) dit_json_put_int(&w, defaults, numbers[i].key, numbers[i].value);
+    return w.status;
 }
 
 static dit_status write_workload(const suite_explain_params *params, cJSON *workload)
 {
+    dit_json_writer w = {0};
     mesh_lists lists;
-    cJSON *zip = cJSON_AddArrayToObject(workload, "zip"), *tied = cJSON_CreateObject();
-    DIT_TRY(dit_json_add_string(workload, "schema", "ditbench.workload/1"));
-    DIT_TRY(dit_json_add_string(workload, "name", "explain"));
-    DIT_TRY(dit_json_add_string(workload, "program", "denoise"));
+    cJSON *zip = dit_json_put_array(&w, workload, "zip"), *tied = dit_json_put_object(&w, zip, NULL);
+    dit_json_put_string(&w, workload, "schema", "ditbench.workload/1");
+    dit_json_put_string(&w, workload, "name", "explain");
+    dit_json_put_string(&w, workload, "program", "denoise");
     DIT_TRY(add_defaults(workload, params));
-    if (!zip || !tied || !cJSON_AddItemToArray(zip, tied)) return fail_memory();
-    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
-        lists.degrees[axis] = cJSON_AddArrayToObject(tied, dit_axis_key((dit_axis)axis));
-        if (!lists.degrees[axis]) return fail_memory();
-    }
-    lists.methods = cJSON_AddArrayToObject(tied, "patch_method");
-    if (!lists.methods) return fail_memory();
-    return params->mesh ? add_one_mesh(&lists, params->mesh) : add_all_meshes(&lists, (int)params->devices);
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        lists.degrees[axis] = dit_json_put_array(&w, tied, dit_axis_key((dit_axis)axis));
+    lists.methods = dit_json_put_array(&w, tied, "patch_method");
+    if (params->mesh)
+        add_one_mesh(&w, &lists, params->mesh);
+    else
+        dit_json_put_status(&w, add_all_meshes(&lists, (int)params->devices));
+    return w.status;
 }
 
 static dit_status expand_all(const suite_explain_params *params, suite_workload *out)
 {
-    cJSON *document = cJSON_CreateObject();
-    dit_status st = document ? write_workload(params, document) : fail_memory();
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_status st = document ? write_workload(params, document) : w.status;
     char *text = st == DIT_OK ? cJSON_Print(document) : NULL;
     if (st == DIT_OK && !text) st = fail_memory();
     if (st == DIT_OK) st = suite_workload_parse(text, strlen(text), "explain", out);
@@ -212,30 +217,29 @@ static dit_status open_subject(const suite_case *kase, subject *s)
 
 /* ---- what the engine counts -------------------------------------------------------------------------------------- */
 
-static dit_status add_rank_case(cJSON *cases, const suite_case *kase, int rank)
+static void add_rank_case(dit_json_writer *w, cJSON *cases, const suite_case *kase, int rank)
 {
-    cJSON *entry = cJSON_CreateObject();
-    if (!entry || !cJSON_AddItemToArray(cases, entry) || !cJSON_AddItemReferenceToObject(entry, "case", kase->document))
-        return fail_memory();
-    DIT_TRY(dit_json_add_string(entry, "name", kase->case_id));
-    return dit_json_add_int(entry, "rank", rank);
+    cJSON *entry = dit_json_put_object(w, cases, NULL);
+    dit_json_put_reference(w, entry, "case", kase->document);
+    dit_json_put_string(w, entry, "name", kase->case_id);
+    dit_json_put_int(w, entry, "rank", rank);
 }
 
 static dit_status describe_kinds(const subject *subjects, int count, const suite_single_params *single, cJSON **record)
 {
-    cJSON *cases = cJSON_CreateArray();
-    dit_status st = cases ? DIT_OK : fail_memory();
+    dit_json_writer w = {0};
+    cJSON *cases = dit_json_new_array(&w);
     for (int i = 0; i < count; i++)
-        for (int k = 0; k < subjects[i].rank_count && st == DIT_OK; k++)
-            st = add_rank_case(cases, subjects[i].kase, subjects[i].ranks[k]);
-    if (st == DIT_OK) st = suite_describe_cases(cases, single, record);
+        for (int k = 0; k < subjects[i].rank_count; k++)
+            add_rank_case(&w, cases, subjects[i].kase, subjects[i].ranks[k]);
+    if (w.status == DIT_OK) dit_json_put_status(&w, suite_describe_cases(cases, single, record));
     cJSON_Delete(cases);
-    return st;
+    return w.status;
 }
 
 /* Sums over the kinds of traffic; the final gather of latents apart. What is counted without a device is of addresses,
  * four bytes an element: of devices the closed form stands for it. */
-static dit_status add_traffic(cJSON *out, const subject *s, const cJSON *counted)
+static void add_traffic(dit_json_writer *w, cJSON *out, const subject *s, const cJSON *counted)
 {
     bool on_device = suite_backend_is_device(suite_case_platform(s->kase->document, "backend"));
     double bytes = 0, predicted = 0, messages = 0, gather = 0, steps = number_of(counted, "steps");
@@ -250,10 +254,10 @@ static dit_status add_traffic(cJSON *out, const subject *s, const cJSON *counted
         predicted += s->scale * number_of(row, "predicted_bytes");
         messages += number_of(row, "messages");
     }
-    DIT_TRY(dit_json_add_number(out, "bytes_per_step", bytes / steps));
-    DIT_TRY(dit_json_add_number(out, "predicted_bytes_per_step", predicted / steps));
-    DIT_TRY(dit_json_add_number(out, "messages_per_step", messages / steps));
-    return dit_json_add_number(out, "gather_bytes", gather);
+    dit_json_put_number(w, out, "bytes_per_step", bytes / steps);
+    dit_json_put_number(w, out, "predicted_bytes_per_step", predicted / steps);
+    dit_json_put_number(w, out, "messages_per_step", messages / steps);
+    dit_json_put_number(w, out, "gather_bytes", gather);
 }
 
 static int64_t batch_of(const subject *s)
@@ -262,17 +266,16 @@ static int64_t batch_of(const subject *s)
     return s->facts.num_images / data * s->facts.guidance_branches / cfg;
 }
 
-static dit_status add_work(cJSON *out, const subject *s, const cJSON *counted)
+static void add_work(dit_json_writer *w, cJSON *out, const subject *s, const cJSON *counted)
 {
     const cJSON *flops = member(counted, "flops"), *item;
     double forward = number_of(flops, "linear") + number_of(flops, "attention") + number_of(flops, "other");
-    cJSON *memory = cJSON_AddObjectToObject(out, "memory");
-    if (!memory) return fail_memory();
+    cJSON *memory = dit_json_put_object(w, out, "memory");
     cJSON_ArrayForEach(item, member(counted, "memory"))
-        DIT_TRY(dit_json_add_number(memory, item->string, s->scale * item->valuedouble));
-    DIT_TRY(dit_json_add_number(out, "flops_per_step", forward * (double)batch_of(s)));
-    DIT_TRY(dit_json_add_number(out, "parameters", number_of(counted, "parameters")));
-    return dit_json_add_number(out, "memory_bytes", s->scale * number_of(counted, "memory_peak"));
+        dit_json_put_number(w, memory, item->string, s->scale * item->valuedouble);
+    dit_json_put_number(w, out, "flops_per_step", forward * (double)batch_of(s));
+    dit_json_put_number(w, out, "parameters", number_of(counted, "parameters"));
+    dit_json_put_number(w, out, "memory_bytes", s->scale * number_of(counted, "memory_peak"));
 }
 
 /* ---- what a reader can check by hand ----------------------------------------------------------------------------- */
@@ -339,13 +342,13 @@ static int64_t stream_bytes(const subject *s, int stage)
     return buffers * batch_of(s) * rows * s->facts.heads * s->facts.head_dim * s->element_bytes;
 }
 
-static dit_status add_terms(cJSON *out, const subject *s, const int coordinates[DIT_AXIS_COUNT], dit_range blocks)
+static void add_terms(dit_json_writer *w, cJSON *out, const subject *s, const int coordinates[DIT_AXIS_COUNT],
+                      dit_range blocks)
 {
-    cJSON *terms = cJSON_AddObjectToObject(out, "terms");
-    if (!terms) return fail_memory();
-    DIT_TRY(dit_json_add_number(terms, "parameters_bytes", number_of(out, "parameters") * s->element_bytes));
-    DIT_TRY(dit_json_add_int(terms, "kv_store_bytes", kv_store_bytes(s, coordinates, blocks)));
-    return dit_json_add_int(terms, "stream_bytes", stream_bytes(s, coordinates[DIT_AXIS_PIPEFUSION]));
+    cJSON *terms = dit_json_put_object(w, out, "terms");
+    dit_json_put_number(w, terms, "parameters_bytes", number_of(out, "parameters") * s->element_bytes);
+    dit_json_put_int(w, terms, "kv_store_bytes", kv_store_bytes(s, coordinates, blocks));
+    dit_json_put_int(w, terms, "stream_bytes", stream_bytes(s, coordinates[DIT_AXIS_PIPEFUSION]));
 }
 
 /* ---- the order of exchanges in a block --------------------------------------------------------------------------- */
@@ -353,15 +356,14 @@ static dit_status add_terms(cJSON *out, const subject *s, const int coordinates[
 static dit_status add_exchange(cJSON *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static dit_status add_exchange(cJSON *list, const char *format, ...)
 {
+    dit_json_writer w = {0};
     char text[256];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    cJSON *item = cJSON_CreateString(text);
-    if (item && cJSON_AddItemToArray(list, item)) return DIT_OK;
-    cJSON_Delete(item);
-    return fail_memory();
+    dit_json_put_string(&w, list, NULL, text);
+    return w.status;
 }
 
 static dit_status add_patch_exchange(cJSON *list, const subject *s, int degree)
@@ -409,9 +411,9 @@ static dit_status add_attention_exchanges(cJSON *list, const subject *s)
 /* What a block sends and when; then what lies between blocks and steps. */
 static dit_status add_exchanges(cJSON *out, const subject *s)
 {
+    dit_json_writer w = {0};
     const int *degree = s->parallel.degree;
-    cJSON *list = cJSON_AddArrayToObject(out, "exchanges");
-    if (!list) return fail_memory();
+    cJSON *list = dit_json_put_array(&w, out, "exchanges");
     DIT_TRY(add_attention_exchanges(list, s));
     if (degree[DIT_AXIS_TENSOR] > 1)
         DIT_TRY(add_exchange(list, "after each attention and each MLP: the sum over %d tensor ranks (all_reduce)",
@@ -423,24 +425,23 @@ static dit_status add_exchanges(cJSON *out, const subject *s)
         DIT_TRY(add_exchange(list, "after the head: the prediction of the other branch (all_gather)"));
     if (degree[DIT_AXIS_PIPEFUSION] > 1)
         DIT_TRY(add_exchange(list, "after the solver: the latents from the last stage to the first (send_recv)"));
-    return DIT_OK;
+    return w.status;
 }
 
 /* ---- one mesh ---------------------------------------------------------------------------------------------------- */
 
-static dit_status add_rank(cJSON *list, const subject *s, int rank, const cJSON *counted)
+static void add_rank(dit_json_writer *w, cJSON *list, const subject *s, int rank, const cJSON *counted)
 {
     int coordinates[DIT_AXIS_COUNT];
-    cJSON *out = cJSON_CreateObject();
+    cJSON *out = dit_json_put_object(w, list, NULL);
     dit_mesh_coordinates(&s->parallel, rank, coordinates);
     dit_range blocks = dit_parallel_stage(&s->parallel, &s->facts, coordinates[DIT_AXIS_PIPEFUSION]);
-    if (!out || !cJSON_AddItemToArray(list, out)) return fail_memory();
-    DIT_TRY(dit_json_add_int(out, "rank", rank));
-    DIT_TRY(dit_json_add_int(out, "stage", coordinates[DIT_AXIS_PIPEFUSION]));
-    DIT_TRY(dit_json_add_int(out, "blocks", blocks.count));
-    DIT_TRY(add_traffic(out, s, counted));
-    DIT_TRY(add_work(out, s, counted));
-    return add_terms(out, s, coordinates, blocks);
+    dit_json_put_int(w, out, "rank", rank);
+    dit_json_put_int(w, out, "stage", coordinates[DIT_AXIS_PIPEFUSION]);
+    dit_json_put_int(w, out, "blocks", blocks.count);
+    add_traffic(w, out, s, counted);
+    add_work(w, out, s, counted);
+    add_terms(w, out, s, coordinates, blocks);
 }
 
 /* The entry of `ranks` with the largest (sign 1) or smallest (-1) number under `key`. */
@@ -465,41 +466,35 @@ static const cJSON *most_telling(const cJSON *ranks)
     return extreme(ranks, "bytes_per_step", 1);
 }
 
-static dit_status add_summary(cJSON *mesh, const cJSON *ranks)
+static void add_summary(dit_json_writer *w, cJSON *mesh, const cJSON *ranks)
 {
     static const char *const keys[] = {"bytes_per_step", "predicted_bytes_per_step", "messages_per_step",
                                        "gather_bytes"};
     const cJSON *most = most_telling(ranks), *fullest = extreme(ranks, "memory_bytes", 1);
     const cJSON *busiest = extreme(ranks, "flops_per_step", 1), *least = extreme(ranks, "bytes_per_step", -1);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        DIT_TRY(dit_json_add_number(mesh, keys[i], number_of(most, keys[i])));
-    DIT_TRY(dit_json_add_number(mesh, "least_bytes_per_step", number_of(least, "bytes_per_step")));
-    DIT_TRY(dit_json_add_number(mesh, "flops_per_step", number_of(busiest, "flops_per_step")));
-    if (!cJSON_AddItemToObject(mesh, "memory", cJSON_Duplicate(member(fullest, "memory"), true))) return fail_memory();
-    return dit_json_add_number(mesh, "memory_bytes", number_of(fullest, "memory_bytes"));
+        dit_json_put_number(w, mesh, keys[i], number_of(most, keys[i]));
+    dit_json_put_number(w, mesh, "least_bytes_per_step", number_of(least, "bytes_per_step"));
+    dit_json_put_number(w, mesh, "flops_per_step", number_of(busiest, "flops_per_step"));
+    dit_json_put_copy(w, mesh, "memory", member(fullest, "memory"));
+    dit_json_put_number(w, mesh, "memory_bytes", number_of(fullest, "memory_bytes"));
 }
 
 static dit_status fill_mesh(cJSON *mesh, const subject *s, const cJSON *counted)
 {
+    dit_json_writer w = {0};
     const suite_case *kase = s->kase;
-    cJSON *ranks;
-    DIT_TRY(dit_json_add_string(mesh, "method", cJSON_GetStringValue(member(kase->tags, "method"))));
-    DIT_TRY(dit_json_add_string(mesh, "attention", cJSON_GetStringValue(member(kase->tags, "attention"))));
-    if (!cJSON_AddItemToObject(mesh, "parallel", cJSON_Duplicate(member(kase->document, "parallel"), true)))
-        return fail_memory();
-    ranks = cJSON_CreateArray();
-    dit_status st = ranks ? DIT_OK : fail_memory();
-    for (int i = 0; i < s->rank_count && st == DIT_OK; i++, counted = counted->next)
-        st = add_rank(ranks, s, s->ranks[i], counted);
-    if (st == DIT_OK) st = add_summary(mesh, ranks);
-    if (!cJSON_AddItemToObject(mesh, "ranks", ranks)) {
-        cJSON_Delete(ranks);
-        return fail_memory();
-    }
-    if (st == DIT_OK) st = add_exchanges(mesh, s);
-    if (st == DIT_OK && s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1)
-        st = suite_timetable_to_json(&s->parallel, &s->facts, mesh);
-    return st;
+    dit_json_put_string(&w, mesh, "method", cJSON_GetStringValue(member(kase->tags, "method")));
+    dit_json_put_string(&w, mesh, "attention", cJSON_GetStringValue(member(kase->tags, "attention")));
+    dit_json_put_copy(&w, mesh, "parallel", member(kase->document, "parallel"));
+    cJSON *ranks = dit_json_new_array(&w);
+    for (int i = 0; i < s->rank_count; i++, counted = counted->next) add_rank(&w, ranks, s, s->ranks[i], counted);
+    if (w.status == DIT_OK) add_summary(&w, mesh, ranks);
+    dit_json_put_item(&w, mesh, "ranks", ranks);
+    if (w.status == DIT_OK) dit_json_put_status(&w, add_exchanges(mesh, s));
+    if (w.status == DIT_OK && s->parallel.degree[DIT_AXIS_PIPEFUSION] > 1)
+        dit_json_put_status(&w, suite_timetable_to_json(&s->parallel, &s->facts, mesh));
+    return w.status;
 }
 
 /* The first rank that the engine refused stands for its mesh. */
@@ -512,13 +507,17 @@ static const cJSON *error_of(const subject *s, const cJSON *counted)
 
 static dit_status add_mesh(cJSON *meshes, cJSON *rejected, const subject *s, const cJSON *counted)
 {
+    dit_json_writer w = {0};
     const cJSON *error = error_of(s, counted);
-    cJSON *mesh = cJSON_CreateObject();
-    if (!mesh || !cJSON_AddItemToArray(error ? rejected : meshes, mesh)) return fail_memory();
-    DIT_TRY(dit_json_add_string(mesh, "mesh", cJSON_GetStringValue(member(s->kase->tags, "mesh"))));
-    if (!error) return fill_mesh(mesh, s, counted);
-    DIT_TRY(dit_json_add_string(mesh, "code", cJSON_GetStringValue(member(error, "code"))));
-    return dit_json_add_string(mesh, "reason", cJSON_GetStringValue(member(error, "message")));
+    cJSON *mesh = dit_json_put_object(&w, error ? rejected : meshes, NULL);
+    dit_json_put_string(&w, mesh, "mesh", cJSON_GetStringValue(member(s->kase->tags, "mesh")));
+    if (!error) {
+        dit_json_put_status(&w, fill_mesh(mesh, s, counted));
+        return w.status;
+    }
+    dit_json_put_string(&w, mesh, "code", cJSON_GetStringValue(member(error, "code")));
+    dit_json_put_string(&w, mesh, "reason", cJSON_GetStringValue(member(error, "message")));
+    return w.status;
 }
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
@@ -536,7 +535,7 @@ static bool is_told(const cJSON *rejected, const char *label, const char *reason
 }
 
 /* A dropped cell has no case: its mesh is named from its degrees. */
-static dit_status add_dropped(cJSON *rejected, const suite_dropped *dropped, const dit_parallel *asked)
+static void add_dropped(dit_json_writer *w, cJSON *rejected, const suite_dropped *dropped, const dit_parallel *asked)
 {
     dit_parallel parallel = asked ? *asked : (dit_parallel){0};
     char label[64];
@@ -545,12 +544,11 @@ static dit_status add_dropped(cJSON *rejected, const suite_dropped *dropped, con
         parallel.degree[axis] = (int)number_of(dropped->cell, dit_axis_key((dit_axis)axis));
     if (method) dit_patch_method_from_name(method, &parallel.patch_method);
     dit_parallel_label(&parallel, label);
-    if (is_told(rejected, label, dropped->reason)) return DIT_OK;
-    cJSON *entry = cJSON_CreateObject();
-    if (!entry || !cJSON_AddItemToArray(rejected, entry)) return fail_memory();
-    DIT_TRY(dit_json_add_string(entry, "mesh", label));
-    DIT_TRY(dit_json_add_string(entry, "code", dit_status_name(dropped->code)));
-    return dit_json_add_string(entry, "reason", dropped->reason);
+    if (is_told(rejected, label, dropped->reason)) return;
+    cJSON *entry = dit_json_put_object(w, rejected, NULL);
+    dit_json_put_string(w, entry, "mesh", label);
+    dit_json_put_string(w, entry, "code", dit_status_name(dropped->code));
+    dit_json_put_string(w, entry, "reason", dropped->reason);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -562,14 +560,15 @@ static int by_bytes(const void *a, const void *b)
 /* The list in a new order: cheapest in bytes first. */
 static dit_status sort_meshes(cJSON *meshes)
 {
+    dit_json_writer w = {0};
     int count = cJSON_GetArraySize(meshes);
     cJSON **items = calloc((size_t)count + 1, sizeof *items);
     if (!items) return fail_memory();
     for (int i = 0; i < count; i++) items[i] = cJSON_DetachItemFromArray(meshes, 0);
     qsort(items, (size_t)count, sizeof *items, by_bytes);
-    for (int i = 0; i < count; i++) cJSON_AddItemToArray(meshes, items[i]);
+    for (int i = 0; i < count; i++) dit_json_put_item(&w, meshes, NULL, items[i]);
     free(items);
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status fill_meshes(const subject *subjects, int count, const cJSON *record, cJSON *meshes, cJSON *rejected)
@@ -586,54 +585,55 @@ static dit_status fill_meshes(const subject *subjects, int count, const cJSON *r
     return DIT_OK;
 }
 
-static dit_status reject_mesh(cJSON *mesh, const suite_platform *platform, const char *element, cJSON *rejected)
+static void reject_mesh(dit_json_writer *w, cJSON *mesh, const suite_platform *platform, const char *element,
+                        cJSON *rejected)
 {
     char reason[256];
-    cJSON *entry = cJSON_CreateObject();
-    if (!entry || !cJSON_AddItemToArray(rejected, entry)) return fail_memory();
+    cJSON *entry = dit_json_put_object(w, rejected, NULL);
     snprintf(reason, sizeof reason, "needs %.2f GiB per rank in %s, %s has %.2f GiB",
              number_of(mesh, "memory_bytes") / (1 << 30), element, platform->name,
              (double)platform->memory_bytes / (1 << 30));
-    DIT_TRY(dit_json_add_string(entry, "mesh", cJSON_GetStringValue(member(mesh, "mesh"))));
-    DIT_TRY(dit_json_add_string(entry, "code", dit_status_name(DIT_ERR_CONSTRAINT_MEMORY)));
-    return dit_json_add_string(entry, "reason", reason);
+    dit_json_put_string(w, entry, "mesh", cJSON_GetStringValue(member(mesh, "mesh")));
+    dit_json_put_string(w, entry, "code", dit_status_name(DIT_ERR_CONSTRAINT_MEMORY));
+    dit_json_put_string(w, entry, "reason", reason);
 }
 
 /* No cell of a simulated platform is dropped for memory, because its simulation counts it. So does this. */
 static dit_status reject_too_large(const suite_explain_params *params, const char *element, cJSON *meshes,
                                    cJSON *rejected)
 {
+    dit_json_writer w = {0};
     suite_platform platform;
-    if (!params->platform) return DIT_OK;
+    if (!params->platform) return w.status;
     DIT_TRY(suite_platform_load(params->platform, &platform));
-    if (strcmp(platform.backend, "cost") != 0 || !platform.memory_per_device) return DIT_OK;
+    if (strcmp(platform.backend, "cost") != 0 || !platform.memory_per_device) return w.status;
     for (int i = cJSON_GetArraySize(meshes) - 1; i >= 0; i--) {
         cJSON *mesh = cJSON_GetArrayItem(meshes, i);
         if (number_of(mesh, "memory_bytes") <= (double)platform.memory_bytes) continue;
-        DIT_TRY(reject_mesh(mesh, &platform, element, rejected));
+        reject_mesh(&w, mesh, &platform, element, rejected);
         cJSON_DeleteItemFromArray(meshes, i);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status fill_answer(const suite_explain_params *params, const suite_workload *workload,
                               const subject *subjects, int subject_count, const cJSON *record, cJSON *out)
 {
-    cJSON *meshes = cJSON_AddArrayToObject(out, "meshes"), *rejected = cJSON_AddArrayToObject(out, "rejected");
+    dit_json_writer w = {0};
+    cJSON *meshes = dit_json_put_array(&w, out, "meshes"), *rejected = dit_json_put_array(&w, out, "rejected");
     const char *told = workload->case_count ? suite_case_platform(workload->cases[0].document, "element") : "";
     const char *element = told[0] ? told : "fp32";
-    if (!meshes || !rejected) return fail_memory();
-    DIT_TRY(dit_json_add_string(out, "model", params->model));
-    DIT_TRY(dit_json_add_int(out, "devices", params->mesh ? dit_parallel_world_size(params->mesh) : params->devices));
-    if (workload->case_count &&
-        !cJSON_AddItemToObject(out, "run", cJSON_Duplicate(member(workload->cases[0].document, "run"), true)))
-        return fail_memory();
+    dit_json_put_string(&w, out, "model", params->model);
+    dit_json_put_int(&w, out, "devices", params->mesh ? dit_parallel_world_size(params->mesh) : params->devices);
+    if (workload->case_count) dit_json_put_copy(&w, out, "run", member(workload->cases[0].document, "run"));
+    DIT_TRY(w.status);
     DIT_TRY(fill_meshes(subjects, subject_count, record, meshes, rejected));
-    DIT_TRY(dit_json_add_string(out, "element", element));
+    dit_json_put_string(&w, out, "element", element);
     DIT_TRY(reject_too_large(params, element, meshes, rejected));
-    for (int i = 0; i < workload->dropped_count; i++)
-        DIT_TRY(add_dropped(rejected, &workload->dropped[i], params->mesh));
-    return sort_meshes(meshes);
+    for (int i = 0; i < workload->dropped_count && w.status == DIT_OK; i++)
+        add_dropped(&w, rejected, &workload->dropped[i], params->mesh);
+    dit_json_put_status(&w, sort_meshes(meshes));
+    return w.status;
 }
 
 static dit_status explain_workload(const suite_explain_params *params, const suite_single_params *single,
@@ -657,8 +657,9 @@ dit_status suite_explain(const suite_explain_params *params, const suite_single_
     suite_workload workload;
     *out = NULL;
     DIT_TRY(expand_all(params, &workload));
-    *out = cJSON_CreateObject();
-    dit_status st = *out ? explain_workload(params, single, &workload, *out) : fail_memory();
+    dit_json_writer w = {0};
+    *out = dit_json_new_object(&w);
+    dit_status st = *out ? explain_workload(params, single, &workload, *out) : w.status;
     if (st != DIT_OK) {
         cJSON_Delete(*out);
         *out = NULL;

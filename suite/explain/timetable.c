@@ -1,5 +1,6 @@
 #include "suite/explain/timetable.h"
 
+#include "base/json_writer.h"
 #include "base/patches.h"
 
 #include <stdio.h>
@@ -59,14 +60,6 @@ int64_t suite_timetable_ticks(int64_t stages, int64_t bands, int64_t steps)
 
 /* ---- as JSON ----------------------------------------------------------------------------------------------------- */
 
-static dit_status add_row(cJSON *rows, const char *text)
-{
-    cJSON *row = cJSON_CreateString(text);
-    if (row && cJSON_AddItemToArray(rows, row)) return DIT_OK;
-    cJSON_Delete(row);
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
-}
-
 /* A line of cells, one a tick; `width` characters each after a name. */
 static void write_cell(char *line, int width, int64_t tick, const char *text)
 {
@@ -81,15 +74,15 @@ static void begin_line(char *line, size_t length, const char *name)
     memcpy(line, name, strlen(name));
 }
 
-static dit_status add_line(cJSON *rows, char *line)
+static void add_line(dit_json_writer *w, cJSON *rows, char *line)
 {
     size_t length = strlen(line);
     while (length && line[length - 1] == ' ') line[--length] = '\0';
-    return add_row(rows, line);
+    dit_json_put_string(w, rows, NULL, line);
 }
 
-static dit_status add_stage(const suite_timetable *t, int64_t first_step, int64_t stage, int width, char *line,
-                            size_t length, cJSON *rows)
+static void add_stage(dit_json_writer *w, const suite_timetable *t, int64_t first_step, int64_t stage, int width,
+                      char *line, size_t length, cJSON *rows)
 {
     char text[3 * CELL];
     snprintf(text, sizeof text, "stage %lld", (long long)stage);
@@ -100,78 +93,76 @@ static dit_status add_stage(const suite_timetable *t, int64_t first_step, int64_
             snprintf(text, sizeof text, "%lld.%lld", (long long)(first_step + step), (long long)band);
             write_cell(line, width, *place_of(t, step, band, stage), text);
         }
-    return add_line(rows, line);
+    add_line(w, rows, line);
 }
 
-static dit_status add_table(const suite_timetable *t, int64_t first_step, cJSON *rows)
+static void add_table(dit_json_writer *w, const suite_timetable *t, int64_t first_step, cJSON *rows)
 {
     char text[3 * CELL];
     int width = 1 + snprintf(text, sizeof text, "%lld.%lld", (long long)(first_step + t->steps), (long long)t->bands);
     size_t length = 8 + (size_t)(t->ticks * width);
     char *line = malloc(length + 1);
-    dit_status st = line ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
-    if (st == DIT_OK) {
-        begin_line(line, length, "tick");
-        for (int64_t tick = 0; tick < t->ticks; tick++) {
-            snprintf(text, sizeof text, "%lld", (long long)tick);
-            write_cell(line, width, tick, text);
-        }
-        st = add_line(rows, line);
+    if (!line) {
+        dit_json_put_status(w, DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule"));
+        return;
     }
-    for (int64_t stage = 0; stage < t->stages && st == DIT_OK; stage++)
-        st = add_stage(t, first_step, stage, width, line, length, rows);
+    begin_line(line, length, "tick");
+    for (int64_t tick = 0; tick < t->ticks; tick++) {
+        snprintf(text, sizeof text, "%lld", (long long)tick);
+        write_cell(line, width, tick, text);
+    }
+    add_line(w, rows, line);
+    for (int64_t stage = 0; stage < t->stages; stage++) add_stage(w, t, first_step, stage, width, line, length, rows);
     free(line);
-    return st;
 }
 
 static dit_status add_first_steps(const dit_parallel *parallel, const dit_facts *facts, int64_t stages, cJSON *out)
 {
+    dit_json_writer w = {0};
     suite_timetable table;
     int64_t stale = dit_parallel_stale_steps(parallel, facts);
-    cJSON *rows = cJSON_AddArrayToObject(out, "rows");
-    if (!rows) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+    cJSON *rows = dit_json_put_array(&w, out, "rows");
     dit_status st = suite_timetable_make(stages, dit_parallel_bands(parallel, facts),
                                          stale < SHOWN_STEPS ? stale : SHOWN_STEPS, &table);
-    if (st == DIT_OK && stale) st = add_table(&table, facts->steps - stale, rows);
+    if (st == DIT_OK && stale) add_table(&w, &table, facts->steps - stale, rows);
     suite_timetable_release(&table);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }
 
-static dit_status add_stages(const dit_parallel *parallel, const dit_facts *facts, int64_t stages, cJSON *out)
+static void add_stages(dit_json_writer *w, const dit_parallel *parallel, const dit_facts *facts, int64_t stages,
+                       cJSON *out)
 {
-    cJSON *blocks = cJSON_AddArrayToObject(out, "stage_blocks");
-    for (int stage = 0; stage < stages && blocks; stage++) {
-        cJSON *count = cJSON_CreateNumber((double)dit_parallel_stage(parallel, facts, stage).count);
-        if (!cJSON_AddItemToArray(blocks, count)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
-    }
-    return blocks ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
+    cJSON *blocks = dit_json_put_array(w, out, "stage_blocks");
+    for (int stage = 0; stage < stages; stage++)
+        dit_json_put_int(w, blocks, NULL, dit_parallel_stage(parallel, facts, stage).count);
 }
 
 /* Adds what a run of T steps gains over one rank, and the most that P stages can gain: T / (W + (T - W) / P). */
-static dit_status add_speed(const dit_parallel *parallel, const dit_facts *facts, int64_t stages, cJSON *out)
+static void add_speed(dit_json_writer *w, const dit_parallel *parallel, const dit_facts *facts, int64_t stages,
+                      cJSON *out)
 {
     double steps = (double)facts->steps, stale = dit_parallel_stale_steps(parallel, facts), whole = steps - stale;
     double bands = (double)dit_parallel_bands(parallel, facts), P = (double)stages;
     double ticks = (double)suite_timetable_ticks(stages, (int64_t)bands, (int64_t)stale);
     double fill = dit_parallel_has_fill(parallel, facts) ? 1 : 0;
-    DIT_TRY(dit_json_add_number(out, "ticks", ticks));
-    DIT_TRY(dit_json_add_number(out, "efficiency", ticks > 0 ? stale * bands / ticks : 1 / P));
-    DIT_TRY(dit_json_add_number(out, "speed_up", steps / (whole + fill + ticks / (P * bands))));
-    return dit_json_add_number(out, "speed_up_bound", steps / (whole + stale / P));
+    dit_json_put_number(w, out, "ticks", ticks);
+    dit_json_put_number(w, out, "efficiency", ticks > 0 ? stale * bands / ticks : 1 / P);
+    dit_json_put_number(w, out, "speed_up", steps / (whole + fill + ticks / (P * bands)));
+    dit_json_put_number(w, out, "speed_up_bound", steps / (whole + stale / P));
 }
 
 dit_status suite_timetable_to_json(const dit_parallel *parallel, const dit_facts *facts, cJSON *parent)
 {
+    dit_json_writer w = {0};
     int64_t stages = parallel->degree[DIT_AXIS_PIPEFUSION], stale = dit_parallel_stale_steps(parallel, facts);
-    cJSON *out = cJSON_AddObjectToObject(parent, "schedule");
-    if (!out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
-    DIT_TRY(dit_json_add_int(out, "stages", stages));
-    DIT_TRY(dit_json_add_int(out, "bands", dit_parallel_bands(parallel, facts)));
-    DIT_TRY(dit_json_add_int(out, "warmup_steps", facts->steps - stale));
-    if (!cJSON_AddBoolToObject(out, "fill", dit_parallel_has_fill(parallel, facts)))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a schedule");
-    DIT_TRY(dit_json_add_int(out, "stale_steps", stale));
-    DIT_TRY(add_speed(parallel, facts, stages, out));
-    DIT_TRY(add_stages(parallel, facts, stages, out));
-    return add_first_steps(parallel, facts, stages, out);
+    cJSON *out = dit_json_put_object(&w, parent, "schedule");
+    dit_json_put_int(&w, out, "stages", stages);
+    dit_json_put_int(&w, out, "bands", dit_parallel_bands(parallel, facts));
+    dit_json_put_int(&w, out, "warmup_steps", facts->steps - stale);
+    dit_json_put_bool(&w, out, "fill", dit_parallel_has_fill(parallel, facts));
+    dit_json_put_int(&w, out, "stale_steps", stale);
+    add_speed(&w, parallel, facts, stages, out);
+    add_stages(&w, parallel, facts, stages, out);
+    dit_json_put_status(&w, add_first_steps(parallel, facts, stages, out));
+    return w.status;
 }

@@ -1,6 +1,6 @@
 #include "suite/generate/outputs.h"
 
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "suite/paths.h"
 #include "suite/text.h"
 
@@ -116,6 +116,7 @@ static dit_status move(const suite_delivery *delivery, const char *from, const c
 /* The engine calls pictures image.png, image-0.png or (a folder) image; their paths go into `paths`. */
 static dit_status place_pictures(const suite_delivery *delivery, const cJSON *record, cJSON *paths)
 {
+    dit_json_writer w = {0};
     static const size_t stem = sizeof "image" - 1;
     const cJSON *picture;
     char path[SUITE_PATH];
@@ -128,18 +129,18 @@ static dit_status place_pictures(const suite_delivery *delivery, const cJSON *re
         else
             DIT_TRY(suite_path(path, "%s/%s", delivery->folder, name));
         cJSON *entry = cJSON_Duplicate(picture, true);
-        if (!entry || !cJSON_AddItemToArray(paths, entry)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
         cJSON_DeleteItemFromObjectCaseSensitive(entry, "file");
-        DIT_TRY(suite_text_add(entry, "path", path));
+        suite_text_put(&w, entry, "path", path);
+        dit_json_put_item(&w, paths, NULL, entry);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 dit_status suite_delivery_place(const suite_delivery *delivery, const cJSON *record, cJSON *answer)
 {
+    dit_json_writer w = {0};
     char latents[SUITE_PATH], kept[SUITE_PATH], trace[SUITE_PATH];
-    cJSON *pictures = cJSON_AddArrayToObject(answer, "pictures");
-    if (!pictures) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
+    cJSON *pictures = dit_json_put_array(&w, answer, "pictures");
     DIT_TRY(place_pictures(delivery, record, pictures));
     if (delivery->stem[0]) {
         DIT_TRY(move(delivery, "latents.safetensors", ".safetensors", latents));
@@ -150,9 +151,10 @@ dit_status suite_delivery_place(const suite_delivery *delivery, const cJSON *rec
         DIT_TRY(suite_path(kept, "%s/record.json", delivery->folder));
         DIT_TRY(suite_path(trace, "%s/trace.json", delivery->folder));
     }
-    if (cJSON_GetObjectItemCaseSensitive(record, "trace")) DIT_TRY(suite_text_add(answer, "trace", trace));
-    DIT_TRY(suite_text_add(answer, "latents", latents));
-    return suite_text_add(answer, "record", kept);
+    if (cJSON_GetObjectItemCaseSensitive(record, "trace")) suite_text_put(&w, answer, "trace", trace);
+    suite_text_put(&w, answer, "latents", latents);
+    suite_text_put(&w, answer, "record", kept);
+    return w.status;
 }
 
 dit_status suite_delivery_open(suite_delivery *delivery)

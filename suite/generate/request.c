@@ -1,6 +1,7 @@
 #include "suite/generate/request.h"
 
 #include "base/buffer.h"
+#include "base/json_writer.h"
 #include "base/lenient.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
@@ -393,89 +394,91 @@ static dit_status count_images(const request_builder *b, int64_t *out)
 
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
-static dit_status add_object(cJSON *parent, const char *key, cJSON **out)
-{
-    *out = cJSON_AddObjectToObject(parent, key);
-    return *out ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-}
-
 /* Gives `item` to `parent`. */
-static void hand_over(cJSON *parent, const char *key, cJSON **item)
+static void hand_over(dit_json_writer *w, cJSON *parent, const char *key, cJSON **item)
 {
-    cJSON_AddItemToObject(parent, key, *item);
+    if (*item) dit_json_put_item(w, parent, key, *item);
     *item = NULL;
 }
 
 static dit_status add_weights(cJSON *parent, const char *path, int64_t seed)
 {
-    cJSON *weights;
-    DIT_TRY(add_object(parent, "weights", &weights));
-    DIT_TRY(dit_json_add_string(weights, "kind", path[0] ? "safetensors" : "seeded"));
-    return path[0] ? dit_json_add_string(weights, "path", path) : dit_json_add_int(weights, "seed", seed);
+    dit_json_writer w = {0};
+    cJSON *weights = dit_json_put_object(&w, parent, "weights");
+    dit_json_put_string(&w, weights, "kind", path[0] ? "safetensors" : "seeded");
+    if (path[0])
+        dit_json_put_string(&w, weights, "path", path);
+    else
+        dit_json_put_int(&w, weights, "seed", seed);
+    return w.status;
 }
 
 /* Without embeddings the seeded text needs its length; all else the engine reads from the config. */
 static dit_status add_model(request_builder *b, cJSON *document, int64_t weights_seed)
 {
+    dit_json_writer w = {0};
     const cJSON *tokens = cJSON_GetObjectItemCaseSensitive(b->model.text, "tokens");
     cJSON *model, *text;
-    DIT_TRY(add_object(document, "model", &model));
-    DIT_TRY(dit_json_add_string(model, "name", b->name));
-    hand_over(model, "config", &b->config);
+    model = dit_json_put_object(&w, document, "model");
+    dit_json_put_string(&w, model, "name", b->name);
+    hand_over(&w, model, "config", &b->config);
     DIT_TRY(add_weights(model, b->weights, weights_seed));
-    if (b->inputs[0] || !cJSON_IsNumber(tokens)) return DIT_OK;
-    DIT_TRY(add_object(model, "text", &text));
-    return dit_json_add_number(text, "tokens", tokens->valuedouble);
+    if (b->inputs[0] || !cJSON_IsNumber(tokens)) return w.status;
+    text = dit_json_put_object(&w, model, "text");
+    dit_json_put_number(&w, text, "tokens", tokens->valuedouble);
+    return w.status;
 }
 
-static dit_status copy_call(const request_builder *b, cJSON *run, const char *key)
+static void copy_call(dit_json_writer *w, const request_builder *b, cJSON *run, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(b->call.root, key);
-    if (!item || cJSON_AddItemToObject(run, key, cJSON_Duplicate(item, true))) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    dit_json_put_copy(w, run, key, dit_json_member(b->call.root, key));
 }
 
 /* A recorded call that says no frames made an image. Latte's word for them is video_length. */
 static dit_status add_frames(request_builder *b, cJSON *run)
 {
+    dit_json_writer w = {0};
     const cJSON *length = cJSON_GetObjectItemCaseSensitive(b->call.root, "video_length");
     const cJSON *recorded = length ? length : cJSON_GetObjectItemCaseSensitive(b->call.root, "num_frames");
     bool clip = b->r->num_frames || recorded || (!b->call.root && b->model.video);
     double frames;
-    if (!clip) return DIT_OK;
+    if (!clip) return w.status;
     DIT_TRY(settle(b, b->r->num_frames, length ? "video_length" : "num_frames", "num_frames", "num_frames", &frames));
-    return dit_json_add_number(run, "num_frames", frames);
+    dit_json_put_number(&w, run, "num_frames", frames);
+    return w.status;
 }
 
 static dit_status add_run(request_builder *b, cJSON *document)
 {
+    dit_json_writer w = {0};
     double height, width, steps, scale = b->r->guidance_scale;
     int64_t images;
-    cJSON *run;
-    DIT_TRY(add_object(document, "run", &run));
+    cJSON *run = dit_json_put_object(&w, document, "run");
     DIT_TRY(settle(b, b->r->height, "height", "height_px", "height", &height));
     DIT_TRY(settle(b, b->r->width, "width", "width_px", "width", &width));
     DIT_TRY(settle(b, b->r->num_inference_steps, "num_inference_steps", "num_inference_steps", "num_inference_steps",
                    &steps));
     if (isnan(scale)) DIT_TRY(settle(b, 0, "guidance_scale", "guidance_scale", "guidance_scale", &scale));
     DIT_TRY(count_images(b, &images));
-    DIT_TRY(dit_json_add_number(run, "height_px", height));
-    DIT_TRY(dit_json_add_number(run, "width_px", width));
+    dit_json_put_number(&w, run, "height_px", height);
+    dit_json_put_number(&w, run, "width_px", width);
     DIT_TRY(add_frames(b, run));
-    DIT_TRY(dit_json_add_int(run, "num_images", images));
-    DIT_TRY(dit_json_add_number(run, "num_inference_steps", steps));
-    DIT_TRY(dit_json_add_number(run, "guidance_scale", scale));
-    DIT_TRY(copy_call(b, run, "style"));
-    DIT_TRY(copy_call(b, run, "image_meta_size"));
-    return dit_json_add_int(run, "seed", b->r->seed >= 0 ? b->r->seed : usual_number(b, "seed", DEFAULT_SEED));
+    dit_json_put_int(&w, run, "num_images", images);
+    dit_json_put_number(&w, run, "num_inference_steps", steps);
+    dit_json_put_number(&w, run, "guidance_scale", scale);
+    copy_call(&w, b, run, "style");
+    copy_call(&w, b, run, "image_meta_size");
+    dit_json_put_int(&w, run, "seed", b->r->seed >= 0 ? b->r->seed : usual_number(b, "seed", DEFAULT_SEED));
+    return w.status;
 }
 
 static dit_status add_conditions(const request_builder *b, cJSON *document)
 {
-    cJSON *conditions;
-    DIT_TRY(add_object(document, "conditions", &conditions));
-    DIT_TRY(dit_json_add_string(conditions, "kind", b->inputs[0] ? "safetensors" : "seeded"));
-    return b->inputs[0] ? dit_json_add_string(conditions, "path", b->inputs) : DIT_OK;
+    dit_json_writer w = {0};
+    cJSON *conditions = dit_json_put_object(&w, document, "conditions");
+    dit_json_put_string(&w, conditions, "kind", b->inputs[0] ? "safetensors" : "seeded");
+    if (b->inputs[0]) dit_json_put_string(&w, conditions, "path", b->inputs);
+    return w.status;
 }
 
 /* Without a VAE there is no picture, which is better said before the sampling than after it. */
@@ -493,39 +496,43 @@ static dit_status check_vae(const request_builder *b)
 
 static dit_status add_picture(request_builder *b, cJSON *document, const char *file, int64_t weights_seed)
 {
+    dit_json_writer w = {0};
     cJSON *vae, *picture;
     if (b->vae && !b->r->latents_only) {
-        DIT_TRY(add_object(document, "vae", &vae));
-        hand_over(vae, "config", &b->vae);
+        vae = dit_json_put_object(&w, document, "vae");
+        hand_over(&w, vae, "config", &b->vae);
         DIT_TRY(add_weights(vae, b->vae_weights, weights_seed));
-        cJSON_AddBoolToObject(vae, "tiling", b->r->tiling);
+        dit_json_put_bool(&w, vae, "tiling", b->r->tiling);
     }
-    DIT_TRY(add_object(document, "picture", &picture));
-    DIT_TRY(dit_json_add_string(picture, "file", file));
-    if (b->r->frames_per_s) DIT_TRY(dit_json_add_int(picture, "frames_per_s", b->r->frames_per_s));
-    return dit_json_add_string(picture, "frames", b->r->numbered ? "numbered" : "animated");
+    picture = dit_json_put_object(&w, document, "picture");
+    dit_json_put_string(&w, picture, "file", file);
+    if (b->r->frames_per_s) dit_json_put_int(&w, picture, "frames_per_s", b->r->frames_per_s);
+    dit_json_put_string(&w, picture, "frames", b->r->numbered ? "numbered" : "animated");
+    return w.status;
 }
 
 static dit_status add_placement(const suite_request *r, cJSON *document)
 {
-    cJSON *part;
-    DIT_TRY(add_object(document, "parallel", &part));
-    DIT_TRY(dit_parallel_to_json(&r->parallel, part));
-    DIT_TRY(dit_json_add_string(document, "attention", r->attention));
-    DIT_TRY(add_object(document, "platform", &part));
-    DIT_TRY(dit_json_add_string(part, "name", suite_backend_platform(r->backend)));
-    DIT_TRY(dit_json_add_string(part, "backend", r->backend));
-    DIT_TRY(dit_json_add_int(part, "threads_per_rank", r->threads));
-    if (r->element) DIT_TRY(dit_json_add_string(part, "element", r->element));
-    if (r->fp8_linear) cJSON_AddTrueToObject(part, "fp8_linear");
-    if (r->no_graphs) cJSON_AddFalseToObject(part, "graphs");
-    if (!r->trace) return DIT_OK;
-    DIT_TRY(add_object(document, "measure", &part));
-    return cJSON_AddTrueToObject(part, "trace") ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    dit_json_writer w = {0};
+    cJSON *part = dit_json_put_object(&w, document, "parallel");
+    dit_json_put_status(&w, dit_parallel_to_json(&r->parallel, part));
+    dit_json_put_string(&w, document, "attention", r->attention);
+    part = dit_json_put_object(&w, document, "platform");
+    dit_json_put_string(&w, part, "name", suite_backend_platform(r->backend));
+    dit_json_put_string(&w, part, "backend", r->backend);
+    dit_json_put_int(&w, part, "threads_per_rank", r->threads);
+    if (r->element) dit_json_put_string(&w, part, "element", r->element);
+    if (r->fp8_linear) dit_json_put_bool(&w, part, "fp8_linear", true);
+    if (r->no_graphs) dit_json_put_bool(&w, part, "graphs", false);
+    if (!r->trace) return w.status;
+    part = dit_json_put_object(&w, document, "measure");
+    dit_json_put_bool(&w, part, "trace", true);
+    return w.status;
 }
 
 static dit_status fill(request_builder *b, const char *file, cJSON *document)
 {
+    dit_json_writer w = {0};
     int64_t weights_seed;
     DIT_TRY(take_source(b));
     DIT_TRY(take_options(b));
@@ -533,22 +540,24 @@ static dit_status fill(request_builder *b, const char *file, cJSON *document)
     DIT_TRY(shift_scheduler(b));
     DIT_TRY(find_twin(b));
     weights_seed = b->r->weights_seed >= 0 ? b->r->weights_seed : usual_number(b, "weights_seed", DEFAULT_WEIGHTS_SEED);
-    DIT_TRY(dit_json_add_string(document, "schema", "ditbench.case/1"));
-    DIT_TRY(dit_json_add_string(document, "program", "generate"));
+    dit_json_put_string(&w, document, "schema", "ditbench.case/1");
+    dit_json_put_string(&w, document, "program", "generate");
     DIT_TRY(add_run(b, document));
     DIT_TRY(add_model(b, document, weights_seed));
-    hand_over(document, "scheduler", &b->scheduler);
+    hand_over(&w, document, "scheduler", &b->scheduler);
     DIT_TRY(add_conditions(b, document));
     DIT_TRY(add_picture(b, document, file, weights_seed));
-    return add_placement(b->r, document);
+    dit_json_put_status(&w, add_placement(b->r, document));
+    return w.status;
 }
 
 dit_status suite_request_case(const suite_request *request, const char *picture, cJSON **out, char **notes)
 {
     request_builder b = {.r = request};
     *notes = NULL;
-    *out = cJSON_CreateObject();
-    dit_status st = *out ? fill(&b, picture, *out) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+    dit_json_writer w = {0};
+    *out = dit_json_new_object(&w);
+    dit_status st = *out ? fill(&b, picture, *out) : w.status;
     if (st == DIT_OK) {
         dit_buffer_text(&b.notes, "");
         *notes = b.notes.data ? strdup(b.notes.data) : strdup("");

@@ -1,6 +1,7 @@
 #include "suite/launch/launch.h"
 
 #include "base/buffer.h"
+#include "base/json_writer.h"
 #include "base/words.h"
 #include "suite/launch/scratch.h"
 #include "suite/launch/stuck_ranks.h"
@@ -152,28 +153,6 @@ dit_status suite_launcher_find(const char *name, const suite_launcher **out)
 
 /* ---- outcome ----------------------------------------------------------------------------------------------------- */
 
-static void set_error(suite_outcome *out, dit_outcome status, dit_status code, const char *message)
-{
-    out->status = status;
-    cJSON_Delete(out->error);
-    out->error = cJSON_CreateObject();
-    suite_text_add(out->error, "code", dit_status_name(code));
-    suite_text_add(out->error, "message", message);
-}
-
-void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message)
-{
-    *out = (suite_outcome){0};
-    set_error(out, DIT_OUTCOME_FAILED, code, message);
-}
-
-void suite_outcome_skip(suite_outcome *out, const char *reason, const char *hint)
-{
-    *out = (suite_outcome){.exit_code = DIT_EXIT_SKIPPED};
-    set_error(out, DIT_OUTCOME_SKIPPED, DIT_ERR_ENVIRONMENT, reason);
-    if (hint[0]) suite_text_add(out->error, "hint", hint);
-}
-
 /* The status that an engine's error code leads to. */
 static dit_outcome status_of(dit_status code, int exit_code)
 {
@@ -197,6 +176,7 @@ static bool read_error(const suite_launch_plan *plan, suite_outcome *out)
     if (usable) {
         cJSON_Delete(out->error);
         out->error = cJSON_Duplicate(document.root, true);
+        if (!out->error) dit_json_put_status(&out->writer, DIT_FAIL(DIT_ERR_MEMORY, "no memory for error.json"));
         out->status = status_of(code, out->exit_code);
     }
     dit_json_release(&document);
@@ -211,7 +191,8 @@ static void describe_crash(const suite_process_result *result, suite_outcome *ou
                  : result->exit_code > 128 && result->exit_code < 128 + 65 ? result->exit_code - 128
                                                                            : 0;
     if (number == SIGKILL && result->oom_killed) {
-        set_error(out, DIT_OUTCOME_OOM, DIT_ERR_MEMORY, "killed by the kernel: the machine ran out of memory");
+        suite_outcome_set_error(out, DIT_OUTCOME_OOM, DIT_ERR_MEMORY,
+                                "killed by the kernel: the machine ran out of memory");
         return;
     }
     if (number)
@@ -219,7 +200,7 @@ static void describe_crash(const suite_process_result *result, suite_outcome *ou
     else
         snprintf(message, sizeof message, "the engine ended with exit code %d and left no error.json",
                  result->exit_code);
-    set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_CRASH, message);
+    suite_outcome_set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_CRASH, message);
     if (result->exit_code == DIT_EXIT_SKIPPED) out->status = DIT_OUTCOME_SKIPPED;
 }
 
@@ -229,15 +210,15 @@ static void read_record(const suite_launch_plan *plan, suite_outcome *out)
     dit_json document = {0};
     if (suite_path(path, "%s/record.json", plan->out_dir) != DIT_OK || access(path, F_OK) != 0) return;
     if (dit_json_read_file(path, &document) != DIT_OK) {
-        set_error(out, DIT_OUTCOME_FAILED, dit_error_last()->status, dit_error_last()->message);
+        suite_outcome_set_error(out, DIT_OUTCOME_FAILED, dit_error_last()->status, dit_error_last()->message);
         return;
     }
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document.root, "schema"));
     if (schema && strcmp(schema, "ditbench.record/1") == 0)
         out->record = cJSON_Duplicate(document.root, true);
     else
-        set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_JSON_VALUE,
-                  "record.json does not have the schema ditbench.record/1");
+        suite_outcome_set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_JSON_VALUE,
+                                "record.json does not have the schema ditbench.record/1");
     dit_json_release(&document);
 }
 
@@ -251,7 +232,7 @@ static bool check_evidence(const suite_launch_plan *plan, suite_outcome *out)
     if (strcmp(said, expected) == 0) return true;
     snprintf(message, sizeof message, "the record says that its evidence is %.100s, but its platform makes it %s", said,
              expected);
-    set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_INTEGRITY, message);
+    suite_outcome_set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_INTEGRITY, message);
     return false;
 }
 
@@ -265,9 +246,10 @@ static void check_device_memory(const suite_launch_plan *plan, suite_outcome *ou
     if (!plan->device_memory_bytes || !cJSON_IsNumber(total) || total->valuedouble <= limit) return;
     snprintf(message, sizeof message, "needs %.2f GiB on a device, the accelerator has %.2f GiB",
              total->valuedouble / gib, limit / gib);
-    if (!out->error) set_error(out, DIT_OUTCOME_OOM, DIT_ERR_MEMORY, message); /* else the engine has said so */
-    cJSON_AddNumberToObject(out->error, "needed_bytes", total->valuedouble);
-    cJSON_AddNumberToObject(out->error, "device_bytes", limit);
+    if (!out->error)
+        suite_outcome_set_error(out, DIT_OUTCOME_OOM, DIT_ERR_MEMORY, message); /* else the engine has said so */
+    dit_json_put_number(&out->writer, out->error, "needed_bytes", total->valuedouble);
+    dit_json_put_number(&out->writer, out->error, "device_bytes", limit);
 }
 
 /* A record that says of itself that it is wrong is not a result, whatever the exit code was. */
@@ -276,13 +258,15 @@ static void check_record(const suite_launch_plan *plan, suite_outcome *out)
     const cJSON *validation = cJSON_GetObjectItemCaseSensitive(out->record, "validation");
     if (!check_evidence(plan, out)) return;
     if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(out->record, "communication_match")))
-        set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_BYTES_MISMATCH, "counted bytes differ from the closed form");
+        suite_outcome_set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_BYTES_MISMATCH,
+                                "counted bytes differ from the closed form");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "finite")))
-        set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or images are not finite");
+        suite_outcome_set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or images are not finite");
     else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "pass")))
-        set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_MISMATCH,
-                  cJSON_HasObjectItem(validation, "oracle_rel_l2") ? "the result differs from its oracle"
-                                                                   : "the result differs from the one-rank reference");
+        suite_outcome_set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_MISMATCH,
+                                cJSON_HasObjectItem(validation, "oracle_rel_l2")
+                                    ? "the result differs from its oracle"
+                                    : "the result differs from the one-rank reference");
 }
 
 static void add_log(const suite_launch_plan *plan, suite_outcome *out)
@@ -290,7 +274,7 @@ static void add_log(const suite_launch_plan *plan, suite_outcome *out)
     char path[SUITE_PATH], tail[2048];
     if (!out->error || suite_path(path, "%s/engine.log", plan->out_dir) != DIT_OK) return;
     suite_text_tail(path, tail, sizeof tail);
-    if (tail[0] && !cJSON_HasObjectItem(out->error, "log")) suite_text_add(out->error, "log", tail);
+    if (tail[0] && !cJSON_HasObjectItem(out->error, "log")) suite_text_put(&out->writer, out->error, "log", tail);
 }
 
 static void set_late(double deadline_s, cJSON *positions, suite_outcome *out)
@@ -299,9 +283,9 @@ static void set_late(double deadline_s, cJSON *positions, suite_outcome *out)
     dit_buffer_printf(&message, "the case did not finish within its deadline of %g s; all its processes were ended",
                       deadline_s);
     suite_positions_name(positions, &message);
-    set_error(out, DIT_OUTCOME_TIMEOUT, DIT_ERR_TIMEOUT,
-              message.failed ? "not finished at its deadline" : message.data);
-    if (positions) cJSON_AddItemToObject(out->error, "positions", positions);
+    suite_outcome_set_error(out, DIT_OUTCOME_TIMEOUT, DIT_ERR_TIMEOUT,
+                            message.failed ? "not finished at its deadline" : message.data);
+    if (positions) dit_json_put_item(&out->writer, out->error, "positions", positions);
     dit_buffer_release(&message);
 }
 
@@ -323,7 +307,8 @@ static void judge(const suite_launch_plan *plan, const suite_launch_options *opt
         bool said = (failed || silent) && read_error(plan, out); /* smpirun ends well when a rank gives up */
         if (failed && !said) describe_crash(result, out);
         if (silent && !failed && !said)
-            set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_CRASH, "the engine ended without writing record.json");
+            suite_outcome_set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_CRASH,
+                                    "the engine ended without writing record.json");
         if (!out->error || (out->status == DIT_OUTCOME_OOM && out->record)) check_record(plan, out);
         if (!out->error || out->status == DIT_OUTCOME_OOM) check_device_memory(plan, out);
     }
@@ -388,14 +373,7 @@ dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_p
         judge(plan, options, &result, positions.lines, out);
     else
         cJSON_Delete(positions.lines);
-    return st;
-}
-
-void suite_outcome_release(suite_outcome *outcome)
-{
-    cJSON_Delete(outcome->record);
-    cJSON_Delete(outcome->error);
-    *outcome = (suite_outcome){0};
+    return st == DIT_OK ? out->writer.status : st;
 }
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */

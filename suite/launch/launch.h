@@ -6,9 +6,8 @@
 #ifndef DIT_SUITE_LAUNCH_LAUNCH_H
 #define DIT_SUITE_LAUNCH_LAUNCH_H
 
-#include "base/json.h"
-#include "base/outcome.h"
 #include "suite/launch/command.h"
+#include "suite/launch/outcome.h"
 #include "suite/launch/process.h"
 #include "suite/paths.h"
 
@@ -42,15 +41,6 @@ extern const suite_launcher suite_launchers[];
 /* Errors: DIT_ERR_NOT_FOUND with the nearest name. */
 dit_status suite_launcher_find(const char *name, const suite_launcher **out);
 
-typedef struct {
-    dit_outcome status;
-    bool interrupted; /* the harness was told to stop; there is no outcome                          */
-    int exit_code;    /* of the launcher                                                            */
-    int64_t elapsed_ns;
-    cJSON *record; /* record.json; NULL when there is none                                       */
-    cJSON *error;  /* {"code","message","hint"?,"notes"?,"rank"?,"log"?,"positions"?}; NULL when status is ok */
-} suite_outcome;
-
 /* How to run the process; see suite_process_params. */
 typedef struct {
     double deadline_s;
@@ -71,11 +61,6 @@ dit_status suite_launch_process(const suite_launcher *launcher, const suite_laun
                                 const suite_launch_options *options, suite_process_result *out);
 void suite_launch_judge(const suite_launch_plan *plan, const suite_launch_options *options,
                         const suite_process_result *result, suite_outcome *out);
-/* Returns the outcome of a case that could not even be started: failed, with this code and message. */
-void suite_outcome_fail(suite_outcome *out, dit_status code, const char *message);
-/* Returns the outcome of a case that cannot run on this machine: skipped, for this reason; `hint` may be "". */
-void suite_outcome_skip(suite_outcome *out, const char *reason, const char *hint);
-void suite_outcome_release(suite_outcome *outcome);
 
 /* Finds the path of the engine: `given`, else ditbench-engine beside the running program. Errors:
  * DIT_ERR_ENVIRONMENT. */

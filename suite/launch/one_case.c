@@ -1,5 +1,6 @@
 #include "suite/launch/one_case.h"
 
+#include "base/json_writer.h"
 #include "suite/launch/scratch.h"
 #include "suite/paths.h"
 
@@ -24,6 +25,7 @@ static dit_status make_folder(const suite_single_params *params, char out[SUITE_
 /* The command as text into `commands`, or on stdout. */
 static dit_status tell_command(const suite_launcher *launcher, const suite_launch_plan *plan, cJSON *commands)
 {
+    dit_json_writer w = {0};
     suite_command command = {0};
     char *text = NULL;
     size_t size = 0;
@@ -35,12 +37,12 @@ static dit_status tell_command(const suite_launcher *launcher, const suite_launc
         fclose(file);
     }
     if (file && commands)
-        cJSON_AddItemToArray(commands, cJSON_CreateString(text));
+        dit_json_put_string(&w, commands, NULL, text);
     else if (file)
         puts(text);
     free(text);
     suite_command_release(&command);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }
 
 /* Old records in a folder of the user's must not be taken for new ones. */

@@ -1,5 +1,6 @@
 #include "suite/launch/stuck_ranks.h"
 
+#include "base/json_writer.h"
 #include "suite/launch/process.h"
 #include "suite/paths.h"
 #include "suite/text.h"
@@ -46,10 +47,10 @@ static const char *silence(char state)
 }
 
 /* Line of every rank; any: whether one is by a rank itself. */
-static cJSON *collect(const suite_positions *positions, bool *any)
+static cJSON *collect(dit_json_writer *w, const suite_positions *positions, bool *any)
 {
     char line[SUITE_POSITION];
-    cJSON *lines = cJSON_CreateArray();
+    cJSON *lines = dit_json_new_array(w);
     *any = false;
     for (int rank = 0; rank < positions->world_size; rank++) {
         bool answered = read_position(positions, rank, line);
@@ -58,13 +59,14 @@ static cJSON *collect(const suite_positions *positions, bool *any)
                      silence(suite_process_state(positions->out_dir, "OMPI_COMM_WORLD_RANK", rank)));
         *any |= answered;
         suite_text_clean(line);
-        cJSON_AddItemToArray(lines, cJSON_CreateString(line));
+        dit_json_put_string(w, lines, NULL, line);
     }
     return lines;
 }
 
 void suite_positions_ask(void *context, pid_t leader)
 {
+    dit_json_writer w = {0};
     suite_positions *positions = context;
     char path[SUITE_PATH];
     bool any;
@@ -73,7 +75,7 @@ void suite_positions_ask(void *context, pid_t leader)
     kill(leader, SIGUSR1);
     for (int waited = 0; waited < ASK_MS && !all_answered(positions); waited += ASK_PAUSE_MS)
         nanosleep(&(struct timespec){0, ASK_PAUSE_MS * 1000000L}, NULL);
-    positions->lines = collect(positions, &any);
+    positions->lines = collect(&w, positions, &any);
     if (any) return;
     cJSON_Delete(positions->lines);
     positions->lines = NULL;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/json_writer.h"
 #include "suite/machine/device_report.h"
 #include "suite/machine/devices.h"
 #include "suite/text.h"
@@ -54,23 +55,21 @@ static int count_of(hwloc_topology_t topology, hwloc_obj_type_t type)
     return count > 0 ? count : 0;
 }
 
-static dit_status add_caches(hwloc_topology_t topology, cJSON *hardware)
+static void add_caches(dit_json_writer *w, hwloc_topology_t topology, cJSON *hardware)
 {
     static const struct {
         hwloc_obj_type_t type;
         const char *name;
     } levels[] = {{HWLOC_OBJ_L1CACHE, "L1d"}, {HWLOC_OBJ_L2CACHE, "L2"}, {HWLOC_OBJ_L3CACHE, "L3"}};
-    cJSON *list = cJSON_AddArrayToObject(hardware, "caches");
+    cJSON *list = dit_json_put_array(w, hardware, "caches");
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         hwloc_obj_t cache = hwloc_get_obj_by_type(topology, levels[i].type, 0);
         if (!cache || !cache->attr) continue;
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, row);
-        DIT_TRY(dit_json_add_string(row, "level", levels[i].name));
-        DIT_TRY(dit_json_add_int(row, "bytes", (int64_t)cache->attr->cache.size));
-        DIT_TRY(dit_json_add_int(row, "count", count_of(topology, levels[i].type)));
+        cJSON *row = dit_json_put_object(w, list, NULL);
+        dit_json_put_string(w, row, "level", levels[i].name);
+        dit_json_put_int(w, row, "bytes", (int64_t)cache->attr->cache.size);
+        dit_json_put_int(w, row, "count", count_of(topology, levels[i].type));
     }
-    return DIT_OK;
 }
 
 static void cpu_model(hwloc_topology_t topology, char *out, size_t capacity)
@@ -84,58 +83,57 @@ static void cpu_model(hwloc_topology_t topology, char *out, size_t capacity)
 }
 
 /* Of every GPU what does not change by the day; nothing where there is none, so that such a machine stays itself. */
-static dit_status add_gpus(cJSON *hardware)
+static void add_gpus(dit_json_writer *w, cJSON *hardware)
 {
     static const char *const facts[] = {"name", "memory_bytes", "compute_capability", "driver", NULL};
     suite_devices devices;
-    const cJSON *device, *fact;
+    const cJSON *device;
     suite_devices_find(NULL, "cuda", &devices);
-    if (!devices.count) return DIT_OK;
-    cJSON *list = cJSON_AddArrayToObject(hardware, "gpus");
+    if (!devices.count) return;
+    cJSON *list = dit_json_put_array(w, hardware, "gpus");
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(devices.list, "devices"))
     {
-        cJSON *row = cJSON_CreateObject();
-        if (!row || !cJSON_AddItemToArray(list, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the GPUs");
-        for (int i = 0; facts[i]; i++)
-            if ((fact = cJSON_GetObjectItemCaseSensitive(device, facts[i])))
-                cJSON_AddItemToObject(row, facts[i], cJSON_Duplicate(fact, true));
+        cJSON *row = dit_json_put_object(w, list, NULL);
+        for (int i = 0; facts[i]; i++) dit_json_put_copy(w, row, facts[i], dit_json_member(device, facts[i]));
     }
-    return DIT_OK;
 }
 
 /* The facts that make the identity. Not the memory: a hypervisor changes it while we run. */
-static dit_status add_stable(hwloc_topology_t topology, cJSON *hardware)
+static void add_stable(dit_json_writer *w, hwloc_topology_t topology, cJSON *hardware)
 {
     char model[128];
     cpu_model(topology, model, sizeof model);
-    DIT_TRY(dit_json_add_string(hardware, "cpu", model));
-    DIT_TRY(dit_json_add_int(hardware, "packages", count_of(topology, HWLOC_OBJ_PACKAGE)));
-    DIT_TRY(dit_json_add_int(hardware, "cores", count_of(topology, HWLOC_OBJ_CORE)));
-    DIT_TRY(dit_json_add_int(hardware, "processing_units", count_of(topology, HWLOC_OBJ_PU)));
-    DIT_TRY(dit_json_add_int(hardware, "numa_nodes", count_of(topology, HWLOC_OBJ_NUMANODE)));
-    DIT_TRY(add_caches(topology, hardware));
-    return add_gpus(hardware);
+    dit_json_put_string(w, hardware, "cpu", model);
+    dit_json_put_int(w, hardware, "packages", count_of(topology, HWLOC_OBJ_PACKAGE));
+    dit_json_put_int(w, hardware, "cores", count_of(topology, HWLOC_OBJ_CORE));
+    dit_json_put_int(w, hardware, "processing_units", count_of(topology, HWLOC_OBJ_PU));
+    dit_json_put_int(w, hardware, "numa_nodes", count_of(topology, HWLOC_OBJ_NUMANODE));
+    add_caches(w, topology, hardware);
+    add_gpus(w, hardware);
 }
 
-static dit_status add_identity(cJSON *hardware)
+/* Of the facts so far. */
+static void add_identity(dit_json_writer *w, cJSON *hardware)
 {
     char *text = NULL, hash[DIT_HASH_HEX];
-    DIT_TRY(dit_json_canonical(hardware, &text));
+    if (w->status == DIT_OK) dit_json_put_status(w, dit_json_canonical(hardware, &text));
+    if (!text) return;
     dit_hash(text, strlen(text), hash);
     free(text);
-    return dit_json_add_string(hardware, "hardware_id", hash);
+    dit_json_put_string(w, hardware, "hardware_id", hash);
 }
 
-static dit_status add_gpu(cJSON *hardware)
+static void add_gpu(dit_json_writer *w, cJSON *hardware)
 {
     suite_devices devices;
     dit_buffer line = {0};
     suite_devices_find(NULL, "cuda", &devices);
     suite_device_line_models(&devices, &line);
-    dit_status st = devices.count && line.data ? suite_text_add(hardware, "gpu", line.data)
-                                               : suite_text_add(hardware, "gpu_reason", devices.reason);
+    if (devices.count && line.data)
+        suite_text_put(w, hardware, "gpu", line.data);
+    else
+        suite_text_put(w, hardware, "gpu_reason", devices.reason);
     dit_buffer_release(&line);
-    return st;
 }
 
 static int64_t memory_bytes(void)
@@ -145,24 +143,21 @@ static int64_t memory_bytes(void)
 
 dit_status suite_environment_hardware(cJSON **out)
 {
+    dit_json_writer w = {0};
     hwloc_topology_t topology;
-    dit_status st = DIT_OK;
     *out = NULL;
     if (hwloc_topology_init(&topology) != 0) return DIT_FAIL(DIT_ERR_ENVIRONMENT, "hwloc cannot start");
-    cJSON *hardware = cJSON_CreateObject();
     if (hwloc_topology_load(topology) != 0) {
-        st = DIT_FAIL(DIT_ERR_ENVIRONMENT, "hwloc cannot read this machine");
-        goto done;
+        hwloc_topology_destroy(topology);
+        return DIT_FAIL(DIT_ERR_ENVIRONMENT, "hwloc cannot read this machine");
     }
-    DIT_TRY_GOTO(st, add_stable(topology, hardware), done);
-    DIT_TRY_GOTO(st, add_identity(hardware), done);
-    DIT_TRY_GOTO(st, dit_json_add_int(hardware, "memory_bytes", memory_bytes()), done);
-    DIT_TRY_GOTO(st, add_gpu(hardware), done);
-    *out = hardware;
-done:
+    cJSON *hardware = dit_json_new_object(&w);
+    add_stable(&w, topology, hardware);
+    add_identity(&w, hardware);
+    dit_json_put_int(&w, hardware, "memory_bytes", memory_bytes());
+    add_gpu(&w, hardware);
     hwloc_topology_destroy(topology);
-    if (st != DIT_OK) cJSON_Delete(hardware);
-    return st;
+    return dit_json_finish(&w, hardware, out);
 }
 
 /* ---- software ---------------------------------------------------------------------------------------------------- */
@@ -178,92 +173,89 @@ static bool allowed(const char *variable)
     return false;
 }
 
-static dit_status add_variables(cJSON *software)
+static void add_variables(dit_json_writer *w, cJSON *software)
 {
-    cJSON *list = cJSON_AddObjectToObject(software, "variables");
+    cJSON *list = dit_json_put_object(w, software, "variables");
     for (char **variable = environ; *variable; variable++) {
         char name[128];
         size_t length = strcspn(*variable, "=");
         if (!allowed(*variable) || length >= sizeof name || !(*variable)[length]) continue;
         snprintf(name, sizeof name, "%.*s", (int)length, *variable);
-        if (!cJSON_HasObjectItem(list, name)) DIT_TRY(suite_text_add(list, name, *variable + length + 1));
+        if (!cJSON_HasObjectItem(list, name)) suite_text_put(w, list, name, *variable + length + 1);
     }
-    return DIT_OK;
 }
 
-static dit_status add_libraries(cJSON *software)
+static void add_libraries(dit_json_writer *w, cJSON *software)
 {
     char text[64];
-    cJSON *list = cJSON_AddObjectToObject(software, "libraries");
-    DIT_TRY(dit_json_add_string(list, "cjson", cJSON_Version()));
-    DIT_TRY(dit_json_add_string(list, "sqlite", sqlite3_libversion()));
+    cJSON *list = dit_json_put_object(w, software, "libraries");
+    dit_json_put_string(w, list, "cjson", cJSON_Version());
+    dit_json_put_string(w, list, "sqlite", sqlite3_libversion());
     snprintf(text, sizeof text, "%u.%u.%u", XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100,
              XXH_versionNumber() % 100);
-    DIT_TRY(dit_json_add_string(list, "xxhash", text));
+    dit_json_put_string(w, list, "xxhash", text);
     snprintf(text, sizeof text, "%u.%u.%u", hwloc_get_api_version() >> 16, hwloc_get_api_version() >> 8 & 0xff,
              hwloc_get_api_version() & 0xff);
-    return dit_json_add_string(list, "hwloc", text);
+    dit_json_put_string(w, list, "hwloc", text);
 }
 
 /* What changes by the minute: clock and load. A virtual machine often tells no clock. */
-static dit_status add_clock(cJSON *software)
+static void add_clock(dit_json_writer *w, cJSON *software)
 {
     char text[128];
     double load;
     read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, sizeof text);
-    DIT_TRY(text[0] ? dit_json_add_string(software, "governor", text)
-                    : dit_json_add_string(software, "governor_reason", "not readable on this machine"));
+    if (text[0])
+        dit_json_put_string(w, software, "governor", text);
+    else
+        dit_json_put_string(w, software, "governor_reason", "not readable on this machine");
     read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", text, sizeof text);
-    if (text[0]) DIT_TRY(dit_json_add_number(software, "clock_khz", strtod(text, NULL)));
-    return getloadavg(&load, 1) == 1 ? dit_json_add_number(software, "load_average", load) : DIT_OK;
+    if (text[0]) dit_json_put_number(w, software, "clock_khz", strtod(text, NULL));
+    if (getloadavg(&load, 1) == 1) dit_json_put_number(w, software, "load_average", load);
 }
 
 dit_status suite_environment_software(cJSON **out)
 {
+    dit_json_writer w = {0};
     struct utsname kernel;
     char text[256];
-    dit_status st = DIT_OK;
-    cJSON *software = cJSON_CreateObject();
-    *out = NULL;
+    cJSON *software = dit_json_new_object(&w);
     if (uname(&kernel) == 0) {
         snprintf(text, sizeof text, "%s %s", kernel.sysname, kernel.release);
-        DIT_TRY_GOTO(st, suite_text_add(software, "kernel", text), done);
-        DIT_TRY_GOTO(st, suite_text_add(software, "machine", kernel.machine), done);
+        suite_text_put(&w, software, "kernel", text);
+        suite_text_put(&w, software, "machine", kernel.machine);
     }
     snprintf(text, sizeof text, "glibc %s", gnu_get_libc_version());
-    DIT_TRY_GOTO(st, dit_json_add_string(software, "libc", text), done);
-    DIT_TRY_GOTO(st, dit_json_add_string(software, "compiler", DITBENCH_COMPILER " " __VERSION__), done);
+    dit_json_put_string(&w, software, "libc", text);
+    dit_json_put_string(&w, software, "compiler", DITBENCH_COMPILER " " __VERSION__);
 #ifdef DITBENCH_CFLAGS
-    DIT_TRY_GOTO(st, dit_json_add_string(software, "compiler_flags", DITBENCH_CFLAGS), done);
+    dit_json_put_string(&w, software, "compiler_flags", DITBENCH_CFLAGS);
 #endif
     suite_environment_probe("mpirun --version 2>/dev/null", text, sizeof text);
-    DIT_TRY_GOTO(st,
-                 text[0] ? dit_json_add_string(software, "mpi", text)
-                         : dit_json_add_string(software, "mpi_reason", "mpirun not found"),
-                 done);
-    DIT_TRY_GOTO(st, add_libraries(software), done);
-    DIT_TRY_GOTO(st, add_clock(software), done);
-    DIT_TRY_GOTO(st, add_variables(software), done);
-    *out = software;
-done:
-    if (st != DIT_OK) cJSON_Delete(software);
-    return st;
+    if (text[0])
+        dit_json_put_string(&w, software, "mpi", text);
+    else
+        dit_json_put_string(&w, software, "mpi_reason", "mpirun not found");
+    add_libraries(&w, software);
+    add_clock(&w, software);
+    add_variables(&w, software);
+    return dit_json_finish(&w, software, out);
 }
 
 /* `git describe` gives "v1-3-gabcdef-dirty" or "abcdef-dirty". */
 dit_status suite_environment_suite(cJSON **out)
 {
+    dit_json_writer w = {0};
     static const char version[] = DITBENCH_VERSION;
     const char *dirty = strstr(version, "-dirty"), *commit = strstr(version, "-g");
     size_t length = dirty ? (size_t)(dirty - version) : strlen(version);
     char text[128];
-    cJSON *suite = cJSON_CreateObject();
-    *out = suite;
+    cJSON *suite = dit_json_new_object(&w);
     snprintf(text, sizeof text, "%.*s", (int)(version + length - (commit ? commit + 2 : version)),
              commit ? commit + 2 : version);
-    DIT_TRY(dit_json_add_string(suite, "name", "ditbench"));
-    DIT_TRY(dit_json_add_string(suite, "version", version));
-    DIT_TRY(dit_json_add_string(suite, "commit", text));
-    cJSON_AddBoolToObject(suite, "dirty", dirty != NULL);
-    return DIT_OK;
+    dit_json_put_string(&w, suite, "name", "ditbench");
+    dit_json_put_string(&w, suite, "version", version);
+    dit_json_put_string(&w, suite, "commit", text);
+    dit_json_put_bool(&w, suite, "dirty", dirty != NULL);
+    return dit_json_finish(&w, suite, out);
 }

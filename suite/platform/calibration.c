@@ -1,5 +1,6 @@
 #include "suite/platform/calibration.h"
 
+#include "base/json_writer.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
@@ -320,27 +321,29 @@ dit_status suite_calibration_set(suite_calibration *calibration, const suite_cal
 
 /* ---- laying over ------------------------------------------------------------------------------------------------- */
 
-static dit_status replace_number(cJSON *object, const suite_calibrated *value)
+static void replace_number(dit_json_writer *w, cJSON *object, const suite_calibrated *value)
 {
     cJSON_DeleteItemFromObjectCaseSensitive(object, keys[value->key].key);
-    return dit_json_add_number(object, keys[value->key].key, value->value);
+    dit_json_put_number(w, object, keys[value->key].key, value->value);
 }
 
 /* Members of `object` that are keys of `of`, for the thing called `name`. */
-static dit_status overlay(const suite_calibration *calibration, suite_calibrated_of of, const char *name, cJSON *object)
+static void overlay(dit_json_writer *w, const suite_calibration *calibration, suite_calibrated_of of, const char *name,
+                    cJSON *object)
 {
     for (int i = 0; calibration && name && i < calibration->value_count; i++) {
         const suite_calibrated *value = &calibration->values[i];
-        if (keys[value->key].of == of && strcmp(value->name, name) == 0) DIT_TRY(replace_number(object, value));
+        if (keys[value->key].of == of && strcmp(value->name, name) == 0) replace_number(w, object, value);
     }
-    return DIT_OK;
 }
 
 dit_status suite_calibration_accelerator(const suite_calibration *calibration, cJSON *accelerator)
 {
+    dit_json_writer w = {0};
     cJSON *cost = cJSON_GetObjectItemCaseSensitive(accelerator, "cost");
     const char *name = cJSON_GetStringValue(member(accelerator, "name"));
-    return cost ? overlay(calibration, SUITE_CALIBRATED_ACCELERATOR, name, cost) : DIT_OK;
+    if (cost) overlay(&w, calibration, SUITE_CALIBRATED_ACCELERATOR, name, cost);
+    return w.status;
 }
 
 /* A member of "like": a key of profiles, and the profile whose value it follows. */
@@ -356,6 +359,7 @@ static dit_status read_like(const dit_json *profile, const cJSON *like, suite_ca
 
 dit_status suite_calibration_profile(const suite_calibration *calibration, dit_json *profile)
 {
+    dit_json_writer w = {0};
     const cJSON *likes = NULL, *like;
     DIT_TRY(dit_json_optional_object(profile, profile->root, "", "like", &likes));
     cJSON_ArrayForEach(like, likes)
@@ -363,10 +367,11 @@ dit_status suite_calibration_profile(const suite_calibration *calibration, dit_j
         suite_calibrated followed;
         DIT_TRY(read_like(profile, like, &followed));
         const suite_calibrated *value = suite_calibration_find(calibration, followed.key, followed.name);
-        if (value) DIT_TRY(replace_number(profile->root, value));
+        if (value) replace_number(&w, profile->root, value);
     }
     const char *name = cJSON_GetStringValue(member(profile->root, "name"));
-    return overlay(calibration, SUITE_CALIBRATED_PROFILE, name, profile->root);
+    overlay(&w, calibration, SUITE_CALIBRATED_PROFILE, name, profile->root);
+    return w.status;
 }
 
 static void overlay_link(const suite_calibration *calibration, suite_link *link)

@@ -1,5 +1,6 @@
 #include "suite/platform/profile.h"
 
+#include "base/json_writer.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/text.h"
 
@@ -59,13 +60,14 @@ dit_status suite_profile_load(const char *name, suite_profile *out)
 
 dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles)
 {
-    cJSON *object = cJSON_AddObjectToObject(profiles, profile->name);
-    if (!object || !cJSON_AddBoolToObject(object, "measured", profile->measured) ||
-        !cJSON_AddBoolToObject(object, "text_with_every_band", profile->habits.text_with_every_band) ||
-        !cJSON_AddBoolToObject(object, "stores_filled", profile->habits.stores_filled))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a profile");
-    DIT_TRY(suite_text_add(object, "title", profile->title));
-    return suite_text_add(object, "evidence", profile->evidence);
+    dit_json_writer w = {0};
+    cJSON *object = dit_json_put_object(&w, profiles, profile->name);
+    dit_json_put_bool(&w, object, "measured", profile->measured);
+    dit_json_put_bool(&w, object, "text_with_every_band", profile->habits.text_with_every_band);
+    dit_json_put_bool(&w, object, "stores_filled", profile->habits.stores_filled);
+    suite_text_put(&w, object, "title", profile->title);
+    suite_text_put(&w, object, "evidence", profile->evidence);
+    return w.status;
 }
 
 dit_status suite_profile_from_session(const cJSON *session, const char *name, suite_profile *out)

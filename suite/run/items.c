@@ -1,6 +1,7 @@
 #include "suite/run/state.h"
 
 #include "base/clock.h"
+#include "base/json_writer.h"
 #include "reports/text.h"
 #include "suite/cases/document.h"
 #include "suite/launch/scratch.h"
@@ -111,19 +112,20 @@ static void tell_warnings(const cJSON *line, char *out, size_t size)
 static dit_status record_outcome(suite_run_state *run, int index, const char *started, const suite_run_paths *paths,
                                  suite_outcome *outcome)
 {
+    dit_json_writer w = {0};
     const suite_run_item *item = &run->schedule.items[index];
     const suite_case *one = &run->schedule.cases[item->case_index];
     const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
     char result[RESULT_TEXT], note[256];
-    cJSON *line = suite_run_start_line("result");
-    cJSON_AddStringToObject(line, "started", started);
-    if (paths->reference_case) cJSON_AddStringToObject(line, "reference_case", paths->reference_case->case_id);
-    if (paths->oracle_case) cJSON_AddStringToObject(line, "oracle_case", paths->oracle_case->case_id);
-    dit_status st = suite_run_fill_result_line(line, one, item, outcome);
-    if (st == DIT_OK && !one->is_simulated) st = suite_run_add_contention(line, &paths->contention);
-    if (st == DIT_OK && !one->is_simulated) st = suite_run_warn_of_outlier(line, outcome);
+    cJSON *line = suite_run_start_line(&w, "result");
+    dit_json_put_string(&w, line, "started", started);
+    if (paths->reference_case) dit_json_put_string(&w, line, "reference_case", paths->reference_case->case_id);
+    if (paths->oracle_case) dit_json_put_string(&w, line, "oracle_case", paths->oracle_case->case_id);
+    suite_run_fill_result_line(&w, line, one, item, outcome);
+    if (!one->is_simulated) suite_run_add_contention(&w, line, &paths->contention);
+    if (!one->is_simulated) suite_run_warn_of_outlier(&w, line, outcome);
     tell_warnings(line, note, sizeof note);
-    DIT_TRY(suite_run_finish_line(run, line, st));
+    DIT_TRY(suite_run_finish_line(run, &w, line));
     suite_run_note_status(run, index, outcome->status);
     result_text(outcome, one->is_simulated, result);
     const suite_progress_case told = {.status = dit_outcome_name(outcome->status),
@@ -131,7 +133,7 @@ static dit_status record_outcome(suite_run_state *run, int index, const char *st
                                       .note = message ? message : note,
                                       .elapsed_s = (double)outcome->elapsed_ns * 1e-9};
     suite_progress_finish(&run->progress, &told);
-    return DIT_OK;
+    return w.status;
 }
 
 /* A case of devices that this machine does not have, or not enough of, is skipped with the reason. */

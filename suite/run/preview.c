@@ -1,3 +1,4 @@
+#include "base/json_writer.h"
 #include "suite/run/state.h"
 
 #include "suite/console/terminal.h"
@@ -39,6 +40,7 @@ static dit_status preview_simulated(const suite_run_state *run, const suite_case
 
 static dit_status preview_item(const suite_run_state *run, const suite_run_item *item, cJSON *list)
 {
+    dit_json_writer w = {0};
     const suite_case *one = &run->schedule.cases[item->case_index];
     suite_run_paths paths;
     suite_launch_plan plan;
@@ -49,29 +51,29 @@ static dit_status preview_item(const suite_run_state *run, const suite_run_item 
     else
         text = command_text(run->launcher, &plan);
     if (run->params->previews) {
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, row);
-        DIT_TRY(dit_json_add_int(row, "order", item->order));
-        DIT_TRY(dit_json_add_int(row, "process", item->process));
-        DIT_TRY(dit_json_add_int(row, "block", item->block));
-        DIT_TRY(dit_json_add_string(row, "case_id", one->case_id));
-        DIT_TRY(suite_text_add(row, "label", one->label));
-        DIT_TRY(suite_text_add(row, "command", text));
+        cJSON *row = dit_json_put_object(&w, list, NULL);
+        dit_json_put_int(&w, row, "order", item->order);
+        dit_json_put_int(&w, row, "process", item->process);
+        dit_json_put_int(&w, row, "block", item->block);
+        dit_json_put_string(&w, row, "case_id", one->case_id);
+        suite_text_put(&w, row, "label", one->label);
+        suite_text_put(&w, row, "command", text);
     } else {
         printf("# %d  %s  process %d\n%s\n", item->order, one->label, item->process, text ? text : "");
     }
     free(text);
-    return DIT_OK;
+    return w.status;
 }
 
 /* Prints the plan with its commands; an unwritten session is called SESSION. */
 dit_status suite_run_preview(suite_run_state *run)
 {
+    dit_json_writer w = {0};
     dit_status st = DIT_OK;
-    cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "runs");
+    cJSON *document = dit_json_new_object(&w), *list = dit_json_put_array(&w, document, "runs");
     if (!run->session->dir[0]) strcpy(run->session->dir, "SESSION");
     suite_run_fill_summary(run);
-    cJSON_AddStringToObject(document, "workload", run->summary->workload);
+    dit_json_put_string(&w, document, "workload", run->summary->workload);
     if (!run->params->previews) {
         printf("# workload %s: %d run%s of %d case%s, %d cell%s dropped\n", run->summary->workload,
                run->schedule.item_count, suite_plural(run->schedule.item_count), run->schedule.case_count,
@@ -79,7 +81,10 @@ dit_status suite_run_preview(suite_run_state *run)
     }
     for (int i = 0; i < run->schedule.item_count && st == DIT_OK; i++)
         st = preview_item(run, &run->schedule.items[i], list);
-    cJSON_AddItemToObject(document, "dropped", cJSON_Duplicate(run->schedule.dropped, true));
-    if (!run->params->previews || !cJSON_AddItemToArray(run->params->previews, document)) cJSON_Delete(document);
-    return st;
+    dit_json_put_copy(&w, document, "dropped", run->schedule.dropped);
+    if (run->params->previews)
+        dit_json_put_item(&w, run->params->previews, NULL, document);
+    else
+        cJSON_Delete(document);
+    return st == DIT_OK ? w.status : st;
 }

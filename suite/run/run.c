@@ -149,9 +149,9 @@ static dit_status load_same_calibration(suite_run_state *run)
     const char *file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(then, "file"));
     if (!simulation) return suite_calibration_load(run->history.session ? "none" : NULL, &run->calibration);
     DIT_TRY(suite_calibration_load(file ? file : "none", &run->calibration));
-    cJSON *now = cJSON_CreateObject();
-    dit_status st =
-        now ? suite_run_add_calibration(now, &run->calibration) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a name");
+    dit_json_writer w = {0};
+    cJSON *now = dit_json_new_object(&w);
+    dit_status st = now ? suite_run_add_calibration(now, &run->calibration) : w.status;
     const cJSON *loaded = cJSON_GetObjectItemCaseSensitive(now, "calibration");
     if (st == DIT_OK && then && !cJSON_Compare(then, loaded, true))
         st = dit_error_hint(DIT_FAIL(DIT_ERR_INTEGRITY, "%s is not what this session was begun with", file),

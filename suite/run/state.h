@@ -56,10 +56,10 @@ void suite_run_note_status(suite_run_state *run, int index, dit_outcome status);
 
 /* ---- lines.c: lines of the journal ------------------------------------------------------------------------------- */
 
-/* Makes a line of this kind, which the caller owns; NULL without memory. */
-cJSON *suite_run_start_line(const char *kind);
-/* Appends and deletes the line. */
-dit_status suite_run_finish_line(suite_run_state *run, cJSON *line, dit_status st);
+/* Makes a line of this kind, which the caller owns; NULL after a failure. */
+cJSON *suite_run_start_line(dit_json_writer *w, const char *kind);
+/* Appends the line unless a call of `w` had failed, and deletes it in any case. */
+dit_status suite_run_finish_line(suite_run_state *run, dit_json_writer *w, cJSON *line);
 /* Adds which calibration laid values over the data files; adds nothing where none did. */
 dit_status suite_run_add_calibration(cJSON *simulation, const suite_calibration *calibration);
 /* Writes the session line, and the lines of dropped cells and published points, as far as the journal lacks them. */
@@ -67,10 +67,10 @@ dit_status suite_run_write_head(suite_run_state *run);
 dit_status suite_run_write_resume(suite_run_state *run);
 dit_status suite_run_write_end(suite_run_state *run, bool complete, const char *reason);
 /* Warns of an iteration far from the others, which shows what ran beside it and no property of the case. */
-dit_status suite_run_warn_of_outlier(cJSON *line, const suite_outcome *outcome);
-dit_status suite_run_add_contention(cJSON *line, const suite_contention *contention);
-dit_status suite_run_fill_result_line(cJSON *line, const suite_case *one, const suite_run_item *item,
-                                      suite_outcome *outcome);
+void suite_run_warn_of_outlier(dit_json_writer *w, cJSON *line, const suite_outcome *outcome);
+void suite_run_add_contention(dit_json_writer *w, cJSON *line, const suite_contention *contention);
+void suite_run_fill_result_line(dit_json_writer *w, cJSON *line, const suite_case *one, const suite_run_item *item,
+                                suite_outcome *outcome);
 
 /* ---- items.c: one item, simulated items, all items --------------------------------------------------------------- */
 

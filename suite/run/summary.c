@@ -1,5 +1,6 @@
 #include "suite/run/summary.h"
 
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "suite/console/progress.h"
 #include "suite/console/terminal.h"
@@ -29,23 +30,22 @@ int suite_run_exit_code(const suite_run_summary *summaries, int count)
     return skipped && !ran ? DIT_EXIT_SKIPPED : DIT_EXIT_OK;
 }
 
-cJSON *suite_run_summary_json(const suite_run_summary *summary)
+void suite_run_summary_put(dit_json_writer *w, cJSON *list, const suite_run_summary *summary)
 {
-    cJSON *document = cJSON_CreateObject();
+    cJSON *document = dit_json_put_object(w, list, NULL);
     int done = 0;
-    cJSON_AddStringToObject(document, "session", summary->session.name);
-    cJSON_AddStringToObject(document, "path", summary->session.dir);
-    cJSON_AddStringToObject(document, "workload", summary->workload);
-    cJSON_AddNumberToObject(document, "planned", summary->planned);
+    dit_json_put_string(w, document, "session", summary->session.name);
+    dit_json_put_string(w, document, "path", summary->session.dir);
+    dit_json_put_string(w, document, "workload", summary->workload);
+    dit_json_put_number(w, document, "planned", summary->planned);
     for (int i = 0; i < DIT_OUTCOME_COUNT; i++) {
-        cJSON_AddNumberToObject(document, dit_outcome_name((dit_outcome)i), summary->counts[i]);
+        dit_json_put_number(w, document, dit_outcome_name((dit_outcome)i), summary->counts[i]);
         done += summary->counts[i];
     }
-    cJSON_AddNumberToObject(document, "done", done);
-    cJSON_AddNumberToObject(document, "dropped", summary->dropped);
-    cJSON_AddBoolToObject(document, "complete", summary->complete);
-    if (!summary->complete) cJSON_AddStringToObject(document, "resume", summary->session.dir);
-    return document;
+    dit_json_put_number(w, document, "done", done);
+    dit_json_put_number(w, document, "dropped", summary->dropped);
+    dit_json_put_bool(w, document, "complete", summary->complete);
+    if (!summary->complete) dit_json_put_string(w, document, "resume", summary->session.dir);
 }
 
 /* What another command calls the session: its name where it lies among the others, else its path, quoted for a shell

@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/json_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,14 +167,15 @@ fail:
 /* "{BODY" of the event with prev; the caller frees it. */
 static dit_status make_body(const suite_journal *journal, const cJSON *event, char **body)
 {
+    dit_json_writer w = {0};
     cJSON *copy = cJSON_Duplicate(event, true);
     if (!copy) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a journal line");
     cJSON_DeleteItemFromObjectCaseSensitive(copy, "prev");
     cJSON_DeleteItemFromObjectCaseSensitive(copy, "hash");
-    dit_status st = dit_json_add_string(copy, "prev", journal->extent.last_hash);
-    if (st == DIT_OK) st = dit_json_canonical(copy, body);
+    dit_json_put_string(&w, copy, "prev", journal->extent.last_hash);
+    if (w.status == DIT_OK) dit_json_put_status(&w, dit_json_canonical(copy, body));
     cJSON_Delete(copy);
-    return st;
+    return w.status;
 }
 
 /* One write, one fsync; on failure the file is cut back. */

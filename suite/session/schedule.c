@@ -1,5 +1,6 @@
 #include "suite/session/schedule.h"
 
+#include "base/json_writer.h"
 #include "suite/cases/document.h"
 #include "suite/paths.h"
 #include "suite/session/plan.h"
@@ -60,35 +61,29 @@ static dit_status take_cases(const suite_workload *workload, const char *filter,
     return st;
 }
 
-/* A copy of `value` under `key`; an absent one is left out. */
-static void add_copy(cJSON *object, const char *key, const cJSON *value)
-{
-    if (value) cJSON_AddItemToObject(object, key, cJSON_Duplicate(value, true));
-}
-
 static dit_status describe_workload(const suite_workload *workload, suite_schedule *out)
 {
-    out->workload = cJSON_CreateObject();
-    out->dropped = cJSON_CreateArray();
-    DIT_TRY(suite_text_add(out->workload, "path", workload->source.path));
-    DIT_TRY(suite_text_add(out->workload, "name", workload->name));
-    DIT_TRY(suite_text_add(out->workload, "title", workload->title));
-    DIT_TRY(suite_text_add(out->workload, "hash", workload->hash));
-    DIT_TRY(suite_text_add(out->workload, "parameters", workload->parameters));
-    if (workload->notes_for) DIT_TRY(suite_text_add(out->workload, "notes_for", workload->notes_for));
-    DIT_TRY(dit_json_add_int(out->workload, "seed", (int64_t)(workload->plan_seed & ((UINT64_C(1) << 53) - 1))));
-    add_copy(out->workload, "set", workload->settings);
-    add_copy(out->workload, "plots", workload->plots);
-    add_copy(out->workload, "expect", workload->expect);
+    dit_json_writer w = {0};
+    out->workload = dit_json_new_object(&w);
+    out->dropped = dit_json_new_array(&w);
+    suite_text_put(&w, out->workload, "path", workload->source.path);
+    suite_text_put(&w, out->workload, "name", workload->name);
+    suite_text_put(&w, out->workload, "title", workload->title);
+    suite_text_put(&w, out->workload, "hash", workload->hash);
+    suite_text_put(&w, out->workload, "parameters", workload->parameters);
+    suite_text_put(&w, out->workload, "notes_for", workload->notes_for);
+    dit_json_put_int(&w, out->workload, "seed", (int64_t)(workload->plan_seed & ((UINT64_C(1) << 53) - 1)));
+    dit_json_put_copy(&w, out->workload, "set", workload->settings);
+    dit_json_put_copy(&w, out->workload, "plots", workload->plots);
+    dit_json_put_copy(&w, out->workload, "expect", workload->expect);
     for (int i = 0; i < workload->dropped_count; i++) {
         const suite_dropped *dropped = &workload->dropped[i];
-        cJSON *row = cJSON_CreateObject();
-        if (!cJSON_AddItemToArray(out->dropped, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the plan");
-        add_copy(row, "cell", dropped->cell);
-        DIT_TRY(suite_text_add(row, "code", dit_status_name(dropped->code)));
-        DIT_TRY(suite_text_add(row, "reason", dropped->reason));
+        cJSON *row = dit_json_put_object(&w, out->dropped, NULL);
+        dit_json_put_copy(&w, row, "cell", dropped->cell);
+        suite_text_put(&w, row, "code", dit_status_name(dropped->code));
+        suite_text_put(&w, row, "reason", dropped->reason);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 dit_status suite_schedule_make(const suite_workload *workload, const char *filter, suite_schedule *out)
@@ -120,31 +115,28 @@ done:
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-static dit_status case_to_json(const suite_case *one, cJSON *list)
+static void case_to_json(dit_json_writer *w, const suite_case *one, cJSON *list)
 {
-    cJSON *row = cJSON_CreateObject();
-    if (!cJSON_AddItemToArray(list, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the plan");
-    DIT_TRY(dit_json_add_string(row, "case_id", one->case_id));
-    DIT_TRY(dit_json_add_string(row, "reference_id", one->reference_id));
-    DIT_TRY(dit_json_add_string(row, "label", one->label));
-    DIT_TRY(dit_json_add_int(row, "world_size", one->world_size));
-    DIT_TRY(dit_json_add_int(row, "deadline_s", one->deadline_s));
-    cJSON_AddBoolToObject(row, "is_reference", one->is_reference);
-    if (one->is_oracle) cJSON_AddTrueToObject(row, "is_oracle");
-    if (one->oracle_id[0]) DIT_TRY(dit_json_add_string(row, "oracle_id", one->oracle_id));
-    cJSON_AddItemToObject(row, "tags", cJSON_Duplicate(one->tags, true));
-    cJSON_AddItemToObject(row, "case", cJSON_Duplicate(one->document, true));
-    return DIT_OK;
+    cJSON *row = dit_json_put_object(w, list, NULL);
+    dit_json_put_string(w, row, "case_id", one->case_id);
+    dit_json_put_string(w, row, "reference_id", one->reference_id);
+    dit_json_put_string(w, row, "label", one->label);
+    dit_json_put_int(w, row, "world_size", one->world_size);
+    dit_json_put_int(w, row, "deadline_s", one->deadline_s);
+    dit_json_put_bool(w, row, "is_reference", one->is_reference);
+    if (one->is_oracle) dit_json_put_bool(w, row, "is_oracle", true);
+    if (one->oracle_id[0]) dit_json_put_string(w, row, "oracle_id", one->oracle_id);
+    dit_json_put_copy(w, row, "tags", one->tags);
+    dit_json_put_copy(w, row, "case", one->document);
 }
 
-static dit_status item_to_json(const suite_run_item *item, cJSON *list)
+static void item_to_json(dit_json_writer *w, const suite_run_item *item, cJSON *list)
 {
-    cJSON *row = cJSON_CreateObject();
-    if (!cJSON_AddItemToArray(list, row)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the plan");
-    DIT_TRY(dit_json_add_int(row, "case", item->case_index));
-    DIT_TRY(dit_json_add_int(row, "process", item->process));
-    DIT_TRY(dit_json_add_int(row, "block", item->block));
-    return dit_json_add_int(row, "order", item->order);
+    cJSON *row = dit_json_put_object(w, list, NULL);
+    dit_json_put_int(w, row, "case", item->case_index);
+    dit_json_put_int(w, row, "process", item->process);
+    dit_json_put_int(w, row, "block", item->block);
+    dit_json_put_int(w, row, "order", item->order);
 }
 
 static dit_status hash_document(const cJSON *document, char out[DIT_HASH_HEX])
@@ -170,24 +162,20 @@ static dit_status save_cases(const suite_schedule *schedule, const suite_session
 
 dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *session)
 {
-    char path[SUITE_PATH];
-    dit_status st = DIT_OK;
-    cJSON *document = cJSON_CreateObject();
-    cJSON *cases = cJSON_AddArrayToObject(document, "cases"), *items = cJSON_AddArrayToObject(document, "items");
-    DIT_TRY_GOTO(st, dit_json_add_string(document, "schema", "ditbench.plan/1"), done);
-    add_copy(document, "workload", schedule->workload);
-    add_copy(document, "dropped", schedule->dropped);
-    add_copy(document, "published", schedule->published);
-    for (int i = 0; i < schedule->case_count && st == DIT_OK; i++) st = case_to_json(&schedule->cases[i], cases);
-    for (int i = 0; i < schedule->item_count && st == DIT_OK; i++) st = item_to_json(&schedule->items[i], items);
-    if (st != DIT_OK) goto done;
-    DIT_TRY_GOTO(st, hash_document(document, schedule->hash), done);
-    DIT_TRY_GOTO(st, save_cases(schedule, session), done);
-    DIT_TRY_GOTO(st, suite_path(path, "%s/plan.json", session->dir), done);
-    st = dit_json_write_file(document, path, true);
-done:
-    cJSON_Delete(document);
-    return st;
+    dit_json_writer w = {0};
+    char path[SUITE_PATH] = "";
+    cJSON *document = dit_json_new_object(&w);
+    cJSON *cases = dit_json_put_array(&w, document, "cases"), *items = dit_json_put_array(&w, document, "items");
+    dit_json_put_string(&w, document, "schema", "ditbench.plan/1");
+    dit_json_put_copy(&w, document, "workload", schedule->workload);
+    dit_json_put_copy(&w, document, "dropped", schedule->dropped);
+    dit_json_put_copy(&w, document, "published", schedule->published);
+    for (int i = 0; i < schedule->case_count; i++) case_to_json(&w, &schedule->cases[i], cases);
+    for (int i = 0; i < schedule->item_count; i++) item_to_json(&w, &schedule->items[i], items);
+    if (w.status == DIT_OK) dit_json_put_status(&w, hash_document(document, schedule->hash));
+    if (w.status == DIT_OK) dit_json_put_status(&w, save_cases(schedule, session));
+    if (w.status == DIT_OK) dit_json_put_status(&w, suite_path(path, "%s/plan.json", session->dir));
+    return dit_json_finish_file(&w, document, path, true);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

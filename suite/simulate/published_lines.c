@@ -1,5 +1,6 @@
 #include "suite/simulate/published_lines.h"
 
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "suite/paths.h"
 #include "suite/published/contradictions.h"
@@ -80,16 +81,18 @@ static bool is_of_loop(const suite_published_point *point)
     return is_per_step(point) || strcmp(point->metric, "latency_dit_forward") == 0;
 }
 
-static dit_status add_value(cJSON *line, const suite_published_point *point, int metric)
+static void add_value(dit_json_writer *w, cJSON *line, const suite_published_point *point, int metric)
 {
     double factor = metrics[metric].factor * (is_per_step(point) && point->steps ? (double)point->steps : 1);
-    DIT_TRY(dit_json_add_string(line, "metric", metrics[metric].line_metric));
-    if (factor == 0)
-        return cJSON_AddTrueToObject(line, "out_of_memory") ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
+    dit_json_put_string(w, line, "metric", metrics[metric].line_metric);
+    if (factor == 0) {
+        dit_json_put_bool(w, line, "out_of_memory", true);
+        return;
+    }
     double value = point->value * factor, rounding = point->rounding * factor;
     if (is_rate(point)) rounding /= value * value, value = 1 / value; /* what one takes */
-    DIT_TRY(dit_json_add_number(line, "value", value));
-    return dit_json_add_number(line, "rounding", rounding);
+    dit_json_put_number(w, line, "value", value);
+    dit_json_put_number(w, line, "rounding", rounding);
 }
 
 /* ---- what it is of ----------------------------------------------------------------------------------------------- */
@@ -120,14 +123,14 @@ static const suite_case *find_twin(const suite_workload *workload, const suite_p
     return NULL;
 }
 
-static dit_status replace_text(cJSON *object, const char *key, const char *text)
+static void replace_text(dit_json_writer *w, cJSON *object, const char *key, const char *text)
 {
     cJSON_DeleteItemFromObjectCaseSensitive(object, key);
-    return dit_json_add_string(object, key, text);
+    dit_json_put_string(w, object, key, text);
 }
 
 /* A search has no mesh of its own; what else it shares with any of its cases stays. */
-static dit_status forget_mesh(cJSON *tags)
+static void forget_mesh(dit_json_writer *w, cJSON *tags)
 {
     static const char *const of_mesh[] = {"mesh",        "attention",          "joint_text",
                                           "stale_steps", "num_pipeline_patch", "attn_layer_num_for_pp"};
@@ -135,33 +138,33 @@ static dit_status forget_mesh(cJSON *tags)
         cJSON_DeleteItemFromObjectCaseSensitive(tags, of_mesh[i]);
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
         cJSON_DeleteItemFromObjectCaseSensitive(tags, dit_axis_key((dit_axis)axis));
-    return replace_text(tags, "method", "hybrid");
+    replace_text(w, tags, "method", "hybrid");
 }
 
 /* The tags of its case, on the machine and with the software that the source had; `method` NULL: the case's. */
-static dit_status add_tags(cJSON *line, const suite_point *point, const char *method)
+static void add_tags(dit_json_writer *w, cJSON *line, const suite_point *point, const char *method)
 {
     cJSON *tags = cJSON_Duplicate(point->cases[0].kase->tags, true);
-    if (!tags || !cJSON_AddItemToObject(line, "tags", tags)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for tags");
-    DIT_TRY(replace_text(tags, "platform", point->platform));
-    DIT_TRY(replace_text(tags, "profile", point->profile));
-    DIT_TRY(replace_text(tags, "element", "fp16"));
-    if (point->search) DIT_TRY(forget_mesh(tags));
-    return method ? replace_text(tags, "method", method) : DIT_OK;
+    dit_json_put_item(w, line, "tags", tags);
+    if (w->status != DIT_OK) return; /* there are no tags then */
+    replace_text(w, tags, "platform", point->platform);
+    replace_text(w, tags, "profile", point->profile);
+    replace_text(w, tags, "element", "fp16");
+    if (point->search) forget_mesh(w, tags);
+    if (method) replace_text(w, tags, "method", method);
 }
 
 /* ---- what speaks against it -------------------------------------------------------------------------------------- */
 
 /* "WHAT: BELIEVE" */
-static dit_status add_warning(cJSON *line, const char *what, const char *believe)
+static void add_warning(dit_json_writer *w, cJSON *line, const char *what, const char *believe)
 {
     char text[2000];
     cJSON *list = cJSON_GetObjectItemCaseSensitive(line, "warnings");
     snprintf(text, sizeof text, "%.1000s: %.900s", what, believe);
     suite_text_clean(text);
-    if (!list) list = cJSON_AddArrayToObject(line, "warnings");
-    if (list && cJSON_AddItemToArray(list, cJSON_CreateString(text))) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a warning");
+    if (!list) list = dit_json_put_array(w, line, "warnings");
+    dit_json_put_string(w, list, NULL, text);
 }
 
 /* What a time covers, in words; the scopes of a workload's "measure". */
@@ -180,29 +183,28 @@ static const char *scope_of(const suite_case *one)
 }
 
 /* Where the source's time covers other parts of a run than the session's times, the two are not compared. */
-static dit_status add_scope(cJSON *line, const suite_workload *workload, const suite_point *point)
+static void add_scope(dit_json_writer *w, cJSON *line, const suite_workload *workload, const suite_point *point)
 {
     const char *there = scope_of(point->cases[0].kase);
     const char *here = workload->case_count ? scope_of(&workload->cases[0]) : there;
     char text[256];
-    if (strcmp(cJSON_GetStringValue(member(line, "metric")), "latency_s") != 0) return DIT_OK;
-    if (strcmp(here, there) == 0) return DIT_OK;
+    if (strcmp(dit_json_text_or(line, "metric", ""), "latency_s") != 0) return;
+    if (strcmp(here, there) == 0) return;
     snprintf(text, sizeof text, "the source times %.80s, this session times %.80s", scope_words(there),
              scope_words(here));
-    return suite_text_add(line, "not_compared", text);
+    suite_text_put(w, line, "not_compared", text);
 }
 
 /* Whatever speaks against the number. */
-static dit_status add_warnings(cJSON *line, const selection *chosen, const suite_published_point *point)
+static void add_warnings(dit_json_writer *w, cJSON *line, const selection *chosen, const suite_published_point *point)
 {
     const dit_json *contradictions = &chosen->contradictions;
     const cJSON *one;
     cJSON_ArrayForEach(one, member(contradictions->root, "contradictions"))
     {
         if (!suite_contradictions_concern(contradictions, one, chosen->file, point->index)) continue;
-        DIT_TRY(add_warning(line, text_of(one, "what"), text_of(one, "believe")));
+        add_warning(w, line, text_of(one, "what"), text_of(one, "believe"));
     }
-    return DIT_OK;
 }
 
 /* ---- one point --------------------------------------------------------------------------------------------------- */
@@ -211,26 +213,27 @@ static dit_status add_warnings(cJSON *line, const selection *chosen, const suite
 static dit_status fill_line(const selection *chosen, const suite_point *point, int metric, const char *method,
                             cJSON *line)
 {
+    dit_json_writer w = {0};
     const suite_published_point *published = point->published;
     const suite_case *twin = method ? NULL : find_twin(chosen->workload, point);
     suite_point_result result;
     DIT_TRY(suite_point_predict(point, NULL, NULL, &result)); /* for the label alone */
-    DIT_TRY(suite_text_add(line, "file", chosen->file));
-    DIT_TRY(dit_json_add_int(line, "index", published->index));
-    DIT_TRY(suite_text_add(line, "source", published->source));
+    suite_text_put(&w, line, "file", chosen->file);
+    dit_json_put_int(&w, line, "index", published->index);
+    suite_text_put(&w, line, "source", published->source);
     if (method)
         snprintf(result.label, sizeof result.label, "%.80s on %d of %.60s", method, (int)published->gpus,
                  point->platform);
-    DIT_TRY(suite_text_add(line, "label", result.label));
-    DIT_TRY(add_value(line, published, metric));
-    DIT_TRY(suite_text_add(line, "provenance", published->provenance));
-    if (published->status[0]) DIT_TRY(suite_text_add(line, "status", published->status));
-    if (!cJSON_AddBoolToObject(line, "in_fit", suite_point_in_fit(point, chosen->calibration)))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
-    if (twin) DIT_TRY(dit_json_add_string(line, "case_id", twin->case_id));
-    DIT_TRY(add_tags(line, point, method));
-    DIT_TRY(add_scope(line, chosen->workload, point));
-    return add_warnings(line, chosen, published);
+    suite_text_put(&w, line, "label", result.label);
+    add_value(&w, line, published, metric);
+    suite_text_put(&w, line, "provenance", published->provenance);
+    if (published->status[0]) suite_text_put(&w, line, "status", published->status);
+    dit_json_put_bool(&w, line, "in_fit", suite_point_in_fit(point, chosen->calibration));
+    if (twin) dit_json_put_string(&w, line, "case_id", twin->case_id);
+    add_tags(&w, line, point, method);
+    add_scope(&w, line, chosen->workload, point);
+    add_warnings(&w, line, chosen, published);
+    return w.status;
 }
 
 /* An error of the expression, with its place in the workload. */
@@ -266,20 +269,16 @@ static suite_published_point fill_in(const selection *chosen, const suite_publis
     return filled;
 }
 
-static dit_status warn_of_assumed(cJSON *line, const suite_published_point *printed,
-                                  const suite_published_point *filled)
+static void warn_of_assumed(dit_json_writer *w, cJSON *line, const suite_published_point *printed,
+                            const suite_published_point *filled)
 {
     char text[256];
     snprintf(text, sizeof text, "%lld are assumed", (long long)filled->steps);
-    if (filled->steps != printed->steps)
-        DIT_TRY(add_warning(line, "the source does not state the number of steps", text));
+    if (filled->steps != printed->steps) add_warning(w, line, "the source does not state the number of steps", text);
     snprintf(text, sizeof text, "%lld are assumed", (long long)filled->frames);
-    if (filled->frames != printed->frames)
-        DIT_TRY(add_warning(line, "the source does not state the number of frames", text));
+    if (filled->frames != printed->frames) add_warning(w, line, "the source does not state the number of frames", text);
     snprintf(text, sizeof text, "%.100s, %.100s is assumed", filled->hardware, filled->interconnect);
-    if (filled->hardware != printed->hardware)
-        DIT_TRY(add_warning(line, "the source does not state the hardware", text));
-    return DIT_OK;
+    if (filled->hardware != printed->hardware) add_warning(w, line, "the source does not state the hardware", text);
 }
 
 /* A point of somebody's own file that stands nowhere: the first says why. */
@@ -303,6 +302,7 @@ static dit_status understand_unknown(const selection *chosen, suite_published_po
  */
 static dit_status take_point(selection *chosen, const suite_published_point *printed, cJSON *lines)
 {
+    dit_json_writer w = {0};
     const suite_published_point filled = fill_in(chosen, printed), *published = &filled;
     suite_published_point as_time = filled;
     suite_point point;
@@ -322,11 +322,10 @@ static dit_status take_point(selection *chosen, const suite_published_point *pri
     if (st != DIT_OK) st = fail_where(chosen, st);
     if (st == DIT_OK && kept && point.skip && chosen->own) note_missed(chosen, printed, point.detail);
     if (st == DIT_OK && kept && !point.skip) {
-        cJSON *line = cJSON_CreateObject();
-        st = line && cJSON_AddItemToArray(lines, line)
-                 ? fill_line(chosen, &point, metric, unknown ? printed->method : NULL, line)
-                 : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a line");
-        if (st == DIT_OK) st = warn_of_assumed(line, printed, published);
+        cJSON *line = dit_json_put_object(&w, lines, NULL);
+        st = line ? fill_line(chosen, &point, metric, unknown ? printed->method : NULL, line) : w.status;
+        warn_of_assumed(&w, line, printed, published);
+        if (st == DIT_OK) st = w.status;
     }
     suite_point_release(&point);
     return st;
@@ -378,10 +377,8 @@ dit_status suite_published_lines(const suite_workload *workload, const suite_cal
 {
     *out = NULL;
     if (!workload->published) return DIT_OK;
-    *out = cJSON_CreateArray();
-    dit_status st = *out ? take_all(workload, calibration, *out) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for lines");
-    if (st == DIT_OK) return DIT_OK;
-    cJSON_Delete(*out);
-    *out = NULL;
-    return st;
+    dit_json_writer w = {0};
+    cJSON *lines = dit_json_new_array(&w);
+    if (w.status == DIT_OK) dit_json_put_status(&w, take_all(workload, calibration, lines));
+    return dit_json_finish(&w, lines, out);
 }

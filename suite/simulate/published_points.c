@@ -1,6 +1,7 @@
 #include "suite/simulate/published_points.h"
 
 #include "base/expr.h"
+#include "base/json_writer.h"
 #include "base/label.h"
 #include "base/stats.h"
 #include "suite/catalogue/model.h"
@@ -231,34 +232,32 @@ static bool check_layer(const suite_published_point *point, const suite_publishe
 /* ---- its cases --------------------------------------------------------------------------------------------------- */
 
 /* Its degrees; of a search every legal mesh. */
-static dit_status add_mesh(const suite_point *point, cJSON *defaults)
+static void add_mesh(dit_json_writer *w, const suite_point *point, cJSON *defaults)
 {
     if (point->search) {
-        DIT_TRY(dit_json_add_string(defaults, "method", "hybrid"));
-        return dit_json_add_int(defaults, "world_size", point->published->gpus);
+        dit_json_put_string(w, defaults, "method", "hybrid");
+        dit_json_put_int(w, defaults, "world_size", point->published->gpus);
+        return;
     }
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
         int degree = point->parallel.degree[axis];
         if (point->is_layer && degree == 1) continue; /* most axes mean nothing to a layer */
-        DIT_TRY(dit_json_add_int(defaults, dit_axis_key((dit_axis)axis), degree));
+        dit_json_put_int(w, defaults, dit_axis_key((dit_axis)axis), degree);
     }
-    return DIT_OK;
 }
 
-static dit_status add_layer(const suite_point *point, cJSON *defaults)
+static void add_layer(dit_json_writer *w, const suite_point *point, cJSON *defaults)
 {
     const suite_published_point *published = point->published;
     int64_t group = published->kv_groups ? published->kv_groups : 1;
-    DIT_TRY(dit_json_add_int(defaults, "tokens", published->seq_len));
-    DIT_TRY(dit_json_add_int(defaults, "heads", published->heads));
-    DIT_TRY(dit_json_add_int(defaults, "kv_heads", published->heads / group));
-    DIT_TRY(dit_json_add_int(defaults, "head_dim", published->head_dim));
-    DIT_TRY(dit_json_add_int(defaults, "batch", published->batch ? published->batch : 1));
-    DIT_TRY(dit_json_add_string(defaults, "layout", point->layout));
-    if (cJSON_AddBoolToObject(defaults, "causal", point->is_causal) &&
-        cJSON_AddBoolToObject(defaults, "packed", point->packed))
-        return DIT_OK;
-    return fail_memory();
+    dit_json_put_int(w, defaults, "tokens", published->seq_len);
+    dit_json_put_int(w, defaults, "heads", published->heads);
+    dit_json_put_int(w, defaults, "kv_heads", published->heads / group);
+    dit_json_put_int(w, defaults, "head_dim", published->head_dim);
+    dit_json_put_int(w, defaults, "batch", published->batch ? published->batch : 1);
+    dit_json_put_string(w, defaults, "layout", point->layout);
+    dit_json_put_bool(w, defaults, "causal", point->is_causal);
+    dit_json_put_bool(w, defaults, "packed", point->packed);
 }
 
 static bool is_latency(const suite_point *point)
@@ -266,53 +265,58 @@ static bool is_latency(const suite_point *point)
     return strcmp(point->published->metric, "latency") == 0;
 }
 
-static dit_status add_defaults(const suite_point *point, bool video, cJSON *workload)
+static void add_defaults(dit_json_writer *w, const suite_point *point, bool video, cJSON *workload)
 {
     const suite_published_point *published = point->published;
-    cJSON *defaults = cJSON_AddObjectToObject(workload, "defaults");
-    if (!defaults) return fail_memory();
-    DIT_TRY(dit_json_add_string(defaults, "platform", point->platform));
-    DIT_TRY(dit_json_add_string(defaults, "profile", point->profile));
-    DIT_TRY(dit_json_add_string(defaults, "element", "fp16"));
-    DIT_TRY(add_mesh(point, defaults));
-    if (point->is_layer) return add_layer(point, defaults);
-    DIT_TRY(dit_json_add_string(defaults, "model", point->model));
-    DIT_TRY(dit_json_add_string(defaults, "resolution", published->resolution));
-    DIT_TRY(dit_json_add_int(defaults, "num_inference_steps", published->steps));
-    DIT_TRY(dit_json_add_int(defaults, "num_images", published->batch ? published->batch : 1));
-    DIT_TRY(dit_json_add_int(defaults, "warmup_steps", point->parallel.warmup_steps));
-    if (video) DIT_TRY(dit_json_add_int(defaults, "num_frames", published->frames));
-    if (video && point->habits.tiling && is_latency(point) && !cJSON_AddTrueToObject(defaults, "tiling"))
-        return fail_memory();
-    if (!point->parallel.num_pipeline_patch) return DIT_OK;
-    return dit_json_add_int(defaults, "num_pipeline_patch", point->parallel.num_pipeline_patch);
+    cJSON *defaults = dit_json_put_object(w, workload, "defaults");
+    dit_json_put_string(w, defaults, "platform", point->platform);
+    dit_json_put_string(w, defaults, "profile", point->profile);
+    dit_json_put_string(w, defaults, "element", "fp16");
+    add_mesh(w, point, defaults);
+    if (point->is_layer) {
+        add_layer(w, point, defaults);
+        return;
+    }
+    dit_json_put_string(w, defaults, "model", point->model);
+    dit_json_put_string(w, defaults, "resolution", published->resolution);
+    dit_json_put_int(w, defaults, "num_inference_steps", published->steps);
+    dit_json_put_int(w, defaults, "num_images", published->batch ? published->batch : 1);
+    dit_json_put_int(w, defaults, "warmup_steps", point->parallel.warmup_steps);
+    if (video) dit_json_put_int(w, defaults, "num_frames", published->frames);
+    if (video && point->habits.tiling && is_latency(point)) dit_json_put_bool(w, defaults, "tiling", true);
+    if (point->parallel.num_pipeline_patch)
+        dit_json_put_int(w, defaults, "num_pipeline_patch", point->parallel.num_pipeline_patch);
 }
 
 /* A latency is printed of a whole pipeline, text encoders and, where its source decodes, the VAE included; other times
  * are of its loop. Layers whose q, k and v travel apart are timed by a script that waits for the device after every
  * forward (yunchang's benchmark_longctx.py), packed ones by one that does not (benchmark_longctx_qkvpacked.py). */
-static dit_status add_measure(const suite_point *point, cJSON *workload)
+static void add_measure(dit_json_writer *w, const suite_point *point, cJSON *workload)
 {
-    cJSON *measure = cJSON_AddObjectToObject(workload, "measure");
-    if (!measure) return fail_memory();
-    if (point->is_layer) return cJSON_AddBoolToObject(measure, "waits", !point->packed) ? DIT_OK : fail_memory();
-    return dit_json_add_string(measure, "scope", is_latency(point) ? point->habits.scope : "denoise");
+    cJSON *measure = dit_json_put_object(w, workload, "measure");
+    if (point->is_layer)
+        dit_json_put_bool(w, measure, "waits", !point->packed);
+    else
+        dit_json_put_string(w, measure, "scope", is_latency(point) ? point->habits.scope : "denoise");
 }
 
 static dit_status write_workload(const suite_point *point, bool video, cJSON *workload)
 {
-    DIT_TRY(dit_json_add_string(workload, "schema", "ditbench.workload/1"));
-    DIT_TRY(dit_json_add_string(workload, "name", "published"));
-    DIT_TRY(dit_json_add_string(workload, "program",
-                                (point->is_layer ? &suite_program_attention : &suite_program_denoise)->name));
-    DIT_TRY(add_defaults(point, video, workload));
-    return add_measure(point, workload);
+    dit_json_writer w = {0};
+    dit_json_put_string(&w, workload, "schema", "ditbench.workload/1");
+    dit_json_put_string(&w, workload, "name", "published");
+    dit_json_put_string(&w, workload, "program",
+                        (point->is_layer ? &suite_program_attention : &suite_program_denoise)->name);
+    add_defaults(&w, point, video, workload);
+    add_measure(&w, point, workload);
+    return w.status;
 }
 
 static dit_status expand(const suite_point *point, bool video, suite_workload *out)
 {
-    cJSON *document = cJSON_CreateObject();
-    dit_status st = document ? write_workload(point, video, document) : fail_memory();
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_status st = document ? write_workload(point, video, document) : w.status;
     char *text = st == DIT_OK ? cJSON_PrintUnformatted(document) : NULL;
     if (st == DIT_OK && !text) st = fail_memory();
     if (st == DIT_OK) st = suite_workload_parse(text, strlen(text), "published point", out);
@@ -712,75 +716,71 @@ dit_status suite_points_judge(const suite_point_result *results, int count, suit
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
-static dit_status add_point(cJSON *list, const suite_point_result *result)
+static void add_point(dit_json_writer *w, cJSON *list, const suite_point_result *result)
 {
-    cJSON *entry = cJSON_CreateObject();
+    cJSON *entry = dit_json_put_object(w, list, NULL);
     bool simulated = is_simulated(result);
-    if (!entry || !cJSON_AddItemToArray(list, entry)) return fail_memory();
-    DIT_TRY(dit_json_add_int(entry, "index", result->index));
-    DIT_TRY(dit_json_add_string(entry, "status", simulated ? "simulated" : "skipped"));
-    if (!simulated) DIT_TRY(dit_json_add_string(entry, "reason", suite_skip_code(result->skip)));
-    if (!simulated) DIT_TRY(dit_json_add_string(entry, "detail", result->detail));
-    if (result->has_published) DIT_TRY(dit_json_add_number(entry, "published", result->published));
-    if (simulated) DIT_TRY(dit_json_add_number(entry, "predicted", result->predicted));
-    if (simulated) DIT_TRY(dit_json_add_number(entry, "error", suite_point_error(result)));
-    if (!cJSON_AddBoolToObject(entry, "in_fit", result->in_fit)) return fail_memory();
-    if (result->doubted && !cJSON_AddTrueToObject(entry, "doubted")) return fail_memory();
-    if (simulated) DIT_TRY(dit_json_add_string(entry, "mesh", result->mesh));
-    return dit_json_add_string(entry, "label", result->label);
+    dit_json_put_int(w, entry, "index", result->index);
+    dit_json_put_string(w, entry, "status", simulated ? "simulated" : "skipped");
+    if (!simulated) dit_json_put_string(w, entry, "reason", suite_skip_code(result->skip));
+    if (!simulated) dit_json_put_string(w, entry, "detail", result->detail);
+    if (result->has_published) dit_json_put_number(w, entry, "published", result->published);
+    if (simulated) dit_json_put_number(w, entry, "predicted", result->predicted);
+    if (simulated) dit_json_put_number(w, entry, "error", suite_point_error(result));
+    dit_json_put_bool(w, entry, "in_fit", result->in_fit);
+    if (result->doubted) dit_json_put_bool(w, entry, "doubted", true);
+    if (simulated) dit_json_put_string(w, entry, "mesh", result->mesh);
+    dit_json_put_string(w, entry, "label", result->label);
 }
 
 static dit_status add_statistics(cJSON *summary, const suite_point_result *results, int count, suite_points_part part)
 {
+    dit_json_writer w = {0};
     dit_agreement s;
     DIT_TRY(suite_points_judge(results, count, part, &s));
-    cJSON *entry = cJSON_AddObjectToObject(summary, suite_points_part_name(part));
-    if (!entry) return fail_memory();
-    DIT_TRY(dit_json_add_int(entry, "points", s.points));
-    if (s.points) DIT_TRY(dit_json_add_number(entry, "median_error", s.median_error));
-    if (s.points) DIT_TRY(dit_json_add_number(entry, "p90_error", s.p90_error));
-    if (s.points) DIT_TRY(dit_json_add_number(entry, "worst_error", s.worst_error));
-    DIT_TRY(dit_json_add_int(entry, "pairs", s.pairs));
-    DIT_TRY(dit_json_add_int(entry, "ordered", s.ordered));
-    if (s.pairs) DIT_TRY(dit_json_add_number(entry, "ordered_share", (double)s.ordered / s.pairs));
-    DIT_TRY(dit_json_add_int(entry, "pairs_apart", s.pairs_apart));
-    return dit_json_add_int(entry, "ordered_apart", s.ordered_apart);
+    cJSON *entry = dit_json_put_object(&w, summary, suite_points_part_name(part));
+    dit_json_put_int(&w, entry, "points", s.points);
+    if (s.points) dit_json_put_number(&w, entry, "median_error", s.median_error);
+    if (s.points) dit_json_put_number(&w, entry, "p90_error", s.p90_error);
+    if (s.points) dit_json_put_number(&w, entry, "worst_error", s.worst_error);
+    dit_json_put_int(&w, entry, "pairs", s.pairs);
+    dit_json_put_int(&w, entry, "ordered", s.ordered);
+    if (s.pairs) dit_json_put_number(&w, entry, "ordered_share", (double)s.ordered / s.pairs);
+    dit_json_put_int(&w, entry, "pairs_apart", s.pairs_apart);
+    dit_json_put_int(&w, entry, "ordered_apart", s.ordered_apart);
+    return w.status;
 }
 
-static dit_status add_reasons(cJSON *summary, const suite_point_result *results, int count)
+static void add_reasons(dit_json_writer *w, cJSON *summary, const suite_point_result *results, int count)
 {
-    cJSON *reasons = cJSON_AddObjectToObject(summary, "reasons");
-    if (!reasons) return fail_memory();
+    cJSON *reasons = dit_json_put_object(w, summary, "reasons");
     for (int skip = SUITE_SKIP_NONE + 1; skip < SUITE_SKIP_COUNT; skip++) {
         int skipped = 0;
         for (int i = 0; i < count; i++) skipped += results[i].skip == (suite_skip)skip;
-        if (skipped) DIT_TRY(dit_json_add_int(reasons, suite_skip_code((suite_skip)skip), skipped));
+        if (skipped) dit_json_put_int(w, reasons, suite_skip_code((suite_skip)skip), skipped);
     }
-    return DIT_OK;
 }
 
 static dit_status fill_answer(const suite_point_result *results, int count, cJSON *document)
 {
-    cJSON *list = cJSON_AddArrayToObject(document, "points"), *summary = cJSON_AddObjectToObject(document, "summary");
+    dit_json_writer w = {0};
+    cJSON *list = dit_json_put_array(&w, document, "points"), *summary = dit_json_put_object(&w, document, "summary");
     int simulated = 0;
-    if (!list || !summary) return fail_memory();
-    for (int i = 0; i < count; i++) DIT_TRY(add_point(list, &results[i]));
+    for (int i = 0; i < count; i++) add_point(&w, list, &results[i]);
     for (int i = 0; i < count; i++) simulated += is_simulated(&results[i]);
-    DIT_TRY(dit_json_add_int(summary, "points", count));
-    DIT_TRY(dit_json_add_int(summary, "simulated", simulated));
-    DIT_TRY(dit_json_add_int(summary, "skipped", count - simulated));
-    DIT_TRY(add_reasons(summary, results, count));
+    dit_json_put_int(&w, summary, "points", count);
+    dit_json_put_int(&w, summary, "simulated", simulated);
+    dit_json_put_int(&w, summary, "skipped", count - simulated);
+    add_reasons(&w, summary, results, count);
     for (int part = 0; part < SUITE_POINTS_PART_COUNT; part++)
         DIT_TRY(add_statistics(summary, results, count, (suite_points_part)part));
-    return DIT_OK;
+    return w.status;
 }
 
 dit_status suite_points_json(const suite_point_result *results, int count, cJSON **out)
 {
-    *out = cJSON_CreateObject();
-    dit_status st = *out ? fill_answer(results, count, *out) : fail_memory();
-    if (st == DIT_OK) return DIT_OK;
-    cJSON_Delete(*out);
-    *out = NULL;
-    return st;
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    if (w.status == DIT_OK) dit_json_put_status(&w, fill_answer(results, count, document));
+    return dit_json_finish(&w, document, out);
 }

@@ -1,5 +1,6 @@
 #include "suite/simulate/simulate.h"
 
+#include "base/json_writer.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/launch/launch.h"
 #include "suite/launch/process.h"
@@ -60,7 +61,7 @@ static dit_status write_to(const char *folder, const char *name, const suite_clu
 }
 
 /* What the host's work costs on this platform. */
-static dit_status scale_host(const suite_cluster *cluster, cJSON *profile)
+static void scale_host(dit_json_writer *w, const suite_cluster *cluster, cJSON *profile)
 {
     static const char *const costs[] = {"dispatch_s", "collective_dispatch_s", "synchronise_s"};
     for (size_t i = 0; i < sizeof costs / sizeof *costs && cluster->host_scale != 1; i++) {
@@ -68,14 +69,14 @@ static dit_status scale_host(const suite_cluster *cluster, cJSON *profile)
         if (!cJSON_IsNumber(cost)) continue; /* the engine says what is wrong with it */
         double seconds = cost->valuedouble * cluster->host_scale;
         cJSON_DeleteItemFromObjectCaseSensitive(profile, costs[i]);
-        DIT_TRY(dit_json_add_number(profile, costs[i], seconds));
+        dit_json_put_number(w, profile, costs[i], seconds);
     }
-    return DIT_OK;
 }
 
 static dit_status write_parameters(const char *folder, const suite_calibration *calibration,
                                    const suite_cluster *cluster, const char *profile)
 {
+    dit_json_writer w = {0};
     char path[SUITE_PATH];
     suite_accelerator device = {0};
     dit_json stack = {0};
@@ -86,7 +87,8 @@ static dit_status write_parameters(const char *folder, const suite_calibration *
     DIT_TRY_GOTO(st, dit_json_write_file(device.source.root, path, false), done);
     DIT_TRY_GOTO(st, suite_catalogue_read("profiles", "profile", profile, "ditbench.profile/1", &stack), done);
     DIT_TRY_GOTO(st, suite_calibration_profile(calibration, &stack), done);
-    DIT_TRY_GOTO(st, scale_host(cluster, stack.root), done);
+    scale_host(&w, cluster, stack.root);
+    DIT_TRY_GOTO(st, w.status, done);
     DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
     DIT_TRY_GOTO(st, dit_json_write_file(stack.root, path, false), done);
 done:
@@ -97,33 +99,33 @@ done:
 
 /* The class of what joins the devices of a node, staged ones' copies before their bus, and the worse of those between
  * nodes. */
-static dit_status add_peers(cJSON *simulation, const suite_cluster *cluster)
+static void add_peers(dit_json_writer *w, cJSON *simulation, const suite_cluster *cluster)
 {
     int first = cluster->device_link >= 0 ? cluster->device_link : 0; /* of a mesh: a pair's */
     if (cluster->staging_link >= 0) first = cluster->staging_link;
     if (cluster->link_count > first)
-        DIT_TRY(dit_json_add_number(simulation, "inside_many_peers_efficiency",
-                                    cluster->links[first].link_class.many_peers_efficiency));
-    if (cluster->nodes <= 1) return DIT_OK;
+        dit_json_put_number(w, simulation, "inside_many_peers_efficiency",
+                            cluster->links[first].link_class.many_peers_efficiency);
+    if (cluster->nodes <= 1) return;
     double efficiency = cluster->links[cluster->nic_link].link_class.many_peers_efficiency;
     if (cluster->fabric.link_class.many_peers_efficiency < efficiency)
         efficiency = cluster->fabric.link_class.many_peers_efficiency;
-    return dit_json_add_number(simulation, "network_many_peers_efficiency", efficiency);
+    dit_json_put_number(w, simulation, "network_many_peers_efficiency", efficiency);
 }
 
 /* An adapter of one node to one of another. */
-static dit_status add_network(cJSON *simulation, const suite_cluster *cluster)
+static void add_network(dit_json_writer *w, cJSON *simulation, const suite_cluster *cluster)
 {
     double latency_s, bandwidth;
-    if (cluster->nodes <= 1) return DIT_OK;
+    if (cluster->nodes <= 1) return;
     suite_cluster_pair(cluster, 0, cluster->devices, &latency_s, &bandwidth);
-    DIT_TRY(dit_json_add_int(simulation, "adapters_per_node", cluster->nics));
-    DIT_TRY(dit_json_add_number(simulation, "network_bandwidth_bytes_per_s", bandwidth));
-    return dit_json_add_number(simulation, "network_latency_s", latency_s);
+    dit_json_put_int(w, simulation, "adapters_per_node", cluster->nics);
+    dit_json_put_number(w, simulation, "network_bandwidth_bytes_per_s", bandwidth);
+    dit_json_put_number(w, simulation, "network_latency_s", latency_s);
 }
 
 /* What the collective library needs to know of the links: those between the first two devices, and between nodes. */
-static dit_status add_links(cJSON *simulation, const suite_cluster *cluster, int ranks)
+static void add_links(dit_json_writer *w, cJSON *simulation, const suite_cluster *cluster, int ranks)
 {
     double latency_s = 0, bandwidth = 1e12;
     bool nvlink = cluster->topology != SUITE_TOPOLOGY_TREE, cores = cluster->topology == SUITE_TOPOLOGY_CORES;
@@ -131,37 +133,32 @@ static dit_status add_links(cJSON *simulation, const suite_cluster *cluster, int
         suite_cluster_pair(cluster, 0, 0, &latency_s, &bandwidth);
     else if (cluster->nodes * cluster->devices > 1)
         suite_cluster_pair(cluster, 0, cluster->devices > 1 ? 1 : cluster->devices, &latency_s, &bandwidth);
-    DIT_TRY(dit_json_add_string(simulation, "inside", cores ? "memory" : nvlink ? "nvlink" : "pcie"));
-    cJSON_AddBoolToObject(simulation, "nvswitch", cluster->topology == SUITE_TOPOLOGY_SWITCH);
-    DIT_TRY(dit_json_add_int(simulation, "devices_per_node", suite_cluster_ranks_per_node(cluster, ranks)));
-    DIT_TRY(dit_json_add_int(simulation, "node_devices", cluster->devices));
-    DIT_TRY(dit_json_add_number(simulation, "bandwidth_bytes_per_s", bandwidth));
-    DIT_TRY(dit_json_add_number(simulation, "inside_latency_s", latency_s));
-    DIT_TRY(add_peers(simulation, cluster));
-    return add_network(simulation, cluster);
+    dit_json_put_string(w, simulation, "inside", cores ? "memory" : nvlink ? "nvlink" : "pcie");
+    dit_json_put_bool(w, simulation, "nvswitch", cluster->topology == SUITE_TOPOLOGY_SWITCH);
+    dit_json_put_int(w, simulation, "devices_per_node", suite_cluster_ranks_per_node(cluster, ranks));
+    dit_json_put_int(w, simulation, "node_devices", cluster->devices);
+    dit_json_put_number(w, simulation, "bandwidth_bytes_per_s", bandwidth);
+    dit_json_put_number(w, simulation, "inside_latency_s", latency_s);
+    add_peers(w, simulation, cluster);
+    add_network(w, simulation, cluster);
 }
 
 static dit_status write_case(const char *folder, const cJSON *document, const suite_cluster *cluster, int ranks,
                              const suite_simulate_params *params)
 {
+    dit_json_writer w = {0};
     char path[SUITE_PATH];
-    cJSON *kase = cJSON_Duplicate(document, true), *simulation;
-    dit_status st = kase && (simulation = cJSON_AddObjectToObject(kase, "simulation"))
-                        ? DIT_OK
-                        : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    DIT_TRY_GOTO(st, suite_path(path, "%s/accelerator.json", folder), done);
-    DIT_TRY_GOTO(st, dit_json_add_string(simulation, "accelerator", path), done);
-    DIT_TRY_GOTO(st, suite_path(path, "%s/profile.json", folder), done);
-    DIT_TRY_GOTO(st, dit_json_add_string(simulation, "profile", path), done);
-    DIT_TRY_GOTO(st, dit_json_add_string(simulation, "element", params->element), done);
-    if (params->replay) cJSON_AddBoolToObject(simulation, "replay", true);
-    if (params->layered) cJSON_AddBoolToObject(simulation, "layered", true);
-    DIT_TRY_GOTO(st, add_links(simulation, cluster, ranks), done);
-    DIT_TRY_GOTO(st, suite_path(path, "%s/case.json", folder), done);
-    st = dit_json_write_file(kase, path, false);
-done:
-    cJSON_Delete(kase);
-    return st;
+    cJSON *kase = cJSON_Duplicate(document, true), *simulation = dit_json_put_object(&w, kase, "simulation");
+    dit_json_put_status(&w, suite_path(path, "%s/accelerator.json", folder));
+    dit_json_put_string(&w, simulation, "accelerator", path);
+    dit_json_put_status(&w, suite_path(path, "%s/profile.json", folder));
+    dit_json_put_string(&w, simulation, "profile", path);
+    dit_json_put_string(&w, simulation, "element", params->element);
+    if (params->replay) dit_json_put_bool(&w, simulation, "replay", true);
+    if (params->layered) dit_json_put_bool(&w, simulation, "layered", true);
+    add_links(&w, simulation, cluster, ranks);
+    dit_json_put_status(&w, suite_path(path, "%s/case.json", folder));
+    return dit_json_finish_file(&w, kase, path, false);
 }
 
 dit_status suite_simulate_prepare(const suite_simulate_params *params, const char *folder, const cJSON *document,
@@ -185,17 +182,11 @@ done:
 /* What became of the run, as an error of this program; DIT_OK: there is a record. */
 static dit_status fail_as(const suite_outcome *outcome)
 {
-    const cJSON *code = cJSON_GetObjectItemCaseSensitive(outcome->error, "code");
-    const cJSON *message = cJSON_GetObjectItemCaseSensitive(outcome->error, "message");
-    const cJSON *log = cJSON_GetObjectItemCaseSensitive(outcome->error, "log");
-    const char *name = cJSON_IsString(code) ? code->valuestring : "", *text = "the simulation failed";
-    dit_status st = DIT_ERR_INTERNAL;
+    suite_failure failure = suite_outcome_failure(outcome);
     if (outcome->interrupted) return DIT_FAIL(DIT_ERR_INTERRUPTED, "stopped by a signal");
     if (!outcome->error) return DIT_OK;
-    if (cJSON_IsString(message)) text = message->valuestring;
-    dit_status_from_name(name, &st);
-    if (!cJSON_IsString(log)) return DIT_FAIL(st, "%s", text);
-    return dit_error_hint(DIT_FAIL(st, "%s", text), "it said: %.500s", log->valuestring);
+    dit_status st = DIT_FAIL(failure.status, "%s", failure.message[0] ? failure.message : "the simulation failed");
+    return failure.log[0] ? dit_error_hint(st, "it said: %.500s", failure.log) : st;
 }
 
 /* What the busiest rank sent. */

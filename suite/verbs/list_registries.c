@@ -1,5 +1,6 @@
 #include "suite/verbs/list_registries.h"
 
+#include "base/json_writer.h"
 #include "reports/figures/figure.h"
 #include "reports/records/metrics.h"
 #include "suite/catalogue/catalogue.h"
@@ -9,52 +10,54 @@
 
 #include <stdio.h>
 
-static dit_status add_row(cJSON *rows, const char *name, cJSON **out)
+static void add_row(dit_json_writer *w, cJSON *rows, const char *name, cJSON **out)
 {
-    *out = cJSON_CreateObject();
-    if (!*out || !cJSON_AddItemToArray(rows, *out)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list");
-    return dit_json_add_string(*out, "name", name);
+    *out = dit_json_put_object(w, rows, NULL);
+    dit_json_put_string(w, *out, "name", name);
 }
 
 dit_status suite_list_metrics(cJSON *rows)
 {
+    dit_json_writer w = {0};
     for (int i = 0; i < REPORT_METRIC_COUNT; i++) {
         const report_metric_info *info = report_metric_get((report_metric)i);
         cJSON *row;
-        DIT_TRY(add_row(rows, info->name, &row));
-        DIT_TRY(dit_json_add_string(row, "unit", report_unit_name(info->unit)));
-        DIT_TRY(dit_json_add_string(row, "better", report_better_name(info->better)));
-        DIT_TRY(dit_json_add_string(row, "needs",
-                                    info->repeats == REPORT_REPEATS_CLOCK ? "6 processes for a verdict" : "1 process"));
-        if (info->path) DIT_TRY(dit_json_add_string(row, "record", info->path));
-        DIT_TRY(dit_json_add_string(row, "meaning", info->meaning));
+        add_row(&w, rows, info->name, &row);
+        dit_json_put_string(&w, row, "unit", report_unit_name(info->unit));
+        dit_json_put_string(&w, row, "better", report_better_name(info->better));
+        dit_json_put_string(&w, row, "needs",
+                            info->repeats == REPORT_REPEATS_CLOCK ? "6 processes for a verdict" : "1 process");
+        if (info->path) dit_json_put_string(&w, row, "record", info->path);
+        dit_json_put_string(&w, row, "meaning", info->meaning);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 dit_status suite_list_tags(cJSON *rows)
 {
+    dit_json_writer w = {0};
     for (const suite_tag *tag = suite_tags(); tag->name; tag++) {
         cJSON *row;
-        DIT_TRY(add_row(rows, tag->name, &row));
-        DIT_TRY(dit_json_add_string(row, "meaning", tag->meaning));
+        add_row(&w, rows, tag->name, &row);
+        dit_json_put_string(&w, row, "meaning", tag->meaning);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 dit_status suite_list_kinds(cJSON *rows)
 {
+    dit_json_writer w = {0};
     for (const report_figure_kind *const *kind = report_figure_kinds(); *kind; kind++) {
         const report_plot *plot = &(*kind)->defaults;
         cJSON *row;
-        DIT_TRY(add_row(rows, (*kind)->kind, &row));
-        DIT_TRY(dit_json_add_string(row, "title", plot->title ? plot->title : ""));
-        DIT_TRY(dit_json_add_string(row, "x", plot->x ? plot->x : ""));
-        DIT_TRY(dit_json_add_string(row, "series", plot->series ? plot->series : ""));
-        DIT_TRY(dit_json_add_string(row, "panel", plot->panel ? plot->panel : ""));
-        DIT_TRY(dit_json_add_string(row, "reading", (*kind)->reading ? (*kind)->reading : ""));
+        add_row(&w, rows, (*kind)->kind, &row);
+        dit_json_put_string(&w, row, "title", plot->title ? plot->title : "");
+        dit_json_put_string(&w, row, "x", plot->x ? plot->x : "");
+        dit_json_put_string(&w, row, "series", plot->series ? plot->series : "");
+        dit_json_put_string(&w, row, "panel", plot->panel ? plot->panel : "");
+        dit_json_put_string(&w, row, "reading", (*kind)->reading ? (*kind)->reading : "");
     }
-    return DIT_OK;
+    return w.status;
 }
 
 /* How many parameters a program reads, PIPELINE left out. */
@@ -68,13 +71,14 @@ static int count_parameters(int reads)
 
 dit_status suite_list_programs(cJSON *rows)
 {
+    dit_json_writer w = {0};
     for (const suite_program *const *program = suite_programs(); *program; program++) {
         cJSON *row;
-        DIT_TRY(add_row(rows, (*program)->name, &row));
-        DIT_TRY(dit_json_add_int(row, "parameters", count_parameters((*program)->reads)));
-        DIT_TRY(dit_json_add_string(row, "meaning", (*program)->meaning));
+        add_row(&w, rows, (*program)->name, &row);
+        dit_json_put_int(&w, row, "parameters", count_parameters((*program)->reads));
+        dit_json_put_string(&w, row, "meaning", (*program)->meaning);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 /* "denoise, vae_decode": the programs that read a parameter. */
@@ -89,22 +93,24 @@ static void write_programs(int readers, char *out, size_t size)
 
 dit_status suite_list_parameters(cJSON *rows)
 {
+    dit_json_writer w = {0};
     char text[128];
     for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
         suite_parameter parameter = (suite_parameter)p;
         cJSON *row;
-        DIT_TRY(add_row(rows, suite_parameter_key(parameter), &row));
+        add_row(&w, rows, suite_parameter_key(parameter), &row);
         suite_parameter_value_text(parameter, text, sizeof text);
-        DIT_TRY(dit_json_add_string(row, "value", text));
+        dit_json_put_string(&w, row, "value", text);
         write_programs(suite_parameter_get(parameter)->readers, text, sizeof text);
-        DIT_TRY(dit_json_add_string(row, "programs", text));
-        DIT_TRY(dit_json_add_string(row, "platforms", suite_parameter_platforms(parameter)->name));
+        dit_json_put_string(&w, row, "programs", text);
+        dit_json_put_string(&w, row, "platforms", suite_parameter_platforms(parameter)->name);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status add_link(const dit_json *doc, const cJSON *class, cJSON *rows)
 {
+    dit_json_writer w = {0};
     const char *kind, *title = "";
     double bandwidth = 0, latency = 0;
     char at[128];
@@ -115,11 +121,12 @@ static dit_status add_link(const dit_json *doc, const cJSON *class, cJSON *rows)
     if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(class, "bandwidth_bytes_per_s")))
         DIT_TRY(dit_json_optional_number(doc, class, at, "bandwidth_bytes_per_s", 0, 1e18, &bandwidth));
     DIT_TRY(dit_json_optional_number(doc, class, at, "latency_s", 0, 1e6, &latency));
-    DIT_TRY(add_row(rows, class->string, &row));
-    DIT_TRY(dit_json_add_string(row, "kind", kind));
-    if (bandwidth > 0) DIT_TRY(dit_json_add_number(row, "gb_per_s", bandwidth / 1e9));
-    if (latency > 0) DIT_TRY(dit_json_add_number(row, "latency_us", latency * 1e6));
-    return dit_json_add_string(row, "title", title);
+    add_row(&w, rows, class->string, &row);
+    dit_json_put_string(&w, row, "kind", kind);
+    if (bandwidth > 0) dit_json_put_number(&w, row, "gb_per_s", bandwidth / 1e9);
+    if (latency > 0) dit_json_put_number(&w, row, "latency_us", latency * 1e6);
+    dit_json_put_string(&w, row, "title", title);
+    return w.status;
 }
 
 dit_status suite_list_links(cJSON *rows)

@@ -193,11 +193,10 @@ static dit_status compare_builds(ab_call *call)
 
 static dit_status print_json(const ab_call *call)
 {
+    dit_json_writer w = {0};
     cJSON *document = NULL;
     DIT_TRY(suite_comparison_json(&call->comparison, NULL, 0, &document));
-    suite_cli_print_json("compare", document);
-    cJSON_Delete(document);
-    return DIT_OK;
+    return suite_cli_finish_json(&w, "compare", document);
 }
 
 static dit_status answer(ab_call *call)

@@ -114,12 +114,11 @@ static void print_fitted(const cJSON *document)
     print_errors(summary, "after");
 }
 
-static void print_document(const calibrate_call *call, const cJSON *document, void (*print)(const cJSON *))
+static dit_status print_document(const calibrate_call *call, const cJSON *document, void (*print)(const cJSON *))
 {
-    if (call->cli.json)
-        suite_cli_print_json("calibrate", document);
-    else
-        print(document);
+    if (call->cli.json) return suite_cli_print_json("calibrate", document);
+    print(document);
+    return DIT_OK;
 }
 
 /* ---- what is done ------------------------------------------------------------------------------------------------ */
@@ -134,9 +133,9 @@ static dit_status show(const calibrate_call *call)
 {
     suite_calibration calibration;
     DIT_TRY(suite_calibration_load(call->path, &calibration));
-    print_document(call, calibration.source.root, print_fitted);
+    dit_status st = print_document(call, calibration.source.root, print_fitted);
     suite_calibration_release(&calibration);
-    return DIT_OK;
+    return st;
 }
 
 static dit_status write_file(const calibrate_call *call, const cJSON *document)
@@ -157,7 +156,7 @@ static dit_status finish(const calibrate_call *call, const cJSON *document)
 {
     if (call->check) DIT_TRY(suite_calibrate_compare(document, call->stage, call->path));
     if (!call->check && (!call->stage || call->cli.output)) DIT_TRY(write_file(call, document));
-    print_document(call, document, print_fitted);
+    DIT_TRY(print_document(call, document, print_fitted));
     if (call->check && !call->cli.quiet) fprintf(stderr, "the same bytes as %s\n", call->path);
     return DIT_OK;
 }
@@ -174,7 +173,7 @@ static dit_status calibrate_published(calibrate_call *call)
     dit_status st =
         call->cli.dry_run ? suite_calibrate_list(&params, &document) : suite_calibrate_fit(&params, &document);
     if (st == DIT_OK && call->cli.dry_run)
-        print_document(call, document, print_listed);
+        st = print_document(call, document, print_listed);
     else if (st == DIT_OK)
         st = finish(call, document);
     cJSON_Delete(document);
@@ -192,9 +191,9 @@ static dit_status calibrate_measured(calibrate_call *call)
                                                     .few = call->few};
     cJSON *summary = NULL;
     DIT_TRY(suite_calibrate_measured(&params, &summary));
-    suite_cli_print_json("calibrate", summary);
+    dit_status st = suite_cli_print_json("calibrate", summary);
     cJSON_Delete(summary);
-    return DIT_OK;
+    return st;
 }
 
 static const struct {

@@ -1,5 +1,6 @@
 /* ditbench collective: how fast ranks of this machine exchange, by operation and size. */
 #include "base/exchange.h"
+#include "base/json_writer.h"
 #include "base/parallel.h"
 #include "base/words.h"
 #include "suite/console/cli.h"
@@ -72,50 +73,58 @@ static dit_status fail_operation(const char *name)
 
 static dit_status add_operations(const char *list, cJSON *collective)
 {
+    dit_json_writer w = {0};
     char name[64];
-    cJSON *array = list ? cJSON_AddArrayToObject(collective, "operations") : NULL;
+    cJSON *array = list ? dit_json_put_array(&w, collective, "operations") : NULL;
     while (list && *list) {
         size_t length = strcspn(list, ",");
         if (length >= sizeof name) return DIT_FAIL(DIT_ERR_USAGE, "--operation: '%s' is too long", list);
         snprintf(name, sizeof name, "%.*s", (int)length, list);
         for (char *c = name; *c; c++)
             if (*c == '-') *c = '_';
-        if (dit_exchange_from_name(name) < 0) return fail_operation(name);
-        cJSON_AddItemToArray(array, cJSON_CreateString(name));
+        if (dit_exchange_from_name(name) < 0) {
+            dit_json_put_status(&w, fail_operation(name));
+            return w.status;
+        }
+        dit_json_put_string(&w, array, NULL, name);
         list += length + (list[length] == ',');
     }
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status add_sizes(const collective_call *call, cJSON *collective)
 {
+    dit_json_writer w = {0};
     int64_t min_bytes, max_bytes;
     DIT_TRY(read_bytes("min-bytes", call->min_bytes, &min_bytes));
     DIT_TRY(read_bytes("max-bytes", call->max_bytes, &max_bytes));
     if (max_bytes < min_bytes)
         return DIT_FAIL(DIT_ERR_USAGE, "--max-bytes %s is less than --min-bytes %s", call->max_bytes, call->min_bytes);
-    DIT_TRY(dit_json_add_int(collective, "min_bytes", min_bytes));
-    DIT_TRY(dit_json_add_int(collective, "max_bytes", max_bytes));
-    DIT_TRY(dit_json_add_int(collective, "factor", call->factor));
-    DIT_TRY(dit_json_add_int(collective, "warmup_runs", call->warmup));
-    return dit_json_add_int(collective, "iterations", call->iterations);
+    dit_json_put_int(&w, collective, "min_bytes", min_bytes);
+    dit_json_put_int(&w, collective, "max_bytes", max_bytes);
+    dit_json_put_int(&w, collective, "factor", call->factor);
+    dit_json_put_int(&w, collective, "warmup_runs", call->warmup);
+    dit_json_put_int(&w, collective, "iterations", call->iterations);
+    return w.status;
 }
 
 static dit_status make_case(collective_call *call, cJSON *kase)
 {
+    dit_json_writer w = {0};
     dit_parallel parallel;
     DIT_TRY(settle_ranks(call, &parallel));
-    DIT_TRY(dit_json_add_string(kase, "schema", "ditbench.case/1"));
-    DIT_TRY(dit_json_add_string(kase, "program", "collective"));
-    cJSON *collective = cJSON_AddObjectToObject(kase, "collective");
+    dit_json_put_string(&w, kase, "schema", "ditbench.case/1");
+    dit_json_put_string(&w, kase, "program", "collective");
+    cJSON *collective = dit_json_put_object(&w, kase, "collective");
     DIT_TRY(add_operations(call->operations, collective));
-    DIT_TRY(suite_text_add(collective, "axis", call->axis));
+    suite_text_put(&w, collective, "axis", call->axis);
     DIT_TRY(add_sizes(call, collective));
-    DIT_TRY(dit_parallel_to_json(&parallel, cJSON_AddObjectToObject(kase, "parallel")));
-    cJSON *platform = cJSON_AddObjectToObject(kase, "platform");
-    DIT_TRY(dit_json_add_string(platform, "name", "local"));
-    DIT_TRY(suite_text_add(platform, "backend", call->backend));
-    return dit_json_add_int(platform, "threads_per_rank", 1);
+    dit_json_put_status(&w, dit_parallel_to_json(&parallel, dit_json_put_object(&w, kase, "parallel")));
+    cJSON *platform = dit_json_put_object(&w, kase, "platform");
+    dit_json_put_string(&w, platform, "name", "local");
+    suite_text_put(&w, platform, "backend", call->backend);
+    dit_json_put_int(&w, platform, "threads_per_rank", 1);
+    return w.status;
 }
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
@@ -143,40 +152,43 @@ static void print_summary(const cJSON *result)
     }
 }
 
-static int answer(const collective_call *call, const suite_outcome *outcome)
+static int exit_code_of(const suite_outcome *outcome, const cJSON *result)
 {
-    const cJSON *result = cJSON_GetObjectItemCaseSensitive(outcome->record, "collective");
-    if (call->cli.json) {
-        cJSON *document = result ? cJSON_Duplicate(result, true) : cJSON_CreateObject();
-        if (outcome->error) cJSON_AddItemToObject(document, "error", cJSON_Duplicate(outcome->error, true));
-        suite_cli_print_json("collective", document);
-        cJSON_Delete(document);
-    } else {
-        if (result) print_summary(result);
-        if (outcome->error) {
-            const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
-            const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
-            fprintf(stderr, "ditbench: %s: %s\n", code ? code : "E_CRASH", message ? message : "the engine failed");
-        }
-    }
     if (outcome->status == DIT_OUTCOME_OK) return result ? DIT_EXIT_OK : DIT_EXIT_CASE;
     if (outcome->status == DIT_OUTCOME_INVALID) return DIT_EXIT_VERIFICATION;
     if (outcome->exit_code == DIT_EXIT_USAGE || outcome->exit_code == DIT_EXIT_ENVIRONMENT) return outcome->exit_code;
     return outcome->status == DIT_OUTCOME_SKIPPED ? DIT_EXIT_SKIPPED : DIT_EXIT_CASE;
 }
 
+static int answer(const collective_call *call, const suite_outcome *outcome)
+{
+    dit_json_writer w = {0};
+    const cJSON *result = dit_json_member(outcome->record, "collective"), *member;
+    int code = exit_code_of(outcome, result);
+    if (call->cli.json) {
+        cJSON *document = dit_json_new_object(&w);
+        cJSON_ArrayForEach(member, result) dit_json_put_reference(&w, document, member->string, member);
+        dit_json_put_reference(&w, document, "error", outcome->error);
+        return suite_cli_answer(&w, "collective", document, code);
+    }
+    if (result) print_summary(result);
+    suite_outcome_print_error(outcome);
+    return code;
+}
+
 static int run_collective(collective_call *call)
 {
     suite_outcome outcome = {0};
-    cJSON *kase = cJSON_CreateObject();
+    dit_json_writer w = {0};
+    cJSON *kase = dit_json_new_object(&w);
     fflush(stdout);
     call->single.stdout_fd = call->cli.json ? STDERR_FILENO : STDOUT_FILENO; /* the lines come as they are made */
     if (call->cli.quiet) call->single.stdout_fd = 0;
-    if (call->cli.json && call->cli.dry_run) call->single.commands = cJSON_CreateArray();
-    dit_status st = make_case(call, kase);
+    if (call->cli.json && call->cli.dry_run) call->single.commands = dit_json_new_array(&w);
+    dit_status st = w.status == DIT_OK ? make_case(call, kase) : w.status;
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
     bool planned = st == DIT_OK && call->cli.dry_run;
-    if (planned && call->cli.json) suite_cli_print_commands(call->single.commands);
+    if (planned && call->cli.json) st = suite_cli_print_commands(call->single.commands);
     int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : planned ? DIT_EXIT_OK : answer(call, &outcome);
     cJSON_Delete(call->single.commands);
     suite_outcome_release(&outcome);

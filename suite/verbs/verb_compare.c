@@ -65,11 +65,10 @@ static dit_status load(compare_call *call)
 
 static dit_status print_json(const compare_call *call)
 {
+    dit_json_writer w = {0};
     cJSON *document = NULL;
     DIT_TRY(suite_comparison_json(&call->comparison, call->circumstances, call->circumstance_count, &document));
-    suite_cli_print_json("compare", document);
-    cJSON_Delete(document);
-    return DIT_OK;
+    return suite_cli_finish_json(&w, "compare", document);
 }
 
 static dit_status answer(const compare_call *call)

@@ -1,4 +1,5 @@
 /* ditbench doctor: can this machine run the suite, and what would it lack? */
+#include "base/json_writer.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/launch/launch.h"
@@ -362,32 +363,33 @@ static const struct {
 
 /* ---- answer ------------------------------------------------------------------------------------------------------ */
 
-static void add_finding(cJSON *list, const char *name, const finding *found)
+static void add_finding(dit_json_writer *w, cJSON *list, const char *name, const finding *found)
 {
-    cJSON *item = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, item);
-    cJSON_AddStringToObject(item, "name", name);
-    cJSON_AddStringToObject(item, "level", found->level == CHECK_FAILED ? "failed" : level_names[found->level]);
-    suite_text_add(item, "found", found->text);
-    if (found->hint[0]) suite_text_add(item, "hint", found->hint);
+    cJSON *item = dit_json_put_object(w, list, NULL);
+    dit_json_put_string(w, item, "name", name);
+    dit_json_put_string(w, item, "level", found->level == CHECK_FAILED ? "failed" : level_names[found->level]);
+    suite_text_put(w, item, "found", found->text);
+    if (found->hint[0]) suite_text_put(w, item, "hint", found->hint);
 }
 
 /* All that is known, for programs: of each device, each adapter, and what NCCL is told. */
 static dit_status add_facts(cJSON *document, const char *engine)
 {
+    dit_json_writer w = {0};
     suite_devices devices;
     cJSON *adapters, *variables;
     suite_devices_find(engine, "cuda", &devices);
-    if (devices.list) cJSON_AddItemToObject(document, "devices", cJSON_Duplicate(devices.list, true));
+    dit_json_put_copy(&w, document, "devices", devices.list);
     DIT_TRY(suite_network_adapters(NULL, &adapters));
-    cJSON_AddItemToObject(document, "network", adapters);
+    dit_json_put_item(&w, document, "network", adapters);
     DIT_TRY(suite_network_variables(&variables));
-    cJSON_AddItemToObject(document, "nccl_variables", variables);
-    return DIT_OK;
+    dit_json_put_item(&w, document, "nccl_variables", variables);
+    return w.status;
 }
 
 int suite_verb_doctor(int argc, char **argv)
 {
+    dit_json_writer w = {0};
     suite_cli cli;
     const char *engine = NULL;
     bool usable = true;
@@ -398,22 +400,23 @@ int suite_verb_doctor(int argc, char **argv)
     const suite_cli_spec spec = {"doctor", NULL, purpose, examples, options, 0, 0};
     int code = suite_cli_parse(&spec, argc, argv, &cli);
     if (code >= 0) return code;
-    cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "checks");
+    cJSON *document = dit_json_new_object(&w), *list = dit_json_put_array(&w, document, "checks");
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         finding found = {CHECK_OK, "", ""};
         checks[i].check(&found, engine);
         usable &= found.level != CHECK_FAILED;
-        add_finding(list, checks[i].name, &found);
+        add_finding(&w, list, checks[i].name, &found);
         if (cli.json) continue;
         const char *word = level_names[found.level];
         printf("%s%-8s%s %-14s %s\n", suite_colour_start(stdout, word), word, suite_colour_end(stdout, word),
                checks[i].name, found.text);
         if (found.hint[0]) printf("%-23s hint: %s\n", "", found.hint);
     }
-    cJSON_AddBoolToObject(document, "usable", usable);
-    if (cli.json && add_facts(document, engine) != DIT_OK) dit_error_clear();
-    if (cli.json) suite_cli_print_json("doctor", document);
-    cJSON_Delete(document);
+    dit_json_put_bool(&w, document, "usable", usable);
+    if (cli.json && w.status == DIT_OK && add_facts(document, engine) != DIT_OK) dit_error_clear();
     suite_cli_release(&cli);
-    return usable ? DIT_EXIT_OK : DIT_EXIT_ENVIRONMENT;
+    code = usable ? DIT_EXIT_OK : DIT_EXIT_ENVIRONMENT;
+    if (cli.json) return suite_cli_answer(&w, "doctor", document, code);
+    cJSON_Delete(document);
+    return code;
 }

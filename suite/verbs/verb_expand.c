@@ -1,4 +1,5 @@
 /* ditbench expand: the cases of a workload, and every dropped cell with its reason. */
+#include "base/json_writer.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/text.h"
@@ -10,45 +11,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static cJSON *case_json(const suite_case *one)
+static cJSON *case_json(dit_json_writer *w, const suite_case *one)
 {
-    cJSON *entry = cJSON_CreateObject();
-    cJSON_AddStringToObject(entry, "case_id", one->case_id);
-    cJSON_AddStringToObject(entry, "label", one->label);
-    cJSON_AddStringToObject(entry, "reference_id", one->reference_id);
-    cJSON_AddBoolToObject(entry, "is_reference", one->is_reference);
-    if (one->is_oracle) cJSON_AddTrueToObject(entry, "is_oracle");
-    if (one->is_simulated) cJSON_AddTrueToObject(entry, "is_simulated");
-    if (one->oracle_id[0]) cJSON_AddStringToObject(entry, "oracle_id", one->oracle_id);
-    cJSON_AddItemReferenceToObject(entry, "tags", one->tags);
-    cJSON_AddItemReferenceToObject(entry, "case", one->document);
+    cJSON *entry = dit_json_new_object(w);
+    dit_json_put_string(w, entry, "case_id", one->case_id);
+    dit_json_put_string(w, entry, "label", one->label);
+    dit_json_put_string(w, entry, "reference_id", one->reference_id);
+    dit_json_put_bool(w, entry, "is_reference", one->is_reference);
+    if (one->is_oracle) dit_json_put_bool(w, entry, "is_oracle", true);
+    if (one->is_simulated) dit_json_put_bool(w, entry, "is_simulated", true);
+    if (one->oracle_id[0]) dit_json_put_string(w, entry, "oracle_id", one->oracle_id);
+    dit_json_put_reference(w, entry, "tags", one->tags);
+    dit_json_put_reference(w, entry, "case", one->document);
     return entry;
 }
 
-static cJSON *dropped_json(const suite_dropped *one)
+static cJSON *dropped_json(dit_json_writer *w, const suite_dropped *one)
 {
-    cJSON *entry = cJSON_CreateObject();
-    cJSON_AddItemReferenceToObject(entry, "cell", one->cell);
-    cJSON_AddStringToObject(entry, "code", dit_status_name(one->code));
-    cJSON_AddStringToObject(entry, "reason", one->reason);
+    cJSON *entry = dit_json_new_object(w);
+    dit_json_put_reference(w, entry, "cell", one->cell);
+    dit_json_put_string(w, entry, "code", dit_status_name(one->code));
+    dit_json_put_string(w, entry, "reason", one->reason);
     return entry;
 }
 
 /* `st`: that no case is left, which the document says beside what was dropped. */
-static void print_json(const suite_workload *workload, dit_status st)
+static int answer_json(const suite_workload *workload, dit_status st)
 {
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "workload", workload->name);
-    cJSON_AddStringToObject(document, "hash", workload->hash);
-    cJSON_AddNumberToObject(document, "merged", workload->merged_count);
-    cJSON *kept = cJSON_AddArrayToObject(document, "kept");
-    for (int i = 0; i < workload->case_count; i++) cJSON_AddItemToArray(kept, case_json(&workload->cases[i]));
-    cJSON *dropped = cJSON_AddArrayToObject(document, "dropped");
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_string(&w, document, "workload", workload->name);
+    dit_json_put_string(&w, document, "hash", workload->hash);
+    dit_json_put_number(&w, document, "merged", workload->merged_count);
+    cJSON *kept = dit_json_put_array(&w, document, "kept");
+    for (int i = 0; i < workload->case_count; i++)
+        dit_json_put_item(&w, kept, NULL, case_json(&w, &workload->cases[i]));
+    cJSON *dropped = dit_json_put_array(&w, document, "dropped");
     for (int i = 0; i < workload->dropped_count; i++)
-        cJSON_AddItemToArray(dropped, dropped_json(&workload->dropped[i]));
-    if (st != DIT_OK) cJSON_AddItemToObject(document, "error", suite_cli_error_json());
-    suite_cli_print_json("expand", document);
-    cJSON_Delete(document);
+        dit_json_put_item(&w, dropped, NULL, dropped_json(&w, &workload->dropped[i]));
+    if (st != DIT_OK) suite_cli_put_error(&w, document);
+    return suite_cli_answer(&w, "expand", document, dit_status_exit_code(st));
 }
 
 static void print_dropped(const suite_dropped *one)
@@ -75,11 +77,9 @@ static void print_text(const suite_workload *workload)
 static int answer(const suite_workload *workload, bool json)
 {
     dit_status st = suite_workload_require_cases(workload);
-    if (json)
-        print_json(workload, st);
-    else
-        print_text(workload);
-    if (st != DIT_OK && !json) dit_error_print("ditbench");
+    if (json) return answer_json(workload, st);
+    print_text(workload);
+    if (st != DIT_OK) dit_error_print("ditbench");
     return dit_status_exit_code(st);
 }
 

@@ -268,9 +268,9 @@ int suite_verb_explain(int argc, char **argv)
     if (code >= 0) return code;
     if (cli.operand_count && !params.model) params.model = cli.operands[0];
     dit_status st = explain(&params, &mesh, &single, &answer);
-    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
-    if (st == DIT_OK && cli.json) suite_cli_print_json("explain", answer);
+    if (st == DIT_OK && cli.json) st = suite_cli_print_json("explain", answer);
     if (st == DIT_OK && !cli.json) (params.mesh ? print_one : print_all)(answer);
+    code = st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&cli, st);
     cJSON_Delete(answer);
     suite_cli_release(&cli);
     return code;

@@ -139,11 +139,10 @@ static void print_annotations(const suite_comparison *c)
 
 static dit_status print_json(const gate_call *call)
 {
+    dit_json_writer w = {0};
     cJSON *document = NULL;
     DIT_TRY(suite_comparison_json(&call->comparison, call->circumstances, call->circumstance_count, &document));
-    suite_cli_print_json("compare", document);
-    cJSON_Delete(document);
-    return DIT_OK;
+    return suite_cli_finish_json(&w, "compare", document);
 }
 
 static void print_next(const gate_call *call, int code)

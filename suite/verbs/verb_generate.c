@@ -1,4 +1,5 @@
 /* ditbench generate: one image or clip by hand. */
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "base/words.h"
 #include "suite/console/cli.h"
@@ -211,6 +212,7 @@ static double seconds_of(const cJSON *record, const char *key)
 
 static dit_status describe(const generate_call *call, const suite_outcome *outcome, cJSON *answer)
 {
+    dit_json_writer w = {0};
     const cJSON *record = outcome->record;
     const cJSON *samples = cJSON_GetObjectItemCaseSensitive(record, "samples");
     const cJSON *latency = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(samples, "latency_ns"), 0);
@@ -218,17 +220,18 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
     const cJSON *steps = cJSON_GetObjectItemCaseSensitive(record, "steps");
     const cJSON *conditioning = cJSON_GetObjectItemCaseSensitive(record, "conditioning");
     DIT_TRY(suite_delivery_place(&call->delivery, record, answer));
-    DIT_TRY(suite_text_add(answer, "latent_digest",
-                           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(validation, "latent_digest"))));
-    DIT_TRY(suite_text_add(answer, "conditioning",
-                           cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(conditioning, "kind"))));
+    suite_text_put(&w, answer, "latent_digest",
+                   cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(validation, "latent_digest")));
+    suite_text_put(&w, answer, "conditioning",
+                   cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(conditioning, "kind")));
     const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "no_picture"));
-    DIT_TRY(suite_text_add(answer, "no_picture", call->request.latents_only ? "latents were asked for" : reason));
-    if (cJSON_IsNumber(steps)) DIT_TRY(dit_json_add_number(answer, "steps", steps->valuedouble));
-    if (cJSON_IsNumber(latency)) DIT_TRY(dit_json_add_number(answer, "sampling_s", latency->valuedouble * 1e-9));
+    suite_text_put(&w, answer, "no_picture", call->request.latents_only ? "latents were asked for" : reason);
+    if (cJSON_IsNumber(steps)) dit_json_put_number(&w, answer, "steps", steps->valuedouble);
+    if (cJSON_IsNumber(latency)) dit_json_put_number(&w, answer, "sampling_s", latency->valuedouble * 1e-9);
     if (cJSON_GetObjectItemCaseSensitive(record, "decode_ns"))
-        DIT_TRY(dit_json_add_number(answer, "decoding_s", seconds_of(record, "decode_ns")));
-    return dit_json_add_number(answer, "elapsed_s", (double)outcome->elapsed_ns * 1e-9);
+        dit_json_put_number(&w, answer, "decoding_s", seconds_of(record, "decode_ns"));
+    dit_json_put_number(&w, answer, "elapsed_s", (double)outcome->elapsed_ns * 1e-9);
+    return w.status;
 }
 
 static int int_of(const cJSON *object, const char *key)
@@ -268,19 +271,18 @@ static void print_answer(const cJSON *answer)
 /* The engine's error, as if it were ours: it is about what the user gave. */
 static dit_status raise_outcome(const suite_outcome *outcome)
 {
-    dit_status st = DIT_ERR_CRASH;
-    const char *log = text_of(outcome->error, "log"), *hint = text_of(outcome->error, "hint");
-    dit_status_from_name(text_of(outcome->error, "code"), &st);
-    st = DIT_FAIL(st, "%s%s%s", text_of(outcome->error, "message"), st == DIT_ERR_CRASH && *log ? "\n" : "",
-                  st == DIT_ERR_CRASH ? log : "");
-    return *hint ? dit_error_hint(st, "%s", hint) : st;
+    suite_failure failure = suite_outcome_failure(outcome);
+    const char *log = failure.status == DIT_ERR_CRASH ? failure.log : "";
+    dit_status st = DIT_FAIL(failure.status, "%s%s%s", failure.message, *log ? "\n" : "", log);
+    return failure.hint[0] ? dit_error_hint(st, "%s", failure.hint) : st;
 }
 
 static dit_status run_case(generate_call *call, const cJSON *kase)
 {
     suite_outcome outcome = {0};
-    cJSON *answer = cJSON_CreateObject();
-    if (!answer) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the answer");
+    dit_json_writer w = {0};
+    cJSON *answer = dit_json_new_object(&w);
+    DIT_TRY(w.status);
     dit_status st = suite_delivery_open(&call->delivery);
     call->single.output = call->delivery.folder;
     if (st == DIT_OK) st = open_progress(call);
@@ -288,7 +290,7 @@ static dit_status run_case(generate_call *call, const cJSON *kase)
     close_progress(call);
     if (st == DIT_OK && outcome.status != DIT_OUTCOME_OK) st = raise_outcome(&outcome);
     if (st == DIT_OK) st = describe(call, &outcome, answer);
-    if (st == DIT_OK && call->cli.json) suite_cli_print_json("generate", answer);
+    if (st == DIT_OK && call->cli.json) st = suite_cli_print_json("generate", answer);
     if (st == DIT_OK && !call->cli.json) print_answer(answer);
     suite_delivery_close(&call->delivery);
     suite_outcome_release(&outcome);
@@ -301,8 +303,7 @@ static dit_status show_case(generate_call *call, const cJSON *kase)
     suite_outcome outcome = {0};
     call->single.dry_run = true;
     if (!call->cli.json) DIT_TRY(suite_single_run(kase, &call->single, &outcome));
-    suite_cli_print_json("generate", kase);
-    return DIT_OK;
+    return suite_cli_print_json("generate", kase);
 }
 
 static dit_status generate(generate_call *call)

@@ -1,4 +1,5 @@
 /* ditbench golden: does the engine reproduce tensors that diffusers made? */
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/words.h"
@@ -68,52 +69,52 @@ static dit_status settle_ranks(golden_call *call)
 
 static dit_status make_case(const golden_call *call, const char *folder, cJSON *kase)
 {
+    dit_json_writer w = {0};
     char path[SUITE_PATH];
     if (!realpath(folder, path)) {
         return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s: %s", folder, strerror(errno)),
                               "name a folder that holds config.json or e2e.json");
     }
-    DIT_TRY(dit_json_add_string(kase, "schema", "ditbench.case/1"));
-    DIT_TRY(dit_json_add_string(kase, "program", "golden"));
-    DIT_TRY(dit_json_add_string(kase, "folder", path));
-    DIT_TRY(dit_json_add_string(kase, "attention", call->attention));
-    cJSON *parallel = cJSON_AddObjectToObject(kase, "parallel");
-    DIT_TRY(dit_parallel_to_json(&call->parallel, parallel));
-    cJSON *platform = cJSON_AddObjectToObject(kase, "platform");
-    DIT_TRY(dit_json_add_string(platform, "name", suite_backend_platform(call->backend)));
-    DIT_TRY(dit_json_add_string(platform, "backend", call->backend));
-    if (call->element) DIT_TRY(suite_text_add(platform, "element", call->element));
-    return dit_json_add_int(platform, "threads_per_rank", call->threads);
+    dit_json_put_string(&w, kase, "schema", "ditbench.case/1");
+    dit_json_put_string(&w, kase, "program", "golden");
+    dit_json_put_string(&w, kase, "folder", path);
+    dit_json_put_string(&w, kase, "attention", call->attention);
+    cJSON *parallel = dit_json_put_object(&w, kase, "parallel");
+    dit_json_put_status(&w, dit_parallel_to_json(&call->parallel, parallel));
+    cJSON *platform = dit_json_put_object(&w, kase, "platform");
+    dit_json_put_string(&w, platform, "name", suite_backend_platform(call->backend));
+    dit_json_put_string(&w, platform, "backend", call->backend);
+    if (call->element) suite_text_put(&w, platform, "element", call->element);
+    dit_json_put_int(&w, platform, "threads_per_rank", call->threads);
+    return w.status;
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
 /* A run without a verdict of its own: skipped with exit 77, else failed, with the engine's reason. */
-static cJSON *verdict_from_error(const suite_outcome *outcome)
+static cJSON *verdict_from_error(dit_json_writer *w, const suite_outcome *outcome)
 {
-    const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
-    const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
-    const char *log = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "log"));
-    cJSON *result = cJSON_CreateObject();
+    suite_failure failure = suite_outcome_failure(outcome);
+    const char *log = failure.status == DIT_ERR_CRASH ? failure.log : "";
+    cJSON *result = dit_json_new_object(w);
     char reason[3072];
-    bool crashed = code && strcmp(code, "E_CRASH") == 0;
-    snprintf(reason, sizeof reason, "%s: %s%s%s", code ? code : "E_CRASH", message ? message : "no verdict",
-             crashed && log ? "\n" : "", crashed && log ? log : "");
-    cJSON_AddStringToObject(result, "verdict", outcome->status == DIT_OUTCOME_SKIPPED ? "skip" : "fail");
-    cJSON_AddStringToObject(result, "reason", reason);
-    cJSON_AddItemToObject(result, "tensors", cJSON_CreateArray());
+    snprintf(reason, sizeof reason, "%s: %s%s%s", failure.code, failure.message[0] ? failure.message : "no verdict",
+             *log ? "\n" : "", log);
+    dit_json_put_string(w, result, "verdict", outcome->status == DIT_OUTCOME_SKIPPED ? "skip" : "fail");
+    dit_json_put_string(w, result, "reason", reason);
+    dit_json_put_array(w, result, "tensors");
     return result;
 }
 
-static cJSON *verdict_of(const suite_outcome *outcome, const char *folder)
+static cJSON *verdict_of(dit_json_writer *w, const suite_outcome *outcome, const char *folder)
 {
     const cJSON *golden = cJSON_GetObjectItemCaseSensitive(outcome->record, "golden");
     const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(golden, "verdict"));
     bool usable = verdict && outcome->status != DIT_OUTCOME_TIMEOUT && outcome->status != DIT_OUTCOME_OOM &&
                   !(strcmp(verdict, "pass") == 0 && outcome->exit_code != 0);
-    cJSON *result = usable ? cJSON_Duplicate(golden, true) : verdict_from_error(outcome);
+    cJSON *result = usable ? cJSON_Duplicate(golden, true) : verdict_from_error(w, outcome);
     cJSON_DeleteItemFromObjectCaseSensitive(result, "path");
-    suite_text_add(result, "path", folder);
+    suite_text_put(w, result, "path", folder);
     return result;
 }
 
@@ -148,7 +149,7 @@ static void print_result(const cJSON *result, const char *folder, const char *ve
 }
 
 /* Nothing was wrong with what there is nothing to compute on. */
-static bool skip_folder(golden_call *call, const char *folder)
+static bool skip_folder(dit_json_writer *w, golden_call *call, const char *folder)
 {
     suite_devices devices;
     const suite_device_need need = {.ranks = call->single.world_size, .shared = true};
@@ -157,11 +158,10 @@ static bool skip_folder(golden_call *call, const char *folder)
     suite_devices_find(call->single.engine, call->backend, &devices);
     suite_devices_refusal(&devices, call->backend, &need, reason);
     if (!reason[0]) return false;
-    cJSON *result = cJSON_CreateObject();
-    suite_text_add(result, "folder", folder);
-    suite_text_add(result, "verdict", "skip");
-    suite_text_add(result, "reason", reason);
-    cJSON_AddItemToArray(call->folders, result);
+    cJSON *result = dit_json_put_object(w, call->folders, NULL);
+    suite_text_put(w, result, "folder", folder);
+    suite_text_put(w, result, "verdict", "skip");
+    suite_text_put(w, result, "reason", reason);
     call->skipped++;
     if (!call->cli.json) print_result(result, folder, "skip");
     return true;
@@ -170,53 +170,51 @@ static bool skip_folder(golden_call *call, const char *folder)
 /* A folder of no kind that the engine knows is a wrong argument, as a missing one is, and no wrong number. */
 static dit_status refuse_unknown(const suite_outcome *outcome, const char *folder)
 {
-    const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
-    const char *hint = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "hint"));
-    if (!code || strcmp(code, "E_NOT_FOUND") != 0) return DIT_OK;
-    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is no golden folder", folder), "%s", hint ? hint : "");
+    suite_failure failure = suite_outcome_failure(outcome);
+    if (failure.status != DIT_ERR_NOT_FOUND) return DIT_OK;
+    return dit_error_hint(DIT_FAIL(DIT_ERR_NOT_FOUND, "%s is no golden folder", folder), "%s", failure.hint);
 }
 
 static dit_status check_folder(golden_call *call, const char *folder)
 {
+    dit_json_writer w = {0};
     suite_outcome outcome = {0};
-    if (skip_folder(call, folder)) return DIT_OK;
-    cJSON *kase = cJSON_CreateObject();
-    dit_status st = make_case(call, folder, kase);
+    if (skip_folder(&w, call, folder)) return w.status;
+    cJSON *kase = dit_json_new_object(&w);
+    dit_status st = kase ? make_case(call, folder, kase) : w.status;
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
     cJSON_Delete(kase);
     if (st == DIT_OK && !call->single.dry_run) st = refuse_unknown(&outcome, folder);
     if (st == DIT_OK && !call->single.dry_run) {
-        cJSON *result = verdict_of(&outcome, folder);
-        const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "verdict"));
+        cJSON *result = verdict_of(&w, &outcome, folder);
+        const char *verdict = dit_json_text_or(result, "verdict", "fail");
         *(strcmp(verdict, "pass") == 0   ? &call->passed
           : strcmp(verdict, "skip") == 0 ? &call->skipped
                                          : &call->failed) += 1;
         if (!call->cli.json) print_result(result, folder, verdict);
-        cJSON_AddItemToArray(call->folders, result);
+        dit_json_put_item(&w, call->folders, NULL, result);
     }
     suite_outcome_release(&outcome);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }
 
 static int check_all(golden_call *call)
 {
-    cJSON *document = cJSON_CreateObject();
-    call->folders = cJSON_AddArrayToObject(document, "folders");
-    if (call->cli.json && call->single.dry_run) call->single.commands = cJSON_CreateArray();
-    dit_status st = settle_ranks(call);
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    call->folders = dit_json_put_array(&w, document, "folders");
+    if (call->cli.json && call->single.dry_run) call->single.commands = dit_json_new_array(&w);
+    dit_status st = w.status == DIT_OK ? settle_ranks(call) : w.status;
     for (int i = 0; i < call->cli.operand_count && st == DIT_OK; i++) st = check_folder(call, call->cli.operands[i]);
-    int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : DIT_EXIT_OK;
-    if (st == DIT_OK && !call->single.dry_run) {
-        code = call->failed ? DIT_EXIT_VERIFICATION : call->passed == 0 ? DIT_EXIT_SKIPPED : DIT_EXIT_OK;
-        if (call->cli.json)
-            suite_cli_print_json("golden", document);
-        else
-            printf("%d pass, %d fail, %d skip\n", call->passed, call->failed, call->skipped);
-    }
-    if (st == DIT_OK && call->single.commands) suite_cli_print_commands(call->single.commands);
+    if (st == DIT_OK && call->single.commands) st = suite_cli_print_commands(call->single.commands);
+    if (st == DIT_OK && !call->single.dry_run && call->cli.json) st = suite_cli_print_json("golden", document);
+    if (st == DIT_OK && !call->single.dry_run && !call->cli.json)
+        printf("%d pass, %d fail, %d skip\n", call->passed, call->failed, call->skipped);
     cJSON_Delete(call->single.commands);
     cJSON_Delete(document);
-    return code;
+    if (st != DIT_OK) return suite_cli_fail(&call->cli, st);
+    if (call->single.dry_run || (call->passed && !call->failed)) return DIT_EXIT_OK;
+    return call->failed ? DIT_EXIT_VERIFICATION : DIT_EXIT_SKIPPED;
 }
 
 int suite_verb_golden(int argc, char **argv)

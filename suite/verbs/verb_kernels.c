@@ -1,4 +1,5 @@
 /* ditbench kernels: the operators against the reference, and how fast they are. */
+#include "base/json_writer.h"
 #include "suite/console/cli.h"
 #include "suite/launch/one_case.h"
 #include "suite/text.h"
@@ -31,13 +32,15 @@ typedef struct {
 
 static dit_status make_case(const kernels_call *call, cJSON *kase)
 {
-    DIT_TRY(dit_json_add_string(kase, "schema", "ditbench.case/1"));
-    DIT_TRY(dit_json_add_string(kase, "program", "kernel"));
-    DIT_TRY(dit_json_add_string(kase, "backend", call->backend));
-    if (call->element) DIT_TRY(suite_text_add(kase, "element", call->element));
-    DIT_TRY(dit_json_add_int(kase, "threads", call->threads));
-    cJSON_AddBoolToObject(kase, "time", call->time);
-    return call->filter ? suite_text_add(kase, "filter", call->filter) : DIT_OK;
+    dit_json_writer w = {0};
+    dit_json_put_string(&w, kase, "schema", "ditbench.case/1");
+    dit_json_put_string(&w, kase, "program", "kernel");
+    dit_json_put_string(&w, kase, "backend", call->backend);
+    suite_text_put(&w, kase, "element", call->element);
+    dit_json_put_int(&w, kase, "threads", call->threads);
+    dit_json_put_bool(&w, kase, "time", call->time);
+    suite_text_put(&w, kase, "filter", call->filter);
+    return w.status;
 }
 
 static int count_verdicts(const cJSON *report, const char *verdict)
@@ -79,43 +82,48 @@ static void print_summary(const cJSON *report)
     }
 }
 
-static int answer(const kernels_call *call, const suite_outcome *outcome)
+static int exit_code_of(const suite_outcome *outcome, const cJSON *report)
 {
-    const cJSON *report = cJSON_GetObjectItemCaseSensitive(outcome->record, "kernels");
-    const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
-    if (call->cli.json) {
-        cJSON *document = report ? cJSON_Duplicate(report, true) : cJSON_CreateObject();
-        if (outcome->error && outcome->status != DIT_OUTCOME_SKIPPED)
-            cJSON_AddItemToObject(document, "error", cJSON_Duplicate(outcome->error, true));
-        suite_cli_print_json("kernels", document);
-        cJSON_Delete(document);
-    } else if (report && outcome->status != DIT_OUTCOME_SKIPPED) {
-        print_summary(report);
-    }
-    if (outcome->error && !call->cli.json && outcome->status != DIT_OUTCOME_SKIPPED) {
-        const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "code"));
-        fprintf(stderr, "ditbench: %s: %s\n", code ? code : "E_CRASH", message ? message : "the engine failed");
-    }
     if (outcome->status == DIT_OUTCOME_OK) return report && count_verdicts(report, "fail") ? DIT_EXIT_VERIFICATION : 0;
     if (outcome->status == DIT_OUTCOME_INVALID) return DIT_EXIT_VERIFICATION;
     if (outcome->exit_code == DIT_EXIT_USAGE) return DIT_EXIT_USAGE;
     return outcome->status == DIT_OUTCOME_SKIPPED ? DIT_EXIT_SKIPPED : DIT_EXIT_CASE;
 }
 
+static int answer(const kernels_call *call, const suite_outcome *outcome)
+{
+    dit_json_writer w = {0};
+    const cJSON *report = dit_json_member(outcome->record, "kernels"), *member;
+    int code = exit_code_of(outcome, report);
+    bool skipped = outcome->status == DIT_OUTCOME_SKIPPED;
+    if (call->cli.json) {
+        cJSON *document = dit_json_new_object(&w);
+        cJSON_ArrayForEach(member, report) dit_json_put_reference(&w, document, member->string, member);
+        if (!skipped) dit_json_put_reference(&w, document, "error", outcome->error);
+        return suite_cli_answer(&w, "kernels", document, code);
+    }
+    if (skipped) return code;
+    if (report) print_summary(report);
+    suite_outcome_print_error(outcome);
+    return code;
+}
+
 static int run_kernels(kernels_call *call)
 {
     suite_outcome outcome = {0};
-    cJSON *kase = cJSON_CreateObject();
+    dit_json_writer w = {0};
+    cJSON *kase = dit_json_new_object(&w);
     fflush(stdout);
     call->single.stdout_fd = call->cli.json ? STDERR_FILENO : STDOUT_FILENO; /* the lines come as they are made */
     if (call->cli.quiet) call->single.stdout_fd = 0;
-    if (call->cli.json && call->cli.dry_run) call->single.commands = cJSON_CreateArray();
+    if (call->cli.json && call->cli.dry_run) call->single.commands = dit_json_new_array(&w);
     dit_status st = call->check && call->time
                         ? DIT_FAIL(DIT_ERR_USAGE, "give only one of --check and --time: --time checks too")
-                        : make_case(call, kase);
+                        : w.status;
+    if (st == DIT_OK) st = make_case(call, kase);
     if (st == DIT_OK) st = suite_single_run(kase, &call->single, &outcome);
     bool planned = st == DIT_OK && call->cli.dry_run;
-    if (planned && call->cli.json) suite_cli_print_commands(call->single.commands);
+    if (planned && call->cli.json) st = suite_cli_print_commands(call->single.commands);
     int code = st != DIT_OK ? suite_cli_fail(&call->cli, st) : planned ? DIT_EXIT_OK : answer(call, &outcome);
     cJSON_Delete(call->single.commands);
     suite_outcome_release(&outcome);

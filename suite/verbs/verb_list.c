@@ -1,4 +1,5 @@
 /* ditbench list: the sessions of this folder, or what the catalogue has. */
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
@@ -76,7 +77,7 @@ static bool has_page(const char *dir)
     return suite_path(path, "%s/report/report.html", dir) == DIT_OK && access(path, R_OK) == 0;
 }
 
-static void add_texts(cJSON *item, const suite_index_session *row)
+static void add_texts(dit_json_writer *w, cJSON *item, const suite_index_session *row)
 {
     const struct {
         const char *key, *text;
@@ -86,28 +87,28 @@ static void add_texts(cJSON *item, const suite_index_session *row)
                  {"evidence", row->evidence}, {"damage", row->damage},   {"hardware_id", row->hardware_id},
                  {"version", row->version}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].text && texts[i].text[0]) cJSON_AddStringToObject(item, texts[i].key, texts[i].text);
+        if (texts[i].text && texts[i].text[0]) dit_json_put_string(w, item, texts[i].key, texts[i].text);
 }
 
-static void add_tags(cJSON *item, const char *joined)
+static void add_tags(dit_json_writer *w, cJSON *item, const char *joined)
 {
-    cJSON *tags = cJSON_AddArrayToObject(item, "tags");
+    cJSON *tags = dit_json_put_array(w, item, "tags");
     char word[SUITE_PATH];
     while (joined && *joined) {
         size_t length = strcspn(joined, ",");
         snprintf(word, sizeof word, "%.*s", (int)length, joined);
-        cJSON_AddItemToArray(tags, cJSON_CreateString(word));
+        dit_json_put_string(w, tags, NULL, word);
         joined += length + (joined[length] == ',');
     }
 }
 
 static void add_session(void *context, const suite_index_session *row)
 {
-    cJSON *item = cJSON_CreateObject();
-    cJSON_AddItemToArray(context, item);
-    add_texts(item, row);
-    add_tags(item, row->tags);
-    cJSON_AddBoolToObject(item, "page", has_page(row->dir));
+    dit_json_writer w = {0};
+    cJSON *item = dit_json_put_object(&w, context, NULL);
+    add_texts(&w, item, row);
+    add_tags(&w, item, row->tags);
+    dit_json_put_bool(&w, item, "page", has_page(row->dir));
     const struct {
         const char *key;
         int value;
@@ -115,7 +116,7 @@ static void add_session(void *context, const suite_index_session *row)
                    {"failed", row->failed},   {"timeout", row->timeout}, {"oom", row->oom},
                    {"skipped", row->skipped}, {"invalid", row->invalid}, {"dropped", row->dropped}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        cJSON_AddNumberToObject(item, numbers[i].key, numbers[i].value);
+        dit_json_put_number(&w, item, numbers[i].key, numbers[i].value);
 }
 
 static dit_status list_sessions(list_call *call, cJSON *rows)
@@ -143,109 +144,116 @@ static const cJSON *member(const cJSON *object, const char *path)
     return object;
 }
 
-static void copy_text(cJSON *row, const char *key, const cJSON *document, const char *path)
+static void copy_text(dit_json_writer *w, cJSON *row, const char *key, const cJSON *document, const char *path)
 {
     const char *text = cJSON_GetStringValue(member(document, path));
-    if (text) cJSON_AddStringToObject(row, key, text);
+    dit_json_put_string(w, row, key, text);
 }
 
-static void copy_number(cJSON *row, const char *key, const cJSON *document, const char *path, double unit)
+static void copy_number(dit_json_writer *w, cJSON *row, const char *key, const cJSON *document, const char *path,
+                        double unit)
 {
     const cJSON *item = member(document, path);
-    if (cJSON_IsNumber(item)) cJSON_AddNumberToObject(row, key, item->valuedouble / unit);
+    if (cJSON_IsNumber(item)) dit_json_put_number(w, row, key, item->valuedouble / unit);
 }
 
 static dit_status add_workload(const char *name, cJSON *row)
 {
+    dit_json_writer w = {0};
     char path[SUITE_PATH];
     dit_json document = {0};
     DIT_TRY(suite_workload_find(name, path, sizeof path));
     DIT_TRY(dit_json_read_file(path, &document));
-    copy_text(row, "title", document.root, "title");
-    copy_text(row, "platform", document.root, "defaults/platform");
-    cJSON_AddStringToObject(row, "path", path);
+    copy_text(&w, row, "title", document.root, "title");
+    copy_text(&w, row, "platform", document.root, "defaults/platform");
+    dit_json_put_string(&w, row, "path", path);
     dit_json_release(&document);
-    return DIT_OK;
+    return w.status;
 }
 
-static void fill_accelerator(const cJSON *document, cJSON *row)
+static void fill_accelerator(dit_json_writer *w, const cJSON *document, cJSON *row)
 {
-    copy_text(row, "title", document, "title");
-    copy_text(row, "vendor", document, "vendor");
-    copy_number(row, "memory_gib", document, "memory_bytes", BYTES_PER_GIB);
-    copy_number(row, "bandwidth_gb_per_s", document, "memory_bandwidth_bytes_per_s", 1e9);
-    copy_number(row, "fp16_tflops", document, "peak_flops_per_s/fp16", 1e12);
-    copy_number(row, "nvlink_gb_per_s", document, "nvlink_bytes_per_s", 1e9);
-    copy_number(row, "pcie_gb_per_s", document, "pcie/bytes_per_s", 1e9);
-    copy_number(row, "power_w", document, "power_w", 1);
-    cJSON_AddBoolToObject(row, "has_cost", member(document, "cost") != NULL);
+    copy_text(w, row, "title", document, "title");
+    copy_text(w, row, "vendor", document, "vendor");
+    copy_number(w, row, "memory_gib", document, "memory_bytes", BYTES_PER_GIB);
+    copy_number(w, row, "bandwidth_gb_per_s", document, "memory_bandwidth_bytes_per_s", 1e9);
+    copy_number(w, row, "fp16_tflops", document, "peak_flops_per_s/fp16", 1e12);
+    copy_number(w, row, "nvlink_gb_per_s", document, "nvlink_bytes_per_s", 1e9);
+    copy_number(w, row, "pcie_gb_per_s", document, "pcie/bytes_per_s", 1e9);
+    copy_number(w, row, "power_w", document, "power_w", 1);
+    dit_json_put_bool(w, row, "has_cost", member(document, "cost") != NULL);
 }
 
 static dit_status add_accelerator(const char *name, cJSON *row)
 {
+    dit_json_writer w = {0};
     dit_json document = {0};
     DIT_TRY(suite_catalogue_read("accelerators", "accelerator", name, "ditbench.accelerator/1", &document));
-    fill_accelerator(document.root, row);
+    fill_accelerator(&w, document.root, row);
     dit_json_release(&document);
-    return DIT_OK;
+    return w.status;
 }
 
 /* What one device of a cluster is, and how many there are. */
 static dit_status add_devices(const cJSON *document, cJSON *row)
 {
+    dit_json_writer w = {0};
     const char *accelerator = cJSON_GetStringValue(member(document, "cluster/accelerator"));
     const cJSON *nodes = member(document, "cluster/nodes"), *devices = member(document, "cluster/node/devices");
     dit_json device = {0};
-    if (!accelerator) return DIT_OK;
+    if (!accelerator) return w.status;
     DIT_TRY(suite_catalogue_read("accelerators", "accelerator", accelerator, "ditbench.accelerator/1", &device));
     double count =
         (cJSON_IsNumber(nodes) ? nodes->valuedouble : 1) * (cJSON_IsNumber(devices) ? devices->valuedouble : 1);
     const cJSON *power = member(device.root, "power_w");
-    cJSON_AddStringToObject(row, "accelerator", accelerator);
-    cJSON_AddNumberToObject(row, "devices", count);
-    copy_number(row, "memory_gib", device.root, "memory_bytes", BYTES_PER_GIB);
-    if (cJSON_IsNumber(power)) cJSON_AddNumberToObject(row, "power_w", power->valuedouble * count);
+    dit_json_put_string(&w, row, "accelerator", accelerator);
+    dit_json_put_number(&w, row, "devices", count);
+    copy_number(&w, row, "memory_gib", device.root, "memory_bytes", BYTES_PER_GIB);
+    if (cJSON_IsNumber(power)) dit_json_put_number(&w, row, "power_w", power->valuedouble * count);
     dit_json_release(&device);
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status add_platform(const char *name, cJSON *row)
 {
+    dit_json_writer w = {0};
     dit_json document = {0};
     DIT_TRY(suite_catalogue_read("platforms", "platform", name, "ditbench.platform/1", &document));
-    copy_text(row, "title", document.root, "title");
-    copy_text(row, "backend", document.root, "backend");
-    copy_text(row, "link", document.root, "cluster/node/device_link");
-    copy_text(row, "network", document.root, "cluster/node/nic_link");
+    copy_text(&w, row, "title", document.root, "title");
+    copy_text(&w, row, "backend", document.root, "backend");
+    copy_text(&w, row, "link", document.root, "cluster/node/device_link");
+    copy_text(&w, row, "network", document.root, "cluster/node/nic_link");
     dit_status st = add_devices(document.root, row);
     dit_json_release(&document);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }
 
 static dit_status add_vae(const char *name, cJSON *row)
 {
+    dit_json_writer w = {0};
     dit_json document = {0};
     DIT_TRY(suite_catalogue_read("vaes", "vae", name, "ditbench.vae/1", &document));
-    copy_text(row, "title", document.root, "title");
-    copy_text(row, "class", document.root, "config/_class_name");
+    copy_text(&w, row, "title", document.root, "title");
+    copy_text(&w, row, "class", document.root, "config/_class_name");
     dit_json_release(&document);
-    return DIT_OK;
+    return w.status;
 }
 
 /* A row for each name of `kind`; a file that cannot be read is a row that says so. */
 static dit_status list_named(const char *kind, dit_status (*add)(const char *, cJSON *), cJSON *rows)
 {
+    dit_json_writer w = {0};
     char **names;
     DIT_TRY(suite_catalogue_names(kind, &names));
     for (char **name = names; *name; name++) {
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "name", *name);
-        if (add(*name, row) != DIT_OK) cJSON_AddStringToObject(row, "damage", dit_error_last()->message);
-        cJSON_AddItemToArray(rows, row);
+        cJSON *row = dit_json_new_object(&w);
+        dit_json_put_string(&w, row, "name", *name);
+        if (add(*name, row) != DIT_OK) dit_json_put_string(&w, row, "damage", dit_error_last()->message);
+        dit_json_put_item(&w, rows, NULL, row);
     }
     dit_error_clear();
     suite_names_free(names);
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status list_workloads(list_call *call, cJSON *rows)
@@ -274,12 +282,13 @@ static dit_status list_vaes(list_call *call, cJSON *rows)
 
 static dit_status add_profile(const char *name, cJSON *row)
 {
+    dit_json_writer w = {0};
     suite_profile profile;
     DIT_TRY(suite_profile_load(name, &profile));
-    DIT_TRY(dit_json_add_string(row, "title", profile.title));
-    DIT_TRY(dit_json_add_string(row, "evidence", profile.evidence));
-    return cJSON_AddBoolToObject(row, "measured", profile.measured) ? DIT_OK
-                                                                    : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list");
+    dit_json_put_string(&w, row, "title", profile.title);
+    dit_json_put_string(&w, row, "evidence", profile.evidence);
+    dit_json_put_bool(&w, row, "measured", profile.measured);
+    return w.status;
 }
 
 static dit_status list_profiles(list_call *call, cJSON *rows)
@@ -326,6 +335,7 @@ static dit_status list_figure_kinds(list_call *call, cJSON *rows)
 
 static dit_status list_models(list_call *call, cJSON *rows)
 {
+    dit_json_writer w = {0};
     cJSON *models;
     if (call->resolution &&
         !suite_resolution_from_text(call->resolution, &call->models.width_px, &call->models.height_px))
@@ -333,18 +343,18 @@ static dit_status list_models(list_call *call, cJSON *rows)
                               "write pixels, for example 1280x720");
     if (call->filter && !suite_row_filter_is_expression(call->filter)) call->models.filter = call->filter;
     DIT_TRY(suite_describe_models(&call->models, &call->single, &models));
-    while (models->child) cJSON_AddItemToArray(rows, cJSON_DetachItemFromArray(models, 0));
+    while (models->child) dit_json_put_item(&w, rows, NULL, cJSON_DetachItemFromArray(models, 0));
     cJSON_Delete(models);
-    return DIT_OK;
+    return w.status;
 }
 
 /* "cfg ulysses ring": the axes of a method in the order in which they take their factors. */
-static cJSON *axes_of(const dit_method *method)
+static cJSON *axes_of(dit_json_writer *w, const dit_method *method)
 {
-    cJSON *axes = cJSON_CreateArray();
+    cJSON *axes = dit_json_new_array(w);
     for (int place = 0; place < DIT_GROUP_COUNT; place++) {
         dit_axis axis = dit_axis_at_deal(place);
-        if (method->axes[axis]) cJSON_AddItemToArray(axes, cJSON_CreateString(dit_axis_name(axis)));
+        if (method->axes[axis]) dit_json_put_string(w, axes, NULL, dit_axis_name(axis));
     }
     return axes;
 }
@@ -358,28 +368,29 @@ static const char *program_of(const dit_method *method)
     return suite_program_reading(readers)->name;
 }
 
-static cJSON *method_json(const dit_method *method)
+static cJSON *method_json(dit_json_writer *w, const dit_method *method)
 {
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddStringToObject(row, "name", method->name);
-    cJSON_AddStringToObject(row, "program", program_of(method));
-    cJSON_AddItemToObject(row, "axes", axes_of(method));
+    cJSON *row = dit_json_new_object(w);
+    dit_json_put_string(w, row, "name", method->name);
+    dit_json_put_string(w, row, "program", program_of(method));
+    dit_json_put_item(w, row, "axes", axes_of(w, method));
     if (method->axes[DIT_AXIS_PATCH])
-        cJSON_AddStringToObject(row, "patch_method", dit_patch_method_name(method->patch_method));
-    cJSON_AddNumberToObject(row, "least_ranks", dit_method_least_ranks(method));
-    cJSON_AddBoolToObject(row, "exact", dit_method_is_exact(method));
+        dit_json_put_string(w, row, "patch_method", dit_patch_method_name(method->patch_method));
+    dit_json_put_number(w, row, "least_ranks", dit_method_least_ranks(method));
+    dit_json_put_bool(w, row, "exact", dit_method_is_exact(method));
     return row;
 }
 
 static dit_status list_methods(list_call *call, cJSON *rows)
 {
+    dit_json_writer w = {0};
     (void)call;
     for (const char *const *name = suite_method_names(); *name; name++) {
         dit_method method;
         DIT_TRY(dit_method_from_name(*name, &method));
-        cJSON_AddItemToArray(rows, method_json(&method));
+        dit_json_put_item(&w, rows, NULL, method_json(&w, &method));
     }
-    return DIT_OK;
+    return w.status;
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
@@ -701,25 +712,26 @@ static dit_status print_table(const list_call *call, const list_kind *kind, cons
     return st;
 }
 
-static void print_json(const list_kind *kind, cJSON *rows)
+static dit_status print_json(const list_kind *kind, cJSON *rows)
 {
+    dit_json_writer w = {0};
     char name[32];
     snprintf(name, sizeof name, "list-%s", kind->name);
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddItemReferenceToObject(document, kind->name, rows);
-    suite_cli_print_json(name, document);
-    cJSON_Delete(document);
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_reference(&w, document, kind->name, rows);
+    return suite_cli_finish_json(&w, name, document);
 }
 
 static dit_status list(list_call *call, const list_kind *kind)
 {
-    cJSON *rows = cJSON_CreateArray();
-    dit_status st = rows ? kind->list(call, rows) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list");
+    dit_json_writer w = {0};
+    cJSON *rows = dit_json_new_array(&w);
+    dit_status st = rows ? kind->list(call, rows) : w.status;
     int all = cJSON_GetArraySize(rows);
     if (st == DIT_OK) st = suite_row_filter(rows, call->filter);
     if (st == DIT_OK && !cJSON_GetArraySize(rows))
         dit_log_info("no %s%s", kind->name, all ? ": the filter keeps none of them" : " here");
-    if (st == DIT_OK && call->cli.json) print_json(kind, rows);
+    if (st == DIT_OK && call->cli.json) st = print_json(kind, rows);
     if (st == DIT_OK && !call->cli.json) st = print_table(call, kind, rows);
     cJSON_Delete(rows);
     return st;
@@ -728,6 +740,7 @@ static dit_status list(list_call *call, const list_kind *kind)
 /* The cluster as SimGrid reads it; with --json inside a document. */
 static dit_status print_xml(const list_call *call)
 {
+    dit_json_writer w = {0};
     suite_cluster cluster;
     char *text = NULL;
     size_t length;
@@ -736,15 +749,14 @@ static dit_status print_xml(const list_call *call)
     dit_status st = out ? suite_cluster_write_xml(&cluster, out) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for the XML");
     if (out && out != stdout) fclose(out);
     if (st == DIT_OK && text) {
-        cJSON *document = cJSON_CreateObject();
-        cJSON_AddStringToObject(document, "platform", call->xml);
-        cJSON_AddStringToObject(document, "xml", text);
-        suite_cli_print_json("list-platform-xml", document);
-        cJSON_Delete(document);
+        cJSON *document = dit_json_new_object(&w);
+        dit_json_put_string(&w, document, "platform", call->xml);
+        dit_json_put_string(&w, document, "xml", text);
+        suite_cli_finish_json(&w, "list-platform-xml", document);
     }
     free(text);
     suite_cluster_release(&cluster);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }
 
 static dit_status list_what(list_call *call)

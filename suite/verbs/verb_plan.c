@@ -1,4 +1,5 @@
 /* ditbench plan: the order of all processes, with the predicted bytes and memory of each. */
+#include "base/json_writer.h"
 #include "base/mesh.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
@@ -13,38 +14,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static cJSON *item_json(const suite_workload *workload, const suite_run_item *item)
+static cJSON *item_json(dit_json_writer *w, const suite_workload *workload, const suite_run_item *item)
 {
     const suite_case *one = &workload->cases[item->case_index];
-    cJSON *entry = cJSON_CreateObject();
-    cJSON_AddNumberToObject(entry, "order", item->order);
-    cJSON_AddNumberToObject(entry, "block", item->block);
-    cJSON_AddNumberToObject(entry, "process", item->process);
-    cJSON_AddStringToObject(entry, "case_id", one->case_id);
-    cJSON_AddStringToObject(entry, "label", one->label);
-    cJSON_AddNumberToObject(entry, "world_size", one->world_size);
-    cJSON_AddNumberToObject(entry, "predicted_bytes", (double)one->predicted_bytes);
+    cJSON *entry = dit_json_new_object(w);
+    dit_json_put_number(w, entry, "order", item->order);
+    dit_json_put_number(w, entry, "block", item->block);
+    dit_json_put_number(w, entry, "process", item->process);
+    dit_json_put_string(w, entry, "case_id", one->case_id);
+    dit_json_put_string(w, entry, "label", one->label);
+    dit_json_put_number(w, entry, "world_size", one->world_size);
+    dit_json_put_int(w, entry, "predicted_bytes", one->predicted_bytes);
     if (one->predicted_least_bytes != one->predicted_bytes)
-        cJSON_AddNumberToObject(entry, "predicted_least_bytes", (double)one->predicted_least_bytes);
-    if (one->predicted_memory_bytes)
-        cJSON_AddNumberToObject(entry, "predicted_memory_bytes", (double)one->predicted_memory_bytes);
-    cJSON_AddNumberToObject(entry, "deadline_s", (double)one->deadline_s);
-    if (one->is_simulated) cJSON_AddTrueToObject(entry, "is_simulated");
+        dit_json_put_int(w, entry, "predicted_least_bytes", one->predicted_least_bytes);
+    if (one->predicted_memory_bytes) dit_json_put_int(w, entry, "predicted_memory_bytes", one->predicted_memory_bytes);
+    dit_json_put_int(w, entry, "deadline_s", one->deadline_s);
+    if (one->is_simulated) dit_json_put_bool(w, entry, "is_simulated", true);
     return entry;
 }
 
-static void print_json(const suite_workload *workload, const suite_run_item *items, int count)
+static dit_status print_json(const suite_workload *workload, const suite_run_item *items, int count)
 {
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "workload", workload->name);
-    cJSON_AddStringToObject(document, "hash", workload->hash);
-    cJSON_AddNumberToObject(document, "seed", (double)workload->plan_seed);
-    cJSON_AddNumberToObject(document, "cases", workload->case_count);
-    cJSON_AddNumberToObject(document, "dropped", workload->dropped_count);
-    cJSON *runs = cJSON_AddArrayToObject(document, "runs");
-    for (int i = 0; i < count; i++) cJSON_AddItemToArray(runs, item_json(workload, &items[i]));
-    suite_cli_print_json("plan", document);
-    cJSON_Delete(document);
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_string(&w, document, "workload", workload->name);
+    dit_json_put_string(&w, document, "hash", workload->hash);
+    dit_json_put_number(&w, document, "seed", (double)workload->plan_seed);
+    dit_json_put_number(&w, document, "cases", workload->case_count);
+    dit_json_put_number(&w, document, "dropped", workload->dropped_count);
+    cJSON *runs = dit_json_put_array(&w, document, "runs");
+    for (int i = 0; i < count; i++) dit_json_put_item(&w, runs, NULL, item_json(&w, workload, &items[i]));
+    return suite_cli_finish_json(&w, "plan", document);
 }
 
 static void print_text(const suite_workload *workload, const suite_run_item *items, int count)
@@ -112,7 +112,7 @@ static dit_status plan_workload(const suite_cli *cli, const suite_strings *setti
     if (seed >= 0) workload.plan_seed = (uint64_t)seed;
     dit_status st = suite_workload_require_cases(&workload);
     if (st == DIT_OK) st = suite_plan(&workload, &items, &count);
-    if (st == DIT_OK && cli->json) print_json(&workload, items, count);
+    if (st == DIT_OK && cli->json) st = print_json(&workload, items, count);
     if (st == DIT_OK && !cli->json && mesh) st = print_meshes(&workload);
     if (st == DIT_OK && !cli->json) print_text(&workload, items, count);
     free(items);

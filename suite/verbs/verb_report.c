@@ -1,4 +1,5 @@
 /* ditbench report: journals of sessions as figures, tables and HTML pages. The work is in reports/. */
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "suite/console/cli.h"
 #include "suite/paths.h"
@@ -115,12 +116,13 @@ static void print_text(const report_call *call, const suite_session *session, co
 }
 
 /* Of a session whose page could not be written only its folder; the error follows. */
-static cJSON *summary_json(const suite_session *session, const report_summary *summary, bool written)
+static cJSON *summary_json(dit_json_writer *w, const suite_session *session, const report_summary *summary,
+                           bool written)
 {
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "session", session->dir);
+    cJSON *document = dit_json_new_object(w);
+    dit_json_put_string(w, document, "session", session->dir);
     if (!written) return document;
-    cJSON_AddStringToObject(document, "page", summary->page);
+    dit_json_put_string(w, document, "page", summary->page);
     const struct {
         const char *key;
         int value;
@@ -136,18 +138,18 @@ static cJSON *summary_json(const suite_session *session, const report_summary *s
                    {"claims_failed", summary->claims_failed},
                    {"claims_undecided", summary->claims_undecided}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        cJSON_AddNumberToObject(document, numbers[i].key, numbers[i].value);
-    cJSON_AddBoolToObject(document, "complete", summary->complete);
-    if (summary->claims) cJSON_AddItemToObject(document, "claims", cJSON_Duplicate(summary->claims, 1));
+        dit_json_put_number(w, document, numbers[i].key, numbers[i].value);
+    dit_json_put_bool(w, document, "complete", summary->complete);
+    dit_json_put_copy(w, document, "claims", summary->claims);
     return document;
 }
 
 /* An error of one session: in its document, or on stderr. */
-static void say_error(report_call *call, cJSON *document, dit_status st)
+static void say_error(dit_json_writer *w, report_call *call, cJSON *document, dit_status st)
 {
     call->code = worse(call->code, dit_status_exit_code(st));
     if (document)
-        cJSON_AddItemToObject(document, "error", suite_cli_error_json());
+        suite_cli_put_error(w, document);
     else
         dit_error_print("ditbench");
     dit_error_clear();
@@ -156,7 +158,7 @@ static void say_error(report_call *call, cJSON *document, dit_status st)
 /* ---- one session ------------------------------------------------------------------------------------------------- */
 
 /* Where the page of a session goes, without writing it. */
-static void say_plan(report_call *call, const suite_session *session)
+static void say_plan(dit_json_writer *w, report_call *call, const suite_session *session)
 {
     char folder[SUITE_PATH + 16];
     snprintf(folder, sizeof folder, "%s%s", call->cli.output ? call->cli.output : session->dir,
@@ -165,13 +167,13 @@ static void say_plan(report_call *call, const suite_session *session)
         printf("would write %s\n", folder);
         return;
     }
-    cJSON *plan = cJSON_CreateObject();
-    cJSON_AddItemToArray(call->reports, plan);
-    cJSON_AddStringToObject(plan, "session", session->dir);
-    cJSON_AddStringToObject(plan, "would_write", folder);
+    cJSON *plan = dit_json_put_object(w, call->reports, NULL);
+    dit_json_put_string(w, plan, "session", session->dir);
+    dit_json_put_string(w, plan, "would_write", folder);
 }
 
-static void write_page(report_call *call, const suite_session *session, const report_sessions *sessions)
+static void write_page(dit_json_writer *w, report_call *call, const suite_session *session,
+                       const report_sessions *sessions)
 {
     report_summary summary;
     const report_options options = {.output_folder = call->cli.output,
@@ -181,9 +183,9 @@ static void write_page(report_call *call, const suite_session *session, const re
     const report_sessions *around = call->cli.output ? NULL : sessions;
     dit_status st = suite_pages_write(session, around, call->all, options, &summary);
     bool written = st == DIT_OK || summary.figures_missing > 0;
-    cJSON *document = call->cli.json ? summary_json(session, &summary, written) : NULL;
-    if (document) cJSON_AddItemToArray(call->reports, document);
-    if (st != DIT_OK) say_error(call, document, st);
+    cJSON *document = call->cli.json ? summary_json(w, session, &summary, written) : NULL;
+    if (document) dit_json_put_item(w, call->reports, NULL, document);
+    if (st != DIT_OK) say_error(w, call, document, st);
     if (written) call->code = worse(call->code, exit_code_of(call, &summary));
     if (written && !document) print_text(call, session, &summary);
     call->written += written;
@@ -203,34 +205,37 @@ static void refresh_index(report_call *call, const char *root)
 
 static dit_status report_operand(report_call *call, const char *name)
 {
+    dit_json_writer w = {0};
     suite_session session;
     report_sessions sessions = {0};
     char root[SUITE_PATH];
     DIT_TRY(suite_session_find(name, &session));
     suite_session_tell_latest(name, &session);
-    if (call->cli.dry_run) return say_plan(call, &session), DIT_OK;
+    if (call->cli.dry_run) return say_plan(&w, call, &session), w.status;
     bool listed = suite_pages_root(&session, root);
     if (listed) DIT_TRY(report_sessions_read(root, DITBENCH_VERSION, &sessions));
-    write_page(call, &session, listed ? &sessions : NULL);
+    write_page(&w, call, &session, listed ? &sessions : NULL);
     report_sessions_release(&sessions);
     if (listed && !call->cli.output && !report_style_is_paper(&call->style)) refresh_index(call, root);
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status report_row(report_call *call, const report_sessions *sessions, int row)
 {
+    dit_json_writer w = {0};
     suite_session session;
     char folder[SUITE_PATH];
     DIT_TRY(suite_path(folder, "%s/%s", sessions->root, sessions->rows[row].name));
     DIT_TRY(suite_session_find(folder, &session));
-    if (call->cli.dry_run) return say_plan(call, &session), DIT_OK;
+    if (call->cli.dry_run) return say_plan(&w, call, &session), w.status;
     dit_log_info("session %d of %d: %s", sessions->count - row, sessions->count, session.name);
-    write_page(call, &session, sessions);
-    return DIT_OK;
+    write_page(&w, call, &session, sessions);
+    return w.status;
 }
 
 static dit_status report_rows(report_call *call, const report_sessions *sessions)
 {
+    dit_json_writer w = {0};
     char since[32];
     DIT_TRY(suite_pages_since(call->since, since));
     for (int i = sessions->count - 1; i >= 0; i--) { /* the oldest first */
@@ -241,9 +246,9 @@ static dit_status report_rows(report_call *call, const report_sessions *sessions
             continue;
         }
         dit_status st = report_row(call, sessions, i);
-        if (st != DIT_OK) say_error(call, NULL, st);
+        if (st != DIT_OK) say_error(&w, call, NULL, st);
     }
-    return DIT_OK;
+    return w.status;
 }
 
 static dit_status report_all(report_call *call)
@@ -290,22 +295,21 @@ static dit_status report_operands(report_call *call)
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
 /* Of one session its own document; of several a list of them, and the index. */
-static void print_json(report_call *call)
+static dit_status print_json(report_call *call)
 {
+    dit_json_writer w = {0};
     bool plan = call->cli.dry_run;
     if (!call->all && cJSON_GetArraySize(call->reports) == 1) {
         cJSON *only = cJSON_GetArrayItem(call->reports, 0);
-        if (call->index[0]) cJSON_AddStringToObject(only, "index", call->index);
-        suite_cli_print_json(plan ? "report-plan" : "report", only);
-        return;
+        if (call->index[0]) dit_json_put_string(&w, only, "index", call->index);
+        return w.status == DIT_OK ? suite_cli_print_json(plan ? "report-plan" : "report", only) : w.status;
     }
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddItemToObject(document, "reports", cJSON_Duplicate(call->reports, 1));
-    cJSON_AddNumberToObject(document, "current", call->current);
-    if (!plan) cJSON_AddNumberToObject(document, "written", call->written);
-    if (call->index[0]) cJSON_AddStringToObject(document, "index", call->index);
-    suite_cli_print_json(plan ? "reports-plan" : "reports", document);
-    cJSON_Delete(document);
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_copy(&w, document, "reports", call->reports);
+    dit_json_put_number(&w, document, "current", call->current);
+    if (!plan) dit_json_put_number(&w, document, "written", call->written);
+    if (call->index[0]) dit_json_put_string(&w, document, "index", call->index);
+    return suite_cli_finish_json(&w, plan ? "reports-plan" : "reports", document);
 }
 
 /* What the options say of figures. */
@@ -341,12 +345,14 @@ int suite_verb_report(int argc, char **argv)
     const suite_cli_spec spec = {"report", "[SESSION]... | --all [FOLDER]", purpose, examples, table, 0, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
-    call.reports = cJSON_CreateArray();
-    dit_status st = read_style(formats, width, height, &call.style);
+    dit_json_writer w = {0};
+    call.reports = dit_json_new_array(&w);
+    dit_status st = w.status;
+    if (st == DIT_OK) st = read_style(formats, width, height, &call.style);
     if (st == DIT_OK) st = check_options(&call);
     if (st == DIT_OK) st = call.all ? report_all(&call) : report_operands(&call);
+    if (st == DIT_OK && call.cli.json) st = print_json(&call);
     if (st != DIT_OK) call.code = worse(call.code, suite_cli_fail(&call.cli, st));
-    if (st == DIT_OK && call.cli.json) print_json(&call);
     cJSON_Delete(call.reports);
     suite_cli_release(&call.cli);
     return call.code;

@@ -1,4 +1,5 @@
 /* ditbench resume: runs what a session still lacks. */
+#include "base/json_writer.h"
 #include "suite/console/cli.h"
 #include "suite/run/run.h"
 #include "suite/run/summary.h"
@@ -16,30 +17,29 @@ static const char examples[] = "ditbench resume\n"
                                "ditbench resume latest --retry-failed --timeout 10m";
 
 /* With --json: what a dry run would do. */
-static void print_plan(const cJSON *previews)
+static int answer_plan(const cJSON *previews)
 {
-    if (!previews) return;
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddItemReferenceToObject(document, "workloads", (cJSON *)(uintptr_t)previews);
-    suite_cli_print_json("run-plan", document);
-    cJSON_Delete(document);
+    dit_json_writer w = {0};
+    if (!previews) return DIT_EXIT_OK;
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_reference(&w, document, "workloads", previews);
+    return suite_cli_answer(&w, "run-plan", document, DIT_EXIT_OK);
 }
 
 static int report(const suite_cli *cli, const suite_run_params *params, const suite_run_summary *summary, dit_status st)
 {
+    dit_json_writer w = {0};
     if (st != DIT_OK) return suite_cli_fail(cli, st);
-    if (params->dry_run) return print_plan(params->previews), DIT_EXIT_OK;
+    if (params->dry_run) return answer_plan(params->previews);
     int code = suite_run_exit_code(summary, 1);
     if (!cli->json) {
         suite_run_summary_print(summary, cli->quiet);
         return code;
     }
-    cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "sessions");
-    cJSON_AddItemToArray(list, suite_run_summary_json(summary));
-    cJSON_AddNumberToObject(document, "exit_code", code);
-    suite_cli_print_json("run", document);
-    cJSON_Delete(document);
-    return code;
+    cJSON *document = dit_json_new_object(&w), *list = dit_json_put_array(&w, document, "sessions");
+    suite_run_summary_put(&w, list, summary);
+    dit_json_put_number(&w, document, "exit_code", code);
+    return suite_cli_answer(&w, "run", document, code);
 }
 
 int suite_verb_resume(int argc, char **argv)
@@ -68,10 +68,12 @@ int suite_verb_resume(int argc, char **argv)
     params.jobs = (int)jobs;
     params.dry_run = cli.dry_run;
     params.quiet = cli.quiet;
-    params.previews = cli.json ? cJSON_CreateArray() : NULL;
+    dit_json_writer w = {0};
+    params.previews = cli.json ? dit_json_new_array(&w) : NULL;
     signal(SIGPIPE, SIG_IGN); /* as of run */
     suite_signals_block(&signals);
-    dit_status st = suite_run_resume(cli.operand_count ? cli.operands[0] : NULL, &params, &signals, &summary);
+    dit_status st = w.status;
+    if (st == DIT_OK) st = suite_run_resume(cli.operand_count ? cli.operands[0] : NULL, &params, &signals, &summary);
     code = report(&cli, &params, &summary, st);
     suite_signals_restore(&signals);
     cJSON_Delete(params.previews);

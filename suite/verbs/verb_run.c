@@ -1,4 +1,5 @@
 /* ditbench run: one session per workload. */
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "suite/console/cli.h"
 #include "suite/paths.h"
@@ -155,14 +156,14 @@ static void release(run_call *call)
     suite_cli_release(&call->cli);
 }
 
-static void print_json(const run_call *call, dit_status st, int code)
+static int answer(const run_call *call, dit_status st, int code)
 {
-    cJSON *document = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(document, "sessions");
-    for (int i = 0; i < call->count; i++) cJSON_AddItemToArray(list, suite_run_summary_json(&call->summaries[i]));
-    if (st != DIT_OK) cJSON_AddItemToObject(document, "error", suite_cli_error_json());
-    cJSON_AddNumberToObject(document, "exit_code", code);
-    suite_cli_print_json("run", document);
-    cJSON_Delete(document);
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w), *list = dit_json_put_array(&w, document, "sessions");
+    for (int i = 0; i < call->count; i++) suite_run_summary_put(&w, list, &call->summaries[i]);
+    if (st != DIT_OK) suite_cli_put_error(&w, document);
+    dit_json_put_number(&w, document, "exit_code", code);
+    return suite_cli_answer(&w, "run", document, code);
 }
 
 static int report(const run_call *call, dit_status st)
@@ -171,19 +172,17 @@ static int report(const run_call *call, dit_status st)
     const suite_launcher *launcher = NULL;
     if (st == DIT_OK && call->params.launcher) st = suite_launcher_find(call->params.launcher, &launcher);
     if (st == DIT_OK && (call->cli.dry_run || (launcher && !launcher->runs))) {
-        if (call->plan) suite_cli_print_json("run-plan", call->plan);
-        return DIT_EXIT_OK;
+        if (call->plan) st = suite_cli_print_json("run-plan", call->plan);
+        return st == DIT_OK ? DIT_EXIT_OK : suite_cli_fail(&call->cli, st);
     }
-    if (call->cli.json) {
-        print_json(call, st, code);
-        return code;
-    }
+    if (call->cli.json) return answer(call, st, code);
     if (st != DIT_OK) dit_error_print("ditbench");
     return code;
 }
 
 int suite_verb_run(int argc, char **argv)
 {
+    dit_json_writer w = {0};
     run_call call = {.params = {.argc = argc, .argv = argv}};
     int64_t processes = 0, jobs = 0;
     const suite_option options[] = {
@@ -216,11 +215,11 @@ int suite_verb_run(int argc, char **argv)
     call.params.output = call.cli.output;
     call.params.dry_run = call.cli.dry_run;
     call.params.quiet = call.cli.quiet;
-    call.plan = call.cli.json ? cJSON_CreateObject() : NULL;
-    call.params.previews = call.plan ? cJSON_AddArrayToObject(call.plan, "workloads") : NULL;
+    call.plan = call.cli.json ? dit_json_new_object(&w) : NULL;
+    call.params.previews = call.plan ? dit_json_put_array(&w, call.plan, "workloads") : NULL;
     signal(SIGPIPE, SIG_IGN); /* a reader that has gone (head) does not end a session: the journal is the result */
     suite_signals_block(&call.signals);
-    dit_status st = run_all(&call);
+    dit_status st = w.status == DIT_OK ? run_all(&call) : w.status;
     code = report(&call, st);
     suite_signals_restore(&call.signals);
     release(&call);

@@ -1,4 +1,5 @@
 /* ditbench show: a session as a table, or one case in full. */
+#include "base/json_writer.h"
 #include "reports/text.h"
 #include "suite/cases/document.h"
 #include "suite/console/cli.h"
@@ -188,20 +189,19 @@ static void print_case(const suite_history *history, const char *case_prefix)
     }
 }
 
-static void print_json(const suite_session *session, const suite_history *history, const char *case_prefix)
+static dit_status print_json(const suite_session *session, const suite_history *history, const char *case_prefix)
 {
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "path", session->dir);
-    cJSON_AddBoolToObject(document, "complete", history->complete);
-    cJSON_AddItemToObject(document, "session", cJSON_Duplicate(history->session, true));
-    cJSON *results = cJSON_AddArrayToObject(document, "results");
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_string(&w, document, "path", session->dir);
+    dit_json_put_bool(&w, document, "complete", history->complete);
+    dit_json_put_copy(&w, document, "session", history->session);
+    cJSON *results = dit_json_put_array(&w, document, "results");
     for (int i = 0; i < history->result_count; i++) {
         const suite_history_result *result = &history->results[i];
-        if (!result->superseded && matches(result, case_prefix))
-            cJSON_AddItemToArray(results, cJSON_Duplicate(result->document, true));
+        if (!result->superseded && matches(result, case_prefix)) dit_json_put_copy(&w, results, NULL, result->document);
     }
-    suite_cli_print_json("show", document);
-    cJSON_Delete(document);
+    return suite_cli_finish_json(&w, "show", document);
 }
 
 static dit_status show(show_call *call)
@@ -219,7 +219,7 @@ static dit_status show(show_call *call)
     DIT_TRY(suite_history_load(session.journal, &history));
     st = check_prefix(&history, case_prefix);
     if (st == DIT_OK && cli->json)
-        print_json(&session, &history, case_prefix);
+        st = print_json(&session, &history, case_prefix);
     else if (st == DIT_OK && case_prefix)
         print_case(&history, case_prefix);
     else if (st == DIT_OK)

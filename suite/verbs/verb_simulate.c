@@ -1,6 +1,7 @@
 /* ditbench simulate: published numbers as cases for the simulator, and how near it comes. */
 #include "base/clock.h"
 #include "base/expr.h"
+#include "base/json_writer.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/console/cli.h"
@@ -66,34 +67,31 @@ static void print_understood(const suite_point *point, const suite_point_result 
         printf("%s\n", point->cases[0].kase->label);
 }
 
-static dit_status add_cases(cJSON *entry, const suite_point *point)
+static void add_cases(dit_json_writer *w, cJSON *entry, const suite_point *point)
 {
-    cJSON *list = cJSON_AddArrayToObject(entry, "cases");
-    if (!list) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a list of cases");
+    cJSON *list = dit_json_put_array(w, entry, "cases");
     for (int i = 0; i < point->case_count; i++) {
-        cJSON *one = cJSON_CreateObject();
-        if (!one || !cJSON_AddItemToArray(list, one)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-        DIT_TRY(dit_json_add_string(one, "mesh", point->cases[i].mesh));
-        cJSON_AddItemToObject(one, "case", cJSON_Duplicate(point->cases[i].kase->document, true));
+        cJSON *one = dit_json_put_object(w, list, NULL);
+        dit_json_put_string(w, one, "mesh", point->cases[i].mesh);
+        dit_json_put_copy(w, one, "case", point->cases[i].kase->document);
     }
-    return DIT_OK;
 }
 
-static dit_status add_understood(cJSON *list, const suite_point *point, const suite_point_result *result)
+static void add_understood(dit_json_writer *w, cJSON *list, const suite_point *point, const suite_point_result *result)
 {
-    cJSON *entry = cJSON_CreateObject();
-    if (!entry || !cJSON_AddItemToArray(list, entry)) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a point");
-    DIT_TRY(dit_json_add_int(entry, "index", result->index));
-    DIT_TRY(dit_json_add_string(entry, "status", point->skip ? "skipped" : "understood"));
-    DIT_TRY(dit_json_add_string(entry, "label", result->label));
+    cJSON *entry = dit_json_put_object(w, list, NULL);
+    dit_json_put_int(w, entry, "index", result->index);
+    dit_json_put_string(w, entry, "status", point->skip ? "skipped" : "understood");
+    dit_json_put_string(w, entry, "label", result->label);
     if (point->skip) {
-        DIT_TRY(dit_json_add_string(entry, "reason", suite_skip_code(point->skip)));
-        return dit_json_add_string(entry, "detail", result->detail);
+        dit_json_put_string(w, entry, "reason", suite_skip_code(point->skip));
+        dit_json_put_string(w, entry, "detail", result->detail);
+        return;
     }
-    DIT_TRY(dit_json_add_string(entry, "platform", point->platform));
-    DIT_TRY(dit_json_add_string(entry, "profile", point->profile));
-    DIT_TRY(dit_json_add_string(entry, "method", point->method));
-    return add_cases(entry, point);
+    dit_json_put_string(w, entry, "platform", point->platform);
+    dit_json_put_string(w, entry, "profile", point->profile);
+    dit_json_put_string(w, entry, "method", point->method);
+    add_cases(w, entry, point);
 }
 
 static int count_skipped(const simulate_call *call, suite_skip skip)
@@ -124,23 +122,20 @@ static void print_list_end(const simulate_call *call)
 
 static dit_status print_list_json(const simulate_call *call)
 {
-    cJSON *document = cJSON_CreateObject(), *summary, *reasons;
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w), *summary, *reasons;
     int understood = count_skipped(call, SUITE_SKIP_NONE);
-    dit_status st = DIT_OK;
-    cJSON_AddItemReferenceToObject(document, "points", call->entries);
-    summary = cJSON_AddObjectToObject(document, "summary");
-    DIT_KEEP_FIRST(st, dit_json_add_int(summary, "points", call->count));
-    DIT_KEEP_FIRST(st, dit_json_add_int(summary, "understood", understood));
-    DIT_KEEP_FIRST(st, dit_json_add_int(summary, "skipped", call->count - understood));
-    DIT_KEEP_FIRST(st, dit_json_add_int(summary, "unknown_keys", call->published.unknown_keys));
-    reasons = cJSON_AddObjectToObject(summary, "reasons");
+    dit_json_put_reference(&w, document, "points", call->entries);
+    summary = dit_json_put_object(&w, document, "summary");
+    dit_json_put_int(&w, summary, "points", call->count);
+    dit_json_put_int(&w, summary, "understood", understood);
+    dit_json_put_int(&w, summary, "skipped", call->count - understood);
+    dit_json_put_int(&w, summary, "unknown_keys", call->published.unknown_keys);
+    reasons = dit_json_put_object(&w, summary, "reasons");
     for (int skip = SUITE_SKIP_NONE + 1; skip < SUITE_SKIP_COUNT; skip++)
         if (count_skipped(call, (suite_skip)skip))
-            DIT_KEEP_FIRST(st, dit_json_add_int(reasons, suite_skip_code((suite_skip)skip),
-                                                count_skipped(call, (suite_skip)skip)));
-    if (st == DIT_OK) suite_cli_print_json("simulate-list", document);
-    cJSON_Delete(document);
-    return st;
+            dit_json_put_int(&w, reasons, suite_skip_code((suite_skip)skip), count_skipped(call, (suite_skip)skip));
+    return suite_cli_finish_json(&w, "simulate-list", document);
 }
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
@@ -194,22 +189,24 @@ static void print_answer(const simulate_call *call)
 
 static dit_status print_answer_json(const simulate_call *call)
 {
+    dit_json_writer w = {0};
     cJSON *document;
     DIT_TRY(suite_points_json(call->results, call->count, &document));
-    dit_status st = dit_json_add_string(document, "calibration", suite_calibration_path(&call->fitted));
-    if (st == DIT_OK) suite_cli_print_json("simulate", document);
-    cJSON_Delete(document);
-    return st;
+    dit_json_put_string(&w, document, "calibration", suite_calibration_path(&call->fitted));
+    return suite_cli_finish_json(&w, "simulate", document);
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
 static dit_status list_point(simulate_call *call, const suite_point *point, suite_point_result *result)
 {
+    dit_json_writer w = {0};
     DIT_TRY(suite_point_predict(point, NULL, NULL, result));
-    if (call->cli.json) return add_understood(call->entries, point, result);
-    print_understood(point, result);
-    return DIT_OK;
+    if (call->cli.json)
+        add_understood(&w, call->entries, point, result);
+    else
+        print_understood(point, result);
+    return w.status;
 }
 
 static dit_status take_point(simulate_call *call, int index)

@@ -1,4 +1,5 @@
 /* ditbench status: how far a session is, also while it runs. */
+#include "base/json_writer.h"
 #include "suite/console/cli.h"
 #include "suite/console/progress.h"
 #include "suite/console/terminal.h"
@@ -59,26 +60,26 @@ static void print_text(const suite_session *session, const status_facts *facts)
     if (!facts->complete && !facts->running) printf("to go on: ditbench resume %s\n", session->dir);
 }
 
-static void print_json(const suite_session *session, const status_facts *facts)
-{
-    cJSON *document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "session", session->name);
-    cJSON_AddStringToObject(document, "path", session->dir);
-    cJSON_AddStringToObject(document, "state", state_of(facts));
-    cJSON_AddNumberToObject(document, "planned", facts->planned);
-    cJSON_AddNumberToObject(document, "done", facts->done);
-    for (int i = 0; i < DIT_OUTCOME_COUNT; i++)
-        cJSON_AddNumberToObject(document, dit_outcome_name((dit_outcome)i), facts->counts[i]);
-    if (facts->done) cJSON_AddNumberToObject(document, "seconds_left", seconds_left(facts));
-    suite_cli_print_json("status", document);
-    cJSON_Delete(document);
-}
-
 static int exit_code_of(const status_facts *facts)
 {
     int bad = facts->counts[DIT_OUTCOME_FAILED] + facts->counts[DIT_OUTCOME_TIMEOUT] + facts->counts[DIT_OUTCOME_OOM];
     if (facts->counts[DIT_OUTCOME_INVALID]) return DIT_EXIT_VERIFICATION;
     return bad ? DIT_EXIT_CASE : DIT_EXIT_OK;
+}
+
+static int answer(const suite_session *session, const status_facts *facts)
+{
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_string(&w, document, "session", session->name);
+    dit_json_put_string(&w, document, "path", session->dir);
+    dit_json_put_string(&w, document, "state", state_of(facts));
+    dit_json_put_number(&w, document, "planned", facts->planned);
+    dit_json_put_number(&w, document, "done", facts->done);
+    for (int i = 0; i < DIT_OUTCOME_COUNT; i++)
+        dit_json_put_number(&w, document, dit_outcome_name((dit_outcome)i), facts->counts[i]);
+    if (facts->done) dit_json_put_number(&w, document, "seconds_left", seconds_left(facts));
+    return suite_cli_answer(&w, "status", document, exit_code_of(facts));
 }
 
 int suite_verb_status(int argc, char **argv)
@@ -93,8 +94,8 @@ int suite_verb_status(int argc, char **argv)
     if (st == DIT_OK) st = suite_history_load(session.journal, &history);
     if (st == DIT_OK) {
         status_facts facts = count(&history, suite_journal_locked(session.journal));
-        (cli.json ? print_json : print_text)(&session, &facts);
-        code = exit_code_of(&facts);
+        if (!cli.json) print_text(&session, &facts);
+        code = cli.json ? answer(&session, &facts) : exit_code_of(&facts);
     } else {
         code = suite_cli_fail(&cli, st);
     }

@@ -1,4 +1,5 @@
 /* ditbench validate: reads workload files strictly and says what is wrong, where, and what would be right. */
+#include "base/json_writer.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/text.h"
@@ -16,52 +17,54 @@ static void print_ok(const suite_workload *workload, const char *path)
            suite_plural(workload->case_count), workload->dropped_count, workload->merged_count);
 }
 
-static cJSON *file_json(const char *path, dit_status st, const suite_workload *workload)
+static cJSON *file_json(dit_json_writer *w, const char *path, dit_status st, const suite_workload *workload)
 {
-    cJSON *entry = cJSON_CreateObject();
-    cJSON_AddStringToObject(entry, "path", path);
-    cJSON_AddBoolToObject(entry, "valid", st == DIT_OK);
+    cJSON *entry = dit_json_new_object(w);
+    dit_json_put_string(w, entry, "path", path);
+    dit_json_put_bool(w, entry, "valid", st == DIT_OK);
     if (st != DIT_OK) {
-        cJSON_AddItemToObject(entry, "error", suite_cli_error_json());
+        suite_cli_put_error(w, entry);
         return entry;
     }
-    cJSON_AddStringToObject(entry, "name", workload->name);
-    cJSON_AddStringToObject(entry, "parameters", workload->parameters);
-    cJSON_AddNumberToObject(entry, "cases", workload->case_count);
-    cJSON_AddNumberToObject(entry, "dropped", workload->dropped_count);
-    cJSON_AddNumberToObject(entry, "merged", workload->merged_count);
+    dit_json_put_string(w, entry, "name", workload->name);
+    dit_json_put_string(w, entry, "parameters", workload->parameters);
+    dit_json_put_number(w, entry, "cases", workload->case_count);
+    dit_json_put_number(w, entry, "dropped", workload->dropped_count);
+    dit_json_put_number(w, entry, "merged", workload->merged_count);
     return entry;
 }
 
 /* Checks one file; appends to `files` with --json, prints otherwise. */
 static dit_status validate_file(const char *path, const suite_cli *cli, const suite_strings *settings, cJSON *files)
 {
+    dit_json_writer w = {0};
     suite_workload workload;
     dit_status st = suite_workload_load_set(path, settings, &workload);
     if (st == DIT_OK) st = suite_workload_require_cases(&workload);
     if (cli->json)
-        cJSON_AddItemToArray(files, file_json(path, st, &workload));
+        dit_json_put_item(&w, files, NULL, file_json(&w, path, st, &workload));
     else if (st == DIT_OK)
         print_ok(&workload, path);
     else
         dit_error_print("ditbench");
     suite_workload_release(&workload);
-    return st;
+    return st == DIT_OK ? w.status : st;
 }
 
 /* The first bad file decides the exit code, and is the document's "error". */
 static int validate_all(const suite_cli *cli, const suite_strings *settings)
 {
-    cJSON *document = cJSON_CreateObject();
-    cJSON *files = cJSON_AddArrayToObject(document, "files");
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    cJSON *files = dit_json_put_array(&w, document, "files");
     int code = DIT_EXIT_OK;
     for (int i = 0; i < cli->operand_count; i++) {
         dit_status st = validate_file(cli->operands[i], cli, settings, files);
         if (code != DIT_EXIT_OK || st == DIT_OK) continue;
         code = dit_status_exit_code(st);
-        cJSON_AddItemToObject(document, "error", suite_cli_error_json());
+        suite_cli_put_error(&w, document);
     }
-    if (cli->json) suite_cli_print_json("validate", document);
+    if (cli->json) return suite_cli_answer(&w, "validate", document, code);
     cJSON_Delete(document);
     return code;
 }
