@@ -1,4 +1,4 @@
-/* Parameter: everything that `defaults`, `axes` and `zip` of a workload may set, in one list.
+/* Parameter: lists everything that `defaults`, `axes` and `zip` of a workload may set. This is the one list.
  *
  * To add one: a row here, its use in the programs that read it (suite/workload/programs/), and a line in
  * workloads/schema/workload.schema.json.

@@ -148,14 +148,14 @@ static dit_status read_axis(suite_workload *workload, const char *pointer, const
     int length = cJSON_GetArraySize(array);
     if (!length) return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "axis %s has no values", array->string);
     if (length > SUITE_MAX_CELLS)
-        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD,
-                             "axis %s has %d values, more than %d cells are not expanded", array->string, length,
-                             SUITE_MAX_CELLS);
+        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD, "axis %s has %d values; a workload has at most %d cells",
+                             array->string, length, SUITE_MAX_CELLS);
     if (matrix->varies[parameter])
         return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD, "%s is an axis already", array->string);
     if (dimension->axis_count && dimension->length != length)
-        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD, "zip ties %s with %d values to %s with %d", array->string,
-                             length, suite_parameter_key(dimension->parameters[0]), dimension->length);
+        return dit_json_fail(doc, pointer, DIT_ERR_WORKLOAD,
+                             "zip ties %s with %d values to %s with %d values; tied axes must be equally long",
+                             array->string, length, suite_parameter_key(dimension->parameters[0]), dimension->length);
     matrix->varies[parameter] = matrix->declared[parameter] = true;
     const cJSON **values = calloc((size_t)length, sizeof *values);
     if (!values) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for an axis");
@@ -201,7 +201,8 @@ static dit_status read_zip(suite_workload *workload)
     for (const cJSON *group = zip ? zip->child : NULL; group; group = group->next, index++) {
         snprintf(group_at, sizeof group_at, "/zip/%d", index);
         if (!cJSON_IsObject(group))
-            return dit_json_fail(doc, group_at, DIT_ERR_JSON_TYPE, "zip holds objects of axes that move together");
+            return dit_json_fail(doc, group_at, DIT_ERR_JSON_TYPE,
+                                 "zip is a list of objects, and each holds axes that move together");
         DIT_TRY(suite_only_keys(doc, group, group_at, suite_parameter_keys()));
         if (!group->child || !group->child->next)
             return dit_error_hint(dit_json_fail(doc, group_at, DIT_ERR_WORKLOAD, "a zip ties two axes or more"),
@@ -223,7 +224,7 @@ static dit_status count_cells(suite_workload *workload)
         matrix->cell_count *= matrix->dimensions[d].length;
         if (matrix->cell_count <= SUITE_MAX_CELLS) continue;
         return dit_error_hint(dit_json_fail(&workload->source, "/axes", DIT_ERR_WORKLOAD,
-                                            "the axes multiply to more than %d cells", SUITE_MAX_CELLS),
+                                            "the product of the axes is more than %d cells", SUITE_MAX_CELLS),
                               "tie axes with \"zip\", or split the workload; exclude only acts after the product");
     }
     return DIT_OK;

@@ -5,8 +5,8 @@
 
 #include "suite/workload/workload.h"
 
-/* `workload->source` is parsed and `workload->matrix` knows the program and the scope. Errors: DIT_ERR_JSON_*,
- * DIT_ERR_NOT_FOUND at the value, DIT_ERR_WORKLOAD for a product of too many cells. */
+/* Call it when `workload->source` is parsed and `workload->matrix` knows the program and the scope. Errors:
+ * DIT_ERR_JSON_*, DIT_ERR_NOT_FOUND at the value, DIT_ERR_WORKLOAD for a product of too many cells. */
 dit_status suite_axes_read(suite_workload *workload);
 
 #endif

@@ -1,4 +1,4 @@
-/* Case: the documents made of one resolved cell of the matrix. Private to expansion, save
+/* Case: makes the documents of one resolved cell of the matrix. Private to expansion, except for
  * suite_workload_trace. */
 #ifndef DIT_SUITE_WORKLOAD_CASE_H
 #define DIT_SUITE_WORKLOAD_CASE_H
@@ -6,12 +6,12 @@
 #include "suite/workload/matrix.h"
 #include "suite/workload/workload.h"
 
-/* What is computed: the case document (results/schema/README.md) but for the members of suite_case_placement. Configs
- * are references into the matrix. */
+/* Makes the part of the case document (results/schema/case.md) that says what is computed; suite_case_placement adds
+ * the rest. Configs are references into the matrix. */
 dit_status suite_case_document(const suite_workload *workload, const suite_cell *cell, cJSON **out);
-/* Adds how and where it is computed, and how often; the mesh of a cell is settled by now. */
+/* Adds how, where and how often it is computed; the mesh of the cell must be known. */
 dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document);
-/* The flat tags of a cell whose facts are known. */
+/* Makes the flat tags of a cell whose facts are known. */
 dit_status suite_case_tags(const suite_cell *cell, cJSON **out);
 /* Fills label, ids, world size and predictions of a case that has its document and tags. */
 dit_status suite_case_finish(const suite_workload *workload, const suite_cell *cell, suite_case *out);

@@ -1,4 +1,4 @@
-/* Load: a workload from its file, checked strictly, with its cases expanded. */
+/* Load: reads a workload from its file, checks it strictly, and expands its cases. */
 #ifndef DIT_SUITE_WORKLOAD_LOAD_H
 #define DIT_SUITE_WORKLOAD_LOAD_H
 
@@ -10,9 +10,10 @@
  * Errors: DIT_ERR_NOT_FOUND, DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_WORKLOAD, DIT_ERR_EXPRESSION with PATH:LINE:COLUMN.
  */
 dit_status suite_workload_load(const char *path, suite_workload *out);
-/* The same with values of the command line laid over the file (suite/workload/settings.h); the hash is that of what results. */
+/* Loads a workload with values of the command line laid over its file (suite/workload/settings.h). The hash covers the
+ * result. */
 dit_status suite_workload_load_set(const char *path, const suite_strings *settings, suite_workload *out);
-/* The same for a text in memory; `path` is only its name in messages. */
+/* Loads a workload from a text in memory; messages call it `path`. */
 dit_status suite_workload_parse(const char *text, size_t length, const char *path, suite_workload *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Matrix: what a workload file declares, checked but not yet multiplied out, and a cell of it. Private to suite/workload. */
+/* Matrix: holds what a workload file declares, checked but not yet multiplied out, and one cell of it. Private to
+ * suite/workload. */
 #ifndef DIT_SUITE_WORKLOAD_MATRIX_H
 #define DIT_SUITE_WORKLOAD_MATRIX_H
 
@@ -13,14 +14,14 @@
 #define SUITE_MAX_CELLS 100000 /* the fuzzer is built with fewer: what is large is slow, and teaches it nothing */
 #endif
 
-/* One factor of the product: an axis, or several tied by zip. All values are arrays of `length`. */
+/* One factor of the product: an axis, or several axes tied by zip. All values are arrays of `length`. */
 typedef struct {
     int length, axis_count;
     suite_parameter parameters[SUITE_PARAMETER_COUNT];
     const cJSON **values[SUITE_PARAMETER_COUNT]; /* [axis][length], owned */
 } suite_dimension;
 
-/* A data file behind a value of the workload; found again by the value's address. */
+/* A data file that a value of the workload names; it is found again by the value's address. */
 typedef struct {
     const cJSON *value;
     suite_model model;
@@ -59,7 +60,7 @@ typedef struct suite_matrix {
 
 void suite_matrix_free(suite_matrix *matrix);
 
-/* A cell with everything looked up and nothing judged. Pointers lie in the matrix. */
+/* A cell in which all names are looked up and nothing is judged. Pointers lie in the matrix. */
 typedef struct {
     const cJSON *values[SUITE_PARAMETER_COUNT]; /* NULL: the model's own default */
     const struct suite_program *program;

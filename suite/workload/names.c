@@ -110,7 +110,7 @@ static dit_status check_value(void *context, const char *tag, const dit_value *v
         return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "%s is a number, '%.100s' is a text", tag, value->string),
                               "numbers stand without quotes");
     if (!text && !values.numbers)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "%s is a text, this is not", tag),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "%s is a text, but it is compared with something else", tag),
                               "texts stand in quotes, such as '%s'", values.words[0]);
     if (!text || holds(values.words, value->string)) return DIT_OK;
     if (workload->settings) return DIT_OK; /* --set may have taken away the cases that a plot or a claim is about */

@@ -1,7 +1,7 @@
-/* Workload: a declared matrix, parsed strictly and expanded into fully resolved cases.
+/* Workload: holds a declared matrix, parsed strictly and expanded into fully resolved cases.
  *
- * Expansion is pure: the same file, data files and seed give the same cases, ids and order. Every dropped cell keeps
- * its reason. Nothing is run here.
+ * Expansion is pure: equal files, data files and seeds give equal cases, ids and order. Every dropped cell keeps its
+ * reason. Nothing is run here.
  */
 #ifndef DIT_SUITE_WORKLOAD_WORKLOAD_H
 #define DIT_SUITE_WORKLOAD_WORKLOAD_H
@@ -11,7 +11,7 @@
 
 enum { SUITE_POINTER = 512 }; /* bytes of a buffer for a JSON pointer */
 
-/* One fully resolved case (results/schema/README.md, "Case"). */
+/* One fully resolved case (results/schema/case.md). */
 typedef struct {
     char case_id[DIT_HASH_HEX];
     char reference_id[DIT_HASH_HEX]; /* equal for cases that must give the same image (case without parallel, attention,
@@ -55,18 +55,18 @@ typedef struct {
     struct suite_matrix *matrix; /* axes, models and platforms; case documents share the models' configs with it */
 } suite_workload;
 
-/* release takes a zeroed one. */
+/* release accepts a zeroed workload. */
 void suite_workload_release(suite_workload *workload);
-/* Errors: DIT_ERR_WORKLOAD when every cell was dropped, with the reasons counted. */
+/* Checks that a case is left. Errors: DIT_ERR_WORKLOAD when every cell was dropped, with the reasons counted. */
 dit_status suite_workload_require_cases(const suite_workload *workload);
-/* The digest of all members of a workload that decide which cases there are and how they run: not of its names and texts,
- * figures, claims and published numbers.
+/* Computes the digest of all members of a workload that decide which cases there are and how they run. It leaves out
+ * names and texts, figures, claims and published numbers.
  *
  * A note of a claim ("because") tells what came out with the file's own parameters, and with others it may be wrong. So
  * the file names in "notes_for" the digest of the parameters that its notes were written for, the journal keeps both
  * digests, and reports show the notes only where they are equal. Errors: DIT_ERR_MEMORY. */
 dit_status suite_workload_parameters(const cJSON *workload, char out[DIT_HASH_HEX]);
-/* A string that can name a file: letters, digits, '.', '_' and '-', at most 100. Errors: DIT_ERR_JSON_*. */
+/* Checks that a string can name a file: letters, digits, '.', '_' and '-', at most 100. Errors: DIT_ERR_JSON_*. */
 dit_status suite_require_identifier(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                     const char **out);
 
