@@ -220,7 +220,7 @@ dit_status report_index_write(const report_sessions *sessions, char path[REPORT_
 {
     dit_buffer html = {0};
     int length = snprintf(path, REPORT_PATH, "%.4000s/index.html", sessions->root);
-    if (length >= REPORT_PATH) return DIT_FAIL(DIT_ERR_IO, "the path of the index is too long");
+    if (length >= REPORT_PATH) return DIT_FAIL(DIT_ERR_IO, "the path of the index page is too long");
     put_page(sessions, &html);
     const dit_file_piece piece = {html.data, html.used};
     dit_status st = html.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for %s", path) : dit_file_write(path, &piece, 1);

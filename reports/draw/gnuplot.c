@@ -58,7 +58,7 @@ static int run(const char *program, const char *folder, char *const *arguments, 
 
 dit_status gnuplot_missing(const char *program)
 {
-    return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s cannot be started: figures are drawn with it", program),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "%s cannot be started, and it draws the figures", program),
                           "apt-get install gnuplot-nox");
 }
 

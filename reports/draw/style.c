@@ -35,7 +35,7 @@ dit_status report_length_parse(const char *text, double *out)
         double points = number * units[i].points;
         if (strcmp(end, units[i].unit) == 0 && points > 0 && points <= most) return *out = points, DIT_OK;
     }
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "'%.40s' is not a length up to 100 inches", text),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "'%.40s' is not a length of at most 100 inches", text),
                           "3.3in, 84mm, 8.4cm or 240pt");
 }
 
@@ -52,7 +52,7 @@ static dit_status fail_format(const char *name, size_t length)
 {
     char all[64];
     dit_words_join(format_names, all, sizeof all);
-    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "no format '%.*s' of figures", (int)length, name),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "there is no figure format '%.*s'", (int)length, name),
                           "formats: %s; several as pdf,png", all);
 }
 

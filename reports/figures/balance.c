@@ -21,7 +21,7 @@ const report_figure_kind report_figure_balance = {
     .unit = REPORT_UNIT_RELATIVE,
     .y_label = "share of the busiest ranks' time",
     .marker = "time held up by messages, measured",
-    .reading = "Bars: flops that fit while every hop waits for its busiest rank, less those done; counted, not timed. "
-               "The marker is a clock's, and of ranks with cores of their own.",
+    .reading = "Bars: flops that would fit while every hop waits for its busiest rank, less the flops that are done; "
+               "counted, not timed. The marker is measured by a clock, on ranks with cores of their own.",
     .measure = measure_balance,
 };

@@ -18,7 +18,7 @@ const report_figure_kind report_figure_error = {
     .drawing = REPORT_DRAW_ERROR,
     .unit = REPORT_UNIT_RELATIVE,
     .y_label = "relative L2 to one rank",
-    .reading = "Below the dashed line, 1e-5, are results that differ by the order of sums alone; a distance of zero "
-               "is drawn at 1e-9.",
+    .reading =
+        "Results below the dashed line (1e-5) differ by the order of sums only. A distance of zero is drawn at 1e-9.",
     .measure = measure_error,
 };

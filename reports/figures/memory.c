@@ -27,9 +27,8 @@ const report_figure_kind report_figure_memory = {
     .y_label = "peak per rank",
     .parts = memory_parts,
     .marker = "resident set of the process",
-    .reading =
-        "Bars: peak of each class, maximum over ranks; decoding: what the VAE takes beyond them. The marker adds "
-        "code, libraries and MPI.",
+    .reading = "Bars: peak of each class, maximum over ranks; decoding is what the VAE needs in addition. The marker "
+               "adds code, libraries and MPI.",
     .takes_published = true,
     .published = REPORT_TOTAL_BYTES,
     .measure = measure_memory,

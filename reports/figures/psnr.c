@@ -18,7 +18,7 @@ const report_figure_kind report_figure_psnr = {
     .drawing = REPORT_DRAW_ERROR,
     .unit = REPORT_UNIT_DECIBEL,
     .y_label = "PSNR of the latents",
-    .reading = "20 log10 of the exact latents' range over the root mean square of the difference; above 100 dB only "
+    .reading = "20 log10 of the exact latents' range over the root mean square of the difference. Above 100 dB only "
                "the order of sums differs.",
     .measure = measure_psnr,
 };

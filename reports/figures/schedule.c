@@ -14,7 +14,7 @@ static void measure_schedule(const report_case *kase, report_bar *out)
         return;
     }
     if (!trace->path) {
-        snprintf(out->reason, sizeof out->reason, "it left no trace: ditbench run --trace");
+        snprintf(out->reason, sizeof out->reason, "the case left no trace: use ditbench run --trace");
         return;
     }
     out->n = 1;
@@ -34,7 +34,7 @@ const report_figure_kind report_figure_schedule = {
     .unit = REPORT_UNIT_SECONDS,
     .y_label = "",
     .parts = schedule_parts,
-    .reading = "One traced iteration, which is no sample. A box is what a rank computes for one patch of one step, and "
-               "has the number of its step; the CSV has means over ranks.",
+    .reading = "One traced iteration, which is no sample. A box shows what a rank computes for one patch of one step, "
+               "and bears the number of the step. The CSV has means over ranks.",
     .measure = measure_schedule,
 };

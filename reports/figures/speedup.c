@@ -16,8 +16,8 @@ const report_figure_kind report_figure_speedup = {
     .drawing = REPORT_DRAW_LINES,
     .unit = REPORT_UNIT_FACTOR,
     .y_label = "speedup",
-    .reading = "Latency of one device over latency, each over the one-device number of its own evidence and source; "
-               "dashed: as many times faster as there are devices.",
+    .reading = "The latency of one device, of the same evidence and source, divided by the latency. Dashed: as many "
+               "times faster as there are devices.",
     .on_request = true,
     .takes_published = true,
     .published = REPORT_SPEEDUP,

@@ -9,7 +9,7 @@ static void measure_timeline(const report_case *kase, report_bar *out)
 {
     const report_trace *trace = &kase->trace;
     if (!trace->path) {
-        snprintf(out->reason, sizeof out->reason, "it left no trace: ditbench run --trace");
+        snprintf(out->reason, sizeof out->reason, "the case left no trace: use ditbench run --trace");
         return;
     }
     out->n = 1;
@@ -31,9 +31,8 @@ const report_figure_kind report_figure_timeline = {
     .unit = REPORT_UNIT_SECONDS,
     .y_label = "",
     .parts = timeline_parts,
-    .reading = "One traced iteration, which is no sample. Of each rank, the wide lane is its own thread and the narrow "
-               "one what "
-               "is being sent or received; a place has the colour of what took most of its time. The CSV has means "
-               "over ranks.",
+    .reading =
+        "One traced iteration, which is no sample. Each rank has a wide lane for its own thread and a narrow one for "
+        "what is sent or received. The colour shows what took most of the time there. The CSV has means over ranks.",
     .measure = measure_timeline,
 };

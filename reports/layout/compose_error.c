@@ -151,7 +151,7 @@ static void name_series(const report_composition *c, int series, char out[ERROR_
 
 static void set_up_canvas(report_composition *c, report_canvas *canvas, char (*names)[ERROR_NAME])
 {
-    const canvas_entry allowed = {.name = "allowed of exact methods: 1e-5", .colour = "#888888", .glyph = CANVAS_LINE};
+    const canvas_entry allowed = {.name = "limit for exact methods: 1e-5", .colour = "#888888", .glyph = CANVAS_LINE};
     *canvas = (report_canvas){.script = &c->files->script,
                               .id = c->id,
                               .style = c->style,

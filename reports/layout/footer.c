@@ -12,7 +12,7 @@ const char *report_whiskers(const report_grid *grid, const report_figure_kind *k
         *(cell->bar.low_n ? &few : &some) = true;
     }
     if (some && few)
-        return "interval of the median (order statistics, at least 95 %); of fewer than 6 processes the range";
+        return "interval of the median (order statistics, at least 95 %); range where there are fewer than 6 processes";
     if (some) return "interval of the median (order statistics, at least 95 %)";
     return few ? "range of the processes" : NULL;
 }

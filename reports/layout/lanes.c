@@ -92,10 +92,11 @@ dit_status lanes_compose(report_composition *c, lanes_draw draw)
     dit_buffer footer = {0};
     int cell = 0;
     while (cell < c->grid->count && c->grid->cells[cell].bar.n == 0) cell++;
-    if (cell == c->grid->count) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no case left a trace: ditbench run --trace");
+    if (cell == c->grid->count) return DIT_FAIL(DIT_ERR_NOT_FOUND, "no case left a trace: use ditbench run --trace");
     const report_case *kase = c->grid->cells[cell].kase;
     if (access(kase->trace.path, F_OK) != 0) /* records travel without their traces */
-        return DIT_FAIL(DIT_ERR_NOT_FOUND, "%.400s is not there: the session's folder holds it where it ran",
+        return DIT_FAIL(DIT_ERR_NOT_FOUND,
+                        "%.400s is not there: it lies in the session's folder on the machine that ran the session",
                         kase->trace.path);
     DIT_TRY(timeline_read(kase->trace.path, kase->trace.digest, &t));
     write_footer(c, kase, &t, &footer);

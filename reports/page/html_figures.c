@@ -101,7 +101,7 @@ static void put_figure(const report_page *page, const report_drawing_result *fig
     if (figure->kind) put_reading(figure, out);
     html_put_figure_agreement(&figure->grid, out);
     if (figure->grid.left_out) {
-        dit_buffer_printf(out, "<p>A picture holds so many cases: %d further case%s not drawn.</p>\n",
+        dit_buffer_printf(out, "<p>A picture holds a limited number of cases: %d further case%s not drawn.</p>\n",
                           figure->grid.left_out, figure->grid.left_out == 1 ? " is" : "s are");
     }
     put_gaps(&figure->grid, out);
@@ -126,5 +126,5 @@ void html_put_figures(const report_page *page, dit_buffer *out)
     for (int i = 0; i < page->figure_count; i++) {
         if (!page->figures[i].left_out) put_figure(page, &page->figures[i], out);
     }
-    if (html_count_figures(page) == 0) put(out, "<p>There is none: no case has numbers to draw.</p>\n");
+    if (html_count_figures(page) == 0) put(out, "<p>There is no figure, because no case has numbers to draw.</p>\n");
 }

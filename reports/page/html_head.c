@@ -193,7 +193,7 @@ static void put_fastest(const report_page *page, dit_buffer *out)
     put(out, ".");
     bool low_n = false;
     for (int i = 0; i < groups; i++) low_n = low_n || fastest[i]->metric[REPORT_LATENCY].low_n;
-    if (low_n) put(out, " With fewer than 6 processes a case these times are an indication, no verdict.");
+    if (low_n) put(out, " With fewer than 6 processes a case, these times are an indication and no verdict.");
 }
 
 static void put_count(const char *word, int count, bool *any, dit_buffer *out)
@@ -275,7 +275,7 @@ static void put_tiles(const report_page *page, const report_agreement *agreement
 
 static const char *state_of(const report_table *table)
 {
-    if (table->torn) return "not complete: the last line of the journal was cut, the lines before it count";
+    if (table->torn) return "not complete: the last line of the journal was cut; the lines before it count";
     if (table->complete) return "complete";
     return table->end_reason[0] ? "not complete: it ended early" : "not complete: it still runs, or was killed";
 }

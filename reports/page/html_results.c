@@ -200,7 +200,7 @@ void html_put_failures(const report_page *page, dit_buffer *out)
     static const html_column columns[] = {
         {"case", false, false}, {"status", false, false}, {"processes", true, false}, {"error", false, true}};
     html_table table = {.out = out, .columns = columns, .count = 4};
-    html_table_open(&table, "Cases of which a process did not end ok.");
+    html_table_open(&table, "Cases with a process that did not end ok.");
     for (int i = 0; i < page->table->case_count; i++) {
         if (page->table->cases[i].status != DIT_OUTCOME_OK) put_failure(&table, &page->table->cases[i]);
     }

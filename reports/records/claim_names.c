@@ -135,7 +135,7 @@ static dit_status check_metric(const dit_expr_argument *argument)
     int count = 0;
     bool text = !argument->name && argument->value.kind == DIT_VALUE_STRING;
     if (!text)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "the first argument is a metric in quotes"),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "write a metric in quotes as the first argument"),
                               "as in median('latency_s', method='ring')");
     if (report_metric_from_name(argument->value.string, &metric)) return DIT_OK;
     add_metrics(words, &count);
@@ -147,12 +147,12 @@ static dit_status check_selection(const name_check *check, const dit_expr_argume
 {
     const name_check single = {check->names, true, check->open || counts};
     if (!argument->name)
-        return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "only the first argument goes without a name"),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "only the first argument has no name"),
                               "write TAG=VALUE or where='...'");
     if (strcmp(argument->name, "where") == 0) {
         if (argument->value.kind == DIT_VALUE_STRING)
             return report_filter_names_check(argument->value.string, check->names, true, single.open);
-        return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "where takes an expression in quotes"),
+        return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "write an expression in quotes after where="),
                               "as in where='world_size > 1'");
     }
     DIT_TRY(check_name((void *)(uintptr_t)&single, argument->name));
@@ -163,7 +163,7 @@ static dit_status check_test(const name_check *check, const dit_expr_argument *a
 {
     if (!argument->name && argument->value.kind == DIT_VALUE_STRING)
         return report_filter_names_check(argument->value.string, check->names, true, check->open);
-    return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "the first argument is an expression in quotes"),
+    return dit_error_hint(DIT_FAIL(DIT_ERR_EXPRESSION, "write an expression in quotes as the first argument"),
                           "as in all('rel_l2 < 1e-5')");
 }
 

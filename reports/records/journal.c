@@ -245,7 +245,7 @@ static dit_status check_evidence(const dit_json *doc, const cJSON *record, const
     DIT_TRY(dit_json_optional_object(doc, record, "/record", "simulation", &simulation));
     if (strcmp(evidence, kase->evidence) != 0) {
         return dit_json_fail(doc, "/record/evidence", DIT_ERR_JSON_VALUE,
-                             "the record says \"%.60s\", the platform of its case makes it %s", evidence,
+                             "the record says \"%.60s\", but the platform of its case makes it %s", evidence,
                              kase->evidence);
     }
     if (!simulation || report_case_is_simulated(kase)) return DIT_OK;
@@ -397,7 +397,7 @@ static dit_status read_published(const dit_json *doc, report_table *table)
     dit_status st = report_published_read(doc, &point);
     while (at < table->published_count && strcmp(table->published[at].kase.case_id, point.kase.case_id) != 0) at++;
     if (st == DIT_OK && at == RECORDS_PUBLISHED) {
-        st = dit_json_fail(doc, "", DIT_ERR_JSON_VALUE, "more than %d published points", RECORDS_PUBLISHED);
+        st = dit_json_fail(doc, "", DIT_ERR_JSON_VALUE, "there are more than %d published points", RECORDS_PUBLISHED);
     }
     if (st == DIT_OK && at == table->published_count) {
         st = grow((void **)&table->published, at, &table->published_capacity, sizeof *table->published);
@@ -422,8 +422,8 @@ static dit_status read_line(dit_json *doc, report_table *table)
     if (is_session && !table->session.root) {
         DIT_TRY(dit_json_require_string(doc, doc->root, "", "schema", &schema));
         if (strcmp(schema, records_schema) != 0) {
-            return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema is \"%.60s\", this reads %s", schema,
-                                 records_schema);
+            return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE,
+                                 "the schema is \"%.60s\", but this program reads %s", schema, records_schema);
         }
         table->session = *doc;
         *doc = (dit_json){0};

@@ -20,13 +20,13 @@
     X(STEP, "step_s", SECONDS, LOWER, CLOCK, false, NULL, 0, \
       "one denoising step, slowest rank") \
     X(COMPUTE, "compute_s", SECONDS, LOWER, CLOCK, false, "time_split/compute_ns", 1e-9, \
-      "computing, on the critical rank") \
+      "time spent computing, on the critical rank") \
     X(EXPOSED_COMMUNICATION, "exposed_communication_s", SECONDS, LOWER, CLOCK, false, "time_split/exposed_communication_ns", 1e-9, \
-      "waiting for messages with nothing to compute") \
+      "time spent waiting for messages with nothing to compute") \
     X(OTHER, "other_s", SECONDS, LOWER, CLOCK, false, "time_split/other_ns", 1e-9, \
-      "neither computing nor waiting") \
+      "time spent neither computing nor waiting") \
     X(COMMUNICATION_BYTES, "communication_bytes", BYTES, LOWER, EXACTLY, false, NULL, 0, \
-      "sent in one iteration by the rank that sends most") \
+      "bytes that the rank that sends most sends in one iteration") \
     X(COMMUNICATION_MESSAGES, "communication_messages", COUNT, LOWER, EXACTLY, false, NULL, 0, \
       "its messages") \
     X(PREDICTED_BYTES, "predicted_bytes", BYTES, NEITHER, EXACTLY, false, NULL, 0, \
@@ -44,13 +44,13 @@
     X(RSS_BYTES, "rss_bytes", BYTES, LOWER, LOOSELY, false, "memory/rss_bytes", 1, \
       "resident set of the process") \
     X(DEVICE_RESERVED_BYTES, "device_reserved_bytes", BYTES, LOWER, NEARLY, false, "memory/device_reserved_bytes", 1, \
-      "memory got from a device") \
+      "memory taken from a device") \
     X(DEVICE_UNPLANNED_BLOCKS, "device_unplanned_blocks", COUNT, LOWER, EXACTLY, false, "memory/device_unplanned_blocks", 1, \
-      "pieces of it that no plan foresaw") \
+      "blocks of it that were not planned") \
     X(REL_L2, "rel_l2", RELATIVE, LOWER, LOOSELY, false, "validation/rel_l2", 1, \
       "distance of the latents to one rank's") \
     X(PSNR, "psnr_db", DECIBEL, HIGHER, LOOSELY, false, "validation/psnr_db", 1, \
-      "of the latents against one rank's") \
+      "signal-to-noise ratio of the latents to one rank's") \
     X(ORACLE_REL_L2, "oracle_rel_l2", RELATIVE, LOWER, LOOSELY, false, "validation/oracle_rel_l2", 1, \
       "distance of an approximate method to its oracle") \
     X(FLOPS, "flops", FLOP, NEITHER, EXACTLY, false, "flops/total", 1, \
@@ -58,9 +58,9 @@
     X(GFLOP_PER_S, "gflop_per_s", GFLOP_PER_S, HIGHER, CLOCK, false, NULL, 0, \
       "flops over latency_s") \
     X(IMAGES_PER_HOUR, "images_per_hour", PER_HOUR, HIGHER, CLOCK, false, NULL, 0, \
-      "num_images over latency_s") \
+      "images in an hour: num_images over latency_s") \
     X(SPEEDUP, "speedup", FACTOR, HIGHER, CLOCK, false, NULL, 0, \
-      "ratio of median latencies, one rank over this") \
+      "median latency of one rank over that of the case") \
     X(EFFICIENCY, "efficiency", FACTOR, HIGHER, CLOCK, false, NULL, 0, \
       "speedup over ranks") \
     X(OPERATOR_REL_L2, "operator_rel_l2", RELATIVE, LOWER, LOOSELY, false, "operator_check/rel_l2", 1, \
@@ -68,13 +68,13 @@
     X(ATTENTION_FLOPS, "attention_flops", FLOP, NEITHER, EXACTLY, false, "balance/attention_flops", 1, \
       "operations of one layer's attention, all ranks") \
     X(FLOPS_MAX_OVER_MEAN, "flops_max_over_mean", FACTOR, LOWER, EXACTLY, false, "balance/flops_max_over_mean", 1, \
-      "work of the busiest rank over the mean") \
+      "work of the busiest rank over the mean of all ranks") \
     X(IDLE_SHARE, "idle_share", RELATIVE, LOWER, EXACTLY, false, "balance/idle_share", 1, \
-      "of the work that fits while every hop waits for its busiest rank, what is not done") \
+      "share of the work that would fit while every hop waits for its busiest rank, and is not done") \
     X(IDLE_SLOT_SHARE, "idle_slot_share", RELATIVE, LOWER, EXACTLY, false, "balance/idle_slot_share", 1, \
-      "hops of ranks with nothing to compute, of all") \
+      "share of all hops of ranks in which there is nothing to compute") \
     X(WAITING_SHARE, "waiting_share", RELATIVE, LOWER, CLOCK, false, "balance/waiting_share", 1, \
-      "time held up by messages over time, all ranks") \
+      "share of the time that messages hold up, over all ranks") \
     X(TEXT_ENCODER, "text_encoder_s", SECONDS, LOWER, CLOCK, false, "simulation/text_encoder_ns", 1e-9, \
       "text encoders") \
     X(DENOISE, "denoise_s", SECONDS, LOWER, CLOCK, false, "simulation/denoise_ns", 1e-9, \

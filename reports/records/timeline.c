@@ -80,7 +80,7 @@ static dit_status take_event(event_reader *r, timeline *t, bool *open)
     DIT_TRY(read_event(r));
     if (strcmp(r->kind, "e") == 0) {
         if (!*open || t->spans[t->count - 1].rank != r->rank || r->ts * 1e-6 < t->spans[t->count - 1].begin)
-            return dit_json_fail(r->doc, r->pointer, DIT_ERR_JSON_VALUE, "this transfer ends, and did not begin");
+            return dit_json_fail(r->doc, r->pointer, DIT_ERR_JSON_VALUE, "this transfer ends, but it did not begin");
         t->spans[t->count - 1].end = r->ts * 1e-6;
         widen(t, &t->spans[t->count - 1]);
         *open = false;
@@ -124,7 +124,7 @@ static dit_status check_digest(const char *path, const char *text, size_t length
     dit_hash(text, length, hash);
     if (strncmp(digest, "xxh3:", 5) == 0 && strcmp(digest + 5, hash) == 0) return DIT_OK;
     return dit_error_hint(
-        DIT_FAIL(DIT_ERR_INTEGRITY, "%.400s: its digest is xxh3:%s, the record says %.40s", path, hash, digest),
+        DIT_FAIL(DIT_ERR_INTEGRITY, "%.400s: its digest is xxh3:%s, but the record says %.40s", path, hash, digest),
         "the file is not the one that the case wrote: run the case again");
 }
 
