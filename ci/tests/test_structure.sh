@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ci/structure.sh passes the tree, and finds an arrow that points up, a circle of modules, a circle of rooms and a
-# crowded room. Speaks TAP.
+# crowded room and an unchecked addition to a document. Speaks TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 # shellcheck source=ci/tap.sh
@@ -66,4 +66,13 @@ finds "rooms include each other in a circle" "a circle of rooms without one of m
 fresh
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do source_file "suite/run/part$i.c"; done
 finds "suite/run/ has 13 sources" "a crowded room"
+
+fresh
+source_file base/json_writer.c
+echo 'cJSON_AddNullToObject(object, key);' >>"$scratch/tree/base/json_writer.c"
+"$checker" "$scratch/tree"
+report $? "the writer itself adds to documents"
+source_file suite/run/lines.c
+echo 'cJSON_AddNullToObject(object, key);' >>"$scratch/tree/suite/run/lines.c"
+finds "suite/run/lines.c:1 calls cJSON_AddNullToObject" "an addition to a document that goes past the writer"
 tap_end
