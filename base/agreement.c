@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-double dit_agreement_error(const dit_agreement_point *point)
+/* predicted / printed - 1. */
+static double dit_agreement_error(const dit_agreement_point *point)
 {
     return point->predicted / point->printed - 1;
 }

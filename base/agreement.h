@@ -42,7 +42,5 @@ typedef struct {
  * method twice, is not judged; equal predictions are no order. Errors: DIT_ERR_MEMORY. */
 dit_status dit_agreement_judge(const dit_agreement_point *points, int count, dit_agreement_part part,
                                dit_agreement *out);
-/* predicted / printed - 1. */
-double dit_agreement_error(const dit_agreement_point *point);
 
 #endif

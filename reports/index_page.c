@@ -5,20 +5,15 @@
 #include "reports/sessions.h"
 
 #include "base/file.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static double number_at(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
 static int count_at(const cJSON *object, const char *key)
 {
-    return (int)number_at(object, key);
+    return (int)dit_json_number_or(object, key, 0);
 }
 
 /* ---- the head ---------------------------------------------------------------------------------------------------- */
@@ -29,7 +24,7 @@ typedef struct {
 
 static void count_session(const report_session *session, index_counts *counts)
 {
-    const cJSON *claims = cJSON_GetObjectItemCaseSensitive(session->facts.root, "claims");
+    const cJSON *claims = dit_json_member(session->facts.root, "claims");
     const char *evidence = report_session_fact(session, "evidence");
     counts->without_page += session->head.root && !session->facts.root;
     counts->measured += strstr(evidence, "measured") != NULL;
@@ -100,10 +95,10 @@ static void put_title(const report_session *session, dit_buffer *out)
 /* The first figure, a file beside the session's page; its text is escaped where it was made. */
 static void put_thumbnail(const report_session *session, dit_buffer *out)
 {
-    const cJSON *figures = cJSON_GetObjectItemCaseSensitive(session->facts.root, "figures");
+    const cJSON *figures = dit_json_member(session->facts.root, "figures");
     const cJSON *first = cJSON_GetArrayItem(figures, 0);
-    const char *id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(first, "id"));
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(first, "text"));
+    const char *id = dit_json_text_or(first, "id", NULL);
+    const char *text = dit_json_text_or(first, "text", NULL);
     if (!id) return;
     put(out, "<img loading=\"lazy\" alt=\"");
     put_text(out, text && text[0] ? text : "The session's first figure");
@@ -124,7 +119,7 @@ static void put_count(const char *class, const char *word, int count, dit_buffer
 
 static void put_claims(const report_session *session, dit_buffer *out)
 {
-    const cJSON *claims = cJSON_GetObjectItemCaseSensitive(session->facts.root, "claims");
+    const cJSON *claims = dit_json_member(session->facts.root, "claims");
     int holds = count_at(claims, "holds"), fails = count_at(claims, "fails");
     put(out, "<p class=\"badges\"><span class=\"soft\">Claims: </span>");
     put_count("holds", holds == 1 ? "holds" : "hold", holds, out);
@@ -145,14 +140,14 @@ static void put_fact(const char *name, const char *value, dit_buffer *out)
 
 static void put_cases(const report_session *session, dit_buffer *out)
 {
-    const cJSON *facts = session->facts.root, *agreement = cJSON_GetObjectItemCaseSensitive(facts, "agreement");
+    const cJSON *facts = session->facts.root, *agreement = dit_json_member(facts, "agreement");
     char text[96];
     if (!facts) return;
     snprintf(text, sizeof text, "%d of %d ok%s", count_at(facts, "cases_ok"), count_at(facts, "cases"),
-             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(facts, "complete")) ? "" : ", not complete");
+             dit_json_is_true(facts, "complete") ? "" : ", not complete");
     put_fact("cases", text, out);
     if (!agreement) return;
-    snprintf(text, sizeof text, "%.1f %% over %d point%s", 100 * number_at(agreement, "median_error"),
+    snprintf(text, sizeof text, "%.1f %% over %d point%s", 100 * dit_json_number_or(agreement, "median_error", 0),
              count_at(agreement, "compared"), count_at(agreement, "compared") == 1 ? "" : "s");
     put_fact("median error to published", text, out);
 }
@@ -181,7 +176,7 @@ static void put_facts(const report_session *session, dit_buffer *out)
 
 static void put_state(const report_session *session, dit_buffer *out)
 {
-    const cJSON *projection = cJSON_GetObjectItemCaseSensitive(session->facts.root, "projection");
+    const cJSON *projection = dit_json_member(session->facts.root, "projection");
     if (cJSON_IsTrue(projection)) {
         put(out, "<p class=\"notice small\">Projection: this software has not been measured on a GPU.</p>\n");
     }

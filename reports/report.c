@@ -93,7 +93,7 @@ static void choose_id(const report_work *work, const char *wanted, char out[REPO
 
 static const char *string_member(const cJSON *object, const char *key, const char *fallback)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    const cJSON *item = dit_json_member(object, key);
     return cJSON_IsString(item) ? item->valuestring : fallback;
 }
 
@@ -123,8 +123,8 @@ static void add_figure(report_work *work, const cJSON *declared, const report_fi
 /* The workload's plots; without any, one figure of each kind. */
 static void list_figures(report_work *work)
 {
-    const cJSON *workload = cJSON_GetObjectItemCaseSensitive(work->table.session.root, "workload");
-    const cJSON *plots = cJSON_GetObjectItemCaseSensitive(workload, "plots"), *plot;
+    const cJSON *workload = dit_json_member(work->table.session.root, "workload");
+    const cJSON *plots = dit_json_member(workload, "plots"), *plot;
     cJSON_ArrayForEach(plot, plots)
     {
         if (work->figure_count == REPORT_FIGURES) break;
@@ -145,8 +145,8 @@ static bool has_noted_parameters(const cJSON *workload)
 
 static void list_claims(report_work *work)
 {
-    const cJSON *workload = cJSON_GetObjectItemCaseSensitive(work->table.session.root, "workload");
-    const cJSON *expect = cJSON_GetObjectItemCaseSensitive(workload, "expect"), *item;
+    const cJSON *workload = dit_json_member(work->table.session.root, "workload");
+    const cJSON *expect = dit_json_member(workload, "expect"), *item;
     bool noted = has_noted_parameters(workload);
     cJSON_ArrayForEach(item, expect)
     {

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "reports/page/html_link.h"
 #include "reports/text.h"
 
@@ -51,28 +52,22 @@ static void read_facts(const char *path, dit_json *out)
     dit_error_clear();
 }
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-    return text ? text : "";
-}
-
 /* Whether the page was written by this program from these bytes, with all its figures. */
 static bool is_current(const report_session *session, const char *journal, const char *program)
 {
-    const cJSON *facts = session->facts.root, *origin = cJSON_GetObjectItemCaseSensitive(facts, "journal");
-    const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(origin, "bytes");
-    const cJSON *missing = cJSON_GetObjectItemCaseSensitive(facts, "figures_missing");
+    const cJSON *facts = session->facts.root, *origin = dit_json_member(facts, "journal");
+    const cJSON *bytes = dit_json_member(origin, "bytes");
+    const cJSON *missing = dit_json_member(facts, "figures_missing");
     struct stat info;
     char *text = NULL, hash[DIT_HASH_HEX] = "";
     size_t length = 0;
-    if (!facts || strcmp(text_of(facts, "program"), program) != 0 || !cJSON_IsNumber(bytes)) return false;
+    if (!facts || strcmp(dit_json_text_or(facts, "program", ""), program) != 0 || !cJSON_IsNumber(bytes)) return false;
     if (!cJSON_IsNumber(missing) || missing->valuedouble > 0) return false;
     if (stat(journal, &info) != 0 || (double)info.st_size != bytes->valuedouble) return false;
     if (dit_file_read(journal, sessions_journal_limit, &text, &length) == DIT_OK) dit_hash(text, length, hash);
     dit_error_clear();
     free(text);
-    return strcmp(hash, text_of(origin, "hash")) == 0;
+    return strcmp(hash, dit_json_text_or(origin, "hash", "")) == 0;
 }
 
 static dit_status add_session(const char *name, const char *program, report_sessions *out)
@@ -136,12 +131,12 @@ const char *report_session_fact(const report_session *session, const char *key)
                   {"commit", "suite", "commit"},
                   {"hardware", "hardware", "cpu"},
                   {"hardware_id", "hardware", "hardware_id"}};
-    if (session->facts.root) return text_of(session->facts.root, key);
+    if (session->facts.root) return dit_json_text_or(session->facts.root, key, "");
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (strcmp(places[i].key, key) != 0) continue;
-        return text_of(cJSON_GetObjectItemCaseSensitive(session->head.root, places[i].object), places[i].member);
+        return dit_json_text_or(dit_json_member(session->head.root, places[i].object), places[i].member, "");
     }
-    return text_of(session->head.root, key);
+    return dit_json_text_or(session->head.root, key, "");
 }
 
 char *report_session_href(const report_session *session, bool from_index)

@@ -77,7 +77,7 @@ void suite_help_each(void (*take)(const suite_cli_spec *spec, void *context), vo
 
 /* ---- the version ------------------------------------------------------------------------------------------------- */
 
-const char *suite_version_text(void)
+static const char *suite_version_text(void)
 {
     return DITBENCH_RELEASE " (commit " DITBENCH_COMMIT ")";
 }

@@ -19,7 +19,6 @@ const suite_verb *suite_verb_find(const char *name);
 int suite_verb_unknown(const char *name, bool json);
 
 /* Returns the version as people read it: "0.9.0 (commit abc1234, dirty)". */
-const char *suite_version_text(void);
 int suite_version_print(bool json);
 
 /* `ditbench help [VERB | TOPIC]`; argv[0] is "help". Returns the exit code. */

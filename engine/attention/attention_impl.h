@@ -75,9 +75,6 @@ const float *attention_bias(const dit_attention *attention, int ring_rank);
  * once they are put there. Errors: as attention_store_put. */
 dit_status attention_take_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
                                attention_keys *out);
-/* Attention of a call's queries over `keys` instead of io's. Not collective. */
-void attention_over_keys(dit_attention *attention, const dit_attention_shape *shape, const dit_attention_io *io,
-                         const attention_keys *keys);
 /* Both of the above. Not collective. */
 dit_status attention_local_forward(dit_attention *attention, const dit_attention_shape *shape,
                                    const dit_attention_io *io);

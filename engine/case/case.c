@@ -2,6 +2,7 @@
 
 #include "base/case_facts.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/legality.h"
 #include "base/patches.h"
 #include "engine/files/config.h"
@@ -198,7 +199,7 @@ dit_status dit_case_read(const dit_json *doc, dit_case *out)
     DIT_TRY(read_run(doc, out));
     DIT_TRY(read_conditions(doc, out));
     DIT_TRY(dit_json_optional_object(doc, doc->root, "", "vae", &out->vae));
-    out->for_guest = cJSON_GetObjectItemCaseSensitive(doc->root, "simulation") != NULL;
+    out->for_guest = dit_json_member(doc->root, "simulation") != NULL;
     DIT_TRY(dit_case_read_measure(doc, out));
     DIT_TRY(dit_case_read_platform(doc, &platform));
     out->attention = platform.attention;

@@ -1,5 +1,6 @@
 #include "engine/files/config.h"
 
+#include "base/json.h"
 #include "base/lenient.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static dit_status read_field(const dit_config *c, const dit_config_field *field,
     int64_t whole = isnan(field->fallback) ? 0 : (int64_t)field->fallback;
     double number = field->fallback;
     bool flag = field->fallback != 0;
-    if (isnan(field->fallback) && !cJSON_GetObjectItemCaseSensitive(c->object, field->key))
+    if (isnan(field->fallback) && !dit_json_member(c->object, field->key))
         return dit_json_fail(c->doc, c->pointer, DIT_ERR_JSON_MISSING, "\"%s\" is missing", field->key);
     switch (field->kind) {
     case DIT_FIELD_INT:
@@ -52,7 +53,7 @@ dit_status dit_config_read(const dit_config *config, const dit_config_field *fie
 dit_status dit_config_require_only(const dit_config *config, const dit_config_only *options)
 {
     for (; options->key; options++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(config->object, options->key);
+        const cJSON *item = dit_json_member(config->object, options->key);
         char *text = NULL;
         if (!item) continue;
         if (!cJSON_IsString(item)) DIT_TRY(dit_json_canonical(item, &text));

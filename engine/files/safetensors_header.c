@@ -71,7 +71,7 @@ static dit_status read_dtype(const header *h, const cJSON *entry, dit_stored_dty
 {
     static const char *const elsewhere[] = {"U16", "U32",     "U64",     "F8_E5M2",     "F8_E4M3",     "F8_E8M0", "F4",
                                             "C64", "F6_E2M3", "F6_E3M2", "F8_E5M2FNUZ", "F8_E4M3FNUZ", NULL};
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, "dtype");
+    const cJSON *item = dit_json_member(entry, "dtype");
     if (!item) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "dtype is absent");
     if (!cJSON_IsString(item)) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "dtype is not a string");
     for (int i = 0; i < DIT_STORED_COUNT; i++) {
@@ -97,7 +97,7 @@ static bool read_size(const cJSON *item, int64_t *out)
 
 static dit_status read_shape(const header *h, const cJSON *entry, dit_tensor_view *view)
 {
-    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(entry, "shape"), *item;
+    const cJSON *shape = dit_json_member(entry, "shape"), *item;
     if (!shape) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "shape is absent");
     if (!cJSON_IsArray(shape)) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "shape is not an array");
     view->rank = 0;
@@ -121,7 +121,7 @@ static dit_status read_shape(const header *h, const cJSON *entry, dit_tensor_vie
 
 static dit_status read_offsets(const header *h, const cJSON *entry, int64_t *begin, int64_t *end)
 {
-    const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(entry, "data_offsets");
+    const cJSON *offsets = dit_json_member(entry, "data_offsets");
     if (!offsets) return refuse(h, DIT_ERR_SAFETENSORS_HEADER, "data_offsets is absent");
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !read_size(offsets->child, begin) ||
         !read_size(offsets->child->next, end))

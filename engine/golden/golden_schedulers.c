@@ -1,6 +1,7 @@
 /* Folders of scheduler configs: NAME.json with a "golden" member (steps, mu, sigmas) beside NAME.safetensors. For each
  * step count N that has nN.timesteps, nN.sigmas, nN.sample_0 and, for each step i, nN.model_output_i, nN.scaled_i,
  * nN.sample_{i+1}. Every step starts from the file's sample, so that each is judged by itself. */
+#include "base/json.h"
 #include "engine/files/config.h"
 #include "engine/golden/golden.h"
 #include "engine/schedulers/scheduler.h"
@@ -145,7 +146,7 @@ static dit_status read_call(replay *r, const cJSON *golden)
 {
     static const char *const known[] = {"linspace(1, 1/N, N)", "linspace(1, 0, N+1)[:-1]"};
     const char *sigmas = NULL;
-    r->params.has_mu = cJSON_GetObjectItemCaseSensitive(golden, "mu") != NULL;
+    r->params.has_mu = dit_json_member(golden, "mu") != NULL;
     DIT_TRY(dit_json_optional_number(&r->config, golden, "/golden", "mu", -100, 100, &r->params.mu));
     DIT_TRY(dit_json_optional_string(&r->config, golden, "/golden", "sigmas", &sigmas));
     for (size_t i = 0; sigmas && i < sizeof known / sizeof *known; i++)

@@ -150,7 +150,7 @@ static dit_status describe_entry(const dit_json *doc, const cJSON *entry, int in
 {
     dit_json_writer w = {0};
     char at[32];
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, "name"));
+    const char *name = dit_json_text_or(entry, "name", NULL);
     snprintf(at, sizeof at, "/cases/%d", index);
     cJSON *out = dit_json_put_object(&w, list, NULL);
     dit_json_put_string(&w, out, "name", name ? name : "");

@@ -17,7 +17,7 @@ static unsigned reasons_of(const cJSON *facts)
 {
     const cJSON *reason;
     unsigned found = 0;
-    cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(facts, "throttle_reasons"))
+    cJSON_ArrayForEach(reason, dit_json_member(facts, "throttle_reasons"))
     {
         for (int i = 0; limits[i] && cJSON_IsString(reason); i++)
             if (strcmp(reason->valuestring, limits[i]) == 0) found |= 1u << i;

@@ -38,7 +38,9 @@ dit_status dit_volume_check(const dit_comm_counters *counters, const dit_volume_
     return DIT_OK;
 }
 
-dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volume_table *predicted)
+/* Checks that counted bytes and messages of every iteration equal the closed form. Errors: DIT_ERR_BYTES_MISMATCH,
+ * which names axis, collective, phase and both numbers. */
+static dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volume_table *predicted)
 {
     for (int i = 0; i < m->iterations; i++)
         DIT_TRY(dit_volume_check(&m->iteration[i].counters, predicted, m->head.rank, i));

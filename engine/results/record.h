@@ -50,9 +50,6 @@ dit_status dit_volume_check(const dit_comm_counters *counters, const dit_volume_
 /* Adds the rows of "communication": what was counted, and the closed form. Errors: DIT_ERR_MEMORY. */
 dit_status dit_record_communication(cJSON *parent, const dit_comm_counters *counters,
                                     const dit_volume_table *predicted);
-/* Checks that counted bytes and messages of every iteration equal the closed form. Errors: DIT_ERR_BYTES_MISMATCH,
- * which names axis, collective, phase and both numbers. */
-dit_status dit_measurement_check_volume(const dit_measurement *m, const dit_volume_table *predicted);
 
 /* What a record is made of. */
 typedef struct {

@@ -5,6 +5,7 @@
  *   static shift   s <- shift s / (1 + (shift - 1) s)
  *   dynamic shift  s <- e^mu / (e^mu + 1/s - 1), mu linear in the number of image tokens
  */
+#include "base/json.h"
 #include "engine/schedulers/scheduler.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static dit_status read_config(const dit_scheduler_params *params, flow_config *c
     DIT_TRY(dit_json_optional_number(doc, config, at, "max_image_seq_len", 1, 1e9, &c->max_tokens));
     DIT_TRY(dit_json_optional_bool(doc, config, at, "use_dynamic_shifting", &c->dynamic));
     DIT_TRY(dit_json_optional_string(doc, config, at, "time_shift_type", &time_shift));
-    if (cJSON_GetObjectItemCaseSensitive(config, "shift_terminal"))
+    if (dit_json_member(config, "shift_terminal"))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "shift_terminal is not implemented");
     if (c->dynamic && strcmp(time_shift, "exponential") != 0)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "time_shift_type \"%s\" is not implemented", time_shift);

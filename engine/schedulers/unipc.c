@@ -13,6 +13,7 @@
  */
 #include "engine/schedulers/betas.h"
 
+#include "base/json.h"
 #include "base/words.h"
 
 #include <math.h>
@@ -87,7 +88,7 @@ static dit_status read_options(const dit_scheduler_params *params, unipc_state *
 /* Refuses combinations that diffusers accepts but that give no number, or no meaningful one. */
 static dit_status check_options(const dit_scheduler_params *params, const unipc_state *s)
 {
-    if (cJSON_GetObjectItemCaseSensitive(params->config, "solver_p"))
+    if (dit_json_member(params->config, "solver_p"))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "solver_p, another scheduler as predictor, is not implemented");
     if (s->prediction == DIT_PREDICTION_FLOW && (!s->flow || !s->predict_clean))
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "flow_prediction needs use_flow_sigmas and predict_x0");

@@ -144,7 +144,7 @@ static dit_status write_report(const report *r)
 
 static dit_status read_stretch(const dit_json *doc, dit_sim_stretch *out)
 {
-    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(doc->root, "simulation");
+    const cJSON *simulation = dit_json_member(doc->root, "simulation");
     *out = (dit_sim_stretch){0};
     DIT_TRY(dit_json_optional_bool(doc, simulation, "/simulation", "replay", &out->replay));
     return dit_json_optional_bool(doc, simulation, "/simulation", "layered", &out->layered);

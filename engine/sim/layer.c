@@ -40,8 +40,8 @@ static dit_status read_case(sim_layer *p)
     if (p->layer.ring == DIT_RING_WHOLE_ROWS)
         return DIT_FAIL(DIT_ERR_UNSUPPORTED, "%s computes its rows with no operator of the table: it is not simulated",
                         platform.attention);
-    const cJSON *measure = cJSON_GetObjectItemCaseSensitive(p->doc->root, "measure");
-    p->waits = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(measure, "waits"));
+    const cJSON *measure = dit_json_member(p->doc->root, "measure");
+    p->waits = dit_json_is_true(measure, "waits");
     p->guest = dit_sim_guest(p->sim);
     p->kase.parallel.habits.exchange_alone = p->guest.habits.exchange_alone && !p->layer.packed;
     return dit_layer_check(&p->kase.parallel, &p->layer);

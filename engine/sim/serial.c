@@ -1,5 +1,6 @@
 #include "engine/sim/serial.h"
 
+#include "base/json.h"
 #include "engine/results/decode.h"
 #include "kernels/cost/operator.h"
 
@@ -155,8 +156,7 @@ static dit_status decode(dit_sim *sim, const dit_json *doc, const dit_case *kase
 
 dit_status dit_sim_serial_run(dit_sim *sim, const dit_json *doc, const dit_case *kase, dit_sim_serial *out)
 {
-    const char *scope = cJSON_GetStringValue(
-        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(doc->root, "measure"), "scope"));
+    const char *scope = cJSON_GetStringValue(dit_json_member(dit_json_member(doc->root, "measure"), "scope"));
     *out = (dit_sim_serial){0};
     bool latents = scope && strcmp(scope, "latents") == 0;
     if (!scope || (!latents && strcmp(scope, "pipeline") != 0)) return DIT_OK;

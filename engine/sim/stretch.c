@@ -1,6 +1,7 @@
 #include "engine/sim/stretch.h"
 
 #include "base/architecture.h"
+#include "base/json.h"
 #include "engine/case/pipeline.h"
 #include "engine/sim/watch.h"
 
@@ -11,7 +12,7 @@
 
 static cJSON *member(const dit_json *doc, const char *object, const char *key)
 {
-    return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(doc->root, object), key);
+    return cJSON_GetObjectItemCaseSensitive(dit_json_member(doc->root, object), key);
 }
 
 /* The steps of one rank, and what it had counted when it began the newest two. */
@@ -110,7 +111,7 @@ static dit_status simulate_steps(dit_sim *sim, const dit_json *doc, const dit_si
 static const dit_architecture *architecture_of(const dit_json *doc)
 {
     const cJSON *config = member(doc, "model", "config");
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "_class_name"));
+    const char *name = dit_json_text_or(config, "_class_name", NULL);
     return name ? dit_architecture_find(name) : NULL;
 }
 
@@ -135,8 +136,7 @@ static bool repeats_blocks(const dit_json *doc, const dit_sim_stretch *stretch)
     if (stretch->replay || !cJSON_IsNumber(layers[0]) || layers[0]->valueint < 2) return false;
     if (stages && stages->valueint > 1) return false;
     if (!architecture || architecture->paired) return false;
-    if (architecture->dual_key && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(config, architecture->dual_key)))
-        return false;
+    if (architecture->dual_key && cJSON_GetArraySize(dit_json_member(config, architecture->dual_key))) return false;
     return stretch->layered || dit_comm_size(dit_comm_world()) >= DIT_SIM_LAYERED_WORLD;
 }
 

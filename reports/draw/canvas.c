@@ -135,7 +135,8 @@ static double points_of(const report_style *style)
     return (style->font > 0 ? style->font : canvas_paper_font) / canvas_base_font;
 }
 
-int canvas_widest(const report_style *style)
+/* Returns how many pixels wide a figure of this style may be. */
+static int canvas_widest(const report_style *style)
 {
     return style && style->width > 0 ? (int)(style->width / points_of(style)) : CANVAS_WIDEST;
 }

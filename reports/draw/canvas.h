@@ -49,8 +49,6 @@ const char *canvas_fill(int repeat);
 const char *canvas_dash(int repeat);
 /* Returns the fill of a bar of simulated numbers, which is paler and has an edge. */
 const char *canvas_pale_fill(int repeat);
-/* Returns how many pixels wide a figure of this style may be. */
-int canvas_widest(const report_style *style);
 /* Returns the number of columns for `panels` panels when `fitting` columns fit. Up to four panels stand in one row.
  * More take the most columns that leave no hole, if that is at least half of what fits; otherwise rows are as even as
  * possible. */

@@ -66,7 +66,7 @@ void report_figure_files_release(report_figure_files *files)
     dit_buffer_release(&files->csv);
 }
 
-const char *report_tag_title(const char *tag)
+static const char *report_tag_title(const char *tag)
 {
     static const char *const titles[][2] = {
         {"world_size", "ranks"},

@@ -153,7 +153,6 @@ dit_status report_grid_published(const report_grid *grid, const report_published
 
 /* Returns words for a tag on an axis: "world_size" becomes "ranks", or "GPUs" where all cases of the grid run on
  * GPUs. */
-const char *report_tag_title(const char *tag);
 const char *report_grid_tag_title(const report_grid *grid, const char *tag);
 /* Return the colour of a method or part by its name (NULL for an unknown name), and the palette's colour at a position:
  * light colours of palette.h, "#rrggbb". */

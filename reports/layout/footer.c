@@ -1,5 +1,7 @@
 #include "reports/layout/footer.h"
 
+#include "base/json.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -81,8 +83,8 @@ static void write_evidence(const report_grid *grid, const report_figure_kind *ki
 void report_footer_write(const report_table *table, const report_grid *grid, const report_figure_kind *kind, bool bare,
                          dit_buffer *out)
 {
-    const cJSON *suite = cJSON_GetObjectItemCaseSensitive(table->session.root, "suite");
-    bool dirty = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(suite, "dirty"));
+    const cJSON *suite = dit_json_member(table->session.root, "suite");
+    bool dirty = dit_json_is_true(suite, "dirty");
     write_evidence(grid, kind, out);
     if (bare) return;
     dit_buffer_printf(out, "\ncommit %.40s%s", report_session_text(table, "suite/commit"), dirty ? " (dirty)" : "");

@@ -1,3 +1,4 @@
+#include "base/json.h"
 #include "base/method.h"
 #include "reports/figures/figure.h"
 #include "reports/records/agreement.h"
@@ -73,7 +74,7 @@ static char *join_tags(const report_grid *grid, const report_case *kase, const c
         snprintf(tag, sizeof tag, "%.*s", (int)length, list + skip);
         list += skip + length;
         if (!length || !report_case_tag(kase, tag, value, sizeof value) || !value[0]) continue;
-        bool number = cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(kase->tags, tag));
+        bool number = cJSON_IsNumber(dit_json_member(kase->tags, tag));
         if (text.used) dit_buffer_text(&text, " · ");
         if (text.used && number) dit_buffer_printf(&text, "%s ", report_grid_tag_title(grid, tag));
         dit_buffer_text(&text, value);
@@ -128,7 +129,7 @@ static dit_status name_best(const report_cell *cell, const grid_keys *keys, char
 /* "u2 r2" and "cfg2 pp4": what only a search finds; a mesh of one axis is a series of its own. */
 static bool has_several_axes(const report_case *kase)
 {
-    const char *mesh = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kase->tags, "mesh"));
+    const char *mesh = dit_json_text_or(kase->tags, "mesh", NULL);
     return mesh && strchr(mesh, ' ');
 }
 

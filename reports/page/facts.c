@@ -26,7 +26,7 @@ static void add_session(dit_json_writer *w, const report_page *page, cJSON *out)
                  {"commit", "suite/commit"},
                  {"hardware", "hardware/cpu"},
                  {"hardware_id", "hardware/hardware_id"}};
-    const cJSON *suite = cJSON_GetObjectItemCaseSensitive(page->table->session.root, "suite");
+    const cJSON *suite = dit_json_member(page->table->session.root, "suite");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         dit_json_put_string(w, out, texts[i].key, report_session_text(page->table, texts[i].path));
     }
@@ -35,7 +35,7 @@ static void add_session(dit_json_writer *w, const report_page *page, cJSON *out)
         const char *text = report_session_text(page->table, said[i]);
         if (text[0]) dit_json_put_string(w, out, said[i], text);
     }
-    dit_json_put_bool(w, out, "dirty", cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(suite, "dirty")));
+    dit_json_put_bool(w, out, "dirty", dit_json_is_true(suite, "dirty"));
     dit_json_put_bool(w, out, "complete", page->table->complete);
 }
 

@@ -62,7 +62,6 @@ bool html_has_measured(const report_page *page);
 
 /* Append what stands under the heading of a section. The page leaves out a section whose count is 0. */
 void html_put_figures(const report_page *page, dit_buffer *out);
-int html_count_figures(const report_page *page);
 void html_put_claims(const report_page *page, dit_buffer *out);
 int html_count_claims(const report_page *page);
 void html_put_agreement(const report_page *page, dit_buffer *out);
@@ -85,7 +84,5 @@ void html_put_figure_text(const report_drawing_result *figure, dit_buffer *out);
 void report_figure_text(const report_drawing_result *figure, dit_buffer *out);
 /* Appends "flux.1-dev · 1024x1024", for a simulated case with its platform and profile. */
 void html_group_of(const report_case *kase, char out[HTML_GROUP]);
-/* Appends the case's label without model and resolution, which its group states. */
-const char *html_short_label(const report_case *kase);
 
 #endif

@@ -109,7 +109,7 @@ static void put_figure(const report_page *page, const report_drawing_result *fig
     put(out, "</figcaption>\n</figure>\n");
 }
 
-int html_count_figures(const report_page *page)
+static int html_count_figures(const report_page *page)
 {
     int shown = 0;
     for (int i = 0; i < page->figure_count; i++) shown += !page->figures[i].left_out;

@@ -1,4 +1,5 @@
 /* The top of the page: what the session is and what came out, in a sentence, four numbers and a list of facts. */
+#include "base/json.h"
 #include "reports/page/html.h"
 
 #include "reports/page/html_pieces.h"
@@ -80,13 +81,13 @@ void html_put_setting(const report_page *page, const char *class, dit_buffer *ou
 
 static const cJSON *profiles_of(const report_page *page)
 {
-    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(page->table->session.root, "simulation");
-    return cJSON_GetObjectItemCaseSensitive(simulation, "profiles");
+    const cJSON *simulation = dit_json_member(page->table->session.root, "simulation");
+    return dit_json_member(simulation, "profiles");
 }
 
 static bool is_projection(const cJSON *profile)
 {
-    return cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(profile, "measured"));
+    return cJSON_IsFalse(dit_json_member(profile, "measured"));
 }
 
 bool html_has_projection(const report_page *page)
@@ -105,7 +106,7 @@ static void put_projections(const report_page *page, dit_buffer *out)
     const cJSON *profile;
     cJSON_ArrayForEach(profile, profiles_of(page))
     {
-        const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "title"));
+        const char *title = dit_json_text_or(profile, "title", NULL);
         if (!is_projection(profile)) continue;
         put(out, "<p class=\"notice\" role=\"note\"><strong>Projection: this software has not been measured on a "
                  "GPU.</strong> Profile <code>");
@@ -317,19 +318,19 @@ static void put_list(const char *name, const cJSON *list, dit_buffer *out)
 static void put_names(const report_page *page, dit_buffer *out)
 {
     const cJSON *session = page->table->session.root;
-    const cJSON *workload = cJSON_GetObjectItemCaseSensitive(session, "workload");
+    const cJSON *workload = dit_json_member(session, "workload");
     const char *name = report_session_text(page->table, "name"), *note = report_session_text(page->table, "note");
     if (name[0]) put_fact("name", name, out);
-    put_list("tags", cJSON_GetObjectItemCaseSensitive(session, "tags"), out);
+    put_list("tags", dit_json_member(session, "tags"), out);
     if (note[0]) put_fact("note", note, out);
-    put_list("parameters changed by --set", cJSON_GetObjectItemCaseSensitive(workload, "set"), out);
+    put_list("parameters changed by --set", dit_json_member(workload, "set"), out);
 }
 
 static void put_facts(const report_page *page, dit_buffer *out)
 {
     const report_table *table = page->table;
-    const cJSON *suite = cJSON_GetObjectItemCaseSensitive(table->session.root, "suite");
-    bool dirty = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(suite, "dirty"));
+    const cJSON *suite = dit_json_member(table->session.root, "suite");
+    bool dirty = dit_json_is_true(suite, "dirty");
     char commit[128], hardware[256];
     snprintf(commit, sizeof commit, "%.80s%s", report_session_text(table, "suite/commit"),
              dirty ? " with uncommitted changes" : "");

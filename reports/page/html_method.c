@@ -1,4 +1,5 @@
 /* How the numbers came to be: the rules of measuring and of simulating, and the environment of the session. */
+#include "base/json.h"
 #include "reports/page/html.h"
 
 #include "reports/page/html_table.h"
@@ -96,9 +97,9 @@ void html_put_environment(const report_page *page, dit_buffer *out)
     put(out, "<details><summary>The machine, the software and the command of this session</summary>\n");
     html_table_open(&table, "Facts that the journal's first line records.");
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        put_facts(&table, groups[i], cJSON_GetObjectItemCaseSensitive(session, groups[i]), &left);
+        put_facts(&table, groups[i], dit_json_member(session, groups[i]), &left);
     }
-    const cJSON *workload = cJSON_GetObjectItemCaseSensitive(session, "workload"), *item;
+    const cJSON *workload = dit_json_member(session, "workload"), *item;
     cJSON_ArrayForEach(item, workload)
     {
         char name[128];

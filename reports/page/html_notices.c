@@ -1,5 +1,6 @@
 /* What makes the session's numbers doubtful, before anybody reads them: warnings of the run, with the cases that they are
  * about. */
+#include "base/json.h"
 #include "reports/page/html.h"
 
 #include "reports/page/html_pieces.h"
@@ -54,7 +55,7 @@ static int put_session_warnings(const report_table *table, bool count_only, dit_
 {
     const cJSON *warning;
     int count = 0;
-    cJSON_ArrayForEach(warning, cJSON_GetObjectItemCaseSensitive(table->session.root, "warnings"))
+    cJSON_ArrayForEach(warning, dit_json_member(table->session.root, "warnings"))
     {
         if (!cJSON_IsString(warning)) continue;
         if (!count_only) put_element(out, "li", "li", warning->valuestring);

@@ -75,7 +75,7 @@ static void put_metric(html_table *table, const report_case *kase, report_metric
 }
 
 /* The label without the "model resolution " that the group's heading says already. */
-const char *html_short_label(const report_case *kase)
+static const char *html_short_label(const report_case *kase)
 {
     char model[REPORT_TAG_TEXT], resolution[REPORT_TAG_TEXT], prefix[2 * REPORT_TAG_TEXT + 4];
     report_case_tag(kase, "model", model, sizeof model);

@@ -1,6 +1,7 @@
 #include "reports/records/journal.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "reports/records/agreement.h"
 #include "reports/records/published.h"
 #include "reports/text.h"
@@ -291,7 +292,7 @@ static void add_warnings(const cJSON *object, report_case *kase)
 {
     const cJSON *warning;
     size_t used = strlen(kase->warning);
-    cJSON_ArrayForEach(warning, cJSON_GetObjectItemCaseSensitive(object, "warnings"))
+    cJSON_ArrayForEach(warning, dit_json_member(object, "warnings"))
     {
         if (!cJSON_IsString(warning) || used >= sizeof kase->warning) continue;
         used += (size_t)snprintf(kase->warning + used, sizeof kase->warning - used, "%s%.60s", used ? ", " : "",
@@ -303,8 +304,8 @@ static void add_warnings(const cJSON *object, report_case *kase)
  * the newest that says anything. */
 static void read_warnings(const cJSON *line, const cJSON *record, report_case *kase)
 {
-    const cJSON *own = cJSON_GetObjectItemCaseSensitive(line, "warnings");
-    const cJSON *engine = cJSON_GetObjectItemCaseSensitive(record, "warnings");
+    const cJSON *own = dit_json_member(line, "warnings");
+    const cJSON *engine = dit_json_member(record, "warnings");
     if (!cJSON_GetArraySize(own) && !cJSON_GetArraySize(engine)) return;
     kase->warning[0] = '\0';
     add_warnings(record, kase);
@@ -537,12 +538,12 @@ static void compare_with_baseline(const report_table *table, report_case *kase)
 /* What the session line says of the case's software. Sessions of old say nothing, and nothing is claimed of them. */
 static bool is_projection(const report_table *table, const report_case *kase)
 {
-    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(table->session.root, "simulation");
-    const cJSON *profiles = cJSON_GetObjectItemCaseSensitive(simulation, "profiles");
+    const cJSON *simulation = dit_json_member(table->session.root, "simulation");
+    const cJSON *profiles = dit_json_member(simulation, "profiles");
     char name[64];
     if (!report_case_is_simulated(kase) || !report_case_tag(kase, "profile", name, sizeof name)) return false;
-    const cJSON *profile = cJSON_GetObjectItemCaseSensitive(profiles, name);
-    return cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(profile, "measured"));
+    const cJSON *profile = dit_json_member(profiles, name);
+    return cJSON_IsFalse(dit_json_member(profile, "measured"));
 }
 
 static dit_status close_table(report_table *table)

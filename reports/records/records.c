@@ -1,6 +1,7 @@
 #include "reports/records/records.h"
 
 #include "base/axis.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ void report_trace_release(report_trace *trace)
     *trace = (report_trace){0};
 }
 
-void report_failure_release(report_failure *failure)
+static void report_failure_release(report_failure *failure)
 {
     free(failure->code);
     free(failure->message);
@@ -37,7 +38,7 @@ void report_failure_release(report_failure *failure)
     *failure = (report_failure){0};
 }
 
-void report_case_release(report_case *kase)
+static void report_case_release(report_case *kase)
 {
     report_traffic_release(kase);
     report_trace_release(&kase->trace);
@@ -71,7 +72,7 @@ bool report_published_has_value(const report_published *point)
 
 bool report_published_is_search(const report_published *point)
 {
-    const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(point->kase.tags, "method"));
+    const char *method = dit_json_text_or(point->kase.tags, "method", NULL);
     return method && strcmp(method, "hybrid") == 0;
 }
 
@@ -131,7 +132,7 @@ bool report_case_same_work(const report_case *one, const report_case *other)
 
 bool report_case_number(const report_case *kase, const char *tag, double *out)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(kase->tags, tag);
+    const cJSON *item = dit_json_member(kase->tags, tag);
     if (!cJSON_IsNumber(item)) return false;
     *out = item->valuedouble;
     return true;
@@ -166,13 +167,13 @@ bool report_table_has_projection(const report_table *table)
 
 bool report_case_is_oracle(const report_case *kase)
 {
-    const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kase->tags, "method"));
+    const char *method = dit_json_text_or(kase->tags, "method", NULL);
     return method && strcmp(method, "oracle") == 0;
 }
 
 bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t capacity)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(kase->tags, tag);
+    const cJSON *item = dit_json_member(kase->tags, tag);
     out[0] = '\0';
     if (cJSON_IsString(item))
         snprintf(out, capacity, "%s", item->valuestring);
@@ -193,7 +194,7 @@ bool report_case_tag(const report_case *kase, const char *tag, char *out, size_t
 
 dit_status report_case_value(const report_case *kase, const char *name, dit_value *out)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(kase->tags, name);
+    const cJSON *item = dit_json_member(kase->tags, name);
     report_metric metric;
     *out = (dit_value){DIT_VALUE_STRING, 0, NULL};
     if (cJSON_IsString(item)) return out->string = item->valuestring, DIT_OK;
@@ -214,7 +215,7 @@ const char *report_session_text(const report_table *table, const char *path)
         char key[64];
         size_t length = strcspn(path, "/");
         snprintf(key, sizeof key, "%.*s", (int)length, path);
-        item = cJSON_GetObjectItemCaseSensitive(item, key);
+        item = dit_json_member(item, key);
         path += length + (path[length] == '/');
     }
     return cJSON_IsString(item) ? item->valuestring : "";

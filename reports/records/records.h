@@ -105,11 +105,9 @@ typedef struct {
 void report_table_release(report_table *table);
 
 /* Each accepts a zeroed one. */
-void report_case_release(report_case *kase);
 void report_published_release(report_published *point);
 void report_traffic_release(report_case *kase);
 void report_trace_release(report_trace *trace);
-void report_failure_release(report_failure *failure);
 
 bool report_published_has_value(const report_published *point);
 /* True if the source shows the best of a search over meshes. */

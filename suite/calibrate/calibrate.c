@@ -513,16 +513,11 @@ static dit_status fail_different(const char *path, const char *pointer, const cJ
     return dit_error_hint(st, "ditbench calibrate --from published writes it anew");
 }
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 /* The next entry of a list that belongs to the stage; NULL stage: any. */
 static const cJSON *next_of(const cJSON *entry, const char *stage)
 {
     while (entry && stage) {
-        const char *own = cJSON_GetStringValue(member(entry, "stage"));
+        const char *own = dit_json_text_or(entry, "stage", NULL);
         if (own && strcmp(own, stage) == 0) break;
         entry = entry->next;
     }
@@ -550,9 +545,10 @@ dit_status suite_calibrate_compare(const cJSON *fitted, const char *stage, const
     dit_json known;
     dit_status st = dit_json_read_file(path, &known);
     for (size_t i = 0; i < sizeof lists / sizeof *lists && st == DIT_OK; i++)
-        st = compare_lists(path, lists[i], stage, member(fitted, lists[i]), member(known.root, lists[i]));
+        st = compare_lists(path, lists[i], stage, dit_json_member(fitted, lists[i]),
+                           dit_json_member(known.root, lists[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others && st == DIT_OK && !stage; i++) {
-        const cJSON *mine = member(fitted, others[i]), *other = member(known.root, others[i]);
+        const cJSON *mine = dit_json_member(fitted, others[i]), *other = dit_json_member(known.root, others[i]);
         if (!same_bytes(mine, other)) st = fail_different(path, others[i], mine, other);
     }
     if (st == DIT_OK && !stage && !same_bytes(fitted, known.root))

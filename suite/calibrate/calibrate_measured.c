@@ -23,7 +23,7 @@ static const char measured_by[] = "ditbench calibrate --from measured";
 
 static dit_status engine_error(const suite_outcome *outcome)
 {
-    const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
+    const char *message = dit_json_text_or(outcome->error, "message", NULL);
     return DIT_FAIL(DIT_ERR_ENVIRONMENT, "the measurement failed: %s", message ? message : "the engine ended early");
 }
 
@@ -38,8 +38,8 @@ static dit_status take_run(const suite_outcome *outcome, bool device, cJSON *raw
     dit_json_writer w = {0};
     const char *key = device ? "element" : "isa";
     cJSON *times = cJSON_GetObjectItemCaseSensitive(outcome->record, "times");
-    const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->record, key));
-    const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(outcome->record, "ranks");
+    const char *word = dit_json_text_or(outcome->record, key, NULL);
+    const cJSON *ranks = dit_json_member(outcome->record, "ranks");
     if (outcome->status != DIT_OUTCOME_OK || !times || !word || !cJSON_IsNumber(ranks)) return engine_error(outcome);
     cJSON *run = dit_json_put_object(&w, runs, NULL);
     dit_json_put_copy(&w, run, "times", times);
@@ -77,8 +77,8 @@ static dit_status describe_machine(int cores, cJSON *raw)
     dit_json_writer w = {0};
     cJSON *hardware = NULL, *machine = dit_json_put_object(&w, raw, "machine");
     DIT_TRY(suite_environment_hardware(&hardware));
-    const char *cpu = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(hardware, "cpu"));
-    const cJSON *memory = cJSON_GetObjectItemCaseSensitive(hardware, "memory_bytes");
+    const char *cpu = dit_json_text_or(hardware, "cpu", NULL);
+    const cJSON *memory = dit_json_member(hardware, "memory_bytes");
     dit_json_put_string(&w, machine, "cpu", cpu ? cpu : "unknown");
     dit_json_put_int(&w, machine, "cores", cores);
     if (cJSON_IsNumber(memory))
@@ -91,15 +91,15 @@ static dit_status describe_machine(int cores, cJSON *raw)
 
 static void add_number_or(dit_json_writer *w, cJSON *object, const char *key, const cJSON *from, double otherwise)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, key);
+    const cJSON *item = dit_json_member(from, key);
     dit_json_put_number(w, object, key, cJSON_IsNumber(item) ? item->valuedouble : otherwise);
 }
 
 /* As the first device tells; an emulated one tells less. */
 static void describe_devices(dit_json_writer *w, const suite_devices *devices, cJSON *raw)
 {
-    const cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(devices->list, "devices"), 0);
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(first, "name"));
+    const cJSON *first = cJSON_GetArrayItem(dit_json_member(devices->list, "devices"), 0);
+    const char *name = dit_json_text_or(first, "name", NULL);
     cJSON *machine = dit_json_put_object(w, raw, "machine");
     suite_text_put(w, machine, "device", name ? name : "unknown");
     dit_json_put_int(w, machine, "devices", devices->count);
@@ -464,7 +464,7 @@ static dit_status keep_classes(const char *path, cJSON *root)
     const cJSON *one;
     if (!classes || access(path, R_OK) != 0) return w.status;
     DIT_TRY(dit_json_read_file(path, &before));
-    cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(before.root, "classes"))
+    cJSON_ArrayForEach(one, dit_json_member(before.root, "classes"))
     {
         if (!cJSON_HasObjectItem(classes, one->string)) dit_json_put_copy(&w, classes, one->string, one);
     }

@@ -1,6 +1,7 @@
 #include "suite/calibrate/calibration_plan.h"
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
@@ -21,7 +22,7 @@ typedef struct {
 static dit_status require_number(const dit_json *doc, const cJSON *object, const char *pointer, const char *key,
                                  double least, double most, double *out)
 {
-    if (!cJSON_GetObjectItemCaseSensitive(object, key))
+    if (!dit_json_member(object, key))
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"%s\" is required", key);
     return dit_json_optional_number(doc, object, pointer, key, least, most, out);
 }

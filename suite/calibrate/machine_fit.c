@@ -1,5 +1,6 @@
 #include "suite/calibrate/machine_fit.h"
 
+#include "base/json.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ static dit_status check_needed(const dit_json *doc, const cJSON *object, const c
     for (int i = 0; i < OPS; i++) {
         if (strcmp(op, needed[i].op) != 0) continue;
         for (int k = 0; k < KEYS && needed[i].keys[k]; k++)
-            if (!cJSON_GetObjectItemCaseSensitive(object, needed[i].keys[k]))
+            if (!dit_json_member(object, needed[i].keys[k]))
                 return dit_json_fail(doc, at, DIT_ERR_JSON_MISSING, "a time of \"%s\" needs \"%s\"", op,
                                      needed[i].keys[k]);
     }
@@ -169,7 +170,7 @@ static dit_status read_machine(const dit_json *doc, suite_core_fit *out)
         return dit_json_fail(doc, "/schema", DIT_ERR_JSON_VALUE, "schema \"%s\" is not \"ditbench.calibration-raw/1\"",
                              schema);
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "machine", &machine));
-    bool device = cJSON_GetObjectItemCaseSensitive(machine, "device") != NULL;
+    bool device = dit_json_member(machine, "device") != NULL;
     return device ? read_device(doc, machine, out) : read_cores(doc, machine, out);
 }
 

@@ -1,5 +1,7 @@
 #include "suite/cases/document.h"
 
+#include "base/json.h"
+
 #include <string.h>
 
 bool suite_case_simulated(const cJSON *document)
@@ -9,14 +11,14 @@ bool suite_case_simulated(const cJSON *document)
 
 const char *suite_case_platform(const cJSON *document, const char *key)
 {
-    const cJSON *platform = cJSON_GetObjectItemCaseSensitive(document, "platform");
-    const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(platform, key));
+    const cJSON *platform = dit_json_member(document, "platform");
+    const char *word = dit_json_text_or(platform, key, NULL);
     return word ? word : "";
 }
 
 int suite_case_threads(const cJSON *document)
 {
-    const cJSON *platform = cJSON_GetObjectItemCaseSensitive(document, "platform");
-    const cJSON *threads = cJSON_GetObjectItemCaseSensitive(platform, "threads_per_rank");
+    const cJSON *platform = dit_json_member(document, "platform");
+    const cJSON *threads = dit_json_member(platform, "threads_per_rank");
     return cJSON_IsNumber(threads) && threads->valueint > 0 ? threads->valueint : 1;
 }

@@ -1,6 +1,7 @@
 #include "suite/catalogue/model.h"
 
 #include "base/architecture.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
@@ -10,14 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 static int64_t integer_member(const cJSON *object, const char *key)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
 }
 
@@ -64,7 +60,7 @@ static dit_status check_sizes(const suite_model *model)
     char at[64];
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         snprintf(at, sizeof at, "/%s", parts[i]);
-        DIT_TRY(check_numbers(&model->source, at, member(model->source.root, parts[i])));
+        DIT_TRY(check_numbers(&model->source, at, dit_json_member(model->source.root, parts[i])));
     }
     return check_weight(&model->source, "/config", model->config);
 }
@@ -129,13 +125,13 @@ static dit_status read_model(suite_model *model)
     DIT_TRY(dit_json_optional_string(doc, doc->root, "", "vae", &model->vae));
     DIT_TRY(dit_json_optional_array(doc, doc->root, "", "text_encoders", &encoders));
     DIT_TRY(read_kind(model));
-    model->latent = member(doc->root, "latent");
-    model->text = member(doc->root, "text");
-    model->default_run = member(doc->root, "default_run");
-    model->config = member(doc->root, "config");
-    model->scheduler = member(doc->root, "scheduler");
-    model->variants = member(doc->root, "variants");
-    model->text_encoders = member(doc->root, "text_encoders");
+    model->latent = cJSON_GetObjectItemCaseSensitive(doc->root, "latent");
+    model->text = cJSON_GetObjectItemCaseSensitive(doc->root, "text");
+    model->default_run = cJSON_GetObjectItemCaseSensitive(doc->root, "default_run");
+    model->config = cJSON_GetObjectItemCaseSensitive(doc->root, "config");
+    model->scheduler = cJSON_GetObjectItemCaseSensitive(doc->root, "scheduler");
+    model->variants = cJSON_GetObjectItemCaseSensitive(doc->root, "variants");
+    model->text_encoders = cJSON_GetObjectItemCaseSensitive(doc->root, "text_encoders");
     if (model->config && !model->scheduler)
         return dit_json_fail(doc, "/config", DIT_ERR_JSON_MISSING, "a model with a config needs its scheduler too");
     DIT_TRY(check_sizes(model));
@@ -149,10 +145,10 @@ static dit_status take_variant(suite_model *model, const char *name)
     const char *names[MOST + 1] = {0};
     char at[256], list[400] = "";
     int count = 0;
-    const cJSON *variant = member(model->variants, name), *one;
+    const cJSON *variant = dit_json_member(model->variants, name), *one;
     if (variant) {
         dit_json_pointer_join(at, sizeof at, "/variants", name);
-        return suite_model_override(model, &model->source, at, member(variant, "override"), name);
+        return suite_model_override(model, &model->source, at, dit_json_member(variant, "override"), name);
     }
     cJSON_ArrayForEach(one, model->variants)
     {
@@ -212,7 +208,7 @@ static dit_status lay_over(const dit_json *doc, const char *pointer, const cJSON
     DIT_TRY(dit_json_only_keys(doc, override, pointer, keys));
     for (const cJSON *item = override->child; item; item = item->next) {
         dit_json_pointer_join(at, sizeof at, pointer, item->string);
-        if (!same_type(member(target, item->string), item))
+        if (!same_type(dit_json_member(target, item->string), item))
             return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "%s has another JSON type in the model", item->string);
         cJSON *copy = cJSON_Duplicate(item, 1);
         if (!copy || !cJSON_ReplaceItemInObjectCaseSensitive(target, item->string, copy)) {
@@ -227,11 +223,11 @@ static dit_status lay_over(const dit_json *doc, const char *pointer, const cJSON
  * the width of the text. */
 static dit_status check_widths(const suite_model *model, const dit_json *doc, const char *pointer)
 {
-    const char *family = cJSON_GetStringValue(member(model->config, "_class_name"));
+    const char *family = dit_json_text_or(model->config, "_class_name", NULL);
     int64_t hidden =
         integer_member(model->config, "num_attention_heads") * integer_member(model->config, "attention_head_dim");
     int64_t cross = integer_member(model->config, "cross_attention_dim"), rope = 0;
-    const cJSON *axes = member(model->config, "axes_dims_rope"), *width;
+    const cJSON *axes = dit_json_member(model->config, "axes_dims_rope"), *width;
     const dit_architecture *architecture = family ? dit_architecture_find(family) : NULL;
     if (architecture && architecture->cross_is_hidden && cross && cross != hidden)
         return dit_error_hint(
@@ -259,8 +255,8 @@ static void follow_text_widths(suite_model *model)
                 {"text_dim", "dim"},
                 {"pooled_projection_dim", "pooled_dim"}};
     for (size_t i = 0; i < sizeof ties / sizeof *ties; i++) {
-        const cJSON *width = member(model->config, ties[i].config);
-        cJSON *text = member(model->text, ties[i].text);
+        const cJSON *width = dit_json_member(model->config, ties[i].config);
+        cJSON *text = cJSON_GetObjectItemCaseSensitive(model->text, ties[i].text);
         if (cJSON_IsNumber(width) && text) cJSON_SetNumberValue(text, width->valuedouble);
     }
 }
@@ -303,7 +299,8 @@ dit_status suite_model_override(suite_model *model, const dit_json *doc, const c
 dit_status suite_model_scheduler(const suite_model *model, const dit_json *doc, const char *pointer,
                                  const cJSON *override, cJSON **out)
 {
-    const cJSON *own = member(model->scheduler, "_class_name"), *other = member(override, "_class_name");
+    const cJSON *own = dit_json_member(model->scheduler, "_class_name"),
+                *other = dit_json_member(override, "_class_name");
     bool replaces = cJSON_IsString(own) && cJSON_IsString(other) && strcmp(own->valuestring, other->valuestring) != 0;
     *out = cJSON_Duplicate(replaces ? override : model->scheduler, 1);
     if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a scheduler");

@@ -1,13 +1,9 @@
 #include "suite/catalogue/provenance.h"
 
+#include "base/json.h"
 #include "suite/catalogue/parameter.h"
 
 #include <string.h>
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
 
 static bool is_reason(const cJSON *item)
 {
@@ -26,7 +22,7 @@ static dit_status check_reasons(const dit_json *doc, const cJSON *object, const 
     {
         dit_json_pointer_join(at, sizeof at, inside, reason->string);
         if (!is_reason(reason)) return dit_json_fail(doc, at, DIT_ERR_JSON_TYPE, "expected a reason, a text");
-        if ((member(object, reason->string) != NULL) != there)
+        if ((dit_json_member(object, reason->string) != NULL) != there)
             return dit_json_fail(doc, at, DIT_ERR_JSON_VALUE, "%s is %s, and yet %s", reason->string, kind,
                                  there ? "absent" : "stated");
     }
@@ -35,9 +31,9 @@ static dit_status check_reasons(const dit_json *doc, const cJSON *object, const 
 
 static dit_status check_facts(const dit_json *doc, const cJSON *object, const char *pointer, const char *const *facts)
 {
-    const cJSON *unknown = member(object, "unknown");
+    const cJSON *unknown = dit_json_member(object, "unknown");
     for (int i = 0; facts[i]; i++) {
-        if (member(object, facts[i]) || member(unknown, facts[i])) continue;
+        if (dit_json_member(object, facts[i]) || dit_json_member(unknown, facts[i])) continue;
         return dit_error_hint(dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"%s\" is required", facts[i]),
                               "state it, or say why not: \"unknown\": {\"%s\": \"no source found\"}", facts[i]);
     }
@@ -68,7 +64,7 @@ dit_status suite_evidence_check(const dit_json *doc, const cJSON *object, const 
 
 dit_status suite_evidence_sources(const dit_json *doc, const cJSON *object, const char *pointer)
 {
-    const cJSON *sources = member(object, "source"), *source;
+    const cJSON *sources = dit_json_member(object, "source"), *source;
     char at[256];
     dit_json_pointer_join(at, sizeof at, pointer, "source");
     if (!sources) return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"source\" is required");

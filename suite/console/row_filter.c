@@ -64,7 +64,7 @@ static bool any_has(const cJSON *rows, const char *name)
 static dit_status find_member(void *context, const char *name, dit_value *out)
 {
     row_scope *scope = context;
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(scope->row, name);
+    const cJSON *item = dit_json_member(scope->row, name);
     if (cJSON_IsArray(item)) join_words(item, scope->words, sizeof scope->words);
     if (cJSON_IsNumber(item))
         *out = (dit_value){DIT_VALUE_NUMBER, item->valuedouble, NULL};

@@ -22,7 +22,8 @@ int suite_terminal_width(FILE *stream)
     return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-bool suite_terminal_colours(FILE *stream)
+/* True when `stream` is a terminal that takes colour: NO_COLOR and CI unset, TERM not "dumb". */
+static bool suite_terminal_colours(FILE *stream)
 {
     const char *term = getenv("TERM");
     return isatty(fileno(stream)) && !getenv("NO_COLOR") && !getenv("CI") && !(term && strcmp(term, "dumb") == 0);

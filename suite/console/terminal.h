@@ -10,8 +10,6 @@
 /* Returns the columns of text: $COLUMNS when it is set, else the width of the terminal that `stream` writes to, else 0
  * (a file or a pipe: no limit). */
 int suite_terminal_width(FILE *stream);
-/* True when `stream` is a terminal that takes colour: NO_COLOR and CI unset, TERM not "dumb". */
-bool suite_terminal_colours(FILE *stream);
 /* Return the escape that starts the colour of a verdict ("ok", "oom", "failed", "missing", ...) on `stream`, and the
  * one that ends it; "" for other words and where no colour belongs. Static strings. */
 const char *suite_colour_start(FILE *stream, const char *word);

@@ -14,26 +14,17 @@ typedef struct {
     cJSON *rows, *cases;
 } description;
 
-static cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static double number_or(const cJSON *object, const char *key, double otherwise)
-{
-    const cJSON *item = member(object, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
-}
-
 /* Flops of one forward at the default run as the model file derives them; 0 where it does not, or the run is another.
  */
 static double stated_flops(const suite_model *model, int64_t width, int64_t height, int64_t frames)
 {
     bool whole = strcmp(model->variant, model->name) == 0;
-    bool standard = (double)width == number_or(model->default_run, "width_px", 0) &&
-                    (double)height == number_or(model->default_run, "height_px", 0) &&
-                    (double)frames == number_or(model->default_run, "num_frames", 1);
-    return whole && standard ? number_or(member(model->source.root, "derived"), "tflops_per_forward", 0) * 1e12 : 0;
+    bool standard = (double)width == dit_json_number_or(model->default_run, "width_px", 0) &&
+                    (double)height == dit_json_number_or(model->default_run, "height_px", 0) &&
+                    (double)frames == dit_json_number_or(model->default_run, "num_frames", 1);
+    return whole && standard
+               ? dit_json_number_or(dit_json_member(model->source.root, "derived"), "tflops_per_forward", 0) * 1e12
+               : 0;
 }
 
 /* ---- one model --------------------------------------------------------------------------------------------------- */
@@ -44,9 +35,9 @@ typedef struct {
 
 static model_size size_of(const suite_describe_params *params, const suite_model *model)
 {
-    model_size size = {(int64_t)number_or(model->default_run, "width_px", 0),
-                       (int64_t)number_or(model->default_run, "height_px", 0),
-                       (int64_t)number_or(model->default_run, "num_frames", 1)};
+    model_size size = {(int64_t)dit_json_number_or(model->default_run, "width_px", 0),
+                       (int64_t)dit_json_number_or(model->default_run, "height_px", 0),
+                       (int64_t)dit_json_number_or(model->default_run, "num_frames", 1)};
     if (params->width_px) size.width = params->width_px, size.height = params->height_px;
     if (params->num_frames && model->video) size.frames = params->num_frames;
     return size;
@@ -55,8 +46,8 @@ static model_size size_of(const suite_describe_params *params, const suite_model
 static void fill_row(dit_json_writer *w, cJSON *row, const suite_model *model, const model_size *size)
 {
     char resolution[48];
-    const char *family = cJSON_GetStringValue(member(model->config, "_class_name"));
-    const char *source = cJSON_GetStringValue(member(member(model->source.root, "source"), "architecture"));
+    const char *family = dit_json_text_or(model->config, "_class_name", NULL);
+    const char *source = dit_json_text_or(dit_json_member(model->source.root, "source"), "architecture", NULL);
     dit_json_put_string(w, row, "name", model->variant);
     dit_json_put_string(w, row, "title", model->title);
     dit_json_put_string(w, row, "kind", model->video ? "video" : "image");
@@ -66,7 +57,7 @@ static void fill_row(dit_json_writer *w, cJSON *row, const suite_model *model, c
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)size->width, (long long)size->height);
     if (size->width && size->height) dit_json_put_string(w, row, "resolution", resolution);
     dit_json_put_int(w, row, "num_frames", size->frames);
-    dit_json_put_number(w, row, "steps", number_or(model->default_run, "num_inference_steps", 0));
+    dit_json_put_number(w, row, "steps", dit_json_number_or(model->default_run, "num_inference_steps", 0));
     if (model->parameters) dit_json_put_int(w, row, "stated_parameters", model->parameters);
     double flops = stated_flops(model, size->width, size->height, size->frames);
     if (flops > 0) dit_json_put_number(w, row, "stated_flops", flops);
@@ -76,7 +67,7 @@ static void fill_row(dit_json_writer *w, cJSON *row, const suite_model *model, c
 
 static void fill_model(dit_json_writer *w, cJSON *part, const suite_model *model)
 {
-    const cJSON *tokens = member(model->text, "tokens");
+    const cJSON *tokens = dit_json_member(model->text, "tokens");
     cJSON *weights = dit_json_put_object(w, part, "weights");
     dit_json_put_string(w, part, "name", model->variant);
     dit_json_put_string(w, weights, "kind", "seeded");
@@ -103,8 +94,9 @@ static void fill_case(dit_json_writer *w, cJSON *entry, const suite_model *model
     dit_json_put_int(w, run, "height_px", size->height);
     dit_json_put_int(w, run, "num_frames", size->frames);
     dit_json_put_int(w, run, "seed", 0);
-    dit_json_put_number(w, run, "guidance_scale", number_or(model->default_run, "guidance_scale", 1));
-    dit_json_put_number(w, run, "num_inference_steps", number_or(model->default_run, "num_inference_steps", 1));
+    dit_json_put_number(w, run, "guidance_scale", dit_json_number_or(model->default_run, "guidance_scale", 1));
+    dit_json_put_number(w, run, "num_inference_steps",
+                        dit_json_number_or(model->default_run, "num_inference_steps", 1));
 }
 
 static dit_status add_model(description *d, const suite_model *model)
@@ -156,24 +148,26 @@ static double sum_of(const cJSON *object)
 /* Everything the engine said of a model, and the sums people ask for. */
 static void merge(dit_json_writer *w, cJSON *row, const cJSON *counted)
 {
-    const cJSON *error = member(counted, "error"), *item, *flops = member(counted, "flops");
+    const cJSON *error = dit_json_member(counted, "error"), *item, *flops = dit_json_member(counted, "flops");
     if (error) {
-        const char *message = cJSON_GetStringValue(member(error, "message"));
+        const char *message = dit_json_text_or(error, "message", NULL);
         dit_json_put_string(w, row, "reason", message ? message : "the engine could not count it");
         return;
     }
     cJSON_ArrayForEach(item, counted)
     {
-        if (member(row, item->string)) continue; /* the name */
+        if (dit_json_member(row, item->string)) continue; /* the name */
         dit_json_put_copy(w, row, item->string, item);
     }
-    double forward = sum_of(flops) - number_or(flops, "prepare", 0), stated = number_or(row, "stated_flops", 0);
+    double forward = sum_of(flops) - dit_json_number_or(flops, "prepare", 0),
+           stated = dit_json_number_or(row, "stated_flops", 0);
     /* formulas in the literature count products of matrices, those of the text included, and nothing else */
     if (stated > 0)
-        dit_json_put_number(w, row, "counted_over_stated", (sum_of(flops) - number_or(flops, "other", 0)) / stated);
+        dit_json_put_number(w, row, "counted_over_stated",
+                            (sum_of(flops) - dit_json_number_or(flops, "other", 0)) / stated);
     dit_json_put_number(w, row, "flops_per_forward", forward);
-    dit_json_put_number(w, row, "flops_per_step", forward * number_or(counted, "forwards_per_step", 1));
-    dit_json_put_number(w, row, "memory_bytes", sum_of(member(counted, "memory")));
+    dit_json_put_number(w, row, "flops_per_step", forward * dit_json_number_or(counted, "forwards_per_step", 1));
+    dit_json_put_number(w, row, "memory_bytes", sum_of(dit_json_member(counted, "memory")));
 }
 
 static dit_status merge_all(const description *d, const cJSON *record)
@@ -181,10 +175,10 @@ static dit_status merge_all(const description *d, const cJSON *record)
     dit_json_writer w = {0};
     const cJSON *counted;
     cJSON *row = d->rows->child;
-    cJSON_ArrayForEach(counted, member(record, "describe"))
+    cJSON_ArrayForEach(counted, dit_json_member(record, "describe"))
     {
-        const char *name = cJSON_GetStringValue(member(counted, "name"));
-        while (row && name && strcmp(cJSON_GetStringValue(member(row, "name")), name) != 0) row = row->next;
+        const char *name = dit_json_text_or(counted, "name", NULL);
+        while (row && name && strcmp(dit_json_text_or(row, "name", NULL), name) != 0) row = row->next;
         if (!row || !name) return DIT_FAIL(DIT_ERR_INTERNAL, "the engine described a model that it was not asked for");
         merge(&w, row, counted);
         row = row->next;

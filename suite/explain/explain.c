@@ -21,17 +21,6 @@
 
 enum { MAX_RANKS = DIT_MAX_STAGES + 8 };
 
-static cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static double number_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = member(object, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
 static dit_status fail_memory(void)
 {
     return DIT_FAIL(DIT_ERR_MEMORY, "no memory to explain meshes");
@@ -207,7 +196,7 @@ static dit_status open_subject(const suite_case *kase, subject *s)
     *s = (subject){.kase = kase};
     if (kase->is_oracle) return DIT_OK;
     DIT_TRY(dit_facts_from_case(&view, kase->document, "", &s->facts));
-    DIT_TRY(dit_parallel_from_json(&view, member(kase->document, "parallel"), "/parallel", &s->parallel));
+    DIT_TRY(dit_parallel_from_json(&view, dit_json_member(kase->document, "parallel"), "/parallel", &s->parallel));
     bool computes = kase->is_simulated || suite_backend_is_device(suite_case_platform(kase->document, "backend"));
     s->element_bytes = computes ? suite_predict_element_bytes(suite_case_platform(kase->document, "element")) : 4;
     s->scale = kase->is_simulated ? s->element_bytes / (double)sizeof(float) : 1;
@@ -242,17 +231,17 @@ static dit_status describe_kinds(const subject *subjects, int count, const suite
 static void add_traffic(dit_json_writer *w, cJSON *out, const subject *s, const cJSON *counted)
 {
     bool on_device = suite_backend_is_device(suite_case_platform(s->kase->document, "backend"));
-    double bytes = 0, predicted = 0, messages = 0, gather = 0, steps = number_of(counted, "steps");
+    double bytes = 0, predicted = 0, messages = 0, gather = 0, steps = dit_json_number_or(counted, "steps", 0);
     const cJSON *row;
-    cJSON_ArrayForEach(row, member(counted, "communication"))
+    cJSON_ArrayForEach(row, dit_json_member(counted, "communication"))
     {
-        if (strcmp(cJSON_GetStringValue(member(row, "phase")), "step") != 0) {
-            gather += s->scale * number_of(row, "bytes");
+        if (strcmp(dit_json_text_or(row, "phase", NULL), "step") != 0) {
+            gather += s->scale * dit_json_number_or(row, "bytes", 0);
             continue;
         }
-        bytes += s->scale * number_of(row, on_device ? "predicted_bytes" : "bytes");
-        predicted += s->scale * number_of(row, "predicted_bytes");
-        messages += number_of(row, "messages");
+        bytes += s->scale * dit_json_number_or(row, on_device ? "predicted_bytes" : "bytes", 0);
+        predicted += s->scale * dit_json_number_or(row, "predicted_bytes", 0);
+        messages += dit_json_number_or(row, "messages", 0);
     }
     dit_json_put_number(w, out, "bytes_per_step", bytes / steps);
     dit_json_put_number(w, out, "predicted_bytes_per_step", predicted / steps);
@@ -268,14 +257,15 @@ static int64_t batch_of(const subject *s)
 
 static void add_work(dit_json_writer *w, cJSON *out, const subject *s, const cJSON *counted)
 {
-    const cJSON *flops = member(counted, "flops"), *item;
-    double forward = number_of(flops, "linear") + number_of(flops, "attention") + number_of(flops, "other");
+    const cJSON *flops = dit_json_member(counted, "flops"), *item;
+    double forward = dit_json_number_or(flops, "linear", 0) + dit_json_number_or(flops, "attention", 0) +
+                     dit_json_number_or(flops, "other", 0);
     cJSON *memory = dit_json_put_object(w, out, "memory");
-    cJSON_ArrayForEach(item, member(counted, "memory"))
+    cJSON_ArrayForEach(item, dit_json_member(counted, "memory"))
         dit_json_put_number(w, memory, item->string, s->scale * item->valuedouble);
     dit_json_put_number(w, out, "flops_per_step", forward * (double)batch_of(s));
-    dit_json_put_number(w, out, "parameters", number_of(counted, "parameters"));
-    dit_json_put_number(w, out, "memory_bytes", s->scale * number_of(counted, "memory_peak"));
+    dit_json_put_number(w, out, "parameters", dit_json_number_or(counted, "parameters", 0));
+    dit_json_put_number(w, out, "memory_bytes", s->scale * dit_json_number_or(counted, "memory_peak", 0));
 }
 
 /* ---- what a reader can check by hand ----------------------------------------------------------------------------- */
@@ -346,7 +336,7 @@ static void add_terms(dit_json_writer *w, cJSON *out, const subject *s, const in
                       dit_range blocks)
 {
     cJSON *terms = dit_json_put_object(w, out, "terms");
-    dit_json_put_number(w, terms, "parameters_bytes", number_of(out, "parameters") * s->element_bytes);
+    dit_json_put_number(w, terms, "parameters_bytes", dit_json_number_or(out, "parameters", 0) * s->element_bytes);
     dit_json_put_int(w, terms, "kv_store_bytes", kv_store_bytes(s, coordinates, blocks));
     dit_json_put_int(w, terms, "stream_bytes", stream_bytes(s, coordinates[DIT_AXIS_PIPEFUSION]));
 }
@@ -450,7 +440,7 @@ static const cJSON *extreme(const cJSON *ranks, const char *key, double sign)
     const cJSON *best = ranks->child, *item;
     cJSON_ArrayForEach(item, ranks)
     {
-        if (sign * number_of(item, key) > sign * number_of(best, key)) best = item;
+        if (sign * dit_json_number_or(item, key, 0) > sign * dit_json_number_or(best, key, 0)) best = item;
     }
     return best;
 }
@@ -461,7 +451,8 @@ static const cJSON *most_telling(const cJSON *ranks)
     const cJSON *item;
     cJSON_ArrayForEach(item, ranks)
     {
-        if (number_of(item, "bytes_per_step") != number_of(item, "predicted_bytes_per_step")) return item;
+        if (dit_json_number_or(item, "bytes_per_step", 0) != dit_json_number_or(item, "predicted_bytes_per_step", 0))
+            return item;
     }
     return extreme(ranks, "bytes_per_step", 1);
 }
@@ -473,20 +464,20 @@ static void add_summary(dit_json_writer *w, cJSON *mesh, const cJSON *ranks)
     const cJSON *most = most_telling(ranks), *fullest = extreme(ranks, "memory_bytes", 1);
     const cJSON *busiest = extreme(ranks, "flops_per_step", 1), *least = extreme(ranks, "bytes_per_step", -1);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        dit_json_put_number(w, mesh, keys[i], number_of(most, keys[i]));
-    dit_json_put_number(w, mesh, "least_bytes_per_step", number_of(least, "bytes_per_step"));
-    dit_json_put_number(w, mesh, "flops_per_step", number_of(busiest, "flops_per_step"));
-    dit_json_put_copy(w, mesh, "memory", member(fullest, "memory"));
-    dit_json_put_number(w, mesh, "memory_bytes", number_of(fullest, "memory_bytes"));
+        dit_json_put_number(w, mesh, keys[i], dit_json_number_or(most, keys[i], 0));
+    dit_json_put_number(w, mesh, "least_bytes_per_step", dit_json_number_or(least, "bytes_per_step", 0));
+    dit_json_put_number(w, mesh, "flops_per_step", dit_json_number_or(busiest, "flops_per_step", 0));
+    dit_json_put_copy(w, mesh, "memory", dit_json_member(fullest, "memory"));
+    dit_json_put_number(w, mesh, "memory_bytes", dit_json_number_or(fullest, "memory_bytes", 0));
 }
 
 static dit_status fill_mesh(cJSON *mesh, const subject *s, const cJSON *counted)
 {
     dit_json_writer w = {0};
     const suite_case *kase = s->kase;
-    dit_json_put_string(&w, mesh, "method", cJSON_GetStringValue(member(kase->tags, "method")));
-    dit_json_put_string(&w, mesh, "attention", cJSON_GetStringValue(member(kase->tags, "attention")));
-    dit_json_put_copy(&w, mesh, "parallel", member(kase->document, "parallel"));
+    dit_json_put_string(&w, mesh, "method", dit_json_text_or(kase->tags, "method", NULL));
+    dit_json_put_string(&w, mesh, "attention", dit_json_text_or(kase->tags, "attention", NULL));
+    dit_json_put_copy(&w, mesh, "parallel", dit_json_member(kase->document, "parallel"));
     cJSON *ranks = dit_json_new_array(&w);
     for (int i = 0; i < s->rank_count; i++, counted = counted->next) add_rank(&w, ranks, s, s->ranks[i], counted);
     if (w.status == DIT_OK) add_summary(&w, mesh, ranks);
@@ -501,7 +492,7 @@ static dit_status fill_mesh(cJSON *mesh, const subject *s, const cJSON *counted)
 static const cJSON *error_of(const subject *s, const cJSON *counted)
 {
     for (int i = 0; i < s->rank_count; i++, counted = counted->next)
-        if (member(counted, "error")) return member(counted, "error");
+        if (dit_json_member(counted, "error")) return dit_json_member(counted, "error");
     return NULL;
 }
 
@@ -510,13 +501,13 @@ static dit_status add_mesh(cJSON *meshes, cJSON *rejected, const subject *s, con
     dit_json_writer w = {0};
     const cJSON *error = error_of(s, counted);
     cJSON *mesh = dit_json_put_object(&w, error ? rejected : meshes, NULL);
-    dit_json_put_string(&w, mesh, "mesh", cJSON_GetStringValue(member(s->kase->tags, "mesh")));
+    dit_json_put_string(&w, mesh, "mesh", dit_json_text_or(s->kase->tags, "mesh", NULL));
     if (!error) {
         dit_json_put_status(&w, fill_mesh(mesh, s, counted));
         return w.status;
     }
-    dit_json_put_string(&w, mesh, "code", cJSON_GetStringValue(member(error, "code")));
-    dit_json_put_string(&w, mesh, "reason", cJSON_GetStringValue(member(error, "message")));
+    dit_json_put_string(&w, mesh, "code", dit_json_text_or(error, "code", NULL));
+    dit_json_put_string(&w, mesh, "reason", dit_json_text_or(error, "message", NULL));
     return w.status;
 }
 
@@ -528,8 +519,8 @@ static bool is_told(const cJSON *rejected, const char *label, const char *reason
     const cJSON *item;
     cJSON_ArrayForEach(item, rejected)
     {
-        bool same = strcmp(cJSON_GetStringValue(member(item, "mesh")), label) == 0;
-        if (same && strcmp(cJSON_GetStringValue(member(item, "reason")), reason) == 0) return true;
+        bool same = strcmp(dit_json_text_or(item, "mesh", NULL), label) == 0;
+        if (same && strcmp(dit_json_text_or(item, "reason", NULL), reason) == 0) return true;
     }
     return false;
 }
@@ -539,9 +530,9 @@ static void add_dropped(dit_json_writer *w, cJSON *rejected, const suite_dropped
 {
     dit_parallel parallel = asked ? *asked : (dit_parallel){0};
     char label[64];
-    const char *method = cJSON_GetStringValue(member(dropped->cell, "patch_method"));
+    const char *method = dit_json_text_or(dropped->cell, "patch_method", NULL);
     for (int axis = 0; axis < DIT_AXIS_COUNT && !asked; axis++)
-        parallel.degree[axis] = (int)number_of(dropped->cell, dit_axis_key((dit_axis)axis));
+        parallel.degree[axis] = (int)dit_json_number_or(dropped->cell, dit_axis_key((dit_axis)axis), 0);
     if (method) dit_patch_method_from_name(method, &parallel.patch_method);
     dit_parallel_label(&parallel, label);
     if (is_told(rejected, label, dropped->reason)) return;
@@ -553,7 +544,8 @@ static void add_dropped(dit_json_writer *w, cJSON *rejected, const suite_dropped
 
 static int by_bytes(const void *a, const void *b)
 {
-    double x = number_of(*(cJSON *const *)a, "bytes_per_step"), y = number_of(*(cJSON *const *)b, "bytes_per_step");
+    double x = dit_json_number_or(*(cJSON *const *)a, "bytes_per_step", 0),
+           y = dit_json_number_or(*(cJSON *const *)b, "bytes_per_step", 0);
     return (x > y) - (x < y);
 }
 
@@ -573,10 +565,10 @@ static dit_status sort_meshes(cJSON *meshes)
 
 static dit_status fill_meshes(const subject *subjects, int count, const cJSON *record, cJSON *meshes, cJSON *rejected)
 {
-    const cJSON *counted = member(record, "describe") ? member(record, "describe")->child : NULL;
+    const cJSON *counted = dit_json_member(record, "describe") ? dit_json_member(record, "describe")->child : NULL;
     int wanted = 0;
     for (int i = 0; i < count; i++) wanted += subjects[i].rank_count;
-    if (wanted != cJSON_GetArraySize(member(record, "describe")))
+    if (wanted != cJSON_GetArraySize(dit_json_member(record, "describe")))
         return DIT_FAIL(DIT_ERR_INTERNAL, "the engine described fewer ranks than it was asked for");
     for (int i = 0; i < count; i++) {
         if (subjects[i].rank_count) DIT_TRY(add_mesh(meshes, rejected, &subjects[i], counted));
@@ -591,9 +583,9 @@ static void reject_mesh(dit_json_writer *w, cJSON *mesh, const suite_platform *p
     char reason[256];
     cJSON *entry = dit_json_put_object(w, rejected, NULL);
     snprintf(reason, sizeof reason, "needs %.2f GiB per rank in %s, %s has %.2f GiB",
-             number_of(mesh, "memory_bytes") / (1 << 30), element, platform->name,
+             dit_json_number_or(mesh, "memory_bytes", 0) / (1 << 30), element, platform->name,
              (double)platform->memory_bytes / (1 << 30));
-    dit_json_put_string(w, entry, "mesh", cJSON_GetStringValue(member(mesh, "mesh")));
+    dit_json_put_string(w, entry, "mesh", dit_json_text_or(mesh, "mesh", NULL));
     dit_json_put_string(w, entry, "code", dit_status_name(DIT_ERR_CONSTRAINT_MEMORY));
     dit_json_put_string(w, entry, "reason", reason);
 }
@@ -609,7 +601,7 @@ static dit_status reject_too_large(const suite_explain_params *params, const cha
     if (strcmp(platform.backend, "cost") != 0 || !platform.memory_per_device) return w.status;
     for (int i = cJSON_GetArraySize(meshes) - 1; i >= 0; i--) {
         cJSON *mesh = cJSON_GetArrayItem(meshes, i);
-        if (number_of(mesh, "memory_bytes") <= (double)platform.memory_bytes) continue;
+        if (dit_json_number_or(mesh, "memory_bytes", 0) <= (double)platform.memory_bytes) continue;
         reject_mesh(&w, mesh, &platform, element, rejected);
         cJSON_DeleteItemFromArray(meshes, i);
     }
@@ -625,7 +617,7 @@ static dit_status fill_answer(const suite_explain_params *params, const suite_wo
     const char *element = told[0] ? told : "fp32";
     dit_json_put_string(&w, out, "model", params->model);
     dit_json_put_int(&w, out, "devices", params->mesh ? dit_parallel_world_size(params->mesh) : params->devices);
-    if (workload->case_count) dit_json_put_copy(&w, out, "run", member(workload->cases[0].document, "run"));
+    if (workload->case_count) dit_json_put_copy(&w, out, "run", dit_json_member(workload->cases[0].document, "run"));
     DIT_TRY(w.status);
     DIT_TRY(fill_meshes(subjects, subject_count, record, meshes, rejected));
     dit_json_put_string(&w, out, "element", element);

@@ -47,7 +47,7 @@ dit_status suite_timetable_make(int64_t stages, int64_t bands, int64_t steps, su
     return DIT_OK;
 }
 
-void suite_timetable_release(suite_timetable *table)
+static void suite_timetable_release(suite_timetable *table)
 {
     free(table->start);
     *table = (suite_timetable){0};

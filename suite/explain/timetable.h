@@ -19,7 +19,6 @@ typedef struct {
 
 /* Makes the timetable by the rules above. Errors: DIT_ERR_MEMORY. release accepts a zeroed one. */
 dit_status suite_timetable_make(int64_t stages, int64_t bands, int64_t steps, suite_timetable *out);
-void suite_timetable_release(suite_timetable *table);
 /* Returns the number of ticks by the closed form: steps M + P - 1 where M >= P; else (steps - 1) P + M + P - 1. 0
  * without steps. */
 int64_t suite_timetable_ticks(int64_t stages, int64_t bands, int64_t steps);

@@ -120,9 +120,9 @@ static dit_status place_pictures(const suite_delivery *delivery, const cJSON *re
     static const size_t stem = sizeof "image" - 1;
     const cJSON *picture;
     char path[SUITE_PATH];
-    cJSON_ArrayForEach(picture, cJSON_GetObjectItemCaseSensitive(record, "pictures"))
+    cJSON_ArrayForEach(picture, dit_json_member(record, "pictures"))
     {
-        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(picture, "file"));
+        const char *name = dit_json_text_or(picture, "file", NULL);
         if (!name || strlen(name) < stem) continue;
         if (delivery->stem[0])
             DIT_TRY(move(delivery, name, name + stem, path));
@@ -151,7 +151,7 @@ dit_status suite_delivery_place(const suite_delivery *delivery, const cJSON *rec
         DIT_TRY(suite_path(kept, "%s/record.json", delivery->folder));
         DIT_TRY(suite_path(trace, "%s/trace.json", delivery->folder));
     }
-    if (cJSON_GetObjectItemCaseSensitive(record, "trace")) suite_text_put(&w, answer, "trace", trace);
+    if (dit_json_member(record, "trace")) suite_text_put(&w, answer, "trace", trace);
     suite_text_put(&w, answer, "latents", latents);
     suite_text_put(&w, answer, "record", kept);
     return w.status;

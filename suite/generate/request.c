@@ -102,8 +102,8 @@ static dit_status tensor_shape(const char *path, const char *name, int64_t shape
     fclose(file);
     dit_status st = whole ? dit_json_parse(text, (size_t)length, path, &header)
                           : DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s is not a safetensors file", path);
-    const cJSON *tensor = cJSON_GetObjectItemCaseSensitive(header.root, name), *extent;
-    cJSON_ArrayForEach(extent, cJSON_GetObjectItemCaseSensitive(tensor, "shape"))
+    const cJSON *tensor = dit_json_member(header.root, name), *extent;
+    cJSON_ArrayForEach(extent, dit_json_member(tensor, "shape"))
     {
         if (*rank < 8 && cJSON_IsNumber(extent)) shape[(*rank)++] = (int64_t)extent->valuedouble;
     }
@@ -312,7 +312,7 @@ static dit_status shift_scheduler(request_builder *b)
 
 static bool same_member(const cJSON *a, const cJSON *b, const char *key)
 {
-    return cJSON_Compare(cJSON_GetObjectItemCaseSensitive(a, key), cJSON_GetObjectItemCaseSensitive(b, key), true);
+    return cJSON_Compare(dit_json_member(a, key), dit_json_member(b, key), true);
 }
 
 /* How much a catalogue model is like the config: 0 another class, 1 the class, 2 the size too. */
@@ -353,8 +353,8 @@ static dit_status find_twin(request_builder *b)
 static dit_status settle(request_builder *b, int64_t said, const char *call_key, const char *default_key,
                          const char *option, double *out)
 {
-    const cJSON *recorded = cJSON_GetObjectItemCaseSensitive(b->call.root, call_key);
-    const cJSON *usual = cJSON_GetObjectItemCaseSensitive(b->model.default_run, default_key);
+    const cJSON *recorded = dit_json_member(b->call.root, call_key);
+    const cJSON *usual = dit_json_member(b->model.default_run, default_key);
     *out = (double)said;
     if (said) return DIT_OK;
     if (cJSON_IsNumber(recorded)) {
@@ -374,7 +374,7 @@ static dit_status settle(request_builder *b, int64_t said, const char *call_key,
 
 static int64_t usual_number(const request_builder *b, const char *key, int64_t otherwise)
 {
-    const cJSON *usual = cJSON_GetObjectItemCaseSensitive(b->model.default_run, key);
+    const cJSON *usual = dit_json_member(b->model.default_run, key);
     return cJSON_IsNumber(usual) ? (int64_t)usual->valuedouble : otherwise;
 }
 
@@ -417,7 +417,7 @@ static dit_status add_weights(cJSON *parent, const char *path, int64_t seed)
 static dit_status add_model(request_builder *b, cJSON *document, int64_t weights_seed)
 {
     dit_json_writer w = {0};
-    const cJSON *tokens = cJSON_GetObjectItemCaseSensitive(b->model.text, "tokens");
+    const cJSON *tokens = dit_json_member(b->model.text, "tokens");
     cJSON *model, *text;
     model = dit_json_put_object(&w, document, "model");
     dit_json_put_string(&w, model, "name", b->name);
@@ -438,8 +438,8 @@ static void copy_call(dit_json_writer *w, const request_builder *b, cJSON *run, 
 static dit_status add_frames(request_builder *b, cJSON *run)
 {
     dit_json_writer w = {0};
-    const cJSON *length = cJSON_GetObjectItemCaseSensitive(b->call.root, "video_length");
-    const cJSON *recorded = length ? length : cJSON_GetObjectItemCaseSensitive(b->call.root, "num_frames");
+    const cJSON *length = dit_json_member(b->call.root, "video_length");
+    const cJSON *recorded = length ? length : dit_json_member(b->call.root, "num_frames");
     bool clip = b->r->num_frames || recorded || (!b->call.root && b->model.video);
     double frames;
     if (!clip) return w.status;

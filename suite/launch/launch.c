@@ -170,8 +170,8 @@ static bool read_error(const suite_launch_plan *plan, suite_outcome *out)
     dit_status code;
     if (suite_path(path, "%s/error.json", plan->out_dir) != DIT_OK || access(path, F_OK) != 0) return false;
     if (dit_json_read_file(path, &document) != DIT_OK) return false;
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document.root, "code"));
-    const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document.root, "message"));
+    const char *name = dit_json_text_or(document.root, "code", NULL);
+    const char *message = dit_json_text_or(document.root, "message", NULL);
     bool usable = name && message && dit_status_from_name(name, &code);
     if (usable) {
         cJSON_Delete(out->error);
@@ -213,7 +213,7 @@ static void read_record(const suite_launch_plan *plan, suite_outcome *out)
         suite_outcome_set_error(out, DIT_OUTCOME_FAILED, dit_error_last()->status, dit_error_last()->message);
         return;
     }
-    const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document.root, "schema"));
+    const char *schema = dit_json_text_or(document.root, "schema", NULL);
     if (schema && strcmp(schema, "ditbench.record/1") == 0)
         out->record = cJSON_Duplicate(document.root, true);
     else
@@ -226,7 +226,7 @@ static void read_record(const suite_launch_plan *plan, suite_outcome *out)
 static bool check_evidence(const suite_launch_plan *plan, suite_outcome *out)
 {
     const char *expected = plan->simulated ? "simulated" : "measured", *said = expected;
-    const cJSON *evidence = cJSON_GetObjectItemCaseSensitive(out->record, "evidence");
+    const cJSON *evidence = dit_json_member(out->record, "evidence");
     char message[256];
     if (evidence || plan->simulated) said = cJSON_IsString(evidence) ? evidence->valuestring : "nothing";
     if (strcmp(said, expected) == 0) return true;
@@ -239,8 +239,8 @@ static bool check_evidence(const suite_launch_plan *plan, suite_outcome *out)
 /* Counted, not allocated: a simulated device that is too small is the simulation's result, with its figures. */
 static void check_device_memory(const suite_launch_plan *plan, suite_outcome *out)
 {
-    const cJSON *memory = cJSON_GetObjectItemCaseSensitive(out->record, "memory");
-    const cJSON *total = cJSON_GetObjectItemCaseSensitive(memory, "total_bytes");
+    const cJSON *memory = dit_json_member(out->record, "memory");
+    const cJSON *total = dit_json_member(memory, "total_bytes");
     const double limit = (double)plan->device_memory_bytes, gib = 1024.0 * 1024 * 1024;
     char message[160];
     if (!plan->device_memory_bytes || !cJSON_IsNumber(total) || total->valuedouble <= limit) return;
@@ -255,14 +255,14 @@ static void check_device_memory(const suite_launch_plan *plan, suite_outcome *ou
 /* A record that says of itself that it is wrong is not a result, whatever the exit code was. */
 static void check_record(const suite_launch_plan *plan, suite_outcome *out)
 {
-    const cJSON *validation = cJSON_GetObjectItemCaseSensitive(out->record, "validation");
+    const cJSON *validation = dit_json_member(out->record, "validation");
     if (!check_evidence(plan, out)) return;
-    if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(out->record, "communication_match")))
+    if (cJSON_IsFalse(dit_json_member(out->record, "communication_match")))
         suite_outcome_set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_BYTES_MISMATCH,
                                 "counted bytes differ from the closed form");
-    else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "finite")))
+    else if (cJSON_IsFalse(dit_json_member(validation, "finite")))
         suite_outcome_set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_NONFINITE, "the latents or images are not finite");
-    else if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(validation, "pass")))
+    else if (cJSON_IsFalse(dit_json_member(validation, "pass")))
         suite_outcome_set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_MISMATCH,
                                 cJSON_HasObjectItem(validation, "oracle_rel_l2")
                                     ? "the result differs from its oracle"

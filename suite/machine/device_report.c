@@ -1,23 +1,14 @@
 #include "suite/machine/device_report.h"
 
+#include "base/json.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(member(object, key));
-    return text ? text : "";
-}
-
 static bool number_of(const cJSON *object, const char *key, double *out)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     *out = cJSON_IsNumber(item) ? item->valuedouble : 0;
     return cJSON_IsNumber(item);
 }
@@ -37,8 +28,8 @@ static void put(dit_buffer *out, const char *format, ...)
 static void put_text(dit_buffer *out, const cJSON *object, const char *key, const char *format_of_one)
 {
     char piece[256];
-    if (!text_of(object, key)[0]) return;
-    snprintf(piece, sizeof piece, "%s %.200s", format_of_one, text_of(object, key));
+    if (!dit_json_text_or(object, key, "")[0]) return;
+    snprintf(piece, sizeof piece, "%s %.200s", format_of_one, dit_json_text_or(object, key, ""));
     put(out, "%s", piece[0] == ' ' ? piece + 1 : piece);
 }
 
@@ -47,7 +38,8 @@ static void put_text(dit_buffer *out, const cJSON *object, const char *key, cons
 static void describe_model(const cJSON *device, dit_buffer *out)
 {
     double value;
-    put(out, "%.128s", text_of(device, "name")[0] ? text_of(device, "name") : "without a name");
+    put(out, "%.128s",
+        dit_json_text_or(device, "name", "")[0] ? dit_json_text_or(device, "name", "") : "without a name");
     if (number_of(device, "memory_bytes", &value)) put(out, "%.1f GiB", value / (1 << 30));
     if (number_of(device, "compute_capability", &value)) put(out, "sm_%.0f", value);
     put_text(out, device, "driver", "driver");
@@ -66,7 +58,7 @@ static void describe_clock(const cJSON *clocks, const char *what, const char *ke
 
 static void describe_reasons(const cJSON *device, dit_buffer *out)
 {
-    const cJSON *reason, *reasons = member(device, "throttle_reasons");
+    const cJSON *reason, *reasons = dit_json_member(device, "throttle_reasons");
     bool first = true;
     cJSON_ArrayForEach(reason, reasons)
     {
@@ -79,7 +71,7 @@ static void describe_reasons(const cJSON *device, dit_buffer *out)
 
 static void describe_state(const cJSON *device, dit_buffer *out)
 {
-    const cJSON *clocks = member(device, "clocks_mhz"), *ecc = member(device, "ecc");
+    const cJSON *clocks = dit_json_member(device, "clocks_mhz"), *ecc = dit_json_member(device, "ecc");
     double power, limit, value;
     describe_clock(clocks, "SM", "sm", "sm_max", out);
     describe_clock(clocks, "memory", "memory", "memory_max", out);
@@ -89,14 +81,16 @@ static void describe_state(const cJSON *device, dit_buffer *out)
     else if (limited)
         put(out, "at most %.0f W", limit);
     if (number_of(device, "temperature_c", &value)) put(out, "%.0f C", value);
-    if (ecc) put(out, "ECC %s", cJSON_IsTrue(member(ecc, "on")) ? "on" : "off");
+    if (ecc) put(out, "ECC %s", cJSON_IsTrue(dit_json_member(ecc, "on")) ? "on" : "off");
     describe_reasons(device, out);
-    if (!out->used) put(out, "%s", text_of(device, "nvml")[0] ? text_of(device, "nvml") : "nothing is told");
+    if (!out->used)
+        put(out, "%s",
+            dit_json_text_or(device, "nvml", "")[0] ? dit_json_text_or(device, "nvml", "") : "nothing is told");
 }
 
 static void describe_links(const cJSON *device, dit_buffer *out)
 {
-    const cJSON *pcie = member(device, "pcie"), *nvlink = member(device, "nvlink");
+    const cJSON *pcie = dit_json_member(device, "pcie"), *nvlink = dit_json_member(device, "nvlink");
     double generation, width, links, active, peers;
     if (number_of(pcie, "generation", &generation) && number_of(pcie, "width", &width)) {
         double most_generation, most_width;
@@ -110,8 +104,8 @@ static void describe_links(const cJSON *device, dit_buffer *out)
     } else if (pcie) {
         put(out, "no NVLink");
     }
-    if (cJSON_IsArray(member(device, "peer_access")))
-        put(out, "peer access to %d", cJSON_GetArraySize(member(device, "peer_access")));
+    if (cJSON_IsArray(dit_json_member(device, "peer_access")))
+        put(out, "peer access to %d", cJSON_GetArraySize(dit_json_member(device, "peer_access")));
     if (!out->used) put(out, "nothing is told");
 }
 
@@ -123,8 +117,8 @@ enum { MOST_DEVICES = 64 };
 static dit_buffer describe_one(const cJSON *device, void (*describe)(const cJSON *device, dit_buffer *out))
 {
     dit_buffer text = {0};
-    if (text_of(device, "error")[0])
-        dit_buffer_text(&text, text_of(device, "error"));
+    if (dit_json_text_or(device, "error", "")[0])
+        dit_buffer_text(&text, dit_json_text_or(device, "error", ""));
     else
         describe(device, &text);
     return text;
@@ -136,7 +130,7 @@ static void join(const suite_devices *devices, void (*describe)(const cJSON *dev
     dit_buffer texts[MOST_DEVICES];
     const cJSON *device;
     int count = 0, alike;
-    cJSON_ArrayForEach(device, member(devices->list, "devices"))
+    cJSON_ArrayForEach(device, dit_json_member(devices->list, "devices"))
     {
         if (count < MOST_DEVICES) texts[count++] = describe_one(device, describe);
     }
@@ -168,9 +162,9 @@ bool suite_devices_throttled(const suite_devices *devices)
 {
     static const char *const rest[] = {"idle", "application_clocks", "display_clocks", "sync_boost"};
     const cJSON *device, *reason;
-    cJSON_ArrayForEach(device, member(devices->list, "devices"))
+    cJSON_ArrayForEach(device, dit_json_member(devices->list, "devices"))
     {
-        cJSON_ArrayForEach(reason, member(device, "throttle_reasons"))
+        cJSON_ArrayForEach(reason, dit_json_member(device, "throttle_reasons"))
         {
             bool harmless = !cJSON_IsString(reason);
             for (size_t i = 0; !harmless && i < sizeof rest / sizeof *rest; i++)
@@ -184,14 +178,14 @@ bool suite_devices_throttled(const suite_devices *devices)
 /* The same for all devices: those of the first. */
 void suite_device_line_libraries(const suite_devices *devices, dit_buffer *out)
 {
-    const cJSON *first = cJSON_GetArrayItem(member(devices->list, "devices"), 0), *used;
+    const cJSON *first = cJSON_GetArrayItem(dit_json_member(devices->list, "devices"), 0), *used;
     put_text(out, first, "cuda_runtime", "CUDA");
     put_text(out, first, "cuda_driver", "driver for CUDA");
     put_text(out, first, "cublaslt", "cuBLASLt");
     put_text(out, first, "cudnn", "cuDNN");
     put_text(out, devices->list, "nccl", "NCCL");
-    cJSON_ArrayForEach(used, member(first, "libraries"))
-        put_text(out, member(first, "libraries"), used->string, used->string);
+    cJSON_ArrayForEach(used, dit_json_member(first, "libraries"))
+        put_text(out, dit_json_member(first, "libraries"), used->string, used->string);
     if (!out->used) put(out, "loaded");
 }
 
@@ -201,10 +195,13 @@ void suite_network_line(const cJSON *adapters, dit_buffer *out)
     double speed;
     cJSON_ArrayForEach(adapter, adapters)
     {
-        put(out, "%.64s", text_of(adapter, "name"));
+        put(out, "%.64s", dit_json_text_or(adapter, "name", ""));
         if (number_of(adapter, "speed_mbit_per_s", &speed)) dit_buffer_printf(out, " %.0f Mbit/s", speed);
-        if (text_of(adapter, "rate")[0]) dit_buffer_printf(out, " %.64s", text_of(adapter, "rate"));
-        if (text_of(adapter, "state")[0]) dit_buffer_printf(out, " %.32s", text_of(adapter, "state"));
-        if (text_of(adapter, "driver")[0]) dit_buffer_printf(out, " (%.64s)", text_of(adapter, "driver"));
+        if (dit_json_text_or(adapter, "rate", "")[0])
+            dit_buffer_printf(out, " %.64s", dit_json_text_or(adapter, "rate", ""));
+        if (dit_json_text_or(adapter, "state", "")[0])
+            dit_buffer_printf(out, " %.32s", dit_json_text_or(adapter, "state", ""));
+        if (dit_json_text_or(adapter, "driver", "")[0])
+            dit_buffer_printf(out, " (%.64s)", dit_json_text_or(adapter, "driver", ""));
     }
 }

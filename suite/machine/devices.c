@@ -1,5 +1,6 @@
 #include "suite/machine/devices.h"
 
+#include "base/json.h"
 #include "suite/launch/launch.h"
 #include "suite/paths.h"
 #include "suite/text.h"
@@ -66,31 +67,26 @@ static dit_status ask(const char *engine, const char *backend, dit_json *out)
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-    return text ? text : "";
-}
-
 /* Devices that could be opened; the first that could not says why. */
 static void take_list(const cJSON *root, suite_devices *out)
 {
     const cJSON *device;
     out->list = root;
-    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(root, "devices"))
+    cJSON_ArrayForEach(device, dit_json_member(root, "devices"))
     {
-        const cJSON *memory = cJSON_GetObjectItemCaseSensitive(device, "memory_bytes");
+        const cJSON *memory = dit_json_member(device, "memory_bytes");
         int64_t bytes = cJSON_IsNumber(memory) ? (int64_t)memory->valuedouble : 0;
-        if (text_of(device, "error")[0]) {
-            if (!out->reason[0]) snprintf(out->reason, sizeof out->reason, "%s", text_of(device, "error"));
+        if (dit_json_text_or(device, "error", "")[0]) {
+            if (!out->reason[0]) snprintf(out->reason, sizeof out->reason, "%s", dit_json_text_or(device, "error", ""));
             continue;
         }
         out->count++;
         if (bytes && (!out->memory_bytes || bytes < out->memory_bytes)) out->memory_bytes = bytes;
     }
     if (out->count) return;
-    if (text_of(root, "message")[0]) snprintf(out->reason, sizeof out->reason, "%s", text_of(root, "message"));
-    snprintf(out->hint, sizeof out->hint, "%s", text_of(root, "hint"));
+    if (dit_json_text_or(root, "message", "")[0])
+        snprintf(out->reason, sizeof out->reason, "%s", dit_json_text_or(root, "message", ""));
+    snprintf(out->hint, sizeof out->hint, "%s", dit_json_text_or(root, "hint", ""));
 }
 
 /* An answer that is kept: facts of the machine do not change while the harness runs. */

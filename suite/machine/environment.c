@@ -91,7 +91,7 @@ static void add_gpus(dit_json_writer *w, cJSON *hardware)
     suite_devices_find(NULL, "cuda", &devices);
     if (!devices.count) return;
     cJSON *list = dit_json_put_array(w, hardware, "gpus");
-    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(devices.list, "devices"))
+    cJSON_ArrayForEach(device, dit_json_member(devices.list, "devices"))
     {
         cJSON *row = dit_json_put_object(w, list, NULL);
         for (int i = 0; facts[i]; i++) dit_json_put_copy(w, row, facts[i], dit_json_member(device, facts[i]));

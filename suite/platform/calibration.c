@@ -48,17 +48,12 @@ void suite_calibrated_key_range(suite_calibrated_key key, double *least, double 
 
 /* ---- what the data files say ------------------------------------------------------------------------------------- */
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 /* Scales are 1 where a file has none. */
 static dit_status accelerator_prior(suite_calibrated_key key, const char *name, double *out)
 {
     suite_accelerator accelerator;
     DIT_TRY(suite_accelerator_load(name, &accelerator));
-    const cJSON *value = member(accelerator.cost, keys[key].key);
+    const cJSON *value = dit_json_member(accelerator.cost, keys[key].key);
     dit_status st = DIT_OK;
     *out = cJSON_IsNumber(value) ? value->valuedouble : 1;
     if (!accelerator.cost) st = DIT_FAIL(DIT_ERR_NOT_FOUND, "accelerator %s has no cost-model parameters", name);
@@ -176,7 +171,8 @@ static dit_status read_value(const dit_json *doc, const cJSON *object, const cha
     suite_calibrated one = {0};
     DIT_TRY(suite_calibrated_read(doc, object, pointer, &one));
     DIT_TRY(suite_only_keys(doc, object, pointer, members));
-    if (!member(object, "value")) return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"value\" is required");
+    if (!dit_json_member(object, "value"))
+        return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "\"value\" is required");
     DIT_TRY(
         dit_json_optional_number(doc, object, pointer, "value", keys[one.key].least, keys[one.key].most, &one.value));
     if (suite_calibration_find(out, one.key, one.name))
@@ -341,7 +337,7 @@ dit_status suite_calibration_accelerator(const suite_calibration *calibration, c
 {
     dit_json_writer w = {0};
     cJSON *cost = cJSON_GetObjectItemCaseSensitive(accelerator, "cost");
-    const char *name = cJSON_GetStringValue(member(accelerator, "name"));
+    const char *name = dit_json_text_or(accelerator, "name", NULL);
     if (cost) overlay(&w, calibration, SUITE_CALIBRATED_ACCELERATOR, name, cost);
     return w.status;
 }
@@ -369,7 +365,7 @@ dit_status suite_calibration_profile(const suite_calibration *calibration, dit_j
         const suite_calibrated *value = suite_calibration_find(calibration, followed.key, followed.name);
         if (value) replace_number(&w, profile->root, value);
     }
-    const char *name = cJSON_GetStringValue(member(profile->root, "name"));
+    const char *name = dit_json_text_or(profile->root, "name", NULL);
     overlay(&w, calibration, SUITE_CALIBRATED_PROFILE, name, profile->root);
     return w.status;
 }

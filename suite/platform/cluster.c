@@ -1,5 +1,6 @@
 #include "suite/platform/cluster.h"
 
+#include "base/json.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/catalogue/provenance.h"
@@ -11,12 +12,7 @@
 static const char node_at[] = "/cluster/node";
 static const char *const topology_names[] = {"switch", "tree", "mesh", "cores", NULL};
 
-const char *suite_topology_name(suite_topology topology)
-{
-    return topology >= 0 && topology < SUITE_TOPOLOGY_COUNT ? topology_names[topology] : "?";
-}
-
-bool suite_topology_from_name(const char *name, suite_topology *out)
+static bool suite_topology_from_name(const char *name, suite_topology *out)
 {
     for (int i = 0; i < SUITE_TOPOLOGY_COUNT; i++) {
         if (strcmp(name, topology_names[i]) != 0) continue;
@@ -32,11 +28,6 @@ typedef struct {
     const cJSON *object, *node;
     suite_cluster *cluster;
 } cluster_reader;
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
 
 /* ---- links of a node --------------------------------------------------------------------------------------------- */
 
@@ -111,7 +102,7 @@ static dit_status read_nics(const cluster_reader *reader)
     int64_t nics = 0;
     DIT_TRY(dit_json_optional_int(reader->doc, reader->node, node_at, "nics", 1, 1024, &nics));
     if (!nics) {
-        if (member(reader->node, "nic_link"))
+        if (dit_json_member(reader->node, "nic_link"))
             return dit_json_fail(reader->doc, node_at, DIT_ERR_JSON_MISSING, "\"nics\" is required with \"nic_link\"");
         return DIT_OK;
     }
@@ -132,7 +123,7 @@ static int nic_of(const suite_cluster *cluster, int device)
 /* The way from a device to its card, of nodes whose devices speak to each other over something else than PCIe. */
 static dit_status read_host_links(const cluster_reader *reader)
 {
-    if (!member(reader->node, "host_link")) return DIT_OK;
+    if (!dit_json_member(reader->node, "host_link")) return DIT_OK;
     return add_links(reader, "host_link", "host", reader->cluster->devices, 1, 0, &reader->cluster->host_link);
 }
 
@@ -179,7 +170,7 @@ static dit_status read_sockets(const cluster_reader *reader)
 static dit_status refuse(const cluster_reader *reader, const char *key, const char *why)
 {
     char at[256];
-    if (!member(reader->node, key)) return DIT_OK;
+    if (!dit_json_member(reader->node, key)) return DIT_OK;
     dit_json_pointer_join(at, sizeof at, node_at, key);
     return dit_json_fail(reader->doc, at, DIT_ERR_JSON_VALUE, "%s", why);
 }
@@ -254,7 +245,7 @@ static dit_status read_pair(const cluster_reader *reader, const suite_link_class
 
 static dit_status read_pairs(const cluster_reader *reader, const suite_link_class *link_class)
 {
-    const cJSON *pairs = member(reader->node, "pairs"), *pair;
+    const cJSON *pairs = dit_json_member(reader->node, "pairs"), *pair;
     const char *word = cJSON_GetStringValue(pairs);
     int index = 0, devices = reader->cluster->devices;
     char at[64];
@@ -358,7 +349,7 @@ static dit_status read_fabric(const cluster_reader *reader)
 {
     suite_cluster *cluster = reader->cluster;
     if (cluster->nodes == 1) {
-        if (!member(reader->object, "fabric_link")) return DIT_OK;
+        if (!dit_json_member(reader->object, "fabric_link")) return DIT_OK;
         return dit_json_fail(reader->doc, "/cluster/fabric_link", DIT_ERR_JSON_VALUE,
                              "a cluster of one node has no fabric");
     }
@@ -416,7 +407,7 @@ dit_status suite_cluster_load(const char *name, suite_cluster *out)
     dit_status st;
     *out = (suite_cluster){0};
     DIT_TRY(suite_catalogue_read("platforms", "platform", name, "ditbench.platform/1", &doc));
-    if (member(doc.root, "cluster"))
+    if (dit_json_member(doc.root, "cluster"))
         st = suite_cluster_read(&doc, out);
     else
         st =

@@ -44,9 +44,6 @@ typedef enum {
     SUITE_LINK_SHARING_COUNT
 } suite_link_sharing;
 
-const char *suite_link_sharing_name(suite_link_sharing sharing);
-bool suite_link_sharing_from_name(const char *name, suite_link_sharing *out);
-
 /* A class of links, with its fitted values. */
 typedef struct {
     char name[32], kind[32];
@@ -84,9 +81,6 @@ typedef enum {
     SUITE_TOPOLOGY_CORES,
     SUITE_TOPOLOGY_COUNT
 } suite_topology;
-
-const char *suite_topology_name(suite_topology topology);
-bool suite_topology_from_name(const char *name, suite_topology *out);
 
 typedef struct {
     char name[64], accelerator[64];

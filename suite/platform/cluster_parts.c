@@ -1,5 +1,6 @@
 /* Accelerators and classes of links: the parts that clusters are put together from. */
 #include "suite/catalogue/catalogue.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/catalogue/provenance.h"
@@ -9,11 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
 
 /* ---- accelerators ------------------------------------------------------------------------------------------------ */
 
@@ -92,12 +88,7 @@ void suite_accelerator_release(suite_accelerator *accelerator)
 
 static const char *const sharing_names[] = {"duplex", "shared", "per-flow", NULL};
 
-const char *suite_link_sharing_name(suite_link_sharing sharing)
-{
-    return sharing >= 0 && sharing < SUITE_LINK_SHARING_COUNT ? sharing_names[sharing] : "?";
-}
-
-bool suite_link_sharing_from_name(const char *name, suite_link_sharing *out)
+static bool suite_link_sharing_from_name(const char *name, suite_link_sharing *out)
 {
     for (int i = 0; i < SUITE_LINK_SHARING_COUNT; i++) {
         if (strcmp(name, sharing_names[i]) != 0) continue;
@@ -121,7 +112,7 @@ static dit_status read_sharing(const dit_json *doc, const cJSON *object, const c
 static dit_status read_bandwidth(const dit_json *doc, const cJSON *object, const char *pointer, double *out)
 {
     static const char key[] = "bandwidth_bytes_per_s";
-    const char *word = cJSON_GetStringValue(member(object, key));
+    const char *word = dit_json_text_or(object, key, NULL);
     *out = 0;
     if (word && strcmp(word, "attached") == 0) return DIT_OK;
     return dit_json_optional_number(doc, object, pointer, key, 1, most_bytes_per_s, out);
@@ -159,7 +150,7 @@ static dit_status read_class(const dit_json *doc, const cJSON *object, const cha
     DIT_TRY(dit_json_require_string(doc, object, pointer, "kind", &kind));
     snprintf(out->name, sizeof out->name, "%s", object->string);
     snprintf(out->kind, sizeof out->kind, "%s", kind);
-    if (!member(object, "bandwidth_bytes_per_s"))
+    if (!dit_json_member(object, "bandwidth_bytes_per_s"))
         return dit_json_fail(doc, pointer, DIT_ERR_JSON_MISSING, "a link without bandwidth cannot be simulated");
     DIT_TRY(read_bandwidth(doc, object, pointer, &out->bandwidth_bytes_per_s));
     DIT_TRY(dit_json_optional_number(doc, object, pointer, "latency_s", 0, 10, &out->latency_s));
@@ -184,7 +175,7 @@ static dit_status find_class(const dit_json *doc, const char *name, suite_link_c
     char pointer[256];
     DIT_TRY(suite_only_keys(doc, doc->root, "", keys));
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "classes", &classes));
-    const cJSON *object = member(classes, name);
+    const cJSON *object = dit_json_member(classes, name);
     if (!object) return fail_no_class(classes, name);
     dit_json_pointer_join(pointer, sizeof pointer, "/classes", name);
     if (strlen(name) >= sizeof out->name)
@@ -199,7 +190,7 @@ static dit_status read_links(const char *name, dit_json *out)
     char path[SUITE_PATH];
     if (suite_catalogue_local("links", "local", path)) {
         DIT_TRY(dit_json_read_file(path, out));
-        if (member(member(out->root, "classes"), name)) return DIT_OK;
+        if (dit_json_member(dit_json_member(out->root, "classes"), name)) return DIT_OK;
         dit_json_release(out);
     }
     return suite_catalogue_read("links", "list of links", "links", "ditbench.links/1", out);

@@ -1,5 +1,6 @@
 #include "suite/platform/platform.h"
 
+#include "base/json.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
@@ -18,11 +19,6 @@ bool suite_backend_is_device(const char *backend)
 const char *suite_backend_platform(const char *backend)
 {
     return strcmp(backend, "cuda") == 0 ? "local-gpu" : strcmp(backend, "host") == 0 ? "host-device" : "local-cpu";
-}
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
 enum { MOST_DEVICES = 65536 };
@@ -55,7 +51,7 @@ static int64_t machine_memory_bytes(void)
 /* An integer, or "auto". */
 static dit_status read_auto(const dit_json *doc, const char *key, int64_t max, int64_t automatic, int64_t *out)
 {
-    const cJSON *item = member(doc->root, key);
+    const cJSON *item = dit_json_member(doc->root, key);
     if (cJSON_IsString(item) && strcmp(item->valuestring, "auto") == 0) {
         *out = automatic;
         return DIT_OK;
@@ -94,7 +90,7 @@ static dit_status read_cluster(const dit_json *doc, suite_platform *out)
 
 static bool is_auto(const dit_json *doc, const char *key)
 {
-    const char *word = cJSON_GetStringValue(member(doc->root, key));
+    const char *word = dit_json_text_or(doc->root, key, NULL);
     return word && strcmp(word, "auto") == 0;
 }
 
@@ -131,7 +127,7 @@ static dit_status read_platform(const dit_json *doc, suite_platform *out)
     static const char *const backends[] = {"cpu", "ref", "cuda", "host", "cost", NULL};
     static const char *const launchers[] = {"mpirun", "srun", "smpirun", "print", NULL};
     const char *name, *title = "";
-    bool declared = member(doc->root, "cluster") != NULL;
+    bool declared = dit_json_member(doc->root, "cluster") != NULL;
     DIT_TRY(suite_only_keys(doc, doc->root, "", declared ? simulated : machine));
     DIT_TRY(suite_catalogue_schema(doc, "ditbench.platform/1"));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &name));

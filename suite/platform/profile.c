@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 static void copy_text(const cJSON *text, size_t size, char *out)
 {
     const char *word = cJSON_GetStringValue(text);
@@ -21,11 +16,12 @@ static void copy_text(const cJSON *text, size_t size, char *out)
 /* What the file and the session's line say alike. */
 static void take_facts(const cJSON *object, const char *name, suite_profile *out)
 {
-    *out = (suite_profile){.measured = cJSON_IsTrue(member(object, "measured")),
-                           .habits = {.text_with_every_band = cJSON_IsTrue(member(object, "text_with_every_band")),
-                                      .stores_filled = cJSON_IsTrue(member(object, "stores_filled"))}};
+    *out = (suite_profile){
+        .measured = cJSON_IsTrue(dit_json_member(object, "measured")),
+        .habits = {.text_with_every_band = cJSON_IsTrue(dit_json_member(object, "text_with_every_band")),
+                   .stores_filled = cJSON_IsTrue(dit_json_member(object, "stores_filled"))}};
     snprintf(out->name, sizeof out->name, "%s", name);
-    copy_text(member(object, "title"), sizeof out->title, out->title);
+    copy_text(dit_json_member(object, "title"), sizeof out->title, out->title);
 }
 
 static dit_status check_file(const dit_json *doc)
@@ -35,7 +31,7 @@ static dit_status check_file(const dit_json *doc)
     bool ignored = false;
     dit_habits habits;
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &text));
-    if (!member(doc->root, "measured"))
+    if (!dit_json_member(doc->root, "measured"))
         return dit_error_hint(dit_json_fail(doc, "", DIT_ERR_JSON_MISSING, "\"measured\" is required"),
                               "say true or false: has anybody timed this software on a GPU?");
     DIT_TRY(dit_json_optional_bool(doc, doc->root, "", "measured", &ignored));
@@ -52,7 +48,8 @@ dit_status suite_profile_load(const char *name, suite_profile *out)
     dit_status st = check_file(&doc);
     if (st == DIT_OK) {
         take_facts(doc.root, name, out);
-        copy_text(member(member(doc.root, "evidence"), "measured"), sizeof out->evidence, out->evidence);
+        copy_text(dit_json_member(dit_json_member(doc.root, "evidence"), "measured"), sizeof out->evidence,
+                  out->evidence);
     }
     dit_json_release(&doc);
     return st;
@@ -72,11 +69,11 @@ dit_status suite_profile_add(const suite_profile *profile, cJSON *profiles)
 
 dit_status suite_profile_from_session(const cJSON *session, const char *name, suite_profile *out)
 {
-    const cJSON *object = member(member(member(session, "simulation"), "profiles"), name);
+    const cJSON *object = dit_json_member(dit_json_member(dit_json_member(session, "simulation"), "profiles"), name);
     *out = (suite_profile){0};
     if (!cJSON_IsObject(object))
         return DIT_FAIL(DIT_ERR_NOT_FOUND, "the session's first line does not describe the profile \"%s\"", name);
     take_facts(object, name, out);
-    copy_text(member(object, "evidence"), sizeof out->evidence, out->evidence);
+    copy_text(dit_json_member(object, "evidence"), sizeof out->evidence, out->evidence);
     return DIT_OK;
 }

@@ -1,15 +1,11 @@
 #include "suite/published/contradictions.h"
 
+#include "base/json.h"
 #include "suite/paths.h"
 #include "suite/published/published.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
 
 static dit_status check_contradiction(const dit_json *doc, const cJSON *one, const char *pointer)
 {
@@ -67,12 +63,12 @@ static const char *last_part(const char *path)
 
 bool suite_contradictions_concern(const dit_json *contradictions, const cJSON *one, const char *file, int index)
 {
-    const char *about = cJSON_GetStringValue(member(contradictions->root, "file"));
+    const char *about = dit_json_text_or(contradictions->root, "file", NULL);
     const cJSON *point;
     if (strcmp(last_part(about), last_part(file)) != 0) return false;
-    cJSON_ArrayForEach(point, member(one, "points"))
+    cJSON_ArrayForEach(point, dit_json_member(one, "points"))
     {
-        if (member(point, "index")->valuedouble == index) return true;
+        if (dit_json_member(point, "index")->valuedouble == index) return true;
     }
     return false;
 }
@@ -80,7 +76,7 @@ bool suite_contradictions_concern(const dit_json *contradictions, const cJSON *o
 bool suite_contradictions_doubt(const dit_json *contradictions, const char *file, int index)
 {
     const cJSON *one;
-    cJSON_ArrayForEach(one, member(contradictions->root, "contradictions"))
+    cJSON_ArrayForEach(one, dit_json_member(contradictions->root, "contradictions"))
     {
         if (suite_contradictions_concern(contradictions, one, file, index)) return true;
     }

@@ -1,5 +1,6 @@
 #include "suite/published/published.h"
 
+#include "base/json.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
@@ -14,11 +15,6 @@
 
 enum { MOST_RANKS = 1 << 20, MOST_TOKENS = 1 << 30, MOST_STEPS = 100000 }; /* ranks: of anything else, too */
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 /* ---- members that may be absent or null -------------------------------------------------------------------------- */
 
 /* The place of a point while it is read. */
@@ -30,7 +26,7 @@ typedef struct {
 
 static bool is_said(const place *at, const char *key)
 {
-    const cJSON *item = member(at->object, key);
+    const cJSON *item = dit_json_member(at->object, key);
     return item && !cJSON_IsNull(item);
 }
 
@@ -90,7 +86,7 @@ static dit_status read_degrees(const place *at, suite_published_point *point)
         stated = stated || degree;
     }
     for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
-        if (stated && !member(at->object, dit_axis_get((dit_axis)axis)->printed)) point->degree[axis] = 1;
+        if (stated && !dit_json_member(at->object, dit_axis_get((dit_axis)axis)->printed)) point->degree[axis] = 1;
     return DIT_OK;
 }
 
@@ -132,7 +128,7 @@ static dit_status read_value(const place *at, const char *key, suite_published_p
 {
     const double least_value = 1e-15; /* whose inverse is a number, too */
     bool stated;
-    if (!member(at->object, key))
+    if (!dit_json_member(at->object, key))
         return dit_json_fail(at->doc, at->pointer, DIT_ERR_JSON_MISSING,
                              "key \"%s\" is required; null says that there is "
                              "no number",
@@ -261,7 +257,7 @@ static dit_status read_document(suite_published *out)
 {
     const cJSON *root = out->source.root, *list = root;
     bool entries = cJSON_IsObject(root);
-    if (entries) list = member(root, "entries");
+    if (entries) list = dit_json_member(root, "entries");
     if (!cJSON_IsArray(list))
         return dit_error_hint(dit_json_fail(&out->source, entries ? "/entries" : "", DIT_ERR_JSON_TYPE,
                                             "published numbers are a list of points"),
@@ -399,7 +395,7 @@ static dit_status check_row(const dit_json *doc, const cJSON *row, int index)
     DIT_TRY(check_strings(doc, row, pointer, "names"));
     DIT_TRY(check_strings(doc, row, pointer, "interconnects"));
     DIT_TRY(dit_json_require_string(doc, row, pointer, "platform", &platform));
-    const cJSON *gpus = member(row, "gpus");
+    const cJSON *gpus = dit_json_member(row, "gpus");
     if (cJSON_IsArray(gpus) && cJSON_GetArraySize(gpus) == 2 && is_count(gpus->child) && is_count(gpus->child->next))
         return DIT_OK;
     return dit_json_fail(doc, pointer, DIT_ERR_JSON_VALUE, "\"gpus\" is [least, most], numbers of 1 to %d", MOST_RANKS);
@@ -488,15 +484,15 @@ void suite_published_names_release(suite_published_names *names)
 
 bool suite_published_layer(const suite_published_names *names, const char *model, bool *causal)
 {
-    const char *mask = cJSON_GetStringValue(member(member(names->models.root, "layers"), model));
+    const char *mask = dit_json_text_or(dit_json_member(names->models.root, "layers"), model, NULL);
     *causal = mask && strcmp(mask, "causal") == 0;
     return mask != NULL;
 }
 
 const char *suite_published_model(const suite_published_names *names, const char *model, const char **why)
 {
-    const char *alias = cJSON_GetStringValue(member(member(names->models.root, "aliases"), model));
-    *why = cJSON_GetStringValue(member(member(names->models.root, "unknown"), model));
+    const char *alias = dit_json_text_or(dit_json_member(names->models.root, "aliases"), model, NULL);
+    *why = dit_json_text_or(dit_json_member(names->models.root, "unknown"), model, NULL);
     if (!*why) *why = "no alias and no file of workloads/models has this name";
     for (int i = 0; names->catalogue[i]; i++)
         if (strcasecmp(names->catalogue[i], alias ? alias : model) == 0) return names->catalogue[i];
@@ -512,7 +508,7 @@ static bool list_has(const cJSON *list, const char *word)
 
 static bool row_takes(const cJSON *row, int64_t gpus)
 {
-    const cJSON *range = member(row, "gpus");
+    const cJSON *range = dit_json_member(row, "gpus");
     return gpus >= (int64_t)range->child->valuedouble && gpus <= (int64_t)range->child->next->valuedouble;
 }
 
@@ -522,11 +518,11 @@ suite_published_place suite_published_platform(const suite_published_names *name
     const cJSON *root = names->hardware.root;
     suite_published_place best = SUITE_PUBLISHED_HARDWARE_UNKNOWN;
     const char *alone = NULL; /* of one device whose interconnect is not in the table */
-    if (list_has(member(root, "not_stated"), hardware)) return SUITE_PUBLISHED_HARDWARE_UNSTATED;
-    for (const cJSON *row = member(root, "rows")->child; row; row = row->next) {
-        if (!list_has(member(row, "names"), hardware)) continue;
-        bool joined = list_has(member(row, "interconnects"), interconnect);
-        *platform = cJSON_GetStringValue(member(row, "platform"));
+    if (list_has(dit_json_member(root, "not_stated"), hardware)) return SUITE_PUBLISHED_HARDWARE_UNSTATED;
+    for (const cJSON *row = dit_json_member(root, "rows")->child; row; row = row->next) {
+        if (!list_has(dit_json_member(row, "names"), hardware)) continue;
+        bool joined = list_has(dit_json_member(row, "interconnects"), interconnect);
+        *platform = dit_json_text_or(row, "platform", NULL);
         if (joined && row_takes(row, gpus)) return SUITE_PUBLISHED_PLATFORM;
         if (!alone && gpus == 1 && row_takes(row, 1)) alone = *platform;
         if (best != SUITE_PUBLISHED_DEVICES) best = joined ? SUITE_PUBLISHED_DEVICES : SUITE_PUBLISHED_INTERCONNECT;
@@ -538,7 +534,7 @@ suite_published_place suite_published_platform(const suite_published_names *name
 
 const char *suite_published_profile(const suite_published_names *names, const char *runtime)
 {
-    return cJSON_GetStringValue(member(member(names->methods.root, "runtimes"), runtime));
+    return dit_json_text_or(dit_json_member(names->methods.root, "runtimes"), runtime, NULL);
 }
 
 static bool begins(const char *text, const cJSON *with)
@@ -550,15 +546,17 @@ static bool begins(const char *text, const cJSON *with)
 void suite_published_habits_of(const suite_published_names *names, const suite_published_point *point,
                                suite_published_habits *out)
 {
-    const cJSON *rows = member(names->methods.root, "sources");
+    const cJSON *rows = dit_json_member(names->methods.root, "sources");
     *out = (suite_published_habits){.pipefusion_warmup_steps = -1, .scope = "pipeline"};
     for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next) {
-        const cJSON *steps = member(row, "pipefusion_warmup_steps"), *scope = member(row, "scope");
-        if (!begins(point->source, member(row, "source")) || !begins(point->model, member(row, "model"))) continue;
+        const cJSON *steps = dit_json_member(row, "pipefusion_warmup_steps"), *scope = dit_json_member(row, "scope");
+        if (!begins(point->source, dit_json_member(row, "source")) ||
+            !begins(point->model, dit_json_member(row, "model")))
+            continue;
         if (steps) out->pipefusion_warmup_steps = steps->valueint;
         if (scope) out->scope = cJSON_GetStringValue(scope);
-        out->runtime = cJSON_GetStringValue(member(row, "runtime"));
-        out->tiling = cJSON_IsTrue(member(row, "tiling"));
+        out->runtime = dit_json_text_or(row, "runtime", NULL);
+        out->tiling = cJSON_IsTrue(dit_json_member(row, "tiling"));
         return;
     }
 }
@@ -599,11 +597,11 @@ void suite_published_method_read(const suite_published_names *names, const char 
     int number;
     *out = (suite_published_method){.warmup_steps = -1};
     while ((method = take_word(method, word, &number))) {
-        const char *setting = cJSON_GetStringValue(member(member(root, "settings"), word));
+        const char *setting = dit_json_text_or(dit_json_member(root, "settings"), word, NULL);
         if (setting) take_setting(setting, number, out);
-        if (setting || list_has(member(root, "neutral"), word)) continue;
+        if (setting || list_has(dit_json_member(root, "neutral"), word)) continue;
         snprintf(out->word, sizeof out->word, "%s", word);
-        out->why = cJSON_GetStringValue(member(member(root, "refused"), word));
+        out->why = dit_json_text_or(dit_json_member(root, "refused"), word, NULL);
         return;
     }
 }

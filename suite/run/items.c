@@ -105,7 +105,7 @@ static void tell_warnings(const cJSON *line, char *out, size_t size)
     const cJSON *item;
     size_t used = 0;
     out[0] = '\0';
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(line, "warnings")) if (used < size) used +=
+    cJSON_ArrayForEach(item, dit_json_member(line, "warnings")) if (used < size) used +=
         (size_t)snprintf(out + used, size - used, "%s%s", used ? "; " : "", item->valuestring);
 }
 
@@ -115,7 +115,7 @@ static dit_status record_outcome(suite_run_state *run, int index, const char *st
     dit_json_writer w = {0};
     const suite_run_item *item = &run->schedule.items[index];
     const suite_case *one = &run->schedule.cases[item->case_index];
-    const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outcome->error, "message"));
+    const char *message = dit_json_text_or(outcome->error, "message", NULL);
     char result[RESULT_TEXT], note[256];
     cJSON *line = suite_run_start_line(&w, "result");
     dit_json_put_string(&w, line, "started", started);
@@ -283,7 +283,7 @@ static dit_status run_simulated(run_batch *batch, int count)
 
 void suite_run_fill_summary(suite_run_state *run)
 {
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run->schedule.workload, "name"));
+    const char *name = dit_json_text_or(run->schedule.workload, "name", NULL);
     suite_run_summary *summary = run->summary;
     int done = 0;
     strncpy(summary->workload, name ? name : "", sizeof summary->workload - 1);

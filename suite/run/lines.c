@@ -48,7 +48,7 @@ static void add_command_line(dit_json_writer *w, cJSON *line, const suite_run_pa
 static void add_plan(dit_json_writer *w, cJSON *line, const suite_schedule *schedule)
 {
     cJSON *plan = dit_json_put_object(w, line, "plan");
-    const cJSON *seed = cJSON_GetObjectItemCaseSensitive(schedule->workload, "seed");
+    const cJSON *seed = dit_json_member(schedule->workload, "seed");
     dit_json_put_copy(w, plan, "seed", seed);
     dit_json_put_int(w, plan, "runs", schedule->item_count);
     dit_json_put_int(w, plan, "cases", schedule->case_count);
@@ -91,7 +91,7 @@ static dit_status add_profiles(const suite_schedule *schedule, cJSON *simulation
     for (int i = 0; i < schedule->case_count; i++) {
         const char *name = suite_case_platform(schedule->cases[i].document, "profile");
         suite_profile profile;
-        if (!schedule->cases[i].is_simulated || cJSON_GetObjectItemCaseSensitive(profiles, name)) continue;
+        if (!schedule->cases[i].is_simulated || dit_json_member(profiles, name)) continue;
         DIT_TRY(suite_profile_load(name, &profile));
         DIT_TRY(suite_profile_add(&profile, profiles));
     }
@@ -208,8 +208,8 @@ dit_status suite_run_write_end(suite_run_state *run, bool complete, const char *
 /* An iteration far from the others: what ran beside it, and no property of the case. */
 void suite_run_warn_of_outlier(dit_json_writer *w, cJSON *line, const suite_outcome *outcome)
 {
-    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(outcome->record, "samples");
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(samples, "latency_ns"), *item;
+    const cJSON *samples = dit_json_member(outcome->record, "samples");
+    const cJSON *list = dit_json_member(samples, "latency_ns"), *item;
     double values[MOST_SAMPLES];
     char text[128];
     int count = 0;

@@ -1,5 +1,6 @@
 #include "suite/run/run.h"
 
+#include "base/json.h"
 #include "base/log.h"
 #include "suite/launch/scratch.h"
 #include "suite/machine/environment.h"
@@ -49,7 +50,7 @@ static bool runs_something(const suite_run_state *run)
 
 dit_status suite_run_begin(suite_run_state *run)
 {
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run->schedule.workload, "name"));
+    const char *name = dit_json_text_or(run->schedule.workload, "name", NULL);
     if (run->params->name) name = run->params->name;
     DIT_TRY(suite_session_create(run->params->output, name ? name : "workload", run->session));
     DIT_TRY(suite_journal_open(run->session->journal, NULL, NULL, &run->journal));
@@ -118,8 +119,8 @@ static void take_history(suite_run_state *run)
 
 static dit_status check_same_plan(const suite_run_state *run)
 {
-    const cJSON *plan = cJSON_GetObjectItemCaseSensitive(run->history.session, "plan");
-    const char *hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(plan, "hash"));
+    const cJSON *plan = dit_json_member(run->history.session, "plan");
+    const char *hash = dit_json_text_or(plan, "hash", NULL);
     if (!run->history.session || (hash && strcmp(hash, run->schedule.hash) == 0)) return DIT_OK;
     return DIT_FAIL(DIT_ERR_INTEGRITY, "%s/plan.json is not the plan that this session was started with",
                     run->session->dir);
@@ -127,12 +128,12 @@ static dit_status check_same_plan(const suite_run_state *run)
 
 static dit_status check_same_hardware(const suite_run_state *run)
 {
-    const cJSON *then = cJSON_GetObjectItemCaseSensitive(run->history.session, "hardware");
-    const char *id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(then, "hardware_id"));
+    const cJSON *then = dit_json_member(run->history.session, "hardware");
+    const char *id = dit_json_text_or(then, "hardware_id", NULL);
     cJSON *now = NULL;
     if (!id || run->params->other_hardware) return DIT_OK;
     DIT_TRY(suite_environment_hardware(&now));
-    const char *here = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(now, "hardware_id"));
+    const char *here = dit_json_text_or(now, "hardware_id", NULL);
     bool same = here && strcmp(here, id) == 0;
     cJSON_Delete(now);
     if (same) return DIT_OK;
@@ -144,15 +145,15 @@ static dit_status check_same_hardware(const suite_run_state *run)
 /* Of the session: results with other values would not belong together. */
 static dit_status load_same_calibration(suite_run_state *run)
 {
-    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(run->history.session, "simulation");
-    const cJSON *then = cJSON_GetObjectItemCaseSensitive(simulation, "calibration");
-    const char *file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(then, "file"));
+    const cJSON *simulation = dit_json_member(run->history.session, "simulation");
+    const cJSON *then = dit_json_member(simulation, "calibration");
+    const char *file = dit_json_text_or(then, "file", NULL);
     if (!simulation) return suite_calibration_load(run->history.session ? "none" : NULL, &run->calibration);
     DIT_TRY(suite_calibration_load(file ? file : "none", &run->calibration));
     dit_json_writer w = {0};
     cJSON *now = dit_json_new_object(&w);
     dit_status st = now ? suite_run_add_calibration(now, &run->calibration) : w.status;
-    const cJSON *loaded = cJSON_GetObjectItemCaseSensitive(now, "calibration");
+    const cJSON *loaded = dit_json_member(now, "calibration");
     if (st == DIT_OK && then && !cJSON_Compare(then, loaded, true))
         st = dit_error_hint(DIT_FAIL(DIT_ERR_INTEGRITY, "%s is not what this session was begun with", file),
                             "put the file back, or run the workload anew");

@@ -1,15 +1,11 @@
 #include "suite/session/history.h"
 
+#include "base/json.h"
 #include "base/stats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-}
 
 static dit_status incomplete(const dit_json *document, int line, const char *what)
 {
@@ -18,8 +14,9 @@ static dit_status incomplete(const dit_json *document, int line, const char *wha
 
 static dit_status take_result(suite_history *history, int line, const dit_json *document)
 {
-    const char *case_id = text_of(document->root, "case_id"), *status = text_of(document->root, "status");
-    const cJSON *process = cJSON_GetObjectItemCaseSensitive(document->root, "process");
+    const char *case_id = dit_json_text_or(document->root, "case_id", NULL),
+               *status = dit_json_text_or(document->root, "status", NULL);
+    const cJSON *process = dit_json_member(document->root, "process");
     suite_history_result result = {.line = line};
     if (!case_id || strlen(case_id) != DIT_HASH_HEX - 1 || !cJSON_IsNumber(process) || !status ||
         !dit_outcome_from_name(status, &result.status))
@@ -41,7 +38,7 @@ static dit_status take_result(suite_history *history, int line, const dit_json *
 
 static dit_status take_session(suite_history *history, int line, const dit_json *document)
 {
-    const char *schema = text_of(document->root, "schema");
+    const char *schema = dit_json_text_or(document->root, "schema", NULL);
     if (line != 1) return incomplete(document, line, "a second session line");
     if (!schema || strcmp(schema, "ditbench.journal/1") != 0)
         return incomplete(document, line, "schema is not ditbench.journal/1");
@@ -52,7 +49,7 @@ static dit_status take_session(suite_history *history, int line, const dit_json 
 dit_status suite_history_visit(void *context, int line, const dit_json *document)
 {
     suite_history *history = context;
-    const char *kind = text_of(document->root, "kind");
+    const char *kind = dit_json_text_or(document->root, "kind", NULL);
     history->complete = false; /* only an end line at the very end counts */
     if (strcmp(kind, "session") == 0) return take_session(history, line, document);
     if (line == 1) return incomplete(document, line, "the first line must be of kind session");
@@ -60,8 +57,8 @@ dit_status suite_history_visit(void *context, int line, const dit_json *document
     if (strcmp(kind, "dropped") == 0) history->dropped_count++;
     if (strcmp(kind, "published") == 0) history->published_count++;
     if (strcmp(kind, "end") == 0) {
-        const char *ended = text_of(document->root, "ended");
-        history->complete = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(document->root, "complete"));
+        const char *ended = dit_json_text_or(document->root, "ended", NULL);
+        history->complete = dit_json_is_true(document->root, "complete");
         history->decided = strcmp(dit_json_text_or(document->root, "end_reason", ""), "decided") == 0;
         snprintf(history->ended, sizeof history->ended, "%s", ended ? ended : "");
     }
@@ -122,13 +119,13 @@ void suite_history_release(suite_history *history)
 
 double suite_history_latency_ns(const cJSON *result)
 {
-    return suite_record_latency_ns(cJSON_GetObjectItemCaseSensitive(result, "record"));
+    return suite_record_latency_ns(dit_json_member(result, "record"));
 }
 
 double suite_record_latency_ns(const cJSON *record)
 {
-    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(record, "samples");
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(samples, "latency_ns"), *item;
+    const cJSON *samples = dit_json_member(record, "samples");
+    const cJSON *list = dit_json_member(samples, "latency_ns"), *item;
     int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0, used = 0;
     double *values = count ? malloc(sizeof *values * (size_t)count) : NULL;
     if (!values) return -1;

@@ -2,6 +2,7 @@
 
 #include "suite/session/session.h"
 
+#include "base/json.h"
 #include "base/log.h"
 #include "suite/cases/document.h"
 #include "suite/paths.h"
@@ -52,16 +53,16 @@ static dit_status prepare(suite_index *index, const char *sql, sqlite3_stmt **ou
 
 static const char *text_at(const cJSON *object, const char *first, const char *second)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, first);
-    if (second) item = cJSON_GetObjectItemCaseSensitive(item, second);
+    const cJSON *item = dit_json_member(object, first);
+    if (second) item = dit_json_member(item, second);
     const char *text = cJSON_GetStringValue(item);
     return text ? text : "";
 }
 
 static double number_at(const cJSON *object, const char *first, const char *second)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, first);
-    if (second) item = cJSON_GetObjectItemCaseSensitive(item, second);
+    const cJSON *item = dit_json_member(object, first);
+    if (second) item = dit_json_member(item, second);
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
@@ -114,7 +115,7 @@ static void join_tags(const cJSON *session, char *out, size_t size)
     const cJSON *tag;
     size_t used = 0;
     out[0] = '\0';
-    cJSON_ArrayForEach(tag, cJSON_GetObjectItemCaseSensitive(session, "tags"))
+    cJSON_ArrayForEach(tag, dit_json_member(session, "tags"))
     {
         if (cJSON_IsString(tag) && used < size)
             used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "," : "", tag->valuestring);
@@ -125,7 +126,7 @@ static const char *evidence_of(const suite_history *history)
 {
     bool measured = false, simulated = false;
     for (int i = 0; i < history->result_count; i++) {
-        bool virtual = suite_case_simulated(cJSON_GetObjectItemCaseSensitive(history->results[i].document, "case"));
+        bool virtual = suite_case_simulated(dit_json_member(history->results[i].document, "case"));
         if (history->results[i].status == DIT_OUTCOME_SKIPPED) continue;
         measured |= !virtual;
         simulated |= virtual;

@@ -61,8 +61,8 @@ static dit_status parse_line(const journal_reader *reader, const char *line, siz
 
 static dit_status check_chain(const journal_reader *reader, const dit_json *document)
 {
-    const char *prev = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document->root, "prev"));
-    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document->root, "kind"));
+    const char *prev = dit_json_text_or(document->root, "prev", NULL);
+    const char *kind = dit_json_text_or(document->root, "kind", NULL);
     if (!prev || !kind) return damaged(reader, DIT_ERR_JOURNAL, "a line needs \"prev\" and \"kind\"");
     if (strcmp(prev, reader->extent->last_hash) == 0) return DIT_OK;
     return damaged(reader, DIT_ERR_INTEGRITY, "the line does not follow the one before it: lines are missing or moved");

@@ -225,8 +225,8 @@ static dit_status item_from_json(const dit_json *doc, const cJSON *row, int case
 
 static dit_status load_lists(const dit_json *doc, suite_schedule *out)
 {
-    const cJSON *cases = cJSON_GetObjectItemCaseSensitive(doc->root, "cases"), *row;
-    const cJSON *items = cJSON_GetObjectItemCaseSensitive(doc->root, "items");
+    const cJSON *cases = dit_json_member(doc->root, "cases"), *row;
+    const cJSON *items = dit_json_member(doc->root, "items");
     if (!cJSON_IsArray(cases) || !cJSON_IsArray(items))
         return DIT_FAIL(DIT_ERR_JSON_MISSING, "%s: needs the lists \"cases\" and \"items\"", doc->path);
     const cJSON *dropped = NULL, *published = NULL, *workload = NULL;

@@ -1,6 +1,7 @@
 #include "suite/session/verify.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "suite/cases/document.h"
 #include "suite/paths.h"
 #include "suite/session/history.h"
@@ -41,15 +42,10 @@ static void problem(verifier *v, dit_status code, const char *format, ...)
     problem_at(v, v->place, code, message);
 }
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 /* Number of a member; false when absent. */
 static bool number_of(const cJSON *object, const char *key, double *out)
 {
-    const cJSON *item = member(object, key);
+    const cJSON *item = dit_json_member(object, key);
     if (!cJSON_IsNumber(item)) return false;
     *out = item->valuedouble;
     return true;
@@ -59,7 +55,7 @@ static bool number_of(const cJSON *object, const char *key, double *out)
 
 static dit_status tensor_extent(const dit_json *header, const char *name, uint64_t data_bytes, uint64_t extent[2])
 {
-    const cJSON *offsets = member(member(header->root, name), "data_offsets");
+    const cJSON *offsets = dit_json_member(dit_json_member(header->root, name), "data_offsets");
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2)
         return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s has no tensor %s", header->path, name);
     for (int i = 0; i < 2; i++) {
@@ -73,7 +69,9 @@ static dit_status tensor_extent(const dit_json *header, const char *name, uint64
     return DIT_OK;
 }
 
-dit_status suite_verify_digest(const char *path, const char *name, char out[33])
+/* Writes the hex XXH3-128 of the raw bytes of tensor `name` of a .safetensors file. Errors: DIT_ERR_IO,
+ * DIT_ERR_SAFETENSORS_*, DIT_ERR_TENSOR_MISSING. */
+static dit_status suite_verify_digest(const char *path, const char *name, char out[33])
 {
     char *bytes = NULL;
     size_t length = 0;
@@ -99,7 +97,7 @@ typedef struct {
 static void check_tensor(verifier *v, const suite_history_result *result, const cJSON *record, const digested *what)
 {
     char path[SUITE_PATH], hash[DIT_HASH_HEX], expected[64];
-    const char *digest = cJSON_GetStringValue(member(member(record, "validation"), what->digest_key));
+    const char *digest = dit_json_text_or(dit_json_member(record, "validation"), what->digest_key, NULL);
     if (!digest || result->superseded) return;
     if (suite_path(path, "%s/cases/%s/p%d/%s.safetensors", v->session->dir, result->case_id, result->process,
                    what->file) != DIT_OK)
@@ -126,12 +124,13 @@ static void check_latents(verifier *v, const suite_history_result *result, const
 /* samples.latency_ns[i] must be the maximum over ranks of iteration i. */
 static void check_latency(verifier *v, const cJSON *record)
 {
-    const cJSON *samples = member(member(record, "samples"), "latency_ns"), *ranks = member(record, "ranks"), *rank;
+    const cJSON *samples = dit_json_member(dit_json_member(record, "samples"), "latency_ns"),
+                *ranks = dit_json_member(record, "ranks"), *rank;
     for (int i = 0; i < cJSON_GetArraySize(samples); i++) {
         double most = -1, said = cJSON_GetArrayItem(samples, i)->valuedouble;
         cJSON_ArrayForEach(rank, ranks)
         {
-            const cJSON *own = cJSON_GetArrayItem(member(rank, "latency_ns"), i);
+            const cJSON *own = cJSON_GetArrayItem(dit_json_member(rank, "latency_ns"), i);
             if (cJSON_IsNumber(own) && own->valuedouble > most) most = own->valuedouble;
         }
         if (most >= 0 && most != said)
@@ -141,13 +140,13 @@ static void check_latency(verifier *v, const cJSON *record)
 
 static void check_memory(verifier *v, const cJSON *record)
 {
-    const cJSON *memory = member(record, "memory"), *item, *rank;
+    const cJSON *memory = dit_json_member(record, "memory"), *item, *rank;
     cJSON_ArrayForEach(item, memory)
     {
         double most = -1, own;
-        cJSON_ArrayForEach(rank, member(record, "ranks"))
+        cJSON_ArrayForEach(rank, dit_json_member(record, "ranks"))
         {
-            if (number_of(member(rank, "memory"), item->string, &own) && own > most) most = own;
+            if (number_of(dit_json_member(rank, "memory"), item->string, &own) && own > most) most = own;
         }
         if (cJSON_IsNumber(item) && most >= 0 && most != item->valuedouble)
             problem(v, DIT_ERR_INTEGRITY, "memory.%s is %.0f, the ranks' maximum %.0f", item->string, item->valuedouble,
@@ -159,9 +158,9 @@ static void check_memory(verifier *v, const cJSON *record)
 static dit_volume *volume_of(dit_volume_table *table, const cJSON *row)
 {
     dit_volume_place at;
-    bool known = dit_volume_place_from_names(cJSON_GetStringValue(member(row, "axis")),
-                                             cJSON_GetStringValue(member(row, "collective")),
-                                             cJSON_GetStringValue(member(row, "phase")), &at);
+    bool known =
+        dit_volume_place_from_names(dit_json_text_or(row, "axis", NULL), dit_json_text_or(row, "collective", NULL),
+                                    dit_json_text_or(row, "phase", NULL), &at);
     return known ? DIT_VOLUME_AT(table, at) : NULL;
 }
 
@@ -195,8 +194,8 @@ static void check_row(verifier *v, int rank, const cJSON *row, dit_volume_table 
     if (bytes != (double)expected->bytes || messages != (double)expected->messages) {
         problem(v, DIT_ERR_BYTES_MISMATCH,
                 "rank %d, %s %s: counted %.0f bytes in %.0f messages, the closed form is %" PRId64 " in %" PRId64, rank,
-                cJSON_GetStringValue(member(row, "axis")), cJSON_GetStringValue(member(row, "collective")), bytes,
-                messages, expected->bytes, expected->messages);
+                dit_json_text_or(row, "axis", NULL), dit_json_text_or(row, "collective", NULL), bytes, messages,
+                expected->bytes, expected->messages);
     }
     *expected = (dit_volume){0, 0}; /* seen */
 }
@@ -217,7 +216,7 @@ static void check_rank(verifier *v, const suite_prediction *prediction, int rank
 /* The record's own rows are rank 0's; each rank has its own beside them. */
 static void check_communication(verifier *v, const cJSON *kase, const cJSON *record)
 {
-    const cJSON *rows = member(record, "communication"), *one;
+    const cJSON *rows = dit_json_member(record, "communication"), *one;
     suite_prediction prediction;
     if (!rows) return;
     if (predict(v, kase, &prediction) != DIT_OK) {
@@ -226,10 +225,10 @@ static void check_communication(verifier *v, const cJSON *kase, const cJSON *rec
     }
     int ranks = dit_parallel_world_size(&prediction.parallel);
     check_rank(v, &prediction, 0, rows);
-    cJSON_ArrayForEach(one, member(record, "ranks"))
+    cJSON_ArrayForEach(one, dit_json_member(record, "ranks"))
     {
         double rank = -1;
-        const cJSON *own = member(one, "communication");
+        const cJSON *own = dit_json_member(one, "communication");
         if (!own) continue;
         if (!number_of(one, "rank", &rank) || rank < 0 || rank >= ranks || rank != (double)(int)rank)
             problem(v, DIT_ERR_INTEGRITY, "\"ranks\" has an entry that is none of the %d ranks", ranks);
@@ -261,7 +260,7 @@ static void check_file(verifier *v, const char *path, const cJSON *expected, boo
 
 static void check_case(verifier *v, const suite_history_result *result)
 {
-    const cJSON *kase = member(result->document, "case");
+    const cJSON *kase = dit_json_member(result->document, "case");
     char *text = NULL, hash[DIT_HASH_HEX], path[SUITE_PATH];
     if (!cJSON_IsObject(kase) || dit_json_canonical(kase, &text) != DIT_OK) {
         problem(v, DIT_ERR_INTEGRITY, "the line holds no case");
@@ -281,7 +280,7 @@ static void check_record(verifier *v, const suite_history_result *result, const 
     v->summary->records++;
     check_latency(v, record);
     check_memory(v, record);
-    check_communication(v, member(result->document, "case"), record);
+    check_communication(v, dit_json_member(result->document, "case"), record);
     check_latents(v, result, record);
     if (result->superseded) return;
     if (suite_path(path, "%s/cases/%s/p%d/record.json", v->session->dir, result->case_id, result->process) == DIT_OK)
@@ -291,9 +290,9 @@ static void check_record(verifier *v, const suite_history_result *result, const 
 /* Simulated, and only simulated, is what the case's platform says is to be simulated. */
 static void check_evidence(verifier *v, const suite_history_result *result, const cJSON *record)
 {
-    bool simulated = suite_case_simulated(member(result->document, "case"));
+    bool simulated = suite_case_simulated(dit_json_member(result->document, "case"));
     const char *expected = simulated ? "simulated" : "measured", *said = simulated ? "nothing" : expected;
-    const cJSON *evidence = member(record, "evidence");
+    const cJSON *evidence = dit_json_member(record, "evidence");
     if (evidence) said = cJSON_IsString(evidence) ? evidence->valuestring : "no word";
     if (strcmp(said, expected) != 0)
         problem(v, DIT_ERR_INTEGRITY, "the record says that its evidence is %.40s, but its platform makes it %s", said,
@@ -302,12 +301,13 @@ static void check_evidence(verifier *v, const suite_history_result *result, cons
 
 static void check_result(verifier *v, const suite_history_result *result)
 {
-    const cJSON *record = member(result->document, "record"), *error = member(result->document, "error");
+    const cJSON *record = dit_json_member(result->document, "record"),
+                *error = dit_json_member(result->document, "error");
     snprintf(v->place, sizeof v->place, "journal.jsonl:%d", result->line);
     check_case(v, result);
     if (result->status == DIT_OUTCOME_OK && (!record || error))
         problem(v, DIT_ERR_INTEGRITY, "status ok %s", error ? "with an error" : "without a record");
-    if (result->status == DIT_OUTCOME_OK && cJSON_IsFalse(member(record, "communication_match")))
+    if (result->status == DIT_OUTCOME_OK && cJSON_IsFalse(dit_json_member(record, "communication_match")))
         problem(v, DIT_ERR_BYTES_MISMATCH, "the status is ok although communication_match is false");
     if (record && result->status == DIT_OUTCOME_OK) check_evidence(v, result, record);
     if (record && result->status == DIT_OUTCOME_OK) check_record(v, result, record);
@@ -355,7 +355,7 @@ static void check_union(verifier *v, const suite_history *history, const suite_s
 
 static void check_plan(verifier *v, const suite_history *history)
 {
-    const char *said = cJSON_GetStringValue(member(member(history->session, "plan"), "hash"));
+    const char *said = dit_json_text_or(dit_json_member(history->session, "plan"), "hash", NULL);
     suite_schedule schedule = {0};
     if (suite_schedule_load(v->session, &schedule) != DIT_OK)
         problem_at(v, "plan.json", dit_error_last()->status, dit_error_last()->message);

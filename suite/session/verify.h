@@ -22,8 +22,4 @@ typedef void (*suite_verify_report)(void *context, const char *place, dit_status
 dit_status suite_verify_session(const suite_session *session, suite_verify_report report, void *context,
                                 suite_verify_summary *out);
 
-/* Writes the hex XXH3-128 of the raw bytes of tensor `name` of a .safetensors file. Errors: DIT_ERR_IO,
- * DIT_ERR_SAFETENSORS_*, DIT_ERR_TENSOR_MISSING. */
-dit_status suite_verify_digest(const char *path, const char *name, char out[33]);
-
 #endif

@@ -25,17 +25,6 @@ typedef struct {
     char first[400];         /* the first of them, and why */
 } selection;
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(member(object, key));
-    return text ? text : "";
-}
-
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 
 /* Metrics that a line may have, by what sources call them; `factor` makes bytes or seconds of a unit. */
@@ -104,7 +93,7 @@ static bool is_same_case(const cJSON *one, const cJSON *other)
     static const char *const parts[] = {"program", "run",   "parallel", "attention", "scheduler",
                                         "model",   "layer", "vae",      "measure"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const cJSON *a = member(one, parts[i]), *b = member(other, parts[i]);
+        const cJSON *a = dit_json_member(one, parts[i]), *b = dit_json_member(other, parts[i]);
         if ((a || b) && !cJSON_Compare(a, b, true)) return false;
     }
     return true;
@@ -116,8 +105,8 @@ static const suite_case *find_twin(const suite_workload *workload, const suite_p
     for (int i = 0; i < workload->case_count; i++) {
         const suite_case *one = &workload->cases[i];
         if (!one->is_simulated || one->world_size != point->cases[0].kase->world_size) continue;
-        if (strcmp(text_of(one->tags, "platform"), point->platform) != 0) continue;
-        if (strcmp(text_of(one->tags, "profile"), point->profile) != 0) continue;
+        if (strcmp(dit_json_text_or(one->tags, "platform", ""), point->platform) != 0) continue;
+        if (strcmp(dit_json_text_or(one->tags, "profile", ""), point->profile) != 0) continue;
         if (is_same_case(one->document, point->cases[0].kase->document)) return one;
     }
     return NULL;
@@ -178,7 +167,7 @@ static const char *scope_words(const char *scope)
 /* A case that names no scope times the denoising steps. */
 static const char *scope_of(const suite_case *one)
 {
-    const char *scope = text_of(member(one->document, "measure"), "scope");
+    const char *scope = dit_json_text_or(dit_json_member(one->document, "measure"), "scope", "");
     return scope[0] ? scope : "denoise";
 }
 
@@ -200,10 +189,10 @@ static void add_warnings(dit_json_writer *w, cJSON *line, const selection *chose
 {
     const dit_json *contradictions = &chosen->contradictions;
     const cJSON *one;
-    cJSON_ArrayForEach(one, member(contradictions->root, "contradictions"))
+    cJSON_ArrayForEach(one, dit_json_member(contradictions->root, "contradictions"))
     {
         if (!suite_contradictions_concern(contradictions, one, chosen->file, point->index)) continue;
-        add_warning(w, line, text_of(one, "what"), text_of(one, "believe"));
+        add_warning(w, line, dit_json_text_or(one, "what", ""), dit_json_text_or(one, "believe", ""));
     }
 }
 
@@ -250,14 +239,15 @@ static dit_status fail_where(const selection *chosen, dit_status st)
 
 static void assume_count(const cJSON *assume, const char *key, int64_t *count)
 {
-    const cJSON *value = member(assume, key);
+    const cJSON *value = dit_json_member(assume, key);
     if (*count == 0 && value) *count = (int64_t)value->valuedouble;
 }
 
 /* What the workload assumes of everything that the source does not state. */
 static suite_published_point fill_in(const selection *chosen, const suite_published_point *printed)
 {
-    const char *hardware = text_of(chosen->assume, "hardware"), *interconnect = text_of(chosen->assume, "interconnect");
+    const char *hardware = dit_json_text_or(chosen->assume, "hardware", ""),
+               *interconnect = dit_json_text_or(chosen->assume, "interconnect", "");
     suite_published_point filled = *printed;
     const char *platform;
     assume_count(chosen->assume, "steps", &filled.steps);
@@ -360,9 +350,9 @@ static dit_status take_all(const suite_workload *workload, const suite_calibrati
         selection chosen = {.workload = workload,
                             .calibration = calibration,
                             .names = &names,
-                            .file = text_of(one, "file"),
-                            .where = cJSON_GetStringValue(member(one, "where")),
-                            .assume = member(one, "assume"),
+                            .file = dit_json_text_or(one, "file", ""),
+                            .where = dit_json_text_or(one, "where", NULL),
+                            .assume = dit_json_member(one, "assume"),
                             .contradictions = contradictions,
                             .index = index};
         if (st == DIT_OK) st = take_selection(&chosen, lines);

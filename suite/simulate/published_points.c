@@ -327,7 +327,7 @@ static dit_status expand(const suite_point *point, bool video, suite_workload *o
 
 static const char *tag_of(const suite_case *one, const char *tag)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one->tags, tag));
+    const char *text = dit_json_text_or(one->tags, tag, NULL);
     return text ? text : "";
 }
 
@@ -656,7 +656,7 @@ double suite_point_error(const suite_point_result *result)
     return result->predicted / result->published - 1;
 }
 
-const char *suite_points_part_name(suite_points_part part)
+static const char *suite_points_part_name(suite_points_part part)
 {
     static const char *const names[] = {"all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"};
     return names[part];

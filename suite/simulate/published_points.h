@@ -133,7 +133,6 @@ typedef enum {
     SUITE_POINTS_PART_COUNT
 } suite_points_part;
 /* "all", "in_fit", "not_in_fit", "latencies", "rates", "rates_doubted"; and for people. */
-const char *suite_points_part_name(suite_points_part part);
 const char *suite_points_part_title(suite_points_part part);
 
 /* How near the simulated points of a part come (base/agreement.h). In the parts of latencies and rates a pair is judged

@@ -65,7 +65,7 @@ static void scale_host(dit_json_writer *w, const suite_cluster *cluster, cJSON *
 {
     static const char *const costs[] = {"dispatch_s", "collective_dispatch_s", "synchronise_s"};
     for (size_t i = 0; i < sizeof costs / sizeof *costs && cluster->host_scale != 1; i++) {
-        const cJSON *cost = cJSON_GetObjectItemCaseSensitive(profile, costs[i]);
+        const cJSON *cost = dit_json_member(profile, costs[i]);
         if (!cJSON_IsNumber(cost)) continue; /* the engine says what is wrong with it */
         double seconds = cost->valuedouble * cluster->host_scale;
         cJSON_DeleteItemFromObjectCaseSensitive(profile, costs[i]);
@@ -197,9 +197,9 @@ static dit_status read_traffic(const dit_json *doc, suite_simulated *out)
     cJSON_ArrayForEach(rank, ranks)
     {
         double bytes = 0;
-        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(rank, "communication"))
+        cJSON_ArrayForEach(row, dit_json_member(rank, "communication"))
         {
-            const cJSON *sent = cJSON_GetObjectItemCaseSensitive(row, "bytes");
+            const cJSON *sent = dit_json_member(row, "bytes");
             if (cJSON_IsNumber(sent)) bytes += sent->valuedouble;
         }
         if (bytes > (double)out->sent_bytes) out->sent_bytes = (int64_t)bytes;

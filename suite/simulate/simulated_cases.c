@@ -1,6 +1,7 @@
 #include "suite/simulate/simulated_cases.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "suite/launch/process_pool.h"
 #include "suite/launch/scratch.h"
 #include "suite/paths.h"
@@ -10,8 +11,8 @@
 
 static const char *platform_word(const suite_case *one, const char *key)
 {
-    const cJSON *platform = cJSON_GetObjectItemCaseSensitive(one->document, "platform");
-    const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(platform, key));
+    const cJSON *platform = dit_json_member(one->document, "platform");
+    const char *word = dit_json_text_or(platform, key, NULL);
     return word ? word : "";
 }
 

@@ -118,7 +118,7 @@ static dit_status add_link(const dit_json *doc, const cJSON *class, cJSON *rows)
     snprintf(at, sizeof at, "/classes/%.100s", class->string);
     DIT_TRY(dit_json_require_string(doc, class, at, "kind", &kind));
     DIT_TRY(dit_json_optional_string(doc, class, at, "title", &title));
-    if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(class, "bandwidth_bytes_per_s")))
+    if (cJSON_IsNumber(dit_json_member(class, "bandwidth_bytes_per_s")))
         DIT_TRY(dit_json_optional_number(doc, class, at, "bandwidth_bytes_per_s", 0, 1e18, &bandwidth));
     DIT_TRY(dit_json_optional_number(doc, class, at, "latency_s", 0, 1e6, &latency));
     add_row(&w, rows, class->string, &row);

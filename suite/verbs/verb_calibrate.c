@@ -1,5 +1,6 @@
 /* ditbench calibrate: fits the cost model's few parameters, and shows what was fitted on what. */
 #include "suite/calibrate/calibrate.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "suite/calibrate/calibrate_measured.h"
 #include "suite/console/cli.h"
@@ -38,78 +39,61 @@ typedef struct {
 
 /* ---- reading documents of our own -------------------------------------------------------------------------------- */
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(member(object, key));
-    return text ? text : "";
-}
-
-static double number_of(const cJSON *object, const char *key)
-{
-    const cJSON *value = member(object, key);
-    return cJSON_IsNumber(value) ? value->valuedouble : 0;
-}
-
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static void print_parameter(const cJSON *entry, bool fitted)
 {
-    printf("  %-12s %-22s %-22s %10.4g", text_of(entry, "of"), text_of(entry, "name"), text_of(entry, "key"),
-           number_of(entry, "prior"));
+    printf("  %-12s %-22s %-22s %10.4g", dit_json_text_or(entry, "of", ""), dit_json_text_or(entry, "name", ""),
+           dit_json_text_or(entry, "key", ""), dit_json_number_or(entry, "prior", 0));
     if (fitted)
-        printf(" %10.4g %+8.2f\n", number_of(entry, "value"), number_of(entry, "deviation"));
+        printf(" %10.4g %+8.2f\n", dit_json_number_or(entry, "value", 0), dit_json_number_or(entry, "deviation", 0));
     else
-        printf(" %10.4g %10.4g %8.2f\n", number_of(entry, "least"), number_of(entry, "most"),
-               number_of(entry, "prior_deviation"));
+        printf(" %10.4g %10.4g %8.2f\n", dit_json_number_or(entry, "least", 0), dit_json_number_or(entry, "most", 0),
+               dit_json_number_or(entry, "prior_deviation", 0));
 }
 
 static void print_point(const cJSON *entry, bool fitted)
 {
-    printf("  %-24s %5.0f  %-66.66s %10.4g", text_of(entry, "file"), number_of(entry, "index"), text_of(entry, "label"),
-           number_of(entry, "published"));
+    printf("  %-24s %5.0f  %-66.66s %10.4g", dit_json_text_or(entry, "file", ""), dit_json_number_or(entry, "index", 0),
+           dit_json_text_or(entry, "label", ""), dit_json_number_or(entry, "published", 0));
     if (!fitted) {
-        printf("  %s\n", text_of(entry, "why"));
+        printf("  %s\n", dit_json_text_or(entry, "why", ""));
         return;
     }
-    double published = number_of(entry, "published");
-    printf(" %+8.1f %% %+8.1f %%\n", 100 * (number_of(entry, "before") / published - 1),
-           100 * (number_of(entry, "after") / published - 1));
+    double published = dit_json_number_or(entry, "published", 0);
+    printf(" %+8.1f %% %+8.1f %%\n", 100 * (dit_json_number_or(entry, "before", 0) / published - 1),
+           100 * (dit_json_number_or(entry, "after", 0) / published - 1));
 }
 
 static void print_listed(const cJSON *document)
 {
     const cJSON *stage, *entry;
-    cJSON_ArrayForEach(stage, member(document, "stages"))
+    cJSON_ArrayForEach(stage, dit_json_member(document, "stages"))
     {
-        printf("%s: %s\n", text_of(stage, "name"), text_of(stage, "why"));
+        printf("%s: %s\n", dit_json_text_or(stage, "name", ""), dit_json_text_or(stage, "why", ""));
         printf("  %-12s %-22s %-22s %10s %10s %10s %8s\n", "of", "name", "key", "prior", "least", "most", "deviation");
-        cJSON_ArrayForEach(entry, member(stage, "parameters")) print_parameter(entry, false);
-        cJSON_ArrayForEach(entry, member(stage, "points")) print_point(entry, false);
+        cJSON_ArrayForEach(entry, dit_json_member(stage, "parameters")) print_parameter(entry, false);
+        cJSON_ArrayForEach(entry, dit_json_member(stage, "points")) print_point(entry, false);
         printf("\n");
     }
 }
 
 static void print_errors(const cJSON *summary, const char *key)
 {
-    const cJSON *errors = member(summary, key);
+    const cJSON *errors = dit_json_member(summary, key);
     printf("%-7s median |error| %5.1f %%, 90 %% of them at most %5.1f %%\n", key,
-           100 * number_of(errors, "median_error"), 100 * number_of(errors, "p90_error"));
+           100 * dit_json_number_or(errors, "median_error", 0), 100 * dit_json_number_or(errors, "p90_error", 0));
 }
 
 static void print_fitted(const cJSON *document)
 {
-    const cJSON *entry, *summary = member(document, "summary");
+    const cJSON *entry, *summary = dit_json_member(document, "summary");
     printf("  %-12s %-22s %-22s %10s %10s %8s\n", "of", "name", "key", "prior", "value", "moved");
-    cJSON_ArrayForEach(entry, member(document, "parameters")) print_parameter(entry, true);
+    cJSON_ArrayForEach(entry, dit_json_member(document, "parameters")) print_parameter(entry, true);
     printf("\n  %-24s %5s  %-66s %10s %10s %10s\n", "file", "index", "point", "published", "before", "after");
-    cJSON_ArrayForEach(entry, member(document, "points")) print_point(entry, true);
-    printf("\n%.0f points of %.0f cases; moved is in deviations of the prior\n", number_of(summary, "points"),
-           number_of(summary, "cases"));
+    cJSON_ArrayForEach(entry, dit_json_member(document, "points")) print_point(entry, true);
+    printf("\n%.0f points of %.0f cases; moved is in deviations of the prior\n",
+           dit_json_number_or(summary, "points", 0), dit_json_number_or(summary, "cases", 0));
     print_errors(summary, "before");
     print_errors(summary, "after");
 }

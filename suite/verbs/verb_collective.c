@@ -76,10 +76,7 @@ static dit_status add_operations(const char *list, cJSON *collective)
     dit_json_writer w = {0};
     char name[64];
     cJSON *array = list ? dit_json_put_array(&w, collective, "operations") : NULL;
-    while (list && *list) {
-        size_t length = strcspn(list, ",");
-        if (length >= sizeof name) return DIT_FAIL(DIT_ERR_USAGE, "--operation: '%s' is too long", list);
-        snprintf(name, sizeof name, "%.*s", (int)length, list);
+    while (list && dit_words_next(&list, name, sizeof name)) {
         for (char *c = name; *c; c++)
             if (*c == '-') *c = '_';
         if (dit_exchange_from_name(name) < 0) {
@@ -87,7 +84,6 @@ static dit_status add_operations(const char *list, cJSON *collective)
             return w.status;
         }
         dit_json_put_string(&w, array, NULL, name);
-        list += length + (list[length] == ',');
     }
     return w.status;
 }
@@ -129,25 +125,20 @@ static dit_status make_case(collective_call *call, cJSON *kase)
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
-static double number_of(const cJSON *item, const char *key)
-{
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(item, key);
-    return cJSON_IsNumber(number) ? number->valuedouble : 0;
-}
-
 /* Of each operation the size that gives most. */
 static void print_summary(const cJSON *result)
 {
-    const cJSON *table = cJSON_GetObjectItemCaseSensitive(result, "table"), *item, *best = NULL;
+    const cJSON *table = dit_json_member(result, "table"), *item, *best = NULL;
     cJSON_ArrayForEach(item, table)
     {
-        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "operation"));
+        const char *name = dit_json_text_or(item, "operation", NULL);
         const cJSON *next = item->next;
-        const char *after = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(next, "operation"));
-        if (!best || number_of(item, "busbw_gb_per_s") > number_of(best, "busbw_gb_per_s")) best = item;
+        const char *after = dit_json_text_or(next, "operation", NULL);
+        if (!best || dit_json_number_or(item, "busbw_gb_per_s", 0) > dit_json_number_or(best, "busbw_gb_per_s", 0))
+            best = item;
         if (after && name && strcmp(name, after) == 0) continue;
-        printf("%s: busbw at most %.3f GB/s, at %.0f bytes\n", name ? name : "?", number_of(best, "busbw_gb_per_s"),
-               number_of(best, "bytes"));
+        printf("%s: busbw at most %.3f GB/s, at %.0f bytes\n", name ? name : "?",
+               dit_json_number_or(best, "busbw_gb_per_s", 0), dit_json_number_or(best, "bytes", 0));
         best = NULL;
     }
 }

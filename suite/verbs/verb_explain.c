@@ -1,4 +1,5 @@
 /* ditbench explain: every mesh for a model and a number of devices, or one of them in full. */
+#include "base/json.h"
 #include "base/label.h"
 #include "suite/console/cli.h"
 #include "base/words.h"
@@ -30,46 +31,30 @@ static const char examples[] = "ditbench explain flux.1-dev --gpus 8\n"
                                "ditbench explain --model hunyuanvideo --gpus 16 --num_frames 65 --json";
 static const double GIB = 1024.0 * 1024 * 1024;
 
-static cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static double number_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = member(object, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(member(object, key));
-    return text ? text : "-";
-}
-
 /* ---- all meshes -------------------------------------------------------------------------------------------------- */
 
 static void print_mesh(const cJSON *mesh)
 {
-    const cJSON *memory = member(mesh, "memory");
-    double bytes = number_of(mesh, "bytes_per_step");
-    printf("%-19s %-9s %12.3f%s %11.3f %9.0f %10.3f %9.2f %8.2f %8.2f %8.2f %8.2f\n", text_of(mesh, "mesh"),
-           text_of(mesh, "attention"), bytes / 1e6, bytes == number_of(mesh, "predicted_bytes_per_step") ? " " : "*",
-           number_of(mesh, "least_bytes_per_step") / 1e6, number_of(mesh, "messages_per_step"),
-           number_of(mesh, "flops_per_step") / 1e12, number_of(mesh, "memory_bytes") / GIB,
-           number_of(memory, "weights") / GIB, number_of(memory, "state") / GIB, number_of(memory, "activations") / GIB,
-           number_of(memory, "communication") / GIB);
+    const cJSON *memory = dit_json_member(mesh, "memory");
+    double bytes = dit_json_number_or(mesh, "bytes_per_step", 0);
+    printf("%-19s %-9s %12.3f%s %11.3f %9.0f %10.3f %9.2f %8.2f %8.2f %8.2f %8.2f\n",
+           dit_json_text_or(mesh, "mesh", "-"), dit_json_text_or(mesh, "attention", "-"), bytes / 1e6,
+           bytes == dit_json_number_or(mesh, "predicted_bytes_per_step", 0) ? " " : "*",
+           dit_json_number_or(mesh, "least_bytes_per_step", 0) / 1e6, dit_json_number_or(mesh, "messages_per_step", 0),
+           dit_json_number_or(mesh, "flops_per_step", 0) / 1e12, dit_json_number_or(mesh, "memory_bytes", 0) / GIB,
+           dit_json_number_or(memory, "weights", 0) / GIB, dit_json_number_or(memory, "state", 0) / GIB,
+           dit_json_number_or(memory, "activations", 0) / GIB, dit_json_number_or(memory, "communication", 0) / GIB);
 }
 
 static void print_title(const cJSON *answer)
 {
-    const cJSON *run = member(answer, "run");
-    double devices = number_of(answer, "devices"), frames = number_of(run, "num_frames");
-    double steps = number_of(run, "num_inference_steps");
-    printf("%s on %.0f device%s in %s", text_of(answer, "model"), devices, devices == 1 ? "" : "s",
-           text_of(answer, "element"));
+    const cJSON *run = dit_json_member(answer, "run");
+    double devices = dit_json_number_or(answer, "devices", 0), frames = dit_json_number_or(run, "num_frames", 0);
+    double steps = dit_json_number_or(run, "num_inference_steps", 0);
+    printf("%s on %.0f device%s in %s", dit_json_text_or(answer, "model", "-"), devices, devices == 1 ? "" : "s",
+           dit_json_text_or(answer, "element", "-"));
     if (!run) return;
-    printf(", %.0fx%.0f", number_of(run, "width_px"), number_of(run, "height_px"));
+    printf(", %.0fx%.0f", dit_json_number_or(run, "width_px", 0), dit_json_number_or(run, "height_px", 0));
     if (frames > 1) printf(", %.0f frames", frames);
     printf(", %.0f step%s", steps, steps == 1 ? "" : "s");
 }
@@ -79,7 +64,8 @@ static void print_rejected(const cJSON *rejected)
     const cJSON *item;
     if (cJSON_GetArraySize(rejected)) printf("\nnot legal:\n");
     cJSON_ArrayForEach(item, rejected)
-        printf("%-19s %s: %s\n", text_of(item, "mesh"), text_of(item, "code"), text_of(item, "reason"));
+        printf("%-19s %s: %s\n", dit_json_text_or(item, "mesh", "-"), dit_json_text_or(item, "code", "-"),
+               dit_json_text_or(item, "reason", "-"));
 }
 
 static void print_all(const cJSON *answer)
@@ -88,23 +74,25 @@ static void print_all(const cJSON *answer)
     print_title(answer);
     printf("\n\n%-19s %-9s %12s  %11s %9s %10s %9s %8s %8s %8s %8s\n", "mesh", "attention", "MB/step", "least",
            "msgs/step", "TFLOP/step", "GiB", "weights", "state", "activ.", "comm.");
-    cJSON_ArrayForEach(item, member(answer, "meshes")) print_mesh(item);
-    print_rejected(member(answer, "rejected"));
+    cJSON_ArrayForEach(item, dit_json_member(answer, "meshes")) print_mesh(item);
+    print_rejected(dit_json_member(answer, "rejected"));
 }
 
 /* ---- one mesh in full -------------------------------------------------------------------------------------------- */
 
 static void print_rank(const cJSON *rank)
 {
-    const cJSON *memory = member(rank, "memory"), *terms = member(rank, "terms");
-    double bytes = number_of(rank, "bytes_per_step");
+    const cJSON *memory = dit_json_member(rank, "memory"), *terms = dit_json_member(rank, "terms");
+    double bytes = dit_json_number_or(rank, "bytes_per_step", 0);
     printf("%4.0f %5.0f %6.0f %12.3f%s %9.2f %10.3f %9.3f %8.3f %8.3f %8.3f %8.3f  %9.3f %9.3f %9.3f\n",
-           number_of(rank, "rank"), number_of(rank, "stage"), number_of(rank, "blocks"), bytes / 1e6,
-           bytes == number_of(rank, "predicted_bytes_per_step") ? " " : "*", number_of(rank, "messages_per_step"),
-           number_of(rank, "flops_per_step") / 1e12, number_of(rank, "memory_bytes") / GIB,
-           number_of(memory, "weights") / GIB, number_of(memory, "state") / GIB, number_of(memory, "activations") / GIB,
-           number_of(memory, "communication") / GIB, number_of(terms, "parameters_bytes") / GIB,
-           number_of(terms, "kv_store_bytes") / GIB, number_of(terms, "stream_bytes") / GIB);
+           dit_json_number_or(rank, "rank", 0), dit_json_number_or(rank, "stage", 0),
+           dit_json_number_or(rank, "blocks", 0), bytes / 1e6,
+           bytes == dit_json_number_or(rank, "predicted_bytes_per_step", 0) ? " " : "*",
+           dit_json_number_or(rank, "messages_per_step", 0), dit_json_number_or(rank, "flops_per_step", 0) / 1e12,
+           dit_json_number_or(rank, "memory_bytes", 0) / GIB, dit_json_number_or(memory, "weights", 0) / GIB,
+           dit_json_number_or(memory, "state", 0) / GIB, dit_json_number_or(memory, "activations", 0) / GIB,
+           dit_json_number_or(memory, "communication", 0) / GIB, dit_json_number_or(terms, "parameters_bytes", 0) / GIB,
+           dit_json_number_or(terms, "kv_store_bytes", 0) / GIB, dit_json_number_or(terms, "stream_bytes", 0) / GIB);
 }
 
 static void print_ranks(const cJSON *mesh)
@@ -113,7 +101,7 @@ static void print_ranks(const cJSON *mesh)
     printf("\n%4s %5s %6s %12s  %9s %10s %9s %8s %8s %8s %8s  %9s %9s %9s\n", "rank", "stage", "blocks", "MB/step",
            "msgs/step", "TFLOP/step", "GiB", "weights", "state", "activ.", "comm.", "parameters", "K,V store",
            "stream");
-    cJSON_ArrayForEach(item, member(mesh, "ranks")) print_rank(item);
+    cJSON_ArrayForEach(item, dit_json_member(mesh, "ranks")) print_rank(item);
     printf("Each kind of rank has a row. To check by hand: parameters times bytes of the dtype; K, V store\n"
            "2 B S C/(u t) for each layer of the stage, where S is the rows kept; stream: three buffers of B S C,\n"
            "two that arrive and one that leaves.\n");
@@ -123,55 +111,56 @@ static void print_exchanges(const cJSON *mesh)
 {
     const cJSON *item;
     int index = 1;
-    if (cJSON_GetArraySize(member(mesh, "exchanges"))) printf("\na block, in order:\n");
-    cJSON_ArrayForEach(item, member(mesh, "exchanges")) printf("%3d. %s\n", index++, item->valuestring);
+    if (cJSON_GetArraySize(dit_json_member(mesh, "exchanges"))) printf("\na block, in order:\n");
+    cJSON_ArrayForEach(item, dit_json_member(mesh, "exchanges")) printf("%3d. %s\n", index++, item->valuestring);
 }
 
 static void print_stale_steps(const cJSON *schedule)
 {
     const cJSON *row;
-    double stale = number_of(schedule, "stale_steps"), stages = number_of(schedule, "stages");
-    double bands = number_of(schedule, "bands"), ticks = number_of(schedule, "ticks");
+    double stale = dit_json_number_or(schedule, "stale_steps", 0), stages = dit_json_number_or(schedule, "stages", 0);
+    double bands = dit_json_number_or(schedule, "bands", 0), ticks = dit_json_number_or(schedule, "ticks", 0);
     if (stale == 0) {
         printf("  all steps are synchronous: the result is exact, and the pipeline is as slow as one rank\n");
         return;
     }
     printf("  then %.0f steps of %.0f patches: %.0f ticks, %s; efficiency %.3f\n", stale, bands, ticks,
-           bands >= stages ? "(T-W) M + P-1" : "(T-W-1) P + M + P-1, for M < P", number_of(schedule, "efficiency"));
+           bands >= stages ? "(T-W) M + P-1" : "(T-W-1) P + M + P-1, for M < P",
+           dit_json_number_or(schedule, "efficiency", 0));
     printf("  a tick is T1/(P M), where T1 is a step on one rank: speed-up %.3f, bound T/(W + (T-W)/P) = %.3f\n",
-           number_of(schedule, "speed_up"), number_of(schedule, "speed_up_bound"));
+           dit_json_number_or(schedule, "speed_up", 0), dit_json_number_or(schedule, "speed_up_bound", 0));
     if (bands == stages) printf("  M = P: latents must be back at stage 0 without delay; more patches give slack\n");
     printf("  the first stale steps, as step.patch:\n");
-    cJSON_ArrayForEach(row, member(schedule, "rows")) printf("  %s\n", row->valuestring);
+    cJSON_ArrayForEach(row, dit_json_member(schedule, "rows")) printf("  %s\n", row->valuestring);
 }
 
 static void print_schedule(const cJSON *schedule)
 {
     const cJSON *item;
-    printf("\nschedule: %.0f stages of", number_of(schedule, "stages"));
-    cJSON_ArrayForEach(item, member(schedule, "stage_blocks")) printf(" %.0f", item->valuedouble);
+    printf("\nschedule: %.0f stages of", dit_json_number_or(schedule, "stages", 0));
+    cJSON_ArrayForEach(item, dit_json_member(schedule, "stage_blocks")) printf(" %.0f", item->valuedouble);
     printf(" blocks\n");
-    if (cJSON_IsTrue(member(schedule, "fill")))
+    if (cJSON_IsTrue(dit_json_member(schedule, "fill")))
         printf("  first a synchronous forward through all stages in turn, which is no step and fills the stores\n");
-    if (number_of(schedule, "warmup_steps") > 0)
+    if (dit_json_number_or(schedule, "warmup_steps", 0) > 0)
         printf("  steps 0..%.0f: synchronous, all rows through all stages in turn\n",
-               number_of(schedule, "warmup_steps") - 1);
+               dit_json_number_or(schedule, "warmup_steps", 0) - 1);
     print_stale_steps(schedule);
 }
 
 static void print_one(const cJSON *answer)
 {
-    const cJSON *mesh = member(answer, "meshes")->child;
+    const cJSON *mesh = dit_json_member(answer, "meshes")->child;
     print_title(answer);
     if (mesh) {
-        printf(", mesh %s (%s)\n", text_of(mesh, "mesh"), text_of(mesh, "method"));
+        printf(", mesh %s (%s)\n", dit_json_text_or(mesh, "mesh", "-"), dit_json_text_or(mesh, "method", "-"));
         print_ranks(mesh);
         print_exchanges(mesh);
-        if (member(mesh, "schedule")) print_schedule(member(mesh, "schedule"));
+        if (dit_json_member(mesh, "schedule")) print_schedule(dit_json_member(mesh, "schedule"));
     } else {
         printf("\n");
     }
-    print_rejected(member(answer, "rejected"));
+    print_rejected(dit_json_member(answer, "rejected"));
 }
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */

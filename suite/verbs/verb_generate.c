@@ -206,7 +206,7 @@ static dit_status settle_words(generate_call *call)
 
 static double seconds_of(const cJSON *record, const char *key)
 {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(record, key);
+    const cJSON *value = dit_json_member(record, key);
     return cJSON_IsNumber(value) ? value->valuedouble * 1e-9 : 0;
 }
 
@@ -214,58 +214,45 @@ static dit_status describe(const generate_call *call, const suite_outcome *outco
 {
     dit_json_writer w = {0};
     const cJSON *record = outcome->record;
-    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(record, "samples");
-    const cJSON *latency = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(samples, "latency_ns"), 0);
-    const cJSON *validation = cJSON_GetObjectItemCaseSensitive(record, "validation");
-    const cJSON *steps = cJSON_GetObjectItemCaseSensitive(record, "steps");
-    const cJSON *conditioning = cJSON_GetObjectItemCaseSensitive(record, "conditioning");
+    const cJSON *samples = dit_json_member(record, "samples");
+    const cJSON *latency = cJSON_GetArrayItem(dit_json_member(samples, "latency_ns"), 0);
+    const cJSON *validation = dit_json_member(record, "validation");
+    const cJSON *steps = dit_json_member(record, "steps");
+    const cJSON *conditioning = dit_json_member(record, "conditioning");
     DIT_TRY(suite_delivery_place(&call->delivery, record, answer));
-    suite_text_put(&w, answer, "latent_digest",
-                   cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(validation, "latent_digest")));
-    suite_text_put(&w, answer, "conditioning",
-                   cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(conditioning, "kind")));
-    const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "no_picture"));
+    suite_text_put(&w, answer, "latent_digest", dit_json_text_or(validation, "latent_digest", NULL));
+    suite_text_put(&w, answer, "conditioning", dit_json_text_or(conditioning, "kind", NULL));
+    const char *reason = dit_json_text_or(record, "no_picture", NULL);
     suite_text_put(&w, answer, "no_picture", call->request.latents_only ? "latents were asked for" : reason);
     if (cJSON_IsNumber(steps)) dit_json_put_number(&w, answer, "steps", steps->valuedouble);
     if (cJSON_IsNumber(latency)) dit_json_put_number(&w, answer, "sampling_s", latency->valuedouble * 1e-9);
-    if (cJSON_GetObjectItemCaseSensitive(record, "decode_ns"))
+    if (dit_json_member(record, "decode_ns"))
         dit_json_put_number(&w, answer, "decoding_s", seconds_of(record, "decode_ns"));
     dit_json_put_number(&w, answer, "elapsed_s", (double)outcome->elapsed_ns * 1e-9);
     return w.status;
 }
 
-static int int_of(const cJSON *object, const char *key)
-{
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(value) ? value->valueint : 0;
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-    return text ? text : "";
-}
-
 static void print_answer(const cJSON *answer)
 {
-    const cJSON *picture, *pictures = cJSON_GetObjectItemCaseSensitive(answer, "pictures");
+    const cJSON *picture, *pictures = dit_json_member(answer, "pictures");
     cJSON_ArrayForEach(picture, pictures)
     {
-        int frames = int_of(picture, "num_frames");
-        printf("%s  %d x %d", text_of(picture, "path"), int_of(picture, "width_px"), int_of(picture, "height_px"));
-        if (frames > 1) printf(", %d frames, %s", frames, text_of(picture, "frames_as"));
+        int frames = (int)dit_json_int_or(picture, "num_frames", 0);
+        printf("%s  %d x %d", dit_json_text_or(picture, "path", ""), (int)dit_json_int_or(picture, "width_px", 0),
+               (int)dit_json_int_or(picture, "height_px", 0));
+        if (frames > 1) printf(", %d frames, %s", frames, dit_json_text_or(picture, "frames_as", ""));
         printf("\n");
     }
-    if (cJSON_GetArraySize(pictures) == 0) printf("no picture: %s\n", text_of(answer, "no_picture"));
-    printf("%s  latents, %s\n", text_of(answer, "latents"), text_of(answer, "latent_digest"));
-    printf("%s  record\n", text_of(answer, "record"));
-    if (*text_of(answer, "trace")) printf("%s  timeline\n", text_of(answer, "trace"));
-    const cJSON *sampling = cJSON_GetObjectItemCaseSensitive(answer, "sampling_s");
-    const cJSON *decoding = cJSON_GetObjectItemCaseSensitive(answer, "decoding_s");
-    printf("%d steps in %.3f s", int_of(answer, "steps"), sampling ? sampling->valuedouble : 0.0);
+    if (cJSON_GetArraySize(pictures) == 0) printf("no picture: %s\n", dit_json_text_or(answer, "no_picture", ""));
+    printf("%s  latents, %s\n", dit_json_text_or(answer, "latents", ""), dit_json_text_or(answer, "latent_digest", ""));
+    printf("%s  record\n", dit_json_text_or(answer, "record", ""));
+    if (*dit_json_text_or(answer, "trace", "")) printf("%s  timeline\n", dit_json_text_or(answer, "trace", ""));
+    const cJSON *sampling = dit_json_member(answer, "sampling_s");
+    const cJSON *decoding = dit_json_member(answer, "decoding_s");
+    printf("%d steps in %.3f s", (int)dit_json_int_or(answer, "steps", 0), sampling ? sampling->valuedouble : 0.0);
     if (decoding) printf(", decoded in %.3f s", decoding->valuedouble);
-    printf("; %s\n",
-           strcmp(text_of(answer, "conditioning"), "seeded") == 0 ? "seeded embeddings" : "embeddings from a file");
+    printf("; %s\n", strcmp(dit_json_text_or(answer, "conditioning", ""), "seeded") == 0 ? "seeded embeddings"
+                                                                                         : "embeddings from a file");
 }
 
 /* The engine's error, as if it were ours: it is about what the user gave. */

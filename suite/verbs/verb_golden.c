@@ -108,8 +108,8 @@ static cJSON *verdict_from_error(dit_json_writer *w, const suite_outcome *outcom
 
 static cJSON *verdict_of(dit_json_writer *w, const suite_outcome *outcome, const char *folder)
 {
-    const cJSON *golden = cJSON_GetObjectItemCaseSensitive(outcome->record, "golden");
-    const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(golden, "verdict"));
+    const cJSON *golden = dit_json_member(outcome->record, "golden");
+    const char *verdict = dit_json_text_or(golden, "verdict", NULL);
     bool usable = verdict && outcome->status != DIT_OUTCOME_TIMEOUT && outcome->status != DIT_OUTCOME_OOM &&
                   !(strcmp(verdict, "pass") == 0 && outcome->exit_code != 0);
     cJSON *result = usable ? cJSON_Duplicate(golden, true) : verdict_from_error(w, outcome);
@@ -120,10 +120,10 @@ static cJSON *verdict_of(dit_json_writer *w, const suite_outcome *outcome, const
 
 static void print_tensor(const cJSON *tensor)
 {
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "name"));
-    const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "reason"));
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(tensor, "rel_l2");
-    const cJSON *tolerance = cJSON_GetObjectItemCaseSensitive(tensor, "tolerance");
+    const char *name = dit_json_text_or(tensor, "name", NULL);
+    const char *reason = dit_json_text_or(tensor, "reason", NULL);
+    const cJSON *error = dit_json_member(tensor, "rel_l2");
+    const cJSON *tolerance = dit_json_member(tensor, "tolerance");
     printf("  %-44s ", name ? name : "?");
     if (cJSON_IsNumber(error))
         printf("%10.2e", error->valuedouble);
@@ -136,9 +136,9 @@ static void print_tensor(const cJSON *tensor)
 
 static void print_result(const cJSON *result, const char *folder, const char *verdict)
 {
-    const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(result, "tensors"), *tensor;
-    const cJSON *worst = cJSON_GetObjectItemCaseSensitive(result, "worst_rel_l2");
-    const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "reason"));
+    const cJSON *tensors = dit_json_member(result, "tensors"), *tensor;
+    const cJSON *worst = dit_json_member(result, "worst_rel_l2");
+    const char *reason = dit_json_text_or(result, "reason", NULL);
     if (cJSON_GetArraySize(tensors) > 0) printf("  %-44s %10s %10s\n", "tensor", "rel. L2", "tolerance");
     cJSON_ArrayForEach(tensor, tensors) print_tensor(tensor);
     printf("%s: %s", folder, verdict);

@@ -47,9 +47,9 @@ static int count_verdicts(const cJSON *report, const char *verdict)
 {
     const cJSON *item;
     int count = 0;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(report, "cases"))
+    cJSON_ArrayForEach(item, dit_json_member(report, "cases"))
     {
-        const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "verdict"));
+        const char *own = dit_json_text_or(item, "verdict", NULL);
         count += own && strcasecmp(own, verdict) == 0;
     }
     return count;
@@ -57,14 +57,14 @@ static int count_verdicts(const cJSON *report, const char *verdict)
 
 static void print_summary(const cJSON *report)
 {
-    const cJSON *peak = cJSON_GetObjectItemCaseSensitive(report, "peak_gflop_per_s");
-    const cJSON *threads = cJSON_GetObjectItemCaseSensitive(report, "threads");
-    const char *isa = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "isa"));
-    int all = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(report, "cases"));
+    const cJSON *peak = dit_json_member(report, "peak_gflop_per_s");
+    const cJSON *threads = dit_json_member(report, "threads");
+    const char *isa = dit_json_text_or(report, "isa", NULL);
+    int all = cJSON_GetArraySize(dit_json_member(report, "cases"));
     printf("%d cases: %d pass, %d marginal, %d fail", all, count_verdicts(report, "pass"),
            count_verdicts(report, "marginal"), count_verdicts(report, "fail"));
-    const char *element = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "element"));
-    const cJSON *gemm = cJSON_GetObjectItemCaseSensitive(report, "gemm_size");
+    const char *element = dit_json_text_or(report, "element", NULL);
+    const cJSON *gemm = dit_json_member(report, "gemm_size");
     if (element) printf("; on a device, %s", element);
     if (isa && !element) printf("; isa %s", isa);
     if (cJSON_IsNumber(threads) && !element) printf("; %d threads", threads->valueint);
@@ -72,11 +72,11 @@ static void print_summary(const cJSON *report)
     if (cJSON_IsNumber(peak)) printf("; measured peak %.1f GFLOP/s", peak->valuedouble);
     printf("\n");
     const cJSON *row;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "summary"))
+    cJSON_ArrayForEach(row, dit_json_member(report, "summary"))
     {
-        const char *op = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "op"));
-        const cJSON *median = cJSON_GetObjectItemCaseSensitive(row, "of_peak_median");
-        const cJSON *least = cJSON_GetObjectItemCaseSensitive(row, "of_peak_min");
+        const char *op = dit_json_text_or(row, "op", NULL);
+        const cJSON *median = dit_json_member(row, "of_peak_median");
+        const cJSON *least = dit_json_member(row, "of_peak_min");
         if (op && cJSON_IsNumber(median) && cJSON_IsNumber(least))
             printf("%s: %.2f of the peak (median), %.2f at least\n", op, median->valuedouble, least->valuedouble);
     }

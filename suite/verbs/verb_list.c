@@ -94,12 +94,7 @@ static void add_tags(dit_json_writer *w, cJSON *item, const char *joined)
 {
     cJSON *tags = dit_json_put_array(w, item, "tags");
     char word[SUITE_PATH];
-    while (joined && *joined) {
-        size_t length = strcspn(joined, ",");
-        snprintf(word, sizeof word, "%.*s", (int)length, joined);
-        dit_json_put_string(w, tags, NULL, word);
-        joined += length + (joined[length] == ',');
-    }
+    while (joined && dit_words_next(&joined, word, sizeof word)) dit_json_put_string(w, tags, NULL, word);
 }
 
 static void add_session(void *context, const suite_index_session *row)
@@ -138,7 +133,7 @@ static const cJSON *member(const cJSON *object, const char *path)
     while (object && *path) {
         size_t length = strcspn(path, "/");
         snprintf(key, sizeof key, "%.*s", (int)length, path);
-        object = cJSON_GetObjectItemCaseSensitive(object, key);
+        object = dit_json_member(object, key);
         path += length + (path[length] == '/');
     }
     return object;
@@ -398,38 +393,27 @@ static dit_status list_methods(list_call *call, cJSON *rows)
 enum { CELL_BYTES = 512 };
 typedef void (*list_cell)(const cJSON *row, char out[CELL_BYTES]);
 
-static const char *text_of(const cJSON *row, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
-    return text ? text : "";
-}
-
-static int number_of(const cJSON *row, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, key);
-    return cJSON_IsNumber(item) ? item->valueint : 0;
-}
-
 static void runs_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    snprintf(out, CELL_BYTES, "%d/%d", number_of(row, "done"), number_of(row, "planned"));
+    snprintf(out, CELL_BYTES, "%d/%d", (int)dit_json_int_or(row, "done", 0), (int)dit_json_int_or(row, "planned", 0));
 }
 
 static void bad_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    int bad = number_of(row, "failed") + number_of(row, "timeout") + number_of(row, "oom") + number_of(row, "invalid");
+    int bad = (int)dit_json_int_or(row, "failed", 0) + (int)dit_json_int_or(row, "timeout", 0) +
+              (int)dit_json_int_or(row, "oom", 0) + (int)dit_json_int_or(row, "invalid", 0);
     snprintf(out, CELL_BYTES, "%.0d", bad); /* nothing for none */
 }
 
 static void skipped_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    snprintf(out, CELL_BYTES, "%.0d", number_of(row, "skipped"));
+    snprintf(out, CELL_BYTES, "%.0d", (int)dit_json_int_or(row, "skipped", 0));
 }
 
 /* "2026-01-31 12:00", UTC. */
 static void date_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    const char *started = text_of(row, "started");
+    const char *started = dit_json_text_or(row, "started", "");
     if (strlen(started) >= 16) snprintf(out, CELL_BYTES, "%.10s %.5s", started, started + 11);
 }
 
@@ -443,40 +427,40 @@ static void joined_cell(const cJSON *list, const char *between, char out[CELL_BY
 
 static void tags_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    joined_cell(cJSON_GetObjectItemCaseSensitive(row, "tags"), " ", out);
+    joined_cell(dit_json_member(row, "tags"), " ", out);
 }
 
 static void axes_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    joined_cell(cJSON_GetObjectItemCaseSensitive(row, "axes"), " x ", out);
+    joined_cell(dit_json_member(row, "axes"), " x ", out);
 }
 
 static void page_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "page"))) snprintf(out, CELL_BYTES, "yes");
+    if (dit_json_is_true(row, "page")) snprintf(out, CELL_BYTES, "yes");
 }
 
 static void result_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    bool exact = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "exact"));
+    bool exact = dit_json_is_true(row, "exact");
     snprintf(out, CELL_BYTES, "%s", exact ? "exact" : "approximate, has an oracle");
 }
 
 static void simulated_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "has_cost"))) snprintf(out, CELL_BYTES, "yes");
+    if (dit_json_is_true(row, "has_cost")) snprintf(out, CELL_BYTES, "yes");
 }
 
 /* "PixArt" of "PixArtTransformer2DModel", "HunyuanDiT" of "HunyuanDiT2DModel". */
 static void family_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    const char *family = text_of(row, "class"), *end = strstr(family, "Transformer");
+    const char *family = dit_json_text_or(row, "class", ""), *end = strstr(family, "Transformer");
     snprintf(out, CELL_BYTES, "%.*s", (int)(end ? (size_t)(end - family) : strcspn(family, "23")), family);
 }
 
 static void measured_cell(const cJSON *row, char out[CELL_BYTES])
 {
-    snprintf(out, CELL_BYTES, "%s", cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "measured")) ? "yes" : "no");
+    snprintf(out, CELL_BYTES, "%s", dit_json_is_true(row, "measured") ? "yes" : "no");
 }
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
@@ -672,7 +656,7 @@ static dit_status find_kind(const char *name, const list_kind **out)
 
 static void write_cell(const list_column *column, const cJSON *row, char out[CELL_BYTES])
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, column->shown.key);
+    const cJSON *item = dit_json_member(row, column->shown.key);
     out[0] = '\0';
     if (column->write)
         column->write(row, out);

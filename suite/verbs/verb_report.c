@@ -65,12 +65,6 @@ static int exit_code_of(const report_call *call, const report_summary *summary)
 
 /* ---- what is said ------------------------------------------------------------------------------------------------ */
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-    return text ? text : "";
-}
-
 /* Each line of `text` under what stands before it. */
 static void print_indented(const char *text)
 {
@@ -87,12 +81,12 @@ static void print_claims(const report_summary *summary)
     const cJSON *claim;
     cJSON_ArrayForEach(claim, summary->claims)
     {
-        const char *verdict = text_of(claim, "verdict");
+        const char *verdict = dit_json_text_or(claim, "verdict", "");
         if (strcmp(verdict, "holds") == 0) continue;
-        printf("%s: %s: %s\n", strcmp(verdict, "partly") == 0 ? "holds in part" : verdict, text_of(claim, "id"),
-               text_of(claim, "claim"));
-        print_indented(text_of(claim, "reason"));
-        print_indented(text_of(claim, "numbers"));
+        printf("%s: %s: %s\n", strcmp(verdict, "partly") == 0 ? "holds in part" : verdict,
+               dit_json_text_or(claim, "id", ""), dit_json_text_or(claim, "claim", ""));
+        print_indented(dit_json_text_or(claim, "reason", ""));
+        print_indented(dit_json_text_or(claim, "numbers", ""));
     }
 }
 

@@ -42,16 +42,10 @@ static const cJSON *member(const cJSON *object, const char *path)
     while (object && *path) {
         size_t length = strcspn(path, "/");
         snprintf(key, sizeof key, "%.*s", (int)length, path);
-        object = cJSON_GetObjectItemCaseSensitive(object, key);
+        object = dit_json_member(object, key);
         path += length + (path[length] == '/');
     }
     return object;
-}
-
-static const char *text_of(const cJSON *object, const char *path)
-{
-    const char *text = cJSON_GetStringValue(member(object, path));
-    return text ? text : "";
 }
 
 /* What was simulated has one value, no interval, and says so. */
@@ -65,10 +59,10 @@ static bool is_simulated(const suite_history_result *result)
 /* The software of simulated cases, as the session's first line tells of it. */
 static void print_software(const suite_history *history)
 {
-    const cJSON *simulation = cJSON_GetObjectItemCaseSensitive(history->session, "simulation"), *one;
-    cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(simulation, "profiles"))
+    const cJSON *simulation = dit_json_member(history->session, "simulation"), *one;
+    cJSON_ArrayForEach(one, dit_json_member(simulation, "profiles"))
     {
-        bool measured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(one, "measured"));
+        bool measured = dit_json_is_true(one, "measured");
         printf("software %s (simulated)%s\n", one->string,
                measured ? "" : ": a projection, because this software has not been measured on a GPU");
     }
@@ -79,10 +73,11 @@ static void print_head(const suite_session *session, const suite_history *histor
     const char *word = history->complete ? "" : suite_journal_locked(session->journal) ? "running" : "unfinished";
     printf("session  %s%s%s%s%s%s\n", session->dir, *word ? "  (" : "", suite_colour_start(stdout, word), word,
            suite_colour_end(stdout, word), *word ? ")" : "");
-    printf("workload %s  %s\n", text_of(history->session, "workload/name"),
-           text_of(history->session, "workload/title"));
-    printf("started  %s on %s, version %s\n", text_of(history->session, "started"),
-           text_of(history->session, "hardware/cpu"), text_of(history->session, "suite/version"));
+    printf("workload %s  %s\n", dit_json_text_or(history->session, "workload/name", ""),
+           dit_json_text_or(history->session, "workload/title", ""));
+    printf("started  %s on %s, version %s\n", dit_json_text_or(history->session, "started", ""),
+           dit_json_text_or(history->session, "hardware/cpu", ""),
+           dit_json_text_or(history->session, "suite/version", ""));
     print_software(history);
 }
 
@@ -154,10 +149,10 @@ static void print_process(const suite_history_result *result)
         report_format(process_rows[i].unit, item->valuedouble * process_rows[i].factor, text);
         printf("  %-26s %s\n", process_rows[i].title, text);
     }
-    const char *code = text_of(result->document, "error/code");
+    const char *code = dit_json_text_or(result->document, "error/code", "");
     if (*code)
-        printf("  %s: %s\n%s\n", code, text_of(result->document, "error/message"),
-               text_of(result->document, "error/log"));
+        printf("  %s: %s\n%s\n", code, dit_json_text_or(result->document, "error/message", ""),
+               dit_json_text_or(result->document, "error/log", ""));
 }
 
 static bool matches(const suite_history_result *result, const char *case_prefix)
@@ -183,7 +178,7 @@ static void print_case(const suite_history *history, const char *case_prefix)
         const suite_history_result *result = &history->results[i];
         if (!matches(result, case_prefix)) continue;
         if (!shown || strcmp(shown, result->case_id) != 0)
-            printf("case %s  %s\n", result->case_id, text_of(result->document, "label"));
+            printf("case %s  %s\n", result->case_id, dit_json_text_or(result->document, "label", ""));
         shown = result->case_id;
         print_process(result);
     }

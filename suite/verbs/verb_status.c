@@ -23,11 +23,11 @@ typedef struct {
 static status_facts count(const suite_history *history, bool running)
 {
     status_facts facts = {.running = running, .complete = history->complete};
-    const cJSON *plan = cJSON_GetObjectItemCaseSensitive(history->session, "plan");
-    const cJSON *runs = cJSON_GetObjectItemCaseSensitive(plan, "runs");
+    const cJSON *plan = dit_json_member(history->session, "plan");
+    const cJSON *runs = dit_json_member(plan, "runs");
     facts.planned = cJSON_IsNumber(runs) ? runs->valueint : 0;
     for (int i = 0; i < history->result_count; i++) {
-        const cJSON *elapsed = cJSON_GetObjectItemCaseSensitive(history->results[i].document, "elapsed_ns");
+        const cJSON *elapsed = dit_json_member(history->results[i].document, "elapsed_ns");
         if (history->results[i].superseded) continue;
         facts.done++;
         facts.counts[history->results[i].status]++;
