@@ -1,6 +1,7 @@
 #include "suite/compare/comparison.h"
 
 #include "base/words.h"
+#include "suite/compare/looks.h"
 #include "suite/workload/tags.h"
 
 #include <math.h>
@@ -336,8 +337,7 @@ dit_status suite_comparison_make(const suite_side *old, const suite_side *now, c
     if (!params.metric_count) params.metrics = usual, params.metric_count = 1;
     *out = (suite_comparison){.old = old, .now = now, .same_hardware = same_hardware(old, now)};
     out->paired = old->pairing[0] && strcmp(old->pairing, now->pairing) == 0;
-    /* Whoever looks several times has several chances of a false alarm: each look gets its part of what is allowed. */
-    if (!(params.level > 0)) params.level = 1 - (1 - usual_level) / (out->paired ? old->looks : 1);
+    if (!(params.level > 0)) params.level = suite_looks_level(usual_level, out->paired ? old->looks : 1);
     if (out->paired && !params.across && old->across[0]) params.across = old->across;
     out->across = params.across != NULL;
     dit_status st = check_tag_names(params.across);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "suite/compare/build.h"
 #include "suite/compare/comparison_print.h"
+#include "suite/compare/looks.h"
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/run/pairs.h"
@@ -26,8 +27,6 @@ static const char purpose[] =
 static const char examples[] = "ditbench ab smoke --old HEAD~1 --new build\n"
                                "ditbench ab smoke --old ../main --new . --filter 'world_size == 2' --margin 3\n"
                                "ditbench ab smoke --old threads_per_rank=1 --new threads_per_rank=2 --max-time 10m";
-
-enum { FIRST_LOOK = 7, NEXT_LOOK = 4, MOST_PAIRS = 15 };
 
 typedef struct {
     suite_cli cli;
@@ -85,11 +84,6 @@ static dit_status read_side(ab_call *call, int side)
     return DIT_OK;
 }
 
-static int count_looks(const ab_call *call)
-{
-    return 1 + (int)((call->most - call->first + NEXT_LOOK - 1) / NEXT_LOOK);
-}
-
 static dit_status check_counts(ab_call *call)
 {
     if (call->most < call->first) call->most = call->first;
@@ -136,11 +130,6 @@ static bool is_over(const ab_call *call, int64_t started)
     return call->max_time_s > 0 && (double)(dit_clock_ns() - started) * 1e-9 > call->max_time_s;
 }
 
-static bool is_look(const ab_call *call, int pairs)
-{
-    return pairs == call->most || (pairs >= call->first && (pairs - call->first) % NEXT_LOOK == 0);
-}
-
 /* Runs pairs until every case has a verdict, or pairs or time are used up. */
 static dit_status run_pairs(ab_call *call, const char **reason)
 {
@@ -150,13 +139,13 @@ static dit_status run_pairs(ab_call *call, const char **reason)
         DIT_TRY(suite_pairs_run(call->pairs, pair, pair ? call->wanted : NULL));
         if (call->signals.received) return *reason = "interrupted", DIT_OK;
         for (int i = 0; pair == 0 && i < suite_pairs_case_count(call->pairs); i++) call->wanted[i] = true;
-        if (is_look(call, pair + 1)) {
+        if (suite_looks_after((int)call->first, (int)call->most, pair + 1)) {
             DIT_TRY(look(call));
             int left = choose(call);
             if (!left) return DIT_OK;
             if (pair + 1 < call->most)
                 dit_log_info("after %d pairs %d case%s undecided: %d more", pair + 1, left, left == 1 ? " is" : "s are",
-                             NEXT_LOOK);
+                             SUITE_LOOKS_NEXT);
         }
         if (is_over(call, started)) return *reason = "time_limit", look(call);
     }
@@ -180,7 +169,8 @@ static dit_status compare_builds(ab_call *call)
     DIT_TRY(check_counts(call));
     for (int side = 0; side < SUITE_PAIRS_SIDES; side++) DIT_TRY(read_side(call, side));
     DIT_TRY(make_id(id));
-    DIT_TRY(suite_pairs_open(call->cli.operands[0], call->params, id, count_looks(call), &call->signals, &call->pairs));
+    const int looks = suite_looks_count((int)call->first, (int)call->most);
+    DIT_TRY(suite_pairs_open(call->cli.operands[0], call->params, id, looks, &call->signals, &call->pairs));
     call->wanted = calloc((size_t)suite_pairs_case_count(call->pairs) + 1, sizeof *call->wanted);
     if (!call->wanted) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for the cases");
     dit_status st = run_pairs(call, &reason);
@@ -231,7 +221,7 @@ static void release(ab_call *call)
 
 int suite_verb_ab(int argc, char **argv)
 {
-    ab_call call = {.first = FIRST_LOOK, .most = MOST_PAIRS, .verdict = SUITE_VERDICT_UNDECIDED};
+    ab_call call = {.first = SUITE_LOOKS_FIRST, .most = SUITE_LOOKS_MOST, .verdict = SUITE_VERDICT_UNDECIDED};
     const suite_option options[] = {
         {"old", 0, SUITE_OPTION_STRINGS, "SIDE", "engine, build folder, commit or KEY=VALUE; may be repeated",
          &call.side[SUITE_PAIRS_OLD], 0, 0},
