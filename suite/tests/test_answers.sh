@@ -51,6 +51,9 @@ says 0 run-plan run tiny.json smoke --dry-run
 says 2 error compare nothing nothing
 says 2 error gate tiny.json
 says 2 error ab tiny.json
+says 0 selftest selftest --trials 20
+says 1 selftest selftest --trials 60 --between 5
+says 2 error selftest --drift -1
 says 0 run run tiny.json --filter 'world_size == 1'
 says 2 run run wrong.json
 says 2 error run
