@@ -27,7 +27,7 @@
     X(golden, "compare the engine with tensors made by diffusers")                                                     \
     X(kernels, "check and time the operators")                                                                         \
     X(collective, "check and time what ranks exchange, by size")                                                       \
-    X(selftest, "try the decision rules on made-up times: false alarms, and changes found")                             \
+    X(selftest, "try the decision rules on made-up times: false alarms, and changes found")                            \
     X(doctor, "check this machine")
 
 #define SUITE_VERB_DECLARE(name, help) int suite_verb_##name(int argc, char **argv);
