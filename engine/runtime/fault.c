@@ -1,6 +1,7 @@
 #include "engine/runtime/fault.h"
 
 #ifdef DITBENCH_FAULT_INJECTION
+#include "base/clock.h"
 #include "engine/runtime/runtime.h"
 
 #include <math.h>
@@ -23,6 +24,16 @@ void dit_fault_at_step(dit_runtime *rt, int step, float *latents)
     if (strcmp(kind, "nan") != 0) return;
     latents[0] = NAN;
     if (dit_runtime_upload(rt, latents, 1) != DIT_OK) abort();
+}
+
+void dit_fault_slow(int64_t began)
+{
+    const char *fault = getenv("DITBENCH_FAULT");
+    double percent = 0;
+    if (!fault || sscanf(fault, "slow:%lf", &percent) != 1) return;
+    const int64_t now = dit_clock_ns(), until = now + (int64_t)((double)(now - began) * percent / 100);
+    while (dit_clock_ns() < until)
+        ;
 }
 
 int64_t dit_fault_bytes(const char *axis, int64_t messages)

@@ -3,6 +3,7 @@
  *   DITBENCH_FAULT=KIND:STEP[:RANK]   rank RANK (default: the last) fails at that diffusion step; KIND is hang, crash,
  *                                     abort or nan
  *   DITBENCH_FAULT=bytes:AXIS         the closed form of that axis gives one byte too many per message
+ *   DITBENCH_FAULT=slow:PERCENT       every step takes that much longer on every rank: the core works on
  *   DITBENCH_FAULT=variance           group norms over shared rows average variances, which is wrong: the variance
  *                                     between ranks is lost
  */
@@ -16,6 +17,8 @@ struct dit_runtime;
 
 #ifdef DITBENCH_FAULT_INJECTION
 void dit_fault_at_step(struct dit_runtime *rt, int step, float *latents);
+/* Keeps the core busy for a share of the time since `began`, in nanoseconds of dit_clock_ns. */
+void dit_fault_slow(int64_t began);
 /* Returns the bytes that the wrong closed form adds to `messages` messages along an axis. */
 int64_t dit_fault_bytes(const char *axis, int64_t messages);
 /* True if variances are averaged. */
@@ -26,6 +29,10 @@ static inline void dit_fault_at_step(struct dit_runtime *rt, int step, float *la
     (void)rt;
     (void)step;
     (void)latents;
+}
+static inline void dit_fault_slow(int64_t began)
+{
+    (void)began;
 }
 static inline int64_t dit_fault_bytes(const char *axis, int64_t messages)
 {

@@ -269,6 +269,7 @@ int dit_sampler_begin_step(dit_sampler *s, int step, int64_t *began)
 
 dit_status dit_sampler_end_step(dit_sampler *s, int step, int64_t began, bool whole)
 {
+    dit_fault_slow(began);
     if (s->step_ns) {
         s->step_ns[step] = 0;
         dit_timing_add(s->rt->timing, began, dit_timing_now(s->rt->timing), &s->step_ns[step]);
