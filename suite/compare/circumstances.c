@@ -44,6 +44,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 typedef struct {
     suite_circumstance *items;
     int count, capacity;
+    bool partial;
 } found_list;
 
 static void describe(const cJSON *item, char *out, size_t size)
@@ -97,7 +98,8 @@ static dit_status compare_items(found_list *list, const char *path, const cJSON 
     if (old && now && cJSON_Compare(old, now, true)) return DIT_OK;
     if (cJSON_IsObject(old) && cJSON_IsObject(now) && depth < DEPTH)
         return compare_members(list, path, old, now, depth);
-    return old || now ? add(list, path, old, now) : DIT_OK;
+    bool told = list->partial ? old && now : old || now;
+    return told ? add(list, path, old, now) : DIT_OK;
 }
 
 static int compare_ranks(const void *left, const void *right)
@@ -106,10 +108,11 @@ static int compare_ranks(const void *left, const void *right)
     return a->rank != b->rank ? a->rank - b->rank : strcmp(a->path, b->path);
 }
 
-dit_status suite_circumstances_compare(const cJSON *old, const cJSON *now, suite_circumstance **out, int *count)
+dit_status suite_circumstances_compare(const cJSON *old, const cJSON *now, bool partial, suite_circumstance **out,
+                                       int *count)
 {
     static const char *const parts[] = {"hardware", "environment", "suite", "simulation", "workload", "warnings"};
-    found_list list = {0};
+    found_list list = {.partial = partial};
     dit_status st = DIT_OK;
     for (size_t i = 0; st == DIT_OK && i < sizeof parts / sizeof *parts; i++)
         st = compare_items(&list, parts[i], dit_json_member(old, parts[i]), dit_json_member(now, parts[i]), 0);

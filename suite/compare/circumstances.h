@@ -15,7 +15,9 @@ typedef struct {
     const char *reason;      /* why it may move times; "" for the rest */
 } suite_circumstance;
 
-/* The differences of two session lines, the likeliest first. *out from malloc, NULL for none. Errors: DIT_ERR_MEMORY. */
-dit_status suite_circumstances_compare(const cJSON *old, const cJSON *now, suite_circumstance **out, int *count);
+/* The differences of two session lines, the likeliest first. `partial`: one is a baseline's, which keeps a part only, so
+ * that what stands in one alone is no difference. *out from malloc, NULL for none. Errors: DIT_ERR_MEMORY. */
+dit_status suite_circumstances_compare(const cJSON *old, const cJSON *now, bool partial, suite_circumstance **out,
+                                       int *count);
 
 #endif

@@ -373,3 +373,10 @@ suite_verdict suite_comparison_verdict(const suite_comparison *c)
         if (counts[order[i]]) return order[i];
     return SUITE_VERDICT_SAME;
 }
+
+bool suite_comparison_measured(const suite_comparison *c)
+{
+    bool found = false;
+    for (int i = 0; i < c->timing_count; i++) found |= !c->timings[i].exact;
+    return found;
+}

@@ -65,6 +65,8 @@ void suite_comparison_release(suite_comparison *comparison);
 /* The verdict of all together: worse where anything is, else undecided where anything is, else better where anything
  * is, else same. A case that failed now and did not before is worse. */
 suite_verdict suite_comparison_verdict(const suite_comparison *comparison);
+/* Whether a clock decided any of it. */
+bool suite_comparison_measured(const suite_comparison *comparison);
 /* How many timings have the verdict. */
 int suite_comparison_count(const suite_comparison *comparison, suite_verdict verdict);
 

@@ -165,16 +165,9 @@ static void print_reasons(const suite_comparison *c, FILE *out)
                 crossing, suite_plural(crossing), crossing == 1 ? "es" : "", 100 * margin);
 }
 
-static bool has_measured(const suite_comparison *c)
-{
-    bool found = false;
-    for (int i = 0; i < c->timing_count; i++) found |= !c->timings[i].exact;
-    return found;
-}
-
 static void print_how(const suite_comparison *c, FILE *out)
 {
-    if (!has_measured(c)) return;
+    if (!suite_comparison_measured(c)) return;
     if (c->paired)
         fprintf(out,
                 "pairs in random order; Student's interval of the log-ratio at 95 %%, Holm's rule over the cases\n");

@@ -225,7 +225,7 @@ static void what_differs_besides_is_ranked(void **state)
                              "\"hardware\":{\"cpu\":\"B\",\"cores\":2},\"started\":\"y\"}");
     suite_circumstance *items;
     int count;
-    assert_ok(suite_circumstances_compare(old, now, &items, &count));
+    assert_ok(suite_circumstances_compare(old, now, false, &items, &count));
     assert_int_equal(count, 4);
     assert_string_equal(items[0].path, "hardware/cpu");
     assert_string_equal(items[0].old, "A");
@@ -235,8 +235,11 @@ static void what_differs_besides_is_ranked(void **state)
     assert_string_equal(items[2].now, "[1,2]");
     assert_string_equal(items[3].path, "environment/odd");
     free(items);
-    assert_ok(suite_circumstances_compare(old, old, &items, &count));
+    assert_ok(suite_circumstances_compare(old, old, false, &items, &count));
     assert_int_equal(count, 0);
+    assert_ok(suite_circumstances_compare(old, now, true, &items, &count));
+    assert_int_equal(count, 2); /* what both say */
+    free(items);
     cJSON_Delete(old);
     cJSON_Delete(now);
 }

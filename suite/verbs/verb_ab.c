@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "suite/compare/build.h"
+#include "suite/compare/comparison_figure.h"
 #include "suite/compare/comparison_print.h"
 #include "suite/compare/looks.h"
 #include "suite/console/cli.h"
@@ -32,7 +33,7 @@ typedef struct {
     suite_cli cli;
     suite_strings side[SUITE_PAIRS_SIDES];
     char engine[SUITE_PAIRS_SIDES][SUITE_PATH], output[SUITE_PAIRS_SIDES][SUITE_PATH];
-    const char *filter, *markdown;
+    const char *filter, *markdown, *figure;
     suite_strings settings; /* of both sides */
     int64_t first, most;
     double max_time_s, timeout_s, margin_percent;
@@ -196,6 +197,8 @@ static dit_status answer(ab_call *call)
     for (int i = 0; i < call->comparison.matched_count && i < call->comparison.turned_count; i++)
         call->failed |= call->comparison.turned[i][1]->status != DIT_OUTCOME_OK;
     if (call->markdown) DIT_TRY(suite_comparison_markdown(&call->comparison, NULL, 0, call->markdown));
+    const report_style style = {0};
+    if (call->figure) DIT_TRY(suite_comparison_draw(&call->comparison, call->figure, &style));
     if (call->cli.json) return print_json(call);
     DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
     printf("again: ditbench compare %s %s\n", call->read[SUITE_PAIRS_OLD].name, call->read[SUITE_PAIRS_NEW].name);
@@ -233,6 +236,7 @@ int suite_verb_ab(int argc, char **argv)
         {"timeout", 0, SUITE_OPTION_DURATION, "TIME", "deadline of every case", &call.timeout_s, 0, 0},
         {"margin", 0, SUITE_OPTION_NUMBER, "PERCENT", "a smaller change is none (2)", &call.margin_percent, 0, 0},
         {"markdown", 0, SUITE_OPTION_STRING, "FILE", "write the answer as Markdown, too", &call.markdown, 0, 0},
+        {"figure", 0, SUITE_OPTION_STRING, "DIR", "draw the changes: DIR/comparison.svg and .png", &call.figure, 0, 0},
         {"filter", 'f', SUITE_OPTION_STRING, "EXPR", "only cases whose tags satisfy EXPR", &call.filter, 0, 0},
         SUITE_OPTION_SET(&call.settings),
         {0},

@@ -1,5 +1,6 @@
 /* ditbench compare: what changed between two sessions, and whether the change is real. */
 #include "base/words.h"
+#include "suite/compare/comparison_figure.h"
 #include "suite/compare/comparison_print.h"
 #include "suite/compare/named_side.h"
 #include "suite/console/cli.h"
@@ -25,7 +26,7 @@ enum { MOST_METRICS = 16, METRIC_NAME = 64, MOST_CIRCUMSTANCES = 12 };
 
 typedef struct {
     suite_cli cli;
-    const char *metrics, *markdown;
+    const char *metrics, *markdown, *figure;
     double margin_percent;
     bool env;
     suite_comparison_params params;
@@ -59,7 +60,8 @@ static dit_status load(compare_call *call)
     DIT_TRY(suite_side_load(call->cli.operands[0], &call->old));
     DIT_TRY(suite_side_load(call->cli.operands[1], &call->now));
     DIT_TRY(suite_comparison_make(&call->old, &call->now, &call->params, &call->comparison));
-    return suite_circumstances_compare(call->old.session, call->now.session, &call->circumstances,
+    return suite_circumstances_compare(call->old.session, call->now.session,
+                                       call->old.is_baseline || call->now.is_baseline, &call->circumstances,
                                        &call->circumstance_count);
 }
 
@@ -76,6 +78,8 @@ static dit_status answer(const compare_call *call)
     if (call->markdown)
         DIT_TRY(suite_comparison_markdown(&call->comparison, call->circumstances, call->circumstance_count,
                                           call->markdown));
+    const report_style style = {0};
+    if (call->figure) DIT_TRY(suite_comparison_draw(&call->comparison, call->figure, &style));
     if (call->cli.json) return print_json(call);
     DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
     if (call->env) suite_circumstances_print(call->circumstances, call->circumstance_count, MOST_CIRCUMSTANCES, stdout);
@@ -101,6 +105,7 @@ int suite_verb_compare(int argc, char **argv)
         {"env", 0, SUITE_OPTION_FLAG, NULL, "say what else differs: machine, libraries, build, workload", &call.env, 0,
          0},
         {"markdown", 0, SUITE_OPTION_STRING, "FILE", "write the answer as Markdown, too", &call.markdown, 0, 0},
+        {"figure", 0, SUITE_OPTION_STRING, "DIR", "draw the changes: DIR/comparison.svg and .png", &call.figure, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {"compare", "OLD NEW", purpose, examples, options, 2, 2};

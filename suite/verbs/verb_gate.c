@@ -1,6 +1,7 @@
 /* ditbench gate: does this build keep to the numbers that a baseline file holds? */
 #include "base/log.h"
 #include "suite/compare/baseline.h"
+#include "suite/compare/comparison_figure.h"
 #include "suite/compare/comparison_print.h"
 #include "suite/compare/named_side.h"
 #include "suite/console/cli.h"
@@ -30,7 +31,7 @@ static const char examples[] =
 
 typedef struct {
     suite_cli cli;
-    const char *baseline, *session, *reason, *markdown, *filter, *engine;
+    const char *baseline, *session, *reason, *markdown, *figure, *filter, *engine;
     bool update, github, exact_only;
     double margin_percent;
     suite_strings settings;
@@ -100,7 +101,7 @@ static dit_status judge(gate_call *call)
     DIT_TRY(suite_baseline_load(call->baseline, &call->old));
     DIT_TRY(suite_comparison_make(&call->old, &call->now, &params, &call->comparison));
     drop_foreign_times(call);
-    return suite_circumstances_compare(call->old.session, call->now.session, &call->circumstances,
+    return suite_circumstances_compare(call->old.session, call->now.session, true, &call->circumstances,
                                        &call->circumstance_count);
 }
 
@@ -166,6 +167,8 @@ static dit_status answer(const gate_call *call, int code)
     if (call->markdown)
         DIT_TRY(suite_comparison_markdown(&call->comparison, call->circumstances, call->circumstance_count,
                                           call->markdown));
+    const report_style style = {0};
+    if (call->figure) DIT_TRY(suite_comparison_draw(&call->comparison, call->figure, &style));
     if (call->cli.json) return print_json(call);
     DIT_TRY(suite_comparison_print(&call->comparison, stdout, suite_terminal_width(stdout)));
     if (code == DIT_EXIT_GATE) suite_circumstances_print(call->circumstances, call->circumstance_count, 6, stdout);
@@ -207,6 +210,7 @@ int suite_verb_gate(int argc, char **argv)
         {"engine", 0, SUITE_OPTION_STRING, "PATH", "engine program", &call.engine, 0, 0},
         {"github", 0, SUITE_OPTION_FLAG, NULL, "print annotations for GitHub Actions", &call.github, 0, 0},
         {"markdown", 0, SUITE_OPTION_STRING, "FILE", "write the answer as Markdown, too", &call.markdown, 0, 0},
+        {"figure", 0, SUITE_OPTION_STRING, "DIR", "draw the changes: DIR/comparison.svg and .png", &call.figure, 0, 0},
         {0},
     };
     const suite_cli_spec spec = {"gate", "[WORKLOAD]", purpose, examples, options, 0, 1};
