@@ -90,11 +90,12 @@ static void shuffle(double *v, int n, uint64_t seed, uint64_t order)
     }
 }
 
-/* The share of random orders whose best split is as good as that of the order that happened, which counts as one. */
-static double chance_of(const double *values, int n, double energy, uint64_t seed, double *scratch)
+/* The share of random orders whose best split is as good as that of the order that happened, which counts as one. Once
+ * it is above `most` no further order can bring it back, and what is returned is only known to be above. */
+static double chance_of(const double *values, int n, double energy, double most, uint64_t seed, double *scratch)
 {
     int as_good = 1;
-    for (int order = 0; order < ORDERS; order++) {
+    for (int order = 0; order < ORDERS && as_good <= most * (ORDERS + 1); order++) {
         memcpy(scratch, values, (size_t)n * sizeof *scratch);
         shuffle(scratch, n, seed, (uint64_t)order);
         if (best_split(scratch, n).energy >= energy) as_good++;
@@ -116,7 +117,7 @@ static void split_segment(search *s, int from, int to)
     int n = to - from;
     if (n < 2 * SEGMENT_LEAST) return;
     split best = best_split(s->values + from, n);
-    double chance = chance_of(s->values + from, n, best.energy, s->seed + (uint64_t)from, s->scratch);
+    double chance = chance_of(s->values + from, n, best.energy, s->chance, s->seed + (uint64_t)from, s->scratch);
     if (chance > s->chance) return;
     int place = from + best.place;
     split_segment(s, from, place);

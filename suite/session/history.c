@@ -65,27 +65,33 @@ dit_status suite_history_visit(void *context, int line, const dit_json *document
     return DIT_OK; /* kinds of later versions are kept and not understood */
 }
 
-static int compare_results(const void *left, const void *right)
+static int compare_results(const void *left, const void *right, void *context)
 {
-    const suite_history_result *a = *(const suite_history_result *const *)left;
-    const suite_history_result *b = *(const suite_history_result *const *)right;
+    const suite_history_result *results = context, *a = &results[*(const int *)left],
+                               *b = &results[*(const int *)right];
     int order = memcmp(a->case_id, b->case_id, sizeof a->case_id);
     if (order == 0) order = (a->process > b->process) - (a->process < b->process);
     return order ? order : a->line - b->line;
 }
 
+static bool same_run(const suite_history_result *a, const suite_history_result *b)
+{
+    return strcmp(a->case_id, b->case_id) == 0 && a->process == b->process;
+}
+
 void suite_history_finish(suite_history *history)
 {
+    suite_history_result *results = history->results;
     int count = history->result_count;
-    suite_history_result **sorted = calloc((size_t)count + 1, sizeof *sorted);
-    if (!sorted) return;
-    for (int i = 0; i < count; i++) sorted[i] = &history->results[i];
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_results);
+    free(history->sorted);
+    history->sorted = malloc(((size_t)count + 1) * sizeof *history->sorted);
+    if (!history->sorted) return;
+    for (int i = 0; i < count; i++) history->sorted[i] = i;
+    if (count) qsort_r(history->sorted, (size_t)count, sizeof *history->sorted, compare_results, results);
     for (int i = 0; i + 1 < count; i++) {
-        sorted[i]->superseded =
-            strcmp(sorted[i]->case_id, sorted[i + 1]->case_id) == 0 && sorted[i]->process == sorted[i + 1]->process;
+        suite_history_result *one = &results[history->sorted[i]];
+        one->superseded = same_run(one, &results[history->sorted[i + 1]]);
     }
-    free(sorted);
 }
 
 dit_status suite_history_load(const char *journal_path, suite_history *out)
@@ -102,17 +108,27 @@ dit_status suite_history_load(const char *journal_path, suite_history *out)
 
 const suite_history_result *suite_history_find(const suite_history *history, const char *case_id, int process)
 {
-    for (int i = history->result_count - 1; i >= 0; i--) {
-        const suite_history_result *result = &history->results[i];
-        if (result->process == process && strcmp(result->case_id, case_id) == 0) return result;
+    const suite_history_result *found = NULL;
+    int low = 0, high = history->sorted ? history->result_count : 0;
+    while (low < high) { /* the last one that is not behind (case, process) */
+        int middle = low + (high - low) / 2;
+        const suite_history_result *result = &history->results[history->sorted[middle]];
+        int order = strcmp(result->case_id, case_id);
+        if (order == 0) order = (result->process > process) - (result->process < process);
+        if (order == 0) found = result;
+        if (order <= 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NULL;
+    return found;
 }
 
 void suite_history_release(suite_history *history)
 {
     for (int i = 0; i < history->result_count; i++) cJSON_Delete(history->results[i].document);
     free(history->results);
+    free(history->sorted);
     cJSON_Delete(history->session);
     *history = (suite_history){0};
 }

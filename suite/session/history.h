@@ -19,6 +19,7 @@ typedef struct {
     cJSON *session; /* first line; NULL in an empty journal    */
     suite_history_result *results;
     int result_count, capacity;
+    int *sorted; /* places of results by case, process, line; NULL before suite_history_finish */
     int dropped_count, published_count;
     bool complete;  /* the last line says that all was run   */
     bool decided;   /* ... or all that a verdict needed: later processes of a case were planned, and not run */
@@ -31,7 +32,7 @@ dit_status suite_history_load(const char *journal_path, suite_history *out);
 /* The visitor, for suite_journal_open: collects into a suite_history *. Call suite_history_finish afterwards. */
 dit_status suite_history_visit(void *history, int line, const dit_json *document);
 void suite_history_finish(suite_history *history);
-/* Returns the newest result of (case, process), or NULL. */
+/* Returns the newest result of (case, process), or NULL; also NULL before suite_history_finish. */
 const suite_history_result *suite_history_find(const suite_history *history, const char *case_id, int process);
 void suite_history_release(suite_history *history);
 

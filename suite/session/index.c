@@ -2,21 +2,24 @@
 
 #include "suite/session/session.h"
 
-#include "base/json.h"
+#include "base/buffer.h"
+#include "base/json_writer.h"
 #include "base/log.h"
+#include "reports/records/metrics.h"
 #include "suite/cases/document.h"
 #include "suite/paths.h"
 #include "suite/session/history.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define INDEX_VERSION 2 /* a file with another user_version is made anew */
+#define INDEX_VERSION 3 /* a file with another user_version is made anew */
 
 struct suite_index {
     sqlite3 *database;
@@ -27,12 +30,16 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS sessions ("
     "  name TEXT PRIMARY KEY, dir TEXT, workload TEXT, started TEXT, ended TEXT, hardware_id TEXT, version TEXT,"
     "  damage TEXT, planned INTEGER, dropped INTEGER, complete INTEGER, bytes INTEGER, mtime_ns INTEGER,"
-    "  called TEXT, note TEXT, tags TEXT, title TEXT, evidence TEXT);"
+    "  called TEXT, note TEXT, tags TEXT, title TEXT, evidence TEXT, commit_id TEXT);"
+    "CREATE TABLE IF NOT EXISTS cases (case_id TEXT PRIMARY KEY, label TEXT, tags TEXT);"
     "CREATE TABLE IF NOT EXISTS results ("
     "  session TEXT, line INTEGER, case_id TEXT, label TEXT, process INTEGER, status TEXT, started TEXT,"
-    "  elapsed_ns INTEGER, latency_ns REAL, world_size INTEGER, superseded INTEGER, PRIMARY KEY (session, line));"
-    "CREATE INDEX IF NOT EXISTS results_by_case ON results (case_id, started);"
-    "PRAGMA user_version = 2;";
+    "  elapsed_ns INTEGER, latency_ns REAL, world_size INTEGER, superseded INTEGER, context TEXT, simulated INTEGER"
+#define INDEX_METRIC_COLUMN(id, name, ...) ", " name " REAL"
+    REPORT_METRIC_LIST(INDEX_METRIC_COLUMN) ", PRIMARY KEY (session, line));"
+                                            "CREATE INDEX IF NOT EXISTS results_by_case ON results (case_id, context);"
+                                            "PRAGMA user_version = 3;";
+enum { RESULT_COLUMNS = 13, SESSION_COLUMNS = 19 }; /* of results those before the metrics */
 
 static dit_status sql_fail(suite_index *index, const char *doing)
 {
@@ -48,6 +55,12 @@ static dit_status prepare(suite_index *index, const char *sql, sqlite3_stmt **ou
 {
     return sqlite3_prepare_v2(index->database, sql, -1, out, NULL) == SQLITE_OK ? DIT_OK : sql_fail(index, "reading");
 }
+
+/* Whose results are taken: the session's name and its first line. */
+typedef struct {
+    const char *session;
+    const cJSON *head;
+} suite_index_source;
 
 /* ---- one session ------------------------------------------------------------------------------------------------- */
 
@@ -78,11 +91,59 @@ static dit_status finish(suite_index *index, sqlite3_stmt *statement, const char
     return code == SQLITE_DONE ? DIT_OK : sql_fail(index, doing);
 }
 
-static dit_status insert_result(suite_index *index, sqlite3_stmt *insert, const char *session,
+/* The numbers of a result's record; none where it has no record, or one that cannot be read. */
+static void read_metrics(const cJSON *result, double out[REPORT_METRIC_COUNT])
+{
+    char nothing[] = "";
+    const dit_json document = {.text = nothing, .path = nothing};
+    const cJSON *record = dit_json_member(result, "record");
+    double images = dit_json_number_or(dit_json_member(result, "tags"), "num_images", 1);
+    for (int i = 0; i < REPORT_METRIC_COUNT; i++) out[i] = NAN;
+    if (record && report_metrics_read(&document, record, "/record", images, out) != DIT_OK) dit_error_clear();
+}
+
+static void bind_metrics(sqlite3_stmt *insert, const cJSON *result)
+{
+    double metric[REPORT_METRIC_COUNT];
+    read_metrics(result, metric);
+    for (int i = 0; i < REPORT_METRIC_COUNT; i++) {
+        if (isfinite(metric[i]))
+            sqlite3_bind_double(insert, RESULT_COLUMNS + 1 + i, metric[i]);
+        else
+            sqlite3_bind_null(insert, RESULT_COLUMNS + 1 + i);
+    }
+}
+
+/* What times of one case must share to be comparable: of measured ones the hardware, of simulated ones the simulator,
+ * the calibration and the facts of the software profile. */
+static dit_status find_context(const cJSON *session, const cJSON *kase, char out[DIT_HASH_HEX])
+{
+    const cJSON *simulation = dit_json_member(session, "simulation");
+    dit_json_writer w = {0};
+    char *text = NULL;
+    if (!suite_case_simulated(kase))
+        return snprintf(out, DIT_HASH_HEX, "%s", text_at(session, "hardware", "hardware_id")), DIT_OK;
+    cJSON *object = dit_json_new_object(&w), *document = NULL;
+    dit_json_put_copy(&w, object, "simulator", dit_json_member(simulation, "simulator"));
+    dit_json_put_copy(&w, object, "calibration", dit_json_member(simulation, "calibration"));
+    dit_json_put_copy(&w, object, "profile",
+                      dit_json_member(dit_json_member(simulation, "profiles"), suite_case_platform(kase, "profile")));
+    DIT_TRY(dit_json_finish(&w, object, &document));
+    dit_status st = dit_json_canonical(document, &text);
+    if (st == DIT_OK) dit_hash(text, strlen(text), out);
+    free(text);
+    cJSON_Delete(document);
+    return st;
+}
+
+static dit_status insert_result(suite_index *index, sqlite3_stmt *insert, const suite_index_source *source,
                                 const suite_history_result *result)
 {
+    const cJSON *kase = dit_json_member(result->document, "case");
     double latency_ns = suite_history_latency_ns(result->document);
-    bind_text(insert, 1, session);
+    char context[DIT_HASH_HEX];
+    DIT_TRY(find_context(source->head, kase, context));
+    bind_text(insert, 1, source->session);
     sqlite3_bind_int(insert, 2, result->line);
     bind_text(insert, 3, result->case_id);
     bind_text(insert, 4, text_at(result->document, "label", NULL));
@@ -96,16 +157,49 @@ static dit_status insert_result(suite_index *index, sqlite3_stmt *insert, const 
         sqlite3_bind_null(insert, 9);
     sqlite3_bind_int(insert, 10, (int)number_at(result->document, "tags", "world_size"));
     sqlite3_bind_int(insert, 11, result->superseded);
+    bind_text(insert, 12, context);
+    sqlite3_bind_int(insert, 13, suite_case_simulated(kase));
+    bind_metrics(insert, result->document);
     return finish(index, insert, "adding a result");
+}
+
+/* Label and tags of a case, once for all its results. */
+static dit_status insert_case(suite_index *index, sqlite3_stmt *insert, const suite_history_result *result)
+{
+    char *tags = NULL;
+    const cJSON *object = dit_json_member(result->document, "tags");
+    if (object) DIT_TRY(dit_json_canonical(object, &tags));
+    bind_text(insert, 1, result->case_id);
+    bind_text(insert, 2, text_at(result->document, "label", NULL));
+    bind_text(insert, 3, tags ? tags : "{}");
+    free(tags);
+    return finish(index, insert, "adding a case");
+}
+
+/* "INSERT OR REPLACE INTO results VALUES (?,?,...)" */
+static dit_status prepare_insert(suite_index *index, const char *into, int columns, sqlite3_stmt **out)
+{
+    dit_buffer sql = {0};
+    dit_buffer_printf(&sql, "INSERT OR %s VALUES (?", into);
+    for (int i = 1; i < columns; i++) dit_buffer_text(&sql, ",?");
+    dit_buffer_text(&sql, ")");
+    dit_status st = sql.failed ? DIT_FAIL(DIT_ERR_MEMORY, "no memory for the index") : prepare(index, sql.data, out);
+    dit_buffer_release(&sql);
+    return st;
 }
 
 static dit_status insert_results(suite_index *index, const char *session, const suite_history *history)
 {
-    sqlite3_stmt *insert = NULL;
-    dit_status st = prepare(index, "INSERT OR REPLACE INTO results VALUES (?,?,?,?,?,?,?,?,?,?,?)", &insert);
-    for (int i = 0; i < history->result_count && st == DIT_OK; i++)
-        st = insert_result(index, insert, session, &history->results[i]);
+    sqlite3_stmt *insert = NULL, *insert_one = NULL;
+    const suite_index_source source = {session, history->session};
+    dit_status st = prepare_insert(index, "REPLACE INTO results", RESULT_COLUMNS + REPORT_METRIC_COUNT, &insert);
+    if (st == DIT_OK) st = prepare_insert(index, "IGNORE INTO cases", 3, &insert_one);
+    for (int i = 0; i < history->result_count && st == DIT_OK; i++) {
+        st = insert_result(index, insert, &source, &history->results[i]);
+        if (st == DIT_OK && history->results[i].process == 0) st = insert_case(index, insert_one, &history->results[i]);
+    }
     sqlite3_finalize(insert);
+    sqlite3_finalize(insert_one);
     return st;
 }
 
@@ -139,7 +233,7 @@ static dit_status insert_session(suite_index *index, const suite_session *sessio
 {
     sqlite3_stmt *insert = NULL;
     char tags[512];
-    DIT_TRY(prepare(index, "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &insert));
+    DIT_TRY(prepare_insert(index, "REPLACE INTO sessions", SESSION_COLUMNS, &insert));
     bind_text(insert, 1, session->name);
     bind_text(insert, 2, session->dir);
     bind_text(insert, 3, text_at(history->session, "workload", "name"));
@@ -159,6 +253,7 @@ static dit_status insert_session(suite_index *index, const suite_session *sessio
     bind_text(insert, 16, tags);
     bind_text(insert, 17, text_at(history->session, "workload", "title"));
     bind_text(insert, 18, evidence_of(history));
+    bind_text(insert, 19, text_at(history->session, "suite", "commit"));
     dit_status st = finish(index, insert, "adding a session");
     sqlite3_finalize(insert);
     return st;
@@ -402,4 +497,41 @@ dit_status suite_index_sessions(suite_index *index, suite_index_visit visit, voi
     }
     sqlite3_finalize(query);
     return code == SQLITE_DONE ? DIT_OK : sql_fail(index, "listing sessions");
+}
+
+static const char values_query[] =
+    "SELECT r.case_id, c.label, c.tags, r.context, r.simulated, s.name, s.started, s.commit_id, s.version, r.%s"
+    " FROM results r JOIN sessions s ON s.name = r.session JOIN cases c ON c.case_id = r.case_id"
+    " WHERE r.superseded = 0 AND r.status = 'ok' AND r.%s IS NOT NULL AND s.started >= ?"
+    " ORDER BY r.case_id, r.context, s.started, s.name, r.process";
+
+dit_status suite_index_values(suite_index *index, report_metric metric, const char *since,
+                              suite_index_value_visit visit, void *context)
+{
+    sqlite3_stmt *query = NULL;
+    char sql[sizeof values_query + 128];
+    const char *column = report_metric_get(metric)->name; /* one of ours */
+    snprintf(sql, sizeof sql, values_query, column, column);
+    DIT_TRY(prepare(index, sql, &query));
+    bind_text(query, 1, since ? since : "");
+    int code;
+    dit_status st = DIT_OK;
+    while (st == DIT_OK && (code = sqlite3_step(query)) == SQLITE_ROW) {
+        const char *text[9];
+        for (int i = 0; i < 9; i++) text[i] = i == 4 ? "" : (const char *)sqlite3_column_text(query, i);
+        const suite_index_value row = {.case_id = text[0],
+                                       .label = text[1],
+                                       .tags = text[2],
+                                       .context = text[3],
+                                       .simulated = sqlite3_column_int(query, 4),
+                                       .session = text[5],
+                                       .started = text[6],
+                                       .commit = text[7],
+                                       .version = text[8],
+                                       .value = sqlite3_column_double(query, 9)};
+        st = visit(context, &row);
+    }
+    if (st == DIT_OK && code != SQLITE_DONE) st = sql_fail(index, "reading values");
+    sqlite3_finalize(query);
+    return st;
 }

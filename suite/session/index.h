@@ -9,6 +9,7 @@
 #define DIT_SUITE_SESSION_INDEX_H
 
 #include "base/status.h"
+#include "reports/records/metrics.h"
 
 typedef struct suite_index suite_index;
 
@@ -30,6 +31,21 @@ dit_status suite_index_read(const char *root, suite_index **out);
  * cannot be written, which is no harm. */
 dit_status suite_index_save(const char *root);
 dit_status suite_index_sessions(suite_index *index, suite_index_visit visit, void *context);
+
+/* One number of one process that ended ok. Strings live until the visit returns. */
+typedef struct {
+    const char *case_id, *label, *tags; /* tags: a JSON object */
+    const char
+        *context; /* what comparable numbers share: hardware_id, or the hash of simulator, calibration, profile */
+    bool simulated;
+    const char *session, *started, *commit, *version;
+    double value;
+} suite_index_value;
+typedef dit_status (*suite_index_value_visit)(void *context, const suite_index_value *row);
+/* Visits all numbers of a metric from sessions that started at `since` (a time as journals write it; NULL: any) or later,
+ * ordered by case, context, start, session, process. Stops at the first error of a visit. */
+dit_status suite_index_values(suite_index *index, report_metric metric, const char *since,
+                              suite_index_value_visit visit, void *context);
 /* Accepts NULL. */
 void suite_index_close(suite_index *index);
 

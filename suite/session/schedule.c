@@ -162,6 +162,12 @@ static dit_status save_cases(const suite_schedule *schedule, const suite_session
 
 dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *session)
 {
+    DIT_TRY(save_cases(schedule, session));
+    return suite_schedule_save_plan(schedule, session);
+}
+
+dit_status suite_schedule_save_plan(suite_schedule *schedule, const suite_session *session)
+{
     dit_json_writer w = {0};
     char path[SUITE_PATH] = "";
     cJSON *document = dit_json_new_object(&w);
@@ -173,7 +179,6 @@ dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *se
     for (int i = 0; i < schedule->case_count; i++) case_to_json(&w, &schedule->cases[i], cases);
     for (int i = 0; i < schedule->item_count; i++) item_to_json(&w, &schedule->items[i], items);
     if (w.status == DIT_OK) dit_json_put_status(&w, hash_document(document, schedule->hash));
-    if (w.status == DIT_OK) dit_json_put_status(&w, save_cases(schedule, session));
     if (w.status == DIT_OK) dit_json_put_status(&w, suite_path(path, "%s/plan.json", session->dir));
     return dit_json_finish_file(&w, document, path, true);
 }

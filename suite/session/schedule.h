@@ -27,6 +27,8 @@ typedef struct {
 dit_status suite_schedule_make(const suite_workload *workload, const char *filter, suite_schedule *out);
 /* Writes plan.json and cases/ID/case.json of every planned case. Fills `hash`. */
 dit_status suite_schedule_save(suite_schedule *schedule, const suite_session *session);
+/* Writes plan.json alone. */
+dit_status suite_schedule_save_plan(suite_schedule *schedule, const suite_session *session);
 /* Reads plan.json back. Errors: DIT_ERR_IO, DIT_ERR_JSON_*, DIT_ERR_INTEGRITY when a case's id is not its hash. */
 dit_status suite_schedule_load(const suite_session *session, suite_schedule *out);
 void suite_schedule_release(suite_schedule *schedule);

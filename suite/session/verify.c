@@ -313,48 +313,93 @@ static void check_result(verifier *v, const suite_history_result *result)
     if (record && result->status == DIT_OUTCOME_OK) check_record(v, result, record);
 }
 
-static bool is_planned(const suite_schedule *schedule, const suite_history_result *result)
+/* A (case, process); those of a list are sorted, so that each is found without a walk. */
+typedef struct {
+    const char *case_id;
+    int process;
+} run_key;
+
+static int compare_keys(const void *left, const void *right)
 {
-    for (int i = 0; i < schedule->item_count; i++) {
-        const suite_run_item *item = &schedule->items[i];
-        if (item->process == result->process && strcmp(schedule->cases[item->case_index].case_id, result->case_id) == 0)
-            return true;
-    }
-    return false;
+    const run_key *a = left, *b = right;
+    int order = strcmp(a->case_id, b->case_id);
+    return order ? order : (a->process > b->process) - (a->process < b->process);
 }
 
-/* The last process of a case that has a result; -1 without one. */
-static int last_process(const suite_history *history, const char *case_id)
+typedef struct {
+    run_key *planned, *done;
+    int planned_count, done_count;
+} run_keys;
+
+static dit_status sort_keys(const suite_history *history, const suite_schedule *schedule, run_keys *out)
 {
-    int last = -1;
+    *out = (run_keys){.planned_count = schedule->item_count, .done_count = history->result_count};
+    out->planned = malloc(((size_t)schedule->item_count + 1) * sizeof *out->planned);
+    out->done = malloc(((size_t)history->result_count + 1) * sizeof *out->done);
+    if (!out->planned || !out->done) return DIT_FAIL(DIT_ERR_MEMORY, "no memory to hold results against the plan");
+    for (int i = 0; i < schedule->item_count; i++)
+        out->planned[i] = (run_key){schedule->cases[schedule->items[i].case_index].case_id, schedule->items[i].process};
     for (int i = 0; i < history->result_count; i++)
-        if (history->results[i].process > last && strcmp(history->results[i].case_id, case_id) == 0)
-            last = history->results[i].process;
-    return last;
+        out->done[i] = (run_key){history->results[i].case_id, history->results[i].process};
+    qsort(out->planned, (size_t)out->planned_count, sizeof *out->planned, compare_keys);
+    qsort(out->done, (size_t)out->done_count, sizeof *out->done, compare_keys);
+    return DIT_OK;
+}
+
+static bool has_key(const run_key *keys, int count, run_key wanted)
+{
+    return bsearch(&wanted, keys, (size_t)count, sizeof *keys, compare_keys) != NULL;
+}
+
+/* True if a later process of the case has a result. */
+static bool has_later(const run_keys *keys, run_key wanted)
+{
+    int low = 0, high = keys->done_count;
+    while (low < high) { /* the first key above `wanted` */
+        int middle = low + (high - low) / 2;
+        if (compare_keys(&keys->done[middle], &wanted) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < keys->done_count && strcmp(keys->done[low].case_id, wanted.case_id) == 0;
+}
+
+/* At the end each item of the plan has a result; where a verdict ended the run, later processes of a case may not. */
+static void check_missing(verifier *v, const suite_history *history, const suite_schedule *schedule,
+                          const run_keys *keys)
+{
+    snprintf(v->place, sizeof v->place, "journal.jsonl");
+    for (int i = 0; history->complete && i < schedule->item_count; i++) {
+        const suite_case *one = &schedule->cases[schedule->items[i].case_index];
+        const run_key wanted = {one->case_id, schedule->items[i].process};
+        if (has_key(keys->done, keys->done_count, wanted) || (history->decided && !has_later(keys, wanted))) continue;
+        problem(v, DIT_ERR_INTEGRITY, "complete, but %s process %d has no result", one->label, wanted.process);
+    }
 }
 
 /* Each (case, process) of the plan once: no good result run again, none from outside, none missing at the end. */
-static void check_union(verifier *v, const suite_history *history, const suite_schedule *schedule)
+static dit_status check_union(verifier *v, const suite_history *history, const suite_schedule *schedule)
 {
-    for (int i = 0; i < history->result_count; i++) {
+    run_keys keys;
+    dit_status st = sort_keys(history, schedule, &keys);
+    for (int i = 0; st == DIT_OK && i < history->result_count; i++) {
         const suite_history_result *result = &history->results[i];
         snprintf(v->place, sizeof v->place, "journal.jsonl:%d", result->line);
         if (result->superseded && result->status == DIT_OUTCOME_OK)
             problem(v, DIT_ERR_INTEGRITY, "a good result that a later line replaces");
-        if (!is_planned(schedule, result)) problem(v, DIT_ERR_INTEGRITY, "a result that was not planned");
+        if (!has_key(keys.planned, keys.planned_count, (run_key){result->case_id, result->process}))
+            problem(v, DIT_ERR_INTEGRITY, "a result that was not planned");
     }
-    snprintf(v->place, sizeof v->place, "journal.jsonl");
-    for (int i = 0; history->complete && i < schedule->item_count; i++) {
-        const suite_case *one = &schedule->cases[schedule->items[i].case_index];
-        if (history->decided && schedule->items[i].process > last_process(history, one->case_id)) continue;
-        if (!suite_history_find(history, one->case_id, schedule->items[i].process))
-            problem(v, DIT_ERR_INTEGRITY, "complete, but %s process %d has no result", one->label,
-                    schedule->items[i].process);
-    }
+    if (st == DIT_OK) check_missing(v, history, schedule, &keys);
+    free(keys.planned);
+    free(keys.done);
+    return st;
 }
 
-static void check_plan(verifier *v, const suite_history *history)
+static dit_status check_plan(verifier *v, const suite_history *history)
 {
+    dit_status st = DIT_OK;
     const char *said = dit_json_text_or(dit_json_member(history->session, "plan"), "hash", NULL);
     suite_schedule schedule = {0};
     if (suite_schedule_load(v->session, &schedule) != DIT_OK)
@@ -362,8 +407,9 @@ static void check_plan(verifier *v, const suite_history *history)
     else if (!said || strcmp(said, schedule.hash) != 0)
         problem_at(v, "plan.json", DIT_ERR_INTEGRITY, "is not the plan that the session was started with");
     else
-        check_union(v, history, &schedule);
+        st = check_union(v, history, &schedule);
     suite_schedule_release(&schedule);
+    return st;
 }
 
 dit_status suite_verify_session(const suite_session *session, suite_verify_report report, void *context,
@@ -381,8 +427,8 @@ dit_status suite_verify_session(const suite_session *session, suite_verify_repor
     v.head = history.session;
     out->lines = history.extent.lines;
     out->results = history.result_count;
-    check_plan(&v, &history);
-    for (int i = 0; i < history.result_count; i++) check_result(&v, &history.results[i]);
+    st = check_plan(&v, &history);
+    for (int i = 0; st == DIT_OK && i < history.result_count; i++) check_result(&v, &history.results[i]);
     suite_history_release(&history);
-    return DIT_OK;
+    return st;
 }

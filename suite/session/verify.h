@@ -18,7 +18,7 @@ typedef struct {
 typedef void (*suite_verify_report)(void *context, const char *place, dit_status code, const char *message);
 
 /* Checks the whole session. Problems are reported, not returned. Errors: DIT_ERR_IO when the journal cannot be
- * opened. */
+ * opened; DIT_ERR_MEMORY. */
 dit_status suite_verify_session(const suite_session *session, suite_verify_report report, void *context,
                                 suite_verify_summary *out);
 
