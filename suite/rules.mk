@@ -14,4 +14,4 @@ SUITE_TESTS := $(patsubst suite/tests/%.c,$(BUILD)/tests/suite_%,$(sort $(wildca
 $(BUILD)/tests/suite_%: $(BUILD)/suite/tests/%.o $(BUILD)/suite/suite.a $(BUILD)/reports/reports.a $(BUILD)/kernels/kernels.a $(BUILD)/base/base.a
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(SUITE_LIBS) -o $@
-TESTS += $(SUITE_TESTS) $(BUILD)/tests/suite_one_document
+TESTS += $(SUITE_TESTS) $(BUILD)/tests/suite_one_document $(BUILD)/tests/suite_synthetic_sessions

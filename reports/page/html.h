@@ -1,4 +1,4 @@
-/* HTML: writes one self-contained page, without network or scripts, in light and dark. Only reports/ includes this
+/* HTML: writes one self-contained page, without network, in light and dark. Only reports/ includes this
  * header. */
 #ifndef DIT_REPORTS_PAGE_HTML_H
 #define DIT_REPORTS_PAGE_HTML_H
@@ -44,6 +44,8 @@ void report_html_write(const report_page *page, dit_buffer *out);
 
 /* Appends the document up to its body: title and style sheet. `title` is a text of records, and is escaped. */
 void html_put_opening(const char *title, dit_buffer *out);
+/* The same with rules of the page's own behind those of the style sheet. */
+void html_put_opening_with(const char *title, const char *style, dit_buffer *out);
 /* In html_head.c: appends title, the session in a sentence, numbers, facts and warnings. */
 void html_put_head(const report_page *page, dit_buffer *out);
 /* Appends the warnings of the run with the cases that they concern; nothing where there are none. */

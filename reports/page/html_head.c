@@ -14,12 +14,18 @@ enum { HEAD_GROUPS = 3, HEAD_VALUES = 8 };
 
 void html_put_opening(const char *title, dit_buffer *out)
 {
+    html_put_opening_with(title, "", out);
+}
+
+void html_put_opening_with(const char *title, const char *style, dit_buffer *out)
+{
     put(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
              "<meta name=\"color-scheme\" content=\"light dark\">\n<title>ditbench: ");
     put_text(out, title);
     put(out, "</title>\n<style>\n");
     put(out, html_style);
+    put(out, style);
     put(out, "</style>\n</head>\n<body>\n");
 }
 

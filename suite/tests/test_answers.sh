@@ -56,6 +56,8 @@ says 1 selftest selftest --trials 60 --between 5
 says 2 error selftest --drift -1
 says 0 run run tiny.json --filter 'world_size == 1'
 says 2 run run wrong.json
+says 0 history history
+says 2 error history nothing
 says 2 error run
 says 0 run-plan resume latest --dry-run
 says 0 run resume latest

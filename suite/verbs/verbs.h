@@ -15,6 +15,7 @@
     X(compare, "say what changed between two sessions, and whether it is real")                                        \
     X(ab, "compare two builds or settings in pairs, until it is known which is faster")                                \
     X(gate, "hold a build to the numbers of a baseline file")                                                          \
+    X(history, "show how the numbers of cases went from commit to commit")                                             \
     X(report, "draw the figures, tables and HTML page of a session")                                                   \
     X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# ditbench history over synthetic sessions: the shift is found at its commit, an accepted one begins a new level, and a
+# hundred thousand records are read in seconds.
+# shellcheck disable=SC2181,SC2317 # functions run through ok()
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+cd "$work" || exit 1
+synthetic=$build/tests/suite_synthetic_sessions
+case_zero="synthetic 64x64 u2"
+
+# sessions FOLDER COUNT CASES PROCESSES [SHIFT_AT PERCENT]
+sessions() {
+    export DITBENCH_RESULTS=$work/$1
+    "$synthetic" "$@"
+}
+# judge PYTHON: asserts over the JSON answer, d the document and z the series of case 0.
+judge() {
+    "$ditbench" history --json "${@:2}" >answer 2>err || { cat err; return 1; }
+    python3 -c "
+import json
+d = json.load(open('answer'))
+z = [t for t in d['trends'] if t['label'] == '$case_zero'][0]
+assert $1, z"
+}
+
+sessions steady 40 5 5
+ok "steady series have no verdict but steady" judge "all(t['verdict'] == 'steady' and not t['changes'] for t in d['trends'])"
+ok "--check passes" exits 0 "$ditbench" history --check
+ok "a metric that repeats exactly needs no noise" judge "d['metric'] == 'flops' and z['verdict'] == 'steady'" -m flops
+
+sessions shifted 40 5 5 30 5
+ok "a shift is found at its commit" judge "[c['commit'] for c in z['changes']] == ['c0ffee000030'] and abs(z['changes'][0]['after'] / z['changes'][0]['before'] - 1.05) < 0.01"
+ok "it is worse, and --check says so" exits 1 "$ditbench" history --check
+ok "no other case is" judge "[t['label'] for t in d['trends'] if t['verdict'] != 'steady'] == ['$case_zero']"
+since_shift() { judge "len(z['points']) == 10" --since 2026-01-31; }
+ok "--since leaves out what is older" since_shift
+creep() { "$ditbench" history "$case_zero" --mark-release c0ffee000005 --note 1.0 --author nobody >out 2>err && judge "abs(z['creep'] - 0.05) < 0.02 and z['release'] == 'c0ffee000005'"; }
+ok "creep is held against a marked release" creep
+accepts() {
+    "$ditbench" history "$case_zero" --accept c0ffee000030 --note "pads heads" --author nobody >out 2>err || { cat err; return 1; }
+    judge "z['verdict'] == 'steady' and z['points'][30]['accepted']" && "$ditbench" history --check >/dev/null &&
+        grep -q '"note":"pads heads"' annotations.jsonl && grep -q "pads heads" out
+}
+ok "an accepted shift begins a new level" accepts
+ok "an annotation needs a note" exits 2 "$ditbench" history --accept c0ffee000030
+ok "an annotation needs a commit that was run" exits 2 "$ditbench" history --accept abcdef0 --note x
+ok "an unknown metric: 2" exits 2 "$ditbench" history --metric nothing
+ok "an unknown tag: 2" exits 2 "$ditbench" history --filter 'nothing == 1'
+ok "a case that nobody ran: 2" exits 2 "$ditbench" history nothing
+
+page() {
+    "$ditbench" history --page >/dev/null 2>err || { cat err; return 1; }
+    python3 - "$DITBENCH_RESULTS/history.html" <<'P'
+import re, sys
+text = open(sys.argv[1]).read()
+pictures = re.findall(r'<svg [^>]*role="img" aria-label="([^"]+)"', text)
+assert len(pictures) == 5 == text.count("<svg"), pictures
+assert any("c0ffee000030" in p and "1 change of level" in p for p in pictures), pictures
+assert "http" not in text and "pads heads" in text and 'class="change"' in text and 'class="ribbon"' in text
+P
+}
+ok "the page has a line for each case, with words for those who do not see it" page
+
+sessions once 40 5 5 39 5
+ok "a time that sticks out once is suspect" judge "z['verdict'] == 'suspect'"
+ok "which is undecided" exits 5 "$ditbench" history --check
+
+within() { # SECONDS COMMAND...: sanitizers and a busy machine get more
+    local most=$1 began=$SECONDS
+    shift
+    "$@" >out 2>err || { cat err; return 1; }
+    sanitized && most=$((most * 10))
+    [ $((SECONDS - began)) -le "$most" ] || { echo "$((SECONDS - began)) s, the most is $most"; return 1; }
+}
+records=200
+[ -n "${DITBENCH_TEST_ALL:-}" ] && records=1000
+sessions many 100 "$((records / 5))" 5
+ok "an index of $((records * 100)) records is made within 20 s" within 20 "$ditbench" history
+ok "and asked within 2" within 2 "$ditbench" history "$case_zero"
+ok "the page within 30" within 30 "$ditbench" history --page
+sessions one 1 "$records" 100
+ok "a session of $((records * 100)) records is verified within 30 s" within 30 "$ditbench" verify 2026
+finish
