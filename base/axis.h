@@ -50,6 +50,8 @@ typedef struct {
     int deal_place;                         /* from 0: when a method has several, which takes a factor first */
     int greatest;                           /* degree                                                  */
     bool searched;                          /* a search for the best mesh varies it                    */
+    bool sequence;                          /* its ranks share the rows of an image                    */
+    bool unsaid; /* documents leave a degree of 1 out: cases from before the axis keep their ids */
 } dit_axis_info;
 
 /* The row of an axis, or of DIT_AXIS_WORLD. */

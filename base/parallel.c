@@ -44,8 +44,10 @@ int dit_parallel_world_size(const dit_parallel *parallel)
 
 int dit_parallel_sequence_degree(const dit_parallel *parallel)
 {
-    return dit_parallel_degree(parallel, DIT_AXIS_PATCH) * dit_parallel_degree(parallel, DIT_AXIS_RING) *
-           dit_parallel_degree(parallel, DIT_AXIS_ULYSSES);
+    int degree = 1;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++)
+        if (dit_axis_get((dit_axis)axis)->sequence) degree *= dit_parallel_degree(parallel, (dit_axis)axis);
+    return degree;
 }
 
 bool dit_parallel_is_displaced(const dit_parallel *parallel)
@@ -151,7 +153,7 @@ dit_status dit_parallel_to_json(const dit_parallel *parallel, cJSON *object)
 {
     dit_json_writer w = {0};
     for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
-        if (axis != DIT_AXIS_PATCH || dit_parallel_degree(parallel, (dit_axis)axis) > 1)
+        if (!dit_axis_get((dit_axis)axis)->unsaid || dit_parallel_degree(parallel, (dit_axis)axis) > 1)
             dit_json_put_int(&w, object, dit_axis_key((dit_axis)axis), dit_parallel_degree(parallel, (dit_axis)axis));
     if (dit_parallel_is_displaced(parallel)) add_displaced(&w, parallel, object);
     if (parallel->rows_degree > 1) dit_json_put_int(&w, object, dit_axis_key(DIT_AXIS_WORLD), parallel->rows_degree);

@@ -234,16 +234,16 @@ static void predict_guidance(const dit_share *s, const dit_facts *facts, dit_vol
                latent_bytes(s, facts));
 }
 
-static void predict_gather(const dit_share *s, const dit_facts *facts, dit_volume_table *out)
+/* Over the axes that share rows, from the fastest; then over the groups that make different images. */
+static void predict_gather(const dit_share *s, const dit_parallel *parallel, const dit_facts *facts,
+                           dit_volume_table *out)
 {
-    const struct {
-        dit_axis axis;
-        int64_t degree;
-    } order[] = {{DIT_AXIS_ULYSSES, s->u}, {DIT_AXIS_RING, s->r}, {DIT_AXIS_PATCH, s->patch}, {DIT_AXIS_DATA, s->data}};
     int64_t bytes = latent_bytes(s, facts);
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        add(&out->at[order[i].axis][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], order[i].degree - 1, bytes);
-        bytes *= order[i].degree;
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        if (!dit_axis_get((dit_axis)axis)->sequence && axis != DIT_AXIS_DATA) continue;
+        int64_t degree = dit_parallel_degree(parallel, (dit_axis)axis);
+        add(&out->at[axis][DIT_COLLECTIVE_ALL_GATHER][DIT_PHASE_GATHER], degree - 1, bytes);
+        bytes *= degree;
     }
 }
 
@@ -256,7 +256,7 @@ void dit_volume_predict(const dit_parallel *parallel, const dit_facts *facts, in
     if (s.t > 1) predict_tensor(&s, facts, out);
     if (s.stages > 1) predict_stages(&s, parallel, facts, out);
     predict_guidance(&s, facts, out);
-    predict_gather(&s, facts, out);
+    predict_gather(&s, parallel, facts, out);
 }
 
 int64_t dit_volume_total_bytes(const dit_volume_table *table)

@@ -5,13 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the ranks of the axis share the rows of an image. */
+static bool is_sequence(int axis)
+{
+    return dit_axis_get((dit_axis)axis)->sequence;
+}
+
+/* This rank among those that share the rows of an image; the fastest axis counts fastest. */
+static int64_t sequence_rank_of(const dit_runtime *rt)
+{
+    int64_t rank = 0;
+    for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
+        if (is_sequence(axis)) rank = rank * dit_comm_size(rt->comm[axis]) + rt->coordinates[axis];
+    return rank;
+}
+
 dit_partition dit_partition_of(const dit_runtime *rt)
 {
     const dit_facts *facts = &rt->facts;
-    int64_t u = dit_comm_size(rt->comm[DIT_AXIS_ULYSSES]), r = dit_comm_size(rt->comm[DIT_AXIS_RING]);
     int64_t cfg = dit_comm_size(rt->comm[DIT_AXIS_CFG]), data = dit_comm_size(rt->comm[DIT_AXIS_DATA]);
-    int64_t degree = dit_parallel_sequence_degree(&rt->parallel), slow = rt->coordinates[DIT_AXIS_PATCH] * r;
-    int64_t sequence_rank = (slow + rt->coordinates[DIT_AXIS_RING]) * u + rt->coordinates[DIT_AXIS_ULYSSES];
+    int64_t degree = dit_parallel_sequence_degree(&rt->parallel), sequence_rank = sequence_rank_of(rt);
     bool split = facts->joint && dit_parallel_joint_text(&rt->parallel, facts) == DIT_JOINT_TEXT_SPLIT;
     dit_partition part = {.image_tokens = facts->image_tokens, .text_tokens = facts->text_tokens};
     part.segments = facts->segments > 1 ? facts->segments : 1;
@@ -103,10 +116,6 @@ static dit_status gather_axis(dit_runtime *rt, dit_axis axis, const float *local
     return DIT_OK;
 }
 
-/* The axes that share the rows of an image, fastest first. */
-static const dit_axis sequence_axes[] = {DIT_AXIS_ULYSSES, DIT_AXIS_RING, DIT_AXIS_PATCH};
-enum { SEQUENCE_AXES = sizeof sequence_axes / sizeof *sequence_axes };
-
 /* Copies each run of `from`, which holds the rows of every sequence rank, to its place in out [images, S, cols]. */
 static void place_runs(dit_runtime *rt, const dit_partition *part, const float *from, int64_t cols, float *out)
 {
@@ -138,10 +147,10 @@ dit_status dit_partition_gather_latents(dit_runtime *rt, const dit_partition *pa
     int64_t elements = part->images * part->image_count * cols, data = dit_comm_size(rt->comm[DIT_AXIS_DATA]);
     float *to = scratch, *other = full;
     const float *from = local;
-    for (int i = 0; i < SEQUENCE_AXES; i++) {
-        int64_t size = dit_comm_size(rt->comm[sequence_axes[i]]);
-        if (size == 1) continue;
-        DIT_TRY(dit_comm_all_gather(rt->comm[sequence_axes[i]], from, to, elements * (int64_t)sizeof *from));
+    for (int axis = 0; axis < DIT_AXIS_COUNT; axis++) {
+        int64_t size = dit_comm_size(rt->comm[axis]);
+        if (size == 1 || !is_sequence(axis)) continue;
+        DIT_TRY(dit_comm_all_gather(rt->comm[axis], from, to, elements * (int64_t)sizeof *from));
         elements *= size;
         from = to;
         swap(&to, &other);
@@ -169,9 +178,10 @@ static dit_status gather_rows(dit_runtime *rt, const dit_shards *shards, int64_t
                                   .src_stride = {shards->batch_stride, shards->ld, cols},
                                   .dst = full,
                                   .dst_stride = {rows * cols, cols, cols}});
-    for (int i = 0; i < SEQUENCE_AXES && sequence; i++) {
-        DIT_TRY(gather_axis(rt, sequence_axes[i], full, batch, held * cols, scratch, full));
-        held *= dit_comm_size(rt->comm[sequence_axes[i]]);
+    for (int axis = 0; axis < DIT_AXIS_COUNT && sequence; axis++) {
+        if (!is_sequence(axis)) continue;
+        DIT_TRY(gather_axis(rt, (dit_axis)axis, full, batch, held * cols, scratch, full));
+        held *= dit_comm_size(rt->comm[axis]);
     }
     return cfg > 1 ? gather_axis(rt, DIT_AXIS_CFG, full, 1, batch * held * cols, scratch, full) : DIT_OK;
 }
