@@ -7,7 +7,8 @@
 static const char *const communication_parts[] = {
     "ulysses", "ring", "cfg", "pipefusion", "patch", "tensor", "data", "gather of latents", "other", NULL};
 
-enum { COMMUNICATION_GATHER = 7 }; /* behind the axes */
+enum { COMMUNICATION_GATHER = DIT_AXIS_COUNT }; /* behind the axes */
+_Static_assert(sizeof communication_parts / sizeof *communication_parts == DIT_AXIS_COUNT + 3, "a part for each axis");
 
 static int part_of(const report_traffic *traffic)
 {

@@ -6,10 +6,11 @@
 #ifndef DIT_REPORTS_FIGURES_FIGURE_H
 #define DIT_REPORTS_FIGURES_FIGURE_H
 
+#include "base/axis.h"
 #include "reports/draw/style.h"
 #include "reports/records/records.h"
 
-enum { REPORT_PARTS = 9, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
+enum { REPORT_PARTS = DIT_AXIS_COUNT + 2, REPORT_TAG_TEXT = 160, REPORT_REASON_TEXT = 256 };
 
 /* What a workload declares under "plots". Keys that are absent come from the kind. */
 typedef struct {

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/parallel.h"
 #include "base/words.h"
+#include "reports/figures/figure.h"
 #include "suite/catalogue/method.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/workload/programs/program.h"
@@ -140,6 +141,12 @@ static void parameters_of_a_workload_are_those_of_the_table(void **state)
     dit_json_release(&schema);
 }
 
+static void figure_kinds_of_a_workload_are_those_of_the_table(void **state)
+{
+    (void)state;
+    assert_int_equal(check_file(workload_schema, "kind", report_figure_kind_names()), 1);
+}
+
 static void methods_of_a_workload_are_those_of_the_table(void **state)
 {
     const char *words[64] = {NULL};
@@ -171,6 +178,7 @@ int main(void)
         cmocka_unit_test(degrees_of_a_case_are_those_of_the_table),
         cmocka_unit_test(programs_of_a_workload_are_those_of_the_table),
         cmocka_unit_test(parameters_of_a_workload_are_those_of_the_table),
+        cmocka_unit_test(figure_kinds_of_a_workload_are_those_of_the_table),
         cmocka_unit_test(methods_of_a_workload_are_those_of_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
