@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer, all targets side by side.
-# Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; targets: json safetensors workload)
+# Usage: ci/fuzz.sh [SECONDS] [TARGET]...      (60 seconds; targets: json pack safetensors workload)
 # Inputs that fail are kept in build/fuzz/found/, inputs that reach new code in build/fuzz/corpus/. Exit: 0; 1 a find; 77 no fuzzer here.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(json safetensors workload)
+[ ${#targets[@]} -gt 0 ] || targets=(json pack safetensors workload)
 build=build/fuzz
 sanitizers=address,undefined
 
@@ -21,6 +21,7 @@ objects_of() { # target: what it links, below build/fuzz
     json) echo base/tests/fuzz_json.o base/base.a ;;
     safetensors) echo engine/tests/fuzz_safetensors.o engine/files/safetensors.o engine/files/safetensors_header.o \
         engine/files/safetensors_data.o base/base.a ;;
+    pack) echo suite/tests/fuzz_pack.o suite/suite.a reports/reports.a base/base.a ;;
     workload) echo suite/tests/fuzz_workload.o suite/suite.a reports/reports.a base/base.a ;;
     *) return 1 ;;
     esac
@@ -30,12 +31,14 @@ seeds_of() {
     case $1 in
     json) echo base/tests/corpus_json ;;
     safetensors) echo engine/tests/corpus_safetensors ;;
+    pack) echo suite/tests/corpus_pack ;;
     workload) echo suite/tests/corpus_workload suite/tests/malformed workloads/smoke workloads/cpu ;;
     esac
 }
 
 longest_of() { # bytes of an input; a workload is long
     case $1 in
+    pack) echo 16384 ;;
     workload) echo 8192 ;;
     *) echo 2048 ;;
     esac
@@ -60,7 +63,7 @@ start() { # target: fuzzes it in the background, log in build/fuzz/TARGET.log
 }
 
 for target in "${targets[@]}"; do
-    objects_of "$target" >/dev/null || { echo "ci/fuzz.sh: unknown target '$target' (json, safetensors, workload)" >&2; exit 2; }
+    objects_of "$target" >/dev/null || { echo "ci/fuzz.sh: unknown target '$target' (json, pack, safetensors, workload)" >&2; exit 2; }
     link_target "$target" || exit 1
 done
 

@@ -57,6 +57,10 @@ says 2 error selftest --drift -1
 says 0 run run tiny.json --filter 'world_size == 1'
 says 2 run run wrong.json
 says 0 history history
+says 0 pack pack --output packed.tar
+says 2 error pack nothing
+says 0 unpack unpack packed.tar --dry-run
+says 2 error unpack nothing
 says 2 error history nothing
 says 2 error run
 says 0 run-plan resume latest --dry-run

@@ -18,6 +18,8 @@
     X(history, "show how the numbers of cases went from commit to commit")                                             \
     X(report, "draw the figures, tables and HTML page of a session")                                                   \
     X(verify, "recompute hashes, aggregates, bytes and digests of a session")                                          \
+    X(pack, "put a session into one file, with checksums")                                                             \
+    X(unpack, "check a packed session and restore it")                                                                 \
     X(expand, "show the cases a workload stands for, and what was dropped and why")                                    \
     X(validate, "check workload files")                                                                                \
     X(plan, "show the order of runs, messages and memory before running")                                              \
