@@ -82,12 +82,6 @@ double dit_json_number_or(const cJSON *object, const char *key, double otherwise
 int64_t dit_json_int_or(const cJSON *object, const char *key, int64_t otherwise);
 bool dit_json_is_true(const cJSON *object, const char *key);
 
-/* Add members. They refuse what JSON cannot carry exactly: a non-finite number (record its absence with a reason
- * instead) and integers beyond 2^53. Errors: DIT_ERR_NONFINITE, DIT_ERR_JSON_NUMBER, DIT_ERR_MEMORY. */
-dit_status dit_json_add_int(cJSON *object, const char *key, int64_t value);
-dit_status dit_json_add_number(cJSON *object, const char *key, double value);
-dit_status dit_json_add_string(cJSON *object, const char *key, const char *value);
-
 /* Writes compact JSON with object keys sorted bytewise at every level, so that equal documents give equal bytes. The
  * caller frees *out with free(). */
 dit_status dit_json_canonical(const cJSON *root, char **out);

@@ -196,28 +196,3 @@ dit_status dit_json_write_file(const cJSON *root, const char *path, bool compact
     dit_buffer_release(&p.out);
     return st;
 }
-
-/* ---- building -------------------------------------------------------------------------------------------------- */
-
-static dit_status added(const cJSON *item, const char *key)
-{
-    return item ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory to add \"%s\" to a JSON object", key);
-}
-
-dit_status dit_json_add_int(cJSON *object, const char *key, int64_t value)
-{
-    if (value > DIT_JSON_MAX_INTEGER || value < -DIT_JSON_MAX_INTEGER)
-        return DIT_FAIL(DIT_ERR_JSON_NUMBER, "\"%s\": %lld is beyond 2^53 and would be rounded", key, (long long)value);
-    return added(cJSON_AddNumberToObject(object, key, (double)value), key);
-}
-
-dit_status dit_json_add_number(cJSON *object, const char *key, double value)
-{
-    if (!isfinite(value)) return DIT_FAIL(DIT_ERR_NONFINITE, "\"%s\": %g cannot be written as JSON", key, value);
-    return added(cJSON_AddNumberToObject(object, key, value), key);
-}
-
-dit_status dit_json_add_string(cJSON *object, const char *key, const char *value)
-{
-    return added(cJSON_AddStringToObject(object, key, value), key);
-}

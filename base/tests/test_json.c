@@ -436,21 +436,6 @@ static void a_pointer_is_joined_with_its_escapes(void **state)
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static void adds_refuse_what_json_cannot_carry(void **state)
-{
-    (void)state;
-    cJSON *object = cJSON_CreateObject();
-    assert_int_equal(dit_json_add_int(object, "a", INT64_C(1) << 53), DIT_OK);
-    assert_int_equal(dit_json_add_int(object, "b", (INT64_C(1) << 53) + 1), DIT_ERR_JSON_NUMBER);
-    assert_int_equal(dit_json_add_int(object, "b", INT64_MIN), DIT_ERR_JSON_NUMBER);
-    assert_int_equal(dit_json_add_number(object, "c", NAN), DIT_ERR_NONFINITE);
-    assert_int_equal(dit_json_add_number(object, "c", -INFINITY), DIT_ERR_NONFINITE);
-    assert_int_equal(dit_json_add_number(object, "d", 1e-3), DIT_OK);
-    assert_int_equal(dit_json_add_string(object, "e", "x"), DIT_OK);
-    assert_int_equal(cJSON_GetArraySize(object), 3);
-    cJSON_Delete(object);
-}
-
 static void canonical_refuses_what_would_not_read_back(void **state)
 {
     (void)state;
@@ -585,7 +570,6 @@ int main(void)
         cmocka_unit_test(lenient_access_never_complains),
         cmocka_unit_test(a_word_of_no_list_is_placed_and_named),
         cmocka_unit_test(a_pointer_is_joined_with_its_escapes),
-        cmocka_unit_test(adds_refuse_what_json_cannot_carry),
         cmocka_unit_test(canonical_refuses_what_would_not_read_back),
         cmocka_unit_test(every_number_reads_back_exactly),
         cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),

@@ -1,5 +1,6 @@
 #include "suite/workload/case.h"
 
+#include "base/json_writer.h"
 #include "base/patches.h"
 #include "suite/workload/matrix.h"
 #include "suite/workload/members.h"
@@ -20,82 +21,72 @@ void suite_cell_memory(const suite_cell *cell, int64_t bytes[4])
 /* ---- document ---------------------------------------------------------------------------------------------------- */
 
 /* Virtual time needs no warming up and no second run. */
-static dit_status add_virtual_measure(const suite_matrix *matrix, cJSON *measure)
+static void put_virtual_measure(dit_json_writer *w, const suite_matrix *matrix, cJSON *measure)
 {
-    DIT_TRY(dit_json_add_int(measure, "warmup_runs", 0));
-    DIT_TRY(dit_json_add_int(measure, "iterations", 1));
-    if (matrix->waits && !cJSON_AddTrueToObject(measure, "waits"))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    return strcmp(matrix->scope, "denoise") == 0 ? DIT_OK : dit_json_add_string(measure, "scope", matrix->scope);
+    dit_json_put_int(w, measure, "warmup_runs", 0);
+    dit_json_put_int(w, measure, "iterations", 1);
+    if (matrix->waits) dit_json_put_bool(w, measure, "waits", true);
+    if (strcmp(matrix->scope, "denoise") != 0) dit_json_put_string(w, measure, "scope", matrix->scope);
+}
+
+static void put_platform(dit_json_writer *w, const suite_cell *cell, cJSON *document)
+{
+    cJSON *part = dit_json_put_object(w, document, "platform");
+    dit_json_put_string(w, part, "name", cell->platform->name);
+    dit_json_put_string(w, part, "backend", cell->platform->backend);
+    dit_json_put_int(w, part, "threads_per_rank", cell->threads_per_rank);
+    if (cell->simulated) dit_json_put_string(w, part, "profile", cell->profile);
+    if (cell->simulated || cell->platform->on_device) dit_json_put_string(w, part, "element", cell->element);
+    if (cell->fp8_linear) dit_json_put_bool(w, part, "fp8_linear", true);
+    if (cell->no_graphs) dit_json_put_bool(w, part, "graphs", false);
+}
+
+static void put_measure(dit_json_writer *w, const suite_matrix *matrix, const suite_cell *cell, cJSON *measure)
+{
+    dit_json_put_int(w, measure, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs);
+    dit_json_put_int(w, measure, "iterations", cell->emulates ? 1 : matrix->iterations);
+    if (matrix->trace && !cell->emulates) dit_json_put_bool(w, measure, "trace", true);
 }
 
 dit_status suite_case_placement(const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
-    const suite_matrix *matrix = workload->matrix;
-    cJSON *part;
-    DIT_TRY(cell->program->ranks(cell, document));
-    DIT_TRY(suite_member_object(document, "platform", &part));
-    DIT_TRY(dit_json_add_string(part, "name", cell->platform->name));
-    DIT_TRY(dit_json_add_string(part, "backend", cell->platform->backend));
-    DIT_TRY(dit_json_add_int(part, "threads_per_rank", cell->threads_per_rank));
-    if (cell->simulated) DIT_TRY(dit_json_add_string(part, "profile", cell->profile));
-    if (cell->simulated || cell->platform->on_device) DIT_TRY(dit_json_add_string(part, "element", cell->element));
-    if (cell->fp8_linear && !cJSON_AddTrueToObject(part, "fp8_linear"))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    if (cell->no_graphs && !cJSON_AddFalseToObject(part, "graphs"))
-        return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    DIT_TRY(suite_member_object(document, "measure", &part));
-    if (cell->simulated) return add_virtual_measure(matrix, part);
-    DIT_TRY(dit_json_add_int(part, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs));
-    DIT_TRY(dit_json_add_int(part, "iterations", cell->emulates ? 1 : matrix->iterations));
-    if (!matrix->trace || cell->emulates || cJSON_AddTrueToObject(part, "trace")) return DIT_OK;
-    return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-}
-
-static dit_status fill_document(cJSON *document, const suite_workload *workload, const suite_cell *cell)
-{
-    DIT_TRY(dit_json_add_string(document, "schema", "ditbench.case/1"));
-    DIT_TRY(dit_json_add_string(document, "program", cell->program->name));
-    return cell->program->document(workload, cell, document);
+    dit_json_writer w = {0};
+    cell->program->ranks(&w, cell, document);
+    put_platform(&w, cell, document);
+    cJSON *measure = dit_json_put_object(&w, document, "measure");
+    if (cell->simulated)
+        put_virtual_measure(&w, workload->matrix, measure);
+    else
+        put_measure(&w, workload->matrix, cell, measure);
+    return w.status;
 }
 
 dit_status suite_case_document(const suite_workload *workload, const suite_cell *cell, cJSON **out)
 {
-    *out = cJSON_CreateObject();
-    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    dit_status st = fill_document(*out, workload, cell);
-    if (st == DIT_OK) return DIT_OK;
-    cJSON_Delete(*out);
-    *out = NULL;
-    return st;
+    dit_json_writer w = {0};
+    cJSON *document = dit_json_new_object(&w);
+    dit_json_put_string(&w, document, "schema", "ditbench.case/1");
+    dit_json_put_string(&w, document, "program", cell->program->name);
+    cell->program->document(&w, workload, cell, document);
+    return dit_json_finish(&w, document, out);
 }
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
-static dit_status fill_tags(cJSON *tags, const suite_cell *cell)
-{
-    DIT_TRY(dit_json_add_string(tags, "program", cell->program->name));
-    DIT_TRY(cell->program->tags(cell, tags));
-    DIT_TRY(dit_json_add_string(tags, "platform", cell->platform->name));
-    DIT_TRY(dit_json_add_string(tags, "profile", cell->profile));
-    DIT_TRY(dit_json_add_string(tags, "element", cell->element));
-    DIT_TRY(dit_json_add_string(tags, "fp8_linear",
-                                !cell->platform->on_device ? "none"
-                                : cell->fp8_linear         ? "on"
-                                                           : "off"));
-    DIT_TRY(dit_json_add_string(tags, "graphs", !cell->platform->on_device ? "none" : cell->no_graphs ? "off" : "on"));
-    return dit_json_add_int(tags, "threads_per_rank", cell->threads_per_rank);
-}
-
 dit_status suite_case_tags(const suite_cell *cell, cJSON **out)
 {
-    *out = cJSON_CreateObject();
-    if (!*out) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    dit_status st = fill_tags(*out, cell);
-    if (st == DIT_OK) return DIT_OK;
-    cJSON_Delete(*out);
-    *out = NULL;
-    return st;
+    const char *none = cell->platform->on_device ? NULL : "none";
+    dit_json_writer w = {0};
+    cJSON *tags = dit_json_new_object(&w);
+    dit_json_put_string(&w, tags, "program", cell->program->name);
+    cell->program->tags(&w, cell, tags);
+    dit_json_put_string(&w, tags, "platform", cell->platform->name);
+    dit_json_put_string(&w, tags, "profile", cell->profile);
+    dit_json_put_string(&w, tags, "element", cell->element);
+    dit_json_put_string(&w, tags, "fp8_linear", none ? none : cell->fp8_linear ? "on" : "off");
+    dit_json_put_string(&w, tags, "graphs", none ? none : cell->no_graphs ? "off" : "on");
+    dit_json_put_int(&w, tags, "threads_per_rank", cell->threads_per_rank);
+    return dit_json_finish(&w, tags, out);
 }
 
 /* ---- label and ids ----------------------------------------------------------------------------------------------- */
@@ -134,13 +125,14 @@ static dit_status hash_document(const cJSON *document, char out[DIT_HASH_HEX])
 
 dit_status suite_workload_trace(suite_workload *workload)
 {
+    dit_json_writer w = {0};
     for (int i = 0; i < workload->case_count; i++) {
         suite_case *one = &workload->cases[i];
         if (one->is_oracle || one->is_simulated) continue;
         cJSON *measure = cJSON_GetObjectItemCaseSensitive(one->document, "measure");
         cJSON_DeleteItemFromObjectCaseSensitive(measure, "trace");
-        if (measure && !cJSON_AddTrueToObject(measure, "trace"))
-            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
+        if (measure) dit_json_put_bool(&w, measure, "trace", true);
+        DIT_TRY(w.status);
         DIT_TRY(hash_document(one->document, one->case_id));
     }
     return DIT_OK;
@@ -148,29 +140,25 @@ dit_status suite_workload_trace(suite_workload *workload)
 
 /* Devices round as their element does: only the same backend and element must give the same image. Linear layers in
  * fp8 and graphs are ways to it, and the reference is without the first. */
-static dit_status add_rounding(const suite_cell *cell, cJSON *part)
+static void put_rounding(dit_json_writer *w, const suite_cell *cell, cJSON *part)
 {
-    cJSON *device;
-    if (!cell->platform->on_device) return DIT_OK;
-    DIT_TRY(suite_member_object(part, "device", &device));
-    DIT_TRY(dit_json_add_string(device, "backend", cell->platform->backend));
-    return dit_json_add_string(device, "element", cell->element);
+    if (!cell->platform->on_device) return;
+    cJSON *device = dit_json_put_object(w, part, "device");
+    dit_json_put_string(w, device, "backend", cell->platform->backend);
+    dit_json_put_string(w, device, "element", cell->element);
 }
 
 /* What the result depends on: the case without how and where it is computed, but for what a device rounds to. */
-static dit_status fill_reference(const suite_cell *cell, const cJSON *document, cJSON *part)
-{
-    DIT_TRY(suite_member_shared(part, document, "schema"));
-    DIT_TRY(suite_member_shared(part, document, "program"));
-    DIT_TRY(cell->program->identity(cell, document, part));
-    return add_rounding(cell, part);
-}
-
 static dit_status hash_reference(const suite_cell *cell, const cJSON *document, char out[DIT_HASH_HEX])
 {
-    cJSON *part = cJSON_CreateObject();
-    dit_status st = part ? fill_reference(cell, document, part) : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a case");
-    if (st == DIT_OK) st = hash_document(part, out);
+    dit_json_writer w = {0};
+    cJSON *part = dit_json_new_object(&w);
+    suite_member_shared(&w, part, document, "schema");
+    suite_member_shared(&w, part, document, "program");
+    cell->program->identity(&w, cell, document, part);
+    put_rounding(&w, cell, part);
+    DIT_TRY(dit_json_finish(&w, part, &part));
+    dit_status st = hash_document(part, out);
     cJSON_Delete(part);
     return st;
 }

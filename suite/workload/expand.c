@@ -1,4 +1,5 @@
 /* Expansion: the product of the axes, each cell resolved, judged, and kept, dropped with its reason, or merged. */
+#include "base/json_writer.h"
 #include "base/label.h"
 #include "suite/catalogue/method.h"
 #include "suite/error_place.h"
@@ -256,46 +257,51 @@ static void forget_case(suite_case *one)
     *one = (suite_case){0};
 }
 
-/* Which mesh of its search the cell is. */
-static dit_status name_mesh(int64_t world_size, int mesh, cJSON *dropped)
-{
-    dit_parallel parallel = {0};
-    char label[64];
-    suite_method_mesh((int)world_size, mesh, &parallel);
-    dit_parallel_label(&parallel, label);
-    return dit_json_add_string(dropped, "mesh", label);
-}
-
 static bool is_search(const suite_cell *cell)
 {
     const cJSON *method = cell->values[SUITE_PARAMETER_METHOD];
     return method && suite_method_is_search(method->valuestring);
 }
 
+/* Puts which mesh of its search the cell is. */
+static void put_mesh(dit_json_writer *w, const suite_cell *cell, int mesh, cJSON *dropped)
+{
+    dit_parallel parallel = {0};
+    char label[64];
+    suite_method_mesh((int)suite_cell_int(cell, SUITE_PARAMETER_WORLD_SIZE, 1), mesh, &parallel);
+    dit_parallel_label(&parallel, label);
+    dit_json_put_string(w, dropped, "mesh", label);
+}
+
+/* Makes the object that tells a cell by its values of what varies. They are references into the matrix. */
+static dit_status describe_cell(const suite_matrix *matrix, int64_t index, int mesh, cJSON **out)
+{
+    dit_json_writer w = {0};
+    suite_cell cell = {0};
+    cJSON *dropped = dit_json_new_object(&w);
+    take_values(matrix, index, &cell);
+    find_data(matrix, &cell);
+    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
+        const char *key = suite_parameter_key((suite_parameter)p);
+        if (!matrix->varies[p]) continue;
+        if (p == SUITE_PARAMETER_MODEL)
+            dit_json_put_string(&w, dropped, key, cell.model->variant);
+        else
+            dit_json_put_reference(&w, dropped, key, cell.values[p]);
+    }
+    if (is_search(&cell)) put_mesh(&w, &cell, mesh, dropped);
+    return dit_json_finish(&w, dropped, out);
+}
+
 static dit_status drop_cell(suite_workload *workload, int64_t index, int mesh, const char *what, dit_status code)
 {
-    suite_cell cell = {0};
     suite_dropped *dropped = &workload->dropped[workload->dropped_count];
     dropped->code = code;
     snprintf(dropped->reason, sizeof dropped->reason, "%s%s", what, dit_error_last()->message);
-    dropped->cell = cJSON_CreateObject();
-    if (!dropped->cell) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
-    workload->dropped_count++;
     dit_error_clear();
-    take_values(workload->matrix, index, &cell);
-    find_data(workload->matrix, &cell);
-    for (int p = 0; p < SUITE_PARAMETER_COUNT; p++) {
-        const char *key = suite_parameter_key((suite_parameter)p);
-        if (!workload->matrix->varies[p]) continue;
-        if (p == SUITE_PARAMETER_MODEL) {
-            DIT_TRY(dit_json_add_string(dropped->cell, key, cell.model->variant));
-            continue;
-        }
-        if (!cJSON_AddItemReferenceToObject(dropped->cell, key, (cJSON *)(uintptr_t)cell.values[p]))
-            return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a dropped cell");
-    }
-    if (!is_search(&cell)) return DIT_OK;
-    return name_mesh((int)suite_cell_int(&cell, SUITE_PARAMETER_WORLD_SIZE, 1), mesh, dropped->cell);
+    DIT_TRY(describe_cell(workload->matrix, index, mesh, &dropped->cell));
+    workload->dropped_count++;
+    return DIT_OK;
 }
 
 /* Behind an approximate case its oracle, unless an earlier case has the same; one that cannot run is dropped alone. */

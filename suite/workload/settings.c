@@ -1,5 +1,6 @@
 #include "suite/workload/settings.h"
 
+#include "base/json_writer.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/text.h"
 
@@ -80,23 +81,29 @@ static cJSON *unwrap(const setting *one, cJSON *values)
     return inner;
 }
 
+static dit_status fail_values(const setting *one, const char *what)
+{
+    return dit_error_hint(DIT_FAIL(DIT_ERR_USAGE, "--set %s: %s", one->text, what),
+                          "write KEY=VALUE, or KEY=VALUE,VALUE for an axis");
+}
+
 static dit_status read_values(const char *text, setting *out)
 {
-    cJSON *values = cJSON_CreateArray();
-    for (const char *at = text; values; at++) {
+    dit_json_writer w = {0};
+    cJSON *values = dit_json_new_array(&w);
+    for (const char *at = text; w.status == DIT_OK; at++) {
         size_t length = value_length(at);
         if (!length || cJSON_GetArraySize(values) == MOST_VALUES) {
-            cJSON_Delete(values);
-            return dit_error_hint(
-                DIT_FAIL(DIT_ERR_USAGE, "--set %s: %s", out->text, length ? "too many values" : "a value is missing"),
-                "write KEY=VALUE, or KEY=VALUE,VALUE for an axis");
+            dit_json_put_status(&w, fail_values(out, length ? "too many values" : "a value is missing"));
+            break;
         }
-        cJSON_AddItemToArray(values, read_value(at, length));
+        dit_json_put_item(&w, values, NULL, read_value(at, length));
         at += length;
         if (!*at) break;
     }
-    out->values = values ? unwrap(out, values) : NULL;
-    return out->values ? DIT_OK : DIT_FAIL(DIT_ERR_MEMORY, "no memory for a setting");
+    DIT_TRY(dit_json_finish(&w, values, &values));
+    out->values = unwrap(out, values);
+    return DIT_OK;
 }
 
 static dit_status read_setting(const char *text, setting *out)
@@ -123,11 +130,12 @@ static dit_status check_setting(const setting *one)
     char path[160];
     dit_json place = {.path = path};
     suite_parameter parameter;
-    dit_status st = DIT_OK;
+    dit_json_writer w = {0};
+    cJSON *object = dit_json_new_object(&w);
+    dit_json_put_null(&w, object, one->key);
+    DIT_TRY(dit_json_finish(&w, object, &object));
     snprintf(path, sizeof path, "--set %.100s", one->text);
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddNullToObject(object, one->key);
-    st = suite_only_keys(&place, object, "", suite_parameter_keys());
+    dit_status st = suite_only_keys(&place, object, "", suite_parameter_keys());
     cJSON_Delete(object);
     if (st != DIT_OK) return place_error(one, st);
     if (!suite_parameter_from_key(one->key, &parameter)) return DIT_OK;
@@ -138,113 +146,109 @@ static dit_status check_setting(const setting *one)
 
 /* ---- laying over ------------------------------------------------------------------------------------------------- */
 
-static cJSON *section_of(cJSON *root, const char *key)
+static cJSON *section_of(dit_json_writer *w, cJSON *root, const char *key)
 {
     cJSON *section = cJSON_GetObjectItemCaseSensitive(root, key);
-    return section ? section : cJSON_AddObjectToObject(root, key);
+    return section ? section : dit_json_put_object(w, root, key);
 }
 
 /* The values of an array, each once. */
-static cJSON *distinct(const cJSON *array)
+static cJSON *distinct(dit_json_writer *w, const cJSON *array)
 {
-    cJSON *out = cJSON_CreateArray();
+    cJSON *out = dit_json_new_array(w);
     const cJSON *value, *seen;
     cJSON_ArrayForEach(value, array)
     {
         bool repeated = false;
         cJSON_ArrayForEach(seen, out) repeated = repeated || cJSON_Compare(seen, value, true);
-        if (!repeated) cJSON_AddItemToArray(out, cJSON_Duplicate(value, true));
+        if (!repeated) dit_json_put_copy(w, out, NULL, value);
     }
     return out;
 }
 
 /* A zip that has lost an axis: with one left it is an axis like any other. */
-static void settle_group(cJSON *root, cJSON *group)
+static void settle_group(dit_json_writer *w, cJSON *root, cJSON *group)
 {
     if (!group->child || group->child->next) return;
-    cJSON_AddItemToObject(section_of(root, "axes"), group->child->string, distinct(group->child));
+    dit_json_put_item(w, section_of(w, root, "axes"), group->child->string, distinct(w, group->child));
 }
 
-static void leave_zip(cJSON *root, const char *key)
+static void leave_zip(dit_json_writer *w, cJSON *root, const char *key)
 {
     cJSON *zip = cJSON_GetObjectItemCaseSensitive(root, "zip");
     for (int i = cJSON_GetArraySize(zip) - 1; i >= 0; i--) {
         cJSON *group = cJSON_GetArrayItem(zip, i);
         if (!cJSON_HasObjectItem(group, key)) continue;
         cJSON_DeleteItemFromObjectCaseSensitive(group, key);
-        settle_group(root, group);
+        settle_group(w, root, group);
         if (!group->child || !group->child->next) cJSON_DeleteItemFromArray(zip, i);
     }
     if (zip && !zip->child) cJSON_DeleteItemFromObjectCaseSensitive(root, "zip");
 }
 
 /* Takes a key out of wherever the file has it. */
-static void take_out(cJSON *root, const char *key)
+static void take_out(dit_json_writer *w, cJSON *root, const char *key)
 {
     cJSON *axes = cJSON_GetObjectItemCaseSensitive(root, "axes");
     cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "defaults"), key);
     if (cJSON_HasObjectItem(axes, key)) cJSON_DeleteItemFromObjectCaseSensitive(axes, key);
     if (axes && !axes->child) cJSON_DeleteItemFromObjectCaseSensitive(root, "axes");
-    leave_zip(root, key);
+    leave_zip(w, root, key);
 }
 
 /* Two ways to say one size: the one that was set counts. */
-static void take_out_synonyms(cJSON *root, const char *key)
+static void take_out_synonyms(dit_json_writer *w, cJSON *root, const char *key)
 {
     bool size = strcmp(key, "resolution") == 0, side = strcmp(key, "height_px") == 0 || strcmp(key, "width_px") == 0;
-    if (size) take_out(root, "height_px");
-    if (size) take_out(root, "width_px");
-    if (side) take_out(root, "resolution");
+    if (size) take_out(w, root, "height_px");
+    if (size) take_out(w, root, "width_px");
+    if (side) take_out(w, root, "resolution");
 }
 
-static void lay_over(cJSON *root, const setting *one)
+static void lay_over(dit_json_writer *w, cJSON *root, const setting *one)
 {
     bool single = cJSON_GetArraySize(one->values) == 1;
-    cJSON *value = single ? cJSON_Duplicate(one->values->child, true) : cJSON_Duplicate(one->values, true);
+    const cJSON *value = single ? one->values->child : one->values;
     const char *dot = strchr(one->key, '.');
     if (dot) {
         char section[KEY_BYTES];
         snprintf(section, sizeof section, "%.*s", (int)(dot - one->key), one->key);
-        cJSON *object = section_of(root, section);
+        cJSON *object = section_of(w, root, section);
         cJSON_DeleteItemFromObjectCaseSensitive(object, dot + 1);
-        cJSON_AddItemToObject(object, dot + 1, value);
+        dit_json_put_copy(w, object, dot + 1, value);
         return;
     }
-    take_out_synonyms(root, one->key);
-    take_out(root, one->key);
-    cJSON_AddItemToObject(section_of(root, single ? "defaults" : "axes"), one->key, value);
+    take_out_synonyms(w, root, one->key);
+    take_out(w, root, one->key);
+    dit_json_put_copy(w, section_of(w, root, single ? "defaults" : "axes"), one->key, value);
 }
 
-static void tell(cJSON *told, const setting *one)
+static void tell(dit_json_writer *w, cJSON *told, const setting *one)
 {
     bool single = cJSON_GetArraySize(one->values) == 1;
     cJSON_DeleteItemFromObjectCaseSensitive(told, one->key);
-    cJSON_AddItemToObject(told, one->key, cJSON_Duplicate(single ? one->values->child : one->values, true));
+    dit_json_put_copy(w, told, one->key, single ? one->values->child : one->values);
 }
 
-static dit_status apply_one(const char *text, dit_json *workload, cJSON *told)
+static void apply_one(dit_json_writer *w, const char *text, dit_json *workload, cJSON *told)
 {
     setting one;
     dit_status st = read_setting(text, &one);
     if (st == DIT_OK && !is_of_section(one.key)) st = check_setting(&one);
+    dit_json_put_status(w, st);
     if (st == DIT_OK && cJSON_IsObject(workload->root)) {
-        lay_over(workload->root, &one);
-        tell(told, &one);
+        lay_over(w, workload->root, &one);
+        tell(w, told, &one);
     }
     cJSON_Delete(one.values);
-    return st;
 }
 
 dit_status suite_settings_apply(const suite_strings *settings, dit_json *workload, cJSON **told)
 {
-    dit_status st = DIT_OK;
+    dit_json_writer w = {0};
     *told = NULL;
     if (!settings || !settings->count) return DIT_OK;
-    *told = cJSON_CreateObject();
-    if (!*told) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for settings");
-    for (int i = 0; i < settings->count && st == DIT_OK; i++) st = apply_one(settings->items[i], workload, *told);
-    if (st == DIT_OK) return st;
-    cJSON_Delete(*told);
-    *told = NULL;
-    return st;
+    cJSON *object = dit_json_new_object(&w);
+    for (int i = 0; i < settings->count && w.status == DIT_OK; i++) apply_one(&w, settings->items[i], workload, object);
+    return dit_json_finish(&w, object, told);
 }

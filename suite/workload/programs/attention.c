@@ -64,55 +64,53 @@ static void predict_memory(const suite_cell *cell, int64_t bytes[4])
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-static dit_status add_shape(const suite_cell *cell, cJSON *object)
+static void put_shape(dit_json_writer *w, const suite_cell *cell, cJSON *object)
 {
-    DIT_TRY(dit_json_add_int(object, "tokens", cell->layer.tokens));
-    DIT_TRY(dit_json_add_int(object, "heads", cell->layer.heads));
-    DIT_TRY(dit_json_add_int(object, "kv_heads", cell->layer.kv_heads));
-    DIT_TRY(dit_json_add_int(object, "head_dim", cell->layer.head_dim));
-    return dit_json_add_int(object, "batch", cell->layer.batch);
+    dit_json_put_int(w, object, "tokens", cell->layer.tokens);
+    dit_json_put_int(w, object, "heads", cell->layer.heads);
+    dit_json_put_int(w, object, "kv_heads", cell->layer.kv_heads);
+    dit_json_put_int(w, object, "head_dim", cell->layer.head_dim);
+    dit_json_put_int(w, object, "batch", cell->layer.batch);
 }
 
-static dit_status add_document(const suite_workload *workload, const suite_cell *cell, cJSON *document)
+static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
-    cJSON *layer, *run;
     (void)workload;
-    DIT_TRY(suite_member_object(document, "layer", &layer));
-    DIT_TRY(suite_member_object(document, "run", &run));
-    DIT_TRY(add_shape(cell, layer));
-    DIT_TRY(suite_member_bool(layer, "causal", cell->layer.causal));
-    DIT_TRY(dit_json_add_string(layer, "layout", dit_token_layout_name(cell->layer.layout)));
-    DIT_TRY(suite_member_bool(layer, "packed", cell->layer.packed));
-    DIT_TRY(suite_member_bool(layer, "pad_tokens", cell->layer.pad_tokens));
-    DIT_TRY(suite_member_bool(layer, "pad_heads", cell->layer.pad_heads));
-    return suite_member_number(run, cell, SUITE_PARAMETER_SEED);
+    cJSON *layer = dit_json_put_object(w, document, "layer");
+    cJSON *run = dit_json_put_object(w, document, "run");
+    put_shape(w, cell, layer);
+    dit_json_put_bool(w, layer, "causal", cell->layer.causal);
+    dit_json_put_string(w, layer, "layout", dit_token_layout_name(cell->layer.layout));
+    dit_json_put_bool(w, layer, "packed", cell->layer.packed);
+    dit_json_put_bool(w, layer, "pad_tokens", cell->layer.pad_tokens);
+    dit_json_put_bool(w, layer, "pad_heads", cell->layer.pad_heads);
+    suite_member_number(w, run, cell, SUITE_PARAMETER_SEED);
 }
 
 /* How tokens are laid out and sent changes nothing about the result. */
-static dit_status add_identity(const suite_cell *cell, const cJSON *document, cJSON *out)
+static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON *document, cJSON *out)
 {
-    cJSON *layer;
-    DIT_TRY(suite_member_shared(out, document, "run"));
-    DIT_TRY(suite_member_object(out, "layer", &layer));
-    DIT_TRY(add_shape(cell, layer));
-    return suite_member_bool(layer, "causal", cell->layer.causal);
+    suite_member_shared(w, out, document, "run");
+    cJSON *layer = dit_json_put_object(w, out, "layer");
+    put_shape(w, cell, layer);
+    dit_json_put_bool(w, layer, "causal", cell->layer.causal);
 }
 
-static dit_status add_tags(const suite_cell *cell, cJSON *tags)
+static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     const dit_layer *layer = &cell->layer;
     dit_token_cut cut = dit_token_cut_of(&cell->parallel, layer);
     char name[64];
     dit_layer_name(layer, name);
-    DIT_TRY(dit_json_add_string(tags, "model", name));
-    DIT_TRY(dit_json_add_string(tags, "base_model", "layer"));
-    DIT_TRY(add_shape(cell, tags));
-    DIT_TRY(dit_json_add_string(tags, "causal", layer->causal ? "on" : "off"));
-    DIT_TRY(dit_json_add_string(tags, "layout", dit_token_layout_name(layer->layout)));
-    DIT_TRY(dit_json_add_string(tags, "packed", layer->packed ? "on" : "off"));
-    DIT_TRY(dit_json_add_int(tags, "padded_tokens", cut.r * cut.ring_rows));
-    DIT_TRY(suite_member_number(tags, cell, SUITE_PARAMETER_SEED));
-    return suite_cell_add_mesh_tags(cell, tags);
+    dit_json_put_string(w, tags, "model", name);
+    dit_json_put_string(w, tags, "base_model", "layer");
+    put_shape(w, cell, tags);
+    dit_json_put_string(w, tags, "causal", layer->causal ? "on" : "off");
+    dit_json_put_string(w, tags, "layout", dit_token_layout_name(layer->layout));
+    dit_json_put_string(w, tags, "packed", layer->packed ? "on" : "off");
+    dit_json_put_int(w, tags, "padded_tokens", cut.r * cut.ring_rows);
+    suite_member_number(w, tags, cell, SUITE_PARAMETER_SEED);
+    suite_cell_put_mesh_tags(w, cell, tags);
 }
 
 /* "layer:32x128 S4096 causal zigzag packed u2": what has an effect. */
@@ -159,13 +157,13 @@ const suite_program suite_program_attention = {
     .result = "latents",
     .has_waits = true,
     .resolve = resolve,
-    .document = add_document,
-    .ranks = suite_cell_add_mesh,
-    .tags = add_tags,
+    .document = put_document,
+    .ranks = suite_cell_put_mesh,
+    .tags = put_tags,
     .judge = judge,
     .memory = predict_memory,
     .label = write_label,
-    .identity = add_identity,
+    .identity = put_identity,
     .read = read_case,
     .volume = predict_volume,
     .rank_of_kind = rank_of_kind,

@@ -4,7 +4,6 @@
 #include "base/label.h"
 #include "base/patches.h"
 #include "suite/catalogue/method.h"
-#include "suite/workload/members.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,26 +66,28 @@ dit_status suite_cell_check_attention(const suite_cell *cell)
                     cell->mesh, cell->attention);
 }
 
-dit_status suite_cell_add_mesh(const suite_cell *cell, cJSON *document)
+static void put_parallel(dit_json_writer *w, const dit_parallel *parallel, cJSON *document, const char *key)
 {
-    cJSON *part;
-    DIT_TRY(suite_member_object(document, "parallel", &part));
-    DIT_TRY(dit_parallel_to_json(&cell->parallel, part));
-    DIT_TRY(dit_json_add_string(document, "attention", cell->attention));
-    if (!cell->emulates) return DIT_OK;
-    DIT_TRY(suite_member_object(document, "emulates", &part));
-    return dit_parallel_to_json(&cell->emulated, part);
+    cJSON *part = dit_json_put_object(w, document, key);
+    if (part) dit_json_put_status(w, dit_parallel_to_json(parallel, part));
 }
 
-dit_status suite_cell_add_mesh_tags(const suite_cell *cell, cJSON *tags)
+void suite_cell_put_mesh(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
-    DIT_TRY(dit_json_add_string(tags, "method", cell->method));
-    DIT_TRY(dit_json_add_int(tags, "world_size", cell->world_size));
-    DIT_TRY(dit_json_add_string(tags, "mesh", cell->mesh));
+    put_parallel(w, &cell->parallel, document, "parallel");
+    dit_json_put_string(w, document, "attention", cell->attention);
+    if (cell->emulates) put_parallel(w, &cell->emulated, document, "emulates");
+}
+
+void suite_cell_put_mesh_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
+{
+    dit_json_put_string(w, tags, "method", cell->method);
+    dit_json_put_int(w, tags, "world_size", cell->world_size);
+    dit_json_put_string(w, tags, "mesh", cell->mesh);
     for (int axis = DIT_AXIS_COUNT - 1; axis >= 0; axis--)
-        DIT_TRY(dit_json_add_int(tags, dit_axis_key((dit_axis)axis), cell->parallel.degree[axis]));
+        dit_json_put_int(w, tags, dit_axis_key((dit_axis)axis), cell->parallel.degree[axis]);
     if (cell->parallel.rows_degree > 1)
-        DIT_TRY(dit_json_add_int(tags, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree));
-    DIT_TRY(dit_json_add_string(tags, "joint_text", dit_joint_text_name(cell->parallel.joint_text)));
-    return dit_json_add_string(tags, "attention", cell->attention);
+        dit_json_put_int(w, tags, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree);
+    dit_json_put_string(w, tags, "joint_text", dit_joint_text_name(cell->parallel.joint_text));
+    dit_json_put_string(w, tags, "attention", cell->attention);
 }

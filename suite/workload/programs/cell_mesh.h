@@ -2,6 +2,7 @@
 #ifndef DIT_SUITE_WORKLOAD_PROGRAMS_CELL_MESH_H
 #define DIT_SUITE_WORKLOAD_PROGRAMS_CELL_MESH_H
 
+#include "base/json_writer.h"
 #include "suite/workload/matrix.h"
 
 /* Fills parallel, world_size, method, mesh, attention and threads_per_rank of the cell. Errors:
@@ -9,9 +10,9 @@
 dit_status suite_cell_resolve_mesh(suite_cell *cell);
 /* Refuses a cell whose parameter "attention" is not what its degrees amount to. Errors: DIT_ERR_CONSTRAINT_METHOD. */
 dit_status suite_cell_check_attention(const suite_cell *cell);
-/* Adds "parallel" and "attention", and "emulates" of an oracle, to a case document. */
-dit_status suite_cell_add_mesh(const suite_cell *cell, cJSON *document);
-/* Adds the tags of the mesh. */
-dit_status suite_cell_add_mesh_tags(const suite_cell *cell, cJSON *tags);
+/* Puts "parallel" and "attention", and "emulates" of an oracle, into a case document. */
+void suite_cell_put_mesh(dit_json_writer *w, const suite_cell *cell, cJSON *document);
+/* Puts the tags of the mesh. */
+void suite_cell_put_mesh_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags);
 
 #endif

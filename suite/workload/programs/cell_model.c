@@ -33,39 +33,44 @@ dit_status suite_cell_resolve_size(suite_cell *cell)
     return DIT_OK;
 }
 
-dit_status suite_cell_add_run(const suite_cell *cell, cJSON *document, cJSON **run)
+cJSON *suite_cell_put_run(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
-    DIT_TRY(suite_member_object(document, "run", run));
-    DIT_TRY(dit_json_add_int(*run, "height_px", cell->height_px));
-    DIT_TRY(dit_json_add_int(*run, "width_px", cell->width_px));
-    if (cell->model->video) DIT_TRY(dit_json_add_int(*run, "num_frames", cell->num_frames));
-    DIT_TRY(suite_member_number(*run, cell, SUITE_PARAMETER_NUM_IMAGES));
-    return suite_member_number(*run, cell, SUITE_PARAMETER_SEED);
+    cJSON *run = dit_json_put_object(w, document, "run");
+    dit_json_put_int(w, run, "height_px", cell->height_px);
+    dit_json_put_int(w, run, "width_px", cell->width_px);
+    if (cell->model->video) dit_json_put_int(w, run, "num_frames", cell->num_frames);
+    suite_member_number(w, run, cell, SUITE_PARAMETER_NUM_IMAGES);
+    suite_member_number(w, run, cell, SUITE_PARAMETER_SEED);
+    return run;
 }
 
-dit_status suite_cell_add_vae(const suite_cell *cell, cJSON *document)
+void suite_cell_put_weights(dit_json_writer *w, const suite_cell *cell, cJSON *parent)
 {
-    cJSON *vae, *weights;
-    double seed;
-    DIT_TRY(suite_member_object(document, "vae", &vae));
-    DIT_TRY(suite_member_reference(vae, "config", cell->vae->config));
-    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
-    DIT_TRY(suite_member_object(vae, "weights", &weights));
-    DIT_TRY(dit_json_add_string(weights, "kind", "seeded"));
-    DIT_TRY(dit_json_add_number(weights, "seed", seed));
-    return suite_member_bool(vae, "tiling", suite_cell_is_on(cell, SUITE_PARAMETER_TILING));
+    cJSON *weights = dit_json_put_object(w, parent, "weights");
+    double seed = 0;
+    if (weights) dit_json_put_status(w, suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
+    dit_json_put_string(w, weights, "kind", "seeded");
+    dit_json_put_number(w, weights, "seed", seed);
 }
 
-dit_status suite_cell_add_size_tags(const suite_cell *cell, cJSON *tags)
+void suite_cell_put_vae(dit_json_writer *w, const suite_cell *cell, cJSON *document)
+{
+    cJSON *vae = dit_json_put_object(w, document, "vae");
+    dit_json_put_reference(w, vae, "config", cell->vae->config);
+    suite_cell_put_weights(w, cell, vae);
+    dit_json_put_bool(w, vae, "tiling", suite_cell_is_on(cell, SUITE_PARAMETER_TILING));
+}
+
+void suite_cell_put_size_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     char resolution[48];
     snprintf(resolution, sizeof resolution, "%lldx%lld", (long long)cell->width_px, (long long)cell->height_px);
-    DIT_TRY(dit_json_add_string(tags, "resolution", resolution));
-    DIT_TRY(dit_json_add_int(tags, "height_px", cell->height_px));
-    DIT_TRY(dit_json_add_int(tags, "width_px", cell->width_px));
-    DIT_TRY(dit_json_add_int(tags, "num_frames", cell->num_frames));
-    DIT_TRY(suite_member_number(tags, cell, SUITE_PARAMETER_NUM_IMAGES));
-    return suite_member_number(tags, cell, SUITE_PARAMETER_SEED);
+    dit_json_put_string(w, tags, "resolution", resolution);
+    dit_json_put_int(w, tags, "height_px", cell->height_px);
+    dit_json_put_int(w, tags, "width_px", cell->width_px);
+    dit_json_put_int(w, tags, "num_frames", cell->num_frames);
+    suite_member_number(w, tags, cell, SUITE_PARAMETER_NUM_IMAGES);
+    suite_member_number(w, tags, cell, SUITE_PARAMETER_SEED);
 }
 
 void suite_cell_write_subject(const suite_cell *cell, const char *name, char *out, size_t size)

@@ -127,81 +127,74 @@ static const dit_parallel *settings_of(const suite_cell *cell)
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-static dit_status add_model(cJSON *document, const suite_cell *cell)
+static void put_model(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
-    cJSON *model, *part;
-    double seed;
-    DIT_TRY(suite_member_object(document, "model", &model));
-    DIT_TRY(dit_json_add_string(model, "name", cell->model->name));
-    DIT_TRY(suite_member_reference(model, "config", cell->model->config));
-    DIT_TRY(suite_member_object(model, "latent", &part));
-    DIT_TRY(suite_member_shared(part, cell->model->latent, "channels"));
-    DIT_TRY(suite_member_shared(part, cell->model->latent, "vae_spatial"));
-    DIT_TRY(suite_member_shared(part, cell->model->latent, "vae_temporal"));
-    DIT_TRY(suite_member_shared(part, cell->model->latent, "patch"));
-    DIT_TRY(suite_member_shared(part, cell->model->latent, "attention_per_frame"));
-    if (cell->model->parameters) DIT_TRY(dit_json_add_int(model, "parameters", cell->model->parameters));
-    DIT_TRY(suite_member_object(model, "text", &part));
-    DIT_TRY(dit_json_add_int(part, "tokens", cell->text_tokens));
-    DIT_TRY(suite_member_shared(part, cell->model->text, "dim"));
-    DIT_TRY(suite_member_shared(part, cell->model->text, "pooled_dim"));
-    DIT_TRY(suite_member_shared(part, cell->model->text, "injection"));
-    DIT_TRY(dit_json_add_string(model, "guidance", cell->model->guidance));
-    DIT_TRY(suite_cell_number(cell, SUITE_PARAMETER_WEIGHTS_SEED, &seed));
-    DIT_TRY(suite_member_object(model, "weights", &part));
-    DIT_TRY(dit_json_add_string(part, "kind", "seeded"));
-    return dit_json_add_number(part, "seed", seed);
+    cJSON *model = dit_json_put_object(w, document, "model");
+    dit_json_put_string(w, model, "name", cell->model->name);
+    dit_json_put_reference(w, model, "config", cell->model->config);
+    cJSON *latent = dit_json_put_object(w, model, "latent");
+    suite_member_shared(w, latent, cell->model->latent, "channels");
+    suite_member_shared(w, latent, cell->model->latent, "vae_spatial");
+    suite_member_shared(w, latent, cell->model->latent, "vae_temporal");
+    suite_member_shared(w, latent, cell->model->latent, "patch");
+    suite_member_shared(w, latent, cell->model->latent, "attention_per_frame");
+    if (cell->model->parameters) dit_json_put_int(w, model, "parameters", cell->model->parameters);
+    cJSON *text = dit_json_put_object(w, model, "text");
+    dit_json_put_int(w, text, "tokens", cell->text_tokens);
+    suite_member_shared(w, text, cell->model->text, "dim");
+    suite_member_shared(w, text, cell->model->text, "pooled_dim");
+    suite_member_shared(w, text, cell->model->text, "injection");
+    dit_json_put_string(w, model, "guidance", cell->model->guidance);
+    suite_cell_put_weights(w, cell, model);
 }
 
-static dit_status add_scheduler(cJSON *document, const suite_workload *workload, const suite_cell *cell)
+static void put_scheduler(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
     const cJSON *override = cell->values[SUITE_PARAMETER_SCHEDULER];
-    cJSON *laid;
-    if (!override) return suite_member_reference(document, "scheduler", cell->model->scheduler);
-    DIT_TRY(suite_model_scheduler(cell->model, &workload->source, "", override, &laid));
-    cJSON_AddItemToObject(document, "scheduler", laid);
-    return DIT_OK;
+    cJSON *laid = NULL;
+    if (!override) dit_json_put_reference(w, document, "scheduler", cell->model->scheduler);
+    if (!override || w->status != DIT_OK) return;
+    dit_json_put_status(w, suite_model_scheduler(cell->model, &workload->source, "", override, &laid));
+    dit_json_put_item(w, document, "scheduler", laid);
 }
 
 /* What a pipeline does around its denoising, as far as the model's file names it. */
-static dit_status add_pipeline(cJSON *document, const suite_workload *workload, const suite_cell *cell)
+static void put_pipeline(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
-    const cJSON *encoders = cell->model->text_encoders;
-    if (strcmp(workload->matrix->scope, "denoise") == 0) return DIT_OK;
-    if (encoders) DIT_TRY(suite_member_reference(document, "text_encoders", encoders));
-    return cell->vae ? suite_cell_add_vae(cell, document) : DIT_OK;
+    if (strcmp(workload->matrix->scope, "denoise") == 0) return;
+    dit_json_put_reference(w, document, "text_encoders", cell->model->text_encoders);
+    if (cell->vae) suite_cell_put_vae(w, cell, document);
 }
 
-static dit_status add_document(const suite_workload *workload, const suite_cell *cell, cJSON *document)
+static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
-    cJSON *run;
-    DIT_TRY(add_model(document, cell));
-    DIT_TRY(add_scheduler(document, workload, cell));
-    DIT_TRY(add_pipeline(document, workload, cell));
-    DIT_TRY(suite_cell_add_run(cell, document, &run));
-    DIT_TRY(suite_member_number(run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS));
-    return suite_member_number(run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
+    put_model(w, cell, document);
+    put_scheduler(w, workload, cell, document);
+    put_pipeline(w, workload, cell, document);
+    cJSON *run = suite_cell_put_run(w, cell, document);
+    suite_member_number(w, run, cell, SUITE_PARAMETER_NUM_INFERENCE_STEPS);
+    suite_member_number(w, run, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
 }
 
-static dit_status add_identity(const suite_cell *cell, const cJSON *document, cJSON *out)
+static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON *document, cJSON *out)
 {
     (void)cell;
-    DIT_TRY(suite_member_shared(out, document, "model"));
-    DIT_TRY(suite_member_shared(out, document, "scheduler"));
-    return suite_member_shared(out, document, "run");
+    suite_member_shared(w, out, document, "model");
+    suite_member_shared(w, out, document, "scheduler");
+    suite_member_shared(w, out, document, "run");
 }
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
-static dit_status add_model_tags(const suite_cell *cell, cJSON *tags)
+static void put_model_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
-    DIT_TRY(dit_json_add_string(tags, "model", cell->model->variant));
-    DIT_TRY(dit_json_add_string(tags, "base_model", cell->model->name));
-    DIT_TRY(dit_json_add_int(tags, "steps", cell->facts.steps));
-    DIT_TRY(dit_json_add_int(tags, "num_layers", cell->facts.layers));
-    DIT_TRY(dit_json_add_int(tags, "image_tokens", cell->facts.image_tokens));
-    DIT_TRY(dit_json_add_int(tags, "text_tokens", cell->facts.text_tokens));
-    return suite_member_number(tags, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
+    dit_json_put_string(w, tags, "model", cell->model->variant);
+    dit_json_put_string(w, tags, "base_model", cell->model->name);
+    dit_json_put_int(w, tags, "steps", cell->facts.steps);
+    dit_json_put_int(w, tags, "num_layers", cell->facts.layers);
+    dit_json_put_int(w, tags, "image_tokens", cell->facts.image_tokens);
+    dit_json_put_int(w, tags, "text_tokens", cell->facts.text_tokens);
+    suite_member_number(w, tags, cell, SUITE_PARAMETER_GUIDANCE_SCALE);
 }
 
 /* "7,7,6"; "even" without a list. */
@@ -213,27 +206,26 @@ static void write_stages(const dit_parallel *parallel, char *out, size_t size)
 }
 
 /* Every case has them, so that any filter can name them: 0, 1, "even" and "none" where they mean nothing. */
-static dit_status add_displaced_tags(const suite_cell *cell, cJSON *tags)
+static void put_displaced_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     const dit_parallel *parallel = settings_of(cell);
     char stages[6 * DIT_MAX_STAGES];
     bool patches = parallel->degree[DIT_AXIS_PATCH] > 1;
     write_stages(parallel, stages, sizeof stages);
-    DIT_TRY(dit_json_add_int(tags, "warmup_steps", parallel->warmup_steps));
-    DIT_TRY(dit_json_add_int(tags, "num_pipeline_patch", dit_parallel_bands(parallel, &cell->facts)));
-    DIT_TRY(dit_json_add_string(tags, "attn_layer_num_for_pp", stages));
-    DIT_TRY(
-        dit_json_add_string(tags, "patch_method", patches ? dit_patch_method_name(parallel->patch_method) : "none"));
-    DIT_TRY(dit_json_add_number(tags, "patch_fraction", parallel->patch_fraction));
-    return dit_json_add_int(tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
+    dit_json_put_int(w, tags, "warmup_steps", parallel->warmup_steps);
+    dit_json_put_int(w, tags, "num_pipeline_patch", dit_parallel_bands(parallel, &cell->facts));
+    dit_json_put_string(w, tags, "attn_layer_num_for_pp", stages);
+    dit_json_put_string(w, tags, "patch_method", patches ? dit_patch_method_name(parallel->patch_method) : "none");
+    dit_json_put_number(w, tags, "patch_fraction", parallel->patch_fraction);
+    dit_json_put_int(w, tags, "stale_steps", dit_parallel_stale_steps(parallel, &cell->facts));
 }
 
-static dit_status add_tags(const suite_cell *cell, cJSON *tags)
+static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
-    DIT_TRY(add_model_tags(cell, tags));
-    DIT_TRY(suite_cell_add_size_tags(cell, tags));
-    DIT_TRY(suite_cell_add_mesh_tags(cell, tags));
-    return add_displaced_tags(cell, tags);
+    put_model_tags(w, cell, tags);
+    suite_cell_put_size_tags(w, cell, tags);
+    suite_cell_put_mesh_tags(w, cell, tags);
+    put_displaced_tags(w, cell, tags);
 }
 
 /* ---- label ------------------------------------------------------------------------------------------------------- */
@@ -324,15 +316,15 @@ const suite_program suite_program_denoise = {
     .result = "latents",
     .has_half_devices = true,
     .resolve = resolve,
-    .document = add_document,
+    .document = put_document,
     .settle = settle,
-    .ranks = suite_cell_add_mesh,
-    .tags = add_tags,
+    .ranks = suite_cell_put_mesh,
+    .tags = put_tags,
     .judge = judge,
     .memory = predict_memory,
     .oracle = make_oracle,
     .label = write_label,
-    .identity = add_identity,
+    .identity = put_identity,
     .read = read_case,
     .volume = predict_volume,
     .rank_of_kind = rank_of_kind,

@@ -6,6 +6,7 @@
 #ifndef DIT_SUITE_WORKLOAD_PROGRAMS_PROGRAM_H
 #define DIT_SUITE_WORKLOAD_PROGRAMS_PROGRAM_H
 
+#include "base/json_writer.h"
 #include "base/volume.h"
 #include "suite/catalogue/program_list.h"
 #include "suite/workload/matrix.h"
@@ -25,14 +26,14 @@ typedef struct suite_program {
 
     /* Fills the cell's mesh, and sizes or layer, from its values. Its data files and platform are known. */
     dit_status (*resolve)(suite_cell *cell);
-    /* Adds what is computed to a case document. */
-    dit_status (*document)(const suite_workload *workload, const suite_cell *cell, cJSON *document);
+    /* Puts what is computed into a case document. */
+    void (*document)(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document);
     /* Fills what has to be read back from the document. NULL: nothing. */
     dit_status (*settle)(suite_cell *cell, const cJSON *document);
-    /* Adds the ranks that share the work to a case document. */
-    dit_status (*ranks)(const suite_cell *cell, cJSON *document);
-    /* Adds every tag between "program" and "platform". */
-    dit_status (*tags)(const suite_cell *cell, cJSON *tags);
+    /* Puts the ranks that share the work into a case document. */
+    void (*ranks)(dit_json_writer *w, const suite_cell *cell, cJSON *document);
+    /* Puts every tag between "program" and "platform". */
+    void (*tags)(dit_json_writer *w, const suite_cell *cell, cJSON *tags);
     /* Refuses a mesh that the program cannot run. */
     dit_status (*judge)(const suite_cell *cell, const cJSON *document);
     /* Estimates the peak bytes of a rank by memory class, in fp32 where it is simulated. NULL: there is no estimate. */
@@ -41,8 +42,8 @@ typedef struct suite_program {
     bool (*oracle)(const suite_cell *cell, suite_cell *out);
     /* Writes what is run, on which mesh: "pixart-alpha-xl-2 256x256 u2". */
     void (*label)(const suite_cell *cell, char *out, size_t size);
-    /* Adds the members of a case that decide its result. */
-    dit_status (*identity)(const suite_cell *cell, const cJSON *document, cJSON *out);
+    /* Puts the members of a case that decide its result. */
+    void (*identity)(dit_json_writer *w, const suite_cell *cell, const cJSON *document, cJSON *out);
     /* Whether the result of one rank is an approximation, which nothing is compared with. NULL: never. */
     bool (*approximates)(const suite_cell *cell);
 

@@ -34,33 +34,31 @@ static void write_name(const suite_cell *cell, char out[NAME])
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-static dit_status add_document(const suite_workload *workload, const suite_cell *cell, cJSON *document)
+static void put_document(dit_json_writer *w, const suite_workload *workload, const suite_cell *cell, cJSON *document)
 {
-    cJSON *run;
     (void)workload;
-    DIT_TRY(suite_cell_add_vae(cell, document));
-    return suite_cell_add_run(cell, document, &run);
+    suite_cell_put_vae(w, cell, document);
+    suite_cell_put_run(w, cell, document);
 }
 
 /* One rank needs no word. */
-static dit_status add_ranks(const suite_cell *cell, cJSON *document)
+static void put_ranks(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
-    cJSON *parallel;
-    if (cell->parallel.rows_degree <= 1) return DIT_OK;
-    DIT_TRY(suite_member_object(document, "parallel", &parallel));
-    return dit_json_add_int(parallel, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree);
+    if (cell->parallel.rows_degree <= 1) return;
+    cJSON *parallel = dit_json_put_object(w, document, "parallel");
+    dit_json_put_int(w, parallel, dit_axis_key(DIT_AXIS_WORLD), cell->parallel.rows_degree);
 }
 
-static dit_status add_tags(const suite_cell *cell, cJSON *tags)
+static void put_tags(dit_json_writer *w, const suite_cell *cell, cJSON *tags)
 {
     char name[NAME];
     write_name(cell, name);
-    DIT_TRY(dit_json_add_string(tags, "model", name));
-    DIT_TRY(dit_json_add_string(tags, "base_model", cell->vae->name));
-    if (cell->parallel.rows_degree <= 1) DIT_TRY(dit_json_add_int(tags, dit_axis_key(DIT_AXIS_WORLD), 1));
-    DIT_TRY(dit_json_add_string(tags, "tiling", is_tiled(cell) ? "on" : "off"));
-    DIT_TRY(suite_cell_add_size_tags(cell, tags));
-    return suite_cell_add_mesh_tags(cell, tags);
+    dit_json_put_string(w, tags, "model", name);
+    dit_json_put_string(w, tags, "base_model", cell->vae->name);
+    if (cell->parallel.rows_degree <= 1) dit_json_put_int(w, tags, dit_axis_key(DIT_AXIS_WORLD), 1);
+    dit_json_put_string(w, tags, "tiling", is_tiled(cell) ? "on" : "off");
+    suite_cell_put_size_tags(w, cell, tags);
+    suite_cell_put_mesh_tags(w, cell, tags);
 }
 
 static void write_label(const suite_cell *cell, char *out, size_t size)
@@ -71,11 +69,11 @@ static void write_label(const suite_cell *cell, char *out, size_t size)
     snprintf(out, size, "%s %s", subject, cell->mesh);
 }
 
-static dit_status add_identity(const suite_cell *cell, const cJSON *document, cJSON *out)
+static void put_identity(dit_json_writer *w, const suite_cell *cell, const cJSON *document, cJSON *out)
 {
     (void)cell;
-    DIT_TRY(suite_member_shared(out, document, "vae"));
-    return suite_member_shared(out, document, "run");
+    suite_member_shared(w, out, document, "vae");
+    suite_member_shared(w, out, document, "run");
 }
 
 static dit_status judge(const suite_cell *cell, const cJSON *document)
@@ -119,12 +117,12 @@ const suite_program suite_program_vae_decode = {
     .result = "images",
     .needs_vae = true,
     .resolve = resolve,
-    .document = add_document,
-    .ranks = add_ranks,
-    .tags = add_tags,
+    .document = put_document,
+    .ranks = put_ranks,
+    .tags = put_tags,
     .judge = judge,
     .label = write_label,
-    .identity = add_identity,
+    .identity = put_identity,
     .approximates = is_tiled,
     .read = read_case,
     .volume = predict_volume,
