@@ -15,3 +15,9 @@ $(BUILD)/tests/suite_%: $(BUILD)/suite/tests/%.o $(BUILD)/suite/suite.a $(BUILD)
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(WITH_LOADABLE) -lcmocka $(SUITE_LIBS) -o $@
 TESTS += $(SUITE_TESTS) $(BUILD)/tests/suite_one_document $(BUILD)/tests/suite_synthetic_sessions
+
+# An engine that makes its times up: for tests of the harness only, never installed.
+$(BUILD)/tests/ditbench-engine-fake: $(BUILD)/suite/tests/fake_engine.o $(BUILD)/base/base.a
+	@mkdir -p $(dir $@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(BASE_LIBS) -o $@
+TESTS += $(BUILD)/tests/ditbench-engine-fake

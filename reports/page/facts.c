@@ -44,6 +44,7 @@ static void add_evidence(dit_json_writer *w, const report_page *page, cJSON *out
     dit_buffer platforms = {0}, profiles = {0};
     bool simulated = html_has_simulated(page), measured = html_has_measured(page);
     const char *evidence = !simulated ? "measured" : measured ? "measured and simulated" : "simulated";
+    if (html_has_fake(page)) evidence = DIT_EVIDENCE_FAKE;
     dit_json_put_string(w, out, "evidence", page->table->case_count ? evidence : "");
     dit_json_put_bool(w, out, "projection", html_has_projection(page));
     html_list_values(page, "platform", &platforms);

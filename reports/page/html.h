@@ -61,6 +61,7 @@ bool html_has_projection(const report_page *page);
 void html_take_agreement(const report_page *page, report_agreement *out);
 bool html_has_simulated(const report_page *page);
 bool html_has_measured(const report_page *page);
+bool html_has_fake(const report_page *page);
 
 /* Append what stands under the heading of a section. The page leaves out a section whose count is 0. */
 void html_put_figures(const report_page *page, dit_buffer *out);

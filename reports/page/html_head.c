@@ -37,6 +37,13 @@ bool html_has_simulated(const report_page *page)
     return false;
 }
 
+bool html_has_fake(const report_page *page)
+{
+    bool any = false;
+    for (int i = 0; i < page->table->case_count; i++) any = any || report_case_is_fake(&page->table->cases[i]);
+    return any;
+}
+
 bool html_has_measured(const report_page *page)
 {
     bool any = page->table->case_count == 0;
@@ -290,6 +297,7 @@ static const char *state_of(const report_table *table)
 static const char *evidence_of(const report_page *page)
 {
     if (page->table->case_count == 0) return "none: no case ran";
+    if (html_has_fake(page)) return "made up by the fake engine: no result";
     if (!html_has_simulated(page)) return "measured";
     return html_has_measured(page) ? "measured and simulated; each row and label says which" : "simulated";
 }

@@ -143,6 +143,11 @@ bool report_case_is_simulated(const report_case *kase)
     return strcmp(kase->evidence, "simulated") == 0;
 }
 
+bool report_case_is_fake(const report_case *kase)
+{
+    return strcmp(kase->evidence, DIT_EVIDENCE_FAKE) == 0;
+}
+
 bool report_case_is_published(const report_case *kase)
 {
     return strcmp(kase->evidence, "published") == 0;

@@ -2,7 +2,7 @@
  *
  * Evidence is measured, simulated or published, and never what a tag or a label says: a case on backend cost is
  * simulated, any other is measured, and a record that says otherwise is refused; published numbers are lines of their
- * own kind.
+ * own kind. Records that say "fake" are refused, too, but where DITBENCH_HARNESS_TEST is 1.
  */
 #ifndef DIT_REPORTS_RECORDS_RECORDS_H
 #define DIT_REPORTS_RECORDS_RECORDS_H
@@ -44,7 +44,7 @@ typedef struct {
 typedef enum { REPORT_ON_UNKNOWN, REPORT_ON_CORES, REPORT_ON_GPUS } report_place;
 
 typedef struct {
-    char *case_id, *label, *evidence; /* evidence: "measured", "simulated"; "published" of a published point */
+    char *case_id, *label, *evidence; /* evidence: "measured", "simulated"; "published" of a published point; "fake" */
     cJSON *tags;
     report_place place;
     int64_t world_size;
@@ -117,6 +117,8 @@ dit_status report_tags_check(const dit_json *doc, const cJSON *tags, const char 
 
 bool report_case_is_simulated(const report_case *kase);
 bool report_case_is_published(const report_case *kase);
+/* True if the fake engine made the numbers up; such a case is in a table only where the harness itself is tested. */
+bool report_case_is_fake(const report_case *kase);
 /* True if any case of the table is a projection. */
 bool report_table_has_projection(const report_table *table);
 /* True if the case is an oracle, with which an approximate method is compared, and which is no method itself. Tables

@@ -96,7 +96,8 @@ static void result_text(const suite_outcome *outcome, bool simulated, char out[R
     if (outcome->status == DIT_OUTCOME_OOM) snprintf(out, RESULT_TEXT, "out of memory:");
     if (latency_ns < 0) return;
     report_format(REPORT_UNIT_SECONDS, latency_ns * 1e-9, latency);
-    snprintf(out, RESULT_TEXT, "%s%s", latency, simulated ? " simulated" : "");
+    bool fake = strcmp(dit_json_text_or(outcome->record, "evidence", ""), DIT_EVIDENCE_FAKE) == 0;
+    snprintf(out, RESULT_TEXT, "%s%s", latency, simulated ? " simulated" : fake ? " made up" : "");
 }
 
 /* "busy: ...; outlier: ...", for the line of the case; "" when nothing is doubtful. */

@@ -216,12 +216,19 @@ static void join_tags(const cJSON *session, char *out, size_t size)
     }
 }
 
+static bool is_fake(const suite_history_result *result)
+{
+    const cJSON *record = dit_json_member(result->document, "record");
+    return strcmp(dit_json_text_or(record, "evidence", ""), DIT_EVIDENCE_FAKE) == 0;
+}
+
 static const char *evidence_of(const suite_history *history)
 {
     bool measured = false, simulated = false;
     for (int i = 0; i < history->result_count; i++) {
         bool virtual = suite_case_simulated(dit_json_member(history->results[i].document, "case"));
         if (history->results[i].status == DIT_OUTCOME_SKIPPED) continue;
+        if (is_fake(&history->results[i])) return DIT_EVIDENCE_FAKE;
         measured |= !virtual;
         simulated |= virtual;
     }

@@ -231,9 +231,8 @@ void suite_results_print_settings(const suite_results *results, FILE *out)
         if (!is_shared(results, told[i], value) || strcmp(value, "none") == 0) continue;
         fprintf(out, "%s%s %s", count++ ? ", " : "every case: ", told[i], value);
     }
-    if (count)
-        fprintf(out, "%s\n",
-                is_shared(results, "evidence", value) ? value[0] == 's' ? ", simulated" : ", measured" : "");
+    bool shared = is_shared(results, "evidence", value);
+    if (count) fprintf(out, "%s%s\n", shared ? ", " : "", shared ? value : "");
 }
 
 void suite_results_print_failures(const suite_results *results, FILE *out, int most)

@@ -8,6 +8,7 @@ build=${DITBENCH_BUILD:-$source_dir/build}
 . "$source_dir/ci/tap.sh"
 ditbench=$build/bin/ditbench
 fault_engine=$build/tests/ditbench-engine-fault
+fake_engine=$build/tests/ditbench-engine-fake # DITBENCH_FAKE says how it behaves (suite/tests/fake_engine.c)
 work=$(mktemp -d "${TMPDIR:-/tmp}/ditbench-test-XXXXXX")
 export DITBENCH_RESULTS=$work/results DITBENCH_WORKLOADS=$source_dir/workloads
 # Open MPI leaks at its end; only leaks of the harness, which write into the test's own output, count (see ok).

@@ -3,6 +3,7 @@
 #include "suite/console/cli.h"
 #include "suite/console/table.h"
 #include "suite/console/terminal.h"
+#include "suite/selftest/overhead.h"
 #include "suite/selftest/selftest.h"
 #include "suite/verbs/verbs.h"
 
@@ -12,7 +13,9 @@ static const char purpose[] =
     "Tries the rules that say slower, faster, same or undecided on made-up times whose truth is known, and prints how\n"
     "often they raise a false alarm and how often they find a change. The functions are those that judge real times; "
     "the\n"
-    "noise is log-normal. A seed repeats the answer to the last digit.\n"
+    "noise is log-normal. A seed repeats the answer to the last digit. --overhead measures what the harness itself "
+    "costs,\n"
+    "with an engine that computes nothing.\n"
     "Exit: 0 every target is met; 1 one is missed by more than chance explains.";
 static const char examples[] = "ditbench selftest\n"
                                "ditbench selftest --trials 10000 --seed 7 --json\n"
@@ -27,6 +30,9 @@ typedef struct {
     suite_selftest_params params;
     suite_selftest_row rows[SUITE_SELFTEST_MOST_ROWS];
     int count, missed;
+    const char *engine;
+    bool measures; /* the overhead */
+    suite_overhead overhead;
 } selftest_call;
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------- */
@@ -87,6 +93,18 @@ static dit_status add_row(suite_table *table, const suite_selftest_row *row)
     return DIT_OK;
 }
 
+static void print_overhead(const suite_overhead *overhead)
+{
+    const double ms = 1e3;
+    printf("the harness takes %.2f ms of processor time while a case runs for 1 s (%d cases): %.3f %%, target <= %g "
+           "%%: %s\n"
+           "between two cases %.1f ms pass (journal, folders); starting and ending an empty engine takes %.1f ms (%d "
+           "cases)\n",
+           overhead->taken_s * ms, overhead->long_cases, 100 * overhead->taken_s, 100 * SUITE_OVERHEAD_MOST,
+           overhead->missed ? "missed" : "ok", overhead->between_s * ms, overhead->launch_s * ms,
+           overhead->empty_cases);
+}
+
 static dit_status print_text(const selftest_call *call)
 {
     static const suite_column columns[] = {
@@ -105,8 +123,21 @@ static dit_status print_text(const selftest_call *call)
            "slower by %g %%; drift %g %%\n",
            call->params.trials, (long long)call->seed, 100 * noise->between, 100 * noise->within, noise->iterations,
            100 * noise->outliers, 100 * noise->outlier_size, 100 * noise->drift);
+    if (call->measures) print_overhead(&call->overhead);
     if (call->missed) printf("%d target%s missed\n", call->missed, call->missed == 1 ? " is" : "s are");
     return DIT_OK;
+}
+
+static void add_overhead(dit_json_writer *w, cJSON *root, const suite_overhead *overhead)
+{
+    cJSON *object = dit_json_put_object(w, root, "overhead");
+    dit_json_put_int(w, object, "long_cases", overhead->long_cases);
+    dit_json_put_int(w, object, "empty_cases", overhead->empty_cases);
+    dit_json_put_number(w, object, "taken_s", overhead->taken_s);
+    dit_json_put_number(w, object, "at_most", SUITE_OVERHEAD_MOST);
+    dit_json_put_bool(w, object, "missed", overhead->missed);
+    dit_json_put_number(w, object, "between_s", overhead->between_s);
+    dit_json_put_number(w, object, "launch_s", overhead->launch_s);
 }
 
 static void add_noise(dit_json_writer *w, cJSON *root, const suite_noise *noise)
@@ -155,6 +186,7 @@ static dit_status print_json(const selftest_call *call)
     add_noise(&w, root, &call->params.noise);
     cJSON *rows = dit_json_put_array(&w, root, "rows");
     for (int i = 0; i < call->count; i++) add_json_row(&w, rows, &call->rows[i]);
+    if (call->measures) add_overhead(&w, root, &call->overhead);
     dit_json_put_int(&w, root, "missed", call->missed);
     dit_json_put_int(&w, root, "exit_code", call->missed ? DIT_EXIT_GATE : DIT_EXIT_OK);
     DIT_TRY(dit_json_finish(&w, root, &document));
@@ -166,6 +198,8 @@ static dit_status print_json(const selftest_call *call)
 static dit_status run(selftest_call *call)
 {
     DIT_TRY(read_params(call));
+    if (call->measures) DIT_TRY(suite_overhead_measure(call->engine, &call->overhead));
+    call->missed = call->overhead.missed;
     DIT_TRY(suite_selftest_run(&call->params, call->rows, &call->count));
     for (int i = 0; i < call->count; i++) call->missed += call->rows[i].missed;
     return call->cli.json ? print_json(call) : print_text(call);
@@ -192,6 +226,10 @@ int suite_verb_selftest(int argc, char **argv)
         {"outliers", 0, SUITE_OPTION_NUMBER, "PERCENT", "processes that are disturbed (5)", &call.outliers, 0, 0},
         {"outlier-size", 0, SUITE_OPTION_NUMBER, "PERCENT", "by how much on average (5)", &call.outlier_size, 0, 0},
         {"drift", 0, SUITE_OPTION_NUMBER, "PERCENT", "of the machine, where a row has one (3)", &call.drift, 0, 0},
+        {"overhead", 0, SUITE_OPTION_FLAG, NULL, "measure what the harness itself costs, too (ten seconds)",
+         &call.measures, 0, 0},
+        {"engine", 0, SUITE_OPTION_STRING, "PATH", "the fake engine (build/tests/ditbench-engine-fake)", &call.engine,
+         0, 0},
         {0},
     };
     const suite_cli_spec spec = {"selftest", NULL, purpose, examples, options, 0, 0};

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# The fake engine tests the harness: it behaves as it is told, the journal keeps what it says, and nothing takes that for
+# a result.
+# shellcheck disable=SC2016,SC2317 # functions run through ok()
+# shellcheck source=suite/tests/harness.sh
+. "$(dirname "$0")/harness.sh"
+write_workload "$work/tiny.json" 7
+session=$work/s
+
+# fake JSON SESSION [OPTION]...: the workload with an engine that behaves so.
+fake() {
+    local behaviour=$1 output=$2
+    shift 2
+    DITBENCH_FAKE=$behaviour "$ditbench" run "$work/tiny.json" -q --engine "$fake_engine" --output "$output" "$@"
+}
+samples() { # session: all samples of its journal, one a line
+    grep -o '"latency_ns":\[[0-9,]*\]' "$1/journal.jsonl" | tr -dc '0-9,\n' | tr ',' '\n'
+}
+
+# ---- no result of anybody's ------------------------------------------------------------------------------------------
+ok "a run keeps what it made up" exits 0 fake '{"mean_s": 0.25}' "$session"
+ok "the journal says so" grep -q '"evidence":"fake"' "$session/journal.jsonl"
+ok "the session is sound" exits 0 "$ditbench" verify "$session"
+refused() { # WORD...: exit 6, and the message says why
+    exits 6 "$ditbench" "$@" >"$work/out" 2>&1 && grep -q 'the fake engine made these numbers up' "$work/out" || { cat "$work/out"; return 1; }
+}
+ok "report draws none of it" refused report "$session" --output "$work/page"
+ok "no page is there" test ! -e "$work/page/report.html"
+ok "show prints none of it" refused show "$session"
+ok "compare judges none of it" refused compare "$session" "$session"
+gates() {
+    printf '{"mean_s":1}' >"$work/fake.json"
+    DITBENCH_FAKE=$work/fake.json refused gate "$work/tiny.json" --baseline "$work/base.json" --engine "$fake_engine" \
+        --update --reason test
+}
+ok "gate writes no baseline of it" gates
+ok "no baseline is there" test ! -e "$work/base.json"
+two_builds() { # OLD NEW OPTION...: ab of two engines that are told how to behave
+    local side
+    for side in old new; do
+        printf '#!/bin/sh\nDITBENCH_FAKE='\''%s'\'' exec %s "$@"\n' "$1" "$fake_engine" >"$work/$side.sh"
+        chmod +x "$work/$side.sh"
+        shift
+    done
+    "$ditbench" ab "$work/tiny.json" --old "$work/old.sh" --new "$work/new.sh" -q --output "$work/ab" "$@"
+}
+ab_refuses() {
+    rm -rf "$work/ab"
+    exits 6 two_builds '{}' '{}' >"$work/out" 2>&1 && grep -q 'the fake engine made these numbers up' "$work/out"
+}
+ok "ab judges none of it" ab_refuses
+never_installed() { ! grep -rq 'engine-fake' "$source_dir/Makefile" && [ ! -e "$build/bin/ditbench-engine-fake" ]; }
+ok "it is not among the programs that are installed" never_installed
+
+# ---- where the harness is tested --------------------------------------------------------------------------------------
+export DITBENCH_HARNESS_TEST=1
+ok "show says that it is fake" sh -c "'$ditbench' show '$session' | grep -q ', fake'"
+page() {
+    exits 0 "$ditbench" report "$session" --output "$work/page" >/dev/null &&
+        grep -q 'made up by the fake engine: no result' "$work/page/report.html"
+}
+if command -v gnuplot >/dev/null; then ok "a page says that it is no result" page; fi
+
+verdict() { # EXIT WORD OLD NEW
+    rm -rf "$work/ab"
+    exits "$1" two_builds "$3" "$4" --filter 'world_size == 1' >"$work/out" 2>&1 && grep -q "$2" "$work/out" || { cat "$work/out"; return 1; }
+}
+ok "ab finds what is 8 % slower" verdict 1 slower '{"mean_s": 1}' '{"mean_s": 1.08}'
+ok "ab finds what is 8 % faster" verdict 0 faster '{"mean_s": 1.08}' '{"mean_s": 1}'
+ok "ab finds that nothing changed" verdict 0 same '{"mean_s": 1, "between": 0.002}' '{"mean_s": 1, "between": 0.002}'
+
+# ---- behaviour --------------------------------------------------------------------------------------------------------
+repeats() {
+    samples "$session" | sort >"$work/first"
+    rm -rf "$session"
+    fake '{"mean_s": 0.25}' "$session" && samples "$session" | sort | cmp - "$work/first"
+}
+ok "one folder and one seed make one set of times" repeats
+near() { # FILE of numbers, LEAST, MOST of the mean
+    awk -v low="$2" -v high="$3" '{ s += $1 } END { m = s / NR; if (m < low || m > high) { print "mean " m; exit 1 } }' "$1"
+}
+ok "times scatter around the mean" near "$work/first" 245e6 255e6
+slow_starts() {
+    rm -rf "$session"
+    fake '{"mean_s": 1, "slow_starts": 2, "slow_start": 1, "within": 0, "between": 0}' "$session" &&
+        grep -o '"latency_ns":\[[0-9,]*\]' "$session/journal.jsonl" | sort -u >"$work/out"
+    [ "$(cat "$work/out")" = '"latency_ns":[2000000000,1000000000]' ] || { cat "$work/out"; return 1; }
+}
+ok "two slow starts: one is the warm-up, one is not" slow_starts
+drift() {
+    rm -rf "$session"
+    fake '{"mean_s": 1, "drift": 0.1, "within": 0, "between": 0}' "$session" --filter 'world_size == 1' || return 1
+    [ "$(samples "$session" | sort -n | uniq | wc -l)" -eq 7 ] && [ "$(samples "$session" | sort -n | tail -1)" -eq 1600000000 ]
+}
+ok "drift makes each process slower than the one before" drift
+unknown() {
+    rm -rf "$session"
+    exits 3 fake '{"maen_s": 1}' "$session" && grep -q 'mean_s' "$session/journal.jsonl"
+}
+ok "a word that it does not know is an error that names the nearest" unknown
+
+ok "overhead is measured" sh -c "'$ditbench' selftest --trials 5 --overhead --json | grep -q '\"taken_s\"'"
+ok "overhead without the fake engine says what is missing" exits 4 "$ditbench" selftest --trials 5 --overhead --engine "$work/none"
+finish
