@@ -21,3 +21,9 @@ $(BUILD)/tests/ditbench-engine-fake: $(BUILD)/suite/tests/fake_engine.o $(BUILD)
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(BASE_LIBS) -o $@
 TESTS += $(BUILD)/tests/ditbench-engine-fake
+
+# Lies about the clock and the kernel, for tests that load it into the harness.
+$(BUILD)/tests/ditbench-shim.so: suite/tests/shim.c
+	@mkdir -p $(dir $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared $< -ldl -o $@
+TESTS += $(BUILD)/tests/ditbench-shim.so

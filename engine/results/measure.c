@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 dit_status dit_measurement_init(const dit_pipeline *p, int warmup_runs, int iterations, dit_measurement *m)
 {
@@ -32,6 +33,16 @@ void dit_measurement_release(dit_measurement *m)
     *m = (dit_measurement){0};
 }
 
+/* Resident memory now; 0 where the kernel does not tell. */
+static int64_t resident_bytes(void)
+{
+    long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*d %lld", &pages) != 1) pages = 0;
+    if (file) fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
 dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
 {
     for (int i = 0; i < m->warmup_runs; i++) DIT_TRY(dit_pipeline_run(p, NULL, &m->warmup_ns[i]));
@@ -44,6 +55,7 @@ dit_status dit_measurement_take(dit_measurement *m, dit_pipeline *p)
         memcpy(it->time_ns, p->rt.time_ns, sizeof it->time_ns);
         it->counters = p->rt.counters;
         it->flops = p->rt.flops;
+        it->rss_bytes = resident_bytes();
         DIT_TRY(dit_device_facts_update(&p->rt, &m->device_after, &m->head.device));
         if (i + 1 < m->iterations) dit_runtime_reset_account(&p->rt);
     }

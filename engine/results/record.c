@@ -182,6 +182,20 @@ static void add_memory(dit_json_writer *w, cJSON *parent, const dit_measurement 
     if (predicted >= 0) dit_json_put_int(w, memory, "predicted_total_bytes", predicted);
 }
 
+/* By which the harness finds a rank that is slow for its work, or grows. */
+static void add_rank_samples(dit_json_writer *w, cJSON *entry, const dit_measurement *m, int median)
+{
+    const dit_flops *flops = &m->iteration[median].flops;
+    if (!m->iteration[0].rss_bytes) return;
+    cJSON *compute = dit_json_put_array(w, entry, "compute_samples_ns");
+    cJSON *resident = dit_json_put_array(w, entry, "rss_samples_bytes");
+    for (int i = 0; i < m->iterations; i++) {
+        dit_json_put_int(w, compute, NULL, compute_ns(&m->iteration[i]));
+        dit_json_put_int(w, resident, NULL, m->iteration[i].rss_bytes);
+    }
+    dit_json_put_number(w, entry, "flops", flops->linear + flops->attention + flops->convolution + flops->other);
+}
+
 static void add_rank(dit_json_writer *w, cJSON *entry, const dit_measurement *m, int median,
                      const dit_volume_table *predicted)
 {
@@ -194,6 +208,7 @@ static void add_rank(dit_json_writer *w, cJSON *entry, const dit_measurement *m,
     for (int i = 0; i < m->iterations; i++) dit_json_put_int(w, latency, NULL, m->iteration[i].latency_ns);
     dit_json_put_int(w, entry, "compute_ns", compute_ns(&m->iteration[median]));
     dit_json_put_int(w, entry, "exposed_communication_ns", exposed_ns(&m->iteration[median]));
+    add_rank_samples(w, entry, m, median);
     dit_json_put_int(w, entry, "loop_allocations", m->head.loop_allocations);
     add_communication(w, entry, &m->iteration[median].counters, predicted);
     add_memory(w, entry, m, 1, -1);

@@ -12,6 +12,7 @@ typedef struct {
     int64_t time_ns[DIT_TIME_COUNT];
     dit_comm_counters counters;
     dit_flops flops;
+    int64_t rss_bytes; /* resident when it had ended; 0: not looked at */
 } dit_iteration;
 
 /* Everything one rank measured. The arrays belong to the caller. */

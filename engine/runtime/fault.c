@@ -10,6 +10,22 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Busy, as a rank on a throttled core is; not waiting for a message. */
+static void stay_behind(void)
+{
+    const int64_t until = dit_clock_ns() + 30000000;
+    while (dit_clock_ns() < until)
+        ;
+}
+
+static void leak(void)
+{
+    enum { BYTES = 4 << 20 };
+    static volatile char *last; /* the newest piece alone is reachable */
+    last = malloc(BYTES);
+    for (int i = 0; last && i < BYTES; i += 4096) last[i] = 1;
+}
+
 void dit_fault_at_step(dit_runtime *rt, int step, float *latents)
 {
     const char *fault = getenv("DITBENCH_FAULT");
@@ -21,6 +37,8 @@ void dit_fault_at_step(dit_runtime *rt, int step, float *latents)
         for (;;) pause();
     if (strcmp(kind, "crash") == 0) *(volatile int *)0 = 0;
     if (strcmp(kind, "abort") == 0) abort();
+    if (strcmp(kind, "late") == 0) DIT_TIMED(rt, DIT_TIME_BLOCKS, stay_behind());
+    if (strcmp(kind, "leak") == 0) leak();
     if (strcmp(kind, "nan") != 0) return;
     latents[0] = NAN;
     if (dit_runtime_upload(rt, latents, 1) != DIT_OK) abort();

@@ -1,7 +1,7 @@
 /* Fault switch of the test build (-DDITBENCH_FAULT_INJECTION). The ordinary build has none of it.
  *
  *   DITBENCH_FAULT=KIND:STEP[:RANK]   rank RANK (default: the last) fails at that diffusion step; KIND is hang, crash,
- *                                     abort or nan
+ *                                     abort, nan, late (computes for 30 ms more) or leak (4 MiB)
  *   DITBENCH_FAULT=bytes:AXIS         the closed form of that axis gives one byte too many per message
  *   DITBENCH_FAULT=slow:PERCENT       every step takes that much longer on every rank: the core works on
  *   DITBENCH_FAULT=variance           group norms over shared rows average variances, which is wrong: the variance

@@ -213,12 +213,17 @@ static void read_record(const suite_launch_plan *plan, suite_outcome *out)
         suite_outcome_set_error(out, DIT_OUTCOME_FAILED, dit_error_last()->status, dit_error_last()->message);
         return;
     }
-    const char *schema = dit_json_text_or(document.root, "schema", NULL);
-    if (schema && strcmp(schema, "ditbench.record/1") == 0)
+    const char *schema = dit_json_text_or(document.root, "schema", "");
+    char message[256];
+    snprintf(
+        message, sizeof message,
+        "record.json has the schema \"%.60s\", but this ditbench reads ditbench.record/1: build engine and harness "
+        "from one commit",
+        schema);
+    if (strcmp(schema, "ditbench.record/1") == 0)
         out->record = cJSON_Duplicate(document.root, true);
     else
-        suite_outcome_set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_JSON_VALUE,
-                                "record.json does not have the schema ditbench.record/1");
+        suite_outcome_set_error(out, DIT_OUTCOME_FAILED, DIT_ERR_JSON_VALUE, message);
     dit_json_release(&document);
 }
 

@@ -233,6 +233,7 @@ static void become_command(const suite_process_params *params, char *const *env,
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (!params->folder || chdir(params->folder) == 0) execvpe(params->argv[0], params->argv, env);
     int error = errno;

@@ -125,6 +125,7 @@ static dit_status record_outcome(suite_run_state *run, int index, const char *st
     suite_run_fill_result_line(&w, line, one, item, outcome);
     if (!one->is_simulated) suite_run_add_contention(&w, line, &paths->contention);
     if (!one->is_simulated) suite_run_warn_of_outlier(&w, line, outcome);
+    if (!one->is_simulated) suite_run_warn_of_ranks(&w, line, outcome);
     tell_warnings(line, note, sizeof note);
     DIT_TRY(suite_run_finish_line(run, &w, line));
     suite_run_note_status(run, index, outcome->status);

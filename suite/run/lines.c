@@ -121,8 +121,7 @@ static void add_names(dit_json_writer *w, cJSON *line, const suite_run_params *p
     for (int i = 0; i < params->tags.count; i++) dit_json_put_string(w, tags, NULL, params->tags.items[i]);
 }
 
-/* What makes times doubtful, as data: "warnings" of a session line or of a result. */
-static void add_warning(dit_json_writer *w, cJSON *line, const char *text)
+void suite_run_add_warning(dit_json_writer *w, cJSON *line, const char *text)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(line, "warnings");
     if (!list) list = dit_json_put_array(w, line, "warnings");
@@ -140,7 +139,7 @@ static void add_business(dit_json_writer *w, const suite_run_state *run, cJSON *
     suite_contention_text(&contention, text, sizeof text);
     if (getloadavg(&load, 1) != 1) load = 0;
     dit_log_warning("%s (load average %.1f) before the first case: latencies will be longer, and scatter", text, load);
-    add_warning(w, line, text);
+    suite_run_add_warning(w, line, text);
 }
 
 static void fill_session_line(dit_json_writer *w, suite_run_state *run, cJSON *line)
@@ -218,7 +217,7 @@ void suite_run_warn_of_outlier(dit_json_writer *w, cJSON *line, const suite_outc
     if (worst < 0 || outcome->status != DIT_OUTCOME_OK) return;
     snprintf(text, sizeof text, "outlier: iteration %d of %d took %.2g times the median", worst + 1, count,
              values[worst] / dit_stats_median(values, count));
-    add_warning(w, line, text);
+    suite_run_add_warning(w, line, text);
 }
 
 void suite_run_add_contention(dit_json_writer *w, cJSON *line, const suite_contention *contention)
@@ -228,7 +227,7 @@ void suite_run_add_contention(dit_json_writer *w, cJSON *line, const suite_conte
     dit_json_put_number(w, line, "other_cores", contention->other_cores);
     if (!suite_contention_is_high(contention)) return;
     suite_contention_text(contention, text, sizeof text);
-    add_warning(w, line, text);
+    suite_run_add_warning(w, line, text);
 }
 
 void suite_run_fill_result_line(dit_json_writer *w, cJSON *line, const suite_case *one, const suite_run_item *item,

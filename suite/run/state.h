@@ -66,11 +66,19 @@ dit_status suite_run_add_calibration(cJSON *simulation, const suite_calibration 
 dit_status suite_run_write_head(suite_run_state *run);
 dit_status suite_run_write_resume(suite_run_state *run);
 dit_status suite_run_write_end(suite_run_state *run, bool complete, const char *reason);
+/* Adds what makes times doubtful, as data, to "warnings" of a session line or of a result. */
+void suite_run_add_warning(dit_json_writer *w, cJSON *line, const char *text);
 /* Warns of an iteration far from the others, which shows what ran beside it and no property of the case. */
 void suite_run_warn_of_outlier(dit_json_writer *w, cJSON *line, const suite_outcome *outcome);
 void suite_run_add_contention(dit_json_writer *w, cJSON *line, const suite_contention *contention);
 void suite_run_fill_result_line(dit_json_writer *w, cJSON *line, const suite_case *one, const suite_run_item *item,
                                 suite_outcome *outcome);
+
+/* ---- ranks.c: what single ranks show ---------------------------------------------------------------------------------- */
+
+/* Warns of a rank that computes much longer for its work than the others in every iteration, and of one whose resident
+ * memory grows from iteration to iteration; names the rank. */
+void suite_run_warn_of_ranks(dit_json_writer *w, cJSON *line, const suite_outcome *outcome);
 
 /* ---- items.c: one item, simulated items, all items --------------------------------------------------------------- */
 

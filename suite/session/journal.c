@@ -178,12 +178,15 @@ static dit_status make_body(const suite_journal *journal, const cJSON *event, ch
     return w.status;
 }
 
-/* One write, one fsync; on failure the file is cut back. */
+/* One write, one fsync; on failure the file is cut back. A write that stops early is tried again for its reason. */
 static dit_status write_line(suite_journal *journal, const dit_buffer *line)
 {
-    ssize_t written = write(journal->fd, line->data, line->used);
-    if (written == (ssize_t)line->used && fsync(journal->fd) == 0) return DIT_OK;
-    int error = written >= 0 && written < (ssize_t)line->used ? ENOSPC : errno;
+    size_t done = 0;
+    ssize_t written = 0;
+    while (done < line->used && (written = write(journal->fd, line->data + done, line->used - done)) > 0)
+        done += (size_t)written;
+    if (done == line->used && fsync(journal->fd) == 0) return DIT_OK;
+    int error = written == 0 && done < line->used ? ENOSPC : errno;
     if (ftruncate(journal->fd, journal->extent.bytes) != 0) error = errno;
     return DIT_FAIL(DIT_ERR_IO, "cannot write %s: %s", journal->path, strerror(error));
 }

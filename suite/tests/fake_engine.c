@@ -309,6 +309,7 @@ static void leave_orphan(void)
     if (fork() != 0) return;
     setsid();
     signal(SIGTERM, SIG_IGN);
+    for (int fd = 0; fd <= 2; fd++) close(fd); /* else the launcher waits for its output */
     if (fork() == 0) sleep(LATER_S);
     _exit(0);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The fake engine tests the harness: it behaves as it is told, the journal keeps what it says, and nothing takes that for
 # a result.
-# shellcheck disable=SC2016,SC2317 # functions run through ok()
+# shellcheck disable=SC2015,SC2016,SC2317 # functions run through ok()
 # shellcheck source=suite/tests/harness.sh
 . "$(dirname "$0")/harness.sh"
 write_workload "$work/tiny.json" 7
