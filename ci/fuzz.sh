@@ -19,9 +19,8 @@ fi
 objects_of() { # target: what it links, below build/fuzz
     case $1 in
     json) echo base/tests/fuzz_json.o base/base.a ;;
-    safetensors) echo engine/tests/fuzz_safetensors.o engine/files/safetensors.o engine/files/safetensors_header.o \
-        engine/files/safetensors_data.o base/base.a ;;
     pack) echo suite/tests/fuzz_pack.o suite/suite.a reports/reports.a base/base.a ;;
+    safetensors) echo base/tests/fuzz_safetensors.o base/base.a ;;
     workload) echo suite/tests/fuzz_workload.o suite/suite.a reports/reports.a base/base.a ;;
     *) return 1 ;;
     esac
@@ -30,8 +29,8 @@ objects_of() { # target: what it links, below build/fuzz
 seeds_of() {
     case $1 in
     json) echo base/tests/corpus_json ;;
-    safetensors) echo engine/tests/corpus_safetensors ;;
     pack) echo suite/tests/corpus_pack ;;
+    safetensors) echo base/tests/corpus_safetensors ;;
     workload) echo suite/tests/corpus_workload suite/tests/malformed workloads/smoke workloads/cpu ;;
     esac
 }

@@ -7,7 +7,7 @@
 #define DIT_ENGINE_GOLDEN_H
 
 #include "engine/case/platform.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 enum { GOLDEN_PATH = 4096 };
 

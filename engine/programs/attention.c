@@ -11,7 +11,7 @@
 #include "engine/programs/program.h"
 #include "engine/results/record.h"
 #include "engine/results/reference.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 #include "engine/results/timeline.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "engine/programs/program.h"
 #include "engine/results/record.h"
 #include "engine/results/reference.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 #include "engine/results/timeline.h"
 #include "engine/vae/vae.h"
 

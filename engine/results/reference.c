@@ -1,6 +1,6 @@
 #include "engine/results/reference.h"
 
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #define DIT_ENGINE_CONDITION_H
 
 #include "engine/runtime/partition.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 typedef enum {
     DIT_CONDITION_TEXT,         /* [batch, text tokens, dim]                                              */

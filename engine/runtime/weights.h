@@ -8,7 +8,7 @@
 #define DIT_ENGINE_WEIGHTS_H
 
 #include "engine/runtime/runtime.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 #include "engine/runtime/tensor_parallel.h"
 
 typedef struct {

@@ -7,7 +7,7 @@
  * Exit: 0; 1 when something is missing or sizes differ.
  */
 #include "base/file.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 #include <png.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Embeddings against the library's own tables (golden/ops, golden/sd3, golden/cogvideox_5b, golden/wan_t2v). */
 #include "engine/models/embed.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 #include "base/tests/test.h"
 

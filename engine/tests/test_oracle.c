@@ -2,7 +2,7 @@
 #include "base/rng.h"
 #include "engine/attention/oracle.h"
 #include "engine/case/case.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 #include "engine/results/record.h"
 #include "engine/results/reference.h"
 

@@ -15,7 +15,7 @@ folder_around() { # name
     cp "$golden"/config.json "$golden"/inputs.safetensors "$golden"/output.safetensors "$work/$1/"
 }
 
-"$build/tests/engine_test_safetensors" --write "$work/malformed" || exit 1
+"$build/tests/base_test_safetensors" --write "$work/malformed" || exit 1
 folders=()
 while IFS=$'\t' read -r file code says; do
     case $file in data_*) continue ;; esac # whole headers of other tensors: below

@@ -1,7 +1,7 @@
 /* Solvers against diffusers: timesteps exact, sigmas and every step within 2e-6 (golden/README.md), each step from the
  * file's own sample and the whole run free. What is not built is refused. */
 #include "engine/files/config.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 #include "engine/schedulers/scheduler.h"
 
 #include "base/tests/test.h"

@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/json_writer.h"
 #include "base/lenient.h"
+#include "base/safetensors.h"
 #include "base/words.h"
 #include "suite/catalogue/catalogue.h"
 #include "suite/catalogue/model.h"
@@ -19,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER_BYTES_MAX = 100 << 20, DEFAULT_SEED = 42, DEFAULT_WEIGHTS_SEED = 7 };
+enum { DEFAULT_SEED = 42, DEFAULT_WEIGHTS_SEED = 7 };
 
 /* What has been gathered so far. Configs are owned; "" is no path: seeded. */
 typedef struct {
@@ -83,33 +84,6 @@ static dit_status take_scheduler(const char *place, cJSON **out)
     char path[SUITE_PATH];
     DIT_TRY(suite_path(path, "%s%s", place, is_folder(place) ? "/scheduler_config.json" : ""));
     return read_object(path, out);
-}
-
-/* Extents of a tensor as the header of a safetensors file states them; *rank 0 when there is none of that name. */
-static dit_status tensor_shape(const char *path, const char *name, int64_t shape[8], int *rank)
-{
-    FILE *file = fopen(path, "rb");
-    unsigned char word[8];
-    uint64_t length = 0;
-    dit_json header = {0};
-    char *text = NULL;
-    *rank = 0;
-    if (!file) return DIT_FAIL(DIT_ERR_IO, "%s: %s", path, strerror(errno));
-    bool whole = fread(word, 1, sizeof word, file) == sizeof word;
-    for (int i = 7; i >= 0; i--) length = length << 8 | word[i];
-    whole = whole && length <= HEADER_BYTES_MAX && (text = malloc((size_t)length + 1)) != NULL &&
-            fread(text, 1, (size_t)length, file) == length;
-    fclose(file);
-    dit_status st = whole ? dit_json_parse(text, (size_t)length, path, &header)
-                          : DIT_FAIL(DIT_ERR_SAFETENSORS_HEADER, "%s is not a safetensors file", path);
-    const cJSON *tensor = dit_json_member(header.root, name), *extent;
-    cJSON_ArrayForEach(extent, dit_json_member(tensor, "shape"))
-    {
-        if (*rank < 8 && cJSON_IsNumber(extent)) shape[(*rank)++] = (int64_t)extent->valuedouble;
-    }
-    dit_json_release(&header);
-    free(text);
-    return st;
 }
 
 /* ---- sources ----------------------------------------------------------------------------------------------------- */
@@ -382,13 +356,15 @@ static int64_t usual_number(const request_builder *b, const char *key, int64_t o
 static dit_status count_images(const request_builder *b, int64_t *out)
 {
     static const char *const names[] = {"latents", "prompt_embeds"};
-    int64_t shape[8];
-    int rank = 0;
+    dit_safetensors *file;
+    dit_tensor_view view = {0};
     *out = b->r->num_images ? b->r->num_images : 1;
-    for (size_t i = 0; b->inputs[0] && !b->r->num_images && rank == 0 && i < sizeof names / sizeof *names; i++) {
-        DIT_TRY(tensor_shape(b->inputs, names[i], shape, &rank));
-        if (rank > 1 && shape[0] >= 1 && shape[0] <= 4096) *out = shape[0];
-    }
+    if (!b->inputs[0] || b->r->num_images) return DIT_OK;
+    DIT_TRY(dit_safetensors_open(b->inputs, &file));
+    for (size_t i = 0; view.rank == 0 && i < sizeof names / sizeof *names; i++)
+        dit_safetensors_find(file, names[i], &view);
+    dit_safetensors_close(file);
+    if (view.rank > 1 && view.shape[0] >= 1 && view.shape[0] <= 4096) *out = view.shape[0];
     return DIT_OK;
 }
 

@@ -1,7 +1,8 @@
 #include "suite/session/verify.h"
 
-#include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/safetensors.h"
 #include "suite/cases/document.h"
 #include "suite/paths.h"
 #include "suite/session/history.h"
@@ -53,39 +54,19 @@ static bool number_of(const cJSON *object, const char *key, double *out)
 
 /* ---- latents ----------------------------------------------------------------------------------------------------- */
 
-static dit_status tensor_extent(const dit_json *header, const char *name, uint64_t data_bytes, uint64_t extent[2])
-{
-    const cJSON *offsets = dit_json_member(dit_json_member(header->root, name), "data_offsets");
-    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2)
-        return DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s has no tensor %s", header->path, name);
-    for (int i = 0; i < 2; i++) {
-        const cJSON *item = cJSON_GetArrayItem(offsets, i);
-        if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > (double)data_bytes)
-            return DIT_FAIL(DIT_ERR_SAFETENSORS_OFFSETS, "%s: offsets of %s leave the file", header->path, name);
-        extent[i] = (uint64_t)item->valuedouble;
-    }
-    if (extent[0] > extent[1])
-        return DIT_FAIL(DIT_ERR_SAFETENSORS_OFFSETS, "%s: offsets of %s are reversed", header->path, name);
-    return DIT_OK;
-}
-
 /* Writes the hex XXH3-128 of the raw bytes of tensor `name` of a .safetensors file. Errors: DIT_ERR_IO,
  * DIT_ERR_SAFETENSORS_*, DIT_ERR_TENSOR_MISSING. */
-static dit_status suite_verify_digest(const char *path, const char *name, char out[33])
+static dit_status digest_tensor(const char *path, const char *name, char out[DIT_HASH_HEX])
 {
-    char *bytes = NULL;
-    size_t length = 0;
-    uint64_t header_bytes = 0, extent[2] = {0, 0};
-    dit_json header = {0};
-    DIT_TRY(dit_file_read(path, (size_t)1 << 32, &bytes, &length));
-    for (int i = 7; i >= 0 && length >= 8; i--) header_bytes = header_bytes << 8 | (unsigned char)bytes[i];
-    dit_status st = length >= 8 && header_bytes <= length - 8 && header_bytes > 0
-                        ? dit_json_parse(bytes + 8, (size_t)header_bytes, path, &header)
-                        : DIT_FAIL(DIT_ERR_SAFETENSORS_TRUNCATED, "%s: shorter than its header says", path);
-    if (st == DIT_OK) st = tensor_extent(&header, name, length - 8 - header_bytes, extent);
-    if (st == DIT_OK) dit_hash(bytes + 8 + header_bytes + extent[0], (size_t)(extent[1] - extent[0]), out);
-    dit_json_release(&header);
-    free(bytes);
+    dit_safetensors *file;
+    dit_tensor_view view;
+    dit_status st = DIT_OK;
+    DIT_TRY(dit_safetensors_open(path, &file));
+    if (dit_safetensors_find(file, name, &view))
+        dit_hash(view.data, (size_t)view.bytes, out);
+    else
+        st = DIT_FAIL(DIT_ERR_TENSOR_MISSING, "%s has no tensor %s", path, name);
+    dit_safetensors_close(file);
     return st;
 }
 
@@ -104,7 +85,7 @@ static void check_tensor(verifier *v, const suite_history_result *result, const 
         return;
     if (access(path, F_OK) != 0) return; /* records travel without their latents */
     v->summary->latents++;
-    if (suite_verify_digest(path, what->tensor, hash) != DIT_OK) {
+    if (digest_tensor(path, what->tensor, hash) != DIT_OK) {
         problem(v, dit_error_last()->status, "%s", dit_error_last()->message);
         return;
     }

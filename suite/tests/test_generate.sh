@@ -184,6 +184,17 @@ ok "--prompt is refused: there is no text encoder" refuses 2 'no text encoder' "
 ok "a flag near a known one is named" refuses 2 'did you mean --guidance_scale?' "$golden/e2e_flux_dev" --guidance_scal 2
 ok "missing negative embeddings are named" refuses 6 'no negative_prompt_embeds' \
     "$golden/e2e_sd3" --inputs "$golden/e2e_flux_dev/inputs.safetensors"
+hostile() { # files whose header or extent is wrong; those of data alone are the engine's to refuse
+    "$build/tests/base_test_safetensors" --write malformed || return 1
+    local file code says
+    while IFS=$'\t' read -r file code says; do
+        case $file in data_nan* | data_inf* | data_bf16* | data_f16* | data_f64*) continue ;; esac
+        [ -d "malformed/$file" ] && continue
+        refuses 6 "$code" "$golden/e2e_flux_dev" --inputs "malformed/$file" && grep -qF -- "$says" message ||
+            { echo "# $file: expected $code ... $says"; return 1; }
+    done <malformed/expected.tsv
+}
+ok "inputs with a malformed header are refused before anything starts" hostile
 ok "latents of another size are refused" refuses 6 'latents have' "$golden/e2e_flux_dev" --height 256
 ok "a size that is no multiple of a patch is refused" refuses 2 'multiple of 16' "$golden/e2e_flux_dev" --height 100
 ok "more stages than blocks are refused" refuses 2 'above the number of blocks' "$golden/e2e_flux_dev" \

@@ -46,6 +46,15 @@ static const char *evidence;          /* of the record; NULL: it has none       
 static const suite_profile *software; /* that the first line tells of; NULL: of none */
 static bool counts_fp32;              /* the ranks of the record sent fp32            */
 
+/* A latents.safetensors beside the record: a header of that length, as the file claims, and data behind it. */
+typedef struct {
+    uint64_t header_bytes;
+    const char *rest; /* header and data */
+    dit_status code;
+    const char *words;
+} latents_file;
+static const latents_file *latents; /* NULL: there is none */
+
 static cJSON *record_of(const suite_case *one, int wrong_rank)
 {
     const dit_json view = {.root = one->document, .path = (char *)"case"};
@@ -55,6 +64,9 @@ static cJSON *record_of(const suite_case *one, int wrong_rank)
     if (counts_fp32) prediction.simulated_bytes = 0;
     if (evidence) cJSON_AddStringToObject(record, "evidence", evidence);
     cJSON_AddItemToObject(record, "communication", rows_of(&prediction, 0, 0));
+    if (latents)
+        cJSON_AddStringToObject(cJSON_AddObjectToObject(record, "validation"), "latent_digest",
+                                "xxh3:00000000000000000000000000000000");
     cJSON *ranks = cJSON_AddArrayToObject(record, "ranks");
     for (int rank = 0; rank < one->world_size; rank++) {
         cJSON *entry = cJSON_CreateObject();
@@ -94,6 +106,19 @@ static void write_journal(const suite_session *session, const suite_schedule *sc
     suite_journal_close(journal);
 }
 
+static void write_latents(const suite_session *session, const char *case_id)
+{
+    char path[SUITE_PATH], bytes[512];
+    size_t length = strlen(latents->rest);
+    assert_int_equal(suite_path(path, "%s/cases/%s/p0", session->dir, case_id), DIT_OK);
+    assert_int_equal(suite_path_make(path), DIT_OK);
+    assert_int_equal(suite_path(path, "%s/cases/%s/p0/latents.safetensors", session->dir, case_id), DIT_OK);
+    assert_true(8 + length <= sizeof bytes);
+    memcpy(bytes, &latents->header_bytes, 8);
+    memcpy(bytes + 8, latents->rest, length);
+    test_file_write(path, bytes, 8 + length);
+}
+
 /* Problems of a session whose only result is the workload's first case, `wrong_rank` having sent 4 bytes too many. */
 static int problems_of(const char *members, int wrong_rank)
 {
@@ -106,6 +131,7 @@ static int problems_of(const char *members, int wrong_rank)
     assert_int_equal(suite_schedule_make(&workload, NULL, &schedule), DIT_OK);
     assert_int_equal(suite_schedule_save(&schedule, &session), DIT_OK);
     write_journal(&session, &schedule, wrong_rank);
+    if (latents) write_latents(&session, schedule.cases[0].case_id);
     said[0] = '\0';
     assert_int_equal(suite_verify_session(&session, note, NULL, &summary), DIT_OK);
     assert_int_equal(summary.records, 1);
@@ -216,6 +242,33 @@ static void the_first_line_decides_which_software_it_was(void **state)
     evidence = NULL, software = NULL;
 }
 
+#define ENTRY(shape, offsets) "{\"latents_final\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
+enum { ENTRY_BYTES = sizeof ENTRY("[2]", "[0,8]") - 1 };
+
+/* A session may come from anybody: its latents are read as a hostile file. */
+static void latents_that_are_broken_are_named_and_not_hashed(void **state)
+{
+    static const latents_file files[] = {
+        {ENTRY_BYTES, ENTRY("[2]", "[0,8]"), DIT_ERR_SAFETENSORS_TRUNCATED, "the file has 0 bytes of data"},
+        {ENTRY_BYTES, "{\"latents", DIT_ERR_SAFETENSORS_TRUNCATED, "but only 9 bytes follow"},
+        {UINT64_MAX, "{}", DIT_ERR_SAFETENSORS_HEADER, "header length 18446744073709551615"},
+        {UINT64_C(1) << 63, "{}", DIT_ERR_SAFETENSORS_HEADER, "header length 9223372036854775808"},
+        {ENTRY_BYTES, ENTRY("[2]", "[8,0]") "12345678", DIT_ERR_SAFETENSORS_OFFSETS, "run backwards"},
+        {ENTRY_BYTES, ENTRY("[9]", "[0,8]") "12345678", DIT_ERR_SAFETENSORS_OFFSETS, "9 elements of F32 take 36"},
+        {ENTRY_BYTES, ENTRY("[2]", "[0,8]") "123456789", DIT_ERR_SAFETENSORS_TRAILING, "1 bytes after"},
+        {2, "{}", DIT_ERR_TENSOR_MISSING, "no tensor latents_final"},
+        {ENTRY_BYTES, ENTRY("[2]", "[0,8]") "12345678", DIT_ERR_INTEGRITY, "the latents hash to"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        latents = &files[i];
+        assert_int_equal(problems_of(meshes[0], NOBODY), 1);
+        if (!strstr(said, dit_status_name(files[i].code)) || !strstr(said, files[i].words))
+            fail_msg("%zu: %s", i, said);
+    }
+    latents = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +278,7 @@ int main(void)
         cmocka_unit_test(simulated_bytes_are_of_their_element),
         cmocka_unit_test(simulated_pipelines_are_held_against_the_messages_of_their_software),
         cmocka_unit_test(the_first_line_decides_which_software_it_was),
+        cmocka_unit_test(latents_that_are_broken_are_named_and_not_hashed),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -3,8 +3,8 @@
  * Used by test_safetensors.c, which runs them in-process and can write them to a folder for the command-line tests.
  * Add one: a row below. A row without `bytes` is header length + header + `data_bytes` zero bytes.
  */
-#ifndef DIT_ENGINE_TESTS_SAFETENSORS_CASES_H
-#define DIT_ENGINE_TESTS_SAFETENSORS_CASES_H
+#ifndef DIT_BASE_TESTS_SAFETENSORS_CASES_H
+#define DIT_BASE_TESTS_SAFETENSORS_CASES_H
 
 #include "base/status.h"
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 #include "base/json.h"
-#include "engine/files/safetensors_impl.h"
+#include "base/safetensors_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Reads the data behind the views, every dtype to fp32, and writes fp32. Data may begin at any byte, so elements are
  * fetched with memcpy, which compilers turn into plain unaligned loads. */
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 #include "base/file.h"
 #include "base/json_writer.h"

@@ -8,8 +8,8 @@
  * read ends this process.
  * Format source: huggingface/safetensors README.
  */
-#ifndef DIT_ENGINE_SAFETENSORS_H
-#define DIT_ENGINE_SAFETENSORS_H
+#ifndef DIT_BASE_SAFETENSORS_H
+#define DIT_BASE_SAFETENSORS_H
 
 #include "base/status.h"
 #include <stdint.h>

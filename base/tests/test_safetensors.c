@@ -1,14 +1,14 @@
 /* safetensors: what is refused and how, what is read and how exactly.
  *
- * `engine_test_safetensors --write DIR` writes every malformed file as DIR/NAME.safetensors (a malformed index as the
+ * `base_test_safetensors --write DIR` writes every malformed file as DIR/NAME.safetensors (a malformed index as the
  * folder DIR/NAME) and DIR/expected.tsv with one line "NAME<tab>CODE<tab>part of the message" each.
  */
 #include "base/file.h"
 #include "base/json.h"
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 #include "base/tests/test.h"
-#include "engine/tests/safetensors_cases.h"
+#include "base/tests/safetensors_cases.h"
 
 #include <errno.h>
 #include <sys/stat.h>

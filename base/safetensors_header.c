@@ -4,7 +4,7 @@
  * the header starts with '{', is at most 100 MB, may be padded with spaces; the tensors lie one behind the other from
  * byte 0 of the data to its end, without gaps; sizes follow from dtype and shape.
  */
-#include "engine/files/safetensors_impl.h"
+#include "base/safetensors_impl.h"
 
 #include "base/json.h"
 

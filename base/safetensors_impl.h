@@ -1,8 +1,8 @@
-/* The inside of the safetensors reader, for engine/files/safetensors*.c only. */
-#ifndef DIT_ENGINE_SAFETENSORS_IMPL_H
-#define DIT_ENGINE_SAFETENSORS_IMPL_H
+/* The inside of the safetensors reader, for base/safetensors*.c only. */
+#ifndef DIT_BASE_SAFETENSORS_IMPL_H
+#define DIT_BASE_SAFETENSORS_IMPL_H
 
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 #include <stddef.h>
 
 /* A whole file in memory, mapped or given by the caller. */

@@ -3,7 +3,7 @@
  * An input is a whole file; or, when it begins with 'H', a header up to the last '|' and the data behind it, so that
  * seeds are text and the fuzzer need not keep the length in step.
  */
-#include "engine/files/safetensors.h"
+#include "base/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>
