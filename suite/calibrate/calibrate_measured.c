@@ -310,9 +310,10 @@ static dit_status build_accelerator(const suite_core_fit *fit, cJSON *root)
     return w.status;
 }
 
-static void add_part(dit_json_writer *w, cJSON *parts, const char *key, double kernels, double passes, const char *why)
+static void add_part(dit_json_writer *w, cJSON *parts, dit_cost_part which, double kernels, double passes,
+                     const char *why)
 {
-    cJSON *part = object_in(w, parts, key);
+    cJSON *part = object_in(w, parts, dit_cost_part_name(which));
     dit_json_put_number(w, part, "kernels", kernels);
     dit_json_put_number(w, part, "passes", passes);
     dit_json_put_string(w, part, "why", why);
@@ -321,15 +322,18 @@ static void add_part(dit_json_writer *w, cJSON *parts, const char *key, double k
 /* What the operators of kernels/cpu do in one go is no kernel of its own. */
 static void add_parts(dit_json_writer *w, const suite_core_fit *fit, cJSON *parts)
 {
-    static const bool fused[SUITE_FIT_PART_COUNT] = {
-        [SUITE_FIT_PART_ACTIVATION] = true, [SUITE_FIT_PART_GATE] = true,   [SUITE_FIT_PART_RESIDUAL] = true,
-        [SUITE_FIT_PART_MODULATION] = true, [SUITE_FIT_PART_ROTARY] = true, [SUITE_FIT_PART_COMBINE_OPERAND] = true};
-    for (int i = 0; i < SUITE_FIT_PART_COUNT; i++)
-        add_part(w, parts, suite_fit_part_name((suite_fit_part)i), fused[i] ? 0 : 1, fit->passes[i],
-                 fused[i] ? "within the operator: what it takes longer, measured" : "one operator, measured");
-    add_part(w, parts, "group_moments", 1, 1, "read; not measured");
-    add_part(w, parts, "group_norm", 1, 2, "read, write; not measured");
-    add_part(w, parts, "exchange", 0, 0, "the engine's own copy is all");
+    static const bool fused[DIT_COST_PART_COUNT] = {
+        [DIT_COST_PART_ACTIVATION] = true, [DIT_COST_PART_GATE] = true,   [DIT_COST_PART_RESIDUAL] = true,
+        [DIT_COST_PART_MODULATION] = true, [DIT_COST_PART_ROTARY] = true, [DIT_COST_PART_COMBINE_OPERAND] = true};
+    static const bool unmeasured[DIT_COST_PART_COUNT] = {
+        [DIT_COST_PART_EXCHANGE] = true, [DIT_COST_PART_GROUP_MOMENTS] = true, [DIT_COST_PART_GROUP_NORM] = true};
+    for (int i = 0; i < DIT_COST_PART_COUNT; i++)
+        if (!unmeasured[i])
+            add_part(w, parts, (dit_cost_part)i, fused[i] ? 0 : 1, fit->passes[i],
+                     fused[i] ? "within the operator: what it takes longer, measured" : "one operator, measured");
+    add_part(w, parts, DIT_COST_PART_GROUP_MOMENTS, 1, 1, "read; not measured");
+    add_part(w, parts, DIT_COST_PART_GROUP_NORM, 1, 2, "read, write; not measured");
+    add_part(w, parts, DIT_COST_PART_EXCHANGE, 0, 0, "the engine's own copy is all");
 }
 
 static dit_status build_profile(const suite_core_fit *fit, cJSON *root)

@@ -12,16 +12,6 @@ enum { MOST_TIMES = 256, FLOAT = 4 };
 /* Of accelerators (kernels/cost/model.h): queries and keys of attention's tile, heads in multiples of 8. */
 enum { DEVICE_QUERIES = 128, DEVICE_KEYS = 64, DEVICE_HEAD_STEP = 8 };
 
-const char *suite_fit_part_name(suite_fit_part part)
-{
-    static const char *const names[] = {
-#define PART_NAME(name, key) key,
-        SUITE_FIT_PART_LIST(PART_NAME)
-#undef PART_NAME
-    };
-    return part < SUITE_FIT_PART_COUNT ? names[part] : "unknown";
-}
-
 /* Four significant digits. */
 static double rounded(double value)
 {
@@ -473,12 +463,12 @@ static double elements_of(const raw_time *t)
 }
 
 /* What one call takes longer than another of its size that lacks the part (`without` NULL: than a launch). */
-static dit_status fit_part(const raw_run *run, suite_fit_part part, const raw_time *with, const raw_time *without,
+static dit_status fit_part(const raw_run *run, dit_cost_part part, const raw_time *with, const raw_time *without,
                            suite_core_fit *fit)
 {
     const raw_time *found = find_time(run, with, NULL), *base = NULL;
     char what[64];
-    snprintf(what, sizeof what, "operator with and without the part %s", suite_fit_part_name(part));
+    snprintf(what, sizeof what, "operator with and without the part %s", dit_cost_part_name(part));
     if (!found) return missing(what);
     if (without && !(base = find_time(run, without, found))) return missing(what);
     double seconds = fmax(found->seconds - (base ? base->seconds : fit->launch_s), 0);
@@ -497,20 +487,20 @@ static dit_status fit_parts(const raw_run *run, suite_core_fit *fit)
     static const raw_time rotary = {.op = "qk_norm_rope", .rotary = true};
     static const raw_time merge = {.op = "attention_merge"}, copy = {.op = "copy"};
     static const raw_time one = {.op = "combine", .k = 1}, three = {.op = "combine", .k = 3};
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_ACTIVATION, &gelu, &linear, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_RESIDUAL, &residual, &linear, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_GATE, &gate, &residual, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_NORM, &norm, NULL, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_MODULATION, &modulated, &norm, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_QK_LAYER_NORM, &heads, NULL, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_QK_RMS_NORM, &heads_rms, NULL, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_ROTARY, &rotary, NULL, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_MERGE, &merge, NULL, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_COPY, &copy, NULL, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_COMBINE, &one, NULL, fit));
-    DIT_TRY(fit_part(run, SUITE_FIT_PART_COMBINE_OPERAND, &three, NULL, fit));
-    double more = fit->passes[SUITE_FIT_PART_COMBINE_OPERAND] - fit->passes[SUITE_FIT_PART_COMBINE];
-    fit->passes[SUITE_FIT_PART_COMBINE_OPERAND] = rounded(fmax(more, 0) / 2);
+    DIT_TRY(fit_part(run, DIT_COST_PART_ACTIVATION, &gelu, &linear, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_RESIDUAL, &residual, &linear, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_GATE, &gate, &residual, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_NORM, &norm, NULL, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_MODULATION, &modulated, &norm, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_QK_LAYER_NORM, &heads, NULL, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_QK_RMS_NORM, &heads_rms, NULL, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_ROTARY, &rotary, NULL, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_MERGE, &merge, NULL, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_COPY, &copy, NULL, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_COMBINE, &one, NULL, fit));
+    DIT_TRY(fit_part(run, DIT_COST_PART_COMBINE_OPERAND, &three, NULL, fit));
+    double more = fit->passes[DIT_COST_PART_COMBINE_OPERAND] - fit->passes[DIT_COST_PART_COMBINE];
+    fit->passes[DIT_COST_PART_COMBINE_OPERAND] = rounded(fmax(more, 0) / 2);
     return DIT_OK;
 }
 

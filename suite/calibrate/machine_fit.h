@@ -12,31 +12,9 @@
 #define DIT_SUITE_CALIBRATE_MACHINE_FIT_H
 
 #include "base/json.h"
-#include "kernels/cost/model.h"
+#include "kernels/cost/operator.h"
 
 enum { SUITE_FIT_HEADS = 8 };
-
-/* The parts of a profile that are measured. Their cost is passes over memory of their operator's size. */
-#define SUITE_FIT_PART_LIST(X)                                                                                         \
-    X(ACTIVATION, "activation")                                                                                        \
-    X(GATE, "gate")                                                                                                    \
-    X(RESIDUAL, "residual")                                                                                            \
-    X(MERGE, "merge")                                                                                                  \
-    X(NORM, "norm")                                                                                                    \
-    X(MODULATION, "modulation")                                                                                        \
-    X(QK_LAYER_NORM, "qk_layer_norm")                                                                                  \
-    X(QK_RMS_NORM, "qk_rms_norm")                                                                                      \
-    X(ROTARY, "rotary")                                                                                                \
-    X(COPY, "copy")                                                                                                    \
-    X(COMBINE, "combine")                                                                                              \
-    X(COMBINE_OPERAND, "combine_operand")
-
-typedef enum {
-#define SUITE_FIT_PART_ENUM(name, key) SUITE_FIT_PART_##name,
-    SUITE_FIT_PART_LIST(SUITE_FIT_PART_ENUM)
-#undef SUITE_FIT_PART_ENUM
-        SUITE_FIT_PART_COUNT
-} suite_fit_part;
 
 typedef struct {
     char cpu[128], isa[16]; /* of an accelerator its name, and "" */
@@ -56,16 +34,14 @@ typedef struct {
     dit_cost_curve attention[SUITE_FIT_HEADS];
     double together_compute, together_bandwidth; /* of all cores at work, of one alone       */
     double message_latency_s, message_bytes_per_s;
-    double passes[SUITE_FIT_PART_COUNT];
-    int products, messages; /* that were fitted to, and the median of |fitted / measured - 1| */
+    double passes[DIT_COST_PART_COUNT]; /* over memory of the operator's size; 0 of parts that are not measured */
+    int products, messages;             /* that were fitted to, and the median of |fitted / measured - 1| */
     double product_error, message_error;
 } suite_core_fit;
 
 /* Errors: DIT_ERR_JSON_* with the place; DIT_ERR_UNSUPPORTED when a time that is needed is missing, or times make no
  * sense together. */
 dit_status suite_core_fit_raw(const dit_json *raw, suite_core_fit *out);
-/* Returns the part's key in profile files. */
-const char *suite_fit_part_name(suite_fit_part part);
 /* Returns the seconds that the cost model predicts for a product, with the fit's tiles and rates. */
 double suite_core_fit_product(const suite_core_fit *fit, int64_t rows, int64_t n, int64_t k);
 

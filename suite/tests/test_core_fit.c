@@ -149,11 +149,11 @@ static dit_status fit_text(const char *text, suite_core_fit *fit)
 
 static void a_made_up_machine_is_found_again(void **state)
 {
-    static const double passes[SUITE_FIT_PART_COUNT] = {
-        [SUITE_FIT_PART_ACTIVATION] = 3,    [SUITE_FIT_PART_GATE] = 0.5,      [SUITE_FIT_PART_RESIDUAL] = 2,
-        [SUITE_FIT_PART_MERGE] = 3.5,       [SUITE_FIT_PART_NORM] = 2,        [SUITE_FIT_PART_MODULATION] = 0.25,
-        [SUITE_FIT_PART_QK_LAYER_NORM] = 6, [SUITE_FIT_PART_QK_RMS_NORM] = 4, [SUITE_FIT_PART_ROTARY] = 2.5,
-        [SUITE_FIT_PART_COPY] = 2,          [SUITE_FIT_PART_COMBINE] = 2,     [SUITE_FIT_PART_COMBINE_OPERAND] = 1};
+    static const double passes[DIT_COST_PART_COUNT] = {
+        [DIT_COST_PART_ACTIVATION] = 3,    [DIT_COST_PART_GATE] = 0.5,      [DIT_COST_PART_RESIDUAL] = 2,
+        [DIT_COST_PART_MERGE] = 3.5,       [DIT_COST_PART_NORM] = 2,        [DIT_COST_PART_MODULATION] = 0.25,
+        [DIT_COST_PART_QK_LAYER_NORM] = 6, [DIT_COST_PART_QK_RMS_NORM] = 4, [DIT_COST_PART_ROTARY] = 2.5,
+        [DIT_COST_PART_COPY] = 2,          [DIT_COST_PART_COMBINE] = 2,     [DIT_COST_PART_COMBINE_OPERAND] = 1};
     raw_text *raw = malloc(sizeof *raw);
     suite_core_fit fit;
     (void)state;
@@ -173,7 +173,7 @@ static void a_made_up_machine_is_found_again(void **state)
     assert_close(fit.together_compute, compute_share, 0.01);
     assert_close(fit.message_latency_s, latency_s, 1e-3);
     assert_close(fit.message_bytes_per_s, message_rate, 1e-3);
-    for (int i = 0; i < SUITE_FIT_PART_COUNT; i++) assert_close(fit.passes[i], passes[i], 0.01);
+    for (int i = 0; i < DIT_COST_PART_COUNT; i++) assert_close(fit.passes[i], passes[i], 0.01);
     assert_true(fit.product_error < 0.01 && fit.message_error < 0.01);
     assert_close(suite_core_fit_product(&fit, 256, 1152, 512), made_product(256, 1152, 512), 0.01);
     free(raw);
@@ -283,11 +283,11 @@ static void a_made_up_accelerator_is_found_again(void **state)
     for (int i = 0; i < fit.attention[1].count; i++) assert_close(fit.attention[1].y[i], device_attention_rate, 1e-3);
     assert_close(fit.dispatch_s, 4e-6, 1e-3);
     assert_close(fit.synchronise_s, 5e-6, 1e-3);
-    assert_close(fit.passes[SUITE_FIT_PART_ACTIVATION], 0.5, 0.02);
-    assert_close(fit.passes[SUITE_FIT_PART_GATE], 0.25, 0.02);
-    assert_close(fit.passes[SUITE_FIT_PART_NORM], 2, 0.01);
-    assert_close(fit.passes[SUITE_FIT_PART_COMBINE], 4, 0.01);
-    assert_close(fit.passes[SUITE_FIT_PART_COMBINE_OPERAND], 1, 0.01);
+    assert_close(fit.passes[DIT_COST_PART_ACTIVATION], 0.5, 0.02);
+    assert_close(fit.passes[DIT_COST_PART_GATE], 0.25, 0.02);
+    assert_close(fit.passes[DIT_COST_PART_NORM], 2, 0.01);
+    assert_close(fit.passes[DIT_COST_PART_COMBINE], 4, 0.01);
+    assert_close(fit.passes[DIT_COST_PART_COMBINE_OPERAND], 1, 0.01);
     assert_close(fit.message_latency_s, 1e-5, 1e-3);
     assert_close(fit.message_bytes_per_s, 2e11, 1e-3);
     made_up_devices(raw, 1); /* which has nobody to send anything to */
