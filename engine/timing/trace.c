@@ -74,8 +74,7 @@ int64_t dit_trace_total_ns(const dit_trace *t, dit_trace_category category, cons
     return total;
 }
 
-/* ---- clocks
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
 void dit_trace_bound_offset(const int64_t *before, const int64_t *after, const int64_t *before_0,
                             const int64_t *after_0, int rounds, dit_trace_clock *out)
