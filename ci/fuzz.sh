@@ -19,9 +19,9 @@ fi
 objects_of() { # target: what it links, below build/fuzz
     case $1 in
     json) echo base/tests/fuzz_json.o base/base.a ;;
-    pack) echo suite/tests/fuzz_pack.o suite/suite.a reports/reports.a base/base.a ;;
+    pack) echo suite/tests/fuzz_pack.o suite/suite.a reports/reports.a kernels/kernels.a base/base.a ;;
     safetensors) echo base/tests/fuzz_safetensors.o base/base.a ;;
-    workload) echo suite/tests/fuzz_workload.o suite/suite.a reports/reports.a base/base.a ;;
+    workload) echo suite/tests/fuzz_workload.o suite/suite.a reports/reports.a kernels/kernels.a base/base.a ;;
     *) return 1 ;;
     esac
 }

@@ -3,12 +3,12 @@
 
 #include "base/json.h"
 #include "base/words.h"
+#include "kernels/cost/accelerator.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const double largest = 1e30;
 enum { POINTER = 128 };
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -165,43 +165,42 @@ static dit_status read_attention(const dit_json *doc, const cJSON *cost, const d
 
 /* ---- accelerators ------------------------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *name;
-    int bytes;
-} elements[] = {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}};
-enum { ELEMENT_COUNT = sizeof elements / sizeof elements[0] };
-
 static dit_status fail_dtype(const char *dtype)
 {
-    const char *names[ELEMENT_COUNT + 1] = {NULL};
-    for (int i = 0; i < ELEMENT_COUNT; i++) names[i] = elements[i].name;
+    const char *names[DIT_ACCELERATOR_TYPE_COUNT + 1] = {NULL};
+    for (int i = 0, count = 0; i < DIT_ACCELERATOR_TYPE_COUNT; i++)
+        if (dit_accelerator_type_bytes((dit_accelerator_type)i))
+            names[count++] = dit_accelerator_type_name((dit_accelerator_type)i);
     return dit_fail_word(DIT_ERR_NOT_FOUND, "dtype of the cost model", dtype, names);
 }
 
-static dit_status read_dtype(const dit_json *doc, const char *dtype, dit_cost_device *out)
+static dit_status take_dtype(const dit_json *doc, const dit_accelerator *facts, const char *dtype, dit_cost_device *out)
 {
-    const cJSON *peaks;
-    for (int i = 0; i < ELEMENT_COUNT; i++)
-        if (!strcmp(dtype, elements[i].name)) out->element_bytes = elements[i].bytes;
+    int type = 0;
+    while (type < DIT_ACCELERATOR_TYPE_COUNT && strcmp(dtype, dit_accelerator_type_name((dit_accelerator_type)type)))
+        type++;
+    out->element_bytes = dit_accelerator_type_bytes((dit_accelerator_type)type);
     if (!out->element_bytes) return fail_dtype(dtype);
-    DIT_TRY(dit_json_require_object(doc, doc->root, "", "peak_flops_per_s", &peaks));
-    if (!cJSON_GetObjectItemCaseSensitive(peaks, dtype))
-        return dit_error_hint(dit_json_fail(doc, "/peak_flops_per_s", DIT_ERR_UNSUPPORTED,
-                                            "%s does not compute with %s", out->name, dtype),
-                              "choose a dtype that the file gives a peak for");
-    return require_number(doc, peaks, "/peak_flops_per_s", dtype, 1, largest, &out->peak_flops_per_s);
+    out->peak_flops_per_s = facts->peak_flops_per_s[type];
+    if (out->peak_flops_per_s > 0) return DIT_OK;
+    return dit_error_hint(
+        dit_json_fail(doc, "/peak_flops_per_s", DIT_ERR_UNSUPPORTED, "%s does not compute with %s", out->name, dtype),
+        "choose a dtype that the file gives a peak for");
 }
 
-static dit_status read_facts(const dit_json *doc, dit_cost_device *out)
+/* Takes what every formula needs. */
+static dit_status take_facts(const dit_json *doc, const dit_accelerator *facts, dit_cost_device *out)
 {
-    int64_t processors;
-    DIT_TRY(copy_name(doc, cJSON_GetObjectItemCaseSensitive(doc->root, "name"), "/name", out->name));
-    DIT_TRY(copy_name(doc, cJSON_GetObjectItemCaseSensitive(doc->root, "architecture"), "/architecture",
-                      out->architecture));
-    DIT_TRY(dit_json_require_int(doc, doc->root, "", "memory_bytes", 1, (int64_t)1 << 50, &out->memory_bytes));
-    DIT_TRY(dit_json_require_int(doc, doc->root, "", "streaming_multiprocessors", 1, 65536, &processors));
-    out->processors = (double)processors;
-    return require_number(doc, doc->root, "", "memory_bandwidth_bytes_per_s", 1, largest, &out->bandwidth_bytes_per_s);
+    static const char *const needed[] = {"memory_bytes", "streaming_multiprocessors", "memory_bandwidth_bytes_per_s"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!dit_json_member(doc->root, needed[i]))
+            return dit_json_fail(doc, "", DIT_ERR_JSON_MISSING, "there is no '%s'", needed[i]);
+    DIT_TRY(copy_name(doc, dit_json_member(doc->root, "name"), "/name", out->name));
+    DIT_TRY(copy_name(doc, dit_json_member(doc->root, "architecture"), "/architecture", out->architecture));
+    out->memory_bytes = facts->memory_bytes;
+    out->processors = facts->streaming_multiprocessors;
+    out->bandwidth_bytes_per_s = facts->memory_bandwidth_bytes_per_s;
+    return DIT_OK;
 }
 
 /* Reads [{"rows", "columns", "efficiency"}, ...] and {"queries", "keys"}; without the keys, tiles are those of GPU
@@ -269,27 +268,26 @@ static dit_status read_cost(const dit_json *doc, const cJSON *cost, dit_cost_dev
 
 /* Returns the factor on the attention tables, which are fp16. A dtype with a lower peak is slower in that ratio; one
  * with a higher peak is no faster, because few attention kernels support it. */
-static double type_scale(const dit_json *doc, const dit_cost_device *device)
+static double type_scale(const dit_accelerator *facts, const dit_cost_device *device)
 {
-    const cJSON *peaks = cJSON_GetObjectItemCaseSensitive(doc->root, "peak_flops_per_s");
-    const cJSON *half = cJSON_GetObjectItemCaseSensitive(peaks, "fp16");
-    return cJSON_IsNumber(half) ? fmin(1, device->peak_flops_per_s / half->valuedouble) : 1;
+    double half = facts->peak_flops_per_s[DIT_ACCELERATOR_FP16];
+    return half > 0 ? fmin(1, device->peak_flops_per_s / half) : 1;
 }
 
 static dit_status read_device(const dit_json *doc, const char *dtype, const dit_cost_profile *profile,
                               dit_cost_device *out)
 {
-    const cJSON *cost = NULL;
+    dit_accelerator facts;
     DIT_TRY(require_schema(doc, "ditbench.accelerator/1"));
-    DIT_TRY(read_facts(doc, out));
-    DIT_TRY(read_dtype(doc, dtype, out));
-    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "cost", &cost));
-    if (!cost)
+    DIT_TRY(dit_accelerator_read(doc, &facts));
+    DIT_TRY(take_facts(doc, &facts, out));
+    DIT_TRY(take_dtype(doc, &facts, dtype, out));
+    if (!facts.cost)
         return dit_error_hint(dit_json_fail(doc, "", DIT_ERR_UNSUPPORTED, "%s has no cost-model parameters", out->name),
                               "add `cost`, as the other files in workloads/accelerators do");
-    DIT_TRY(read_cost(doc, cost, out));
-    out->attention_scale *= type_scale(doc, out);
-    return read_attention(doc, cost, profile, out);
+    DIT_TRY(read_cost(doc, facts.cost, out));
+    out->attention_scale *= type_scale(&facts, out);
+    return read_attention(doc, facts.cost, profile, out);
 }
 
 dit_status dit_cost_device_read(const char *path, const char *dtype, const dit_cost_profile *profile,

@@ -92,6 +92,10 @@ static void bad_parameters_are_refused_by_name(void **state)
     assert_int_equal(read_changed("0.5", "0.6", "bf16"), DIT_ERR_UNSUPPORTED);
     assert_non_null(strstr(dit_error_last()->message, "bf16"));
     assert_int_equal(read_changed("0.5", "0.6", "int3"), DIT_ERR_NOT_FOUND);
+    assert_int_equal(read_changed("0.5", "0.6", "tf32"), DIT_ERR_NOT_FOUND);
+    assert_int_equal(read_changed("{\"fp16\":1e12}", "{\"fp16\":1e12,\"int8\":1e19}", "fp16"), DIT_ERR_JSON_VALUE);
+    assert_int_equal(read_changed("\"memory_bytes\":1,", "", "fp16"), DIT_ERR_JSON_MISSING);
+    assert_int_equal(read_changed("\"memory_bytes\":1,", "\"memory_bytes\":1e16,", "fp16"), DIT_ERR_JSON_VALUE);
     assert_int_equal(read_changed("\"kernel\":\"k\",\"head_dim\":64", "\"head_dim\":64", "fp16"), DIT_ERR_JSON_MISSING);
     assert_int_equal(read_changed("[1024,2048]", "[2048,1024]", "fp16"), DIT_ERR_JSON_VALUE);
     assert_int_equal(read_changed("[1024,2048]", "[1024]", "fp16"), DIT_ERR_JSON_VALUE);

@@ -53,10 +53,10 @@ static dit_status accelerator_prior(suite_calibrated_key key, const char *name, 
 {
     suite_accelerator accelerator;
     DIT_TRY(suite_accelerator_load(name, &accelerator));
-    const cJSON *value = dit_json_member(accelerator.cost, keys[key].key);
+    const cJSON *value = dit_json_member(accelerator.facts.cost, keys[key].key);
     dit_status st = DIT_OK;
     *out = cJSON_IsNumber(value) ? value->valuedouble : 1;
-    if (!accelerator.cost) st = DIT_FAIL(DIT_ERR_NOT_FOUND, "accelerator %s has no cost-model parameters", name);
+    if (!accelerator.facts.cost) st = DIT_FAIL(DIT_ERR_NOT_FOUND, "accelerator %s has no cost-model parameters", name);
     suite_accelerator_release(&accelerator);
     return st;
 }

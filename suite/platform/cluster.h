@@ -13,6 +13,7 @@
 #define DIT_SUITE_PLATFORM_CLUSTER_H
 
 #include "base/json.h"
+#include "kernels/cost/accelerator.h"
 
 enum {
     SUITE_NODE_DEVICES = 128,   /* at most, of one node                                  */
@@ -22,15 +23,11 @@ enum {
     SUITE_OUTSIDE = -1,         /* in place of a device: the fabric                      */
 };
 
-/* An accelerator. Facts that are unknown are 0. `cost` lies inside `source`; release accepts a zeroed one. */
+/* An accelerator. Texts and facts lie inside `source`; release accepts a zeroed one. */
 typedef struct {
     dit_json source;
-    const char *name, *title, *vendor;
-    int64_t memory_bytes;
-    double memory_bandwidth_bytes_per_s;
-    double fp32_flops_per_s, fp16_flops_per_s, bf16_flops_per_s; /* dense peaks           */
-    int streaming_multiprocessors;
-    const cJSON *cost; /* parameters of the cost model, not read here; NULL: none           */
+    const char *title, *vendor;
+    dit_accelerator facts;
 } suite_accelerator;
 
 /* Loads workloads/accelerators/NAME.json. Errors: DIT_ERR_NOT_FOUND with the nearest name, DIT_ERR_JSON_*. */

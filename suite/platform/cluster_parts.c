@@ -13,22 +13,15 @@
 
 /* ---- accelerators ------------------------------------------------------------------------------------------------ */
 
-static const double most_bytes_per_s = 1e15, most_flops_per_s = 1e18;
-
-static dit_status read_peaks(const dit_json *doc, suite_accelerator *out)
+static dit_status check_peaks(const dit_json *doc)
 {
-    static const char *const keys[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8", "note", NULL};
     static const char *const facts[] = {"fp32", "fp16", "bf16", NULL};
-    static const char at[] = "/peak_flops_per_s";
+    const char *keys[DIT_ACCELERATOR_TYPE_COUNT + 2] = {"note"};
     const cJSON *peaks;
-    double unused = 0;
+    for (int i = 0; i < DIT_ACCELERATOR_TYPE_COUNT; i++)
+        keys[1 + i] = dit_accelerator_type_name((dit_accelerator_type)i);
     DIT_TRY(dit_json_require_object(doc, doc->root, "", "peak_flops_per_s", &peaks));
-    DIT_TRY(suite_evidence_check(doc, peaks, at, keys, facts));
-    for (int i = 0; strcmp(keys[i], "note") != 0; i++)
-        DIT_TRY(dit_json_optional_number(doc, peaks, at, keys[i], 1, most_flops_per_s, &unused));
-    DIT_TRY(dit_json_optional_number(doc, peaks, at, "fp32", 1, most_flops_per_s, &out->fp32_flops_per_s));
-    DIT_TRY(dit_json_optional_number(doc, peaks, at, "fp16", 1, most_flops_per_s, &out->fp16_flops_per_s));
-    return dit_json_optional_number(doc, peaks, at, "bf16", 1, most_flops_per_s, &out->bf16_flops_per_s);
+    return suite_evidence_check(doc, peaks, "/peak_flops_per_s", keys, facts);
 }
 
 static dit_status read_accelerator(suite_accelerator *out)
@@ -54,19 +47,12 @@ static dit_status read_accelerator(suite_accelerator *out)
     static const char *const facts[] = {"memory_bytes", "memory_bandwidth_bytes_per_s", "streaming_multiprocessors",
                                         "power_w", NULL};
     const dit_json *doc = &out->source;
-    int64_t multiprocessors = 0;
     DIT_TRY(suite_evidence_check(doc, doc->root, "", keys, facts));
     DIT_TRY(suite_evidence_sources(doc, doc->root, ""));
-    DIT_TRY(dit_json_require_string(doc, doc->root, "", "name", &out->name));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "title", &out->title));
     DIT_TRY(dit_json_require_string(doc, doc->root, "", "vendor", &out->vendor));
-    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "memory_bytes", 1, INT64_C(1) << 52, &out->memory_bytes));
-    DIT_TRY(dit_json_optional_number(doc, doc->root, "", "memory_bandwidth_bytes_per_s", 1, most_bytes_per_s,
-                                     &out->memory_bandwidth_bytes_per_s));
-    DIT_TRY(dit_json_optional_int(doc, doc->root, "", "streaming_multiprocessors", 1, 100000, &multiprocessors));
-    out->streaming_multiprocessors = (int)multiprocessors;
-    DIT_TRY(dit_json_optional_object(doc, doc->root, "", "cost", &out->cost));
-    return read_peaks(doc, out);
+    DIT_TRY(check_peaks(doc));
+    return dit_accelerator_read(doc, &out->facts);
 }
 
 dit_status suite_accelerator_load(const char *name, suite_accelerator *out)
@@ -115,7 +101,7 @@ static dit_status read_bandwidth(const dit_json *doc, const cJSON *object, const
     const char *word = dit_json_text_or(object, key, NULL);
     *out = 0;
     if (word && strcmp(word, "attached") == 0) return DIT_OK;
-    return dit_json_optional_number(doc, object, pointer, key, 1, most_bytes_per_s, out);
+    return dit_json_optional_number(doc, object, pointer, key, 1, DIT_ACCELERATOR_MOST_BYTES_PER_S, out);
 }
 
 static dit_status read_fitted(const dit_json *doc, const cJSON *object, const char *pointer, suite_link_class *out)

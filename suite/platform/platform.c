@@ -76,11 +76,11 @@ static dit_status read_cluster(const dit_json *doc, suite_platform *out)
     suite_accelerator accelerator;
     DIT_TRY(suite_cluster_read(doc, &cluster));
     dit_status st = suite_accelerator_load(cluster.accelerator, &accelerator);
-    if (st == DIT_OK && !accelerator.memory_bytes)
+    if (st == DIT_OK && !accelerator.facts.memory_bytes)
         st = dit_json_fail(doc, "/cluster/accelerator", DIT_ERR_JSON_VALUE,
                            "the file of accelerator %s does not state its memory", cluster.accelerator);
     out->devices = cluster.nodes * cluster.devices;
-    out->memory_bytes = accelerator.memory_bytes;
+    out->memory_bytes = accelerator.facts.memory_bytes;
     out->memory_per_device = cluster.topology != SUITE_TOPOLOGY_CORES;
     out->max_ranks = cluster.topology == SUITE_TOPOLOGY_CORES ? cluster.ranks : 0;
     suite_accelerator_release(&accelerator);

@@ -143,13 +143,14 @@ static void values_are_laid_over_what_bears_their_name(void **state)
                      DIT_OK);
     assert_int_equal(suite_accelerator_load("l40", &l40), DIT_OK);
     assert_int_equal(suite_accelerator_load("l20", &l20), DIT_OK);
-    before = number_at(l20.cost, "gemm_ceiling");
+    before = number_at(l20.facts.cost, "gemm_ceiling");
     assert_int_equal(suite_calibration_accelerator(&calibration, l40.source.root), DIT_OK);
     assert_int_equal(suite_calibration_accelerator(&calibration, l20.source.root), DIT_OK);
     assert_int_equal(suite_calibration_accelerator(NULL, l20.source.root), DIT_OK);
-    assert_true(number_at(l40.cost, "gemm_ceiling") == 0.5 && number_at(l40.cost, "bandwidth_scale") == 0.75);
-    assert_true(number_at(l20.cost, "gemm_ceiling") == before);
-    assert_null(cJSON_GetObjectItemCaseSensitive(l20.cost, "bandwidth_scale"));
+    assert_true(number_at(l40.facts.cost, "gemm_ceiling") == 0.5 &&
+                number_at(l40.facts.cost, "bandwidth_scale") == 0.75);
+    assert_true(number_at(l20.facts.cost, "gemm_ceiling") == before);
+    assert_null(cJSON_GetObjectItemCaseSensitive(l20.facts.cost, "bandwidth_scale"));
     assert_int_equal(suite_catalogue_read("profiles", "profile", "pytorch-eager", "ditbench.profile/1", &eager),
                      DIT_OK);
     assert_int_equal(suite_catalogue_read("profiles", "profile", "torch-compile", "ditbench.profile/1", &compile),

@@ -20,7 +20,7 @@ static void every_shipped_accelerator_loads(void **state)
     for (char **name = names; *name; name++, count++) {
         suite_accelerator accelerator;
         if (suite_accelerator_load(*name, &accelerator) != DIT_OK) fail_msg("%s: %s", *name, dit_error_last()->message);
-        assert_string_equal(accelerator.name, *name);
+        assert_string_equal(accelerator.facts.name, *name);
         suite_accelerator_release(&accelerator);
     }
     suite_names_free(names);
@@ -32,15 +32,15 @@ static void facts_of_an_accelerator_are_those_of_its_file(void **state)
     suite_accelerator accelerator;
     (void)state;
     assert_int_equal(suite_accelerator_load("a100-sxm-80", &accelerator), DIT_OK);
-    assert_int_equal(accelerator.memory_bytes, INT64_C(80) << 30);
-    assert_int_equal(accelerator.streaming_multiprocessors, 108);
-    assert_fact(accelerator.memory_bandwidth_bytes_per_s, 2039e9, "memory bandwidth");
-    assert_fact(accelerator.fp32_flops_per_s, 19.5e12, "fp32");
-    assert_fact(accelerator.fp16_flops_per_s, 312e12, "fp16");
-    assert_fact(accelerator.bf16_flops_per_s, 312e12, "bf16");
+    assert_int_equal(accelerator.facts.memory_bytes, INT64_C(80) << 30);
+    assert_int_equal(accelerator.facts.streaming_multiprocessors, 108);
+    assert_fact(accelerator.facts.memory_bandwidth_bytes_per_s, 2039e9, "memory bandwidth");
+    assert_fact(accelerator.facts.peak_flops_per_s[DIT_ACCELERATOR_FP32], 19.5e12, "fp32");
+    assert_fact(accelerator.facts.peak_flops_per_s[DIT_ACCELERATOR_FP16], 312e12, "fp16");
+    assert_fact(accelerator.facts.peak_flops_per_s[DIT_ACCELERATOR_BF16], 312e12, "bf16");
     suite_accelerator_release(&accelerator);
     assert_int_equal(suite_accelerator_load("v100-sxm-32", &accelerator), DIT_OK);
-    assert_true(accelerator.bf16_flops_per_s == 0); /* unknown */
+    assert_true(accelerator.facts.peak_flops_per_s[DIT_ACCELERATOR_BF16] == 0); /* unknown */
     suite_accelerator_release(&accelerator);
 }
 

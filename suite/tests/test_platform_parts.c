@@ -59,7 +59,7 @@ static void a_fact_is_stated_or_said_to_be_unknown(void **state)
         dit_status st = suite_accelerator_load("one", &accelerator);
         if (st != rows[i].code || (st != DIT_OK && !strstr(dit_error_last()->message, rows[i].words)))
             fail_msg("row %zu: %s %s", i, dit_status_name(st), st != DIT_OK ? dit_error_last()->message : "");
-        if (st == DIT_OK) assert_fact(accelerator.bf16_flops_per_s, 3e12, "bf16");
+        if (st == DIT_OK) assert_fact(accelerator.facts.peak_flops_per_s[DIT_ACCELERATOR_BF16], 3e12, "bf16");
         suite_accelerator_release(&accelerator);
     }
 }
