@@ -76,7 +76,8 @@ static void copy_pieces(void *context, int64_t begin, int64_t end, int worker)
     memcpy(window->to + begin, window->from + begin, (size_t)(end - begin));
 }
 
-double dit_kernels_measure_bandwidth(dit_pool *pool)
+/* Copy bandwidth in bytes/s (read + written) over buffers far beyond the caches, measured now. */
+static double measure_bandwidth(dit_pool *pool)
 {
     double best = 0;
     copy_window window = {malloc((size_t)copy_bytes), malloc((size_t)copy_bytes)};
@@ -306,7 +307,7 @@ static void add_ceilings(dit_json_writer *w, cJSON *report, const bench_place *p
 {
     dit_json_put_number(w, report, "peak_gflop_per_s", dit_kernels_measure_peak_flops(place->pool) / 1e9);
     if (!place->bench->time) return;
-    dit_json_put_number(w, report, "copy_gb_per_s", dit_kernels_measure_bandwidth(place->pool) / 1e9);
+    dit_json_put_number(w, report, "copy_gb_per_s", measure_bandwidth(place->pool) / 1e9);
 }
 
 /* Adds what the device says of itself and, where something is timed, its rate at a matrix product. */

@@ -50,8 +50,6 @@ bool dit_kernels_has_isa(const char *name);
 
 /* Peak fp32 flop/s of `pool`'s threads, measured now by independent multiply-adds in registers (about 0.2 s). */
 double dit_kernels_measure_peak_flops(dit_pool *pool);
-/* Copy bandwidth in bytes/s (read + written) over buffers far beyond the caches, measured now. */
-double dit_kernels_measure_bandwidth(dit_pool *pool);
 
 /* Runs the case list (kernels/cases) on `backend`: compares each operator with ref over typical and awkward shapes and,
  * with `time`, times each case that has passed. Adds to `report`:

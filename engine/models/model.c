@@ -117,12 +117,6 @@ int64_t dit_model_skip_elements(const dit_model *model)
     return model->view.batch * model->view.image_count * model->width;
 }
 
-int64_t dit_model_stream_elements(const dit_model *model)
-{
-    int64_t text = model->params.rt->facts.joint ? model->view.text_count : 0;
-    return model->view.batch * (text + model->view.image_count) * model->width;
-}
-
 dit_status dit_model_begin(dit_model *model, const float *timestep)
 {
     DIT_TIMED(model->params.rt, DIT_TIME_EMBED, DIT_TRY(model->ops->begin(model, timestep)));

@@ -125,8 +125,7 @@ dit_status dit_model_forward(dit_model *model, const dit_forward_args *args);
 dit_window dit_model_whole(const dit_model *model, int step);
 /* Sets the rows that the pieces below work on. */
 void dit_model_set_window(dit_model *model, const dit_window *window);
-/* Return the floats of the stream in the window, and of one slot of skips. */
-int64_t dit_model_stream_elements(const dit_model *model);
+/* Returns the floats of one slot of skips. */
 int64_t dit_model_skip_elements(const dit_model *model);
 /* Call the entries of dit_model_ops, clocked and traced. */
 dit_status dit_model_begin(dit_model *model, const float *timestep);

@@ -51,11 +51,6 @@ static const struct {
     [DIT_CONDITION_ROPE_SIN] = {"rope_sin", {"image_rotary_emb_sin"}, NULL, NULL, SOURCE_NONE, true},
 };
 
-const char *dit_condition_name(dit_condition_kind kind)
-{
-    return kinds[kind].name;
-}
-
 /* True for kinds that only the host reads (masks, styles, positions): it computes operands from them. */
 static bool is_for_host(dit_condition_kind kind)
 {

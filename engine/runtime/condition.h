@@ -28,7 +28,6 @@ typedef enum {
     DIT_CONDITION_ROPE_SIN,     /* [S, D]                                                                 */
     DIT_CONDITION_COUNT
 } dit_condition_kind;
-const char *dit_condition_name(dit_condition_kind kind); /* "text" */
 
 /* What a model needs to know of one kind. */
 typedef struct {

@@ -163,13 +163,6 @@ bool report_case_is_searched(const report_case *kase)
     return true;
 }
 
-bool report_table_has_projection(const report_table *table)
-{
-    for (int i = 0; i < table->case_count; i++)
-        if (table->cases[i].projection) return true;
-    return false;
-}
-
 bool report_case_is_oracle(const report_case *kase)
 {
     const char *method = dit_json_text_or(kase->tags, "method", NULL);

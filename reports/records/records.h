@@ -119,8 +119,6 @@ bool report_case_is_simulated(const report_case *kase);
 bool report_case_is_published(const report_case *kase);
 /* True if the fake engine made the numbers up; such a case is in a table only where the harness itself is tested. */
 bool report_case_is_fake(const report_case *kase);
-/* True if any case of the table is a projection. */
-bool report_table_has_projection(const report_table *table);
 /* True if the case is an oracle, with which an approximate method is compared, and which is no method itself. Tables
  * show oracles; figures, claims and speedups leave them out. */
 bool report_case_is_oracle(const report_case *kase);

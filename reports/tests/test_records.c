@@ -86,10 +86,6 @@ static void simulated_times_of_software_that_nobody_measured_are_projections(voi
     assert_true(fixture_case(&table, "new")->projection);
     assert_false(fixture_case(&table, "old")->projection);
     assert_false(fixture_case(&table, "unsaid")->projection);
-    assert_true(report_table_has_projection(&table));
-    report_table_release(&table);
-    assert_int_equal(fixture_parse(profiles, SIMULATED("old") LINE("0", "ok", RECORD("5")), &table), DIT_OK);
-    assert_false(report_table_has_projection(&table));
     report_table_release(&table);
 }
 

@@ -16,27 +16,34 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* ---- the rules --------------------------------------------------------------------------------------------------- */
 
-static int64_t *place_of(const suite_timetable *t, int64_t step, int64_t band, int64_t stage)
+typedef struct {
+    int64_t stages, bands, steps; /* steps: the stale ones       */
+    int64_t *start;               /* [steps][bands][stages] ticks */
+    int64_t ticks;                /* until all is done            */
+} timetable;
+
+static int64_t *place_of(const timetable *t, int64_t step, int64_t band, int64_t stage)
 {
     return &t->start[(step * t->bands + band) * t->stages + stage];
 }
 
 /* The tick after that in which a place is worked on; 0 for what lies before the first step. */
-static int64_t done(const suite_timetable *t, int64_t step, int64_t band, int64_t stage)
+static int64_t done(const timetable *t, int64_t step, int64_t band, int64_t stage)
 {
     return step < 0 ? 0 : *place_of(t, step, band, stage) + 1;
 }
 
-static int64_t earliest(const suite_timetable *t, int64_t step, int64_t band, int64_t stage)
+static int64_t earliest(const timetable *t, int64_t step, int64_t band, int64_t stage)
 {
     int64_t own = band ? done(t, step, band - 1, stage) : done(t, step - 1, t->bands - 1, stage);
     int64_t input = stage ? done(t, step, band, stage - 1) : done(t, step - 1, band, t->stages - 1);
     return larger(own, input);
 }
 
-dit_status suite_timetable_make(int64_t stages, int64_t bands, int64_t steps, suite_timetable *out)
+/* Makes the timetable by the rules of timetable.h. Errors: DIT_ERR_MEMORY. */
+static dit_status make_timetable(int64_t stages, int64_t bands, int64_t steps, timetable *out)
 {
-    *out = (suite_timetable){.stages = stages, .bands = bands, .steps = steps};
+    *out = (timetable){.stages = stages, .bands = bands, .steps = steps};
     out->start = calloc((size_t)(stages * bands * steps) + 1, sizeof *out->start);
     if (!out->start) return DIT_FAIL(DIT_ERR_MEMORY, "no memory for a timetable");
     for (int64_t step = 0; step < steps; step++)
@@ -47,13 +54,15 @@ dit_status suite_timetable_make(int64_t stages, int64_t bands, int64_t steps, su
     return DIT_OK;
 }
 
-static void suite_timetable_release(suite_timetable *table)
+static void release_timetable(timetable *table)
 {
     free(table->start);
-    *table = (suite_timetable){0};
+    *table = (timetable){0};
 }
 
-int64_t suite_timetable_ticks(int64_t stages, int64_t bands, int64_t steps)
+/* The number of ticks by the closed form: steps M + P - 1 where M >= P; else (steps - 1) P + M + P - 1. 0 without
+ * steps. */
+static int64_t count_ticks(int64_t stages, int64_t bands, int64_t steps)
 {
     return steps > 0 ? (steps - 1) * larger(bands, stages) + bands + stages - 1 : 0;
 }
@@ -81,8 +90,8 @@ static void add_line(dit_json_writer *w, cJSON *rows, char *line)
     dit_json_put_string(w, rows, NULL, line);
 }
 
-static void add_stage(dit_json_writer *w, const suite_timetable *t, int64_t first_step, int64_t stage, int width,
-                      char *line, size_t length, cJSON *rows)
+static void add_stage(dit_json_writer *w, const timetable *t, int64_t first_step, int64_t stage, int width, char *line,
+                      size_t length, cJSON *rows)
 {
     char text[3 * CELL];
     snprintf(text, sizeof text, "stage %lld", (long long)stage);
@@ -96,7 +105,7 @@ static void add_stage(dit_json_writer *w, const suite_timetable *t, int64_t firs
     add_line(w, rows, line);
 }
 
-static void add_table(dit_json_writer *w, const suite_timetable *t, int64_t first_step, cJSON *rows)
+static void add_table(dit_json_writer *w, const timetable *t, int64_t first_step, cJSON *rows)
 {
     char text[3 * CELL];
     int width = 1 + snprintf(text, sizeof text, "%lld.%lld", (long long)(first_step + t->steps), (long long)t->bands);
@@ -119,13 +128,13 @@ static void add_table(dit_json_writer *w, const suite_timetable *t, int64_t firs
 static dit_status add_first_steps(const dit_parallel *parallel, const dit_facts *facts, int64_t stages, cJSON *out)
 {
     dit_json_writer w = {0};
-    suite_timetable table;
+    timetable table;
     int64_t stale = dit_parallel_stale_steps(parallel, facts);
     cJSON *rows = dit_json_put_array(&w, out, "rows");
-    dit_status st = suite_timetable_make(stages, dit_parallel_bands(parallel, facts),
-                                         stale < SHOWN_STEPS ? stale : SHOWN_STEPS, &table);
+    dit_status st =
+        make_timetable(stages, dit_parallel_bands(parallel, facts), stale < SHOWN_STEPS ? stale : SHOWN_STEPS, &table);
     if (st == DIT_OK && stale) add_table(&w, &table, facts->steps - stale, rows);
-    suite_timetable_release(&table);
+    release_timetable(&table);
     return st == DIT_OK ? w.status : st;
 }
 
@@ -143,7 +152,7 @@ static void add_speed(dit_json_writer *w, const dit_parallel *parallel, const di
 {
     double steps = (double)facts->steps, stale = dit_parallel_stale_steps(parallel, facts), whole = steps - stale;
     double bands = (double)dit_parallel_bands(parallel, facts), P = (double)stages;
-    double ticks = (double)suite_timetable_ticks(stages, (int64_t)bands, (int64_t)stale);
+    double ticks = (double)count_ticks(stages, (int64_t)bands, (int64_t)stale);
     double fill = dit_parallel_has_fill(parallel, facts) ? 1 : 0;
     dit_json_put_number(w, out, "ticks", ticks);
     dit_json_put_number(w, out, "efficiency", ticks > 0 ? stale * bands / ticks : 1 / P);

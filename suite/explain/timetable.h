@@ -11,18 +11,6 @@
 #include "base/facts.h"
 #include "base/parallel.h"
 
-typedef struct {
-    int64_t stages, bands, steps; /* steps: the stale ones       */
-    int64_t *start;               /* [steps][bands][stages] ticks */
-    int64_t ticks;                /* until all is done            */
-} suite_timetable;
-
-/* Makes the timetable by the rules above. Errors: DIT_ERR_MEMORY. release accepts a zeroed one. */
-dit_status suite_timetable_make(int64_t stages, int64_t bands, int64_t steps, suite_timetable *out);
-/* Returns the number of ticks by the closed form: steps M + P - 1 where M >= P; else (steps - 1) P + M + P - 1. 0
- * without steps. */
-int64_t suite_timetable_ticks(int64_t stages, int64_t bands, int64_t steps);
-
 /* A pipeline's schedule as {"stages", "bands", "warmup_steps", "fill", "stale_steps", "ticks", "efficiency",
  * "speed_up", "speed_up_bound", "stage_blocks": [blocks], "rows": [text]}: `rows` is the table of the first two stale
  * steps, a line for the ticks and one per stage, "STEP.BAND" in a column per tick. Times in steps of one rank: a tick
