@@ -2,7 +2,6 @@
 #ifndef DIT_BASE_DEAL_H
 #define DIT_BASE_DEAL_H
 
-#include "base/method.h"
 #include "base/parallel.h"
 
 #ifdef __cplusplus

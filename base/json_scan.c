@@ -1,5 +1,7 @@
 #include "base/json_scan.h"
 
+#include "base/buffer.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>

@@ -6,7 +6,6 @@
 #ifndef DIT_BASE_JSON_SCAN_H
 #define DIT_BASE_JSON_SCAN_H
 
-#include "base/buffer.h"
 #include "base/status.h"
 
 enum {

@@ -2,6 +2,7 @@
  * does not always read back as an equal number; and it prints NaN as null. Hence our own printer. */
 #include "base/json.h"
 
+#include "base/buffer.h"
 #include "base/file.h"
 #include "base/json_scan.h"
 

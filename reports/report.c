@@ -11,7 +11,6 @@
 #include "reports/page/html.h"
 #include "reports/records/agreement.h"
 #include "reports/records/journal.h"
-#include "reports/records/published.h"
 
 #include <ctype.h>
 #include <errno.h>

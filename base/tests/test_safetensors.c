@@ -3,8 +3,6 @@
  * `base_test_safetensors --write DIR` writes every malformed file as DIR/NAME.safetensors (a malformed index as the
  * folder DIR/NAME) and DIR/expected.tsv with one line "NAME<tab>CODE<tab>part of the message" each.
  */
-#include "base/file.h"
-#include "base/json.h"
 #include "base/safetensors.h"
 
 #include "base/tests/test.h"

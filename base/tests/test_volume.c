@@ -1,7 +1,6 @@
 /* The closed forms of what each method must send, beside what their papers say. */
 #include "base/volume.h"
 #include "base/legality.h"
-#include "base/patches.h"
 
 #include "base/tests/mesh_fixture.h"
 

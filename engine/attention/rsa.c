@@ -7,7 +7,6 @@
  * base/layer.h refuses others.
  * Source: Li et al., Sequence Parallelism: Long Sequence Training from System Perspective (arXiv:2105.13120), 3.2.
  */
-#include "base/layer.h"
 #include "engine/attention/attention_impl.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
  * Both streams live in one buffer, [batch, text rows + video rows, C] with the text first. Positions: a sine-cosine
  * table that is added to the video tokens (2B), or a rotation of their q and k (5B, 1.5).
  */
+#include "engine/models/embed.h"
 #include "engine/models/joint.h"
 
 #include <stdio.h>

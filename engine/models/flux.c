@@ -4,6 +4,7 @@
  * Both streams live in one buffer, [batch, text rows + image rows, C] with the text first, so the concatenation before
  * the single blocks costs nothing.
  */
+#include "engine/models/embed.h"
 #include "engine/models/joint.h"
 
 #include <string.h>

@@ -6,6 +6,7 @@
  * whole text and sees the timestep, so every rank refines all of it at every step, with all heads, and then takes its
  * own rows.
  */
+#include "engine/models/embed.h"
 #include "engine/models/joint.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 #include "engine/models/joint.h"
 
+#include "engine/models/embed.h"
+
 /* ---- two streams in one buffer ----------------------------------------------------------------------------------- */
 
 dit_rows joint_rows(const dit_partition *partition, joint_part part, float *buffer, int64_t cols)

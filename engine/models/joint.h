@@ -18,7 +18,6 @@
 #ifndef DIT_ENGINE_JOINT_H
 #define DIT_ENGINE_JOINT_H
 
-#include "engine/models/embed.h"
 #include "engine/models/layers.h"
 
 /* ---- two streams in one buffer ----------------------------------------------------------------------------------- */

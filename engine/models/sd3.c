@@ -5,6 +5,7 @@
  * Both streams live in one buffer, [batch, text rows + image rows, C] with the text first. The last block reads the
  * text but does not write it.
  */
+#include "engine/models/embed.h"
 #include "engine/models/joint.h"
 
 #include <string.h>

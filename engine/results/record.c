@@ -4,7 +4,6 @@
 #include "base/json_writer.h"
 #include "base/label.h"
 #include "base/patches.h"
-#include "base/stats.h"
 #include "engine/comm/comm.h"
 #include "engine/runtime/fault.h"
 #include "version.h"

@@ -1,7 +1,6 @@
 #include "engine/runtime/runtime.h"
 
 #include "base/legality.h"
-#include "base/log.h"
 #include "base/mesh.h"
 
 #include <hwloc.h>

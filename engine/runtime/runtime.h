@@ -12,7 +12,6 @@
 #define DIT_ENGINE_RUNTIME_H
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/parallel.h"
 #include "engine/comm/comm.h"
 #include "engine/runtime/guest.h"

@@ -1,7 +1,5 @@
 /* Solvers against the formulas of their papers, written out plainly in double for single numbers, where diffusers' own
  * results cannot be had (noise) or are few (UniPC), and against what must hold of any solver. */
-#include "base/rng.h"
-#include "engine/files/config.h"
 #include "engine/sampling/sampler.h"
 
 #include "engine/tests/solver_fixture.h"

@@ -1,5 +1,4 @@
 #include "reports/layout/lines.h"
-#include "reports/records/published.h"
 
 #include <math.h>
 #include <stdio.h>

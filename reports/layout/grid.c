@@ -2,7 +2,6 @@
 #include "base/method.h"
 #include "reports/figures/figure.h"
 #include "reports/records/agreement.h"
-#include "reports/records/published.h"
 
 #include <limits.h>
 #include <math.h>

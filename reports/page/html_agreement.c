@@ -3,7 +3,6 @@
 #include "reports/page/html_link.h"
 #include "reports/page/html_table.h"
 #include "reports/records/agreement.h"
-#include "reports/records/published.h"
 
 #include <math.h>
 #include <stdio.h>

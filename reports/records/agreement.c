@@ -1,7 +1,5 @@
 #include "reports/records/agreement.h"
 
-#include "reports/records/published.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

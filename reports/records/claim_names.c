@@ -1,6 +1,5 @@
 #include "reports/records/claim_names.h"
 
-#include "base/json.h"
 #include "base/words.h"
 #include "reports/records/claims.h"
 #include "reports/records/metrics.h"

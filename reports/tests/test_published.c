@@ -1,5 +1,4 @@
 /* Published lines of a journal: they are read strictly, and evidence is never blurred. */
-#include "reports/records/published.h"
 
 #include "reports/tests/published_fixture.h"
 

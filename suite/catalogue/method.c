@@ -1,6 +1,7 @@
 #include "suite/catalogue/method.h"
 
 #include "base/deal.h"
+#include "base/method.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #ifndef DIT_SUITE_CATALOGUE_METHOD_H
 #define DIT_SUITE_CATALOGUE_METHOD_H
 
-#include "base/method.h"
 #include "base/parallel.h"
 
 /* The methods that `ditbench list methods` shows and the tests run with every model, NULL-terminated: every row of

@@ -7,7 +7,6 @@
 #define DIT_SUITE_CATALOGUE_TEXT_ENCODER_H
 
 #include "base/json.h"
-#include "suite/text.h"
 
 /* Replaces each entry of a model's list by the whole encoder: {"name", "layers", "width", "heads", "head_dim",
  * "feed_forward", "gated", "tokens", "runs"}; `runs` texts are encoded one after the other. Errors: DIT_ERR_NOT_FOUND

@@ -1,6 +1,5 @@
 #include "suite/machine/environment.h"
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/json_writer.h"
 #include "suite/machine/device_report.h"

@@ -2,7 +2,6 @@
 
 #include "base/json.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/catalogue/parameter.h"
 #include "suite/catalogue/provenance.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 
 #include "base/json.h"
 #include "suite/catalogue/catalogue.h"
-#include "suite/catalogue/parameter.h"
 #include "suite/paths.h"
 
 #include <ctype.h>

@@ -4,7 +4,6 @@
 #include "base/json_writer.h"
 #include "reports/text.h"
 #include "suite/cases/document.h"
-#include "suite/launch/scratch.h"
 #include "suite/machine/contention.h"
 #include "suite/machine/devices.h"
 #include "suite/paths.h"

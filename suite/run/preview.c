@@ -2,7 +2,6 @@
 #include "suite/run/state.h"
 
 #include "suite/console/terminal.h"
-#include "suite/launch/scratch.h"
 #include "suite/paths.h"
 #include "suite/session/plan.h"
 #include "suite/simulate/simulated_cases.h"

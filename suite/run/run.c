@@ -2,7 +2,6 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "suite/launch/scratch.h"
 #include "suite/machine/environment.h"
 #include "suite/paths.h"
 #include "suite/run/state.h"

@@ -3,7 +3,6 @@
 #include "base/expr.h"
 #include "base/json_writer.h"
 #include "base/label.h"
-#include "base/stats.h"
 #include "suite/catalogue/model.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/text.h"

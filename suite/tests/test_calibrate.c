@@ -1,8 +1,5 @@
 /* Plans of calibrations, and calibrations beside those that are committed. */
 #include "suite/calibrate/calibrate.h"
-#include "suite/catalogue/catalogue.h"
-#include "suite/paths.h"
-#include "suite/simulate/simulate.h"
 
 #include "suite/tests/calibration_fixture.h"
 

@@ -1,6 +1,6 @@
 /* Calibrations: which files are taken, what is laid over what, and which cases are in the fit. */
-#include "suite/calibrate/calibrate.h"
 #include "suite/catalogue/catalogue.h"
+#include "suite/calibrate/calibration_plan.h"
 #include "suite/simulate/simulate.h"
 
 #include "suite/tests/calibration_fixture.h"

@@ -1,6 +1,5 @@
 /* The journal: nothing written is lost, nothing torn is believed, nothing changed goes unnoticed. */
 #include "base/file.h"
-#include "suite/paths.h"
 #include "suite/session/history.h"
 #include "suite/session/journal.h"
 

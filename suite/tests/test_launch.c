@@ -1,7 +1,6 @@
 /* Launching: every way a case can end becomes the right outcome, and nothing of it stays behind. The engine here is a
  * few lines of shell, so that each ending can be made on purpose. */
 #include "base/clock.h"
-#include "base/file.h"
 #include "suite/launch/launch.h"
 #include "suite/launch/scratch.h"
 #include "suite/launch/stuck_ranks.h"

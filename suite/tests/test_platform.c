@@ -2,7 +2,6 @@
 #include "suite/catalogue/catalogue.h"
 #include "suite/error_place.h"
 #include "suite/platform/cluster.h"
-#include "suite/platform/cluster_xml.h"
 #include "suite/platform/platform.h"
 #include "suite/simulate/simulate.h"
 #include "suite/tests/workload_fixture.h"

@@ -2,7 +2,6 @@
 #include "base/tests/test.h"
 
 #include "base/axis.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/parallel.h"
 #include "base/words.h"

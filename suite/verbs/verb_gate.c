@@ -7,7 +7,6 @@
 #include "suite/console/cli.h"
 #include "suite/console/terminal.h"
 #include "suite/run/run.h"
-#include "suite/run/summary.h"
 #include "suite/verbs/verbs.h"
 #include "suite/workload/settings.h"
 

@@ -2,7 +2,6 @@
 
 #include "base/deal.h"
 #include "base/label.h"
-#include "base/patches.h"
 #include "suite/catalogue/method.h"
 
 #include <stdio.h>
