@@ -19,6 +19,21 @@ ends_with_results() {
 }
 ok "a run ends with the fastest case and the next command" ends_with_results
 
+# Warming up goes on until two runs are alike, and the record says why it ended.
+warms_up() {
+    "$ditbench" run tiny.json --set measure.warmup_most=9 --processes 1 --output "$work/warm" -q >out 2>err || { cat err; return 1; }
+    python3 - "$work/warm/journal.jsonl" <<'P'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+for r in (line["record"]["samples"] for line in lines if line["kind"] == "result"):
+    runs, end = r["warmup_ns"], r["warmup_end"]
+    assert 2 <= len(runs) <= 9 and end in ("steady", "limit"), r
+    assert end == "steady" or len(runs) == 9, r
+P
+    grep -q '"schema":"ditbench.journal/1"' "$work/warm/journal.jsonl" && exits 0 "$ditbench" verify "$work/warm"
+}
+ok "an open-ended warm-up ends on evidence" warms_up
+
 # The table: sorted, one unit a column, as wide as the reader.
 table_is_sorted() {
     "$ditbench" show >out || return 1

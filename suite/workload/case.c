@@ -44,6 +44,7 @@ static void put_platform(dit_json_writer *w, const suite_cell *cell, cJSON *docu
 static void put_measure(dit_json_writer *w, const suite_matrix *matrix, const suite_cell *cell, cJSON *measure)
 {
     dit_json_put_int(w, measure, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs);
+    if (matrix->warmup_most && !cell->emulates) dit_json_put_int(w, measure, "warmup_most", matrix->warmup_most);
     dit_json_put_int(w, measure, "iterations", cell->emulates ? 1 : matrix->iterations);
     if (matrix->trace && !cell->emulates) dit_json_put_bool(w, measure, "trace", true);
 }

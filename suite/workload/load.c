@@ -56,7 +56,7 @@ static dit_status read_repeat(suite_workload *workload)
 
 static dit_status read_measure(suite_workload *workload)
 {
-    static const char *const keys[] = {"warmup_runs", "iterations", "deadline_s", "trace", "scope", "waits", NULL};
+    static const char *const keys[] = {"warmup_runs", "warmup_most", "iterations", "deadline_s", "trace", "scope", "waits", NULL};
     static const char *const scopes[] = {"denoise", "latents", "pipeline", NULL};
     const dit_json *doc = &workload->source;
     suite_matrix *matrix = workload->matrix;
@@ -69,6 +69,7 @@ static dit_status read_measure(suite_workload *workload)
     if (!measure) return DIT_OK;
     DIT_TRY(suite_only_keys(doc, measure, "/measure", keys));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_runs", 0, 1000, &matrix->warmup_runs));
+    DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "warmup_most", 2, 1000, &matrix->warmup_most));
     DIT_TRY(dit_json_optional_int(doc, measure, "/measure", "iterations", 1, 100000, &matrix->iterations));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "trace", &matrix->trace));
     DIT_TRY(dit_json_optional_bool(doc, measure, "/measure", "waits", &matrix->waits));
