@@ -128,6 +128,8 @@ static dit_status record_outcome(suite_run_state *run, int index, const char *st
     tell_warnings(line, note, sizeof note);
     DIT_TRY(suite_run_finish_line(run, &w, line));
     suite_run_note_status(run, index, outcome->status);
+    if (outcome->status == DIT_OUTCOME_OK)
+        suite_precision_note(&run->precision, item->case_index, suite_record_latency_ns(outcome->record));
     result_text(outcome, one->is_simulated, result);
     const suite_progress_case told = {.status = dit_outcome_name(outcome->status),
                                       .result = result,
@@ -282,23 +284,32 @@ static dit_status run_simulated(run_batch *batch, int count)
 
 /* ---- all items --------------------------------------------------------------------------------------------------- */
 
+/* Planned, and not run because the case's interval is as narrow as was asked for. */
+static bool is_needless(const suite_run_state *run, int index)
+{
+    return run->status[index] == SUITE_NOT_RUN &&
+           suite_precision_is_enough(&run->precision, &run->schedule.items[index]);
+}
+
 void suite_run_fill_summary(suite_run_state *run)
 {
     const char *name = dit_json_text_or(run->schedule.workload, "name", NULL);
     suite_run_summary *summary = run->summary;
-    int done = 0;
+    int done = 0, needless = 0;
     strncpy(summary->workload, name ? name : "", sizeof summary->workload - 1);
     summary->planned = run->schedule.item_count;
     summary->dropped = cJSON_GetArraySize(run->schedule.dropped);
     memset(summary->counts, 0, sizeof summary->counts);
     summary->verdicts = 0;
     for (int i = 0; i < run->schedule.item_count; i++) {
+        needless += is_needless(run, i);
         if (run->status[i] == SUITE_NOT_RUN) continue;
         summary->counts[run->status[i]]++;
         summary->verdicts += run->status[i] == DIT_OUTCOME_OOM && case_of(run, i)->is_simulated;
         done++;
     }
-    summary->complete = done == run->schedule.item_count;
+    summary->complete = done + needless == run->schedule.item_count;
+    summary->needless = needless;
     summary->signal_number = run->signals->received;
 }
 
@@ -318,6 +329,7 @@ static dit_status run_left(suite_run_state *run, const int *left, int count, boo
         if (suite_signals_poll(run->signals)) break;
         *out_of_time = is_over_time(batch.started, batch.max_time_s);
         if (*out_of_time) break;
+        if (is_needless(run, left[i])) continue;
         if (!case_of(run, left[i])->is_simulated) {
             DIT_TRY(suite_run_one(run, left[i]));
             continue;
@@ -347,6 +359,7 @@ dit_status suite_run_items(suite_run_state *run)
     suite_progress_end(&run->progress);
     run->summary->wall_s = (double)(dit_clock_ns() - started) * 1e-9;
     suite_run_fill_summary(run);
+    if (run->summary->complete && run->summary->needless) reason = "precise";
     if (run->signals->received) reason = "interrupted";
     if (st == DIT_OK) st = suite_run_write_end(run, run->summary->complete, reason);
     return st;

@@ -6,6 +6,7 @@
 #include "suite/machine/contention.h"
 #include "suite/platform/calibration.h"
 #include "suite/run/params.h"
+#include "suite/run/precision.h"
 #include "suite/session/history.h"
 #include "suite/session/schedule.h"
 
@@ -27,6 +28,7 @@ typedef struct {
     int *good_process;             /* per case: a process that ended ok, or SUITE_NOT_RUN           */
     int cores;
     bool single_copy;
+    suite_precision precision;
     suite_progress progress;
 } suite_run_state;
 
