@@ -60,6 +60,9 @@ says 0 history history
 says 0 pack pack --output packed.tar
 says 2 error pack nothing
 says 0 unpack unpack packed.tar --dry-run
+echo none >page.md
+says 0 claims claims page.md
+says 4 error claims nothing.md
 says 2 error unpack nothing
 says 2 error history nothing
 says 2 error run
