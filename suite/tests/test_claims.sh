@@ -13,7 +13,7 @@ cat >base.json <<'JSON'
  "status": "ok", "tags": {}, "metrics": {"latency_s": [1, 2, 3], "total_bytes": 5000000}}]}
 JSON
 page() { # NUMBER...: a page that quotes so
-    cat >page.md <<MD
+    cat >page.text <<MD
 # A page
 
 A step takes <!-- ditbench: $session; synthetic 64x64 u2; latency_s; 0.0 ms -->$1<!-- / --> and
@@ -29,21 +29,21 @@ MD
 }
 page 0 0 0 0
 stale() {
-    exits 1 "$ditbench" claims page.md >out 2>err || { cat out err; return 1; }
-    grep -q '^page.md:3: says "0", latency_s of synthetic 64x64 u2' out && grep -q '^page.md:4: .*"11.0 MB"' out &&
-        grep -q '^page.md:5: .*"2.00 s"' out && grep -q '^page.md:6: .*"5 MB"' out && grep -q '^4 numbers, 4 stale' out
+    exits 1 "$ditbench" claims page.text >out 2>err || { cat out err; return 1; }
+    grep -q '^page.text:3: says "0", latency_s of synthetic 64x64 u2' out && grep -q '^page.text:4: .*"11.0 MB"' out &&
+        grep -q '^page.text:5: .*"2.00 s"' out && grep -q '^page.text:6: .*"5 MB"' out && grep -q '^4 numbers, 4 stale' out
 }
 ok "stale numbers are named with file and line" stale
-ok "nothing is written without --update" grep -q "<!-- / --> and" page.md
-updates() { "$ditbench" claims page.md --update >out && exits 0 "$ditbench" claims page.md >out && grep -q '^4 numbers, 0 stale' out && grep -q -- '-->11.0 MB<!--' page.md; }
+ok "nothing is written without --update" grep -q "<!-- / --> and" page.text
+updates() { "$ditbench" claims page.text --update >out && exits 0 "$ditbench" claims page.text >out && grep -q '^4 numbers, 0 stale' out && grep -q -- '-->11.0 MB<!--' page.text; }
 ok "--update writes them, and only them" updates
-only() { cp page.md kept.md && page "$(sed -n '3s/.*-->\([^<]*\)<!--.*/\1/p' page.md)" "11.0 MB" "2.00 s" "5 MB" && cmp page.md kept.md; }
+only() { cp page.text kept.text && page "$(sed -n '3s/.*-->\([^<]*\)<!--.*/\1/p' page.text)" "11.0 MB" "2.00 s" "5 MB" && cmp page.text kept.text; }
 ok "the rest of the page stays" only
-one_digit() { sed -i 's/11\.0 MB/11.1 MB/' page.md && exits 1 "$ditbench" claims page.md >out; }
+one_digit() { sed -i 's/11\.0 MB/11.1 MB/' page.text && exits 1 "$ditbench" claims page.text >out; }
 ok "one wrong digit is stale" one_digit
 bad() { # LINE WORDS
-    printf '%s\n' "$1" >bad.md
-    exits 2 "$ditbench" claims bad.md >out 2>err && grep -q "^bad.md:1: .*$2" out || { cat out err; return 1; }
+    printf '%s\n' "$1" >bad.text
+    exits 2 "$ditbench" claims bad.text >out 2>err && grep -q "^bad.text:1: .*$2" out || { cat out err; return 1; }
 }
 ok "a source that is not there: 2" bad '<!-- ditbench: nothing; x; latency_s -->1<!-- / -->' "no session"
 ok "a case that is not there: 2" bad '<!-- ditbench: base.json; x; latency_s -->1<!-- / -->' 'no case "x"'
@@ -57,8 +57,8 @@ changed() {
 data = bytearray(open('packed.tar', 'rb').read())
 data[data.index(b'latency_ns') + 20] ^= 1
 open('packed.tar', 'wb').write(data)"
-    exits 2 "$ditbench" claims page.md >out && grep -q "^page.md:4: E_INTEGRITY" out
+    exits 2 "$ditbench" claims page.text >out && grep -q "^page.text:4: E_INTEGRITY" out
 }
 ok "a packed session that was changed backs no number" changed
-ok "a page that is not there: 4" exits 4 "$ditbench" claims nothing.md
+ok "a page that is not there: 4" exits 4 "$ditbench" claims nothing.text
 finish

@@ -110,7 +110,7 @@ int suite_verb_claims(int argc, char **argv)
     claims_call call = {.update = false};
     const suite_option options[] = {
         {"update", 0, SUITE_OPTION_FLAG, NULL, "write the right numbers into the pages", &call.update, 0, 0}, {0}};
-    const suite_cli_spec spec = {"claims", "FILE.md...", purpose, examples, options, 1, -1};
+    const suite_cli_spec spec = {"claims", "PAGE...", purpose, examples, options, 1, -1};
     int code = suite_cli_parse(&spec, argc, argv, &call.cli);
     if (code >= 0) return code;
     dit_status st = DIT_OK;
