@@ -36,8 +36,9 @@ static dit_status take_line(void *context, int line, const dit_json *document)
     const char *kind = dit_json_text_or(document->root, "kind", "");
     (void)line;
     if (strcmp(kind, "dropped") != 0 && strcmp(kind, "published") != 0) return DIT_OK;
-    cJSON *copy = cJSON_Duplicate(document->root, true);
-    return cJSON_AddItemToArray(writer->lines, copy) ? DIT_OK : no_memory();
+    dit_json_writer w = {0};
+    dit_json_put_copy(&w, writer->lines, NULL, document->root);
+    return w.status;
 }
 
 static dit_status read_other(import_writer *writer)
