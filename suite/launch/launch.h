@@ -9,6 +9,7 @@
 #include "suite/launch/command.h"
 #include "suite/launch/outcome.h"
 #include "suite/launch/process.h"
+#include "suite/launch/wire.h"
 #include "suite/paths.h"
 
 /* The network model that the files of suite/platform/cluster_xml.h are written for. */
@@ -27,6 +28,7 @@ typedef struct {
     bool single_copy;            /* ranks may read each other's memory (suite_launch_single_copy)        */
     bool simulated;              /* out_dir holds what suite_simulate_prepare left; case_file is not read */
     int64_t device_memory_bytes; /* of a simulated device: what counts more is out of memory; 0: no limit */
+    const suite_wire *wire;      /* the first half of the ranks runs on its first host; NULL: all ranks run here */
 } suite_launch_plan;
 
 /* A way to start `world_size` processes. */

@@ -72,6 +72,7 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
     DIT_TRY(suite_session_process_dir(run->session, one->case_id, item->process, paths->out_dir));
     paths->reference_case = find_reference(run, one, paths->reference);
     paths->oracle_case = find_oracle(run, one, paths->oracle);
+    suite_run_plan_wire(one, &paths->wire);
     *out = (suite_launch_plan){
         .engine = run->engine,
         .case_file = paths->case_file,
@@ -82,6 +83,7 @@ dit_status suite_run_make_launch_plan(const suite_run_state *run, const suite_ru
         .threads_per_rank = suite_case_threads(one->document),
         .cores = run->cores,
         .single_copy = run->single_copy,
+        .wire = paths->wire.planned ? &paths->wire.wire : NULL,
     };
     return DIT_OK;
 }
@@ -125,6 +127,7 @@ static dit_status record_outcome(suite_run_state *run, int index, const char *st
     if (!one->is_simulated) suite_run_add_contention(&w, line, &paths->contention);
     if (!one->is_simulated) suite_run_warn_of_outlier(&w, line, outcome);
     if (!one->is_simulated) suite_run_warn_of_ranks(&w, line, outcome);
+    suite_run_add_wire(&w, line, &paths->wire, one, outcome);
     tell_warnings(line, note, sizeof note);
     DIT_TRY(suite_run_finish_line(run, &w, line));
     suite_run_note_status(run, index, outcome->status);
@@ -146,6 +149,7 @@ bool suite_run_is_skipped(const suite_run_state *run, const suite_case *one, sui
     suite_platform platform = {0};
     suite_devices devices;
     char reason[640];
+    if (suite_run_wire_refusal(run, one, outcome)) return true;
     if (!suite_backend_is_device(backend)) return false;
     if (suite_platform_load(suite_case_platform(one->document, "name"), &platform) != DIT_OK) dit_error_clear();
     suite_devices_find(run->engine, backend, &devices);
@@ -190,9 +194,10 @@ dit_status suite_run_one(suite_run_state *run, int index)
     dit_status st = DIT_OK;
     suite_contention_sample before, after;
     suite_contention_take(&before);
-    bool skipped = suite_run_is_skipped(run, one, &outcome);
+    bool skipped = suite_run_is_skipped(run, one, &outcome) || !suite_run_open_wire(&paths.wire, &outcome);
     if (!skipped) st = hint_launcher(run, suite_launch_run(run->launcher, &plan, &options, &outcome));
     suite_contention_take(&after);
+    if (!skipped) suite_run_close_wire(&paths.wire);
     if (!skipped) paths.contention = suite_contention_between(&before, &after);
     if (st == DIT_OK && !outcome.interrupted) st = record_outcome(run, index, started, &paths, &outcome);
     if (st != DIT_OK) dit_error_note(st, "running %s, process %d", one->label, item->process);
