@@ -133,7 +133,7 @@ fuzz: deps ## Fuzz the parsers with libFuzzer, side by side, FUZZ_SECONDS each (
 	$(Q)ci/fuzz.sh $(FUZZ_SECONDS)
 
 peers: deps ## Time linear layers beside libxsmm and oneDNN (needs libxsmm-dev libdnnl-dev)
-	$(Q)ci/deps.sh peers
+	$(Q)ci/deps.sh gemm
 	$(Q)$(MAKE) --no-print-directory $(BUILD)/tests/gemm_peers
 	$(Q)OMP_NUM_THREADS=1 $(BUILD)/tests/gemm_peers
 .PHONY: peers

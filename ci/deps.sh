@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs missing packages of the distribution. It is quick and prints nothing when all are there.
-# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|peers]...     (core when no set is named)
+# Usage: ci/deps.sh [--report] [core|fuzz|lint|format|gemm|peers]...     (core when no set is named)
+# peers is no set of packages: it makes a Python environment with PyTorch and diffusers, which engine diffusers of
+# workloads needs, in $DITBENCH_PEERS (~/.cache/ditbench/peers). On x86-64 PyPI's PyTorch brings CUDA: 3 GB to fetch.
 # Exit: 0 all that is needed is present; 4 something is missing and could not be installed. It then prints the exact
 # command. A missing optional package also has its command printed, and does not stop anything else.
 set -u
@@ -32,24 +34,61 @@ shellcheck program:shellcheck
 clang program:clang
 clang-format program:clang-format'
 format='clang-format program:clang-format'
-peers='libxsmm-dev header:libxsmm.h
+gemm='libxsmm-dev header:libxsmm.h
 libdnnl-dev header:oneapi/dnnl/dnnl.h'
+peers='torch==2.6.0 diffusers==0.33.1 safetensors==0.5.3 huggingface_hub==0.30.2 numpy==2.2.4'
 
-report=0 needs=''
+report=0 needs='' sets=0 wants_peers=0
 for argument in "$@"; do
+    [ "$argument" = --report ] || sets=$((sets + 1))
     case $argument in
     --report) report=1 ;;
     core) needs+="$core"$'\n' ;;
     fuzz) needs+="$fuzz"$'\n' ;;
     lint) needs+="$lint"$'\n' ;;
     format) needs+="$format"$'\n' ;;
-    peers) needs+="$peers"$'\n' ;;
+    gemm) needs+="$gemm"$'\n' ;;
+    peers) wants_peers=1 ;;
     *)
-        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, peers)" >&2
+        echo "ci/deps.sh: unknown set '$argument' (core, fuzz, lint, format, gemm, peers)" >&2
         exit 2
         ;;
     esac
 done
+[ "$sets" -gt 0 ] || needs=$core
+
+# ---- peers: other engines, in a Python environment of their own --------------------------------------------------------
+peers_folder=${DITBENCH_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/ditbench/peers}
+
+have_peers() { # the pinned versions of what the adapter imports, whatever else is there
+    "$peers_folder/bin/python" - "$peers" <<'PYTHON' 2>/dev/null
+import sys
+from importlib.metadata import version
+sys.exit(any(version(name).split("+")[0] != wanted for name, wanted in (p.split("==") for p in sys.argv[1].split())))
+PYTHON
+}
+
+# The processor's build of PyTorch is a tenth as large, and not on PyPI.
+install_peers() {
+    local small=https://download.pytorch.org/whl/cpu
+    python3 -m venv "$peers_folder" || return 1
+    # shellcheck disable=SC2086  # requirements are words
+    "$peers_folder/bin/pip" install -q --retries 0 --timeout 10 --index-url $small "${peers%% *}" 2>/dev/null
+    # shellcheck disable=SC2086
+    "$peers_folder/bin/pip" install -q $peers
+}
+
+if [ "$wants_peers" = 1 ] && ! have_peers; then
+    echo "installing PyTorch and diffusers in $peers_folder" >&2
+    if ! install_peers || ! have_peers; then
+        {
+            echo "ci/deps.sh: could not install them; with Python 3.9 to 3.12, its venv and a way to PyPI, run:"
+            echo "    python3 -m venv $peers_folder && $peers_folder/bin/pip install $peers"
+        } >&2
+        exit 4
+    fi
+fi
+[ -n "$needs" ] || [ "$report" = 1 ] || exit 0
 [ -n "$needs" ] || needs=$core
 
 compiles() { # source, flags...
