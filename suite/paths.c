@@ -62,6 +62,15 @@ dit_status suite_session_root(char out[SUITE_PATH])
     return suite_path(out, "%s/%s", here, given && *given ? given : "results/local");
 }
 
+dit_status suite_cache_folder(const char *name, char out[SUITE_PATH])
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && cache[0] == '/') return suite_path(out, "%s/ditbench/%s", cache, name);
+    if (home && home[0]) return suite_path(out, "%s/.cache/ditbench/%s", home, name);
+    return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is no folder for what outlives sessions (%s)", name),
+                          "set HOME or XDG_CACHE_HOME");
+}
+
 static bool is_folder(const char *path)
 {
     struct stat info;

@@ -21,5 +21,8 @@ const char *suite_workloads_folder(void);
  * exist.
  * Errors: DIT_ERR_IO. */
 dit_status suite_session_root(char out[SUITE_PATH]);
+/* Finds a folder that outlives sessions: $XDG_CACHE_HOME/ditbench/NAME, else ~/.cache/ditbench/NAME. It need not exist.
+ * Errors: DIT_ERR_ENVIRONMENT without either variable. */
+dit_status suite_cache_folder(const char *name, char out[SUITE_PATH]);
 
 #endif

@@ -294,11 +294,19 @@ static const char *state_of(const report_table *table)
     return table->end_reason[0] ? "not complete: it ended early" : "not complete: it still runs, or was killed";
 }
 
+static bool has_external(const report_page *page)
+{
+    bool found = false;
+    for (int i = 0; i < page->table->case_count; i++) found = found || page->table->cases[i].engine;
+    return found;
+}
+
 static const char *evidence_of(const report_page *page)
 {
     if (page->table->case_count == 0) return "none: no case ran";
     if (html_has_fake(page)) return "made up by the fake engine: no result";
-    if (!html_has_simulated(page)) return "measured";
+    if (!html_has_simulated(page))
+        return has_external(page) ? "measured; each row says by which engine where it is not ditbench's" : "measured";
     return html_has_measured(page) ? "measured and simulated; each row and label says which" : "simulated";
 }
 

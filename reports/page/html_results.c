@@ -89,9 +89,12 @@ static const char *html_short_label(const report_case *kase)
 static void put_status(html_table *table, const report_case *kase)
 {
     dit_buffer *out = table->out;
+    char evidence[192];
     html_cell_open(table);
     put_badge(out, dit_outcome_name(kase->status), dit_outcome_name(kase->status));
-    put_element(out, "span class=\"small\"", "span", kase->evidence);
+    snprintf(evidence, sizeof evidence, "%s%s%s", kase->evidence, kase->engine ? " by " : "",
+             kase->engine ? kase->engine : "");
+    put_element(out, "span class=\"small\"", "span", evidence);
     if (kase->oversubscribed) put(out, "<div class=\"small\">ranks share cores</div>");
     if (kase->warning[0]) put_element(out, "div class=\"warning small\"", "div", kase->warning);
     if (kase->communication_mismatch) put(out, "<div class=\"small\">bytes differ from the closed form</div>");

@@ -324,6 +324,20 @@ static void read_warnings(const cJSON *line, const cJSON *record, report_case *k
     kase->doubtful_count++;
 }
 
+/* The name and version of an external engine, of the newest record. */
+static dit_status read_engine(const dit_json *doc, const cJSON *record, report_case *kase)
+{
+    const cJSON *engine = NULL;
+    const char *name = "", *version = "";
+    char text[128];
+    DIT_TRY(dit_json_optional_object(doc, record, "/record", "engine", &engine));
+    if (!engine) return DIT_OK;
+    DIT_TRY(dit_json_require_string(doc, engine, "/record/engine", "name", &name));
+    DIT_TRY(dit_json_optional_string(doc, engine, "/record/engine", "version", &version));
+    snprintf(text, sizeof text, "%.60s%s%.60s", name, version[0] ? " " : "", version);
+    return set_text(&kase->engine, text);
+}
+
 static dit_status read_record(const dit_json *doc, report_case *kase, report_process *process)
 {
     const cJSON *record = NULL;
@@ -332,6 +346,7 @@ static dit_status read_record(const dit_json *doc, report_case *kase, report_pro
     if (!record) return DIT_OK;
     if (process->status == DIT_OUTCOME_OK) DIT_TRY(check_evidence(doc, record, kase)); /* no other gives numbers */
     DIT_TRY(read_place(doc, record, kase));
+    DIT_TRY(read_engine(doc, record, kase));
     DIT_TRY(report_metrics_read(doc, record, "/record", images_of(kase), process->metric));
     if (report_case_is_simulated(kase)) process->metric[REPORT_RSS_BYTES] = NAN; /* memory is counted, not resident */
     read_warnings(doc->root, record, kase);
@@ -512,11 +527,11 @@ static dit_status close_case(report_case *kase)
     return summarise_case(kase);
 }
 
-/* A case without parallelism that makes the same images. */
+/* A case without parallelism that makes the same images, by our engine. */
 static bool is_baseline_of(const report_case *base, const report_case *kase)
 {
     if (base->world_size != 1 || base->metric[REPORT_LATENCY].n == 0 || report_case_is_oracle(base)) return false;
-    return report_case_same_work(base, kase);
+    return !base->engine && report_case_same_work(base, kase);
 }
 
 /* Ratio of medians; its interval takes the two ends that are furthest apart, so it is wider than exact. */

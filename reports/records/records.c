@@ -48,6 +48,7 @@ static void report_case_release(report_case *kase)
     free(kase->case_id);
     free(kase->label);
     free(kase->evidence);
+    free(kase->engine);
 }
 
 void report_published_release(report_published *point)

@@ -44,6 +44,7 @@ typedef struct {
 typedef enum { REPORT_ON_UNKNOWN, REPORT_ON_CORES, REPORT_ON_GPUS } report_place;
 
 typedef struct {
+    char *engine; /* "diffusers 0.33.1", what an external engine's record says of itself; NULL: ours */
     char *case_id, *label, *evidence; /* evidence: "measured", "simulated"; "published" of a published point; "fake" */
     cJSON *tags;
     report_place place;

@@ -22,3 +22,8 @@ int suite_case_threads(const cJSON *document)
     const cJSON *threads = dit_json_member(platform, "threads_per_rank");
     return cJSON_IsNumber(threads) && threads->valueint > 0 ? threads->valueint : 1;
 }
+
+const char *suite_case_engine(const cJSON *document)
+{
+    return dit_json_text_or(document, "engine", "");
+}

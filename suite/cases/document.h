@@ -10,5 +10,7 @@ bool suite_case_simulated(const cJSON *document);
 const char *suite_case_platform(const cJSON *document, const char *key);
 /* Returns platform.threads_per_rank of a case document, 1 when absent. */
 int suite_case_threads(const cJSON *document);
+/* Returns the name of the external engine that a case is to be run by; "" where it is ours. */
+const char *suite_case_engine(const cJSON *document);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/layer.h"
 #include "base/words.h"
+#include "suite/catalogue/engine.h"
 #include "suite/catalogue/method.h"
 
 #include <math.h>
@@ -291,6 +292,7 @@ static const suite_parameter_kind
     kind_ATTENTION    = {check_word, .words = attention_words},
     kind_JOINT_TEXT   = {check_word, .words = dit_joint_text_names},
     kind_PATCH_METHOD = {check_word, .words = dit_patch_method_names},
+    kind_ENGINE       = {check_word, .words = suite_engine_names},
     kind_LAYOUT       = {check_word, .words = layout_words},
     kind_ELEMENT      = {check_word, .words = element_words},
     kind_STAGE_BLOCKS = {check_stage_blocks, .form = "a list: blocks of each stage", .is_whole = true},

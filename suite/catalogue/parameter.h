@@ -71,6 +71,7 @@ enum {
     X(ELEMENT,             "element",               SAME,  ELEMENT,      0, 0,                ALL,             OPTIONAL, MODELLED,  ADDED) \
     X(FP8_LINEAR,          "fp8_linear",            SAME,  SWITCH,       0, 1,                ALL,             OPTIONAL, DEVICE,    ADDED) \
     X(GRAPHS,              "graphs",                SAME,  SWITCH,       0, 1,                ALL,             OPTIONAL, DEVICE,    ADDED) \
+    X(ENGINE,              "engine",                SAME,  ENGINE,       0, 0,                DENOISE,         OPTIONAL, ANY,       ADDED) \
     X(THREADS_PER_RANK,    "threads_per_rank",      SAME,  THREADS,      1, 4096,             ALL,             OPTIONAL, ANY,       ADDED) \
     X(TILING,              "tiling",                SAME,  SWITCH,       0, 1,                DECODE_PIPELINE, OPTIONAL, ANY,       ADDED) \
     X(TOKENS,              "tokens",                SAME,  INTEGER,      1, 1 << 24,          ATTEND,          REQUIRED, ANY,       NAMED) \

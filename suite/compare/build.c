@@ -34,16 +34,6 @@ static dit_status find_in_folder(const char *name, char engine[SUITE_PATH], bool
 
 /* ---- commits ----------------------------------------------------------------------------------------------------- */
 
-/* A folder that outlives sessions: a commit's build never changes. */
-static dit_status cache_folder(char out[SUITE_PATH])
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (cache && cache[0] == '/') return suite_path(out, "%s/ditbench/builds", cache);
-    if (home && home[0]) return suite_path(out, "%s/.cache/ditbench/builds", home);
-    return dit_error_hint(DIT_FAIL(DIT_ERR_ENVIRONMENT, "there is no folder for builds of commits"),
-                          "set HOME or XDG_CACHE_HOME");
-}
-
 /* Runs a command with its output in `log`. Sets *good to whether it ended well. */
 static dit_status run_logged(const char *const *argv, const char *log, suite_signals *signals, bool *good)
 {
@@ -102,7 +92,7 @@ static dit_status find_commit(const char *name, suite_signals *signals, char eng
 {
     char cache[SUITE_PATH], folder[SUITE_PATH], log[SUITE_PATH], commit[COMMIT_BYTES];
     bool found = false;
-    DIT_TRY(cache_folder(cache));
+    DIT_TRY(suite_cache_folder("builds", cache));
     DIT_TRY(suite_path_make(cache));
     DIT_TRY(suite_path(log, "%s/git.%d.log", cache, (int)getpid()));
     DIT_TRY(resolve_commit(name, log, commit));

@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/json_writer.h"
 #include "base/words.h"
+#include "suite/launch/adapter.h"
 #include "suite/launch/scratch.h"
 #include "suite/launch/stuck_ranks.h"
 #include "suite/paths.h"
@@ -47,7 +48,7 @@ static dit_status mpirun_parameters(const suite_launch_plan *plan, suite_command
     bool crowded = plan->world_size * plan->threads_per_rank > plan->cores;
     DIT_TRY(mpi_parameter(out, "plm", "isolated"));
     DIT_TRY(mpi_parameter(out, "pml", "ob1"));
-    DIT_TRY(mpi_parameter(out, "btl", plan->wire ? "self,tcp" : "self,vader"));
+    DIT_TRY(mpi_parameter(out, "btl", "self,vader"));
     DIT_TRY(mpi_parameter(out, "oob_tcp_if_include", "lo"));
     DIT_TRY(mpi_parameter(out, "btl_vader_single_copy_mechanism", plan->single_copy ? "cma" : "none"));
     DIT_TRY(mpi_parameter(out, "mpi_yield_when_idle", crowded ? "1" : "0"));
@@ -58,32 +59,6 @@ static dit_status mpirun_parameters(const suite_launch_plan *plan, suite_command
     return mpi_parameter(out, "btl_vader_backing_directory", plan->scratch);
 }
 
-/* Ranks on the two hosts of a wire have only TCP to each other. mpirun runs on the first host; the others find it over
- * the wire, too, which PMIx refuses unless it is told. */
-static dit_status wire_parameters(suite_command *out)
-{
-    DIT_TRY(suite_command_env(out, "PMIX_MCA_ptl_base_remote_connections=1"));
-    DIT_TRY(suite_command_env(out, "PMIX_MCA_ptl_base_if_include=" SUITE_WIRE_SUBNET));
-    return mpi_parameter(out, "btl_tcp_if_include", SUITE_WIRE_INTERFACE);
-}
-
-static dit_status on_host(const char *host, suite_command *out)
-{
-    const char *const words[] = {"ip", "netns", "exec", host, NULL};
-    return suite_command_words(out, words);
-}
-
-/* The second half of the ranks, as an application of its own on the second host. */
-static dit_status second_host(const suite_launch_plan *plan, suite_command *out)
-{
-    if (!plan->wire || plan->world_size == 1) return DIT_OK;
-    DIT_TRY(suite_command_word(out, ":"));
-    DIT_TRY(suite_command_word(out, "-n"));
-    DIT_TRY(suite_command_word(out, "%d", plan->world_size / 2));
-    DIT_TRY(on_host(plan->wire->host[1], out));
-    return engine_words(plan, out);
-}
-
 static dit_status mpirun_command(const suite_launch_plan *plan, suite_command *out)
 {
     if (geteuid() == 0) {
@@ -92,13 +67,10 @@ static dit_status mpirun_command(const suite_launch_plan *plan, suite_command *o
     }
     if (plan->scratch) DIT_TRY(suite_command_env(out, "TMPDIR=%s", plan->scratch));
     const char *const words[] = {"mpirun", "--oversubscribe", "--bind-to", "none", "-n", NULL};
-    if (plan->wire) DIT_TRY(on_host(plan->wire->host[0], out));
     DIT_TRY(suite_command_words(out, words));
-    DIT_TRY(suite_command_word(out, "%d", plan->wire ? (plan->world_size + 1) / 2 : plan->world_size));
+    DIT_TRY(suite_command_word(out, "%d", plan->world_size));
     DIT_TRY(mpirun_parameters(plan, out));
-    if (plan->wire) DIT_TRY(wire_parameters(out));
-    DIT_TRY(engine_words(plan, out));
-    return second_host(plan, out);
+    return engine_words(plan, out);
 }
 
 static dit_status local_command(const suite_launch_plan *plan, suite_command *out)
@@ -157,6 +129,16 @@ static dit_status smpirun_command(const suite_launch_plan *plan, suite_command *
     DIT_TRY(suite_command_word(out, "--cfg=smpi/alltoall:%s", has_pairs(plan->world_size) ? "pair" : "ring"));
     return suite_command_words(out, engine);
 }
+
+/* The adapter starts as many processes as its engine needs. Libraries that read OMP_NUM_THREADS get the case's. */
+static dit_status adapter_command(const suite_launch_plan *plan, suite_command *out)
+{
+    DIT_TRY(suite_command_env(out, "OMP_NUM_THREADS=%d", plan->threads_per_rank));
+    if (plan->interpreter) DIT_TRY(suite_command_word(out, "%s", plan->interpreter));
+    return engine_words(plan, out);
+}
+
+const suite_launcher suite_adapter_launcher = {"adapter", "the adapter of an external engine", true, adapter_command};
 
 /* name, help, runs, command */
 const suite_launcher suite_launchers[] = {
@@ -262,8 +244,10 @@ static bool check_evidence(const suite_launch_plan *plan, suite_outcome *out)
     const char *expected = plan->simulated ? "simulated" : "measured", *said = expected;
     const cJSON *evidence = dit_json_member(out->record, "evidence");
     char message[256];
-    if (evidence || plan->simulated) said = cJSON_IsString(evidence) ? evidence->valuestring : "nothing";
-    if (strcmp(said, expected) == 0 || (!plan->simulated && strcmp(said, DIT_EVIDENCE_FAKE) == 0)) return true;
+    if (evidence || plan->simulated || plan->external)
+        said = cJSON_IsString(evidence) ? evidence->valuestring : "nothing";
+    bool made_up = !plan->simulated && !plan->external && strcmp(said, DIT_EVIDENCE_FAKE) == 0;
+    if (strcmp(said, expected) == 0 || made_up) return true;
     snprintf(message, sizeof message, "the record says that its evidence is %.100s, but its platform makes it %s", said,
              expected);
     suite_outcome_set_error(out, DIT_OUTCOME_INVALID, DIT_ERR_INTEGRITY, message);
@@ -301,6 +285,12 @@ static void check_record(const suite_launch_plan *plan, suite_outcome *out)
                                 cJSON_HasObjectItem(validation, "oracle_rel_l2")
                                     ? "the result differs from its oracle"
                                     : "the result differs from the one-rank reference");
+}
+
+static void check_external(const suite_launch_plan *plan, suite_outcome *out)
+{
+    const suite_adapter_run run = {.document = plan->external, .out_dir = plan->out_dir, .reference = plan->reference};
+    suite_adapter_check(&run, out);
 }
 
 static void add_log(const suite_launch_plan *plan, suite_outcome *out)
@@ -345,6 +335,7 @@ static void judge(const suite_launch_plan *plan, const suite_launch_options *opt
                                     "the engine ended without writing record.json");
         if (!out->error || (out->status == DIT_OUTCOME_OOM && out->record)) check_record(plan, out);
         if (!out->error || out->status == DIT_OUTCOME_OOM) check_device_memory(plan, out);
+        if (!out->error && plan->external) check_external(plan, out);
     }
     add_log(plan, out);
 }
@@ -402,7 +393,7 @@ dit_status suite_launch_run(const suite_launcher *launcher, const suite_launch_p
     suite_process_result result;
     suite_positions positions = {.out_dir = plan->out_dir, .world_size = plan->world_size};
     *out = (suite_outcome){0};
-    dit_status st = run_process(launcher, plan, options, &positions, &result);
+    dit_status st = run_process(launcher, plan, options, plan->external ? NULL : &positions, &result);
     if (st == DIT_OK)
         judge(plan, options, &result, positions.lines, out);
     else

@@ -9,7 +9,6 @@
 #include "suite/launch/command.h"
 #include "suite/launch/outcome.h"
 #include "suite/launch/process.h"
-#include "suite/launch/wire.h"
 #include "suite/paths.h"
 
 /* The network model that the files of suite/platform/cluster_xml.h are written for. */
@@ -27,8 +26,9 @@ typedef struct {
     int cores;                   /* of this machine                                                      */
     bool single_copy;            /* ranks may read each other's memory (suite_launch_single_copy)        */
     bool simulated;              /* out_dir holds what suite_simulate_prepare left; case_file is not read */
+    const char *interpreter;     /* of an adapter that is a script; NULL: `engine` is started by itself          */
+    const cJSON *external;       /* document of a case whose `engine` is an adapter (adapter.h); NULL: it is ours */
     int64_t device_memory_bytes; /* of a simulated device: what counts more is out of memory; 0: no limit */
-    const suite_wire *wire;      /* the first half of the ranks runs on its first host; NULL: all ranks run here */
 } suite_launch_plan;
 
 /* A way to start `world_size` processes. */
@@ -40,6 +40,8 @@ typedef struct {
 
 /* The table ends with a row whose name is NULL. */
 extern const suite_launcher suite_launchers[];
+/* Starts adapters of external engines, whatever launcher the engine's own cases have; no row, as nobody chooses it. */
+extern const suite_launcher suite_adapter_launcher;
 /* Errors: DIT_ERR_NOT_FOUND with the nearest name. */
 dit_status suite_launcher_find(const char *name, const suite_launcher **out);
 

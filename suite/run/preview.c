@@ -48,7 +48,7 @@ static dit_status preview_item(const suite_run_state *run, const suite_run_item 
     if (one->is_simulated)
         DIT_TRY(preview_simulated(run, one, paths.out_dir, &text));
     else
-        text = command_text(run->launcher, &plan);
+        text = command_text(suite_run_launcher_of(run, one), &plan);
     if (run->params->previews) {
         cJSON *row = dit_json_put_object(&w, list, NULL);
         dit_json_put_int(&w, row, "order", item->order);

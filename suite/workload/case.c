@@ -29,15 +29,6 @@ static void put_virtual_measure(dit_json_writer *w, const suite_matrix *matrix, 
     if (strcmp(matrix->scope, "denoise") != 0) dit_json_put_string(w, measure, "scope", matrix->scope);
 }
 
-/* The link between the halves of the ranks, where the platform emulates one: another link makes another case. */
-static void put_link(dit_json_writer *w, const suite_platform *platform, cJSON *part)
-{
-    if (platform->link_rate_bits_per_s <= 0) return;
-    cJSON *link = dit_json_put_object(w, part, "link");
-    dit_json_put_number(w, link, "rate_bits_per_s", platform->link_rate_bits_per_s);
-    dit_json_put_number(w, link, "delay_s", platform->link_delay_s);
-}
-
 static void put_platform(dit_json_writer *w, const suite_cell *cell, cJSON *document)
 {
     cJSON *part = dit_json_put_object(w, document, "platform");
@@ -48,13 +39,11 @@ static void put_platform(dit_json_writer *w, const suite_cell *cell, cJSON *docu
     if (cell->simulated || cell->platform->on_device) dit_json_put_string(w, part, "element", cell->element);
     if (cell->fp8_linear) dit_json_put_bool(w, part, "fp8_linear", true);
     if (cell->no_graphs) dit_json_put_bool(w, part, "graphs", false);
-    put_link(w, cell->platform, part);
 }
 
 static void put_measure(dit_json_writer *w, const suite_matrix *matrix, const suite_cell *cell, cJSON *measure)
 {
     dit_json_put_int(w, measure, "warmup_runs", cell->emulates ? 0 : matrix->warmup_runs);
-    if (matrix->warmup_most && !cell->emulates) dit_json_put_int(w, measure, "warmup_most", matrix->warmup_most);
     dit_json_put_int(w, measure, "iterations", cell->emulates ? 1 : matrix->iterations);
     if (matrix->trace && !cell->emulates) dit_json_put_bool(w, measure, "trace", true);
 }
@@ -64,6 +53,7 @@ dit_status suite_case_placement(const suite_workload *workload, const suite_cell
     dit_json_writer w = {0};
     cell->program->ranks(&w, cell, document);
     put_platform(&w, cell, document);
+    if (suite_engine_is_external(cell->engine)) dit_json_put_string(&w, document, "engine", cell->engine->name);
     cJSON *measure = dit_json_put_object(&w, document, "measure");
     if (cell->simulated)
         put_virtual_measure(&w, workload->matrix, measure);
@@ -96,6 +86,7 @@ dit_status suite_case_tags(const suite_cell *cell, cJSON **out)
     dit_json_put_string(&w, tags, "element", cell->element);
     dit_json_put_string(&w, tags, "fp8_linear", none ? none : cell->fp8_linear ? "on" : "off");
     dit_json_put_string(&w, tags, "graphs", none ? none : cell->no_graphs ? "off" : "on");
+    dit_json_put_string(&w, tags, "engine", cell->engine->name);
     dit_json_put_int(&w, tags, "threads_per_rank", cell->threads_per_rank);
     return dit_json_finish(&w, tags, out);
 }
@@ -205,6 +196,7 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
 {
     const suite_program *program = cell->program;
     int64_t deadline_s = workload->matrix->deadline_s;
+    bool external = suite_engine_is_external(cell->engine);
     bool alone = cell->world_size == 1, approximates = program->approximates && program->approximates(cell);
     out->world_size = cell->world_size;
     out->deadline_s = cell->emulates ? oracle_deadline_s(cell, deadline_s) : deadline_s;
@@ -214,7 +206,7 @@ dit_status suite_case_finish(const suite_workload *workload, const suite_cell *c
     out->predicted_memory_bytes = predict_memory(cell);
     out->is_oracle = cell->emulates;
     out->is_simulated = cell->simulated;
-    out->is_reference = alone && !cell->emulates && !cell->simulated && !cell->fp8_linear && !approximates;
+    out->is_reference = alone && !external && !cell->emulates && !cell->simulated && !cell->fp8_linear && !approximates;
     if (cell->simulated || (alone && approximates)) return DIT_OK;
     return hash_reference(cell, out->document, out->reference_id);
 }

@@ -91,12 +91,23 @@ static void resolve_simulation(const suite_matrix *matrix, suite_cell *cell)
     cell->values[SUITE_PARAMETER_FP8_LINEAR] = cell->values[SUITE_PARAMETER_GRAPHS] = NULL;
 }
 
+/* External engines run on cores, in fp32, where they can be held against ours. */
+static dit_status resolve_engine(suite_cell *cell)
+{
+    const cJSON *named = cell->values[SUITE_PARAMETER_ENGINE];
+    cell->engine = suite_engine_find(named ? named->valuestring : NULL);
+    if (!suite_engine_is_external(cell->engine) || strcmp(cell->platform->backend, "cpu") == 0) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s runs on platforms of backend cpu; %s is of backend %s",
+                    cell->engine->name, cell->platform->name, cell->platform->backend);
+}
+
 static dit_status resolve_cell(const suite_matrix *matrix, int64_t index, int mesh, suite_cell *cell)
 {
     *cell = (suite_cell){.search_index = mesh, .program = matrix->program};
     take_values(matrix, index, cell);
     find_data(matrix, cell);
     resolve_simulation(matrix, cell);
+    DIT_TRY(resolve_engine(cell));
     if (cell->platform->on_device) DIT_TRY(resolve_device(cell));
     return cell->program->resolve(cell);
 }
@@ -156,6 +167,13 @@ static dit_status judge_memory(const suite_cell *cell)
                     alone ? "per rank" : "over all ranks", platform->name, (double)platform->memory_bytes / gib);
 }
 
+static dit_status judge_engine(const suite_cell *cell)
+{
+    if (cell->world_size <= cell->engine->most_ranks) return DIT_OK;
+    return DIT_FAIL(DIT_ERR_UNSUPPORTED, "engine %s runs %d rank, this case has %d", cell->engine->name,
+                    cell->engine->most_ranks, cell->world_size);
+}
+
 static dit_status judge_cell(const suite_workload *workload, const suite_cell *cell, const cJSON *tags,
                              const cJSON *document)
 {
@@ -163,6 +181,7 @@ static dit_status judge_cell(const suite_workload *workload, const suite_cell *c
     DIT_TRY(judge_expressions(workload, "exclude", matrix->exclude, true, tags));
     DIT_TRY(judge_expressions(workload, "constraints", matrix->constraints, false, tags));
     DIT_TRY(cell->program->judge(cell, document));
+    DIT_TRY(judge_engine(cell));
     DIT_TRY(judge_platform(cell));
     return judge_memory(cell);
 }

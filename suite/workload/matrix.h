@@ -4,6 +4,7 @@
 #define DIT_SUITE_WORKLOAD_MATRIX_H
 
 #include "base/layer.h"
+#include "suite/catalogue/engine.h"
 #include "suite/catalogue/model.h"
 #include "suite/catalogue/parameter.h"
 #include "suite/catalogue/vae.h"
@@ -46,9 +47,8 @@ typedef struct suite_matrix {
     const struct suite_program *program; /* programs/program.h */
     const cJSON *exclude, *constraints;  /* arrays of strings, or NULL */
     int64_t warmup_runs, iterations, deadline_s;
-    int64_t warmup_most; /* 0: a fixed number of warm-up runs */
-    bool trace;          /* one more run of every case, recorded */
-    bool waits;          /* simulated: the host waits for the device after every forward of a layer */
+    bool trace; /* one more run of every case, recorded */
+    bool waits; /* simulated: the host waits for the device after every forward of a layer */
     const char
         *scope; /* what a simulation's time covers: denoise; latents: text encoders, too; pipeline: and the VAE */
     suite_model_value *models;
@@ -74,6 +74,7 @@ typedef struct {
     const char *profile, *element; /* of a simulated cell; of others "none", and what they compute with */
     const suite_profile *software; /* of a simulated cell: what the profile says; else NULL */
     bool fp8_linear, no_graphs;    /* of a device: linear layers in fp8; every launch apart   */
+    const suite_engine *engine;    /* what runs it: ours, or an external one                  */
     int search_index;              /* which mesh of a search                                  */
     dit_parallel parallel;
     char method[64], mesh[64];

@@ -43,6 +43,7 @@ static const suite_tag behind_degrees[] = {
     {"element", "number format of activations: fp32, bf16, ..."},
     {"fp8_linear", "linear layers in fp8: on, off or none"},
     {"graphs", "CUDA graphs: on, off or none"},
+    {"engine", "what runs the case, ditbench, or an external engine"},
     {"threads_per_rank", "threads of one rank"},
     {"tiling", "decode in tiles: on or off"},
     {"tokens", "tokens of one attention layer"},
